@@ -1,0 +1,212 @@
+package limit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Document is the set of stored limits, immutable once read. It is written in YAML, of which JSON is a part:
+//
+//	limits:
+//	  login:
+//	    algorithm: token-bucket
+//	    capacity: 10
+//	    refill: 1/s
+//	    on_unavailable: deny
+type Document struct {
+	rules map[string]*Rule
+	names []string // sorted
+}
+
+// ParseDocument reads a limits document strictly: an unknown field, a limit defined twice, a value out of range are
+// *FieldErrors that carry the line. A document without limits is valid.
+func ParseDocument(text []byte) (*Document, error) {
+	doc := &Document{rules: map[string]*Rule{}}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var root yaml.Node
+	switch err := dec.Decode(&root); {
+	case errors.Is(err, io.EOF):
+		return doc, nil
+	case err != nil:
+		return nil, &FieldError{Field: "document", Problem: "is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, &FieldError{Field: "document", Problem: "holds more than one YAML document"}
+	}
+	err := eachField(root.Content[0], "", func(key, value *yaml.Node) error {
+		if key.Value != "limits" {
+			return at(key, key.Value, "is not a known field: a limits document has only limits")
+		}
+		return eachField(value, "limits", doc.add)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(doc.names)
+	return doc, nil
+}
+
+// add reads the limit called key.
+func (d *Document) add(key, value *yaml.Node) error {
+	l := Limit{Name: key.Value}
+	path := "limits." + key.Value
+	lines := map[string]*yaml.Node{}
+	err := eachField(value, path, func(field, v *yaml.Node) error {
+		lines[field.Value] = v
+		return l.set(path, field, v)
+	})
+	if err != nil {
+		return err
+	}
+	rule, err := l.Rule()
+	if err != nil {
+		var fe *FieldError
+		if !errors.As(err, &fe) {
+			return err
+		}
+		where, ok := lines[fe.Field]
+		if !ok {
+			where = key
+		}
+		return at(where, path+"."+fe.Field, fe.Problem)
+	}
+	d.rules[l.Name] = rule
+	d.names = append(d.names, l.Name)
+	return nil
+}
+
+// set reads one field of a limit.
+func (l *Limit) set(path string, field, v *yaml.Node) error {
+	path += "." + field.Value
+	if v.Kind == yaml.AliasNode {
+		v = v.Alias
+	}
+	if v.Kind != yaml.ScalarNode {
+		return at(v, path, "is not a single value")
+	}
+	switch field.Value {
+	case "algorithm":
+		l.Algorithm = v.Value
+	case "on_unavailable":
+		l.OnUnavailable = Policy(v.Value)
+	case "capacity":
+		n, err := strconv.ParseInt(v.Value, 10, 64)
+		if err != nil {
+			return at(v, path, fmt.Sprintf("%q is not a whole number of tokens", v.Value))
+		}
+		l.Capacity = n
+	case "refill":
+		r, err := ParseRefill(v.Value)
+		if err != nil {
+			return at(v, path, strings.TrimPrefix(err.Error(), "refill: "))
+		}
+		l.Refill = r
+	default:
+		return at(field, path, "is not a known field: a limit has algorithm, capacity, refill and on_unavailable")
+	}
+	return nil
+}
+
+// eachField calls f for every field of a mapping, in its order, and refuses fields that stand there twice.
+func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) error {
+	if m.Kind == yaml.AliasNode {
+		m = m.Alias
+	}
+	if m.Kind == yaml.ScalarNode && m.Tag == "!!null" {
+		return nil
+	}
+	if m.Kind != yaml.MappingNode {
+		if path == "" {
+			path = "document"
+		}
+		return at(m, path, "is not a mapping, as in name: value")
+	}
+	seen := map[string]int{}
+	for i := 0; i < len(m.Content); i += 2 {
+		key := m.Content[i]
+		if line, twice := seen[key.Value]; twice {
+			return at(key, strings.TrimPrefix(path+"."+key.Value, "."), fmt.Sprintf("is defined already at line %d", line))
+		}
+		seen[key.Value] = key.Line
+		if err := f(key, m.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func at(n *yaml.Node, field, problem string) error {
+	return &FieldError{Field: field, Problem: problem, Line: n.Line}
+}
+
+// Rule is the stored limit with that name.
+func (d *Document) Rule(name string) (*Rule, bool) {
+	r, ok := d.rules[name]
+	return r, ok
+}
+
+// Rules are all stored limits, sorted by name.
+func (d *Document) Rules() []*Rule {
+	rules := make([]*Rule, len(d.names))
+	for i, name := range d.names {
+		rules[i] = d.rules[name]
+	}
+	return rules
+}
+
+// Resolve finds the rule that ref means: a stored limit, or the one it defines. The error is ErrUnknownLimit, or a
+// *FieldError for a definition that is wrong or bears a stored limit's name.
+func (d *Document) Resolve(ref Ref) (*Rule, error) {
+	stored, ok := d.rules[ref.Name]
+	switch {
+	case ref.Inline == nil && ok:
+		return stored, nil
+	case ref.Inline == nil:
+		return nil, fmt.Errorf("%w %q", ErrUnknownLimit, ref.Name)
+	case ok:
+		return nil, &FieldError{Field: "limits." + ref.Name, Problem: "is a stored limit: name it without a definition"}
+	}
+	rule, err := ref.Inline.Rule()
+	if err != nil {
+		return nil, under("limits."+ref.Name, err)
+	}
+	return rule, nil
+}
+
+// storedLimit is a limit as a document holds it: its name stands before it.
+type storedLimit struct {
+	Algorithm     string `yaml:"algorithm" json:"algorithm"`
+	Capacity      int64  `yaml:"capacity" json:"capacity"`
+	Refill        string `yaml:"refill" json:"refill"`
+	OnUnavailable Policy `yaml:"on_unavailable" json:"on_unavailable"`
+}
+
+func (d *Document) stored() map[string]map[string]storedLimit {
+	limits := make(map[string]storedLimit, len(d.rules))
+	for name, r := range d.rules {
+		limits[name] = storedLimit{r.Algorithm, r.Capacity, r.Refill.String(), r.OnUnavailable}
+	}
+	return map[string]map[string]storedLimit{"limits": limits}
+}
+
+// YAML is the document with every field written out, sorted by name. [ParseDocument] reads it back.
+func (d *Document) YAML() ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(d.stored()); err != nil {
+		return nil, fmt.Errorf("write limits document: %w", err)
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// MarshalJSON is the document as JSON. [ParseDocument] reads it back.
+func (d *Document) MarshalJSON() ([]byte, error) { return json.Marshal(d.stored()) }

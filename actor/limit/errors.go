@@ -1,0 +1,42 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of a Checker. None of them is a denial: a denial is a Decision.
+var (
+	// ErrUnknownLimit means that the request names a limit that is not stored.
+	ErrUnknownLimit = errors.New("unknown limit")
+	// ErrUnavailable means that no decision could be had: the replicas did not answer, or the node is stopping.
+	ErrUnavailable = errors.New("no decision available")
+	// ErrOverloaded means that the node is shedding load: a mailbox is full.
+	ErrOverloaded = errors.New("overloaded")
+)
+
+// A FieldError says which field of a request, a limit or a limits document is wrong, and how.
+type FieldError struct {
+	Field   string // such as "key", "limits[1].refill" or "limits.login.capacity"
+	Problem string // what is wrong and what would be right
+	Line    int    // in the document, counted from 1; 0 when there is none
+}
+
+// Error is the line, if there is one, the field and its problem.
+func (e *FieldError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("line %d: %s: %s", e.Line, e.Field, e.Problem)
+	}
+	return e.Field + ": " + e.Problem
+}
+
+// under puts the path of the enclosing value in front of the field of err.
+func under(path string, err error) error {
+	var fe *FieldError
+	if !errors.As(err, &fe) {
+		return err
+	}
+	in := *fe
+	in.Field = path + "." + fe.Field
+	return &in
+}

@@ -1,0 +1,86 @@
+package limit
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// A Pos is an exact position on a bucket's line, or a length of it:
+//
+//	NS + Frac/n nanoseconds, 0 ≤ Frac < n
+//
+// where n is the numerator of the bucket's refill in lowest terms (n tokens every p nanoseconds), so that the time per
+// token, p/n, and every sum of such times is represented without rounding. Positions count from the Unix epoch. A Pos
+// is tied to the Rule that made it; see [Rule.Carry].
+type Pos struct {
+	NS   int64
+	Frac uint64
+}
+
+// At is the position of a time in nanoseconds since the Unix epoch.
+func At(ns int64) Pos { return Pos{NS: ns} }
+
+// Compare orders two positions of one Rule.
+func (a Pos) Compare(b Pos) int {
+	if c := cmp.Compare(a.NS, b.NS); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Frac, b.Frac)
+}
+
+// After says whether a lies after b.
+func (a Pos) After(b Pos) bool { return a.NS > b.NS || a.NS == b.NS && a.Frac > b.Frac }
+
+// Ceil is the first whole nanosecond that is not before a.
+func (a Pos) Ceil() int64 {
+	if a.Frac > 0 && a.NS < math.MaxInt64 {
+		return a.NS + 1
+	}
+	return a.NS
+}
+
+// Later is the later one of two positions.
+func Later(a, b Pos) Pos {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Add is a + b. A sum beyond the range of NS stops at its end, which lies after every time that can be admitted.
+func (r *Rule) Add(a, b Pos) Pos {
+	sum := Pos{NS: a.NS + b.NS, Frac: a.Frac + b.Frac}
+	if sum.Frac >= r.n {
+		sum.Frac -= r.n
+		sum.NS++
+	}
+	if b.NS >= 0 && sum.NS < a.NS {
+		return Pos{NS: math.MaxInt64}
+	}
+	return sum
+}
+
+// Sub is a − b. Where that is negative, NS is and Frac is not.
+func (r *Rule) Sub(a, b Pos) Pos {
+	d := Pos{NS: a.NS - b.NS, Frac: a.Frac - b.Frac}
+	if a.Frac < b.Frac {
+		d.Frac += r.n
+		d.NS--
+	}
+	return d
+}
+
+// mulDiv is the quotient and remainder of a·b/d, with ok = false when the quotient does not fit in 63 bits.
+func mulDiv(a, b, d uint64) (quo, rem uint64, ok bool) {
+	hi, lo := bits.Mul64(a, b)
+	if hi >= d {
+		return 0, 0, false
+	}
+	quo, rem = bits.Div64(hi, lo, d)
+	return quo, rem, quo <= math.MaxInt64
+}
+
+// duration is a length as a time.Duration, rounded up; lengths below zero are 0.
+func (a Pos) duration() time.Duration { return time.Duration(max(a.Ceil(), 0)) }

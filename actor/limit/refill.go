@@ -1,0 +1,85 @@
+package limit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Refill is how fast a bucket fills: Tokens for every Per. It is written "n/duration", such as "5/s", "100/1m",
+// "5000/1h" or "1/1.5s". At most 10⁹ tokens a second.
+type Refill struct {
+	Tokens int64
+	Per    time.Duration
+}
+
+// ParseRefill reads the form "n/duration". The duration is one of [time.ParseDuration]; a bare unit means one of it.
+// Its errors are *FieldError with the field "refill".
+func ParseRefill(s string) (Refill, error) {
+	count, per, found := strings.Cut(s, "/")
+	if !found {
+		return Refill{}, refillError("%q is not n/duration, such as 5/s, 100/1m or 1/1.5s", s)
+	}
+	tokens, err := strconv.ParseInt(count, 10, 64)
+	if err != nil {
+		return Refill{}, refillError("%q does not start with a whole number up to %d, as in 5/s", s, int64(math.MaxInt64))
+	}
+	if per != "" && (per[0] < '0' || per[0] > '9') && per[0] != '.' && per[0] != '-' {
+		per = "1" + per
+	}
+	d, err := time.ParseDuration(per)
+	if err != nil {
+		return Refill{}, refillError("%q does not end with a duration, such as s, 1m, 1.5s or 24h", s)
+	}
+	r := Refill{Tokens: tokens, Per: d}
+	return r, r.validate()
+}
+
+func (r Refill) validate() error {
+	switch {
+	case r.Tokens <= 0:
+		return refillError("%d tokens are too few: at least 1, as in 1/1h", r.Tokens)
+	case r.Per <= 0:
+		return refillError("the time %v is too short: it must be above 0, as in 1/s", r.Per)
+	case r.Tokens > int64(r.Per):
+		return refillError("%s is too fast: at most 1000000000 tokens a second", r)
+	}
+	return nil
+}
+
+func refillError(format string, args ...any) error {
+	return &FieldError{Field: "refill", Problem: fmt.Sprintf(format, args...)}
+}
+
+// String is the shortest form that [ParseRefill] reads back to the same value: "5/s" rather than "5/1s".
+func (r Refill) String() string {
+	per := r.Per.String()
+	if r.Per%time.Minute == 0 && r.Per != 0 {
+		per = strings.TrimSuffix(per, "0s")
+	}
+	if r.Per%time.Hour == 0 && r.Per != 0 {
+		per = strings.TrimSuffix(per, "0m")
+	}
+	switch per {
+	case "1s", "1m", "1h":
+		per = per[1:]
+	}
+	return strconv.FormatInt(r.Tokens, 10) + "/" + per
+}
+
+// PerSecond is the refill in tokens a second, for people to read; decisions use exact integers.
+func (r Refill) PerSecond() float64 { return float64(r.Tokens) / r.Per.Seconds() }
+
+// MarshalText and UnmarshalText use the form of [Refill.String].
+func (r Refill) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText is [ParseRefill].
+func (r *Refill) UnmarshalText(text []byte) error {
+	parsed, err := ParseRefill(string(text))
+	if err == nil {
+		*r = parsed
+	}
+	return err
+}

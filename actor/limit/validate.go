@@ -1,0 +1,76 @@
+package limit
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// What one request may hold.
+const (
+	MaxKey    = 512  // bytes of a key
+	MaxName   = 64   // bytes of a limit's name
+	MaxID     = 128  // bytes of a request id
+	MaxLimits = 16   // limits of one request
+	MaxBatch  = 1000 // requests of one batch
+)
+
+// Validate checks everything about r that does not depend on the stored limits. Its errors are *FieldError.
+func (r Request) Validate() error {
+	if err := ValidateKey(r.Key); err != nil {
+		return err
+	}
+	switch {
+	case len(r.Limits) == 0:
+		return &FieldError{Field: "limits", Problem: "is empty: name at least one limit"}
+	case len(r.Limits) > MaxLimits:
+		return &FieldError{Field: "limits", Problem: fmt.Sprintf("%d limits are too many: at most %d", len(r.Limits), MaxLimits)}
+	case r.Cost < 0:
+		return &FieldError{Field: "cost", Problem: fmt.Sprintf("%d is negative: use 0 or more tokens", r.Cost)}
+	case len(r.ID) > MaxID:
+		return &FieldError{Field: "request_id", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(r.ID), MaxID)}
+	}
+	for i, ref := range r.Limits {
+		if err := validateName(ref.Name); err != nil {
+			return under(fmt.Sprintf("limits[%d]", i), err)
+		}
+		for _, before := range r.Limits[:i] {
+			if before.Name == ref.Name {
+				return &FieldError{Field: fmt.Sprintf("limits[%d]", i), Problem: fmt.Sprintf("%q is named twice", ref.Name)}
+			}
+		}
+	}
+	return nil
+}
+
+// ValidateKey checks that key is 1 to MaxKey bytes of UTF-8. Its errors are *FieldError with the field "key".
+func ValidateKey(key string) error {
+	switch {
+	case key == "":
+		return &FieldError{Field: "key", Problem: "is empty: name who is limited, such as user:42"}
+	case len(key) > MaxKey:
+		return &FieldError{Field: "key", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(key), MaxKey)}
+	case !utf8.ValidString(key):
+		return &FieldError{Field: "key", Problem: "is not valid UTF-8"}
+	}
+	return nil
+}
+
+func validateName(name string) error {
+	if name == "" {
+		return &FieldError{Field: "name", Problem: "is empty: name the limit, such as login"}
+	}
+	if len(name) > MaxName {
+		return &FieldError{Field: "name", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(name), MaxName)}
+	}
+	for i := range len(name) {
+		c := name[i]
+		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alnum && (i == 0 || c != '.' && c != '-' && c != '_') {
+			return &FieldError{
+				Field:   "name",
+				Problem: fmt.Sprintf("%q may hold letters, digits, dots, dashes and underscores, and starts with a letter or digit", name),
+			}
+		}
+	}
+	return nil
+}
