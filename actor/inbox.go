@@ -1,0 +1,94 @@
+package actor
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// errFullInbox answers checks that a shard has no room for.
+var errFullInbox = fmt.Errorf("%w: this node has more checks than it can look at", limit.ErrOverloaded)
+
+// An answered batch is what a replica said to the reservations that a shard had sent to it.
+type answered struct {
+	replica      int
+	reservations []register.Reservation
+	answers      []register.Answer
+	err          error
+}
+
+// An inbox is where everything arrives that a shard has to do. Checks are bounded; answers need no bound, because an
+// actor has at most one reservation in flight for each bucket.
+type inbox struct {
+	mu      sync.Mutex
+	mail    []*mail
+	answers []answered
+	bound   int
+	closed  bool
+	wake    chan struct{} // holds one token when there is something
+
+	rejected func(n int)
+}
+
+// push hands in mail, in order. What has no place is answered at once.
+func (b *inbox) push(ms ...*mail) {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		for _, m := range ms {
+			m.fail(errStopping)
+		}
+		return
+	}
+	room := min(b.bound-len(b.mail), len(ms))
+	b.mail = append(b.mail, ms[:room]...)
+	b.notify()
+	b.mu.Unlock()
+	if room < len(ms) {
+		b.rejected(len(ms) - room)
+		for _, m := range ms[room:] {
+			m.fail(errFullInbox)
+		}
+	}
+}
+
+func (b *inbox) pushAnswers(a answered) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answers = append(b.answers, a)
+	b.notify()
+}
+
+// take returns all that has arrived, in exchange for the slices of the last time.
+func (b *inbox) take(mail []*mail, answers []answered) ([]*mail, []answered, bool) {
+	clear(mail)
+	clear(answers)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	mail, b.mail = b.mail, mail[:0]
+	answers, b.answers = b.answers, answers[:0]
+	return mail, answers, b.closed
+}
+
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.notify()
+}
+
+func (b *inbox) len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.mail)
+}
+
+// notify wakes the shard. The caller holds mu.
+func (b *inbox) notify() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,81 @@
+package actor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// An Overview is what a System's actors are doing at one moment.
+type Overview struct {
+	Awake   int             // actors held in memory
+	Waiting int             // checks that wait in their mailboxes
+	Shards  []ShardOverview // one for each shard
+	Busiest []Busy          // the awake keys with the highest demand, highest first
+}
+
+// A ShardOverview is what one shard is doing.
+type ShardOverview struct {
+	Awake   int // actors
+	Waiting int // checks in its actors' mailboxes
+	Inbox   int // checks handed in and not yet looked at
+}
+
+// Busy is a key that is checked often.
+type Busy struct {
+	Key       string
+	Limits    []string // its awake buckets
+	PerSecond float64  // tokens spent a second, smoothed over about Δ, of its busiest bucket
+	Waiting   int      // checks that wait in its mailbox
+}
+
+// maxScanned is how many actors of a shard Overview looks at to find the busiest ones.
+const maxScanned = 100_000
+
+// Overview tells what the actors are doing, with the top busiest keys.
+func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
+	var o Overview
+	for i, sh := range s.shards {
+		c := newCall(1)
+		m := &c.mail[0]
+		m.kind, m.hash, m.looked = look, uint64(i), func(sh *shard, _ *actor) {
+			one := ShardOverview{Awake: len(sh.actors), Inbox: sh.inbox.len()}
+			o.Busiest = sh.busiest(&one, o.Busiest)
+			o.Shards = append(o.Shards, one)
+			o.Awake += one.Awake
+			o.Waiting += one.Waiting
+		}
+		sh.inbox.push(m)
+		if err := c.wait(ctx); err != nil {
+			return Overview{}, err
+		}
+		if m.err != nil {
+			return Overview{}, m.err
+		}
+		slices.SortFunc(o.Busiest, func(a, b Busy) int {
+			return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), cmp.Compare(a.Key, b.Key))
+		})
+		o.Busiest = o.Busiest[:min(top, len(o.Busiest))]
+	}
+	return o, nil
+}
+
+// busiest appends the shard's keys that have any demand to found, and counts what waits.
+func (sh *shard) busiest(one *ShardOverview, found []Busy) []Busy {
+	now, scanned := sh.sys.cfg.Now(), 0
+	for _, a := range sh.actors {
+		if scanned++; scanned > maxScanned {
+			break
+		}
+		busy := Busy{Key: a.key, Waiting: a.owner.Waiting()}
+		one.Waiting += busy.Waiting
+		for _, v := range a.owner.Views(now) {
+			busy.Limits = append(busy.Limits, v.Rule.Name)
+			busy.PerSecond = max(busy.PerSecond, v.Demand)
+		}
+		if busy.PerSecond > 0 {
+			found = append(found, busy)
+		}
+	}
+	return found
+}

@@ -1,0 +1,329 @@
+// Package owner is the owner's half of jeton's protocol, as pure steps: how one key's checks are decided from a
+// segment of each bucket's line that is held in memory, and when and how more line is reserved at the replicas. It has
+// no clock, no goroutine and no I/O: every step takes the time, and appends what is to be sent and answered to an [Out].
+//
+// The owner is a cache; a majority of the replicas' registers is the truth. Any number of owners may act for a key at
+// once: what each spends, a majority accepted as its own.
+//
+//	check at t, of length L on the line
+//	  end = max(TAT, t) + L
+//	  end > t + τ        deny: no I/O
+//	  end ≤ Hi           admit: TAT = end, no I/O
+//	  otherwise          reserve (from, to] with from = max(Hi, known, t), wait for a majority, and decide again
+//
+//	────────────────┬──────────────┬───────────────┬──────────────▶ line
+//	  spent         TAT  segment   Hi  unreserved  t+τ
+//
+// Start with [Owner.Check].
+package owner
+
+import (
+	"context"
+	"math"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Config is what all owners of a process share.
+type Config struct {
+	// Replicas is how many replicas keep each register, at least 1 and at most MaxReplicas.
+	Replicas int
+	// Delta is Δ, the time for which a busy key reserves ahead, in nanoseconds.
+	Delta int64
+	// Slack is how far beyond now + reach the line can have been reserved by anybody, in nanoseconds.
+	Slack int64
+	// Resend is after how long without enough answers a reservation is sent again, in nanoseconds. 0 means never: for
+	// replicas that answer every reservation.
+	Resend int64
+	// ReturnFor is how long after the last check of a bucket its receipts are remembered, in nanoseconds.
+	ReturnFor int64
+	// NextSeq draws a number that this process has never used before.
+	NextSeq func() uint64
+	// Rand draws a number from 0 to n−1. Owners that collide part by it.
+	Rand func(n int64) int64
+}
+
+// MaxReplicas is the most replicas that an owner can count.
+const MaxReplicas = 5
+
+// Defaults of a Config's times, in nanoseconds: 100 ms and 10 minutes.
+const (
+	DefaultDelta     = int64(100e6)
+	DefaultReturnFor = int64(600e9)
+)
+
+// majority is W = ⌊R/2⌋ + 1.
+func (c *Config) majority() int { return c.Replicas/2 + 1 }
+
+// A Check is a request whose limits have been found, as it waits for its decision.
+type Check struct {
+	Tag      any // comes back with the Reply
+	At       int64
+	Deadline int64 // node clock; after it no decision is made
+	Rules    []*limit.Rule
+	Cost     int64
+	Receipts bool
+
+	counted bool // its length is part of its buckets' demand
+}
+
+// A Reply answers a Check or a reset: a Decision, or the error because of which there is none.
+type Reply struct {
+	Tag      any
+	Decision limit.Decision
+	Err      error
+}
+
+// A Send asks all replicas for the segment (From, To] of a bucket's line. The same Seq again is a repetition.
+type Send struct {
+	Limit      string
+	Seq        uint64
+	Epoch      uint64
+	Generation int64
+	From, To   int64
+	Reach      int64
+	Background bool // nobody waits for it
+}
+
+// Out collects what a step wants done. It is reused from step to step; the caller empties it.
+type Out struct {
+	Replies []Reply
+	Sends   []Send
+
+	trials []trial // scratch
+}
+
+// Reset empties o for the next steps.
+func (o *Out) Reset() {
+	clear(o.Replies)
+	clear(o.trials)
+	o.Replies, o.Sends, o.trials = o.Replies[:0], o.Sends[:0], o.trials[:0]
+}
+
+// An Owner decides for one key: it holds all of the key's buckets and the checks that wait. One caller at a time.
+type Owner struct {
+	cfg     *Config
+	id      limit.OwnerID
+	epoch   uint64
+	buckets []*bucket
+	queue   queue
+	didSeq  uint64 // of the last reset that a majority accepted
+}
+
+// New is an owner that knows nothing yet. id is the name of its process, epoch that of the key's replica set.
+func New(cfg *Config, id limit.OwnerID, epoch uint64) *Owner {
+	return &Owner{cfg: cfg, id: id, epoch: epoch}
+}
+
+// Check decides c, or keeps it until it can be decided. Checks that wait are decided in their order; one that no wait
+// can help is denied at once.
+func (o *Owner) Check(c Check, out *Out) {
+	if o.queue.len() > 0 {
+		if trials, denied := o.try(&c, out); denied {
+			o.deny(&c, trials, out)
+			return
+		}
+		o.queue.push(waiter{Check: c})
+		return
+	}
+	if !o.decide(&c, c.At, out) {
+		o.queue.push(waiter{Check: c})
+	}
+}
+
+// Reset fills the bucket of rule. It takes its place among the waiting checks.
+func (o *Owner) Reset(tag any, rule *limit.Rule, now, deadline int64, out *Out) {
+	o.queue.push(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, reset: rule})
+	if o.queue.len() == 1 {
+		o.run(now, out)
+	}
+}
+
+// Wake does what has become due by now. See [Owner.Due].
+func (o *Owner) Wake(now int64, out *Out) {
+	for _, w := range o.queue.expire(now) {
+		out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: context.DeadlineExceeded})
+	}
+	for _, b := range o.buckets {
+		o.resend(b, now, out)
+	}
+	o.run(now, out)
+}
+
+// run does what waits in its order, as far as that can be done now.
+func (o *Owner) run(now int64, out *Out) {
+	for o.queue.len() > 0 {
+		w := o.queue.first()
+		switch {
+		case w.Deadline <= now:
+			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: context.DeadlineExceeded})
+		case w.reset != nil && !o.reset(w, now, out):
+			return
+		case w.reset == nil && !o.decide(&w.Check, now, out):
+			return
+		}
+		o.queue.pop()
+	}
+}
+
+// fail answers everything that waits with err.
+func (o *Owner) fail(err error, out *Out) {
+	for o.queue.len() > 0 {
+		out.Replies = append(out.Replies, Reply{Tag: o.queue.first().Tag, Err: err})
+		o.queue.pop()
+	}
+}
+
+// A trial is what one bucket says to a check.
+type trial struct {
+	bucket *bucket
+	length limit.Pos
+	result
+}
+
+// try asks every bucket of c whether it could be admitted.
+func (o *Owner) try(c *Check, out *Out) (trials []trial, denied bool) {
+	out.trials = out.trials[:0]
+	for _, rule := range c.Rules {
+		b := o.bucket(rule)
+		t := trial{bucket: b, length: rule.Length(c.Cost)}
+		t.result = b.test(c.At, c.Cost, t.length, o.cfg)
+		denied = denied || t.verdict == deny
+		out.trials = append(out.trials, t)
+	}
+	return out.trials, denied
+}
+
+// decide answers c if that can be done now: every limit is tested for denial first, so that nothing is reserved in
+// vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
+func (o *Owner) decide(c *Check, now int64, out *Out) bool {
+	trials, denied := o.try(c, out)
+	if !denied && enterNext(trials) {
+		trials, denied = o.try(c, out)
+	}
+	if denied {
+		o.deny(c, trials, out)
+		return true
+	}
+	ready := true
+	for i := range trials {
+		t := &trials[i]
+		if !c.counted {
+			t.bucket.note(c.At, t.length, o.cfg)
+		}
+		if t.verdict == wait {
+			ready = false
+			o.reserve(t, c.At, now, out)
+		}
+	}
+	c.counted = true
+	if ready {
+		o.admit(c, now, trials, out)
+	}
+	return ready
+}
+
+// enterNext moves every bucket that can only so serve the check into its next segment, and says whether one did.
+func enterNext(trials []trial) (entered bool) {
+	for _, t := range trials {
+		if t.verdict == enter {
+			t.bucket.enterNext()
+			entered = true
+		}
+	}
+	return entered
+}
+
+func (o *Owner) deny(c *Check, trials []trial, out *Out) {
+	d := limit.Decision{Limits: make([]limit.Outcome, len(trials))}
+	for i, t := range trials {
+		d.Limits[i] = t.bucket.outcome(c.At, c.Cost, t.end, t.verdict != deny)
+		t.bucket.remember(c.At, c.Cost, false)
+	}
+	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
+}
+
+func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
+	d := limit.Decision{Allowed: true, Limits: make([]limit.Outcome, len(trials))}
+	if c.Receipts && c.Cost > 0 {
+		d.Receipts = make([]limit.Receipt, len(trials))
+	}
+	for i, t := range trials {
+		b := t.bucket
+		if c.Cost > 0 {
+			span := b.spend(c.At, t.length)
+			if c.Receipts {
+				d.Receipts[i] = b.receipt(span, o.id)
+			}
+		}
+		d.Limits[i] = b.outcome(c.At, c.Cost, t.end, true)
+		b.remember(c.At, c.Cost, true)
+		o.reserveAhead(b, max(c.At, now), t.length, out)
+	}
+	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
+}
+
+// bucket finds the bucket of rule, or makes one that knows nothing. A rule that was changed takes effect here.
+func (o *Owner) bucket(rule *limit.Rule) *bucket {
+	b := o.find(rule.Name)
+	switch {
+	case b == nil:
+		b = newBucket(rule, o.cfg)
+		o.buckets = append(o.buckets, b)
+	case b.rule != rule && *b.rule != *rule:
+		b.change(rule)
+	}
+	return b
+}
+
+func (o *Owner) find(name string) *bucket {
+	for _, b := range o.buckets {
+		if b.rule.Name == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// Return takes back the admission that r proves and says whether it took effect: only if this owner made the receipt,
+// remembers it, and the bucket has not filled up since.
+func (o *Owner) Return(r limit.Receipt, now int64) bool {
+	b := o.find(r.Limit)
+	return b != nil && r.Owner == o.id && r.Generation == b.gen && b.giveBack(r, now)
+}
+
+// Due is when [Owner.Wake] wants to be called next, on the clock of its now; math.MaxInt64 for never.
+func (o *Owner) Due() int64 {
+	due := o.queue.earliest()
+	for _, b := range o.buckets {
+		due = min(due, b.due(o.cfg))
+	}
+	return due
+}
+
+// Idle says whether forgetting this owner loses nothing: nobody waits, no segment is held, no return could be used.
+// Otherwise it says when that is to be asked again.
+func (o *Owner) Idle(now int64) (idle bool, again int64) {
+	if o.queue.len() > 0 {
+		return false, math.MaxInt64
+	}
+	idle = true
+	for _, b := range o.buckets {
+		until := b.busyUntil(now, o.cfg)
+		if until > now {
+			idle = false
+			again = max(again, until)
+		}
+	}
+	return idle, again
+}
+
+// Waiting is how many checks and resets wait.
+func (o *Owner) Waiting() int { return o.queue.len() }
+
+// Tags calls f with the tag of every check and reset that waits.
+func (o *Owner) Tags(f func(tag any)) {
+	for i := o.queue.done; i < len(o.queue.items); i++ {
+		f(o.queue.items[i].Tag)
+	}
+}

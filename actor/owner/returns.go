@@ -1,0 +1,150 @@
+package owner
+
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// MaxReceipts is how many receipts of a bucket its owner remembers, the newest ones. The return of an older one is
+// without effect.
+const MaxReceipts = 1024
+
+// A piece is the line from start (excluded) to end (included).
+type piece struct{ start, end limit.Pos }
+
+// spent is the line that one admission consumed: a fresh piece, and returned pieces that it used again.
+type spent struct {
+	piece
+	reuses []piece
+}
+
+// returns is what a bucket knows of giving back: the receipts that it can take back, and the line that was given back
+// and waits to be spent again. Both belong to one unbroken stretch of line and die with it, as they die with their
+// owner: the limit is stricter then, never looser.
+type returns struct {
+	made   []made // receipts, a ring once it is full; the serial of made[i] is congruent to i
+	serial uint64 // of the next receipt
+	free   []piece
+	sum    limit.Pos // length of free
+}
+
+// made is a receipt that its owner remembers.
+type made struct {
+	spent
+	serial uint64
+	back   bool // has been returned
+}
+
+// receipt writes down what an admission consumed, so that it can be returned.
+func (b *bucket) receipt(s spent, owner limit.OwnerID) limit.Receipt {
+	if b.returns == nil {
+		b.returns = &returns{}
+	}
+	r := limit.Receipt{
+		Limit: b.rule.Name, Generation: b.gen, Owner: owner, Serial: b.returns.serial,
+		Span: s.span(),
+	}
+	for _, p := range s.reuses {
+		r.Reuses = append(r.Reuses, p.span())
+	}
+	b.returns.remember(s)
+	return r
+}
+
+// span is p as callers see it.
+func (p piece) span() limit.Span { return limit.Span{Start: p.start.NS, End: p.end.NS} }
+
+func (r *returns) remember(s spent) {
+	m := made{spent: s, serial: r.serial}
+	r.serial++
+	if len(r.made) < MaxReceipts {
+		r.made = append(r.made, m)
+		return
+	}
+	r.made[m.serial%MaxReceipts] = m
+}
+
+// find is the remembered receipt that r is a copy of. Serials begin anew with each stretch, so the span must be the
+// same too; it can be only if r is of this stretch, because spans of different stretches lie apart.
+func (r *returns) find(c limit.Receipt) *made {
+	if c.Serial >= r.serial {
+		return nil
+	}
+	m := &r.made[c.Serial%MaxReceipts]
+	if m.serial != c.Serial || m.span() != c.Span {
+		return nil
+	}
+	return m
+}
+
+// giveBack turns the line of a receipt into credit and says whether that is of any use.
+func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
+	if b.returns == nil {
+		return false
+	}
+	m := b.returns.find(c)
+	if m == nil || m.back {
+		return false
+	}
+	m.back = true
+	before := b.credit(now)
+	b.returns.put(b.rule, m.piece)
+	for _, p := range m.reuses {
+		b.returns.put(b.rule, p)
+	}
+	m.reuses = nil
+	return b.credit(now).After(before)
+}
+
+// creditCap is the most that credit may be at t: the spent line of this stretch that is not yet past.
+func (b *bucket) creditCap(t int64) limit.Pos {
+	return limit.Later(limit.Pos{}, b.rule.Sub(b.tat, limit.At(max(t, b.jump))))
+}
+
+// credit is the length of returned line that can be spent again at t.
+func (b *bucket) credit(t int64) limit.Pos {
+	if b.returns == nil || b.returns.sum == (limit.Pos{}) {
+		return limit.Pos{}
+	}
+	if most := b.creditCap(t); b.returns.sum.After(most) {
+		return most
+	}
+	return b.returns.sum
+}
+
+func (r *returns) put(rule *limit.Rule, p piece) {
+	if !p.end.After(p.start) {
+		return
+	}
+	r.free = append(r.free, p)
+	r.sum = rule.Add(r.sum, rule.Sub(p.end, p.start))
+}
+
+// cap drops what exceeds most, the oldest first.
+func (r *returns) cap(rule *limit.Rule, most limit.Pos) {
+	if r.sum.After(most) {
+		r.take(rule, rule.Sub(r.sum, most))
+	}
+}
+
+// take spends up to length of the free pieces, the oldest first, and says what is left of length.
+func (r *returns) take(rule *limit.Rule, length limit.Pos) (taken []piece, left limit.Pos) {
+	for len(r.free) > 0 && length.After(limit.Pos{}) {
+		p := &r.free[0]
+		size := rule.Sub(p.end, p.start)
+		if size.After(length) {
+			cut := rule.Add(p.start, length)
+			taken = append(taken, piece{p.start, cut})
+			p.start = cut
+			r.sum = rule.Sub(r.sum, length)
+			return taken, limit.Pos{}
+		}
+		taken = append(taken, *p)
+		length = rule.Sub(length, size)
+		r.sum = rule.Sub(r.sum, size)
+		r.free = r.free[1:]
+	}
+	if len(r.free) == 0 {
+		r.free = nil
+	}
+	return taken, length
+}

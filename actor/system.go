@@ -1,0 +1,303 @@
+// Package actor decides checks on one node: every key that is being checked has an actor, which holds the key's buckets
+// in memory and is run by exactly one goroutine, its shard's, so that a decision is a plain read-modify-write. What
+// actors reserve of their buckets' lines is kept by replicas; the shard hands it over and goes on with other keys, and
+// the caller waits.
+//
+//	System.Check ─▶ shard (one goroutine, many actors) ─▶ actor ─▶ owner's step: from memory, or …
+//	     ▲                                                              │ reserve
+//	     │                                                              ▼
+//	     └── decision ◀── actor ◀── shard ◀── answers of a majority ◀── Replica (fsync)
+//
+// An actor that has nothing to lose is forgotten: an idle key owns no goroutine and no memory.
+//
+// Start with [New]; a [System] is a [limit.Limiter].
+package actor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// MaxWait is the longest that a check waits for its decision, whatever its context says.
+const MaxWait = 30 * time.Second
+
+// ErrInternal means that deciding panicked: a bug of jeton's. The key's actor was forgotten, and the next check of the
+// key starts afresh.
+var ErrInternal = errors.New("internal error")
+
+// errStopping answers what is asked of a System that has been closed.
+var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
+
+// A Replica keeps registers: this node's storage, or a peer.
+type Replica interface {
+	// Reserve calls done once, from any goroutine, with the answers to rs in their order, once they are durable; or with
+	// an error if this replica will not answer. It must not block, and keeps rs until then.
+	Reserve(rs []register.Reservation, done func([]register.Answer, error))
+	// Look returns a register as it stands. Nothing may be decided from it.
+	Look(ctx context.Context, p ring.Partition, key, limit string) (storage.Looked, error)
+}
+
+// Config says how a System decides.
+type Config struct {
+	// Replicas keep the registers of every partition, in the table's order. Required: 1 to owner.MaxReplicas.
+	Replicas []Replica
+	// Limits returns the stored limits that are in force. Required.
+	Limits func() *limit.Document
+	// Now is the node clock. Required.
+	Now func() int64
+	// Node is the node's name, for people to read.
+	Node string
+	// Partitions is how many partitions the cluster has; 0 means ring.DefaultPartitions.
+	Partitions int
+	// Bounds are the cluster's; the zero value means register.DefaultBounds.
+	Bounds register.Bounds
+	// Shards is how many goroutines run actors; 0 means one for each processor, at most 16.
+	Shards int
+	// Mailbox is how many checks may wait in one actor; 0 means 65,536. More are answered with ErrOverloaded.
+	Mailbox int
+	// Inbox is how many checks may be handed to a shard and not yet looked at; 0 means 131,072. More are answered with
+	// ErrOverloaded.
+	Inbox int
+	// IdleAfter is how long after its last check an actor may be forgotten; 0 means a second.
+	IdleAfter time.Duration
+	// Logger receives what goes wrong; nil means slog.Default.
+	Logger *slog.Logger
+	// Metrics receives the System's metrics; nil means none.
+	Metrics prometheus.Registerer
+
+	beforeStep func(key string) // for tests: called before an actor is run
+}
+
+func (c *Config) setDefaults() {
+	if c.Partitions == 0 {
+		c.Partitions = ring.DefaultPartitions
+	}
+	if c.Bounds == (register.Bounds{}) {
+		c.Bounds = register.DefaultBounds()
+	}
+	if c.Shards == 0 {
+		c.Shards = min(runtime.GOMAXPROCS(0), 16)
+	}
+	if c.Mailbox == 0 {
+		c.Mailbox = 1 << 16
+	}
+	if c.Inbox == 0 {
+		c.Inbox = 1 << 17
+	}
+	if c.IdleAfter == 0 {
+		c.IdleAfter = time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.beforeStep == nil {
+		c.beforeStep = func(string) {}
+	}
+}
+
+// A System decides the checks of one node. It is safe for concurrent use.
+type System struct {
+	cfg     Config
+	id      limit.OwnerID
+	owners  owner.Config
+	metrics *metrics
+	shards  []*shard
+	running sync.WaitGroup
+}
+
+var _ limit.Limiter = (*System)(nil)
+
+// New starts a System. Close stops it.
+func New(cfg Config) (*System, error) {
+	cfg.setDefaults()
+	if n := len(cfg.Replicas); n < 1 || n > owner.MaxReplicas {
+		return nil, fmt.Errorf("actor: %d replicas: there must be 1 to %d", n, owner.MaxReplicas)
+	}
+	s := &System{cfg: cfg}
+	if _, err := rand.Read(s.id[:]); err != nil {
+		return nil, fmt.Errorf("draw the owner's name: %w", err)
+	}
+	var seq atomic.Uint64
+	s.owners = owner.Config{
+		Replicas:  len(cfg.Replicas),
+		Delta:     owner.DefaultDelta,
+		ReturnFor: owner.DefaultReturnFor,
+		Slack:     cfg.Bounds.Slack(),
+		NextSeq:   func() uint64 { return seq.Add(1) },
+		Rand:      mathrand.Int64N,
+	}
+	s.metrics = newMetrics(cfg.Metrics)
+	for range cfg.Shards {
+		sh := newShard(s)
+		s.shards = append(s.shards, sh)
+		s.running.Go(sh.run)
+	}
+	s.metrics.observe(cfg.Metrics, s)
+	return s, nil
+}
+
+// Close answers everything that waits with limit.ErrUnavailable, and stops. The Replicas stay open: they are to be
+// closed after the System.
+func (s *System) Close() {
+	for _, sh := range s.shards {
+		sh.inbox.close()
+	}
+	s.running.Wait()
+}
+
+// ID is the name of this life of the node's owners, which its receipts carry.
+func (s *System) ID() limit.OwnerID { return s.id }
+
+// Check decides r; see [limit.Checker].
+func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	start := time.Now()
+	if err := r.Validate(); err != nil {
+		return limit.Decision{}, err
+	}
+	c := newCall(1)
+	m := &c.mail[0]
+	m.check(r)
+	if err := s.resolve(m, r.Limits); err != nil {
+		c.free()
+		return limit.Decision{}, err
+	}
+	m.deadline = s.deadline(ctx)
+	s.shardOf(m).inbox.push(m)
+	if err := c.wait(ctx); err != nil {
+		return limit.Decision{}, err
+	}
+	d, err := m.decision, m.err
+	c.free()
+	s.metrics.latency.Observe(time.Since(start).Seconds())
+	return d, err
+}
+
+// CheckBatch decides every request by itself; see [limit.BatchChecker].
+func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
+	results := make([]limit.Result, len(rs))
+	if len(rs) > limit.MaxBatch {
+		err := &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d are too many: at most %d", len(rs), limit.MaxBatch)}
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
+	}
+	start := time.Now()
+	c := newCall(len(rs))
+	deadline := s.deadline(ctx)
+	byShard := make([][]*mail, len(s.shards))
+	for i, r := range rs {
+		m := &c.mail[i]
+		m.check(r)
+		m.deadline = deadline
+		err := r.Validate()
+		if err == nil {
+			err = s.resolve(m, r.Limits)
+		}
+		if err != nil {
+			m.fail(err)
+			continue
+		}
+		n := m.hash % uint64(len(s.shards))
+		byShard[n] = append(byShard[n], m)
+	}
+	for n, ms := range byShard {
+		if len(ms) > 0 {
+			s.shards[n].inbox.push(ms...)
+		}
+	}
+	if err := c.wait(ctx); err != nil {
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
+	}
+	for i := range results {
+		results[i] = limit.Result{Decision: c.mail[i].decision, Err: c.mail[i].err}
+	}
+	c.free()
+	s.metrics.latency.Observe(time.Since(start).Seconds())
+	return results
+}
+
+// Return gives back what the receipts prove; see [limit.Returner].
+func (s *System) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
+	if err := limit.ValidateKey(key); err != nil {
+		return nil, err
+	}
+	m, err := s.ask(ctx, &mail{kind: giveBack, key: key, receipts: receipts})
+	if err != nil {
+		return nil, err
+	}
+	return m.returned, nil
+}
+
+// Reset fills a bucket; see [limit.Resetter].
+func (s *System) Reset(ctx context.Context, key string, ref limit.Ref) error {
+	if err := limit.ValidateKey(key); err != nil {
+		return err
+	}
+	m := &mail{kind: reset, key: key}
+	if err := s.resolve(m, []limit.Ref{ref}); err != nil {
+		return err
+	}
+	_, err := s.ask(ctx, m)
+	return err
+}
+
+// ask hands one mail that is no check to its shard and waits.
+func (s *System) ask(ctx context.Context, m *mail) (*mail, error) {
+	c := &call{mail: []mail{*m}, done: make(chan struct{}, 1)}
+	c.open.Store(1)
+	m = &c.mail[0]
+	m.call, m.hash, m.deadline = c, ring.Hash(m.key), s.deadline(ctx)
+	s.shardOf(m).inbox.push(m)
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	return m, m.err
+}
+
+// resolve finds the rules that the request names.
+func (s *System) resolve(m *mail, refs []limit.Ref) error {
+	doc := s.cfg.Limits()
+	m.rules = m.one[:0]
+	for i, ref := range refs {
+		rule, err := doc.Resolve(ref)
+		if err != nil {
+			return err
+		}
+		if ref.Inline != nil {
+			m.inline |= 1 << i
+		}
+		m.rules = append(m.rules, rule)
+	}
+	return nil
+}
+
+// deadline is when ctx ends, on the node clock.
+func (s *System) deadline(ctx context.Context) int64 {
+	wait := MaxWait
+	if at, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(at))
+	}
+	return s.cfg.Now() + int64(wait)
+}
+
+func (s *System) shardOf(m *mail) *shard { return s.shards[m.hash%uint64(len(s.shards))] }

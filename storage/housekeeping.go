@@ -1,0 +1,92 @@
+package storage
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+const (
+	// horizonLag is how far the horizon stays behind the clock. No check waits half as long, so none can reserve line
+	// that lies before the horizon.
+	horizonLag = int64(time.Minute)
+	// sweepAtOnce is how many registers are looked at before checks get their turn.
+	sweepAtOnce = 4096
+	// ceilingStep is how far ahead of the clock the ceiling is raised.
+	ceilingStep = int64(time.Second)
+)
+
+// A sweeper goes round the partitions, one at each tick, and deletes the registers that say nothing any more. The
+// committer's own.
+type sweeper struct {
+	pause time.Duration // between two ticks
+	at    ring.Partition
+	from  []byte // where to go on within the partition, or nil
+}
+
+func newSweeper(cfg *Config) sweeper {
+	return sweeper{pause: max(cfg.SweepEvery/time.Duration(cfg.Partitions), time.Millisecond)}
+}
+
+// keepHouse does what is due at a tick.
+func (s *Store) keepHouse() error {
+	now := s.cfg.Now()
+	if minute := now / int64(time.Minute); minute > s.meta.mark.Minute {
+		s.meta.mark.Minute = minute
+		if err := s.writeMeta(); err != nil {
+			return err
+		}
+	}
+	return s.sweepOn(now)
+}
+
+// sweepOn deletes what is spent in the partition whose turn it is, and asks for another turn when there is more. A replica must know that it has swept, or it would
+// take a bucket whose register is gone for one that was never heard of: the partition's horizon says so, and is written
+// together with the first deletion.
+func (s *Store) sweepOn(now int64) error {
+	p := s.sweep.at
+	part := s.partitions[p]
+	part.Horizon = max(part.Horizon, now-horizonLag)
+	next, deleted, err := s.table.sweep(p, s.sweep.from, part.Horizon, sweepAtOnce)
+	if err != nil {
+		return err
+	}
+	if s.sweep.from = next; next == nil {
+		s.sweep.at = (p + 1) % ring.Partition(len(s.partitions))
+	} else {
+		s.mu.Lock()
+		s.notify()
+		s.mu.Unlock()
+	}
+	if deleted == 0 {
+		return nil
+	}
+	s.metrics.swept.Add(float64(deleted))
+	s.partitions[p] = part
+	if err := s.table.horizon(p, part); err != nil {
+		return err
+	}
+	return s.table.commit()
+}
+
+// raiseCeiling makes sure, in memory mode, that a later life knows of a time that this one has not passed: without it,
+// a clock that is set back between the two would put the floor too low.
+func (s *Store) raiseCeiling(now int64) error {
+	if s.meta.life != lifeMemory || now <= s.meta.ceiling {
+		return nil
+	}
+	s.meta.ceiling = now + ceilingStep
+	return s.db.Set(metaKey(metaCeiling), binary.BigEndian.AppendUint64(nil, uint64(s.meta.ceiling)), pebble.Sync)
+}
+
+// writeMeta makes durable what the node knows about itself.
+func (s *Store) writeMeta() error {
+	b := s.db.NewBatch()
+	if err := s.meta.write(b); err != nil {
+		return err
+	}
+	return b.Commit(pebble.Sync)
+}

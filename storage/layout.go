@@ -1,0 +1,66 @@
+package storage
+
+import (
+	"encoding/binary"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// The layout of the keys. All registers of a partition lie together, so that it can be streamed and swept; all of a
+// key lie together in it.
+//
+//	┌─────┬────────────────┐
+//	│ 'm' │ name           │  one value about the node: see meta.go
+//	└─────┴────────────────┘
+//	┌─────┬────────────────┐
+//	│ 'p' │ partition      │  a register.Partition
+//	│ 1   │ 2, big endian  │
+//	└─────┴────────────────┘
+//	┌─────┬────────────────┬───────────────┬───────┬───────┐
+//	│ 'r' │ partition      │ length of key │ key   │ limit │  a register.Register
+//	│ 1   │ 2, big endian  │ 2, big endian │ 1–512 │ 1–64  │
+//	└─────┴────────────────┴───────────────┴───────┴───────┘
+const (
+	metaPrefix      = 'm'
+	partitionPrefix = 'p'
+	registerPrefix  = 'r'
+)
+
+func metaKey(name string) []byte { return append([]byte{metaPrefix}, name...) }
+
+func partitionKey(p ring.Partition) []byte {
+	return binary.BigEndian.AppendUint16([]byte{partitionPrefix}, uint16(p))
+}
+
+// registerKey appends the key of a bucket's register to dst.
+func registerKey(dst []byte, p ring.Partition, key, limit string) []byte {
+	dst = append(dst, registerPrefix)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(p))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
+	dst = append(dst, key...)
+	return append(dst, limit...)
+}
+
+// parseRegisterKey takes apart what registerKey has put together.
+func parseRegisterKey(k []byte) (p ring.Partition, key, limit string, err error) {
+	const head = 5
+	if len(k) < head || k[0] != registerPrefix {
+		return 0, "", "", register.ErrCorrupt
+	}
+	p = ring.Partition(binary.BigEndian.Uint16(k[1:]))
+	n := int(binary.BigEndian.Uint16(k[3:]))
+	if len(k) < head+n {
+		return 0, "", "", register.ErrCorrupt
+	}
+	return p, string(k[head : head+n]), string(k[head+n:]), nil
+}
+
+// registersOf is the range of the register keys of one partition: from lower to, but not including, upper.
+func registersOf(p ring.Partition) (lower, upper []byte) {
+	lower = binary.BigEndian.AppendUint16([]byte{registerPrefix}, uint16(p))
+	if p == ^ring.Partition(0) {
+		return lower, []byte{registerPrefix + 1}
+	}
+	return lower, binary.BigEndian.AppendUint16([]byte{registerPrefix}, uint16(p)+1)
+}

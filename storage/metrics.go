@@ -1,0 +1,44 @@
+package storage
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	reservations prometheus.Counter
+	batch        prometheus.Histogram
+	seconds      prometheus.Histogram
+	swept        prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	return &metrics{
+		reservations: f.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_storage_reservations_total",
+			Help: "Reservations that this replica has answered, accepted or not.",
+		}),
+		batch: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "jeton_storage_commit_registers",
+			Help:    "Registers written by one commit.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
+		}),
+		seconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "jeton_storage_commit_seconds",
+			Help:    "Time that one commit took, its fsync included.",
+			Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
+		}),
+		swept: f.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_storage_swept_registers_total",
+			Help: "Registers deleted because they were spent.",
+		}),
+	}
+}
+
+func (m *metrics) commit(registers int, took time.Duration) {
+	m.batch.Observe(float64(registers))
+	m.seconds.Observe(took.Seconds())
+}

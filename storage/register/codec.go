@@ -1,0 +1,141 @@
+package register
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// ErrCorrupt means that stored bytes are not what this package writes.
+var ErrCorrupt = errors.New("register: corrupt encoding")
+
+// The layout of a stored register. Integers are unsigned varints where not said otherwise; H comes first and whole, so
+// that a sweep can read it without the rest.
+//
+//	┌──────────┬──────────┬────────────┬────────┬────────┬───────┬───────┬──────────┬───────┬─────┐
+//	│ layout=1 │ H        │ generation │ expire │ writer │ seq   │ epoch │ H − from │ reach │ aux │
+//	│ 1 byte   │ 8 bytes  │ varint     │ varint │ 16     │       │       │          │       │ …   │
+//	└──────────┴──────────┴────────────┴────────┴────────┴───────┴───────┴──────────┴───────┴─────┘
+const registerLayout = 1
+
+// Append encodes r behind dst.
+func (r Register) Append(dst []byte) []byte {
+	dst = append(dst, registerLayout)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(r.H))
+	dst = binary.AppendUvarint(dst, uint64(r.Generation))
+	dst = binary.AppendUvarint(dst, uint64(r.Expire))
+	dst = append(dst, r.Writer[:]...)
+	dst = binary.AppendUvarint(dst, r.Seq)
+	dst = binary.AppendUvarint(dst, r.Epoch)
+	dst = binary.AppendUvarint(dst, uint64(r.H-r.From))
+	dst = binary.AppendUvarint(dst, uint64(r.Reach))
+	return append(dst, r.Aux...)
+}
+
+// Decode reads what Append wrote. Aux is copied.
+func Decode(src []byte) (Register, error) {
+	d := decoder{src: src}
+	if d.byte() != registerLayout {
+		return Register{}, ErrCorrupt
+	}
+	r := Register{H: int64(d.uint64())}
+	r.Generation = int64(d.uvarint())
+	r.Expire = int64(d.uvarint())
+	copy(r.Writer[:], d.bytes(len(r.Writer)))
+	r.Seq = d.uvarint()
+	r.Epoch = d.uvarint()
+	r.From = r.H - int64(d.uvarint())
+	r.Reach = int64(d.uvarint())
+	if d.bad {
+		return Register{}, ErrCorrupt
+	}
+	if len(d.src) > 0 {
+		r.Aux = append([]byte(nil), d.src...)
+	}
+	return r, nil
+}
+
+// The layout of a stored partition:
+//
+//	┌──────────┬────────┬──────────────────────────┬─────────┬─────────┐
+//	│ layout=1 │ epoch  │ flags                    │ floor   │ horizon │
+//	│ 1 byte   │ varint │ 1 byte: 1 sealed, 2 floor│ 8 bytes │ 8 bytes │
+//	└──────────┴────────┴──────────────────────────┴─────────┴─────────┘
+const partitionLayout = 1
+
+const (
+	flagSealed = 1 << iota
+	flagFloored
+)
+
+// Append encodes p behind dst.
+func (p Partition) Append(dst []byte) []byte {
+	var flags byte
+	if p.Sealed {
+		flags |= flagSealed
+	}
+	if p.Floored {
+		flags |= flagFloored
+	}
+	dst = append(dst, partitionLayout)
+	dst = binary.AppendUvarint(dst, p.Epoch)
+	dst = append(dst, flags)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(p.Floor))
+	return binary.BigEndian.AppendUint64(dst, uint64(p.Horizon))
+}
+
+// DecodePartition reads what [Partition.Append] wrote.
+func DecodePartition(src []byte) (Partition, error) {
+	d := decoder{src: src}
+	if d.byte() != partitionLayout {
+		return Partition{}, ErrCorrupt
+	}
+	p := Partition{Epoch: d.uvarint()}
+	flags := d.byte()
+	p.Sealed, p.Floored = flags&flagSealed != 0, flags&flagFloored != 0
+	p.Floor = int64(d.uint64())
+	p.Horizon = int64(d.uint64())
+	if d.bad || len(d.src) > 0 || flags&^(flagSealed|flagFloored) != 0 {
+		return Partition{}, ErrCorrupt
+	}
+	return p, nil
+}
+
+// A decoder takes values off the front of src; after one that is not there, bad is set and all further ones are 0.
+type decoder struct {
+	src []byte
+	bad bool
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if len(d.src) < n {
+		d.bad, d.src = true, nil
+		return nil
+	}
+	b := d.src[:n]
+	d.src = d.src[n:]
+	return b
+}
+
+func (d *decoder) byte() byte {
+	if b := d.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) uint64() uint64 {
+	if b := d.bytes(8); b != nil {
+		return binary.BigEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.src)
+	if n <= 0 {
+		d.bad, d.src = true, nil
+		return 0
+	}
+	d.src = d.src[n:]
+	return v
+}

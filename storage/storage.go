@@ -1,0 +1,313 @@
+// Package storage keeps a replica's registers: it runs the pure steps of storage/register one after another on one
+// goroutine, the committer, and makes what they write durable in Pebble before anybody hears an answer.
+//
+// Reservations that arrive while a batch is being written wait together and become the next batch, with one fsync for
+// all of them. The caller waits for its answers; the committer never waits for a caller.
+//
+//	Reserve ─┐                    ┌─ register steps, in order ─┐
+//	Reserve ─┼─▶ queue ─▶ batch ──┤                            ├─▶ one write, one fsync ─▶ answers to all of them
+//	Reserve ─┘                    └─ (read what is stored) ────┘
+//
+// # What survives
+//
+// With Fsync, an accepted reservation is on disk before it is answered: neither kill -9 nor a power cut can take it
+// back. With Memory, registers are kept in memory only. A clean stop saves them; after any other end the replica cannot
+// prove what was reserved, and so assumes the worst: it sets a floor, a time until which every bucket counts as emptied.
+// That is stricter than the truth, never looser, and it fades as time passes the floor.
+//
+// Start with [Open].
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// The errors of Open, and of a Store that has ended.
+var (
+	// ErrLocked means that another process has the data directory open.
+	ErrLocked = errors.New("the data directory is in use by another process")
+	// ErrNewerFormat means that a newer jeton has written the data directory.
+	ErrNewerFormat = errors.New("the data directory is of a newer format")
+	// ErrUnwritable means that the data directory cannot be read and written.
+	ErrUnwritable = errors.New("cannot use the data directory")
+	// ErrClosed means that the Store was closed.
+	ErrClosed = errors.New("the store is closed")
+	// ErrFailed means that the disk is full or failing. Everything answered before is durable.
+	ErrFailed = errors.New("the disk is full or failing")
+)
+
+// Durability says when a reservation counts as kept.
+type Durability string
+
+// The durabilities.
+const (
+	Fsync  Durability = "fsync"  // once an fsync has covered it
+	Memory Durability = "memory" // at once; a crash makes every limit stricter for a while
+)
+
+// Config says how to keep registers.
+type Config struct {
+	// Dir is the data directory, which Open creates. Required.
+	Dir string
+	// FS is the file system; nil means the operating system's.
+	FS vfs.FS
+	// Durability is Fsync if empty.
+	Durability Durability
+	// Partitions is how many partitions the cluster has, fixed when it is made; 0 means ring.DefaultPartitions.
+	Partitions int
+	// Bounds are the cluster's; the zero value means register.DefaultBounds.
+	Bounds register.Bounds
+	// Now is the node clock. Required.
+	Now func() int64
+	// Restored says that the directory may be an older copy of itself, so that a floor must be set.
+	Restored bool
+	// SweepEvery is how long a round of deleting spent registers takes; 0 means 10 minutes.
+	SweepEvery time.Duration
+	// Logger receives what Pebble and the Store report; nil means slog.Default.
+	Logger *slog.Logger
+	// Metrics receives the Store's metrics; nil means none.
+	Metrics prometheus.Registerer
+}
+
+func (c *Config) setDefaults() {
+	if c.FS == nil {
+		c.FS = vfs.Default
+	}
+	if c.Durability == "" {
+		c.Durability = Fsync
+	}
+	if c.Partitions == 0 {
+		c.Partitions = ring.DefaultPartitions
+	}
+	if c.Bounds == (register.Bounds{}) {
+		c.Bounds = register.DefaultBounds()
+	}
+	if c.SweepEvery == 0 {
+		c.SweepEvery = 10 * time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+}
+
+// A Store keeps the registers of one node. Its methods are safe for concurrent use.
+type Store struct {
+	cfg     Config
+	metrics *metrics
+	db      *pebble.DB
+	lock    *pebble.Lock
+
+	// The committer's own.
+	meta       meta
+	table      table
+	partitions []register.Partition
+	sweep      sweeper
+	scratch    []byte
+
+	mu     sync.Mutex
+	queue  []job
+	ended  error         // why nothing is taken any more
+	wake   chan struct{} // holds one token when the queue is not empty
+	done   chan struct{} // closed when the committer has ended
+	failed chan struct{} // closed when the disk has failed
+}
+
+// Open opens the registers in cfg.Dir and starts the committer. Its errors are ErrLocked, ErrNewerFormat,
+// ErrUnwritable, or say what else is wrong with the directory.
+func Open(cfg Config) (*Store, error) {
+	cfg.setDefaults()
+	if err := checkFormat(cfg.FS, cfg.Dir); err != nil {
+		return nil, err
+	}
+	s := &Store{
+		cfg:     cfg,
+		metrics: newMetrics(cfg.Metrics),
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
+		failed:  make(chan struct{}),
+	}
+	var err error
+	if s.db, s.lock, err = openPebble(&s.cfg, s.fail); err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	go s.run()
+	return s, nil
+}
+
+// begin proves what the directory knows, sets a floor if it cannot, and begins a new life of the registers.
+func (s *Store) begin() error {
+	m, err := readMeta(s.db, s.cfg.Partitions)
+	if err != nil {
+		return err
+	}
+	s.partitions, err = readPartitions(s.db, s.cfg.Partitions)
+	if err != nil {
+		return err
+	}
+	now := s.cfg.Now()
+	if m.life == lifeMemory || s.cfg.Restored && m.life != lifeNone {
+		floor := max(now, m.ceiling, m.mark.Minute*int64(time.Minute)) + s.cfg.Bounds.EpsMax
+		for i := range s.partitions {
+			s.partitions[i].Floored, s.partitions[i].Floor = true, floor
+		}
+		s.cfg.Logger.Warn("the registers may be incomplete: every bucket counts as emptied until now",
+			"restored", s.cfg.Restored, "floor", time.Unix(0, floor))
+	}
+	m.mark = Mark{Boot: m.mark.Boot + 1, Minute: max(m.mark.Minute, now/int64(time.Minute))}
+	m.life = lifeFsync
+	s.table = newDiskTable(s.db)
+	if s.cfg.Durability == Memory {
+		m.life = lifeMemory
+		if s.table, err = loadMemoryTable(s.db); err != nil {
+			return err
+		}
+	}
+	s.meta = m
+	s.sweep = newSweeper(&s.cfg)
+	return s.writeLife()
+}
+
+// writeLife makes durable what the node knows about itself and its partitions.
+func (s *Store) writeLife() error {
+	b := s.db.NewBatch()
+	if err := s.meta.write(b); err != nil {
+		return err
+	}
+	for i, p := range s.partitions {
+		if err := b.Set(partitionKey(ring.Partition(i)), p.Append(nil), nil); err != nil {
+			return fmt.Errorf("write partition %d: %w", i, err)
+		}
+	}
+	return b.Commit(pebble.Sync)
+}
+
+// Reserve decides reservations in their order and calls done, once, with an answer to each in the same order, after
+// the fsync that covers them. If the Store has ended, or the disk fails on the way, done gets the error instead:
+// the reservations may then be durable or not. done is called on the committer's goroutine, or on the caller's, and
+// must not block. Reserve keeps rs until then.
+func (s *Store) Reserve(rs []register.Reservation, done func([]register.Answer, error)) {
+	s.push(job{reservations: rs, done: done})
+}
+
+// Looked is a bucket's register and its partition as a replica has them.
+type Looked struct {
+	Register  register.Register
+	Exists    bool // there is a register
+	Partition register.Partition
+}
+
+// Look returns a bucket's register and its partition as they stand. The register may be of a reservation whose fsync is
+// under way, so nothing may be decided from it.
+func (s *Store) Look(ctx context.Context, p ring.Partition, key, limit string) (Looked, error) {
+	type answer struct {
+		looked Looked
+		err    error
+	}
+	answers := make(chan answer, 1)
+	s.push(job{look: func(err error) {
+		var l Looked
+		if err == nil {
+			l.Partition = s.partitions[p]
+			l.Register, l.Exists, err = s.table.get(registerKey(nil, p, key, limit))
+		}
+		answers <- answer{l, err}
+	}})
+	select {
+	case a := <-answers:
+		return a.looked, a.err
+	case <-ctx.Done():
+		return Looked{}, ctx.Err()
+	}
+}
+
+// Disk is the identity of the data directory.
+func (s *Store) Disk() DiskID { return s.meta.disk }
+
+// Failed is closed when the disk has failed. Err says how.
+func (s *Store) Failed() <-chan struct{} { return s.failed }
+
+// Err is why the Store takes nothing any more: an ErrFailed, ErrClosed, or nil while it serves.
+func (s *Store) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// Close answers what was handed in before, saves the registers if they are kept in memory, and closes the files. After
+// the disk has failed it only says so: the files are then left as they are, which loses nothing.
+func (s *Store) Close() error {
+	s.end(ErrClosed)
+	select {
+	case <-s.done:
+	case <-s.failed:
+	}
+	if err := s.Err(); errors.Is(err, ErrFailed) {
+		return err
+	}
+	if err := s.save(); err != nil {
+		return errors.Join(fmt.Errorf("save registers: %w", err), s.closeFiles())
+	}
+	return s.closeFiles()
+}
+
+func (s *Store) closeFiles() error { return errors.Join(s.db.Close(), s.lock.Close()) }
+
+// save writes the registers of memory mode to disk and then, as a last step, that they are complete.
+func (s *Store) save() error {
+	mem, ok := s.table.(*memoryTable)
+	if !ok {
+		return nil
+	}
+	if err := mem.save(s.db); err != nil {
+		return err
+	}
+	s.meta.life = lifeSaved
+	return s.writeLife()
+}
+
+// end makes the Store take nothing any more. The first reason stays.
+func (s *Store) end(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil {
+		s.ended = why
+		s.notify()
+	}
+}
+
+// fail ends the Store because the disk has failed.
+func (s *Store) fail(err error) {
+	why := fmt.Errorf("%w: %w: make room on the disk of %s or replace it, then start again; nothing that was answered is lost",
+		ErrFailed, err, s.cfg.Dir)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.ended, ErrFailed) {
+		return
+	}
+	s.ended = why
+	close(s.failed)
+	s.notify()
+}
+
+// notify wakes the committer. The caller holds mu.
+func (s *Store) notify() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
