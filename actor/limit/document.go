@@ -2,10 +2,12 @@ package limit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,14 +38,16 @@ func ParseDocument(text []byte) (*Document, error) {
 	case errors.Is(err, io.EOF):
 		return doc, nil
 	case err != nil:
-		return nil, &FieldError{Field: "document", Problem: "is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+		return nil, syntaxError(err)
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &FieldError{Field: "document", Problem: "holds more than one YAML document"}
+	var second yaml.Node
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, at(&second, "document", "holds more than one YAML document: keep one")
 	}
 	err := eachField(root.Content[0], "", func(key, value *yaml.Node) error {
 		if key.Value != "limits" {
-			return at(key, key.Value, "is not a known field: a limits document has only limits")
+			problem := fmt.Sprintf("%q is not a known field: a limits document has only limits", key.Value)
+			return at(key, cmp.Or(key.Value, "document"), problem)
 		}
 		return eachField(value, "limits", doc.add)
 	})
@@ -83,9 +87,15 @@ func (d *Document) add(key, value *yaml.Node) error {
 	return nil
 }
 
+// limitFields are the fields of a limit in a document.
+var limitFields = []string{"algorithm", "capacity", "refill", "on_unavailable"}
+
 // set reads one field of a limit.
 func (l *Limit) set(path string, field, v *yaml.Node) error {
 	path += "." + field.Value
+	if !slices.Contains(limitFields, field.Value) {
+		return at(field, path, "is not a known field: a limit has "+strings.Join(limitFields, ", "))
+	}
 	if v.Kind == yaml.AliasNode {
 		v = v.Alias
 	}
@@ -100,7 +110,7 @@ func (l *Limit) set(path string, field, v *yaml.Node) error {
 	case "capacity":
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err != nil {
-			return at(v, path, fmt.Sprintf("%q is not a whole number of tokens", v.Value))
+			return at(v, path, fmt.Sprintf("%q is not a whole number of tokens, at most %d", v.Value, int64(math.MaxInt64)))
 		}
 		l.Capacity = n
 	case "refill":
@@ -109,14 +119,14 @@ func (l *Limit) set(path string, field, v *yaml.Node) error {
 			return at(v, path, strings.TrimPrefix(err.Error(), "refill: "))
 		}
 		l.Refill = r
-	default:
-		return at(field, path, "is not a known field: a limit has algorithm, capacity, refill and on_unavailable")
 	}
 	return nil
 }
 
-// eachField calls f for every field of a mapping, in its order, and refuses fields that stand there twice.
+// eachField calls f for every field of a mapping, in its order, and refuses fields that stand there twice. The path is
+// that of the mapping; "" is the document.
 func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) error {
+	name := cmp.Or(path, "document")
 	if m.Kind == yaml.AliasNode {
 		m = m.Alias
 	}
@@ -124,14 +134,14 @@ func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) e
 		return nil
 	}
 	if m.Kind != yaml.MappingNode {
-		if path == "" {
-			path = "document"
-		}
-		return at(m, path, "is not a mapping, as in name: value")
+		return at(m, name, "is not a mapping, as in name: value")
 	}
 	seen := map[string]int{}
 	for i := 0; i < len(m.Content); i += 2 {
 		key := m.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			return at(key, name, "holds a list, a mapping or an alias for a name: names are single values, as in name: value")
+		}
 		if line, twice := seen[key.Value]; twice {
 			return at(key, strings.TrimPrefix(path+"."+key.Value, "."), fmt.Sprintf("is defined already at line %d", line))
 		}
@@ -145,6 +155,16 @@ func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) e
 
 func at(n *yaml.Node, field, problem string) error {
 	return &FieldError{Field: field, Problem: problem, Line: n.Line}
+}
+
+// syntaxError is an error of the YAML parser, which may begin with "yaml: line 3: ".
+func syntaxError(err error) error {
+	fe := &FieldError{Field: "document", Problem: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if _, err := fmt.Sscanf(fe.Problem, "line %d: ", &fe.Line); err == nil {
+		_, fe.Problem, _ = strings.Cut(fe.Problem, ": ")
+	}
+	fe.Problem = "is not YAML: " + fe.Problem
+	return fe
 }
 
 // Rule is the stored limit with that name.
@@ -174,7 +194,7 @@ func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	case ok:
 		return nil, &FieldError{Field: "limits." + ref.Name, Problem: "is a stored limit: name it without a definition"}
 	}
-	rule, err := ref.Inline.Rule()
+	rule, err := ref.inlineRule()
 	if err != nil {
 		return nil, under("limits."+ref.Name, err)
 	}

@@ -3,9 +3,8 @@ package limit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
+	"math"
 	"time"
 )
 
@@ -14,14 +13,14 @@ import (
 
 type requestJSON struct {
 	Key       string `json:"key"`
-	Limits    []Ref  `json:"limits"`
+	Limits    refs   `json:"limits"`
 	Cost      *int64 `json:"cost"` // absent means 1
-	RequestID string `json:"request_id"`
-	Receipt   bool   `json:"receipt"`
+	RequestID string `json:"request_id,omitempty"`
+	Receipt   bool   `json:"receipt,omitempty"`
 }
 
 // UnmarshalJSON reads {"key", "limits", "cost", "request_id", "receipt"}, of which the last three are optional. An
-// unknown field is an error.
+// unknown field is an error. Its errors are *FieldError.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	var in requestJSON
 	if err := DecodeJSON(data, &in); err != nil {
@@ -39,19 +38,39 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	return json.Marshal(requestJSON{Key: r.Key, Limits: r.Limits, Cost: &r.Cost, RequestID: r.ID, Receipt: r.Receipt})
 }
 
+// refs are the limits of a request. An error in one of them names its place.
+type refs []Ref
+
+func (rs *refs) UnmarshalJSON(data []byte) error {
+	var all []json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return &FieldError{Field: "limits", Problem: `is not a list, as in ["login"]`}
+	}
+	*rs = make(refs, len(all))
+	for i, one := range all {
+		if err := (*rs)[i].decode(one, fmt.Sprintf("limits[%d]", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // UnmarshalJSON reads a string, the name of a stored limit, or an object, a limit in full.
-func (r *Ref) UnmarshalJSON(data []byte) error {
+func (r *Ref) UnmarshalJSON(data []byte) error { return r.decode(data, "limit") }
+
+// decode reads r; path is how errors call it.
+func (r *Ref) decode(data []byte, path string) error {
 	if bytes.HasPrefix(data, []byte("{")) {
 		var l Limit
 		if err := DecodeJSON(data, &l); err != nil {
-			return under("limits", err)
+			return under(path, err)
 		}
 		*r = Inline(l)
 		return nil
 	}
 	var name string
 	if err := json.Unmarshal(data, &name); err != nil {
-		return &FieldError{Field: "limits", Problem: "each is the name of a stored limit, or an object that defines one"}
+		return &FieldError{Field: path, Problem: "is neither the name of a stored limit nor an object that defines one"}
 	}
 	*r = Named(name)
 	return nil
@@ -74,9 +93,15 @@ type decisionJSON struct {
 // MarshalJSON writes {"allowed", "limits", "receipts"}; without receipts the last is left out.
 func (d Decision) MarshalJSON() ([]byte, error) { return json.Marshal(decisionJSON(d)) }
 
-// UnmarshalJSON reads what [Decision.MarshalJSON] writes.
+// UnmarshalJSON reads what [Decision.MarshalJSON] writes, and skips fields that it does not know: the node may be newer
+// than its caller. Its errors are *FieldError.
 func (d *Decision) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, (*decisionJSON)(d))
+	var in decisionJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return jsonError(err)
+	}
+	*d = Decision(in)
+	return nil
 }
 
 type outcomeJSON struct {
@@ -105,10 +130,17 @@ func (o *Outcome) UnmarshalJSON(data []byte) error {
 	}
 	*o = Outcome{
 		Name: in.Name, Allowed: in.Allowed, Never: in.Never, Limit: in.Limit, Remaining: in.Remaining,
-		RetryAfter: time.Duration(in.RetryAfterMS) * time.Millisecond,
-		ResetAfter: time.Duration(in.ResetAfterMS) * time.Millisecond,
+		RetryAfter: milliseconds(in.RetryAfterMS), ResetAfter: milliseconds(in.ResetAfterMS),
 	}
 	return nil
+}
+
+// milliseconds is the duration nearest to n milliseconds and not below 0.
+func milliseconds(n int64) time.Duration {
+	if n > math.MaxInt64/int64(time.Millisecond) {
+		return math.MaxInt64
+	}
+	return time.Duration(max(n, 0)) * time.Millisecond
 }
 
 // RetryAfterSeconds is the wait that d asks for in whole seconds, rounded up, as the HTTP header Retry-After carries
@@ -130,54 +162,4 @@ func ceilDiv(d, unit time.Duration) int64 {
 		n++
 	}
 	return n
-}
-
-// DecodeJSON reads one JSON value strictly into v: an unknown field, a value of the wrong type, and anything after the
-// value are *FieldErrors.
-func DecodeJSON(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return jsonError(err)
-	}
-	if dec.More() {
-		return &FieldError{Field: "body", Problem: "holds more than one JSON value"}
-	}
-	return nil
-}
-
-func jsonError(err error) error {
-	var (
-		field  *FieldError
-		wrong  *json.UnmarshalTypeError
-		syntax *json.SyntaxError
-	)
-	switch {
-	case errors.As(err, &field):
-		return field
-	case errors.As(err, &wrong) && wrong.Field != "":
-		return &FieldError{Field: wrong.Field, Problem: fmt.Sprintf("is a JSON %s, not a %s", wrong.Value, kindName(wrong))}
-	case errors.As(err, &wrong):
-		return &FieldError{Field: "body", Problem: fmt.Sprintf("is a JSON %s, not an object", wrong.Value)}
-	case errors.As(err, &syntax):
-		return &FieldError{Field: "body", Problem: fmt.Sprintf("is not JSON: %v at byte %d", syntax, syntax.Offset)}
-	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return &FieldError{Field: strings.Trim(name, `"`), Problem: "is not a known field"}
-	}
-	return &FieldError{Field: "body", Problem: "is not JSON: " + err.Error()}
-}
-
-func kindName(e *json.UnmarshalTypeError) string {
-	switch e.Type.Kind().String() {
-	case "string":
-		return "string"
-	case "bool":
-		return "boolean"
-	case "slice":
-		return "list"
-	case "int64", "uint64", "ptr":
-		return "whole number of 64 bits"
-	}
-	return "object"
 }

@@ -111,7 +111,7 @@ type Request struct {
 	// Cost in tokens, taken from every limit; 0 looks without taking. A cost above a capacity can never pass.
 	Cost int64
 	// ID, if not empty, makes a repeated request get the answer of the first one, as long as the owner that gave it
-	// still remembers it. At most 128 bytes.
+	// still remembers it. At most 128 bytes of UTF-8.
 	ID string
 	// Receipt asks for receipts, the proof of the admission and the means to return it.
 	Receipt bool
@@ -149,12 +149,11 @@ func (o OwnerID) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // UnmarshalText reads 32 hexadecimal digits.
 func (o *OwnerID) UnmarshalText(text []byte) error {
-	if hex.DecodedLen(len(text)) != len(o) || len(text)%2 != 0 {
+	id, err := hex.DecodeString(string(text))
+	if err != nil || len(id) != len(o) {
 		return &FieldError{Field: "owner", Problem: fmt.Sprintf("%q is not 32 hexadecimal digits", text)}
 	}
-	if _, err := hex.Decode(o[:], text); err != nil {
-		return &FieldError{Field: "owner", Problem: fmt.Sprintf("%q is not 32 hexadecimal digits", text)}
-	}
+	*o = OwnerID(id)
 	return nil
 }
 
@@ -216,5 +215,5 @@ type Stored struct {
 type Recent struct {
 	At      int64 // nanoseconds since the Unix epoch
 	Cost    int64
-	Allowed bool
+	Allowed bool // it was admitted and charged; otherwise this limit or another one of the same check denied it
 }

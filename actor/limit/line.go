@@ -13,7 +13,7 @@ import (
 //
 // where n is the numerator of the bucket's refill in lowest terms (n tokens every p nanoseconds), so that the time per
 // token, p/n, and every sum of such times is represented without rounding. Positions count from the Unix epoch. A Pos
-// is tied to the Rule that made it; see [Rule.Carry].
+// is tied to the Rule that made it; see [Rule.Carry]. The zero Pos is that of a bucket never used.
 type Pos struct {
 	NS   int64
 	Frac uint64
@@ -49,7 +49,7 @@ func Later(a, b Pos) Pos {
 	return a
 }
 
-// Add is a + b. A sum beyond the range of NS stops at its end, which lies after every time that can be admitted.
+// Add is a + b, where b is a length. A sum beyond the range of NS stops at its end, which no [Rule.Bound] reaches.
 func (r *Rule) Add(a, b Pos) Pos {
 	sum := Pos{NS: a.NS + b.NS, Frac: a.Frac + b.Frac}
 	if sum.Frac >= r.n {

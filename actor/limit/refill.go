@@ -15,8 +15,8 @@ type Refill struct {
 	Per    time.Duration
 }
 
-// ParseRefill reads the form "n/duration". The duration is one of [time.ParseDuration]; a bare unit means one of it.
-// Its errors are *FieldError with the field "refill".
+// ParseRefill reads the form "n/duration". The duration is one of [time.ParseDuration], which cuts off what is finer
+// than a nanosecond; a bare unit means one of it. Its errors are *FieldError with the field "refill".
 func ParseRefill(s string) (Refill, error) {
 	count, per, found := strings.Cut(s, "/")
 	if !found {
@@ -26,7 +26,7 @@ func ParseRefill(s string) (Refill, error) {
 	if err != nil {
 		return Refill{}, refillError("%q does not start with a whole number up to %d, as in 5/s", s, int64(math.MaxInt64))
 	}
-	if per != "" && (per[0] < '0' || per[0] > '9') && per[0] != '.' && per[0] != '-' {
+	if isUnit(per) {
 		per = "1" + per
 	}
 	d, err := time.ParseDuration(per)
@@ -34,8 +34,14 @@ func ParseRefill(s string) (Refill, error) {
 		return Refill{}, refillError("%q does not end with a duration, such as s, 1m, 1.5s or 24h", s)
 	}
 	r := Refill{Tokens: tokens, Per: d}
-	return r, r.validate()
+	if err := r.validate(); err != nil {
+		return Refill{}, err
+	}
+	return r, nil
 }
+
+// isUnit says whether per is a duration without its number.
+func isUnit(per string) bool { return per != "" && !strings.ContainsAny(per, "0123456789.") }
 
 func (r Refill) validate() error {
 	switch {
@@ -53,7 +59,7 @@ func refillError(format string, args ...any) error {
 	return &FieldError{Field: "refill", Problem: fmt.Sprintf(format, args...)}
 }
 
-// String is the shortest form that [ParseRefill] reads back to the same value: "5/s" rather than "5/1s".
+// String is the canonical form, which [ParseRefill] reads back to the same value: "5/s" rather than "5/1s".
 func (r Refill) String() string {
 	per := r.Per.String()
 	if r.Per%time.Minute == 0 && r.Per != 0 {
@@ -62,15 +68,14 @@ func (r Refill) String() string {
 	if r.Per%time.Hour == 0 && r.Per != 0 {
 		per = strings.TrimSuffix(per, "0m")
 	}
-	switch per {
-	case "1s", "1m", "1h":
-		per = per[1:]
+	if unit, one := strings.CutPrefix(per, "1"); one && isUnit(unit) {
+		per = unit
 	}
 	return strconv.FormatInt(r.Tokens, 10) + "/" + per
 }
 
 // PerSecond is the refill in tokens a second, for people to read; decisions use exact integers.
-func (r Refill) PerSecond() float64 { return float64(r.Tokens) / r.Per.Seconds() }
+func (r Refill) PerSecond() float64 { return float64(r.Tokens) * float64(time.Second) / float64(r.Per) }
 
 // MarshalText and UnmarshalText use the form of [Refill.String].
 func (r Refill) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

@@ -61,8 +61,15 @@ func (r *Rule) End(tat Pos, t int64, length Pos) Pos {
 	return r.Add(Later(tat, At(t)), length)
 }
 
-// Bound is the last position at which a span may end that is spent at t: t + τ.
-func (r *Rule) Bound(t int64) Pos { return r.Add(At(t), r.tau) }
+// Bound is the last position at which a span may end that is spent at t: t + τ, and always before the end of the range,
+// where [Rule.Add] stops.
+func (r *Rule) Bound(t int64) Pos {
+	bound := r.Add(At(t), r.tau)
+	if bound.NS == math.MaxInt64 {
+		return Pos{NS: math.MaxInt64 - 1}
+	}
+	return bound
+}
 
 // Decide is the whole algorithm on a bucket held in memory: the TAT after a check of cost at t, and whether it was
 // admitted. A denied check leaves the TAT as it is.
@@ -85,10 +92,11 @@ func (r *Rule) Reach() int64 { return r.tau.Ceil() }
 
 // Tokens is how many whole tokens fit in the line between tat and the bound of t.
 func (r *Rule) Tokens(tat Pos, t int64) int64 {
-	free := r.Sub(r.Bound(t), Later(tat, At(t)))
-	if free.NS < 0 {
+	bound, from := r.Bound(t), Later(tat, At(t))
+	if from.After(bound) {
 		return 0
 	}
+	free := r.Sub(bound, from)
 	// free is NS + Frac/n nanoseconds, a token p/n of them: (NS·n + Frac) / p tokens. It is at most the capacity.
 	hi, lo := bits.Mul64(uint64(free.NS), r.n)
 	lo, carry := bits.Add64(lo, free.Frac, 0)
@@ -96,8 +104,8 @@ func (r *Rule) Tokens(tat Pos, t int64) int64 {
 	return int64(tokens)
 }
 
-// Outcome describes the bucket at tat to a caller at time t. end is where the check's span would end, and allowed
-// whether this rule lets it pass.
+// Outcome describes to a caller what was decided at t. tat is the bucket after the decision, end where the check's span
+// ends or would have ended, and allowed whether this rule lets it pass.
 func (r *Rule) Outcome(tat Pos, t int64, cost int64, end Pos, allowed bool) Outcome {
 	o := Outcome{
 		Name:       r.Name,

@@ -9,12 +9,13 @@ import (
 const (
 	MaxKey    = 512  // bytes of a key
 	MaxName   = 64   // bytes of a limit's name
-	MaxID     = 128  // bytes of a request id
+	MaxID     = 128  // bytes of a request's ID
 	MaxLimits = 16   // limits of one request
 	MaxBatch  = 1000 // requests of one batch
 )
 
-// Validate checks everything about r that does not depend on the stored limits. Its errors are *FieldError.
+// Validate checks everything about r that does not depend on the stored limits; the limits that r defines itself must
+// make a [Rule]. Its errors are *FieldError.
 func (r Request) Validate() error {
 	if err := ValidateKey(r.Key); err != nil {
 		return err
@@ -28,9 +29,11 @@ func (r Request) Validate() error {
 		return &FieldError{Field: "cost", Problem: fmt.Sprintf("%d is negative: use 0 or more tokens", r.Cost)}
 	case len(r.ID) > MaxID:
 		return &FieldError{Field: "request_id", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(r.ID), MaxID)}
+	case !utf8.ValidString(r.ID):
+		return &FieldError{Field: "request_id", Problem: "is not valid UTF-8"}
 	}
 	for i, ref := range r.Limits {
-		if err := validateName(ref.Name); err != nil {
+		if err := ref.validate(); err != nil {
 			return under(fmt.Sprintf("limits[%d]", i), err)
 		}
 		for _, before := range r.Limits[:i] {
@@ -40,6 +43,22 @@ func (r Request) Validate() error {
 		}
 	}
 	return nil
+}
+
+func (r Ref) validate() error {
+	if err := validateName(r.Name); err != nil || r.Inline == nil {
+		return err
+	}
+	_, err := r.inlineRule()
+	return err
+}
+
+// inlineRule is the limit that r defines itself, made ready to decide.
+func (r Ref) inlineRule() (*Rule, error) {
+	if r.Inline.Name != r.Name {
+		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%q defines the limit %q: use one name", r.Name, r.Inline.Name)}
+	}
+	return r.Inline.Rule()
 }
 
 // ValidateKey checks that key is 1 to MaxKey bytes of UTF-8. Its errors are *FieldError with the field "key".

@@ -1,0 +1,94 @@
+# make prints what there is to do; make test is everything that CI runs. The tools are those that .ci/go.mod pins, built
+# into .ci/bin when first needed.
+
+TIME ?=
+step := @bash .ci/step
+bin := .ci/bin
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## print these lines
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the binary ./jeton
+	go build -o jeton ./cmd/jeton
+
+.PHONY: test
+test: export TALLY := $(CURDIR)/$(bin)/tally
+test: ## run everything that CI runs, stopping at the first failure
+test: fresh-tally check-generated check-format vet lint check-modules test-race test-model test-process
+	$(step) "every fuzz target, for a short time" bash .ci/fuzz 3s
+	$(step) "every benchmark, once" bash .ci/bench 1x
+	@bash .ci/total
+
+.PHONY: fresh-tally
+fresh-tally:
+	@mkdir -p $(bin) && rm -f $(bin)/tally
+
+.PHONY: check-generated
+check-generated: tools ## check that the generated code is current
+	$(step) "generated code is current" bash .ci/generated
+
+.PHONY: check-format
+check-format: tools ## check that every file is formatted
+	$(step) "formatted by gofumpt and buf" bash .ci/format
+
+.PHONY: vet
+vet: ## run go vet
+	$(step) "go vet" go vet ./...
+
+.PHONY: lint
+lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
+	$(step) "golangci-lint" $(bin)/golangci-lint run
+	$(step) "buf lint" $(bin)/buf lint rpc/pb
+
+.PHONY: check-modules
+check-modules: ## check go.mod, go.sum and the modules they name
+	$(step) "modules are what go.sum says" go mod verify
+	$(step) "go.mod is tidy" go mod tidy -diff
+
+# A test that starts processes stands in cluster-tests itself; whatever runs in one process stands elsewhere, and so
+# meets the race detector. -count=1: a cached answer has drawn no new random input.
+.PHONY: test-race
+test-race: ## run the tests of every package, with the race detector
+	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 $$(go list ./... | grep -v '/cluster-tests$$')
+
+.PHONY: test-model
+test-model: ## run the exhaustive model check (every TestModel…), without the race detector
+	$(step) "the model check, exhaustive" bash .ci/gotest --none-skipped -count=1 -run '^TestModel' ./...
+
+.PHONY: test-process
+test-process: ## run the tests that start and kill processes
+	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 10m ./cluster-tests
+
+.PHONY: mutants
+mutants: ## break the code on purpose, one build tag after another: a test must notice each
+	$(step) "mutants" bash .ci/gotest --show-passed --none-skipped -count=1 -timeout 30m -run '^TestMutants' ./cluster-tests
+
+.PHONY: fuzz
+fuzz: ## fuzz every target in turn: make fuzz TIME=1m
+	$(step) "fuzzing" bash .ci/fuzz $(or $(TIME),30s)
+
+.PHONY: bench
+bench: ## run every benchmark: make bench TIME=5s
+	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
+
+.PHONY: generate
+generate: tools ## generate the protobuf code
+	cd rpc/pb && PATH="$(CURDIR)/$(bin):$$PATH" buf generate
+
+.PHONY: fmt
+fmt: tools ## format every file
+	$(bin)/gofumpt -w .
+	$(bin)/buf format -w rpc/pb
+
+.PHONY: tools
+tools: ## build the tools that .ci/go.mod pins
+	@bash .ci/tools
+
+.PHONY: clean
+clean: ## remove what was built; the caches of Go stay
+	rm -rf jeton $(bin)

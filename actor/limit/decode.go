@@ -1,0 +1,91 @@
+package limit
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// DecodeJSON reads one JSON value strictly into v: an unknown field, a value of the wrong type, text that is not UTF-8
+// and anything after the value are *FieldErrors. What is wrong with the text as a whole has the field "body".
+func DecodeJSON(data []byte, v any) error {
+	if !utf8.Valid(data) {
+		return bodyError("is not valid UTF-8") // encoding/json would take one key for another
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return jsonError(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return bodyError("holds more than one JSON value")
+	}
+	return nil
+}
+
+func bodyError(problem string) error { return &FieldError{Field: "body", Problem: problem} }
+
+// jsonError makes a *FieldError of an error of encoding/json.
+func jsonError(err error) error {
+	var (
+		field  *FieldError
+		wrong  *json.UnmarshalTypeError
+		syntax *json.SyntaxError
+	)
+	switch {
+	case errors.As(err, &field):
+		return field
+	case errors.As(err, &wrong):
+		path := strings.ReplaceAll(wrong.Field, "Span.", "") // embedded: no level of the JSON
+		if path == "" {
+			path = "body"
+		}
+		return &FieldError{Field: path, Problem: fmt.Sprintf("is a JSON %s, not %s", wrong.Value, wanted(wrong.Type))}
+	case errors.As(err, &syntax):
+		return bodyError(fmt.Sprintf("is not JSON: %v at byte %d", syntax, syntax.Offset))
+	case errors.Is(err, io.EOF):
+		return bodyError("is empty: write a JSON object")
+	}
+	// These two have no type of their own.
+	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		if name, _ := strconv.Unquote(quoted); name != "" {
+			return &FieldError{Field: name, Problem: "is not a known field"}
+		}
+		return bodyError(quoted + " is not a known field")
+	}
+	if strings.HasPrefix(err.Error(), "json: invalid use of ,string struct tag") {
+		return &FieldError{
+			Field:   "receipts",
+			Problem: "generation, serial, start_ns and end_ns are whole numbers of 64 bits in quotes",
+		}
+	}
+	return bodyError("is not JSON: " + err.Error())
+}
+
+// wanted is what JSON calls a value that t can hold.
+func wanted(t reflect.Type) string {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return "a string"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Int64:
+		return "a whole number of 64 bits"
+	case reflect.Uint64:
+		return "a whole number of 64 bits, 0 or more"
+	default:
+		return "an object"
+	}
+}

@@ -1,0 +1,324 @@
+package clustertests
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/jeton-dev/jeton"
+
+// mayImport says for every package which others of this module its shipped code may import. Tests may import anything.
+// Not written out: the packages under cmd may import every package named here, those of cluster-tests everything, and
+// nobody else may import cluster-tests.
+var mayImport = map[string][]string{
+	"actor/limit":      {},
+	"actor/owner":      {"actor/limit"},
+	"actor/clock":      {},
+	"ring":             {},
+	"ring/move":        {"ring"},
+	"ring/cluster":     {"ring", "ring/move"},
+	"storage/register": {"ring"},
+	"storage":          {"ring", "storage/register"},
+	"actor":            {"actor/limit", "actor/owner", "actor/clock", "ring", "storage", "storage/register"},
+	"rpc/pb":           {"actor/limit", "ring"},
+	"rpc/client":       {"actor/limit", "ring", "rpc/pb"},
+	"rpc":              {"actor", "actor/limit", "ring", "ring/cluster", "storage", "rpc/pb", "rpc/client"},
+	"rpc/debug":        {"actor", "actor/limit", "ring", "ring/cluster", "storage"},
+	"gateway":          {"actor/limit"},
+	"cmd/node":         {},
+	"cmd/jeton":        {},
+}
+
+// pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
+var pure = []string{"actor/limit", "actor/owner", "ring", "ring/move", "storage/register"}
+
+// effects are the parts of the standard library that pure packages do without, with all that stands under them.
+var effects = []string{"log", "net", "os", "runtime", "sync", "syscall"}
+
+// protobuf is where the modules of protobuf live. Only the packages of rpc speak it.
+var protobuf = []string{"google.golang.org/protobuf", "github.com/golang/protobuf", "github.com/gogo/protobuf"}
+
+// topLevel are the folders that may hold Go.
+var topLevel = []string{"cmd", "actor", "ring", "storage", "rpc", "gateway", "cluster-tests"}
+
+// empty are names that say nothing, for a package as for a file.
+var empty = []string{"util", "utils", "common", "helper", "helpers", "types", "base", "misc", "manager"}
+
+// A source is what the rules need to know of one folder with Go files.
+type source struct {
+	folder  string   // relative to the module, with slashes; "." is the module itself
+	name    string   // of the package; empty when it has nothing but tests
+	doc     string   // of the package
+	files   []string // names within the folder
+	imports []string // of the files that are no tests, whatever their build tags
+}
+
+// under says whether a path is that folder or lies in it.
+func under(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
+
+func underAny(p string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return under(p, folder) })
+}
+
+// allowed says whether the shipped code of one package of this module may import another.
+func allowed(from, to string) bool {
+	_, known := mayImport[to]
+	switch {
+	case under(from, "cluster-tests"):
+		return true
+	case under(from, "cmd"):
+		return known
+	}
+	return slices.Contains(mayImport[from], to)
+}
+
+// violations are the rules that s breaks, a sentence each.
+func (s source) violations() []string {
+	var broken []string
+	say := func(format string, args ...any) { broken = append(broken, s.folder+": "+fmt.Sprintf(format, args...)) }
+
+	if !underAny(s.folder, topLevel) {
+		say("Go stands only under %s", strings.Join(topLevel, ", "))
+		return broken
+	}
+	if _, known := mayImport[s.folder]; !known && !under(s.folder, "cluster-tests") {
+		say("is missing in the table of imports")
+	}
+	switch {
+	case s.name != "main" && !strings.HasPrefix(s.doc, "Package "+s.name+" "):
+		say("has no package doc that starts with %q", "Package "+s.name)
+	case s.name == "main" && !strings.HasPrefix(s.doc, "Command "):
+		say("has no package doc that starts with %q", "Command "+path.Base(s.folder))
+	}
+	for _, name := range append([]string{s.name, path.Base(s.folder)}, s.files...) {
+		stem := strings.TrimSuffix(strings.TrimSuffix(name, ".go"), "_test")
+		if slices.Contains(empty, stem) {
+			say("%s is a name that says nothing", name)
+		}
+	}
+	for _, imported := range s.imports {
+		inside, ours := strings.CutPrefix(imported, module+"/")
+		switch {
+		case ours && !allowed(s.folder, inside):
+			say("must not import %s", inside)
+		case underAny(imported, protobuf) && !under(s.folder, "rpc") && !under(s.folder, "cluster-tests"):
+			say("must not import %s: protobuf stops at rpc", imported)
+		case slices.Contains(pure, s.folder) && underAny(imported, effects):
+			say("must not import %s: it is pure", imported)
+		}
+	}
+	return broken
+}
+
+// readSources reads every Go file below root. Build tags are not asked: a file that is left out today counts too.
+func readSources(root string) ([]source, error) {
+	found := map[string]*source{}
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case entry.IsDir() || filepath.Ext(file) != ".go":
+			return nil
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		folder = filepath.ToSlash(folder)
+		if found[folder] == nil {
+			found[folder] = &source{folder: folder}
+		}
+		return found[folder].read(file)
+	})
+	sources := make([]source, 0, len(found))
+	for _, s := range found {
+		sources = append(sources, *s)
+	}
+	slices.SortFunc(sources, func(a, b source) int { return strings.Compare(a.folder, b.folder) })
+	return sources, err
+}
+
+// read adds one file to what is known of its folder.
+func (s *source) read(file string) error {
+	s.files = append(s.files, filepath.Base(file))
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly|parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(file, "_test.go") {
+		return nil
+	}
+	s.name = parsed.Name.Name
+	if parsed.Doc != nil {
+		s.doc += parsed.Doc.Text()
+	}
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(s.imports, imported) {
+			s.imports = append(s.imports, imported)
+		}
+	}
+	return nil
+}
+
+// TestRepository holds the repository against its rules.
+func TestRepository(t *testing.T) {
+	sources, err := readSources("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(sources, func(s source) bool { return s.folder == "actor/limit" }) {
+		t.Fatal("the vocabulary, actor/limit, was not found: looked in the wrong place")
+	}
+	for _, s := range sources {
+		for _, broken := range s.violations() {
+			t.Error(broken)
+		}
+	}
+}
+
+// TestImportTable checks the table itself: every entry names a package of the table, and imports go one way.
+func TestImportTable(t *testing.T) {
+	var visit func(from string, path []string)
+	visit = func(from string, path []string) {
+		if slices.Contains(path, from) {
+			t.Fatalf("the table runs in a circle: %s", strings.Join(append(path, from), " → "))
+		}
+		for _, to := range mayImport[from] {
+			if _, known := mayImport[to]; !known {
+				t.Errorf("%s may import %s, which the table does not know", from, to)
+			}
+			visit(to, append(slices.Clone(path), from))
+		}
+	}
+	for from := range mayImport {
+		visit(from, nil)
+	}
+	for _, name := range pure {
+		if _, known := mayImport[name]; !known {
+			t.Errorf("%s is called pure, and the table does not know it", name)
+		}
+	}
+}
+
+// TestViolations breaks each rule once, and expects exactly that to be noticed.
+func TestViolations(t *testing.T) {
+	good := func() source {
+		return source{
+			folder:  "storage",
+			name:    "storage",
+			doc:     "Package storage keeps registers.\n",
+			files:   []string{"storage.go", "commit_test.go"},
+			imports: []string{"os", "sync", module + "/ring", module + "/storage/register", "github.com/cockroachdb/pebble/v2"},
+		}
+	}
+	tests := []struct {
+		what    string
+		breaks  func(*source)
+		noticed string // empty: nothing is
+	}{
+		{"nothing", func(*source) {}, ""},
+		{"a door speaks protobuf", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = "rpc/pb", "pb", "Package pb is the wire.", []string{"google.golang.org/protobuf/proto"}
+		}, ""},
+		{"a command imports a node", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = "cmd/jeton", "main", "Command jeton limits.", []string{module + "/cmd/node"}
+		}, ""},
+		{"a test package imports what it wants", func(s *source) {
+			s.folder, s.imports = "cluster-tests/storage", []string{module + "/cmd/node", module + "/cluster-tests/faults"}
+		}, ""},
+		{"not in its line", func(s *source) { s.imports = append(s.imports, module+"/actor/limit") }, "storage: must not import actor/limit"},
+		{"upwards", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = "storage/register", "register", "Package register is pure.", []string{module + "/storage"}
+		}, "storage/register: must not import storage"},
+		{"shipped code imports tests", func(s *source) {
+			s.folder, s.imports = "cmd/node", []string{module + "/cluster-tests/faults"}
+		}, "cmd/node: must not import cluster-tests/faults"},
+		{"not in the table", func(s *source) {
+			s.folder, s.imports = "storage/index", nil
+		}, "storage/index: is missing in the table of imports"},
+		{"a new top-level folder", func(s *source) { s.folder = "internal/storage" }, "internal/storage: Go stands only under cmd, actor,"},
+		{"the top level itself", func(s *source) { s.folder = "." }, ".: Go stands only under"},
+		{"a folder whose name only starts alike", func(s *source) { s.folder = "storages" }, "storages: Go stands only under"},
+		{"an empty folder name", func(s *source) { s.folder = "cluster-tests/common" }, "cluster-tests/common: common is a name"},
+		{"an empty package name", func(s *source) { s.name, s.doc = "util", "Package util helps." }, "storage: util is a name"},
+		{"an empty file name", func(s *source) { s.files = []string{"types.go"} }, "storage: types.go is a name"},
+		{"an empty name of a test", func(s *source) { s.files = []string{"helpers_test.go"} }, "storage: helpers_test.go is a name"},
+		{"no doc", func(s *source) { s.doc = "" }, `storage: has no package doc that starts with "Package storage"`},
+		{"a doc of something else", func(s *source) { s.doc = "Package storages keeps." }, `storage: has no package doc`},
+		{"a command without doc", func(s *source) {
+			s.folder, s.name, s.doc = "cmd/jeton", "main", ""
+			s.imports = nil
+		}, `cmd/jeton: has no package doc that starts with "Command jeton"`},
+		{"protobuf further in", func(s *source) {
+			s.imports = append(s.imports, "google.golang.org/protobuf/proto")
+		}, "storage: must not import google.golang.org/protobuf/proto: protobuf stops at rpc"},
+		{"a pure package with locks", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = "ring", "ring", "Package ring places.", []string{"sync/atomic"}
+		}, "ring: must not import sync/atomic: it is pure"},
+	}
+	for _, test := range tests {
+		t.Run(test.what, func(t *testing.T) {
+			s := good()
+			test.breaks(&s)
+			broken := s.violations()
+			switch {
+			case test.noticed == "" && len(broken) > 0:
+				t.Errorf("noticed %q", broken)
+			case test.noticed != "" && (len(broken) != 1 || !strings.HasPrefix(broken[0], test.noticed)):
+				t.Errorf("noticed %q, want only %q", broken, test.noticed)
+			}
+		})
+	}
+}
+
+// TestReadSources checks that imports count whatever a file's build tags, that those of tests do not, and that folders
+// which begin with a dot are no hiding place.
+func TestReadSources(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"ring/ring.go":             "// Package ring places.\npackage ring\n\nimport \"slices\"\n",
+		"ring/blind.go":            "//go:build mutant_blind\n\npackage ring\n\nimport _ \"os\"\n",
+		"ring/ring_test.go":        "package ring_test\n\nimport \"testing\"\n",
+		"ring/testdata/example.go": "package example\n",
+		".hidden/tool.go":          "package main\n",
+		".git/hook.go":             "package main\n",
+		"ring/README.md":           "no Go",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sources, err := readSources(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []source{
+		{folder: ".hidden", name: "main", files: []string{"tool.go"}},
+		{
+			folder: "ring", name: "ring", doc: "Package ring places.\n",
+			files: []string{"blind.go", "ring.go", "ring_test.go"}, imports: []string{"os", "slices"},
+		},
+	}
+	if got, want := fmt.Sprintf("%+v", sources), fmt.Sprintf("%+v", want); got != want {
+		t.Errorf("read\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,199 @@
+// Package process runs jeton as users do: as processes of its own, started from a binary, stopped by signals and killed.
+// A process ends with the test that started it. Start with [Build] and [Start].
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a process may take to do what it is waited for. It only ends tests that hang.
+const patience = 60 * time.Second
+
+// Build compiles the jeton command, with build tags if any are given, and returns the path of the binary.
+func Build(t *testing.T, tags ...string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "jeton")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", strings.Join(tags, ","), "-o", binary,
+		"github.com/jeton-dev/jeton/cmd/jeton")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// A Node is a running "jeton serve".
+type Node struct {
+	GRPC, HTTP string // addresses it listens on
+
+	t      *testing.T
+	cmd    *exec.Cmd
+	log    *log
+	exited chan struct{} // closed when the process has ended
+}
+
+// serving is the line in which a node says that it serves, and where.
+var serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)`)
+
+// Start runs "jeton serve" on free ports with the arguments, and returns when it serves.
+func Start(t *testing.T, binary string, args ...string) *Node {
+	t.Helper()
+	args = append([]string{"serve", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0"}, args...)
+	n := launch(t, binary, args...)
+	found := n.waitFor(serving)
+	n.GRPC, n.HTTP = found[1], found[2]
+	return n
+}
+
+func launch(t *testing.T, binary string, args ...string) *Node {
+	t.Helper()
+	n := &Node{t: t, log: &log{changed: make(chan struct{})}, exited: make(chan struct{})}
+	n.cmd = exec.Command(binary, args...) //nolint:noctx // it is ended by signals, which are what is tested
+	n.cmd.Env = Environ()
+	stderr, err := n.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		n.log.read(stderr)
+		n.cmd.Wait() //nolint:errcheck // how it ended is read off its state
+		close(n.exited)
+	}()
+	t.Cleanup(n.Kill)
+	return n
+}
+
+// Environ is the environment without jeton's own variables.
+func Environ() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "JETON_") {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// Kill ends the process as kill -9 does, and returns when it is gone.
+func (n *Node) Kill() {
+	n.cmd.Process.Kill() //nolint:errcheck // it may have ended already
+	<-n.exited
+}
+
+// Signal sends a signal.
+func (n *Node) Signal(s syscall.Signal) {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(s); err != nil {
+		n.t.Fatalf("signal %v: %v", s, err)
+	}
+}
+
+// Stop asks the process to end, as an operator does, and returns its exit code.
+func (n *Node) Stop() int {
+	n.t.Helper()
+	n.Signal(syscall.SIGTERM)
+	return n.ExitCode()
+}
+
+// ExitCode waits until the process has ended by itself.
+func (n *Node) ExitCode() int {
+	n.t.Helper()
+	select {
+	case <-n.exited:
+		return n.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		n.t.Fatalf("the process did not end; it said:\n%s", n.log)
+		return -1
+	}
+}
+
+// WaitForLog returns when the process has logged something that matches.
+func (n *Node) WaitForLog(pattern string) {
+	n.t.Helper()
+	n.waitFor(regexp.MustCompile(pattern))
+}
+
+// Log is what the process has logged so far.
+func (n *Node) Log() string { return n.log.String() }
+
+func (n *Node) waitFor(pattern *regexp.Regexp) []string {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	defer cancel()
+	for {
+		text, changed := n.log.now()
+		if found := pattern.FindStringSubmatch(text); found != nil {
+			return found
+		}
+		select {
+		case <-changed:
+		case <-n.exited:
+			if text, _ = n.log.now(); !pattern.MatchString(text) {
+				n.t.Fatalf("the process ended before it logged %s:\n%s", pattern, text)
+			}
+		case <-ctx.Done():
+			n.t.Fatalf("the process has not logged %s:\n%s", pattern, text)
+		}
+	}
+}
+
+// A log is what a process writes to its standard error.
+type log struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed with the next line
+}
+
+func (l *log) read(r io.Reader) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadString('\n')
+		l.mu.Lock()
+		l.text.WriteString(line)
+		close(l.changed)
+		l.changed = make(chan struct{})
+		l.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (l *log) now() (text string, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String(), l.changed
+}
+
+// String is everything that was logged so far.
+func (l *log) String() string {
+	text, _ := l.now()
+	return text
+}
+
+// Run runs a verb to its end and returns its output and exit code.
+func Run(t *testing.T, binary string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = Environ()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
