@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -29,7 +30,7 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 	)
 	_, lerr := s.ask(ctx, &mail{kind: look, key: key, looked: func(_ *shard, a *actor) {
 		if a != nil {
-			waiting = a.owner.Waiting()
+			waiting = a.waiting()
 			view, awake = a.owner.View(ref.Name, s.cfg.Now())
 		}
 	}})
@@ -51,23 +52,26 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 	if err != nil {
 		return limit.Inspection{}, err
 	}
-	tat := limit.At(known)
+	tat, credit := limit.At(known), limit.Pos{}
 	if awake {
-		tat = view.TAT
+		tat = rule.Carry(view.Rule, view.TAT)
+		if rule.Same(view.Rule) {
+			credit = view.Credit
+		}
 		in.Generation = view.Generation
 		in.Segment = limit.Span{Start: max(tat.Ceil(), 0), End: view.Hi}
 		if in.Segment.Start >= in.Segment.End {
 			in.Segment = limit.Span{}
 		}
 		in.Next = limit.Span{Start: view.Next[0], End: view.Next[1]}
-		in.Credit = view.Credit.NS
+		in.Credit = credit.NS
 		in.Recent = view.Recent
 		if view.Hi < in.Now {
 			tat = limit.Later(tat, limit.At(known))
 		}
 	}
 	in.TAT = tat.Ceil()
-	in.Tokens = rule.Tokens(rule.Sub(tat, view.Credit), in.Now)
+	in.Tokens = rule.Tokens(rule.Sub(tat, credit), in.Now)
 	return in, nil
 }
 
@@ -77,8 +81,11 @@ func (s *System) readRegisters(ctx context.Context, in *limit.Inspection, p ring
 	var free []int64
 	for _, r := range s.cfg.Replicas {
 		l, err := r.Look(ctx, p, in.Key, name)
-		if err != nil {
-			return 0, err
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return 0, ctx.Err()
+		case err != nil:
+			return 0, fmt.Errorf("%w: look at a register: %w", limit.ErrUnavailable, err)
 		}
 		in.Registers = append(in.Registers, limit.Stored{
 			Node: in.Node, Exists: l.Exists, Generation: l.Register.Generation, Reserved: l.Register.H,

@@ -2,7 +2,6 @@ package actor
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -48,29 +47,28 @@ func (m *mail) check(r limit.Request) {
 	m.kind, m.key, m.hash, m.cost, m.id, m.receipt = check, r.Key, ring.Hash(r.Key), r.Cost, r.ID, r.Receipt
 }
 
-// reply and fail answer the mail. It must not be touched afterwards.
-func (m *mail) reply(d limit.Decision) {
-	m.decision = d
+// answer gives the mail's caller what it waits for. The mail must not be touched afterwards.
+func (m *mail) answer(d limit.Decision, err error) {
+	m.decision, m.err = d, err
 	m.call.answered()
 }
 
-func (m *mail) fail(err error) {
-	m.err = err
-	m.call.answered()
-}
+func (m *mail) fail(err error) { m.answer(limit.Decision{}, err) }
 
 // A call is one caller that waits for the answers to its mail. The caller waits, never the shard.
 type call struct {
-	mail []mail
-	open atomic.Int64  // mail without an answer
-	done chan struct{} // gets one token with the last answer
+	mail    []mail
+	byShard [][]*mail     // the mail of a batch
+	open    atomic.Int64  // mail without an answer
+	done    chan struct{} // gets one token with the last answer
 }
 
-var calls = sync.Pool{New: func() any { return &call{mail: make([]mail, 1), done: make(chan struct{}, 1)} }}
-
 // newCall is a call with room for n mails.
-func newCall(n int) *call {
-	c := calls.Get().(*call) //nolint:forcetypeassert // nothing else is ever put there
+func (s *System) newCall(n int) *call {
+	c, ok := s.calls.Get().(*call)
+	if !ok {
+		c = &call{done: make(chan struct{}, 1)}
+	}
 	if cap(c.mail) < n {
 		c.mail = make([]mail, n)
 	}
@@ -103,11 +101,10 @@ func (c *call) wait(ctx context.Context) error {
 }
 
 // free gives back a call whose answers have been taken, or that was never handed to a shard.
-func (c *call) free() {
-	const keep = limit.MaxBatch
-	if cap(c.mail) > keep {
-		return
-	}
+func (s *System) free(c *call) {
 	clear(c.mail)
-	calls.Put(c)
+	for i, ms := range c.byShard {
+		c.byShard[i] = ms[:0]
+	}
+	s.calls.Put(c)
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// inlineLabel stands for all limits that requests define themselves: their names are the callers' and have no bound.
-const inlineLabel = "inline"
+// inlineLabel stands for all limits that requests define themselves: their names are the callers' and have no bound. No
+// stored limit can bear this name.
+const inlineLabel = "(inline)"
 
 // What a limit said to a check, as a metric's label.
 const (
@@ -56,7 +57,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		panics: f.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_actor_panics_total",
-			Help: "Actors that panicked and were forgotten.",
+			Help: "Panics of actors: bugs of jeton. An actor that panics is forgotten.",
 		}),
 	}
 }

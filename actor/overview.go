@@ -32,30 +32,25 @@ type Busy struct {
 // maxScanned is how many actors of a shard Overview looks at to find the busiest ones.
 const maxScanned = 100_000
 
-// Overview tells what the actors are doing, with the top busiest keys.
+// Overview tells what the actors are doing, with the busiest keys, at most top of them. Its errors are those
+// of a [limit.Checker].
 func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 	var o Overview
-	for i, sh := range s.shards {
-		c := newCall(1)
-		m := &c.mail[0]
-		m.kind, m.hash, m.looked = look, uint64(i), func(sh *shard, _ *actor) {
+	for _, sh := range s.shards {
+		_, err := s.askShard(ctx, sh, &mail{kind: look, looked: func(sh *shard, _ *actor) {
 			one := ShardOverview{Awake: len(sh.actors), Inbox: sh.inbox.len()}
 			o.Busiest = sh.busiest(&one, o.Busiest)
 			o.Shards = append(o.Shards, one)
 			o.Awake += one.Awake
 			o.Waiting += one.Waiting
-		}
-		sh.inbox.push(m)
-		if err := c.wait(ctx); err != nil {
+		}})
+		if err != nil {
 			return Overview{}, err
-		}
-		if m.err != nil {
-			return Overview{}, m.err
 		}
 		slices.SortFunc(o.Busiest, func(a, b Busy) int {
 			return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), cmp.Compare(a.Key, b.Key))
 		})
-		o.Busiest = o.Busiest[:min(top, len(o.Busiest))]
+		o.Busiest = o.Busiest[:min(max(top, 0), len(o.Busiest))]
 	}
 	return o, nil
 }
@@ -67,7 +62,7 @@ func (sh *shard) busiest(one *ShardOverview, found []Busy) []Busy {
 		if scanned++; scanned > maxScanned {
 			break
 		}
-		busy := Busy{Key: a.key, Waiting: a.owner.Waiting()}
+		busy := Busy{Key: a.key, Waiting: a.waiting()}
 		one.Waiting += busy.Waiting
 		for _, v := range a.owner.Views(now) {
 			busy.Limits = append(busy.Limits, v.Rule.Name)

@@ -5,126 +5,132 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/actor/owner"
 )
 
 const (
 	// rememberFor is how long an actor remembers the answer to a request with an id.
 	rememberFor = int64(10 * time.Second)
-	// maxRequests is how many it remembers, the newest ones.
+	// maxRequests is how many answers it remembers, the newest ones.
 	maxRequests = 256
 )
 
 // errReused answers a request whose id was used for another question.
 var errReused = &limit.FieldError{
 	Field:   "request_id",
-	Problem: "was used for a request with other limits or another cost: an id belongs to one request and its retries",
+	Problem: "was used for another request of this key: an id belongs to one request and its retries",
 }
 
 // A request is one whose id is remembered.
 type request struct {
 	id      string
-	limits  []string
+	rules   []*limit.Rule
+	inline  uint32
 	cost    int64
-	at      int64   // when it was answered; 0 while it is not
-	waiting []*mail // repetitions that came before the answer
-	reply   limit.Decision
+	receipt bool
+
+	first    *mail   // the check that waits for the answer; nil once there is one
+	attached []*mail // repetitions that wait for it too
+
+	at       int64 // when it was answered
+	decision limit.Decision
 }
 
 // requests are what one actor remembers, so that a caller who asks again after a timeout is neither charged twice nor
 // told something else.
 type requests struct {
-	byID  map[string]*request
-	order []*request // by arrival
+	byID     map[string]*request
+	answered []*request // in the order of their answers
+	attached int        // repetitions that wait; they and the first ones are bounded by the mailbox
 }
 
 func newRequests() *requests { return &requests{byID: map[string]*request{}} }
 
-// known says whether m repeats a request that is remembered. If so the reply is ready, or m will be answered together
-// with the request that it repeats.
-func (rs *requests) known(m *mail, now int64) (reply owner.Reply, ready, repeats bool) {
+// begin remembers m, the first check with its id.
+func (rs *requests) begin(m *mail) {
+	rs.byID[m.id] = &request{
+		id: m.id, rules: slices.Clone(m.rules), inline: m.inline, cost: m.cost, receipt: m.receipt, first: m,
+	}
+}
+
+// find is the remembered request with that id, or nil.
+func (rs *requests) find(id string, now int64) *request {
 	rs.prune(now)
-	r := rs.byID[m.id]
-	switch {
-	case r == nil:
-		r = &request{id: m.id, limits: m.limits(), cost: m.cost}
-		rs.byID[r.id] = r
-		rs.order = append(rs.order, r)
-		return owner.Reply{}, false, false
-	case r.cost != m.cost || !slices.Equal(r.limits, m.limits()):
-		return owner.Reply{Tag: m, Err: errReused}, true, true
-	case r.at == 0:
-		r.waiting = append(r.waiting, m)
-		return owner.Reply{}, false, true
-	}
-	return owner.Reply{Tag: m, Decision: r.reply}, true, true
+	return rs.byID[id]
 }
 
-// answer keeps what m, the first with its id, was answered, and answers those that repeat it. An error is no answer: the
-// next request with the id is decided anew.
-func (rs *requests) answer(m *mail, reply owner.Reply, now int64) {
-	r := rs.byID[m.id]
-	if r == nil {
-		return
+// asks says whether m is the same question. A stored limit is the same by its name: the document may have been replaced
+// since.
+func (r *request) asks(m *mail) bool {
+	if r.cost != m.cost || r.receipt != m.receipt || r.inline != m.inline || len(r.rules) != len(m.rules) {
+		return false
 	}
-	for _, again := range r.waiting {
-		if reply.Err != nil {
-			again.fail(reply.Err)
-		} else {
-			again.reply(reply.Decision)
+	for i, rule := range r.rules {
+		if rule.Name != m.rules[i].Name || r.inline&(1<<i) != 0 && *rule != *m.rules[i] {
+			return false
 		}
 	}
-	r.waiting = nil
-	if reply.Err != nil {
-		rs.drop(r)
-		return
-	}
-	r.at, r.reply = now, reply.Decision
+	return true
 }
 
-// prune forgets what is too old or too much. What has no answer yet stays: its number is bounded by the mailbox.
+// attach makes m wait for the answer to r.
+func (rs *requests) attach(r *request, m *mail) {
+	r.attached = append(r.attached, m)
+	rs.attached++
+}
+
+// answer keeps what m is answered, if m is the first with its id, and hands over the repetitions that waited for it. An
+// error is no answer: the next request with the id is decided anew.
+func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (attached []*mail) {
+	r := rs.byID[m.id]
+	if r == nil || r.first != m {
+		return nil
+	}
+	attached = r.attached
+	rs.attached -= len(attached)
+	r.first, r.attached = nil, nil
+	if err != nil {
+		delete(rs.byID, r.id)
+		return attached
+	}
+	r.at, r.decision = now, copyOf(d)
+	rs.answered = append(rs.answered, r)
+	rs.prune(now)
+	return attached
+}
+
+// prune forgets answers that are too old or too many.
 func (rs *requests) prune(now int64) {
-	for len(rs.order) > 0 {
-		r := rs.order[0]
-		old := r.at != 0 && (now-r.at > rememberFor || len(rs.order) >= maxRequests)
-		if !old {
-			return
-		}
-		rs.drop(r)
+	for len(rs.answered) > maxRequests || len(rs.answered) > 0 && now-rs.answered[0].at > rememberFor {
+		delete(rs.byID, rs.answered[0].id)
+		rs.answered[0] = nil
+		rs.answered = rs.answered[1:]
 	}
 }
 
-func (rs *requests) drop(r *request) {
-	delete(rs.byID, r.id)
-	if i := slices.Index(rs.order, r); i >= 0 {
-		rs.order = slices.Delete(rs.order, i, i+1)
-	}
-}
-
-// until is when nothing need be remembered any more.
+// until is when no answer need be remembered any more.
 func (rs *requests) until() int64 {
-	until := int64(0)
-	for _, r := range rs.order {
-		until = max(until, r.at+rememberFor)
+	if len(rs.answered) == 0 {
+		return 0
 	}
-	return until
+	return rs.answered[len(rs.answered)-1].at + rememberFor
 }
 
 // fail answers everything that waits for another's answer.
 func (rs *requests) fail(err error) {
-	for _, r := range rs.order {
-		for _, m := range r.waiting {
-			m.fail(err)
+	for _, r := range rs.byID {
+		for _, m := range r.attached {
+			m.answer(limit.Decision{}, err)
 		}
-		r.waiting = nil
+		r.attached = nil
 	}
+	rs.attached = 0
 }
 
-// limits are the names of the limits that m asks for.
-func (m *mail) limits() []string {
-	names := make([]string, len(m.rules))
-	for i, r := range m.rules {
-		names[i] = r.Name
+// copyOf is d with slices of its own: a caller may do with its decision what it likes.
+func copyOf(d limit.Decision) limit.Decision {
+	d.Limits, d.Receipts = slices.Clone(d.Limits), slices.Clone(d.Receipts)
+	for i := range d.Receipts {
+		d.Receipts[i].Reuses = slices.Clone(d.Receipts[i].Reuses)
 	}
-	return names
+	return d
 }

@@ -2,9 +2,12 @@ package actor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +32,26 @@ type actor struct {
 	requests  *requests
 }
 
+// waiting is how many checks and resets wait in the actor's mailbox.
+func (a *actor) waiting() int {
+	if a.requests == nil {
+		return a.owner.Waiting()
+	}
+	return a.owner.Waiting() + a.requests.attached
+}
+
+// decide hands a check to the owner.
+func (a *actor) decide(m *mail, now int64, out *owner.Out) {
+	a.owner.Check(owner.Check{
+		Tag: m, At: now, Deadline: m.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt,
+	}, out)
+}
+
+const (
+	fewActors  = 1024 // a shard always keeps room for as many
+	maxSending = 1024 // reservations after which a shard sends without finishing its round
+)
+
 // A shard is one goroutine that runs many actors, one at a time.
 type shard struct {
 	sys   *System
@@ -39,13 +62,14 @@ type shard struct {
 	// The shard's goroutine's own.
 	actors  map[string]*actor
 	alarms  alarms
+	most    int // actors since the last shrinking
 	out     owner.Out
 	sending []register.Reservation
 	counts  counts
 }
 
 func newShard(s *System) *shard {
-	sh := &shard{sys: s, actors: map[string]*actor{}, counts: newCounts(s.metrics)}
+	sh := &shard{sys: s, actors: map[string]*actor{}, most: fewActors, counts: newCounts(s.metrics)}
 	sh.inbox = inbox{
 		bound:    s.cfg.Inbox,
 		wake:     make(chan struct{}, 1),
@@ -77,6 +101,9 @@ func (sh *shard) run() {
 		}
 		for _, m := range mail {
 			sh.deliver(m, now)
+			if len(sh.sending) >= maxSending {
+				sh.send()
+			}
 		}
 		for len(sh.alarms) > 0 && sh.alarms[0].alarm <= now {
 			sh.ring(sh.alarms[0], now)
@@ -87,6 +114,7 @@ func (sh *shard) run() {
 	for _, a := range sh.actors {
 		sh.forget(a, errStopping)
 	}
+	sh.awakeNow.Store(0)
 }
 
 // pause is how long the shard may sleep.
@@ -101,7 +129,10 @@ func (sh *shard) pause() time.Duration {
 func (sh *shard) deliver(m *mail, now int64) {
 	a := sh.actors[m.key]
 	if m.kind == look {
-		m.looked(sh, a)
+		if !sh.try(m.key, func() { m.looked(sh, a) }) {
+			m.fail(ErrInternal)
+			return
+		}
 		m.call.answered()
 		return
 	}
@@ -129,7 +160,9 @@ func (sh *shard) deliver(m *mail, now int64) {
 				m.returned[i] = a.owner.Return(r, now)
 			}
 		case reset:
-			a.owner.Reset(m, m.rules[0], now, m.deadline, &sh.out)
+			if !sh.full(a, m) {
+				a.owner.Reset(m, m.rules[0], now, m.deadline, &sh.out)
+			}
 		case look:
 		}
 	})
@@ -138,29 +171,41 @@ func (sh *shard) deliver(m *mail, now int64) {
 	}
 }
 
-// check puts one check before the owner, unless its request id has an answer already.
+// check puts one check before the owner, unless its request id has an answer already, or will have one.
 func (sh *shard) check(a *actor, m *mail, now int64) {
-	if m.id != "" {
-		if a.requests == nil {
-			a.requests = newRequests()
+	if m.id == "" {
+		if !sh.full(a, m) {
+			a.decide(m, now, &sh.out)
 		}
-		reply, ready, repeats := a.requests.known(m, now)
-		if ready {
-			m.repeats = true
-			sh.out.Replies = append(sh.out.Replies, reply)
-		}
-		if repeats {
-			return
-		}
-	}
-	if a.owner.Waiting() >= sh.sys.cfg.Mailbox {
-		sh.sys.metrics.rejected.Inc()
-		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errFullMailbox})
 		return
 	}
-	a.owner.Check(owner.Check{
-		Tag: m, At: now, Deadline: m.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt,
-	}, &sh.out)
+	if a.requests == nil {
+		a.requests = newRequests()
+	}
+	switch r := a.requests.find(m.id, now); {
+	case r != nil && !r.asks(m):
+		m.repeats = true
+		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errReused})
+	case r != nil && r.first == nil:
+		m.repeats = true
+		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Decision: copyOf(r.decision)})
+	case sh.full(a, m):
+	case r != nil:
+		a.requests.attach(r, m)
+	default:
+		a.requests.begin(m)
+		a.decide(m, now, &sh.out)
+	}
+}
+
+// full says whether the actor's mailbox has no room for m, which is then answered.
+func (sh *shard) full(a *actor, m *mail) bool {
+	if a.waiting() < sh.sys.cfg.Mailbox {
+		return false
+	}
+	sh.sys.metrics.rejected.Inc()
+	sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errFullMailbox})
+	return true
 }
 
 // awake makes the actor of m's key.
@@ -174,6 +219,7 @@ func (sh *shard) awake(m *mail, now int64) *actor {
 	}
 	sh.actors[a.key] = a
 	sh.alarms.add(a)
+	sh.most = max(sh.most, len(sh.actors))
 	return a
 }
 
@@ -220,17 +266,19 @@ func (sh *shard) ring(a *actor, now int64) {
 	}
 	quiet := a.last + int64(sh.sys.cfg.IdleAfter)
 	if a.requests != nil {
+		a.requests.prune(now)
 		quiet = max(quiet, a.requests.until())
 	}
 	idle, again := a.owner.Idle(now)
-	if idle && now >= quiet {
+	switch {
+	case idle && now >= quiet:
 		sh.forget(a, nil)
 		return
-	}
-	if again == math.MaxInt64 || again <= now {
-		again = now + int64(sh.sys.cfg.IdleAfter)
-	}
-	if quiet > now {
+	case idle:
+		again = quiet
+	case again == math.MaxInt64:
+		again = now + int64(sh.sys.cfg.IdleAfter) // something waits or is in flight: it is not known for how long
+	default:
 		again = max(again, quiet)
 	}
 	sh.alarms.set(a, max(min(again, a.owner.Due()), now+1))
@@ -240,13 +288,13 @@ func (sh *shard) ring(a *actor, now int64) {
 // everybody who waits for it, m included, gets an error: a bug must neither stop the node nor leave the key stuck.
 func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
 	sh.out.Reset()
-	if !sh.try(a, f) {
+	if !sh.try(a.key, f) {
 		sh.crash(a, m, now)
 		return false
 	}
 	for _, s := range sh.out.Sends {
 		sh.sending = append(sh.sending, register.Reservation{
-			Writer: register.Writer(sh.sys.id), Seq: s.Seq, Epoch: s.Epoch, Now: now,
+			Writer: register.Writer(sh.sys.id), Seq: s.Seq, Epoch: s.Epoch,
 			Partition: a.partition, Key: a.key, Limit: s.Limit,
 			Generation: s.Generation, From: s.From, To: s.To, Reach: s.Reach,
 		})
@@ -261,20 +309,21 @@ func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
 	return true
 }
 
-// try calls f and says whether it came back.
-func (sh *shard) try(a *actor, f func()) (ok bool) {
+// try calls f, which does something with the actor of a key, and says whether it came back.
+func (sh *shard) try(key string, f func()) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			sh.sys.metrics.panics.Inc()
-			sh.sys.cfg.Logger.Error("an actor panicked and was forgotten", "key", a.key, "panic", p, "stack", string(debug.Stack()))
+			sh.sys.cfg.Logger.Error("an actor panicked", "key", key, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	sh.sys.cfg.beforeStep(a.key)
+	sh.sys.cfg.beforeStep(key)
 	f()
 	return true
 }
 
-// answer gives a caller what it waits for. A decision made too late is dropped.
+// answer gives a caller what it waits for, and those too who wait for the same answer. If the time of the first one has
+// run out, those who have time left ask anew.
 func (sh *shard) answer(a *actor, r owner.Reply, now int64) {
 	m := r.Tag.(*mail) //nolint:forcetypeassert // this package puts nothing else there
 	if m.kind == check && !m.repeats {
@@ -282,14 +331,16 @@ func (sh *shard) answer(a *actor, r owner.Reply, now int64) {
 			sh.counts.decision(m, r.Decision)
 		}
 		if m.id != "" {
-			a.requests.answer(m, r, now)
+			for _, again := range a.requests.answer(m, r.Decision, r.Err, now) {
+				if errors.Is(r.Err, context.DeadlineExceeded) && again.deadline > now {
+					sh.inbox.push(again)
+				} else {
+					again.answer(copyOf(r.Decision), r.Err)
+				}
+			}
 		}
 	}
-	if r.Err != nil {
-		m.fail(r.Err)
-		return
-	}
-	m.reply(r.Decision)
+	m.answer(r.Decision, r.Err)
 }
 
 // crash forgets an actor whose step has panicked. What the step had decided before stands: its line was reserved.
@@ -324,6 +375,17 @@ func (sh *shard) forget(a *actor, err error) {
 func (sh *shard) remove(a *actor) {
 	delete(sh.actors, a.key)
 	sh.alarms.remove(a)
+	if sh.most > fewActors && len(sh.actors) < sh.most/4 {
+		sh.shrink()
+	}
+}
+
+// shrink gives back the room of actors that are no more, which maps and slices keep.
+func (sh *shard) shrink() {
+	sh.most = max(len(sh.actors), fewActors)
+	actors := make(map[string]*actor, len(sh.actors))
+	maps.Copy(actors, sh.actors)
+	sh.actors, sh.alarms = actors, slices.Clone(sh.alarms)
 }
 
 // send hands what the actors have reserved to every replica, as one batch.
@@ -331,8 +393,11 @@ func (sh *shard) send() {
 	if len(sh.sending) == 0 {
 		return
 	}
-	batch := sh.sending
-	sh.sending = make([]register.Reservation, 0, len(batch))
+	batch, now := sh.sending, sh.sys.cfg.Now()
+	for i := range batch {
+		batch[i].Now = now // not when it was reserved: a round may take longer than clocks may differ
+	}
+	sh.sending = make([]register.Reservation, 0, min(len(batch), maxSending))
 	for i, r := range sh.sys.cfg.Replicas {
 		handOver(r, batch, func(answers []register.Answer, err error) {
 			sh.inbox.pushAnswers(answered{replica: i, reservations: batch, answers: answers, err: err})

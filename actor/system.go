@@ -47,7 +47,8 @@ var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
 // A Replica keeps registers: this node's storage, or a peer.
 type Replica interface {
 	// Reserve calls done once, from any goroutine, with the answers to rs in their order, once they are durable; or with
-	// an error if this replica will not answer. It must not block, and keeps rs until then.
+	// an error if this replica will not answer. It must not block, and keeps rs until then. Now is left open in rs: this
+	// node's storage has the same clock, and a peer's messages are stamped when they are sent.
 	Reserve(rs []register.Reservation, done func([]register.Answer, error))
 	// Look returns a register as it stands. Nothing may be decided from it.
 	Look(ctx context.Context, p ring.Partition, key, limit string) (storage.Looked, error)
@@ -119,6 +120,7 @@ type System struct {
 	metrics *metrics
 	shards  []*shard
 	running sync.WaitGroup
+	calls   sync.Pool // of *call: answered, and owned by nobody
 }
 
 var _ limit.Limiter = (*System)(nil)
@@ -144,11 +146,12 @@ func New(cfg Config) (*System, error) {
 	}
 	s.metrics = newMetrics(cfg.Metrics)
 	for range cfg.Shards {
-		sh := newShard(s)
-		s.shards = append(s.shards, sh)
-		s.running.Go(sh.run)
+		s.shards = append(s.shards, newShard(s))
 	}
 	s.metrics.observe(cfg.Metrics, s)
+	for _, sh := range s.shards {
+		s.running.Go(sh.run)
+	}
 	return s, nil
 }
 
@@ -170,11 +173,14 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
-	c := newCall(1)
+	if err := ctx.Err(); err != nil {
+		return limit.Decision{}, err
+	}
+	c := s.newCall(1)
 	m := &c.mail[0]
 	m.check(r)
 	if err := s.resolve(m, r.Limits); err != nil {
-		c.free()
+		s.free(c)
 		return limit.Decision{}, err
 	}
 	m.deadline = s.deadline(ctx)
@@ -183,25 +189,26 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 		return limit.Decision{}, err
 	}
 	d, err := m.decision, m.err
-	c.free()
+	s.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
 	return d, err
 }
 
 // CheckBatch decides every request by itself; see [limit.BatchChecker].
 func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	results := make([]limit.Result, len(rs))
 	if len(rs) > limit.MaxBatch {
-		err := &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d are too many: at most %d", len(rs), limit.MaxBatch)}
-		for i := range results {
-			results[i].Err = err
-		}
-		return results
+		problem := fmt.Sprintf("%d are too many: at most %d", len(rs), limit.MaxBatch)
+		return failed(rs, &limit.FieldError{Field: "checks", Problem: problem})
+	}
+	if err := ctx.Err(); err != nil {
+		return failed(rs, err)
 	}
 	start := time.Now()
-	c := newCall(len(rs))
+	c := s.newCall(len(rs))
 	deadline := s.deadline(ctx)
-	byShard := make([][]*mail, len(s.shards))
+	if c.byShard == nil {
+		c.byShard = make([][]*mail, len(s.shards))
+	}
 	for i, r := range rs {
 		m := &c.mail[i]
 		m.check(r)
@@ -215,24 +222,31 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 			continue
 		}
 		n := m.hash % uint64(len(s.shards))
-		byShard[n] = append(byShard[n], m)
+		c.byShard[n] = append(c.byShard[n], m)
 	}
-	for n, ms := range byShard {
+	for n, ms := range c.byShard {
 		if len(ms) > 0 {
 			s.shards[n].inbox.push(ms...)
 		}
 	}
 	if err := c.wait(ctx); err != nil {
-		for i := range results {
-			results[i].Err = err
-		}
-		return results
+		return failed(rs, err)
 	}
+	results := make([]limit.Result, len(rs))
 	for i := range results {
 		results[i] = limit.Result{Decision: c.mail[i].decision, Err: c.mail[i].err}
 	}
-	c.free()
+	s.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
+	return results
+}
+
+// failed is the same error for every request of a batch.
+func failed(rs []limit.Request, err error) []limit.Result {
+	results := make([]limit.Result, len(rs))
+	for i := range results {
+		results[i].Err = err
+	}
 	return results
 }
 
@@ -261,13 +275,21 @@ func (s *System) Reset(ctx context.Context, key string, ref limit.Ref) error {
 	return err
 }
 
-// ask hands one mail that is no check to its shard and waits.
+// ask hands one mail that is no check to its key's shard and waits.
 func (s *System) ask(ctx context.Context, m *mail) (*mail, error) {
+	m.hash = ring.Hash(m.key)
+	return s.askShard(ctx, s.shardOf(m), m)
+}
+
+func (s *System) askShard(ctx context.Context, sh *shard, m *mail) (*mail, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	c := &call{mail: []mail{*m}, done: make(chan struct{}, 1)}
 	c.open.Store(1)
 	m = &c.mail[0]
-	m.call, m.hash, m.deadline = c, ring.Hash(m.key), s.deadline(ctx)
-	s.shardOf(m).inbox.push(m)
+	m.call, m.deadline = c, s.deadline(ctx)
+	sh.inbox.push(m)
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}

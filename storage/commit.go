@@ -2,7 +2,6 @@ package storage
 
 import (
 	"errors"
-	"runtime"
 	"time"
 
 	"github.com/jeton-dev/jeton/storage/register"
@@ -17,73 +16,98 @@ type job struct {
 	answers []register.Answer
 }
 
-// drop answers a job that will not be done.
-func (j *job) drop(why error) {
-	if j.look != nil {
-		j.look(why)
-		return
+// drop answers jobs that will not be done. It only reads what the committer does not write.
+func drop(jobs []job, why error) {
+	for i := range jobs {
+		if j := &jobs[i]; j.look != nil {
+			j.look(why)
+		} else {
+			j.done(nil, why)
+		}
 	}
-	j.done(nil, why)
 }
 
 func (s *Store) push(j job) {
 	s.mu.Lock()
 	if why := s.ended; why != nil {
 		s.mu.Unlock()
-		j.drop(why)
+		drop([]job{j}, why)
 		return
 	}
 	s.queue = append(s.queue, j)
-	s.notify()
+	s.notifyLocked()
 	s.mu.Unlock()
 }
 
-// take returns everything that is queued, with why the Store has ended if it has.
+// take moves everything that is queued into flight and returns it, with why the Store has ended if it has. The queue
+// goes on in the room of spare.
 func (s *Store) take(spare []job) ([]job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	jobs := s.queue
-	s.queue = spare[:0]
-	return jobs, s.ended
+	s.flight, s.queue = s.queue, spare[:0]
+	return s.flight, s.ended
 }
 
-// run is the committer. It ends when the Store has ended and the queue is empty.
-func (s *Store) run() {
-	var jobs []job
-	defer func() {
-		// Reached in the middle of a batch when the disk has failed: see openPebble.
-		for _, j := range jobs {
-			j.drop(s.Err())
-		}
-		rest, why := s.take(nil)
-		for _, j := range rest {
-			j.drop(why)
-		}
-		close(s.done)
-	}()
-	tick := time.NewTicker(s.sweep.pause)
-	defer tick.Stop()
+// land takes what is in flight back out, and says whether the committer may answer it. After the disk has failed it may
+// not: fail has answered it then.
+func (s *Store) land() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flight = nil
+	return !errors.Is(s.ended, ErrFailed)
+}
+
+// run is the committer. All work on the database is done on its goroutine, from opening to closing, because Pebble may
+// end the goroutine on which the disk fails, or let it wait for ever.
+func (s *Store) run(opened chan<- error) {
+	defer close(s.done)
+	if err := s.begin(); err != nil {
+		opened <- err
+		return
+	}
+	opened <- nil
+	err := s.serve()
+	if err == nil {
+		err = s.save()
+	}
+	if err == nil {
+		err = s.db.close()
+	}
+	if err != nil {
+		s.fail(err)
+	}
+}
+
+// serve does what is queued, and the housekeeping, until the Store has ended and the queue is empty.
+func (s *Store) serve() error {
+	marks, sweeps := time.NewTicker(markEvery), time.NewTicker(s.sweep.pause)
+	defer marks.Stop()
+	defer sweeps.Stop()
 	var spare []job
 	for {
+		var err error
 		select {
 		case <-s.wake:
-		case <-tick.C:
-			s.must(s.keepHouse())
+			if s.sweep.from != nil {
+				err = s.sweepOn(s.cfg.Now())
+			}
+		case <-sweeps.C:
+			err = s.sweepOn(s.cfg.Now())
+		case <-marks.C:
+			err = s.raiseMark(s.cfg.Now())
 		}
-		var ended error
-		jobs, ended = s.take(spare)
+		if err != nil {
+			return err
+		}
+		jobs, ended := s.take(spare)
 		if errors.Is(ended, ErrFailed) {
-			return
+			return ended
 		}
-		s.must(s.commit(jobs))
-		if s.sweep.from != nil {
-			s.must(s.sweepOn(s.cfg.Now()))
+		if err := s.commit(jobs); err != nil || ended != nil {
+			return err
 		}
 		clear(jobs)
-		spare, jobs = jobs, nil
-		if ended != nil {
-			return
-		}
+		spare = jobs
 	}
 }
 
@@ -113,14 +137,15 @@ func (s *Store) commit(jobs []job) error {
 		s.metrics.commit(writes, time.Since(start))
 	}
 	s.metrics.reservations.Add(float64(reservations))
+	if !s.land() {
+		return s.Err()
+	}
 	for i := range jobs {
-		j := &jobs[i]
-		if j.look != nil {
+		if j := &jobs[i]; j.look != nil {
 			j.look(nil)
 		} else {
 			j.done(j.answers, nil)
 		}
-		*j = job{look: func(error) {}} // answered: nothing is left to drop
 	}
 	return nil
 }
@@ -129,6 +154,13 @@ func (s *Store) commit(jobs []job) error {
 func (s *Store) decide(j *job, now int64) (writes int, err error) {
 	j.answers = make([]register.Answer, len(j.reservations))
 	for i, m := range j.reservations {
+		if m.Now == 0 {
+			m.Now = now
+		}
+		if int(m.Partition) >= len(s.partitions) {
+			j.answers[i].Verdict = register.WrongEpoch // of which there is none
+			continue
+		}
 		s.scratch = registerKey(s.scratch[:0], m.Partition, m.Key, m.Limit)
 		r, _, err := s.table.get(s.scratch)
 		if err != nil {
@@ -145,12 +177,4 @@ func (s *Store) decide(j *job, now int64) (writes int, err error) {
 		}
 	}
 	return writes, nil
-}
-
-// must ends the Store, and the goroutine, if the disk has failed.
-func (s *Store) must(err error) {
-	if err != nil {
-		s.fail(err)
-		runtime.Goexit()
-	}
 }

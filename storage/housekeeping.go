@@ -15,6 +15,8 @@ const (
 	horizonLag = int64(time.Minute)
 	// sweepAtOnce is how many registers are looked at before checks get their turn.
 	sweepAtOnce = 4096
+	// markEvery is how often the mark is looked at. It tells minutes.
+	markEvery = 5 * time.Second
 	// ceilingStep is how far ahead of the clock the ceiling is raised.
 	ceilingStep = int64(time.Second)
 )
@@ -31,21 +33,9 @@ func newSweeper(cfg *Config) sweeper {
 	return sweeper{pause: max(cfg.SweepEvery/time.Duration(cfg.Partitions), time.Millisecond)}
 }
 
-// keepHouse does what is due at a tick.
-func (s *Store) keepHouse() error {
-	now := s.cfg.Now()
-	if minute := now / int64(time.Minute); minute > s.meta.mark.Minute {
-		s.meta.mark.Minute = minute
-		if err := s.writeMeta(); err != nil {
-			return err
-		}
-	}
-	return s.sweepOn(now)
-}
-
-// sweepOn deletes what is spent in the partition whose turn it is, and asks for another turn when there is more. A replica must know that it has swept, or it would
-// take a bucket whose register is gone for one that was never heard of: the partition's horizon says so, and is written
-// together with the first deletion.
+// sweepOn deletes what is spent in the partition whose turn it is, and asks for another turn when there is more. A
+// replica must know that it has swept, or it would take a bucket whose register is gone for one that was never heard of:
+// the partition's horizon says so, and is written together with the deletions.
 func (s *Store) sweepOn(now int64) error {
 	p := s.sweep.at
 	part := s.partitions[p]
@@ -55,21 +45,38 @@ func (s *Store) sweepOn(now int64) error {
 		return err
 	}
 	if s.sweep.from = next; next == nil {
-		s.sweep.at = (p + 1) % ring.Partition(len(s.partitions))
+		s.sweep.at = ring.Partition((int(p) + 1) % len(s.partitions))
 	} else {
 		s.mu.Lock()
-		s.notify()
+		s.notifyLocked()
 		s.mu.Unlock()
 	}
 	if deleted == 0 {
 		return nil
 	}
-	s.metrics.swept.Add(float64(deleted))
 	s.partitions[p] = part
 	if err := s.table.horizon(p, part); err != nil {
 		return err
 	}
-	return s.table.commit()
+	if err := s.table.commit(); err != nil {
+		return err
+	}
+	s.metrics.swept.Add(float64(deleted))
+	return nil
+}
+
+// raiseMark makes the mark tell the minute, if it does not.
+func (s *Store) raiseMark(now int64) error {
+	minute := now / int64(time.Minute)
+	if minute <= s.meta.mark.Minute {
+		return nil
+	}
+	s.meta.mark.Minute = minute
+	b := s.db.NewBatch()
+	if err := s.meta.write(b); err != nil {
+		return err
+	}
+	return b.Commit(pebble.Sync)
 }
 
 // raiseCeiling makes sure, in memory mode, that a later life knows of a time that this one has not passed: without it,
@@ -80,13 +87,4 @@ func (s *Store) raiseCeiling(now int64) error {
 	}
 	s.meta.ceiling = now + ceilingStep
 	return s.db.Set(metaKey(metaCeiling), binary.BigEndian.AppendUint64(nil, uint64(s.meta.ceiling)), pebble.Sync)
-}
-
-// writeMeta makes durable what the node knows about itself.
-func (s *Store) writeMeta() error {
-	b := s.db.NewBatch()
-	if err := s.meta.write(b); err != nil {
-		return err
-	}
-	return b.Commit(pebble.Sync)
 }

@@ -21,7 +21,11 @@ import (
 //	│ 'r' │ partition      │ length of key │ key   │ limit │  a register.Register
 //	│ 1   │ 2, big endian  │ 2, big endian │ 1–512 │ 1–64  │
 //	└─────┴────────────────┴───────────────┴───────┴───────┘
+//
+// A partition has two bytes, hence maxPartitions.
 const (
+	maxPartitions = 1 << 16
+
 	metaPrefix      = 'm'
 	partitionPrefix = 'p'
 	registerPrefix  = 'r'

@@ -3,10 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"runtime"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -15,20 +12,37 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// registersDir is where Pebble lives below the data directory.
-const registersDir = "registers"
+// A database is an open Pebble, and the lock on its directory.
+type database struct {
+	*pebble.DB
+	lock  *pebble.Lock
+	guard *guard
+}
 
-// openPebble opens the database. fail is called when it cannot go on: a write-ahead log that cannot be written, or a
-// table that cannot be flushed.
-func openPebble(cfg *Config, fail func(error)) (*pebble.DB, *pebble.Lock, error) {
-	log := pebbleLogger{log: cfg.Logger, fail: fail}
+// openDatabase opens the database below cfg.Dir. fail is called when it cannot go on; the goroutine that finds out, which
+// may be the caller's, then does not come back.
+func openDatabase(cfg *Config, fail func(error)) (*database, error) {
+	lock, err := lockRegisters(cfg.FS, cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	db := &database{lock: lock, guard: &guard{FS: cfg.FS, fail: fail}}
+	if db.DB, err = pebble.Open(cfg.FS.PathJoin(cfg.Dir, registersDir), db.options(cfg)); err != nil {
+		return nil, errors.Join(unusable(cfg.Dir, err), lock.Close())
+	}
+	db.guard.state.Store(inUse)
+	return db, nil
+}
+
+func (db *database) options(cfg *Config) *pebble.Options {
 	opts := &pebble.Options{
-		FS:                 cfg.FS,
+		FS:                 db.guard,
+		Lock:               db.lock,
 		FormatMajorVersion: pebble.FormatNewest,
-		Logger:             log,
-		MemTableSize:       32 << 20,
+		Logger:             pebbleLogger{log: cfg.Logger, guard: db.guard},
+		MemTableSize:       cfg.memTableSize,
 		EventListener: &pebble.EventListener{
-			BackgroundError: fail,
+			BackgroundError: db.guard.stop, // Pebble would try again at once, for ever
 			DiskSlow: func(info pebble.DiskSlowInfo) {
 				cfg.Logger.Warn("the disk is slow", "operation", info.OpType, "path", info.Path, "took", info.Duration)
 			},
@@ -39,32 +53,15 @@ func openPebble(cfg *Config, fail func(error)) (*pebble.DB, *pebble.Lock, error)
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // most keys that are asked for are new
 	}
 	opts.WithFSDefaults()
-	dir := cfg.FS.PathJoin(cfg.Dir, registersDir)
-	lock, err := lockDir(cfg, dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	opts.Lock = lock
-	db, err := pebble.Open(dir, opts)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", dir, err), lock.Close())
-	}
-	return db, lock, nil
+	return opts
 }
 
-// lockDir makes sure that no other process has the directory open.
-func lockDir(cfg *Config, dir string) (*pebble.Lock, error) {
-	err := cfg.FS.MkdirAll(dir, 0o755)
-	if err == nil {
-		var lock *pebble.Lock
-		if lock, err = pebble.LockDirectory(dir, cfg.FS); err == nil {
-			return lock, nil
-		}
+func (db *database) close() error {
+	db.guard.state.Store(closing)
+	if err := errors.Join(db.DB.Close(), db.lock.Close()); err != nil {
+		return fmt.Errorf("close the registers: %w", err)
 	}
-	if errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EROFS) {
-		return nil, unwritable(cfg.Dir, err)
-	}
-	return nil, fmt.Errorf("%w: %w: stop the jeton that runs on %s, or give another directory with --data", ErrLocked, err, cfg.Dir)
+	return nil
 }
 
 // readPartitions reads the state of every partition. One that was never written is in epoch 1.
@@ -91,11 +88,11 @@ func readPartitions(db *pebble.DB, n int) ([]register.Partition, error) {
 // FirstEpoch is the epoch of every partition when a cluster is made.
 const FirstEpoch = 1
 
-// pebbleLogger passes Pebble's messages on. Pebble calls Fatalf when its write-ahead log has failed and it must not go
-// on; that ends the calling goroutine, the committer or one of Pebble's own, and with it the Store.
+// pebbleLogger passes Pebble's messages on. Pebble calls Fatalf when its write-ahead log or its list of tables has failed
+// and it must not go on; that ends the calling goroutine, the committer or one of Pebble's own, and with it the Store.
 type pebbleLogger struct {
-	log  *slog.Logger
-	fail func(error)
+	log   *slog.Logger
+	guard *guard
 }
 
 func (l pebbleLogger) Infof(format string, args ...any) {
@@ -106,7 +103,4 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 	l.log.Error(fmt.Sprintf(format, args...), "from", "pebble")
 }
 
-func (l pebbleLogger) Fatalf(format string, args ...any) {
-	l.fail(fmt.Errorf(format, args...))
-	runtime.Goexit()
-}
+func (l pebbleLogger) Fatalf(format string, args ...any) { l.guard.stop(fmt.Errorf(format, args...)) }

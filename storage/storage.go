@@ -26,7 +26,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -79,6 +78,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Metrics receives the Store's metrics; nil means none.
 	Metrics prometheus.Registerer
+
+	memTableSize uint64 // Pebble's; 0 means 32 MiB
 }
 
 func (c *Config) setDefaults() {
@@ -97,19 +98,31 @@ func (c *Config) setDefaults() {
 	if c.SweepEvery == 0 {
 		c.SweepEvery = 10 * time.Minute
 	}
+	if c.memTableSize == 0 {
+		c.memTableSize = 32 << 20
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+}
+
+func (c *Config) check() error {
+	if c.Durability != Fsync && c.Durability != Memory {
+		return fmt.Errorf("durability %q is neither %q nor %q", c.Durability, Fsync, Memory)
+	}
+	if c.Partitions < 1 || c.Partitions > maxPartitions {
+		return fmt.Errorf("%d partitions are not between 1 and %d", c.Partitions, maxPartitions)
+	}
+	return nil
 }
 
 // A Store keeps the registers of one node. Its methods are safe for concurrent use.
 type Store struct {
 	cfg     Config
 	metrics *metrics
-	db      *pebble.DB
-	lock    *pebble.Lock
 
-	// The committer's own.
+	// The committer's own. The identity of the disk stays as it was when Open returned.
+	db         *database
 	meta       meta
 	table      table
 	partitions []register.Partition
@@ -118,88 +131,45 @@ type Store struct {
 
 	mu     sync.Mutex
 	queue  []job
+	flight []job         // what the committer is at work on; it belongs to whoever takes it out
 	ended  error         // why nothing is taken any more
-	wake   chan struct{} // holds one token when the queue is not empty
-	done   chan struct{} // closed when the committer has ended
+	wake   chan struct{} // holds one token when the queue is not empty, or the Store has ended
 	failed chan struct{} // closed when the disk has failed
+	done   chan struct{} // closed when the committer has ended
 }
 
-// Open opens the registers in cfg.Dir and starts the committer. Its errors are ErrLocked, ErrNewerFormat,
-// ErrUnwritable, or say what else is wrong with the directory.
+// Open opens the registers in cfg.Dir and starts the committer. Its errors are ErrLocked, ErrNewerFormat, ErrUnwritable,
+// ErrFailed, or say what else is wrong with the directory or with cfg.
 func Open(cfg Config) (*Store, error) {
 	cfg.setDefaults()
-	if err := checkFormat(cfg.FS, cfg.Dir); err != nil {
+	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	s := &Store{
 		cfg:     cfg,
 		metrics: newMetrics(cfg.Metrics),
 		wake:    make(chan struct{}, 1),
-		done:    make(chan struct{}),
 		failed:  make(chan struct{}),
+		done:    make(chan struct{}),
 	}
-	var err error
-	if s.db, s.lock, err = openPebble(&s.cfg, s.fail); err != nil {
-		return nil, err
-	}
-	if err := s.begin(); err != nil {
-		return nil, errors.Join(err, s.closeFiles())
-	}
-	go s.run()
-	return s, nil
-}
-
-// begin proves what the directory knows, sets a floor if it cannot, and begins a new life of the registers.
-func (s *Store) begin() error {
-	m, err := readMeta(s.db, s.cfg.Partitions)
-	if err != nil {
-		return err
-	}
-	s.partitions, err = readPartitions(s.db, s.cfg.Partitions)
-	if err != nil {
-		return err
-	}
-	now := s.cfg.Now()
-	if m.life == lifeMemory || s.cfg.Restored && m.life != lifeNone {
-		floor := max(now, m.ceiling, m.mark.Minute*int64(time.Minute)) + s.cfg.Bounds.EpsMax
-		for i := range s.partitions {
-			s.partitions[i].Floored, s.partitions[i].Floor = true, floor
+	opened := make(chan error, 1)
+	go s.run(opened)
+	select {
+	case err := <-opened:
+		if err != nil {
+			<-s.done
+			return nil, err
 		}
-		s.cfg.Logger.Warn("the registers may be incomplete: every bucket counts as emptied until now",
-			"restored", s.cfg.Restored, "floor", time.Unix(0, floor))
+		return s, nil
+	case <-s.failed:
+		return nil, s.Err()
 	}
-	m.mark = Mark{Boot: m.mark.Boot + 1, Minute: max(m.mark.Minute, now/int64(time.Minute))}
-	m.life = lifeFsync
-	s.table = newDiskTable(s.db)
-	if s.cfg.Durability == Memory {
-		m.life = lifeMemory
-		if s.table, err = loadMemoryTable(s.db); err != nil {
-			return err
-		}
-	}
-	s.meta = m
-	s.sweep = newSweeper(&s.cfg)
-	return s.writeLife()
-}
-
-// writeLife makes durable what the node knows about itself and its partitions.
-func (s *Store) writeLife() error {
-	b := s.db.NewBatch()
-	if err := s.meta.write(b); err != nil {
-		return err
-	}
-	for i, p := range s.partitions {
-		if err := b.Set(partitionKey(ring.Partition(i)), p.Append(nil), nil); err != nil {
-			return fmt.Errorf("write partition %d: %w", i, err)
-		}
-	}
-	return b.Commit(pebble.Sync)
 }
 
 // Reserve decides reservations in their order and calls done, once, with an answer to each in the same order, after
-// the fsync that covers them. If the Store has ended, or the disk fails on the way, done gets the error instead:
-// the reservations may then be durable or not. done is called on the committer's goroutine, or on the caller's, and
-// must not block. Reserve keeps rs until then.
+// the fsync that covers them. If the Store has ended, or the disk fails on the way, done gets ErrClosed or ErrFailed
+// instead: the reservations may then be durable or not. done is called on the caller's goroutine or on one of the
+// Store's, and must not block. Reserve keeps rs until then; after ErrFailed, for good.
 func (s *Store) Reserve(rs []register.Reservation, done func([]register.Answer, error)) {
 	s.push(job{reservations: rs, done: done})
 }
@@ -221,6 +191,9 @@ func (s *Store) Look(ctx context.Context, p ring.Partition, key, limit string) (
 	answers := make(chan answer, 1)
 	s.push(job{look: func(err error) {
 		var l Looked
+		if err == nil && int(p) >= len(s.partitions) {
+			err = fmt.Errorf("there is no partition %d", p)
+		}
 		if err == nil {
 			l.Partition = s.partitions[p]
 			l.Register, l.Exists, err = s.table.get(registerKey(nil, p, key, limit))
@@ -249,7 +222,8 @@ func (s *Store) Err() error {
 }
 
 // Close answers what was handed in before, saves the registers if they are kept in memory, and closes the files. After
-// the disk has failed it only says so: the files are then left as they are, which loses nothing.
+// the disk has failed it only says so: the files are then left as they are, and locked, until the process ends, which
+// loses nothing. Closing again does nothing and returns the same.
 func (s *Store) Close() error {
 	s.end(ErrClosed)
 	select {
@@ -259,53 +233,46 @@ func (s *Store) Close() error {
 	if err := s.Err(); errors.Is(err, ErrFailed) {
 		return err
 	}
-	if err := s.save(); err != nil {
-		return errors.Join(fmt.Errorf("save registers: %w", err), s.closeFiles())
-	}
-	return s.closeFiles()
+	return nil
 }
 
-func (s *Store) closeFiles() error { return errors.Join(s.db.Close(), s.lock.Close()) }
-
-// save writes the registers of memory mode to disk and then, as a last step, that they are complete.
-func (s *Store) save() error {
-	mem, ok := s.table.(*memoryTable)
-	if !ok {
-		return nil
-	}
-	if err := mem.save(s.db); err != nil {
-		return err
-	}
-	s.meta.life = lifeSaved
-	return s.writeLife()
-}
-
-// end makes the Store take nothing any more. The first reason stays.
+// end makes the Store take nothing any more. The first reason stays, unless the disk fails after it.
 func (s *Store) end(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended == nil {
 		s.ended = why
-		s.notify()
+		s.notifyLocked()
 	}
 }
 
-// fail ends the Store because the disk has failed.
+// fail ends the Store because the disk has failed, and answers everything that waits. It may be called on any goroutine,
+// the committer's included: that one may be stuck in the database for ever.
 func (s *Store) fail(err error) {
-	why := fmt.Errorf("%w: %w: make room on the disk of %s or replace it, then start again; nothing that was answered is lost",
-		ErrFailed, err, s.cfg.Dir)
+	why := diskFailed(s.cfg.Dir, err)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if errors.Is(s.ended, ErrFailed) {
+		s.mu.Unlock()
 		return
 	}
 	s.ended = why
+	flight, queue := s.flight, s.queue
+	s.flight, s.queue = nil, nil
 	close(s.failed)
-	s.notify()
+	s.notifyLocked()
+	s.mu.Unlock()
+	drop(flight, why)
+	drop(queue, why)
 }
 
-// notify wakes the committer. The caller holds mu.
-func (s *Store) notify() {
+// diskFailed says what to do about a disk that is full or failing.
+func diskFailed(dir string, err error) error {
+	return fmt.Errorf("%w: %w: make room on the disk of %s or replace it, then start again; nothing that was answered is lost",
+		ErrFailed, err, dir)
+}
+
+// notifyLocked wakes the committer.
+func (s *Store) notifyLocked() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -144,6 +145,7 @@ func (t *memoryTable) get(key []byte) (register.Register, bool, error) {
 }
 
 func (t *memoryTable) put(key []byte, r register.Register) error {
+	r.Aux = bytes.Clone(r.Aux)
 	t.of(key)[string(key)] = r
 	return nil
 }
@@ -159,10 +161,9 @@ func (t *memoryTable) sweep(p ring.Partition, _ []byte, horizon int64, _ int) ([
 
 func (t *memoryTable) horizon(ring.Partition, register.Partition) error { return nil }
 
-// save writes all registers to disk, in the place of those that are there. It is durable once the caller has synced a
-// later write; until that one says so, what is on disk does not count as complete.
-func (t *memoryTable) save(db *pebble.DB) error {
-	const perBatch = 10_000
+// save writes all registers to disk, in the place of those that are there, in batches of about that many bytes. Before
+// it has returned, what is on disk is not complete.
+func (t *memoryTable) save(db *pebble.DB, batchSize int) error {
 	b := db.NewBatch()
 	if err := b.DeleteRange([]byte{registerPrefix}, []byte{registerPrefix + 1}, nil); err != nil {
 		return err
@@ -174,14 +175,14 @@ func (t *memoryTable) save(db *pebble.DB) error {
 			if err := b.Set([]byte(key), value, nil); err != nil {
 				return err
 			}
-			if b.Count() < perBatch {
+			if b.Len() < batchSize {
 				continue
 			}
-			if err := b.Commit(pebble.NoSync); err != nil {
+			if err := b.Commit(pebble.Sync); err != nil {
 				return err
 			}
 			b = db.NewBatch()
 		}
 	}
-	return b.Commit(pebble.NoSync)
+	return b.Commit(pebble.Sync)
 }

@@ -173,7 +173,7 @@ type Receipt struct {
 	Generation int64  `json:"generation,string"` // goes up when the bucket is reset
 	Span
 	Owner  OwnerID `json:"owner"`
-	Serial uint64  `json:"serial,string"`    // tells this receipt from the owner's others of this bucket
+	Serial uint64  `json:"serial,string"`    // with the span, tells this receipt from the owner's others of this bucket
 	Reuses []Span  `json:"reuses,omitempty"` // returned pieces of line that this admission spends again
 }
 

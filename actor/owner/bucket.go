@@ -23,33 +23,39 @@ type bucket struct {
 	next segment   // reserved too, and not touching Hi: entered only when the held one cannot serve
 	jump int64     // where the stretch that ends at Hi began: there the line was last skipped
 
-	heard   []heard  // by replica
-	pending *pending // the reservation in flight, if there is one
-	hint    int64    // where a retry begins: what those who answered the refused reservation would accept
-	retryAt int64    // after a refusal, reserve nothing before this time
-	tries   uint8    // refusals in a row
-	paused  bool     // something waits for retryAt
+	heard   [MaxReplicas]heard // by replica
+	pending *pending           // the reservation in flight, if there is one
+	refused *refusal           // the reservation given up last, until one is accepted
+	retryAt int64              // after a refusal, reserve nothing before this time
+	tries   uint8              // refusals in a row
+	skewed  bool               // the last one because of the clock
+	paused  bool               // something waits for retryAt
 
 	demand   float64 // line spent in the last Δ, in nanoseconds, exponentially weighted
 	demandAt int64   // when demand was reckoned
 
 	returns *returns // receipts and credit, once there are any
-	recent  []limit.Recent
+	recent  recent
 }
 
-// maxRecent is how many of its last decisions a bucket remembers, for people who ask why.
-const maxRecent = 8
+// recent is a bucket's last decisions, for people who ask why: a ring.
+type recent struct {
+	last [8]limit.Recent
+	n    int // ever remembered
+}
 
-func (b *bucket) remember(t, cost int64, allowed bool) {
-	if len(b.recent) == maxRecent {
-		copy(b.recent, b.recent[1:])
-		b.recent = b.recent[:maxRecent-1]
+func (r *recent) remember(t, cost int64, allowed bool) {
+	r.last[r.n%len(r.last)] = limit.Recent{At: t, Cost: cost, Allowed: allowed}
+	r.n++
+}
+
+// list is what is remembered, the newest last.
+func (r *recent) list() []limit.Recent {
+	var all []limit.Recent
+	for i := max(r.n-len(r.last), 0); i < r.n; i++ {
+		all = append(all, r.last[i%len(r.last)])
 	}
-	b.recent = append(b.recent, limit.Recent{At: t, Cost: cost, Allowed: allowed})
-}
-
-func newBucket(rule *limit.Rule, cfg *Config) *bucket {
-	return &bucket{rule: rule, heard: make([]heard, cfg.Replicas)}
+	return all
 }
 
 // change puts the bucket under another rule of the same name. What is spent stays spent: debt is measured in time. A
@@ -60,15 +66,15 @@ func (b *bucket) change(rule *limit.Rule) {
 	}
 	b.tat = rule.Carry(b.rule, b.tat)
 	b.rule = rule
-	clear(b.heard)
-	b.hint = 0
+	b.heard = [MaxReplicas]heard{}
+	b.refused = nil
 }
 
 // adopt enters a newer generation, of which nothing is known yet: the bucket has been reset.
 func (b *bucket) adopt(generation int64) {
 	*b = bucket{
 		rule: b.rule, gen: generation, heard: b.heard,
-		demand: b.demand, demandAt: b.demandAt, tries: b.tries, retryAt: b.retryAt, recent: b.recent,
+		tries: b.tries, retryAt: b.retryAt, demand: b.demand, demandAt: b.demandAt, recent: b.recent,
 	}
 }
 
@@ -84,14 +90,14 @@ func (b *bucket) position(h heard) int64 {
 // known is the W-th smallest of the replicas' positions: the least from that a majority would accept. The largest would
 // let one replica with a floor empty every bucket.
 func (b *bucket) known(cfg *Config) int64 {
-	if len(b.heard) == 1 {
+	if cfg.Replicas == 1 {
 		return b.position(b.heard[0])
 	}
 	var positions [MaxReplicas]int64
 	for i, h := range b.heard {
 		positions[i] = b.position(h)
 	}
-	sorted := positions[:len(b.heard)]
+	sorted := positions[:cfg.Replicas]
 	slices.Sort(sorted)
 	return sorted[cfg.majority()-1]
 }
@@ -103,6 +109,7 @@ const (
 	admit verdict = iota + 1
 	deny
 	wait  // for the line up to need
+	hold  // until more replicas have answered: what they have said so far is not yet to be relied on
 	enter // the next segment, and ask again
 )
 
@@ -117,14 +124,11 @@ type result struct {
 func (b *bucket) test(t, cost int64, length limit.Pos, cfg *Config) result {
 	r := b.rule
 	bound := r.Bound(t)
-	credit := b.credit(t)
-	spent := b.tat
 	fresh := length // of the length, what must be line that was never spent
-	if credit != (limit.Pos{}) {
-		spent = r.Sub(b.tat, credit)
+	if credit := b.credit(t); credit != (limit.Pos{}) {
 		fresh = limit.Later(limit.Pos{}, r.Sub(length, credit))
 	}
-	end := r.End(spent, t, length)
+	end := r.End(b.spentAt(t), t, length)
 	if end.After(bound) || cost > r.Capacity {
 		return result{verdict: deny, end: end}
 	}
@@ -139,15 +143,22 @@ func (b *bucket) test(t, cost int64, length limit.Pos, cfg *Config) result {
 		}
 		return result{verdict: enter, end: end}
 	}
-	from := max(b.held.to, b.known(cfg), b.hint, t)
+	if b.pending != nil {
+		return result{verdict: hold, end: end}
+	}
+	free := max(b.held.to, b.known(cfg), t)
+	from := max(free, b.hint(t, cfg))
 	if from > b.held.to {
 		end = r.Add(limit.At(from), length)
 		top = end
 	}
-	if end.After(bound) {
-		return result{verdict: deny, end: end}
+	switch {
+	case !end.After(bound):
+		return result{verdict: wait, end: end, need: top, from: from}
+	case from > free && !b.refused.sure:
+		return result{verdict: hold, end: end}
 	}
-	return result{verdict: wait, end: end, need: top, from: from}
+	return result{verdict: deny, end: end}
 }
 
 // enterNext leaves what remains of the held segment and goes on with the next one.
@@ -170,7 +181,7 @@ func (b *bucket) extend(s segment) {
 // has tested that it may.
 func (b *bucket) spend(t int64, length limit.Pos) spent {
 	var reuses []piece
-	if b.returns != nil {
+	if b.returns != nil && t >= b.returns.since {
 		b.returns.cap(b.rule, b.creditCap(t))
 		reuses, length = b.returns.take(b.rule, length)
 	}
@@ -182,20 +193,22 @@ func (b *bucket) spend(t int64, length limit.Pos) spent {
 	return spent{piece: piece{start, b.tat}, reuses: reuses}
 }
 
-// outcome describes the bucket after a decision at t.
-func (b *bucket) outcome(t, cost int64, end limit.Pos, allowed bool) limit.Outcome {
-	tat := b.tat
+// outcome describes the bucket to a check that was not admitted, and that would have ended at end: before its span the
+// line is spent, as far as this bucket knows.
+func (b *bucket) outcome(c *Check, t *trial) limit.Outcome {
+	spent := b.spentAt(c.At)
+	if c.Cost <= b.rule.Capacity {
+		spent = b.rule.Sub(t.end, t.length)
+	}
+	return b.rule.Outcome(spent, c.At, c.Cost, t.end, t.verdict != deny)
+}
+
+// spentAt is up to where the line counts as spent at t: returned line does not.
+func (b *bucket) spentAt(t int64) limit.Pos {
 	if credit := b.credit(t); credit != (limit.Pos{}) {
-		tat = b.rule.Sub(tat, credit)
+		return b.rule.Sub(b.tat, credit)
 	}
-	if !allowed && b.held.to <= t {
-		// Nothing is held: the replicas' word is all that is known of what is spent.
-		length := b.rule.Length(cost)
-		if cost <= b.rule.Capacity {
-			tat = limit.Later(tat, b.rule.Sub(end, length))
-		}
-	}
-	return b.rule.Outcome(tat, t, cost, end, allowed)
+	return b.tat
 }
 
 // note counts a check at t into the demand.

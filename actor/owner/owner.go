@@ -211,9 +211,13 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 		if !c.counted {
 			t.bucket.note(c.At, t.length, o.cfg)
 		}
-		if t.verdict == wait {
+		switch t.verdict {
+		case wait:
 			ready = false
 			o.reserve(t, c.At, now, out)
+		case hold:
+			ready = false
+		case admit, deny, enter:
 		}
 	}
 	c.counted = true
@@ -236,9 +240,10 @@ func enterNext(trials []trial) (entered bool) {
 
 func (o *Owner) deny(c *Check, trials []trial, out *Out) {
 	d := limit.Decision{Limits: make([]limit.Outcome, len(trials))}
-	for i, t := range trials {
-		d.Limits[i] = t.bucket.outcome(c.At, c.Cost, t.end, t.verdict != deny)
-		t.bucket.remember(c.At, c.Cost, false)
+	for i := range trials {
+		t := &trials[i]
+		d.Limits[i] = t.bucket.outcome(c, t)
+		t.bucket.recent.remember(c.At, c.Cost, false)
 	}
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
 }
@@ -256,8 +261,8 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 				d.Receipts[i] = b.receipt(span, o.id)
 			}
 		}
-		d.Limits[i] = b.outcome(c.At, c.Cost, t.end, true)
-		b.remember(c.At, c.Cost, true)
+		d.Limits[i] = b.rule.Outcome(b.spentAt(c.At), c.At, c.Cost, t.end, true)
+		b.recent.remember(c.At, c.Cost, true)
 		o.reserveAhead(b, max(c.At, now), t.length, out)
 	}
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
@@ -268,7 +273,7 @@ func (o *Owner) bucket(rule *limit.Rule) *bucket {
 	b := o.find(rule.Name)
 	switch {
 	case b == nil:
-		b = newBucket(rule, o.cfg)
+		b = &bucket{rule: rule}
 		o.buckets = append(o.buckets, b)
 	case b.rule != rule && *b.rule != *rule:
 		b.change(rule)

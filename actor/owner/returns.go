@@ -25,6 +25,7 @@ type returns struct {
 	serial uint64 // of the next receipt
 	free   []piece
 	sum    limit.Pos // length of free
+	since  int64     // when line came back last: for a check read before, it was still spent
 }
 
 // made is a receipt that its owner remembers.
@@ -85,14 +86,19 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 	if m == nil || m.back {
 		return false
 	}
-	m.back = true
-	before := b.credit(now)
-	b.returns.put(b.rule, m.piece)
-	for _, p := range m.reuses {
+	back := m.spent
+	m.back, m.reuses = true, nil
+	most := b.creditCap(now)
+	if !most.After(b.credit(now)) {
+		return false
+	}
+	b.returns.put(b.rule, back.piece)
+	for _, p := range back.reuses {
 		b.returns.put(b.rule, p)
 	}
-	m.reuses = nil
-	return b.credit(now).After(before)
+	b.returns.cap(b.rule, most)
+	b.returns.since = now
+	return true
 }
 
 // creditCap is the most that credit may be at t: the spent line of this stretch that is not yet past.
@@ -102,7 +108,7 @@ func (b *bucket) creditCap(t int64) limit.Pos {
 
 // credit is the length of returned line that can be spent again at t.
 func (b *bucket) credit(t int64) limit.Pos {
-	if b.returns == nil || b.returns.sum == (limit.Pos{}) {
+	if b.returns == nil || b.returns.sum == (limit.Pos{}) || t < b.returns.since {
 		return limit.Pos{}
 	}
 	if most := b.creditCap(t); b.returns.sum.After(most) {

@@ -1,10 +1,6 @@
 package owner
 
-import (
-	"slices"
-
-	"github.com/jeton-dev/jeton/actor/limit"
-)
+import "github.com/jeton-dev/jeton/actor/limit"
 
 // A View is what an owner knows of one bucket.
 type View struct {
@@ -40,7 +36,7 @@ func (o *Owner) view(b *bucket, now int64) View {
 	perToken := float64(b.rule.Refill.Per) / float64(b.rule.Refill.Tokens)
 	return View{
 		Rule: b.rule, Generation: b.gen, TAT: b.tat, Hi: b.held.to, Next: [2]int64{b.next.from, b.next.to},
-		Credit: b.credit(now), Recent: slices.Clone(b.recent),
+		Credit: b.credit(now), Recent: b.recent.list(),
 		Demand: b.demandNow(now, o.cfg) / perToken / (float64(o.cfg.Delta) / 1e9),
 	}
 }

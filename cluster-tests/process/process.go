@@ -33,7 +33,7 @@ func Build(t *testing.T, tags ...string) string {
 	return binary
 }
 
-// A Node is a running "jeton serve".
+// A Node is a running "jeton serve" or "jeton dev".
 type Node struct {
 	GRPC, HTTP string // addresses it listens on
 
@@ -43,34 +43,62 @@ type Node struct {
 	exited chan struct{} // closed when the process has ended
 }
 
-// serving is the line in which a node says that it serves, and where.
-var serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)`)
+// How a node says that it serves, and where.
+var (
+	serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)`)
+	welcome = regexp.MustCompile(`gRPC +(\S+)\n +HTTP +http://(\S+)[\s\S]*Ctrl-C`)
+)
 
 // Start runs "jeton serve" on free ports with the arguments, and returns when it serves.
 func Start(t *testing.T, binary string, args ...string) *Node {
 	t.Helper()
-	args = append([]string{"serve", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0"}, args...)
-	n := launch(t, binary, args...)
+	n := Launch(t, binary, append([]string{"serve"}, onFreePorts(args)...)...)
 	found := n.waitFor(serving)
 	n.GRPC, n.HTTP = found[1], found[2]
 	return n
 }
 
-func launch(t *testing.T, binary string, args ...string) *Node {
+// StartShell runs "jeton serve" likewise, from a script of the shell in which the command is "$0" "$@".
+func StartShell(t *testing.T, script, binary string, args ...string) *Node {
+	t.Helper()
+	n := Launch(t, "sh", append([]string{"-c", script, binary, args[0]}, onFreePorts(args[1:])...)...)
+	found := n.waitFor(serving)
+	n.GRPC, n.HTTP = found[1], found[2]
+	return n
+}
+
+// StartDev runs "jeton dev" likewise.
+func StartDev(t *testing.T, binary string, args ...string) *Node {
+	t.Helper()
+	n := Launch(t, binary, append([]string{"dev"}, onFreePorts(args)...)...)
+	found := n.waitFor(welcome)
+	n.GRPC, n.HTTP = found[1], found[2]
+	return n
+}
+
+func onFreePorts(args []string) []string {
+	return append([]string{"--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0"}, args...)
+}
+
+// Launch runs a program that is to end by itself, by a signal, or with the test, and does not wait.
+func Launch(t *testing.T, program string, args ...string) *Node {
 	t.Helper()
 	n := &Node{t: t, log: &log{changed: make(chan struct{})}, exited: make(chan struct{})}
-	n.cmd = exec.Command(binary, args...) //nolint:noctx // it is ended by signals, which are what is tested
+	n.cmd = exec.Command(program, args...) //nolint:noctx // it is ended by signals, which are what is tested
 	n.cmd.Env = Environ()
-	stderr, err := n.cmd.StderrPipe()
+	output, input, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.cmd.Stdout, n.cmd.Stderr = input, input
 	if err := n.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	input.Close() //nolint:errcheck // the process has its own
 	go func() {
-		n.log.read(stderr)
-		n.cmd.Wait() //nolint:errcheck // how it ended is read off its state
+		n.log.read(output)
+		output.Close() //nolint:errcheck // read to its end
+		n.cmd.Wait()   //nolint:errcheck // how it ended is read off its state
 		close(n.exited)
 	}()
 	t.Cleanup(n.Kill)
@@ -151,7 +179,7 @@ func (n *Node) waitFor(pattern *regexp.Regexp) []string {
 	}
 }
 
-// A log is what a process writes to its standard error.
+// A log is what a process writes.
 type log struct {
 	mu      sync.Mutex
 	text    bytes.Buffer

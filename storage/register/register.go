@@ -37,7 +37,7 @@ type Reservation struct {
 	Writer Writer
 	Seq    uint64 // from one counter of the writer's process, never used twice
 	Epoch  uint64
-	Now    int64 // the owner's clock when this was sent
+	Now    int64 // the owner's clock when this was sent; 0 in a process that shares its clock with the replica
 
 	Partition  ring.Partition
 	Key, Limit string

@@ -1,0 +1,126 @@
+package owner
+
+// A Verdict is what a replica said to a reservation.
+type Verdict uint8
+
+// The verdicts that an owner tells apart.
+const (
+	Accepted Verdict = iota + 1
+	Refused          // the line is not free, or the epoch is not this one
+	Skewed           // this owner's clock differs too much from the replica's
+	Reset            // the bucket has entered a newer generation
+	Lost             // the replica will not answer: it has ended
+)
+
+// An Answer is what one replica says to a Send.
+type Answer struct {
+	Replica    int // its index, below Config.Replicas
+	Limit      string
+	Seq        uint64
+	Verdict    Verdict
+	Position   int64 // To when accepted; otherwise from where on the replica's line is free
+	Generation int64 // what Position is for
+}
+
+// A reply is what one replica has said to a reservation.
+type reply struct {
+	verdict  Verdict // 0: nothing yet
+	position int64
+}
+
+// Answer takes in what a replica says to a Send, and decides the checks that can now be decided. Late answers, to
+// reservations that were given up, teach where the line is free and nothing else.
+func (o *Owner) Answer(a Answer, now int64, out *Out) {
+	b := o.find(a.Limit)
+	if b == nil || a.Replica < 0 || a.Replica >= o.cfg.Replicas {
+		return
+	}
+	if a.Verdict == Reset && a.Generation > b.gen {
+		b.adopt(a.Generation)
+	}
+	if a.Verdict != Lost {
+		b.hear(a)
+	}
+	if p := b.pending; p != nil && p.Seq == a.Seq && p.record(a) {
+		p.heardAt = now
+		o.settle(b, p, now, out)
+	}
+	if r := b.refused; r != nil && r.Seq == a.Seq && r.record(a) {
+		r.sure = r.sure || r.count().answered() == o.cfg.Replicas
+	}
+	o.run(now, out)
+}
+
+// hear keeps the latest of what a replica said.
+func (b *bucket) hear(a Answer) {
+	h := &b.heard[a.Replica]
+	if a.Generation > h.generation || a.Generation == h.generation && a.Position > h.position {
+		*h = heard{a.Generation, a.Position}
+	}
+}
+
+// record notes the first answer of each replica and says whether this was one. A replica that was lost may come back.
+func (p *pending) record(a Answer) bool {
+	r := &p.replies[a.Replica]
+	if r.verdict != 0 && r.verdict != Lost {
+		return false
+	}
+	*r = reply{a.Verdict, a.Position}
+	return true
+}
+
+// A count says how many replicas answered what.
+type count struct{ accepted, refused, skewed, lost int }
+
+// said is how many told where their line is free.
+func (c count) said() int { return c.accepted + c.refused + c.skewed }
+
+func (c count) answered() int { return c.said() + c.lost }
+
+func (p *pending) count() (c count) {
+	for _, r := range p.replies {
+		switch r.verdict {
+		case Accepted:
+			c.accepted++
+		case Refused, Reset:
+			c.refused++
+		case Skewed:
+			c.skewed++
+		case Lost:
+			c.lost++
+		}
+	}
+	return c
+}
+
+// settle ends a reservation if its answers permit: a majority has accepted it, or cannot any more. With too few
+// positions to retry from, the answers that are still to come are awaited.
+func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
+	w := o.cfg.majority()
+	spare := o.cfg.Replicas - w // so many may fail
+	switch c := p.count(); {
+	case c.accepted >= w:
+		o.take(b, p)
+	case c.lost > spare:
+		o.giveUp(b, now, out)
+		o.fail(errLost, out)
+	case c.answered()-c.accepted > spare && c.said() >= w:
+		o.giveUp(b, now, out)
+	}
+}
+
+// take enters the segment that a majority has accepted.
+func (o *Owner) take(b *bucket, p *pending) {
+	b.pending, b.refused, b.tries, b.skewed = nil, nil, 0, false
+	s := segment{p.From, p.To}
+	switch {
+	case p.reset:
+		o.didSeq = p.Seq
+		b.adopt(p.Generation)
+		b.extend(s)
+	case p.Background && s.from > b.held.to:
+		b.next = s
+	default:
+		b.extend(s)
+	}
+}

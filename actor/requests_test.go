@@ -1,0 +1,255 @@
+package actor
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/clock"
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// named gives a request an id.
+func named(id string, r limit.Request) limit.Request {
+	r.ID = id
+	return r
+}
+
+// rememberedOf is how many requests the actor of a key remembers; nobody may be asking it meanwhile.
+func rememberedOf(tb testing.TB, s *System, key string) (n int) {
+	tb.Helper()
+	_, err := s.ask(tb.Context(), &mail{kind: look, key: key, looked: func(_ *shard, a *actor) {
+		if a != nil && a.requests != nil {
+			n = len(a.requests.byID)
+		}
+	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+func TestRepeatedRequest(t *testing.T) {
+	s := start(t, Config{})
+	for _, r := range []limit.Request{spend("a", 4, "demo"), spend("a", 4, "demo"), spend("a", 4, "demo"), spend("a", 99, "demo")} {
+		r.Receipt = true
+		r.ID = strconv.FormatInt(remaining(t, s, "a", "demo")*r.Cost, 10)
+		first := decide(t, s, r)
+		for range 3 {
+			if again := decide(t, s, r); !reflect.DeepEqual(again, first) {
+				t.Errorf("%+v: again %+v, at first %+v", r, again, first)
+			}
+		}
+	}
+	if got := remaining(t, s, "a", "demo"); got != 2 {
+		t.Errorf("%d of 10 remain, want 2", got)
+	}
+	if d := decide(t, s, named("40", spend("b", 4, "demo"))); !d.Allowed || remaining(t, s, "b", "demo") != 6 {
+		t.Errorf("the id of another key counted: %+v", d)
+	}
+}
+
+// TestRepeatedIsCopied changes a decision that was handed out: nobody else may see that.
+func TestRepeatedIsCopied(t *testing.T) {
+	s := start(t, Config{})
+	r := named("one", spend("a", 1, "demo"))
+	r.Receipt = true
+	for range 3 {
+		d := decide(t, s, r)
+		if d.Limits[0].Name != "demo" || d.Receipts[0].Limit != "demo" {
+			t.Errorf("got what another caller made of it: %+v", d)
+		}
+		d.Limits[0].Name, d.Receipts[0].Limit = "mine", "mine"
+	}
+}
+
+func TestReusedID(t *testing.T) {
+	s := start(t, Config{})
+	stored := named("one", spend("a", 1, "demo", "slow"))
+	own := named("two", inline("a", 1, "burst", 5, "1/h"))
+	decide(t, s, stored)
+	decide(t, s, own)
+	receipt := stored
+	receipt.Receipt = true
+	for what, r := range map[string]limit.Request{
+		"another cost":       named("one", spend("a", 2, "demo", "slow")),
+		"fewer limits":       named("one", spend("a", 1, "demo")),
+		"other limits":       named("one", spend("a", 1, "demo", "fast")),
+		"another order":      named("one", spend("a", 1, "slow", "demo")),
+		"a receipt":          receipt,
+		"another definition": named("two", inline("a", 1, "burst", 6, "1/h")),
+	} {
+		_, err := s.Check(t.Context(), r)
+		if fe, ok := errors.AsType[*limit.FieldError](err); !ok || fe.Field != "request_id" {
+			t.Errorf("%s under the same id: got %v, want an error of the field request_id", what, err)
+		}
+	}
+	if got := remaining(t, s, "a", "demo"); got != 9 {
+		t.Errorf("%d of 10 remain, want 9", got)
+	}
+}
+
+// TestRepeatedWhileWaiting repeats a request that has no answer yet.
+func TestRepeatedWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, now := shutFor("a")
+		s := start(t, Config{Replicas: []Replica{g}, Now: now})
+		r := named("one", spend("a", 4, "demo"))
+		var answers []<-chan result
+		for range 5 {
+			answers = append(answers, ask(t.Context(), s, r))
+		}
+		pending(t, answers[0])
+		other := settled(t, ask(t.Context(), s, named("one", spend("a", 5, "demo"))))
+		if fe, ok := errors.AsType[*limit.FieldError](other.err); !ok || fe.Field != "request_id" {
+			t.Errorf("another cost under the same id: %v", other.err)
+		}
+		if o := overview(t, s); o.Waiting != 5 {
+			t.Errorf("%d wait, want 5", o.Waiting)
+		}
+		g.open()
+		first := settled(t, answers[0])
+		for _, a := range answers[1:] {
+			if again := settled(t, a); again.err != nil || !reflect.DeepEqual(again.Decision, first.Decision) {
+				t.Errorf("got %+v and %+v", first, again)
+			}
+		}
+		if got := remaining(t, s, "a", "demo"); got != 6 {
+			t.Errorf("%d of 10 remain, want 6", got)
+		}
+	})
+}
+
+// TestRepeatedFails has the first request fail: those who wait for it fail alike, and the next one is decided anew.
+func TestRepeatedFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := clock.New().Now
+		f := &faulty{Replica: newRegisters(now), fail: 1, after: time.Millisecond}
+		s := start(t, Config{Replicas: []Replica{f}, Now: now})
+		r := named("one", spend("a", 4, "demo"))
+		first, second := ask(t.Context(), s, r), ask(t.Context(), s, r)
+		pass(time.Millisecond)
+		for _, a := range []<-chan result{first, second} {
+			if a := settled(t, a); !errors.Is(a.err, limit.ErrUnavailable) {
+				t.Errorf("got %+v, want unavailable", a)
+			}
+		}
+		again := ask(t.Context(), s, r)
+		pass(time.Second)
+		if a := settled(t, again); a.err != nil || !a.Allowed {
+			t.Errorf("afterwards: %+v", a)
+		}
+	})
+}
+
+// TestRepeatedOutlives has the first request run out of time while a repetition has time left.
+func TestRepeatedOutlives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, now := shutFor("a")
+		s := start(t, Config{Replicas: []Replica{g}, Now: now})
+		r := named("one", spend("a", 4, "demo"))
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		first := ask(short, s, r)
+		synctest.Wait()
+		second, third := ask(t.Context(), s, r), ask(t.Context(), s, r)
+		pass(time.Second)
+		if a := settled(t, first); !errors.Is(a.err, context.DeadlineExceeded) {
+			t.Errorf("the first: %+v", a)
+		}
+		pending(t, second)
+		g.open()
+		if a, b := settled(t, second), settled(t, third); !a.Allowed || !reflect.DeepEqual(a.Decision, b.Decision) {
+			t.Errorf("the others: %+v and %+v", a, b)
+		}
+		if got := remaining(t, s, "a", "demo"); got != 6 {
+			t.Errorf("%d of 10 remain, want 6: a request was charged more than once", got)
+		}
+	})
+}
+
+// TestRememberedFor says how long an answer is remembered, and that its actor stays awake for it and no longer.
+func TestRememberedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, Config{})
+		r := named("one", spend("a", 1, "demo"))
+		first := decide(t, s, r)
+		pass(9999 * time.Millisecond)
+		if o := overview(t, s); o.Awake != 1 {
+			t.Fatal("the actor was forgotten with the answers that it should remember")
+		}
+		if again := decide(t, s, r); !reflect.DeepEqual(again, first) {
+			t.Errorf("after 9.999 s: %+v", again)
+		}
+		pass(2 * time.Millisecond)
+		if again := decide(t, s, r); reflect.DeepEqual(again, first) {
+			t.Errorf("still remembered after 10.001 s: %+v", again)
+		}
+		if got := remaining(t, s, "a", "demo"); got != 8 {
+			t.Errorf("%d of 10 remain, want 8", got)
+		}
+		pass(13 * time.Second)
+		if o := overview(t, s); o.Awake != 0 {
+			t.Errorf("%d actors are awake after the last answer was forgotten", o.Awake)
+		}
+	})
+}
+
+// TestRememberedBound says how many answers are remembered: the newest, whatever waits before them.
+func TestRememberedBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, now := shutFor("a")
+		s := start(t, Config{Replicas: []Replica{g}, Now: now})
+		stuck := ask(t.Context(), s, named("stuck", spend("a", 1, "demo")))
+		pending(t, stuck)
+		for i := range 3 * maxRequests {
+			decide(t, s, named(strconv.Itoa(i), spend("a", 11, "demo"))) // denied at once: it can never pass
+		}
+		if got := rememberedOf(t, s, "a"); got != maxRequests+1 {
+			t.Errorf("%d requests are remembered, want %d and the one that waits", got, maxRequests)
+		}
+		g.open()
+		first := settled(t, stuck)
+		if again := decide(t, s, named("stuck", spend("a", 1, "demo"))); !reflect.DeepEqual(again, first.Decision) {
+			t.Errorf("the newest answer is not remembered: %+v, %+v", first, again)
+		}
+		decide(t, s, named("0", spend("a", 1, "demo"))) // another question under an id that has been forgotten
+	})
+}
+
+// TestRepeatedBound says that repetitions which wait count as what waits.
+func TestRepeatedBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, now := shutFor("a")
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Replicas: []Replica{g}, Now: now, Mailbox: 4, Metrics: reg})
+		var waiting []<-chan result
+		for range 4 {
+			waiting = append(waiting, ask(t.Context(), s, named("one", spend("a", 1, "demo"))))
+			synctest.Wait()
+		}
+		for range 3 {
+			if a := settled(t, ask(t.Context(), s, named("one", spend("a", 1, "demo")))); !errors.Is(a.err, limit.ErrOverloaded) {
+				t.Errorf("the fifth of 4: %+v", a)
+			}
+		}
+		if got := count(t, reg, "jeton_mailbox_rejections_total"); got != 3 {
+			t.Errorf("%v rejections counted, want 3", got)
+		}
+		g.open()
+		for _, a := range waiting {
+			if a := settled(t, a); a.err != nil || !a.Allowed {
+				t.Errorf("one that waited: %+v", a)
+			}
+		}
+		if got := remaining(t, s, "a", "demo"); got != 9 {
+			t.Errorf("%d of 10 remain, want 9", got)
+		}
+	})
+}

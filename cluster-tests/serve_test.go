@@ -1,0 +1,254 @@
+package clustertests
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/process"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// request sends one HTTP request to a node.
+func request(t *testing.T, method, url, body string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(text)
+}
+
+// check asks a node over HTTP for one token.
+func check(t *testing.T, n *process.Node, limitName, key string) (status int, d limit.Decision) {
+	t.Helper()
+	res, body := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", fmt.Sprintf(`{"key":%q,"limits":[%q]}`, key, limitName))
+	if err := json.Unmarshal([]byte(body), &d); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return res.StatusCode, d
+}
+
+// The first five minutes of a new user, killed in the middle.
+func TestFirstFiveMinutes(t *testing.T) {
+	t.Parallel()
+	binary, data := process.Build(t), t.TempDir()
+	n := process.StartDev(t, binary, "--data", data)
+	for left := int64(9); left >= 0; left-- {
+		status, d := check(t, n, "demo", "user:42")
+		if status != http.StatusOK || d.Limits[0].Remaining != left {
+			t.Fatalf("status %d, remaining %d; want 200, %d", status, d.Limits[0].Remaining, left)
+		}
+	}
+	for _, life := range []string{"at first", "after kill -9", "after a clean stop"} {
+		res, body := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", `{"key":"user:42","limits":["demo"]}`)
+		wait := res.Header.Get("Retry-After")
+		if res.StatusCode != http.StatusTooManyRequests || !regexp.MustCompile(`^3[3-6]\d$`).MatchString(wait) {
+			t.Errorf("%s: the eleventh check: %d, Retry-After %q, want 429 and about 360: %s", life, res.StatusCode, wait, body)
+		}
+		out, errs, code := process.Run(t, binary, "check", "demo", "user:42", "--server", n.GRPC)
+		if code != 1 || !strings.HasPrefix(out, "denied") {
+			t.Errorf("%s: jeton check: exit code %d, %q, %q", life, code, out, errs)
+		}
+		_, page := request(t, http.MethodGet, "http://"+n.HTTP+"/debug/buckets/demo/user:42", "")
+		if !strings.Contains(page, "user:42") || !strings.Contains(page, "0 of 10") {
+			t.Errorf("%s: the bucket's page does not say that it is empty:\n%s", life, page)
+		}
+		if life == "after kill -9" {
+			if code := n.Stop(); code != 0 {
+				t.Fatalf("SIGTERM: exit code %d: %s", code, n.Log())
+			}
+		} else {
+			n.Kill()
+		}
+		n = process.StartDev(t, binary, "--data", data)
+	}
+}
+
+func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	binary := process.Build(t)
+	file := filepath.Join(t.TempDir(), "limits.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("limits: {a: {capacity: 5, refill: 1/h}}")
+	n := process.Start(t, binary, "--data", t.TempDir(), "--limits", file)
+	check(t, n, "a", "k")
+	check(t, n, "a", "k")
+
+	write("limits: {a: {capacity: 7, refill: 1/h}, b: {capacity: 0, refill: 1/h}}")
+	n.Signal(syscall.SIGHUP)
+	n.WaitForLog(`limits not reloaded.*limits\.b\.capacity`)
+	if _, d := check(t, n, "a", "k"); d.Limits[0].Limit != 5 || d.Limits[0].Remaining != 2 {
+		t.Errorf("after a bad file: %+v, want the old capacity 5 and 2 left", d.Limits[0])
+	}
+	write("limits: {a: {capacity: 7, refill: 1/h}, b: {capacity: 1, refill: 1/h}}")
+	n.Signal(syscall.SIGHUP)
+	n.WaitForLog(`limits in force.*limits=2`)
+	if _, d := check(t, n, "a", "k"); d.Limits[0].Limit != 7 || d.Limits[0].Remaining != 3 {
+		t.Errorf("after a good file: %+v, want capacity 7 and 3 left: four are spent", d.Limits[0])
+	}
+	if out, _, code := process.Run(t, binary, "limits", "get", "--server", n.GRPC); code != 0 || !strings.Contains(out, "capacity: 7") {
+		t.Errorf("jeton limits get: exit code %d:\n%s", code, out)
+	}
+	if res, body := request(t, http.MethodPut, "http://"+n.HTTP+"/v1/limits", "limits: {}"); res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("PUT /v1/limits: %d %s", res.StatusCode, body)
+	}
+}
+
+// In memory mode a clean stop is exact, and a kill is strict: the replica cannot know what it had admitted.
+func TestMemoryMode(t *testing.T) {
+	t.Parallel()
+	binary, dir := process.Build(t), t.TempDir()
+	file := filepath.Join(dir, "limits.yaml")
+	if err := os.WriteFile(file, []byte("limits: {slow: {capacity: 10, refill: 10/10h}, fast: {capacity: 1, refill: 100/s}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--data", filepath.Join(dir, "data"), "--limits", file, "--durability", "memory"}
+	n := process.Start(t, binary, args...)
+	check(t, n, "slow", "k")
+	if code := n.Stop(); code != 0 {
+		t.Fatalf("SIGTERM: exit code %d: %s", code, n.Log())
+	}
+	n = process.Start(t, binary, args...)
+	if status, d := check(t, n, "slow", "k"); status != http.StatusOK || d.Limits[0].Remaining != 8 {
+		t.Errorf("after a clean stop: %d, %+v, want exactly 8 left", status, d.Limits[0])
+	}
+	n.Kill()
+	n = process.Start(t, binary, args...)
+	for _, key := range []string{"k", "never seen"} {
+		if status, d := check(t, n, "slow", key); status != http.StatusTooManyRequests || d.Limits[0].Remaining != 0 {
+			t.Errorf("after a kill: %s: %d, %+v, want an empty bucket", key, status, d.Limits[0])
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for status := 0; status != http.StatusOK; status, _ = check(t, n, "fast", "k") {
+		if ctx.Err() != nil {
+			t.Fatal("a bucket that fills in 10 ms does not serve a minute after a kill")
+		}
+	}
+}
+
+// A node that is told to stop is not ready at once, and answers what is in flight.
+func TestCleanStopUnderLoad(t *testing.T) {
+	t.Parallel()
+	n := process.StartDev(t, process.Build(t), "--data", t.TempDir())
+	if res, body := request(t, http.MethodGet, "http://"+n.HTTP+"/readyz", ""); res.StatusCode != http.StatusOK {
+		t.Fatalf("/readyz of a serving node: %d %s", res.StatusCode, body)
+	}
+	c, err := client.New(client.Config{Server: n.GRPC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // its server is gone
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var decided, cutOff atomic.Int64
+	warm := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, err := c.Check(ctx, limit.Request{Key: fmt.Sprint("k", i), Limits: []limit.Ref{limit.Named("api")}, Cost: 1})
+				if err != nil {
+					if strings.Contains(err.Error(), "cut off") {
+						cutOff.Add(1)
+					}
+					return // the node takes nothing any more
+				}
+				if decided.Add(1) == 1000 {
+					close(warm)
+				}
+			}
+		})
+	}
+	<-warm
+	code := n.Stop()
+	cancel()
+	wg.Wait()
+	if code != 0 || cutOff.Load() != 0 {
+		t.Errorf("exit code %d, %d checks cut off; the node said:\n%s", code, cutOff.Load(), n.Log())
+	}
+}
+
+// A disk that takes no more bytes stops the node with a message; what was answered still holds.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	binary, dir := process.Build(t), t.TempDir()
+	limits := filepath.Join(dir, "limits.yaml")
+	if err := os.WriteFile(limits, []byte("limits: {slow: {capacity: 100, refill: 1/h}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"serve", "--data", filepath.Join(dir, "data"), "--limits", limits}
+	// The shell's limit on the size of a file stands for the disk's on all of them.
+	n := process.StartShell(t, `ulimit -f 128; exec "$0" "$@"`, binary, args...)
+	c, err := client.New(client.Config{Server: n.GRPC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admitted := map[string]int{}
+	for i := 0; ; i++ {
+		key := fmt.Sprint(strings.Repeat("k", 400), i/50)
+		d, err := c.Check(t.Context(), limit.Request{Key: key, Limits: []limit.Ref{limit.Named("slow")}, Cost: 1})
+		if err != nil {
+			break
+		}
+		if d.Allowed {
+			admitted[key]++
+		}
+	}
+	c.Close() //nolint:errcheck // its server is gone
+	if code := n.ExitCode(); code != 2 || !strings.Contains(n.Log(), "make room") {
+		t.Fatalf("exit code %d; the node said:\n%s", code, n.Log())
+	}
+	after := process.Start(t, binary, args[1:]...)
+	for key, n := range admitted {
+		_, d := check(t, after, "slow", key)
+		if got := 100 - 1 - d.Limits[0].Remaining; got < int64(n) {
+			t.Errorf("%d tokens were admitted before the disk was full, %d are spent after it", n, got)
+		}
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	t.Parallel()
+	binary, data := process.Build(t), filepath.Join(t.TempDir(), "data")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nothing was written
+	_, errs, code := process.Run(t, binary, "serve", "--data", data, "--listen-grpc", l.Addr().String())
+	if code != 2 || !strings.Contains(errs, "listen-grpc") || !strings.Contains(errs, "in use") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if _, err := os.Stat(data); err == nil {
+		t.Error("a node that could not listen has made its data directory")
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/debug"
+)
+
+// A remote is how a verb reaches a node.
+type remote struct {
+	server  string
+	timeout time.Duration
+}
+
+func (r *remote) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.server, "server", "127.0.0.1:7700", "gRPC address of a node; also JETON_SERVER")
+	cmd.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
+}
+
+// with calls f with a client and a context that ends with the timeout.
+func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
+	c, err := client.New(client.Config{Server: r.server})
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // the answer has been read
+	ctx, cancel := context.WithTimeout(cmd.Context(), r.timeout)
+	defer cancel()
+	return f(ctx, c)
+}
+
+func checkVerb() *cobra.Command {
+	var (
+		r       remote
+		request limit.Request
+		output  = newChoice("text", "json")
+	)
+	cmd := &cobra.Command{
+		Use:   "check LIMIT[,LIMIT…] KEY",
+		Short: "Ask whether a key may spend tokens, and spend them",
+		Long: "Ask whether KEY may spend tokens of every LIMIT, and spend them if so.\n\n" +
+			"Exit codes: 0 allowed, 1 denied, 2 no decision was made.",
+		Example: "  jeton check login user:42\n  jeton check per-second,per-hour user:42 --cost 3\n" +
+			"  jeton check login user:42 && ./log-in",
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for name := range strings.SplitSeq(args[0], ",") {
+				request.Limits = append(request.Limits, limit.Named(name))
+			}
+			request.Key = args[1]
+			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
+				d, err := c.Check(ctx, request)
+				if err != nil {
+					return err
+				}
+				if output.value == "json" {
+					err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+				} else {
+					err = printDecision(cmd.OutOrStdout(), d)
+				}
+				if err == nil && !d.Allowed {
+					err = errDenied
+				}
+				return err
+			})
+		},
+	}
+	r.addFlags(cmd)
+	cmd.Flags().Int64Var(&request.Cost, "cost", 1, "tokens to spend; 0 only looks")
+	cmd.Flags().StringVar(&request.ID, "request-id", "", "makes a repeated request get the first one's answer")
+	cmd.Flags().BoolVar(&request.Receipt, "receipt", false, "ask for receipts (shown with --output json)")
+	cmd.Flags().Var(output, "output", "form of the output")
+	return cmd
+}
+
+// printDecision writes a line for each limit.
+func printDecision(w io.Writer, d limit.Decision) error {
+	for _, o := range d.Limits {
+		line := fmt.Sprintf("%s: %d of %d left", o.Name, o.Remaining, o.Limit)
+		switch {
+		case o.Never:
+			line += "; the cost is above the capacity and can never pass"
+		case !o.Allowed:
+			line += "; try again in " + debug.Human(o.RetryAfter)
+		case o.ResetAfter > 0:
+			line += "; full again in " + debug.Human(o.ResetAfter)
+		}
+		word := "allowed"
+		switch {
+		case !o.Allowed:
+			word = "denied "
+		case !d.Allowed:
+			word = "spared "
+		}
+		if _, err := fmt.Fprintln(w, word, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+// Command jeton runs and asks a distributed rate limiter whose limits hold. See "jeton --help".
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of every verb.
+const (
+	exitOK     = 0
+	exitDenied = 1
+	exitError  = 2
+)
+
+// errDenied ends a verb whose check was denied: an answer, with an exit code of its own and no message.
+var errDenied = errors.New("denied")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program: its arguments and surroundings in, its exit code out.
+func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Writer) int {
+	root := &cobra.Command{
+		Use:   "jeton",
+		Short: "A distributed rate limiter whose limits hold",
+		Long: "jeton is a rate limiter whose limits hold, through crashes and restarts.\n\n" +
+			"Exit codes: 0 done or allowed, 1 denied, 2 error.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return fillOptions(cmd.Flags(), env)
+		},
+	}
+	root.AddCommand(serveVerb(), devVerb(), checkVerb(), bucketVerb(), limitsVerb(), versionVerb())
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errDenied):
+		return exitDenied
+	default:
+		fmt.Fprintln(stderr, "jeton:", err)
+		return exitError
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/node"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// jeton runs the program in this process.
+func jeton(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}, &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+// aNode is a node with the sample limits, for the verbs to ask.
+func aNode(t *testing.T) *node.Node {
+	t.Helper()
+	n, err := node.Open(node.Config{Data: t.TempDir(), ListenGRPC: "127.0.0.1:0", ListenHTTP: "127.0.0.1:0", Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	doc, err := limit.ParseDocument([]byte(sampleLimits))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.SetLimits(doc)
+	return n
+}
+
+func TestCheckVerb(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": aNode(t).GRPCAddr()}
+	for _, tt := range []struct {
+		args string
+		code int
+		want string // in stdout, or in stderr if the code is 2
+	}{
+		{"check demo k --cost 9", 0, "allowed demo: 1 of 10 left; full again in"},
+		{"check demo k --cost 0", 0, "allowed demo: 1 of 10 left"},
+		{"check demo k", 0, "allowed demo: 0 of 10 left"},
+		{"check demo k", 1, "denied  demo: 0 of 10 left; try again in"},
+		{"check login,demo k", 1, "spared  login: 5 of 5 left"},
+		{"check demo k --cost 11", 1, "can never pass"},
+		{"check demo a/b//../c", 0, "allowed demo: 9 of 10 left"},
+		{"check demo k --output json", 1, `"allowed":false`},
+		{"check demo other --output json --receipt", 0, `"receipts":[{"limit":"demo"`},
+		{"check nope k", 2, `unknown limit "nope"`},
+		{"check demo k --cost -1", 2, "cost"},
+		{"check demo,demo k", 2, "named twice"},
+		{"check demo " + strings.Repeat("k", 513), 2, "key: 513 bytes"},
+		{"check demo k --output xml", 2, "text or json"},
+		{"check demo", 2, "accepts 2 arg"},
+		{"check demo k --server 127.0.0.1:1 --timeout 300ms", 2, "127.0.0.1:1"},
+		{"check demo k --server nonsense", 2, "nonsense"},
+	} {
+		stdout, stderr, code := jeton(t, env, strings.Fields(tt.args)...)
+		said := stdout
+		if tt.code == exitError {
+			said = stderr
+		}
+		if code != tt.code || !strings.Contains(said, tt.want) {
+			t.Errorf("jeton %s: exit code %d, %q, %q; want %d and %q", tt.args, code, stdout, stderr, tt.code, tt.want)
+		}
+	}
+	for _, key := range []string{"", "\xff"} {
+		if _, stderr, code := jeton(t, env, "check", "demo", key); code != exitError || !strings.Contains(stderr, "key: ") {
+			t.Errorf("key %q: exit code %d: %s", key, code, stderr)
+		}
+	}
+}
+
+func TestBucketVerb(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": aNode(t).GRPCAddr()}
+	jeton(t, env, "check", "demo", "a/b", "--cost", "4")
+	stdout, stderr, code := jeton(t, env, "bucket", "demo", "a/b")
+	if code != 0 || !strings.Contains(stdout, "6 of 10 now") || !strings.Contains(stdout, "cost 4, allowed") {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+	stdout, stderr, code = jeton(t, env, "bucket", "demo", "a/b", "--output", "json")
+	var bucket struct {
+		Key    string
+		Tokens int64
+	}
+	if err := json.Unmarshal([]byte(stdout), &bucket); err != nil || code != 0 || bucket.Key != "a/b" || bucket.Tokens != 6 {
+		t.Errorf("exit code %d, %v: %s\n%s", code, err, stderr, stdout)
+	}
+	if _, stderr, code := jeton(t, env, "bucket", "nope", "k"); code != exitError || !strings.Contains(stderr, "unknown limit") {
+		t.Errorf("unknown limit: exit code %d: %s", code, stderr)
+	}
+}
+
+func TestLimitsVerb(t *testing.T) {
+	n := aNode(t)
+	for _, form := range []string{"yaml", "json"} {
+		stdout, stderr, code := jeton(t, nil, "limits", "get", "--server", n.GRPCAddr(), "--output", form)
+		doc, err := limit.ParseDocument([]byte(stdout))
+		if err != nil || code != 0 {
+			t.Fatalf("%s: exit code %d, %v: %s", form, code, err, stderr)
+		}
+		want, _ := n.Limits().YAML()
+		if got, _ := doc.YAML(); !bytes.Equal(got, want) {
+			t.Errorf("%s: read back as\n%s, want\n%s", form, got, want)
+		}
+	}
+}
+
+func TestVersionVerb(t *testing.T) {
+	stdout, _, code := jeton(t, nil, "version", "--output", "json")
+	var b build
+	if err := json.Unmarshal([]byte(stdout), &b); err != nil || code != 0 || b.Go == "" {
+		t.Errorf("exit code %d, %v: %s", code, err, stdout)
+	}
+}
+
+// Everything that can be asked of the program explains itself with an example.
+func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
+	for _, verb := range []string{"serve", "dev", "check", "bucket", "limits", "limits get", "version"} {
+		stdout, _, code := jeton(t, nil, append(strings.Fields(verb), "--help")...)
+		if code != 0 || !strings.Contains(stdout, "Examples:\n  jeton ") {
+			t.Errorf("jeton %s --help: exit code %d:\n%s", verb, code, stdout)
+		}
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct{ args, want string }{
+		{"--durability disk", "fsync or memory"},
+		{"--listen-grpc 0.0.0.0:0", "--insecure"},
+		{"--listen-http :0", "--insecure"},
+		{"--listen-grpc nonsense", "listen-grpc"},
+		{"--limits /does/not/exist", "/does/not/exist"},
+		{"--config /does/not/exist", "/does/not/exist"},
+		{"--no-such-option", "no-such-option"},
+		{"extra", "unknown command"},
+	} {
+		args := append([]string{"serve", "--data", filepath.Join(dir, "data")}, strings.Fields(tt.args)...)
+		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {
+			t.Errorf("jeton serve %s: exit code %d, %q, want %q", tt.args, code, stderr, tt.want)
+		}
+	}
+}

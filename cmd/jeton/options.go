@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// lookup is [os.LookupEnv].
+type lookup func(name string) (value string, ok bool)
+
+// configOption names the file from which options are read.
+const configOption = "config"
+
+// fillOptions sets every option that the command line leaves open: from the environment, where --listen-grpc is
+// JETON_LISTEN_GRPC, or else from the file named by --config, where it is the field listen-grpc. So an option is
+// defined once, as a flag, and is the same everywhere.
+func fillOptions(flags *pflag.FlagSet, env lookup) error {
+	given := map[string]bool{}
+	flags.VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed || f.Name == "help" })
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "JETON_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := env(name)
+		if given[f.Name] || !ok {
+			return
+		}
+		given[f.Name] = true
+		if err := flags.Set(f.Name, value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if f := flags.Lookup(configOption); f != nil && f.Value.String() != "" {
+		return fillFromFile(flags, given, f.Value.String())
+	}
+	return nil
+}
+
+// fillFromFile reads a YAML mapping from options to values, strictly: an unknown one is an error with its line.
+func fillFromFile(flags *pflag.FlagSet, given map[string]bool, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	fields := doc.Content[0]
+	if fields.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s:%d: is not a mapping of options, such as data: /var/lib/jeton", path, fields.Line)
+	}
+	seen := map[string]int{}
+	for i := 0; i < len(fields.Content); i += 2 {
+		key, value := fields.Content[i], fields.Content[i+1]
+		where := fmt.Sprintf("%s:%d: %s", path, key.Line, key.Value)
+		f := flags.Lookup(key.Value)
+		switch {
+		case f == nil || f.Name == configOption || f.Name == "help":
+			return fmt.Errorf("%s: is not an option: see jeton serve --help", where)
+		case seen[key.Value] != 0:
+			return fmt.Errorf("%s: stands in line %d already", where, seen[key.Value])
+		case value.Kind != yaml.ScalarNode:
+			return fmt.Errorf("%s: is not a single value", where)
+		}
+		seen[key.Value] = key.Line
+		if given[f.Name] {
+			continue
+		}
+		if err := flags.Set(f.Name, value.Value); err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+	}
+	return nil
+}
+
+// A choice is an option that takes one of a few values.
+type choice struct {
+	value   string
+	choices []string
+}
+
+func newChoice(value string, more ...string) *choice {
+	return &choice{value: value, choices: append([]string{value}, more...)}
+}
+
+// String, Set and Type are those of a [pflag.Value].
+func (c *choice) String() string { return c.value }
+
+// Set takes one of the choices and nothing else.
+func (c *choice) Set(value string) error {
+	for _, known := range c.choices {
+		if value == known {
+			c.value = value
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not known: use %s", value, strings.Join(c.choices, " or "))
+}
+
+// Type names the choices in the help text.
+func (c *choice) Type() string { return strings.Join(c.choices, "|") }

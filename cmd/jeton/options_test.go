@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// options are some options, and the environment and file that set them.
+func options(t *testing.T, file string, env map[string]string, args ...string) (*pflag.FlagSet, error) {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.String(configOption, "", "")
+	flags.String("data", "default", "")
+	flags.Int("expect", 1, "")
+	flags.Var(newChoice("fsync", "memory"), "durability", "")
+	if file != "" {
+		path := filepath.Join(t.TempDir(), "jeton.yaml")
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", path)
+	}
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return flags, fillOptions(flags, func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	})
+}
+
+func TestOptionsComeFromThreePlaces(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string
+		env        map[string]string
+		args       []string
+		want       string
+	}{
+		{name: "default", want: "default"},
+		{name: "file", file: "data: file\nexpect: 3\n", want: "file"},
+		{name: "environment over file", file: "data: file", env: map[string]string{"JETON_DATA": "env"}, want: "env"},
+		{name: "command line over all", file: "data: file", env: map[string]string{"JETON_DATA": "env"}, args: []string{"--data=line"}, want: "line"},
+		{name: "an empty file", file: "# nothing\n", want: "default"},
+		{name: "others' variables", env: map[string]string{"JETON_OTHER": "x", "DATA": "x"}, want: "default"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			flags, err := options(t, tt.file, tt.env, tt.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := flags.GetString("data"); got != tt.want {
+				t.Errorf("data is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBadOptionsSayWhere(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string
+		env        map[string]string
+		want       []string
+	}{
+		{"unknown field", "data: x\nlissten: y\n", nil, []string{"jeton.yaml:2", "lissten", "not an option"}},
+		{"bad number", "expect: many\n", nil, []string{"jeton.yaml:1", "expect", "many"}},
+		{"bad choice", "durability: disk\n", nil, []string{"jeton.yaml:1", "durability", "fsync or memory"}},
+		{"twice", "data: x\ndata: y\n", nil, []string{"data", "already"}},
+		{"a list", "data: [x]\n", nil, []string{"jeton.yaml:1", "data", "single value"}},
+		{"no mapping", "- data\n", nil, []string{"jeton.yaml:1", "mapping"}},
+		{"no YAML", "data: [\n", nil, []string{"jeton.yaml", "line"}},
+		{"config in config", "config: x\n", nil, []string{"config", "not an option"}},
+		{"variable", "", map[string]string{"JETON_DURABILITY": "disk"}, []string{"JETON_DURABILITY", "fsync or memory"}},
+		{"missing file", "", map[string]string{"JETON_CONFIG": "/does/not/exist"}, []string{"--config", "/does/not/exist"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := options(t, tt.file, tt.env)
+			for _, want := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v, want one with %q", err, want)
+				}
+			}
+		})
+	}
+}

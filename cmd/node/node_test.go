@@ -1,0 +1,172 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// open starts a node that ends with the test.
+func open(t *testing.T, cfg node.Config) *node.Node {
+	t.Helper()
+	n, err := node.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close(context.Background()) }) //nolint:errcheck // a test may have closed it already
+	return n
+}
+
+// A program that embeds a node needs no network.
+func TestEmbedded(t *testing.T) {
+	cfg := node.Config{Data: t.TempDir(), Limits: writeFile(t, "limits.yaml", "limits: {demo: {capacity: 2, refill: 1/h}}")}
+	n := open(t, cfg)
+	if n.GRPCAddr() != "" || n.HTTPAddr() != "" {
+		t.Errorf("a node that was not told to listen listens on %q and %q", n.GRPCAddr(), n.HTTPAddr())
+	}
+	r := limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("demo")}, Cost: 1}
+	for i := range 3 {
+		if d, err := n.Check(t.Context(), r); err != nil || d.Allowed != (i < 2) {
+			t.Errorf("check %d: %+v, %v", i, d, err)
+		}
+	}
+	if err := n.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Check(t.Context(), r); !errors.Is(err, limit.ErrUnavailable) {
+		t.Errorf("a check of a closed node: %v", err)
+	}
+	if err := n.Ready(); err == nil {
+		t.Error("a closed node is ready")
+	}
+	again := open(t, cfg)
+	if d, err := again.Check(t.Context(), r); err != nil || d.Allowed {
+		t.Errorf("after a restart: %+v, %v, want a denial", d, err)
+	}
+}
+
+func TestReload(t *testing.T) {
+	file := writeFile(t, "limits.yaml", "limits: {a: {capacity: 2, refill: 1/h}}")
+	n := open(t, node.Config{Data: t.TempDir(), Limits: file})
+	if err := os.WriteFile(file, []byte("limits:\n  a: {capacity: 3, refill: 1/h}\n  b: {capcity: 3}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Reload(); err == nil || !strings.Contains(err.Error(), "line 3: limits.b.capcity") {
+		t.Errorf("Reload of a bad file: %v", err)
+	}
+	if r, ok := n.Limits().Rule("a"); !ok || r.Capacity != 2 {
+		t.Errorf("a bad file has changed the limits: %+v", r)
+	}
+	if err := os.WriteFile(file, []byte("limits: {a: {capacity: 3, refill: 1/h}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if r, _ := n.Limits().Rule("a"); r.Capacity != 3 {
+		t.Errorf("a good file is not in force: %+v", r)
+	}
+	if err := open(t, node.Config{Data: t.TempDir()}).Reload(); err == nil {
+		t.Error("Reload without a limits file says nothing")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	running := node.Config{Data: t.TempDir(), ListenHTTP: "127.0.0.1:0"}
+	n := open(t, running)
+	newer := t.TempDir()
+	if err := os.WriteFile(filepath.Join(newer, "FORMAT"), []byte("jeton 99\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "holiday.jpg"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		cfg  node.Config
+		is   error  // or nil
+		want string // in the message
+	}{
+		{"no directory", node.Config{}, nil, "data: "},
+		{"unknown durability", node.Config{Data: t.TempDir(), Durability: "disk"}, nil, "durability"},
+		{"address in use", node.Config{Data: t.TempDir(), ListenGRPC: n.HTTPAddr()}, nil, "listen-grpc: " + n.HTTPAddr() + " is in use"},
+		{"reachable from outside", node.Config{Data: t.TempDir(), ListenHTTP: "0.0.0.0:0"}, nil, "--insecure"},
+		{"not an address", node.Config{Data: t.TempDir(), ListenHTTP: "7702"}, nil, "not host:port"},
+		{"data of a running node", node.Config{Data: running.Data}, storage.ErrLocked, running.Data},
+		{"data of a newer jeton", node.Config{Data: newer}, storage.ErrNewerFormat, "99"},
+		{"somebody else's directory", node.Config{Data: foreign}, nil, "holiday.jpg"},
+		{"a file for a directory", node.Config{Data: writeFile(t, "file", "")}, storage.ErrUnwritable, "--data"},
+		{"bad limits", node.Config{Data: t.TempDir(), Limits: writeFile(t, "l.yaml", "limits:\n  a: {capacity: 0, refill: 1/s}")}, nil, "line 2: limits.a.capacity"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n, err := node.Open(tt.cfg)
+			if err == nil {
+				n.Close(t.Context()) //nolint:errcheck // the test has failed
+				t.Fatal("Open says nothing")
+			}
+			if tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Open: %v, want %v with %q", err, tt.is, tt.want)
+			}
+		})
+	}
+	if d, err := n.Check(t.Context(), limit.Request{
+		Key: "k", Limits: []limit.Ref{limit.Inline(limit.Limit{Name: "x", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: 1e9}})}, Cost: 1,
+	}); err != nil || !d.Allowed {
+		t.Errorf("the running node after all that: %+v, %v", d, err)
+	}
+}
+
+// A node that stops says so before anything else, so that nobody sends it more.
+func TestReadiness(t *testing.T) {
+	n := open(t, node.Config{Data: t.TempDir(), ListenHTTP: "127.0.0.1:0"})
+	get := func(path string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+n.HTTPAddr()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := &http.Transport{DisableKeepAlives: true}
+		res, err := transport.RoundTrip(req)
+		if err != nil {
+			if _, refused := errors.AsType[*net.OpError](err); refused {
+				return 0
+			}
+			t.Fatal(err)
+		}
+		res.Body.Close() //nolint:errcheck // nothing is read
+		return res.StatusCode
+	}
+	for _, path := range []string{"/livez", "/readyz", "/metrics", "/debug/", "/debug/actors", "/v1/limits"} {
+		if got := get(path); got != http.StatusOK {
+			t.Errorf("%s: %d", path, got)
+		}
+	}
+	if err := n.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := get("/readyz"); got != 0 {
+		t.Errorf("/readyz of a closed node: %d", got)
+	}
+}

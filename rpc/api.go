@@ -1,0 +1,165 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// maxBody is the most bytes that the body of a request may have.
+const maxBody = 1 << 20
+
+// APIConfig says what the JSON API is made of.
+type APIConfig struct {
+	// Limiter decides. Required.
+	Limiter limit.Limiter
+	// Limits are the stored limits as they are now. Required.
+	Limits func() *limit.Document
+	// Other answers every path outside /v1/; nil answers 404.
+	Other http.Handler
+	// Registerer gets the metrics; nil leaves them unregistered.
+	Registerer prometheus.Registerer
+	// Logger gets faults of the node, never those of callers; nil discards them.
+	Logger *slog.Logger
+}
+
+// api is the JSON API. Keys stand in paths and may hold anything, // and .. too, so it routes by the path as it was
+// sent, before anything could tidy it up.
+//
+//	POST        /v1/check                    limit.Request → limit.Decision, 200 or 429
+//	POST        /v1/return                   {"key", "receipts"} → {"returned"}
+//	GET DELETE  /v1/buckets/{limit}/{key...} a Bucket; DELETE fills it, 204
+//	GET         /v1/limits                   the stored limits
+type api struct {
+	APIConfig
+	metrics apiMetrics
+}
+
+// NewAPI makes the JSON API, a handler for the root of a server. The error says what is missing in cfg, or why the
+// metrics cannot be registered.
+func NewAPI(cfg APIConfig) (http.Handler, error) {
+	if cfg.Limiter == nil || cfg.Limits == nil {
+		return nil, errors.New("JSON API: no limiter to ask, or no limits to show")
+	}
+	cfg.Logger = logger(cfg.Logger)
+	a := &api{APIConfig: cfg, metrics: newAPIMetrics()}
+	if err := register(cfg.Registerer, a.metrics.collectors()...); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// ServeHTTP routes, answers, and measures.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, answer := a.route(r)
+	if answer == nil {
+		a.Other.ServeHTTP(w, r)
+		return
+	}
+	start := time.Now()
+	ctx, cancel := timed(r.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	var out reply
+	err := safely(a.metrics.panics, func() (err error) {
+		out, err = answer(r)
+		return err
+	})
+	if err != nil {
+		out = problemOf(err).reply()
+	}
+	if out.status == http.StatusInternalServerError {
+		a.Logger.ErrorContext(ctx, "request failed", append(faultAttrs(err), "route", route)...)
+	}
+	out.write(w)
+	a.metrics.observe(route, out.status, start)
+}
+
+// check answers POST /v1/check.
+func (a *api) check(r *http.Request) (reply, error) {
+	var request limit.Request
+	if err := readJSON(r, &request); err != nil {
+		return reply{}, err
+	}
+	d, err := a.Limiter.Check(r.Context(), request)
+	if err != nil {
+		return reply{}, err
+	}
+	if d.Allowed {
+		return reply{status: http.StatusOK, body: d}, nil
+	}
+	out := reply{status: http.StatusTooManyRequests, body: d, header: http.Header{}}
+	if seconds, ok := d.RetryAfterSeconds(); ok {
+		out.header.Set("Retry-After", fmt.Sprint(seconds))
+	}
+	return out, nil
+}
+
+// giveBack answers POST /v1/return.
+func (a *api) giveBack(r *http.Request) (reply, error) {
+	var in struct {
+		Key      string          `json:"key"`
+		Receipts []limit.Receipt `json:"receipts"`
+	}
+	if err := readJSON(r, &in); err != nil {
+		return reply{}, err
+	}
+	returned, err := a.Limiter.Return(r.Context(), in.Key, in.Receipts)
+	if err != nil {
+		return reply{}, err
+	}
+	out := struct {
+		Returned []bool `json:"returned"`
+	}{append([]bool{}, returned...)}
+	return reply{status: http.StatusOK, body: out}, nil
+}
+
+// limits answers GET /v1/limits.
+func (a *api) limits(*http.Request) (reply, error) {
+	return reply{status: http.StatusOK, body: a.Limits()}, nil
+}
+
+// inspect answers GET /v1/buckets/{limit}/{key...}.
+func (a *api) inspect(name, key string) answerer {
+	return func(r *http.Request) (reply, error) {
+		in, err := a.Limiter.Inspect(r.Context(), key, limit.Named(name))
+		if err != nil {
+			return reply{}, err
+		}
+		return reply{status: http.StatusOK, body: NewBucket(in)}, nil
+	}
+}
+
+// reset answers DELETE /v1/buckets/{limit}/{key...}.
+func (a *api) reset(name, key string) answerer {
+	return func(r *http.Request) (reply, error) {
+		if err := a.Limiter.Reset(r.Context(), key, limit.Named(name)); err != nil {
+			return reply{}, err
+		}
+		return reply{status: http.StatusNoContent}, nil
+	}
+}
+
+// readJSON reads the body of r into v, whatever its Content-Type.
+func readJSON(r *http.Request, v any) error {
+	body, err := io.ReadAll(r.Body)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return errTooLarge
+	}
+	if err != nil {
+		return &limit.FieldError{Field: "body", Problem: "did not arrive whole: " + err.Error()}
+	}
+	if !utf8.Valid(body) { // it would be read as something else
+		return &limit.FieldError{Field: "body", Problem: "is not valid UTF-8"}
+	}
+	return limit.DecodeJSON(body, v)
+}

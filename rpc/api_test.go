@@ -1,0 +1,465 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+)
+
+const documentText = `
+limits:
+  demo: {capacity: 10, refill: 10/1h, on_unavailable: deny}
+  odd:  {capacity: 7, refill: 3/7s}
+`
+
+func document(tb testing.TB) *limit.Document {
+	tb.Helper()
+	doc, err := limit.ParseDocument([]byte(documentText))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return doc
+}
+
+// noon is what the model's clock says in these tests.
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// newModel is a Limiter that has the limits of these tests, at noon.
+func newModel(tb testing.TB) *conformance.Model {
+	tb.Helper()
+	return conformance.NewModel(document(tb), noon.UnixNano)
+}
+
+// An answer is what the API said.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// member is a member of the answer's JSON object.
+func (a answer) member(t *testing.T, name string) any {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(a.body), &object); err != nil {
+		t.Fatalf("%s is not a JSON object: %v", a.body, err)
+	}
+	return object[name]
+}
+
+// serveAPI starts the API on a port of its own and returns how to ask it.
+func serveAPI(t *testing.T, cfg APIConfig) func(method, path, body string) answer {
+	t.Helper()
+	if cfg.Limits == nil {
+		doc := document(t)
+		cfg.Limits = func() *limit.Document { return doc }
+	}
+	h, err := NewAPI(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = NewHTTPServer(h, nil)
+	server.Start()
+	client := server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.Cleanup(server.Close)
+	return func(method, path, body string) answer {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := response.Header.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s %s: Cache-Control %q", method, path, got)
+		}
+		return answer{response, string(text)}
+	}
+}
+
+// wantProblem fails t unless a is a problem with that status that says that.
+func wantProblem(t *testing.T, a answer, status int, field, says string) {
+	t.Helper()
+	if a.StatusCode != status || a.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("got %d %s with %s, want a problem with %d", a.StatusCode, a.Header.Get("Content-Type"), a.body, status)
+		return
+	}
+	detail, _ := a.member(t, "detail").(string)
+	title, _ := a.member(t, "title").(string)
+	kind, _ := a.member(t, "type").(string)
+	if a.member(t, "status") != float64(status) || title == "" || !strings.HasPrefix(kind, "urn:jeton:problem:") || !strings.Contains(detail, says) {
+		t.Errorf("got %s, want a problem that says %q", a.body, says)
+	}
+	if got := a.member(t, "field"); field == "" && got != nil || field != "" && got != field {
+		t.Errorf("got %s, want the field %q", a.body, field)
+	}
+}
+
+func TestCheckOverHTTP(t *testing.T) {
+	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	got := ask("POST", "/v1/check", `{"key":"user:42","limits":["demo"]}`)
+	want := `{"allowed":true,"limits":[{"name":"demo","allowed":true,"limit":10,"remaining":9,"retry_after_ms":0,"reset_after_ms":360000}]}`
+	if got.StatusCode != http.StatusOK || strings.TrimSpace(got.body) != want || got.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %d %s\nwant %s", got.StatusCode, got.body, want)
+	}
+	got = ask("POST", "/v1/check", `{"key":"user:42","limits":["demo"],"cost":10}`)
+	want = `{"allowed":false,"limits":[{"name":"demo","allowed":false,"limit":10,"remaining":9,"retry_after_ms":360000,"reset_after_ms":360000}]}`
+	if got.StatusCode != http.StatusTooManyRequests || strings.TrimSpace(got.body) != want || got.Header.Get("Retry-After") != "360" {
+		t.Errorf("got %d, Retry-After %q, %s\nwant %s", got.StatusCode, got.Header.Get("Retry-After"), got.body, want)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		d    limit.Decision
+		want string
+	}{
+		{"rounded up", limit.Decision{Limits: []limit.Outcome{{RetryAfter: time.Second + 1}}}, "2"},
+		{"the longest", limit.Decision{Limits: []limit.Outcome{{RetryAfter: time.Second}, {RetryAfter: time.Minute}}}, "60"},
+		{"never", limit.Decision{Limits: []limit.Outcome{{RetryAfter: time.Second}, {Never: true}}}, ""},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			ask := serveAPI(t, APIConfig{Limiter: fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+				return test.d, nil
+			}}})
+			got := ask("POST", "/v1/check", `{"key":"k","limits":["demo"]}`)
+			if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != test.want {
+				t.Errorf("got %d, Retry-After %q, want %q", got.StatusCode, got.Header.Get("Retry-After"), test.want)
+			}
+		})
+	}
+}
+
+// TestReturnOverHTTP takes the receipts of a check back, in the form in which the check gave them.
+func TestReturnOverHTTP(t *testing.T) {
+	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	checked := ask("POST", "/v1/check", `{"key":"user:42","limits":["demo","odd"],"cost":3,"request_id":"r","receipt":true}`)
+	receipts, err := json.Marshal(checked.member(t, "receipts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"key":"user:42","receipts":` + string(receipts) + `}`
+	for _, want := range []string{`{"returned":[true,true]}`, `{"returned":[false,false]}`} {
+		if got := ask("POST", "/v1/return", body); got.StatusCode != http.StatusOK || strings.TrimSpace(got.body) != want {
+			t.Errorf("returned %s: got %d %s, want %s", body, got.StatusCode, got.body, want)
+		}
+	}
+	if got := ask("POST", "/v1/return", `{"key":"user:42"}`); strings.TrimSpace(got.body) != `{"returned":[]}` {
+		t.Errorf("returned nothing: got %s", got.body)
+	}
+	wantProblem(t, ask("POST", "/v1/return", `{"key":"","receipts":[]}`), 400, "key", "empty")
+	wantProblem(t, ask("POST", "/v1/return", `{"key":"k","receipts":[{"owner":"x"}]}`), 400, "owner", "hexadecimal")
+}
+
+func TestBucketOverHTTP(t *testing.T) {
+	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	ask("POST", "/v1/check", `{"key":"a/b","limits":["demo"],"cost":4}`)
+	got := ask("GET", "/v1/buckets/demo/a/b", "")
+	var b Bucket
+	if err := json.Unmarshal([]byte(got.body), &b); err != nil || got.StatusCode != http.StatusOK {
+		t.Fatalf("got %d %s: %v", got.StatusCode, got.body, err)
+	}
+	if b.Key != "a/b" || b.Limit.Name != "demo" || b.Tokens != 6 || b.TAT-b.Now != int64(4*6*time.Minute) || !b.Time.Equal(noon) ||
+		!b.Awake || len(b.Registers) != 1 || len(b.Recent) != 1 || b.Recent[0].Cost != 4 || !b.Recent[0].Time.Equal(noon) {
+		t.Errorf("got %s", got.body)
+	}
+	if tat, ok := got.member(t, "tat_ns").(string); !ok || tat == "" {
+		t.Errorf("a 64-bit position is no string: %s", got.body)
+	}
+	if got := ask("DELETE", "/v1/buckets/demo/a/b", ""); got.StatusCode != http.StatusNoContent || got.body != "" {
+		t.Errorf("reset: got %d %s", got.StatusCode, got.body)
+	}
+	if got := ask("GET", "/v1/buckets/demo/a/b", ""); got.member(t, "tokens") != 10.0 {
+		t.Errorf("after the reset: %s", got.body)
+	}
+	if got := ask("HEAD", "/v1/buckets/demo/a/b", ""); got.StatusCode != http.StatusOK || got.body != "" {
+		t.Errorf("HEAD: got %d %q", got.StatusCode, got.body)
+	}
+	wantProblem(t, ask("GET", "/v1/buckets/nobody/a", ""), 404, "", "nobody")
+	wantProblem(t, ask("DELETE", "/v1/buckets/nobody/a", ""), 404, "", "nobody")
+}
+
+// TestKeysInPaths asks for buckets of keys that a router would like to tidy up.
+func TestKeysInPaths(t *testing.T) {
+	var seen []string
+	ask := serveAPI(t, APIConfig{Limiter: fake{inspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+		seen = append(seen, ref.Name+" "+key)
+		return limit.Inspection{Key: key}, limit.ValidateKey(key)
+	}}})
+	for path, want := range map[string]string{
+		"demo/user:42":            "demo user:42",
+		"demo/a/b":                "demo a/b",
+		"demo//a//b/":             "demo /a//b/",
+		"demo/../../etc/passwd":   "demo ../../etc/passwd",
+		"demo/./.":                "demo ./.",
+		"demo/a%2Fb%2f":           "demo a/b/",
+		"demo/a%20b":              "demo a b",
+		"demo/a+b":                "demo a+b",
+		"demo/%25zz":              "demo %zz",
+		"demo/100%25":             "demo 100%",
+		"demo/a?key=b":            "demo a",
+		"demo/a%3Fkey=b%23c":      "demo a?key=b#c",
+		"demo/%D0%BA%D0%BB%D1%8E": "demo клю",
+		"demo/ip:2001:db8::%2F64": "demo ip:2001:db8::/64",
+		"de%6Do/;a=b":             "demo ;a=b",
+		"a%2Fb/c":                 "a/b c",
+		"demo/%00":                "demo \x00",
+	} {
+		seen = nil
+		got := ask("GET", "/v1/buckets/"+path, "")
+		if got.StatusCode != http.StatusOK || len(seen) != 1 || seen[0] != want {
+			t.Errorf("%s: got %d and %q, want %q", path, got.StatusCode, seen, want)
+		}
+	}
+	wantProblem(t, ask("GET", "/v1/buckets/demo/", ""), 400, "key", "empty")
+	wantProblem(t, ask("GET", "/v1/buckets/demo", ""), 400, "path", "key")
+	wantProblem(t, ask("GET", "/v1/buckets/demo/%FF", ""), 400, "key", "UTF-8")
+	wantProblem(t, ask("GET", "/v1/buckets/demo/"+strings.Repeat("%6B", 513), ""), 400, "key", "513")
+}
+
+func TestLimitsOverHTTP(t *testing.T) {
+	doc := document(t)
+	ask := serveAPI(t, APIConfig{Limiter: fake{}, Limits: func() *limit.Document { return doc }})
+	got := ask("GET", "/v1/limits", "")
+	back, err := limit.ParseDocument([]byte(got.body))
+	if err != nil || got.StatusCode != http.StatusOK || !reflect.DeepEqual(back, doc) {
+		t.Errorf("got %d %s, which reads as %+v and %v", got.StatusCode, got.body, back, err)
+	}
+	put := ask("PUT", "/v1/limits", got.body)
+	wantProblem(t, put, 405, "", "SIGHUP")
+	if allow := put.Header.Get("Allow"); allow != "GET, HEAD" {
+		t.Errorf("Allow: %q", allow)
+	}
+}
+
+func TestBadHTTPRequests(t *testing.T) {
+	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	for body, want := range map[string]struct{ field, says string }{
+		``:                                       {"body", "JSON"},
+		`key=user:42`:                            {"body", "JSON"},
+		`{"key":`:                                {"body", "JSON"},
+		`[]`:                                     {"body", "array"},
+		`{"key":"k","limits":["demo"]} {}`:       {"body", "more than one"},
+		`{"key":"k","limits":["demo"],"cots":1}`: {"cots", "known"},
+		`{"key":7,"limits":["demo"]}`:            {"key", "number"},
+		`{"limits":["demo"]}`:                    {"key", "empty"},
+		"{\"key\":\"\xff\",\"limits\":[\"demo\"]}": {"body", "UTF-8"},
+		`{"key":"k"}`:                                                                   {"limits", "empty"},
+		`{"key":"k","limits":["demo","demo"]}`:                                          {"limits[1]", "twice"},
+		`{"key":"k","limits":["demo"],"cost":-1}`:                                       {"cost", "negative"},
+		`{"key":"k","limits":["demo"],"cost":1.5}`:                                      {"cost", "whole number"},
+		`{"key":"k","limits":[{"name":"demo","capacity":1,"refill":"1/s"}]}`:            {"limits.demo", "stored"},
+		`{"key":"` + strings.Repeat("k", 513) + `","limits":["demo"]}`:                  {"key", "513"},
+		`{"key":"k","limits":[{"name":"burst","capacity":1,"refill":"abc"}]}`:           {"limits[0].refill", "abc"},
+		`{"key":"k","limits":["demo"],"request_id":"` + strings.Repeat("i", 129) + `"}`: {"request_id", "129"},
+	} {
+		wantProblem(t, ask("POST", "/v1/check", body), 400, want.field, want.says)
+	}
+	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["nobody"]}`), 404, "", "nobody")
+	wantProblem(t, ask("POST", "/v1/check", `"`+strings.Repeat("x", maxBody)+`"`), 413, "", "1048576")
+	for path, allow := range map[string]string{
+		"/v1/check": "POST", "/v1/return": "POST", "/v1/limits": "GET, HEAD", "/v1/buckets/demo/a": "DELETE, GET, HEAD",
+	} {
+		got := ask("PATCH", path, "")
+		wantProblem(t, got, 405, "", allow)
+		if got.Header.Get("Allow") != allow {
+			t.Errorf("PATCH %s: Allow %q, want %q", path, got.Header.Get("Allow"), allow)
+		}
+	}
+	for _, path := range []string{"/", "/v1", "/v1/", "/v2/check", "/v1/check/", "/v1/buckets", "//v1/check"} {
+		wantProblem(t, ask("GET", path, ""), 404, "", "/v1/check")
+	}
+}
+
+func TestHTTPErrors(t *testing.T) {
+	for _, test := range []struct {
+		err    error
+		status int
+	}{
+		{limit.ErrUnavailable, 503},
+		{limit.ErrOverloaded, 503},
+		{context.DeadlineExceeded, 504},
+		{limit.ErrUnknownLimit, 404},
+		{errors.New("the disk is on fire"), 500},
+	} {
+		ask := serveAPI(t, APIConfig{Limiter: fake{
+			check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+				if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > defaultTime {
+					t.Errorf("a check has until %v", deadline)
+				}
+				return limit.Decision{}, test.err
+			},
+			reset: func(context.Context, string, limit.Ref) error { return test.err },
+		}})
+		wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["demo"]}`), test.status, "", test.err.Error())
+		wantProblem(t, ask("DELETE", "/v1/buckets/demo/k", ""), test.status, "", test.err.Error())
+	}
+}
+
+func TestHTTPPanics(t *testing.T) {
+	var log bytes.Buffer
+	reg := prometheus.NewRegistry()
+	ask := serveAPI(t, APIConfig{
+		Registerer: reg,
+		Logger:     slog.New(slog.NewTextHandler(&log, nil)),
+		Limiter: fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+			panic("index out of range")
+		}},
+	})
+	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["demo"]}`), 500, "", "index out of range")
+	if got := ask("GET", "/v1/limits", ""); got.StatusCode != http.StatusOK {
+		t.Errorf("after the panic: %d", got.StatusCode)
+	}
+	if text := log.String(); !strings.Contains(text, "TestHTTPPanics") || !strings.Contains(text, "route=/v1/check") {
+		t.Errorf("the log does not show where:\n%s", text)
+	}
+	routes := map[string]string{}
+	for _, m := range gather(t, reg, "jeton_http_seconds") {
+		routes[m.GetLabel()[0].GetValue()] = m.GetLabel()[1].GetValue()
+	}
+	if want := map[string]string{"/v1/check": "500", "/v1/limits": "200"}; !reflect.DeepEqual(routes, want) {
+		t.Errorf("measured %v, want %v", routes, want)
+	}
+}
+
+func TestOtherPaths(t *testing.T) {
+	ask := serveAPI(t, APIConfig{Limiter: fake{}, Other: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = io.WriteString(w, r.URL.EscapedPath())
+	})})
+	for _, path := range []string{"/", "/debug/buckets/demo//a/..", "/v1"} {
+		if got := ask("GET", path, ""); got.body != path {
+			t.Errorf("%s: got %d %s", path, got.StatusCode, got.body)
+		}
+	}
+	wantProblem(t, ask("GET", "/v1/nothing", ""), 404, "", "/v1/check")
+}
+
+// TestSlowBody starts a request and leaves before its body is whole: that is no check.
+func TestSlowBody(t *testing.T) {
+	h, err := NewAPI(APIConfig{
+		Limits: func() *limit.Document { return document(t) },
+		Limiter: fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+			t.Error("half a request was checked")
+			return limit.Decision{}, nil
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, "POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"key\":"); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), "did not arrive whole") {
+		t.Errorf("got %s and %v", text, err)
+	}
+}
+
+// FuzzBucketPath asks for the bucket of any limit and key, percent-encoded in one way or another: it is that bucket
+// which the limiter is asked for.
+func FuzzBucketPath(f *testing.F) {
+	for _, key := range []string{"user:42", "/..", "/%", "//", "+ ", "a?b#c", "\xff\x00"} {
+		f.Add("demo", key, uint64(0x5a5a))
+	}
+	var asked string
+	h, err := NewAPI(APIConfig{
+		Limits: func() *limit.Document { return nil },
+		Limiter: fake{inspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+			asked = ref.Name + " " + key
+			return limit.Inspection{}, nil
+		}},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, name, key string, encode uint64) {
+		path := bucketPrefix + escape(name, ^uint64(0)) + "/" + escape(key, encode)
+		target, err := url.ParseRequestURI(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = ""
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.URL = target
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		if want := name + " " + key; asked != want {
+			t.Errorf("%s asks for %q, want %q", path, asked, want)
+		}
+	})
+}
+
+// escape percent-encodes what must be, and of the other bytes those whose bit of encode is set.
+func escape(s string, encode uint64) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:@!$&'()*+,;="
+	var out strings.Builder
+	for i := range len(s) {
+		if strings.IndexByte(plain, s[i]) < 0 || encode>>(i%64)&1 == 1 {
+			fmt.Fprintf(&out, "%%%02X", s[i])
+		} else {
+			out.WriteByte(s[i])
+		}
+	}
+	return out.String()
+}
+
+// FuzzCheckBody posts any body: whatever it is, the answer is a decision or a problem, and never the node's fault.
+func FuzzCheckBody(f *testing.F) {
+	f.Add([]byte(`{"key":"user:42","limits":["demo"],"cost":1,"request_id":"r","receipt":true}`))
+	f.Add([]byte(`{"key":"k","limits":[{"name":"burst","capacity":10,"refill":"1/s"},null]}`))
+	doc := document(f)
+	h, err := NewAPI(APIConfig{Limiter: newModel(f), Limits: func() *limit.Document { return doc }})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, path := range []string{"/v1/check", "/v1/return"} {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body)))
+			switch w.Code {
+			case 200, 429, 400, 404, 413:
+			default:
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+			if !json.Valid(w.Body.Bytes()) {
+				t.Errorf("%s: the answer is not JSON: %s", path, w.Body)
+			}
+		}
+	})
+}

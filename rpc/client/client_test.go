@@ -1,0 +1,403 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// listen opens a port; address is empty for one that nobody uses.
+func listen(tb testing.TB, address string) net.Listener {
+	tb.Helper()
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+// serve starts a node that asks limiter, on a port of its own or that address, until the test or stop ends it.
+func serve(tb testing.TB, address string, cfg rpc.Config) (server string, stop func()) {
+	tb.Helper()
+	s, err := rpc.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l := listen(tb, address)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	stop = sync.OnceFunc(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel() // clients are still there: cut them off
+		_ = s.Stop(ctx)
+		if err := <-served; err != nil {
+			tb.Error(err)
+		}
+	})
+	tb.Cleanup(stop)
+	return l.Addr().String(), stop
+}
+
+// connect makes a client that ends with the test.
+func connect(tb testing.TB, cfg client.Config) *client.Client {
+	tb.Helper()
+	c, err := client.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func document(tb testing.TB) *limit.Document {
+	tb.Helper()
+	doc, err := limit.ParseDocument([]byte("limits:\n  demo: {capacity: 10, refill: 10/1h}\n"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return doc
+}
+
+func check(key string) limit.Request {
+	return limit.Request{Key: key, Limits: []limit.Ref{limit.Named("demo")}, Cost: 1}
+}
+
+// TestConformance holds the client, the wire and the server against the contract of a Limiter, all at once.
+func TestConformance(t *testing.T) {
+	conformance.Run(t, func(t *testing.T, doc *limit.Document, now func() int64) limit.Limiter {
+		t.Helper()
+		server, _ := serve(t, "", rpc.Config{Limiter: conformance.NewModel(doc, now)})
+		return connect(t, client.Config{Server: server, Timeout: time.Minute})
+	})
+}
+
+func TestNewWithout(t *testing.T) {
+	for what, cfg := range map[string]client.Config{
+		"no server":            {},
+		"negative connections": {Server: "127.0.0.1:1", Connections: -1},
+		"negative timeout":     {Server: "127.0.0.1:1", Timeout: -1},
+	} {
+		if _, err := client.New(cfg); err == nil {
+			t.Errorf("%s: a client was made", what)
+		}
+	}
+}
+
+// A limiter is a model whose Check is a function.
+type limiter struct {
+	limit.Limiter
+	check func(context.Context, limit.Request) (limit.Decision, error)
+}
+
+func (l limiter) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	return l.check(ctx, r)
+}
+
+func TestUnreachable(t *testing.T) {
+	refused := listen(t, "")
+	if err := refused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	silent := listen(t, "") // connections open, and that is all
+	t.Cleanup(func() { _ = silent.Close() })
+	for what, server := range map[string]string{"refused": refused.Addr().String(), "silent": silent.Addr().String()} {
+		t.Run(what, func(t *testing.T) {
+			c := connect(t, client.Config{Server: server, Timeout: 100 * time.Millisecond})
+			wantUnavailable := func(call string, err error) {
+				t.Helper()
+				if !errors.Is(err, limit.ErrUnavailable) || !strings.Contains(err.Error(), server) {
+					t.Errorf("%s: got %v, want %v with %s", call, err, limit.ErrUnavailable, server)
+				}
+			}
+			start := time.Now()
+			var wait sync.WaitGroup
+			for range 20 { // more than go at once
+				wait.Go(func() {
+					_, err := c.Check(t.Context(), check("k"))
+					wantUnavailable("check", err)
+				})
+			}
+			wait.Wait()
+			wantUnavailable("batch", c.CheckBatch(t.Context(), []limit.Request{check("k")})[0].Err)
+			_, err := c.Return(t.Context(), "k", nil)
+			wantUnavailable("return", err)
+			_, err = c.Inspect(t.Context(), "k", limit.Named("demo"))
+			wantUnavailable("inspect", err)
+			wantUnavailable("reset", c.Reset(t.Context(), "k", limit.Named("demo")))
+			_, err = c.Limits(t.Context())
+			wantUnavailable("limits", err)
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("it took %v to notice", took)
+			}
+		})
+	}
+}
+
+// TestFrozenNode asks a node that takes the check and never answers.
+func TestFrozenNode(t *testing.T) {
+	server, _ := serve(t, "", rpc.Config{Limiter: limiter{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+		<-ctx.Done()
+		return limit.Decision{}, ctx.Err()
+	}}})
+	c := connect(t, client.Config{Server: server, Timeout: 100 * time.Millisecond})
+	if _, err := c.Check(t.Context(), check("k")); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), server) {
+		t.Errorf("got %v, want %v with %s", err, context.DeadlineExceeded, server)
+	}
+}
+
+// TestNodeDiesAndReturns stops the node in the middle of checks, and starts another one in its place.
+func TestNodeDiesAndReturns(t *testing.T) {
+	entered := make(chan struct{}, 8)
+	server, kill := serve(t, "", rpc.Config{Limiter: limiter{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+		entered <- struct{}{}
+		<-ctx.Done()
+		return limit.Decision{}, ctx.Err()
+	}}})
+	c := connect(t, client.Config{Server: server, Timeout: time.Minute})
+	var wait sync.WaitGroup
+	for range cap(entered) {
+		wait.Go(func() {
+			if _, err := c.Check(t.Context(), check("k")); !errors.Is(err, limit.ErrUnavailable) {
+				t.Errorf("in the middle: got %v, want %v", err, limit.ErrUnavailable)
+			}
+		})
+	}
+	for range cap(entered) {
+		<-entered
+	}
+	kill()
+	wait.Wait()
+	if _, err := c.Check(t.Context(), check("k")); !errors.Is(err, limit.ErrUnavailable) {
+		t.Errorf("after its death: got %v, want %v", err, limit.ErrUnavailable)
+	}
+	serve(t, server, rpc.Config{Limiter: conformance.NewModel(document(t), time.Now().UnixNano)})
+	c.AwaitConnections(t.Context())
+	if d, err := c.Check(t.Context(), check("k")); err != nil || !d.Allowed {
+		t.Errorf("after its return: got %+v and %v", d, err)
+	}
+}
+
+func TestCallerLeaves(t *testing.T) {
+	entered, left := make(chan struct{}), make(chan error, 1)
+	server, _ := serve(t, "", rpc.Config{Limiter: limiter{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+		close(entered)
+		<-ctx.Done()
+		left <- ctx.Err()
+		return limit.Decision{}, ctx.Err()
+	}}})
+	c := connect(t, client.Config{Server: server, Timeout: time.Minute})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-entered
+		cancel()
+	}()
+	if _, err := c.Check(ctx, check("k")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("the node learned of %v, want %v", err, context.Canceled)
+	}
+}
+
+// A post counts messages, and holds each check until all have come.
+type post struct {
+	pb.UnimplementedLimiterServer
+	messages atomic.Int64
+	largest  atomic.Int64
+	all      sync.WaitGroup
+}
+
+func (p *post) arrive(checks int) {
+	p.messages.Add(1)
+	for most := p.largest.Load(); int64(checks) > most && !p.largest.CompareAndSwap(most, int64(checks)); most = p.largest.Load() {
+	}
+	p.all.Add(-checks)
+	p.all.Wait()
+}
+
+func decision(key string) *pb.Decision {
+	n, _ := strconv.ParseInt(key, 10, 64)
+	return pb.EncodeDecision(limit.Decision{Allowed: true, Limits: []limit.Outcome{{Remaining: n}}})
+}
+
+func (p *post) Check(_ context.Context, m *pb.CheckRequest) (*pb.CheckResponse, error) {
+	p.arrive(1)
+	return &pb.CheckResponse{Decision: decision(m.GetKey())}, nil
+}
+
+func (p *post) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse]) error {
+	m, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	p.arrive(len(m.GetChecks()))
+	out := &pb.CheckStreamResponse{}
+	for _, c := range m.GetChecks() {
+		result := &pb.CheckResult{Result: &pb.CheckResult_Decision{Decision: decision(c.GetCheck().GetKey())}}
+		out.Results = append(out.Results, &pb.StreamResult{Id: c.GetId(), Result: result})
+	}
+	return stream.Send(out)
+}
+
+// TestCallersShareMessages lets 64 callers check at once: they travel in a few messages, and each gets its own answer.
+func TestCallersShareMessages(t *testing.T) {
+	const callers = 64
+	p := &post{}
+	p.all.Add(callers)
+	server := grpc.NewServer()
+	pb.RegisterLimiterServer(server, p)
+	l := listen(t, "")
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	c := connect(t, client.Config{Server: l.Addr().String(), Timeout: time.Minute})
+	var wait sync.WaitGroup
+	for i := range callers {
+		wait.Go(func() {
+			d, err := c.Check(t.Context(), check(strconv.Itoa(i)))
+			if err != nil || d.Limits[0].Remaining != int64(i) {
+				t.Errorf("caller %d: got %+v and %v", i, d, err)
+			}
+		})
+	}
+	wait.Wait()
+	t.Logf("%d checks in %d messages, the largest of %d", callers, p.messages.Load(), p.largest.Load())
+	if p.messages.Load() > callers/2 || p.largest.Load() < 2 {
+		t.Errorf("%d checks took %d messages, the largest of %d", callers, p.messages.Load(), p.largest.Load())
+	}
+}
+
+// TestSlowCheckHoldsUpNobody gathers a check that never ends with others: they are answered all the same.
+func TestSlowCheckHoldsUpNobody(t *testing.T) {
+	slow := make(chan struct{})
+	server, _ := serve(t, "", rpc.Config{Limiter: limiter{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+		if strings.HasPrefix(r.Key, "slow") {
+			select {
+			case <-slow:
+			case <-ctx.Done():
+			}
+		}
+		return limit.Decision{Allowed: true}, nil
+	}}})
+	c := connect(t, client.Config{Server: server, Timeout: time.Minute})
+	var slowOnes, others sync.WaitGroup
+	for i := range 100 {
+		group, key := &others, "fast"
+		if i%10 == 0 {
+			group, key = &slowOnes, "slow"
+		}
+		group.Go(func() {
+			if d, err := c.Check(t.Context(), check(key)); err != nil || !d.Allowed {
+				t.Errorf("%s: got %+v and %v", key, d, err)
+			}
+		})
+	}
+	others.Wait()
+	close(slow)
+	slowOnes.Wait()
+}
+
+// TestBadRequestsStayHome checks that what could not even be sent is refused before, and spoils nobody's message.
+func TestBadRequestsStayHome(t *testing.T) {
+	c := connect(t, client.Config{Server: "127.0.0.1:1"})
+	long := limit.Limit{Name: "burst", Algorithm: strings.Repeat("x", 1<<20), Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: 1}}
+	for field, r := range map[string]limit.Request{
+		"key":                 check("\xff"),
+		"request_id":          {Key: "k", Limits: check("k").Limits, ID: "\xff"},
+		"limits[0].name":      {Key: "k", Limits: []limit.Ref{limit.Named("\xff")}},
+		"limits[0].algorithm": {Key: "k", Limits: []limit.Ref{limit.Inline(long)}},
+	} {
+		_, err := c.Check(t.Context(), r)
+		batch := c.CheckBatch(t.Context(), []limit.Request{r})
+		for _, err := range []error{err, batch[0].Err} {
+			if fe, ok := errors.AsType[*limit.FieldError](err); !ok || fe.Field != field {
+				t.Errorf("got %.80v, want an error of the field %s", err, field)
+			}
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	doc := document(t)
+	server, _ := serve(t, "", rpc.Config{
+		Limiter: conformance.NewModel(doc, time.Now().UnixNano), Limits: func() *limit.Document { return doc },
+	})
+	got, err := connect(t, client.Config{Server: server}).Limits(t.Context())
+	if err != nil || !reflect.DeepEqual(got, doc) {
+		t.Errorf("got %+v and %v, want %+v", got, err, doc)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	server, _ := serve(t, "", rpc.Config{Limiter: conformance.NewModel(document(t), time.Now().UnixNano)})
+	c := connect(t, client.Config{Server: server})
+	if d, err := c.Check(t.Context(), check("k")); err != nil || !d.Allowed {
+		t.Fatalf("got %+v and %v", d, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err := c.Check(t.Context(), check("k"))
+	batch := c.CheckBatch(t.Context(), []limit.Request{check("k")})
+	for _, err := range []error{err, batch[0].Err, c.Reset(t.Context(), "k", limit.Named("demo"))} {
+		if !errors.Is(err, limit.ErrUnavailable) {
+			t.Errorf("after the close: got %v, want %v", err, limit.ErrUnavailable)
+		}
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	server, _ := serve(b, "", rpc.Config{Limiter: limiter{check: func(context.Context, limit.Request) (limit.Decision, error) {
+		return limit.Decision{Allowed: true}, nil
+	}}})
+	for _, callers := range []int{1, 64, 512} {
+		b.Run(strconv.Itoa(callers)+" callers", func(b *testing.B) {
+			c := connect(b, client.Config{Server: server})
+			c.AwaitConnections(b.Context())
+			var (
+				left atomic.Int64
+				wait sync.WaitGroup
+			)
+			left.Store(int64(b.N))
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range callers {
+				wait.Go(func() {
+					for left.Add(-1) >= 0 {
+						if _, err := c.Check(b.Context(), check("user:42")); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wait.Wait()
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package debug
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// WriteBucket draws a bucket on its line and says all that is known of it, for people, 100 characters wide. For each of
+// costs, which are 0 or more, it says when a check of that cost would pass.
+func WriteBucket(w io.Writer, in limit.Inspection, costs ...int64) error {
+	p := &page{w: w}
+	p.line("%s of %s, %s", in.Rule.Name, strconv.Quote(in.Key), clock(in.Now))
+	p.line("")
+	p.rows(tokenRows(in, costs))
+	p.line("")
+	for _, line := range draw(in) {
+		p.line("  %s", line)
+	}
+	p.line("")
+	p.rows(placeRows(in))
+	p.line("")
+	p.rows(decisionRows(in))
+	return p.err
+}
+
+// A page is text on its way to a reader. After an error the rest is lost.
+type page struct {
+	w   io.Writer
+	err error
+}
+
+func (p *page) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// A row is a name and what is to be said about it.
+type row struct{ name, text string }
+
+// nameWidth keeps the texts of all rows below one another.
+const nameWidth = 12
+
+func (p *page) rows(rows []row) {
+	for _, r := range rows {
+		p.line("  %-*s %s", nameWidth, r.name, r.text)
+	}
+}
+
+// tokenRows say what can be spent, and when.
+func tokenRows(in limit.Inspection, costs []int64) []row {
+	r := in.Rule
+	rows := []row{
+		{"limit", fmt.Sprintf("%s, capacity %d, refill %s: a token every %s, a whole bucket in %s",
+			r.Algorithm, r.Capacity, r.Refill, Human(time.Duration(r.Length(1).Ceil())), Human(r.Fill()))},
+		{"tokens now", fmt.Sprintf("%d of %d", in.Tokens, r.Capacity)},
+	}
+	if in.Tokens < r.Capacity {
+		rows = append(rows,
+			row{"one more", "in " + Human(wait(in, in.Tokens+1))},
+			row{"full", "in " + Human(wait(in, r.Capacity))})
+		if half := r.Capacity / 2; len(costs) == 0 && half > in.Tokens+1 {
+			costs = []int64{half}
+		}
+	} else {
+		rows[1].text += ": full"
+	}
+	for _, cost := range costs {
+		rows = append(rows, row{fmt.Sprintf("cost %d", cost), passes(in, cost)})
+	}
+	return rows
+}
+
+// wait is how long until a check of that cost passes, if nobody else spends.
+func wait(in limit.Inspection, cost int64) time.Duration {
+	tat := limit.At(in.TAT - in.Credit)
+	end := in.Rule.End(tat, in.Now, in.Rule.Length(cost))
+	return in.Rule.Outcome(tat, in.Now, cost, end, false).RetryAfter
+}
+
+func passes(in limit.Inspection, cost int64) string {
+	switch {
+	case cost > in.Rule.Capacity:
+		return "can never pass: it is above the capacity"
+	case cost <= in.Tokens:
+		return "would pass now"
+	}
+	return "would pass in " + Human(wait(in, cost))
+}
+
+// placeRows say where the bucket lives and what is known of it there.
+func placeRows(in limit.Inspection) []row {
+	rows := []row{
+		{"TAT", position(in.TAT, in.Now)},
+		{"segment", segment(in.Segment, in)},
+	}
+	if in.Next.End > in.Next.Start {
+		rows = append(rows, row{"next", segment(in.Next, in)})
+	}
+	if in.Credit > 0 {
+		rows = append(rows, row{"credit", Human(time.Duration(in.Credit)) + " of returned line, to be spent again first"})
+	}
+	rows = append(rows,
+		row{"actor", awake(in)},
+		row{"owner", in.Owner.String() + " on " + in.Node},
+		row{"place", fmt.Sprintf("partition %d, epoch %d, generation %d", in.Partition, in.Epoch, in.Generation)})
+	for i, s := range in.Registers {
+		rows = append(rows, registerRows(i+1, s, in.Now)...)
+	}
+	return rows
+}
+
+func segment(s limit.Span, in limit.Inspection) string {
+	if s.End <= max(s.Start, in.Now) {
+		return "nothing reserved that could be spent"
+	}
+	length := s.End - max(s.Start, in.Now)
+	held := in.Rule.Tokens(limit.At(in.Rule.Bound(in.Now).NS-length), in.Now)
+	return fmt.Sprintf("%s of line, %d whole tokens, up to %s", Human(time.Duration(length)), held, position(s.End, in.Now))
+}
+
+func awake(in limit.Inspection) string {
+	if !in.Awake {
+		return "asleep: nobody asks, and nothing is lost by forgetting it"
+	}
+	return fmt.Sprintf("awake, %d checks waiting in its mailbox", in.Waiting)
+}
+
+// registerRows say what the n-th replica has on disk.
+func registerRows(n int, s limit.Stored, now int64) []row {
+	text := "no register, full as far as it knows"
+	if s.Exists {
+		text = fmt.Sprintf("generation %d, reserved up to %s", s.Generation, position(s.Reserved, now))
+	}
+	rows := []row{{fmt.Sprintf("replica %d", n), s.Node + ": " + text}}
+	if s.Floor != 0 {
+		rows = append(rows, row{"", "floor " + position(s.Floor, now)})
+	}
+	if s.Horizon != 0 {
+		rows = append(rows, row{"", "swept up to " + position(s.Horizon, now)})
+	}
+	return rows
+}
+
+// decisionRows are the last decisions, the newest first, in columns.
+func decisionRows(in limit.Inspection) []row {
+	if len(in.Recent) == 0 {
+		return []row{{"decisions", "none that an actor remembers"}}
+	}
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, d := range slices.Backward(in.Recent) {
+		word := "denied"
+		switch {
+		case d.Allowed && d.Cost == 0:
+			word = "allowed, a look"
+		case d.Allowed:
+			word = "allowed"
+		}
+		fmt.Fprintf(table, "%s\tcost %d\t%s\n", relative(d.At, in.Now), d.Cost, word)
+	}
+	_ = table.Flush() // to memory
+	var rows []row
+	for line := range strings.Lines(text.String()) {
+		rows = append(rows, row{"", strings.TrimSuffix(line, "\n")})
+	}
+	rows[0].name = "decisions"
+	return rows
+}
+
+// position is a place on the line as seen from now, and as a time.
+func position(at, now int64) string {
+	if at == 0 {
+		return "the beginning"
+	}
+	return relative(at, now) + " (" + clock(at) + ")"
+}
+
+// clock is a position as a time.
+func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000 UTC") }

@@ -1,0 +1,237 @@
+package debug
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// noon is the time of the node clock in these tests.
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) int64 { return noon.Add(d).UnixNano() }
+
+func rule(tb testing.TB, capacity int64, refill string) *limit.Rule {
+	tb.Helper()
+	r, err := limit.ParseRefill(refill)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	compiled, err := limit.Limit{Name: "demo", Capacity: capacity, Refill: r}.Rule()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return compiled
+}
+
+// busyBucket is one that has everything.
+func busyBucket(tb testing.TB) limit.Inspection {
+	tb.Helper()
+	return limit.Inspection{
+		Key: "user:42", Rule: rule(tb, 10, "10/1h"), Now: at(0), Partition: 17, Epoch: 3,
+		Owner: limit.OwnerID{0xab}, Node: "n1", Awake: true, Generation: 5,
+		TAT: at(44*time.Minute + 30*time.Second), Tokens: 3, Credit: int64(6 * time.Minute),
+		Segment: limit.Span{Start: at(44*time.Minute + 30*time.Second), End: at(50 * time.Minute)},
+		Next:    limit.Span{Start: at(55 * time.Minute), End: at(58 * time.Minute)},
+		Waiting: 2,
+		Registers: []limit.Stored{
+			{Node: "n1", Exists: true, Generation: 5, Reserved: at(58 * time.Minute), Horizon: at(-time.Minute)},
+			{Node: "n2", Floor: at(-90 * time.Second)},
+		},
+		Recent: []limit.Recent{
+			{At: at(-20 * time.Minute), Cost: 7, Allowed: true},
+			{At: at(-3 * time.Second), Cost: 0, Allowed: true},
+			{At: at(-12 * time.Millisecond), Cost: 10},
+		},
+	}
+}
+
+// TestBucketPage compares whole pages, as people see them.
+func TestBucketPage(t *testing.T) {
+	for _, test := range []struct {
+		what   string
+		bucket func() limit.Inspection
+		costs  []int64
+		want   string
+	}{
+		{"busy", func() limit.Inspection { return busyBucket(t) }, []int64{2, 5, 11}, busyPage},
+		{"full and asleep", func() limit.Inspection {
+			return limit.Inspection{
+				Key: "ip:2001:db8::/64", Rule: rule(t, 100, "1000/s"), Now: at(0), Tokens: 100, Epoch: 1, Node: "n1",
+				Registers: []limit.Stored{{Node: "n1"}},
+			}
+		}, nil, fullPage},
+		{"reserved beyond its bound", func() limit.Inspection {
+			return limit.Inspection{
+				Key: "hot\nkey", Rule: rule(t, 10, "100/s"), Now: at(0), TAT: at(100 * time.Millisecond), Epoch: 1, Node: "n1",
+				Awake: true, Segment: limit.Span{Start: at(100 * time.Millisecond), End: at(200 * time.Millisecond)},
+				Registers: []limit.Stored{{Node: "n1", Exists: true, Reserved: at(200 * time.Millisecond)}},
+				Recent:    []limit.Recent{{At: at(0), Cost: 1, Allowed: true}},
+			}
+		}, nil, beyondPage},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			var page strings.Builder
+			if err := WriteBucket(&page, test.bucket(), test.costs...); err != nil {
+				t.Fatal(err)
+			}
+			if got := page.String(); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+const busyPage = `demo of "user:42", 2026-03-01 12:00:00.000000 UTC
+
+  limit        token-bucket, capacity 10, refill 10/h: a token every 6m, a whole bucket in 1h
+  tokens now   3 of 10
+  one more     in 2m30s
+  full         in 38m30s
+  cost 2       would pass now
+  cost 5       would pass in 8m30s
+  cost 11      can never pass: it is above the capacity
+
+  t = now                                                                             t+τ = now + 1h
+  |#############################################################oooooooooo=========........====....|
+                                                                          |        |           |
+                                                                    next segment ends: now + 58m
+                                                             segment ends: now + 50m
+                                        TAT, spent up to here: now + 44m30s
+  # spent   = reserved by this owner, to be spent from memory   o given back   . free
+
+  TAT          now + 44m30s (2026-03-01 12:44:30.000000 UTC)
+  segment      5m30s of line, 0 whole tokens, up to now + 50m (2026-03-01 12:50:00.000000 UTC)
+  next         3m of line, 0 whole tokens, up to now + 58m (2026-03-01 12:58:00.000000 UTC)
+  credit       6m of returned line, to be spent again first
+  actor        awake, 2 checks waiting in its mailbox
+  owner        ab000000000000000000000000000000 on n1
+  place        partition 17, epoch 3, generation 5
+  replica 1    n1: generation 5, reserved up to now + 58m (2026-03-01 12:58:00.000000 UTC)
+               swept up to now − 1m (2026-03-01 11:59:00.000000 UTC)
+  replica 2    n2: no register, full as far as it knows
+               floor now − 1m30s (2026-03-01 11:58:30.000000 UTC)
+
+  decisions    now − 12ms  cost 10  denied
+               now − 3s    cost 0   allowed, a look
+               now − 20m   cost 7   allowed
+`
+
+const fullPage = `demo of "ip:2001:db8::/64", 2026-03-01 12:00:00.000000 UTC
+
+  limit        token-bucket, capacity 100, refill 1000/s: a token every 1ms, a whole bucket in 100ms
+  tokens now   100 of 100: full
+
+  t = now                                                                          t+τ = now + 100ms
+  |................................................................................................|
+  # spent   = reserved by this owner, to be spent from memory   o given back   . free
+
+  TAT          the beginning
+  segment      nothing reserved that could be spent
+  actor        asleep: nobody asks, and nothing is lost by forgetting it
+  owner        00000000000000000000000000000000 on n1
+  place        partition 0, epoch 1, generation 0
+  replica 1    n1: no register, full as far as it knows
+
+  decisions    none that an actor remembers
+`
+
+const beyondPage = `demo of "hot\nkey", 2026-03-01 12:00:00.000000 UTC
+
+  limit        token-bucket, capacity 10, refill 100/s: a token every 10ms, a whole bucket in 100ms
+  tokens now   0 of 10
+  one more     in 10ms
+  full         in 100ms
+  cost 5       would pass in 50ms
+
+  t = now                                                                                now + 200ms
+  |################################################================================================|
+                                                   |                                               |
+                                                   |                       segment ends: now + 200ms
+                                                   t+τ, to be spent up to here: now + 100ms
+                                                   TAT, spent up to here: now + 100ms
+  # spent   = reserved by this owner, to be spent from memory   o given back   . free
+
+  TAT          now + 100ms (2026-03-01 12:00:00.100000 UTC)
+  segment      100ms of line, 10 whole tokens, up to now + 200ms (2026-03-01 12:00:00.200000 UTC)
+  actor        awake, 0 checks waiting in its mailbox
+  owner        00000000000000000000000000000000 on n1
+  place        partition 0, epoch 1, generation 0
+  replica 1    n1: generation 0, reserved up to now + 200ms (2026-03-01 12:00:00.200000 UTC)
+
+  decisions    now  cost 1  allowed
+`
+
+// TestPagesAreNarrow draws any bucket, sensible or not: no page panics, and no line of the drawing is too wide.
+func TestPagesAreNarrow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		near := func(label string) int64 { return at(0) + rapid.Int64Range(-1<<50, 1<<50).Draw(t, label) }
+		any64 := func(label string) int64 { return rapid.OneOf(rapid.Int64(), rapid.Just(near(label))).Draw(t, label) }
+		refill := limit.Refill{Tokens: rapid.Int64Range(1, 1000).Draw(t, "tokens"), Per: time.Duration(rapid.Int64Range(1000, int64(time.Hour)).Draw(t, "per"))}
+		r, err := limit.Limit{Name: "demo", Capacity: rapid.Int64Range(1, 1000).Draw(t, "capacity"), Refill: refill}.Rule()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := limit.Inspection{
+			Key: "k", Rule: r, Now: near("now"), TAT: any64("tat"), Tokens: rapid.Int64Range(0, r.Capacity).Draw(t, "left"),
+			Segment: limit.Span{Start: any64("start"), End: any64("end")}, Next: limit.Span{Start: any64("next start"), End: any64("next end")},
+			Credit: rapid.Int64Range(0, 1<<50).Draw(t, "credit"),
+		}
+		for _, line := range draw(in) {
+			if width := utf8.RuneCountInString(line); width > barWidth+2 {
+				t.Errorf("%d characters: %s", width, line)
+			}
+		}
+		if err := WriteBucket(new(strings.Builder), in, 0, 1, math.MaxInt64); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A fullDisk takes so many bytes and no more.
+type fullDisk int
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if *f -= fullDisk(len(p)); *f < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestPageToNowhere(t *testing.T) {
+	for _, room := range []fullDisk{0, 100, 1000} {
+		if err := WriteBucket(&room, busyBucket(t)); err != errFull { //nolint:errorlint // that very error
+			t.Errorf("got %v, want %v", err, errFull)
+		}
+	}
+}
+
+func TestHuman(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                             "0s",
+		1:                             "1ns",
+		12345:                         "13µs",
+		1234567:                       "1.235ms",
+		12345678:                      "13ms",
+		1500 * time.Millisecond:       "1.5s",
+		10*time.Second + 1:            "11s",
+		6 * time.Minute:               "6m",
+		time.Hour:                     "1h",
+		time.Hour + time.Minute:       "1h1m",
+		72*time.Hour + 59*time.Second: "72h0m59s",
+		4 * day:                       "4d",
+		4*day + time.Nanosecond:       "4d1h",
+		math.MaxInt64:                 "106751d23h",
+		-5 * time.Second:              "-5s",
+	} {
+		if got := Human(d); got != want {
+			t.Errorf("%d ns: got %s, want %s", int64(d), got, want)
+		}
+	}
+}

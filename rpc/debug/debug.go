@@ -1,0 +1,197 @@
+// Package debug shows people what a node is doing: a bucket on its line, the actors, profiles, metrics, and whether the
+// node lives and is ready. Looking changes nothing. The pages are plain text, made to be read with curl.
+//
+// Start with [New].
+package debug
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/pprof"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Actors can say what a System is doing.
+type Actors interface {
+	Overview(ctx context.Context, top int) (actor.Overview, error)
+}
+
+// Config says what the pages show. Every field is required.
+type Config struct {
+	// Inspector looks at buckets.
+	Inspector limit.Inspector
+	// Actors are those of this node.
+	Actors Actors
+	// Metrics are shown at /metrics.
+	Metrics prometheus.Gatherer
+	// Ready says why the node takes no checks, or nil if it does.
+	Ready func() error
+	// Fail answers a request with an error, as the JSON API does.
+	Fail func(http.ResponseWriter, error)
+	// Bucket is what was seen of a bucket in the form that JSON has of it, that of the JSON API.
+	Bucket func(limit.Inspection) any
+}
+
+const (
+	bucketPrefix = "/debug/buckets/"
+	plain        = "text/plain; charset=utf-8"
+	topKeys      = 20               // in the list of the busiest
+	mostTime     = 10 * time.Second // to make a page; profiles take as long as they are asked to
+)
+
+// pages are the handlers. A key stands in a path and may hold anything, // and .. too, so buckets are found by the path
+// as it was sent, before a mux could tidy it up.
+type pages struct {
+	Config
+	mux *http.ServeMux
+}
+
+// New is a handler for /debug/, /metrics, /livez and /readyz. The error says what is missing in cfg.
+func New(cfg Config) (http.Handler, error) {
+	if cfg.Inspector == nil || cfg.Actors == nil || cfg.Metrics == nil || cfg.Ready == nil || cfg.Fail == nil || cfg.Bucket == nil {
+		return nil, errors.New("debug: a field of Config is missing")
+	}
+	p := &pages{Config: cfg, mux: http.NewServeMux()}
+	p.mux.HandleFunc("GET /{$}", p.index)
+	p.mux.HandleFunc("GET /debug/{$}", p.index)
+	p.mux.HandleFunc("GET /debug/actors", p.actors)
+	p.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	p.mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	p.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	p.mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	p.mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // go tool pprof posts what it asks about
+	p.mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	p.mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
+	p.mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { write(w, plain, []byte("ok\n")) })
+	p.mux.HandleFunc("GET /readyz", p.ready)
+	return p, nil
+}
+
+// ServeHTTP answers with a page.
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	path, isBucket := strings.CutPrefix(r.URL.EscapedPath(), bucketPrefix)
+	switch {
+	case !isBucket:
+		p.mux.ServeHTTP(w, r)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "looking takes GET; DELETE /v1/buckets/{limit}/{key} fills a bucket", http.StatusMethodNotAllowed)
+	default:
+		p.bucket(w, r, path)
+	}
+}
+
+// bucket answers GET /debug/buckets/{limit}/{key...}?cost=n.
+func (p *pages) bucket(w http.ResponseWriter, r *http.Request, path string) {
+	name, key, err := limit.ParseBucketPath(path)
+	if err != nil {
+		p.Fail(w, err)
+		return
+	}
+	costs, err := readCosts(r)
+	if err != nil {
+		p.Fail(w, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+	defer cancel()
+	in, err := p.Inspector.Inspect(ctx, key, limit.Named(name))
+	if err != nil {
+		p.Fail(w, err)
+		return
+	}
+	p.answer(w, r, p.Bucket(in), func(w io.Writer) error { return WriteBucket(w, in, costs...) })
+}
+
+// readCosts reads the costs that the query asks about.
+func readCosts(r *http.Request) (costs []int64, err error) {
+	for _, text := range r.URL.Query()["cost"] {
+		cost, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || cost < 0 {
+			return nil, &limit.FieldError{Field: "cost", Problem: fmt.Sprintf("%q is not a whole number of tokens, 0 or more", text)}
+		}
+		costs = append(costs, cost)
+	}
+	return costs, nil
+}
+
+// actors answers GET /debug/actors.
+func (p *pages) actors(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+	defer cancel()
+	o, err := p.Actors.Overview(ctx, topKeys)
+	if err != nil {
+		p.Fail(w, err)
+		return
+	}
+	p.answer(w, r, newOverview(o), func(w io.Writer) error { return WriteOverview(w, o) })
+}
+
+// answer writes a page in the form that r asks for: text, unless it wants JSON.
+func (p *pages) answer(w http.ResponseWriter, r *http.Request, v any, text func(io.Writer) error) {
+	contentType, render := plain, text
+	if wantsJSON(r) {
+		contentType, render = "application/json", func(w io.Writer) error { return writeJSON(w, v) }
+	}
+	var body bytes.Buffer
+	if err := render(&body); err != nil {
+		p.Fail(w, err)
+		return
+	}
+	write(w, contentType, body.Bytes())
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func wantsJSON(r *http.Request) bool {
+	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+func (p *pages) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := p.Ready(); err != nil {
+		http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	write(w, plain, []byte("ready\n"))
+}
+
+func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
+	write(w, plain, []byte(`jeton
+
+  POST /v1/check                       {"key":"user:42","limits":["demo"]}
+  POST /v1/return                      {"key":"user:42","receipts":[…]} gives admissions back
+  GET  /v1/limits                      the limits in force
+  GET  /v1/buckets/{limit}/{key}       a bucket as JSON; DELETE fills it
+  GET  /debug/buckets/{limit}/{key}    a bucket on its line: why a key is denied, and until when
+                                       (?cost=3 says when that would pass; ?format=json)
+  GET  /debug/actors                   awake keys, mailboxes, the busiest keys (?format=json)
+  GET  /debug/pprof/                   profiles
+  GET  /metrics                        for Prometheus
+  GET  /livez  /readyz                 whether the node lives, and takes checks
+`))
+}
+
+func write(w http.ResponseWriter, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // the caller is gone: there is nobody to tell
+}

@@ -1,0 +1,302 @@
+package debug
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+	"github.com/jeton-dev/jeton/rpc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errFull = errors.New("no room")
+
+type actorsFunc func(context.Context, int) (actor.Overview, error)
+
+func (f actorsFunc) Overview(ctx context.Context, top int) (actor.Overview, error) {
+	return f(ctx, top)
+}
+
+type inspectorFunc func(context.Context, string, limit.Ref) (limit.Inspection, error)
+
+func (f inspectorFunc) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+	return f(ctx, key, ref)
+}
+
+// newConfig is a Config that shows a model at noon whose limit is demo, capacity 10, refill 10/1h, and no actors.
+func newConfig(t *testing.T) (Config, *conformance.Model) {
+	t.Helper()
+	doc, err := limit.ParseDocument([]byte("limits: {demo: {capacity: 10, refill: 10/1h}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := conformance.NewModel(doc, noon.UnixNano)
+	return Config{
+		Inspector: model,
+		Actors:    actorsFunc(func(context.Context, int) (actor.Overview, error) { return actor.Overview{}, nil }),
+		Metrics:   prometheus.NewRegistry(),
+		Ready:     func() error { return nil },
+		Fail:      rpc.WriteProblem,
+		Bucket:    func(in limit.Inspection) any { return rpc.NewBucket(in) },
+	}, model
+}
+
+// A visitor asks for pages.
+type visitor func(method, path string, header ...string) (status int, head http.Header, body string)
+
+func serve(t *testing.T, cfg Config) visitor {
+	t.Helper()
+	h, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	client := server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return func(method, path string, header ...string) (int, http.Header, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, response.Header, string(body)
+	}
+}
+
+func TestNewWithout(t *testing.T) {
+	full, _ := newConfig(t)
+	for i := range reflect.TypeFor[Config]().NumField() {
+		cfg := full
+		reflect.ValueOf(&cfg).Elem().Field(i).SetZero()
+		if _, err := New(cfg); err == nil {
+			t.Errorf("made without %s", reflect.TypeFor[Config]().Field(i).Name)
+		}
+	}
+}
+
+func TestBucketOverHTTP(t *testing.T) {
+	cfg, model := newConfig(t)
+	visit := serve(t, cfg)
+	request := limit.Request{Key: "a//../b c", Limits: []limit.Ref{limit.Named("demo")}, Cost: 7}
+	if d, err := model.Check(t.Context(), request); err != nil || !d.Allowed {
+		t.Fatalf("got %+v and %v", d, err)
+	}
+	const path = "/debug/buckets/demo/a//../b%20c"
+	for range 2 { // looking changes nothing
+		status, head, page := visit("GET", path)
+		if status != http.StatusOK || head.Get("Content-Type") != plain || head.Get("Cache-Control") != "no-store" {
+			t.Errorf("got %d, %v", status, head)
+		}
+		for _, want := range []string{`demo of "a//../b c"`, "3 of 10", "cost 5       would pass in 12m", "cost 7", "|####"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q is missing in\n%s", want, page)
+			}
+		}
+	}
+	for _, header := range [][]string{nil, {"Accept", "application/json"}} {
+		query := "?format=json"
+		if header != nil {
+			query = ""
+		}
+		status, head, page := visit("GET", path+query, header...)
+		var b rpc.Bucket
+		if err := json.Unmarshal([]byte(page), &b); err != nil || status != http.StatusOK || head.Get("Content-Type") != "application/json" {
+			t.Fatalf("got %d, %v, %s: %v", status, head, page, err)
+		}
+		if b.Key != request.Key || b.Tokens != 3 || b.Now != noon.UnixNano() {
+			t.Errorf("got %s", page)
+		}
+	}
+	if _, _, page := visit("GET", path+"?cost=4&cost=11"); !strings.Contains(page, "cost 4       would pass in 6m") || !strings.Contains(page, "never pass") {
+		t.Errorf("the costs asked about are missing:\n%s", page)
+	}
+	if status, _, page := visit("HEAD", path); status != http.StatusOK || page != "" {
+		t.Errorf("HEAD: got %d %q", status, page)
+	}
+}
+
+func TestBucketProblems(t *testing.T) {
+	cfg, _ := newConfig(t)
+	visit := serve(t, cfg)
+	for path, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"/debug/buckets/nobody/k":        {404, "nobody"},
+		"/debug/buckets/demo/":           {400, `"field":"key"`},
+		"/debug/buckets/demo":            {400, `"field":"path"`},
+		"/debug/buckets/demo/k?cost=x":   {400, `"field":"cost"`},
+		"/debug/buckets/demo/k?cost=-1":  {400, `"field":"cost"`},
+		"/debug/buckets/demo/k?cost=1.5": {400, `"field":"cost"`},
+	} {
+		status, head, body := visit("GET", path)
+		if status != want.status || head.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, want.says) {
+			t.Errorf("%s: got %d %s, want %d with %s", path, status, body, want.status, want.says)
+		}
+	}
+	if status, head, _ := visit("DELETE", "/debug/buckets/demo//k"); status != http.StatusMethodNotAllowed || head.Get("Allow") != "GET, HEAD" {
+		t.Errorf("DELETE: got %d, Allow %q", status, head.Get("Allow"))
+	}
+}
+
+// TestUnavailable lets the actors answer neither for a bucket nor for themselves, and checks that they are not asked for
+// ever.
+func TestUnavailable(t *testing.T) {
+	cfg, _ := newConfig(t)
+	answer := func(ctx context.Context) error {
+		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > mostTime {
+			t.Errorf("a page may take until %v", deadline)
+		}
+		return limit.ErrUnavailable
+	}
+	cfg.Inspector = inspectorFunc(func(ctx context.Context, _ string, _ limit.Ref) (limit.Inspection, error) {
+		return limit.Inspection{}, answer(ctx)
+	})
+	cfg.Actors = actorsFunc(func(ctx context.Context, _ int) (actor.Overview, error) { return actor.Overview{}, answer(ctx) })
+	visit := serve(t, cfg)
+	for _, path := range []string{"/debug/buckets/demo/k", "/debug/actors"} {
+		if status, _, body := visit("GET", path); status != http.StatusServiceUnavailable {
+			t.Errorf("%s: got %d %s", path, status, body)
+		}
+	}
+}
+
+func TestActors(t *testing.T) {
+	cfg, _ := newConfig(t)
+	cfg.Actors = actorsFunc(func(_ context.Context, top int) (actor.Overview, error) {
+		if top != topKeys {
+			t.Errorf("asked for the %d busiest", top)
+		}
+		return actor.Overview{
+			Awake: 3, Waiting: 5,
+			Shards: []actor.ShardOverview{{Awake: 1, Waiting: 5, Inbox: 2}, {Awake: 2}},
+			Busiest: []actor.Busy{
+				{Key: "user:42", Limits: []string{"login", "burst"}, PerSecond: 1234.56, Waiting: 5},
+				{Key: "user:7", Limits: []string{"login"}, PerSecond: 0.5},
+			},
+		}, nil
+	})
+	visit := serve(t, cfg)
+	const want = `3 keys awake, 5 checks waiting in their mailboxes
+
+shard  awake  waiting  inbox
+0      1      5        2
+1      2      0        0
+
+busiest key  tokens/s  waiting  limits
+"user:42"    1234.6    5        login, burst
+"user:7"     0.5       0        login
+`
+	if status, _, page := visit("GET", "/debug/actors"); status != http.StatusOK || page != want {
+		t.Errorf("got %d\n%s\nwant\n%s", status, page, want)
+	}
+	_, _, page := visit("GET", "/debug/actors?format=json")
+	var got overview
+	if err := json.Unmarshal([]byte(page), &got); err != nil {
+		t.Fatalf("%s: %v", page, err)
+	}
+	if got.Awake != 3 || len(got.Shards) != 2 || got.Shards[0].Inbox != 2 || len(got.Busiest) != 2 ||
+		got.Busiest[0].Key != "user:42" || got.Busiest[0].PerSecond != 1234.56 || !strings.Contains(page, `"tokens_per_second"`) {
+		t.Errorf("got %s", page)
+	}
+}
+
+func TestNoActors(t *testing.T) {
+	cfg, _ := newConfig(t)
+	visit := serve(t, cfg)
+	if _, _, page := visit("GET", "/debug/actors"); !strings.Contains(page, "0 keys awake") || !strings.Contains(page, "none") {
+		t.Errorf("got\n%s", page)
+	}
+	if _, _, page := visit("GET", "/debug/actors?format=json"); !strings.Contains(page, `"busiest": []`) {
+		t.Errorf("got %s", page)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	cfg, _ := newConfig(t)
+	var notReady error
+	cfg.Ready = func() error { return notReady }
+	visit := serve(t, cfg)
+	for _, path := range []string{"/livez", "/readyz"} {
+		if status, _, body := visit("GET", path); status != http.StatusOK {
+			t.Errorf("%s: got %d %s", path, status, body)
+		}
+	}
+	notReady = errors.New("the node is stopping")
+	if status, _, body := visit("GET", "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "stopping") {
+		t.Errorf("got %d %s", status, body)
+	}
+	if status, _, _ := visit("GET", "/livez"); status != http.StatusOK {
+		t.Errorf("a node that is not ready is not alive: %d", status)
+	}
+}
+
+func TestOtherPages(t *testing.T) {
+	cfg, _ := newConfig(t)
+	reg := prometheus.NewRegistry()
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "jeton_test_total", Help: "A test."})
+	reg.MustRegister(counter)
+	counter.Inc()
+	cfg.Metrics = reg
+	visit := serve(t, cfg)
+	for path, says := range map[string]string{
+		"/":                              "/debug/buckets/",
+		"/debug/":                        "/debug/buckets/",
+		"/metrics":                       "jeton_test_total 1",
+		"/debug/pprof/":                  "goroutine",
+		"/debug/pprof/goroutine?debug=1": "goroutine profile",
+		"/debug/pprof/cmdline":           ".test",
+		"/debug/pprof/symbol":            "num_symbols",
+	} {
+		if status, _, body := visit("GET", path); status != http.StatusOK || !strings.Contains(body, says) {
+			t.Errorf("%s: got %d, without %q: %.200s", path, status, says, body)
+		}
+	}
+	for _, path := range []string{"/debug/nothing", "/nothing"} {
+		if status, _, _ := visit("GET", path); status != http.StatusNotFound {
+			t.Errorf("%s: got %d", path, status)
+		}
+	}
+}
+
+// TestProfilesTakeTheirTime asks for a trace that lasts longer than the server reads requests: it is not cut short.
+func TestProfilesTakeTheirTime(t *testing.T) {
+	cfg, _ := newConfig(t)
+	visit := serve(t, cfg)
+	start := time.Now()
+	if status, _, _ := visit("GET", "/debug/pprof/trace?seconds=0.4"); status != http.StatusOK {
+		t.Errorf("got %d", status)
+	}
+	if took := time.Since(start); took < 400*time.Millisecond {
+		t.Errorf("a trace of 400 ms took %v", took)
+	}
+}

@@ -1,0 +1,143 @@
+package debug
+
+import (
+	"bytes"
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// How wide a page is, in characters.
+const (
+	pageWidth = 100
+	barWidth  = pageWidth - 4 // without the indent and the ends
+)
+
+// What the drawing of a line is made of.
+const (
+	spent    = '#'
+	credit   = 'o'
+	reserved = '='
+	free     = '.'
+)
+
+// legend explains them.
+const legend = "# spent   = reserved by this owner, to be spent from memory   o given back   . free"
+
+// A drawing is a stretch of a bucket's line, from now to the last position that matters:
+//
+//	t                                                                    t+τ = now + 1h
+//	|################################==========........................................|
+//	                                 |         |
+//	                                 |         segment ends: now + 52m
+//	                                 TAT: now + 45m
+type drawing struct {
+	from, to int64 // positions
+	cells    []byte
+	marks    []mark
+}
+
+// A mark says what is at a position.
+type mark struct {
+	at   int64
+	text string
+}
+
+// draw makes the drawing of in.
+func draw(in limit.Inspection) []string {
+	bound := in.Rule.Bound(in.Now).NS
+	d := &drawing{from: in.Now, to: max(bound, in.Segment.End, in.Next.End), cells: bytes.Repeat([]byte{' '}, barWidth)}
+	d.fill(in.Now, bound, free)
+	d.fill(in.Now, in.TAT, spent)
+	d.fill(in.TAT-in.Credit, in.TAT, credit)
+	if in.TAT > in.Now {
+		d.mark(in.TAT, "TAT, spent up to here", in.Now)
+	}
+	for i, s := range []limit.Span{in.Segment, in.Next} {
+		if s.End > max(s.Start, in.Now) {
+			d.fill(s.Start, s.End, reserved)
+			d.mark(s.End, []string{"segment ends", "next segment ends"}[i], in.Now)
+		}
+	}
+	right := "t+τ = now + " + Human(time.Duration(bound-in.Now))
+	if d.to > bound {
+		d.mark(bound, "t+τ, to be spent up to here", in.Now)
+		right = "now + " + Human(time.Duration(d.to-in.Now))
+	}
+	gap := barWidth + 2 - len([]rune("t = now"+right))
+	lines := []string{"t = now" + strings.Repeat(" ", gap) + right, "|" + string(d.cells) + "|"}
+	return append(append(lines, d.pointers()...), legend)
+}
+
+// column is where a position lies among the cells: 0 to barWidth.
+func (d *drawing) column(at int64) int {
+	switch {
+	case at <= d.from:
+		return 0
+	case at >= d.to:
+		return barWidth
+	}
+	hi, lo := bits.Mul64(uint64(at-d.from), barWidth)
+	column, _ := bits.Div64(hi, lo, uint64(d.to-d.from))
+	return int(column)
+}
+
+// fill draws a piece of the line, at least a cell of it if it is longer than nothing.
+func (d *drawing) fill(from, to int64, with byte) {
+	if to <= max(from, d.from) {
+		return
+	}
+	start := min(d.column(from), barWidth-1)
+	for i := start; i < max(d.column(to), start+1); i++ {
+		d.cells[i] = with
+	}
+}
+
+func (d *drawing) mark(at int64, text string, now int64) {
+	d.marks = append(d.marks, mark{at, text + ": " + relative(at, now)})
+}
+
+// pointers are the lines below the bar that say what lies where, the rightmost first.
+func (d *drawing) pointers() []string {
+	if len(d.marks) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(d.marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
+	lines := []string{d.pointer(len(d.marks), "")}
+	for i, m := range slices.Backward(d.marks) {
+		lines = append(lines, d.pointer(i, m.text))
+	}
+	return lines
+}
+
+// pointer draws the marks before the n-th, and text where the n-th is: from there on, or up to there if that is too
+// near to the right end.
+func (d *drawing) pointer(n int, text string) string {
+	line := []rune(strings.Repeat(" ", barWidth+2))
+	for _, m := range d.marks[:n] {
+		line[d.column(m.at)+1] = '|'
+	}
+	if label := []rune(text); len(label) > 0 {
+		start := d.column(d.marks[n].at) + 1
+		if start+len(label) > len(line) {
+			start = max(start+1-len(label), 0)
+		}
+		copy(line[start:], label)
+	}
+	return strings.TrimRight(string(line), " ")
+}
+
+// relative is a position as seen from now.
+func relative(at, now int64) string {
+	switch {
+	case at > now:
+		return "now + " + Human(time.Duration(at-now))
+	case at < now:
+		return "now − " + Human(time.Duration(now-at))
+	}
+	return "now"
+}

@@ -1,0 +1,86 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// observe measures a call, and puts its error into the form in which gRPC sends it.
+func (s *Server) observe(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	start := time.Now()
+	answer, err := next(ctx, m)
+	s.metrics.observe(info.FullMethod, err, start)
+	s.logFault(ctx, info.FullMethod, err)
+	return answer, wireError(err)
+}
+
+// wireError is err as gRPC sends it. What is in that form already stays.
+func wireError(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return pb.EncodeError(err).Err()
+}
+
+// code is the gRPC code that err is sent with.
+func code(err error) codes.Code { return status.Code(wireError(err)) }
+
+// logFault logs what is the node's fault: not the caller's, not that of the times, and not what gRPC itself says.
+func (s *Server) logFault(ctx context.Context, method string, err error) {
+	if _, ok := status.FromError(err); ok || code(err) != codes.Internal {
+		return
+	}
+	s.log.ErrorContext(ctx, "call failed", append(faultAttrs(err), "method", method)...)
+}
+
+func (s *Server) recoverCall(ctx context.Context, m any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
+	err = safely(s.metrics.panics, func() error {
+		answer, err = next(ctx, m)
+		return err
+	})
+	return answer, err
+}
+
+func (s *Server) limitTime(ctx context.Context, m any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	ctx, cancel := timed(ctx)
+	defer cancel()
+	return next(ctx, m)
+}
+
+func (s *Server) recoverStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	err := safely(s.metrics.panics, func() error { return next(srv, stream) })
+	s.logFault(stream.Context(), info.FullMethod, err)
+	return wireError(err)
+}
+
+// endWatches ends the streams that would otherwise last as long as their clients like, those of the health protocol,
+// when the node stops. CheckStream sees to that itself, when its checks have been answered.
+func (s *Server) endWatches(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if info.FullMethod == pb.Limiter_CheckStream_FullMethodName {
+		return next(srv, stream)
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	s.readers.Go(func() {
+		select {
+		case <-s.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return next(srv, endingStream{ServerStream: stream, ctx: ctx})
+}
+
+// An endingStream is a stream whose context ends when the node stops.
+type endingStream struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // grpc.ServerStream hands its context out
+}
+
+func (s endingStream) Context() context.Context { return s.ctx }

@@ -1,0 +1,29 @@
+package rpc
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// The bounds of an HTTP connection. Writing has none: a profile may take as long as it was asked to, and what the JSON
+// API answers is small and has its own deadline.
+const (
+	maxHeader      = 16 << 10         // bytes; the longest key, percent-encoded, is 1.5 KiB
+	headerWithin   = 5 * time.Second  // from the start of a request to the end of its header
+	requestWithin  = 10 * time.Second // to the end of its body
+	idleConnection = 2 * time.Minute  // between two requests
+)
+
+// NewHTTPServer makes the server of a node's HTTP port: h behind bounds on what a client may send, and how slowly. The
+// logger gets what net/http has to say; nil discards it.
+func NewHTTPServer(h http.Handler, l *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		MaxHeaderBytes:    maxHeader,
+		ReadHeaderTimeout: headerWithin,
+		ReadTimeout:       requestWithin,
+		IdleTimeout:       idleConnection,
+		ErrorLog:          slog.NewLogLogger(logger(l).Handler(), slog.LevelWarn),
+	}
+}

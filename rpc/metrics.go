@@ -1,0 +1,84 @@
+package rpc
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// buckets of a latency histogram: 50 µs to 19 s.
+var buckets = prometheus.ExponentialBuckets(50e-6, 2.5, 15)
+
+// serverMetrics measure a Server.
+type serverMetrics struct {
+	seconds *prometheus.HistogramVec // by method and code; of a stream, each check
+	panics  prometheus.Counter
+}
+
+func newServerMetrics() serverMetrics {
+	return serverMetrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "jeton_rpc_seconds",
+			Help:    "How long gRPC calls took, by method and code. Of CheckStream every check counts by itself.",
+			Buckets: buckets,
+		}, []string{"method", "code"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_rpc_panics_total",
+			Help: "gRPC calls that ran into a bug of the node.",
+		}),
+	}
+}
+
+func (m serverMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.seconds, m.panics}
+}
+
+// observe counts a call of a method that started then and ended now, with err.
+func (m serverMetrics) observe(method string, err error, start time.Time) {
+	took := time.Since(start)
+	m.seconds.WithLabelValues(strings.TrimPrefix(method, "/"), code(err).String()).Observe(took.Seconds())
+}
+
+// apiMetrics measure the JSON API.
+type apiMetrics struct {
+	seconds *prometheus.HistogramVec // by route and status
+	panics  prometheus.Counter
+}
+
+func newAPIMetrics() apiMetrics {
+	return apiMetrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "jeton_http_seconds",
+			Help:    "How long requests of the JSON API took, by route and HTTP status.",
+			Buckets: buckets,
+		}, []string{"route", "status"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_http_panics_total",
+			Help: "Requests of the JSON API that ran into a bug of the node.",
+		}),
+	}
+}
+
+func (m apiMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.seconds, m.panics}
+}
+
+// observe counts a request that started then and was answered now, with status.
+func (m apiMetrics) observe(route string, status int, start time.Time) {
+	m.seconds.WithLabelValues(route, strconv.Itoa(status)).Observe(time.Since(start).Seconds())
+}
+
+func register(r prometheus.Registerer, cs ...prometheus.Collector) error {
+	if r == nil {
+		return nil
+	}
+	for _, c := range cs {
+		if err := r.Register(c); err != nil {
+			return fmt.Errorf("metrics of rpc: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package pb
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+func drawSpan(t *rapid.T) limit.Span {
+	return limit.Span{Start: rapid.Int64().Draw(t, "start"), End: rapid.Int64().Draw(t, "end")}
+}
+
+func drawOwner(t *rapid.T) limit.OwnerID {
+	return limit.OwnerID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "owner"))
+}
+
+func drawReceipt(t *rapid.T) limit.Receipt {
+	return limit.Receipt{
+		Limit:      rapid.String().Draw(t, "limit"),
+		Generation: rapid.Int64().Draw(t, "generation"),
+		Span:       drawSpan(t),
+		Owner:      drawOwner(t),
+		Serial:     rapid.Uint64().Draw(t, "serial"),
+		Reuses:     some(t, "reuses", drawSpan),
+	}
+}
+
+func drawOutcome(t *rapid.T) limit.Outcome {
+	return limit.Outcome{
+		Name:       rapid.String().Draw(t, "name"),
+		Allowed:    rapid.Bool().Draw(t, "allowed"),
+		Never:      rapid.Bool().Draw(t, "never"),
+		Limit:      rapid.Int64().Draw(t, "limit"),
+		Remaining:  rapid.Int64().Draw(t, "remaining"),
+		RetryAfter: time.Duration(rapid.Int64().Draw(t, "retry")),
+		ResetAfter: time.Duration(rapid.Int64().Draw(t, "reset")),
+	}
+}
+
+func drawDecision(t *rapid.T) limit.Decision {
+	return limit.Decision{
+		Allowed:  rapid.Bool().Draw(t, "allowed"),
+		Limits:   some(t, "limits", drawOutcome),
+		Receipts: some(t, "receipts", drawReceipt),
+	}
+}
+
+func TestDecisionRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawDecision(t)
+		got := DecodeResult(overTheWire(t, EncodeResult(limit.Result{Decision: want}), new(CheckResult)))
+		if got.Err != nil || !reflect.DeepEqual(got.Decision, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestResultErrors(t *testing.T) {
+	for _, test := range []struct {
+		what    string
+		message *CheckResult
+	}{
+		{"nothing", nil},
+		{"no result", &CheckResult{}},
+		{"an error that is none", &CheckResult{Result: &CheckResult_Error{Error: &rpcstatus.Status{}}}},
+		{"a nil error", &CheckResult{Result: &CheckResult_Error{}}},
+		{"no decision", &CheckResult{Result: &CheckResult_Decision{}}},
+		{"a receipt of nobody", &CheckResult{Result: &CheckResult_Decision{
+			Decision: &Decision{Allowed: true, Receipts: []*Receipt{{Owner: []byte("short")}}},
+		}}},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			got := DecodeResult(test.message)
+			if got.Err == nil || !reflect.DeepEqual(got.Decision, limit.Decision{}) {
+				t.Fatalf("got %+v, want nothing but an error", got)
+			}
+			if Classify(got.Err) != internal {
+				t.Errorf("%v is blamed on the caller", got.Err)
+			}
+		})
+	}
+	sent := limit.Result{Err: limit.ErrOverloaded}
+	if got := DecodeResult(overTheWire(t, EncodeResult(sent), new(CheckResult))); !errors.Is(got.Err, limit.ErrOverloaded) {
+		t.Errorf("got %+v, want %v", got, limit.ErrOverloaded)
+	}
+}
+
+func TestReceiptOfNobody(t *testing.T) {
+	good := EncodeReceipts([]limit.Receipt{{Limit: "login"}})[0]
+	_, err := DecodeReceipts([]*Receipt{good, {Limit: "login", Owner: make([]byte, 17)}})
+	wantField(t, err, "receipts[1].owner")
+	_, err = DecodeReceipts([]*Receipt{nil})
+	wantField(t, err, "receipts[0].owner")
+}
+
+func FuzzDecision(f *testing.F) {
+	seed(f, EncodeDecision(limit.Decision{Allowed: true, Limits: []limit.Outcome{{Name: "login", Allowed: true}}}))
+	seed(f, EncodeDecision(limit.Decision{Receipts: []limit.Receipt{{Limit: "login", Reuses: []limit.Span{{Start: 1, End: 2}}}}}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := new(Decision)
+		if proto.Unmarshal(data, m) != nil {
+			return
+		}
+		want, err := DecodeDecision(m)
+		if err != nil {
+			return
+		}
+		if got, err := DecodeDecision(overTheWire(t, EncodeDecision(want), new(Decision))); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v and %v, want %+v", got, err, want)
+		}
+	})
+}

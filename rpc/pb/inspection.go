@@ -1,0 +1,56 @@
+package pb
+
+import "github.com/jeton-dev/jeton/actor/limit"
+
+// EncodeInspection is what was seen of a bucket as a message.
+func EncodeInspection(in limit.Inspection) *Inspection {
+	out := &Inspection{
+		Key: in.Key, NowNs: in.Now, Partition: int64(in.Partition), Epoch: in.Epoch,
+		Owner: encodeOwner(in.Owner), Node: sendable(in.Node), Awake: in.Awake,
+		Generation: in.Generation, TatNs: in.TAT, Tokens: in.Tokens,
+		Segment: encodeSpan(in.Segment), Next: encodeSpan(in.Next), CreditNs: in.Credit, Waiting: int64(in.Waiting),
+		Registers: make([]*Register, len(in.Registers)), Recent: make([]*RecentDecision, len(in.Recent)),
+	}
+	if in.Rule != nil {
+		out.Limit = encodeLimit(in.Rule.Limit)
+	}
+	for i, r := range in.Registers {
+		out.Registers[i] = &Register{
+			Node: sendable(r.Node), Exists: r.Exists, Generation: r.Generation,
+			ReservedNs: r.Reserved, FloorNs: r.Floor, HorizonNs: r.Horizon,
+		}
+	}
+	for i, r := range in.Recent {
+		out.Recent[i] = &RecentDecision{AtNs: r.At, Cost: r.Cost, Allowed: r.Allowed}
+	}
+	return out
+}
+
+// DecodeInspection reads a message. A limit that makes no rule and an owner that is not 16 bytes are errors.
+func DecodeInspection(m *Inspection) (limit.Inspection, error) {
+	rule, err := decodeLimit(m.GetLimit()).Rule()
+	if err != nil {
+		return limit.Inspection{}, unreadable(within("limit", err))
+	}
+	owner, err := decodeOwner(m.GetOwner())
+	if err != nil {
+		return limit.Inspection{}, unreadable(err)
+	}
+	in := limit.Inspection{
+		Key: m.GetKey(), Rule: rule, Now: m.GetNowNs(), Partition: int(m.GetPartition()), Epoch: m.GetEpoch(),
+		Owner: owner, Node: m.GetNode(), Awake: m.GetAwake(),
+		Generation: m.GetGeneration(), TAT: m.GetTatNs(), Tokens: m.GetTokens(),
+		Segment: decodeSpan(m.GetSegment()), Next: decodeSpan(m.GetNext()),
+		Credit: m.GetCreditNs(), Waiting: int(m.GetWaiting()),
+	}
+	for _, r := range m.GetRegisters() {
+		in.Registers = append(in.Registers, limit.Stored{
+			Node: r.GetNode(), Exists: r.GetExists(), Generation: r.GetGeneration(),
+			Reserved: r.GetReservedNs(), Floor: r.GetFloorNs(), Horizon: r.GetHorizonNs(),
+		})
+	}
+	for _, r := range m.GetRecent() {
+		in.Recent = append(in.Recent, limit.Recent{At: r.GetAtNs(), Cost: r.GetCost(), Allowed: r.GetAllowed()})
+	}
+	return in, nil
+}

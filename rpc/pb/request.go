@@ -1,0 +1,94 @@
+// Package pb is jeton's protobuf interface: the code generated from jeton/v1, the converters between it and the
+// vocabulary of actor/limit, and the one place that turns errors into wire codes and back (status.go). Protobuf goes no
+// further in than the packages of rpc.
+//
+// Encode functions make messages, decode functions read them. Decoding takes whatever a peer sends: it never panics,
+// leaves the judgment of keys, limits and costs to actor/limit, and itself refuses only what has no form there, with a
+// *limit.FieldError. Start with [EncodeRequest].
+package pb
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// EncodeRequest is r as a message. Text that is not UTF-8 would make the message impossible to send: it is replaced in
+// limits, which are then refused or unknown over there, and must have been refused before ([limit.Request.Validate]) in
+// the key and the id.
+func EncodeRequest(r limit.Request) *CheckRequest {
+	out := &CheckRequest{Key: r.Key, Cost: &r.Cost, RequestId: r.ID, Receipt: r.Receipt}
+	out.Limits = make([]*LimitRef, len(r.Limits))
+	for i, ref := range r.Limits {
+		out.Limits[i] = EncodeRef(ref)
+	}
+	return out
+}
+
+// DecodeRequest reads a message. An absent cost is 1.
+func DecodeRequest(m *CheckRequest) limit.Request {
+	r := limit.Request{Key: m.GetKey(), Cost: 1, ID: m.GetRequestId(), Receipt: m.GetReceipt()}
+	if m != nil && m.Cost != nil {
+		r.Cost = *m.Cost
+	}
+	if n := len(m.GetLimits()); n > 0 {
+		r.Limits = make([]limit.Ref, n)
+	}
+	for i, ref := range m.GetLimits() {
+		r.Limits[i] = DecodeRef(ref)
+	}
+	return r
+}
+
+// EncodeRef is ref as a message.
+func EncodeRef(ref limit.Ref) *LimitRef {
+	if ref.Inline == nil {
+		return &LimitRef{Ref: &LimitRef_Name{Name: sendable(ref.Name)}}
+	}
+	return &LimitRef{Ref: &LimitRef_Inline{Inline: encodeLimit(*ref.Inline)}}
+}
+
+// DecodeRef reads a message. One that refers to nothing is a reference to a limit without a name.
+func DecodeRef(m *LimitRef) limit.Ref {
+	if inline := m.GetInline(); inline != nil {
+		return limit.Inline(decodeLimit(inline))
+	}
+	return limit.Named(m.GetName())
+}
+
+func encodeLimit(l limit.Limit) *Limit {
+	return &Limit{
+		Name:          sendable(l.Name),
+		Algorithm:     sendable(l.Algorithm),
+		Capacity:      l.Capacity,
+		Refill:        &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)},
+		OnUnavailable: sendable(string(l.OnUnavailable)),
+	}
+}
+
+func decodeLimit(m *Limit) limit.Limit {
+	return limit.Limit{
+		Name:          m.GetName(),
+		Algorithm:     m.GetAlgorithm(),
+		Capacity:      m.GetCapacity(),
+		Refill:        limit.Refill{Tokens: m.GetRefill().GetTokens(), Per: time.Duration(m.GetRefill().GetPerNs())},
+		OnUnavailable: limit.Policy(m.GetOnUnavailable()),
+	}
+}
+
+// sendable is s with what is not UTF-8 replaced: protobuf refuses to send it.
+func sendable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func encodeOwner(o limit.OwnerID) []byte { return append([]byte(nil), o[:]...) }
+
+func decodeOwner(id []byte) (limit.OwnerID, error) {
+	if len(id) != len(limit.OwnerID{}) {
+		return limit.OwnerID{}, &limit.FieldError{
+			Field:   "owner",
+			Problem: fmt.Sprintf("has %d bytes, not %d", len(id), len(limit.OwnerID{})),
+		}
+	}
+	return limit.OwnerID(id), nil
+}

@@ -1,0 +1,149 @@
+package pb
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// drawLimit draws a limit, sensible or not.
+func drawLimit(t *rapid.T) limit.Limit {
+	return limit.Limit{
+		Name:          rapid.String().Draw(t, "name"),
+		Algorithm:     rapid.String().Draw(t, "algorithm"),
+		Capacity:      rapid.Int64().Draw(t, "capacity"),
+		Refill:        limit.Refill{Tokens: rapid.Int64().Draw(t, "tokens"), Per: time.Duration(rapid.Int64().Draw(t, "per"))},
+		OnUnavailable: limit.Policy(rapid.String().Draw(t, "policy")),
+	}
+}
+
+func drawRef(t *rapid.T) limit.Ref {
+	if rapid.Bool().Draw(t, "inline") {
+		return limit.Inline(drawLimit(t))
+	}
+	return limit.Named(rapid.String().Draw(t, "name"))
+}
+
+// some draws a slice of at most 4, nil when it is empty.
+func some[T any](t *rapid.T, label string, draw func(*rapid.T) T) []T {
+	var out []T
+	for range rapid.IntRange(0, 4).Draw(t, label) {
+		out = append(out, draw(t))
+	}
+	return out
+}
+
+func drawRequest(t *rapid.T) limit.Request {
+	return limit.Request{
+		Key:     rapid.String().Draw(t, "key"),
+		Limits:  some(t, "limits", drawRef),
+		Cost:    rapid.Int64().Draw(t, "cost"),
+		ID:      rapid.String().Draw(t, "id"),
+		Receipt: rapid.Bool().Draw(t, "receipt"),
+	}
+}
+
+// overTheWire is what arrives at the other side.
+func overTheWire[M proto.Message](t interface{ Fatal(...any) }, sent, arrived M) M {
+	data, err := proto.Marshal(sent)
+	if err != nil {
+		t.Fatal("marshal:", err)
+	}
+	if err := proto.Unmarshal(data, arrived); err != nil {
+		t.Fatal("unmarshal:", err)
+	}
+	return arrived
+}
+
+func TestRequestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawRequest(t)
+		got := DecodeRequest(overTheWire(t, EncodeRequest(want), new(CheckRequest)))
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAbsentCostIsOne(t *testing.T) {
+	zero := int64(0)
+	for _, test := range []struct {
+		message *CheckRequest
+		want    int64
+	}{
+		{nil, 1},
+		{&CheckRequest{}, 1},
+		{&CheckRequest{Cost: &zero}, 0},
+	} {
+		if got := DecodeRequest(test.message).Cost; got != test.want {
+			t.Errorf("%v: cost %d, want %d", test.message, got, test.want)
+		}
+	}
+}
+
+// TestUndecidableRequests checks that what is missing in a message becomes a request that actor/limit refuses, with the
+// field that is missing.
+func TestUndecidableRequests(t *testing.T) {
+	for _, test := range []struct {
+		what    string
+		message *CheckRequest
+		field   string
+	}{
+		{"nothing", nil, "key"},
+		{"no limits", &CheckRequest{Key: "k"}, "limits"},
+		{"a reference to nothing", &CheckRequest{Key: "k", Limits: []*LimitRef{{}}}, "limits[0].name"},
+		{"no reference", &CheckRequest{Key: "k", Limits: []*LimitRef{nil}}, "limits[0].name"},
+		{"an empty definition", &CheckRequest{Key: "k", Limits: []*LimitRef{{Ref: &LimitRef_Inline{}}}}, "limits[0].name"},
+		{"no refill", &CheckRequest{Key: "k", Limits: []*LimitRef{
+			{Ref: &LimitRef_Inline{Inline: &Limit{Name: "burst", Capacity: 1}}},
+		}}, "limits[0].refill"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			wantField(t, DecodeRequest(test.message).Validate(), test.field)
+		})
+	}
+}
+
+// TestUnsendableText checks that a limit whose definition is not UTF-8 can be sent, to be refused over there.
+func TestUnsendableText(t *testing.T) {
+	ref := limit.Inline(limit.Limit{Name: "burst", Algorithm: "\xff", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: 1}})
+	got := DecodeRef(overTheWire(t, EncodeRef(ref), new(LimitRef)))
+	_, err := got.Inline.Rule()
+	wantField(t, err, "algorithm")
+	if got := DecodeRef(overTheWire(t, EncodeRef(limit.Named("log\xffin")), new(LimitRef))); got.Name != "log\uFFFDin" {
+		t.Errorf("got the name %q", got.Name)
+	}
+}
+
+func FuzzRequest(f *testing.F) {
+	seed(f, EncodeRequest(limit.Request{Key: "user:42", Limits: []limit.Ref{limit.Named("login")}, Cost: 1}))
+	seed(f, EncodeRequest(limit.Request{
+		Key: "a/b", Cost: 3, ID: "id", Receipt: true,
+		Limits: []limit.Ref{limit.Inline(limit.Limit{Name: "burst", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}})},
+	}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := new(CheckRequest)
+		if proto.Unmarshal(data, m) != nil {
+			return
+		}
+		want := DecodeRequest(m)
+		if got := DecodeRequest(overTheWire(t, EncodeRequest(want), new(CheckRequest))); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+// seed adds a message to the corpus of a fuzz target.
+func seed(f *testing.F, m proto.Message) {
+	f.Helper()
+	data, err := proto.Marshal(m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+}

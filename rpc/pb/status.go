@@ -1,0 +1,157 @@
+package pb
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A Class says how the errors of one kind travel.
+type Class struct {
+	Code  codes.Code // of gRPC
+	HTTP  int        // status of the JSON API
+	Name  string     // for programs: lower case, with dashes
+	Title string     // for people: the same for all errors of the class
+}
+
+// The classes of errors that are not one of the vocabulary's sentinels.
+var (
+	invalid  = Class{codes.InvalidArgument, http.StatusBadRequest, "invalid-request", "The request can never be decided"}
+	internal = Class{codes.Internal, http.StatusInternalServerError, "internal", "The node has a fault"}
+)
+
+// sentinels are the errors that are the same on both sides of the wire, each with its class. Where an error is several
+// of them, the first one counts.
+var sentinels = []struct {
+	err   error
+	class Class
+}{
+	{limit.ErrUnknownLimit, Class{codes.NotFound, http.StatusNotFound, "unknown-limit", "The limit is not stored"}},
+	{limit.ErrOverloaded, Class{codes.ResourceExhausted, http.StatusServiceUnavailable, "overloaded", "The node is shedding load"}},
+	{limit.ErrUnavailable, Class{codes.Unavailable, http.StatusServiceUnavailable, "unavailable", "No decision could be had"}},
+	{context.DeadlineExceeded, Class{codes.DeadlineExceeded, http.StatusGatewayTimeout, "deadline-exceeded", "No decision was made in time"}},
+	{context.Canceled, Class{codes.Canceled, http.StatusServiceUnavailable, "canceled", "The caller left"}},
+}
+
+// Classify says how err travels. An error that the vocabulary does not know is a fault of the node.
+func Classify(err error) Class {
+	if _, ok := errors.AsType[*limit.FieldError](err); ok {
+		return invalid
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.class
+		}
+	}
+	return internal
+}
+
+// EncodeError is err as a gRPC status; nil is OK. The field of a *limit.FieldError travels as a google.rpc.BadRequest.
+func EncodeError(err error) *status.Status {
+	if err == nil {
+		return status.New(codes.OK, "")
+	}
+	st := status.New(Classify(err).Code, brief(err.Error()))
+	fe, ok := errors.AsType[*limit.FieldError](err)
+	if !ok {
+		return st
+	}
+	details := []protoadapt.MessageV1{&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
+		{Field: brief(fe.Field), Description: brief(fe.Problem)},
+	}}}
+	if fe.Line > 0 {
+		details = append(details, &errdetails.ErrorInfo{
+			Reason: "DOCUMENT_LINE", Domain: "jeton", Metadata: map[string]string{"line": strconv.Itoa(fe.Line)},
+		})
+	}
+	detailed, err := st.WithDetails(details...)
+	if err != nil {
+		return st
+	}
+	return detailed
+}
+
+// brief is s fit for a header: UTF-8 of at most about a thousand bytes. A message may quote what a caller sent.
+func brief(s string) string {
+	const most = 1000
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return sendable(s)
+}
+
+// DecodeError turns the error that a gRPC call ended with back into the error that the node met: an equal
+// *limit.FieldError, or one that says the same and is the same sentinel. nil stays nil.
+func DecodeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	return fromStatus(st)
+}
+
+func decodeStatus(m *rpcstatus.Status) error {
+	if m.GetCode() == int32(codes.OK) {
+		return errNoResult
+	}
+	return fromStatus(status.FromProto(m))
+}
+
+func fromStatus(st *status.Status) error {
+	if st.Code() == codes.InvalidArgument {
+		if fe := fieldError(st.Details()); fe != nil {
+			return fe
+		}
+	}
+	for _, s := range sentinels {
+		if st.Code() == s.class.Code {
+			return &remoteError{message: st.Message(), is: s.err}
+		}
+	}
+	return &remoteError{message: st.Message(), is: st.Err()}
+}
+
+// fieldError is the field that details find fault with; nil when there is none.
+func fieldError(details []any) *limit.FieldError {
+	var fe *limit.FieldError
+	for _, detail := range details {
+		switch d := detail.(type) {
+		case *errdetails.BadRequest:
+			if v := d.GetFieldViolations(); len(v) > 0 && fe == nil {
+				fe = &limit.FieldError{Field: v[0].GetField(), Problem: v[0].GetDescription()}
+			}
+		case *errdetails.ErrorInfo:
+			if line, err := strconv.Atoi(d.GetMetadata()["line"]); err == nil && line > 0 && fe != nil {
+				fe.Line = line
+			}
+		}
+	}
+	return fe
+}
+
+// A remoteError is an error that a node met, in its words.
+type remoteError struct {
+	message string
+	is      error // what it is on this side of the wire
+}
+
+func (e *remoteError) Error() string {
+	if e.message == "" {
+		return e.is.Error()
+	}
+	return e.message
+}
+
+func (e *remoteError) Unwrap() error { return e.is }

@@ -1,0 +1,70 @@
+package rpc
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// An answerer answers one request.
+type answerer func(*http.Request) (reply, error)
+
+// The prefixes of paths.
+const (
+	apiPrefix    = "/v1/"
+	bucketPrefix = apiPrefix + "buckets/"
+)
+
+// route finds who answers r, and the name of its route in the metrics. No answerer means that r is for APIConfig.Other.
+func (a *api) route(r *http.Request) (string, answerer) {
+	path := r.URL.EscapedPath()
+	if !strings.HasPrefix(path, apiPrefix) {
+		if a.Other != nil {
+			return "", nil
+		}
+		return "other", refuse(errNotFound)
+	}
+	switch path {
+	case "/v1/check":
+		return path, method(r, map[string]answerer{http.MethodPost: a.check})
+	case "/v1/return":
+		return path, method(r, map[string]answerer{http.MethodPost: a.giveBack})
+	case "/v1/limits":
+		if r.Method == http.MethodPut {
+			return path, refuse(errLimitsFile)
+		}
+		return path, method(r, map[string]answerer{http.MethodGet: a.limits, http.MethodHead: a.limits})
+	}
+	rest, ok := strings.CutPrefix(path, bucketPrefix)
+	if !ok {
+		return "other", refuse(errNotFound)
+	}
+	name, key, err := limit.ParseBucketPath(rest)
+	if err != nil {
+		return bucketPrefix, refuse(err)
+	}
+	inspect := a.inspect(name, key)
+	return bucketPrefix, method(r, map[string]answerer{
+		http.MethodGet: inspect, http.MethodHead: inspect, http.MethodDelete: a.reset(name, key),
+	})
+}
+
+// method picks the answerer of r's method.
+func method(r *http.Request, answerers map[string]answerer) answerer {
+	if answer, ok := answerers[r.Method]; ok {
+		return answer
+	}
+	allow := strings.Join(slices.Sorted(maps.Keys(answerers)), ", ")
+	return refuse(&problem{
+		Name: "method-not-allowed", Title: "The path does not take this method", Status: http.StatusMethodNotAllowed,
+		Detail: fmt.Sprintf("%s is not possible here: use %s", r.Method, allow), allow: allow,
+	})
+}
+
+func refuse(err error) answerer {
+	return func(*http.Request) (reply, error) { return reply{}, err }
+}

@@ -1,0 +1,144 @@
+// Package rpc is every way into a node: gRPC for programs ([Server], the service jeton.v1.Limiter) and JSON over HTTP
+// for everything that can send a request ([NewAPI]). Both ask one [limit.Limiter], and neither decides anything itself.
+//
+// The path of one check:
+//
+//	gRPC: Server.Check, CheckBatch, CheckStream ─┐                ┌─▶ rpc/pb: message → Request
+//	                                             ├─ a deadline ───┤                  │
+//	HTTP: NewAPI, POST /v1/check ────────────────┘                └─▶ limit: JSON → Request ─▶ Limiter.Check
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+const (
+	// maxMessage is the most bytes of one gRPC message: enough for a batch of 1,000 requests, each as long as can be.
+	maxMessage = 8 << 20
+	// maxCalls is how many calls one connection may have under way.
+	maxCalls = 10_000
+	// minPing is how often a client may ping a connection; the Go client does every 10 seconds.
+	minPing = 5 * time.Second
+	// pingAfter is how long a connection may be silent before the node asks whether its client still lives.
+	pingAfter = time.Minute
+	// pongWithin is how long the client has to answer that.
+	pongWithin = 10 * time.Second
+)
+
+// Config says what a [Server] is made of.
+type Config struct {
+	// Limiter decides. Required.
+	Limiter limit.Limiter
+	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
+	Limits func() *limit.Document
+	// Registerer gets the metrics; nil leaves them unregistered.
+	Registerer prometheus.Registerer
+	// Logger gets faults of the node, never those of callers; nil discards them.
+	Logger *slog.Logger
+}
+
+// A Server answers jeton.v1.Limiter and jeton.v1.Admin, the health protocol and reflection over gRPC.
+type Server struct {
+	pb.UnimplementedLimiterServer
+
+	limiter limit.Limiter
+	log     *slog.Logger
+	metrics serverMetrics
+	grpc    *grpc.Server
+	health  *health.Server
+
+	stop     sync.Once
+	stopping chan struct{}  // closed when no new checks are wanted
+	readers  sync.WaitGroup // the goroutines that read streams
+}
+
+// New makes a Server. The error says what is missing in cfg, or why the metrics cannot be registered.
+func New(cfg Config) (*Server, error) {
+	if cfg.Limiter == nil {
+		return nil, errors.New("rpc: no limiter to ask")
+	}
+	s := &Server{
+		limiter:  cfg.Limiter,
+		log:      logger(cfg.Logger),
+		metrics:  newServerMetrics(),
+		health:   health.NewServer(),
+		stopping: make(chan struct{}),
+	}
+	if err := register(cfg.Registerer, s.metrics.collectors()...); err != nil {
+		return nil, err
+	}
+	s.grpc = grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
+		grpc.WaitForHandlers(true),
+		grpc.ChainUnaryInterceptor(s.observe, s.recoverCall, s.limitTime),
+		grpc.ChainStreamInterceptor(s.recoverStream, s.endWatches),
+	)
+	pb.RegisterLimiterServer(s.grpc, s)
+	if cfg.Limits != nil {
+		pb.RegisterAdminServer(s.grpc, admin{limits: cfg.Limits})
+	}
+	healthpb.RegisterHealthServer(s.grpc, s.health)
+	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	reflection.Register(s.grpc)
+	return s, nil
+}
+
+func logger(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l
+}
+
+// Serve answers the connections of l until [Server.Stop], and closes l. It may be called for several listeners at once.
+// The error says why l fails; after a Stop there is none.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("gRPC on %v: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Stop makes the Server stop in good order: at once the health protocol says NOT_SERVING and no connection is taken
+// any more; checks under way are answered, and streams end when theirs are. When ctx ends before that, what is left is
+// cut off, and the error says so. After Stop no call is under way, and no goroutine of the Server is left.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		s.health.Shutdown()
+		close(s.stopping)
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.grpc.GracefulStop()
+	}()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = fmt.Errorf("gRPC calls were cut off: %w", ctx.Err())
+		s.grpc.Stop()
+		<-done
+	}
+	s.readers.Wait()
+	return err
+}

@@ -1,0 +1,188 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+type clientStream = grpc.BidiStreamingClient[pb.CheckStreamRequest, pb.CheckStreamResponse]
+
+// sendChecks sends one message with checks that have these ids.
+func sendChecks(t *testing.T, stream clientStream, from, to int) {
+	t.Helper()
+	m := &pb.CheckStreamRequest{}
+	for id := from; id < to; id++ {
+		m.Checks = append(m.Checks, &pb.StreamCheck{Id: uint64(id), Check: checkMessage(strconv.Itoa(id))})
+	}
+	if err := stream.Send(m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// receive reads n answers into got, by id.
+func receive(t *testing.T, stream clientStream, n int, got map[uint64]limit.Result) {
+	t.Helper()
+	for range n {
+		if n <= len(got) {
+			return
+		}
+		m, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("after %d answers: %v", len(got), err)
+		}
+		for _, r := range m.GetResults() {
+			if _, twice := got[r.GetId()]; twice {
+				t.Errorf("%d is answered twice", r.GetId())
+			}
+			got[r.GetId()] = pb.DecodeResult(r.GetResult())
+		}
+	}
+}
+
+func TestStreamAnswersInAnyOrder(t *testing.T) {
+	first := make(chan struct{})
+	_, conn := serve(t, Config{Limiter: fake{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+		switch r.Key {
+		case "0":
+			select {
+			case <-first:
+			case <-ctx.Done():
+				return limit.Decision{}, ctx.Err()
+			}
+		case "1":
+			return limit.Decision{}, limit.ErrUnknownLimit
+		}
+		return limit.Decision{Allowed: true}, nil
+	}}})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[uint64]limit.Result{}
+	sendChecks(t, stream, 0, 3)
+	receive(t, stream, 2, got)
+	if _, early := got[0]; early || !errors.Is(got[1].Err, limit.ErrUnknownLimit) || !got[2].Decision.Allowed {
+		t.Errorf("got %+v, want the answers to 1 and 2", got)
+	}
+	sendChecks(t, stream, 3, 4)
+	receive(t, stream, 3, got)
+	if !got[3].Decision.Allowed {
+		t.Errorf("got %+v, want the answer to 3", got)
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	close(first)
+	receive(t, stream, 4, got)
+	if !got[0].Decision.Allowed {
+		t.Errorf("got %+v, want the answer to 0", got)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the end of the stream: %v", err)
+	}
+}
+
+// TestStreamIsBounded sends more than a stream may hold: it starts no more than it may, and the others as answers go out.
+func TestStreamIsBounded(t *testing.T) {
+	const checks = 3*maxUnanswered + 17
+	g := newGate()
+	_, conn := serve(t, Config{Limiter: fake{check: g.check}})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := 0; from < checks; from += maxUnanswered {
+		sendChecks(t, stream, from, min(from+maxUnanswered, checks))
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	for range maxUnanswered {
+		<-g.entered
+	}
+	select {
+	case key := <-g.entered:
+		t.Errorf("check %s was started above the bound", key)
+	default:
+	}
+	close(g.open)
+	got := map[uint64]limit.Result{}
+	receive(t, stream, checks, got)
+	if len(got) != checks {
+		t.Errorf("%d answers to %d checks", len(got), checks)
+	}
+	for id, r := range got {
+		if r.Err != nil {
+			t.Errorf("%d: %v", id, r.Err)
+		}
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the end of the stream: %v", err)
+	}
+}
+
+// TestStreamOfALeaver ends a stream from the client's side in the middle: every check under way learns of it, and no
+// goroutine is left, as the test's end makes sure.
+func TestStreamOfALeaver(t *testing.T) {
+	left := make(chan error, 3)
+	entered := make(chan struct{}, 3)
+	s, conn := serve(t, Config{Limiter: fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+		entered <- struct{}{}
+		<-ctx.Done()
+		left <- ctx.Err()
+		return limit.Decision{}, ctx.Err()
+	}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	stream, err := pb.NewLimiterClient(conn).CheckStream(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sendChecks(t, stream, 0, 3)
+	for range 3 {
+		<-entered
+	}
+	cancel()
+	for range 3 {
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("a check under way learned of %v", err)
+		}
+	}
+	s.readers.Wait()
+}
+
+func BenchmarkCheckStream(b *testing.B) {
+	_, conn := serve(b, Config{Limiter: fake{}})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := &pb.CheckStreamRequest{}
+	for id := range limit.MaxBatch {
+		m.Checks = append(m.Checks, &pb.StreamCheck{Id: uint64(id), Check: checkMessage(strconv.Itoa(id))})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := stream.Send(m); err != nil {
+			b.Fatal(err)
+		}
+		for n := 0; n < limit.MaxBatch; {
+			answer, err := stream.Recv()
+			if err != nil {
+				b.Fatal(err)
+			}
+			n += len(answer.GetResults())
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*limit.MaxBatch), "ns/check")
+	if err := stream.CloseSend(); err != nil {
+		b.Fatal(err)
+	}
+}

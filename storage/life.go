@@ -1,0 +1,95 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// A life says how the registers were kept since the last start, and so whether those on disk are complete.
+type life byte
+
+const (
+	lifeNone   life = iota // the directory is new: no register was ever written
+	lifeFsync              // every register was on disk before it was answered
+	lifeMemory             // registers were in memory, and have not been saved
+	lifeSaved              // registers were in memory, and a clean stop has saved them all
+)
+
+// begin opens the directory, proves what it knows, sets a floor if it cannot, and begins a new life of the registers.
+func (s *Store) begin() error {
+	if err := openDirectory(s.cfg.FS, s.cfg.Dir); err != nil {
+		return err
+	}
+	db, err := openDatabase(&s.cfg, s.fail)
+	if err != nil {
+		return err
+	}
+	s.db = db
+	if err := s.beginLife(); err != nil {
+		return errors.Join(err, db.close())
+	}
+	return nil
+}
+
+func (s *Store) beginLife() error {
+	m, err := readMeta(s.db.DB, s.cfg.Partitions)
+	if err != nil {
+		return err
+	}
+	if s.partitions, err = readPartitions(s.db.DB, s.cfg.Partitions); err != nil {
+		return err
+	}
+	now := s.cfg.Now()
+	if m.life == lifeMemory || s.cfg.Restored {
+		floor := max(now, m.ceiling, m.mark.Minute*int64(time.Minute)) + s.cfg.Bounds.EpsMax
+		for i := range s.partitions {
+			s.partitions[i].Floored, s.partitions[i].Floor = true, max(floor, s.partitions[i].Floor)
+		}
+		s.cfg.Logger.Warn("the registers may be incomplete: every bucket counts as emptied until now",
+			"restored", s.cfg.Restored, "floor", time.Unix(0, floor))
+	}
+	m.mark = Mark{Boot: m.mark.Boot + 1, Minute: max(m.mark.Minute, now/int64(time.Minute))}
+	m.life = lifeFsync
+	s.table = newDiskTable(s.db.DB)
+	if s.cfg.Durability == Memory {
+		m.life = lifeMemory
+		if s.table, err = loadMemoryTable(s.db.DB); err != nil {
+			return err
+		}
+	}
+	s.meta = m
+	s.sweep = newSweeper(&s.cfg)
+	return s.writeLife()
+}
+
+// writeLife makes durable what the node knows about itself and its partitions.
+func (s *Store) writeLife() error {
+	b := s.db.NewBatch()
+	if err := s.meta.write(b); err != nil {
+		return err
+	}
+	for i, p := range s.partitions {
+		if err := b.Set(partitionKey(ring.Partition(i)), p.Append(nil), nil); err != nil {
+			return fmt.Errorf("write partition %d: %w", i, err)
+		}
+	}
+	return b.Commit(pebble.Sync)
+}
+
+// save writes the registers of memory mode to disk and then, as a last step, that they are complete.
+func (s *Store) save() error {
+	mem, ok := s.table.(*memoryTable)
+	if !ok {
+		return nil
+	}
+	if err := mem.save(s.db.DB, int(s.cfg.memTableSize)/4); err != nil {
+		return fmt.Errorf("save registers: %w", err)
+	}
+	s.meta.life = lifeSaved
+	return s.writeLife()
+}
