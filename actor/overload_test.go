@@ -269,11 +269,12 @@ func TestBatchCanceled(t *testing.T) {
 	})
 }
 
-// TestLongRound has a shard be so busy that a round of its loop takes longer than clocks may differ: reservations bear the
-// time at which they are sent.
+// TestLongRound has a shard be so busy that a round of its loop takes longer than clocks may differ: that is no reason to
+// refuse what it reserves.
 func TestLongRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{Shards: 1, beforeStep: func(string) { <-time.After(time.Millisecond) }})
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Shards: 1, Metrics: reg, beforeStep: func(string) { <-time.After(time.Millisecond) }})
 		batch := make([]limit.Request, 400)
 		for i := range batch {
 			batch[i] = spend(strconv.Itoa(i), 1, "demo")
@@ -282,6 +283,9 @@ func TestLongRound(t *testing.T) {
 			if r.Err != nil || !r.Decision.Allowed {
 				t.Fatalf("item %d: %+v", i, r)
 			}
+		}
+		if got := count(t, reg, "jeton_reservation_refusals_total"); got != 0 {
+			t.Errorf("%v reservations were refused", got)
 		}
 	})
 }

@@ -58,7 +58,9 @@ func (r *registers) decide(rs []register.Reservation) []register.Answer {
 	answers := make([]register.Answer, len(rs))
 	for i, m := range rs {
 		id := bucketID{m.Key, m.Limit}
-		m.Now = r.sent()
+		if m.Now == 0 {
+			m.Now = r.sent()
+		}
 		after, a, write := r.partition.Reserve(r.byBucket[id], m, r.now(), register.DefaultBounds())
 		if answers[i] = a; write {
 			r.byBucket[id] = after

@@ -393,10 +393,7 @@ func (sh *shard) send() {
 	if len(sh.sending) == 0 {
 		return
 	}
-	batch, now := sh.sending, sh.sys.cfg.Now()
-	for i := range batch {
-		batch[i].Now = now // not when it was reserved: a round may take longer than clocks may differ
-	}
+	batch := sh.sending
 	sh.sending = make([]register.Reservation, 0, min(len(batch), maxSending))
 	for i, r := range sh.sys.cfg.Replicas {
 		handOver(r, batch, func(answers []register.Answer, err error) {

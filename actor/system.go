@@ -140,6 +140,7 @@ func New(cfg Config) (*System, error) {
 		Replicas:  len(cfg.Replicas),
 		Delta:     owner.DefaultDelta,
 		ReturnFor: owner.DefaultReturnFor,
+		Busy:      owner.DefaultBusy,
 		Slack:     cfg.Bounds.Slack(),
 		NextSeq:   func() uint64 { return seq.Add(1) },
 		Rand:      mathrand.Int64N,

@@ -22,8 +22,15 @@ import (
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
+// A response is what a node answered over HTTP.
+type response struct {
+	status int
+	header http.Header
+	body   string
+}
+
 // request sends one HTTP request to a node.
-func request(t *testing.T, method, url, body string) (*http.Response, string) {
+func request(t *testing.T, method, url, body string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -33,22 +40,22 @@ func request(t *testing.T, method, url, body string) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // read to its end
+	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, string(text)
+	return response{res.StatusCode, res.Header, string(text)}
 }
 
 // check asks a node over HTTP for one token.
 func check(t *testing.T, n *process.Node, limitName, key string) (status int, d limit.Decision) {
 	t.Helper()
-	res, body := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", fmt.Sprintf(`{"key":%q,"limits":[%q]}`, key, limitName))
-	if err := json.Unmarshal([]byte(body), &d); err != nil {
-		t.Fatalf("%s: %v", body, err)
+	res := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", fmt.Sprintf(`{"key":%q,"limits":[%q]}`, key, limitName))
+	if err := json.Unmarshal([]byte(res.body), &d); err != nil {
+		t.Fatalf("%s: %v", res.body, err)
 	}
-	return res.StatusCode, d
+	return res.status, d
 }
 
 // The first five minutes of a new user, killed in the middle.
@@ -63,16 +70,16 @@ func TestFirstFiveMinutes(t *testing.T) {
 		}
 	}
 	for _, life := range []string{"at first", "after kill -9", "after a clean stop"} {
-		res, body := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", `{"key":"user:42","limits":["demo"]}`)
-		wait := res.Header.Get("Retry-After")
-		if res.StatusCode != http.StatusTooManyRequests || !regexp.MustCompile(`^3[3-6]\d$`).MatchString(wait) {
-			t.Errorf("%s: the eleventh check: %d, Retry-After %q, want 429 and about 360: %s", life, res.StatusCode, wait, body)
+		res := request(t, http.MethodPost, "http://"+n.HTTP+"/v1/check", `{"key":"user:42","limits":["demo"]}`)
+		wait := res.header.Get("Retry-After")
+		if res.status != http.StatusTooManyRequests || !regexp.MustCompile(`^3[3-6]\d$`).MatchString(wait) {
+			t.Errorf("%s: the eleventh check: %d, Retry-After %q, want 429 and about 360: %s", life, res.status, wait, res.body)
 		}
 		out, errs, code := process.Run(t, binary, "check", "demo", "user:42", "--server", n.GRPC)
 		if code != 1 || !strings.HasPrefix(out, "denied") {
 			t.Errorf("%s: jeton check: exit code %d, %q, %q", life, code, out, errs)
 		}
-		_, page := request(t, http.MethodGet, "http://"+n.HTTP+"/debug/buckets/demo/user:42", "")
+		page := request(t, http.MethodGet, "http://"+n.HTTP+"/debug/buckets/demo/user:42", "").body
 		if !strings.Contains(page, "user:42") || !strings.Contains(page, "0 of 10") {
 			t.Errorf("%s: the bucket's page does not say that it is empty:\n%s", life, page)
 		}
@@ -116,8 +123,8 @@ func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
 	if out, _, code := process.Run(t, binary, "limits", "get", "--server", n.GRPC); code != 0 || !strings.Contains(out, "capacity: 7") {
 		t.Errorf("jeton limits get: exit code %d:\n%s", code, out)
 	}
-	if res, body := request(t, http.MethodPut, "http://"+n.HTTP+"/v1/limits", "limits: {}"); res.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("PUT /v1/limits: %d %s", res.StatusCode, body)
+	if res := request(t, http.MethodPut, "http://"+n.HTTP+"/v1/limits", "limits: {}"); res.status != http.StatusMethodNotAllowed {
+		t.Errorf("PUT /v1/limits: %d %s", res.status, res.body)
 	}
 }
 
@@ -159,8 +166,8 @@ func TestMemoryMode(t *testing.T) {
 func TestCleanStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	n := process.StartDev(t, process.Build(t), "--data", t.TempDir())
-	if res, body := request(t, http.MethodGet, "http://"+n.HTTP+"/readyz", ""); res.StatusCode != http.StatusOK {
-		t.Fatalf("/readyz of a serving node: %d %s", res.StatusCode, body)
+	if res := request(t, http.MethodGet, "http://"+n.HTTP+"/readyz", ""); res.status != http.StatusOK {
+		t.Fatalf("/readyz of a serving node: %d %s", res.status, res.body)
 	}
 	c, err := client.New(client.Config{Server: n.GRPC})
 	if err != nil {

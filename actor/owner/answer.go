@@ -36,6 +36,9 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 		return
 	}
 	if a.Verdict == Reset && a.Generation > b.gen {
+		if b.pending != nil && b.pending.reset {
+			b.backOff(now, o.cfg) // two that reset at once would overtake each other for ever
+		}
 		b.adopt(a.Generation)
 	}
 	if a.Verdict != Lost {

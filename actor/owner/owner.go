@@ -30,6 +30,9 @@ type Config struct {
 	Replicas int
 	// Delta is Δ, the time for which a busy key reserves ahead, in nanoseconds.
 	Delta int64
+	// Busy is how many checks there must be in Delta for a key to reserve more than it spends. A key below that loses
+	// nothing when its owner dies.
+	Busy int
 	// Slack is how far beyond now + reach the line can have been reserved by anybody, in nanoseconds.
 	Slack int64
 	// Resend is after how long without enough answers a reservation is sent again, in nanoseconds. 0 means never: for
@@ -51,6 +54,10 @@ const (
 	DefaultDelta     = int64(100e6)
 	DefaultReturnFor = int64(600e9)
 )
+
+// DefaultBusy is 16 checks in Delta, 160 a second: above what a person or a script does to one key, and few enough that
+// an fsync for each is cheap.
+const DefaultBusy = 16
 
 // majority is W = ⌊R/2⌋ + 1.
 func (c *Config) majority() int { return c.Replicas/2 + 1 }

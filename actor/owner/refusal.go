@@ -40,16 +40,21 @@ func (o *Owner) giveUp(b *bucket, now int64, out *Out) {
 		r.sure = c.answered() == o.cfg.Replicas || now >= r.sureAt
 		b.refused = r
 	}
-	b.retryAt = now + o.cfg.Rand(firstPause<<min(b.tries, maxDouble))
-	if b.tries < math.MaxUint8 {
-		b.tries++
-	}
+	b.backOff(now, o.cfg)
 	// A message that was long under way looks like a wrong clock. The clock is wrong if the next one is refused too.
 	skewed := c.skewed > o.cfg.Replicas-o.cfg.majority()
 	if skewed && b.skewed {
 		o.fail(errSkewed, out)
 	}
 	b.skewed = skewed
+}
+
+// backOff makes the next try wait for a random time, the longer the more tries there were.
+func (b *bucket) backOff(now int64, cfg *Config) {
+	b.retryAt = now + cfg.Rand(firstPause<<min(b.tries, maxDouble))
+	if b.tries < math.MaxUint8 {
+		b.tries++
+	}
 }
 
 // silentAt is when the answers that are missing are not waited for any longer: there was a refusal, and enough have

@@ -6,9 +6,6 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// busyChecks is how many checks there must be in Δ for a key to reserve more than it spends.
-const busyChecks = 4
-
 // A pending reservation waits for a majority. A bucket has at most one.
 type pending struct {
 	Send
@@ -50,7 +47,7 @@ func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
 // nothing when its owner dies.
 func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 {
 	demand := b.demandNow(now, cfg)
-	if length.NS == 0 || demand < busyChecks*float64(length.NS) {
+	if length.NS == 0 || demand < float64(cfg.Busy)*float64(length.NS) {
 		return from
 	}
 	end := max(from, now+cfg.Delta)

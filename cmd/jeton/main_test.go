@@ -92,7 +92,7 @@ func TestBucketVerb(t *testing.T) {
 	env := map[string]string{"JETON_SERVER": aNode(t).GRPCAddr()}
 	jeton(t, env, "check", "demo", "a/b", "--cost", "4")
 	stdout, stderr, code := jeton(t, env, "bucket", "demo", "a/b")
-	if code != 0 || !strings.Contains(stdout, "6 of 10 now") || !strings.Contains(stdout, "cost 4, allowed") {
+	if code != 0 || !strings.Contains(stdout, "6 of 10") || !strings.Contains(stdout, "cost 4  allowed") {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 	stdout, stderr, code = jeton(t, env, "bucket", "demo", "a/b", "--output", "json")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -100,11 +101,9 @@ func (c *choice) String() string { return c.value }
 
 // Set takes one of the choices and nothing else.
 func (c *choice) Set(value string) error {
-	for _, known := range c.choices {
-		if value == known {
-			c.value = value
-			return nil
-		}
+	if slices.Contains(c.choices, value) {
+		c.value = value
+		return nil
 	}
 	return fmt.Errorf("%q is not known: use %s", value, strings.Join(c.choices, " or "))
 }

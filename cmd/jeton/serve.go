@@ -92,9 +92,14 @@ func wait(ctx context.Context, n *node.Node, log *slog.Logger) error {
 			return fmt.Errorf("the node stops: %w", n.Err())
 		case <-ctx.Done():
 			log.Info("stopping")
-			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
-			defer cancel()
-			return n.Close(stop)
+			return stop(ctx, n)
 		}
 	}
+}
+
+// stop gives what is in flight a while to be answered.
+func stop(ctx context.Context, n *node.Node) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	return n.Close(ctx)
 }

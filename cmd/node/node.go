@@ -107,7 +107,8 @@ func Open(cfg Config) (n *Node, err error) {
 	if err := n.openCore(); err != nil {
 		return n, err
 	}
-	return n, n.openServers()
+	err = n.openServers()
+	return n, err
 }
 
 func (c *Config) setDefaults() error {

@@ -155,7 +155,7 @@ func TestReadiness(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		res.Body.Close() //nolint:errcheck // nothing is read
+		res.Body.Close()
 		return res.StatusCode
 	}
 	for _, path := range []string{"/livez", "/readyz", "/metrics", "/debug/", "/debug/actors", "/v1/limits"} {
