@@ -3,54 +3,17 @@ package actor
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"math"
 	"runtime/debug"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
-	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// errFullMailbox answers checks of a key that has too many waiting already.
-var errFullMailbox = fmt.Errorf("%w: too many checks of this key are waiting", limit.ErrOverloaded)
-
-// An actor is one key that is awake: its owner's state, and what this package adds to it.
-type actor struct {
-	key       string
-	partition ring.Partition
-	owner     *owner.Owner
-	last      int64 // when it was last asked something
-	alarm     int64 // when to look at it again
-	index     int   // in the shard's alarms
-	requests  *requests
-}
-
-// waiting is how many checks and resets wait in the actor's mailbox.
-func (a *actor) waiting() int {
-	if a.requests == nil {
-		return a.owner.Waiting()
-	}
-	return a.owner.Waiting() + a.requests.attached
-}
-
-// decide hands a check to the owner.
-func (a *actor) decide(m *mail, now int64, out *owner.Out) {
-	a.owner.Check(owner.Check{
-		Tag: m, At: now, Deadline: m.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt,
-	}, out)
-}
-
-const (
-	fewActors  = 1024 // a shard always keeps room for as many
-	maxSending = 1024 // reservations after which a shard sends without finishing its round
-)
+// maxSending is after how many reservations a shard sends without finishing its round.
+const maxSending = 1024
 
 // A shard is one goroutine that runs many actors, one at a time.
 type shard struct {
@@ -169,58 +132,6 @@ func (sh *shard) deliver(m *mail, now int64) {
 	if ok && returns {
 		m.call.answered()
 	}
-}
-
-// check puts one check before the owner, unless its request id has an answer already, or will have one.
-func (sh *shard) check(a *actor, m *mail, now int64) {
-	if m.id == "" {
-		if !sh.full(a, m) {
-			a.decide(m, now, &sh.out)
-		}
-		return
-	}
-	if a.requests == nil {
-		a.requests = newRequests()
-	}
-	switch r := a.requests.find(m.id, now); {
-	case r != nil && !r.asks(m):
-		m.repeats = true
-		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errReused})
-	case r != nil && r.first == nil:
-		m.repeats = true
-		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Decision: copyOf(r.decision)})
-	case sh.full(a, m):
-	case r != nil:
-		a.requests.attach(r, m)
-	default:
-		a.requests.begin(m)
-		a.decide(m, now, &sh.out)
-	}
-}
-
-// full says whether the actor's mailbox has no room for m, which is then answered.
-func (sh *shard) full(a *actor, m *mail) bool {
-	if a.waiting() < sh.sys.cfg.Mailbox {
-		return false
-	}
-	sh.sys.metrics.rejected.Inc()
-	sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errFullMailbox})
-	return true
-}
-
-// awake makes the actor of m's key.
-func (sh *shard) awake(m *mail, now int64) *actor {
-	s := sh.sys
-	a := &actor{
-		key:       m.key,
-		partition: ring.PartitionOf(m.hash, s.cfg.Partitions),
-		owner:     owner.New(&s.owners, s.id, storage.FirstEpoch),
-		alarm:     now + int64(s.cfg.IdleAfter),
-	}
-	sh.actors[a.key] = a
-	sh.alarms.add(a)
-	sh.most = max(sh.most, len(sh.actors))
-	return a
 }
 
 // hear takes in what a replica has answered.
@@ -370,22 +281,6 @@ func (sh *shard) forget(a *actor, err error) {
 		a.requests.fail(err)
 	}
 	sh.remove(a)
-}
-
-func (sh *shard) remove(a *actor) {
-	delete(sh.actors, a.key)
-	sh.alarms.remove(a)
-	if sh.most > fewActors && len(sh.actors) < sh.most/4 {
-		sh.shrink()
-	}
-}
-
-// shrink gives back the room of actors that are no more, which maps and slices keep.
-func (sh *shard) shrink() {
-	sh.most = max(len(sh.actors), fewActors)
-	actors := make(map[string]*actor, len(sh.actors))
-	maps.Copy(actors, sh.actors)
-	sh.actors, sh.alarms = actors, slices.Clone(sh.alarms)
 }
 
 // send hands what the actors have reserved to every replica, as one batch.

@@ -36,7 +36,7 @@ type APIConfig struct {
 //
 //	POST        /v1/check                    limit.Request → limit.Decision, 200 or 429
 //	POST        /v1/return                   {"key", "receipts"} → {"returned"}
-//	GET DELETE  /v1/buckets/{limit}/{key...} a Bucket; DELETE fills it, 204
+//	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection; DELETE fills it, 204
 //	GET         /v1/limits                   the stored limits
 type api struct {
 	APIConfig
@@ -135,7 +135,7 @@ func (a *api) inspect(name, key string) answerer {
 		if err != nil {
 			return reply{}, err
 		}
-		return reply{status: http.StatusOK, body: NewBucket(in)}, nil
+		return reply{status: http.StatusOK, body: in}, nil
 	}
 }
 

@@ -181,7 +181,20 @@ func TestBucketOverHTTP(t *testing.T) {
 	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
 	ask("POST", "/v1/check", `{"key":"a/b","limits":["demo"],"cost":4}`)
 	got := ask("GET", "/v1/buckets/demo/a/b", "")
-	var b Bucket
+	var b struct {
+		Key       string
+		Limit     limit.Limit
+		Tokens    int64
+		TAT       int64     `json:"tat_ns,string"`
+		Now       int64     `json:"now_ns,string"`
+		Time      time.Time `json:"now"`
+		Awake     bool
+		Registers []struct{ Exists bool }
+		Recent    []struct {
+			Cost int64
+			Time time.Time `json:"at"`
+		}
+	}
 	if err := json.Unmarshal([]byte(got.body), &b); err != nil || got.StatusCode != http.StatusOK {
 		t.Fatalf("got %d %s: %v", got.StatusCode, got.body, err)
 	}

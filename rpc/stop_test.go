@@ -68,6 +68,10 @@ func TestStopAnswersWhatIsUnderWay(t *testing.T) {
 	if err == nil && m.GetStatus() != healthpb.HealthCheckResponse_NOT_SERVING || err != nil && status.Code(err) != codes.Canceled {
 		t.Errorf("while stopping the health is %v and %v, want NOT_SERVING or the end of the watch", m, err)
 	}
+	health, err := s.health.Check(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil || health.GetStatus() != healthpb.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("while stopping the health is %v and %v, want NOT_SERVING", health, err)
+	}
 	select {
 	case err := <-stopped:
 		t.Fatalf("stopped with checks under way: %v", err)

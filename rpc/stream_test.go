@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"testing"
+	"testing/synctest"
 
 	"google.golang.org/grpc"
 
@@ -15,14 +16,18 @@ import (
 
 type clientStream = grpc.BidiStreamingClient[pb.CheckStreamRequest, pb.CheckStreamResponse]
 
-// sendChecks sends one message with checks that have these ids.
-func sendChecks(t *testing.T, stream clientStream, from, to int) {
-	t.Helper()
+// checksMessage is a message with checks that have these ids.
+func checksMessage(from, to int) *pb.CheckStreamRequest {
 	m := &pb.CheckStreamRequest{}
 	for id := from; id < to; id++ {
 		m.Checks = append(m.Checks, &pb.StreamCheck{Id: uint64(id), Check: checkMessage(strconv.Itoa(id))})
 	}
-	if err := stream.Send(m); err != nil {
+	return m
+}
+
+func sendChecks(t *testing.T, stream clientStream, from, to int) {
+	t.Helper()
+	if err := stream.Send(checksMessage(from, to)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -90,43 +95,77 @@ func TestStreamAnswersInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestStreamIsBounded sends more than a stream may hold: it starts no more than it may, and the others as answers go out.
+// A fakeStream is the server's end of a stream, in the hands of a test.
+type fakeStream struct {
+	grpc.ServerStream
+	ctx      context.Context //nolint:containedctx // grpc.ServerStream hands its context out
+	requests chan *pb.CheckStreamRequest
+	answers  chan *pb.CheckStreamResponse
+}
+
+func (f fakeStream) Context() context.Context { return f.ctx }
+
+func (f fakeStream) Recv() (*pb.CheckStreamRequest, error) {
+	m, ok := <-f.requests
+	if !ok {
+		return nil, io.EOF
+	}
+	return m, nil
+}
+
+func (f fakeStream) Send(m *pb.CheckStreamResponse) error {
+	f.answers <- m
+	return nil
+}
+
+// TestStreamIsBounded sends more than a stream may hold: no more checks start than may be unanswered, and while the
+// client does not read its answers, it is not read either.
 func TestStreamIsBounded(t *testing.T) {
-	const checks = 3*maxUnanswered + 17
-	g := newGate()
-	_, conn := serve(t, Config{Limiter: fake{check: g.check}})
-	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for from := 0; from < checks; from += maxUnanswered {
-		sendChecks(t, stream, from, min(from+maxUnanswered, checks))
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
-	for range maxUnanswered {
-		<-g.entered
-	}
-	select {
-	case key := <-g.entered:
-		t.Errorf("check %s was started above the bound", key)
-	default:
-	}
-	close(g.open)
-	got := map[uint64]limit.Result{}
-	receive(t, stream, checks, got)
-	if len(got) != checks {
-		t.Errorf("%d answers to %d checks", len(got), checks)
-	}
-	for id, r := range got {
-		if r.Err != nil {
-			t.Errorf("%d: %v", id, r.Err)
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		s, err := New(Config{Limiter: fake{check: g.check}})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
-		t.Errorf("the end of the stream: %v", err)
-	}
+		stream := fakeStream{
+			ctx: t.Context(), requests: make(chan *pb.CheckStreamRequest, 10), answers: make(chan *pb.CheckStreamResponse),
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- s.CheckStream(stream) }()
+		for from := 0; from < 4*maxUnanswered; from += maxUnanswered - 1 {
+			stream.requests <- checksMessage(from, min(from+maxUnanswered-1, 4*maxUnanswered))
+		}
+		close(stream.requests)
+		started := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if got := len(g.entered); got != want {
+				t.Errorf("%d checks were started, want %d", got, want)
+			}
+		}
+		started(maxUnanswered)
+		close(g.open)
+		started(maxUnanswered) // all are decided, and nobody reads the answers
+		got := map[uint64]int{}
+		for len(got) < 4*maxUnanswered {
+			for _, r := range (<-stream.answers).GetResults() {
+				got[r.GetId()]++
+			}
+			synctest.Wait()
+			if under := len(g.entered) - len(got); under > maxUnanswered {
+				t.Fatalf("%d checks are unanswered", under)
+			}
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("the end of the stream: %v", err)
+		}
+		for id, times := range got {
+			if times != 1 {
+				t.Errorf("%d is answered %d times", id, times)
+			}
+		}
+		s.readers.Wait()
+	})
 }
 
 // TestStreamOfALeaver ends a stream from the client's side in the middle: every check under way learns of it, and no
@@ -164,10 +203,7 @@ func BenchmarkCheckStream(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m := &pb.CheckStreamRequest{}
-	for id := range limit.MaxBatch {
-		m.Checks = append(m.Checks, &pb.StreamCheck{Id: uint64(id), Check: checkMessage(strconv.Itoa(id))})
-	}
+	m := checksMessage(0, limit.MaxBatch)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := stream.Send(m); err != nil {

@@ -46,7 +46,7 @@ func ParseDocument(text []byte) (*Document, error) {
 	}
 	err := eachField(root.Content[0], "", func(key, value *yaml.Node) error {
 		if key.Value != "limits" {
-			problem := fmt.Sprintf("%q is not a known field: a limits document has only limits", key.Value)
+			problem := fmt.Sprintf("%.64q is not a known field: a limits document has only limits", key.Value)
 			return at(key, cmp.Or(key.Value, "document"), problem)
 		}
 		return eachField(value, "limits", doc.add)
@@ -110,7 +110,7 @@ func (l *Limit) set(path string, field, v *yaml.Node) error {
 	case "capacity":
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err != nil {
-			return at(v, path, fmt.Sprintf("%q is not a whole number of tokens, at most %d", v.Value, int64(math.MaxInt64)))
+			return at(v, path, fmt.Sprintf("%.64q is not a whole number of tokens, at most %d", v.Value, int64(math.MaxInt64)))
 		}
 		l.Capacity = n
 	case "refill":

@@ -56,7 +56,7 @@ func (r Ref) validate() error {
 // inlineRule is the limit that r defines itself, made ready to decide.
 func (r Ref) inlineRule() (*Rule, error) {
 	if r.Inline.Name != r.Name {
-		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%q defines the limit %q: use one name", r.Name, r.Inline.Name)}
+		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%.64q defines the limit %.64q: use one name", r.Name, r.Inline.Name)}
 	}
 	return r.Inline.Rule()
 }

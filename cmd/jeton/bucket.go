@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
@@ -28,7 +27,7 @@ func bucketVerb() *cobra.Command {
 					return err
 				}
 				if output.value == "json" {
-					return json.NewEncoder(cmd.OutOrStdout()).Encode(rpc.NewBucket(in))
+					return json.NewEncoder(cmd.OutOrStdout()).Encode(in)
 				}
 				return debug.WriteBucket(cmd.OutOrStdout(), in)
 			})

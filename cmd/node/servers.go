@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
@@ -18,7 +17,6 @@ func (n *Node) openServers() (err error) {
 	}
 	pages, err := debug.New(debug.Config{
 		Inspector: n, Actors: n, Metrics: n.metrics, Ready: n.Ready, Fail: rpc.WriteProblem,
-		Bucket: func(in limit.Inspection) any { return rpc.NewBucket(in) },
 	})
 	if err != nil {
 		return err

@@ -41,8 +41,6 @@ type Config struct {
 	Ready func() error
 	// Fail answers a request with an error, as the JSON API does.
 	Fail func(http.ResponseWriter, error)
-	// Bucket is what was seen of a bucket in the form that JSON has of it, that of the JSON API.
-	Bucket func(limit.Inspection) any
 }
 
 const (
@@ -61,7 +59,7 @@ type pages struct {
 
 // New is a handler for /debug/, /metrics, /livez and /readyz. The error says what is missing in cfg.
 func New(cfg Config) (http.Handler, error) {
-	if cfg.Inspector == nil || cfg.Actors == nil || cfg.Metrics == nil || cfg.Ready == nil || cfg.Fail == nil || cfg.Bucket == nil {
+	if cfg.Inspector == nil || cfg.Actors == nil || cfg.Metrics == nil || cfg.Ready == nil || cfg.Fail == nil {
 		return nil, errors.New("debug: a field of Config is missing")
 	}
 	p := &pages{Config: cfg, mux: http.NewServeMux()}
@@ -114,7 +112,7 @@ func (p *pages) bucket(w http.ResponseWriter, r *http.Request, path string) {
 		p.Fail(w, err)
 		return
 	}
-	p.answer(w, r, p.Bucket(in), func(w io.Writer) error { return WriteBucket(w, in, costs...) })
+	p.answer(w, r, in, func(w io.Writer) error { return WriteBucket(w, in, costs...) })
 }
 
 // readCosts reads the costs that the query asks about.

@@ -51,7 +51,6 @@ func newConfig(t *testing.T) (Config, *conformance.Model) {
 		Metrics:   prometheus.NewRegistry(),
 		Ready:     func() error { return nil },
 		Fail:      rpc.WriteProblem,
-		Bucket:    func(in limit.Inspection) any { return rpc.NewBucket(in) },
 	}, model
 }
 
@@ -128,13 +127,20 @@ func TestBucketOverHTTP(t *testing.T) {
 			query = ""
 		}
 		status, head, page := visit("GET", path+query, header...)
-		var b rpc.Bucket
+		var b struct {
+			Key    string
+			Tokens int64
+			Now    int64 `json:"now_ns,string"`
+		}
 		if err := json.Unmarshal([]byte(page), &b); err != nil || status != http.StatusOK || head.Get("Content-Type") != "application/json" {
 			t.Fatalf("got %d, %v, %s: %v", status, head, page, err)
 		}
 		if b.Key != request.Key || b.Tokens != 3 || b.Now != noon.UnixNano() {
 			t.Errorf("got %s", page)
 		}
+	}
+	if _, _, page := visit("GET", "/debug/buckets/demo/%2F100%2525"); !strings.Contains(page, `demo of "/100%25"`) {
+		t.Errorf("the key is not /100%%25:\n%s", page)
 	}
 	if _, _, page := visit("GET", path+"?cost=4&cost=11"); !strings.Contains(page, "cost 4       would pass in 6m") || !strings.Contains(page, "never pass") {
 		t.Errorf("the costs asked about are missing:\n%s", page)

@@ -31,9 +31,9 @@ const (
 type Refill struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At least 1.
-	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Tokens int64 `protobuf:"varint,1,opt,name=tokens" json:"tokens,omitempty"`
 	// The time in which they come, in nanoseconds, at least 1.
-	PerNs         int64 `protobuf:"varint,2,opt,name=per_ns,json=perNs,proto3" json:"per_ns,omitempty"`
+	PerNs         int64 `protobuf:"varint,2,opt,name=per_ns,json=perNs" json:"per_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -86,15 +86,15 @@ func (x *Refill) GetPerNs() int64 {
 type Limit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
 	// How tokens are counted; empty means "token-bucket".
-	Algorithm string `protobuf:"bytes,2,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
+	Algorithm string `protobuf:"bytes,2,opt,name=algorithm" json:"algorithm,omitempty"`
 	// The most tokens that a bucket holds, at least 1.
-	Capacity int64 `protobuf:"varint,3,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	Capacity int64 `protobuf:"varint,3,opt,name=capacity" json:"capacity,omitempty"`
 	// How fast tokens come back.
-	Refill *Refill `protobuf:"bytes,4,opt,name=refill,proto3" json:"refill,omitempty"`
+	Refill *Refill `protobuf:"bytes,4,opt,name=refill" json:"refill,omitempty"`
 	// What a gateway does when no decision can be had: "allow", "deny" or "local"; empty means "allow".
-	OnUnavailable string `protobuf:"bytes,5,opt,name=on_unavailable,json=onUnavailable,proto3" json:"on_unavailable,omitempty"`
+	OnUnavailable string `protobuf:"bytes,5,opt,name=on_unavailable,json=onUnavailable" json:"on_unavailable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,12 +239,12 @@ type isLimitRef_Ref interface {
 
 type LimitRef_Name struct {
 	// The name of a stored limit.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3,oneof"`
+	Name string `protobuf:"bytes,1,opt,name=name,oneof"`
 }
 
 type LimitRef_Inline struct {
 	// A limit that is not stored. Its buckets are found by its name; a stored limit's name is refused.
-	Inline *Limit `protobuf:"bytes,2,opt,name=inline,proto3,oneof"`
+	Inline *Limit `protobuf:"bytes,2,opt,name=inline,oneof"`
 }
 
 func (*LimitRef_Name) isLimitRef_Ref() {}
@@ -255,16 +255,16 @@ func (*LimitRef_Inline) isLimitRef_Ref() {}
 type CheckRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who is limited: 1 to 512 bytes.
-	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
 	// 1 to 16 limits with different names. All of them admit, or none is charged.
-	Limits []*LimitRef `protobuf:"bytes,2,rep,name=limits,proto3" json:"limits,omitempty"`
+	Limits []*LimitRef `protobuf:"bytes,2,rep,name=limits" json:"limits,omitempty"`
 	// Tokens to take from every limit, 0 or more; 0 looks without taking. Absent means 1.
-	Cost *int64 `protobuf:"varint,3,opt,name=cost,proto3,oneof" json:"cost,omitempty"`
+	Cost *int64 `protobuf:"varint,3,opt,name=cost" json:"cost,omitempty"`
 	// At most 128 bytes. A repeated request with the same id gets the answer of the first one, as long as the owner that
 	// gave it still remembers it.
-	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId" json:"request_id,omitempty"`
 	// Asks for receipts.
-	Receipt       bool `protobuf:"varint,5,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt       bool `protobuf:"varint,5,opt,name=receipt" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,7 +338,7 @@ func (x *CheckRequest) GetReceipt() bool {
 type CheckResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answer.
-	Decision      *Decision `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
+	Decision      *Decision `protobuf:"bytes,1,opt,name=decision" json:"decision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -384,11 +384,11 @@ func (x *CheckResponse) GetDecision() *Decision {
 type Decision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Every limit allowed it.
-	Allowed bool `protobuf:"varint,1,opt,name=allowed,proto3" json:"allowed,omitempty"`
+	Allowed bool `protobuf:"varint,1,opt,name=allowed" json:"allowed,omitempty"`
 	// What each limit says, in the order of the request.
-	Limits []*Outcome `protobuf:"bytes,2,rep,name=limits,proto3" json:"limits,omitempty"`
+	Limits []*Outcome `protobuf:"bytes,2,rep,name=limits" json:"limits,omitempty"`
 	// One for each limit, if the request asked for them, was allowed, and cost more than 0.
-	Receipts      []*Receipt `protobuf:"bytes,3,rep,name=receipts,proto3" json:"receipts,omitempty"`
+	Receipts      []*Receipt `protobuf:"bytes,3,rep,name=receipts" json:"receipts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -448,20 +448,20 @@ func (x *Decision) GetReceipts() []*Receipt {
 type Outcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The limit.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
 	// This limit alone would have allowed it.
-	Allowed bool `protobuf:"varint,2,opt,name=allowed,proto3" json:"allowed,omitempty"`
+	Allowed bool `protobuf:"varint,2,opt,name=allowed" json:"allowed,omitempty"`
 	// The cost is above the capacity: no wait can help.
-	Never bool `protobuf:"varint,3,opt,name=never,proto3" json:"never,omitempty"`
+	Never bool `protobuf:"varint,3,opt,name=never" json:"never,omitempty"`
 	// The capacity, in tokens.
-	Limit int64 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit int64 `protobuf:"varint,4,opt,name=limit" json:"limit,omitempty"`
 	// Whole tokens left after this decision.
-	Remaining int64 `protobuf:"varint,5,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	Remaining int64 `protobuf:"varint,5,opt,name=remaining" json:"remaining,omitempty"`
 	// The least wait after which the same request would have been allowed by this limit, if nobody else spends meanwhile;
 	// 0 when it was allowed or can never be.
-	RetryAfterNs int64 `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
+	RetryAfterNs int64 `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs" json:"retry_after_ns,omitempty"`
 	// How long until the bucket is full again, if nobody spends meanwhile.
-	ResetAfterNs  int64 `protobuf:"varint,7,opt,name=reset_after_ns,json=resetAfterNs,proto3" json:"reset_after_ns,omitempty"`
+	ResetAfterNs  int64 `protobuf:"varint,7,opt,name=reset_after_ns,json=resetAfterNs" json:"reset_after_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -549,9 +549,9 @@ func (x *Outcome) GetResetAfterNs() int64 {
 type Span struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where it starts; excluded.
-	StartNs int64 `protobuf:"varint,1,opt,name=start_ns,json=startNs,proto3" json:"start_ns,omitempty"`
+	StartNs int64 `protobuf:"varint,1,opt,name=start_ns,json=startNs" json:"start_ns,omitempty"`
 	// Where it ends; included.
-	EndNs         int64 `protobuf:"varint,2,opt,name=end_ns,json=endNs,proto3" json:"end_ns,omitempty"`
+	EndNs         int64 `protobuf:"varint,2,opt,name=end_ns,json=endNs" json:"end_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -605,17 +605,17 @@ func (x *Span) GetEndNs() int64 {
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The limit.
-	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit string `protobuf:"bytes,1,opt,name=limit" json:"limit,omitempty"`
 	// Goes up when the bucket is reset.
-	Generation int64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation int64 `protobuf:"varint,2,opt,name=generation" json:"generation,omitempty"`
 	// What was consumed.
-	Span *Span `protobuf:"bytes,3,opt,name=span,proto3" json:"span,omitempty"`
+	Span *Span `protobuf:"bytes,3,opt,name=span" json:"span,omitempty"`
 	// The owner that made it, 16 bytes.
-	Owner []byte `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
+	Owner []byte `protobuf:"bytes,4,opt,name=owner" json:"owner,omitempty"`
 	// Tells it from the owner's other receipts of this bucket.
-	Serial uint64 `protobuf:"varint,5,opt,name=serial,proto3" json:"serial,omitempty"`
+	Serial uint64 `protobuf:"varint,5,opt,name=serial" json:"serial,omitempty"`
 	// Returned pieces of line that this admission spends again.
-	Reuses        []*Span `protobuf:"bytes,6,rep,name=reuses,proto3" json:"reuses,omitempty"`
+	Reuses        []*Span `protobuf:"bytes,6,rep,name=reuses" json:"reuses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -696,7 +696,7 @@ func (x *Receipt) GetReuses() []*Span {
 type CheckBatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The requests.
-	Checks        []*CheckRequest `protobuf:"bytes,1,rep,name=checks,proto3" json:"checks,omitempty"`
+	Checks        []*CheckRequest `protobuf:"bytes,1,rep,name=checks" json:"checks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -742,7 +742,7 @@ func (x *CheckBatchRequest) GetChecks() []*CheckRequest {
 type CheckBatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each request, in their order.
-	Results       []*CheckResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	Results       []*CheckResult `protobuf:"bytes,1,rep,name=results" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -859,12 +859,12 @@ type isCheckResult_Result interface {
 
 type CheckResult_Decision struct {
 	// The answer.
-	Decision *Decision `protobuf:"bytes,1,opt,name=decision,proto3,oneof"`
+	Decision *Decision `protobuf:"bytes,1,opt,name=decision,oneof"`
 }
 
 type CheckResult_Error struct {
 	// The error that Check would have ended with.
-	Error *status.Status `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
+	Error *status.Status `protobuf:"bytes,2,opt,name=error,oneof"`
 }
 
 func (*CheckResult_Decision) isCheckResult_Result() {}
@@ -875,7 +875,7 @@ func (*CheckResult_Error) isCheckResult_Result() {}
 type CheckStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The requests.
-	Checks        []*StreamCheck `protobuf:"bytes,1,rep,name=checks,proto3" json:"checks,omitempty"`
+	Checks        []*StreamCheck `protobuf:"bytes,1,rep,name=checks" json:"checks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,9 +921,9 @@ func (x *CheckStreamRequest) GetChecks() []*StreamCheck {
 type StreamCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the caller; the answer bears it.
-	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
 	// The request.
-	Check         *CheckRequest `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
+	Check         *CheckRequest `protobuf:"bytes,2,opt,name=check" json:"check,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -976,7 +976,7 @@ func (x *StreamCheck) GetCheck() *CheckRequest {
 type CheckStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One or more answers.
-	Results       []*StreamResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	Results       []*StreamResult `protobuf:"bytes,1,rep,name=results" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1022,9 +1022,9 @@ func (x *CheckStreamResponse) GetResults() []*StreamResult {
 type StreamResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the request that it answers.
-	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
 	// The answer.
-	Result        *CheckResult `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
+	Result        *CheckResult `protobuf:"bytes,2,opt,name=result" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1077,9 +1077,9 @@ func (x *StreamResult) GetResult() *CheckResult {
 type ReturnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key that was checked.
-	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
 	// What is given back.
-	Receipts      []*Receipt `protobuf:"bytes,2,rep,name=receipts,proto3" json:"receipts,omitempty"`
+	Receipts      []*Receipt `protobuf:"bytes,2,rep,name=receipts" json:"receipts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1133,7 +1133,7 @@ type ReturnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// For each receipt, in their order, whether giving it back took effect. Only the owner that made a receipt can take
 	// it back, once, and while the bucket has not filled up since; anywhere else it is acknowledged without effect.
-	Returned      []bool `protobuf:"varint,1,rep,packed,name=returned,proto3" json:"returned,omitempty"`
+	Returned      []bool `protobuf:"varint,1,rep,packed,name=returned" json:"returned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1179,9 +1179,9 @@ func (x *ReturnResponse) GetReturned() []bool {
 type InspectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
-	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
 	// Which of its buckets.
-	Limit         *LimitRef `protobuf:"bytes,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit         *LimitRef `protobuf:"bytes,2,opt,name=limit" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1234,7 +1234,7 @@ func (x *InspectRequest) GetLimit() *LimitRef {
 type InspectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What was seen.
-	Inspection    *Inspection `protobuf:"bytes,1,opt,name=inspection,proto3" json:"inspection,omitempty"`
+	Inspection    *Inspection `protobuf:"bytes,1,opt,name=inspection" json:"inspection,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1280,39 +1280,39 @@ func (x *InspectResponse) GetInspection() *Inspection {
 type Inspection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
-	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
 	// The limit, every field written out.
-	Limit *Limit `protobuf:"bytes,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit *Limit `protobuf:"bytes,2,opt,name=limit" json:"limit,omitempty"`
 	// The node clock when it was looked at.
-	NowNs int64 `protobuf:"varint,3,opt,name=now_ns,json=nowNs,proto3" json:"now_ns,omitempty"`
+	NowNs int64 `protobuf:"varint,3,opt,name=now_ns,json=nowNs" json:"now_ns,omitempty"`
 	// Where the key lives.
-	Partition int64 `protobuf:"varint,4,opt,name=partition,proto3" json:"partition,omitempty"`
+	Partition int64 `protobuf:"varint,4,opt,name=partition" json:"partition,omitempty"`
 	// The number of that partition's replica set.
-	Epoch uint64 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Epoch uint64 `protobuf:"varint,5,opt,name=epoch" json:"epoch,omitempty"`
 	// The owner that answers, 16 bytes.
-	Owner []byte `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`
+	Owner []byte `protobuf:"bytes,6,opt,name=owner" json:"owner,omitempty"`
 	// The name of its node.
-	Node string `protobuf:"bytes,7,opt,name=node,proto3" json:"node,omitempty"`
+	Node string `protobuf:"bytes,7,opt,name=node" json:"node,omitempty"`
 	// An actor holds the bucket in memory. If not, what it knows is read from the registers.
-	Awake bool `protobuf:"varint,8,opt,name=awake,proto3" json:"awake,omitempty"`
+	Awake bool `protobuf:"varint,8,opt,name=awake" json:"awake,omitempty"`
 	// Goes up when the bucket is reset.
-	Generation int64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation int64 `protobuf:"varint,9,opt,name=generation" json:"generation,omitempty"`
 	// The position up to which the line is spent, rounded up; before now_ns: the bucket is full.
-	TatNs int64 `protobuf:"varint,10,opt,name=tat_ns,json=tatNs,proto3" json:"tat_ns,omitempty"`
+	TatNs int64 `protobuf:"varint,10,opt,name=tat_ns,json=tatNs" json:"tat_ns,omitempty"`
 	// Whole tokens that could be spent now.
-	Tokens int64 `protobuf:"varint,11,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Tokens int64 `protobuf:"varint,11,opt,name=tokens" json:"tokens,omitempty"`
 	// Reserved and not yet spent by this owner; empty when it starts where it ends.
-	Segment *Span `protobuf:"bytes,12,opt,name=segment,proto3" json:"segment,omitempty"`
+	Segment *Span `protobuf:"bytes,12,opt,name=segment" json:"segment,omitempty"`
 	// A further segment, held in reserve; likewise.
-	Next *Span `protobuf:"bytes,13,opt,name=next,proto3" json:"next,omitempty"`
+	Next *Span `protobuf:"bytes,13,opt,name=next" json:"next,omitempty"`
 	// Returned line that can be spent again, in nanoseconds.
-	CreditNs int64 `protobuf:"varint,14,opt,name=credit_ns,json=creditNs,proto3" json:"credit_ns,omitempty"`
+	CreditNs int64 `protobuf:"varint,14,opt,name=credit_ns,json=creditNs" json:"credit_ns,omitempty"`
 	// Checks that wait in the actor's mailbox.
-	Waiting int64 `protobuf:"varint,15,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Waiting int64 `protobuf:"varint,15,opt,name=waiting" json:"waiting,omitempty"`
 	// Each replica's register, in the table's order.
-	Registers []*Register `protobuf:"bytes,16,rep,name=registers,proto3" json:"registers,omitempty"`
+	Registers []*Register `protobuf:"bytes,16,rep,name=registers" json:"registers,omitempty"`
 	// The actor's last decisions on this bucket, the newest last.
-	Recent        []*RecentDecision `protobuf:"bytes,17,rep,name=recent,proto3" json:"recent,omitempty"`
+	Recent        []*RecentDecision `protobuf:"bytes,17,rep,name=recent" json:"recent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1470,17 +1470,17 @@ func (x *Inspection) GetRecent() []*RecentDecision {
 type Register struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the replica's node.
-	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Node string `protobuf:"bytes,1,opt,name=node" json:"node,omitempty"`
 	// False: the replica has none, the bucket is full as far as it knows.
-	Exists bool `protobuf:"varint,2,opt,name=exists,proto3" json:"exists,omitempty"`
+	Exists bool `protobuf:"varint,2,opt,name=exists" json:"exists,omitempty"`
 	// The generation it knows.
-	Generation int64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation int64 `protobuf:"varint,3,opt,name=generation" json:"generation,omitempty"`
 	// How far the line is reserved.
-	ReservedNs int64 `protobuf:"varint,4,opt,name=reserved_ns,json=reservedNs,proto3" json:"reserved_ns,omitempty"`
+	ReservedNs int64 `protobuf:"varint,4,opt,name=reserved_ns,json=reservedNs" json:"reserved_ns,omitempty"`
 	// The replica's floor, or 0: before it every bucket counts as empty.
-	FloorNs int64 `protobuf:"varint,5,opt,name=floor_ns,json=floorNs,proto3" json:"floor_ns,omitempty"`
+	FloorNs int64 `protobuf:"varint,5,opt,name=floor_ns,json=floorNs" json:"floor_ns,omitempty"`
 	// Registers that ended before it have been swept.
-	HorizonNs     int64 `protobuf:"varint,6,opt,name=horizon_ns,json=horizonNs,proto3" json:"horizon_ns,omitempty"`
+	HorizonNs     int64 `protobuf:"varint,6,opt,name=horizon_ns,json=horizonNs" json:"horizon_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1561,11 +1561,11 @@ func (x *Register) GetHorizonNs() int64 {
 type RecentDecision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When it was made.
-	AtNs int64 `protobuf:"varint,1,opt,name=at_ns,json=atNs,proto3" json:"at_ns,omitempty"`
+	AtNs int64 `protobuf:"varint,1,opt,name=at_ns,json=atNs" json:"at_ns,omitempty"`
 	// Tokens.
-	Cost int64 `protobuf:"varint,2,opt,name=cost,proto3" json:"cost,omitempty"`
+	Cost int64 `protobuf:"varint,2,opt,name=cost" json:"cost,omitempty"`
 	// The answer.
-	Allowed       bool `protobuf:"varint,3,opt,name=allowed,proto3" json:"allowed,omitempty"`
+	Allowed       bool `protobuf:"varint,3,opt,name=allowed" json:"allowed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1625,9 +1625,9 @@ func (x *RecentDecision) GetAllowed() bool {
 type ResetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
-	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
 	// Which of its buckets.
-	Limit         *LimitRef `protobuf:"bytes,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit         *LimitRef `protobuf:"bytes,2,opt,name=limit" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1730,15 +1730,14 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +
-	"\x03ref\"\xa7\x01\n" +
+	"\x03ref\"\xa0\x01\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
-	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x17\n" +
-	"\x04cost\x18\x03 \x01(\x03H\x00R\x04cost\x88\x01\x01\x12\x1d\n" +
+	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x19\n" +
+	"\x04cost\x18\x03 \x01(\x03B\x05\xaa\x01\x02\b\x01R\x04cost\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x04 \x01(\tR\trequestId\x12\x18\n" +
-	"\areceipt\x18\x05 \x01(\bR\areceiptB\a\n" +
-	"\x05_cost\"?\n" +
+	"\areceipt\x18\x05 \x01(\bR\areceipt\"?\n" +
 	"\rCheckResponse\x12.\n" +
 	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"~\n" +
 	"\bDecision\x12\x18\n" +
@@ -1843,7 +1842,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\vCheckStream\x12\x1c.jeton.v1.CheckStreamRequest\x1a\x1d.jeton.v1.CheckStreamResponse(\x010\x01\x12;\n" +
 	"\x06Return\x12\x17.jeton.v1.ReturnRequest\x1a\x18.jeton.v1.ReturnResponse\x12>\n" +
 	"\aInspect\x12\x18.jeton.v1.InspectRequest\x1a\x19.jeton.v1.InspectResponse\x128\n" +
-	"\x05Reset\x12\x16.jeton.v1.ResetRequest\x1a\x17.jeton.v1.ResetResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\x05Reset\x12\x16.jeton.v1.ResetRequest\x1a\x17.jeton.v1.ResetResponseB-Z$github.com/jeton-dev/jeton/rpc/pb;pb\x92\x03\x04\b\x02 \x03b\beditionsp\xe8\a"
 
 var (
 	file_jeton_v1_limiter_proto_rawDescOnce sync.Once
@@ -1940,7 +1939,6 @@ func file_jeton_v1_limiter_proto_init() {
 		(*LimitRef_Name)(nil),
 		(*LimitRef_Inline)(nil),
 	}
-	file_jeton_v1_limiter_proto_msgTypes[3].OneofWrappers = []any{}
 	file_jeton_v1_limiter_proto_msgTypes[11].OneofWrappers = []any{
 		(*CheckResult_Decision)(nil),
 		(*CheckResult_Error)(nil),
