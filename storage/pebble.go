@@ -58,7 +58,7 @@ func (db *database) options(cfg *Config) *pebble.Options {
 
 func (db *database) close() error {
 	db.guard.state.Store(closing)
-	if err := errors.Join(db.DB.Close(), db.lock.Close()); err != nil {
+	if err := errors.Join(db.Close(), db.lock.Close()); err != nil {
 		return fmt.Errorf("close the registers: %w", err)
 	}
 	return nil
@@ -96,11 +96,11 @@ type pebbleLogger struct {
 }
 
 func (l pebbleLogger) Infof(format string, args ...any) {
-	l.log.Debug(fmt.Sprintf(format, args...), "from", "pebble")
+	l.log.Debug("pebble", "says", fmt.Sprintf(format, args...))
 }
 
 func (l pebbleLogger) Errorf(format string, args ...any) {
-	l.log.Error(fmt.Sprintf(format, args...), "from", "pebble")
+	l.log.Error("pebble", "says", fmt.Sprintf(format, args...))
 }
 
 func (l pebbleLogger) Fatalf(format string, args ...any) { l.guard.stop(fmt.Errorf(format, args...)) }

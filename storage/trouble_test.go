@@ -1,0 +1,248 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// A failingDisk strikes its n-th operation with a fault, and all later ones if the fault stays.
+type failingDisk struct {
+	fault fault
+	n     int64
+
+	operations atomic.Int64
+	struck     atomic.Pointer[operation]
+}
+
+func (d *failingDisk) step(o operation) error {
+	switch n := d.operations.Add(1); {
+	case n == d.n:
+		d.struck.Store(&o)
+		return d.fault.strike(o)
+	case n > d.n && d.fault.stays && o.kind != "close":
+		return fault{err: d.fault.err}.strike(o)
+	}
+	return o.do()
+}
+
+// faults are the ways in which an operation fails, in pairs: it failed, and it failed but happened.
+var faults = [][]fault{
+	{{err: syscall.EIO}, {err: syscall.EIO, happened: true}},
+	{{err: syscall.ENOSPC, torn: true, stays: true}, {err: syscall.ENOSPC, happened: true, stays: true}},
+}
+
+// failEverywhere lets a story run for every operation on the disk and fault, and has what is left examined, as after a
+// power cut and as it is.
+func failEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wreck) error) {
+	t.Helper()
+	var ended, survived int
+	for n := 1; ; n++ {
+		for _, f := range faults[n%len(faults)] {
+			memory := vfs.NewCrashableMem()
+			d := &failingDisk{fault: f, n: int64(n)}
+			r := newLeakyRig(&disk{FS: memory, step: d.step})
+			w := newWitness()
+			err := live(t, r, w)
+			o := d.struck.Load()
+			if o == nil {
+				t.Logf("%d faults ended the Store, %d did not matter", ended, survived)
+				if ended < 100 {
+					t.Error("too few")
+				}
+				return
+			}
+			where := fmt.Sprintf("operation %d, %v: %v", n, o, f)
+			switch {
+			case err == nil:
+				survived++ // a file that was not removed, a directory that was there
+			case telling(err):
+				ended++
+			default:
+				t.Fatalf("%s: the error does not tell what to do: %v", where, err)
+			}
+			for _, percent := range []int{0, 100} {
+				left := w.wreck(r.clock.now())
+				left.fs = memory.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(0, 0))})
+				if err := examine(t, r, left); err != nil {
+					t.Fatalf("%s: then, %d %% of what was not synced being kept: %v", where, percent, err)
+				}
+			}
+		}
+	}
+}
+
+// telling says whether an error tells what to do about a disk that has failed.
+func telling(err error) bool {
+	return errors.Is(err, ErrFailed) &&
+		strings.Contains(err.Error(), "make room on the disk of /var/lib/jeton or replace it, then start again; nothing that was answered is lost")
+}
+
+// failed makes sure that a Store that gave err has ended, and returns err.
+func failed(t *testing.T, s *Store, err error) error {
+	t.Helper()
+	await(t, s.Failed(), "the failure")
+	if !telling(s.Err()) {
+		t.Errorf("Err: %v", s.Err())
+	}
+	if _, err := try(t, s, register.Reservation{}); !errors.Is(err, ErrFailed) {
+		t.Errorf("a reservation after the disk has failed: %v", err)
+	}
+	if _, err := s.Look(t.Context(), 0, "user", "demo"); !errors.Is(err, ErrFailed) {
+		t.Errorf("a look after the disk has failed: %v", err)
+	}
+	for range 2 {
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			if err := s.Close(); !errors.Is(err, ErrFailed) {
+				t.Errorf("close after the disk has failed: %v", err)
+			}
+		}()
+		await(t, closed, "the end of Close")
+	}
+	return err
+}
+
+// breakable is a disk that works until broken is set, which then says which operations fail and how.
+type breakable struct {
+	broken atomic.Pointer[func(operation) error]
+}
+
+func (b *breakable) step(o operation) error {
+	if broken := b.broken.Load(); broken != nil {
+		return (*broken)(o)
+	}
+	return o.do()
+}
+
+// A commit whose fsync fails ends the committer: Pebble calls Fatalf on its goroutine.
+func TestFailureOfCommitEndsCommitter(t *testing.T) {
+	for _, f := range faults[0] {
+		for _, kind := range []string{"write", "sync"} {
+			t.Run(fmt.Sprintf("%s: %v", kind, f), func(t *testing.T) {
+				var b breakable
+				r := newLeakyRig(&disk{FS: vfs.NewMem(), step: b.step})
+				s := r.open(t)
+				accepted(t, s, r.segment("user", epoch, epoch+1))
+				breaks := func(o operation) error {
+					if o.kind == kind && strings.HasSuffix(o.path, ".log") {
+						return f.strike(o)
+					}
+					return o.do()
+				}
+				b.broken.Store(&breaks)
+				_, err := try(t, s, r.segment("user", epoch+1, epoch+2))
+				if !telling(failed(t, s, err)) {
+					t.Errorf("got %v", err)
+				}
+				await(t, s.done, "the end of the committer")
+			})
+		}
+	}
+}
+
+// While memtables cannot be flushed, Pebble lets writers wait, the committer among them. When the flush fails, everybody
+// must hear of it all the same.
+func TestFailureOfFlushWhileCommitterIsStalled(t *testing.T) {
+	const stalled = "pebble/v2.(*DB).maybeInduceWriteStall"
+	for _, f := range faults[1] {
+		t.Run(f.String(), func(t *testing.T) {
+			var b breakable
+			r := newLeakyRig(&disk{FS: vfs.NewMem(), step: b.step})
+			s := r.open(t)
+			release := make(chan struct{})
+			blocks := func(o operation) error {
+				if o.kind == "create" && strings.HasSuffix(o.path, ".sst") {
+					<-release
+					return f.strike(o)
+				}
+				return o.do()
+			}
+			b.broken.Store(&blocks)
+
+			before := strings.Count(stacks(), stalled)
+			errs := make(chan error, 10_000)
+			handedIn := 0
+			reserve := func() {
+				m := r.segment(keyOf(handedIn), epoch, epoch+1)
+				m.Aux = make([]byte, 8<<10)
+				handedIn++
+				s.Reserve([]register.Reservation{m}, func(_ []register.Answer, err error) { errs <- err })
+			}
+			for deadline := time.Now().Add(patience); strings.Count(stacks(), stalled) == before; {
+				if time.Now().After(deadline) {
+					t.Fatalf("the committer was not stalled within %v", patience)
+				}
+				reserve()
+			}
+			for range 10 {
+				reserve()
+			}
+			looked := make(chan error, 1)
+			go func() {
+				_, err := s.Look(t.Context(), 0, "user", "demo")
+				looked <- err
+			}()
+			closed := make(chan error, 1)
+			go func() { closed <- s.Close() }()
+
+			close(release)
+			failures := 0
+			for range handedIn {
+				if err := receive(t, errs); errors.Is(err, ErrFailed) {
+					failures++
+				} else if err != nil {
+					t.Errorf("a reservation got %v", err)
+				}
+			}
+			if failures < 11 {
+				t.Errorf("%d reservations got an error, want at least those that waited", failures)
+			}
+			if err := receive(t, looked); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrClosed) {
+				t.Errorf("a look got %v", err)
+			}
+			if err := receive(t, closed); !telling(err) {
+				t.Errorf("close: %v", err)
+			}
+			if !telling(failed(t, s, s.Err())) {
+				t.Errorf("Err: %v", s.Err())
+			}
+			if len(errs) > 0 {
+				t.Error("an answer was given twice")
+			}
+		})
+	}
+}
+
+func receive(t *testing.T, errs <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-errs:
+		return err
+	case <-time.After(patience):
+		t.Fatalf("nothing came within %v\n%s", patience, stacks())
+		return nil
+	}
+}
+
+func TestFailureFsync(t *testing.T) {
+	failEverywhere(t, twice(oneLife()), examineFsync)
+}
+
+func TestFailureMemory(t *testing.T) {
+	failEverywhere(t, oneLife(inMemory), func(t *testing.T, r *rig, w wreck) error {
+		t.Helper()
+		_, err := examineMemory(t, r, w)
+		return err
+	})
+}
