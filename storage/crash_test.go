@@ -121,7 +121,7 @@ func (w *witness) wreck(now int64) (left wreck) {
 
 // A breaker cuts the power of a disk before each of its operations and has the wrecks examined.
 type breaker struct {
-	fs      *vfs.MemFS
+	disk    *disk
 	clock   *fakeClock
 	witness *witness
 	examine func(wreck)   // in a goroutine of its own
@@ -159,7 +159,7 @@ func (b *breaker) cut(before operation) {
 		seed := rand.Uint64()
 		w := known
 		w.where = fmt.Sprintf("cut before operation %d, %v, keeping %d %% of what was not synced (seed %d)", b.operations, before, percent, seed)
-		w.fs = b.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(seed, 0))})
+		w.fs = b.disk.cutPower(percent, seed)
 		b.seats <- struct{}{}
 		b.wait.Go(func() {
 			defer func() { <-b.seats }()
@@ -179,8 +179,9 @@ func (b *breaker) finish() {
 // crashEverywhere lets a story happen on a disk whose power is cut before each operation, and examines every wreck.
 func crashEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wreck) error) {
 	t.Helper()
-	b := &breaker{fs: vfs.NewCrashableMem(), witness: newWitness(), seats: make(chan struct{}, runtime.GOMAXPROCS(0))}
-	r := newRig(t, &disk{FS: b.fs, step: b.step})
+	b := &breaker{witness: newWitness(), seats: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	b.disk = &disk{FS: vfs.NewCrashableMem(), step: b.step}
+	r := newRig(t, b.disk)
 	b.clock = r.clock
 	b.examine = func(w wreck) {
 		if t.Failed() {

@@ -3,7 +3,9 @@ package storage
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -23,6 +25,15 @@ func (o operation) String() string { return o.kind + " " + o.path }
 type disk struct {
 	vfs.FS
 	step func(operation) error
+
+	reuse sync.Mutex // Pebble's file system in memory stands still for ever if it is copied in the middle of a ReuseForWrite
+}
+
+// cutPower is what is left of the disk if the power is cut now: what was synced, and a part of what was not.
+func (d *disk) cutPower(percent int, seed uint64) *vfs.MemFS {
+	d.reuse.Lock()
+	defer d.reuse.Unlock()
+	return d.FS.(*vfs.MemFS).CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(seed, 0))})
 }
 
 func (d *disk) Unwrap() vfs.FS { return d.FS }
@@ -46,7 +57,11 @@ func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, er
 }
 
 func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return d.open("reuse", newname, func() (vfs.File, error) { return d.FS.ReuseForWrite(oldname, newname, category) })
+	return d.open("reuse", newname, func() (vfs.File, error) {
+		d.reuse.Lock()
+		defer d.reuse.Unlock()
+		return d.FS.ReuseForWrite(oldname, newname, category)
+	})
 }
 
 // OpenDir changes nothing, but the directory can be synced.

@@ -3,7 +3,6 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -48,9 +47,9 @@ func failEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wre
 	var ended, survived int
 	for n := 1; ; n++ {
 		for _, f := range faults[n%len(faults)] {
-			memory := vfs.NewCrashableMem()
 			d := &failingDisk{fault: f, n: int64(n)}
-			r := newLeakyRig(&disk{FS: memory, step: d.step})
+			fs := &disk{FS: vfs.NewCrashableMem(), step: d.step}
+			r := newLeakyRig(fs)
 			w := newWitness()
 			err := live(t, r, w)
 			o := d.struck.Load()
@@ -72,7 +71,7 @@ func failEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wre
 			}
 			for _, percent := range []int{0, 100} {
 				left := w.wreck(r.clock.now())
-				left.fs = memory.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(0, 0))})
+				left.fs = fs.cutPower(percent, 0)
 				if err := examine(t, r, left); err != nil {
 					t.Fatalf("%s: then, %d %% of what was not synced being kept: %v", where, percent, err)
 				}

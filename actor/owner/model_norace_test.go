@@ -1,0 +1,5 @@
+//go:build !race
+
+package owner
+
+const largeSettings = true

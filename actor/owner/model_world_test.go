@@ -1,0 +1,483 @@
+package owner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// The model's time moves in ticks as long as the silence after a refusal, and of its tokens one comes back every tick: a
+// token is a tick of line, and every position is a small whole number.
+const (
+	tick  = silence
+	nodes = 3
+)
+
+func modelRule(capacity int64) *limit.Rule {
+	rule, err := limit.Limit{Name: "m", Capacity: capacity, Refill: limit.Refill{Tokens: 1, Per: time.Duration(tick)}}.Rule()
+	if err != nil {
+		panic(err)
+	}
+	return rule
+}
+
+// A setting bounds a world: how long it lasts, and how much may happen in it. Times are ticks.
+type setting struct {
+	name     string
+	capacity int64 // of the bucket, in tokens
+	ticks    int8
+	checks   [2][]int64 // what each owner is asked: the costs, in their order
+	patience int64      // of a check; 0: endless
+	epsMax   int64      // and a message is accepted so long after it was sent
+	pause    int64      // before each retry, in nanoseconds
+	clock    [2]int64   // how far the owners' clocks are ahead
+	busy     bool       // A's callers are many: it reserves ahead, in the background too
+	restarts int8       // of owners, each under a new name
+	resets   int8
+	losses   int8 // of disks
+	sweeps   int8
+	returns  int8
+	opening  func(w *world) // what has happened before the beginning
+	// calendar says whether an event may happen now, so many ticks after the beginning; nil: any may.
+	calendar func(w *world, e event, elapsed int64) bool
+
+	variant
+}
+
+// A variant is what is wrong in a world, nothing in the zero one. It stands around the production steps.
+type variant struct {
+	replica  func(register.Partition, register.Register, register.Reservation, int64, register.Bounds) (register.Register, register.Answer, bool)
+	sameName bool // an owner that restarts has the name of its last life, and counts from 1 again
+	noFloor  bool // a lost disk sets no floor
+	counters bool // generations are counted: a reset makes the highest one heard of plus 1
+	early    bool // an owner spends what it has asked for, before any answer
+	one      bool // one replica's word is enough
+	again    bool // a receipt can be returned again and again
+}
+
+func (s *setting) bounds() register.Bounds {
+	return register.Bounds{EpsMax: s.epsMax * tick, DeltaMax: tick}
+}
+
+// A budget is what may still happen, and how far the checks have come.
+type budget struct {
+	ticks, restarts, resets, losses, sweeps, returns int8
+
+	asked [2]int8 // checks
+}
+
+// A node is one replica.
+type node struct {
+	register.Register
+	partition register.Partition
+}
+
+// A player is one owner, in its present life.
+type player struct {
+	Owner
+	life  uint8
+	seq   uint64
+	cache struct { // where the copy of an owner keeps what it points to
+		list     [1]*bucket
+		bucket   bucket
+		pending  pending
+		refusal  refusal
+		refused  pending
+		returns  returns
+		unserved []waiter
+	}
+}
+
+// A message is a reservation that was sent and may arrive, at any replica, any number of times, at any time from now on.
+type message struct {
+	Send
+	who, life uint8
+	now       int64       // stamped when it was sent last
+	said      [nodes]bool // the replica has accepted it; the answer is under way, for ever
+}
+
+// A stray is a message whose answers nobody counts any more, since its sender has died or given it up. It may still
+// arrive, so often and so late as any.
+type stray struct {
+	generation, from, to int64
+	until                int64 // no replica accepts it later
+}
+
+// A proof is a receipt that its holder may yet return.
+type proof struct {
+	limit.Receipt
+	who, life uint8
+	back      bool
+}
+
+// A company is what all states of one exploration share.
+type company struct {
+	*setting
+	rules []*limit.Rule // the one of the model's one bucket
+	cfg   Config
+	turn  *player              // whose step it is
+	say   func(string, ...any) // tells the story, if it is to be told
+	out   Out
+}
+
+func newCompany(s *setting) *company {
+	c := &company{setting: s, rules: []*limit.Rule{modelRule(s.capacity)}}
+	c.cfg = Config{
+		Replicas: nodes, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,
+		NextSeq: func() uint64 { c.turn.seq++; return c.turn.seq },
+		Rand:    func(int64) int64 { return s.pause },
+	}
+	c.say = func(string, ...any) {}
+	return c
+}
+
+// A world is one state of the model. The messages are in the order of their senders and numbers.
+type world struct {
+	*company
+	now     int64
+	nodes   [nodes]node
+	players [2]player
+	post    []message
+	strays  []stray
+	proofs  []proof
+	history history
+	left    budget
+	broken  string // the promise that was broken, if one was
+}
+
+// newWorld is the state in which everything begins.
+func newWorld(s *setting) *world {
+	w := &world{company: newCompany(s), now: tick, left: budget{
+		ticks: s.ticks, restarts: s.restarts, resets: s.resets, losses: s.losses, sweeps: s.sweeps, returns: s.returns,
+	}}
+	for i := range w.players {
+		w.start(i)
+	}
+	if s.opening != nil {
+		s.opening(w)
+		w.tidy()
+	}
+	return w
+}
+
+// copyTo makes a copy of w that shares nothing with it that ever changes, in the memory of d.
+func (w *world) copyTo(d *world) {
+	d.company, d.now, d.nodes, d.left, d.broken = w.company, w.now, w.nodes, w.left, w.broken
+	d.post = append(d.post[:0], w.post...)
+	d.strays = append(d.strays[:0], w.strays...)
+	d.proofs = append(d.proofs[:0], w.proofs...)
+	w.history.copyTo(&d.history)
+	for i := range w.players {
+		w.players[i].copyTo(&d.players[i])
+	}
+}
+
+func (p *player) copyTo(d *player) {
+	d.life, d.seq = p.life, p.seq
+	c := &d.cache
+	d.Owner = p.Owner
+	c.unserved = append(c.unserved[:0], p.queue.items[p.queue.done:]...)
+	d.queue.items, d.queue.done = c.unserved, 0
+	if len(p.buckets) == 0 {
+		d.buckets = nil
+		return
+	}
+	c.list[0] = &c.bucket
+	d.buckets = c.list[:]
+	b := p.buckets[0]
+	c.bucket = *b
+	if b.pending != nil {
+		c.pending = *b.pending
+		c.bucket.pending = &c.pending
+	}
+	if b.refused != nil {
+		c.refusal, c.refused = *b.refused, *b.refused.pending
+		c.refusal.pending = &c.refused
+		c.bucket.refused = &c.refusal
+	}
+	if r := b.returns; r != nil {
+		made, free := append(c.returns.made[:0], r.made...), append(c.returns.free[:0], r.free...)
+		c.returns = *r
+		c.returns.made, c.returns.free = made, free
+		c.bucket.returns = &c.returns
+	}
+}
+
+// start gives a player a new life: nothing of the last one is known.
+func (w *world) start(who int) {
+	p := &w.players[who]
+	p.life++
+	if w.sameName {
+		p.life, p.seq = 1, 0
+	}
+	p.Owner = *New(&w.cfg, limit.OwnerID{byte(who) + 1, p.life}, 0)
+}
+
+// clock is what the player's clock shows.
+func (w *world) clock(who int) int64 { return w.now + w.setting.clock[who]*tick }
+
+// bucket is the player's bucket, or nil.
+func (p *player) bucket() *bucket {
+	if len(p.buckets) == 0 {
+		return nil
+	}
+	return p.buckets[0]
+}
+
+// step lets a player take a step and takes up what it puts out. How busy the key is, is not left to the few checks of
+// the model; what cannot matter later is forgotten.
+func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
+	p := &w.players[who]
+	now := w.clock(who)
+	out := &w.out
+	w.turn = p
+	w.cfg.Busy = 100
+	if w.busy && who == 0 {
+		w.cfg.Busy = 0
+	}
+	if b := p.bucket(); b != nil {
+		b.demand, b.demandAt = 0, now
+		if w.busy && who == 0 {
+			b.demand = float64(tick)
+			b.held.from = math.MinInt32 * tick // however much of the segment is left, it is less than a quarter
+		}
+	}
+	out.Reset()
+	f(&p.Owner, now, out)
+	if b := p.bucket(); b != nil {
+		b.demand, b.demandAt, b.recent, b.tries, b.held.from = 0, 0, recent{}, 0, 0
+		if w.setting.returns == 0 {
+			b.returns = nil
+		}
+	}
+	for _, r := range out.Replies {
+		w.reply(who, r)
+	}
+	for _, s := range out.Sends {
+		w.send(who, s, now)
+	}
+	if w.early && len(out.Sends) > 0 {
+		m := message{Send: out.Sends[0], who: uint8(who), life: p.life}
+		for i := range w.nodes {
+			w.hear(m, Answer{Replica: i, Verdict: Accepted})
+		}
+	}
+}
+
+// send puts a message under way. One that is sent again differs only in its time; the older copy can do nothing that
+// the newer one cannot.
+func (w *world) send(who int, s Send, now int64) {
+	p := &w.players[who]
+	if w.counters && p.bucket().pending.reset {
+		s.Generation = w.count(p.bucket(), s.Generation)
+	}
+	m := message{Send: s, who: uint8(who), life: p.life, now: now}
+	i, found := slices.BinarySearchFunc(w.post, m, func(a, b message) int {
+		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.Seq, b.Seq))
+	})
+	if found && w.post[i].Send == s {
+		w.say("%s sends %s again", w.name(who), &m)
+		w.post[i].now, w.post[i].life = now, p.life
+		return
+	}
+	w.say("%s sends %s", w.name(who), &m)
+	w.post = slices.Insert(w.post, i, m)
+}
+
+// reserve puts a message before a replica.
+func (w *world) reserve(replica int, m register.Reservation) register.Answer {
+	n := &w.nodes[replica]
+	reserve := register.Partition.Reserve
+	if w.replica != nil {
+		reserve = w.replica
+	}
+	m.Limit, m.Reach = w.rules[0].Name, w.rules[0].Reach()
+	after, a, write := reserve(n.partition, n.Register, m, w.now, w.bounds())
+	if write {
+		n.Register = after
+	}
+	return a
+}
+
+// deliver brings a message to a replica. An acceptance is under way from then on; anything else is heard at once, since
+// an answer that is lost changes nothing but what an answer teaches.
+func (w *world) deliver(m *message, replica int) {
+	a := w.reserve(replica, register.Reservation{
+		Writer: register.Writer{m.who + 1, m.life}, Seq: m.Seq, Now: m.now,
+		Generation: m.Generation, From: m.From, To: m.To,
+	})
+	verdict := Refused
+	switch a.Verdict {
+	case register.Accepted:
+		w.say("%s of %s arrives at replica %d, which accepts it", m, w.name(int(m.who)), replica+1)
+		m.said[replica] = true
+		return
+	case register.OldGeneration:
+		verdict = Reset
+	case register.Skewed:
+		verdict = Skewed
+	case register.Taken, register.TooFar, register.WrongEpoch, register.Sealed:
+	}
+	w.say("%s of %s arrives at replica %d, which refuses it: its line is free from %d on in generation %s, skew %d",
+		m, w.name(int(m.who)), replica+1, a.Position/tick, position(a.Generation), a.Skew/tick)
+	w.hear(*m, Answer{Replica: replica, Verdict: verdict, Position: a.Position, Generation: a.Generation})
+}
+
+// strand brings a stray to a replica, from nobody that the model knows.
+func (w *world) strand(s stray, replica int) {
+	a := w.reserve(replica, register.Reservation{Seq: 1, Now: w.now, Generation: s.generation, From: s.from, To: s.to})
+	w.say("a stray reservation of (%d, %d] in generation %s arrives at replica %d: accepted is %v",
+		s.from/tick, s.to/tick, position(s.generation), replica+1, a.Verdict == register.Accepted)
+}
+
+// accepted brings a player the acceptance that a replica has sent.
+func (w *world) accepted(m message, replica int) {
+	w.say("%s hears that replica %d accepts %s", w.name(int(m.who)), replica+1, &m)
+	for i := range w.nodes {
+		if i == replica || w.one {
+			w.hear(m, Answer{Replica: i, Verdict: Accepted})
+		}
+	}
+}
+
+func (w *world) hear(m message, a Answer) {
+	if p := &w.players[m.who]; p.life != m.life {
+		return
+	}
+	a.Limit, a.Seq = m.Limit, m.Seq
+	if a.Verdict == Accepted {
+		a.Position, a.Generation = m.To, m.Generation
+	}
+	w.step(int(m.who), func(o *Owner, now int64, out *Out) { o.Answer(a, now, out) })
+}
+
+// reply takes up an answer that a player gave, and writes down what was spent.
+func (w *world) reply(who int, r Reply) {
+	at := r.Tag.(reading)
+	switch {
+	case r.Err != nil:
+		w.say("%s has no decision for the %s: %v", w.name(who), at, r.Err)
+		return
+	case len(r.Decision.Limits) == 0:
+		w.say("%s has done the %s", w.name(who), at)
+		return
+	case !r.Decision.Allowed:
+		w.say("%s denies the %s", w.name(who), at)
+		return
+	}
+	receipt := r.Decision.Receipts[0]
+	w.say("%s admits the %s: it spends %s of generation %s%s", w.name(who), at, span(receipt.Span),
+		position(receipt.Generation), reused(receipt))
+	if broken := w.history.spend(receipt, at, w.setting); broken != "" && w.broken == "" {
+		w.broken = broken
+	}
+	if w.left.returns > 0 {
+		w.proofs = append(w.proofs, proof{Receipt: receipt, who: uint8(who), life: w.players[who].life})
+	}
+}
+
+// A reading is what a check or reset is remembered by: its cost, and the true time at which the clock was read for it.
+type reading struct{ cost, at int64 }
+
+// tidy turns messages that nobody waits for into strays, and forgets those that no replica will ever accept. All that
+// is lost so is what their answers would teach.
+func (w *world) tidy() {
+	if w.sameName {
+		return // the next life may take up any message of the last one
+	}
+	w.post = slices.DeleteFunc(w.post, func(m message) bool {
+		if w.awaited(&m) {
+			return false
+		}
+		s := m.stray()
+		s.until = m.now + w.epsMax*tick
+		if i, known := slices.BinarySearchFunc(w.strays, s, compareStrays); !known {
+			w.strays = slices.Insert(w.strays, i, s)
+		}
+		return true
+	})
+	w.strays = slices.DeleteFunc(w.strays, func(s stray) bool {
+		return s.until < w.now || w.left.losses == 0 && !slices.ContainsFunc([]int{0, 1, 2}, func(i int) bool { return w.acceptable(s, i) })
+	})
+}
+
+func compareStrays(a, b stray) int {
+	return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.until, b.until))
+}
+
+// acceptable says whether a replica might accept s. If it would not now, it never will again.
+func (w *world) acceptable(s stray, replica int) bool {
+	n := &w.nodes[replica]
+	return w.replica != nil || n.Generation <= s.generation &&
+		n.partition.Free(n.Register, s.generation, w.rules[0].Reach(), w.bounds()) <= s.from
+}
+
+func (m *message) stray() stray { return stray{generation: m.Generation, from: m.From, to: m.To} }
+
+// heard says whether the sender has counted an answer of that replica, or counts none any more.
+func (w *world) heard(m *message, replica int) bool {
+	p := &w.players[m.who]
+	if p.life != m.life {
+		return true
+	}
+	awaited := p.awaits(m.Seq)
+	return awaited == nil || awaited.replies[replica].verdict != 0
+}
+
+// awaited says whether the player's present life counts answers to m.
+func (w *world) awaited(m *message) bool {
+	p := &w.players[m.who]
+	return p.life == m.life && p.awaits(m.Seq) != nil
+}
+
+// awaits is the reservation with that number, if its answers still count.
+func (p *player) awaits(seq uint64) *pending {
+	b := p.bucket()
+	switch {
+	case b == nil:
+	case b.pending != nil && b.pending.Seq == seq:
+		return b.pending
+	case b.refused != nil && b.refused.Seq == seq:
+		return b.refused.pending
+	}
+	return nil
+}
+
+// oldest is the time of the oldest check of the player that may yet be decided, on its own clock.
+func (w *world) oldest(who int) int64 {
+	at := w.clock(who)
+	q := &w.players[who].queue
+	for _, u := range q.items[q.done:] {
+		at = min(at, u.At)
+	}
+	return at
+}
+
+// plain is where plain counts begin, out of the way of positions.
+const plain = 200 * tick
+
+// count makes a plain count of the generation that a reset asks for: the highest heard of, plus 1. The model remembers
+// which position it stands for.
+func (w *world) count(b *bucket, generation int64) int64 {
+	if generation >= plain {
+		return generation // sent again
+	}
+	next := max(plain, b.gen)
+	for _, h := range b.heard {
+		if h.generation >= plain {
+			next = max(next, h.generation)
+		}
+	}
+	next++
+	b.pending.Generation = next
+	e := w.history.era(next)
+	if e.position == next {
+		e.position = 0
+	}
+	e.position = max(e.position, generation)
+	return next
+}
