@@ -20,6 +20,7 @@ package owner
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -115,6 +116,7 @@ type Owner struct {
 	buckets []*bucket
 	queue   queue
 	didSeq  uint64 // of the last reset that a majority accepted
+	tidyAt  int    // how many buckets there are when tidy looks again
 }
 
 // New is an owner that knows nothing yet. id is the name of its process, epoch that of the key's replica set.
@@ -125,6 +127,7 @@ func New(cfg *Config, id limit.OwnerID, epoch uint64) *Owner {
 // Check decides c, or keeps it until it can be decided. Checks that wait are decided in their order; one that no wait
 // can help is denied at once.
 func (o *Owner) Check(c Check, out *Out) {
+	o.tidy(c.At)
 	if o.queue.len() > 0 {
 		if trials, denied := o.try(&c, out); denied {
 			o.deny(&c, trials, out)
@@ -273,6 +276,19 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 		o.reserveAhead(b, max(c.At, now), t.length, out)
 	}
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
+}
+
+// roomFor is how many buckets a key may have before those are looked for that can be forgotten: callers invent the names
+// of limits that they define themselves.
+const roomFor = 2 * limit.MaxLimits
+
+// tidy forgets the buckets that lose nothing by it, once there are many.
+func (o *Owner) tidy(now int64) {
+	if len(o.buckets) < max(o.tidyAt, roomFor) || o.queue.len() > 0 {
+		return
+	}
+	o.buckets = slices.DeleteFunc(o.buckets, func(b *bucket) bool { return b.busyUntil(now, o.cfg) <= now })
+	o.tidyAt = 2 * len(o.buckets)
 }
 
 // bucket finds the bucket of rule, or makes one that knows nothing. A rule that was changed takes effect here.

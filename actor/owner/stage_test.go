@@ -104,6 +104,7 @@ type stage struct {
 	cfg     *owner.Config
 	owner   *owner.Owner
 	name    limit.OwnerID
+	ahead   int64 // of the true time, its clock
 	quick   []int
 	post    []register.Reservation // sent, and not delivered by the story
 	sent    []owner.Send           // ever
@@ -136,6 +137,9 @@ func alone(tb reporter) *stage {
 	return s
 }
 
+// clock is what the owner's clock shows.
+func (s *stage) clock() int64 { return s.now + s.ahead }
+
 // after takes up what a step has put out.
 func (s *stage) after() {
 	if len(s.sent) > 10_000 {
@@ -147,7 +151,7 @@ func (s *stage) after() {
 	for _, m := range sends {
 		s.sent = append(s.sent, m)
 		r := register.Reservation{
-			Writer: register.Writer(s.name), Seq: m.Seq, Epoch: m.Epoch, Now: s.now, Limit: m.Limit,
+			Writer: register.Writer(s.name), Seq: m.Seq, Epoch: m.Epoch, Now: s.clock(), Limit: m.Limit,
 			Generation: m.Generation, From: m.From, To: m.To, Reach: m.Reach,
 		}
 		s.post = append(s.post, r)
@@ -159,12 +163,12 @@ func (s *stage) after() {
 
 // bring delivers m to a replica, as quickly as if it had been sent just now, and its answer to the owner.
 func (s *stage) bring(m register.Reservation, replica int) {
-	m.Now = s.now
+	m.Now = s.clock()
 	s.hear(understood(s.replicas[replica].reserve(m, s.now, s.bounds), replica, m))
 }
 
 func (s *stage) hear(a owner.Answer) {
-	s.owner.Answer(a, s.now, &s.out)
+	s.owner.Answer(a, s.clock(), &s.out)
 	s.after()
 }
 
@@ -187,7 +191,7 @@ func (s *stage) check(cost int64, rules ...*limit.Rule) int { return s.checkBy(h
 func (s *stage) checkBy(patience, cost int64, rules ...*limit.Rule) int {
 	tag := s.tag()
 	s.owner.Check(owner.Check{
-		Tag: tag, At: s.now, Deadline: s.now + patience, Rules: rules, Cost: cost, Receipts: true,
+		Tag: tag, At: s.clock(), Deadline: s.clock() + patience, Rules: rules, Cost: cost, Receipts: true,
 	}, &s.out)
 	s.after()
 	return tag
@@ -195,7 +199,7 @@ func (s *stage) checkBy(patience, cost int64, rules ...*limit.Rule) int {
 
 func (s *stage) reset(rule *limit.Rule) int {
 	tag := s.tag()
-	s.owner.Reset(tag, rule, s.now, s.now+hour, &s.out)
+	s.owner.Reset(tag, rule, s.clock(), s.clock()+hour, &s.out)
 	s.after()
 	return tag
 }
@@ -204,8 +208,8 @@ func (s *stage) reset(rule *limit.Rule) int {
 func (s *stage) pass(d int64) {
 	s.tb.Helper()
 	end := s.now + d
-	for due := s.owner.Due(); due <= end; due = s.owner.Due() {
-		s.now = max(s.now, due)
+	for due := s.owner.Due(); due <= end+s.ahead; due = s.owner.Due() {
+		s.now = max(s.now, due-s.ahead)
 		s.wake()
 	}
 	s.now = end
@@ -213,10 +217,10 @@ func (s *stage) pass(d int64) {
 
 func (s *stage) wake() {
 	s.tb.Helper()
-	s.owner.Wake(s.now, &s.out)
+	s.owner.Wake(s.clock(), &s.out)
 	s.after()
-	if due := s.owner.Due(); due <= s.now {
-		s.tb.Fatalf("woken at %d, the owner wants to be woken at %d", s.now-start, due-start)
+	if due := s.owner.Due(); due <= s.clock() {
+		s.tb.Fatalf("woken at %d, the owner wants to be woken at %d", s.clock()-start, due-start)
 	}
 }
 
@@ -322,7 +326,7 @@ func (s *stage) wantSends(n int) {
 
 func (s *stage) view(name string) owner.View {
 	s.tb.Helper()
-	v, ok := s.owner.View(name, s.now)
+	v, ok := s.owner.View(name, s.clock())
 	if !ok {
 		s.tb.Fatalf("the owner has no bucket of %s", name)
 	}

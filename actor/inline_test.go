@@ -1,0 +1,39 @@
+package actor
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/clock"
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// TestInventedLimits has one key checked under thousands of names that its caller makes up. The actor must not keep a
+// bucket for each, and the registers must.
+func TestInventedLimits(t *testing.T) {
+	const names = 3000
+	s := start(t, Config{Replicas: []Replica{newRegisters(clock.New().Now)}, IdleAfter: time.Hour})
+	ask := func(i int) limit.Decision {
+		return decide(t, s, limit.Request{Key: "k", Cost: 1, Limits: []limit.Ref{limit.Inline(limit.Limit{
+			Name: fmt.Sprint("n", i), Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Hour},
+		})}})
+	}
+	for i := range names {
+		if d := ask(i); !d.Allowed {
+			t.Fatalf("the first check of %d: %+v", i, d)
+		}
+	}
+	kept := 0
+	if _, err := s.ask(t.Context(), &mail{kind: look, key: "k", looked: func(_ *shard, a *actor) { kept = len(a.owner.Views(0)) }}); err != nil {
+		t.Fatal(err)
+	}
+	if kept > names/10 {
+		t.Errorf("the actor keeps %d buckets of %d", kept, names)
+	}
+	for _, i := range []int{0, names / 2, names - 1} {
+		if d := ask(i); d.Allowed {
+			t.Errorf("the second check of %d is allowed", i)
+		}
+	}
+}
