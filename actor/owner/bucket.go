@@ -32,7 +32,8 @@ type bucket struct {
 	paused  bool               // something waits for retryAt
 
 	demand   float64 // line spent in the last Δ, in nanoseconds, exponentially weighted
-	demandAt int64   // when demand was reckoned
+	checks   float64 // checks in the last Δ, likewise
+	demandAt int64   // when both were reckoned
 
 	returns *returns // receipts and credit, once there are any
 	recent  recent
@@ -74,7 +75,7 @@ func (b *bucket) change(rule *limit.Rule) {
 func (b *bucket) adopt(generation int64) {
 	*b = bucket{
 		rule: b.rule, gen: generation, heard: b.heard,
-		tries: b.tries, retryAt: b.retryAt, demand: b.demand, demandAt: b.demandAt, recent: b.recent,
+		tries: b.tries, retryAt: b.retryAt, demand: b.demand, checks: b.checks, demandAt: b.demandAt, recent: b.recent,
 	}
 }
 
@@ -213,19 +214,27 @@ func (b *bucket) spentAt(t int64) limit.Pos {
 
 // note counts a check at t into the demand.
 func (b *bucket) note(t int64, length limit.Pos, cfg *Config) {
-	b.demand = b.demandNow(t, cfg) + float64(length.NS)
+	fade := b.fade(t, cfg)
+	b.demand = b.demand*fade + float64(length.NS)
+	b.checks = b.checks*fade + 1
 	b.demandAt = max(t, b.demandAt)
 }
 
-// demandNow is the line spent in the Δ before t. Between checks it fades linearly, which for checks that follow one
-// another closely is the same as exponentially.
-func (b *bucket) demandNow(t int64, cfg *Config) float64 {
+// fade is what is left at t of what was reckoned at demandAt. Between checks it falls linearly, which for checks that
+// follow one another closely is the same as exponentially.
+func (b *bucket) fade(t int64, cfg *Config) float64 {
 	since := max(t-b.demandAt, 0)
 	if since >= cfg.Delta {
 		return 0
 	}
-	return b.demand * (1 - float64(since)/float64(cfg.Delta))
+	return 1 - float64(since)/float64(cfg.Delta)
 }
+
+// demandNow is the line spent in the Δ before t.
+func (b *bucket) demandNow(t int64, cfg *Config) float64 { return b.demand * b.fade(t, cfg) }
+
+// busy says whether there were enough checks in the Δ before t to reserve ahead.
+func (b *bucket) busy(t int64, cfg *Config) bool { return b.checks*b.fade(t, cfg) >= float64(cfg.Busy) }
 
 // busyUntil is when the bucket could be forgotten without loss, now or earlier if it can be at once.
 func (b *bucket) busyUntil(now int64, cfg *Config) int64 {

@@ -85,18 +85,22 @@ func (l *ledger) auditReuses(tb reporter) {
 func (l *ledger) auditWindows(tb reporter, eps int64) {
 	tb.Helper()
 	moves := slices.Clone(l.moves)
-	slices.SortFunc(moves, func(a, b move) int {
-		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.at, b.at), cmp.Compare(a.tokens, b.tokens))
-	})
+	slices.SortFunc(moves, func(a, b move) int { return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.at, b.at)) })
+	together := func(i, j int) bool { // part of the same windows
+		return i >= 0 && j < len(moves) && moves[i].generation == moves[j].generation && moves[i].at == moves[j].at
+	}
 	per, tokens := int64(l.rule.Refill.Per), l.rule.Refill.Tokens
 	for i, first := range moves {
+		if together(i-1, i) {
+			continue
+		}
 		net := int64(0)
 		for j, last := range moves[i:] {
 			if last.generation != first.generation {
 				break
 			}
 			net += last.tokens
-			if i+j+1 < len(moves) && moves[i+j+1].at == last.at && moves[i+j+1].generation == last.generation {
+			if together(i+j, i+j+1) {
 				continue
 			}
 			if net*per > l.rule.Capacity*per+tokens*(last.at-first.at+2*eps) {

@@ -240,7 +240,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 		w.cfg.Busy = 0
 	}
 	if b := p.bucket(); b != nil {
-		b.demand, b.demandAt = 0, now
+		b.demand, b.checks, b.demandAt = 0, 0, now
 		if w.busy && who == 0 {
 			b.demand = float64(tick)
 			b.held.from = math.MinInt32 * tick // however much of the segment is left, it is less than a quarter
@@ -249,7 +249,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 	out.Reset()
 	f(&p.Owner, now, out)
 	if b := p.bucket(); b != nil {
-		b.demand, b.demandAt, b.recent, b.tries, b.held.from = 0, 0, recent{}, 0, 0
+		b.demand, b.checks, b.demandAt, b.recent, b.tries, b.held.from = 0, 0, 0, recent{}, 0, 0
 		if w.setting.returns == 0 {
 			b.returns = nil
 		}

@@ -129,6 +129,11 @@ func New(cfg *Config, id limit.OwnerID, epoch uint64) *Owner {
 func (o *Owner) Check(c Check, out *Out) {
 	o.tidy(c.At)
 	if o.queue.len() > 0 {
+		if o.changes(c.Rules) {
+			// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
+			o.queue.push(waiter{Check: c})
+			return
+		}
 		if trials, denied := o.try(&c, out); denied {
 			o.deny(&c, trials, out)
 			return
@@ -302,6 +307,14 @@ func (o *Owner) bucket(rule *limit.Rule) *bucket {
 		b.change(rule)
 	}
 	return b
+}
+
+// changes says whether one of the rules would take the place of another one.
+func (o *Owner) changes(rules []*limit.Rule) bool {
+	return slices.ContainsFunc(rules, func(rule *limit.Rule) bool {
+		b := o.find(rule.Name)
+		return b != nil && b.rule != rule && *b.rule != *rule
+	})
 }
 
 func (o *Owner) find(name string) *bucket {

@@ -47,7 +47,7 @@ func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
 // nothing when its owner dies.
 func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 {
 	demand := b.demandNow(now, cfg)
-	if length.NS == 0 || demand < float64(cfg.Busy)*float64(length.NS) {
+	if length.NS == 0 || !b.busy(now, cfg) {
 		return from
 	}
 	end := max(from, now+cfg.Delta)
