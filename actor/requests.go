@@ -55,7 +55,27 @@ func (rs *requests) begin(m *mail) {
 // find is the remembered request with that id, or nil.
 func (rs *requests) find(id string, now int64) *request {
 	rs.prune(now)
-	return rs.byID[id]
+	r := rs.byID[id]
+	if r != nil && r.overtaken(now) {
+		delete(rs.byID, id)
+		return nil
+	}
+	return r
+}
+
+// overtaken says whether the answer was a denial whose wait is over: who comes back when told to is to be decided anew.
+func (r *request) overtaken(now int64) bool {
+	if r.first != nil || r.decision.Allowed {
+		return false
+	}
+	wait := time.Duration(0)
+	for _, o := range r.decision.Limits {
+		if o.Never {
+			return false
+		}
+		wait = max(wait, o.RetryAfter)
+	}
+	return now-r.at >= int64(wait)
 }
 
 // asks says whether m is the same question. A stored limit is the same by its name: the document may have been replaced
@@ -101,7 +121,9 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 // prune forgets answers that are too old or too many.
 func (rs *requests) prune(now int64) {
 	for len(rs.answered) > maxRequests || len(rs.answered) > 0 && now-rs.answered[0].at > rememberFor {
-		delete(rs.byID, rs.answered[0].id)
+		if r := rs.answered[0]; rs.byID[r.id] == r {
+			delete(rs.byID, r.id)
+		}
 		rs.answered[0] = nil
 		rs.answered = rs.answered[1:]
 	}

@@ -253,3 +253,28 @@ func TestRepeatedBound(t *testing.T) {
 		}
 	})
 }
+
+// TestDenialIsRepeatedUntilItsTimeIsUp has a caller come back with the same id when the denial said so: that is no
+// repetition, or a bucket that fills in a moment would deny for as long as ids are remembered.
+func TestDenialIsRepeatedUntilItsTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, Config{})
+		spendAll := limit.Request{Key: "k", Cost: 5, Limits: []limit.Ref{limit.Inline(limit.Limit{
+			Name: "quick", Capacity: 5, Refill: limit.Refill{Tokens: 5, Per: time.Second},
+		})}}
+		decide(t, s, spendAll)
+		denied := decide(t, s, named("id", spendAll))
+		wait := denied.Limits[0].RetryAfter
+		if denied.Allowed || wait <= 0 {
+			t.Fatalf("%+v, want a denial", denied)
+		}
+		pass(wait / 2)
+		if again := decide(t, s, named("id", spendAll)); !reflect.DeepEqual(again, denied) {
+			t.Errorf("before its time: %+v, want the same denial", again)
+		}
+		pass(wait)
+		if again := decide(t, s, named("id", spendAll)); !again.Allowed {
+			t.Errorf("after its time: %+v, want it decided anew", again)
+		}
+	})
+}

@@ -53,6 +53,11 @@ func (s *Store) beginLife() error {
 		s.cfg.Logger.Warn("the registers may be incomplete: every bucket counts as emptied until now",
 			"restored", s.cfg.Restored, "floor", time.Unix(0, floor))
 	}
+	if behind := m.mark.Minute*int64(time.Minute) - now; behind > 0 {
+		s.cfg.Logger.Error("the clock of this machine was ahead in an earlier life, or is behind now: "+
+			"what was reserved then, and every key of a partition that was swept then, is denied until that time",
+			"behind", time.Duration(behind), "until", time.Unix(0, now+behind))
+	}
 	m.mark = Mark{Boot: m.mark.Boot + 1, Minute: max(m.mark.Minute, now/int64(time.Minute))}
 	m.life = lifeFsync
 	s.table = newDiskTable(s.db.DB)

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -18,6 +19,9 @@ import (
 func DecodeJSON(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return bodyError("is not valid UTF-8") // encoding/json would take one key for another
+	}
+	if loneSurrogate(data) {
+		return bodyError(`holds half of a surrogate pair: the escapes \ud800 to \udfff stand for a character in pairs only`)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -28,6 +32,39 @@ func DecodeJSON(data []byte, v any) error {
 		return bodyError("holds more than one JSON value")
 	}
 	return nil
+}
+
+// loneSurrogate says whether an escape in text stands for no character. encoding/json would put the same replacement in
+// the place of each, and so take one key for another.
+func loneSurrogate(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		r, ok := escaped(text[i:])
+		switch {
+		case !ok:
+			i++ // an escape of one character
+		case !utf16.IsSurrogate(r):
+			i += 5
+		default:
+			low, _ := escaped(text[min(i+6, len(text)):])
+			if utf16.DecodeRune(r, low) == utf8.RuneError {
+				return true
+			}
+			i += 11
+		}
+	}
+	return false
+}
+
+// escaped reads the escape \uXXXX at the beginning of text.
+func escaped(text []byte) (r rune, ok bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
 }
 
 func bodyError(problem string) error { return &FieldError{Field: "body", Problem: problem} }

@@ -80,7 +80,6 @@ type troupe struct {
 	now      int64
 	bounds   register.Bounds
 	replicas []*replica
-	seq      uint64
 	tags     int
 }
 
@@ -105,6 +104,7 @@ type stage struct {
 	cfg     *owner.Config
 	owner   *owner.Owner
 	name    limit.OwnerID
+	seq     uint64
 	ahead   int64 // of the true time, its clock
 	quick   []int
 	post    []register.Reservation // sent, and not delivered by the story
@@ -123,7 +123,7 @@ func (tr *troupe) enter(name byte) *stage {
 	s.cfg = &owner.Config{
 		Replicas: len(tr.replicas), Delta: owner.DefaultDelta, Busy: 4, Slack: tr.bounds.Slack(),
 		ReturnFor: owner.DefaultReturnFor,
-		NextSeq:   func() uint64 { tr.seq++; return tr.seq },
+		NextSeq:   func() uint64 { s.seq++; return s.seq },
 		Rand:      func(n int64) int64 { s.draws = append(s.draws, n); return min(s.draw, n-1) },
 	}
 	if len(tr.replicas) > 1 {
@@ -150,6 +150,11 @@ func (s *stage) after() {
 	}
 	if len(s.sent) > s.before+1000 {
 		s.tb.Fatalf("the owner sends without end: %+v", s.sent[len(s.sent)-3:])
+	}
+	for _, v := range s.owner.Views(s.clock()) {
+		if v.TAT.Ceil() > v.Hi {
+			s.tb.Fatalf("line is spent up to %v, and reserved up to %d only", v.TAT, v.Hi)
+		}
 	}
 	s.answers = append(s.answers, s.out.Replies...)
 	sends := append([]owner.Send(nil), s.out.Sends...)

@@ -231,10 +231,23 @@ func (n *Node) Ready() error {
 // the registers.
 func (n *Node) Close(ctx context.Context) error {
 	n.stop.Do(func() { close(n.stopping) })
-	errs := []error{n.grpc.Stop(ctx), n.http.Shutdown(ctx)}
+	var servers sync.WaitGroup
+	servers.Go(func() { n.cutOff("gRPC", n.grpc.Stop(ctx)) })
+	servers.Go(func() {
+		n.cutOff("HTTP", n.http.Shutdown(ctx))
+		n.cutOff("HTTP", n.http.Close()) // what Shutdown has given up on
+	})
+	servers.Wait()
 	n.running.Wait()
 	n.System.Close()
-	return errors.Join(append(errs, n.store.Close())...)
+	return n.store.Close()
+}
+
+// cutOff logs that a server could not wait for its callers.
+func (n *Node) cutOff(server string, err error) {
+	if err != nil {
+		n.cfg.Logger.Warn("callers that were not done were cut off", "server", server, "error", err)
+	}
 }
 
 // abandon closes what Open had opened when something after it went wrong.

@@ -170,3 +170,25 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("/readyz of a closed node: %d", got)
 	}
 }
+
+// A caller who never finishes must not keep a node from stopping in good order.
+func TestCloseCutsOffWhoNeverFinishes(t *testing.T) {
+	n := open(t, node.Config{Data: t.TempDir(), ListenGRPC: "127.0.0.1:0", ListenHTTP: "127.0.0.1:0"})
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", n.HTTPAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // it is cut off
+	if _, err := conn.Write([]byte("POST /v1/check HTTP/1.1\r\nHost: jeton\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	// The node says so once it waits for the body.
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := n.Close(ctx); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
