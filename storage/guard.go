@@ -189,12 +189,12 @@ func (g *guard) Stat(name string) (vfs.FileInfo, error) {
 
 func (f *guardedFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
-	return n, f.check(err)
+	return n, f.guard.check(err)
 }
 
 func (f *guardedFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(p, off)
-	return n, f.check(err)
+	return n, f.guard.check(err)
 }
 
 func (f *guardedFile) Write(p []byte) (int, error) {

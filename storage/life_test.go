@@ -174,7 +174,7 @@ func TestRestored(t *testing.T) {
 	s := r.open(t)
 	accepted(t, s, r.segment("user", epoch, epoch+1))
 	shut(t, s)
-	r.clock.advance(time.Hour)
+	r.clock.advance(time.Hour + 30*time.Second)
 	s = r.open(t, restored)
 	floor := r.clock.now() + register.DefaultBounds().EpsMax
 	for i, p := range s.partitions {

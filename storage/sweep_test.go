@@ -99,6 +99,25 @@ func TestSweptLineStaysRefused(t *testing.T) {
 	}
 }
 
+// What was swept in a life in memory does not come back from an older one.
+func TestSweptRegisterStaysGone(t *testing.T) {
+	r := newRig(t, nil)
+	s := r.open(t, inMemory)
+	accepted(t, s, r.segment("user", epoch, epoch+1))
+	shut(t, s)
+	s = r.open(t, inMemory)
+	if l := lookAt(t, s, "user"); !l.Exists {
+		t.Error("the register was not saved")
+	}
+	r.clock.advance(time.Hour)
+	sweepAll(t, s)
+	shut(t, s)
+	s = r.open(t)
+	if n := registersOnDisk(t, s); n != 0 {
+		t.Errorf("%d registers are on disk, want none", n)
+	}
+}
+
 // A partition with many registers is swept in pieces, without waiting for the next tick.
 func TestSweepGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

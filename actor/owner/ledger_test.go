@@ -71,7 +71,7 @@ func (l *ledger) auditReuses(tb reporter) {
 				if o.receipt.Generation != e.receipt.Generation || o.receipt.Owner != e.receipt.Owner {
 					return false
 				}
-				return slices.ContainsFunc(append(o.receipt.Reuses[:len(o.receipt.Reuses):len(o.receipt.Reuses)], o.receipt.Span),
+				return slices.ContainsFunc(append(slices.Clip(o.receipt.Reuses), o.receipt.Span),
 					func(s limit.Span) bool { return s.Start <= p.Start && p.End <= s.End })
 			})
 			if !covered {

@@ -221,7 +221,8 @@ type exploration struct {
 func explore(s *setting) (x *exploration, broken string) {
 	var enc encoder
 	x = &exploration{digest: enc.digest}
-	return x, x.from(newWorld(s))
+	broken = x.from(newWorld(s))
+	return x, broken
 }
 
 func (x *exploration) from(w *world) (broken string) {

@@ -38,8 +38,9 @@ func resetFirst(_ *world, e event, elapsed int64) bool {
 		return elapsed >= 2
 	case resets:
 		return elapsed == 0 && e.a == 0
+	default:
+		return true
 	}
-	return true
 }
 
 // The model must find what is wrong with each wrong version of the protocol. A checker that has never caught anything

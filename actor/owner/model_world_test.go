@@ -200,7 +200,8 @@ func (p *player) copyTo(d *player) {
 		c.bucket.refused = &c.refusal
 	}
 	if r := b.returns; r != nil {
-		made, free := append(c.returns.made[:0], r.made...), append(c.returns.free[:0], r.free...)
+		made, free := c.returns.made[:0], c.returns.free[:0]
+		made, free = append(made, r.made...), append(free, r.free...)
 		c.returns = *r
 		c.returns.made, c.returns.free = made, free
 		c.bucket.returns = &c.returns

@@ -48,7 +48,7 @@ func TestReserve(t *testing.T) {
 			*r, p.Horizon, m.From, m.To = stored{}, 9_000, 9_000, 9_500
 		}, register.Accepted, 9_500},
 		{"below the floor", func(p *partition, _ *stored, m *reservation) {
-			p.Floored, p.Floor, m.From, m.To = true, 9_000, 10_119, 10_200 // floor + reach + slack = 10,120
+			p.Floored, p.Floor, m.From, m.To = true, 9_000, 10_119, 10_200 // one before floor, reach and slack
 		}, register.Taken, 10_120},
 		{"at the floor", func(p *partition, _ *stored, m *reservation) {
 			p.Floored, p.Floor, m.From, m.To = true, 9_000, 10_120, 10_200
