@@ -56,7 +56,7 @@ func EncodeReceipts(rs []limit.Receipt) []*Receipt {
 	out := make([]*Receipt, len(rs))
 	for i, r := range rs {
 		out[i] = &Receipt{
-			Limit: sendable(r.Limit), Generation: r.Generation, Span: encodeSpan(r.Span),
+			Limit: r.Limit, Generation: r.Generation, Span: encodeSpan(r.Span),
 			Owner: encodeOwner(r.Owner), Serial: r.Serial,
 		}
 		for _, s := range r.Reuses {

@@ -6,7 +6,7 @@ import "github.com/jeton-dev/jeton/actor/limit"
 func EncodeInspection(in limit.Inspection) *Inspection {
 	out := &Inspection{
 		Key: in.Key, NowNs: in.Now, Partition: int64(in.Partition), Epoch: in.Epoch,
-		Owner: encodeOwner(in.Owner), Node: sendable(in.Node), Awake: in.Awake,
+		Owner: encodeOwner(in.Owner), Node: in.Node, Awake: in.Awake,
 		Generation: in.Generation, TatNs: in.TAT, Tokens: in.Tokens,
 		Segment: encodeSpan(in.Segment), Next: encodeSpan(in.Next), CreditNs: in.Credit, Waiting: int64(in.Waiting),
 		Registers: make([]*Register, len(in.Registers)), Recent: make([]*RecentDecision, len(in.Recent)),
@@ -16,7 +16,7 @@ func EncodeInspection(in limit.Inspection) *Inspection {
 	}
 	for i, r := range in.Registers {
 		out.Registers[i] = &Register{
-			Node: sendable(r.Node), Exists: r.Exists, Generation: r.Generation,
+			Node: r.Node, Exists: r.Exists, Generation: r.Generation,
 			ReservedNs: r.Reserved, FloorNs: r.Floor, HorizonNs: r.Horizon,
 		}
 	}

@@ -9,7 +9,6 @@ package pb
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -45,7 +44,7 @@ func DecodeRequest(m *CheckRequest) limit.Request {
 // EncodeRef is ref as a message.
 func EncodeRef(ref limit.Ref) *LimitRef {
 	if ref.Inline == nil {
-		return &LimitRef{Ref: &LimitRef_Name{Name: sendable(ref.Name)}}
+		return &LimitRef{Ref: &LimitRef_Name{Name: ref.Name}}
 	}
 	return &LimitRef{Ref: &LimitRef_Inline{Inline: encodeLimit(*ref.Inline)}}
 }
@@ -60,11 +59,11 @@ func DecodeRef(m *LimitRef) limit.Ref {
 
 func encodeLimit(l limit.Limit) *Limit {
 	return &Limit{
-		Name:          sendable(l.Name),
-		Algorithm:     sendable(l.Algorithm),
+		Name:          l.Name,
+		Algorithm:     l.Algorithm,
 		Capacity:      l.Capacity,
 		Refill:        &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)},
-		OnUnavailable: sendable(string(l.OnUnavailable)),
+		OnUnavailable: string(l.OnUnavailable),
 	}
 }
 
@@ -77,9 +76,6 @@ func decodeLimit(m *Limit) limit.Limit {
 		OnUnavailable: limit.Policy(m.GetOnUnavailable()),
 	}
 }
-
-// sendable is s with what is not UTF-8 replaced: protobuf refuses to send it.
-func sendable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func encodeOwner(o limit.OwnerID) []byte { return append([]byte(nil), o[:]...) }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
@@ -86,7 +87,7 @@ func brief(s string) string {
 	if len(s) > most {
 		s = s[:most] + "…"
 	}
-	return sendable(s)
+	return strings.ToValidUTF8(s, "\uFFFD") // in a status, protobuf refuses to send anything else
 }
 
 // DecodeError turns the error that a gRPC call ended with back into the error that the node met: an equal
