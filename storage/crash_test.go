@@ -247,7 +247,7 @@ func oneLife(changes ...func(*Config)) story {
 		if err != nil {
 			return err
 		}
-		if err := raise(t, r, w, s, 2); err != nil {
+		if err := raise(t, r, w, s, 4); err != nil {
 			return failed(t, s, err)
 		}
 		r.clock.advance(5 * time.Minute)
@@ -392,11 +392,11 @@ func (w wreck) open(r *rig, back time.Duration, changes ...func(*Config)) (*Stor
 
 // kept says what is wrong with the register of m, which was answered.
 func (w wreck) kept(m register.Reservation, l Looked) error {
-	if free := l.Partition.Free(l.Register, m.Generation, m.Reach, register.DefaultBounds()); free < m.To {
-		return fmt.Errorf("%s was answered up to %d ms, and is free from %d ms on", m.Key, (m.To-epoch)/1e6, (free-epoch)/1e6)
-	}
 	if spent := m.To < l.Partition.Horizon; !l.Exists && !spent {
 		return fmt.Errorf("%s was answered up to %d ms, and its register is gone", m.Key, (m.To-epoch)/1e6)
+	}
+	if free := l.Partition.Free(l.Register, m.Generation, m.Reach, register.DefaultBounds()); free < m.To {
+		return fmt.Errorf("%s was answered up to %d ms, and is free from %d ms on", m.Key, (m.To-epoch)/1e6, (free-epoch)/1e6)
 	}
 	return nil
 }

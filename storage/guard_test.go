@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -141,21 +142,26 @@ func TestGuardReturnsWhatIsNormal(t *testing.T) {
 	}
 }
 
-// Before a marker is created or removed, everything else in its directory is durable.
+// Before a marker is created or removed, the manifest that it names and the step before are durable.
 func TestGuardSettlesMarkers(t *testing.T) {
-	var pending []string // changes of the directory since it was synced
+	var mu sync.Mutex
+	var pending []string // manifests and markers that were changed since the directory was synced
 	changes := 0
 	r := newRig(t, &disk{FS: vfs.NewMem(), step: func(o operation) error {
-		switch {
-		case o.kind == "sync" && path.Base(o.path) == registersDir:
-			pending = nil
-		case strings.HasPrefix(path.Base(o.path), "marker.") && (o.kind == "create" || o.kind == "remove"):
+		mu.Lock()
+		defer mu.Unlock()
+		name := path.Base(o.path)
+		marker := strings.HasPrefix(name, "marker.") && (o.kind == "create" || o.kind == "remove")
+		if marker {
 			changes++
 			if len(pending) > 0 {
 				t.Errorf("%v comes before these are durable: %v", o, pending)
 			}
-			pending = append(pending, o.String())
-		case o.kind == "create" || o.kind == "remove" || o.kind == "rename":
+		}
+		switch {
+		case o.kind == "sync" && name == registersDir:
+			pending = nil
+		case marker, o.kind == "create" && strings.HasPrefix(name, "MANIFEST-"):
 			pending = append(pending, o.String())
 		}
 		return o.do()
@@ -164,5 +170,39 @@ func TestGuardSettlesMarkers(t *testing.T) {
 	shut(t, r.open(t))
 	if changes < 2 {
 		t.Errorf("%d markers were changed", changes)
+	}
+}
+
+// What Pebble calls fatal ends the goroutine in use, its deferred calls included, and none of them while it is opened.
+func TestGuardStops(t *testing.T) {
+	stop := func(state int32) <-chan struct{} {
+		failed, ended := make(chan error, 1), make(chan struct{})
+		g := &guard{fail: func(err error) { failed <- err }}
+		g.state.Store(state)
+		go func() {
+			defer close(ended)
+			g.stop(syscall.EIO)
+			t.Error("it came back")
+		}()
+		if err := receive(t, failed); !errors.Is(err, syscall.EIO) {
+			t.Errorf("it failed because of %v", err)
+		}
+		return ended
+	}
+	await(t, stop(inUse), "the end of the goroutine")
+	await(t, stop(closing), "the end of the goroutine")
+
+	const halted = "storage.(*guard).halt("
+	before := strings.Count(stacks(), halted)
+	ended := stop(opening)
+	for deadline := time.Now().Add(patience); strings.Count(stacks(), halted) == before; {
+		select {
+		case <-ended:
+			t.Fatal("the goroutine has ended")
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the goroutine does not stand still")
+		}
 	}
 }

@@ -77,6 +77,9 @@ func TestReserveVerdicts(t *testing.T) {
 			refused(t, s, register.WrongEpoch, change(func(m *register.Reservation) { m.Epoch++ }))
 			refused(t, s, register.WrongEpoch, change(func(m *register.Reservation) { m.Partition = partitions }))
 			refused(t, s, register.WrongEpoch, change(func(m *register.Reservation) { m.Partition, m.Epoch = 65535, 0 }))
+			// Without a time of its own, a reservation is decided at the Store's.
+			accepted(t, s, change(func(m *register.Reservation) { m.Key, m.Now = "own", 0 }))
+			refused(t, s, register.TooFar, change(func(m *register.Reservation) { m.Now, m.To = 0, epoch+m.Reach+bounds.Slack()+1 }))
 			accepted(t, s, change(func(m *register.Reservation) { m.Generation = 7 }))
 			refused(t, s, register.OldGeneration, change(func(m *register.Reservation) { m.Generation = 6 }))
 			if _, err := s.Look(t.Context(), partitions, "user", "demo"); err == nil || !strings.Contains(err.Error(), "there is no partition 4") {

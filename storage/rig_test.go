@@ -96,7 +96,7 @@ func newLeakyRig(fs vfs.FS) *rig {
 	r.clock.ns.Store(epoch)
 	r.cfg = Config{
 		Dir: "/var/lib/jeton", FS: fs, Partitions: partitions, Now: r.clock.now, SweepEvery: time.Hour,
-		Logger: slog.New(slog.DiscardHandler), memTableSize: 32 << 10,
+		Logger: slog.New(slog.DiscardHandler), memTableSize: 64 << 10,
 	}
 	return r
 }

@@ -139,7 +139,8 @@ type Store struct {
 }
 
 // Open opens the registers in cfg.Dir and starts the committer. Its errors are ErrLocked, ErrNewerFormat, ErrUnwritable,
-// ErrFailed, or say what else is wrong with the directory or with cfg.
+// ErrFailed, or say what else is wrong with the directory or with cfg. After ErrFailed the directory may stay locked until
+// the process ends.
 func Open(cfg Config) (*Store, error) {
 	cfg.setDefaults()
 	if err := cfg.check(); err != nil {
