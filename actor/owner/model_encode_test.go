@@ -227,7 +227,7 @@ func (e *encoder) history(h *history) {
 		a := &h.eras[i]
 		e.time(a.generation)
 		e.time(a.position)
-		for _, set := range []uint64{a.spent, a.free} {
+		for _, set := range []uint64{a.spent, a.free, a.over, a.held} {
 			for ; set != 0; set >>= 8 {
 				e.buf = append(e.buf, byte(set))
 			}

@@ -84,7 +84,7 @@ func (w *world) events(list []event) []event {
 		}
 	}
 	for i := range w.proofs {
-		if w.left.returns > 0 && (!w.proofs[i].back || w.again) {
+		if w.left.returns > 0 {
 			for who := range w.players {
 				add(brings, i, who)
 			}

@@ -17,6 +17,8 @@ type era struct {
 	position   int64  // everything of earlier eras counts up to here, and no further
 	spent      uint64 // by admissions that were not returned
 	free       uint64 // by admissions that were returned, and not spent again since
+	over       uint64 // up to the position of a later era's reset that was done: nothing of this is reserved here any more …
+	held       uint64 // … but what was when the reset was done, and may yet be spent
 	level      int8   // net admitted before the tick from, less what came back since; see settle
 	from       int8
 	net        [32]int8 // net admitted at each tick from then on
@@ -62,6 +64,9 @@ func (h *history) spend(r limit.Receipt, at reading, s *setting) (broken string)
 	if fresh&(e.spent|e.free) != 0 {
 		return fmt.Sprintf("%s is spent twice in one generation", span(r.Span))
 	}
+	if late := fresh & e.over &^ e.held; late != 0 {
+		return fmt.Sprintf("%s is spent in a generation that was over when it was reserved", span(r.Span))
+	}
 	e.spent |= fresh
 	for i := range h.eras {
 		other := &h.eras[i]
@@ -88,6 +93,18 @@ func (h *history) giveBack(r limit.Receipt, at reading) (broken string) {
 	}
 	e.net[at.at/tick] -= int8(at.cost)
 	return ""
+}
+
+// reset writes down that the reset which began a generation is done. held is the line that owners had reserved by then
+// in each of the generations before.
+func (h *history) reset(generation int64, held func(generation int64) uint64) {
+	position := h.era(generation).position
+	for i := range h.eras {
+		if e := &h.eras[i]; e.generation < generation {
+			e.over |= ^(^uint64(0) << (position/tick + 1))
+			e.held |= held(e.generation)
+		}
+	}
 }
 
 // window asserts the promise for every window that ends where something was admitted: net at most C + r·w + 2·r·ε.

@@ -52,6 +52,14 @@ var settings = []struct {
 		ticks: 1, checks: [2][]int64{{1, 1, 1}, {1}}, epsMax: 1, busy: true,
 	}, large: true},
 	{setting: setting{
+		name: "reserving ahead for a longer time", capacity: 2,
+		ticks: 2, checks: [2][]int64{{1, 1, 1, 1}, {}}, epsMax: 1, busy: true,
+	}},
+	{setting: setting{
+		name: "reserving ahead, and a reset", capacity: 2,
+		checks: [2][]int64{{1, 1}, {2}}, epsMax: 1, busy: true, resets: 1,
+	}, large: true},
+	{setting: setting{
 		name: "a next segment", capacity: 6, opening: nextUnderWay,
 		ticks: 1, checks: [2][]int64{{1, 1}, {1}}, epsMax: 1, busy: true,
 	}, large: true},
@@ -69,6 +77,10 @@ var settings = []struct {
 	}, large: true},
 	{setting: setting{
 		name: "a reset, done or failed long ago", capacity: 2,
+		ticks: 2, checks: [2][]int64{{2}, {2}}, resets: 1, patience: 1, calendar: resetFirst,
+	}},
+	{setting: setting{
+		name: "a reset long ago, and a sweep", capacity: 2,
 		ticks: 2, checks: [2][]int64{{2}, {1}}, resets: 1, sweeps: 1, patience: 1, calendar: resetFirst,
 	}, large: true},
 	{setting: setting{
@@ -86,6 +98,10 @@ var settings = []struct {
 	{setting: setting{
 		name: "sweeps", capacity: 2,
 		ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1, sweeps: 2,
+	}},
+	{setting: setting{
+		name: "a message that arrives after the sweep", capacity: 2, opening: oneSpentOneUnderWay,
+		ticks: 2, epsMax: 2, sweeps: 2, calendar: sweepsLast,
 	}},
 	{setting: setting{
 		name: "receipts", capacity: 2,
@@ -139,6 +155,18 @@ func nextUnderWay(w *world) {
 	}
 	w.ask(0, 1)
 }
+
+// oneSpentOneUnderWay is an opening: A has spent the first of the line, and B asks for the same.
+func oneSpentOneUnderWay(w *world) {
+	w.ask(0, 1)
+	for w.fair(nodes) {
+		w.tidy()
+	}
+	w.ask(1, 1)
+}
+
+// sweepsLast is a calendar: sweeps when two ticks have passed.
+func sweepsLast(_ *world, e event, elapsed int64) bool { return e.kind != sweeps || elapsed == 2 }
 
 // String is the bounds of a setting.
 func (s *setting) String() string {

@@ -365,6 +365,7 @@ func (w *world) reply(who int, r Reply) {
 		return
 	case len(r.Decision.Limits) == 0:
 		w.say("%s has done the %s", w.name(who), at)
+		w.history.reset(w.players[who].bucket().gen, w.reserved)
 		return
 	case !r.Decision.Allowed:
 		w.say("%s denies the %s", w.name(who), at)
@@ -379,6 +380,25 @@ func (w *world) reply(who int, r Reply) {
 	if w.left.returns > 0 {
 		w.proofs = append(w.proofs, proof{Receipt: receipt, who: uint8(who), life: w.players[who].life})
 	}
+}
+
+// reserved is all line of a generation that owners hold, or may come to hold because a replica has accepted it.
+func (w *world) reserved(generation int64) (set uint64) {
+	for i := range w.players {
+		if b := w.players[i].bucket(); b != nil && b.gen == generation {
+			held, _ := line(b.tat.NS, b.held.to)
+			next, _ := line(b.next.from, b.next.to)
+			set |= held | next
+		}
+	}
+	for i := range w.post {
+		m := &w.post[i]
+		if m.Generation == generation && slices.Contains(m.said[:], true) {
+			asked, _ := line(m.From, m.To)
+			set |= asked
+		}
+	}
+	return set
 }
 
 // A reading is what a check or reset is remembered by: its cost, and the true time at which the clock was read for it.
