@@ -68,6 +68,9 @@ func (s *Store) run(opened chan<- error) {
 	opened <- nil
 	err := s.serve()
 	if err == nil {
+		err = s.table.close()
+	}
+	if err == nil {
 		err = s.save()
 	}
 	if err == nil {
@@ -108,6 +111,13 @@ func (s *Store) serve() error {
 		}
 		clear(jobs)
 		spare = jobs
+		more, err := s.table.tidy(s.cfg.Now())
+		if err != nil {
+			return err
+		}
+		if more {
+			s.notify()
+		}
 	}
 }
 
@@ -172,7 +182,7 @@ func (s *Store) decide(j *job, now int64) (writes int, err error) {
 			continue
 		}
 		writes++
-		if err := s.table.put(s.scratch, after); err != nil {
+		if err := s.table.put(after); err != nil {
 			return writes, err
 		}
 	}

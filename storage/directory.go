@@ -16,10 +16,12 @@ import (
 //
 //	FORMAT       the version of everything here; it is read before anything else is touched
 //	registers/   Pebble, and the lock that keeps other processes out
+//	journal/     what was written last, and is not all in Pebble yet
 const (
 	formatFile    = "FORMAT"
-	formatVersion = 1
+	formatVersion = 2 // 1 had no journal
 	registersDir  = "registers"
+	journalDir    = "journal"
 )
 
 // openDirectory makes sure that dir is a data directory of this version, or makes an empty one into one.
@@ -31,8 +33,14 @@ func openDirectory(fs vfs.FS, dir string) error {
 	text, err := readFile(fs, path)
 	switch {
 	case err == nil:
-		if err := checkFormat(text, dir, path); err != nil {
+		version, err := checkFormat(text, dir, path)
+		if err != nil {
 			return err
+		}
+		if version < formatVersion { // an older jeton must not open it any more
+			if err := writeFormat(fs, path); err != nil {
+				return unusable(dir, err)
+			}
 		}
 	case errors.Is(err, os.ErrNotExist):
 		there, err := fs.List(dir)
@@ -65,16 +73,15 @@ func readFile(fs vfs.FS, path string) (string, error) {
 }
 
 // checkFormat reads the text of the format file.
-func checkFormat(text, dir, path string) error {
-	var version int
+func checkFormat(text, dir, path string) (version int, err error) {
 	if _, err := fmt.Sscanf(text, "jeton %d\n", &version); err != nil || version < 1 {
-		return fmt.Errorf("%s does not begin with «jeton» and a version: is %s a data directory of jeton?", path, dir)
+		return 0, fmt.Errorf("%s does not begin with «jeton» and a version: is %s a data directory of jeton?", path, dir)
 	}
 	if version > formatVersion {
-		return fmt.Errorf("%w: %s has version %d, this jeton knows up to %d: run the jeton that wrote it, or a newer one",
+		return 0, fmt.Errorf("%w: %s has version %d, this jeton knows up to %d: run the jeton that wrote it, or a newer one",
 			ErrNewerFormat, dir, version, formatVersion)
 	}
-	return nil
+	return version, nil
 }
 
 // checkEmpty makes sure that a directory without a format file is nobody's.
@@ -87,12 +94,16 @@ func checkEmpty(there []string, dir string) error {
 	return nil
 }
 
-// found writes the format file into an empty directory. It appears whole or not at all, and not before the directories
-// above it are there to stay.
+// found makes an empty directory into a data directory, but not before the directories above it are there to stay.
 func found(fs vfs.FS, dir, path string) error {
 	if err := syncAbove(fs, dir); err != nil {
 		return err
 	}
+	return writeFormat(fs, path)
+}
+
+// writeFormat writes the format file. It appears whole or not at all.
+func writeFormat(fs vfs.FS, path string) error {
 	f, err := fs.Create(path+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err

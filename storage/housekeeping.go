@@ -40,28 +40,19 @@ func (s *Store) sweepOn(now int64) error {
 	p := s.sweep.at
 	part := s.partitions[p]
 	part.Horizon = max(part.Horizon, now-horizonLag)
-	next, deleted, err := s.table.sweep(p, s.sweep.from, part.Horizon, sweepAtOnce)
+	next, deleted, err := s.table.sweep(p, s.sweep.from, part, sweepAtOnce)
 	if err != nil {
 		return err
 	}
 	if s.sweep.from = next; next == nil {
 		s.sweep.at = ring.Partition((int(p) + 1) % len(s.partitions))
 	} else {
-		s.mu.Lock()
-		s.notifyLocked()
-		s.mu.Unlock()
+		s.notify()
 	}
-	if deleted == 0 {
-		return nil
+	if deleted > 0 {
+		s.partitions[p] = part
+		s.metrics.swept.Add(float64(deleted))
 	}
-	s.partitions[p] = part
-	if err := s.table.horizon(p, part); err != nil {
-		return err
-	}
-	if err := s.table.commit(); err != nil {
-		return err
-	}
-	s.metrics.swept.Add(float64(deleted))
 	return nil
 }
 

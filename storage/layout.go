@@ -68,3 +68,35 @@ func registersOf(p ring.Partition) (lower, upper []byte) {
 	}
 	return lower, binary.BigEndian.AppendUint16([]byte{registerPrefix}, uint16(p)+1)
 }
+
+// appendWrite appends what the journal says of one register that was written. A record's payload is a sequence of them.
+//
+//	┌───────────────┬─────┬─────────────────┬───────┐
+//	│ length of key │ key │ length of value │ value │
+//	│ varint        │     │ varint          │       │
+//	└───────────────┴─────┴─────────────────┴───────┘
+func appendWrite(dst, key, value []byte) []byte {
+	dst = append(binary.AppendUvarint(dst, uint64(len(key))), key...)
+	return append(binary.AppendUvarint(dst, uint64(len(value))), value...)
+}
+
+// cutWrite takes the first write off src.
+func cutWrite(src []byte) (key, value, rest []byte, err error) {
+	key, rest, err = cutBytes(src)
+	if err == nil {
+		value, rest, err = cutBytes(rest)
+	}
+	if err == nil && len(key) == 0 {
+		err = register.ErrCorrupt
+	}
+	return key, value, rest, err
+}
+
+func cutBytes(src []byte) (field, rest []byte, err error) {
+	length, n := binary.Uvarint(src)
+	if n <= 0 || length > uint64(len(src)-n) {
+		return nil, nil, register.ErrCorrupt
+	}
+	end := n + int(length)
+	return src[n:end:end], src[end:], nil
+}

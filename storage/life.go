@@ -31,7 +31,7 @@ func (s *Store) begin() error {
 	}
 	s.db = db
 	if err := s.beginLife(); err != nil {
-		return errors.Join(err, db.close())
+		return errors.Join(unusable(s.cfg.Dir, err), db.close())
 	}
 	return nil
 }
@@ -60,16 +60,35 @@ func (s *Store) beginLife() error {
 	}
 	m.mark = Mark{Boot: m.mark.Boot + 1, Minute: max(m.mark.Minute, now/int64(time.Minute))}
 	m.life = lifeFsync
-	s.table = newDiskTable(s.db.DB)
 	if s.cfg.Durability == Memory {
 		m.life = lifeMemory
-		if s.table, err = loadMemoryTable(s.db.DB); err != nil {
-			return err
-		}
 	}
 	s.meta = m
 	s.sweep = newSweeper(&s.cfg)
-	return s.writeLife()
+	return s.openTable()
+}
+
+// openTable opens the registers, and begins their new life before any is written. Those that an earlier life has left
+// in the journal go into Pebble, whatever the durability is now.
+func (s *Store) openTable() error {
+	j, err := openJournal(s.cfg.FS, s.cfg.FS.PathJoin(s.cfg.Dir, journalDir), s.meta.disk, s.cfg.journalSize)
+	if err != nil {
+		return err
+	}
+	if err := settleJournal(s.db, j); err != nil {
+		return err
+	}
+	if s.cfg.Durability == Memory {
+		if s.table, err = loadMemoryTable(s.db.DB); err != nil {
+			return err
+		}
+		return s.writeLife()
+	}
+	if err := s.writeLife(); err != nil {
+		return err
+	}
+	s.table, err = newDiskTable(s.db, j, s.meta.mark.Boot, s.notify)
+	return err
 }
 
 // writeLife makes durable what the node knows about itself and its partitions.

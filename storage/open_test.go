@@ -59,8 +59,8 @@ func TestOpenRefuses(t *testing.T) {
 		says   string
 	}{
 		{
-			what: "a newer format", text: "jeton 2\n", kind: ErrNewerFormat,
-			says: "/var/lib/jeton has version 2, this jeton knows up to 1: run the jeton that wrote it, or a newer one",
+			what: "a newer format", text: "jeton 3\n", kind: ErrNewerFormat,
+			says: "/var/lib/jeton has version 3, this jeton knows up to 2: run the jeton that wrote it, or a newer one",
 		},
 		{what: "a much newer format", text: "jeton 17\nand more\n", kind: ErrNewerFormat, says: "has version 17"},
 		{what: "garbage", text: "\x00\xff", says: "/var/lib/jeton/FORMAT does not begin with «jeton» and a version"},
@@ -103,7 +103,7 @@ func TestOpenTakesEmptyDirectory(t *testing.T) {
 	shut(t, r.open(t))
 	shut(t, r.open(t))
 	text, err := readFile(r.cfg.FS, path.Join(r.cfg.Dir, formatFile))
-	if err != nil || text != "jeton 1\n" {
+	if err != nil || text != "jeton 2\n" {
 		t.Errorf("the format file says %q, %v", text, err)
 	}
 }
@@ -280,5 +280,31 @@ func TestMetrics(t *testing.T) {
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A directory of the version before is taken over, for good.
+func TestOpenTakesOlderFormat(t *testing.T) {
+	r := newRig(t, nil)
+	s := r.open(t)
+	accepted(t, s, r.segment("user", epoch, epoch+1))
+	shut(t, s)
+	path := r.cfg.FS.PathJoin(r.cfg.Dir, formatFile)
+	f, err := r.cfg.FS.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("jeton 1\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = r.open(t)
+	if l := lookAt(t, s, "user"); l.Register.H != epoch+1 {
+		t.Errorf("%+v, want it reserved up to %d", l, epoch+1)
+	}
+	if text, err := readFile(r.cfg.FS, path); err != nil || text != "jeton 2\n" {
+		t.Errorf("the format file says %q, %v", text, err)
 	}
 }

@@ -15,8 +15,10 @@ import (
 // A database is an open Pebble, and the lock on its directory.
 type database struct {
 	*pebble.DB
-	lock  *pebble.Lock
-	guard *guard
+	opts    *pebble.Options
+	lock    *pebble.Lock
+	guard   *guard
+	settled string // where a table is written before Pebble takes it over
 }
 
 // openDatabase opens the database below cfg.Dir. fail is called when it cannot go on; the goroutine that finds out, which
@@ -26,8 +28,11 @@ func openDatabase(cfg *Config, fail func(error)) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &database{lock: lock, guard: &guard{FS: cfg.FS, fail: fail}}
-	if db.DB, err = pebble.Open(cfg.FS.PathJoin(cfg.Dir, registersDir), db.options(cfg)); err != nil {
+	db := &database{
+		lock: lock, guard: &guard{FS: cfg.FS, fail: fail}, settled: cfg.FS.PathJoin(cfg.Dir, journalDir, settledFile),
+	}
+	db.opts = db.options(cfg)
+	if db.DB, err = pebble.Open(cfg.FS.PathJoin(cfg.Dir, registersDir), db.opts); err != nil {
 		return nil, errors.Join(unusable(cfg.Dir, err), lock.Close())
 	}
 	db.guard.state.Store(inUse)

@@ -79,7 +79,8 @@ type Config struct {
 	// Metrics receives the Store's metrics; nil means none.
 	Metrics prometheus.Registerer
 
-	memTableSize uint64 // Pebble's; 0 means 32 MiB
+	memTableSize uint64 // Pebble's; 0 means 4 MiB
+	journalSize  int64  // of a file of the journal; 0 means 16 MiB
 }
 
 func (c *Config) setDefaults() {
@@ -99,7 +100,10 @@ func (c *Config) setDefaults() {
 		c.SweepEvery = 10 * time.Minute
 	}
 	if c.memTableSize == 0 {
-		c.memTableSize = 32 << 20
+		c.memTableSize = 4 << 20
+	}
+	if c.journalSize == 0 {
+		c.journalSize = 16 << 20
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -270,6 +274,13 @@ func (s *Store) fail(err error) {
 func diskFailed(dir string, err error) error {
 	return fmt.Errorf("%w: %w: make room on the disk of %s or replace it, then start again; nothing that was answered is lost",
 		ErrFailed, err, dir)
+}
+
+// notify wakes the committer.
+func (s *Store) notify() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notifyLocked()
 }
 
 // notifyLocked wakes the committer.

@@ -181,6 +181,9 @@ func TestSweepTakesTurns(t *testing.T) {
 	done := make(chan struct{})
 	s.push(job{look: func(error) { // on the committer
 		defer close(done)
+		if err := settleAll(s); err != nil {
+			t.Error(err)
+		}
 		for _, left := range []int{1, 0} {
 			if err := s.sweepOn(r.clock.now()); err != nil {
 				t.Error(err)

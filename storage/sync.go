@@ -2,7 +2,7 @@
 
 package storage
 
-import "github.com/cockroachdb/pebble/v2"
+import "github.com/cockroachdb/pebble/v2/vfs"
 
-// commitSync makes a commit wait for its fsync.
-var commitSync = pebble.Sync
+// syncRecord makes durable what was written to a file of the journal.
+func syncRecord(f vfs.File) error { return f.SyncData() }

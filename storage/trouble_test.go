@@ -150,10 +150,10 @@ func TestFailureOfCommitEndsCommitter(t *testing.T) {
 	}
 }
 
-// While memtables cannot be flushed, Pebble lets writers wait, the committer among them. When the flush fails, everybody
-// must hear of it all the same.
-func TestFailureOfFlushWhileCommitterIsStalled(t *testing.T) {
-	const stalled = "pebble/v2.(*DB).maybeInduceWriteStall"
+// While a generation cannot be settled, the committer waits in the end. When the settling fails, everybody must hear of
+// it all the same.
+func TestFailureOfSettlingWhileCommitterWaits(t *testing.T) {
+	const stalled = "storage.(*settling).wait"
 	for _, f := range faults[1] {
 		t.Run(f.String(), func(t *testing.T) {
 			var b breakable
@@ -204,7 +204,7 @@ func TestFailureOfFlushWhileCommitterIsStalled(t *testing.T) {
 					t.Errorf("a reservation got %v", err)
 				}
 			}
-			if failures < 11 {
+			if failures < 10 {
 				t.Errorf("%d reservations got an error, want at least those that waited", failures)
 			}
 			if err := receive(t, looked); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrClosed) {

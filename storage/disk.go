@@ -1,0 +1,237 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// A diskTable keeps registers in Pebble, with a journal before it: a commit is one record of the journal, and what it
+// says stays in memory too, as entries. A generation is what was written while one file of the journal was; when it
+// ends, what was last written in the generation before it is settled: it goes into Pebble as one sorted table, and then
+// out of memory and out of the journal. So a register that is written all the time costs a line of the journal each
+// time and no more, and one that is left alone is in Pebble, and nowhere else, soon after.
+//
+//	          put, commit                    a generation later               afterwards
+//	register ─────────────▶ entry + journal ───────────────────▶ entry, table ───────────▶ Pebble
+//
+// At the start of the next life the rest of the journal is settled: see settleJournal.
+type diskTable struct {
+	db      *database
+	journal *journal
+	size    int64  // of a file of the journal, after which the generation ends
+	wake    func() // has tidy called soon
+
+	entries map[string]*entry
+	most    int // entries that there have been since the map was made
+
+	// What get was called with last, and found.
+	key []byte
+	at  *entry
+
+	record []byte // the record of the next commit
+	value  []byte // scratch
+
+	generation uint64   // this one's number
+	begun      int64    // when, or 0 when nothing has been written in it
+	fresh      []*entry // written in this generation
+	stale      []*entry // written in the one before it
+	first      uint64   // the file in which this generation began
+	settling   *settling
+
+	finder *pebble.Iterator // finds registers in Pebble as they are since the last change; nil when there is none
+}
+
+// An entry is a register that Pebble does not have, or not as it is now.
+type entry struct {
+	key        string
+	register   register.Register
+	generation uint64 // in which it was written last
+}
+
+// generationAge is how long a generation lasts at most, once something has been written in it.
+const generationAge = int64(15 * time.Second)
+
+// settleJournal moves what an earlier life has left in the journal into Pebble.
+func settleJournal(db *database, j *journal) error {
+	var r run
+	if err := j.replay(r.replay); err != nil {
+		return err
+	}
+	if err := db.ingest(&r); err != nil {
+		return err
+	}
+	return j.drop(math.MaxUint64, 0)
+}
+
+// newDiskTable opens the registers in db, with a journal that has been settled. boot is a number that no earlier life
+// had.
+func newDiskTable(db *database, j *journal, boot uint64, wake func()) (*diskTable, error) {
+	t := &diskTable{
+		db: db, journal: j, size: j.cap, wake: wake,
+		entries: map[string]*entry{}, record: make([]byte, recordHead),
+		generation: boot << 32,
+	}
+	err := t.begin()
+	return t, err
+}
+
+// begin begins a generation with a file of its own, unless nothing was written in the file that there is.
+func (t *diskTable) begin() error {
+	t.generation++
+	t.begun = 0
+	if t.journal.file == nil || t.journal.size > 0 {
+		if err := t.journal.begin(t.generation); err != nil {
+			return fmt.Errorf("begin a file of the journal: %w", err)
+		}
+	}
+	t.first = t.journal.number
+	return nil
+}
+
+func (t *diskTable) get(key []byte) (register.Register, bool, error) {
+	t.key, t.at = key, t.entries[string(key)]
+	if t.at != nil {
+		return t.at.register, true, nil
+	}
+	if t.finder == nil {
+		it, err := t.db.NewIter(&pebble.IterOptions{
+			LowerBound: []byte{registerPrefix}, UpperBound: []byte{registerPrefix + 1},
+			UseL6Filters: true, // most keys that are asked for are new
+		})
+		if err != nil {
+			return register.Register{}, false, fmt.Errorf("read registers: %w", err)
+		}
+		t.finder = it
+	}
+	if !t.finder.SeekPrefixGE(key) || !bytes.Equal(t.finder.Key(), key) {
+		return register.Register{}, false, t.finder.Error()
+	}
+	r, err := register.Decode(t.finder.Value())
+	if err != nil {
+		return register.Register{}, false, fmt.Errorf("read register %q: %w", key, err)
+	}
+	return r, true, nil
+}
+
+// changed says that Pebble is not as the finder sees it.
+func (t *diskTable) changed() error {
+	if t.finder == nil {
+		return nil
+	}
+	err := t.finder.Close()
+	t.finder = nil
+	return err
+}
+
+func (t *diskTable) put(r register.Register) error {
+	e := t.at
+	if e == nil {
+		e = &entry{key: string(t.key)}
+		t.entries[e.key] = e
+		t.most = max(t.most, len(t.entries))
+		t.at = e
+	}
+	r.Aux = bytes.Clone(r.Aux)
+	e.register = r
+	if e.generation != t.generation {
+		e.generation = t.generation
+		t.fresh = append(t.fresh, e)
+	}
+	t.value = r.Append(t.value[:0])
+	t.record = appendWrite(t.record, t.key, t.value)
+	return nil
+}
+
+func (t *diskTable) commit() error {
+	if len(t.record) == recordHead {
+		return nil
+	}
+	if err := t.journal.append(t.record); err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	if cap(t.record) > keepRecord {
+		t.record = make([]byte, recordHead)
+	}
+	t.record = t.record[:recordHead]
+	return nil
+}
+
+// keepRecord is how many bytes of room for a record are kept for the next one.
+const keepRecord = 1 << 20
+
+// sweep leaves out what is in memory: it is to be settled first. What Pebble has is then the newest.
+func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition, limit int) ([]byte, int, error) {
+	lower, upper := registersOf(p)
+	if from != nil {
+		lower = from
+	}
+	it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return nil, 0, err
+	}
+	b := t.db.NewBatch()
+	deleted, looked := 0, 0
+	var next []byte
+	for ok := it.First(); ok; ok = it.Next() {
+		if looked++; looked > limit {
+			next = bytes.Clone(it.Key())
+			break
+		}
+		r, err := register.Decode(it.Value())
+		if _, inMemory := t.entries[string(it.Key())]; err == nil && !inMemory && r.Swept(part.Horizon) {
+			deleted++
+			err = b.Delete(it.Key(), nil)
+		}
+		if err != nil {
+			return nil, deleted, errors.Join(fmt.Errorf("sweep %q: %w", it.Key(), err), it.Close(), b.Close())
+		}
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil || deleted == 0 {
+		return next, 0, errors.Join(err, b.Close())
+	}
+	if err := b.Set(partitionKey(p), part.Append(nil), nil); err != nil {
+		return nil, 0, errors.Join(err, b.Close())
+	}
+	return next, deleted, errors.Join(b.Commit(pebble.Sync), t.changed())
+}
+
+// tidy ends generations, and does what settling leaves to the committer.
+func (t *diskTable) tidy(now int64) (more bool, err error) {
+	if t.begun == 0 && (len(t.fresh) > 0 || len(t.stale) > 0) {
+		t.begun = now
+	}
+	if t.settling != nil {
+		return t.settle()
+	}
+	if t.journal.size < t.size && (t.begun == 0 || now-t.begun < generationAge) {
+		return false, nil
+	}
+	t.settling = &settling{entries: t.stale, generation: t.generation - 1, needed: t.first}
+	t.stale, t.fresh = t.fresh, nil
+	return true, t.begin()
+}
+
+// shrink gives back the room of entries that are no more, which a map keeps.
+func (t *diskTable) shrink() {
+	if len(t.entries) >= t.most/4 {
+		return
+	}
+	t.most = len(t.entries)
+	t.entries = maps.Clone(t.entries)
+}
+
+func (t *diskTable) close() error {
+	if t.settling != nil {
+		t.settling.wait()
+	}
+	return errors.Join(t.changed(), t.journal.end())
+}

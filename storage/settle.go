@@ -1,0 +1,180 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A settling moves the entries of a generation into Pebble, in three steps, a piece at a time so that checks get their
+// turn: those that were not written again are collected; a goroutine of its own sorts them, writes the table and hands it
+// to Pebble; then they are forgotten, and with them the files of the journal that say nothing else.
+type settling struct {
+	entries    []*entry
+	generation uint64
+	needed     uint64 // the first file of the journal that is needed afterwards
+
+	at   int // entries before this index have had this step
+	run  run
+	done chan struct{} // nil at first; closed when the run is in Pebble, or err says why not
+	err  error
+}
+
+// entriesAtOnce is how many entries have their step before checks get their turn.
+const entriesAtOnce = 4096
+
+// backlog is how many files of the journal a generation may fill before commits wait for the settling of an earlier one.
+const backlog = 8
+
+// wait returns when the run is in Pebble, or could not be brought there. That may be never when the disk has failed.
+func (s *settling) wait() {
+	if s.done != nil {
+		<-s.done
+	}
+}
+
+// settle does a piece of the settling that is under way, and says whether the next one can follow.
+func (t *diskTable) settle() (more bool, err error) {
+	s := t.settling
+	end := min(s.at+entriesAtOnce, len(s.entries))
+	if s.done == nil {
+		for _, e := range s.entries[s.at:end] {
+			if e.generation == s.generation {
+				s.run.add(e)
+			}
+		}
+		if s.at = end; end == len(s.entries) {
+			s.at = 0
+			t.ingestApart(s)
+			return false, nil
+		}
+		return true, nil
+	}
+	if t.journal.size > backlog*t.size {
+		s.wait()
+	}
+	select {
+	case <-s.done:
+	default:
+		return false, nil
+	}
+	if s.err != nil {
+		return false, s.err
+	}
+	if s.at == 0 {
+		if err := t.changed(); err != nil {
+			return false, err
+		}
+	}
+	for _, e := range s.entries[s.at:end] {
+		if e.generation == s.generation {
+			delete(t.entries, e.key)
+		}
+	}
+	if s.at = end; end < len(s.entries) {
+		return true, nil
+	}
+	t.settling = nil
+	t.shrink()
+	spare := 0
+	if t.journal.size > 0 {
+		spare = 1
+	}
+	return true, t.journal.drop(s.needed, spare)
+}
+
+// ingestApart has the run ingested on a goroutine of its own, which close waits for. Where the disk fails, Pebble may
+// end that goroutine, or let it wait for ever; the Store has ended then.
+func (t *diskTable) ingestApart(s *settling) {
+	s.done = make(chan struct{})
+	s.err = errors.New("the registers could not be settled")
+	go func() {
+		defer t.wake()
+		defer close(s.done)
+		s.err = t.db.ingest(&s.run)
+	}()
+}
+
+// A run is a number of registers on their way into Pebble. Where one stands twice, the later one counts.
+type run struct {
+	items []item
+	text  []byte // room for values
+}
+
+type item struct {
+	key   string
+	value []byte
+}
+
+func (r *run) add(e *entry) {
+	const room, most = 256 << 10, 128 // bytes; an encoded register has no more, but for aux
+	if cap(r.text)-len(r.text) < most+len(e.register.Aux) {
+		r.text = make([]byte, 0, room+len(e.register.Aux))
+	}
+	from := len(r.text)
+	r.text = e.register.Append(r.text)
+	r.items = append(r.items, item{e.key, r.text[from:len(r.text):len(r.text)]})
+}
+
+// replay adds what a record of the journal says.
+func (r *run) replay(payload []byte) error {
+	text := bytes.Clone(payload)
+	for len(text) > 0 {
+		key, value, rest, err := cutWrite(text)
+		if err != nil {
+			return err
+		}
+		r.items = append(r.items, item{string(key), value})
+		text = rest
+	}
+	return nil
+}
+
+// sorted are the items in the order of their keys, each key once.
+func (r *run) sorted() []item {
+	slices.SortStableFunc(r.items, func(a, b item) int { return strings.Compare(a.key, b.key) })
+	kept := r.items[:0]
+	for i, it := range r.items {
+		if i+1 == len(r.items) || r.items[i+1].key != it.key {
+			kept = append(kept, it)
+		}
+	}
+	return kept
+}
+
+// settledFile is where a table is written before Pebble takes it over.
+const settledFile = "settled.sst"
+
+// ingest makes a run a part of the database: on return that is durable.
+func (db *database) ingest(r *run) error {
+	if len(r.items) == 0 {
+		return nil
+	}
+	f, err := db.guard.Create(db.settled, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("settle registers: %w", err)
+	}
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
+		db.opts.MakeWriterOptions(0, db.FormatMajorVersion().MaxTableFormat()))
+	var key []byte
+	for _, it := range r.sorted() {
+		key = append(key[:0], it.key...)
+		if err := w.Set(key, it.value); err != nil {
+			return fmt.Errorf("settle register %q: %w", it.key, errors.Join(err, w.Close()))
+		}
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("settle registers: %w", err)
+	}
+	if err := db.Ingest(context.Background(), []string{db.settled}); err != nil {
+		return fmt.Errorf("settle registers: %w", err)
+	}
+	return nil
+}
