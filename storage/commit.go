@@ -130,14 +130,9 @@ func (s *Store) commit(jobs []job) error {
 	if err := s.raiseCeiling(now); err != nil {
 		return err
 	}
-	reservations, writes := 0, 0
-	for i := range jobs {
-		n, err := s.decide(&jobs[i], now)
-		if err != nil {
-			return err
-		}
-		reservations += len(jobs[i].reservations)
-		writes += n
+	writes, err := s.decideAll(jobs, now)
+	if err != nil {
+		return err
 	}
 	if writes > 0 {
 		start := time.Now()
@@ -146,7 +141,6 @@ func (s *Store) commit(jobs []job) error {
 		}
 		s.metrics.commit(writes, time.Since(start))
 	}
-	s.metrics.reservations.Add(float64(reservations))
 	if !s.land() {
 		return s.Err()
 	}
@@ -160,31 +154,64 @@ func (s *Store) commit(jobs []job) error {
 	return nil
 }
 
-// decide runs the register steps of one job and says how many registers it wrote.
-func (s *Store) decide(j *job, now int64) (writes int, err error) {
-	j.answers = make([]register.Answer, len(j.reservations))
-	for i, m := range j.reservations {
-		if m.Now == 0 {
-			m.Now = now
+func (s *Store) decideAll(jobs []job, now int64) (writes int, err error) {
+	s.deciding.Lock()
+	defer s.deciding.Unlock()
+	for i := range jobs {
+		j := &jobs[i]
+		n := 0
+		if j.answers, n, err = s.decide(j.reservations, now); err != nil {
+			return writes, err
 		}
+		writes += n
+	}
+	return writes, nil
+}
+
+// decide runs the register steps and says how many registers it wrote.
+func (s *Store) decide(rs []register.Reservation, now int64) (answers []register.Answer, writes int, err error) {
+	answers = make([]register.Answer, len(rs))
+	for i := range rs {
+		m := &rs[i]
 		if int(m.Partition) >= len(s.partitions) {
-			j.answers[i].Verdict = register.WrongEpoch // of which there is none
+			answers[i].Verdict = register.WrongEpoch // of which there is none
 			continue
 		}
 		s.scratch = registerKey(s.scratch[:0], m.Partition, m.Key, m.Limit)
 		r, _, err := s.table.get(s.scratch)
 		if err != nil {
-			return writes, err
+			return nil, writes, err
 		}
-		after, answer, write := s.partitions[m.Partition].Reserve(r, m, now, s.cfg.Bounds)
-		j.answers[i] = answer
+		after, answer, write := s.partitions[m.Partition].Reserve(r, *m, now, s.cfg.Bounds)
+		answers[i] = answer
 		if !write {
 			continue
 		}
 		writes++
 		if err := s.table.put(after); err != nil {
-			return writes, err
+			return nil, writes, err
 		}
 	}
-	return writes, nil
+	s.metrics.reservations.Add(float64(len(rs)))
+	return answers, writes, nil
+}
+
+// reserveAtOnce decides reservations on the caller's goroutine, because registers that are kept in memory need not wait
+// for the disk. It leaves them to the committer when the Store has ended, or while the ceiling has to be raised.
+func (s *Store) reserveAtOnce(rs []register.Reservation, done func([]register.Answer, error)) bool {
+	s.deciding.Lock()
+	now := s.cfg.Now()
+	if now > s.ceiling || s.Err() != nil {
+		s.deciding.Unlock()
+		return false
+	}
+	raise := now > s.ceiling-ceilingStep/2 && !s.raising
+	s.raising = s.raising || raise
+	answers, _, err := s.decide(rs, now)
+	s.deciding.Unlock()
+	if raise {
+		s.push(job{done: func([]register.Answer, error) {}})
+	}
+	done(answers, err)
+	return true
 }

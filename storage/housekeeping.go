@@ -17,7 +17,7 @@ const (
 	sweepAtOnce = 4096
 	// markEvery is how often the mark is looked at. It tells minutes.
 	markEvery = 5 * time.Second
-	// ceilingStep is how far ahead of the clock the ceiling is raised.
+	// ceilingStep is how far ahead of the clock the ceiling is raised, once it is less than half as far ahead.
 	ceilingStep = int64(time.Second)
 )
 
@@ -37,6 +37,8 @@ func newSweeper(cfg *Config) sweeper {
 // replica must know that it has swept, or it would take a bucket whose register is gone for one that was never heard of:
 // the partition's horizon says so, and is written together with the deletions.
 func (s *Store) sweepOn(now int64) error {
+	s.deciding.Lock()
+	defer s.deciding.Unlock()
 	p := s.sweep.at
 	part := s.partitions[p]
 	part.Horizon = max(part.Horizon, now-horizonLag)
@@ -73,9 +75,15 @@ func (s *Store) raiseMark(now int64) error {
 // raiseCeiling makes sure, in memory mode, that a later life knows of a time that this one has not passed: without it,
 // a clock that is set back between the two would put the floor too low.
 func (s *Store) raiseCeiling(now int64) error {
-	if s.meta.life != lifeMemory || now <= s.meta.ceiling {
+	if s.meta.life != lifeMemory || now <= s.meta.ceiling-ceilingStep/2 {
 		return nil
 	}
 	s.meta.ceiling = now + ceilingStep
-	return s.db.Set(metaKey(metaCeiling), binary.BigEndian.AppendUint64(nil, uint64(s.meta.ceiling)), pebble.Sync)
+	if err := s.db.Set(metaKey(metaCeiling), binary.BigEndian.AppendUint64(nil, uint64(s.meta.ceiling)), pebble.Sync); err != nil {
+		return err
+	}
+	s.deciding.Lock()
+	defer s.deciding.Unlock()
+	s.ceiling, s.raising = s.meta.ceiling, false
+	return nil
 }

@@ -131,7 +131,7 @@ func TestJournalTellsTornFromDamaged(t *testing.T) {
 	}
 	ends := []int{recordHead + 3, 2*recordHead + 6, 3*recordHead + 11}
 	texts := []string{"one", "two", "three"}
-	for cut := range len(whole) {
+	for cut := range whole {
 		s.put(t, path, whole[:cut])
 		left := 0
 		for left < len(ends) && ends[left] <= cut {

@@ -82,6 +82,7 @@ func (s *Store) openTable() error {
 		if s.table, err = loadMemoryTable(s.db.DB); err != nil {
 			return err
 		}
+		s.ceiling = s.meta.ceiling
 		return s.writeLife()
 	}
 	if err := s.writeLife(); err != nil {
@@ -111,6 +112,8 @@ func (s *Store) save() error {
 	if !ok {
 		return nil
 	}
+	s.deciding.Lock() // whoever had begun to decide when the Store ended has done so
+	defer s.deciding.Unlock()
 	if err := mem.save(s.db.DB, int(s.cfg.memTableSize)/4); err != nil {
 		return fmt.Errorf("save registers: %w", err)
 	}

@@ -1,5 +1,5 @@
 // Package storage keeps a replica's registers: it runs the pure steps of storage/register one after another on one
-// goroutine, the committer, and makes what they write durable in Pebble before anybody hears an answer.
+// goroutine, the committer, and makes what they write durable before anybody hears an answer.
 //
 // Reservations that arrive while a batch is being written wait together and become the next batch, with one fsync for
 // all of them. The caller waits for its answers; the committer never waits for a caller.
@@ -7,6 +7,9 @@
 //	Reserve ─┐                    ┌─ register steps, in order ─┐
 //	Reserve ─┼─▶ queue ─▶ batch ──┤                            ├─▶ one write, one fsync ─▶ answers to all of them
 //	Reserve ─┘                    └─ (read what is stored) ────┘
+//
+// A batch is one record of a journal. The registers in it are kept in memory until nothing has been written to them for
+// a while, and go into Pebble then.
 //
 // # What survives
 //
@@ -126,12 +129,17 @@ type Store struct {
 	metrics *metrics
 
 	// The committer's own. The identity of the disk stays as it was when Open returned.
-	db         *database
-	meta       meta
+	db    *database
+	meta  meta
+	sweep sweeper
+
+	// With Fsync the committer's own too. With Memory, callers decide by themselves: see reserveAtOnce.
+	deciding   sync.Mutex
 	table      table
 	partitions []register.Partition
-	sweep      sweeper
 	scratch    []byte
+	ceiling    int64 // a copy of meta's; 0 with Fsync
+	raising    bool  // the committer has been asked to raise it
 
 	mu     sync.Mutex
 	queue  []job
@@ -176,7 +184,9 @@ func Open(cfg Config) (*Store, error) {
 // instead: the reservations may then be durable or not. done is called on the caller's goroutine or on one of the
 // Store's, and must not block. Reserve keeps rs until then; after ErrFailed, for good.
 func (s *Store) Reserve(rs []register.Reservation, done func([]register.Answer, error)) {
-	s.push(job{reservations: rs, done: done})
+	if s.cfg.Durability == Fsync || !s.reserveAtOnce(rs, done) {
+		s.push(job{reservations: rs, done: done})
+	}
 }
 
 // Looked is a bucket's register and its partition as a replica has them.
@@ -196,12 +206,8 @@ func (s *Store) Look(ctx context.Context, p ring.Partition, key, limit string) (
 	answers := make(chan answer, 1)
 	s.push(job{look: func(err error) {
 		var l Looked
-		if err == nil && int(p) >= len(s.partitions) {
-			err = fmt.Errorf("there is no partition %d", p)
-		}
 		if err == nil {
-			l.Partition = s.partitions[p]
-			l.Register, l.Exists, err = s.table.get(registerKey(nil, p, key, limit))
+			l, err = s.looked(p, key, limit)
 		}
 		answers <- answer{l, err}
 	}})
@@ -211,6 +217,17 @@ func (s *Store) Look(ctx context.Context, p ring.Partition, key, limit string) (
 	case <-ctx.Done():
 		return Looked{}, ctx.Err()
 	}
+}
+
+func (s *Store) looked(p ring.Partition, key, limit string) (l Looked, err error) {
+	s.deciding.Lock()
+	defer s.deciding.Unlock()
+	if int(p) >= len(s.partitions) {
+		return Looked{}, fmt.Errorf("there is no partition %d", p)
+	}
+	l.Partition = s.partitions[p]
+	l.Register, l.Exists, err = s.table.get(registerKey(nil, p, key, limit))
+	return l, err
 }
 
 // Disk is the identity of the data directory.

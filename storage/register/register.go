@@ -113,7 +113,9 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 		Position:   p.Free(r, max(r.Generation, m.Generation), m.Reach, b),
 		Generation: max(r.Generation, m.Generation),
 		Epoch:      p.Epoch,
-		Skew:       m.Now - now,
+	}
+	if m.Now != 0 {
+		a.Skew = m.Now - now
 	}
 	switch {
 	case m.Epoch != p.Epoch:
