@@ -17,15 +17,15 @@ var errFullMailbox = fmt.Errorf("%w: too many checks of this key are waiting", l
 // fewActors is how many actors a shard always keeps room for.
 const fewActors = 1024
 
-// An actor is one key that is awake: its owner's state, and what this package adds to it.
+// An actor is one key that is awake: its owner's state, and what this package adds to it. It is one piece of memory.
 type actor struct {
 	key       string
-	partition ring.Partition
-	owner     *owner.Owner
+	owner     owner.Owner
 	last      int64 // when it was last asked something
 	alarm     int64 // when to look at it again
-	index     int   // in the shard's alarms
 	requests  *requests
+	index     int32 // in the shard's alarms
+	partition ring.Partition
 }
 
 // waiting is how many checks and resets wait in the actor's mailbox.
@@ -49,7 +49,7 @@ func (sh *shard) awake(m *mail, now int64) *actor {
 	a := &actor{
 		key:       m.key,
 		partition: ring.PartitionOf(m.hash, s.cfg.Partitions),
-		owner:     owner.New(&s.owners, s.id, storage.FirstEpoch),
+		owner:     sh.out.New(&s.owners, s.id, storage.FirstEpoch),
 		alarm:     now + int64(s.cfg.IdleAfter),
 	}
 	sh.actors[a.key] = a

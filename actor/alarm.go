@@ -12,13 +12,13 @@ func (h alarms) Less(i, j int) bool { return h[i].alarm < h[j].alarm }
 // Swap keeps every actor's index.
 func (h alarms) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+	h[i].index, h[j].index = int32(i), int32(j)
 }
 
 // Push is for the heap package only.
 func (h *alarms) Push(x any) {
 	a := x.(*actor) //nolint:forcetypeassert // add pushes nothing else
-	a.index = len(*h)
+	a.index = int32(len(*h))
 	*h = append(*h, a)
 }
 
@@ -33,12 +33,12 @@ func (h *alarms) Pop() any {
 
 func (h *alarms) add(a *actor) { heap.Push(h, a) }
 
-func (h *alarms) remove(a *actor) { heap.Remove(h, a.index) }
+func (h *alarms) remove(a *actor) { heap.Remove(h, int(a.index)) }
 
 // set changes when a is looked at.
 func (h *alarms) set(a *actor, at int64) {
 	if a.alarm != at {
 		a.alarm = at
-		heap.Fix(h, a.index)
+		heap.Fix(h, int(a.index))
 	}
 }

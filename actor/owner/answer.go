@@ -36,30 +36,22 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 		return
 	}
 	if a.Verdict == Reset && a.Generation > b.gen {
-		if b.pending != nil && b.pending.reset {
-			b.backOff(now, o.cfg) // two that reset at once would overtake each other for ever
+		if p := b.pending(); p != nil && p.reset {
+			b.talk().backOff(now, o.cfg) // two that reset at once would overtake each other for ever
 		}
-		b.adopt(a.Generation)
+		b.adopt(a.Generation, out)
 	}
 	if a.Verdict != Lost {
-		b.hear(a)
+		b.hear(a, out)
 	}
-	if p := b.pending; p != nil && p.Seq == a.Seq && p.record(a) {
+	if p := b.pending(); p != nil && p.Seq == a.Seq && p.record(a) {
 		p.heardAt = now
 		o.settle(b, p, now, out)
 	}
-	if r := b.refused; r != nil && r.Seq == a.Seq && r.record(a) {
+	if r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) {
 		r.sure = r.sure || r.count().answered() == o.cfg.Replicas
 	}
 	o.run(now, out)
-}
-
-// hear keeps the latest of what a replica said.
-func (b *bucket) hear(a Answer) {
-	h := &b.heard[a.Replica]
-	if a.Generation > h.generation || a.Generation == h.generation && a.Position > h.position {
-		*h = heard{a.Generation, a.Position}
-	}
 }
 
 // record notes the first answer of each replica and says whether this was one. A replica that was lost may come back.
@@ -103,7 +95,7 @@ func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
 	spare := o.cfg.Replicas - w // so many may fail
 	switch c := p.count(); {
 	case c.accepted >= w:
-		o.take(b, p)
+		o.take(b, p, out)
 	case c.lost > spare:
 		o.giveUp(b, now, out)
 		o.fail(errLost, out)
@@ -113,16 +105,19 @@ func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
 }
 
 // take enters the segment that a majority has accepted.
-func (o *Owner) take(b *bucket, p *pending) {
-	b.pending, b.refused, b.tries, b.skewed = nil, nil, 0, false
+func (o *Owner) take(b *bucket, p *pending, out *Out) {
+	t := b.talk()
+	t.pending, t.refused, t.tries, t.skewed = nil, nil, 0, false
 	s := segment{p.From, p.To}
 	switch {
 	case p.reset:
-		o.didSeq = p.Seq
-		b.adopt(p.Generation)
+		if o.crowd != nil {
+			o.crowd.didSeq = p.Seq
+		}
+		b.adopt(p.Generation, out)
 		b.extend(s)
 	case p.Background && s.from > b.held.to:
-		b.next = s
+		t.next = s
 	default:
 		b.extend(s)
 	}

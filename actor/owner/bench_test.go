@@ -1,7 +1,6 @@
 package owner_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -32,13 +31,23 @@ func benchConfig() *owner.Config {
 
 // A check of a hot key, admitted from memory, with the reservations that its key needs in the background.
 func BenchmarkCheckAdmit(b *testing.B) {
-	for _, receipts := range []bool{false, true} {
-		b.Run(fmt.Sprintf("receipts=%v", receipts), func(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		receipts bool
+		room     []limit.Outcome
+	}{
+		{name: "room for the outcome", room: make([]limit.Outcome, 1)},
+		{name: "no room"},
+		{name: "receipt", receipts: true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
 			rules := []*limit.Rule{mustRule(b, "hot", 1_000_000, 1_000_000_000, time.Second)}
 			o, out, now := owner.New(benchConfig(), limit.OwnerID{1}, 0), &owner.Out{}, start
 			b.ReportAllocs()
 			for b.Loop() {
-				o.Check(owner.Check{At: now, Deadline: now + second, Rules: rules, Cost: 1, Receipts: receipts}, out)
+				o.Check(owner.Check{
+					At: now, Deadline: now + second, Rules: rules, Cost: 1, Receipts: c.receipts, Outcomes: c.room,
+				}, out)
 				promptly(o, out, now)
 				now += 1000
 			}
@@ -53,6 +62,7 @@ func BenchmarkCheckDeny(b *testing.B) {
 	check := owner.Check{At: start, Deadline: start + second, Rules: rules, Cost: 10}
 	o.Check(check, out)
 	promptly(o, out, start)
+	check.Outcomes = make([]limit.Outcome, 1)
 	b.ReportAllocs()
 	for b.Loop() {
 		o.Check(check, out)
@@ -63,11 +73,32 @@ func BenchmarkCheckDeny(b *testing.B) {
 // The first check of a key: the owner is made, waits for its reservation, and decides.
 func BenchmarkCheckCold(b *testing.B) {
 	rules := []*limit.Rule{mustRule(b, "login", 10, 1, time.Second)}
+	cfg, out, room := benchConfig(), &owner.Out{}, make([]limit.Outcome, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		o := out.New(cfg, limit.OwnerID{1}, 0)
+		o.Check(owner.Check{At: start, Deadline: start + second, Rules: rules, Cost: 1, Outcomes: room}, out)
+		promptly(&o, out, start)
+	}
+}
+
+// One check of a long queue runs out of time.
+func BenchmarkExpire(b *testing.B) {
+	const waiting = 10_000
+	rules := []*limit.Rule{mustRule(b, "login", 10, 1, time.Second)}
 	cfg, out := benchConfig(), &owner.Out{}
 	b.ReportAllocs()
 	for b.Loop() {
-		o := owner.New(cfg, limit.OwnerID{1}, 0)
-		o.Check(owner.Check{At: start, Deadline: start + second, Rules: rules, Cost: 1}, out)
-		promptly(o, out, start)
+		b.StopTimer()
+		o := out.New(cfg, limit.OwnerID{1}, 0)
+		for k := range int64(waiting) {
+			o.Check(owner.Check{At: start, Deadline: start + k + 1, Rules: rules, Cost: 1}, out)
+		}
+		b.StartTimer()
+		for k := range int64(waiting) {
+			o.Wake(start+k+1, out)
+			out.Reset()
+		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/waiting, "ns/check")
 }

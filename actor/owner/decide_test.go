@@ -208,13 +208,25 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// A long queue, with deadlines in no order, expires exactly those whose time has come.
+// A long queue expires exactly those whose time has come, in whichever order their deadlines are.
 func TestManyDeadlines(t *testing.T) {
+	for name, nth := range map[string]func(i int64) int64{
+		"in no order":       func(i int64) int64 { return i * 7919 % 500 },
+		"in order":          func(i int64) int64 { return i },
+		"the last is first": func(i int64) int64 { return (i + 1) % 500 },
+		"in pairs":          func(i int64) int64 { return i / 2 },
+	} {
+		t.Run(name, func(t *testing.T) { testManyDeadlines(t, nth) })
+	}
+}
+
+func testManyDeadlines(t *testing.T, nth func(i int64) int64) {
+	t.Helper()
 	s := newTroupe(t, 1).enter('A')
 	rule := mustRule(t, "login", 1000, 1, time.Second)
 	deadline := map[int]int64{}
 	for i := range int64(500) {
-		patience := (1 + i*7919%500) * ms
+		patience := (1 + nth(i)) * ms
 		deadline[s.checkBy(patience, 1, rule)] = start + patience
 	}
 	for s.now < start+400*ms {

@@ -132,9 +132,9 @@ func (e *encoder) player(w *world, who int) {
 	if w.sameName {
 		e.buf = append(e.buf, byte(p.seq))
 	}
-	e.buf = append(e.buf, byte(p.queue.len()))
-	for _, u := range p.queue.items[p.queue.done:] {
-		e.flag(u.reset != nil, u.resetSeq == 0, u.resetSeq == p.didSeq)
+	e.buf = append(e.buf, byte(p.Waiting()))
+	for _, u := range p.waiting() {
+		e.flag(u.reset != nil, u.resetSeq == 0, u.resetSeq != 0 && u.resetSeq == p.crowd.didSeq)
 		e.time(u.At)
 		e.buf = append(e.buf, byte(u.Cost))
 		if u.reset != nil {
@@ -144,8 +144,8 @@ func (e *encoder) player(w *world, who int) {
 			e.time(u.Deadline)
 		}
 	}
-	if w.patience > 0 {
-		e.time(p.queue.soon)
+	if w.patience > 0 && p.crowd != nil {
+		e.time(p.crowd.soon)
 	}
 	b := p.bucket()
 	e.flag(b != nil)
@@ -162,30 +162,31 @@ func (e *encoder) player(w *world, who int) {
 	e.time(past(b.tat.NS))
 	e.time(past(b.held.to))
 	if w.busy {
-		e.time(b.next.from)
-		e.time(b.next.to)
+		e.time(b.next().from)
+		e.time(b.next().to)
 	}
-	if w.setting.returns > 0 {
-		e.time(b.jump)
+	t := b.talk()
+	if t == nil {
+		t = &talk{}
 	}
-	e.time(past(b.retryAt))
-	e.flag(b.skewed, b.paused, b.pending != nil, b.refused != nil, b.returns != nil)
-	if b.pending != nil {
-		e.pending(w, who, b.pending)
+	e.time(past(t.retryAt))
+	e.flag(t.skewed, t.paused, t.pending != nil, t.refused != nil, b.returns() != nil)
+	if t.pending != nil {
+		e.pending(w, who, t.pending)
 	}
-	if r := b.refused; r != nil {
-		e.pending(w, who, r.pending)
+	if r := t.refused; r != nil {
+		e.pending(w, who, &r.pending)
 		e.time(past(r.until))
 		e.flag(r.sure)
 		if !r.sure {
 			e.time(r.sureAt)
 		}
 	}
-	if r := b.returns; r != nil {
+	if r := b.returns(); r != nil {
 		e.returns(r)
 	}
 	for i := range e.node {
-		h := b.heard[i]
+		h := b.latest(i)
 		if h.generation <= b.gen {
 			h = heard{b.gen, past(b.position(h))}
 		}

@@ -176,9 +176,9 @@ func (w *world) sweep(n *node) {
 func (w *world) bring(p *proof, who int) {
 	back := false
 	w.step(who, func(o *Owner, now int64, _ *Out) {
-		if b := w.players[who].bucket(); w.again && b != nil && b.returns != nil {
-			for i := range b.returns.made {
-				b.returns.made[i].back = false
+		if b := w.players[who].bucket(); w.again && b != nil && b.returns() != nil {
+			for i := range b.returns().made {
+				b.returns().made[i].back = false
 			}
 		}
 		back = o.Return(p.Receipt, now)

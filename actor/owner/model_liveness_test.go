@@ -34,7 +34,7 @@ func TestModelDecidesInTheEnd(t *testing.T) {
 					w.copyTo(end)
 					if !end.settles(dead) {
 						t.Fatalf("with replica %d dead, %d and %d checks are still waiting after\n%s", dead+1,
-							end.players[0].queue.len(), end.players[1].queue.len(), tell(&s, way))
+							end.players[0].Waiting(), end.players[1].Waiting(), tell(&s, way))
 					}
 				}
 			}
@@ -56,7 +56,7 @@ func (w *world) settles(dead int) bool {
 		for w.fair(dead) {
 			w.tidy()
 		}
-		if w.players[0].queue.len()+w.players[1].queue.len() == 0 {
+		if w.players[0].Waiting()+w.players[1].Waiting() == 0 {
 			return true
 		}
 		w.now += tick

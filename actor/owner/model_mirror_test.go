@@ -54,8 +54,9 @@ func dump(dst []byte, v reflect.Value) []byte {
 
 func (w *world) dump() string {
 	for i := range w.players {
-		q := &w.players[i].queue
-		q.items, q.done = q.items[q.done:], 0 // what has left the queue is no part of the state
+		if c := w.players[i].crowd; c != nil {
+			c.items, c.done = c.waiting(), 0 // what has left the queue is no part of the state
+		}
 	}
 	return string(dump(nil, reflect.ValueOf(w).Elem()))
 }

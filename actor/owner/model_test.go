@@ -108,6 +108,10 @@ var settings = []struct {
 		ticks: 1, checks: [2][]int64{{2, 2}, {1}}, epsMax: 1, returns: 2,
 	}},
 	{setting: setting{
+		name: "receipts, and a reset", capacity: 2,
+		checks: [2][]int64{{2, 2, 2}, {}}, epsMax: 1, returns: 2, resets: 1,
+	}},
+	{setting: setting{
 		name: "receipts, and a check that waits", capacity: 3,
 		ticks: 1, checks: [2][]int64{{2, 1}, {1}}, epsMax: 1, returns: 1,
 		calendar: checksFirst,

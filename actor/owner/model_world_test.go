@@ -82,13 +82,13 @@ type player struct {
 	life  uint8
 	seq   uint64
 	cache struct { // where the copy of an owner keeps what it points to
-		list     [1]*bucket
-		bucket   bucket
-		pending  pending
-		refusal  refusal
-		refused  pending
-		returns  returns
+		crowd    crowd
 		unserved []waiter
+		extra    extra
+		older    []decision
+		talk     talk
+		refusal  refusal
+		returns  returns
 	}
 }
 
@@ -178,34 +178,48 @@ func (w *world) copyTo(d *world) {
 
 func (p *player) copyTo(d *player) {
 	d.life, d.seq = p.life, p.seq
-	c := &d.cache
 	d.Owner = p.Owner
-	c.unserved = append(c.unserved[:0], p.queue.items[p.queue.done:]...)
-	d.queue.items, d.queue.done = c.unserved, 0
-	if len(p.buckets) == 0 {
-		d.buckets = nil
+	c := &d.cache
+	if p.crowd != nil {
+		c.unserved = append(c.unserved[:0], p.waiting()...)
+		c.crowd = *p.crowd
+		c.crowd.items, c.crowd.done = c.unserved, 0
+		d.crowd = &c.crowd
+	}
+	x := p.Owner.bucket.extra
+	if x == nil {
 		return
 	}
-	c.list[0] = &c.bucket
-	d.buckets = c.list[:]
-	b := p.buckets[0]
-	c.bucket = *b
-	if b.pending != nil {
-		c.pending = *b.pending
-		c.bucket.pending = &c.pending
+	c.extra = *x
+	c.older = append(c.older[:0], x.older.list...)
+	c.extra.older.list = c.older
+	d.Owner.bucket.extra = &c.extra
+	if t := x.talk; t != nil {
+		c.talk = *t
+		c.extra.talk = &c.talk
+		if t.pending != nil {
+			c.talk.pending = &c.talk.flight
+		}
+		if t.refused != nil {
+			c.refusal = *t.refused
+			c.talk.refused = &c.refusal
+		}
 	}
-	if b.refused != nil {
-		c.refusal, c.refused = *b.refused, *b.refused.pending
-		c.refusal.pending = &c.refused
-		c.bucket.refused = &c.refusal
-	}
-	if r := b.returns; r != nil {
+	if r := x.returns; r != nil {
 		made, free := c.returns.made[:0], c.returns.free[:0]
 		made, free = append(made, r.made...), append(free, r.free...)
 		c.returns = *r
 		c.returns.made, c.returns.free = made, free
-		c.bucket.returns = &c.returns
+		c.extra.returns = &c.returns
 	}
+}
+
+// waiting is what waits at the player.
+func (p *player) waiting() []waiter {
+	if p.crowd == nil {
+		return nil
+	}
+	return p.crowd.waiting()
 }
 
 // start gives a player a new life: nothing of the last one is known.
@@ -223,10 +237,10 @@ func (w *world) clock(who int) int64 { return w.now + w.setting.clock[who]*tick 
 
 // bucket is the player's bucket, or nil.
 func (p *player) bucket() *bucket {
-	if len(p.buckets) == 0 {
+	if p.size() == 0 {
 		return nil
 	}
-	return p.buckets[0]
+	return p.at(0)
 }
 
 // step lets a player take a step and takes up what it puts out. How busy the key is, is not left to the few checks of
@@ -241,20 +255,25 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 		w.cfg.Busy = 0
 	}
 	if b := p.bucket(); b != nil {
-		b.demand, b.checks, b.demandAt = 0, 0, now
+		b.load = load{at: now}
 		if w.busy && who == 0 {
-			b.demand = float64(tick)
+			b.load.line = float32(tick)
 			b.held.from = math.MinInt32 * tick // however much of the segment is left, it is less than a quarter
 		}
 	}
 	out.Reset()
 	f(&p.Owner, now, out)
 	if b := p.bucket(); b != nil {
-		b.demand, b.checks, b.demandAt, b.recent, b.tries, b.held.from = 0, 0, 0, recent{}, 0, 0
+		b.load, b.last, b.held.from = load{}, decision{}, 0
 		if w.setting.returns == 0 {
-			b.returns = nil
+			b.forgetReturns()
 		}
+		if t := b.talk(); t != nil {
+			t.tries = 0
+		}
+		b.settleDown(&w.cfg, out)
 	}
+	out.spare = spare{} // it may be memory of a copy, which will be used again
 	for _, r := range out.Replies {
 		w.reply(who, r)
 	}
@@ -273,7 +292,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 // the newer one cannot.
 func (w *world) send(who int, s Send, now int64) {
 	p := &w.players[who]
-	if w.counters && p.bucket().pending.reset {
+	if w.counters && p.bucket().pending().reset {
 		s.Generation = w.count(p.bucket(), s.Generation)
 	}
 	m := message{Send: s, who: uint8(who), life: p.life, now: now}
@@ -365,6 +384,9 @@ func (w *world) reply(who int, r Reply) {
 		return
 	case len(r.Decision.Limits) == 0:
 		w.say("%s has done the %s", w.name(who), at)
+		for i := range w.post {
+			w.history.era(w.post[i].Generation) // in which something may yet be spent
+		}
 		w.history.reset(w.players[who].bucket().gen, w.reserved)
 		return
 	case !r.Decision.Allowed:
@@ -387,7 +409,7 @@ func (w *world) reserved(generation int64) (set uint64) {
 	for i := range w.players {
 		if b := w.players[i].bucket(); b != nil && b.gen == generation {
 			held, _ := line(b.tat.NS, b.held.to)
-			next, _ := line(b.next.from, b.next.to)
+			next, _ := line(b.next().from, b.next().to)
 			set |= held | next
 		}
 	}
@@ -458,12 +480,14 @@ func (w *world) awaited(m *message) bool {
 // awaits is the reservation with that number, if its answers still count.
 func (p *player) awaits(seq uint64) *pending {
 	b := p.bucket()
-	switch {
-	case b == nil:
-	case b.pending != nil && b.pending.Seq == seq:
-		return b.pending
-	case b.refused != nil && b.refused.Seq == seq:
-		return b.refused.pending
+	if b == nil {
+		return nil
+	}
+	if awaited := b.pending(); awaited != nil && awaited.Seq == seq {
+		return awaited
+	}
+	if r := b.refused(); r != nil && r.Seq == seq {
+		return &r.pending
 	}
 	return nil
 }
@@ -471,8 +495,7 @@ func (p *player) awaits(seq uint64) *pending {
 // oldest is the time of the oldest check of the player that may yet be decided, on its own clock.
 func (w *world) oldest(who int) int64 {
 	at := w.clock(who)
-	q := &w.players[who].queue
-	for _, u := range q.items[q.done:] {
+	for _, u := range w.players[who].waiting() {
 		at = min(at, u.At)
 	}
 	return at
@@ -488,13 +511,13 @@ func (w *world) count(b *bucket, generation int64) int64 {
 		return generation // sent again
 	}
 	next := max(plain, b.gen)
-	for _, h := range b.heard {
-		if h.generation >= plain {
+	for i := range w.nodes {
+		if h := b.latest(i); h.generation >= plain {
 			next = max(next, h.generation)
 		}
 	}
 	next++
-	b.pending.Generation = next
+	b.pending().Generation = next
 	e := w.history.era(next)
 	if e.position == next {
 		e.position = 0

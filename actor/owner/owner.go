@@ -18,9 +18,7 @@
 package owner
 
 import (
-	"context"
 	"math"
-	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -71,6 +69,8 @@ type Check struct {
 	Rules    []*limit.Rule
 	Cost     int64
 	Receipts bool
+	// Outcomes is memory for the Limits of the Reply's Decision. What its capacity has no room for is allocated.
+	Outcomes []limit.Outcome
 
 	counted bool // its length is part of its buckets' demand
 }
@@ -93,99 +93,120 @@ type Send struct {
 	Background bool // nobody waits for it
 }
 
-// Out collects what a step wants done. It is reused from step to step; the caller empties it.
+// Out collects what a step wants done. It is reused from step to step; the caller empties it. What owners need for a
+// moment only is kept here between their steps: a caller who runs many owners has one Out for all of them.
 type Out struct {
 	Replies []Reply
 	Sends   []Send
 
 	trials []trial // scratch
+	terms  *terms  // of the owner made last
+	spare  spare
 }
 
 // Reset empties o for the next steps.
 func (o *Out) Reset() {
 	clear(o.Replies)
-	clear(o.trials)
-	o.Replies, o.Sends, o.trials = o.Replies[:0], o.Sends[:0], o.trials[:0]
+	o.Replies, o.Sends = o.Replies[:0], o.Sends[:0]
 }
 
-// An Owner decides for one key: it holds all of the key's buckets and the checks that wait. One caller at a time.
+// terms are what owners have in common.
+type terms struct {
+	cfg   *Config
+	id    limit.OwnerID
+	epoch uint64
+}
+
+// An Owner decides for one key: it holds all of the key's buckets and the checks that wait. One caller at a time. There
+// may be millions of them: most have one bucket and nobody who waits, and that is what an Owner has room for.
 type Owner struct {
-	cfg     *Config
-	id      limit.OwnerID
-	epoch   uint64
-	buckets []*bucket
-	queue   queue
-	didSeq  uint64 // of the last reset that a majority accepted
-	tidyAt  int    // how many buckets there are when tidy looks again
+	*terms
+	bucket bucket // the first one; without a rule if there is none yet
+	crowd  *crowd // the others, and who waits; nil for neither
 }
 
 // New is an owner that knows nothing yet. id is the name of its process, epoch that of the key's replica set.
 func New(cfg *Config, id limit.OwnerID, epoch uint64) *Owner {
-	return &Owner{cfg: cfg, id: id, epoch: epoch}
+	o := (&Out{}).New(cfg, id, epoch)
+	return &o
+}
+
+// New is [New] for a caller who makes many owners, in memory of its own: they share what they have in common.
+func (o *Out) New(cfg *Config, id limit.OwnerID, epoch uint64) Owner {
+	if t := o.terms; t == nil || t.cfg != cfg || t.id != id || t.epoch != epoch {
+		o.terms = &terms{cfg: cfg, id: id, epoch: epoch}
+	}
+	return Owner{terms: o.terms}
 }
 
 // Check decides c, or keeps it until it can be decided. Checks that wait are decided in their order; one that no wait
 // can help is denied at once.
 func (o *Owner) Check(c Check, out *Out) {
 	o.tidy(c.At)
-	if o.queue.len() > 0 {
-		if o.changes(c.Rules) {
-			// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
-			o.queue.push(waiter{Check: c})
+	switch {
+	case o.Waiting() == 0:
+		if o.decide(&c, c.At, out) {
 			return
 		}
+	case o.changes(c.Rules):
+		// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
+	default:
 		if trials, denied := o.try(&c, out); denied {
 			o.deny(&c, trials, out)
 			return
 		}
-		o.queue.push(waiter{Check: c})
-		return
 	}
-	if !o.decide(&c, c.At, out) {
-		o.queue.push(waiter{Check: c})
-	}
+	o.await(waiter{Check: c}, out)
 }
 
 // Reset fills the bucket of rule. It takes its place among the waiting checks.
 func (o *Owner) Reset(tag any, rule *limit.Rule, now, deadline int64, out *Out) {
-	o.queue.push(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, reset: rule})
-	if o.queue.len() == 1 {
+	o.await(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, reset: rule}, out)
+	if o.Waiting() == 1 {
 		o.run(now, out)
 	}
 }
 
 // Wake does what has become due by now. See [Owner.Due].
 func (o *Owner) Wake(now int64, out *Out) {
-	for _, w := range o.queue.expire(now) {
-		out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: context.DeadlineExceeded})
+	if o.crowd != nil {
+		o.crowd.expire(now, out)
 	}
-	for _, b := range o.buckets {
-		o.resend(b, now, out)
+	for i := range o.size() {
+		o.resend(o.at(i), now, out)
 	}
 	o.run(now, out)
 }
 
-// run does what waits in its order, as far as that can be done now.
+// run does what waits in its order, as far as that can be done now, and gives back the memory that nothing needs then.
 func (o *Owner) run(now int64, out *Out) {
-	for o.queue.len() > 0 {
-		w := o.queue.first()
-		switch {
-		case w.Deadline <= now:
-			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: context.DeadlineExceeded})
-		case w.reset != nil && !o.reset(w, now, out):
-			return
-		case w.reset == nil && !o.decide(&w.Check, now, out):
-			return
-		}
-		o.queue.pop()
+	for o.Waiting() > 0 && o.serve(o.crowd.first(), now, out) {
+		o.crowd.pop()
+	}
+	for i := range o.size() {
+		o.at(i).settleDown(o.cfg, out)
+	}
+	o.disperse(out)
+}
+
+// serve does what w waits for, if that can be done now.
+func (o *Owner) serve(w *waiter, now int64, out *Out) bool {
+	switch {
+	case w.Deadline <= now:
+		out.late(w)
+		return true
+	case w.reset != nil:
+		return o.reset(w, now, out)
+	default:
+		return o.decide(&w.Check, now, out)
 	}
 }
 
 // fail answers everything that waits with err.
 func (o *Owner) fail(err error, out *Out) {
-	for o.queue.len() > 0 {
-		out.Replies = append(out.Replies, Reply{Tag: o.queue.first().Tag, Err: err})
-		o.queue.pop()
+	for o.Waiting() > 0 {
+		out.Replies = append(out.Replies, Reply{Tag: o.crowd.first().Tag, Err: err})
+		o.crowd.pop()
 	}
 }
 
@@ -198,15 +219,17 @@ type trial struct {
 
 // try asks every bucket of c whether it could be admitted.
 func (o *Owner) try(c *Check, out *Out) (trials []trial, denied bool) {
-	out.trials = out.trials[:0]
-	for _, rule := range c.Rules {
-		b := o.bucket(rule)
-		t := trial{bucket: b, length: rule.Length(c.Cost)}
-		t.result = b.test(c.At, c.Cost, t.length, o.cfg)
-		denied = denied || t.verdict == deny
-		out.trials = append(out.trials, t)
+	if len(c.Rules) > cap(out.trials) {
+		out.trials = make([]trial, len(c.Rules))
 	}
-	return out.trials, denied
+	trials = out.trials[:len(c.Rules)]
+	for i, rule := range c.Rules {
+		t := &trials[i]
+		t.bucket, t.length = o.of(rule, out), rule.Length(c.Cost)
+		t.result = t.bucket.test(c.At, c.Cost, t.length, o.cfg)
+		denied = denied || t.verdict == deny
+	}
+	return trials, denied
 }
 
 // decide answers c if that can be done now: every limit is tested for denial first, so that nothing is reserved in
@@ -224,7 +247,7 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 	for i := range trials {
 		t := &trials[i]
 		if !c.counted {
-			t.bucket.note(c.At, t.length, o.cfg)
+			t.bucket.load.note(c.At, t.length, o.cfg.Delta)
 		}
 		switch t.verdict {
 		case wait:
@@ -244,8 +267,8 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 
 // enterNext moves every bucket that can only so serve the check into its next segment, and says whether one did.
 func enterNext(trials []trial) (entered bool) {
-	for _, t := range trials {
-		if t.verdict == enter {
+	for i := range trials {
+		if t := &trials[i]; t.verdict == enter {
 			t.bucket.enterNext()
 			entered = true
 		}
@@ -254,21 +277,22 @@ func enterNext(trials []trial) (entered bool) {
 }
 
 func (o *Owner) deny(c *Check, trials []trial, out *Out) {
-	d := limit.Decision{Limits: make([]limit.Outcome, len(trials))}
+	d := limit.Decision{Limits: c.outcomes()}
 	for i := range trials {
 		t := &trials[i]
 		d.Limits[i] = t.bucket.outcome(c, t)
-		t.bucket.recent.remember(c.At, c.Cost, false)
+		t.bucket.remember(c.At, c.Cost, false)
 	}
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
 }
 
 func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
-	d := limit.Decision{Allowed: true, Limits: make([]limit.Outcome, len(trials))}
+	d := limit.Decision{Allowed: true, Limits: c.outcomes()}
 	if c.Receipts && c.Cost > 0 {
 		d.Receipts = make([]limit.Receipt, len(trials))
 	}
-	for i, t := range trials {
+	for i := range trials {
+		t := &trials[i]
 		b := t.bucket
 		if c.Cost > 0 {
 			span := b.spend(c.At, t.length)
@@ -277,67 +301,28 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 			}
 		}
 		d.Limits[i] = b.rule.Outcome(b.spentAt(c.At), c.At, c.Cost, t.end, true)
-		b.recent.remember(c.At, c.Cost, true)
+		b.remember(c.At, c.Cost, true)
 		o.reserveAhead(b, max(c.At, now), t.length, out)
 	}
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
 }
 
-// roomFor is how many buckets a key may have before those are looked for that can be forgotten: callers invent the names
-// of limits that they define themselves.
-const roomFor = 2 * limit.MaxLimits
-
-// tidy forgets the buckets that lose nothing by it, once there are many.
-func (o *Owner) tidy(now int64) {
-	if len(o.buckets) < max(o.tidyAt, roomFor) || o.queue.len() > 0 {
-		return
+// outcomes is room for what every limit says to c.
+func (c *Check) outcomes() []limit.Outcome {
+	if n := len(c.Rules); n <= cap(c.Outcomes) {
+		return c.Outcomes[:n]
 	}
-	o.buckets = slices.DeleteFunc(o.buckets, func(b *bucket) bool { return b.busyUntil(now, o.cfg) <= now })
-	o.tidyAt = 2 * len(o.buckets)
-}
-
-// bucket finds the bucket of rule, or makes one that knows nothing. A rule that was changed takes effect here.
-func (o *Owner) bucket(rule *limit.Rule) *bucket {
-	b := o.find(rule.Name)
-	switch {
-	case b == nil:
-		b = &bucket{rule: rule}
-		o.buckets = append(o.buckets, b)
-	case b.rule != rule && *b.rule != *rule:
-		b.change(rule)
-	}
-	return b
-}
-
-// changes says whether one of the rules would take the place of another one.
-func (o *Owner) changes(rules []*limit.Rule) bool {
-	return slices.ContainsFunc(rules, func(rule *limit.Rule) bool {
-		b := o.find(rule.Name)
-		return b != nil && b.rule != rule && *b.rule != *rule
-	})
-}
-
-func (o *Owner) find(name string) *bucket {
-	for _, b := range o.buckets {
-		if b.rule.Name == name {
-			return b
-		}
-	}
-	return nil
-}
-
-// Return takes back the admission that r proves and says whether it took effect: only if this owner made the receipt,
-// remembers it, and the bucket has not filled up since.
-func (o *Owner) Return(r limit.Receipt, now int64) bool {
-	b := o.find(r.Limit)
-	return b != nil && r.Owner == o.id && r.Generation == b.gen && b.giveBack(r, now)
+	return make([]limit.Outcome, len(c.Rules))
 }
 
 // Due is when [Owner.Wake] wants to be called next, on the clock of its now; math.MaxInt64 for never.
 func (o *Owner) Due() int64 {
-	due := o.queue.earliest()
-	for _, b := range o.buckets {
-		due = min(due, b.due(o.cfg))
+	due := int64(math.MaxInt64)
+	if o.crowd != nil {
+		due = o.crowd.earliest()
+	}
+	for i := range o.size() {
+		due = min(due, o.at(i).due(o.cfg))
 	}
 	return due
 }
@@ -345,26 +330,16 @@ func (o *Owner) Due() int64 {
 // Idle says whether forgetting this owner loses nothing: nobody waits, no segment is held, no return could be used.
 // Otherwise it says when that is to be asked again.
 func (o *Owner) Idle(now int64) (idle bool, again int64) {
-	if o.queue.len() > 0 {
+	if o.Waiting() > 0 {
 		return false, math.MaxInt64
 	}
 	idle = true
-	for _, b := range o.buckets {
-		until := b.busyUntil(now, o.cfg)
+	for i := range o.size() {
+		until := o.at(i).busyUntil(now, o.cfg)
 		if until > now {
 			idle = false
 			again = max(again, until)
 		}
 	}
 	return idle, again
-}
-
-// Waiting is how many checks and resets wait.
-func (o *Owner) Waiting() int { return o.queue.len() }
-
-// Tags calls f with the tag of every check and reset that waits.
-func (o *Owner) Tags(f func(tag any)) {
-	for i := o.queue.done; i < len(o.queue.items); i++ {
-		f(o.queue.items[i].Tag)
-	}
 }

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"context"
 	"math"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -13,20 +14,26 @@ type waiter struct {
 	resetSeq uint64 // of the reservation that writes the reset; 0 before the first try
 }
 
-// A queue holds what waits, first come, first served. At rest it owns no memory.
+// A queue holds what waits, first come, first served.
 type queue struct {
 	items []waiter
 	done  int   // items before this index have left
 	soon  int64 // no deadline is earlier; 0 when nobody waits
+	mixed bool  // somebody has an earlier deadline than who came before; false means that nobody has
 }
 
 func (q *queue) len() int { return len(q.items) - q.done }
+
+func (q *queue) waiting() []waiter { return q.items[q.done:] }
 
 func (q *queue) first() *waiter { return &q.items[q.done] }
 
 func (q *queue) push(w waiter) {
 	if q.len() == 0 || w.Deadline < q.soon {
 		q.soon = w.Deadline
+	}
+	if q.len() > 0 && w.Deadline < q.items[len(q.items)-1].Deadline {
+		q.mixed = true
 	}
 	q.items = append(q.items, w)
 }
@@ -36,12 +43,23 @@ func (q *queue) pop() {
 	q.done++
 	switch {
 	case q.done == len(q.items):
-		*q = queue{}
+		*q = q.emptied()
 	case q.done >= len(q.items)/2 && q.done >= 64:
 		rest := copy(q.items, q.items[q.done:])
 		clear(q.items[rest:])
 		q.items, q.done = q.items[:rest], 0
 	}
+}
+
+// maxRoom is how many may have waited at once in a queue whose room is kept.
+const maxRoom = 4
+
+// emptied is an empty queue in the room of q, whose waiters have left, unless there is much of it.
+func (q *queue) emptied() queue {
+	if cap(q.items) > maxRoom {
+		return queue{}
+	}
+	return queue{items: q.items[:0]}
 }
 
 // earliest is a time before which no deadline passes; math.MaxInt64 when nobody waits.
@@ -52,19 +70,39 @@ func (q *queue) earliest() int64 {
 	return q.soon
 }
 
-// expire takes out those whose deadline has passed.
-func (q *queue) expire(now int64) (expired []waiter) {
-	if now < q.earliest() {
-		return nil
+// expire answers those whose deadline has passed. As long as deadlines have come in their order, which they do when all
+// callers wait equally long, it looks at no others.
+func (q *queue) expire(now int64, out *Out) {
+	switch {
+	case now < q.earliest():
+		return
+	case q.mixed:
+		q.sift(now, out)
+		return
 	}
+	for q.len() > 0 && q.first().Deadline <= now {
+		out.late(q.first())
+		q.pop()
+	}
+	if q.len() > 0 {
+		q.soon = q.first().Deadline
+	}
+}
+
+// sift is expire for deadlines in no order.
+func (q *queue) sift(now int64, out *Out) {
 	old := *q
 	*q = queue{}
-	for _, w := range old.items[old.done:] {
-		if w.Deadline <= now {
-			expired = append(expired, w)
+	for i := range old.waiting() {
+		if w := &old.waiting()[i]; w.Deadline <= now {
+			out.late(w)
 		} else {
-			q.push(w)
+			q.push(*w)
 		}
 	}
-	return expired
+}
+
+// late answers one whose deadline has passed.
+func (o *Out) late(w *waiter) {
+	o.Replies = append(o.Replies, Reply{Tag: w.Tag, Err: context.DeadlineExceeded})
 }

@@ -22,7 +22,7 @@ var (
 
 // A refusal is a reservation that was given up, and what the replicas said to it. Answers that come late still count.
 type refusal struct {
-	*pending
+	pending
 	until  int64 // for checks from then on it says nothing
 	sure   bool  // all have answered, or the rest has been waited for
 	sureAt int64 // until when
@@ -32,28 +32,29 @@ type refusal struct {
 // The next try begins where a majority of those who answered would accept, after a random pause: two owners of equal
 // timing would refuse each other for ever.
 func (o *Owner) giveUp(b *bucket, now int64, out *Out) {
-	p := b.pending
+	t := b.talk()
+	p := t.pending
 	c := p.count()
-	b.pending = nil
+	t.pending = nil
 	if c.said() >= o.cfg.majority() {
-		r := &refusal{pending: p, until: now + o.cfg.Delta, sureAt: p.heardAt + silence}
+		r := &refusal{pending: *p, until: now + o.cfg.Delta, sureAt: p.heardAt + silence}
 		r.sure = c.answered() == o.cfg.Replicas || now >= r.sureAt
-		b.refused = r
+		t.refused = r
 	}
-	b.backOff(now, o.cfg)
+	t.backOff(now, o.cfg)
 	// A message that was long under way looks like a wrong clock. The clock is wrong if the next one is refused too.
 	skewed := c.skewed > o.cfg.Replicas-o.cfg.majority()
-	if skewed && b.skewed {
+	if skewed && t.skewed {
 		o.fail(errSkewed, out)
 	}
-	b.skewed = skewed
+	t.skewed = skewed
 }
 
 // backOff makes the next try wait for a random time, the longer the more tries there were.
-func (b *bucket) backOff(now int64, cfg *Config) {
-	b.retryAt = now + cfg.Rand(firstPause<<min(b.tries, maxDouble))
-	if b.tries < math.MaxUint8 {
-		b.tries++
+func (t *talk) backOff(now int64, cfg *Config) {
+	t.retryAt = now + cfg.Rand(firstPause<<min(t.tries, maxDouble))
+	if t.tries < math.MaxUint8 {
+		t.tries++
 	}
 }
 
@@ -69,7 +70,7 @@ func (p *pending) silentAt(cfg *Config) int64 {
 // hint is where the retry of a check at t begins: the W-th smallest position among those who answered the refused
 // reservation. A dead replica's stale position would let it creep.
 func (b *bucket) hint(t int64, cfg *Config) int64 {
-	r := b.refused
+	r := b.refused()
 	if r == nil || t >= r.until {
 		return 0
 	}
@@ -91,6 +92,10 @@ func (b *bucket) hint(t int64, cfg *Config) int64 {
 
 // pausing says whether a refusal is too recent to reserve again; if so, the owner is woken when it is not any more.
 func (b *bucket) pausing(now int64) bool {
-	b.paused = now < b.retryAt
-	return b.paused
+	t := b.talk()
+	if t == nil {
+		return false
+	}
+	t.paused = now < t.retryAt
+	return t.paused
 }

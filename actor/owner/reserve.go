@@ -18,27 +18,29 @@ type pending struct {
 // reserve sends for the line that a waiting check needs, unless a reservation is in flight or a refusal is too recent.
 func (o *Owner) reserve(t *trial, at, now int64, out *Out) {
 	b := t.bucket
-	if b.pending != nil || b.pausing(now) {
+	if b.pending() != nil || b.pausing(now) {
 		return
 	}
 	to := max(t.need.Ceil(), b.ahead(t.from, at, now, t.length, o.cfg))
-	o.send(b, &pending{Send: Send{Generation: b.gen, From: t.from, To: to}}, now, out)
+	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out)
 }
 
 // reserveAhead reserves the next segment of a busy key in the background, once a quarter of the held one is left, so
 // that a hot key never waits.
 func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
-	if b.pending != nil || b.next.to > max(b.next.from, now) || now < b.retryAt {
-		return
-	}
 	left, whole := b.held.to-max(b.tat.NS, now), b.held.to-b.held.from
 	if left > whole/4 {
 		return
 	}
-	b.next = segment{} // one that nobody needed in time
+	if t := b.talk(); t != nil {
+		if t.pending != nil || t.next.to > max(t.next.from, now) || now < t.retryAt {
+			return
+		}
+		t.next = segment{} // one that nobody needed in time
+	}
 	from := max(b.held.to, b.known(o.cfg), b.hint(now, o.cfg), now)
 	if to := b.ahead(from, now, now, length, o.cfg); to > from {
-		o.send(b, &pending{Send: Send{Generation: b.gen, From: from, To: to, Background: true}}, now, out)
+		o.send(b, Send{Generation: b.gen, From: from, To: to, Background: true}, now, out)
 	}
 }
 
@@ -46,10 +48,10 @@ func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
 // not further than Δ beyond what could be spent now. A key that is not busy reserves nothing ahead, so that it loses
 // nothing when its owner dies.
 func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 {
-	demand := b.demandNow(now, cfg)
-	if length.NS == 0 || !b.busy(now, cfg) {
+	if length.NS == 0 || !b.load.busy(now, cfg) {
 		return from
 	}
+	demand := b.load.demand(now, cfg.Delta)
 	end := max(from, now+cfg.Delta)
 	bound := b.rule.Bound(t).Ceil() + cfg.Delta
 	if demand >= float64(bound-end) {
@@ -58,27 +60,35 @@ func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 
 	return end + int64(demand)
 }
 
-func (o *Owner) send(b *bucket, p *pending, now int64, out *Out) {
-	p.Limit, p.Seq, p.Epoch, p.Reach, p.sentAt = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach(), now
-	b.pending = p
-	out.Sends = append(out.Sends, p.Send)
+// send puts a reservation in flight, in place of one that may be so.
+func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
+	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()
+	t := b.open(out)
+	t.flight = pending{Send: s, sentAt: now}
+	t.pending = &t.flight
+	out.Sends = append(out.Sends, s)
+	return t.pending
 }
 
 // resend does what has become due with the reservation in flight: it is sent again when its answers stay away, as long
 // as anybody waits, and given up when it was refused and the rest stays away.
 func (o *Owner) resend(b *bucket, now int64, out *Out) {
-	b.paused = false
-	if r := b.refused; r != nil && now >= r.sureAt {
+	t := b.talk()
+	if t == nil {
+		return
+	}
+	t.paused = false
+	if r := t.refused; r != nil && now >= r.sureAt {
 		r.sure = true
 	}
-	p := b.pending
+	p := t.pending
 	switch {
 	case p == nil:
 	case now >= p.silentAt(o.cfg):
 		o.giveUp(b, now, out)
 	case o.cfg.Resend == 0 || now < p.sentAt+o.cfg.Resend:
-	case o.queue.len() == 0:
-		b.pending = nil
+	case o.Waiting() == 0:
+		t.pending = nil
 	default:
 		p.sentAt = now
 		out.Sends = append(out.Sends, p.Send)
@@ -88,16 +98,20 @@ func (o *Owner) resend(b *bucket, now int64, out *Out) {
 // due is when the bucket wants to be woken.
 func (b *bucket) due(cfg *Config) int64 {
 	due := int64(math.MaxInt64)
-	if r := b.refused; r != nil && !r.sure {
+	t := b.talk()
+	if t == nil {
+		return due
+	}
+	if r := t.refused; r != nil && !r.sure {
 		due = r.sureAt
 	}
-	if p := b.pending; p != nil {
+	if p := t.pending; p != nil {
 		due = min(due, p.silentAt(cfg))
 		if cfg.Resend > 0 {
 			due = min(due, p.sentAt+cfg.Resend)
 		}
-	} else if b.paused {
-		due = min(due, b.retryAt)
+	} else if t.paused {
+		due = min(due, t.retryAt)
 	}
 	return due
 }

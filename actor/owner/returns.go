@@ -35,19 +35,41 @@ type made struct {
 	back   bool // has been returned
 }
 
+// returns is what the bucket knows of giving back, or nil for nothing.
+func (b *bucket) returns() *returns {
+	if b.extra == nil {
+		return nil
+	}
+	return b.extra.returns
+}
+
+func (b *bucket) forgetReturns() {
+	if b.extra != nil {
+		b.extra.returns = nil
+	}
+}
+
+// Return takes back the admission that r proves and says whether it took effect: only if this owner made the receipt,
+// remembers it, and the bucket has not filled up since.
+func (o *Owner) Return(r limit.Receipt, now int64) bool {
+	b := o.find(r.Limit)
+	return b != nil && r.Owner == o.id && r.Generation == b.gen && b.giveBack(r, now)
+}
+
 // receipt writes down what an admission consumed, so that it can be returned.
 func (b *bucket) receipt(s spent, owner limit.OwnerID) limit.Receipt {
-	if b.returns == nil {
-		b.returns = &returns{}
+	x := b.extras()
+	if x.returns == nil {
+		x.returns = &returns{}
 	}
 	r := limit.Receipt{
-		Limit: b.rule.Name, Generation: b.gen, Owner: owner, Serial: b.returns.serial,
+		Limit: b.rule.Name, Generation: b.gen, Owner: owner, Serial: x.returns.serial,
 		Span: s.span(),
 	}
 	for _, p := range s.reuses {
 		r.Reuses = append(r.Reuses, p.span())
 	}
-	b.returns.remember(s)
+	x.returns.remember(s)
 	return r
 }
 
@@ -79,10 +101,11 @@ func (r *returns) find(c limit.Receipt) *made {
 
 // giveBack turns the line of a receipt into credit and says whether that is of any use.
 func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
-	if b.returns == nil {
+	r := b.returns()
+	if r == nil {
 		return false
 	}
-	m := b.returns.find(c)
+	m := r.find(c)
 	if m == nil || m.back {
 		return false
 	}
@@ -92,29 +115,31 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 	if !most.After(b.credit(now)) {
 		return false
 	}
-	b.returns.put(b.rule, back.piece)
+	r.put(b.rule, back.piece)
 	for _, p := range back.reuses {
-		b.returns.put(b.rule, p)
+		r.put(b.rule, p)
 	}
-	b.returns.cap(b.rule, most)
-	b.returns.since = now
+	r.cap(b.rule, most)
+	r.since = now
 	return true
 }
 
-// creditCap is the most that credit may be at t: the spent line of this stretch that is not yet past.
+// creditCap is the most that credit may be at t: the spent line that is not yet past. More of this stretch was never
+// given back than was spent of it.
 func (b *bucket) creditCap(t int64) limit.Pos {
-	return limit.Later(limit.Pos{}, b.rule.Sub(b.tat, limit.At(max(t, b.jump))))
+	return limit.Later(limit.Pos{}, b.rule.Sub(b.tat, limit.At(t)))
 }
 
 // credit is the length of returned line that can be spent again at t.
 func (b *bucket) credit(t int64) limit.Pos {
-	if b.returns == nil || b.returns.sum == (limit.Pos{}) || t < b.returns.since {
+	r := b.returns()
+	if r == nil || r.sum == (limit.Pos{}) || t < r.since {
 		return limit.Pos{}
 	}
-	if most := b.creditCap(t); b.returns.sum.After(most) {
+	if most := b.creditCap(t); r.sum.After(most) {
 		return most
 	}
-	return b.returns.sum
+	return r.sum
 }
 
 func (r *returns) put(rule *limit.Rule, p piece) {

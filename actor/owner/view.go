@@ -25,18 +25,31 @@ func (o *Owner) View(name string, now int64) (v View, ok bool) {
 
 // Views are all buckets of the key.
 func (o *Owner) Views(now int64) []View {
-	views := make([]View, len(o.buckets))
-	for i, b := range o.buckets {
-		views[i] = o.view(b, now)
+	views := make([]View, o.size())
+	for i := range views {
+		views[i] = o.view(o.at(i), now)
 	}
 	return views
 }
 
-func (o *Owner) view(b *bucket, now int64) View {
-	perToken := float64(b.rule.Refill.Per) / float64(b.rule.Refill.Tokens)
-	return View{
-		Rule: b.rule, Generation: b.gen, TAT: b.tat, Hi: b.held.to, Next: [2]int64{b.next.from, b.next.to},
-		Credit: b.credit(now), Recent: b.recent.list(),
-		Demand: b.demandNow(now, o.cfg) / perToken / (float64(o.cfg.Delta) / 1e9),
+// Load is the highest Demand of all buckets of the key: what [Owner.Views] would tell, for who asks it of very many.
+func (o *Owner) Load(now int64) (tokens float64) {
+	for i := range o.size() {
+		tokens = max(tokens, o.demand(o.at(i), now))
 	}
+	return tokens
+}
+
+func (o *Owner) view(b *bucket, now int64) View {
+	next := b.next()
+	return View{
+		Rule: b.rule, Generation: b.gen, TAT: b.tat, Hi: b.held.to, Next: [2]int64{next.from, next.to},
+		Credit: b.credit(now), Demand: o.demand(b, now), Recent: b.recent(),
+	}
+}
+
+// demand is how many tokens a second the bucket spends.
+func (o *Owner) demand(b *bucket, now int64) float64 {
+	perToken := float64(b.rule.Refill.Per) / float64(b.rule.Refill.Tokens)
+	return b.load.demand(now, o.cfg.Delta) / perToken / (float64(o.cfg.Delta) / 1e9)
 }

@@ -1,0 +1,63 @@
+package owner
+
+import "github.com/jeton-dev/jeton/actor/limit"
+
+// maxOlder is how many decisions a bucket remembers besides the last one, for people who ask why.
+const maxOlder = 7
+
+// A decision is one that was made of a check; the zero decision, a peek in 1970, is none.
+type decision struct {
+	at   int64
+	cost int64 // of an admitted check; of a denied one the complement, which is negative
+}
+
+func (d decision) recent() limit.Recent {
+	if d.cost < 0 {
+		return limit.Recent{At: d.at, Cost: ^d.cost}
+	}
+	return limit.Recent{At: d.at, Cost: d.cost, Allowed: true}
+}
+
+// older are the decisions before the last one: a ring that grows with use.
+type older struct {
+	list  []decision
+	first uint8 // the oldest one in the list, once that is full
+}
+
+func (o *older) push(d decision) {
+	if len(o.list) < maxOlder {
+		o.list = append(o.list, d)
+		return
+	}
+	o.list[o.first] = d
+	o.first++
+	if o.first == maxOlder {
+		o.first = 0
+	}
+}
+
+// remember keeps the decision of a check at t.
+func (b *bucket) remember(t, cost int64, allowed bool) {
+	if b.last != (decision{}) {
+		b.extras().older.push(b.last)
+	}
+	if !allowed {
+		cost = ^cost
+	}
+	b.last = decision{at: t, cost: cost}
+}
+
+// recent is what is remembered, the newest last.
+func (b *bucket) recent() []limit.Recent {
+	if b.last == (decision{}) {
+		return nil
+	}
+	var all []limit.Recent
+	if b.extra != nil {
+		o := &b.extra.older
+		for i := range o.list {
+			all = append(all, o.list[(int(o.first)+i)%len(o.list)].recent())
+		}
+	}
+	return append(all, b.last.recent())
+}
