@@ -2,8 +2,7 @@ package actor
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
@@ -14,18 +13,16 @@ import (
 // errFullMailbox answers checks of a key that has too many waiting already.
 var errFullMailbox = fmt.Errorf("%w: too many checks of this key are waiting", limit.ErrOverloaded)
 
-// fewActors is how many actors a shard always keeps room for.
-const fewActors = 1024
-
 // An actor is one key that is awake: its owner's state, and what this package adds to it. It is one piece of memory.
 type actor struct {
 	key       string
 	owner     owner.Owner
 	last      int64 // when it was last asked something
-	alarm     int64 // when to look at it again
+	visit     int64 // when to look at it again, whatever is due
 	requests  *requests
-	index     int32 // in the shard's alarms
+	alarm     int32 // its place in the shard's alarms, from 1 on; 0 for none
 	partition ring.Partition
+	gone      bool // it has been forgotten
 }
 
 // waiting is how many checks and resets wait in the actor's mailbox.
@@ -39,22 +36,21 @@ func (a *actor) waiting() int {
 // decide hands a check to the owner.
 func (a *actor) decide(m *mail, now int64, out *owner.Out) {
 	a.owner.Check(owner.Check{
-		Tag: m, At: now, Deadline: m.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt,
+		Tag: m, At: now, Deadline: m.call.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt, Outcomes: m.room,
 	}, out)
 }
 
-// awake makes the actor of m's key.
+// awake makes the actor of m's key. The key is copied: it may be a part of something larger.
 func (sh *shard) awake(m *mail, now int64) *actor {
 	s := sh.sys
 	a := &actor{
-		key:       m.key,
+		key:       strings.Clone(m.key),
 		partition: ring.PartitionOf(m.hash, s.cfg.Partitions),
 		owner:     sh.out.New(&s.owners, s.id, storage.FirstEpoch),
-		alarm:     now + int64(s.cfg.IdleAfter),
+		visit:     now + int64(s.cfg.IdleAfter),
 	}
-	sh.actors[a.key] = a
-	sh.alarms.add(a)
-	sh.most = max(sh.most, len(sh.actors))
+	sh.actors.add(m.hash, a)
+	sh.visits.add(a)
 	return a
 }
 
@@ -95,18 +91,9 @@ func (sh *shard) full(a *actor, m *mail) bool {
 	return true
 }
 
+// remove drops an actor. It is left in the visits: who visits it sees that it is gone.
 func (sh *shard) remove(a *actor) {
-	delete(sh.actors, a.key)
+	a.gone = true
+	sh.actors.remove(a)
 	sh.alarms.remove(a)
-	if sh.most > fewActors && len(sh.actors) < sh.most/4 {
-		sh.shrink()
-	}
-}
-
-// shrink gives back the room of actors that are no more, which maps and slices keep.
-func (sh *shard) shrink() {
-	sh.most = max(len(sh.actors), fewActors)
-	actors := make(map[string]*actor, len(sh.actors))
-	maps.Copy(actors, sh.actors)
-	sh.actors, sh.alarms = actors, slices.Clone(sh.alarms)
 }

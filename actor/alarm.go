@@ -2,43 +2,91 @@ package actor
 
 import "container/heap"
 
-// alarms orders a shard's actors by when they want to be looked at again. Every actor is in it once.
-type alarms []*actor
+// An alarm is when something is due for an actor.
+type alarm struct {
+	at    int64
+	actor *actor
+}
+
+// alarms orders by when something is due those actors for whom that is before their next visit: see visits. Each is in it
+// at most once.
+type alarms []alarm
 
 // Len, Less, Swap, Push and Pop are those of a [heap.Interface].
 func (h alarms) Len() int           { return len(h) }
-func (h alarms) Less(i, j int) bool { return h[i].alarm < h[j].alarm }
+func (h alarms) Less(i, j int) bool { return h[i].at < h[j].at }
 
-// Swap keeps every actor's index.
+// Swap keeps every actor's place.
 func (h alarms) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = int32(i), int32(j)
+	h[i].actor.alarm, h[j].actor.alarm = int32(i+1), int32(j+1)
 }
 
 // Push is for the heap package only.
 func (h *alarms) Push(x any) {
-	a := x.(*actor) //nolint:forcetypeassert // add pushes nothing else
-	a.index = int32(len(*h))
+	a := x.(alarm) //nolint:forcetypeassert // set pushes nothing else
 	*h = append(*h, a)
+	a.actor.alarm = int32(len(*h))
 }
 
 // Pop is for the heap package only.
 func (h *alarms) Pop() any {
 	last := len(*h) - 1
 	a := (*h)[last]
-	(*h)[last] = nil
+	(*h)[last] = alarm{}
 	*h = (*h)[:last]
+	a.actor.alarm = 0
 	return a
 }
 
-func (h *alarms) add(a *actor) { heap.Push(h, a) }
+// next is the earliest alarm, or nil.
+func (h alarms) next() *alarm {
+	if len(h) == 0 {
+		return nil
+	}
+	return &h[0]
+}
 
-func (h *alarms) remove(a *actor) { heap.Remove(h, int(a.index)) }
-
-// set changes when a is looked at.
+// set sees to it that a's alarm is no later than that.
 func (h *alarms) set(a *actor, at int64) {
-	if a.alarm != at {
-		a.alarm = at
-		heap.Fix(h, int(a.index))
+	switch i := int(a.alarm) - 1; {
+	case i < 0:
+		heap.Push(h, alarm{at, a})
+	case at < (*h)[i].at:
+		(*h)[i].at = at
+		heap.Fix(h, i)
+	}
+}
+
+func (h *alarms) remove(a *actor) {
+	if a.alarm > 0 {
+		heap.Remove(h, int(a.alarm)-1)
+	}
+}
+
+// visits are a shard's actors in the order in which they are to be visited: each goes to the end when it has been, and
+// the time between two visits is the same for all. That is cheaper than an alarm for each, and early enough to see
+// whether an actor can be forgotten.
+type visits struct {
+	queue []*actor
+	done  int // places before this one are empty
+}
+
+func (v *visits) next() *actor {
+	if v.done == len(v.queue) {
+		return nil
+	}
+	return v.queue[v.done]
+}
+
+func (v *visits) add(a *actor) { v.queue = append(v.queue, a) }
+
+// pop takes the next one out.
+func (v *visits) pop() {
+	v.queue[v.done] = nil
+	v.done++
+	if v.done >= fewActors && v.done >= len(v.queue)/2 {
+		rest := append([]*actor(nil), v.queue[v.done:]...)
+		*v = visits{queue: rest}
 	}
 }

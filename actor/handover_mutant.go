@@ -2,7 +2,11 @@
 
 package actor
 
-import "github.com/jeton-dev/jeton/storage/register"
+import (
+	"slices"
+
+	"github.com/jeton-dev/jeton/storage/register"
+)
 
 // handOver is wrong on purpose: it takes every reservation for accepted before the replica has heard of it. The process
 // tests must notice.
@@ -11,6 +15,7 @@ func handOver(r Replica, batch []register.Reservation, done func([]register.Answ
 	for i, m := range batch {
 		answers[i] = register.Answer{Verdict: register.Accepted, Position: m.To, Generation: m.Generation, Epoch: m.Epoch}
 	}
+	batch = slices.Clone(batch)
 	done(answers, nil)
 	r.Reserve(batch, func([]register.Answer, error) {})
 }

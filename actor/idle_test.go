@@ -140,16 +140,4 @@ func TestBusyForgotten(t *testing.T) {
 	})
 }
 
-// BenchmarkAwakeBucket reports the live heap of one awake bucket with a key of 16 bytes.
-func BenchmarkAwakeBucket(b *testing.B) {
-	const keys = 200_000
-	for b.Loop() {
-		s := start(b, Config{Replicas: []Replica{replica{reserve: agreeable}}, IdleAfter: time.Hour})
-		before := liveHeap()
-		wake(b, s, keys)
-		b.ReportMetric(float64(liveHeap()-before)/keys, "B/bucket")
-		s.Close()
-	}
-}
-
 var _ Replica = (*storage.Store)(nil)

@@ -11,12 +11,12 @@ import (
 // errFullInbox answers checks that a shard has no room for.
 var errFullInbox = fmt.Errorf("%w: this node has more checks than it can look at", limit.ErrOverloaded)
 
-// An answered batch is what a replica said to the reservations that a shard had sent to it.
+// answered is what a replica said to the reservations that a shard had sent to it.
 type answered struct {
-	replica      int
-	reservations []register.Reservation
-	answers      []register.Answer
-	err          error
+	replica int
+	sent    *sending
+	answers []register.Answer
+	err     error
 }
 
 // An inbox is where everything arrives that a shard has to do. Checks are bounded; answers need no bound, because an
@@ -61,15 +61,22 @@ func (b *inbox) pushAnswers(a answered) {
 	b.notify()
 }
 
-// take returns all that has arrived, in exchange for the slices of the last time.
-func (b *inbox) take(mail []*mail, answers []answered) ([]*mail, []answered, bool) {
+// take returns all mail that has arrived, in exchange for the slice of the last time.
+func (b *inbox) take(mail []*mail) ([]*mail, bool) {
 	clear(mail)
-	clear(answers)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	mail, b.mail = b.mail, mail[:0]
+	return mail, b.closed
+}
+
+// takeAnswers returns all answers that have arrived, in exchange for the slice of the last time.
+func (b *inbox) takeAnswers(answers []answered) []answered {
+	clear(answers)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	answers, b.answers = b.answers, answers[:0]
-	return mail, answers, b.closed
+	return answers
 }
 
 func (b *inbox) close() {

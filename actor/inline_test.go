@@ -25,7 +25,8 @@ func TestInventedLimits(t *testing.T) {
 		}
 	}
 	kept := 0
-	if _, err := s.ask(t.Context(), &mail{kind: look, key: "k", looked: func(_ *shard, a *actor) { kept = len(a.owner.Views(0)) }}); err != nil {
+	count := func(_ *shard, a *actor) { kept = len(a.owner.Views(0)) }
+	if err := s.ask(t.Context(), &mail{kind: look, key: "k", others: &others{looked: count}}); err != nil {
 		t.Fatal(err)
 	}
 	if kept > names/10 {

@@ -28,12 +28,12 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 		awake   bool
 		waiting int
 	)
-	_, lerr := s.ask(ctx, &mail{kind: look, key: key, looked: func(_ *shard, a *actor) {
+	lerr := s.ask(ctx, &mail{kind: look, key: key, others: &others{looked: func(_ *shard, a *actor) {
 		if a != nil {
 			waiting = a.waiting()
 			view, awake = a.owner.View(ref.Name, s.cfg.Now())
 		}
-	}})
+	}}})
 	switch {
 	case lerr != nil:
 		return limit.Inspection{}, lerr

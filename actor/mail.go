@@ -20,61 +20,92 @@ const (
 
 // A mail is one thing asked of one key's actor. Until it is answered it belongs to the shard; then to the caller.
 type mail struct {
-	call     *call
-	kind     kind
-	key      string
-	hash     uint64
-	rules    []*limit.Rule
-	one      [1]*limit.Rule // room for the usual single rule
-	inline   uint32         // bit i: rule i is defined by the request
-	deadline int64          // node clock
+	call   *call
+	key    string
+	hash   uint64
+	rules  []*limit.Rule
+	one    [1]*limit.Rule // room for the usual single rule
+	inline uint32         // bit i: rule i is defined by the request
+	kind   kind
 
-	// A check's question; the answer is decision or err.
-	cost     int64
-	id       string // of the request, or empty
-	receipt  bool
-	repeats  bool // it repeats a request that was answered
-	decision limit.Decision
-	err      error
+	// A check's question, and where the answer goes.
+	receipt bool
+	repeats bool // it repeats a request that was answered
+	cost    int64
+	id      string          // of the request, or empty
+	room    []limit.Outcome // for those of the decision
+	result  *limit.Result
 
-	// The others' questions and answers.
+	others *others // nil for a check
+}
+
+// others are what a mail has that is no check.
+type others struct {
 	receipts []limit.Receipt
 	returned []bool
 	looked   func(*shard, *actor) // called with the key's actor, or nil if none is awake
 }
 
-func (m *mail) check(r limit.Request) {
+func (m *mail) check(r *limit.Request) {
 	m.kind, m.key, m.hash, m.cost, m.id, m.receipt = check, r.Key, ring.Hash(r.Key), r.Cost, r.ID, r.Receipt
 }
 
-// answer gives the mail's caller what it waits for. The mail must not be touched afterwards.
-func (m *mail) answer(d limit.Decision, err error) {
-	m.decision, m.err = d, err
-	m.call.answered()
+// resolve finds the rules that refs name in doc. It tries the rule of the request before first, if there is one.
+func (m *mail) resolve(doc *limit.Document, refs []limit.Ref, before *limit.Rule) error {
+	m.rules = m.one[:0]
+	for i, ref := range refs {
+		if before != nil && ref.Inline == nil && ref.Name == before.Name {
+			m.rules = append(m.rules, before)
+			continue
+		}
+		rule, err := doc.Resolve(ref)
+		if err != nil {
+			return err
+		}
+		if ref.Inline != nil {
+			m.inline |= 1 << i
+		}
+		m.rules = append(m.rules, rule)
+	}
+	return nil
 }
 
-func (m *mail) fail(err error) { m.answer(limit.Decision{}, err) }
+// put writes the answer where the caller looks for it, once the call is answered.
+func (m *mail) put(d limit.Decision, err error) { *m.result = limit.Result{Decision: d, Err: err} }
+
+// fail answers with err. The mail must not be touched afterwards.
+func (m *mail) fail(err error) {
+	m.put(limit.Decision{}, err)
+	m.call.answered(1)
+}
 
 // A call is one caller that waits for the answers to its mail. The caller waits, never the shard.
 type call struct {
-	mail    []mail
-	byShard [][]*mail     // the mail of a batch
-	open    atomic.Int64  // mail without an answer
-	done    chan struct{} // gets one token with the last answer
+	deadline int64 // node clock
+	mail     []mail
+	byShard  [][]*mail     // the mail of a batch
+	open     atomic.Int64  // mail without an answer
+	done     chan struct{} // gets one token with the last answer
+	single   limit.Result  // the answer to a call with one mail
 }
 
-// newCall is a call with room for n mails.
-func (s *System) newCall(n int) *call {
+// newCall is a call with room for n mails, whose answers go to results, or to the call itself if there is one mail.
+func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *call {
 	c, ok := s.calls.Get().(*call)
 	if !ok {
-		c = &call{done: make(chan struct{}, 1)}
+		c = &call{done: make(chan struct{}, 1), byShard: make([][]*mail, len(s.shards))}
 	}
+	c.deadline = s.deadline(ctx)
 	if cap(c.mail) < n {
 		c.mail = make([]mail, n)
 	}
 	c.mail = c.mail[:n]
 	for i := range c.mail {
-		c.mail[i].call = c
+		m := &c.mail[i]
+		m.call, m.result = c, &c.single
+		if results != nil {
+			m.result = &results[i]
+		}
 	}
 	c.open.Store(int64(n))
 	if n == 0 {
@@ -83,8 +114,9 @@ func (s *System) newCall(n int) *call {
 	return c
 }
 
-func (c *call) answered() {
-	if c.open.Add(-1) == 0 {
+// answered says that n more mails are.
+func (c *call) answered(n int64) {
+	if c.open.Add(-n) == 0 {
 		c.done <- struct{}{}
 	}
 }
@@ -103,6 +135,7 @@ func (c *call) wait(ctx context.Context) error {
 // free gives back a call whose answers have been taken, or that was never handed to a shard.
 func (s *System) free(c *call) {
 	clear(c.mail)
+	c.single = limit.Result{}
 	for i, ms := range c.byShard {
 		c.byShard[i] = ms[:0]
 	}

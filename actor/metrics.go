@@ -76,24 +76,46 @@ func (*metrics) observe(reg prometheus.Registerer, s *System) {
 	})
 }
 
-// counts are one shard's way to the metrics: the counters that it has found already.
+// counts are what one shard has counted since the last flush, on its way to the metrics, which shards share.
 type counts struct {
 	metrics *metrics
-	byLimit map[string]*[outcomes]prometheus.Counter
-	needed  prometheus.Counter
-	ahead   prometheus.Counter
+	byLimit map[string]*tally
+	last    *tally   // the one that was counted in last
+	changed []*tally // those that have something to flush
+	needed  tallied
+	ahead   tallied
+}
+
+// A tally counts what one limit said.
+type tally struct {
+	label string
+	said  [outcomes]tallied
+	dirty bool
+}
+
+// tallied is a counter with what is to be added to it.
+type tallied struct {
+	counter prometheus.Counter
+	n       int
+}
+
+func (t *tallied) flush() {
+	if t.n > 0 {
+		t.counter.Add(float64(t.n))
+		t.n = 0
+	}
 }
 
 func newCounts(m *metrics) counts {
 	return counts{
 		metrics: m,
-		byLimit: map[string]*[outcomes]prometheus.Counter{},
-		needed:  m.reservations.WithLabelValues("needed"),
-		ahead:   m.reservations.WithLabelValues("ahead"),
+		byLimit: map[string]*tally{},
+		needed:  tallied{counter: m.reservations.WithLabelValues("needed")},
+		ahead:   tallied{counter: m.reservations.WithLabelValues("ahead")},
 	}
 }
 
-func (c *counts) decision(m *mail, d limit.Decision) {
+func (c *counts) decision(m *mail, d *limit.Decision) {
 	for i := range d.Limits {
 		o := &d.Limits[i]
 		label := o.Name
@@ -107,27 +129,36 @@ func (c *counts) decision(m *mail, d limit.Decision) {
 		case !o.Allowed:
 			what = denied
 		}
-		c.of(label)[what].Inc()
+		t := c.of(label)
+		t.said[what].n++
+		if !t.dirty {
+			t.dirty = true
+			c.changed = append(c.changed, t)
+		}
 	}
 }
 
-func (c *counts) of(label string) *[outcomes]prometheus.Counter {
-	counters := c.byLimit[label]
-	if counters == nil {
-		counters = &[outcomes]prometheus.Counter{}
-		for i, outcome := range outcomeLabels {
-			counters[i] = c.metrics.decisions.WithLabelValues(label, outcome)
-		}
-		c.byLimit[label] = counters
+func (c *counts) of(label string) *tally {
+	if c.last != nil && c.last.label == label {
+		return c.last
 	}
-	return counters
+	t := c.byLimit[label]
+	if t == nil {
+		t = &tally{label: label}
+		for i, outcome := range outcomeLabels {
+			t.said[i].counter = c.metrics.decisions.WithLabelValues(label, outcome)
+		}
+		c.byLimit[label] = t
+	}
+	c.last = t
+	return t
 }
 
 func (c *counts) sent(background bool) {
 	if background {
-		c.ahead.Inc()
+		c.ahead.n++
 	} else {
-		c.needed.Inc()
+		c.needed.n++
 	}
 }
 
@@ -135,4 +166,17 @@ func (c *counts) answer(v register.Verdict) {
 	if v != register.Accepted {
 		c.metrics.refusals.Inc()
 	}
+}
+
+// flush brings the metrics up to date.
+func (c *counts) flush() {
+	c.needed.flush()
+	c.ahead.flush()
+	for _, t := range c.changed {
+		t.dirty = false
+		for i := range t.said {
+			t.said[i].flush()
+		}
+	}
+	c.changed = c.changed[:0]
 }

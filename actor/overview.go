@@ -37,13 +37,13 @@ const maxScanned = 100_000
 func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 	var o Overview
 	for _, sh := range s.shards {
-		_, err := s.askShard(ctx, sh, &mail{kind: look, looked: func(sh *shard, _ *actor) {
-			one := ShardOverview{Awake: len(sh.actors), Inbox: sh.inbox.len()}
+		err := s.askShard(ctx, sh, &mail{kind: look, others: &others{looked: func(sh *shard, _ *actor) {
+			one := ShardOverview{Awake: sh.actors.len(), Inbox: sh.inbox.len()}
 			o.Busiest = sh.busiest(&one, o.Busiest)
 			o.Shards = append(o.Shards, one)
 			o.Awake += one.Awake
 			o.Waiting += one.Waiting
-		}})
+		}}})
 		if err != nil {
 			return Overview{}, err
 		}
@@ -58,7 +58,7 @@ func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 // busiest appends the shard's keys that have any demand to found, and counts what waits.
 func (sh *shard) busiest(one *ShardOverview, found []Busy) []Busy {
 	now, scanned := sh.sys.cfg.Now(), 0
-	for _, a := range sh.actors {
+	for a := range sh.actors.all() {
 		if scanned++; scanned > maxScanned {
 			break
 		}

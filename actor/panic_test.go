@@ -165,7 +165,7 @@ func TestPanicHalfway(t *testing.T) {
 func TestPanickingRule(t *testing.T) {
 	s := start(t, Config{})
 	decide(t, s, spend("a", 4, "demo"))
-	_, err := s.ask(t.Context(), &mail{kind: check, key: "a", rules: []*limit.Rule{{}}})
+	err := s.ask(t.Context(), &mail{kind: check, key: "a", rules: []*limit.Rule{{}}})
 	if !errors.Is(err, ErrInternal) {
 		t.Errorf("got %v, want an internal error", err)
 	}
@@ -212,13 +212,15 @@ func panicAt(t *testing.T, place int) (passed int) {
 			spend("bad", 11, "demo"), spend("bad", 1, "slow", "demo"), named("two", spend("bad", 3, "demo", "fast")),
 			named("two", spend("bad", 1, "demo")), spend("bad", 9, "demo"), spend("bad", 1, "demo"),
 		}
-		c := s.newCall(len(rs) + 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		results := make([]limit.Result, len(rs)+1)
+		c := s.newCall(ctx, len(results), results)
 		sh := s.shards[0]
-		for i, r := range rs {
+		for i := range rs {
 			m := &c.mail[i]
-			m.check(r)
-			m.deadline = now() + int64(time.Second)
-			if err := s.resolve(m, r.Limits); err != nil {
+			m.check(&rs[i])
+			if err := m.resolve(s.cfg.Limits(), rs[i].Limits, nil); err != nil {
 				t.Fatal(err)
 			}
 			sh.inbox.push(m)
@@ -227,8 +229,8 @@ func panicAt(t *testing.T, place int) (passed int) {
 			}
 		}
 		last := &c.mail[len(rs)]
-		last.kind, last.key, last.hash, last.deadline = reset, "bad", ring.Hash("bad"), now()+int64(time.Second)
-		if err := s.resolve(last, []limit.Ref{limit.Named("fast")}); err != nil {
+		last.kind, last.key, last.hash = reset, "bad", ring.Hash("bad")
+		if err := last.resolve(s.cfg.Limits(), []limit.Ref{limit.Named("fast")}, nil); err != nil {
 			t.Fatal(err)
 		}
 		sh.inbox.push(last)
@@ -239,15 +241,14 @@ func panicAt(t *testing.T, place int) (passed int) {
 			t.Errorf("place %d: %d answers are missing (or too many, if negative)", place, got)
 		}
 		spent, internal := int64(0), 0
-		for i := range c.mail {
-			m := &c.mail[i]
-			if errors.Is(m.err, ErrInternal) {
+		for i, r := range results {
+			if errors.Is(r.Err, ErrInternal) {
 				internal++
-			} else if m.err != nil && i != 6 { // which bears the id of another question
-				t.Errorf("place %d: mail %d: %v", place, i, m.err)
+			} else if r.Err != nil && i != 6 { // which bears the id of another question
+				t.Errorf("place %d: mail %d: %v", place, i, r.Err)
 			}
-			if m.decision.Allowed && (i != 2 || c.mail[1].err != nil) { // which repeats the one before
-				spent += m.cost
+			if r.Decision.Allowed && (i != 2 || results[1].Err != nil) { // which repeats the one before
+				spent += c.mail[i].cost
 			}
 		}
 		if place < 0 && internal > 0 {

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -47,8 +48,9 @@ func newRequests() *requests { return &requests{byID: map[string]*request{}} }
 
 // begin remembers m, the first check with its id.
 func (rs *requests) begin(m *mail) {
-	rs.byID[m.id] = &request{
-		id: m.id, rules: slices.Clone(m.rules), inline: m.inline, cost: m.cost, receipt: m.receipt, first: m,
+	id := strings.Clone(m.id) // it may be a part of something larger
+	rs.byID[id] = &request{
+		id: id, rules: slices.Clone(m.rules), inline: m.inline, cost: m.cost, receipt: m.receipt, first: m,
 	}
 }
 
@@ -141,7 +143,7 @@ func (rs *requests) until() int64 {
 func (rs *requests) fail(err error) {
 	for _, r := range rs.byID {
 		for _, m := range r.attached {
-			m.answer(limit.Decision{}, err)
+			m.fail(err)
 		}
 		r.attached = nil
 	}

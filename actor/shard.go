@@ -8,12 +8,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// maxSending is after how many reservations a shard sends without finishing its round.
-const maxSending = 1024
+const (
+	// maxSending is after how many reservations a shard sends, and hears what has been answered, without finishing its
+	// round: what it has in hand is to stay in the processor's caches.
+	maxSending = 128
+	// lookAhead is how many mails have their actors looked up at once: first in the map, then in memory, so that they wait
+	// for memory together and not one after another.
+	lookAhead = 32
+)
 
 // A shard is one goroutine that runs many actors, one at a time.
 type shard struct {
@@ -23,16 +30,20 @@ type shard struct {
 	awakeNow atomic.Int64 // how many actors there are, for others to read
 
 	// The shard's goroutine's own.
-	actors  map[string]*actor
+	actors  actors
+	visits  visits
 	alarms  alarms
-	most    int // actors since the last shrinking
 	out     owner.Out
-	sending []register.Reservation
+	sending *sending
+	spare   []*sending // to be used again
+	heard   []answered // scratch
+	warmth  int64      // means nothing
 	counts  counts
+	replied replied
 }
 
 func newShard(s *System) *shard {
-	sh := &shard{sys: s, actors: map[string]*actor{}, most: fewActors, counts: newCounts(s.metrics)}
+	sh := &shard{sys: s, actors: newActors(), sending: &sending{}, counts: newCounts(s.metrics)}
 	sh.inbox = inbox{
 		bound:    s.cfg.Inbox,
 		wake:     make(chan struct{}, 1),
@@ -45,110 +56,163 @@ func newShard(s *System) *shard {
 func (sh *shard) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	set := int64(math.MaxInt64) // when the timer will fire, or earlier
 	var (
-		mail    []*mail
-		answers []answered
-		closed  bool
+		mail   []*mail
+		closed bool
 	)
 	for !closed {
-		timer.Reset(sh.pause())
+		if at := sh.next(); at < set {
+			set = at
+			timer.Reset(time.Duration(max(at-sh.sys.cfg.Now(), 0)))
+		}
 		select {
 		case <-sh.inbox.wake:
 		case <-timer.C:
+			set = math.MaxInt64
 		}
-		mail, answers, closed = sh.inbox.take(mail, answers)
+		mail, closed = sh.inbox.take(mail)
 		// Read after what has arrived was taken: a check's time lies within its call.
 		now := sh.sys.cfg.Now()
-		for i := range answers {
-			sh.hear(&answers[i], now)
+		sh.hearAll(now)
+		sh.deliverAll(mail, now)
+		for a := sh.alarms.next(); a != nil && a.at <= now; a = sh.alarms.next() {
+			sh.ring(a.actor, now)
 		}
-		for _, m := range mail {
-			sh.deliver(m, now)
-			if len(sh.sending) >= maxSending {
-				sh.send()
-			}
+		for a := sh.visits.next(); a != nil && (a.gone || a.visit <= now); a = sh.visits.next() {
+			sh.call(a, now)
 		}
-		for len(sh.alarms) > 0 && sh.alarms[0].alarm <= now {
-			sh.ring(sh.alarms[0], now)
+		for sh.send() { // a replica may answer at once
+			sh.hearAll(now)
 		}
-		sh.send()
-		sh.awakeNow.Store(int64(len(sh.actors)))
+		sh.replied.flush()
+		sh.counts.flush()
+		sh.awakeNow.Store(int64(sh.actors.len()))
 	}
-	for _, a := range sh.actors {
+	for a := range sh.actors.all() {
 		sh.forget(a, errStopping)
 	}
 	sh.awakeNow.Store(0)
 }
 
-// pause is how long the shard may sleep.
-func (sh *shard) pause() time.Duration {
-	if len(sh.alarms) == 0 {
-		return time.Hour
+// next is when the shard has something to do, if nothing arrives before.
+func (sh *shard) next() int64 {
+	at := int64(math.MaxInt64)
+	if a := sh.alarms.next(); a != nil {
+		at = a.at
 	}
-	return time.Duration(max(sh.alarms[0].alarm-sh.sys.cfg.Now(), 0))
+	if a := sh.visits.next(); a != nil {
+		at = min(at, a.visit)
+	}
+	return at
+}
+
+// deliverAll brings mail to its actors, in order.
+func (sh *shard) deliverAll(mail []*mail, now int64) {
+	var found [lookAhead]*actor
+	for len(mail) > 0 {
+		n := min(len(mail), lookAhead)
+		for i, m := range mail[:n] {
+			found[i] = sh.actors.byHash[m.hash]
+		}
+		sh.warm(found[:n])
+		for i, m := range mail[:n] {
+			a := found[i]
+			if a == nil || a.gone || a.key != m.key {
+				a = sh.actors.find(m.hash, m.key) // one before may have woken it
+			}
+			sh.deliver(m, a, now)
+		}
+		mail = mail[n:]
+		if len(sh.sending.reservations) >= maxSending {
+			sh.send()
+			sh.hearAll(now)
+		}
+	}
+}
+
+// warm brings actors into the processor's caches, all at once.
+func (sh *shard) warm(as []*actor) {
+	for _, a := range as {
+		if a != nil {
+			sh.warmth += int64(len(a.key)) + a.last // so that it is not left out
+		}
+	}
 }
 
 // deliver brings one mail to its actor, waking it if need be.
-func (sh *shard) deliver(m *mail, now int64) {
-	a := sh.actors[m.key]
+func (sh *shard) deliver(m *mail, a *actor, now int64) {
 	if m.kind == look {
-		if !sh.try(m.key, func() { m.looked(sh, a) }) {
+		if !sh.try(m.key, func() { m.others.looked(sh, a) }) {
 			m.fail(ErrInternal)
 			return
 		}
-		m.call.answered()
+		m.call.answered(1)
 		return
 	}
-	if m.deadline <= now {
+	if m.call.deadline <= now {
 		m.fail(context.DeadlineExceeded)
 		return
 	}
 	if a == nil {
 		if m.kind == giveBack {
-			m.returned = make([]bool, len(m.receipts))
-			m.call.answered()
+			m.others.returned = make([]bool, len(m.others.receipts))
+			m.call.answered(1)
 			return
 		}
 		a = sh.awake(m, now)
 	}
 	a.last = now
-	returns := m.kind == giveBack // read before the step: a check may have been answered in it, and m be another's
-	ok := sh.step(a, now, m, func() {
-		switch m.kind {
-		case check:
+	if m.kind == giveBack {
+		if sh.step(a, now, m, func() { m.others.giveBack(a, now) }) {
+			m.call.answered(1)
+		}
+		return
+	}
+	sh.step(a, now, m, func() {
+		if m.kind == check {
 			sh.check(a, m, now)
-		case giveBack:
-			m.returned = make([]bool, len(m.receipts))
-			for i, r := range m.receipts {
-				m.returned[i] = a.owner.Return(r, now)
-			}
-		case reset:
-			if !sh.full(a, m) {
-				a.owner.Reset(m, m.rules[0], now, m.deadline, &sh.out)
-			}
-		case look:
+		} else if !sh.full(a, m) {
+			a.owner.Reset(m, m.rules[0], now, m.call.deadline, &sh.out)
 		}
 	})
-	if ok && returns {
-		m.call.answered()
+}
+
+// giveBack returns what the receipts prove to the key's actor.
+func (o *others) giveBack(a *actor, now int64) {
+	o.returned = make([]bool, len(o.receipts))
+	for i, r := range o.receipts {
+		o.returned[i] = a.owner.Return(r, now)
 	}
 }
 
-// hear takes in what a replica has answered.
+// hearAll takes in what replicas have answered.
+func (sh *shard) hearAll(now int64) {
+	sh.heard = sh.inbox.takeAnswers(sh.heard)
+	for i := range sh.heard {
+		sh.hear(&sh.heard[i], now)
+	}
+}
+
+// hear takes in what one replica has answered to one message.
 func (sh *shard) hear(batch *answered, now int64) {
-	for i, r := range batch.reservations {
-		a := sh.actors[r.Key]
-		if a == nil {
+	for i, a := range batch.sent.actors {
+		if i%lookAhead == 0 {
+			sh.warm(batch.sent.actors[i:min(i+lookAhead, len(batch.sent.actors))])
+		}
+		if a.gone {
 			continue
 		}
+		r := &batch.sent.reservations[i]
 		answer := owner.Answer{Replica: batch.replica, Limit: r.Limit, Seq: r.Seq, Verdict: owner.Lost}
 		if batch.err == nil {
-			said := batch.answers[i]
+			said := &batch.answers[i]
 			answer.Verdict, answer.Position, answer.Generation = verdict(said.Verdict), said.Position, said.Generation
 			sh.counts.answer(said.Verdict)
 		}
 		sh.step(a, now, nil, func() { a.owner.Answer(answer, now, &sh.out) })
 	}
+	sh.reuse(batch)
 }
 
 // verdict is what a replica's verdict means to an owner.
@@ -165,14 +229,26 @@ func verdict(v register.Verdict) owner.Verdict {
 	return owner.Refused
 }
 
-// ring does what an actor's alarm was set for: something is due, or it may be time to forget it.
+// ring does what has become due for an actor.
 func (sh *shard) ring(a *actor, now int64) {
-	sh.step(a, now, nil, func() {
+	sh.alarms.remove(a)
+	sh.step(a, now, nil, func() { a.owner.Wake(now, &sh.out) })
+}
+
+// call visits an actor: it may be time to forget it, or to set an alarm for what is due before the next visit.
+func (sh *shard) call(a *actor, now int64) {
+	sh.visits.pop()
+	if a.gone {
+		return
+	}
+	a.visit = now + int64(sh.sys.cfg.IdleAfter)
+	sh.visits.add(a)
+	ok := sh.step(a, now, nil, func() {
 		if a.owner.Due() <= now {
 			a.owner.Wake(now, &sh.out)
 		}
 	})
-	if sh.actors[a.key] != a {
+	if !ok {
 		return
 	}
 	quiet := a.last + int64(sh.sys.cfg.IdleAfter)
@@ -180,19 +256,9 @@ func (sh *shard) ring(a *actor, now int64) {
 		a.requests.prune(now)
 		quiet = max(quiet, a.requests.until())
 	}
-	idle, again := a.owner.Idle(now)
-	switch {
-	case idle && now >= quiet:
+	if idle, _ := a.owner.Idle(now); idle && now >= quiet {
 		sh.forget(a, nil)
-		return
-	case idle:
-		again = quiet
-	case again == math.MaxInt64:
-		again = now + int64(sh.sys.cfg.IdleAfter) // something waits or is in flight: it is not known for how long
-	default:
-		again = max(again, quiet)
 	}
-	sh.alarms.set(a, max(min(again, a.owner.Due()), now+1))
 }
 
 // step runs one actor and passes on what comes of it. If it panics, the actor is forgotten with all that it held, and
@@ -203,18 +269,14 @@ func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
 		sh.crash(a, m, now)
 		return false
 	}
-	for _, s := range sh.out.Sends {
-		sh.sending = append(sh.sending, register.Reservation{
-			Writer: register.Writer(sh.sys.id), Seq: s.Seq, Epoch: s.Epoch,
-			Partition: a.partition, Key: a.key, Limit: s.Limit,
-			Generation: s.Generation, From: s.From, To: s.To, Reach: s.Reach,
-		})
-		sh.counts.sent(s.Background)
+	for i := range sh.out.Sends {
+		sh.sending.add(a, register.Writer(sh.sys.id), &sh.out.Sends[i])
+		sh.counts.sent(sh.out.Sends[i].Background)
 	}
-	for _, r := range sh.out.Replies {
-		sh.answer(a, r, now)
+	for i := range sh.out.Replies {
+		sh.answer(a, &sh.out.Replies[i], now)
 	}
-	if due := a.owner.Due(); due < a.alarm {
+	if due := a.owner.Due(); due < a.visit {
 		sh.alarms.set(a, due)
 	}
 	return true
@@ -235,23 +297,47 @@ func (sh *shard) try(key string, f func()) (ok bool) {
 
 // answer gives a caller what it waits for, and those too who wait for the same answer. If the time of the first one has
 // run out, those who have time left ask anew.
-func (sh *shard) answer(a *actor, r owner.Reply, now int64) {
+func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 	m := r.Tag.(*mail) //nolint:forcetypeassert // this package puts nothing else there
 	if m.kind == check && !m.repeats {
 		if r.Err == nil {
-			sh.counts.decision(m, r.Decision)
+			sh.counts.decision(m, &r.Decision)
 		}
 		if m.id != "" {
 			for _, again := range a.requests.answer(m, r.Decision, r.Err, now) {
-				if errors.Is(r.Err, context.DeadlineExceeded) && again.deadline > now {
+				if errors.Is(r.Err, context.DeadlineExceeded) && again.call.deadline > now {
 					sh.inbox.push(again)
 				} else {
-					again.answer(copyOf(r.Decision), r.Err)
+					sh.replied.answer(again, copyOf(r.Decision), r.Err)
 				}
 			}
 		}
 	}
-	m.answer(r.Decision, r.Err)
+	sh.replied.answer(m, r.Decision, r.Err)
+}
+
+// replied are mails of one call that are answered. They are counted together, because the count is what shards share.
+type replied struct {
+	call *call
+	n    int64
+}
+
+// answer gives m's caller what it waits for, at the latest when the shard has finished its round. The mail must not be
+// touched afterwards.
+func (r *replied) answer(m *mail, d limit.Decision, err error) {
+	m.put(d, err)
+	if r.call != m.call {
+		r.flush()
+		r.call = m.call
+	}
+	r.n++
+}
+
+func (r *replied) flush() {
+	if r.call != nil {
+		r.call.answered(r.n)
+	}
+	*r = replied{}
 }
 
 // crash forgets an actor whose step has panicked. What the step had decided before stands: its line was reserved.
@@ -261,7 +347,8 @@ func (sh *shard) crash(a *actor, m *mail, now int64) {
 	if m != nil {
 		waiting[m] = true
 	}
-	for _, r := range sh.out.Replies {
+	for i := range sh.out.Replies {
+		r := &sh.out.Replies[i]
 		delete(waiting, r.Tag.(*mail)) //nolint:forcetypeassert // as above
 		sh.answer(a, r, now)
 	}
@@ -281,18 +368,4 @@ func (sh *shard) forget(a *actor, err error) {
 		a.requests.fail(err)
 	}
 	sh.remove(a)
-}
-
-// send hands what the actors have reserved to every replica, as one batch.
-func (sh *shard) send() {
-	if len(sh.sending) == 0 {
-		return
-	}
-	batch := sh.sending
-	sh.sending = make([]register.Reservation, 0, min(len(batch), maxSending))
-	for i, r := range sh.sys.cfg.Replicas {
-		handOver(r, batch, func(answers []register.Answer, err error) {
-			sh.inbox.pushAnswers(answered{replica: i, reservations: batch, answers: answers, err: err})
-		})
-	}
 }

@@ -177,22 +177,21 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	if err := ctx.Err(); err != nil {
 		return limit.Decision{}, err
 	}
-	c := s.newCall(1)
+	c := s.newCall(ctx, 1, nil)
 	m := &c.mail[0]
-	m.check(r)
-	if err := s.resolve(m, r.Limits); err != nil {
+	m.check(&r)
+	if err := m.resolve(s.cfg.Limits(), r.Limits, nil); err != nil {
 		s.free(c)
 		return limit.Decision{}, err
 	}
-	m.deadline = s.deadline(ctx)
 	s.shardOf(m).inbox.push(m)
 	if err := c.wait(ctx); err != nil {
 		return limit.Decision{}, err
 	}
-	d, err := m.decision, m.err
+	answer := c.single
 	s.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
-	return d, err
+	return answer.Decision, answer.Err
 }
 
 // CheckBatch decides every request by itself; see [limit.BatchChecker].
@@ -205,22 +204,25 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 		return failed(rs, err)
 	}
 	start := time.Now()
-	c := s.newCall(len(rs))
-	deadline := s.deadline(ctx)
-	if c.byShard == nil {
-		c.byShard = make([][]*mail, len(s.shards))
-	}
-	for i, r := range rs {
-		m := &c.mail[i]
+	results := make([]limit.Result, len(rs))
+	room := make([]limit.Outcome, len(rs)) // for the usual one limit of each
+	c := s.newCall(ctx, len(rs), results)
+	doc := s.cfg.Limits()
+	var last *limit.Rule // most requests of a batch name the same limit
+	for i := range rs {
+		r, m := &rs[i], &c.mail[i]
 		m.check(r)
-		m.deadline = deadline
+		m.room = room[i : i : i+1]
 		err := r.Validate()
 		if err == nil {
-			err = s.resolve(m, r.Limits)
+			err = m.resolve(doc, r.Limits, last)
 		}
 		if err != nil {
 			m.fail(err)
 			continue
+		}
+		if m.inline == 0 {
+			last = m.rules[0]
 		}
 		n := m.hash % uint64(len(s.shards))
 		c.byShard[n] = append(c.byShard[n], m)
@@ -232,10 +234,6 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	}
 	if err := c.wait(ctx); err != nil {
 		return failed(rs, err)
-	}
-	results := make([]limit.Result, len(rs))
-	for i := range results {
-		results[i] = limit.Result{Decision: c.mail[i].decision, Err: c.mail[i].err}
 	}
 	s.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
@@ -256,11 +254,11 @@ func (s *System) Return(ctx context.Context, key string, receipts []limit.Receip
 	if err := limit.ValidateKey(key); err != nil {
 		return nil, err
 	}
-	m, err := s.ask(ctx, &mail{kind: giveBack, key: key, receipts: receipts})
-	if err != nil {
+	o := &others{receipts: receipts}
+	if err := s.ask(ctx, &mail{kind: giveBack, key: key, others: o}); err != nil {
 		return nil, err
 	}
-	return m.returned, nil
+	return o.returned, nil
 }
 
 // Reset fills a bucket; see [limit.Resetter].
@@ -269,49 +267,30 @@ func (s *System) Reset(ctx context.Context, key string, ref limit.Ref) error {
 		return err
 	}
 	m := &mail{kind: reset, key: key}
-	if err := s.resolve(m, []limit.Ref{ref}); err != nil {
+	if err := m.resolve(s.cfg.Limits(), []limit.Ref{ref}, nil); err != nil {
 		return err
 	}
-	_, err := s.ask(ctx, m)
-	return err
+	return s.ask(ctx, m)
 }
 
 // ask hands one mail that is no check to its key's shard and waits.
-func (s *System) ask(ctx context.Context, m *mail) (*mail, error) {
+func (s *System) ask(ctx context.Context, m *mail) error {
 	m.hash = ring.Hash(m.key)
 	return s.askShard(ctx, s.shardOf(m), m)
 }
 
-func (s *System) askShard(ctx context.Context, sh *shard, m *mail) (*mail, error) {
+func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	c := &call{mail: []mail{*m}, done: make(chan struct{}, 1)}
+	c := &call{deadline: s.deadline(ctx), done: make(chan struct{}, 1)}
 	c.open.Store(1)
-	m = &c.mail[0]
-	m.call, m.deadline = c, s.deadline(ctx)
+	m.call, m.result = c, &c.single
 	sh.inbox.push(m)
 	if err := c.wait(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return m, m.err
-}
-
-// resolve finds the rules that the request names.
-func (s *System) resolve(m *mail, refs []limit.Ref) error {
-	doc := s.cfg.Limits()
-	m.rules = m.one[:0]
-	for i, ref := range refs {
-		rule, err := doc.Resolve(ref)
-		if err != nil {
-			return err
-		}
-		if ref.Inline != nil {
-			m.inline |= 1 << i
-		}
-		m.rules = append(m.rules, rule)
-	}
-	return nil
+	return c.single.Err
 }
 
 // deadline is when ctx ends, on the node clock.

@@ -159,41 +159,78 @@ func (s *Store) decideAll(jobs []job, now int64) (writes int, err error) {
 	defer s.deciding.Unlock()
 	for i := range jobs {
 		j := &jobs[i]
-		n := 0
-		if j.answers, n, err = s.decide(j.reservations, now); err != nil {
+		answers, n, err := s.decide(j.reservations, now)
+		if err != nil {
 			return writes, err
 		}
+		j.answers = answers
 		writes += n
 	}
 	return writes, nil
 }
 
+// seekAhead is how many registers are looked for at once.
+const seekAhead = 32
+
 // decide runs the register steps and says how many registers it wrote.
 func (s *Store) decide(rs []register.Reservation, now int64) (answers []register.Answer, writes int, err error) {
 	answers = make([]register.Answer, len(rs))
-	for i := range rs {
-		m := &rs[i]
-		if int(m.Partition) >= len(s.partitions) {
-			answers[i].Verdict = register.WrongEpoch // of which there is none
-			continue
-		}
-		s.scratch = registerKey(s.scratch[:0], m.Partition, m.Key, m.Limit)
-		r, _, err := s.table.get(s.scratch)
-		if err != nil {
-			return nil, writes, err
-		}
-		after, answer, write := s.partitions[m.Partition].Reserve(r, *m, now, s.cfg.Bounds)
-		answers[i] = answer
-		if !write {
-			continue
-		}
-		writes++
-		if err := s.table.put(after); err != nil {
-			return nil, writes, err
+	for from := 0; from < len(rs); from += seekAhead {
+		part := rs[from:min(from+seekAhead, len(rs))]
+		s.seek(part)
+		for i := range part {
+			wrote, err := s.decideOne(&s.slots[i], &part[i], &answers[from+i], now)
+			if err != nil {
+				return nil, writes, err
+			}
+			if wrote {
+				writes++
+			}
 		}
 	}
 	s.metrics.reservations.Add(float64(len(rs)))
 	return answers, writes, nil
+}
+
+// seek looks for the registers of reservations.
+func (s *Store) seek(rs []register.Reservation) {
+	s.keys = s.keys[:0]
+	slots := s.slots[:len(rs)]
+	for i := range rs {
+		m, at := &rs[i], &slots[i]
+		*at = slot{}
+		if int(m.Partition) < len(s.partitions) {
+			from := len(s.keys)
+			s.keys = registerKey(s.keys, m.Partition, m.Key, m.Limit)
+			at.key = s.keys[from:]
+			s.table.of(at.key).seek(at)
+		}
+	}
+	for i := range slots {
+		slots[i].touch()
+	}
+	for i := range slots {
+		if at := &slots[i]; at.entry != nil {
+			s.table.of(at.key).find(at)
+		}
+	}
+}
+
+func (s *Store) decideOne(at *slot, m *register.Reservation, answer *register.Answer, now int64) (wrote bool, err error) {
+	if int(m.Partition) >= len(s.partitions) {
+		answer.Verdict = register.WrongEpoch // of which there is none
+		return false, nil
+	}
+	r, _, err := s.table.get(at)
+	if err != nil {
+		return false, err
+	}
+	after, a, write := s.partitions[m.Partition].Reserve(r, *m, now, s.cfg.Bounds)
+	*answer = a
+	if !write {
+		return false, nil
+	}
+	return true, s.table.put(at, after)
 }
 
 // reserveAtOnce decides reservations on the caller's goroutine, because registers that are kept in memory need not wait

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"time"
 
@@ -30,12 +29,7 @@ type diskTable struct {
 	size    int64  // of a file of the journal, after which the generation ends
 	wake    func() // has tidy called soon
 
-	entries map[string]*entry
-	most    int // entries that there have been since the map was made
-
-	// What get was called with last, and found.
-	key []byte
-	at  *entry
+	entries entries // what Pebble does not have, or not as it is now
 
 	record []byte // the record of the next commit
 	value  []byte // scratch
@@ -48,13 +42,6 @@ type diskTable struct {
 	settling   *settling
 
 	finder *pebble.Iterator // finds registers in Pebble as they are since the last change; nil when there is none
-}
-
-// An entry is a register that Pebble does not have, or not as it is now.
-type entry struct {
-	key        string
-	register   register.Register
-	generation uint64 // in which it was written last
 }
 
 // generationAge is how long a generation lasts at most, once something has been written in it.
@@ -77,7 +64,7 @@ func settleJournal(db *database, j *journal) error {
 func newDiskTable(db *database, j *journal, boot uint64, wake func()) (*diskTable, error) {
 	t := &diskTable{
 		db: db, journal: j, size: j.cap, wake: wake,
-		entries: map[string]*entry{}, record: make([]byte, recordHead),
+		entries: newEntries(), record: make([]byte, recordHead),
 		generation: boot << 32,
 	}
 	err := t.begin()
@@ -97,11 +84,20 @@ func (t *diskTable) begin() error {
 	return nil
 }
 
-func (t *diskTable) get(key []byte) (register.Register, bool, error) {
-	t.key, t.at = key, t.entries[string(key)]
-	if t.at != nil {
-		return t.at.register, true, nil
+func (t *diskTable) of([]byte) *entries { return &t.entries }
+
+func (t *diskTable) get(s *slot) (register.Register, bool, error) {
+	if s.entry == nil { // one before may have made it
+		*s = t.entries.at(s.key)
 	}
+	if s.entry != nil {
+		return s.entry.register, true, nil
+	}
+	return t.read(s.key)
+}
+
+// read finds a register in Pebble.
+func (t *diskTable) read(key []byte) (register.Register, bool, error) {
 	if t.finder == nil {
 		it, err := t.db.NewIter(&pebble.IterOptions{
 			LowerBound: []byte{registerPrefix}, UpperBound: []byte{registerPrefix + 1},
@@ -132,14 +128,11 @@ func (t *diskTable) changed() error {
 	return err
 }
 
-func (t *diskTable) put(r register.Register) error {
-	e := t.at
-	if e == nil {
-		e = &entry{key: string(t.key)}
-		t.entries[e.key] = e
-		t.most = max(t.most, len(t.entries))
-		t.at = e
+func (t *diskTable) put(s *slot, r register.Register) error {
+	if s.entry == nil {
+		s.entry = t.entries.add(s)
 	}
+	e := s.entry
 	r.Aux = bytes.Clone(r.Aux)
 	e.register = r
 	if e.generation != t.generation {
@@ -147,7 +140,7 @@ func (t *diskTable) put(r register.Register) error {
 		t.fresh = append(t.fresh, e)
 	}
 	t.value = r.Append(t.value[:0])
-	t.record = appendWrite(t.record, t.key, t.value)
+	t.record = appendWrite(t.record, s.key, t.value)
 	return nil
 }
 
@@ -187,7 +180,7 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 			break
 		}
 		r, err := register.Decode(it.Value())
-		if _, inMemory := t.entries[string(it.Key())]; err == nil && !inMemory && r.Swept(part.Horizon) {
+		if inMemory := t.entries.at(it.Key()).entry != nil; err == nil && !inMemory && r.Swept(part.Horizon) {
 			deleted++
 			err = b.Delete(it.Key(), nil)
 		}
@@ -218,15 +211,6 @@ func (t *diskTable) tidy(now int64) (more bool, err error) {
 	t.settling = &settling{entries: t.stale, generation: t.generation - 1, needed: t.first}
 	t.stale, t.fresh = t.fresh, nil
 	return true, t.begin()
-}
-
-// shrink gives back the room of entries that are no more, which a map keeps.
-func (t *diskTable) shrink() {
-	if len(t.entries) >= t.most/4 {
-		return
-	}
-	t.most = len(t.entries)
-	t.entries = maps.Clone(t.entries)
 }
 
 func (t *diskTable) close() error {

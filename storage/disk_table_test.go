@@ -130,9 +130,10 @@ func TestGenerationsPass(t *testing.T) {
 		pass()
 	}
 	err := onCommitter(s, func() error {
-		entries := s.table.(*diskTable).entries
-		if len(entries) != 1 || entries[string(registerKey(nil, r.segment("busy", 0, 0).Partition, "busy", "demo"))] == nil {
-			return fmt.Errorf("in memory: %v, want the busy one", entries)
+		table := s.table.(*diskTable)
+		busy := table.entries.at(registerKey(nil, r.segment("busy", 0, 0).Partition, "busy", "demo"))
+		if busy.entry == nil || table.entries.len() != 1 {
+			return fmt.Errorf("in memory: %v, want the busy one", table.entries)
 		}
 		return nil
 	})

@@ -46,13 +46,16 @@ func registerKey(dst []byte, p ring.Partition, key, limit string) []byte {
 	return append(dst, limit...)
 }
 
+// partitionOf is the partition that a register key begins with.
+func partitionOf(k []byte) ring.Partition { return ring.Partition(binary.BigEndian.Uint16(k[1:])) }
+
 // parseRegisterKey takes apart what registerKey has put together.
 func parseRegisterKey(k []byte) (p ring.Partition, key, limit string, err error) {
 	const head = 5
 	if len(k) < head || k[0] != registerPrefix {
 		return 0, "", "", register.ErrCorrupt
 	}
-	p = ring.Partition(binary.BigEndian.Uint16(k[1:]))
+	p = partitionOf(k)
 	n := int(binary.BigEndian.Uint16(k[3:]))
 	if len(k) < head+n {
 		return 0, "", "", register.ErrCorrupt

@@ -79,7 +79,7 @@ func (s *Store) openTable() error {
 		return err
 	}
 	if s.cfg.Durability == Memory {
-		if s.table, err = loadMemoryTable(s.db.DB); err != nil {
+		if s.table, err = loadMemoryTable(s.db.DB, s.cfg.Partitions); err != nil {
 			return err
 		}
 		s.ceiling = s.meta.ceiling

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -14,71 +13,65 @@ import (
 
 // A memoryTable keeps registers in memory.
 type memoryTable struct {
-	partitions map[ring.Partition]map[string]*register.Register
-
-	// Of the last get.
-	key []byte
-	at  *register.Register
+	partitions []entries
 }
 
 // loadMemoryTable reads the registers that are on disk.
-func loadMemoryTable(db *pebble.DB) (*memoryTable, error) {
-	t := &memoryTable{partitions: map[ring.Partition]map[string]*register.Register{}}
+func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
+	t := &memoryTable{partitions: make([]entries, partitions)}
+	for p := range t.partitions {
+		t.partitions[p] = newEntries()
+	}
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{registerPrefix}, UpperBound: []byte{registerPrefix + 1}})
 	if err != nil {
 		return nil, err
 	}
 	for ok := it.First(); ok; ok = it.Next() {
 		r, err := register.Decode(it.Value())
+		if err == nil {
+			s := t.of(it.Key()).at(it.Key())
+			err = t.put(&s, r)
+		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("read register %q: %w", it.Key(), err), it.Close())
 		}
-		t.of(it.Key())[string(it.Key())] = &r
 	}
 	return t, errors.Join(it.Error(), it.Close())
 }
 
-// of is the map that holds a register key.
-func (t *memoryTable) of(key []byte) map[string]*register.Register {
-	p := ring.Partition(key[1])<<8 | ring.Partition(key[2])
-	m, ok := t.partitions[p]
-	if !ok {
-		m = map[string]*register.Register{}
-		t.partitions[p] = m
-	}
-	return m
-}
+func (t *memoryTable) of(key []byte) *entries { return &t.partitions[partitionOf(key)] }
 
-func (t *memoryTable) get(key []byte) (register.Register, bool, error) {
-	t.key, t.at = key, t.of(key)[string(key)]
-	if t.at == nil {
+func (t *memoryTable) get(s *slot) (register.Register, bool, error) {
+	if s.entry == nil { // one before may have made it
+		*s = t.of(s.key).at(s.key)
+	}
+	if s.entry == nil {
 		return register.Register{}, false, nil
 	}
-	return *t.at, true, nil
+	return s.entry.register, true, nil
 }
 
-func (t *memoryTable) put(r register.Register) error {
-	r.Aux = bytes.Clone(r.Aux)
-	if t.at != nil {
-		*t.at = r
-	} else {
-		first := r
-		t.of(t.key)[string(t.key)] = &first
+func (t *memoryTable) put(s *slot, r register.Register) error {
+	if s.entry == nil {
+		s.entry = t.of(s.key).add(s)
 	}
+	r.Aux = bytes.Clone(r.Aux)
+	s.entry.register = r
 	return nil
 }
 
 func (t *memoryTable) commit() error { return nil }
 
 func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, int, error) {
-	m := t.partitions[p]
-	before := len(m)
-	maps.DeleteFunc(m, func(_ string, r *register.Register) bool { return r.Swept(part.Horizon) })
-	deleted := before - len(m)
-	if deleted > before/2 { // a map keeps the room of what was in it
-		t.partitions[p] = maps.Clone(m)
+	es := &t.partitions[p]
+	before := es.len()
+	for e := range es.all() {
+		if e.register.Swept(part.Horizon) {
+			es.remove(e)
+		}
 	}
-	return nil, deleted, nil
+	es.shrink()
+	return nil, before - es.len(), nil
 }
 
 func (t *memoryTable) tidy(int64) (bool, error) { return false, nil }
@@ -93,10 +86,10 @@ func (t *memoryTable) save(db *pebble.DB, batchSize int) error {
 		return err
 	}
 	var value []byte
-	for _, m := range t.partitions {
-		for key, r := range m {
-			value = r.Append(value[:0])
-			if err := b.Set([]byte(key), value, nil); err != nil {
+	for p := range t.partitions {
+		for e := range t.partitions[p].all() {
+			value = e.register.Append(value[:0])
+			if err := b.Set([]byte(e.key), value, nil); err != nil {
 				return err
 			}
 			if b.Len() < batchSize {

@@ -33,6 +33,7 @@ func leftByPebble() (left []goleak.Option) {
 		"storage.(*settling).wait",
 		"pebble/v2.Open",
 		"pebble/v2.(*DB).maybeInduceWriteStall",
+		"pebble/v2.(*commitPipeline).publish",
 		"pebble/v2.(*DB).flush",
 		"pebble/v2.(*DB).compact",
 		"pebble/v2.(*DB).collectTableStats",
@@ -225,7 +226,7 @@ func keepHouse(t *testing.T, s *Store) {
 // settleAll lets generations pass until everything is in Pebble. It is called on the committer.
 func settleAll(s *Store) error {
 	t, ok := s.table.(*diskTable)
-	for ok && (len(t.entries) > 0 || t.settling != nil) {
+	for ok && (t.entries.len() > 0 || t.settling != nil) {
 		t.begun = min(t.begun, s.cfg.Now()-generationAge)
 		if _, err := t.tidy(s.cfg.Now()); err != nil {
 			return err

@@ -75,14 +75,14 @@ func (t *diskTable) settle() (more bool, err error) {
 	}
 	for _, e := range s.entries[s.at:end] {
 		if e.generation == s.generation {
-			delete(t.entries, e.key)
+			t.entries.remove(e)
 		}
 	}
 	if s.at = end; end < len(s.entries) {
 		return true, nil
 	}
 	t.settling = nil
-	t.shrink()
+	t.entries.shrink()
 	spare := 0
 	if t.journal.size > 0 {
 		spare = 1

@@ -137,9 +137,10 @@ type Store struct {
 	deciding   sync.Mutex
 	table      table
 	partitions []register.Partition
-	scratch    []byte
-	ceiling    int64 // a copy of meta's; 0 with Fsync
-	raising    bool  // the committer has been asked to raise it
+	slots      [seekAhead]slot // scratch
+	keys       []byte          // of the slots
+	ceiling    int64           // a copy of meta's; 0 with Fsync
+	raising    bool            // the committer has been asked to raise it
 
 	mu     sync.Mutex
 	queue  []job
@@ -226,7 +227,9 @@ func (s *Store) looked(p ring.Partition, key, limit string) (l Looked, err error
 		return Looked{}, fmt.Errorf("there is no partition %d", p)
 	}
 	l.Partition = s.partitions[p]
-	l.Register, l.Exists, err = s.table.get(registerKey(nil, p, key, limit))
+	id := registerKey(nil, p, key, limit)
+	at := s.table.of(id).at(id)
+	l.Register, l.Exists, err = s.table.get(&at)
 	return l, err
 }
 

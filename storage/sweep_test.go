@@ -215,7 +215,7 @@ func TestSweepPause(t *testing.T) {
 
 // The turn comes round to the first partition after the last, at the largest number of partitions too.
 func TestSweepComesRound(t *testing.T) {
-	s := &Store{partitions: make([]register.Partition, maxPartitions), table: &memoryTable{}}
+	s := &Store{partitions: make([]register.Partition, maxPartitions), table: &memoryTable{partitions: make([]entries, maxPartitions)}}
 	s.sweep.at = maxPartitions - 1
 	if err := s.sweepOn(epoch); err != nil || s.sweep.at != 0 {
 		t.Errorf("after the last partition comes %d, %v", s.sweep.at, err)

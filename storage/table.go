@@ -7,10 +7,12 @@ import (
 
 // A table holds registers by their key. It is used by one goroutine at a time.
 type table interface {
-	// get finds a register, one that was put since the last commit included.
-	get(key []byte) (r register.Register, exists bool, err error)
-	// put writes the register of the key that get was called with last, and keeps nothing that r refers to.
-	put(r register.Register) error
+	// of are the entries among which the register with that key is, if it is in memory.
+	of(key []byte) *entries
+	// get finds the register of a slot, one that was put since the last commit included.
+	get(s *slot) (r register.Register, exists bool, err error)
+	// put writes the register of a slot that get was called with, and keeps neither its key nor what r refers to.
+	put(s *slot, r register.Register) error
 	// commit makes everything durable that was put since the last commit, as durable as this table makes anything.
 	commit() error
 	// sweep deletes, from key on, registers of a partition that are spent at part's horizon, up to about limit looked at.

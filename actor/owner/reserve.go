@@ -2,6 +2,7 @@ package owner
 
 import (
 	"math"
+	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -21,8 +22,27 @@ func (o *Owner) reserve(t *trial, at, now int64, out *Out) {
 	if b.pending() != nil || b.pausing(now) {
 		return
 	}
-	to := max(t.need.Ceil(), b.ahead(t.from, at, now, t.length, o.cfg))
+	to := max(t.need.Ceil(), o.behind(b, t.need, at), b.ahead(t.from, at, now, t.length, o.cfg))
 	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out)
+}
+
+// behind is up to where the checks need the line that wait behind the first one, which needs it up to need: one
+// reservation serves them all, but for those that cannot be admitted.
+func (o *Owner) behind(b *bucket, need limit.Pos, at int64) int64 {
+	if o.Waiting() < 2 {
+		return need.Ceil()
+	}
+	bound := b.rule.Bound(at)
+	for i := range o.crowd.waiting()[1:] {
+		w := &o.crowd.waiting()[i+1]
+		if slices.Contains(w.Rules, b.rule) {
+			need = b.rule.Add(need, b.rule.Length(w.Cost))
+		}
+		if need.After(bound) {
+			return bound.Ceil()
+		}
+	}
+	return need.Ceil()
 }
 
 // reserveAhead reserves the next segment of a busy key in the background, once a quarter of the held one is left, so

@@ -30,6 +30,37 @@ func TestColdKeyReservesExactlyItsSpan(t *testing.T) {
 	}
 }
 
+// However many checks of a cold key wait, the second reservation serves all that can be admitted: none waits for as many
+// as stand before it.
+func TestOneReservationServesAllWhoWait(t *testing.T) {
+	s := newTroupe(t, 1).enter('A')
+	s.cfg.Busy = 1 << 20 // cold
+	login, other := mustRule(t, "login", 10, 1, time.Second), mustRule(t, "other", 10, 1, time.Second)
+	var waiting []int
+	for range 7 {
+		waiting = append(waiting, s.check(1, login))
+	}
+	both := s.check(2, login, other)
+	late := s.check(2, login) // there is 1 left for 2
+	last := s.check(1, login)
+	s.wantSends(1)
+	s.wantSent(0, second)
+	s.deliver(0)
+	s.admitted(waiting[0])
+	s.wantSends(2)
+	s.wantSent(second, 10*second)
+	s.deliver(0)
+	for _, tag := range waiting {
+		s.admitted(tag)
+	}
+	s.wantSends(3) // of the other limit
+	s.deliver(0)
+	s.admitted(both)
+	s.denied(late)
+	s.admitted(last)
+	s.wantSends(3)
+}
+
 // The next life of a killed owner finds all that a cold key had left, and nothing of what it had spent.
 func TestKillOfAColdKeyLosesNothing(t *testing.T) {
 	s := alone(t)

@@ -1,0 +1,80 @@
+package actor
+
+import (
+	"iter"
+	"maps"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// fewActors is how many actors a shard always keeps room for.
+const fewActors = 1024
+
+// actors are those of one shard, found by the hash of their key, which every check brings along. Where two keys have the
+// same hash, which somebody may have contrived, the second one is found by its name.
+type actors struct {
+	byHash map[uint64]*actor
+	others map[string]*actor
+	most   int // actors since the maps were made
+}
+
+func newActors() actors {
+	return actors{byHash: map[uint64]*actor{}, others: map[string]*actor{}, most: fewActors}
+}
+
+// find is the actor of a key, or nil.
+func (as *actors) find(hash uint64, key string) *actor {
+	if a := as.byHash[hash]; a != nil && a.key == key {
+		return a
+	}
+	if len(as.others) == 0 {
+		return nil
+	}
+	return as.others[key]
+}
+
+// add takes in the actor of a key that has none.
+func (as *actors) add(hash uint64, a *actor) {
+	if as.byHash[hash] == nil {
+		as.byHash[hash] = a
+	} else {
+		as.others[a.key] = a
+	}
+	as.most = max(as.most, as.len())
+}
+
+func (as *actors) remove(a *actor) {
+	if hash := ring.Hash(a.key); as.byHash[hash] == a {
+		delete(as.byHash, hash)
+	} else {
+		delete(as.others, a.key)
+	}
+	if as.most > fewActors && as.len() < as.most/4 {
+		as.shrink()
+	}
+}
+
+// shrink gives back the room of actors that are no more, which maps keep.
+func (as *actors) shrink() {
+	as.most = max(as.len(), fewActors)
+	byHash := make(map[uint64]*actor, len(as.byHash))
+	maps.Copy(byHash, as.byHash)
+	as.byHash, as.others = byHash, maps.Clone(as.others)
+}
+
+func (as *actors) len() int { return len(as.byHash) + len(as.others) }
+
+func (as *actors) all() iter.Seq[*actor] {
+	return func(yield func(*actor) bool) {
+		for _, a := range as.byHash {
+			if !yield(a) {
+				return
+			}
+		}
+		for _, a := range as.others {
+			if !yield(a) {
+				return
+			}
+		}
+	}
+}
