@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"rpc/debug":        {"actor", "actor/limit", "ring", "ring/cluster", "storage"},
 	"gateway":          {"actor/limit"},
 	"cmd/node":         {},
+	"cmd/bench":        {},
 	"cmd/jeton":        {},
 }
 

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 			return fillOptions(cmd.Flags(), env)
 		},
 	}
-	root.AddCommand(serveVerb(), devVerb(), checkVerb(), bucketVerb(), limitsVerb(), versionVerb())
+	root.AddCommand(serveVerb(), devVerb(), checkVerb(), bucketVerb(), limitsVerb(), versionVerb(), benchVerb())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -1,0 +1,194 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"github.com/jeton-dev/jeton/storage"
+)
+
+// A kase is one row or more of the table: what is measured, and what is to come out of it.
+type kase struct {
+	name, title string
+	// long cases take minutes: they are measured when they are wanted.
+	long  bool
+	modes []mode
+	// measure returns a spread for each goal of that mode, in its unit and order.
+	measure func(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error)
+}
+
+// A mode is a durability under which a case is measured, and its goals there.
+type mode struct {
+	durability storage.Durability // empty: it does not matter
+	goals      []goal
+}
+
+// A goal is what a measured value is to be.
+type goal struct {
+	bound bound
+	value float64
+	unit  string // "×" is a ratio to the no-op
+	what  string // of several values, which one
+}
+
+type bound string
+
+const (
+	atLeast bound = "≥"
+	atMost  bound = "≤"
+	open    bound = "" // there is no target
+)
+
+// met says whether a value is what it is to be.
+func (g goal) met(value float64) bool {
+	return g.bound == open || g.bound == atLeast && value >= g.value || g.bound == atMost && value <= g.value
+}
+
+// ratios are the two modes of a comparison with the no-op.
+func ratios(memory, fsync float64) []mode {
+	return []mode{
+		{storage.Memory, []goal{{bound: atLeast, value: memory, unit: "×"}}},
+		{storage.Fsync, []goal{{bound: atLeast, value: fsync, unit: "×"}}},
+	}
+}
+
+// once is the only mode of what has nothing to do with the disk.
+func once(goals ...goal) []mode { return []mode{{goals: goals}} }
+
+// both are the same goals whatever the durability.
+func both(goals ...goal) []mode { return []mode{{storage.Memory, goals}, {storage.Fsync, goals}} }
+
+// batchCallers is how many callers saturate two cores with batches: with 8 as with 32 it was no more.
+const batchCallers = 16
+
+// batches is a load of batches of 1,000.
+func batches(keys string) Load { return Load{Callers: batchCallers, Batch: 1000, Keys: keys} }
+
+// cases are all that is measured: a new one is one entry.
+func cases() []kase { //nolint:funlen // one list
+	report := []goal{{unit: "×"}}
+	return []kase{
+		{
+			name: "unary", title: "one check per call, 64 callers",
+			modes: ratios(0.90, 0.70), measure: throughput(Load{Callers: 64}, false),
+		},
+		{
+			name: "uniform", title: "1,000 per call, uniform keys",
+			modes: ratios(0.70, 0.40), measure: throughput(batches(Uniform), false),
+		},
+		{
+			name: "zipf", title: "1,000 per call, zipf 1.1",
+			modes: ratios(0.70, 0.55), measure: throughput(batches(Zipf), false),
+		},
+		{
+			name: "one", title: "1,000 per call, one key",
+			modes: ratios(0.70, 0.70), measure: throughput(batches(One), false),
+		},
+		{
+			name: "new", title: "1,000 per call, every key new",
+			modes: []mode{{storage.Memory, report}, {storage.Fsync, report}}, measure: throughput(batches(New), false),
+		},
+		{
+			name: "denials", title: "denials, 1,000 per call",
+			modes: ratios(0.70, 0.70), measure: throughput(batches(Uniform), true),
+		},
+		{
+			name: "alone", title: "one caller, one check per call, p50",
+			modes: []mode{
+				{storage.Memory, []goal{{bound: atMost, value: 1.15, unit: "×"}}},
+				{storage.Fsync, []goal{{bound: atMost, value: 2, unit: "fsyncs more"}}},
+			},
+			measure: medianLatency,
+		},
+		{
+			name: "decision", title: "a GCRA decision alone",
+			modes:   once(goal{atMost, 15, "ns", "time"}, goal{atMost, 0, "allocations", "memory"}),
+			measure: decisionAlone,
+		},
+		{
+			name: "embedded", title: "embedded, 16 callers, 100,000 keys",
+			modes:   both(goal{atMost, 2, "µs", "time"}, goal{atMost, 2, "allocations", "memory"}),
+			measure: embedded(Uniform),
+		},
+		{
+			name: "embedded-one", title: "embedded, 16 callers, one key",
+			modes:   both(goal{atMost, 2, "µs", "time"}, goal{atMost, 2, "allocations", "memory"}),
+			measure: embedded(One),
+		},
+		{
+			name: "awake", title: "an awake bucket, of a million",
+			modes: once(goal{atMost, 250, "B", "heap"}), measure: awakeBuckets,
+		},
+		{
+			name: "fsyncs", title: "fsyncs a second, one key at 10,000 checks/s",
+			modes:   []mode{{storage.Fsync, []goal{{bound: atMost, value: 15, unit: "/s"}}}},
+			measure: fsyncsPerSecond,
+		},
+		{
+			name: "idle-keys", title: "a node with 10 million idle keys", long: true,
+			modes: []mode{{storage.Fsync, []goal{
+				{atMost, 3, "s", "ready"}, {open, 0, "MiB", "resident"}, {open, 0, "goroutines", "running"},
+			}}},
+			measure: idleKeys,
+		},
+		{
+			name: "one-shot", title: "5 million one-shot keys, two sweeps later", long: true,
+			modes: []mode{{storage.Fsync, []goal{
+				{atMost, 10, "%", "of the disk"}, {open, 0, "MiB", "before"}, {open, 0, "MiB", "after"},
+			}}},
+			measure: oneShotKeys,
+		},
+	}
+}
+
+// throughput compares the checks per second under a load with those of the no-op.
+func throughput(l Load, deny bool) func(context.Context, *Tabling, storage.Durability) ([]Spread[float64], error) {
+	return func(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error) {
+		c, err := t.compare(ctx, l, deny, d)
+		if err != nil {
+			return nil, err
+		}
+		return []Spread[float64]{c.Ratio}, nil
+	}
+}
+
+// medianLatency compares the latency that one caller sees with the no-op's: in memory by the ratio, with fsync by how many
+// fsyncs it is longer.
+func medianLatency(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error) {
+	c, err := t.compare(ctx, Load{Callers: 1, Connections: 1}, false, d)
+	switch {
+	case err != nil:
+		return nil, err
+	case d == storage.Memory:
+		return []Spread[float64]{c.P50Ratio}, nil
+	}
+	fsyncs := func(p Pair) float64 { return float64(p.P50More) / float64(c.Fsync) }
+	return []Spread[float64]{spreadOver(c.Pairs, fsyncs)}, nil
+}
+
+// compare puts a load on a node and on the no-op, as long as the table wants.
+func (t *Tabling) compare(ctx context.Context, l Load, deny bool, d storage.Durability) (*Comparison, error) {
+	l.Duration, l.Warmup = t.duration(), t.duration()/4
+	c, err := Compare(ctx, Comparing{
+		Setup: t.Setup, Against: Noop, Durability: d, Load: l, Deny: deny, Pairs: t.rounds(),
+	})
+	if err == nil && c.Interrupted {
+		return nil, errInterrupted
+	}
+	return c, err
+}
+
+// rounds is how often something is measured, and duration for how long.
+func (t *Tabling) rounds() int {
+	if t.Quick {
+		return 2
+	}
+	return 5
+}
+
+func (t *Tabling) duration() time.Duration {
+	if t.Quick {
+		return 2 * time.Second
+	}
+	return 5 * time.Second
+}
