@@ -15,38 +15,35 @@ const (
 	mostTime    = 30 * time.Second // whatever its caller says
 )
 
-// timed gives ctx the deadline of a call.
+// timed gives ctx the deadline of a call. The one that its caller gave it is kept: a second one, with a timer of its
+// own, is only made where it would be the nearer.
 func timed(ctx context.Context) (context.Context, context.CancelFunc) {
-	most := mostTime
-	if _, ok := ctx.Deadline(); !ok {
-		most = defaultTime
+	at, ok := ctx.Deadline()
+	switch {
+	case !ok:
+		return context.WithTimeout(ctx, defaultTime)
+	case time.Until(at) > mostTime:
+		return context.WithTimeout(ctx, mostTime)
+	default:
+		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, most)
 }
 
-// Check implements jeton.v1.Limiter.
-func (s *Server) Check(ctx context.Context, m *pb.CheckRequest) (*pb.CheckResponse, error) {
-	d, err := s.limiter.Check(ctx, pb.DecodeRequest(m))
+// check answers Check.
+func (s *Server) check(ctx context.Context, m *pb.CheckIn) (*pb.CheckOut, error) {
+	d, err := s.limiter.Check(ctx, m.Request)
 	if err != nil {
 		return nil, err
 	}
-	return &pb.CheckResponse{Decision: pb.EncodeDecision(d)}, nil
+	return &pb.CheckOut{Decision: d}, nil
 }
 
-// CheckBatch implements jeton.v1.Limiter.
-func (s *Server) CheckBatch(ctx context.Context, m *pb.CheckBatchRequest) (*pb.CheckBatchResponse, error) {
-	if err := atMostABatch(len(m.GetChecks())); err != nil {
+// checkBatch answers CheckBatch.
+func (s *Server) checkBatch(ctx context.Context, m *pb.BatchIn) (*pb.BatchOut, error) {
+	if err := atMostABatch(m.Len); err != nil {
 		return nil, err
 	}
-	requests := make([]limit.Request, len(m.GetChecks()))
-	for i, check := range m.GetChecks() {
-		requests[i] = pb.DecodeRequest(check)
-	}
-	out := &pb.CheckBatchResponse{Results: make([]*pb.CheckResult, len(requests))}
-	for i, r := range s.limiter.CheckBatch(ctx, requests) {
-		out.Results[i] = pb.EncodeResult(r)
-	}
-	return out, nil
+	return &pb.BatchOut{Results: s.limiter.CheckBatch(ctx, m.Requests)}, nil
 }
 
 func atMostABatch(n int) error {

@@ -18,13 +18,16 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // safely calls f, and turns a panic into an error.
 func safely(panics prometheus.Counter, f func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			panics.Inc()
-			err = &panicError{value: value, stack: debug.Stack()}
-		}
-	}()
+	defer rescue(panics, &err)
 	return f()
+}
+
+// rescue is deferred: it turns a panic into an error.
+func rescue(panics prometheus.Counter, err *error) {
+	if value := recover(); value != nil { //nolint:revive // it is deferred itself
+		panics.Inc()
+		*err = &panicError{value: value, stack: debug.Stack()}
+	}
 }
 
 // faultAttrs are what a log says about a fault.

@@ -11,13 +11,24 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// observe measures a call, and puts its error into the form in which gRPC sends it.
-func (s *Server) observe(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+// intercept measures a call, gives it a deadline, survives its panic, and puts its error into the form in which gRPC
+// sends it. It is one function, not a chain, for it is in the way of every check.
+func (s *Server) intercept(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	start := time.Now()
-	answer, err := next(ctx, m)
+	answer, err := s.attempt(ctx, m, next)
 	s.metrics.observe(info.FullMethod, err, start)
+	if err == nil {
+		return answer, nil
+	}
 	s.logFault(ctx, info.FullMethod, err)
-	return answer, wireError(err)
+	return nil, wireError(err)
+}
+
+func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler) (answer any, err error) {
+	defer rescue(s.metrics.panics, &err)
+	ctx, cancel := timed(ctx)
+	defer cancel()
+	return next(ctx, m)
 }
 
 // wireError is err as gRPC sends it. What is in that form already stays.
@@ -37,20 +48,6 @@ func (s *Server) logFault(ctx context.Context, method string, err error) {
 		return
 	}
 	s.log.ErrorContext(ctx, "call failed", append(faultAttrs(err), "method", method)...)
-}
-
-func (s *Server) recoverCall(ctx context.Context, m any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
-	err = safely(s.metrics.panics, func() error {
-		answer, err = next(ctx, m)
-		return err
-	})
-	return answer, err
-}
-
-func (s *Server) limitTime(ctx context.Context, m any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	ctx, cancel := timed(ctx)
-	defer cancel()
-	return next(ctx, m)
 }
 
 func (s *Server) recoverStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+
+	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // buckets of a latency histogram: 50 µs to 19 s.
@@ -16,10 +20,12 @@ var buckets = prometheus.ExponentialBuckets(50e-6, 2.5, 15)
 type serverMetrics struct {
 	seconds *prometheus.HistogramVec // by method and code; of a stream, each check
 	panics  prometheus.Counter
+	// good are the series of checks without an error, by method: finding one by its labels costs as much as a decision.
+	good map[string]func() prometheus.Observer
 }
 
 func newServerMetrics() serverMetrics {
-	return serverMetrics{
+	m := serverMetrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "jeton_rpc_seconds",
 			Help:    "How long gRPC calls took, by method and code. Of CheckStream every check counts by itself.",
@@ -29,7 +35,19 @@ func newServerMetrics() serverMetrics {
 			Name: "jeton_rpc_panics_total",
 			Help: "gRPC calls that ran into a bug of the node.",
 		}),
+		good: map[string]func() prometheus.Observer{},
 	}
+	for _, method := range []string{
+		pb.Limiter_Check_FullMethodName, pb.Limiter_CheckBatch_FullMethodName, pb.Limiter_CheckStream_FullMethodName,
+	} {
+		m.good[method] = sync.OnceValue(func() prometheus.Observer { return m.series(method, codes.OK) })
+	}
+	return m
+}
+
+// series is found by its labels; with the first call it begins to exist.
+func (m serverMetrics) series(method string, code codes.Code) prometheus.Observer {
+	return m.seconds.WithLabelValues(strings.TrimPrefix(method, "/"), code.String())
 }
 
 func (m serverMetrics) collectors() []prometheus.Collector {
@@ -38,8 +56,12 @@ func (m serverMetrics) collectors() []prometheus.Collector {
 
 // observe counts a call of a method that started then and ended now, with err.
 func (m serverMetrics) observe(method string, err error, start time.Time) {
-	took := time.Since(start)
-	m.seconds.WithLabelValues(strings.TrimPrefix(method, "/"), code(err).String()).Observe(took.Seconds())
+	took := time.Since(start).Seconds()
+	if good, ok := m.good[method]; ok && err == nil {
+		good().Observe(took)
+		return
+	}
+	m.series(method, code(err)).Observe(took)
 }
 
 // apiMetrics measure the JSON API.

@@ -39,6 +39,13 @@ const (
 	pingAfter = time.Minute
 	// pongWithin is how long the client has to answer that.
 	pongWithin = 10 * time.Second
+	// workers is how many goroutines answer calls one after the other, so that a call need not grow a stack of its own.
+	// While all of them are taken, by streams or by checks that wait for an fsync, every further call gets a goroutine.
+	workers = 64
+	// streamWindow and connWindow are how many bytes a client may send ahead, in one call and in all of a connection.
+	// They stay as they are: to adapt them, grpc would ping the client as often as it sends something.
+	streamWindow = 1 << 20
+	connWindow   = 4 << 20
 )
 
 // Config says what a [Server] is made of.
@@ -55,7 +62,7 @@ type Config struct {
 
 // A Server answers jeton.v1.Limiter and jeton.v1.Admin, the health protocol and reflection over gRPC.
 type Server struct {
-	pb.UnimplementedLimiterServer
+	pb.UnimplementedLimiterServer // description says who answers checks
 
 	limiter limit.Limiter
 	log     *slog.Logger
@@ -68,7 +75,8 @@ type Server struct {
 	readers  sync.WaitGroup // the goroutines that read streams
 }
 
-// New makes a Server. The error says what is missing in cfg, or why the metrics cannot be registered.
+// New makes a Server, which is to be stopped even if it never serves. The error says what is missing in cfg, or why the
+// metrics cannot be registered.
 func New(cfg Config) (*Server, error) {
 	if cfg.Limiter == nil {
 		return nil, errors.New("rpc: no limiter to ask")
@@ -89,10 +97,14 @@ func New(cfg Config) (*Server, error) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
 		grpc.WaitForHandlers(true),
-		grpc.ChainUnaryInterceptor(s.observe, s.recoverCall, s.limitTime),
+		grpc.NumStreamWorkers(workers),
+		grpc.StaticStreamWindowSize(streamWindow),
+		grpc.StaticConnWindowSize(connWindow),
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.UnaryInterceptor(s.intercept),
 		grpc.ChainStreamInterceptor(s.recoverStream, s.endWatches),
 	)
-	pb.RegisterLimiterServer(s.grpc, s)
+	s.grpc.RegisterService(s.description(), s)
 	if cfg.Limits != nil {
 		pb.RegisterAdminServer(s.grpc, admin{limits: cfg.Limits})
 	}
@@ -120,7 +132,8 @@ func (s *Server) Serve(l net.Listener) error {
 
 // Stop makes the Server stop in good order: at once the health protocol says NOT_SERVING and no connection is taken
 // any more; checks under way are answered, and streams end when theirs are. When ctx ends before that, what is left is
-// cut off, and the error says so. After Stop no call is under way, and no goroutine of the Server is left.
+// cut off, and the error says so. After Stop no call is under way, and no goroutine of the Server is left but for workers
+// that have nothing to do any more and are about to end.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.health.Shutdown()

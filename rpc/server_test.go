@@ -126,11 +126,15 @@ func TestNewWithout(t *testing.T) {
 		t.Error("an API without limits was made")
 	}
 	reg := prometheus.NewRegistry()
-	if _, err := New(Config{Limiter: fake{}, Registerer: reg}); err != nil {
-		t.Error(err)
+	s, err := New(Config{Limiter: fake{}, Registerer: reg})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := New(Config{Limiter: fake{}, Registerer: reg}); err == nil {
 		t.Error("the metrics of two servers were registered as one")
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -137,3 +137,41 @@ func TestStopBeforeServe(t *testing.T) {
 		}
 	}
 }
+
+// TestMoreCallsThanWorkers lets more calls wait than there are workers: one more is answered all the same, as are the
+// health protocol and a stream.
+func TestMoreCallsThanWorkers(t *testing.T) {
+	g := newGate()
+	_, conn := serve(t, Config{Limiter: fake{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+		if r.Key == "quick" {
+			return limit.Decision{Allowed: true}, nil
+		}
+		return g.check(ctx, r)
+	}}})
+	client := pb.NewLimiterClient(conn)
+	called := make(chan error)
+	for range 3 * workers {
+		go func() {
+			_, err := client.Check(t.Context(), checkMessage("waits"))
+			called <- err
+		}()
+	}
+	for range 3 * workers {
+		<-g.entered // so every one of them has been started
+	}
+	if _, err := client.Check(t.Context(), checkMessage("quick")); err != nil {
+		t.Errorf("one check more: %v", err)
+	}
+	if _, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+		t.Errorf("health: %v", err)
+	}
+	if got := streamed(t, client, checkMessage("quick")); got.Err != nil {
+		t.Errorf("a stream: %v", got.Err)
+	}
+	close(g.open)
+	for range 3 * workers {
+		if err := <-called; err != nil {
+			t.Error(err)
+		}
+	}
+}

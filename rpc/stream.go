@@ -23,27 +23,27 @@ var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
 
 // A checkStream is one call of CheckStream:
 //
-//	client ─▶ read ─▶ requests ─▶ run ─▶ a goroutine for each check ─▶ answers ─▶ run ─▶ client
+//	client ─▶ read ─▶ messages ─▶ run ─▶ a goroutine for each check ─▶ answers ─▶ run ─▶ client
 //
 // run takes a message only when it has started every check of the one before, and starts a check only while fewer than
 // maxUnanswered are. So a client that does not read its answers is not read either, and has to wait.
 type checkStream struct {
-	grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse]
+	grpc.ServerStream
 
 	server   *Server
-	requests chan []*pb.StreamCheck // closed by read at its end
-	broken   error                  // why read ended; nil when the client was done. Read it after requests was closed
-	answers  chan *pb.StreamResult  // maxUnanswered fit, so a check never waits to hand over its answer
-	checks   sync.WaitGroup         // the goroutines of checks
+	messages chan *pb.StreamIn // closed by read at its end
+	broken   error             // why read ended; nil when the client was done. Read it after messages was closed
+	answers  chan *pb.Answer   // maxUnanswered fit, so a check never waits to hand over its answer
+	checks   sync.WaitGroup    // the goroutines of checks
 }
 
-// CheckStream implements jeton.v1.Limiter.
-func (s *Server) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse]) error {
+// checkStream answers CheckStream.
+func (s *Server) checkStream(stream grpc.ServerStream) error {
 	c := &checkStream{
-		BidiStreamingServer: stream,
-		server:              s,
-		requests:            make(chan []*pb.StreamCheck),
-		answers:             make(chan *pb.StreamResult, maxUnanswered),
+		ServerStream: stream,
+		server:       s,
+		messages:     make(chan *pb.StreamIn),
+		answers:      make(chan *pb.Answer, maxUnanswered),
 	}
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer c.checks.Wait()
@@ -54,21 +54,22 @@ func (s *Server) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamReque
 
 // read hands the messages of the client over to run. It ends when the client does, or when the call has.
 func (c *checkStream) read(ctx context.Context) {
-	defer close(c.requests)
+	defer close(c.messages)
 	for {
-		m, err := c.Recv()
+		m := new(pb.StreamIn)
+		err := c.RecvMsg(m)
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err == nil {
-			err = atMostABatch(len(m.GetChecks()))
+			err = atMostABatch(m.Len)
 		}
 		if err != nil {
 			c.broken = err
 			return
 		}
 		select {
-		case c.requests <- m.GetChecks():
+		case c.messages <- m:
 		case <-ctx.Done():
 			return
 		}
@@ -78,86 +79,90 @@ func (c *checkStream) read(ctx context.Context) {
 // run starts what read brings and sends what was decided, until there is no more of either.
 func (c *checkStream) run(ctx context.Context) error {
 	var (
-		requests   = c.requests // nil when no more are wanted
+		messages   = c.messages // nil when no more are wanted
 		stopping   = c.server.stopping
-		todo       []*pb.StreamCheck
-		start      func(*pb.StreamCheck) // for those of todo
+		todo       int    // checks of the last message that are not started
+		start      func() // starts the next of them
 		unanswered int
 		end        error
 	)
-	for requests != nil || len(todo) > 0 || unanswered > 0 {
-		for ; len(todo) > 0 && unanswered < maxUnanswered; todo = todo[1:] {
-			start(todo[0])
+	for messages != nil || todo > 0 || unanswered > 0 {
+		for ; todo > 0 && unanswered < maxUnanswered; todo-- {
+			start()
 			unanswered++
 		}
-		incoming := requests
-		if len(todo) > 0 {
+		incoming := messages
+		if todo > 0 {
 			incoming = nil
 		}
 		select {
-		case checks, ok := <-incoming:
+		case m, ok := <-incoming:
 			if !ok && c.broken != nil {
 				return c.broken
 			}
 			if !ok {
-				requests = nil
+				messages = nil
 				continue
 			}
-			todo, start = checks, c.starter(ctx, len(checks))
+			todo, start = m.Len, c.starter(ctx, m)
 		case first := <-c.answers:
 			ready := c.ready(first)
-			if err := c.Send(&pb.CheckStreamResponse{Results: ready}); err != nil {
+			if err := c.SendMsg(&pb.StreamOut{Answers: ready}); err != nil {
 				return err
 			}
 			unanswered -= len(ready)
 		case <-stopping:
-			requests, stopping, end = nil, nil, errStopping
+			messages, stopping, end = nil, nil, errStopping
 		}
 	}
 	return end
 }
 
-// starter makes the checks of one message, n of them, answer themselves. They share one deadline: a timer for each
-// would cost as much as deciding.
-func (c *checkStream) starter(ctx context.Context, n int) func(*pb.StreamCheck) {
+// starter makes the checks of a message answer themselves, one with each call. They share one deadline: a timer for
+// each would cost as much as deciding.
+func (c *checkStream) starter(ctx context.Context, m *pb.StreamIn) func() {
 	ctx, cancel := timed(ctx)
-	if n == 0 {
+	if m.Len == 0 {
 		cancel()
 	}
 	var decided atomic.Int64
-	return func(check *pb.StreamCheck) {
+	answers := make([]pb.Answer, m.Len)
+	next := 0
+	return func() {
+		i := next
+		next++
 		c.checks.Go(func() {
-			result := c.server.decide(ctx, check.GetCheck())
-			if decided.Add(1) == int64(n) {
+			answers[i] = pb.Answer{ID: m.IDs[i], Result: c.server.decide(ctx, m.Requests[i])}
+			if decided.Add(1) == int64(m.Len) {
 				cancel()
 			}
-			c.answers <- &pb.StreamResult{Id: check.GetId(), Result: result}
+			c.answers <- &answers[i]
 		})
 	}
 }
 
 // ready are the answers that can go in one message with first.
-func (c *checkStream) ready(first *pb.StreamResult) []*pb.StreamResult {
-	results := []*pb.StreamResult{first}
+func (c *checkStream) ready(first *pb.Answer) []*pb.Answer {
+	answers := []*pb.Answer{first}
 	for {
 		select {
-		case r := <-c.answers:
-			results = append(results, r)
+		case a := <-c.answers:
+			answers = append(answers, a)
 		default:
-			return results
+			return answers
 		}
 	}
 }
 
-// decide is Check for a request of a stream, whose errors are answers too.
-func (s *Server) decide(ctx context.Context, m *pb.CheckRequest) *pb.CheckResult {
+// decide is check for a request of a stream, whose errors are answers too.
+func (s *Server) decide(ctx context.Context, r limit.Request) limit.Result {
 	start := time.Now()
 	var d limit.Decision
 	err := safely(s.metrics.panics, func() (err error) {
-		d, err = s.limiter.Check(ctx, pb.DecodeRequest(m))
+		d, err = s.limiter.Check(ctx, r)
 		return err
 	})
 	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, err, start)
 	s.logFault(ctx, pb.Limiter_CheckStream_FullMethodName, err)
-	return pb.EncodeResult(limit.Result{Decision: d, Err: err})
+	return limit.Result{Decision: d, Err: err}
 }

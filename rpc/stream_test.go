@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -99,23 +100,38 @@ func TestStreamAnswersInAnyOrder(t *testing.T) {
 type fakeStream struct {
 	grpc.ServerStream
 	ctx      context.Context //nolint:containedctx // grpc.ServerStream hands its context out
-	requests chan *pb.CheckStreamRequest
-	answers  chan *pb.CheckStreamResponse
+	requests chan *pb.StreamIn
+	answers  chan *pb.StreamOut
 }
 
 func (f fakeStream) Context() context.Context { return f.ctx }
 
-func (f fakeStream) Recv() (*pb.CheckStreamRequest, error) {
-	m, ok := <-f.requests
+func (f fakeStream) RecvMsg(m any) error {
+	in, ok := <-f.requests
 	if !ok {
-		return nil, io.EOF
+		return io.EOF
 	}
-	return m, nil
+	*m.(*pb.StreamIn) = *in
+	return nil
 }
 
-func (f fakeStream) Send(m *pb.CheckStreamResponse) error {
-	f.answers <- m
+func (f fakeStream) SendMsg(m any) error {
+	f.answers <- m.(*pb.StreamOut)
 	return nil
+}
+
+// arrived is a message as the server has read it.
+func arrived(t *testing.T, m *pb.CheckStreamRequest) *pb.StreamIn {
+	t.Helper()
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := new(pb.StreamIn)
+	if err := in.UnmarshalWire(data); err != nil {
+		t.Fatal(err)
+	}
+	return in
 }
 
 // TestStreamIsBounded sends more than a stream may hold: no more checks start than may be unanswered, and while the
@@ -128,12 +144,12 @@ func TestStreamIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		stream := fakeStream{
-			ctx: t.Context(), requests: make(chan *pb.CheckStreamRequest, 10), answers: make(chan *pb.CheckStreamResponse),
+			ctx: t.Context(), requests: make(chan *pb.StreamIn, 10), answers: make(chan *pb.StreamOut),
 		}
 		ended := make(chan error, 1)
-		go func() { ended <- s.CheckStream(stream) }()
+		go func() { ended <- s.checkStream(stream) }()
 		for from := 0; from < 4*maxUnanswered; from += maxUnanswered - 1 {
-			stream.requests <- checksMessage(from, min(from+maxUnanswered-1, 4*maxUnanswered))
+			stream.requests <- arrived(t, checksMessage(from, min(from+maxUnanswered-1, 4*maxUnanswered)))
 		}
 		close(stream.requests)
 		started := func(want int) {
@@ -148,8 +164,8 @@ func TestStreamIsBounded(t *testing.T) {
 		started(maxUnanswered) // all are decided, and nobody reads the answers
 		got := map[uint64]int{}
 		for len(got) < 4*maxUnanswered {
-			for _, r := range (<-stream.answers).GetResults() {
-				got[r.GetId()]++
+			for _, r := range (<-stream.answers).Answers {
+				got[r.ID]++
 			}
 			synctest.Wait()
 			if under := len(g.entered) - len(got); under > maxUnanswered {
@@ -164,7 +180,9 @@ func TestStreamIsBounded(t *testing.T) {
 				t.Errorf("%d is answered %d times", id, times)
 			}
 		}
-		s.readers.Wait()
+		if err := s.Stop(t.Context()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
 	})
 }
 

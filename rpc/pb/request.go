@@ -5,6 +5,10 @@
 // Encode functions make messages, decode functions read them. Decoding takes whatever a peer sends: it never panics,
 // leaves the judgment of keys, limits and costs to actor/limit, and itself refuses only what has no form there, with a
 // *limit.FieldError. Start with [EncodeRequest].
+//
+// A node, which sees a million checks a second, reads and writes their messages without the generated types: [CheckIn],
+// [BatchIn] and [StreamIn] read themselves, [CheckOut], [BatchOut] and [StreamOut] write themselves. On the wire there is
+// no difference.
 package pb
 
 import (

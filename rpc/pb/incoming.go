@@ -1,0 +1,224 @@
+package pb
+
+import (
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// The messages with which checks arrive are read straight from their bytes into requests. The generated types would
+// cost five allocations a check, more than the decision itself; these cost a few a message. What is read is the same to
+// the last bit, as a fuzz test makes sure: unknown fields are passed over, of a field that stands there twice the last
+// one counts, and messages that do are merged.
+//
+// The strings of all requests of a message are pieces of one copy of it. Whoever keeps one for longer than the call,
+// an actor its key, keeps all of them unless it clones it.
+
+// A CheckIn is a CheckRequest as it arrives.
+type CheckIn struct {
+	Request limit.Request
+
+	one [1]limit.Ref // room for the usual single limit
+}
+
+// UnmarshalWire reads m. What it refuses, protobuf would refuse too.
+func (m *CheckIn) UnmarshalWire(data []byte) error {
+	r := newReader(data)
+	m.Request = limit.Request{Cost: 1}
+	refs := r.request(&m.Request, m.one[:0], len(data))
+	m.Request.Limits = piece(refs, 0)
+	return r.err()
+}
+
+// A BatchIn is a CheckBatchRequest as it arrives.
+type BatchIn struct {
+	// Requests are what is asked; nil when that is more than limit.MaxBatch.
+	Requests []limit.Request
+	// Len is how many there are in the message.
+	Len int
+}
+
+// UnmarshalWire reads m. What it refuses, protobuf would refuse too.
+func (m *BatchIn) UnmarshalWire(data []byte) error {
+	r := newReader(data)
+	m.Len = r.count(tagChecks)
+	m.Requests = r.requests(m.Len, func(_ int, request *limit.Request, refs []limit.Ref, end int) []limit.Ref {
+		return r.request(request, refs, end)
+	})
+	return r.err()
+}
+
+// A StreamIn is a CheckStreamRequest as it arrives.
+type StreamIn struct {
+	// Requests are what is asked; nil when that is more than limit.MaxBatch.
+	Requests []limit.Request
+	// IDs are the numbers that their answers shall bear.
+	IDs []uint64
+	// Len is how many there are in the message.
+	Len int
+}
+
+// UnmarshalWire reads m. What it refuses, protobuf would refuse too.
+func (m *StreamIn) UnmarshalWire(data []byte) error {
+	r := newReader(data)
+	m.Len = r.count(tagChecks)
+	m.IDs = make([]uint64, min(m.Len, limit.MaxBatch))
+	m.Requests = r.requests(m.Len, func(i int, request *limit.Request, refs []limit.Ref, end int) []limit.Ref {
+		return r.numbered(&m.IDs[i], request, refs, end)
+	})
+	return r.err()
+}
+
+// requests reads the n requests of a message. The one with index i is read by read, which appends its limits to refs.
+// Of more than limit.MaxBatch there are none: they are only looked through, each thousand in the place of the one
+// before.
+func (r *reader) requests(n int, read func(i int, m *limit.Request, refs []limit.Ref, end int) []limit.Ref) []limit.Request {
+	requests := make([]limit.Request, min(n, limit.MaxBatch))
+	refs := make([]limit.Ref, 0, len(requests)) // usually there is one limit for each; more make it grow
+	end := len(r.data)
+	for i := 0; r.at < end; {
+		if tag := r.varint(end); tag != tagChecks {
+			r.skip(tag, end)
+			continue
+		}
+		if i == limit.MaxBatch {
+			i, refs = 0, refs[:0]
+		}
+		m, from := &requests[i], len(refs)
+		m.Cost = 1
+		refs = read(i, m, refs, r.enter(end))
+		m.Limits = piece(refs, from)
+		i++
+	}
+	if n > limit.MaxBatch {
+		return nil
+	}
+	return requests
+}
+
+// piece is the end of a slab, nil when it is empty. Appending to it leaves the slab alone.
+func piece(refs []limit.Ref, from int) []limit.Ref {
+	if from == len(refs) {
+		return nil
+	}
+	return refs[from:len(refs):len(refs)]
+}
+
+// The types of fields that are read.
+const (
+	typeVarint = 0
+	typeBytes  = 2 // a text, or a message
+)
+
+// The tags of the fields that are read, as in limiter.proto: the number, shifted by 3, and the type.
+const (
+	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
+
+	tagID    = 1<<3 + typeVarint // of StreamCheck
+	tagCheck = 2<<3 + typeBytes
+
+	tagKey       = 1<<3 + typeBytes // of CheckRequest
+	tagLimits    = 2<<3 + typeBytes
+	tagCost      = 3<<3 + typeVarint
+	tagRequestID = 4<<3 + typeBytes
+	tagReceipt   = 5<<3 + typeVarint
+
+	tagName   = 1<<3 + typeBytes // of LimitRef
+	tagInline = 2<<3 + typeBytes
+
+	tagLimitName     = 1<<3 + typeBytes // of Limit
+	tagAlgorithm     = 2<<3 + typeBytes
+	tagCapacity      = 3<<3 + typeVarint
+	tagRefill        = 4<<3 + typeBytes
+	tagOnUnavailable = 5<<3 + typeBytes
+
+	tagTokens = 1<<3 + typeVarint // of Refill
+	tagPerNs  = 2<<3 + typeVarint
+)
+
+// numbered reads a StreamCheck into id and m, all but the limits, which it appends to refs.
+func (r *reader) numbered(id *uint64, m *limit.Request, refs []limit.Ref, end int) []limit.Ref {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagID:
+			*id = r.varint(end)
+		case tagCheck:
+			refs = r.request(m, refs, r.enter(end))
+		default:
+			r.skip(tag, end)
+		}
+	}
+	return refs
+}
+
+// request reads a CheckRequest into m, all but the limits, which it appends to refs.
+func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Ref {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagKey:
+			m.Key = r.string(end)
+		case tagLimits:
+			refs = append(refs, r.ref(r.enter(end)))
+		case tagCost:
+			m.Cost = int64(r.varint(end))
+		case tagRequestID:
+			m.ID = r.string(end)
+		case tagReceipt:
+			m.Receipt = r.varint(end) != 0
+		default:
+			r.skip(tag, end)
+		}
+	}
+	return refs
+}
+
+// ref reads a LimitRef. Its fields are a oneof: each takes the place of the other.
+func (r *reader) ref(end int) (ref limit.Ref) {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagName:
+			ref = limit.Named(r.string(end))
+		case tagInline:
+			if ref.Inline == nil {
+				ref.Inline = new(limit.Limit)
+			}
+			r.limit(ref.Inline, r.enter(end))
+			ref.Name = ref.Inline.Name
+		default:
+			r.skip(tag, end)
+		}
+	}
+	return ref
+}
+
+func (r *reader) limit(l *limit.Limit, end int) {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagLimitName:
+			l.Name = r.string(end)
+		case tagAlgorithm:
+			l.Algorithm = r.string(end)
+		case tagCapacity:
+			l.Capacity = int64(r.varint(end))
+		case tagRefill:
+			r.refill(&l.Refill, r.enter(end))
+		case tagOnUnavailable:
+			l.OnUnavailable = limit.Policy(r.string(end))
+		default:
+			r.skip(tag, end)
+		}
+	}
+}
+
+func (r *reader) refill(f *limit.Refill, end int) {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagTokens:
+			f.Tokens = int64(r.varint(end))
+		case tagPerNs:
+			f.Per = time.Duration(r.varint(end))
+		default:
+			r.skip(tag, end)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package pb
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// What protobuf and the decoders of the generated messages make of some bytes, which the direct ones have to match.
+
+func stockCheck(data []byte) (limit.Request, error) {
+	m := new(CheckRequest)
+	err := proto.Unmarshal(data, m)
+	return DecodeRequest(m), err
+}
+
+func stockBatch(data []byte) (BatchIn, error) {
+	m := new(CheckBatchRequest)
+	err := proto.Unmarshal(data, m)
+	in := BatchIn{Len: len(m.GetChecks())}
+	if in.Len <= limit.MaxBatch {
+		in.Requests = make([]limit.Request, in.Len)
+		for i, check := range m.GetChecks() {
+			in.Requests[i] = DecodeRequest(check)
+		}
+	}
+	return in, err
+}
+
+func stockStream(data []byte) (StreamIn, error) {
+	m := new(CheckStreamRequest)
+	err := proto.Unmarshal(data, m)
+	in := StreamIn{Len: len(m.GetChecks()), IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch))}
+	if in.Len <= limit.MaxBatch {
+		in.Requests = make([]limit.Request, in.Len)
+		for i, check := range m.GetChecks() {
+			in.Requests[i], in.IDs[i] = DecodeRequest(check.GetCheck()), check.GetId()
+		}
+	}
+	return in, err
+}
+
+// same fails t unless the direct decoder refuses what protobuf refuses, and otherwise reads the same.
+func same(t interface{ Fatalf(string, ...any) }, data []byte, got any, err error, want any, stock error) {
+	switch {
+	case (err == nil) != (stock == nil):
+		t.Fatalf("%x: %v, but protobuf says %v", data, err, stock)
+	case err != nil && strings.ReplaceAll(stock.Error(), "\u00a0", " ") != err.Error(): // protobuf uses both spaces, not to be relied on
+		t.Fatalf("%x: %q, but protobuf says %q", data, err, stock)
+	case err == nil && !reflect.DeepEqual(got, want):
+		t.Fatalf("%x: got %+v, but protobuf reads %+v", data, got, want)
+	}
+}
+
+func sameCheck(t interface{ Fatalf(string, ...any) }, data []byte) {
+	var got CheckIn
+	err := got.UnmarshalWire(data)
+	want, stock := stockCheck(data)
+	same(t, data, got.Request, err, want, stock)
+}
+
+func sameBatch(t interface{ Fatalf(string, ...any) }, data []byte) {
+	var got BatchIn
+	err := got.UnmarshalWire(data)
+	want, stock := stockBatch(data)
+	same(t, data, got, err, want, stock)
+}
+
+func sameStream(t interface{ Fatalf(string, ...any) }, data []byte) {
+	var got StreamIn
+	err := got.UnmarshalWire(data)
+	want, stock := stockStream(data)
+	if stock == nil && got.Len > limit.MaxBatch {
+		got.IDs, want.IDs = nil, nil // there is nothing that they number
+	}
+	same(t, data, got, err, want, stock)
+}
+
+// requestFields draws the bytes of a message field by field: known ones in any order and number, some of another type
+// than theirs, unknown ones, some malformed, and some cut short.
+func requestFields(t *rapid.T, depth int) []byte {
+	var b []byte
+	for range rapid.IntRange(0, 5).Draw(t, "fields") {
+		number := protowire.Number(rapid.IntRange(1, 7).Draw(t, "number"))
+		switch rapid.SampledFrom([]string{"varint", "text", "message", "fixed32", "fixed64", "group", "raw"}).Draw(t, "type") {
+		case "varint":
+			b = protowire.AppendVarint(protowire.AppendTag(b, number, protowire.VarintType), rapid.Uint64().Draw(t, "varint"))
+		case "text":
+			b = protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), rapid.StringN(0, 9, 200).Draw(t, "text"))
+		case "message":
+			if depth > 0 {
+				b = protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), requestFields(t, depth-1))
+			}
+		case "fixed32":
+			b = protowire.AppendFixed32(protowire.AppendTag(b, number, protowire.Fixed32Type), rapid.Uint32().Draw(t, "fixed32"))
+		case "fixed64":
+			b = protowire.AppendFixed64(protowire.AppendTag(b, number, protowire.Fixed64Type), rapid.Uint64().Draw(t, "fixed64"))
+		case "group":
+			if depth > 0 {
+				b = protowire.AppendTag(b, number, protowire.StartGroupType)
+				b = append(b, requestFields(t, depth-1)...)
+				b = protowire.AppendTag(b, number, protowire.EndGroupType)
+			}
+		case "raw":
+			b = append(b, rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "raw")...)
+		}
+	}
+	return b
+}
+
+// TestDecodeAsProtobufDoes feeds both decoders messages that no honest client would send.
+func TestDecodeAsProtobufDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := requestFields(t, 5)
+		sameCheck(t, data)
+		sameBatch(t, data)
+		sameStream(t, data)
+		whole := protowire.AppendBytes([]byte{tagChecks}, data)
+		sameBatch(t, whole)
+		sameStream(t, whole)
+		sameStream(t, protowire.AppendBytes([]byte{tagChecks}, protowire.AppendBytes([]byte{tagCheck}, data)))
+	})
+}
+
+func TestDecodeTable(t *testing.T) {
+	inline := func(fields ...byte) []byte { return protowire.AppendBytes([]byte{tagInline}, fields) }
+	ref := func(parts ...[]byte) []byte {
+		var b []byte
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+		return protowire.AppendBytes([]byte{tagLimits}, b)
+	}
+	name := []byte{tagName, 1, 'n'}
+	for what, data := range map[string][]byte{
+		"nothing":                           {},
+		"a name":                            ref(name),
+		"two limits":                        append(ref(name), ref(inline(tagCapacity, 5))...),
+		"a reference to nothing":            ref(),
+		"an empty definition":               ref(inline()),
+		"a name, then a definition":         ref(name, inline(tagCapacity, 5)),
+		"a definition, then a name":         ref(inline(tagCapacity, 5), name),
+		"two definitions are merged":        ref(inline(tagCapacity, 5), inline(tagLimitName, 1, 'x')),
+		"not those around a name":           ref(inline(tagCapacity, 5), name, inline(tagLimitName, 1, 'x')),
+		"two refills are merged":            ref(inline(tagRefill, 2, tagTokens, 3, tagRefill, 2, tagPerNs, 4)),
+		"two costs":                         {tagCost, 4, tagCost, 5},
+		"cost 0":                            {tagCost, 0},
+		"a negative cost":                   append([]byte{tagCost}, protowire.AppendVarint(nil, 1<<64-1)...),
+		"a cost that is a text":             {3<<3 | 2, 1, 5},
+		"a flag of two":                     {tagReceipt, 2},
+		"a flag taken back":                 {tagReceipt, 1, tagReceipt, 0},
+		"a key twice":                       {tagKey, 1, 'a', tagKey, 1, 'b'},
+		"a key that is not UTF-8":           {tagKey, 2, 'k', 0xff},
+		"a tag of two bytes":                {tagKey | 0x80, 0, 1, 'a'},
+		"a length of two bytes":             {tagKey, 0x81, 0, 'a'},
+		"an unknown field":                  {0xfa, 0x01, 1, 'a', tagKey, 1, 'b'},
+		"an unknown group":                  {9<<3 | 3, 8, 1, 9<<3 | 4, tagKey, 1, 'b'},
+		"a group that does not end":         {9<<3 | 3, 8, 1},
+		"an end without a group":            {9<<3 | 4},
+		"the end of another group":          {9<<3 | 3, 10<<3 | 4},
+		"field 0":                           {0, 1},
+		"a field beyond the last":           append(protowire.AppendVarint(nil, 1<<32|tagCost), 1),
+		"a type that does not exist":        {3<<3 | 7, 1},
+		"a key that is cut short":           {tagKey, 5, 'a'},
+		"a length beyond all":               append([]byte{tagKey}, protowire.AppendVarint(nil, 1<<63)...),
+		"a number that is cut short":        {tagCost, 0x80},
+		"a number of 11 bytes":              {tagCost, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1},
+		"a field that its message cuts off": {tagLimits, 2, tagName, 5, 'a', 'b', 'c', 'd', 'e'},
+		"a tag alone":                       {tagKey},
+	} {
+		t.Run(what, func(t *testing.T) {
+			sameCheck(t, data)
+			whole := protowire.AppendBytes([]byte{tagChecks}, data)
+			sameBatch(t, whole)
+			check := protowire.AppendBytes([]byte{tagCheck}, data)
+			sameStream(t, protowire.AppendBytes([]byte{tagChecks}, append(check, check...))) // merged
+			sameStream(t, protowire.AppendBytes([]byte{tagChecks}, append(check, tagID, 7)))
+		})
+	}
+}
+
+// TestDecodeTooMany checks that too many requests are counted and looked through, but not kept.
+func TestDecodeTooMany(t *testing.T) {
+	for _, n := range []int{limit.MaxBatch, limit.MaxBatch + 1, 3 * limit.MaxBatch} {
+		requests := make([]limit.Request, n)
+		for i := range requests {
+			requests[i] = sampleRequest(i)
+		}
+		data := wireBatch(t, requests)
+		sameBatch(t, data)
+		sameStream(t, data)
+		sameBatch(t, data[:len(data)-1]) // the last one is malformed
+		sameStream(t, data[:len(data)-1])
+	}
+}
+
+// TestDecodedLimitsAreApart checks that requests whose limits lie in one slab do not get at each other's.
+func TestDecodedLimitsAreApart(t *testing.T) {
+	var in BatchIn
+	if err := in.UnmarshalWire(wireBatch(t, []limit.Request{sampleRequest(1), sampleRequest(2)})); err != nil {
+		t.Fatal(err)
+	}
+	_ = append(in.Requests[0].Limits, limit.Named("another"))
+	if got := in.Requests[1].Limits[0].Name; got != "login" {
+		t.Errorf("the second request's limit became %q", got)
+	}
+}
+
+// unusual are requests that use all that there is.
+func unusual() []limit.Request {
+	burst := limit.Inline(limit.Limit{
+		Name: "burst", Algorithm: "token-bucket", Capacity: 10, OnUnavailable: limit.Deny,
+		Refill: limit.Refill{Tokens: 1, Per: time.Second},
+	})
+	return []limit.Request{
+		sampleRequest(42),
+		{Key: "a/b", Cost: 3, ID: "id", Receipt: true, Limits: []limit.Ref{burst}},
+		{Key: "k\xff", Cost: -1, Limits: []limit.Ref{limit.Named("login"), burst, limit.Named("lo\xffgin")}},
+		{},
+	}
+}
+
+func FuzzDecodeCheck(f *testing.F) {
+	for _, r := range unusual() {
+		seed(f, EncodeRequest(r))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { sameCheck(t, data) })
+}
+
+func FuzzDecodeBatch(f *testing.F) {
+	seed(f, encodeBatch(unusual()))
+	seed(f, encodeBatch(unusual()[:1]))
+	f.Fuzz(func(t *testing.T, data []byte) { sameBatch(t, data) })
+}
+
+func FuzzDecodeStream(f *testing.F) {
+	m := &CheckStreamRequest{}
+	for i, r := range unusual() {
+		m.Checks = append(m.Checks, &StreamCheck{Id: uint64(i) << 20, Check: EncodeRequest(r)})
+	}
+	seed(f, m)
+	f.Fuzz(func(t *testing.T, data []byte) { sameStream(t, data) })
+}
+
+func wireBatch(tb testing.TB, requests []limit.Request) []byte {
+	tb.Helper()
+	data, err := proto.Marshal(encodeBatch(requests))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,55 @@
+package rpc
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// description is jeton.v1.Limiter as it was generated, but that checks are read and written by messages that do it
+// themselves.
+func (s *Server) description() *grpc.ServiceDesc {
+	desc := pb.Limiter_ServiceDesc
+	desc.Methods = slices.Clone(desc.Methods)
+	for i := range desc.Methods {
+		switch m := &desc.Methods[i]; m.MethodName {
+		case "Check":
+			m.Handler = direct(s, pb.Limiter_Check_FullMethodName, s.check)
+		case "CheckBatch":
+			m.Handler = direct(s, pb.Limiter_CheckBatch_FullMethodName, s.checkBatch)
+		}
+	}
+	desc.Streams = slices.Clone(desc.Streams)
+	for i := range desc.Streams {
+		if m := &desc.Streams[i]; m.StreamName == "CheckStream" {
+			m.Handler = func(_ any, stream grpc.ServerStream) error { return s.checkStream(stream) }
+		}
+	}
+	return &desc
+}
+
+// direct makes the handler of a method that takes In and answers Out. What does not change from call to call is made
+// once.
+func direct[In, Out any](s *Server, method string, answer func(context.Context, *In) (*Out, error)) grpc.MethodHandler {
+	info := &grpc.UnaryServerInfo{Server: s, FullMethod: method}
+	next := func(ctx context.Context, m any) (any, error) {
+		out, err := answer(ctx, m.(*In)) //nolint:forcetypeassert // interceptors hand on what they were handed
+		if err != nil {
+			return nil, err // out would be a nil that is not nil any more
+		}
+		return out, nil
+	}
+	return func(_ any, ctx context.Context, read func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+		in := new(In)
+		if err := read(in); err != nil {
+			return nil, err
+		}
+		if intercept == nil {
+			return next(ctx, in)
+		}
+		return intercept(ctx, in, info, next)
+	}
+}
