@@ -198,6 +198,9 @@ func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	if err != nil {
 		return nil, under("limits."+ref.Name, err)
 	}
+	// The rule outlives the request, whose text may be a part of something larger.
+	rule.Name, rule.Algorithm = strings.Clone(rule.Name), strings.Clone(rule.Algorithm)
+	rule.OnUnavailable = Policy(strings.Clone(string(rule.OnUnavailable)))
 	return rule, nil
 }
 
