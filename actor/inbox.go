@@ -27,24 +27,25 @@ type inbox struct {
 	answers []answered
 	bound   int
 	closed  bool
-	wake    chan struct{} // holds one token when there is something
+	wake    chan struct{} // holds one token when the shard's goroutine is to look
 
 	rejected func(n int)
 }
 
-// push hands in mail, in order. What has no place is answered at once.
-func (b *inbox) push(ms ...*mail) {
+// push hands in mail, in order. What has no place is answered at once. It says whether there was no other mail, so that
+// it is for the caller to have it looked at: see [shard.attend].
+func (b *inbox) push(ms ...*mail) (first bool) {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
 		for _, m := range ms {
 			m.fail(errStopping)
 		}
-		return
+		return false
 	}
 	room := min(b.bound-len(b.mail), len(ms))
+	first = len(b.mail) == 0
 	b.mail = append(b.mail, ms[:room]...)
-	b.notify()
 	b.mu.Unlock()
 	if room < len(ms) {
 		b.rejected(len(ms) - room)
@@ -52,13 +53,20 @@ func (b *inbox) push(ms ...*mail) {
 			m.fail(errFullInbox)
 		}
 	}
+	return first
 }
 
 func (b *inbox) pushAnswers(a answered) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers = append(b.answers, a)
-	b.notify()
+}
+
+// waits says whether there is anything that nobody has taken.
+func (b *inbox) waits() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.mail) > 0 || len(b.answers) > 0 || b.closed
 }
 
 // take returns all mail that has arrived, in exchange for the slice of the last time.
@@ -92,7 +100,7 @@ func (b *inbox) len() int {
 	return len(b.mail)
 }
 
-// notify wakes the shard. The caller holds mu.
+// notify wakes the shard's goroutine.
 func (b *inbox) notify() {
 	select {
 	case b.wake <- struct{}{}:

@@ -223,7 +223,7 @@ func panicAt(t *testing.T, place int) (passed int) {
 			if err := m.resolve(s.cfg.Limits(), rs[i].Limits, nil); err != nil {
 				t.Fatal(err)
 			}
-			sh.inbox.push(m)
+			sh.push(m)
 			if i%3 == 0 {
 				<-time.After(time.Millisecond)
 			}
@@ -233,7 +233,7 @@ func panicAt(t *testing.T, place int) (passed int) {
 		if err := last.resolve(s.cfg.Limits(), []limit.Ref{limit.Named("fast")}, nil); err != nil {
 			t.Fatal(err)
 		}
-		sh.inbox.push(last)
+		sh.push(last)
 		<-time.After(2 * time.Second)
 		synctest.Wait()
 

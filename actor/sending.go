@@ -1,6 +1,8 @@
 package actor
 
 import (
+	"sync/atomic"
+
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -10,6 +12,7 @@ type sending struct {
 	reservations []register.Reservation
 	actors       []*actor
 	open         int // replicas that have not answered
+	handing      atomic.Bool
 }
 
 func (s *sending) add(a *actor, w register.Writer, what *owner.Send) {
@@ -21,7 +24,8 @@ func (s *sending) add(a *actor, w register.Writer, what *owner.Send) {
 	})
 }
 
-// send hands what the actors have reserved to every replica, as one message, and says whether there was anything.
+// send hands what the actors have reserved to every replica, as one message, and says whether there was anything. Then
+// hearAll must follow: of answers that are given at once nobody is told.
 func (sh *shard) send() bool {
 	s := sh.sending
 	if len(s.reservations) == 0 {
@@ -29,11 +33,16 @@ func (sh *shard) send() bool {
 	}
 	sh.sending = sh.unused()
 	s.open = len(sh.sys.cfg.Replicas)
+	s.handing.Store(true)
 	for i, r := range sh.sys.cfg.Replicas {
 		handOver(r, s.reservations, func(answers []register.Answer, err error) {
 			sh.inbox.pushAnswers(answered{replica: i, sent: s, answers: answers, err: err})
+			if !s.handing.Load() {
+				sh.inbox.notify()
+			}
 		})
 	}
+	s.handing.Store(false)
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,18 +23,23 @@ const (
 	lookAhead = 32
 )
 
-// A shard is one goroutine that runs many actors, one at a time.
+// A shard runs many actors, one at a time, in rounds: a round takes what has arrived and does it. A caller who finds the
+// shard at rest runs the round of his own mail himself, which spares him two changes of goroutine; all else is done by
+// the shard's goroutine.
 type shard struct {
 	sys   *System
 	inbox inbox
 
 	awakeNow atomic.Int64 // how many actors there are, for others to read
 
-	// The shard's goroutine's own.
+	// Whoever runs a round holds mu, which guards everything below.
+	mu      sync.Mutex
 	actors  actors
 	visits  visits
 	alarms  alarms
+	timer   int64 // when the shard's goroutine will wake by itself, or earlier
 	out     owner.Out
+	mail    []*mail // of this round
 	sending *sending
 	spare   []*sending // to be used again
 	heard   []answered // scratch
@@ -43,7 +49,7 @@ type shard struct {
 }
 
 func newShard(s *System) *shard {
-	sh := &shard{sys: s, actors: newActors(), sending: &sending{}, counts: newCounts(s.metrics)}
+	sh := &shard{sys: s, timer: math.MaxInt64, actors: newActors(), sending: &sending{}, counts: newCounts(s.metrics)}
 	sh.inbox = inbox{
 		bound:    s.cfg.Inbox,
 		wake:     make(chan struct{}, 1),
@@ -56,43 +62,79 @@ func newShard(s *System) *shard {
 func (sh *shard) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	set := int64(math.MaxInt64) // when the timer will fire, or earlier
-	var (
-		mail   []*mail
-		closed bool
-	)
-	for !closed {
-		if at := sh.next(); at < set {
-			set = at
-			timer.Reset(time.Duration(max(at-sh.sys.cfg.Now(), 0)))
-		}
+	for closed := false; !closed; {
+		fired := false
 		select {
 		case <-sh.inbox.wake:
 		case <-timer.C:
-			set = math.MaxInt64
+			fired = true
 		}
-		mail, closed = sh.inbox.take(mail)
-		// Read after what has arrived was taken: a check's time lies within its call.
-		now := sh.sys.cfg.Now()
-		sh.hearAll(now)
-		sh.deliverAll(mail, now)
-		for a := sh.alarms.next(); a != nil && a.at <= now; a = sh.alarms.next() {
-			sh.ring(a.actor, now)
+		if !sh.mu.TryLock() { // whoever runs a round will say if there is more to do
+			if fired {
+				timer.Reset(time.Millisecond)
+			}
+			continue
 		}
-		for a := sh.visits.next(); a != nil && (a.gone || a.visit <= now); a = sh.visits.next() {
-			sh.call(a, now)
+		if fired {
+			sh.timer = math.MaxInt64
 		}
-		for sh.send() { // a replica may answer at once
-			sh.hearAll(now)
+		closed = sh.round()
+		if at := sh.next(); at < sh.timer {
+			sh.timer = at
+			timer.Reset(time.Duration(max(at-sh.sys.cfg.Now(), 0)))
 		}
-		sh.replied.flush()
-		sh.counts.flush()
-		sh.awakeNow.Store(int64(sh.actors.len()))
+		sh.mu.Unlock()
 	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
 	for a := range sh.actors.all() {
 		sh.forget(a, errStopping)
 	}
 	sh.awakeNow.Store(0)
+}
+
+// push hands in mail and sees to it that it is looked at.
+func (sh *shard) push(ms ...*mail) {
+	if sh.inbox.push(ms...) {
+		sh.attend()
+	}
+}
+
+// attend has what has arrived looked at: by the caller if the shard is at rest. What arrives during his round is not for
+// him to do.
+func (sh *shard) attend() {
+	if !sh.mu.TryLock() {
+		sh.inbox.notify()
+		return
+	}
+	sh.round()
+	early := sh.next() < sh.timer
+	sh.mu.Unlock()
+	if early || sh.inbox.waits() {
+		sh.inbox.notify()
+	}
+}
+
+// round does what has arrived and what is due, and says whether the inbox is closed.
+func (sh *shard) round() (closed bool) {
+	sh.mail, closed = sh.inbox.take(sh.mail)
+	// Read after what has arrived was taken: a check's time lies within its call.
+	now := sh.sys.cfg.Now()
+	sh.hearAll(now)
+	sh.deliverAll(sh.mail, now)
+	for a := sh.alarms.next(); a != nil && a.at <= now; a = sh.alarms.next() {
+		sh.ring(a.actor, now)
+	}
+	for a := sh.visits.next(); a != nil && (a.gone || a.visit <= now); a = sh.visits.next() {
+		sh.call(a, now)
+	}
+	for sh.send() { // a replica may answer at once
+		sh.hearAll(now)
+	}
+	sh.replied.flush()
+	sh.counts.flush()
+	sh.awakeNow.Store(int64(sh.actors.len()))
+	return closed
 }
 
 // next is when the shard has something to do, if nothing arrives before.
@@ -307,6 +349,7 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 			for _, again := range a.requests.answer(m, r.Decision, r.Err, now) {
 				if errors.Is(r.Err, context.DeadlineExceeded) && again.call.deadline > now {
 					sh.inbox.push(again)
+					sh.inbox.notify()
 				} else {
 					sh.replied.answer(again, copyOf(r.Decision), r.Err)
 				}

@@ -184,7 +184,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 		s.free(c)
 		return limit.Decision{}, err
 	}
-	s.shardOf(m).inbox.push(m)
+	s.shardOf(m).push(m)
 	if err := c.wait(ctx); err != nil {
 		return limit.Decision{}, err
 	}
@@ -227,10 +227,18 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 		n := m.hash % uint64(len(s.shards))
 		c.byShard[n] = append(c.byShard[n], m)
 	}
+	var mine *shard // others are woken first
 	for n, ms := range c.byShard {
-		if len(ms) > 0 {
-			s.shards[n].inbox.push(ms...)
+		switch sh := s.shards[n]; {
+		case len(ms) == 0 || !sh.inbox.push(ms...):
+		case mine == nil:
+			mine = sh
+		default:
+			sh.inbox.notify()
 		}
+	}
+	if mine != nil {
+		mine.attend()
 	}
 	if err := c.wait(ctx); err != nil {
 		return failed(rs, err)
@@ -286,7 +294,7 @@ func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 	c := &call{deadline: s.deadline(ctx), done: make(chan struct{}, 1)}
 	c.open.Store(1)
 	m.call, m.result = c, &c.single
-	sh.inbox.push(m)
+	sh.push(m)
 	if err := c.wait(ctx); err != nil {
 		return err
 	}

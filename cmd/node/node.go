@@ -253,6 +253,9 @@ func (n *Node) cutOff(server string, err error) {
 // abandon closes what Open had opened when something after it went wrong.
 func (n *Node) abandon() error {
 	var errs []error
+	if n.grpc != nil {
+		errs = append(errs, n.grpc.Stop(context.Background())) // which has had no calls
+	}
 	for _, l := range []net.Listener{n.grpcListener, n.httpListener} {
 		if l != nil {
 			errs = append(errs, l.Close())
