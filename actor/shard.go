@@ -43,7 +43,7 @@ type shard struct {
 	sending *sending
 	spare   []*sending // to be used again
 	heard   []answered // scratch
-	warmth  int64      // means nothing
+	warmth  int        // means nothing: see warm
 	counts  counts
 	replied replied
 }
@@ -173,13 +173,20 @@ func (sh *shard) deliverAll(mail []*mail, now int64) {
 	}
 }
 
-// warm brings actors into the processor's caches, all at once.
+// warm brings actors into the processor's caches, all at once, and then what hangs on them.
 func (sh *shard) warm(as []*actor) {
+	warmth := 0
 	for _, a := range as {
 		if a != nil {
-			sh.warmth += int64(len(a.key)) + a.last // so that it is not left out
+			warmth += len(a.key) + int(a.last)
 		}
 	}
+	for _, a := range as {
+		if a != nil {
+			warmth += int(a.key[0]) + a.owner.Warm()
+		}
+	}
+	sh.warmth = warmth
 }
 
 // deliver brings one mail to its actor, waking it if need be.

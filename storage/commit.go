@@ -210,6 +210,9 @@ func (s *Store) seek(rs []register.Reservation) {
 		slots[i].touch()
 	}
 	for i := range slots {
+		slots[i].touchKey()
+	}
+	for i := range slots {
 		if at := &slots[i]; at.entry != nil {
 			s.table.of(at.key).find(at)
 		}

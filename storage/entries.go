@@ -21,7 +21,9 @@ type slot struct {
 	key   []byte
 	hash  uint64
 	entry *entry
-	found string // the key of what stands in the place of the hash
+
+	found  string // the key of what stands in the place of the hash
+	warmth uint64 // means nothing
 }
 
 // entries are found by the hash of their key. Where two keys have the same, the second one is found by its name.
@@ -42,10 +44,16 @@ func (es *entries) seek(s *slot) {
 	s.entry = es.byHash[s.hash]
 }
 
-// touch is between the two.
+// touch is between the two, twice: first for the entry, then for the text of its key.
 func (s *slot) touch() {
 	if s.entry != nil {
-		s.found = s.entry.key
+		s.found, s.warmth = s.entry.key, s.entry.generation
+	}
+}
+
+func (s *slot) touchKey() {
+	if s.found != "" {
+		s.warmth += uint64(s.found[len(s.found)-1])
 	}
 }
 

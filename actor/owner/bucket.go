@@ -26,9 +26,9 @@ type bucket struct {
 
 // extra is what only some buckets have.
 type extra struct {
-	older   older
 	returns *returns // receipts and credit, once there are any
 	talk    *talk    // with the replicas, while there is more to it than all buckets hold
+	older   older
 }
 
 func (b *bucket) extras() *extra {

@@ -85,7 +85,6 @@ type player struct {
 		crowd    crowd
 		unserved []waiter
 		extra    extra
-		older    []decision
 		talk     talk
 		refusal  refusal
 		returns  returns
@@ -191,8 +190,6 @@ func (p *player) copyTo(d *player) {
 		return
 	}
 	c.extra = *x
-	c.older = append(c.older[:0], x.older.list...)
-	c.extra.older.list = c.older
 	d.Owner.bucket.extra = &c.extra
 	if t := x.talk; t != nil {
 		c.talk = *t

@@ -18,22 +18,15 @@ func (d decision) recent() limit.Recent {
 	return limit.Recent{At: d.at, Cost: d.cost, Allowed: true}
 }
 
-// older are the decisions before the last one: a ring that grows with use.
+// older are the decisions before the last one: a ring.
 type older struct {
-	list  []decision
-	first uint8 // the oldest one in the list, once that is full
+	list [maxOlder]decision
+	n    int // ever pushed
 }
 
 func (o *older) push(d decision) {
-	if len(o.list) < maxOlder {
-		o.list = append(o.list, d)
-		return
-	}
-	o.list[o.first] = d
-	o.first++
-	if o.first == maxOlder {
-		o.first = 0
-	}
+	o.list[o.n%maxOlder] = d
+	o.n++
 }
 
 // remember keeps the decision of a check at t.
@@ -55,8 +48,8 @@ func (b *bucket) recent() []limit.Recent {
 	var all []limit.Recent
 	if b.extra != nil {
 		o := &b.extra.older
-		for i := range o.list {
-			all = append(all, o.list[(int(o.first)+i)%len(o.list)].recent())
+		for i := max(o.n-maxOlder, 0); i < o.n; i++ {
+			all = append(all, o.list[i%maxOlder].recent())
 		}
 	}
 	return append(all, b.last.recent())

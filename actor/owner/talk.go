@@ -58,7 +58,7 @@ func (b *bucket) settleDown(cfg *Config, out *Out) {
 	}
 	b.agree, b.extra.talk = agree, nil
 	out.spare.keepTalk(t)
-	if b.extra.returns == nil && b.extra.older.list == nil {
+	if b.extra.returns == nil && b.extra.older.n == 0 {
 		b.extra = nil
 	}
 }
