@@ -11,8 +11,22 @@ import (
 type sending struct {
 	reservations []register.Reservation
 	actors       []*actor
-	open         int // replicas that have not answered
+	done         []func([]register.Answer, error) // for each replica
+	open         int                              // replicas that have not answered
 	handing      atomic.Bool
+}
+
+func (sh *shard) newSending() *sending {
+	s := &sending{done: make([]func([]register.Answer, error), len(sh.sys.cfg.Replicas))}
+	for i := range s.done {
+		s.done[i] = func(answers []register.Answer, err error) {
+			sh.inbox.pushAnswers(answered{replica: i, sent: s, answers: answers, err: err})
+			if !s.handing.Load() {
+				sh.inbox.notify()
+			}
+		}
+	}
+	return s
 }
 
 func (s *sending) add(a *actor, w register.Writer, what *owner.Send) {
@@ -35,12 +49,7 @@ func (sh *shard) send() bool {
 	s.open = len(sh.sys.cfg.Replicas)
 	s.handing.Store(true)
 	for i, r := range sh.sys.cfg.Replicas {
-		handOver(r, s.reservations, func(answers []register.Answer, err error) {
-			sh.inbox.pushAnswers(answered{replica: i, sent: s, answers: answers, err: err})
-			if !s.handing.Load() {
-				sh.inbox.notify()
-			}
-		})
+		handOver(r, s.reservations, s.done[i])
 	}
 	s.handing.Store(false)
 	return true
@@ -52,7 +61,7 @@ const maxSpareSendings = 16
 func (sh *shard) unused() *sending {
 	n := len(sh.spare) - 1
 	if n < 0 {
-		return &sending{}
+		return sh.newSending()
 	}
 	s := sh.spare[n]
 	sh.spare = sh.spare[:n]

@@ -49,7 +49,8 @@ type shard struct {
 }
 
 func newShard(s *System) *shard {
-	sh := &shard{sys: s, timer: math.MaxInt64, actors: newActors(), sending: &sending{}, counts: newCounts(s.metrics)}
+	sh := &shard{sys: s, timer: math.MaxInt64, actors: newActors(), counts: newCounts(s.metrics)}
+	sh.sending = sh.newSending()
 	sh.inbox = inbox{
 		bound:    s.cfg.Inbox,
 		wake:     make(chan struct{}, 1),
