@@ -73,7 +73,11 @@ fuzz: ## fuzz every target in turn: make fuzz TIME=1m
 	$(step) "fuzzing" bash .ci/fuzz $(or $(TIME),30s)
 
 .PHONY: bench
-bench: ## run every benchmark: make bench TIME=5s
+bench: build ## measure what has a target, against a no-op service: make bench ARGS=--quick
+	./jeton bench table $(ARGS)
+
+.PHONY: benchmarks
+benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
 
 .PHONY: generate
