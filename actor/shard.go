@@ -21,6 +21,8 @@ const (
 	// lookAhead is how many mails have their actors looked up at once: first in the map, then in memory, so that they wait
 	// for memory together and not one after another.
 	lookAhead = 32
+	// visitSlack is how late a visit may be, so that the shard's goroutine makes many at a time, in nanoseconds.
+	visitSlack = int64(20e6)
 )
 
 // A shard runs many actors, one at a time, in rounds: a round takes what has arrived and does it. A caller who finds the
@@ -145,7 +147,7 @@ func (sh *shard) next() int64 {
 		at = a.at
 	}
 	if a := sh.visits.next(); a != nil {
-		at = min(at, a.visit)
+		at = min(at, a.visit+visitSlack)
 	}
 	return at
 }
