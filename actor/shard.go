@@ -328,7 +328,7 @@ func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
 	for i := range sh.out.Replies {
 		sh.answer(a, &sh.out.Replies[i], now)
 	}
-	if due := a.owner.Due(); due < a.visit {
+	if due := a.owner.Due(); due < a.visit+visitSlack {
 		sh.alarms.set(a, due)
 	}
 	return true
