@@ -76,6 +76,11 @@ fuzz: ## fuzz every target in turn: make fuzz TIME=1m
 bench: build ## measure what has a target, against a no-op service: make bench ARGS=--quick
 	./jeton bench table $(ARGS)
 
+.PHONY: speed
+speed: build ## measure where the time of a check goes: make speed BEFORE=path/of/an/older/jeton
+	./jeton bench stages capture $(if $(BEFORE),--before $(BEFORE)) --into docs/speed.json
+	./jeton bench stages --from docs/speed.json --output docs/speed.svg --page docs/speed.md
+
 .PHONY: benchmarks
 benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)

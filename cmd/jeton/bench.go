@@ -54,7 +54,7 @@ func benchVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.addFlags(cmd.Flags())
-	cmd.AddCommand(benchTableVerb(), benchNoopVerb())
+	cmd.AddCommand(benchTableVerb(), benchStagesVerb(), benchNoopVerb())
 	return cmd
 }
 
