@@ -13,6 +13,10 @@ import (
 // errFullMailbox answers checks of a key that has too many waiting already.
 var errFullMailbox = fmt.Errorf("%w: too many checks of this key are waiting", limit.ErrOverloaded)
 
+// maxInvented is how many buckets a key may have with checks waiting before those that define their limits themselves are
+// turned away: what they invent can only be forgotten while nobody waits.
+const maxInvented = 256
+
 // An actor is one key that is awake: its owner's state, and what this package adds to it. It is one piece of memory.
 type actor struct {
 	key       string
@@ -83,7 +87,8 @@ func (sh *shard) check(a *actor, m *mail, now int64) {
 
 // full says whether the actor's mailbox has no room for m, which is then answered.
 func (sh *shard) full(a *actor, m *mail) bool {
-	if a.waiting() < sh.sys.cfg.Mailbox {
+	invents := m.inline != 0 && a.owner.Waiting() > 0 && a.owner.Buckets() >= maxInvented
+	if a.waiting() < sh.sys.cfg.Mailbox && !invents {
 		return false
 	}
 	sh.sys.metrics.rejected.Inc()

@@ -57,9 +57,10 @@ func (as *actors) remove(a *actor) {
 // shrink gives back the room of actors that are no more, which maps keep.
 func (as *actors) shrink() {
 	as.most = max(as.len(), fewActors)
-	byHash := make(map[uint64]*actor, len(as.byHash))
-	maps.Copy(byHash, as.byHash)
-	as.byHash, as.others = byHash, maps.Clone(as.others)
+	byHash, others := make(map[uint64]*actor, len(as.byHash)), make(map[string]*actor, len(as.others))
+	maps.Copy(byHash, as.byHash) // a clone would keep the room
+	maps.Copy(others, as.others)
+	as.byHash, as.others = byHash, others
 }
 
 func (as *actors) len() int { return len(as.byHash) + len(as.others) }

@@ -1,8 +1,11 @@
 package actor
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/clock"
@@ -37,4 +40,35 @@ func TestInventedLimits(t *testing.T) {
 			t.Errorf("the second check of %d is allowed", i)
 		}
 	}
+}
+
+// While checks of a key wait, callers cannot make it hold ever more buckets by inventing limits.
+func TestInventedLimitsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, now := shutFor("k")
+		s := start(t, Config{Replicas: []Replica{g}, Now: now})
+		var waiting []<-chan result
+		for i := range 2 * maxInvented {
+			rs := limit.Request{Key: "k", Cost: 1, Limits: []limit.Ref{limit.Inline(limit.Limit{
+				Name: "l" + strconv.Itoa(i), Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Hour},
+			})}}
+			waiting = append(waiting, ask(t.Context(), s, rs))
+			synctest.Wait()
+		}
+		refused := 0
+		g.open()
+		for _, w := range waiting {
+			if got := settled(t, w); errors.Is(got.err, limit.ErrOverloaded) {
+				refused++
+			} else if got.err != nil || !got.Allowed {
+				t.Errorf("%+v", got)
+			}
+		}
+		if refused < maxInvented/2 || refused > maxInvented+1 {
+			t.Errorf("%d of %d were turned away, want about %d", refused, 2*maxInvented, maxInvented)
+		}
+		if got := drain(t, s, "k", "demo"); got != 10 {
+			t.Errorf("%d were admitted under a stored limit, want 10", got)
+		}
+	})
 }

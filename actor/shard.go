@@ -23,6 +23,8 @@ const (
 	lookAhead = 32
 	// visitSlack is how late a visit may be, so that the shard's goroutine makes many at a time, in nanoseconds.
 	visitSlack = int64(20e6)
+	// maxVisits is how many visits are made before checks get their turn.
+	maxVisits = 4096
 )
 
 // A shard runs many actors, one at a time, in rounds: a round takes what has arrived and does it. A caller who finds the
@@ -82,6 +84,7 @@ func (sh *shard) run() {
 			sh.timer = math.MaxInt64
 		}
 		closed = sh.round()
+		sh.look(sh.sys.cfg.Now())
 		if at := sh.next(); at < sh.timer {
 			sh.timer = at
 			timer.Reset(time.Duration(max(at-sh.sys.cfg.Now(), 0)))
@@ -110,34 +113,58 @@ func (sh *shard) attend() {
 		sh.inbox.notify()
 		return
 	}
-	sh.round()
-	early := sh.next() < sh.timer
-	sh.mu.Unlock()
-	if early || sh.inbox.waits() {
+	if early := sh.attended(); early || sh.inbox.waits() {
 		sh.inbox.notify()
 	}
 }
 
-// round does what has arrived and what is due, and says whether the inbox is closed.
+// attended runs a caller's round, with mu held, and gives mu up. It says whether something is due before the shard's
+// goroutine will wake. A panic ends the process, as it does on that goroutine: the caller might recover from it, and the
+// shard would be stuck.
+func (sh *shard) attended() (early bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			go panic(p)
+			select {}
+		}
+		sh.mu.Unlock()
+	}()
+	sh.round()
+	return sh.next() < sh.timer
+}
+
+// round does what has arrived, and says whether the inbox is closed.
 func (sh *shard) round() (closed bool) {
 	sh.mail, closed = sh.inbox.take(sh.mail)
 	// Read after what has arrived was taken: a check's time lies within its call.
 	now := sh.sys.cfg.Now()
 	sh.hearAll(now)
 	sh.deliverAll(sh.mail, now)
+	sh.finish(now)
+	return closed
+}
+
+// look does what is due, but of visits only so many: the timer brings it back.
+func (sh *shard) look(now int64) {
 	for a := sh.alarms.next(); a != nil && a.at <= now; a = sh.alarms.next() {
 		sh.ring(a.actor, now)
 	}
-	for a := sh.visits.next(); a != nil && (a.gone || a.visit <= now); a = sh.visits.next() {
+	n := 0
+	for a := sh.visits.next(); a != nil && n < maxVisits && (a.gone || a.visit <= now); a = sh.visits.next() {
 		sh.call(a, now)
+		n++
 	}
+	sh.finish(now)
+}
+
+// finish passes on what a round has come to.
+func (sh *shard) finish(now int64) {
 	for sh.send() { // a replica may answer at once
 		sh.hearAll(now)
 	}
 	sh.replied.flush()
 	sh.counts.flush()
 	sh.awakeNow.Store(int64(sh.actors.len()))
-	return closed
 }
 
 // next is when the shard has something to do, if nothing arrives before.

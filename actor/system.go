@@ -46,7 +46,7 @@ var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
 
 // A Replica keeps registers: this node's storage, or a peer.
 type Replica interface {
-	// Reserve calls done once, from any goroutine, with the answers to rs in their order, once they are durable; or with
+	// Reserve calls done once and never again, from any goroutine, with the answers to rs in their order, once they are durable; or with
 	// an error if this replica will not answer. It must not block, and keeps rs until then. Now is left open in rs: this
 	// node's storage has the same clock, and a peer's messages are stamped when they are sent.
 	Reserve(rs []register.Reservation, done func([]register.Answer, error))

@@ -65,6 +65,9 @@ func (o *Owner) size() int {
 	return 1 + len(o.crowd.buckets)
 }
 
+// Buckets is how many buckets the owner holds.
+func (o *Owner) Buckets() int { return o.size() }
+
 // at is one of the buckets, which are numbered from 0. They move when buckets are forgotten.
 func (o *Owner) at(i int) *bucket {
 	if i == 0 {

@@ -35,7 +35,7 @@ func (o *Owner) behind(b *bucket, need limit.Pos, at int64) int64 {
 	bound := b.rule.Bound(at)
 	for i := range o.crowd.waiting()[1:] {
 		w := &o.crowd.waiting()[i+1]
-		if slices.Contains(w.Rules, b.rule) {
+		if slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return !b.differs(r) }) {
 			need = b.rule.Add(need, b.rule.Length(w.Cost))
 		}
 		if need.After(bound) {

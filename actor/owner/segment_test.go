@@ -61,6 +61,22 @@ func TestOneReservationServesAllWhoWait(t *testing.T) {
 	s.wantSends(3)
 }
 
+// That is so too where every check defines the limit itself.
+func TestOneReservationServesAllWhoDefineTheLimit(t *testing.T) {
+	s := newTroupe(t, 1).enter('A')
+	s.cfg.Busy = 1 << 20
+	var waiting []int
+	for range 10 {
+		waiting = append(waiting, s.check(1, mustRule(t, "login", 10, 1, time.Second)))
+	}
+	s.deliver(0)
+	s.deliver(0)
+	for _, tag := range waiting {
+		s.admitted(tag)
+	}
+	s.wantSends(2)
+}
+
 // The next life of a killed owner finds all that a cold key had left, and nothing of what it had spent.
 func TestKillOfAColdKeyLosesNothing(t *testing.T) {
 	s := alone(t)
