@@ -243,6 +243,9 @@ func (s *Store) decideOne(at *slot, m *register.Reservation, answer *register.An
 // reserveAtOnce decides reservations on the caller's goroutine, because registers that are kept in memory need not wait
 // for the disk. It leaves them to the committer when the Store has ended, or while the ceiling has to be raised.
 func (s *Store) reserveAtOnce(rs []register.Reservation, done func([]register.Answer, error)) bool {
+	if s.Err() != nil { // the lock may be held for long, while registers are saved
+		return false
+	}
 	s.deciding.Lock()
 	now := s.cfg.Now()
 	if now > s.ceiling || s.Err() != nil {

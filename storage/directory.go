@@ -33,14 +33,8 @@ func openDirectory(fs vfs.FS, dir string) error {
 	text, err := readFile(fs, path)
 	switch {
 	case err == nil:
-		version, err := checkFormat(text, dir, path)
-		if err != nil {
+		if _, err := checkFormat(text, dir, path); err != nil {
 			return err
-		}
-		if version < formatVersion { // an older jeton must not open it any more
-			if err := writeFormat(fs, path); err != nil {
-				return unusable(dir, err)
-			}
 		}
 	case errors.Is(err, os.ErrNotExist):
 		there, err := fs.List(dir)
@@ -61,6 +55,22 @@ func openDirectory(fs vfs.FS, dir string) error {
 		return unusable(dir, err)
 	}
 	return nil
+}
+
+// raiseFormat sees to it that an older jeton does not open dir any more. Nobody else may have it open.
+func raiseFormat(fs vfs.FS, dir string) error {
+	path := fs.PathJoin(dir, formatFile)
+	text, err := readFile(fs, path)
+	if err != nil {
+		return err
+	}
+	if version, err := checkFormat(text, dir, path); err != nil || version == formatVersion {
+		return err
+	}
+	if err := writeFormat(fs, path); err != nil {
+		return err
+	}
+	return syncDir(fs, dir)
 }
 
 func readFile(fs vfs.FS, path string) (string, error) {

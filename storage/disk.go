@@ -171,30 +171,37 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 	if err != nil {
 		return nil, 0, err
 	}
-	b := t.db.NewBatch()
-	deleted, looked := 0, 0
+	d := deletion{batch: t.db.NewBatch(), ranges: !t.settling.ingesting()}
+	looked := 0
 	var next []byte
 	for ok := it.First(); ok; ok = it.Next() {
 		if looked++; looked > limit {
 			next = bytes.Clone(it.Key())
+			upper = next
 			break
 		}
 		r, err := register.Decode(it.Value())
-		if inMemory := t.entries.at(it.Key()).entry != nil; err == nil && !inMemory && r.Swept(part.Horizon) {
-			deleted++
-			err = b.Delete(it.Key(), nil)
+		switch {
+		case err != nil:
+		case r.Swept(part.Horizon) && t.entries.at(it.Key()).entry == nil:
+			d.delete(it.Key())
+		default:
+			err = d.keep()
 		}
 		if err != nil {
-			return nil, deleted, errors.Join(fmt.Errorf("sweep %q: %w", it.Key(), err), it.Close(), b.Close())
+			return nil, d.count, errors.Join(fmt.Errorf("sweep %q: %w", it.Key(), err), it.Close(), d.batch.Close())
 		}
 	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil || deleted == 0 {
-		return next, 0, errors.Join(err, b.Close())
+	if err := errors.Join(it.Error(), it.Close()); err != nil || d.count == 0 {
+		return next, 0, errors.Join(err, d.batch.Close())
 	}
-	if err := b.Set(partitionKey(p), part.Append(nil), nil); err != nil {
-		return nil, 0, errors.Join(err, b.Close())
+	if err := d.end(lower, upper); err != nil {
+		return nil, 0, errors.Join(err, d.batch.Close())
 	}
-	return next, deleted, errors.Join(b.Commit(pebble.Sync), t.changed())
+	if err := d.batch.Set(partitionKey(p), part.Append(nil), nil); err != nil {
+		return nil, 0, errors.Join(err, d.batch.Close())
+	}
+	return next, d.count, errors.Join(d.batch.Commit(pebble.Sync), t.changed())
 }
 
 // tidy ends generations, and does what settling leaves to the committer.
@@ -205,8 +212,13 @@ func (t *diskTable) tidy(now int64) (more bool, err error) {
 	if t.settling != nil {
 		return t.settle()
 	}
-	if t.journal.size < t.size && (t.begun == 0 || now-t.begun < generationAge) {
-		return false, nil
+	if t.journal.size < t.size {
+		if t.begun == 0 || now-t.begun < generationAge {
+			return false, nil
+		}
+		if err := t.journal.trim(2 * t.size); err != nil {
+			return false, fmt.Errorf("trim the journal: %w", err)
+		}
 	}
 	t.settling = &settling{entries: t.stale, generation: t.generation - 1, needed: t.first}
 	t.stale, t.fresh = t.fresh, nil

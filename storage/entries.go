@@ -102,7 +102,10 @@ func (es *entries) shrink() {
 		return
 	}
 	es.most = es.len()
-	es.byHash, es.others = maps.Clone(es.byHash), maps.Clone(es.others)
+	byHash, others := make(map[uint64]*entry, len(es.byHash)), make(map[string]*entry, len(es.others))
+	maps.Copy(byHash, es.byHash) // a clone would keep the room
+	maps.Copy(others, es.others)
+	es.byHash, es.others = byHash, others
 }
 
 func (es *entries) len() int { return len(es.byHash) + len(es.others) }

@@ -27,6 +27,7 @@ type sweeper struct {
 	pause time.Duration // between two ticks
 	at    ring.Partition
 	from  []byte // where to go on within the partition, or nil
+	swept bool   // something was deleted from the disk in this round
 }
 
 func newSweeper(cfg *Config) sweeper {
@@ -54,8 +55,20 @@ func (s *Store) sweepOn(now int64) error {
 	if deleted > 0 {
 		s.partitions[p] = part
 		s.metrics.swept.Add(float64(deleted))
+		s.sweep.swept = s.cfg.Durability == Fsync
 	}
-	return nil
+	return s.endRound()
+}
+
+// endRound lets Pebble write down, in the background, what a round over all partitions has deleted from the disk: it
+// gives no space back for what stands in its memory only.
+func (s *Store) endRound() error {
+	if s.sweep.at > 0 || s.sweep.from != nil || !s.sweep.swept {
+		return nil
+	}
+	s.sweep.swept = false
+	_, err := s.db.AsyncFlush()
+	return err
 }
 
 // raiseMark makes the mark tell the minute, if it does not.

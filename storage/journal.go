@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,18 +24,19 @@ import (
 // A file is named after its number, in hexadecimal, and is a sequence of records:
 //
 //	┌────────────────┬───────────────┬──────────────────────┬─────────┐
-//	│ number of file │ length        │ CRC-32C of the rest  │ payload │
+//	│ mark of file   │ length        │ CRC-32C of the rest  │ payload │
 //	│ 8, big endian  │ 4, big endian │ 4, big endian        │ length  │
 //	└────────────────┴───────────────┴──────────────────────┴─────────┘
 //
-// No number is ever used twice, so what a file said in an earlier use is not taken for its own. Each record is synced
-// before the next one is written: after a crash only the last may be torn. A record that is not whole, with one behind
-// it that is, has been damaged later, and the directory cannot be opened. The check sum begins with the identity of the
-// disk, which no caller knows: a key cannot be made to look like a record.
+// The mark is the number of the file, and no number is ever used twice, so what a file said in an earlier use is not
+// taken for its own. Each record is synced before the next one is written: after a crash only the last one of the last
+// file may be torn. Any other that is not whole has been damaged later, and the directory cannot be opened. Marks and
+// check sums are mixed with the identity of the disk, which no caller knows: a key cannot be made to look like a record.
 type journal struct {
 	fs  vfs.FS
 	dir string
-	cap int64  // bytes to lay out for a file
+	cap int64  // bytes to lay out for a file before it is written to
+	mix uint64 // which is in every mark
 	sum uint32 // with which check sums begin
 
 	file   vfs.File
@@ -60,7 +62,11 @@ func openJournal(fs vfs.FS, dir string, disk DiskID, size int64) (*journal, erro
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{fs: fs, dir: dir, cap: size, sum: crc32.Checksum(disk[:], castagnoli)}
+	secret := sha256.Sum256(disk[:])
+	j := &journal{
+		fs: fs, dir: dir, cap: size,
+		mix: binary.BigEndian.Uint64(secret[:]), sum: binary.BigEndian.Uint32(secret[8:]),
+	}
 	for _, name := range names {
 		hex, isFile := strings.CutSuffix(name, journalSuffix)
 		if n, err := strconv.ParseUint(hex, 16, 64); isFile && err == nil {
@@ -79,15 +85,15 @@ func (j *journal) path(number uint64) string {
 
 // replay calls f with the payload of every record, in the order in which they were written. f must not keep it.
 func (j *journal) replay(f func(payload []byte) error) error {
-	for _, number := range j.older {
-		if err := j.replayFile(number, f); err != nil {
+	for i, number := range j.older {
+		if err := j.replayFile(number, i+1 == len(j.older), f); err != nil {
 			return fmt.Errorf("read %s: %w", j.path(number), err)
 		}
 	}
 	return nil
 }
 
-func (j *journal) replayFile(number uint64, f func(payload []byte) error) error {
+func (j *journal) replayFile(number uint64, last bool, f func(payload []byte) error) error {
 	text, err := readFile(j.fs, j.path(number))
 	if err != nil {
 		return err
@@ -103,16 +109,16 @@ func (j *journal) replayFile(number uint64, f func(payload []byte) error) error 
 		}
 		rest = rest[size:]
 	}
-	if at := j.find(rest, number); at >= 0 {
-		return fmt.Errorf("%w: byte %d is damaged, and what was written after it is not",
-			register.ErrCorrupt, len(text)-len(rest))
+	torn := j.marked(rest, number)
+	if torn && !last || j.find(rest, number) >= 0 {
+		return fmt.Errorf("%w: it is damaged at byte %d, and went on after that", register.ErrCorrupt, len(text)-len(rest))
 	}
 	return nil
 }
 
 // parse reads the record at the start of text; the size is 0 if there is none, or not a whole one.
 func (j *journal) parse(text []byte, number uint64) (payload []byte, size int) {
-	if len(text) < recordHead || binary.BigEndian.Uint64(text) != number {
+	if len(text) < recordHead || !j.marked(text, number) {
 		return nil, 0
 	}
 	length := int64(binary.BigEndian.Uint32(text[8:]))
@@ -126,6 +132,13 @@ func (j *journal) parse(text []byte, number uint64) (payload []byte, size int) {
 	return text[recordHead:end], end
 }
 
+func (j *journal) mark(number uint64) uint64 { return number ^ j.mix }
+
+// marked says whether text begins with the mark of a file.
+func (j *journal) marked(text []byte, number uint64) bool {
+	return len(text) >= 8 && binary.BigEndian.Uint64(text) == j.mark(number)
+}
+
 // checkSum is that of a whole record.
 func (j *journal) checkSum(record []byte) uint32 {
 	return crc32.Update(crc32.Update(j.sum, castagnoli, record[:12]), castagnoli, record[recordHead:])
@@ -133,7 +146,7 @@ func (j *journal) checkSum(record []byte) uint32 {
 
 // find is where in text the first whole record begins, or -1.
 func (j *journal) find(text []byte, number uint64) int {
-	mark := binary.BigEndian.AppendUint64(nil, number)
+	mark := binary.BigEndian.AppendUint64(nil, j.mark(number))
 	for from := 0; ; from++ {
 		i := bytes.Index(text[from:], mark)
 		if i < 0 {
@@ -164,16 +177,26 @@ func (j *journal) begin(number uint64) (err error) {
 	return syncDir(j.fs, j.dir)
 }
 
+// create makes a file that has its size and its place on the disk already: an fsync has nothing to do then but to write
+// what was appended.
 func (j *journal) create(number uint64) (vfs.File, error) {
-	f, err := j.fs.Create(j.path(number), vfs.WriteCategoryUnspecified)
+	blank := j.fs.PathJoin(j.dir, blankFile)
+	f, err := j.fs.Create(blank, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Preallocate(0, j.cap); err != nil && ofDisk(err) { // not every file system can
-		return nil, errors.Join(err, f.Close())
+	zeros := make([]byte, min(j.cap, 1<<20))
+	for size := int64(0); size < j.cap && err == nil; size += int64(len(zeros)) {
+		_, err = f.Write(zeros)
 	}
-	return f, nil
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, err
+	}
+	return j.fs.ReuseForWrite(blank, j.path(number), vfs.WriteCategoryUnspecified)
 }
+
+// blankFile is what a new file is called until it is written to. One that was left behind is written anew.
+const blankFile = "blank"
 
 // end closes the file that is written.
 func (j *journal) end() error {
@@ -192,7 +215,7 @@ func (j *journal) append(record []byte) error {
 	if int64(len(record)-recordHead) > maxPayload {
 		return fmt.Errorf("a record of %d bytes is too large", len(record))
 	}
-	binary.BigEndian.PutUint64(record, j.number)
+	binary.BigEndian.PutUint64(record, j.mark(j.number))
 	binary.BigEndian.PutUint32(record[8:], uint32(len(record)-recordHead))
 	binary.BigEndian.PutUint32(record[12:], j.checkSum(record))
 	n, err := j.file.Write(record)

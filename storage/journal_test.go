@@ -125,11 +125,11 @@ func TestJournalTellsTornFromDamaged(t *testing.T) {
 	s := newShelf()
 	j := s.open(t)
 	s.begin(t, j, 7, "one", "two", "three")
-	path, whole := j.path(7), s.bytes(t, j, 7)
+	ends := []int{recordHead + 3, 2*recordHead + 6, 3*recordHead + 11}
+	path, whole := j.path(7), s.bytes(t, j, 7)[:ends[2]]
 	if err := j.end(); err != nil {
 		t.Fatal(err)
 	}
-	ends := []int{recordHead + 3, 2*recordHead + 6, 3*recordHead + 11}
 	texts := []string{"one", "two", "three"}
 	for cut := range whole {
 		s.put(t, path, whole[:cut])
@@ -149,6 +149,23 @@ func TestJournalTellsTornFromDamaged(t *testing.T) {
 		}
 		if _, err := s.read(t); !errors.Is(err, register.ErrCorrupt) {
 			t.Fatalf("byte %d is damaged: %v", at, err)
+		}
+	}
+}
+
+// Before another file is begun, all of a file has been synced: the end of an older one cannot have been torn by a crash.
+func TestJournalTakesNoTornEndOfAnOlderFile(t *testing.T) {
+	s := newShelf()
+	j := s.open(t)
+	s.begin(t, j, 7, "one", "two")
+	s.begin(t, j, 8, "three")
+	path, whole := j.path(7), s.bytes(t, j, 7)
+	for at := recordHead + 3 + 8; at < 2*recordHead+6; at++ { // behind the mark of the second record
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 0x20
+		s.put(t, path, damaged)
+		if texts, err := s.read(t); !errors.Is(err, register.ErrCorrupt) {
+			t.Fatalf("byte %d is damaged: %q, %v", at, texts, err)
 		}
 	}
 }

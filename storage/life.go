@@ -71,6 +71,9 @@ func (s *Store) beginLife() error {
 // openTable opens the registers, and begins their new life before any is written. Those that an earlier life has left
 // in the journal go into Pebble, whatever the durability is now.
 func (s *Store) openTable() error {
+	if err := raiseFormat(s.cfg.FS, s.cfg.Dir); err != nil {
+		return err
+	}
 	j, err := openJournal(s.cfg.FS, s.cfg.FS.PathJoin(s.cfg.Dir, journalDir), s.meta.disk, s.cfg.journalSize)
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ type Config struct {
 	// Metrics receives the Store's metrics; nil means none.
 	Metrics prometheus.Registerer
 
-	memTableSize uint64 // Pebble's; 0 means 4 MiB
+	memTableSize uint64 // Pebble's; 0 means 1 MiB: what is settled does not pass through it
 	journalSize  int64  // of a file of the journal; 0 means 16 MiB
 }
 
@@ -103,7 +103,7 @@ func (c *Config) setDefaults() {
 		c.SweepEvery = 10 * time.Minute
 	}
 	if c.memTableSize == 0 {
-		c.memTableSize = 4 << 20
+		c.memTableSize = 1 << 20
 	}
 	if c.journalSize == 0 {
 		c.journalSize = 16 << 20
