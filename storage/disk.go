@@ -31,8 +31,9 @@ type diskTable struct {
 
 	entries entries // what Pebble does not have, or not as it is now
 
-	record []byte // the record of the next commit
-	value  []byte // scratch
+	record  []byte // the record of the next commit
+	written int    // registers since the last settling step
+	value   []byte // scratch
 
 	generation uint64   // this one's number
 	begun      int64    // when, or 0 when nothing has been written in it
@@ -50,20 +51,22 @@ const generationAge = int64(15 * time.Second)
 // settleJournal moves what an earlier life has left in the journal into Pebble.
 func settleJournal(db *database, j *journal) error {
 	var r run
-	if err := j.replay(r.replay); err != nil {
+	err := j.replay(r.replay, func() error { // a file at a time, as it was done before
+		err := db.ingest(&r)
+		r = run{}
 		return err
-	}
-	if err := db.ingest(&r); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	return j.drop(math.MaxUint64, 0)
 }
 
-// newDiskTable opens the registers in db, with a journal that has been settled. boot is a number that no earlier life
-// had.
-func newDiskTable(db *database, j *journal, boot uint64, wake func()) (*diskTable, error) {
+// newDiskTable opens the registers in db, with a journal that has been settled and whose files are to have about that
+// size. boot is a number that no earlier life had.
+func newDiskTable(db *database, j *journal, size int64, boot uint64, wake func()) (*diskTable, error) {
 	t := &diskTable{
-		db: db, journal: j, size: j.cap, wake: wake,
+		db: db, journal: j, size: size, wake: wake,
 		entries: newEntries(), record: make([]byte, recordHead),
 		generation: boot << 32,
 	}
@@ -141,6 +144,7 @@ func (t *diskTable) put(s *slot, r register.Register) error {
 	}
 	t.value = r.Append(t.value[:0])
 	t.record = appendWrite(t.record, s.key, t.value)
+	t.written++
 	return nil
 }
 
@@ -216,7 +220,7 @@ func (t *diskTable) tidy(now int64) (more bool, err error) {
 		if t.begun == 0 || now-t.begun < generationAge {
 			return false, nil
 		}
-		if err := t.journal.trim(2 * t.size); err != nil {
+		if err := t.journal.trim(t.journal.cap + t.journal.cap/4); err != nil {
 			return false, fmt.Errorf("trim the journal: %w", err)
 		}
 	}

@@ -83,10 +83,15 @@ func (j *journal) path(number uint64) string {
 	return j.fs.PathJoin(j.dir, fmt.Sprintf("%016x%s", number, journalSuffix))
 }
 
-// replay calls f with the payload of every record, in the order in which they were written. f must not keep it.
-func (j *journal) replay(f func(payload []byte) error) error {
+// replay calls f with the payload of every record, in the order in which they were written, and done after each file. f
+// must not keep it.
+func (j *journal) replay(f func(payload []byte) error, done func() error) error {
 	for i, number := range j.older {
-		if err := j.replayFile(number, i+1 == len(j.older), f); err != nil {
+		err := j.replayFile(number, i+1 == len(j.older), f)
+		if err == nil {
+			err = done()
+		}
+		if err != nil {
 			return fmt.Errorf("read %s: %w", j.path(number), err)
 		}
 	}

@@ -50,7 +50,7 @@ func (s shelf) read(t *testing.T) (texts []string, err error) {
 	err = s.open(t).replay(func(payload []byte) error {
 		texts = append(texts, string(payload))
 		return nil
-	})
+	}, func() error { return nil })
 	return texts, err
 }
 
@@ -202,7 +202,7 @@ func FuzzJournalFile(f *testing.F) {
 		err := s.open(t).replay(func(payload []byte) error {
 			again = append(again, record(string(payload))...)
 			return nil
-		})
+		}, func() error { return nil })
 		if err != nil && !errors.Is(err, register.ErrCorrupt) {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ func (s *Store) openTable() error {
 	if err := raiseFormat(s.cfg.FS, s.cfg.Dir); err != nil {
 		return err
 	}
-	j, err := openJournal(s.cfg.FS, s.cfg.FS.PathJoin(s.cfg.Dir, journalDir), s.meta.disk, s.cfg.journalSize)
+	j, err := openJournal(s.cfg.FS, s.cfg.FS.PathJoin(s.cfg.Dir, journalDir), s.meta.disk, s.cfg.journalSize/2)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Store) openTable() error {
 	if err := s.writeLife(); err != nil {
 		return err
 	}
-	s.table, err = newDiskTable(s.db, j, s.meta.mark.Boot, s.notify)
+	s.table, err = newDiskTable(s.db, j, s.cfg.journalSize, s.meta.mark.Boot, s.notify)
 	return err
 }
 

@@ -29,11 +29,15 @@ type settling struct {
 	err  error
 }
 
-// entriesAtOnce is how many entries have their step before checks get their turn.
-const entriesAtOnce = 4096
+// Before checks get their turn, so many entries have their step, and a few more for each register that was written
+// meanwhile: however fast registers are written, settling keeps up.
+const (
+	entriesAtOnce   = 4096
+	entriesForWrite = 4
+)
 
 // backlog is how many files of the journal a generation may fill before commits wait for the settling of an earlier one.
-const backlog = 8
+const backlog = 2
 
 // wait returns when the run is in Pebble, or could not be brought there. That may be never when the disk has failed.
 func (s *settling) wait() {
@@ -48,7 +52,8 @@ func (s *settling) ingesting() bool { return s != nil && s.done != nil }
 // settle does a piece of the settling that is under way, and says whether the next one can follow.
 func (t *diskTable) settle() (more bool, err error) {
 	s := t.settling
-	end := min(s.at+entriesAtOnce, len(s.entries))
+	end := min(s.at+entriesAtOnce+entriesForWrite*t.written, len(s.entries))
+	t.written = 0
 	if s.done == nil {
 		for _, e := range s.entries[s.at:end] {
 			if e.generation == s.generation {

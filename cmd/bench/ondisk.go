@@ -184,7 +184,7 @@ func oneShotKeys(ctx context.Context, t *Tabling, d storage.Durability) (spreads
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	const sweepEvery = 10 * time.Second
+	const sweepEvery = time.Minute // the last keys are settled after half of it
 	var ahead atomic.Int64
 	now := clock.New().Now
 	store, err := storage.Open(storage.Config{
@@ -207,10 +207,11 @@ func oneShotKeys(ctx context.Context, t *Tabling, d storage.Durability) (spreads
 	}
 	t.say("an hour passes")
 	ahead.Store(int64(time.Hour))
+	pause(ctx, 2*sweepEvery)
 	if err := waitUntilSwept(ctx, store, keys); err != nil {
 		return nil, err
 	}
-	pause(ctx, sweepEvery) // the second round
+	pause(ctx, 5*time.Second) // in which Pebble drops the tables
 	after, err := size(folder)
 	return []Spread[float64]{
 		spreadOf([]float64{100 * after / before}), spreadOf([]float64{before / mib}), spreadOf([]float64{after / mib}),
