@@ -43,13 +43,8 @@ func openDatabase(cfg *Config, fail func(error)) (*database, error) {
 // was never seen reads from the disk once there are a million registers.
 const cacheSize = 128 << 20
 
-// Most registers come to Pebble once, and most that are asked for are new and stopped by a filter. So the tables that
-// settling adds are left alone until there are a few, which makes every compaction rewrite less for each register; and
-// blocks are large, because there is a cost to each one that is written.
-const (
-	blockSize  = 32 << 10 // bytes
-	runsAtOnce = 8        // that begin a compaction
-)
+// blockSize is in bytes, and large: there is a cost to each block that is written, and few registers are read.
+const blockSize = 32 << 10
 
 func (db *database) options(cfg *Config) *pebble.Options {
 	opts := &pebble.Options{
@@ -59,10 +54,6 @@ func (db *database) options(cfg *Config) *pebble.Options {
 		Logger:             pebbleLogger{log: cfg.Logger, guard: db.guard},
 		MemTableSize:       cfg.memTableSize,
 		CacheSize:          cacheSize,
-
-		L0CompactionThreshold: runsAtOnce,
-		L0StopWritesThreshold: 3 * runsAtOnce,
-
 		EventListener: &pebble.EventListener{
 			BackgroundError: db.guard.stop, // Pebble would try again at once, for ever
 			DiskSlow: func(info pebble.DiskSlowInfo) {
