@@ -213,8 +213,9 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"serve", "--data", filepath.Join(dir, "data"), "--limits", limits}
-	// The shell's limit on the size of a file stands for the disk's on all of them.
-	n := process.StartShell(t, `ulimit -f 128; exec "$0" "$@"`, binary, args...)
+	// The shell's limit on the size of a file, in blocks of 512 bytes, stands for the disk's on all of them. It leaves room
+	// for an empty data directory, and half a megabyte.
+	n := process.StartShell(t, `ulimit -f 17408; exec "$0" "$@"`, binary, args...)
 	c, err := client.New(client.Config{Server: n.GRPC})
 	if err != nil {
 		t.Fatal(err)
