@@ -19,9 +19,9 @@ import (
 const (
 	openLimit    = "open"
 	onceLimit    = "once"
-	openCapacity = 1_000_000
+	openCapacity = 1_000_000_000
 	limitsText   = `limits:
-  open: {capacity: 1000000, refill: 1000000000/s}
+  open: {capacity: 1000000000, refill: 1000000000/s}
   once: {capacity: 1, refill: 1/24h}
 `
 )
