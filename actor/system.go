@@ -1,9 +1,9 @@
 // Package actor decides checks on one node: every key that is being checked has an actor, which holds the key's buckets
-// in memory and is run by exactly one goroutine, its shard's, so that a decision is a plain read-modify-write. What
-// actors reserve of their buckets' lines is kept by replicas; the shard hands it over and goes on with other keys, and
-// the caller waits.
+// in memory and is run by one goroutine at a time, whichever holds its shard, so that a decision is a plain
+// read-modify-write. What actors reserve of their buckets' lines is kept by replicas; the shard hands it over and goes on
+// with other keys, and the caller waits.
 //
-//	System.Check ─▶ shard (one goroutine, many actors) ─▶ actor ─▶ owner's step: from memory, or …
+//	System.Check ─▶ shard (many actors, one at a time) ─▶ actor ─▶ owner's step: from memory, or …
 //	     ▲                                                              │ reserve
 //	     │                                                              ▼
 //	     └── decision ◀── actor ◀── shard ◀── answers of a majority ◀── Replica (fsync)

@@ -5,9 +5,11 @@
 // The goroutines of a node, and who ends them:
 //
 //	storage   1 committer               Store.Close, after the actors have stopped
+//	          1 while it settles        Store.Close
 //	          Pebble's own              Store.Close
 //	actor     1 for each shard          System.Close, after the servers have stopped
-//	rpc       gRPC's, by connection     Server.Stop
+//	rpc       gRPC's, by connection,    Server.Stop
+//	          and its workers
 //	http      net/http's, by connection http.Server.Shutdown
 //	node      1 for each listener       end with their server
 package node

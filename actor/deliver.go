@@ -1,0 +1,169 @@
+package actor
+
+import (
+	"context"
+
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// deliverAll brings mail to its actors, in order.
+func (sh *shard) deliverAll(mail []*mail, now int64) {
+	var found [lookAhead]*actor
+	for len(mail) > 0 {
+		n := min(len(mail), lookAhead)
+		for i, m := range mail[:n] {
+			found[i] = sh.actors.byHash[m.hash]
+		}
+		sh.warm(found[:n])
+		for i, m := range mail[:n] {
+			a := found[i]
+			if a == nil || a.gone || a.key != m.key {
+				a = sh.actors.find(m.hash, m.key) // one before may have woken it
+			}
+			sh.deliver(m, a, now)
+		}
+		mail = mail[n:]
+		if len(sh.sending.reservations) >= maxSending {
+			sh.send()
+			sh.hearAll(now)
+		}
+	}
+}
+
+// warm brings actors into the processor's caches, all at once, and then what hangs on them.
+func (sh *shard) warm(as []*actor) {
+	warmth := 0
+	for _, a := range as {
+		if a != nil {
+			warmth += len(a.key) + int(a.last)
+		}
+	}
+	for _, a := range as {
+		if a != nil {
+			warmth += int(a.key[0]) + a.owner.Warm()
+		}
+	}
+	sh.warmth = warmth
+}
+
+// deliver brings one mail to its actor, waking it if need be.
+func (sh *shard) deliver(m *mail, a *actor, now int64) {
+	if m.kind == look {
+		if !sh.try(m.key, func() { m.others.looked(sh, a) }) {
+			m.fail(ErrInternal)
+			return
+		}
+		m.call.answered(1)
+		return
+	}
+	if m.call.deadline <= now {
+		m.fail(context.DeadlineExceeded)
+		return
+	}
+	if a == nil {
+		if m.kind == giveBack {
+			m.others.returned = make([]bool, len(m.others.receipts))
+			m.call.answered(1)
+			return
+		}
+		a = sh.awake(m, now)
+	}
+	a.last = now
+	if m.kind == giveBack {
+		if sh.step(a, now, m, func() { m.others.giveBack(a, now) }) {
+			m.call.answered(1)
+		}
+		return
+	}
+	sh.step(a, now, m, func() {
+		if m.kind == check {
+			sh.check(a, m, now)
+		} else if !sh.full(a, m) {
+			a.owner.Reset(m, m.rules[0], now, m.call.deadline, &sh.out)
+		}
+	})
+}
+
+// giveBack returns what the receipts prove to the key's actor.
+func (o *others) giveBack(a *actor, now int64) {
+	o.returned = make([]bool, len(o.receipts))
+	for i, r := range o.receipts {
+		o.returned[i] = a.owner.Return(r, now)
+	}
+}
+
+// hearAll takes in what replicas have answered.
+func (sh *shard) hearAll(now int64) {
+	sh.heard = sh.inbox.takeAnswers(sh.heard)
+	for i := range sh.heard {
+		sh.hear(&sh.heard[i], now)
+	}
+}
+
+// hear takes in what one replica has answered to one message.
+func (sh *shard) hear(batch *answered, now int64) {
+	for i, a := range batch.sent.actors {
+		if i%lookAhead == 0 {
+			sh.warm(batch.sent.actors[i:min(i+lookAhead, len(batch.sent.actors))])
+		}
+		if a.gone {
+			continue
+		}
+		r := &batch.sent.reservations[i]
+		answer := owner.Answer{Replica: batch.replica, Limit: r.Limit, Seq: r.Seq, Verdict: owner.Lost}
+		if batch.err == nil {
+			said := &batch.answers[i]
+			answer.Verdict, answer.Position, answer.Generation = verdict(said.Verdict), said.Position, said.Generation
+			sh.counts.answer(said.Verdict)
+		}
+		sh.step(a, now, nil, func() { a.owner.Answer(answer, now, &sh.out) })
+	}
+	sh.reuse(batch)
+}
+
+// verdict is what a replica's verdict means to an owner.
+func verdict(v register.Verdict) owner.Verdict {
+	switch v {
+	case register.Accepted:
+		return owner.Accepted
+	case register.OldGeneration:
+		return owner.Reset
+	case register.Skewed:
+		return owner.Skewed
+	case register.Taken, register.WrongEpoch, register.Sealed, register.TooFar:
+	}
+	return owner.Refused
+}
+
+// ring does what has become due for an actor.
+func (sh *shard) ring(a *actor, now int64) {
+	sh.alarms.remove(a)
+	sh.step(a, now, nil, func() { a.owner.Wake(now, &sh.out) })
+}
+
+// call visits an actor: it may be time to forget it, or to set an alarm for what is due before the next visit.
+func (sh *shard) call(a *actor, now int64) {
+	sh.visits.pop()
+	if a.gone {
+		return
+	}
+	a.visit = now + int64(sh.sys.cfg.IdleAfter)
+	sh.visits.add(a)
+	ok := sh.step(a, now, nil, func() {
+		if a.owner.Due() <= now {
+			a.owner.Wake(now, &sh.out)
+		}
+	})
+	if !ok {
+		return
+	}
+	quiet := a.last + int64(sh.sys.cfg.IdleAfter)
+	if a.requests != nil {
+		a.requests.prune(now)
+		quiet = max(quiet, a.requests.until())
+	}
+	if idle, _ := a.owner.Idle(now); idle && now >= quiet {
+		sh.forget(a, nil)
+	}
+}
