@@ -1,5 +1,10 @@
-// Package ring says where keys live. It is pure. So far it knows partitions, the unit of placement; start with
-// [PartitionOf].
+// Package ring says where keys live. It is pure: partitions, the unit of placement ([PartitionOf]); the [Table] that
+// names the replica set of each, with an epoch; how a table comes about ([Assign]), and how two of them differ ([Diff]).
+//
+//	key → hash → partition → place: epoch, replicas (the first healthy one is the owner)
+//
+// Assign promises even shares, replicas in different zones, and few moves when nodes come and go. It is asked once per
+// planned change, and its answer is agreed and stored: no node ever derives a table by itself. Start with [Table.Of].
 package ring
 
 import "github.com/cespare/xxhash/v2"

@@ -1,0 +1,44 @@
+package ring
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// A NodeID is the identity of a node: the 128 random bits that name its data directory from its founding on. A node that
+// starts with an empty directory is another node.
+type NodeID [16]byte
+
+// ParseNodeID reads what [NodeID.String] writes.
+func ParseNodeID(s string) (id NodeID, err error) {
+	if n, err := hex.Decode(id[:], []byte(s[:min(len(s), 2*len(id))])); err != nil || n != len(id) || len(s) != 2*len(id) {
+		return NodeID{}, fmt.Errorf("%q is no node id: it has 32 hexadecimal digits", s)
+	}
+	return id, nil
+}
+
+// String is the id in hexadecimal.
+func (id NodeID) String() string { return hex.EncodeToString(id[:]) }
+
+// Compare orders ids.
+func (id NodeID) Compare(other NodeID) int { return slices.Compare(id[:], other[:]) }
+
+// MarshalText is String.
+func (id NodeID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText is ParseNodeID.
+func (id *NodeID) UnmarshalText(text []byte) (err error) {
+	*id, err = ParseNodeID(string(text))
+	return err
+}
+
+// A Member is a node that may be given partitions.
+type Member struct {
+	ID   NodeID
+	Zone string // nodes of one zone are likely to fail together; empty for none
+}
+
+// compareMembers orders members by their ids.
+func compareMembers(a, b Member) int { return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Zone, b.Zone)) }

@@ -1,0 +1,57 @@
+package ring
+
+import "slices"
+
+// numberZones numbers the zones of members. A member without a zone is a zone of its own.
+func numberZones(members []Member) (zones []int, sizes []int) {
+	numbers := map[string]int{}
+	for _, m := range members {
+		number, known := numbers[m.Zone]
+		if !known || m.Zone == "" {
+			number = len(sizes)
+			numbers[m.Zone] = number
+			sizes = append(sizes, 0)
+		}
+		sizes[number]++
+		zones = append(zones, number)
+	}
+	return zones, sizes
+}
+
+// zoneLimit is how many replicas of one partition are placed in one zone: one while there are as many zones as replicas;
+// else no more than the part of all nodes that stands in the largest zone, rounded up, which leaves even shares possible.
+func zoneLimit(sizes []int, nodes, replicas int) int {
+	if len(sizes) >= replicas {
+		return 1
+	}
+	return (slices.Max(sizes)*replicas + nodes - 1) / nodes
+}
+
+// fairShares are the replicas that each node should have: as even as the zones allow. A large zone cannot have more than
+// one replica of each partition while there are enough zones, so its nodes have less, and the others share the rest.
+func fairShares(zones, sizes []int, partitions, replicas int) []float64 {
+	order := make([]int, len(sizes)) // zones, the largest first
+	for z := range order {
+		order[z] = z
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return sizes[b] - sizes[a] })
+
+	nodes, rest := len(zones), replicas // nodes that share what is left, replicas per partition that are left
+	full := make([]bool, len(sizes))
+	for _, z := range order {
+		if len(sizes) < replicas || sizes[z]*rest <= nodes {
+			break
+		}
+		full[z] = true
+		nodes, rest = nodes-sizes[z], rest-1
+	}
+	fair := make([]float64, len(zones))
+	for n, z := range zones {
+		if full[z] {
+			fair[n] = float64(partitions) / float64(sizes[z])
+		} else {
+			fair[n] = float64(partitions*rest) / float64(nodes)
+		}
+	}
+	return fair
+}
