@@ -7,7 +7,6 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/storage"
 )
 
 // errFullMailbox answers checks of a key that has too many waiting already.
@@ -44,14 +43,25 @@ func (a *actor) decide(m *mail, now int64, out *owner.Out) {
 	}, out)
 }
 
-// awake makes the actor of m's key. The key is copied: it may be a part of something larger.
+// awake makes the actor of m's key, or answers m if it needs none. The key is copied: it may be a part of something
+// larger.
 func (sh *shard) awake(m *mail, now int64) *actor {
-	s := sh.sys
+	partition := ring.PartitionOf(m.hash, sh.sys.cfg.Partitions)
+	at := sh.placeOf(partition)
+	switch {
+	case at.Placement == nil:
+		m.fail(ErrMoved)
+		return nil
+	case m.kind == giveBack: // there is nothing that it could come back to
+		m.others.returned = make([]bool, len(m.others.receipts))
+		m.call.answered(1)
+		return nil
+	}
 	a := &actor{
 		key:       strings.Clone(m.key),
-		partition: ring.PartitionOf(m.hash, s.cfg.Partitions),
-		owner:     sh.out.New(&s.owners, s.id, storage.FirstEpoch),
-		visit:     now + int64(s.cfg.IdleAfter),
+		partition: partition,
+		owner:     owner.Owner{Terms: at.terms},
+		visit:     now + int64(sh.sys.cfg.IdleAfter),
 	}
 	sh.actors.add(m.hash, a)
 	sh.visits.add(a)

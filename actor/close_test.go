@@ -133,6 +133,7 @@ func TestReplicaEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	found(t, store)
 	s := start(t, Config{Replicas: []Replica{store}})
 	decide(t, s, spend("a", 4, "demo"))
 	if err := store.Close(); err != nil {
@@ -150,8 +151,11 @@ func TestReplicaEnds(t *testing.T) {
 	if err := s.Reset(t.Context(), "a", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("a reset after the store was closed: %v, want unavailable", err)
 	}
-	if _, err := s.Inspect(t.Context(), "a", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
+	if _, err := s.Inspect(t.Context(), "b", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("inspected registers of a store that is closed: %v", err)
+	}
+	if in := inspect(t, s, limit.Named("demo")); !in.Awake || in.Tokens != 6 || in.Registers[0].Error == "" {
+		t.Errorf("inspected an actor whose store is closed: %+v, want 6 tokens and a register that cannot be read", in)
 	}
 	if d, err := s.Check(t.Context(), spend("a", 11, "demo")); err != nil || d.Allowed {
 		t.Errorf("a denial needs no store: %+v, %v", d, err)

@@ -2,10 +2,14 @@ package actor
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/storage/register"
 )
+
+// errAnswers stands for answers that are not one for each reservation.
+var errAnswers = errors.New("a replica gave more or fewer answers than it was asked for")
 
 // deliverAll brings mail to its actors, in order.
 func (sh *shard) deliverAll(mail []*mail, now int64) {
@@ -24,7 +28,7 @@ func (sh *shard) deliverAll(mail []*mail, now int64) {
 			sh.deliver(m, a, now)
 		}
 		mail = mail[n:]
-		if len(sh.sending.reservations) >= maxSending {
+		if sh.sending.n >= maxSending {
 			sh.send()
 			sh.hearAll(now)
 		}
@@ -47,6 +51,17 @@ func (sh *shard) warm(as []*actor) {
 	sh.warmth = warmth
 }
 
+// refuse answers all mail with err, but for that which only looks.
+func (sh *shard) refuse(mail []*mail, err error, now int64) {
+	for _, m := range mail {
+		if m.kind == look {
+			sh.deliver(m, sh.actors.find(m.hash, m.key), now)
+		} else {
+			m.fail(err)
+		}
+	}
+}
+
 // deliver brings one mail to its actor, waking it if need be.
 func (sh *shard) deliver(m *mail, a *actor, now int64) {
 	if m.kind == look {
@@ -62,12 +77,9 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 		return
 	}
 	if a == nil {
-		if m.kind == giveBack {
-			m.others.returned = make([]bool, len(m.others.receipts))
-			m.call.answered(1)
+		if a = sh.awake(m, now); a == nil {
 			return
 		}
-		a = sh.awake(m, now)
 	}
 	a.last = now
 	if m.kind == giveBack {
@@ -101,8 +113,16 @@ func (sh *shard) hearAll(now int64) {
 	}
 }
 
-// hear takes in what one replica has answered to one message.
+// hear takes in what one replica has answered to one message. To an actor whose partition has gone to another set
+// meanwhile it means nothing: there, the number of the replica is another one's.
 func (sh *shard) hear(batch *answered, now int64) {
+	set := batch.sent.set
+	if len(batch.answers) != len(batch.sent.actors) && batch.err == nil {
+		batch.err = errAnswers
+	}
+	if batch.err != nil {
+		sh.sys.metrics.lost.WithLabelValues(set.Names[batch.replica]).Inc()
+	}
 	for i, a := range batch.sent.actors {
 		if i%lookAhead == 0 {
 			sh.warm(batch.sent.actors[i:min(i+lookAhead, len(batch.sent.actors))])
@@ -111,29 +131,35 @@ func (sh *shard) hear(batch *answered, now int64) {
 			continue
 		}
 		r := &batch.sent.reservations[i]
-		answer := owner.Answer{Replica: batch.replica, Limit: r.Limit, Seq: r.Seq, Verdict: owner.Lost}
+		answer := owner.Answer{Replica: batch.replica, Limit: r.Limit, Seq: r.Seq, Epoch: r.Epoch, Verdict: owner.Lost}
 		if batch.err == nil {
 			said := &batch.answers[i]
 			answer.Verdict, answer.Position, answer.Generation = verdict(said.Verdict), said.Position, said.Generation
 			sh.counts.answer(said.Verdict)
 		}
-		sh.step(a, now, nil, func() { a.owner.Answer(answer, now, &sh.out) })
+		sh.step(a, now, nil, func() {
+			if sh.places[a.partition].Set == set {
+				a.owner.Answer(answer, now, &sh.out)
+			}
+		})
 	}
 	sh.reuse(batch)
 }
 
-// verdict is what a replica's verdict means to an owner.
+// verdict is what a replica's verdict means to an owner. One that this version does not know tells it nothing.
 func verdict(v register.Verdict) owner.Verdict {
 	switch v {
 	case register.Accepted:
 		return owner.Accepted
+	case register.Taken, register.TooFar:
+		return owner.Refused
 	case register.OldGeneration:
 		return owner.Reset
 	case register.Skewed:
 		return owner.Skewed
-	case register.Taken, register.WrongEpoch, register.Sealed, register.TooFar:
+	case register.WrongEpoch, register.Sealed:
 	}
-	return owner.Refused
+	return owner.Elsewhere
 }
 
 // ring does what has become due for an actor.

@@ -54,7 +54,7 @@ func start(tb testing.TB, cfg Config) *System {
 	if cfg.Limits == nil {
 		cfg.Limits = fixed(document(tb, stored))
 	}
-	if cfg.Replicas == nil {
+	if cfg.Replicas == nil && cfg.Placement == nil {
 		cfg.Replicas = []Replica{newRegisters(cfg.Now)}
 	}
 	if cfg.Logger == nil {
@@ -91,7 +91,16 @@ func open(tb testing.TB, cfg storage.Config) *storage.Store {
 			tb.Error(err)
 		}
 	})
+	found(tb, s)
 	return s
+}
+
+// found makes a Store that of a cluster's founder.
+func found(tb testing.TB, s *storage.Store) {
+	tb.Helper()
+	if err := s.Found(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // spend asks for cost tokens of stored limits.

@@ -37,8 +37,8 @@ var sequential = porcupine.Model{
 	},
 }
 
-// history has some callers check one key for a while and tells what they saw.
-func history(tb testing.TB, s *System, now func() int64, key string, seed uint64) (ops []porcupine.Operation) {
+// operations has some callers check one key for a while and tells what they saw.
+func operations(tb testing.TB, s *System, now func() int64, key string, seed uint64) (ops []porcupine.Operation) {
 	tb.Helper()
 	rule, _ := s.cfg.Limits().Rule("short")
 	var (
@@ -87,7 +87,7 @@ func TestLinearizable(t *testing.T) {
 			allowed, denied := 0, 0
 			for round := range 40 {
 				seed := rand.Uint64()
-				ops := history(t, s, now, "key:"+strconv.Itoa(round), seed)
+				ops := operations(t, s, now, "key:"+strconv.Itoa(round), seed)
 				if result := porcupine.CheckOperationsTimeout(sequential, ops, 20*time.Second); result != porcupine.Ok {
 					slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 					t.Fatalf("round %d, seed %d: %s\n%+v", round, seed, result, ops)

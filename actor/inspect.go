@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
@@ -14,46 +16,74 @@ import (
 )
 
 // Inspect tells the state of a bucket; see [limit.Inspector]. A limit that is not stored is found by its name alone if
-// an actor of the key holds a bucket of it.
+// an actor of the key holds a bucket of it. A register that cannot be read is shown as such; there is no Inspection only
+// if what is known would come from the registers, and fewer than a majority can be read.
 func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
 	if err := limit.ValidateKey(key); err != nil {
 		return limit.Inspection{}, err
+	}
+	partition := ring.PartitionOf(ring.Hash(key), s.cfg.Partitions)
+	at := s.cfg.Placement(partition)
+	if at == nil {
+		return limit.Inspection{}, ErrMoved
 	}
 	rule, err := s.cfg.Limits().Resolve(ref)
 	if err != nil && !errors.Is(err, limit.ErrUnknownLimit) {
 		return limit.Inspection{}, err
 	}
-	var (
-		view    owner.View
-		awake   bool
-		waiting int
-	)
-	lerr := s.ask(ctx, &mail{kind: look, key: key, others: &others{looked: func(_ *shard, a *actor) {
-		if a != nil {
-			waiting = a.waiting()
-			view, awake = a.owner.View(ref.Name, s.cfg.Now())
-		}
-	}}})
+	l, lerr := s.lookIn(ctx, key, ref.Name)
 	switch {
 	case lerr != nil:
 		return limit.Inspection{}, lerr
-	case rule == nil && !awake:
+	case rule == nil && !l.awake:
 		return limit.Inspection{}, err
 	case rule == nil:
-		rule = view.Rule
+		rule = l.view.Rule
 	}
-	partition := ring.PartitionOf(ring.Hash(key), s.cfg.Partitions)
 	in := limit.Inspection{
 		Key: key, Rule: rule, Now: s.cfg.Now(),
-		Partition: int(partition), Epoch: storage.FirstEpoch, Owner: s.id, Node: s.cfg.Node,
-		Awake: awake, Waiting: waiting,
+		Partition: int(partition), Epoch: at.Epoch, Owner: s.id, Node: s.cfg.Node,
+		Awake: l.awake, Waiting: l.waiting,
 	}
-	known, err := s.readRegisters(ctx, &in, partition, ref.Name)
+	known, sure, err := s.readRegisters(ctx, &in, at.Set, partition)
+	switch {
+	case ctx.Err() != nil:
+		return limit.Inspection{}, ctx.Err()
+	case !sure && !l.awake:
+		return limit.Inspection{}, fmt.Errorf("%w: too few registers can be read: %w", limit.ErrUnavailable, err)
+	}
+	l.show(&in, known)
+	return in, nil
+}
+
+// local is what this node's actor knows of a bucket.
+type local struct {
+	view    owner.View
+	awake   bool // there is an actor, and it has the bucket
+	waiting int
+}
+
+// lookIn looks in on a key's actor, if it has one. A key that has none gets none.
+func (s *System) lookIn(ctx context.Context, key, name string) (*local, error) {
+	l := &local{}
+	err := s.ask(ctx, &mail{kind: look, key: key, others: &others{looked: func(_ *shard, a *actor) {
+		if a != nil {
+			l.waiting = a.waiting()
+			l.view, l.awake = a.owner.View(name, s.cfg.Now())
+		}
+	}}})
 	if err != nil {
-		return limit.Inspection{}, err
+		return nil, err // the shard may yet look
 	}
+	return l, nil
+}
+
+// show says how full the bucket is: as the actor knows it, or as one that is just waking could learn from registers of
+// which a majority accepts from known on.
+func (l *local) show(in *limit.Inspection, known int64) {
+	rule, view := in.Rule, &l.view
 	tat, credit := limit.At(known), limit.Pos{}
-	if awake {
+	if l.awake {
 		tat = rule.Carry(view.Rule, view.TAT)
 		if rule.Same(view.Rule) {
 			credit = view.Credit
@@ -72,30 +102,56 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 	}
 	in.TAT = tat.Ceil()
 	in.Tokens = rule.Tokens(rule.Sub(tat, credit), in.Now)
-	return in, nil
+}
+
+// lookFor is how long an inspection waits for a register.
+const lookFor = time.Second
+
+// A seen is what a look at one replica's register has brought.
+type seen struct {
+	looked storage.Looked
+	err    error
+}
+
+// lookAll looks at every replica's register of a bucket, at all of them at once.
+func (set *ReplicaSet) lookAll(ctx context.Context, p ring.Partition, key, name string) []seen {
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	all := make([]seen, len(set.Replicas))
+	var wait sync.WaitGroup
+	for i, r := range set.Replicas {
+		wait.Go(func() { all[i].looked, all[i].err = r.Look(ctx, p, key, name) })
+	}
+	wait.Wait()
+	return all
 }
 
 // readRegisters shows every replica's register, and returns the position from which on a majority would accept: all
-// that an owner who is just waking could learn.
-func (s *System) readRegisters(ctx context.Context, in *limit.Inspection, p ring.Partition, name string) (known int64, err error) {
+// that an owner who is just waking could learn. That needs a majority that can be read; sure says whether there was one.
+func (s *System) readRegisters(
+	ctx context.Context, in *limit.Inspection, set *ReplicaSet, p ring.Partition,
+) (known int64, sure bool, err error) {
 	var free []int64
-	for _, r := range s.cfg.Replicas {
-		l, err := r.Look(ctx, p, in.Key, name)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return 0, ctx.Err()
-		case err != nil:
-			return 0, fmt.Errorf("%w: look at a register: %w", limit.ErrUnavailable, err)
+	for i, l := range set.lookAll(ctx, p, in.Key, in.Rule.Name) {
+		stored := limit.Stored{Node: set.Names[i]}
+		if l.err != nil {
+			stored.Error = l.err.Error()
+			err = errors.Join(err, fmt.Errorf("%s: %w", set.Names[i], l.err))
+		} else {
+			at, reg := l.looked.Partition, l.looked.Register
+			stored.Epoch, stored.Sealed, stored.Floor, stored.Horizon = at.Epoch, at.Sealed, floor(at), at.Horizon
+			stored.Exists, stored.Generation, stored.Reserved = l.looked.Exists, reg.Generation, reg.H
+			in.Generation = max(in.Generation, reg.Generation)
+			free = append(free, at.Free(reg, reg.Generation, in.Rule.Reach(), s.cfg.Bounds))
 		}
-		in.Registers = append(in.Registers, limit.Stored{
-			Node: in.Node, Exists: l.Exists, Generation: l.Register.Generation, Reserved: l.Register.H,
-			Floor: floor(l.Partition), Horizon: l.Partition.Horizon,
-		})
-		in.Generation = max(in.Generation, l.Register.Generation)
-		free = append(free, l.Partition.Free(l.Register, l.Register.Generation, in.Rule.Reach(), s.cfg.Bounds))
+		in.Registers = append(in.Registers, stored)
+	}
+	w := ring.Majority(len(set.Replicas))
+	if len(free) < w {
+		return 0, false, err
 	}
 	slices.Sort(free)
-	return free[len(free)/2], nil
+	return free[w-1], true, nil
 }
 
 func floor(p register.Partition) int64 {

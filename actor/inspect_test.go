@@ -12,7 +12,6 @@ import (
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/storage"
 )
 
 // inspect looks at a bucket of the key "a".
@@ -39,7 +38,7 @@ func TestInspect(t *testing.T) {
 			before, writes := regs.snapshot(), regs.writes
 			in := inspect(t, s, limit.Named("demo"))
 			if in.Key != "a" || in.Rule.Name != "demo" || in.Now != now() || in.Owner != s.ID() || in.Node != "here" ||
-				in.Epoch != storage.FirstEpoch || in.Partition != int(ring.PartitionOf(ring.Hash("a"), ring.DefaultPartitions)) {
+				in.Epoch != ring.FirstEpoch || in.Partition != int(ring.PartitionOf(ring.Hash("a"), ring.DefaultPartitions)) {
 				t.Errorf("where and when: %+v", in)
 			}
 			if in.Awake != awake || in.Tokens != tokens || max(in.TAT, began) != began+tat || len(in.Registers) != 1 {

@@ -22,11 +22,19 @@ const (
 
 var outcomeLabels = [outcomes]string{"allowed", "denied", "spared"}
 
+// refusalLabels are what stops reservations, as a metric's label.
+var refusalLabels = [...]string{
+	register.Taken: "taken", register.OldGeneration: "old_generation", register.WrongEpoch: "wrong_epoch",
+	register.Sealed: "sealed", register.Skewed: "skewed", register.TooFar: "too_far",
+}
+
 type metrics struct {
 	decisions    *prometheus.CounterVec
 	latency      prometheus.Histogram
 	reservations *prometheus.CounterVec
-	refusals     prometheus.Counter
+	refusals     *prometheus.CounterVec
+	lost         *prometheus.CounterVec
+	entered      prometheus.Counter
 	rejected     prometheus.Counter
 	panics       prometheus.Counter
 }
@@ -47,9 +55,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "jeton_reservations_total",
 			Help: "Reservations that owners have sent, by whether a check waited for them (needed) or not (ahead).",
 		}, []string{"kind"}),
-		refusals: f.NewCounter(prometheus.CounterOpts{
+		refusals: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_reservation_refusals_total",
-			Help: "Reservations that a replica has refused.",
+			Help: "Reservations that a replica has refused, by what stopped them.",
+		}, []string{"verdict"}),
+		lost: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_replica_lost_total",
+			Help: "Messages with reservations that a replica could not be asked or will not answer, by the replica's node.",
+		}, []string{"node"}),
+		entered: f.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_epochs_entered_total",
+			Help: "Awake keys that went on with another replica set.",
 		}),
 		rejected: f.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_mailbox_rejections_total",
@@ -84,6 +100,8 @@ type counts struct {
 	changed []*tally // those that have something to flush
 	needed  tallied
 	ahead   tallied
+	entered tallied
+	refused [len(refusalLabels)]tallied // by verdict
 }
 
 // A tally counts what one limit said.
@@ -107,12 +125,17 @@ func (t *tallied) flush() {
 }
 
 func newCounts(m *metrics) counts {
-	return counts{
+	c := counts{
 		metrics: m,
 		byLimit: map[string]*tally{},
 		needed:  tallied{counter: m.reservations.WithLabelValues("needed")},
 		ahead:   tallied{counter: m.reservations.WithLabelValues("ahead")},
+		entered: tallied{counter: m.entered},
 	}
+	for v := register.Taken; int(v) < len(refusalLabels); v++ {
+		c.refused[v].counter = m.refusals.WithLabelValues(refusalLabels[v])
+	}
+	return c
 }
 
 func (c *counts) decision(m *mail, d *limit.Decision) {
@@ -163,8 +186,8 @@ func (c *counts) sent(background bool) {
 }
 
 func (c *counts) answer(v register.Verdict) {
-	if v != register.Accepted {
-		c.metrics.refusals.Inc()
+	if v > register.Accepted && int(v) < len(c.refused) {
+		c.refused[v].n++
 	}
 }
 
@@ -172,6 +195,10 @@ func (c *counts) answer(v register.Verdict) {
 func (c *counts) flush() {
 	c.needed.flush()
 	c.ahead.flush()
+	c.entered.flush()
+	for i := range c.refused {
+		c.refused[i].flush()
+	}
 	for _, t := range c.changed {
 		t.dirty = false
 		for i := range t.said {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/jeton-dev/jeton/ring"
 )
 
 // An Overview is what a System's actors are doing at one moment.
@@ -39,7 +41,7 @@ func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 	for _, sh := range s.shards {
 		err := s.askShard(ctx, sh, &mail{kind: look, others: &others{looked: func(sh *shard, _ *actor) {
 			one := ShardOverview{Awake: sh.actors.len(), Inbox: sh.inbox.len()}
-			o.Busiest = sh.busiest(&one, o.Busiest)
+			o.Busiest = append(o.Busiest, sh.busiest(&one, top)...)
 			o.Shards = append(o.Shards, one)
 			o.Awake += one.Awake
 			o.Waiting += one.Waiting
@@ -47,29 +49,38 @@ func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 		if err != nil {
 			return Overview{}, err
 		}
-		slices.SortFunc(o.Busiest, func(a, b Busy) int {
-			return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), cmp.Compare(a.Key, b.Key))
-		})
-		o.Busiest = o.Busiest[:min(max(top, 0), len(o.Busiest))]
+		o.Busiest = cut(o.Busiest, top)
 	}
 	return o, nil
 }
 
-// busiest appends the shard's keys that have any demand to found, and counts what waits.
-func (sh *shard) busiest(one *ShardOverview, found []Busy) []Busy {
+// cut leaves of keys the busiest, at most n of them.
+func cut(keys []Busy, n int) []Busy {
+	slices.SortFunc(keys, func(a, b Busy) int {
+		return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), cmp.Compare(a.Key, b.Key))
+	})
+	return keys[:min(max(n, 0), len(keys))]
+}
+
+// busiest are the shard's keys with the highest demand, if they have any, at most n of them. It counts what waits.
+func (sh *shard) busiest(one *ShardOverview, n int) []Busy {
+	var found []Busy
 	now, scanned := sh.sys.cfg.Now(), 0
 	for a := range sh.actors.all() {
 		if scanned++; scanned > maxScanned {
 			break
 		}
-		busy := Busy{Key: a.key, Waiting: a.waiting()}
-		one.Waiting += busy.Waiting
-		for _, v := range a.owner.Views(now) {
-			busy.Limits = append(busy.Limits, v.Rule.Name)
-			busy.PerSecond = max(busy.PerSecond, v.Demand)
+		waiting := a.waiting()
+		one.Waiting += waiting
+		if demand := a.owner.Load(now); demand > 0 {
+			found = append(found, Busy{Key: a.key, PerSecond: demand, Waiting: waiting})
 		}
-		if busy.PerSecond > 0 {
-			found = append(found, busy)
+	}
+	found = cut(found, n)
+	for i := range found {
+		b := &found[i]
+		for _, v := range sh.actors.find(ring.Hash(b.Key), b.Key).owner.Views(now) {
+			b.Limits = append(b.Limits, v.Rule.Name)
 		}
 	}
 	return found

@@ -132,8 +132,8 @@ func TestPanicHalfway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, now := shutFor("bad")
 		s := start(t, Config{Replicas: []Replica{g}, Now: now, Shards: 1})
-		number, bad := s.owners.NextSeq, false
-		s.owners.NextSeq = func() uint64 {
+		number, bad := s.owners[1].NextSeq, false
+		s.owners[1].NextSeq = func() uint64 {
 			if bad {
 				panic("a bug")
 			}
@@ -202,9 +202,9 @@ func panicAt(t *testing.T, place int) (passed int) {
 			Now: now, Shards: 1, Replicas: []Replica{slow{regs, 2 * time.Millisecond}},
 			beforeStep: func(string) { pass() },
 		})
-		seq, random := s.owners.NextSeq, s.owners.Rand
-		s.owners.NextSeq = func() uint64 { pass(); return seq() }
-		s.owners.Rand = func(n int64) int64 { pass(); return random(n) }
+		seq, random := s.owners[1].NextSeq, s.owners[1].Rand
+		s.owners[1].NextSeq = func() uint64 { pass(); return seq() }
+		s.owners[1].Rand = func(n int64) int64 { pass(); return random(n) }
 		regs.byBucket[bucketID{"bad", "demo"}] = register.Register{H: now() + int64(time.Hour/10)} // 1 of 10 is gone
 
 		rs := []limit.Request{

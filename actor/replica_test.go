@@ -44,7 +44,7 @@ type bucketID struct{ key, limit string }
 
 func newRegisters(now func() int64) *registers {
 	return &registers{
-		now: now, sent: now, partition: register.Partition{Epoch: storage.FirstEpoch}, byBucket: map[bucketID]register.Register{},
+		now: now, sent: now, partition: register.Partition{Epoch: ring.FirstEpoch}, byBucket: map[bucketID]register.Register{},
 	}
 }
 

@@ -127,6 +127,7 @@ func TestRestartInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	found(t, store)
 	s := start(t, Config{Replicas: []Replica{store}, Now: now})
 	decide(t, s, spend("a", 4, "demo"))
 	s.Close()

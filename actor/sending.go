@@ -7,8 +7,9 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A sending is what actors reserve in one message, with the actor of each reservation.
+// A sending is what actors reserve at one set of replicas in one message, with the actor of each reservation.
 type sending struct {
+	set          *ReplicaSet // nil: not in use
 	reservations []register.Reservation
 	actors       []*actor
 	done         []func([]register.Answer, error) // for each replica
@@ -16,42 +17,74 @@ type sending struct {
 	handing      atomic.Bool
 }
 
-func (sh *shard) newSending() *sending {
-	s := &sending{done: make([]func([]register.Answer, error), len(sh.sys.cfg.Replicas))}
-	for i := range s.done {
-		s.done[i] = func(answers []register.Answer, err error) {
-			sh.inbox.pushAnswers(answered{replica: i, sent: s, answers: answers, err: err})
-			if !s.handing.Load() {
-				sh.inbox.notify()
-			}
+// sendings are a shard's.
+type sendings struct {
+	last  *sending   // the one that was added to last; nil if nothing was
+	all   []*sending // that are to be sent, each to another set
+	n     int        // reservations in them
+	spare []*sending // to be used again
+}
+
+// toward is the message that is to go to set.
+func (sh *shard) toward(set *ReplicaSet) *sending {
+	if s := sh.sending.last; s != nil && s.set == set { // mostly
+		return s
+	}
+	for _, s := range sh.sending.all {
+		if s.set == set {
+			sh.sending.last = s
+			return s
 		}
 	}
+	s := sh.unused()
+	s.set = set
+	for i := len(s.done); i < len(set.Replicas); i++ {
+		s.done = append(s.done, sh.hearFrom(s, i))
+	}
+	sh.sending.last, sh.sending.all = s, append(sh.sending.all, s)
 	return s
 }
 
-func (s *sending) add(a *actor, w register.Writer, what *owner.Send) {
+// hearFrom takes what a replica answers to s.
+func (sh *shard) hearFrom(s *sending, replica int) func([]register.Answer, error) {
+	return func(answers []register.Answer, err error) {
+		sh.inbox.pushAnswers(answered{replica: replica, sent: s, answers: answers, err: err})
+		if !s.handing.Load() {
+			sh.inbox.notify()
+		}
+	}
+}
+
+// reserve adds what an actor wants to reserve to the message for its replicas.
+func (sh *shard) reserve(a *actor, set *ReplicaSet, what *owner.Send) {
+	s := sh.toward(set)
 	s.actors = append(s.actors, a)
 	s.reservations = append(s.reservations, register.Reservation{
-		Writer: w, Seq: what.Seq, Epoch: what.Epoch,
+		Writer: register.Writer(sh.sys.id), Seq: what.Seq, Epoch: what.Epoch,
 		Partition: a.partition, Key: a.key, Limit: what.Limit,
 		Generation: what.Generation, From: what.From, To: what.To, Reach: what.Reach,
 	})
+	sh.sending.n++
+	sh.counts.sent(what.Background)
 }
 
-// send hands what the actors have reserved to every replica, as one message, and says whether there was anything. Then
-// hearAll must follow: of answers that are given at once nobody is told.
+// send hands what the actors have reserved to every replica, as one message for each set of them, and says whether there
+// was anything. Then hearAll must follow: of answers that are given at once nobody is told.
 func (sh *shard) send() bool {
-	s := sh.sending
-	if len(s.reservations) == 0 {
+	if sh.sending.n == 0 {
 		return false
 	}
-	sh.sending = sh.unused()
-	s.open = len(sh.sys.cfg.Replicas)
-	s.handing.Store(true)
-	for i, r := range sh.sys.cfg.Replicas {
-		handOver(r, s.reservations, s.done[i])
+	sh.sending.last, sh.sending.n = nil, 0
+	for i, s := range sh.sending.all {
+		sh.sending.all[i] = nil
+		s.open = len(s.set.Replicas)
+		s.handing.Store(true)
+		for r, replica := range s.set.Replicas {
+			handOver(replica, s.reservations, s.done[r])
+		}
+		s.handing.Store(false)
 	}
-	s.handing.Store(false)
+	sh.sending.all = sh.sending.all[:0]
 	return true
 }
 
@@ -59,13 +92,10 @@ func (sh *shard) send() bool {
 const maxSpareSendings = 16
 
 func (sh *shard) unused() *sending {
-	n := len(sh.spare) - 1
-	if n < 0 {
-		return sh.newSending()
+	if s, ok := pop(&sh.sending.spare); ok {
+		return s
 	}
-	s := sh.spare[n]
-	sh.spare = sh.spare[:n]
-	return s
+	return &sending{}
 }
 
 // reuse keeps the memory of a message that every replica has answered. One that has failed may go on to look at it.
@@ -74,11 +104,22 @@ func (sh *shard) reuse(batch *answered) {
 	if batch.err != nil {
 		s.open = -1
 	}
-	if s.open--; s.open != 0 || len(sh.spare) == maxSpareSendings {
+	if s.open--; s.open != 0 || len(sh.sending.spare) == maxSpareSendings {
 		return
 	}
 	clear(s.reservations)
 	clear(s.actors)
-	s.reservations, s.actors = s.reservations[:0], s.actors[:0]
-	sh.spare = append(sh.spare, s)
+	s.set, s.reservations, s.actors = nil, s.reservations[:0], s.actors[:0]
+	sh.sending.spare = append(sh.sending.spare, s)
+}
+
+func pop[T any](list *[]*T) (last *T, ok bool) {
+	n := len(*list) - 1
+	if n < 0 {
+		return nil, false
+	}
+	last = (*list)[n]
+	(*list)[n] = nil
+	*list = (*list)[:n]
+	return last, true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
 )
 
 const (
@@ -26,8 +27,9 @@ const (
 // shard at rest runs the round of his own mail himself, which spares him two changes of goroutine; all else is done by
 // the shard's goroutine.
 type shard struct {
-	sys   *System
-	inbox inbox
+	sys       *System
+	inbox     inbox
+	placement func(ring.Partition) *Placement // the Config's
 
 	awakeNow atomic.Int64 // how many actors there are, for others to read
 
@@ -39,8 +41,8 @@ type shard struct {
 	timer   int64 // when the shard's goroutine will wake by itself, or earlier
 	out     owner.Out
 	mail    []*mail // of this round
-	sending *sending
-	spare   []*sending // to be used again
+	places  []place // by partition
+	sending sendings
 	heard   []answered // scratch
 	warmth  int        // means nothing: see warm
 	counts  counts
@@ -48,8 +50,10 @@ type shard struct {
 }
 
 func newShard(s *System) *shard {
-	sh := &shard{sys: s, timer: math.MaxInt64, actors: newActors(), counts: newCounts(s.metrics)}
-	sh.sending = sh.newSending()
+	sh := &shard{
+		sys: s, placement: s.cfg.Placement, timer: math.MaxInt64,
+		actors: newActors(), places: make([]place, s.cfg.Partitions), counts: newCounts(s.metrics),
+	}
 	sh.inbox = inbox{
 		bound:    s.cfg.Inbox,
 		wake:     make(chan struct{}, 1),
@@ -134,9 +138,21 @@ func (sh *shard) round() (closed bool) {
 	// Read after what has arrived was taken: a check's time lies within its call.
 	now := sh.sys.cfg.Now()
 	sh.hearAll(now)
-	sh.deliverAll(sh.mail, now)
+	if err := sh.serving(); err != nil {
+		sh.refuse(sh.mail, err, now)
+	} else {
+		sh.deliverAll(sh.mail, now)
+	}
 	sh.finish(now)
 	return closed
+}
+
+// serving is why the mail of this round is not to be delivered, or nil.
+func (sh *shard) serving() error {
+	if len(sh.mail) == 0 || sh.sys.cfg.Serving == nil {
+		return nil
+	}
+	return sh.sys.cfg.Serving()
 }
 
 // look does what is due, but of visits only so many: the timer brings it back.

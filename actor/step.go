@@ -7,20 +7,29 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
-	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// step runs one actor and passes on what comes of it. If it panics, the actor is forgotten with all that it held, and
-// everybody who waits for it, m included, gets an error: a bug must neither stop the node nor leave the key stuck.
+// step runs one actor, where its partition is now, and passes on what comes of it. It says whether f came back; otherwise
+// the actor has been forgotten, with all that it held, and everybody who waits for it, m included, has got an error:
+// because the partition has gone, or because of a bug, which must neither stop the node nor leave the key stuck.
 func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
+	at := sh.placeOf(a.partition)
 	sh.out.Reset()
-	if !sh.try(a.key, f) {
+	switch {
+	case a.owner.Terms == at.terms:
+		ok = sh.try(a.key, f)
+	case at.Placement == nil:
+		sh.leave(a, m)
+		return false
+	default:
+		ok = sh.follow(a, at, now, f)
+	}
+	if !ok {
 		sh.crash(a, m, now)
 		return false
 	}
 	for i := range sh.out.Sends {
-		sh.sending.add(a, register.Writer(sh.sys.id), &sh.out.Sends[i])
-		sh.counts.sent(sh.out.Sends[i].Background)
+		sh.reserve(a, at.Set, &sh.out.Sends[i])
 	}
 	for i := range sh.out.Replies {
 		sh.answer(a, &sh.out.Replies[i], now)
@@ -48,6 +57,9 @@ func (sh *shard) try(key string, f func()) (ok bool) {
 // run out, those who have time left ask anew.
 func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 	m := r.Tag.(*mail) //nolint:forcetypeassert // this package puts nothing else there
+	if r.Err != nil {
+		r.Err = sh.explain(a, r.Err)
+	}
 	if m.kind == check && !m.repeats {
 		if r.Err == nil {
 			sh.counts.decision(m, &r.Decision)

@@ -10,6 +10,9 @@
 //
 // An actor that has nothing to lose is forgotten: an idle key owns no goroutine and no memory.
 //
+// Which replicas those are depends on the key's partition, and may change at any time: see [Placement]. The actor goes on
+// with what it holds, and reserves at the new ones. For partitions that this node keeps no registers of, it has no actors.
+//
 // Start with [New]; a [System] is a [limit.Limiter].
 package actor
 
@@ -56,12 +59,22 @@ type Replica interface {
 
 // Config says how a System decides.
 type Config struct {
-	// Replicas keep the registers of every partition, in the table's order. Required: 1 to owner.MaxReplicas.
+	// Placement says where a partition's registers are now, or nil if this node is no replica of it; then what is asked
+	// about its keys is answered with ErrMoved. It is called for nearly every check, so it must be cheap, and must return
+	// the same pointer until something has changed. The owner goes on with what it holds when it is told of a new epoch.
+	// Required, unless Replicas are given.
+	Placement func(ring.Partition) *Placement
+	// Replicas are, in place of a Placement, those of every partition in ring.FirstEpoch for as long as the node runs: 1
+	// to owner.MaxReplicas.
 	Replicas []Replica
 	// Limits returns the stored limits that are in force. Required.
 	Limits func() *limit.Document
 	// Now is the node clock. Required.
 	Now func() int64
+	// Serving says why this node decides nothing at present, such as a clock that is off, and nil if it does: checks,
+	// denials too, resets and returns are answered with its error, which is to be a limit.ErrUnavailable. It is called once
+	// for all checks that arrive together. nil means that the node always serves.
+	Serving func() error
 	// Node is the node's name, for people to read.
 	Node string
 	// Partitions is how many partitions the cluster has; 0 means ring.DefaultPartitions.
@@ -116,7 +129,7 @@ func (c *Config) setDefaults() {
 type System struct {
 	cfg     Config
 	id      limit.OwnerID
-	owners  owner.Config
+	owners  [owner.MaxReplicas + 1]owner.Config // by the number of replicas
 	metrics *metrics
 	shards  []*shard
 	running sync.WaitGroup
@@ -128,23 +141,21 @@ var _ limit.Limiter = (*System)(nil)
 // New starts a System. Close stops it.
 func New(cfg Config) (*System, error) {
 	cfg.setDefaults()
-	if n := len(cfg.Replicas); n < 1 || n > owner.MaxReplicas {
-		return nil, fmt.Errorf("actor: %d replicas: there must be 1 to %d", n, owner.MaxReplicas)
+	switch {
+	case cfg.Placement == nil:
+		at, err := alone(cfg.Replicas, cfg.Node)
+		if err != nil {
+			return nil, fmt.Errorf("actor: %w", err)
+		}
+		cfg.Placement = at
+	case len(cfg.Replicas) > 0:
+		return nil, errors.New("actor: both Placement and Replicas are given: leave one of them out")
 	}
 	s := &System{cfg: cfg}
 	if _, err := rand.Read(s.id[:]); err != nil {
 		return nil, fmt.Errorf("draw the owner's name: %w", err)
 	}
-	var seq atomic.Uint64
-	s.owners = owner.Config{
-		Replicas:  len(cfg.Replicas),
-		Delta:     owner.DefaultDelta,
-		ReturnFor: owner.DefaultReturnFor,
-		Busy:      owner.DefaultBusy,
-		Slack:     cfg.Bounds.Slack(),
-		NextSeq:   func() uint64 { return seq.Add(1) },
-		Rand:      mathrand.Int64N,
-	}
+	s.configureOwners()
 	s.metrics = newMetrics(cfg.Metrics)
 	for range cfg.Shards {
 		s.shards = append(s.shards, newShard(s))
@@ -154,6 +165,26 @@ func New(cfg Config) (*System, error) {
 		s.running.Go(sh.run)
 	}
 	return s, nil
+}
+
+// configureOwners fills in what owners with each number of replicas need to know. A single replica is this node's own
+// storage: it answers everything, unless it has ended for good.
+func (s *System) configureOwners() {
+	var seq atomic.Uint64
+	for n := 1; n <= owner.MaxReplicas; n++ {
+		s.owners[n] = owner.Config{
+			Replicas:  n,
+			Delta:     owner.DefaultDelta,
+			ReturnFor: owner.DefaultReturnFor,
+			Busy:      owner.DefaultBusy,
+			Slack:     s.cfg.Bounds.Slack(),
+			NextSeq:   func() uint64 { return seq.Add(1) },
+			Rand:      mathrand.Int64N,
+		}
+		if n > 1 {
+			s.owners[n].Resend, s.owners[n].Patience = owner.DefaultResend, owner.DefaultPatience
+		}
+	}
 }
 
 // Close answers everything that waits with limit.ErrUnavailable, and stops. The Replicas stay open: they are to be

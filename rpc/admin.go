@@ -2,15 +2,47 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // admin answers jeton.v1.Admin.
 type admin struct {
 	pb.UnimplementedAdminServer
-	limits func() *limit.Document
+
+	limits  func() *limit.Document
+	cluster *cluster.Cluster // nil for a node that is alone
+}
+
+// errAlone refuses what only a cluster can do.
+var errAlone = status.Error(codes.FailedPrecondition,
+	"this node is alone and has no cluster: start it with --listen-gossip and --listen-raft")
+
+// refusal is a cluster's error as an operator shall read it: what was asked cannot be had, and why.
+func refusal(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, cluster.ErrStale):
+		return status.Error(codes.Aborted, err.Error())
+	case errors.Is(err, cluster.ErrUnknownNode):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, cluster.ErrInvalid):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, cluster.ErrNoLeader), errors.Is(err, cluster.ErrClosed):
+		return status.Error(codes.Unavailable, err.Error())
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return err
+	}
+	return status.Error(codes.FailedPrecondition, err.Error())
 }
 
 // Limits implements jeton.v1.Admin.
@@ -19,5 +51,135 @@ func (a admin) Limits(context.Context, *pb.LimitsRequest) (*pb.LimitsResponse, e
 	if err != nil {
 		return nil, err
 	}
-	return &pb.LimitsResponse{Document: string(text)}, nil
+	m := &pb.LimitsResponse{Document: string(text)}
+	if a.cluster != nil {
+		m.Version = a.cluster.State().LimitsVersion
+	}
+	return m, nil
+}
+
+// ApplyLimits implements jeton.v1.Admin.
+func (a admin) ApplyLimits(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
+	applied, err := applyLimits(ctx, a.cluster, []byte(m.GetDocument()), m.GetVersion(), m.GetDryRun())
+	if err != nil {
+		return nil, err
+	}
+	return applied, nil
+}
+
+// applyLimits puts a limits document in force in a cluster, if the version in force is the one that is meant: the given
+// one, or, for 0, the one that is in force here when the request arrives. So of two who change it at once, one is refused.
+func applyLimits(ctx context.Context, c *cluster.Cluster, text []byte, version uint64, dryRun bool) (*pb.ApplyLimitsResponse, error) {
+	if c == nil {
+		return nil, errAlone
+	}
+	doc, err := limit.ParseDocument(text)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s := c.State()
+	before, err := limit.ParseDocument(s.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if version != 0 && version != s.LimitsVersion {
+		return nil, status.Errorf(codes.Aborted,
+			"version %d is in force, not %d: somebody has changed the limits; look at them again", s.LimitsVersion, version)
+	}
+	change := differences(before, doc)
+	change.Version = s.LimitsVersion
+	if dryRun {
+		return change, nil
+	}
+	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, text)
+	if errors.Is(err, cluster.ErrStale) {
+		return nil, status.Error(codes.Aborted, "somebody else has just changed the limits: look at them again, and apply anew")
+	}
+	return change, refusal(err)
+}
+
+// differences are the names of the limits in which two documents differ.
+func differences(before, after *limit.Document) *pb.ApplyLimitsResponse {
+	change := &pb.ApplyLimitsResponse{}
+	for _, r := range after.Rules() {
+		switch old, ok := before.Rule(r.Name); {
+		case !ok:
+			change.Added = append(change.Added, r.Name)
+		case *old != *r:
+			change.Changed = append(change.Changed, r.Name)
+		}
+	}
+	for _, r := range before.Rules() {
+		if _, ok := after.Rule(r.Name); !ok {
+			change.Removed = append(change.Removed, r.Name)
+		}
+	}
+	for _, names := range [][]string{change.Added, change.Changed, change.Removed} {
+		slices.Sort(names)
+	}
+	return change
+}
+
+// Status implements jeton.v1.Admin.
+func (a admin) Status(ctx context.Context, _ *pb.StatusRequest) (*pb.StatusResponse, error) {
+	if a.cluster == nil {
+		return nil, errAlone
+	}
+	text, err := json.Marshal(a.cluster.Status(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &pb.StatusResponse{Status: text}, nil
+}
+
+// Drain implements jeton.v1.Admin.
+func (a admin) Drain(ctx context.Context, m *pb.DrainRequest) (*pb.DrainResponse, error) {
+	if a.cluster == nil {
+		return nil, errAlone
+	}
+	if m.GetUndo() {
+		return &pb.DrainResponse{}, refusal(a.cluster.Undrain(ctx, m.GetNode()))
+	}
+	if err := a.cluster.Drain(ctx, m.GetNode()); err != nil {
+		return nil, refusal(err)
+	}
+	return &pb.DrainResponse{Left: kept(a.cluster.State(), m.GetNode())}, nil
+}
+
+// kept is how many partitions a node still keeps, or is about to.
+func kept(s *cluster.State, node string) (n uint32) {
+	for id, member := range s.Nodes {
+		if member.Name != node && id.String() != node {
+			continue
+		}
+		for i := range s.Table.Places {
+			if p := &s.Table.Places[i]; p.Has(id) || slices.Contains(p.Next, id) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Remove implements jeton.v1.Admin.
+func (a admin) Remove(ctx context.Context, m *pb.RemoveRequest) (*pb.RemoveResponse, error) {
+	if a.cluster == nil {
+		return nil, errAlone
+	}
+	if err := a.cluster.Remove(ctx, m.GetNode(), m.GetForce()); err != nil {
+		return nil, refusal(err)
+	}
+	return &pb.RemoveResponse{}, nil
+}
+
+// Recover implements jeton.v1.Admin.
+func (a admin) Recover(ctx context.Context, m *pb.RecoverRequest) (*pb.RecoverResponse, error) {
+	if a.cluster == nil {
+		return nil, errAlone
+	}
+	r, err := a.cluster.Recover(ctx, m.GetLost())
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return &pb.RecoverResponse{Floored: uint32(r.Floored), Moved: uint32(r.Moved)}, nil
 }

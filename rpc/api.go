@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/key"
 )
 
 // maxBody is the most bytes that the body of a request may have.
@@ -23,6 +25,10 @@ type APIConfig struct {
 	Limiter limit.Limiter
 	// Limits are the stored limits as they are now. Required.
 	Limits func() *limit.Document
+	// Cluster is what other limits are put in force in; nil for a node that is alone, whose limits are a file's.
+	Cluster *cluster.Cluster
+	// Key is the cluster key, which whoever changes the limits proves to have with its token; nil lets everybody.
+	Key *key.Key
 	// Other answers every path outside /v1/; nil answers 404.
 	Other http.Handler
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -37,7 +43,7 @@ type APIConfig struct {
 //	POST        /v1/check                    limit.Request → limit.Decision, 200 or 429
 //	POST        /v1/return                   {"key", "receipts"} → {"returned"}
 //	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection; DELETE fills it, 204
-//	GET         /v1/limits                   the stored limits
+//	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document
 type api struct {
 	APIConfig
 	metrics apiMetrics
@@ -121,11 +127,6 @@ func (a *api) giveBack(r *http.Request) (reply, error) {
 		Returned []bool `json:"returned"`
 	}{append([]bool{}, returned...)}
 	return reply{status: http.StatusOK, body: out}, nil
-}
-
-// limits answers GET /v1/limits.
-func (a *api) limits(*http.Request) (reply, error) {
-	return reply{status: http.StatusOK, body: a.Limits()}, nil
 }
 
 // inspect answers GET /v1/buckets/{limit}/{key...}.

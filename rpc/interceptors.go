@@ -14,8 +14,13 @@ import (
 // intercept measures a call, gives it a deadline, survives its panic, and puts its error into the form in which gRPC
 // sends it. It is one function, not a chain, for it is in the way of every check.
 func (s *Server) intercept(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	return s.intercepted(ctx, m, info, next, mostTime)
+}
+
+// intercepted is intercept for calls that may take that long.
+func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler, most time.Duration) (any, error) {
 	start := time.Now()
-	answer, err := s.attempt(ctx, m, next)
+	answer, err := s.attempt(ctx, m, next, most)
 	s.metrics.observe(info.FullMethod, err, start)
 	if err == nil {
 		return answer, nil
@@ -24,9 +29,9 @@ func (s *Server) intercept(ctx context.Context, m any, info *grpc.UnaryServerInf
 	return nil, wireError(err)
 }
 
-func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler) (answer any, err error) {
+func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, most time.Duration) (answer any, err error) {
 	defer rescue(s.metrics.panics, &err)
-	ctx, cancel := timed(ctx)
+	ctx, cancel := timedAtMost(withRoute(ctx), most)
 	defer cancel()
 	return next(ctx, m)
 }
@@ -57,9 +62,9 @@ func (s *Server) recoverStream(srv any, stream grpc.ServerStream, info *grpc.Str
 }
 
 // endWatches ends the streams that would otherwise last as long as their clients like, those of the health protocol,
-// when the node stops. CheckStream sees to that itself, when its checks have been answered.
+// when the node stops. CheckStream and Reserve see to that themselves, when what they were sent has been answered.
 func (s *Server) endWatches(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	if info.FullMethod == pb.Limiter_CheckStream_FullMethodName {
+	if info.FullMethod == pb.Limiter_CheckStream_FullMethodName || info.FullMethod == pb.Peer_Reserve_FullMethodName {
 		return next(srv, stream)
 	}
 	ctx, cancel := context.WithCancel(stream.Context())

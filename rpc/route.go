@@ -34,10 +34,7 @@ func (a *api) route(r *http.Request) (string, answerer) {
 	case "/v1/return":
 		return path, method(r, map[string]answerer{http.MethodPost: a.giveBack})
 	case "/v1/limits":
-		if r.Method == http.MethodPut {
-			return path, refuse(errLimitsFile)
-		}
-		return path, method(r, map[string]answerer{http.MethodGet: a.limits, http.MethodHead: a.limits})
+		return path, a.limitsBy(r)
 	}
 	rest, ok := strings.CutPrefix(path, bucketPrefix)
 	if !ok {

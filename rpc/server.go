@@ -1,5 +1,6 @@
 // Package rpc is every way into a node: gRPC for programs ([Server], the service jeton.v1.Limiter) and JSON over HTTP
 // for everything that can send a request ([NewAPI]). Both ask one [limit.Limiter], and neither decides anything itself.
+// Nodes speak to each other here too: [Peers] asks, and [PeerConfig] is what a Server answers with.
 //
 // The path of one check:
 //
@@ -25,6 +26,8 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -54,21 +57,33 @@ type Config struct {
 	Limiter limit.Limiter
 	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
 	Limits func() *limit.Document
+	// Key is the cluster key: jeton.v1.Peer, and what changes something in jeton.v1.Admin, is only for callers who prove that
+	// they have it. With nil it is for everybody.
+	Key *key.Key
+	// Peer is what other nodes are answered with; nil leaves jeton.v1.Peer out.
+	Peer *PeerConfig
+	// Tables tells where keys live; nil leaves jeton.v1.Cluster out.
+	Tables Tables
+	// Cluster is what jeton.v1.Admin shows and changes; nil for a node that is alone.
+	Cluster *cluster.Cluster
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Logger gets faults of the node, never those of callers; nil discards them.
 	Logger *slog.Logger
 }
 
-// A Server answers jeton.v1.Limiter and jeton.v1.Admin, the health protocol and reflection over gRPC.
+// A Server answers jeton.v1.Limiter, jeton.v1.Cluster, jeton.v1.Admin and jeton.v1.Peer, the health protocol and reflection over gRPC.
 type Server struct {
 	pb.UnimplementedLimiterServer // description says who answers checks
 
-	limiter limit.Limiter
-	log     *slog.Logger
-	metrics serverMetrics
-	grpc    *grpc.Server
-	health  *health.Server
+	limiter   limit.Limiter
+	log       *slog.Logger
+	metrics   serverMetrics
+	grpc      *grpc.Server
+	health    *health.Server
+	undecided *undecided
+	open      bool        // without a cluster key: everybody may call everything
+	peer      *peerServer // nil without a peer service
 
 	stop     sync.Once
 	stopping chan struct{}  // closed when no new checks are wanted
@@ -81,17 +96,50 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Limiter == nil {
 		return nil, errors.New("rpc: no limiter to ask")
 	}
+	if cfg.Peer != nil {
+		if err := cfg.Peer.check(); err != nil {
+			return nil, err
+		}
+	}
+	port, err := newPortCredentials(cfg.Key)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
-		limiter:  cfg.Limiter,
-		log:      logger(cfg.Logger),
-		metrics:  newServerMetrics(),
-		health:   health.NewServer(),
-		stopping: make(chan struct{}),
+		limiter:   cfg.Limiter,
+		log:       logger(cfg.Logger),
+		metrics:   newServerMetrics(),
+		health:    health.NewServer(),
+		open:      cfg.Key == nil,
+		undecided: port.undecided,
+		stopping:  make(chan struct{}),
 	}
 	if err := register(cfg.Registerer, s.metrics.collectors()...); err != nil {
 		return nil, err
 	}
-	s.grpc = grpc.NewServer(
+	s.grpc = s.transport(port)
+	s.grpc.RegisterService(s.description(), s)
+	if cfg.Limits != nil {
+		s.grpc.RegisterService(s.guardedAdmin(), admin{limits: cfg.Limits, cluster: cfg.Cluster})
+	}
+	if cfg.Tables != nil {
+		pb.RegisterClusterServer(s.grpc, newClusterService(cfg.Tables))
+	}
+	if cfg.Peer != nil {
+		s.peer = newPeerServer(*cfg.Peer)
+		s.grpc.RegisterService(s.peerDescription(s.peer), s.peer)
+	}
+	healthpb.RegisterHealthServer(s.grpc, s.health)
+	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	reflection.Register(s.grpc)
+	return s, nil
+}
+
+// transport is what grpc needs to know of connections and calls.
+func (s *Server) transport(port portCredentials) *grpc.Server {
+	return grpc.NewServer(
+		grpc.Creds(port),
+		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
@@ -104,14 +152,6 @@ func New(cfg Config) (*Server, error) {
 		grpc.UnaryInterceptor(s.intercept),
 		grpc.ChainStreamInterceptor(s.recoverStream, s.endWatches),
 	)
-	s.grpc.RegisterService(s.description(), s)
-	if cfg.Limits != nil {
-		pb.RegisterAdminServer(s.grpc, admin{limits: cfg.Limits})
-	}
-	healthpb.RegisterHealthServer(s.grpc, s.health)
-	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	reflection.Register(s.grpc)
-	return s, nil
 }
 
 func logger(l *slog.Logger) *slog.Logger {
@@ -138,6 +178,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.health.Shutdown()
 		close(s.stopping)
+		s.undecided.hangUp()
 	})
 	done := make(chan struct{})
 	go func() {

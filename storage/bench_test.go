@@ -29,13 +29,16 @@ func benchmarkReserve(b *testing.B, durability Durability, size int, same bool) 
 	s, err := Open(Config{
 		Dir: b.TempDir(), Durability: durability, Now: func() int64 { return now }, Logger: slog.New(slog.DiscardHandler),
 	})
+	if err == nil {
+		err = s.Found(b.Context())
+	}
 	if err != nil {
 		b.Fatal(err)
 	}
 	batch := make([]register.Reservation, size)
 	for i := range batch {
 		batch[i] = register.Reservation{
-			Writer: register.Writer{1}, Epoch: FirstEpoch, Now: now, Key: keyOf(i), Limit: "demo",
+			Writer: register.Writer{1}, Epoch: ring.FirstEpoch, Now: now, Key: keyOf(i), Limit: "demo",
 			From: now, To: now, Reach: reach,
 		}
 		batch[i].Partition = ring.PartitionOf(ring.Hash(batch[i].Key), ring.DefaultPartitions)

@@ -8,11 +8,12 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A job is what the committer is asked to do: decide reservations, or look.
+// A job is what the committer is asked to do: decide reservations, or take a step, or look, or both of these.
 type job struct {
 	reservations []register.Reservation
 	done         func([]register.Answer, error)
-	look         func(ended error) // called with nil, or with why the Store has ended
+	step         func() (writes int, err error) // called in its turn among reservations; an error is the disk's
+	look         func(ended error)              // called when that is durable, with nil, or with why the Store has ended
 
 	answers []register.Answer
 }
@@ -69,7 +70,7 @@ func (s *Store) run(opened chan<- error) {
 	opened <- nil
 	err := s.serve()
 	if err == nil {
-		err = s.table.close()
+		err = errors.Join(s.endExports(), s.table.close())
 	}
 	if err == nil {
 		err = s.save()
@@ -93,11 +94,12 @@ func (s *Store) serve() error {
 		select {
 		case <-s.wake:
 			if s.sweep.from != nil {
-				err = s.sweepOn(s.cfg.Now())
+				err = s.maySweep(s.cfg.Now())
 			}
 		case <-sweeps.C:
-			err = s.sweepOn(s.cfg.Now())
+			err = s.maySweep(s.cfg.Now())
 		case <-marks.C:
+			s.endRecordings(s.cfg.Now())
 			err = s.raiseMark(s.cfg.Now())
 		}
 		if err != nil {
@@ -145,6 +147,9 @@ func (s *Store) commit(jobs []job) error {
 		}
 		s.metrics.commit(writes, time.Since(start))
 	}
+	if err := s.writeStaged(); err != nil {
+		return err
+	}
 	if !s.land() {
 		return s.Err()
 	}
@@ -163,11 +168,15 @@ func (s *Store) decideAll(jobs []job, now int64) (writes int, err error) {
 	defer s.deciding.Unlock()
 	for i := range jobs {
 		j := &jobs[i]
-		answers, n, err := s.decide(j.reservations, now)
+		var n int
+		if j.step != nil {
+			n, err = j.step()
+		} else if j.look == nil {
+			j.answers, n, err = s.decide(j.reservations, now)
+		}
 		if err != nil {
 			return writes, err
 		}
-		j.answers = answers
 		writes += n
 	}
 	return writes, nil
@@ -237,7 +246,11 @@ func (s *Store) decideOne(at *slot, m *register.Reservation, answer *register.An
 	if !write {
 		return false, nil
 	}
-	return true, s.table.put(at, after)
+	err = s.table.put(at, after)
+	if of := s.recordings.of[m.Partition]; of != nil && err == nil {
+		s.recordings.note(of, at.entry)
+	}
+	return true, err
 }
 
 // reserveAtOnce decides reservations on the caller's goroutine, because registers that are kept in memory need not wait

@@ -2,11 +2,13 @@ package storage
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,10 +32,65 @@ type witness struct {
 	opened   int                             // Opens that have returned
 	disk     DiskID                          // of the first of them
 	stopped  bool                            // cleanly, and not opened again
+	states   map[ring.Partition]*states
+	gone     map[string]ring.Partition // keys whose registers were dropped
 }
 
+// states are what a partition was asked to become, one after the other, and how much of that was answered.
+type states struct {
+	asked    []state
+	answered int
+}
+
+// A state is what is asked for of a partition's state.
+type state struct {
+	epoch, installed   uint64
+	sealed, incomplete bool
+}
+
+func stateOf(p register.Partition) state { return state{p.Epoch, p.Installed, p.Sealed, p.Incomplete} }
+
 func newWitness() *witness {
-	return &witness{asked: map[string]register.Reservation{}, answered: map[string]register.Reservation{}}
+	w := &witness{
+		asked: map[string]register.Reservation{}, answered: map[string]register.Reservation{},
+		states: map[ring.Partition]*states{}, gone: map[string]ring.Partition{},
+	}
+	for p := range ring.Partition(partitions) {
+		w.states[p] = &states{asked: []state{{sealed: true}}}
+	}
+	return w
+}
+
+// become asks for something that makes partitions become what change makes of their states.
+func (w *witness) become(change func(*state), ask func() error, ps ...ring.Partition) error {
+	w.note(func() {
+		for _, p := range ps {
+			of := w.states[p]
+			next := of.asked[len(of.asked)-1]
+			change(&next)
+			of.asked = append(of.asked, next)
+		}
+	})
+	err := ask()
+	if err == nil {
+		w.note(func() {
+			for _, p := range ps {
+				w.states[p].answered = len(w.states[p].asked) - 1
+			}
+		})
+	}
+	return err
+}
+
+// found lets a Store be founded if it is not.
+func (w *witness) found(t *testing.T, s *Store) error {
+	t.Helper()
+	begin := func(st *state) {
+		if *st == (state{sealed: true}) {
+			*st = state{epoch: ring.FirstEpoch}
+		}
+	}
+	return w.become(begin, func() error { return s.Found(t.Context()) }, 0, 1, 2, 3)
 }
 
 // open opens a Store under the eyes of w.
@@ -106,6 +163,8 @@ type wreck struct {
 	opened   int
 	disk     DiskID
 	stopped  bool
+	states   map[ring.Partition]states
+	gone     map[string]ring.Partition
 }
 
 // wreck is what w knows now.
@@ -114,6 +173,10 @@ func (w *witness) wreck(now int64) (left wreck) {
 		left = wreck{
 			now: now, asked: maps.Clone(w.asked), answered: maps.Clone(w.answered),
 			opened: w.opened, disk: w.disk, stopped: w.stopped,
+			states: map[ring.Partition]states{}, gone: maps.Clone(w.gone),
+		}
+		for p, of := range w.states {
+			left.states[p] = *of
 		}
 	})
 	return left
@@ -246,6 +309,9 @@ func oneLife(changes ...func(*Config)) story {
 		s, err := w.open(r, changes...)
 		if err != nil {
 			return err
+		}
+		if err := w.found(t, s); err != nil {
+			return failed(t, s, err)
 		}
 		if err := raise(t, r, w, s, 4); err != nil {
 			return failed(t, s, err)
@@ -384,6 +450,14 @@ func (w wreck) open(r *rig, back time.Duration, changes ...func(*Config)) (*Stor
 	case s.meta.mark.Boot <= uint64(w.opened):
 		err = fmt.Errorf("boot %d after %d boots", s.meta.mark.Boot, w.opened)
 	}
+	for p, of := range w.states {
+		if now := stateOf(s.Partition(p)); !slices.Contains(of.asked[of.answered:], now) && err == nil {
+			err = fmt.Errorf("partition %d is %+v, want one of %+v", p, now, of.asked[of.answered:])
+		}
+	}
+	if err == nil {
+		err = s.Found(context.Background())
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
@@ -420,7 +494,7 @@ func (w wreck) overlaps(back time.Duration) (rs []register.Reservation) {
 func (w wreck) fresh(s *Store, now int64) (rs []register.Reservation) {
 	for p := range s.partitions {
 		m := register.Reservation{
-			Writer: register.Writer{3}, Seq: 1, Epoch: FirstEpoch, Now: now,
+			Writer: register.Writer{3}, Seq: 1, Epoch: ring.FirstEpoch, Now: now,
 			Partition: ring.Partition(p), Key: "nobody", Limit: "demo", Reach: reach,
 		}
 		m.From = max(now, s.partitions[p].Free(register.Register{}, 0, reach, register.DefaultBounds()))

@@ -17,11 +17,15 @@ import (
 //	FORMAT       the version of everything here; it is read before anything else is touched
 //	registers/   Pebble, and the lock that keeps other processes out
 //	journal/     what was written last, and is not all in Pebble yet
+//	cluster/     not the Store's: what the node knows of its cluster
+//	RENEW        everything but FORMAT is to be deleted: see Renew
 const (
 	formatFile    = "FORMAT"
-	formatVersion = 2 // 1 had no journal
+	formatVersion = 3 // 1 had no journal, 2 knew of one epoch only
 	registersDir  = "registers"
 	journalDir    = "journal"
+	clusterDir    = "cluster"
+	renewFile     = "RENEW"
 )
 
 // openDirectory makes sure that dir is a data directory of this version, or makes an empty one into one.
@@ -54,7 +58,7 @@ func openDirectory(fs vfs.FS, dir string) error {
 	if err := syncDir(fs, dir); err != nil {
 		return unusable(dir, err)
 	}
-	return nil
+	return finishRenewal(fs, dir)
 }
 
 // raiseFormat sees to it that an older jeton does not open dir any more. Nobody else may have it open.
@@ -97,7 +101,7 @@ func checkFormat(text, dir, path string) (version int, err error) {
 // checkEmpty makes sure that a directory without a format file is nobody's.
 func checkEmpty(there []string, dir string) error {
 	for _, name := range there {
-		if name != formatFile+".new" && name != "lost+found" {
+		if name != formatFile+".new" && name != "lost+found" && name != clusterDir {
 			return fmt.Errorf("%s holds %s and is no data directory of jeton: give an empty or new directory with --data", dir, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -29,7 +30,7 @@ type diskTable struct {
 	size    int64  // of a file of the journal, after which the generation ends
 	wake    func() // has tidy called soon
 
-	entries entries // what Pebble does not have, or not as it is now
+	entries shelves // what Pebble does not have, or not as it is now
 
 	record  []byte // the record of the next commit
 	written int    // registers since the last settling step
@@ -51,7 +52,8 @@ const generationAge = int64(15 * time.Second)
 // settleJournal moves what an earlier life has left in the journal into Pebble.
 func settleJournal(db *database, j *journal) error {
 	var r run
-	err := j.replay(r.replay, func() error { // a file at a time, as it was done before
+	void := func(p ring.Partition) error { return db.deleteRegisters(p) }
+	err := j.replay(func(payload []byte) error { return r.replay(payload, void) }, func() error { // a file at a time, as it was done before
 		err := db.ingest(&r)
 		r = run{}
 		return err
@@ -62,12 +64,11 @@ func settleJournal(db *database, j *journal) error {
 	return j.drop(math.MaxUint64, 0)
 }
 
-// newDiskTable opens the registers in db, with a journal that has been settled and whose files are to have about that
-// size. boot is a number that no earlier life had.
-func newDiskTable(db *database, j *journal, size int64, boot uint64, wake func()) (*diskTable, error) {
+// newDiskTable opens the registers in db, with a journal that has been settled. boot is a number that no earlier life had.
+func newDiskTable(db *database, j *journal, cfg *Config, boot uint64, wake func()) (*diskTable, error) {
 	t := &diskTable{
-		db: db, journal: j, size: size, wake: wake,
-		entries: newEntries(), record: make([]byte, recordHead),
+		db: db, journal: j, size: cfg.journalSize, wake: wake,
+		entries: newShelves(cfg.Partitions), record: make([]byte, recordHead),
 		generation: boot << 32,
 	}
 	err := t.begin()
@@ -87,11 +88,11 @@ func (t *diskTable) begin() error {
 	return nil
 }
 
-func (t *diskTable) of([]byte) *entries { return &t.entries }
+func (t *diskTable) of(key []byte) *entries { return t.entries.of(key) }
 
 func (t *diskTable) get(s *slot) (register.Register, bool, error) {
 	if s.entry == nil { // one before may have made it
-		*s = t.entries.at(s.key)
+		*s = t.of(s.key).at(s.key)
 	}
 	if s.entry != nil {
 		return s.entry.register, true, nil
@@ -133,7 +134,7 @@ func (t *diskTable) changed() error {
 
 func (t *diskTable) put(s *slot, r register.Register) error {
 	if s.entry == nil {
-		s.entry = t.entries.add(s)
+		s.entry = t.of(s.key).add(s)
 	}
 	e := s.entry
 	r.Aux = bytes.Clone(r.Aux)
@@ -187,7 +188,7 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 		r, err := register.Decode(it.Value())
 		switch {
 		case err != nil:
-		case r.Swept(part.Horizon) && t.entries.at(it.Key()).entry == nil:
+		case r.Swept(part.Horizon) && t.entries[p].at(it.Key()).entry == nil:
 			d.delete(it.Key())
 		default:
 			err = d.keep()
@@ -206,6 +207,29 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 		return nil, 0, errors.Join(err, d.batch.Close())
 	}
 	return next, d.count, errors.Join(d.batch.Commit(pebble.Sync), t.changed())
+}
+
+func (t *diskTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, error) {
+	lower, upper := registersOf(p)
+	it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read registers: %w", err)
+	}
+	return slices.Collect(t.entries[p].all()), it, nil
+}
+
+// drop leaves behind what a settling holds of the partition, and says in the journal that what stands there before is void.
+func (t *diskTable) drop(p ring.Partition) error {
+	for e := range t.entries[p].all() {
+		e.generation = 0 // none: no settling will take it
+	}
+	t.entries[p] = newEntries()
+	if t.settling != nil {
+		t.settling.drop(p)
+	}
+	lower, _ := registersOf(p)
+	t.record = appendWrite(t.record, lower, nil)
+	return t.changed()
 }
 
 // tidy ends generations, and does what settling leaves to the committer.

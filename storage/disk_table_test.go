@@ -28,6 +28,9 @@ func TestDiskTableFindsWhatWasWritten(t *testing.T) {
 		r := newLeakyRig(nil)
 		open := func() *Store {
 			s, err := Open(r.cfg)
+			if err == nil {
+				err = s.Found(t.Context())
+			}
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -131,7 +134,8 @@ func TestGenerationsPass(t *testing.T) {
 	}
 	err := onCommitter(s, func() error {
 		table := s.table.(*diskTable)
-		busy := table.entries.at(registerKey(nil, r.segment("busy", 0, 0).Partition, "busy", "demo"))
+		key := registerKey(nil, r.segment("busy", 0, 0).Partition, "busy", "demo")
+		busy := table.of(key).at(key)
 		if busy.entry == nil || table.entries.len() != 1 {
 			return fmt.Errorf("in memory: %v, want the busy one", table.entries)
 		}

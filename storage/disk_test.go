@@ -81,6 +81,18 @@ func (d *disk) Remove(name string) error {
 	return d.step(operation{kind: "remove", path: name, do: func() error { return d.FS.Remove(name) }})
 }
 
+// RemoveAll removes one file after the other, as the operating system does.
+func (d *disk) RemoveAll(name string) error {
+	if names, err := d.FS.List(name); err == nil {
+		for _, below := range names {
+			if err := d.RemoveAll(d.PathJoin(name, below)); err != nil {
+				return err
+			}
+		}
+	}
+	return d.step(operation{kind: "remove", path: name, do: func() error { return d.FS.RemoveAll(name) }})
+}
+
 func (d *disk) Rename(oldname, newname string) error {
 	return d.step(operation{kind: "rename", path: newname, do: func() error { return d.FS.Rename(oldname, newname) }})
 }

@@ -14,6 +14,9 @@ type entry struct {
 	key        string
 	register   register.Register
 	generation uint64 // on disk: in which it was written last
+
+	recording uint32 // the last in which it was noted
+	noted     uint32 // where in that
 }
 
 // A slot is where a register is looked for: its key, and its entry if there is one.
@@ -123,4 +126,33 @@ func (es *entries) all() iter.Seq[*entry] {
 			}
 		}
 	}
+}
+
+// shelves are entries by the partition of their keys.
+type shelves []entries
+
+func newShelves(partitions int) shelves {
+	s := make(shelves, partitions)
+	for p := range s {
+		s[p] = newEntries()
+	}
+	return s
+}
+
+// of are the entries among which that register key is, if it is there.
+func (s shelves) of(key []byte) *entries { return &s[partitionOf(key)] }
+
+func (s shelves) remove(e *entry) { s[int(e.key[1])<<8|int(e.key[2])].remove(e) }
+
+func (s shelves) shrink() {
+	for p := range s {
+		s[p].shrink()
+	}
+}
+
+func (s shelves) len() (n int) {
+	for p := range s {
+		n += s[p].len()
+	}
+	return n
 }

@@ -34,6 +34,14 @@ func newSweeper(cfg *Config) sweeper {
 	return sweeper{pause: max(cfg.SweepEvery/time.Duration(cfg.Partitions), time.Millisecond)}
 }
 
+// maySweep is sweepOn unless the clock cannot be trusted.
+func (s *Store) maySweep(now int64) error {
+	if s.cfg.MaySweep != nil && !s.cfg.MaySweep() {
+		return nil
+	}
+	return s.sweepOn(now)
+}
+
 // sweepOn deletes what is spent in the partition whose turn it is, and asks for another turn when there is more. A
 // replica must know that it has swept, or it would take a bucket whose register is gone for one that was never heard of:
 // the partition's horizon says so, and is written together with the deletions.
@@ -54,6 +62,7 @@ func (s *Store) sweepOn(now int64) error {
 	}
 	if deleted > 0 {
 		s.partitions[p] = part
+		s.show(p, part)
 		s.metrics.swept.Add(float64(deleted))
 		s.sweep.swept = s.cfg.Durability == Fsync
 	}
@@ -77,12 +86,36 @@ func (s *Store) raiseMark(now int64) error {
 	if minute <= s.meta.mark.Minute {
 		return nil
 	}
-	s.meta.mark.Minute = minute
+	m := s.meta
+	m.mark.Minute = minute
+	if m.confirmed.Boot == m.mark.Boot {
+		m.confirmed = m.mark
+	}
+	if err := s.writeMeta(m); err != nil {
+		return err
+	}
+	s.showMark()
+	if s.cfg.OnMark != nil {
+		s.cfg.OnMark(m.mark)
+	}
+	return nil
+}
+
+// writeMeta makes durable what the node knows about itself.
+func (s *Store) writeMeta(m meta) error {
+	s.meta = m
 	b := s.db.NewBatch()
-	if err := s.meta.write(b); err != nil {
+	if err := m.write(b); err != nil {
 		return err
 	}
 	return b.Commit(pebble.Sync)
+}
+
+// showMark shows a mark that is durable to everybody.
+func (s *Store) showMark() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mark = s.meta.mark
 }
 
 // raiseCeiling makes sure, in memory mode, that a later life knows of a time that this one has not passed: without it,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -215,13 +216,24 @@ func FuzzJournalFile(f *testing.F) {
 	})
 }
 
-// FuzzWrites reads any bytes as the payload of a record.
+// FuzzWrites reads any bytes as the payload of a record: what is read can be written again, and nothing of a partition is
+// left from before it was dropped.
 func FuzzWrites(f *testing.F) {
+	key := registerKey(nil, 1, "user", "demo")
 	f.Add(appendWrite(nil, []byte("key"), []byte("value")))
-	f.Add(appendWrite(appendWrite(nil, []byte("k"), nil), []byte("key"), bytes.Repeat([]byte("v"), 200)))
+	f.Add(appendWrite(appendWrite(nil, key, nil), registerKey(nil, 2, "user", "demo"), bytes.Repeat([]byte("v"), 200)))
+	f.Add(appendWrite(appendWrite(appendWrite(nil, key, []byte("v")), key[:3], nil), key, []byte("w")))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		var r run
-		if err := r.replay(payload); err != nil {
+		void := func(p ring.Partition) error {
+			for _, it := range r.items {
+				if it.partition() == int(p) {
+					t.Errorf("%q is left of partition %d, which was dropped", it.key, p)
+				}
+			}
+			return nil
+		}
+		if err := r.replay(payload, void); err != nil {
 			return
 		}
 		var again []byte
@@ -229,7 +241,8 @@ func FuzzWrites(f *testing.F) {
 			again = appendWrite(again, []byte(it.key), it.value)
 		}
 		var r2 run
-		if err := r2.replay(again); err != nil || len(r2.items) != len(r.items) {
+		none := func(p ring.Partition) error { return fmt.Errorf("partition %d is dropped", p) }
+		if err := r2.replay(again, none); err != nil || len(r2.items) != len(r.items) {
 			t.Errorf("%q, written again as %q, is %d writes, %v", payload, again, len(r2.items), err)
 		}
 	})

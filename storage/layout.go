@@ -49,18 +49,26 @@ func registerKey(dst []byte, p ring.Partition, key, limit string) []byte {
 // partitionOf is the partition that a register key begins with.
 func partitionOf(k []byte) ring.Partition { return ring.Partition(binary.BigEndian.Uint16(k[1:])) }
 
+// registerKeyHead is how many bytes stand before the key in a register's key.
+const registerKeyHead = 5
+
 // parseRegisterKey takes apart what registerKey has put together.
 func parseRegisterKey(k []byte) (p ring.Partition, key, limit string, err error) {
-	const head = 5
-	if len(k) < head || k[0] != registerPrefix {
+	if len(k) < registerKeyHead || k[0] != registerPrefix {
 		return 0, "", "", register.ErrCorrupt
 	}
-	p = partitionOf(k)
-	n := int(binary.BigEndian.Uint16(k[3:]))
-	if len(k) < head+n {
+	if len(k) < registerKeyHead+int(binary.BigEndian.Uint16(k[3:])) {
 		return 0, "", "", register.ErrCorrupt
 	}
-	return p, string(k[head : head+n]), string(k[head+n:]), nil
+	p, key, limit = cutRegisterKey(string(k))
+	return p, key, limit, nil
+}
+
+// cutRegisterKey is parseRegisterKey for a key that registerKey has made.
+func cutRegisterKey(k string) (p ring.Partition, key, limit string) {
+	p = ring.Partition(k[1])<<8 | ring.Partition(k[2])
+	end := registerKeyHead + (int(k[3])<<8 | int(k[4]))
+	return p, k[registerKeyHead:end], k[end:]
 }
 
 // registersOf is the range of the register keys of one partition: from lower to, but not including, upper.
@@ -72,7 +80,16 @@ func registersOf(p ring.Partition) (lower, upper []byte) {
 	return lower, binary.BigEndian.AppendUint16([]byte{registerPrefix}, uint16(p)+1)
 }
 
-// appendWrite appends what the journal says of one register that was written. A record's payload is a sequence of them.
+// parsePartition reads what a range of registersOf begins with.
+func parsePartition(lower []byte) (p ring.Partition, ok bool) {
+	if len(lower) != 3 || lower[0] != registerPrefix {
+		return 0, false
+	}
+	return partitionOf(lower), true
+}
+
+// appendWrite appends what the journal says of one register that was written, or, with the first three bytes of their
+// keys and no value, that all registers of a partition were dropped. A record's payload is a sequence of them.
 //
 //	┌───────────────┬─────┬─────────────────┬───────┐
 //	│ length of key │ key │ length of value │ value │

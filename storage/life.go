@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -41,15 +43,16 @@ func (s *Store) beginLife() error {
 	if err != nil {
 		return err
 	}
-	if s.partitions, err = readPartitions(s.db.DB, s.cfg.Partitions); err != nil {
+	if s.partitions, err = readPartitions(s.db.DB, s.cfg.Partitions, m.life == lifeNone); err != nil {
 		return err
 	}
+	s.copying = make([]copying, s.cfg.Partitions)
+	s.recordings.of = make([]*recording, s.cfg.Partitions)
 	now := s.cfg.Now()
 	if m.life == lifeMemory || s.cfg.Restored {
 		floor := max(now, m.ceiling, m.mark.Minute*int64(time.Minute)) + s.cfg.Bounds.EpsMax
-		for i := range s.partitions {
-			s.partitions[i].Floored, s.partitions[i].Floor = true, max(floor, s.partitions[i].Floor)
-		}
+		s.setFloors(floor)
+		m.floorDue = true
 		s.cfg.Logger.Warn("the registers may be incomplete: every bucket counts as emptied until now",
 			"restored", s.cfg.Restored, "floor", time.Unix(0, floor))
 	}
@@ -58,6 +61,10 @@ func (s *Store) beginLife() error {
 			"what was reserved then, and every key of a partition that was swept then, is denied until that time",
 			"behind", time.Duration(behind), "until", time.Unix(0, now+behind))
 	}
+	if _, err := rand.Read(s.life[:]); err != nil {
+		return err
+	}
+	s.before = m.confirmed
 	m.mark = Mark{Boot: m.mark.Boot + 1, Minute: max(m.mark.Minute, now/int64(time.Minute))}
 	m.life = lifeFsync
 	if s.cfg.Durability == Memory {
@@ -65,7 +72,22 @@ func (s *Store) beginLife() error {
 	}
 	s.meta = m
 	s.sweep = newSweeper(&s.cfg)
-	return s.openTable()
+	if err := s.openTable(); err != nil {
+		return err
+	}
+	s.shown = slices.Clone(s.partitions)
+	s.showMark()
+	return nil
+}
+
+// setFloors sets a floor for every partition that may have accepted anything. One that is in no epoch has nothing that it
+// could have forgotten, unless somebody says that it was in one.
+func (s *Store) setFloors(floor int64) {
+	for i := range s.partitions {
+		if p := &s.partitions[i]; p.Epoch > 0 || p.Installed > 0 || s.cfg.Restored {
+			p.Floored, p.Floor = true, max(floor, p.Floor)
+		}
+	}
 }
 
 // openTable opens the registers, and begins their new life before any is written. Those that an earlier life has left
@@ -91,7 +113,7 @@ func (s *Store) openTable() error {
 	if err := s.writeLife(); err != nil {
 		return err
 	}
-	s.table, err = newDiskTable(s.db, j, s.cfg.journalSize, s.meta.mark.Boot, s.notify)
+	s.table, err = newDiskTable(s.db, j, &s.cfg, s.meta.mark.Boot, s.notify)
 	return err
 }
 

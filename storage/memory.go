@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -13,15 +14,12 @@ import (
 
 // A memoryTable keeps registers in memory.
 type memoryTable struct {
-	partitions []entries
+	partitions shelves
 }
 
 // loadMemoryTable reads the registers that are on disk.
 func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
-	t := &memoryTable{partitions: make([]entries, partitions)}
-	for p := range t.partitions {
-		t.partitions[p] = newEntries()
-	}
+	t := &memoryTable{partitions: newShelves(partitions)}
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{registerPrefix}, UpperBound: []byte{registerPrefix + 1}})
 	if err != nil {
 		return nil, err
@@ -39,7 +37,7 @@ func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
 	return t, errors.Join(it.Error(), it.Close())
 }
 
-func (t *memoryTable) of(key []byte) *entries { return &t.partitions[partitionOf(key)] }
+func (t *memoryTable) of(key []byte) *entries { return t.partitions.of(key) }
 
 func (t *memoryTable) get(s *slot) (register.Register, bool, error) {
 	if s.entry == nil { // one before may have made it
@@ -72,6 +70,15 @@ func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition,
 	}
 	es.shrink()
 	return nil, before - es.len(), nil
+}
+
+func (t *memoryTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, error) {
+	return slices.Collect(t.partitions[p].all()), nil, nil
+}
+
+func (t *memoryTable) drop(p ring.Partition) error {
+	t.partitions[p] = newEntries()
+	return nil
 }
 
 func (t *memoryTable) tidy(int64) (bool, error) { return false, nil }

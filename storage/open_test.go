@@ -59,8 +59,8 @@ func TestOpenRefuses(t *testing.T) {
 		says   string
 	}{
 		{
-			what: "a newer format", text: "jeton 3\n", kind: ErrNewerFormat,
-			says: "/var/lib/jeton has version 3, this jeton knows up to 2: run the jeton that wrote it, or a newer one",
+			what: "a newer format", text: "jeton 4\n", kind: ErrNewerFormat,
+			says: "/var/lib/jeton has version 4, this jeton knows up to 3: run the jeton that wrote it, or a newer one",
 		},
 		{what: "a much newer format", text: "jeton 17\nand more\n", kind: ErrNewerFormat, says: "has version 17"},
 		{what: "garbage", text: "\x00\xff", says: "/var/lib/jeton/FORMAT does not begin with «jeton» and a version"},
@@ -100,10 +100,11 @@ func TestOpenTakesEmptyDirectory(t *testing.T) {
 	r := newRig(t, nil)
 	write(t, r, "FORMAT.new", "jet") // of a founding that was cut short
 	write(t, r, "lost+found/nothing", "")
+	write(t, r, "cluster/raft", "of the cluster") // which is not the Store's
 	shut(t, r.open(t))
 	shut(t, r.open(t))
 	text, err := readFile(r.cfg.FS, path.Join(r.cfg.Dir, formatFile))
-	if err != nil || text != "jeton 2\n" {
+	if err != nil || text != "jeton 3\n" {
 		t.Errorf("the format file says %q, %v", text, err)
 	}
 }
@@ -200,6 +201,7 @@ func TestOpenOnFullDisk(t *testing.T) {
 func TestOpenRefusesDamagedMeta(t *testing.T) {
 	for name, value := range map[string]string{
 		metaDisk: "short", metaPartitions: "", metaMark: "short", metaLife: "\x04", metaCeiling: "123456789",
+		metaConfirmed: "", metaFloorDue: "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -304,7 +306,7 @@ func TestOpenTakesOlderFormat(t *testing.T) {
 	if l := lookAt(t, s, "user"); l.Register.H != epoch+1 {
 		t.Errorf("%+v, want it reserved up to %d", l, epoch+1)
 	}
-	if text, err := readFile(r.cfg.FS, path); err != nil || text != "jeton 2\n" {
+	if text, err := readFile(r.cfg.FS, path); err != nil || text != "jeton 3\n" {
 		t.Errorf("the format file says %q, %v", text, err)
 	}
 }

@@ -61,6 +61,10 @@ func (db *database) options(cfg *Config) *pebble.Options {
 			},
 		},
 	}
+	// Where a table that is taken over lies across what is deleted in its memory, Pebble could write down that it has it and
+	// take it over later. If that fails, it calls Fatalf with a lock released that it then releases again, which nothing can
+	// recover from.
+	opts.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	for i := range opts.Levels {
 		opts.Levels[i].BlockSize = blockSize
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // most keys that are asked for are new
@@ -78,14 +82,35 @@ func (db *database) close() error {
 	return nil
 }
 
-// readPartitions reads the state of every partition. One that was never written is in epoch 1.
-func readPartitions(db *pebble.DB, n int) ([]register.Partition, error) {
+// deleteRegisters deletes, durably, what Pebble has of the registers of partitions.
+func (db *database) deleteRegisters(partitions ...ring.Partition) error {
+	if len(partitions) == 0 {
+		return nil
+	}
+	b := db.NewBatch()
+	for _, p := range partitions {
+		lower, upper := registersOf(p)
+		if err := b.DeleteRange(lower, upper, nil); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	if err := b.Commit(pebble.Sync); err != nil {
+		return fmt.Errorf("delete the registers of partitions %v: %w", partitions, err)
+	}
+	return nil
+}
+
+// readPartitions reads the state of every partition. In a new directory they keep nothing.
+func readPartitions(db *pebble.DB, n int, fresh bool) ([]register.Partition, error) {
 	ps := make([]register.Partition, n)
 	for i := range ps {
-		v, closer, err := db.Get(partitionKey(ring.Partition(i)))
-		if errors.Is(err, pebble.ErrNotFound) {
-			ps[i].Epoch = FirstEpoch
+		if fresh {
+			ps[i].Sealed = true
 			continue
+		}
+		v, closer, err := db.Get(partitionKey(ring.Partition(i)))
+		if errors.Is(err, pebble.ErrNotFound) { // they are written together with the identity of the disk
+			err = register.ErrCorrupt
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read partition %d: %w", i, err)
@@ -98,9 +123,6 @@ func readPartitions(db *pebble.DB, n int) ([]register.Partition, error) {
 	}
 	return ps, nil
 }
-
-// FirstEpoch is the epoch of every partition when a cluster is made.
-const FirstEpoch = 1
 
 // pebbleLogger passes Pebble's messages on. Pebble calls Fatalf when its write-ahead log or its list of tables has failed
 // and it must not go on; that ends the calling goroutine, the committer or one of Pebble's own, and with it the Store.

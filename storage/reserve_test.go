@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -50,7 +51,7 @@ func TestReserveInOrder(t *testing.T) {
 				t.Fatalf("%d answers, want %d", len(got), len(want))
 			}
 			for i := range want {
-				want[i].Epoch = FirstEpoch
+				want[i].Epoch = ring.FirstEpoch
 				if got[i] != want[i] {
 					t.Errorf("answer %d is %+v, want %+v", i, got[i], want[i])
 				}
@@ -352,7 +353,7 @@ func TestLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
 			s := r.open(t, mode)
-			if l := lookAt(t, s, "user"); l.Exists || l.Partition.Epoch != FirstEpoch || l.Partition.Floored {
+			if l := lookAt(t, s, "user"); l.Exists || l.Partition.Epoch != ring.FirstEpoch || l.Partition.Floored {
 				t.Errorf("a bucket never heard of looks like %+v", l)
 			}
 			m := r.segment("user", epoch, epoch+5)

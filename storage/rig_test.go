@@ -33,6 +33,7 @@ func leftByPebble() (left []goleak.Option) {
 		"storage.(*settling).wait",
 		"pebble/v2.Open",
 		"pebble/v2.(*DB).maybeInduceWriteStall",
+		"pebble/v2.(*DB).ingest",
 		"pebble/v2.(*commitPipeline).publish",
 		"pebble/v2.(*DB).flush",
 		"pebble/v2.(*DB).compact",
@@ -117,8 +118,18 @@ func restored(c *Config) { c.Restored = true }
 
 func onDisk(fs vfs.FS) func(*Config) { return func(c *Config) { c.FS = fs } }
 
-// open opens a Store and closes it at the end of the test, if the test does not.
+// open opens a Store that has been founded, and closes it at the end of the test, if the test does not.
 func (r *rig) open(t *testing.T, changes ...func(*Config)) *Store {
+	t.Helper()
+	s := r.openBlank(t, changes...)
+	if err := s.Found(t.Context()); err != nil {
+		t.Fatalf("found: %v", err)
+	}
+	return s
+}
+
+// openBlank is open for a Store whose partitions are left in the epoch that they are in.
+func (r *rig) openBlank(t *testing.T, changes ...func(*Config)) *Store {
 	t.Helper()
 	s, err := Open(r.with(changes...))
 	if err != nil {
@@ -146,7 +157,7 @@ const reach = int64(10 * time.Second)
 func (r *rig) segment(key string, from, to int64) register.Reservation {
 	r.seq++
 	return register.Reservation{
-		Writer: register.Writer{1}, Seq: r.seq, Epoch: FirstEpoch, Now: r.clock.now(),
+		Writer: register.Writer{1}, Seq: r.seq, Epoch: ring.FirstEpoch, Now: r.clock.now(),
 		Partition: ring.PartitionOf(ring.Hash(key), partitions), Key: key, Limit: "demo",
 		From: from, To: to, Reach: reach,
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/jeton-dev/jeton/ring"
 )
 
 // A settling moves the entries of a generation into Pebble, in three steps, a piece at a time so that checks get their
@@ -27,6 +29,8 @@ type settling struct {
 	run  run
 	done chan struct{} // nil at first; closed when the run is in Pebble, or err says why not
 	err  error
+
+	dropped []ring.Partition // while the run was on its way: what is in it of these must go again
 }
 
 // Before checks get their turn, so many entries have their step, and a few more for each register that was written
@@ -48,6 +52,15 @@ func (s *settling) wait() {
 
 // ingesting says whether Pebble may be getting registers that an iterator does not see. Settling may be nil.
 func (s *settling) ingesting() bool { return s != nil && s.done != nil }
+
+// drop leaves out what is in the run of a partition.
+func (s *settling) drop(p ring.Partition) {
+	if s.done == nil {
+		s.run.drop(p)
+	} else {
+		s.dropped = append(s.dropped, p)
+	}
+}
 
 // settle does a piece of the settling that is under way, and says whether the next one can follow.
 func (t *diskTable) settle() (more bool, err error) {
@@ -79,9 +92,10 @@ func (t *diskTable) settle() (more bool, err error) {
 		return false, s.err
 	}
 	if s.at == 0 {
-		if err := t.changed(); err != nil {
+		if err := errors.Join(t.changed(), t.db.deleteRegisters(s.dropped...)); err != nil {
 			return false, err
 		}
+		s.dropped = nil
 	}
 	for _, e := range s.entries[s.at:end] {
 		if e.generation == s.generation {
@@ -135,19 +149,31 @@ func (r *run) add(e *entry) {
 	r.items = append(r.items, item{e.key, r.text[from:len(r.text):len(r.text)]})
 }
 
-// replay adds what a record of the journal says.
-func (r *run) replay(payload []byte) error {
+func (r *run) drop(p ring.Partition) {
+	r.items = slices.DeleteFunc(r.items, func(it item) bool { return it.partition() == int(p) })
+}
+
+// replay adds what a record of the journal says. Where it says that a partition was dropped, what was added of it before
+// is left out, and void is called: it deletes what is in Pebble.
+func (r *run) replay(payload []byte, void func(ring.Partition) error) error {
 	text := bytes.Clone(payload)
 	for len(text) > 0 {
 		key, value, rest, err := cutWrite(text)
-		if err == nil {
-			_, _, _, err = parseRegisterKey(key)
-		}
 		if err != nil {
 			return err
 		}
-		r.items = append(r.items, item{string(key), value})
 		text = rest
+		if p, ok := parsePartition(key); ok && len(value) == 0 {
+			r.drop(p)
+			if err := void(p); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, _, _, err = parseRegisterKey(key); err != nil {
+			return err
+		}
+		r.items = append(r.items, item{string(key), value})
 	}
 	return nil
 }

@@ -18,6 +18,19 @@
 // prove what was reserved, and so assumes the worst: it sets a floor, a time until which every bucket counts as emptied.
 // That is stricter than the truth, never looser, and it fades as time passes the floor.
 //
+// # A partition and its epochs
+//
+// A partition answers in the epoch that it has entered, and in no other. Those of a new directory have entered none.
+//
+//	         Found                   Seal                    Drop
+//	epoch 0 ──────▶ answers in 1 ──────────▶ sealed in e ──────────▶ sealed, incomplete
+//	   │                 ▲ Enter                 │                       │
+//	   │                 │            Install    ▼                       │
+//	   └─────────────────┼──────▶ sealed, installed for a later one ◀────┘
+//	    Merge, Install   └───────────────────────┘        Merge, Install
+//
+// Export reads what a partition has, and Merge takes in what others have.
+//
 // Start with [Open].
 package storage
 
@@ -50,6 +63,17 @@ var (
 	ErrFailed = errors.New("the disk is full or failing")
 )
 
+// The errors of what is done with a partition. Nothing has been changed then.
+var (
+	// ErrEpoch means that the partition is in another epoch here than the caller thinks.
+	ErrEpoch = errors.New("the partition is in another epoch here")
+	// ErrIncomplete means that the partition's registers were dropped here.
+	ErrIncomplete = errors.New("the partition's registers are not complete here")
+)
+
+// A DiskID names one data directory from its founding on. An empty directory gets a new one.
+type DiskID = ring.NodeID
+
 // Durability says when a reservation counts as kept.
 type Durability string
 
@@ -77,6 +101,12 @@ type Config struct {
 	Restored bool
 	// SweepEvery is how long a round of deleting spent registers takes; 0 means 10 minutes.
 	SweepEvery time.Duration
+	// MaySweep says whether the node clock can be trusted enough to delete what is spent by it; nil means always. It is
+	// called on the Store's goroutine and must not block.
+	MaySweep func() bool
+	// OnMark is told each mark that this life raises after its first, once it is durable; nil means nobody. It is called on
+	// the Store's goroutine and must not block.
+	OnMark func(Mark)
 	// Logger receives what Pebble and the Store report; nil means slog.Default.
 	Logger *slog.Logger
 	// Metrics receives the Store's metrics; nil means none.
@@ -129,20 +159,28 @@ type Store struct {
 	metrics *metrics
 
 	// The committer's own. The identity of the disk stays as it was when Open returned.
-	db    *database
-	meta  meta
-	sweep sweeper
+	db      *database
+	meta    meta
+	sweep   sweeper
+	exports map[*export]struct{} // those that have an iterator
+	life    [16]byte             // random: it tells this life's cursors
+	before  Mark                 // see MarkBefore
 
 	// With Fsync the committer's own too. With Memory, callers decide by themselves: see reserveAtOnce.
 	deciding   sync.Mutex
 	table      table
 	partitions []register.Partition
+	staged     map[ring.Partition]register.Partition // what partitions become once that is durable
+	copying    []copying                             // by partition
+	recordings recordings
 	slots      [seekAhead]slot // scratch
 	keys       []byte          // of the slots
 	ceiling    int64           // a copy of meta's; 0 with Fsync
 	raising    bool            // the committer has been asked to raise it
 
 	mu     sync.Mutex
+	shown  []register.Partition // what is durable of partitions
+	mark   Mark                 // the last that is durable
 	queue  []job
 	flight []job         // what the committer is at work on; it belongs to whoever takes it out
 	ended  error         // why nothing is taken any more
@@ -162,6 +200,8 @@ func Open(cfg Config) (*Store, error) {
 	s := &Store{
 		cfg:     cfg,
 		metrics: newMetrics(cfg.Metrics),
+		exports: map[*export]struct{}{},
+		staged:  map[ring.Partition]register.Partition{},
 		wake:    make(chan struct{}, 1),
 		failed:  make(chan struct{}),
 		done:    make(chan struct{}),
@@ -200,24 +240,15 @@ type Looked struct {
 // Look returns a bucket's register and its partition as they stand. The register may be of a reservation whose fsync is
 // under way, so nothing may be decided from it.
 func (s *Store) Look(ctx context.Context, p ring.Partition, key, limit string) (Looked, error) {
-	type answer struct {
-		looked Looked
-		err    error
+	var l Looked
+	err := s.look(ctx, func() (err error) {
+		l, err = s.looked(p, key, limit)
+		return err
+	})
+	if err != nil {
+		return Looked{}, err
 	}
-	answers := make(chan answer, 1)
-	s.push(job{look: func(err error) {
-		var l Looked
-		if err == nil {
-			l, err = s.looked(p, key, limit)
-		}
-		answers <- answer{l, err}
-	}})
-	select {
-	case a := <-answers:
-		return a.looked, a.err
-	case <-ctx.Done():
-		return Looked{}, ctx.Err()
-	}
+	return l, nil
 }
 
 func (s *Store) looked(p ring.Partition, key, limit string) (l Looked, err error) {
@@ -233,8 +264,29 @@ func (s *Store) looked(p ring.Partition, key, limit string) (l Looked, err error
 	return l, err
 }
 
+// Partition is a partition's state as it stands on the disk; the zero Partition if there is no such partition.
+func (s *Store) Partition(p ring.Partition) register.Partition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int(p) >= len(s.shown) {
+		return register.Partition{}
+	}
+	return s.shown[p]
+}
+
 // Disk is the identity of the data directory.
 func (s *Store) Disk() DiskID { return s.meta.disk }
+
+// Mark is this life's mark. It is durable, and its minute goes up: see Config.OnMark.
+func (s *Store) Mark() Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mark
+}
+
+// MarkBefore is how far the directory had come before the first life since Confirm was called last: the mark by which it
+// is known for an old copy of itself. A new directory has the zero Mark.
+func (s *Store) MarkBefore() Mark { return s.before }
 
 // Failed is closed when the disk has failed. Err says how.
 func (s *Store) Failed() <-chan struct{} { return s.failed }

@@ -124,6 +124,9 @@ func TestSweepGoesOn(t *testing.T) {
 		const count = 2*sweepAtOnce + 100
 		now := func() int64 { return time.Now().UnixNano() }
 		s, err := Open(Config{Dir: "data", FS: vfs.NewMem(), Partitions: 1, Now: now, SweepEvery: time.Hour})
+		if err == nil {
+			err = s.Found(t.Context())
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +134,7 @@ func TestSweepGoesOn(t *testing.T) {
 		batch := make([]register.Reservation, count)
 		for i := range batch {
 			batch[i] = register.Reservation{
-				Writer: register.Writer{1}, Seq: uint64(i), Epoch: FirstEpoch, Now: start,
+				Writer: register.Writer{1}, Seq: uint64(i), Epoch: ring.FirstEpoch, Now: start,
 				Key: keyOf(i), Limit: "demo", From: start, To: start + 1, Reach: reach,
 			}
 		}
@@ -215,7 +218,7 @@ func TestSweepPause(t *testing.T) {
 
 // The turn comes round to the first partition after the last, at the largest number of partitions too.
 func TestSweepComesRound(t *testing.T) {
-	s := &Store{partitions: make([]register.Partition, maxPartitions), table: &memoryTable{partitions: make([]entries, maxPartitions)}}
+	s := &Store{partitions: make([]register.Partition, maxPartitions), table: &memoryTable{partitions: newShelves(maxPartitions)}}
 	s.sweep.at = maxPartitions - 1
 	if err := s.sweepOn(epoch); err != nil || s.sweep.at != 0 {
 		t.Errorf("after the last partition comes %d, %v", s.sweep.at, err)

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -19,6 +21,12 @@ type table interface {
 	// If there are any, part becomes durable together with their end. It says where to go on, or nil when it has seen the
 	// whole partition.
 	sweep(p ring.Partition, from []byte, part register.Partition, limit int) (next []byte, deleted int, err error)
+	// export are the registers of a partition as they stand, from now on: those in memory, which may change all the same, and
+	// an iterator over those on the disk; nil if there are none. Where one is in both, the one in memory counts.
+	export(p ring.Partition) ([]*entry, *pebble.Iterator, error)
+	// drop forgets the registers of a partition, of which those on the disk have been deleted. After the next commit they do
+	// not come back.
+	drop(p ring.Partition) error
 	// tidy does a piece of what keeps the table in order, at the time now, and says whether there is more to do at once.
 	tidy(now int64) (more bool, err error)
 	// close ends what the table does in the background. The registers stay where they are.

@@ -245,3 +245,16 @@ func TestFailureMemory(t *testing.T) {
 		return err
 	})
 }
+
+// It leaves many goroutines behind, which makes it dear to look for others: so it comes late.
+func TestFailureMoves(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			failEverywhere(t, moves(mode), func(t *testing.T, r *rig, w wreck) error {
+				t.Helper()
+				_, err := examineMoves(t, r, w, mode)
+				return err
+			})
+		})
+	}
+}

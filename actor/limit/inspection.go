@@ -32,6 +32,9 @@ type inspectionJSON struct {
 // storedJSON is a [Stored] as JSON has it.
 type storedJSON struct {
 	Node       string `json:"node"`
+	Error      string `json:"error,omitempty"`
+	Epoch      uint64 `json:"epoch,string"`
+	Sealed     bool   `json:"sealed"`
 	Exists     bool   `json:"exists"`
 	Generation int64  `json:"generation,string"`
 	Reserved   int64  `json:"reserved_ns,string"`

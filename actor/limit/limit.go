@@ -197,14 +197,17 @@ type Inspection struct {
 	Next       Span     // a further segment, held in reserve; empty if Start = End
 	Credit     int64    // returned line that can be spent again, in nanoseconds
 	Waiting    int      // checks that wait in the actor's mailbox
-	Registers  []Stored // each replica's register, in the table's order
+	Registers  []Stored // each replica's register
 	Recent     []Recent // the actor's last decisions on this bucket, the newest last
 }
 
 // Stored is a replica's register of a bucket as an Inspection shows it.
 type Stored struct {
 	Node       string
-	Exists     bool // false: the replica has no register, the bucket is full as far as it knows
+	Error      string // why the register could not be read; then nothing below is known. Empty: it was read
+	Epoch      uint64 // in which the replica keeps the key's partition
+	Sealed     bool   // the replica accepts nothing more in its epoch: the replica set is changing
+	Exists     bool   // false: the replica has no register, the bucket is full as far as it knows
 	Generation int64
 	Reserved   int64 // how far the line is reserved, nanoseconds since the Unix epoch
 	Floor      int64 // the replica's floor, or 0: before it every bucket counts as empty

@@ -5,11 +5,12 @@ type Verdict uint8
 
 // The verdicts that an owner tells apart.
 const (
-	Accepted Verdict = iota + 1
-	Refused          // the line is not free, or the epoch is not this one
-	Skewed           // this owner's clock differs too much from the replica's
-	Reset            // the bucket has entered a newer generation
-	Lost             // the replica will not answer: it has ended
+	Accepted  Verdict = iota + 1
+	Refused           // the line is not free
+	Skewed            // this owner's clock differs too much from the replica's
+	Reset             // the bucket has entered a newer generation
+	Lost              // the replica will not answer: it has ended, or cannot be reached
+	Elsewhere         // the replica does not serve this epoch; of the line it says nothing
 )
 
 // An Answer is what one replica says to a Send.
@@ -17,6 +18,7 @@ type Answer struct {
 	Replica    int // its index, below Config.Replicas
 	Limit      string
 	Seq        uint64
+	Epoch      uint64 // of the Send
 	Verdict    Verdict
 	Position   int64 // To when accepted; otherwise from where on the replica's line is free
 	Generation int64 // what Position is for
@@ -29,10 +31,11 @@ type reply struct {
 }
 
 // Answer takes in what a replica says to a Send, and decides the checks that can now be decided. Late answers, to
-// reservations that were given up, teach where the line is free and nothing else.
+// reservations that were given up, teach where the line is free and nothing else. Those to a Send of another epoch teach
+// nothing: the replica of that index was another one.
 func (o *Owner) Answer(a Answer, now int64, out *Out) {
 	b := o.find(a.Limit)
-	if b == nil || a.Replica < 0 || a.Replica >= o.cfg.Replicas {
+	if b == nil || a.Epoch != o.epoch || a.Replica < 0 || a.Replica >= o.cfg.Replicas {
 		return
 	}
 	if a.Verdict == Reset && a.Generation > b.gen {
@@ -41,7 +44,7 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 		}
 		b.adopt(a.Generation, out)
 	}
-	if a.Verdict != Lost {
+	if a.Verdict.tells() {
 		b.hear(a, out)
 	}
 	if p := b.pending(); p != nil && p.Seq == a.Seq && p.record(a) {
@@ -54,10 +57,14 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 	o.run(now, out)
 }
 
-// record notes the first answer of each replica and says whether this was one. A replica that was lost may come back.
+// tells says whether the answer says where the replica's line is free.
+func (v Verdict) tells() bool { return v != 0 && v != Lost && v != Elsewhere }
+
+// record notes the first answer of each replica and says whether this was one. A replica that was lost may come back,
+// and one that was elsewhere may enter the epoch.
 func (p *pending) record(a Answer) bool {
 	r := &p.replies[a.Replica]
-	if r.verdict != 0 && r.verdict != Lost {
+	if r.verdict.tells() {
 		return false
 	}
 	*r = reply{a.Verdict, a.Position}
@@ -65,12 +72,12 @@ func (p *pending) record(a Answer) bool {
 }
 
 // A count says how many replicas answered what.
-type count struct{ accepted, refused, skewed, lost int }
+type count struct{ accepted, refused, skewed, lost, elsewhere int }
 
 // said is how many told where their line is free.
 func (c count) said() int { return c.accepted + c.refused + c.skewed }
 
-func (c count) answered() int { return c.said() + c.lost }
+func (c count) answered() int { return c.said() + c.lost + c.elsewhere }
 
 func (p *pending) count() (c count) {
 	for _, r := range p.replies {
@@ -83,6 +90,8 @@ func (p *pending) count() (c count) {
 			c.skewed++
 		case Lost:
 			c.lost++
+		case Elsewhere:
+			c.elsewhere++
 		}
 	}
 	return c
@@ -92,15 +101,14 @@ func (p *pending) count() (c count) {
 // positions to retry from, the answers that are still to come are awaited.
 func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
 	w := o.cfg.majority()
-	spare := o.cfg.Replicas - w // so many may fail
 	switch c := p.count(); {
 	case c.accepted >= w:
 		o.take(b, p, out)
-	case c.lost > spare:
+	case c.answered()-c.accepted <= o.cfg.spare():
+	case c.said() >= w:
 		o.giveUp(b, now, out)
-		o.fail(errLost, out)
-	case c.answered()-c.accepted > spare && c.said() >= w:
-		o.giveUp(b, now, out)
+	case c.lost+c.elsewhere > 0:
+		o.inVain(b, p, c, now, out)
 	}
 }
 

@@ -14,7 +14,7 @@ func promptly(o *owner.Owner, out *owner.Out, now int64) {
 		m := out.Sends[0]
 		out.Reset()
 		o.Answer(owner.Answer{
-			Limit: m.Limit, Seq: m.Seq, Verdict: owner.Accepted, Position: m.To, Generation: m.Generation,
+			Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Accepted, Position: m.To, Generation: m.Generation,
 		}, now, out)
 	}
 	out.Reset()
@@ -73,10 +73,10 @@ func BenchmarkCheckDeny(b *testing.B) {
 // The first check of a key: the owner is made, waits for its reservation, and decides.
 func BenchmarkCheckCold(b *testing.B) {
 	rules := []*limit.Rule{mustRule(b, "login", 10, 1, time.Second)}
-	cfg, out, room := benchConfig(), &owner.Out{}, make([]limit.Outcome, 1)
+	terms, out, room := owner.NewTerms(benchConfig(), limit.OwnerID{1}, 0), &owner.Out{}, make([]limit.Outcome, 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		o := out.New(cfg, limit.OwnerID{1}, 0)
+		o := owner.Owner{Terms: terms}
 		o.Check(owner.Check{At: start, Deadline: start + second, Rules: rules, Cost: 1, Outcomes: room}, out)
 		promptly(&o, out, start)
 	}
@@ -86,11 +86,11 @@ func BenchmarkCheckCold(b *testing.B) {
 func BenchmarkExpire(b *testing.B) {
 	const waiting = 10_000
 	rules := []*limit.Rule{mustRule(b, "login", 10, 1, time.Second)}
-	cfg, out := benchConfig(), &owner.Out{}
+	terms, out := owner.NewTerms(benchConfig(), limit.OwnerID{1}, 0), &owner.Out{}
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		o := out.New(cfg, limit.OwnerID{1}, 0)
+		o := owner.Owner{Terms: terms}
 		for k := range int64(waiting) {
 			o.Check(owner.Check{At: start, Deadline: start + k + 1, Rules: rules, Cost: 1}, out)
 		}

@@ -60,7 +60,7 @@ func TestTwoDefinitionsOfOneLimitDoNotStarve(t *testing.T) {
 				verdict = owner.Refused
 				refused++
 			}
-			o.Answer(owner.Answer{Limit: "x", Seq: s.Seq, Verdict: verdict, Position: a.Position, Generation: a.Generation}, now, &out)
+			o.Answer(owner.Answer{Limit: "x", Seq: s.Seq, Epoch: s.Epoch, Verdict: verdict, Position: a.Position, Generation: a.Generation}, now, &out)
 		}
 		i := int((now - start) / tick)
 		o.Check(owner.Check{Tag: i, At: now, Deadline: now + 1e9, Rules: rules[i%2 : i%2+1], Cost: 1}, &out)
@@ -103,6 +103,6 @@ func TestADearCheckIsNotManyChecks(t *testing.T) {
 		if want := rule.Length(cost).NS; m.To-m.From != want {
 			t.Errorf("cost %d reserves %d tokens' worth of line", cost, (m.To-m.From)/rule.Length(1).NS)
 		}
-		o.Answer(owner.Answer{Limit: "tokens", Seq: m.Seq, Verdict: owner.Accepted, Position: m.To}, now, &out)
+		o.Answer(owner.Answer{Limit: "tokens", Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Accepted, Position: m.To}, now, &out)
 	}
 }

@@ -12,8 +12,9 @@ import (
 // An encoder writes a world down such that two worlds get the same bytes if they differ in nothing that matters: not in
 // which replica is which, nor in how owners' lives and messages are numbered.
 type encoder struct {
-	buf  []byte
-	node [nodes][]byte
+	buf   []byte
+	node  [nodes][]byte
+	order [nodes]uint8 // of the nodes, as they are written
 }
 
 // digest is what a world is remembered by.
@@ -23,10 +24,14 @@ func (e *encoder) digest(w *world) uint64 {
 		e.node[i] = e.node[i][:0]
 	}
 	e.world(w)
-	slices.SortFunc(e.node[:], bytes.Compare)
-	for _, n := range e.node {
-		e.buf = append(append(e.buf, n...), 0xff)
+	for i := range e.order {
+		e.order[i] = uint8(i)
 	}
+	slices.SortFunc(e.order[:], func(a, b uint8) int { return bytes.Compare(e.node[a], e.node[b]) })
+	for _, n := range e.order {
+		e.buf = append(append(e.buf, e.node[n]...), 0xff)
+	}
+	e.drivers(w)
 	return xxhash.Sum64(e.buf)
 }
 
@@ -55,14 +60,17 @@ func (e *encoder) world(w *world) {
 	e.time(w.now)
 	l := w.left
 	e.buf = append(e.buf, byte(l.asked[0]), byte(l.asked[1]), byte(l.restarts), byte(l.resets), byte(l.losses),
-		byte(l.sweeps), byte(l.returns), byte(len(w.post)), byte(len(w.strays)))
+		byte(l.sweeps), byte(l.returns), w.place.epoch, byte(len(w.post)), byte(len(w.strays)))
 	for i := range w.nodes {
-		e.nodeState(w, i)
+		if w.machines.has(i) {
+			e.nodeState(w, i)
+		}
 	}
 	for i := range w.post {
 		e.message(w, &w.post[i])
 	}
 	for _, s := range w.strays {
+		e.buf = append(e.buf, byte(s.epoch))
 		e.time(s.generation)
 		e.time(s.from)
 		e.time(s.to)
@@ -86,6 +94,9 @@ func (w *world) end() int64 { return w.now + int64(w.left.ticks)*tick }
 
 func (e *encoder) nodeState(w *world, i int) {
 	n, b := &w.nodes[i], e.node[i]
+	if w.change.to != 0 {
+		b = appendChange(b, w, i)
+	}
 	b = appendTime(b, n.H)
 	b = appendTime(b, n.Generation)
 	b = appendTime(b, n.partition.Floor)
@@ -93,7 +104,7 @@ func (e *encoder) nodeState(w *world, i int) {
 	last := byte(0xff) // which message it has accepted last, if that can come again
 	for k := range w.post {
 		m := &w.post[k]
-		if n.Writer == (register.Writer{m.who + 1, m.life}) && n.Seq == m.Seq && n.From == m.From && n.H == m.To {
+		if n.Writer == (register.Writer{m.who + 1, m.life}) && n.Seq == m.Seq && n.Epoch == m.Epoch && n.From == m.From && n.H == m.To {
 			last = byte(k)
 		}
 	}
@@ -106,9 +117,10 @@ func (e *encoder) message(w *world, m *message) {
 	e.time(m.Generation)
 	e.time(m.From)
 	e.time(m.To)
-	for i, said := range m.said {
+	e.buf = append(e.buf, byte(m.Epoch))
+	for i := range w.set(m.Epoch).all() {
 		under := byte(0)
-		if said && !w.heard(m, i) {
+		if m.said[i] && !w.heard(m, i) {
 			under = 1
 		}
 		e.node[i] = append(e.node[i], under)
@@ -132,7 +144,7 @@ func (e *encoder) player(w *world, who int) {
 	if w.sameName {
 		e.buf = append(e.buf, byte(p.seq))
 	}
-	e.buf = append(e.buf, byte(p.Waiting()))
+	e.buf = append(e.buf, byte(p.epoch), byte(p.Waiting()))
 	for _, u := range p.waiting() {
 		e.flag(u.reset != nil, u.resetSeq == 0, u.resetSeq != 0 && u.resetSeq == p.crowd.didSeq)
 		e.time(u.At)
@@ -185,22 +197,23 @@ func (e *encoder) player(w *world, who int) {
 	if r := b.returns(); r != nil {
 		e.returns(r)
 	}
-	for i := range e.node {
-		h := b.latest(i)
+	for n := range w.set(p.epoch).all() {
+		h := b.latest(w.set(p.epoch).index(n))
 		if h.generation <= b.gen {
 			h = heard{b.gen, past(b.position(h))}
 		}
-		e.node[i] = appendTime(appendTime(e.node[i], h.generation), h.position)
+		e.node[n] = appendTime(appendTime(e.node[n], h.generation), h.position)
 	}
 }
 
 func (e *encoder) pending(w *world, who int, p *pending) {
 	e.buf = append(e.buf, w.number(who, p.Seq))
-	e.flag(p.reset, p.Background)
-	e.time(min(w.clock(who)-p.sentAt, w.cfg.Resend))
+	e.flag(p.reset, p.Background, p.inVain)
+	e.time(max(p.resendAt-w.clock(who), 0))
 	e.time(min(w.clock(who)-p.heardAt, silence))
-	for i := range e.node {
-		e.node[i] = appendTime(append(e.node[i], byte(p.replies[i].verdict)), p.replies[i].position)
+	for n := range w.set(p.Epoch).all() {
+		r := &p.replies[w.set(p.Epoch).index(n)]
+		e.node[n] = appendTime(append(e.node[n], byte(r.verdict)), r.position)
 	}
 }
 
@@ -228,7 +241,7 @@ func (e *encoder) history(h *history) {
 		a := &h.eras[i]
 		e.time(a.generation)
 		e.time(a.position)
-		for _, set := range []uint64{a.spent, a.free, a.over, a.held} {
+		for _, set := range []uint64{a.spent, a.free, a.over, a.held, a.agreed} {
 			for ; set != 0; set >>= 8 {
 				e.buf = append(e.buf, byte(set))
 			}

@@ -23,19 +23,29 @@ const (
 	loses  // a replica its disk
 	sweeps // a replica forgets registers that have passed
 	brings // a caller brings back a receipt
+
+	performs // a node or raft does what a driver wants, which hears of it
+	fails    // the same without the driver's hearing of it, or nothing was done
+	changes  // the replica set, at once
+	lags     // a node does what a driver once wanted
+	begins   // another driver, from what raft knows
+	replaces // raft the next replica set by another one
+	hastens  // raft to commit, before anybody has installed
+	notices  // a node what raft has agreed
+	follows  // an owner
 )
 
 // An event is one thing that happens: to which owner, message, replica or receipt is its business.
 type event struct {
 	kind
-	a, b uint8
+	a, b, c uint8
 }
 
 // events are all things that can happen next in w.
 func (w *world) events(list []event) []event {
 	elapsed := w.now/tick - 1
 	add := func(k kind, a, b int) {
-		if e := (event{k, uint8(a), uint8(b)}); w.calendar == nil || w.calendar(w, e, elapsed) {
+		if e := (event{k, uint8(a), uint8(b), 0}); w.calendar == nil || w.calendar(w, e, elapsed) {
 			list = append(list, e)
 		}
 	}
@@ -59,9 +69,9 @@ func (w *world) events(list []event) []event {
 	}
 	for i := range w.post {
 		m := &w.post[i]
-		for n := range w.nodes {
+		for n := range w.set(m.Epoch).all() {
 			switch heard := w.heard(m, n); {
-			case !m.said[n] && (!heard || w.acceptable(m.stray(), n)):
+			case !m.said[n] && (!heard && w.answers(m.Epoch, n) || w.acceptable(m.stray(), n)):
 				add(arrives, i, n)
 			case m.said[n] && !heard:
 				add(answers, i, n)
@@ -69,7 +79,7 @@ func (w *world) events(list []event) []event {
 		}
 	}
 	for i, s := range w.strays {
-		for n := range w.nodes {
+		for n := range w.set(s.epoch).all() {
 			if w.acceptable(s, n) {
 				add(strands, i, n)
 			}
@@ -79,7 +89,7 @@ func (w *world) events(list []event) []event {
 		if w.left.losses > 0 && w.nodes[n].Register.H > 0 {
 			add(loses, n, 0)
 		}
-		if w.left.sweeps > 0 && w.nodes[n].partition.Horizon < w.now {
+		if w.left.sweeps > 0 && w.nodes[n].partition.Epoch > 0 && w.nodes[n].partition.Horizon < w.now {
 			add(sweeps, n, 0)
 		}
 	}
@@ -90,7 +100,10 @@ func (w *world) events(list []event) []event {
 			}
 		}
 	}
-	return list
+	if w.change.to == 0 {
+		return list
+	}
+	return w.changeEvents(list, elapsed)
 }
 
 // apply makes e happen.
@@ -123,9 +136,9 @@ func (w *world) apply(e event) {
 		w.left.losses--
 		w.say("replica %d loses its disk", e.a+1)
 		n := &w.nodes[e.a]
-		*n = node{partition: register.Partition{Floored: !w.noFloor, Floor: w.now + w.epsMax*tick}}
-		if w.noFloor {
-			n.partition.Floor = 0
+		*n = node{partition: n.partition}
+		if !w.noFloor {
+			n.partition.Floored, n.partition.Floor = true, w.now+w.epsMax*tick
 		}
 	case sweeps:
 		w.left.sweeps--
@@ -133,9 +146,12 @@ func (w *world) apply(e event) {
 	case brings:
 		w.left.returns--
 		w.bring(&w.proofs[e.a], int(e.b))
+	default:
+		w.applyChange(e)
 	}
 	w.tidy()
 	w.history.settle(min(w.oldest(0)-w.setting.clock[0]*tick, w.oldest(1)-w.setting.clock[1]*tick), w.setting.returns > 0)
+	w.remember()
 }
 
 func (w *world) ask(who int, cost int64) {

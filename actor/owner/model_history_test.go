@@ -19,6 +19,7 @@ type era struct {
 	free       uint64 // by admissions that were returned, and not spent again since
 	over       uint64 // up to the position of a later era's reset that was done: nothing of this is reserved here any more …
 	held       uint64 // … but what was when the reset was done, and may yet be spent
+	agreed     uint64 // what a majority accepted in the first epoch, of two
 	level      int8   // net admitted before the tick from, less what came back since; see settle
 	from       int8
 	net        [32]int8 // net admitted at each tick from then on
@@ -138,5 +139,6 @@ func (h *history) settle(before int64, reuse bool) {
 		if !reuse {
 			e.spent &= ^uint64(0) << (before/tick + 1)
 		}
+		e.agreed &= ^uint64(0) << (before/tick + 1)
 	}
 }

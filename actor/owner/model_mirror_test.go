@@ -73,6 +73,8 @@ var small = []setting{
 	{name: "checks", capacity: 2, checks: [2][]int64{{1}, {1}}, epsMax: 1},
 	{name: "time", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1},
 	{name: "a reset", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, resets: 1},
+	{name: "other replicas", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true}},
+	{name: "other replicas, step by step", capacity: 2, epsMax: 1, opening: spentByTwo, change: change{from: 0b0111, to: 0b1011, failures: 1}},
 }
 
 // A copy is the same and shares nothing that changes, whatever was in its memory before: nothing that happens to it

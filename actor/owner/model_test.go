@@ -19,10 +19,7 @@ import (
 // Messages arrive at any replica, any number of times, whenever the replica might still accept them, or never; answers
 // likewise. A message of which nobody counts the answers any more, because its sender has died or given it up, arrives
 // all the same.
-var settings = []struct {
-	setting
-	large bool
-}{
+var settings = []sized{
 	{setting: setting{
 		name: "messages that are late without end", capacity: 2,
 		ticks: 1, checks: [2][]int64{{1, 1}, {2}}, epsMax: 9, restarts: 1,
@@ -118,7 +115,17 @@ var settings = []struct {
 	}, large: true},
 }
 
-func TestModel(t *testing.T) {
+// A sized setting may be too large for the race detector.
+type sized struct {
+	setting
+	large bool
+}
+
+func TestModel(t *testing.T) { keepsItsPromises(t, settings) }
+
+// keepsItsPromises explores all settings.
+func keepsItsPromises(t *testing.T, settings []sized) {
+	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // little is alive, and much is short-lived
 	var states atomic.Int64
 	t.Run("settings", func(t *testing.T) {
@@ -180,6 +187,9 @@ func (s *setting) String() string {
 	if s.busy {
 		b.WriteString(", a busy key")
 	}
+	if s.change.to != 0 {
+		fmt.Fprintf(&b, ", the replicas %s become %s", s.change.from, s.change.to)
+	}
 	for _, more := range []struct {
 		n    int64
 		what string
@@ -191,6 +201,8 @@ func (s *setting) String() string {
 		{int64(s.returns), "returns"},
 		{s.patience, "ticks of patience"},
 		{s.clock[1], "ticks between the clocks"},
+		{int64(s.change.drivers), "more drivers"},
+		{int64(s.change.failures), "answers that drivers do not get"},
 	} {
 		if more.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", more.n, more.what)

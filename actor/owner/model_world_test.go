@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -14,7 +15,7 @@ import (
 // token is a tick of line, and every position is a small whole number.
 const (
 	tick  = silence
-	nodes = 3
+	nodes = 4 // at most; all but one are the replicas, if those do not change
 )
 
 func modelRule(capacity int64) *limit.Rule {
@@ -41,6 +42,7 @@ type setting struct {
 	losses   int8 // of disks
 	sweeps   int8
 	returns  int8
+	change   change         // of the replica set
 	opening  func(w *world) // what has happened before the beginning
 	// calendar says whether an event may happen now, so many ticks after the beginning; nil: any may.
 	calendar func(w *world, e event, elapsed int64) bool
@@ -57,6 +59,8 @@ type variant struct {
 	early    bool // an owner spends what it has asked for, before any answer
 	one      bool // one replica's word is enough
 	again    bool // a receipt can be returned again and again
+
+	wrongMove
 }
 
 func (s *setting) bounds() register.Bounds {
@@ -66,6 +70,8 @@ func (s *setting) bounds() register.Bounds {
 // A budget is what may still happen, and how far the checks have come.
 type budget struct {
 	ticks, restarts, resets, losses, sweeps, returns int8
+
+	drivers, failures, replacements int8 // of a change of the replica set
 
 	asked [2]int8 // checks
 }
@@ -102,6 +108,7 @@ type message struct {
 // A stray is a message whose answers nobody counts any more, since its sender has died or given it up. It may still
 // arrive, so often and so late as any.
 type stray struct {
+	epoch                uint64
 	generation, from, to int64
 	until                int64 // no replica accepts it later
 }
@@ -117,19 +124,25 @@ type proof struct {
 type company struct {
 	*setting
 	rules []*limit.Rule // the one of the model's one bucket
-	cfg   Config
-	turn  *player              // whose step it is
-	say   func(string, ...any) // tells the story, if it is to be told
-	out   Out
+	cfgs  [nodes]Config // by how many replicas there are
+	moves *moves
+	// The replicas of the first epoch, and all nodes that there are.
+	first, machines members
+	turn            *player              // whose step it is
+	say             func(string, ...any) // tells the story, if it is to be told
+	out             Out
 }
 
 func newCompany(s *setting) *company {
 	c := &company{setting: s, rules: []*limit.Rule{modelRule(s.capacity)}}
-	c.cfg = Config{
-		Replicas: nodes, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,
-		NextSeq: func() uint64 { c.turn.seq++; return c.turn.seq },
-		Rand:    func(int64) int64 { return s.pause },
+	for i := range c.cfgs {
+		c.cfgs[i] = Config{
+			Replicas: i, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,
+			NextSeq: func() uint64 { c.turn.seq++; return c.turn.seq },
+			Rand:    func(int64) int64 { return s.pause },
+		}
 	}
+	c.moves = newMoves()
 	c.say = func(string, ...any) {}
 	return c
 }
@@ -138,7 +151,10 @@ func newCompany(s *setting) *company {
 type world struct {
 	*company
 	now     int64
+	place   place // of the registers, as raft has agreed it
 	nodes   [nodes]node
+	drivers [2]uint16    // of a change of the place, by the number of what they know; 0: none
+	orders  [nodes]uint8 // what any driver ever wanted of a node
 	players [2]player
 	post    []message
 	strays  []stray
@@ -152,7 +168,9 @@ type world struct {
 func newWorld(s *setting) *world {
 	w := &world{company: newCompany(s), now: tick, left: budget{
 		ticks: s.ticks, restarts: s.restarts, resets: s.resets, losses: s.losses, sweeps: s.sweeps, returns: s.returns,
+		drivers: s.change.drivers, failures: s.change.failures, replacements: s.change.replacements(),
 	}}
+	w.begin()
 	for i := range w.players {
 		w.start(i)
 	}
@@ -166,6 +184,7 @@ func newWorld(s *setting) *world {
 // copyTo makes a copy of w that shares nothing with it that ever changes, in the memory of d.
 func (w *world) copyTo(d *world) {
 	d.company, d.now, d.nodes, d.left, d.broken = w.company, w.now, w.nodes, w.left, w.broken
+	d.place, d.drivers, d.orders = w.place, w.drivers, w.orders
 	d.post = append(d.post[:0], w.post...)
 	d.strays = append(d.strays[:0], w.strays...)
 	d.proofs = append(d.proofs[:0], w.proofs...)
@@ -226,7 +245,11 @@ func (w *world) start(who int) {
 	if w.sameName {
 		p.life, p.seq = 1, 0
 	}
-	p.Owner = *New(&w.cfg, limit.OwnerID{byte(who) + 1, p.life}, 0)
+	epoch := uint64(ring.FirstEpoch)
+	if p.Terms != nil {
+		epoch = p.epoch
+	}
+	p.Owner = Owner{Terms: w.terms(who, epoch)}
 }
 
 // clock is what the player's clock shows.
@@ -247,9 +270,10 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 	now := w.clock(who)
 	out := &w.out
 	w.turn = p
-	w.cfg.Busy = 100
+	cfg := p.cfg
+	cfg.Busy = 100
 	if w.busy && who == 0 {
-		w.cfg.Busy = 0
+		cfg.Busy = 0
 	}
 	if b := p.bucket(); b != nil {
 		b.load = load{at: now}
@@ -268,7 +292,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 		if t := b.talk(); t != nil {
 			t.tries = 0
 		}
-		b.settleDown(&w.cfg, out)
+		b.settleDown(p.cfg, out)
 	}
 	out.spare = spare{} // it may be memory of a copy, which will be used again
 	for _, r := range out.Replies {
@@ -279,7 +303,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 	}
 	if w.early && len(out.Sends) > 0 {
 		m := message{Send: out.Sends[0], who: uint8(who), life: p.life}
-		for i := range w.nodes {
+		for i := range p.cfg.Replicas {
 			w.hear(m, Answer{Replica: i, Verdict: Accepted})
 		}
 	}
@@ -324,7 +348,7 @@ func (w *world) reserve(replica int, m register.Reservation) register.Answer {
 // an answer that is lost changes nothing but what an answer teaches.
 func (w *world) deliver(m *message, replica int) {
 	a := w.reserve(replica, register.Reservation{
-		Writer: register.Writer{m.who + 1, m.life}, Seq: m.Seq, Now: m.now,
+		Writer: register.Writer{m.who + 1, m.life}, Seq: m.Seq, Epoch: m.Epoch, Now: m.now,
 		Generation: m.Generation, From: m.From, To: m.To,
 	})
 	verdict := Refused
@@ -332,21 +356,26 @@ func (w *world) deliver(m *message, replica int) {
 	case register.Accepted:
 		w.say("%s of %s arrives at replica %d, which accepts it", m, w.name(int(m.who)), replica+1)
 		m.said[replica] = true
+		w.agreed(m)
 		return
 	case register.OldGeneration:
 		verdict = Reset
 	case register.Skewed:
 		verdict = Skewed
-	case register.Taken, register.TooFar, register.WrongEpoch, register.Sealed:
+	case register.WrongEpoch, register.Sealed:
+		verdict = Elsewhere
+	case register.Taken, register.TooFar:
 	}
 	w.say("%s of %s arrives at replica %d, which refuses it: its line is free from %d on in generation %s, skew %d",
 		m, w.name(int(m.who)), replica+1, a.Position/tick, position(a.Generation), a.Skew/tick)
-	w.hear(*m, Answer{Replica: replica, Verdict: verdict, Position: a.Position, Generation: a.Generation})
+	w.hear(*m, Answer{Replica: w.set(m.Epoch).index(replica), Verdict: verdict, Position: a.Position, Generation: a.Generation})
 }
 
 // strand brings a stray to a replica, from nobody that the model knows.
 func (w *world) strand(s stray, replica int) {
-	a := w.reserve(replica, register.Reservation{Seq: 1, Now: w.now, Generation: s.generation, From: s.from, To: s.to})
+	a := w.reserve(replica, register.Reservation{
+		Seq: 1, Epoch: s.epoch, Now: w.now, Generation: s.generation, From: s.from, To: s.to,
+	})
 	w.say("a stray reservation of (%d, %d] in generation %s arrives at replica %d: accepted is %v",
 		s.from/tick, s.to/tick, position(s.generation), replica+1, a.Verdict == register.Accepted)
 }
@@ -354,8 +383,9 @@ func (w *world) strand(s stray, replica int) {
 // accepted brings a player the acceptance that a replica has sent.
 func (w *world) accepted(m message, replica int) {
 	w.say("%s hears that replica %d accepts %s", w.name(int(m.who)), replica+1, &m)
-	for i := range w.nodes {
-		if i == replica || w.one {
+	set := w.set(m.Epoch)
+	for i := range set.size() {
+		if i == set.index(replica) || w.one {
 			w.hear(m, Answer{Replica: i, Verdict: Accepted})
 		}
 	}
@@ -365,7 +395,7 @@ func (w *world) hear(m message, a Answer) {
 	if p := &w.players[m.who]; p.life != m.life {
 		return
 	}
-	a.Limit, a.Seq = m.Limit, m.Seq
+	a.Limit, a.Seq, a.Epoch = m.Limit, m.Seq, m.Epoch
 	if a.Verdict == Accepted {
 		a.Position, a.Generation = m.To, m.Generation
 	}
@@ -441,22 +471,35 @@ func (w *world) tidy() {
 		return true
 	})
 	w.strays = slices.DeleteFunc(w.strays, func(s stray) bool {
-		return s.until < w.now || w.left.losses == 0 && !slices.ContainsFunc([]int{0, 1, 2}, func(i int) bool { return w.acceptable(s, i) })
+		return s.until < w.now || w.left.losses == 0 && !w.everAcceptable(s)
 	})
 }
 
 func compareStrays(a, b stray) int {
-	return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.until, b.until))
+	return cmp.Or(cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.generation, b.generation), cmp.Compare(a.from, b.from),
+		cmp.Compare(a.to, b.to), cmp.Compare(a.until, b.until))
 }
 
-// acceptable says whether a replica might accept s. If it would not now, it never will again.
+// acceptable says whether a replica might accept s. If it would not now, it never will again in its epoch.
 func (w *world) acceptable(s stray, replica int) bool {
 	n := &w.nodes[replica]
-	return w.replica != nil || n.Generation <= s.generation &&
+	return w.replica != nil || n.partition.Epoch == s.epoch && !n.partition.Sealed && n.Generation <= s.generation &&
 		n.partition.Free(n.Register, s.generation, w.rules[0].Reach(), w.bounds()) <= s.from
 }
 
-func (m *message) stray() stray { return stray{generation: m.Generation, from: m.From, to: m.To} }
+// everAcceptable says whether any replica might accept s now or later.
+func (w *world) everAcceptable(s stray) bool {
+	for n := range w.nodes {
+		if w.set(s.epoch).has(n) && (w.nodes[n].partition.Epoch < s.epoch || w.acceptable(s, n)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *message) stray() stray {
+	return stray{epoch: m.Epoch, generation: m.Generation, from: m.From, to: m.To}
+}
 
 // heard says whether the sender has counted an answer of that replica, or counts none any more.
 func (w *world) heard(m *message, replica int) bool {
@@ -465,7 +508,7 @@ func (w *world) heard(m *message, replica int) bool {
 		return true
 	}
 	awaited := p.awaits(m.Seq)
-	return awaited == nil || awaited.replies[replica].verdict != 0
+	return awaited == nil || awaited.replies[w.set(m.Epoch).index(replica)].verdict.tells()
 }
 
 // awaited says whether the player's present life counts answers to m.
@@ -508,7 +551,7 @@ func (w *world) count(b *bucket, generation int64) int64 {
 		return generation // sent again
 	}
 	next := max(plain, b.gen)
-	for i := range w.nodes {
+	for i := range w.set(ring.FirstEpoch).size() {
 		if h := b.latest(i); h.generation >= plain {
 			next = max(next, h.generation)
 		}

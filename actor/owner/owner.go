@@ -37,6 +37,9 @@ type Config struct {
 	// Resend is after how long without enough answers a reservation is sent again, in nanoseconds. 0 means never: for
 	// replicas that answer every reservation.
 	Resend int64
+	// Patience is how long a check waits, from its time on, for a majority that is lost, in nanoseconds: connections break
+	// and are made again. 0 means not at all: for a replica that does not come back.
+	Patience int64
 	// ReturnFor is how long after the last check of a bucket its receipts are remembered, in nanoseconds.
 	ReturnFor int64
 	// NextSeq draws a number that this process has never used before.
@@ -54,12 +57,21 @@ const (
 	DefaultReturnFor = int64(600e9)
 )
 
+// Defaults for replicas on several nodes, in nanoseconds: 100 ms and 200 ms.
+const (
+	DefaultResend   = int64(100e6)
+	DefaultPatience = int64(200e6)
+)
+
 // DefaultBusy is 16 checks in Delta, 160 a second: above what a person or a script does to one key, and few enough that
 // an fsync for each is cheap.
 const DefaultBusy = 16
 
 // majority is W = ⌊R/2⌋ + 1.
 func (c *Config) majority() int { return c.Replicas/2 + 1 }
+
+// spare is R − W: so many replicas may fail.
+func (c *Config) spare() int { return c.Replicas - c.majority() }
 
 // A Check is a request whose limits have been found, as it waits for its decision.
 type Check struct {
@@ -100,7 +112,6 @@ type Out struct {
 	Sends   []Send
 
 	trials []trial // scratch
-	terms  *terms  // of the owner made last
 	spare  spare
 }
 
@@ -110,33 +121,19 @@ func (o *Out) Reset() {
 	o.Replies, o.Sends = o.Replies[:0], o.Sends[:0]
 }
 
-// terms are what owners have in common.
-type terms struct {
-	cfg   *Config
-	id    limit.OwnerID
-	epoch uint64
-}
-
 // An Owner decides for one key: it holds all of the key's buckets and the checks that wait. One caller at a time. There
-// may be millions of them: most have one bucket and nobody who waits, and that is what an Owner has room for.
+// may be millions of them: most have one bucket and nobody who waits, and that is what an Owner has room for. One with
+// nothing but its Terms knows nothing yet.
 type Owner struct {
-	*terms
+	*Terms        // to be replaced by Enter only
 	bucket bucket // the first one; without a rule if there is none yet
 	crowd  *crowd // the others, and who waits; nil for neither
 }
 
-// New is an owner that knows nothing yet. id is the name of its process, epoch that of the key's replica set.
+// New is an owner that knows nothing yet, under terms of its own. id is the name of its process, epoch that of the key's
+// replica set.
 func New(cfg *Config, id limit.OwnerID, epoch uint64) *Owner {
-	o := (&Out{}).New(cfg, id, epoch)
-	return &o
-}
-
-// New is [New] for a caller who makes many owners, in memory of its own: they share what they have in common.
-func (o *Out) New(cfg *Config, id limit.OwnerID, epoch uint64) Owner {
-	if t := o.terms; t == nil || t.cfg != cfg || t.id != id || t.epoch != epoch {
-		o.terms = &terms{cfg: cfg, id: id, epoch: epoch}
-	}
-	return Owner{terms: o.terms}
+	return &Owner{Terms: NewTerms(cfg, id, epoch)}
 }
 
 // Check decides c, or keeps it until it can be decided. Checks that wait are decided in their order; one that no wait

@@ -14,11 +14,8 @@ const (
 	maxDouble  = 3          // … this many times, up to 8 ms
 )
 
-// What waits is answered with one of these when a majority cannot accept anything from this owner.
-var (
-	errSkewed = fmt.Errorf("%w: this node's clock differs too much from its replicas'", limit.ErrUnavailable)
-	errLost   = fmt.Errorf("%w: too few replicas can answer", limit.ErrUnavailable)
-)
+// errSkewed answers what waits when a majority accepts nothing because of the time that this owner tells.
+var errSkewed = fmt.Errorf("%w: this node's clock differs too much from its replicas'", limit.ErrUnavailable)
 
 // A refusal is a reservation that was given up, and what the replicas said to it. Answers that come late still count.
 type refusal struct {
@@ -43,7 +40,7 @@ func (o *Owner) giveUp(b *bucket, now int64, out *Out) {
 	}
 	t.backOff(now, o.cfg)
 	// A message that was long under way looks like a wrong clock. The clock is wrong if the next one is refused too.
-	skewed := c.skewed > o.cfg.Replicas-o.cfg.majority()
+	skewed := c.skewed > o.cfg.spare()
 	if skewed && t.skewed {
 		o.fail(errSkewed, out)
 	}
@@ -51,11 +48,15 @@ func (o *Owner) giveUp(b *bucket, now int64, out *Out) {
 }
 
 // backOff makes the next try wait for a random time, the longer the more tries there were.
-func (t *talk) backOff(now int64, cfg *Config) {
-	t.retryAt = now + cfg.Rand(firstPause<<min(t.tries, maxDouble))
+func (t *talk) backOff(now int64, cfg *Config) { t.retryAt = now + t.pause(maxDouble, cfg) }
+
+// pause draws how long the next try waits, and counts it.
+func (t *talk) pause(doublings uint8, cfg *Config) int64 {
+	d := cfg.Rand(firstPause << min(t.tries, doublings))
 	if t.tries < math.MaxUint8 {
 		t.tries++
 	}
+	return d
 }
 
 // silentAt is when the answers that are missing are not waited for any longer: there was a refusal, and enough have
@@ -77,7 +78,7 @@ func (b *bucket) hint(t int64, cfg *Config) int64 {
 	var positions [MaxReplicas]int64
 	n := 0
 	for _, a := range r.replies {
-		if a.verdict == 0 || a.verdict == Lost {
+		if !a.verdict.tells() {
 			continue
 		}
 		if r.reset && a.position > r.Generation {

@@ -10,10 +10,11 @@ import (
 // A pending reservation waits for a majority. A bucket has at most one.
 type pending struct {
 	Send
-	reset   bool
-	sentAt  int64 // last
-	heardAt int64 // when the last answer came
-	replies [MaxReplicas]reply
+	reset    bool
+	inVain   bool  // as it was sent last, it cannot come about
+	resendAt int64 // when it is to be sent again, unless its answers come
+	heardAt  int64 // when the last answer came
+	replies  [MaxReplicas]reply
 }
 
 // reserve sends for the line that a waiting check needs, unless a reservation is in flight or a refusal is too recent.
@@ -84,7 +85,7 @@ func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 
 func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
 	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()
 	t := b.open(out)
-	t.flight = pending{Send: s, sentAt: now}
+	t.flight = pending{Send: s, resendAt: o.cfg.resendAt(now)}
 	t.pending = &t.flight
 	out.Sends = append(out.Sends, s)
 	return t.pending
@@ -106,13 +107,31 @@ func (o *Owner) resend(b *bucket, now int64, out *Out) {
 	case p == nil:
 	case now >= p.silentAt(o.cfg):
 		o.giveUp(b, now, out)
-	case o.cfg.Resend == 0 || now < p.sentAt+o.cfg.Resend:
+	case now < p.resendAt:
 	case o.Waiting() == 0:
 		t.pending = nil
 	default:
-		p.sentAt = now
+		p.renew(now, o.cfg)
 		out.Sends = append(out.Sends, p.Send)
 	}
+}
+
+// renew is for a reservation that is sent again: who did not serve it may do so now.
+func (p *pending) renew(now int64, cfg *Config) {
+	p.inVain, p.resendAt = false, cfg.resendAt(now)
+	for i := range p.replies {
+		if r := &p.replies[i]; !r.verdict.tells() {
+			*r = reply{}
+		}
+	}
+}
+
+// resendAt is when what is sent now is sent again without answers.
+func (c *Config) resendAt(now int64) int64 {
+	if c.Resend == 0 {
+		return math.MaxInt64
+	}
+	return now + c.Resend
 }
 
 // due is when the bucket wants to be woken.
@@ -126,10 +145,7 @@ func (b *bucket) due(cfg *Config) int64 {
 		due = r.sureAt
 	}
 	if p := t.pending; p != nil {
-		due = min(due, p.silentAt(cfg))
-		if cfg.Resend > 0 {
-			due = min(due, p.sentAt+cfg.Resend)
-		}
+		due = min(due, p.silentAt(cfg), p.resendAt)
 	} else if t.paused {
 		due = min(due, t.retryAt)
 	}

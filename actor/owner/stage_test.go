@@ -66,10 +66,12 @@ func understood(a register.Answer, replica int, m register.Reservation) owner.An
 		verdict = owner.Reset
 	case register.Skewed:
 		verdict = owner.Skewed
-	case register.Taken, register.WrongEpoch, register.Sealed, register.TooFar:
+	case register.WrongEpoch, register.Sealed:
+		verdict = owner.Elsewhere
+	case register.Taken, register.TooFar:
 	}
 	return owner.Answer{
-		Replica: replica, Limit: m.Limit, Seq: m.Seq,
+		Replica: replica, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch,
 		Verdict: verdict, Position: a.Position, Generation: a.Generation,
 	}
 }

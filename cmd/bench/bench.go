@@ -2,13 +2,17 @@
 // machine does for a service that decides nothing, or for Redis.
 //
 //	Run       a load on a running node
-//	Compare   a load on a node of its own and on something else, in turn, pair by pair: what counts is the ratio
+//	Compare   a load on a node of its own, or a cluster, and on something else, in turn, pair by pair: what counts is the ratio
 //	Table     every case that has a target, and whether it is met
 //
 // Throughput says little by itself, because it depends on the machine, and the generator of the load shares it with the
 // node. A ratio to a service with the same messages, which does nothing but what gRPC and protobuf do, depends on it
 // far less. That service is a reference and no upper bound: it uses the generated protobuf code, and a node that reads and
 // writes its messages more cheaply can be faster. A ratio near or above 1 therefore does not say that deciding is free.
+//
+// A cluster of three nodes is compared with one node on the same machine: they do every reservation three times, and share
+// the processors with each other and with the generator, which goes to the owners of the keys. Such a ratio shows what
+// replication costs, and not how much faster three machines would be than one.
 package bench
 
 import "context"

@@ -11,8 +11,10 @@ import (
 type kase struct {
 	name, title string
 	// long cases take minutes: they are measured when they are wanted.
-	long  bool
-	modes []mode
+	long bool
+	// cluster cases measure one, and are measured by themselves.
+	cluster bool
+	modes   []mode
 	// measure returns a spread for each goal of that mode, in its unit and order.
 	measure func(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error)
 }
@@ -27,7 +29,7 @@ type mode struct {
 type goal struct {
 	bound bound
 	value float64
-	unit  string // "×" is a ratio to the no-op
+	unit  string // "×" is a ratio to the no-op, or to one node
 	what  string // of several values, which one
 }
 
@@ -58,6 +60,16 @@ func once(goals ...goal) []mode { return []mode{{goals: goals}} }
 // both are the same goals whatever the durability.
 func both(goals ...goal) []mode { return []mode{{storage.Memory, goals}, {storage.Fsync, goals}} }
 
+// beside are the two modes of a comparison of a cluster with one node. The ratio is to be at least that, or 0 where there
+// is no target.
+func beside(ratio float64) []mode {
+	g := goal{bound: atLeast, value: ratio, unit: "×", what: "checks a second"}
+	if ratio == 0 {
+		g.bound = open
+	}
+	return both(g, goal{unit: "×", what: "by processor time"})
+}
+
 // batchCallers is how many callers saturate two cores with batches: with 8 as with 32 it was no more.
 const batchCallers = 16
 
@@ -65,7 +77,41 @@ const batchCallers = 16
 func batches(keys string) Load { return Load{Callers: batchCallers, Batch: 1000, Keys: keys} }
 
 // cases are all that is measured: a new one is one entry.
-func cases() []kase { //nolint:funlen // one list
+func cases() []kase { return append(nodeCases(), clusterCases()...) }
+
+// clusterCases put the same load on three nodes and on one, of the same machine: three nodes that share the processors
+// with each other do every reservation three times.
+func clusterCases() []kase {
+	return []kase{
+		{
+			name: "cluster-new", title: "three nodes ÷ one: 1,000 per call, every key new", cluster: true,
+			modes: beside(0.35), measure: besideOne(batches(New), false),
+		},
+		{
+			name: "cluster-zipf", title: "three nodes ÷ one: 1,000 per call, zipf 1.1", cluster: true,
+			modes: beside(0.5), measure: besideOne(batches(Zipf), false),
+		},
+		{
+			name: "cluster-uniform", title: "three nodes ÷ one: 1,000 per call, uniform keys", cluster: true,
+			modes: beside(0), measure: besideOne(batches(Uniform), false),
+		},
+		{
+			name: "cluster-one", title: "three nodes ÷ one: 1,000 per call, one key", cluster: true,
+			modes: beside(0), measure: besideOne(batches(One), false),
+		},
+		{
+			name: "cluster-denials", title: "three nodes ÷ one: denials, 1,000 per call", cluster: true,
+			modes: beside(0), measure: besideOne(batches(Uniform), true),
+		},
+		{
+			name: "cluster-unary", title: "three nodes ÷ one: one check per call, 64 callers", cluster: true,
+			modes: beside(0), measure: besideOne(Load{Callers: 64}, false),
+		},
+	}
+}
+
+// nodeCases are those of a node alone.
+func nodeCases() []kase { //nolint:funlen // one list
 	report := []goal{{unit: "×"}}
 	return []kase{
 		{
@@ -144,7 +190,7 @@ func cases() []kase { //nolint:funlen // one list
 // throughput compares the checks per second under a load with those of the no-op.
 func throughput(l Load, deny bool) func(context.Context, *Tabling, storage.Durability) ([]Spread[float64], error) {
 	return func(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error) {
-		c, err := t.compare(ctx, l, deny, d)
+		c, err := t.compare(ctx, Comparing{Against: Noop, Durability: d, Load: l, Deny: deny})
 		if err != nil {
 			return nil, err
 		}
@@ -152,10 +198,22 @@ func throughput(l Load, deny bool) func(context.Context, *Tabling, storage.Durab
 	}
 }
 
+// besideOne compares the checks per second of three nodes under a load with those of one node, and what they would be if
+// nothing but processor time counted.
+func besideOne(l Load, deny bool) func(context.Context, *Tabling, storage.Durability) ([]Spread[float64], error) {
+	return func(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error) {
+		c, err := t.compare(ctx, Comparing{Nodes: 3, Against: OneNode, Durability: d, Load: l, Deny: deny})
+		if err != nil {
+			return nil, err
+		}
+		return []Spread[float64]{c.Ratio, c.CPURatio}, nil
+	}
+}
+
 // medianLatency compares the latency that one caller sees with the no-op's: in memory by the ratio, with fsync by how many
 // fsyncs it is longer.
 func medianLatency(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error) {
-	c, err := t.compare(ctx, Load{Callers: 1, Connections: 1}, false, d)
+	c, err := t.compare(ctx, Comparing{Against: Noop, Durability: d, Load: Load{Callers: 1, Connections: 1}})
 	switch {
 	case err != nil:
 		return nil, err
@@ -166,16 +224,15 @@ func medianLatency(ctx context.Context, t *Tabling, d storage.Durability) ([]Spr
 	return []Spread[float64]{spreadOver(c.Pairs, fsyncs)}, nil
 }
 
-// compare puts a load on a node and on the no-op, as long as the table wants.
-func (t *Tabling) compare(ctx context.Context, l Load, deny bool, d storage.Durability) (*Comparison, error) {
-	l.Duration, l.Warmup = t.duration(), t.duration()/4
-	c, err := Compare(ctx, Comparing{
-		Setup: t.Setup, Against: Noop, Durability: d, Load: l, Deny: deny, Pairs: t.rounds(),
-	})
-	if err == nil && c.Interrupted {
+// compare compares as long, and as often, as the table wants.
+func (t *Tabling) compare(ctx context.Context, c Comparing) (*Comparison, error) {
+	c.Setup, c.Pairs = t.Setup, t.rounds()
+	c.Load.Duration, c.Load.Warmup = t.duration(), t.duration()/4
+	result, err := Compare(ctx, c)
+	if err == nil && result.Interrupted {
 		return nil, errInterrupted
 	}
-	return c, err
+	return result, err
 }
 
 // rounds is how often something is measured, and duration for how long.

@@ -121,3 +121,30 @@ func (c *child) alive() error {
 }
 
 func (c *child) cpu() time.Duration { return processCPU(c.cmd.Process.Pid) }
+
+// children are processes that serve together.
+type children []*child
+
+func (cs children) stop() {
+	for _, c := range cs {
+		c.stop()
+	}
+}
+
+// alive says what those said last that have ended by themselves.
+func (cs children) alive() error {
+	var errs []error
+	for _, c := range cs {
+		errs = append(errs, c.alive())
+	}
+	return errors.Join(errs...)
+}
+
+// cpu is the processor time of all of them.
+func (cs children) cpu() time.Duration {
+	total := time.Duration(0)
+	for _, c := range cs {
+		total += c.cpu()
+	}
+	return total
+}

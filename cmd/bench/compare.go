@@ -4,26 +4,31 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// What a node can be compared with.
+// What a node, or a cluster, can be compared with.
 const (
-	Noop  = "noop"
-	Redis = "redis"
+	Noop    = "noop"
+	Redis   = "redis"
+	OneNode = "1" // a single node
 )
 
 // A Comparing says what is compared with what.
 type Comparing struct {
 	Setup
 
-	// Against is Noop or Redis. Required.
+	// Nodes is how many nodes are on the one side: 1, 3 or 5; 0 means 1. More than one are a cluster.
+	Nodes int
+	// Against is what is on the other side: Noop, Redis or OneNode. Required.
 	Against string
-	// Durability is that of the node, and, as far as it knows that, of Redis; empty means storage.Fsync.
+	// Durability is that of the nodes, and, as far as it knows that, of Redis; empty means storage.Fsync.
 	Durability storage.Durability
 	// Load is put on both sides. Its Limit is chosen here.
 	Load Load
@@ -34,20 +39,23 @@ type Comparing struct {
 }
 
 func (c *Comparing) check() error {
+	c.Nodes = cmp.Or(c.Nodes, 1)
 	c.Pairs = cmp.Or(c.Pairs, 5)
 	c.Durability = cmp.Or(c.Durability, storage.Fsync)
 	c.Load.Limit = limitFor(c.Deny)
 	return errors.Join(
 		c.Setup.check(),
 		c.Load.check(),
-		oneOf("compare", c.Against, Noop, Redis),
+		oneOf("compare", c.Against, Noop, Redis, OneNode),
+		oneOf("nodes", strconv.Itoa(c.Nodes), "1", "3", "5"),
 		oneOf("durability", string(c.Durability), string(storage.Fsync), string(storage.Memory)),
 		upTo(1000, "pairs", c.Pairs),
 		when(c.Deny && c.Load.Keys == New, "keys", "a new key is never denied: use another kind of keys, or leave --deny out"),
 	)
 }
 
-// A Pair is one measurement of each side.
+// A Pair is one measurement of each side. That of a cluster is called the node's too; its processor time is that of all
+// nodes.
 type Pair struct {
 	Node  Report `json:"node"`
 	Other Report `json:"other"`
@@ -62,6 +70,7 @@ type Pair struct {
 
 // A Comparison is what a Comparing has shown. Times are in nanoseconds.
 type Comparison struct {
+	Nodes      int                   `json:"nodes"`
 	Against    string                `json:"against"`
 	Durability storage.Durability    `json:"durability"`
 	Pairs      []Pair                `json:"pairs"`
@@ -80,7 +89,7 @@ type Comparison struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// Compare starts a node and what it is compared with, puts a load on them in turn, and ends them. The error names the flag
+// Compare starts a node, or a cluster, and what it is compared with, puts a load on them in turn, and ends them. The error names the flag
 // that is wrong, or says which side failed and how.
 func Compare(ctx context.Context, c Comparing) (result *Comparison, err error) {
 	if err := c.check(); err != nil {
@@ -91,7 +100,7 @@ func Compare(ctx context.Context, c Comparing) (result *Comparison, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	result = &Comparison{Against: c.Against, Durability: c.Durability}
+	result = &Comparison{Nodes: c.Nodes, Against: c.Against, Durability: c.Durability}
 	if c.Durability == storage.Fsync {
 		if result.Fsync, err = fsyncTime(folder); err != nil {
 			return nil, flagError("temp", "measure an fsync: %w", err)
@@ -114,23 +123,35 @@ func Compare(ctx context.Context, c Comparing) (result *Comparison, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c.say("pair %d of %d: node %s checks/s, %s %s checks/s, ratio %.2f, by processor time %.2f", i+1, c.Pairs,
-			count(p.Node.ChecksPerSecond), sides[1].name, count(p.Other.ChecksPerSecond), p.Ratio, p.CPURatio)
+		c.say("pair %d of %d: %s %s checks/s, %s %s checks/s, ratio %.2f, by processor time %.2f", i+1, c.Pairs,
+			sides[0].name, count(p.Node.ChecksPerSecond), sides[1].name, count(p.Other.ChecksPerSecond), p.Ratio, p.CPURatio)
 		result.Pairs = append(result.Pairs, p)
 	}
 	result.sum()
 	return result, nil
 }
 
-// start starts both sides: the node, and the other.
+// start starts both sides: the node or the cluster, and the other. What is compared with a node is asked as directly as
+// can be; a cluster, and nodes among each other, through the Go client, and the no-op then too.
 func (c *Comparing) start(ctx context.Context, folder string) (sides [2]*side, err error) {
-	if c.Against == Redis {
-		sides[1], err = c.redisSide(ctx, folder)
-	} else {
-		sides[1], err = c.noopSide(ctx, c.Load)
+	dial := dialer(dialRaw)
+	if c.Nodes > 1 || c.Against == OneNode {
+		dial = dialClient
 	}
-	if err == nil {
-		sides[0], err = c.nodeSide(ctx, filepath.Join(folder, "data"), c.Durability, c.Load)
+	switch c.Against {
+	case Redis:
+		sides[1], err = c.redisSide(ctx, folder)
+	case OneNode:
+		sides[1], err = c.nodeSide(ctx, dial, "one node", filepath.Join(folder, "one-node"), c.Durability, c.Load)
+	default:
+		sides[1], err = c.noopSide(ctx, dial, c.Load)
+	}
+	switch {
+	case err != nil:
+	case c.Nodes > 1:
+		sides[0], err = c.clusterSide(ctx, folder, c.Nodes, c.Durability, c.Load)
+	default:
+		sides[0], err = c.nodeSide(ctx, dial, "node", filepath.Join(folder, "node"), c.Durability, c.Load)
 	}
 	return sides, err
 }
@@ -195,10 +216,11 @@ func (c *Comparison) Write(w io.Writer) error {
 	if c.Interrupted {
 		p.say("interrupted: this is what was measured until then\n")
 	}
-	p.say("node ÷ %s, durability %s\n\n", c.Against, c.Durability)
-	p.say("%4s  %12s  %12s  %6s   %10s  %10s  %6s\n", "pair", "node", c.Against, "ratio", "node p50", c.Against+" p50", "ratio")
+	one, other := c.names()
+	p.say("%s ÷ %s, durability %s\n\n", one, other, c.Durability)
+	p.say("%4s  %12s  %12s  %6s   %12s  %12s  %6s\n", "pair", one, other, "ratio", one+" p50", other+" p50", "ratio")
 	for i, pair := range c.Pairs {
-		p.say("%4d  %10s/s  %10s/s  %6.3f   %10s  %10s  %6.3f\n", i+1,
+		p.say("%4d  %10s/s  %10s/s  %6.3f   %12s  %12s  %6.3f\n", i+1,
 			count(pair.Node.ChecksPerSecond), count(pair.Other.ChecksPerSecond), pair.Ratio,
 			short(pair.Node.Latency.P50), short(pair.Other.Latency.P50), pair.P50Ratio)
 	}
@@ -209,7 +231,19 @@ func (c *Comparison) Write(w io.Writer) error {
 	if c.Fsync > 0 {
 		p.say("one fsync here     median %s\n", short(c.Fsync))
 	}
-	p.say("processor time per check: node %s + generator %s; %s %s + generator %s\n",
-		short(c.NodeCPU), short(c.NodeGeneratorCPU), c.Against, short(c.OtherCPU), short(c.OtherGeneratorCPU))
+	p.say("processor time per check: %s %s + generator %s; %s %s + generator %s\n",
+		one, short(c.NodeCPU), short(c.NodeGeneratorCPU), other, short(c.OtherCPU), short(c.OtherGeneratorCPU))
 	return p.err
+}
+
+// names are how both sides are called.
+func (c *Comparison) names() (one, other string) {
+	one, other = "node", c.Against
+	if c.Nodes > 1 {
+		one = fmt.Sprintf("%d nodes", c.Nodes)
+	}
+	if other == OneNode {
+		other = "one node"
+	}
+	return one, other
 }

@@ -21,8 +21,14 @@ const (
 	maxAnswer = 16 << 20
 )
 
+// dialRaw is a dialer of one server that uses the generated client as it is: the Go client gathers checks that wait into
+// batches of its own.
+func dialRaw(ctx context.Context, servers []string, l Load, cpu func() time.Duration) (service, error) {
+	return dial(ctx, servers[0], l, cpu)
+}
+
 // dial makes a service of the gRPC server at that address, which is asked once, without charging anything, whether it
-// knows the limit. The generated client is used as it is: the Go client gathers checks that wait into batches of its own.
+// knows the limit.
 func dial(ctx context.Context, server string, l Load, cpu func() time.Duration) (service, error) {
 	s := service{cpu: cpu}
 	var clients []pb.LimiterClient

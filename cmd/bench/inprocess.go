@@ -214,7 +214,7 @@ func (yes) Reserve(rs []register.Reservation, done func([]register.Answer, error
 	answers := make([]register.Answer, len(rs))
 	for i, m := range rs {
 		answers[i] = register.Answer{
-			Verdict: register.Accepted, Position: m.To, Generation: m.Generation, Epoch: storage.FirstEpoch,
+			Verdict: register.Accepted, Position: m.To, Generation: m.Generation, Epoch: ring.FirstEpoch,
 		}
 	}
 	done(answers, nil)

@@ -42,6 +42,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestComparingRefuses(t *testing.T) {
 	for flag, c := range map[string]Comparing{
 		"--compare":    {Against: "postgres"},
+		"--nodes":      {Against: OneNode, Nodes: 4},
 		"--durability": {Against: Noop, Durability: "disk"},
 		"--pairs":      {Against: Noop, Pairs: -1},
 		"--temp":       {Against: Noop, Setup: Setup{Temp: "/nonexistent"}},

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -24,7 +26,7 @@ const (
 	copies = 16
 )
 
-// ServeNoop serves jeton.v1.Limiter and decides nothing until ctx ends: Check and CheckBatch answer at once what a node
+// ServeNoop serves jeton.v1.Limiter and decides nothing until ctx ends: Check, CheckBatch and CheckStream answer at once what a node
 // would that allows, or denies, every check of the limit with that name. It does nothing but what gRPC and protobuf
 // do, with the generated code, and is what a node is measured against. Where it listens is logged as a node logs it.
 func ServeNoop(ctx context.Context, limitName string, deny bool, log *slog.Logger) error {
@@ -87,4 +89,29 @@ func (n *noop) CheckBatch(_ context.Context, m *pb.CheckBatchRequest) (*pb.Check
 		return nil, status.Errorf(codes.InvalidArgument, "%d checks are too many", length)
 	}
 	return n.batches[length][n.turn.Add(1)%copies], nil
+}
+
+// CheckStream implements jeton.v1.Limiter: each message is answered by one.
+func (n *noop) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse]) error {
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		checks := m.GetChecks()
+		if len(checks) > limit.MaxBatch {
+			return status.Errorf(codes.InvalidArgument, "%d checks are too many", len(checks))
+		}
+		usual := n.batches[len(checks)][n.turn.Add(1)%copies].GetResults()
+		answer := &pb.CheckStreamResponse{Results: make([]*pb.StreamResult, len(checks))}
+		for i, check := range checks {
+			answer.Results[i] = &pb.StreamResult{Id: check.GetId(), Result: usual[i]}
+		}
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"regexp"
@@ -60,6 +61,31 @@ func TestNoop(t *testing.T) {
 			}
 			if r.Latency.P50 <= 0 || r.Latency.Max < r.Latency.P50 || r.ChecksPerSecond <= 0 {
 				t.Errorf("%+v", r)
+			}
+		}
+	}
+}
+
+// The no-op is asked through the Go client too, which gathers the checks of many callers into streams.
+func TestNoopThroughTheClient(t *testing.T) {
+	for _, deny := range []bool{false, true} {
+		ref := limitFor(deny)
+		address := serveNoop(t, ref.Name, deny)
+		for _, batch := range []int{1, 7, 1000} {
+			l := Load{Limit: ref, Callers: 30, Connections: 1, Batch: batch, Duration: time.Millisecond}
+			if err := l.check(); err != nil {
+				t.Fatal(err)
+			}
+			s, err := dialClient(t.Context(), []string{address}, l, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := measure(t.Context(), l, s)
+			if err := errors.Join(err, s.close()); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Errors) > 0 || r.Checks < int64(30*batch) || r.Checks != r.Calls*int64(batch) || deny != (r.Denied == r.Checks) || deny == (r.Allowed == r.Checks) {
+				t.Errorf("deny %t, batches of %d: %+v", deny, batch, r)
 			}
 		}
 	}

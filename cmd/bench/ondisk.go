@@ -32,12 +32,12 @@ func fsyncsPerSecond(ctx context.Context, t *Tabling, d storage.Durability) (spr
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	n, err := t.startNode(ctx, filepath.Join(folder, "data"), d)
+	n, err := t.startNode(ctx, filepath.Join(folder, "node"), d)
 	if err != nil {
 		return nil, err
 	}
 	defer n.stop()
-	s, err := overGRPC(ctx, "node", n.child, n.grpc, l)
+	s, err := dialer(dialRaw).over(ctx, "node", children{n.child}, []string{n.grpc}, l)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func idleKeys(ctx context.Context, t *Tabling, d storage.Durability) (spreads []
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	data := filepath.Join(folder, "data")
+	data := filepath.Join(folder, "node")
 	t.say("writing %d registers", idleRegisters)
 	store, err := storage.Open(storage.Config{Dir: data, Now: clock.New().Now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -116,7 +116,10 @@ func idleKeys(ctx context.Context, t *Tabling, d storage.Durability) (spreads []
 	}
 	keys := makeKeys(idleRegisters)
 	day := int64(24 * time.Hour)
-	err = errors.Join(reserve(ctx, store, keys, time.Now().UnixNano(), day), store.Close())
+	if err = store.Found(ctx); err == nil {
+		err = reserve(ctx, store, keys, time.Now().UnixNano(), day)
+	}
+	err = errors.Join(err, store.Close())
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +198,9 @@ func oneShotKeys(ctx context.Context, t *Tabling, d storage.Durability) (spreads
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.Found(ctx); err != nil {
+		return nil, err
+	}
 	keys := makeKeys(oneShots)
 	t.say("writing %d registers", oneShots)
 	// They end in ten minutes: none is swept while others are still being written.
@@ -287,7 +293,7 @@ func reservations(keys []string, seq uint64, from, length int64) []register.Rese
 	rs := make([]register.Reservation, len(keys))
 	for i, key := range keys {
 		rs[i] = register.Reservation{
-			Writer: register.Writer{1}, Seq: seq + uint64(i) + 1, Epoch: storage.FirstEpoch, Partition: partitionOf(key),
+			Writer: register.Writer{1}, Seq: seq + uint64(i) + 1, Epoch: ring.FirstEpoch, Partition: partitionOf(key),
 			Key: key, Limit: onceLimit, From: from, To: from + length, Reach: length,
 		}
 	}

@@ -44,7 +44,7 @@ func (c *Comparing) redisSide(ctx context.Context, folder string) (*side, error)
 		process.stop()
 		return nil, err
 	}
-	return &side{name: "Redis", child: process, service: s}, nil
+	return &side{name: "Redis", children: children{process}, service: s}, nil
 }
 
 // freePort is a port that nobody listened on a moment ago. Redis takes 0 for none at all.

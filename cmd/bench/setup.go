@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -63,27 +64,29 @@ func (s *Setup) folder() (path string, remove func() error, err error) {
 	return path, func() error { return os.RemoveAll(path) }, nil
 }
 
-// How a node, and the no-op, says that it serves, and where.
-var serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)`)
+// How a node, and the no-op, says that it serves, and where. The no-op knows of no gossip.
+var serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)(?: gossip=(\S+))?`)
 
 // A runningNode is a child that is a node.
 type runningNode struct {
 	*child
-	grpc, http string // addresses
+	grpc, http, gossip string // addresses
 }
 
-// startNode starts a node with its data in a folder, and the limits above.
-func (s *Setup) startNode(ctx context.Context, data string, d storage.Durability) (*runningNode, error) {
+// startNode starts a node with its data in a folder of that name, and the limits above. Further flags may be given.
+func (s *Setup) startNode(ctx context.Context, data string, d storage.Durability, flags ...string) (*runningNode, error) {
 	limits := filepath.Join(filepath.Dir(data), "limits.yaml")
 	if err := os.WriteFile(limits, []byte(limitsText), 0o600); err != nil {
 		return nil, err
 	}
-	args := append([]string{"serve", "--data", data, "--limits", limits, "--durability", string(d)}, s.Listen...)
-	c, found, err := start(ctx, "the node", serving, s.Program, args...)
+	args := slices.Concat(
+		[]string{"serve", "--data", data, "--limits", limits, "--durability", string(d)}, s.Listen, flags,
+	)
+	c, found, err := start(ctx, filepath.Base(data), serving, s.Program, args...)
 	if err != nil {
 		return nil, err
 	}
-	return &runningNode{child: c, grpc: found[1], http: found[2]}, nil
+	return &runningNode{child: c, grpc: found[1], http: found[2], gossip: found[3]}, nil
 }
 
 // startNoop starts the service that decides nothing, and returns its address.
@@ -94,97 +97,6 @@ func (s *Setup) startNoop(ctx context.Context, limitName string, deny bool) (*ch
 		return nil, "", err
 	}
 	return c, found[1], nil
-}
-
-// A side is one of the two that are compared.
-type side struct {
-	name    string
-	child   *child
-	service service
-}
-
-// close ends the side. It may be called on a side that was never opened.
-func (s *side) close() error {
-	if s == nil {
-		return nil
-	}
-	err := s.service.close()
-	s.child.stop()
-	return err
-}
-
-// nodeSide starts a node as a side. remove is to be called after it is closed.
-func (s *Setup) nodeSide(ctx context.Context, data string, d storage.Durability, l Load) (*side, error) {
-	n, err := s.startNode(ctx, data, d)
-	if err != nil {
-		return nil, err
-	}
-	return overGRPC(ctx, "node", n.child, n.grpc, l)
-}
-
-func (s *Setup) noopSide(ctx context.Context, l Load) (*side, error) {
-	c, address, err := s.startNoop(ctx, l.Limit.Name, l.Limit.Name == onceLimit)
-	if err != nil {
-		return nil, err
-	}
-	return overGRPC(ctx, "no-op", c, address, l)
-}
-
-func overGRPC(ctx context.Context, name string, c *child, address string, l Load) (*side, error) {
-	service, err := dial(ctx, address, l, c.cpu)
-	if err != nil {
-		c.stop()
-		return nil, err
-	}
-	return &side{name: name, child: c, service: service}, nil
-}
-
-// spend checks every key once, so that a limit that admits only one check denies all that follow.
-func (s *side) spend(ctx context.Context, l Load) error {
-	keys, err := newKeySpace(l)
-	if err != nil {
-		return err
-	}
-	c, t := s.service.caller(0), newTally()
-	for from := 0; from < len(keys.keys); from += l.Batch {
-		batch := make([]string, l.Batch)
-		for i := range batch {
-			batch[i] = keys.keys[min(from+i, len(keys.keys)-1)]
-		}
-		if !c.call(ctx, batch, t) {
-			return errInterrupted
-		}
-	}
-	if faults := t.sortedFaults(); len(faults) > 0 {
-		return fmt.Errorf("the %s did not take the first check of every key: %s", s.name, faults[0].First)
-	}
-	return nil
-}
-
-// measure puts the load on this side, and refuses a report that says nothing about it.
-func (s *side) measure(ctx context.Context, l Load) (Report, error) {
-	r, err := measure(ctx, l, s.service)
-	unexpected := r.Denied
-	if l.Limit.Name == onceLimit {
-		unexpected = r.Allowed
-	}
-	switch {
-	case err != nil:
-		return r, err
-	case r.Interrupted:
-		return r, errInterrupted
-	case r.Checks == 0:
-		err = errors.New("no check was answered in time: a longer --duration is needed")
-	case r.errors() > r.Checks/1000:
-		err = fmt.Errorf("%d of %d checks ended with an error, the first with %s: %s",
-			r.errors(), r.Checks, r.Errors[0].Code, r.Errors[0].First)
-	case unexpected > r.Checks/1000:
-		err = fmt.Errorf("%d of %d checks were allowed, %d denied: not what was to be measured", r.Allowed, r.Checks, r.Denied)
-	}
-	if err != nil {
-		return r, errors.Join(fmt.Errorf("the %s: %w", s.name, err), s.child.alive())
-	}
-	return r, nil
 }
 
 // fsyncRounds and fsyncFor bound how long the disk is measured.

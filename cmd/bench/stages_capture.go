@@ -161,11 +161,11 @@ func (c *StageCapture) capture(ctx context.Context, l stageLoad, program, name s
 		return r, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	n, err := setup.startNode(ctx, filepath.Join(folder, "data"), l.durability)
+	n, err := setup.startNode(ctx, filepath.Join(folder, "node"), l.durability)
 	if err != nil {
 		return r, err
 	}
-	s, err := overGRPC(ctx, "node", n.child, n.grpc, l.load)
+	s, err := dialer(dialRaw).over(ctx, "node", children{n.child}, []string{n.grpc}, l.load)
 	if err != nil {
 		return r, err
 	}

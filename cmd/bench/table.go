@@ -20,32 +20,41 @@ type Tabling struct {
 	Quick bool
 	// Full measures the cases too that take minutes.
 	Full bool
+	// Cluster measures the cases of a cluster, and only them.
+	Cluster bool
 	// Only are the names of the only cases that are measured; empty means all.
 	Only []string
 }
 
-// Cases are the names of all cases, in their order.
-func Cases() []string {
+// Cases are the names of the cases of a node, or of those of a cluster, in their order.
+func Cases(cluster bool) []string {
 	var names []string
 	for _, k := range cases() {
-		names = append(names, k.name)
+		if k.cluster == cluster {
+			names = append(names, k.name)
+		}
 	}
 	return names
 }
 
 // chosen are the cases that are to be measured.
 func (t *Tabling) chosen() ([]kase, error) {
-	names := Cases()
+	known := Cases(true)
+	if !t.Cluster {
+		known = append(Cases(false), known...)
+	} else if t.Full {
+		return nil, flagError("full", "no case of a cluster takes minutes: leave it out, or --cluster")
+	}
 	for _, name := range t.Only {
-		if !slices.Contains(names, name) {
-			return nil, flagError("only", "%q is no case: they are %s", name, strings.Join(names, ", "))
+		if !slices.Contains(known, name) {
+			return nil, flagError("only", "%q is no case: they are %s", name, strings.Join(known, ", "))
 		}
 	}
 	return slices.DeleteFunc(cases(), func(k kase) bool {
 		if len(t.Only) > 0 {
 			return !slices.Contains(t.Only, k.name)
 		}
-		return k.long && !t.Full
+		return k.cluster != t.Cluster || k.long && !t.Full
 	}), nil
 }
 

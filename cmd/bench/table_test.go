@@ -15,7 +15,7 @@ import (
 
 // Every case can be named, has something to measure, and names the unit of each of its goals.
 func TestCases(t *testing.T) {
-	names := Cases()
+	names := slices.Concat(Cases(false), Cases(true))
 	if sorted := slices.Compact(slices.Sorted(slices.Values(names))); len(sorted) != len(names) {
 		t.Errorf("two cases have the same name: %v", names)
 	}
@@ -44,17 +44,31 @@ func TestChosen(t *testing.T) {
 		}
 		return names
 	}
-	if got := names(Tabling{Full: true}); !slices.Equal(got, Cases()) {
+	if got := names(Tabling{Full: true}); !slices.Equal(got, Cases(false)) {
 		t.Errorf("--full chooses %v", got)
+	}
+	if got := names(Tabling{Cluster: true}); len(got) == 0 || !slices.Equal(got, Cases(true)) {
+		t.Errorf("--cluster chooses %v", got)
 	}
 	if got := names(Tabling{}); slices.Contains(got, "idle-keys") || !slices.Contains(got, "unary") {
 		t.Errorf("without flags, %v", got)
 	}
+	for _, cluster := range []bool{false, true} {
+		if got := names(Tabling{Cluster: cluster, Only: []string{"cluster-one", "cluster-new"}}); !slices.Equal(got, []string{"cluster-new", "cluster-one"}) {
+			t.Errorf("--only cluster-one,cluster-new chooses %v", got)
+		}
+	}
 	if got := names(Tabling{Only: []string{"one-shot", "zipf"}}); !slices.Equal(got, []string{"zipf", "one-shot"}) {
 		t.Errorf("--only one-shot,zipf chooses %v", got)
 	}
-	if _, err := Table(t.Context(), Tabling{Only: []string{"zip"}}); err == nil || !strings.HasPrefix(err.Error(), `--only: "zip"`) {
-		t.Errorf("a case that there is not: %v", err)
+	for want, refused := range map[string]Tabling{
+		`--only: "zip"`:  {Only: []string{"zip"}},
+		`--only: "zipf"`: {Only: []string{"zipf"}, Cluster: true},
+		"--full: ":       {Full: true, Cluster: true},
+	} {
+		if _, err := Table(t.Context(), refused); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", refused, err, want)
+		}
 	}
 }
 
@@ -144,6 +158,9 @@ func TestRegistersOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close() //nolint:errcheck // its data goes with the test
+	if err := store.Found(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := reserve(t.Context(), store, keys, now, int64(time.Hour)); err != nil {
 		t.Fatal(err)
 	}

@@ -40,15 +40,17 @@ func benchVerb() *cobra.Command {
 	o := &benchOptions{durability: newChoice(string(storage.Fsync), string(storage.Memory)), output: newChoice("text", "json")}
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure a node",
+		Short: "Measure a node or a cluster",
 		Long: "Measure a node: put a load on a running one, or start one and compare it with a service that decides nothing,\n" +
-			"or with Redis.\n\n" +
+			"or with Redis. Or start a cluster of several nodes on this machine, and compare it with one of these, or with a\n" +
+			"single node.\n\n" +
 			"Without --rate every caller makes its next call when its last one was answered. With it, calls begin at their\n" +
 			"time whether earlier ones were answered or not, and latencies count from then. Ctrl-C ends a load and shows\n" +
 			"what was measured until then.",
 		Example: "  jeton bench --limit login\n" +
 			"  jeton bench --capacity 1000 --refill 100/s --rate 10000 --keys zipf --duration 30s\n" +
 			"  jeton bench --compare noop --batch 1000 --callers 16\n" +
+			"  jeton bench --nodes 3 --compare 1 --batch 1000 --callers 16 --keys new\n" +
 			"  jeton bench table --quick",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
@@ -78,11 +80,12 @@ func (o *benchOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(o.output, "output", "form of the output")
 
 	c := &o.comparing
-	flags.StringVar(&c.Against, "compare", "", "start a node and compare it: noop, redis")
-	flags.Var(o.durability, "durability", "with --compare: of the node")
+	flags.StringVar(&c.Against, "compare", "", "start a node, or a cluster, and compare it: noop, redis, 1 (a single node)")
+	flags.IntVar(&c.Nodes, "nodes", 1, "with --compare: how many nodes to start: 1, or 3 or 5, which form a cluster")
+	flags.Var(o.durability, "durability", "with --compare: of the nodes")
 	flags.BoolVar(&c.Deny, "deny", false, "with --compare: measure denials")
 	flags.IntVar(&c.Pairs, "pairs", 5, "with --compare: how often both are measured in turn")
-	flags.StringVar(&c.Temp, "temp", os.TempDir(), "with --compare: where the node's data is kept meanwhile, on the disk to measure")
+	flags.StringVar(&c.Temp, "temp", os.TempDir(), "with --compare: where the data of nodes is kept meanwhile, on the disk to measure")
 }
 
 func (o *benchOptions) run(cmd *cobra.Command) error {
@@ -140,9 +143,9 @@ func (o *benchOptions) combination(flags *pflag.FlagSet) error {
 		if err := refuse([]string{"limit", "capacity", "refill"}, "--compare brings its own limits: leave it out"); err != nil {
 			return err
 		}
-		return refuse([]string{"server"}, "--compare starts a node of its own: leave it out, and JETON_SERVER too")
+		return refuse([]string{"server"}, "--compare starts nodes of its own: leave it out, and JETON_SERVER too")
 	}
-	if err := refuse([]string{"durability", "deny", "pairs", "temp"}, "means something only with --compare"); err != nil {
+	if err := refuse([]string{"nodes", "durability", "deny", "pairs", "temp"}, "means something only with --compare: add that, or leave this out"); err != nil {
 		return err
 	}
 	if o.load.Rate == 0 && flags.Changed("arrivals") {

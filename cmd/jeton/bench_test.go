@@ -36,11 +36,15 @@ func TestBenchVerb(t *testing.T) {
 		{"bench --limit api --rate -5", 2, "--rate: -5 is not between"},
 		{"bench --limit api --pairs 3", 2, "--pairs: means something only with --compare"},
 		{"bench --limit api --durability memory", 2, "--durability: means something only with --compare"},
+		{"bench --limit api --nodes 3", 2, "--nodes: means something only with --compare: add that, or leave this out"},
 		{"bench --limit api --output yaml", 2, "text or json"},
 		{"bench --compare noop --limit api", 2, "--limit: --compare brings its own limits"},
-		{"bench --compare noop", 2, "--server: --compare starts a node of its own: leave it out, and JETON_SERVER too"},
+		{"bench --compare noop", 2, "--server: --compare starts nodes of its own: leave it out, and JETON_SERVER too"},
+		{"bench --nodes 3 --compare 1 --capacity 5", 2, "--capacity: --compare brings its own limits"},
 		{"bench some", 2, "some"},
 		{"bench table --only some", 2, `--only: "some" is no case`},
+		{"bench table --cluster --only unary", 2, `--only: "unary" is no case: they are cluster-new, `},
+		{"bench table --cluster --full", 2, "--full: no case of a cluster takes minutes"},
 		{"bench table --temp /nonexistent", 2, "--temp: /nonexistent is not a folder"},
 	} {
 		stdout, stderr, code := jeton(t, env, strings.Fields(tt.args)...)
@@ -53,10 +57,13 @@ func TestBenchVerb(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"bench --compare postgres":                 `--compare: "postgres" is not known`,
-		"bench --compare noop --deny --keys new":   "--keys: a new key is never denied",
-		"bench --compare noop --pairs -1":          "--pairs: -1 is not between",
-		"bench --compare noop --temp /nonexistent": "--temp: ",
+		"bench --compare postgres":                      `--compare: "postgres" is not known`,
+		"bench --compare noop --deny --keys new":        "--keys: a new key is never denied",
+		"bench --nodes 2 --compare 1":                   `--nodes: "2" is not known: use 1, 3, 5`,
+		"bench --nodes 3 --compare 3":                   `--compare: "3" is not known: use noop, redis, 1`,
+		"bench --nodes 3 --compare 1 --deny --keys new": "--keys: a new key is never denied",
+		"bench --compare noop --pairs -1":               "--pairs: -1 is not between",
+		"bench --compare noop --temp /nonexistent":      "--temp: ",
 	} {
 		if _, stderr, code := jeton(t, nil, strings.Fields(args)...); code != exitError || !strings.Contains(stderr, want) {
 			t.Errorf("jeton %s: exit code %d, %q; want %q", args, code, stderr, want)

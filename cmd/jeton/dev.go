@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/cmd/node"
 )
 
 // sampleLimits are in force in dev, where there is no limits file.
@@ -32,99 +32,153 @@ const sampleLimits = `limits:
     refill: 100000/1m
 `
 
+// A devConfig says what dev runs.
+type devConfig struct {
+	nodes  int
+	data   string
+	limits string
+	port   int // of the first node's gRPC; 0 takes any that are free
+}
+
+// maxDevNodes is how many nodes fit beside each other in steps of ten ports.
+const maxDevNodes = 9
+
 func devVerb() *cobra.Command {
-	var cfg node.Config
+	var cfg devConfig
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run a node to try things on, with sample limits",
-		Long: "Run a node to try things on, with sample limits and nothing to configure.\n\n" +
-			"What it has decided survives kill -9: start it again and the limits have held. Ctrl-C stops it and removes\n" +
-			"its data, unless --data names a directory to keep.",
-		Example: "  jeton dev",
+		Short: "Run a whole cluster on this machine to try things on, with sample limits",
+		Long: "Run a whole cluster on this machine to try things on, with sample limits and nothing to configure: each node\n" +
+			"is a process of its own, and is started again when it was killed.\n\n" +
+			"What was decided survives kill -9 of any node, and of all: start dev again and the limits have held. Ctrl-C\n" +
+			"stops all nodes and removes their data, unless --data names a directory to keep.",
+		Example: "  jeton dev\n  jeton dev --nodes 5 --data ./dev-data",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return dev(cmd.Context(), cfg, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&cfg.Data, "data", "", "directory that keeps the data after Ctrl-C too")
-	cmd.Flags().StringVar(&cfg.Limits, "limits", "", "YAML file with limits instead of the samples")
-	addListenFlags(cmd.Flags(), &cfg)
+	cmd.Flags().IntVar(&cfg.nodes, "nodes", 3, "how many nodes: 1, 3 or 5 found a cluster; with --data, others may join or be gone later")
+	cmd.Flags().StringVar(&cfg.data, "data", "", "directory that keeps the data after Ctrl-C too")
+	cmd.Flags().StringVar(&cfg.limits, "limits", "", "YAML file with limits instead of the samples")
+	cmd.Flags().IntVar(&cfg.port, "port", 7700, "port of the first node's gRPC; its other ports are the next ones, those of node 2 are ten higher; 0 takes any")
 	return cmd
 }
 
-func dev(ctx context.Context, cfg node.Config, stdout, stderr io.Writer) (err error) {
-	if cfg.Data == "" {
-		cfg.Data = devData()
+func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err error) {
+	switch {
+	case cfg.nodes < 1 || cfg.nodes > maxDevNodes:
+		return fmt.Errorf("--nodes %d: give 1 to %d", cfg.nodes, maxDevNodes)
+	case cfg.port < 0 || cfg.port+10*maxDevNodes > 65535:
+		return fmt.Errorf("--port %d: give one with room for the nodes behind it, such as 7700, or 0", cfg.port)
+	}
+	if cfg.data == "" {
+		cfg.data = devData(cfg.nodes)
 		defer func() {
 			if err == nil {
-				err = os.RemoveAll(cfg.Data)
+				err = os.RemoveAll(cfg.data)
 			}
 		}()
 	}
-	cfg.Logger = newLogger(stderr, "warn")
-	cfg.Name = "dev"
-	n, err := node.Open(cfg)
+	doc, err := cfg.seed()
 	if err != nil {
 		return err
 	}
-	if cfg.Limits == "" {
-		doc, perr := limit.ParseDocument([]byte(sampleLimits))
-		if perr != nil {
-			return perr
-		}
-		n.SetLimits(doc)
-	}
-	if err := welcome(stdout, n, cfg.Data); err != nil {
+	s, err := newSwarm(cfg, stderr)
+	if err != nil {
 		return err
 	}
-	return wait(ctx, n, cfg.Logger)
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if err := welcome(stdout, s, doc, cfg.data); err != nil {
+		return err
+	}
+	return s.wait(ctx)
 }
 
-// devData is where dev keeps its data: always the same place, so that a killed node finds it again.
-func devData() string {
+// seed sees to it that cfg.limits names a file with limits, and reads it.
+func (cfg *devConfig) seed() (*limit.Document, error) {
+	text := []byte(sampleLimits)
+	if cfg.limits != "" {
+		given, err := os.ReadFile(cfg.limits)
+		if err != nil {
+			return nil, fmt.Errorf("--limits: %w", err)
+		}
+		text = given
+	}
+	doc, err := limit.ParseDocument(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.limits, err)
+	}
+	if cfg.limits == "" {
+		cfg.limits = filepath.Join(cfg.data, "limits.yaml")
+		if err := os.MkdirAll(cfg.data, 0o750); err != nil {
+			return nil, err
+		}
+		return doc, os.WriteFile(cfg.limits, text, 0o600)
+	}
+	return doc, nil
+}
+
+// devData is where dev keeps its data: always the same place for a cluster of that size, so that one that was killed
+// finds it again.
+func devData(nodes int) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
 	}
-	return filepath.Join(cache, "jeton", "dev")
+	return filepath.Join(cache, "jeton", fmt.Sprintf("dev-%d", nodes))
 }
 
-var welcomeText = template.Must(template.New("welcome").Parse(`jeton dev: one node, process {{.PID}}, data in {{.Data}}
-
-  gRPC   {{.GRPC}}
-  HTTP   http://{{.HTTP}}
+var welcomeText = template.Must(template.New("welcome").Parse(
+	`jeton dev: {{if eq 1 (len .Nodes)}}one node{{else}}{{len .Nodes}} nodes{{end}}, data in {{.Data}}
+{{range .Nodes}}
+  {{.Name}}   gRPC {{.GRPC}}   HTTP http://{{.HTTP}}   process {{.PID}}{{end}}
 
 Limits: {{.Limits}}.
 Try in another terminal:
 
-  curl -i http://{{.HTTP}}/v1/check -d '{"key":"user:42","limits":["{{.Limit}}"]}'
+  curl -i http://{{.First.HTTP}}/v1/check -d '{"key":"user:42","limits":["{{.Limit}}"]}'
   go run ./cmd/jeton check {{.Limit}} user:42{{if .Server}} --server {{.Server}}{{end}}
-  curl http://{{.HTTP}}/debug/buckets/{{.Limit}}/user:42
-  kill -9 {{.PID}}        # start it again: what was spent is still spent
+  go run ./cmd/jeton cluster status{{if .Server}} --server {{.Server}}{{end}}
+  curl http://{{.First.HTTP}}/debug/buckets/{{.Limit}}/user:42
+  kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else}}checks go on; it is started again{{end}}
 
-Ctrl-C stops it.
+Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}}.
 `))
 
-// welcome prints where the node is and what to try.
-func welcome(w io.Writer, n *node.Node, data string) error {
+// welcome prints where the nodes are and what to try.
+func welcome(w io.Writer, s *swarm, doc *limit.Document, data string) error {
 	var names []string
-	for _, r := range n.Limits().Rules() {
+	for _, r := range doc.Rules() {
 		names = append(names, fmt.Sprintf("%s (%d, %s)", r.Name, r.Capacity, r.Refill))
 	}
-	server := strings.Replace(n.GRPCAddr(), "127.0.0.1", "localhost", 1)
-	if server == "localhost:7700" {
-		server = "" // the default needs no flag
-	}
 	first := "LIMIT"
-	if rules := n.Limits().Rules(); len(rules) > 0 {
+	if rules := doc.Rules(); len(rules) > 0 {
 		first = rules[0].Name
-		if _, ok := n.Limits().Rule("demo"); ok {
+		if _, ok := doc.Rule("demo"); ok {
 			first = "demo"
 		}
 	}
+	type shown struct {
+		Name, GRPC, HTTP string
+		PID              int
+	}
+	var nodes []shown
+	for _, n := range s.nodes {
+		nodes = append(nodes, shown{n.name, local(n.at("grpc")), local(n.at("http")), n.pid()})
+	}
+	server := nodes[0].GRPC
+	if server == "localhost:7700" {
+		server = "" // the default needs no flag
+	}
 	return welcomeText.Execute(w, map[string]any{
-		"PID": os.Getpid(), "Data": data, "GRPC": n.GRPCAddr(),
-		"HTTP":   strings.Replace(n.HTTPAddr(), "127.0.0.1", "localhost", 1),
+		"Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 	})
 }
+
+// local is a loopback address as people type it.
+func local(address string) string { return strings.Replace(address, "127.0.0.1", "localhost", 1) }

@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 	root := &cobra.Command{
 		Use:   "jeton",
 		Short: "A distributed rate limiter whose limits hold",
-		Long: "jeton is a rate limiter whose limits hold, through crashes and restarts.\n\n" +
+		Long: "jeton is a distributed rate limiter whose limits hold, through crashes, partitions and restarts.\n\n" +
 			"Exit codes: 0 done or allowed, 1 denied, 2 error.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 			return fillOptions(cmd.Flags(), env)
 		},
 	}
-	root.AddCommand(serveVerb(), devVerb(), checkVerb(), bucketVerb(), limitsVerb(), versionVerb(), benchVerb())
+	root.AddCommand(serveVerb(), devVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(), versionVerb(), benchVerb())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,21 +26,34 @@ func serveVerb() *cobra.Command {
 	cfg := node.Config{}
 	durability := newChoice(string(storage.Fsync), string(storage.Memory))
 	level := newChoice("info", "debug", "warn", "error")
+	withInput := false
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node",
-		Long: "Run a node. Alone, it is a cluster of one.\n\n" +
+		Long: "Run a node. Alone, it is a cluster of one, which others may join later.\n\n" +
+			"With --expect 3 and --join a,b,c, the gossip addresses of all of them, three nodes that are started in any order\n" +
+			"found a cluster together, once and for ever. With --join alone, a node joins what exists. A node that is started\n" +
+			"again on its data needs neither, and minds neither; one whose disk is empty joins, under its name, as a new one.\n\n" +
 			"Every option is also an environment variable, --listen-grpc being JETON_LISTEN_GRPC, and a field of the\n" +
 			"YAML file that --config names, where it is listen-grpc. The command line rules over the environment, and\n" +
 			"that over the file.\n\n" +
-			"SIGHUP reads the limits file again: it is put in force whole, or not at all. SIGTERM stops the node after\n" +
-			"what is in flight has been answered.",
-		Example: "  jeton serve --data /var/lib/jeton --limits limits.yaml",
-		Args:    cobra.NoArgs,
+			"The limits file is what a new cluster begins with; after that the cluster's own document rules (jeton limits).\n" +
+			"SIGHUP reads the file again and puts it in force in the whole cluster, whole or not at all. SIGTERM stops the\n" +
+			"node after callers were told and what is in flight has been answered.",
+		Example: "  jeton serve --data /var/lib/jeton --limits limits.yaml\n" +
+			"  jeton serve --node-name a --expect 3 --join a:7701,b:7701,c:7701 --cluster-key-file key \\\n" +
+			"    --listen-grpc :7700 --listen-gossip :7701 --listen-http :7702 --listen-raft :7703 --advertise a",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Durability = storage.Durability(durability.value)
 			cfg.Logger = newLogger(cmd.ErrOrStderr(), level.value)
-			return serve(cmd.Context(), cfg)
+			ctx := cmd.Context()
+			if withInput {
+				var stop context.CancelFunc
+				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
+				defer stop()
+			}
+			return serve(ctx, cfg)
 		},
 	}
 	flags := cmd.Flags()
@@ -50,14 +64,38 @@ func serveVerb() *cobra.Command {
 	flags.StringVar(&cfg.Name, "node-name", "", "name of this node for people to read; the host name if empty")
 	flags.BoolVar(&cfg.Restored, "restored", false, "the data directory is a restored copy: assume that every bucket was emptied")
 	flags.Var(level, "log-level", "least level of what is logged")
+	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts nodes")
+	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
 	addListenFlags(flags, &cfg)
+	addClusterFlags(flags, &cfg)
 	return cmd
 }
 
+// untilEnd is ctx, ended when there is no more input.
+func untilEnd(ctx context.Context, input io.Reader) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() { // which ends with the process: nothing else ends a read
+		io.Copy(io.Discard, input) //nolint:errcheck // however it ended, there is no more
+		stop()
+	}()
+	return ctx, stop
+}
+
+func addClusterFlags(flags *pflag.FlagSet, cfg *node.Config) {
+	flags.StringVar(&cfg.ListenGossip, "listen-gossip", "127.0.0.1:7701", "address, TCP and UDP, at which nodes find each other; empty for a node that no other ever joins")
+	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address at which nodes agree on what changes seldom")
+	flags.StringVar(&cfg.Advertise, "advertise", "", "host at which other nodes and clients reach this one; that of the addresses above if empty")
+	flags.StringSliceVar(&cfg.Join, "join", nil, "gossip addresses of nodes, a,b,c; this one's may be among them")
+	flags.IntVar(&cfg.Expect, "expect", 0, "how many empty nodes found a cluster together: 1, 3 or 5; 0 joins one with --join, and is alone without")
+	flags.IntVar(&cfg.Replicas, "replicas", 3, "nodes that keep each register in a cluster that is founded, 3 or 5, once there are so many")
+	flags.StringVar(&cfg.Zone, "zone", "", "where the node stands: replicas are spread over zones")
+	flags.StringVar(&cfg.ClusterKeyFile, "cluster-key-file", "", "file with the secret by which nodes and operators know each other")
+}
+
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
-	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC")
+	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC, and for other nodes")
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
-	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback although callers are not authenticated")
+	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one")
 }
 
 func newLogger(w io.Writer, level string) *slog.Logger {
@@ -77,11 +115,25 @@ func serve(ctx context.Context, cfg node.Config) error {
 	if _, ok := os.LookupEnv("GOGC"); !ok {
 		debug.SetGCPercent(gcPercent)
 	}
+	for {
+		err := serveOnce(ctx, cfg)
+		if !errors.Is(err, node.ErrOldCopy) {
+			return err
+		}
+		cfg.Logger.Error("the data directory is an old copy: what it knows is given up, and the node joins as a new one", "error", err)
+		if err := node.Renew(cfg.Data); err != nil {
+			return err
+		}
+	}
+}
+
+// serveOnce runs a node until ctx ends or it cannot go on.
+func serveOnce(ctx context.Context, cfg node.Config) error {
 	n, err := node.Open(cfg)
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "data", cfg.Data, "pid", os.Getpid())
+	cfg.Logger.Info("serving", "grpc", n.GRPCAddr(), "http", n.HTTPAddr(), "gossip", n.GossipAddr(), "data", cfg.Data, "pid", os.Getpid())
 	return wait(ctx, n, cfg.Logger)
 }
 
@@ -97,7 +149,11 @@ func wait(ctx context.Context, n *node.Node, log *slog.Logger) error {
 				log.Error("limits not reloaded", "error", err)
 			}
 		case <-n.Failed():
-			return fmt.Errorf("the node stops: %w", n.Err())
+			err := fmt.Errorf("the node stops: %w", n.Err())
+			if errors.Is(err, node.ErrOldCopy) { // it is opened again
+				return errors.Join(err, stop(ctx, n))
+			}
+			return err
 		case <-ctx.Done():
 			log.Info("stopping")
 			return stop(ctx, n)

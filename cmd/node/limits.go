@@ -1,11 +1,16 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
+
+var errNoLimitsFile = errors.New("there is no limits file to read again: the node was started without --limits")
 
 // readLimits reads the limits document at path; without a path there are no stored limits.
 func readLimits(path string) (*limit.Document, error) {
@@ -23,8 +28,11 @@ func readLimits(path string) (*limit.Document, error) {
 	return doc, nil
 }
 
-// Reload reads the limits file again and puts it in force whole, or, if anything in it is wrong, leaves everything as
-// it is and says what. What buckets have spent stays spent.
+// reloadWithin is how long it may take until a cluster has agreed on other limits.
+const reloadWithin = 10 * time.Second
+
+// Reload reads the limits file again and puts it in force whole, in the whole cluster, or, if anything in it is wrong,
+// leaves everything as it is and says what. What buckets have spent stays spent.
 func (n *Node) Reload() error {
 	if n.cfg.Limits == "" {
 		return errNoLimitsFile
@@ -33,13 +41,31 @@ func (n *Node) Reload() error {
 	if err != nil {
 		return fmt.Errorf("%w: the old limits stay in force", err)
 	}
+	if n.member != nil {
+		return n.member.reload(doc)
+	}
 	n.limits.Store(doc)
 	n.cfg.Logger.Info("limits in force", "file", n.cfg.Limits, "limits", len(doc.Rules()))
+	return nil
+}
+
+// reload has the whole cluster put other limits in force.
+func (m *membership) reload(doc *limit.Document) error {
+	text, err := doc.YAML()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reloadWithin)
+	defer cancel()
+	if _, err := m.cluster.SetLimits(ctx, 0, text); err != nil {
+		return fmt.Errorf("%w: the old limits stay in force", err)
+	}
 	return nil
 }
 
 // Limits are the stored limits that are in force.
 func (n *Node) Limits() *limit.Document { return n.limits.Load() }
 
-// SetLimits puts other limits in force. The next Reload reads the file again, if there is one.
+// SetLimits puts other limits in force on a node that is alone, without a cluster whose limits would rule. The next Reload
+// reads the file again, if there is one.
 func (n *Node) SetLimits(doc *limit.Document) { n.limits.Store(doc) }

@@ -11,23 +11,25 @@ import (
 
 // openServers makes the ways in and starts them on the listeners that there are.
 func (n *Node) openServers() (err error) {
-	n.grpc, err = rpc.New(rpc.Config{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger})
+	cfg := rpc.Config{Limiter: n, Limits: n.Limits, Key: n.key, Registerer: n.metrics, Logger: n.cfg.Logger}
+	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.Ready, Fail: rpc.WriteProblem}
+	api := rpc.APIConfig{Limiter: n, Limits: n.Limits, Key: n.key, Registerer: n.metrics, Logger: n.cfg.Logger}
+	if m := n.member; m != nil {
+		peer := m.peer()
+		cfg.Tables, cfg.Cluster, cfg.Peer = m.tables, m.cluster, &peer
+		pages.Ring, api.Cluster = m.cluster, m.cluster
+	}
+	if n.grpc, err = rpc.New(cfg); err != nil {
+		return err
+	}
+	if api.Other, err = debug.New(pages); err != nil {
+		return err
+	}
+	handler, err := rpc.NewAPI(api)
 	if err != nil {
 		return err
 	}
-	pages, err := debug.New(debug.Config{
-		Inspector: n, Actors: n, Metrics: n.metrics, Ready: n.Ready, Fail: rpc.WriteProblem,
-	})
-	if err != nil {
-		return err
-	}
-	api, err := rpc.NewAPI(rpc.APIConfig{
-		Limiter: n, Limits: n.Limits, Other: pages, Registerer: n.metrics, Logger: n.cfg.Logger,
-	})
-	if err != nil {
-		return err
-	}
-	n.http = rpc.NewHTTPServer(api, n.cfg.Logger)
+	n.http = rpc.NewHTTPServer(handler, n.cfg.Logger)
 	if n.grpcListener != nil {
 		n.serve(func() error { return n.grpc.Serve(n.grpcListener) })
 	}

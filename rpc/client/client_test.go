@@ -17,6 +17,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -97,6 +98,9 @@ func TestNewWithout(t *testing.T) {
 		"no server":            {},
 		"negative connections": {Server: "127.0.0.1:1", Connections: -1},
 		"negative timeout":     {Server: "127.0.0.1:1", Timeout: -1},
+		"an empty server":      {Servers: []string{"127.0.0.1:1", ""}},
+		"self without local":   {Server: "127.0.0.1:1", Self: ring.NodeID{1}},
+		"local without tables": {Server: "127.0.0.1:1", Self: ring.NodeID{1}, Local: limiter{}},
 	} {
 		if _, err := client.New(cfg); err == nil {
 			t.Errorf("%s: a client was made", what)

@@ -3,7 +3,6 @@ package client
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -29,13 +28,13 @@ type sender func(ctx context.Context, checks []*pb.CheckRequest, answer func(int
 type queue struct {
 	send        sender
 	maxMessages int
-	maxChecks   int // under way at once, waiting or sent
+	checks      *atomic.Int64 // under way, waiting or sent; other queues may count there too
+	maxChecks   int64         // under way at once
 	patience    time.Duration
 
 	mu       sync.Mutex
 	closed   bool
 	messages int            // on their way, without those out of patience
-	checks   int            // under way
 	waiting  list.List      // of *ticket
 	sending  sync.WaitGroup // the goroutines that send
 }
@@ -63,7 +62,7 @@ type message struct {
 var (
 	errTooMany  = fmt.Errorf("%w: this client has too many checks under way", limit.ErrOverloaded)
 	errClosed   = fmt.Errorf("%w: this client is closed", limit.ErrUnavailable)
-	errNoAnswer = errors.New("the node did not answer the check")
+	errNoAnswer = fmt.Errorf("%w: the node did not answer the check", limit.ErrUnavailable)
 )
 
 // do sends a check and waits for its answer, or for the end of ctx, which must have a deadline.
@@ -96,10 +95,10 @@ func (q *queue) enter(ctx context.Context, check *pb.CheckRequest) (*ticket, err
 	switch {
 	case q.closed:
 		return nil, errClosed
-	case q.checks >= q.maxChecks:
+	case q.checks.Add(1) > q.maxChecks:
+		q.checks.Add(-1)
 		return nil, errTooMany
 	}
-	q.checks++
 	if q.messages < q.maxMessages {
 		q.messages++
 		return nil, nil
@@ -114,7 +113,7 @@ func (q *queue) enter(ctx context.Context, check *pb.CheckRequest) (*ticket, err
 func (q *queue) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.checks--
+	q.checks.Add(-1)
 	switch {
 	case t == nil:
 	case t.place != nil:

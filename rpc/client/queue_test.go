@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,10 +31,10 @@ type indexed struct {
 func (p parcel) answer(i int, r limit.Result) { p.answers <- indexed{i, r} }
 
 // newQueue makes a queue whose messages arrive as parcels.
-func newQueue(maxMessages, maxChecks int) (*queue, chan parcel) {
+func newQueue(maxMessages int, maxChecks int64) (*queue, chan parcel) {
 	parcels := make(chan parcel)
 	return &queue{
-		maxMessages: maxMessages, maxChecks: maxChecks, patience: patience,
+		maxMessages: maxMessages, checks: new(atomic.Int64), maxChecks: maxChecks, patience: patience,
 		send: func(ctx context.Context, checks []*pb.CheckRequest, answer func(int, limit.Result)) error {
 			p := parcel{givenUp: ctx.Done(), answers: make(chan indexed), end: make(chan error)}
 			p.deadline, _ = ctx.Deadline()
@@ -100,8 +101,8 @@ func atRest(t *testing.T, q *queue) {
 	synctest.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.messages != 0 || q.checks != 0 || q.waiting.Len() != 0 {
-		t.Errorf("at rest: %d messages, %d checks, %d waiting", q.messages, q.checks, q.waiting.Len())
+	if checks := q.checks.Load(); q.messages != 0 || checks != 0 || q.waiting.Len() != 0 {
+		t.Errorf("at rest: %d messages, %d checks, %d waiting", q.messages, checks, q.waiting.Len())
 	}
 }
 

@@ -112,7 +112,7 @@ func placeRows(in limit.Inspection) []row {
 		row{"owner", in.Owner.String() + " on " + in.Node},
 		row{"place", fmt.Sprintf("partition %d, epoch %d, generation %d", in.Partition, in.Epoch, in.Generation)})
 	for i, s := range in.Registers {
-		rows = append(rows, registerRows(i+1, s, in.Now)...)
+		rows = append(rows, registerRows(i+1, s, in)...)
 	}
 	return rows
 }
@@ -134,12 +134,23 @@ func awake(in limit.Inspection) string {
 }
 
 // registerRows say what the n-th replica has on disk.
-func registerRows(n int, s limit.Stored, now int64) []row {
+func registerRows(n int, s limit.Stored, in limit.Inspection) []row {
+	now := in.Now
 	text := "no register, full as far as it knows"
-	if s.Exists {
+	switch {
+	case s.Error != "":
+		text = "cannot be read: " + s.Error
+	case s.Exists:
 		text = fmt.Sprintf("generation %d, reserved up to %s", s.Generation, position(s.Reserved, now))
 	}
 	rows := []row{{fmt.Sprintf("replica %d", n), s.Node + ": " + text}}
+	switch {
+	case s.Error != "":
+	case s.Epoch != in.Epoch:
+		rows = append(rows, row{"", fmt.Sprintf("in epoch %d: it does not count until it is in epoch %d", s.Epoch, in.Epoch)})
+	case s.Sealed:
+		rows = append(rows, row{"", "sealed: the replica set is changing"})
+	}
 	if s.Floor != 0 {
 		rows = append(rows, row{"", "floor " + position(s.Floor, now)})
 	}

@@ -41,8 +41,10 @@ func busyBucket(tb testing.TB) limit.Inspection {
 		Next:    limit.Span{Start: at(55 * time.Minute), End: at(58 * time.Minute)},
 		Waiting: 2,
 		Registers: []limit.Stored{
-			{Node: "n1", Exists: true, Generation: 5, Reserved: at(58 * time.Minute), Horizon: at(-time.Minute)},
-			{Node: "n2", Floor: at(-90 * time.Second)},
+			{Node: "n1", Epoch: 3, Exists: true, Generation: 5, Reserved: at(58 * time.Minute), Horizon: at(-time.Minute)},
+			{Node: "n2", Epoch: 3, Sealed: true, Floor: at(-90 * time.Second)},
+			{Node: "n3", Epoch: 2},
+			{Node: "n4", Error: "no answer within 1s"},
 		},
 		Recent: []limit.Recent{
 			{At: at(-20 * time.Minute), Cost: 7, Allowed: true},
@@ -64,14 +66,14 @@ func TestBucketPage(t *testing.T) {
 		{"full and asleep", func() limit.Inspection {
 			return limit.Inspection{
 				Key: "ip:2001:db8::/64", Rule: rule(t, 100, "1000/s"), Now: at(0), Tokens: 100, Epoch: 1, Node: "n1",
-				Registers: []limit.Stored{{Node: "n1"}},
+				Registers: []limit.Stored{{Node: "n1", Epoch: 1}},
 			}
 		}, nil, fullPage},
 		{"reserved beyond its bound", func() limit.Inspection {
 			return limit.Inspection{
 				Key: "hot\nkey", Rule: rule(t, 10, "100/s"), Now: at(0), TAT: at(100 * time.Millisecond), Epoch: 1, Node: "n1",
 				Awake: true, Segment: limit.Span{Start: at(100 * time.Millisecond), End: at(200 * time.Millisecond)},
-				Registers: []limit.Stored{{Node: "n1", Exists: true, Reserved: at(200 * time.Millisecond)}},
+				Registers: []limit.Stored{{Node: "n1", Epoch: 1, Exists: true, Reserved: at(200 * time.Millisecond)}},
 				Recent:    []limit.Recent{{At: at(0), Cost: 1, Allowed: true}},
 			}
 		}, nil, beyondPage},
@@ -116,7 +118,11 @@ const busyPage = `demo of "user:42", 2026-03-01 12:00:00.000000 UTC
   replica 1    n1: generation 5, reserved up to now + 58m (2026-03-01 12:58:00.000000 UTC)
                swept up to now − 1m (2026-03-01 11:59:00.000000 UTC)
   replica 2    n2: no register, full as far as it knows
+               sealed: the replica set is changing
                floor now − 1m30s (2026-03-01 11:58:30.000000 UTC)
+  replica 3    n3: no register, full as far as it knows
+               in epoch 2: it does not count until it is in epoch 3
+  replica 4    n4: cannot be read: no answer within 1s
 
   decisions    now − 12ms  cost 10  denied
                now − 3s    cost 0   allowed, a look

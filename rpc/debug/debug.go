@@ -29,12 +29,14 @@ type Actors interface {
 	Overview(ctx context.Context, top int) (actor.Overview, error)
 }
 
-// Config says what the pages show. Every field is required.
+// Config says what the pages show. Every field but Ring is required.
 type Config struct {
 	// Inspector looks at buckets.
 	Inspector limit.Inspector
 	// Actors are those of this node.
 	Actors Actors
+	// Ring tells of the cluster; nil for a node that is alone.
+	Ring Ring
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
 	// Ready says why the node takes no checks, or nil if it does.
@@ -66,6 +68,7 @@ func New(cfg Config) (http.Handler, error) {
 	p.mux.HandleFunc("GET /{$}", p.index)
 	p.mux.HandleFunc("GET /debug/{$}", p.index)
 	p.mux.HandleFunc("GET /debug/actors", p.actors)
+	p.mux.HandleFunc("GET /debug/ring", p.ring)
 	p.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	p.mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	p.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -182,6 +185,7 @@ func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
   GET  /debug/buckets/{limit}/{key}    a bucket on its line: why a key is denied, and until when
                                        (?cost=3 says when that would pass; ?format=json)
   GET  /debug/actors                   awake keys, mailboxes, the busiest keys (?format=json)
+  GET  /debug/ring                     the cluster: nodes, what they keep, moves (?format=json)
   GET  /debug/pprof/                   profiles
   GET  /metrics                        for Prometheus
   GET  /livez  /readyz                 whether the node lives, and takes checks

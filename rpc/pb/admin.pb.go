@@ -62,7 +62,9 @@ func (*LimitsRequest) Descriptor() ([]byte, []int) {
 type LimitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The limits document in YAML, every field written out.
-	Document      string `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	Document string `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	// Goes up with every change.
+	Version       uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -104,16 +106,569 @@ func (x *LimitsResponse) GetDocument() string {
 	return ""
 }
 
+func (x *LimitsResponse) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// ApplyLimitsRequest asks for other stored limits.
+type ApplyLimitsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limits document in YAML.
+	Document string `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	// The version that is to be replaced: if another one is in force by then, nothing is changed. 0 replaces any.
+	Version uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Only say what would change.
+	DryRun        bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyLimitsRequest) Reset() {
+	*x = ApplyLimitsRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyLimitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyLimitsRequest) ProtoMessage() {}
+
+func (x *ApplyLimitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyLimitsRequest.ProtoReflect.Descriptor instead.
+func (*ApplyLimitsRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ApplyLimitsRequest) GetDocument() string {
+	if x != nil {
+		return x.Document
+	}
+	return ""
+}
+
+func (x *ApplyLimitsRequest) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *ApplyLimitsRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+// ApplyLimitsResponse answers an ApplyLimitsRequest.
+type ApplyLimitsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version that is in force now.
+	Version uint64 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	// Limits that are new.
+	Added []string `protobuf:"bytes,2,rep,name=added,proto3" json:"added,omitempty"`
+	// Limits that are different.
+	Changed []string `protobuf:"bytes,3,rep,name=changed,proto3" json:"changed,omitempty"`
+	// Limits that are gone.
+	Removed       []string `protobuf:"bytes,4,rep,name=removed,proto3" json:"removed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplyLimitsResponse) Reset() {
+	*x = ApplyLimitsResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplyLimitsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplyLimitsResponse) ProtoMessage() {}
+
+func (x *ApplyLimitsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplyLimitsResponse.ProtoReflect.Descriptor instead.
+func (*ApplyLimitsResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ApplyLimitsResponse) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *ApplyLimitsResponse) GetAdded() []string {
+	if x != nil {
+		return x.Added
+	}
+	return nil
+}
+
+func (x *ApplyLimitsResponse) GetChanged() []string {
+	if x != nil {
+		return x.Changed
+	}
+	return nil
+}
+
+func (x *ApplyLimitsResponse) GetRemoved() []string {
+	if x != nil {
+		return x.Removed
+	}
+	return nil
+}
+
+// StatusRequest asks how the cluster is.
+type StatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatusRequest) Reset() {
+	*x = StatusRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatusRequest) ProtoMessage() {}
+
+func (x *StatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
+func (*StatusRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{4}
+}
+
+// StatusResponse answers a StatusRequest.
+type StatusResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster's status as JSON, as GET /debug/ring answers it.
+	Status        []byte `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatusResponse) Reset() {
+	*x = StatusResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatusResponse) ProtoMessage() {}
+
+func (x *StatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
+func (*StatusResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StatusResponse) GetStatus() []byte {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// DrainRequest asks to drain a node.
+type DrainRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node's name, or its id in hexadecimal.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Take it back: the node is to keep its partitions, or get some again.
+	Undo          bool `protobuf:"varint,2,opt,name=undo,proto3" json:"undo,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainRequest) Reset() {
+	*x = DrainRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainRequest) ProtoMessage() {}
+
+func (x *DrainRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
+func (*DrainRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *DrainRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *DrainRequest) GetUndo() bool {
+	if x != nil {
+		return x.Undo
+	}
+	return false
+}
+
+// DrainResponse answers a DrainRequest.
+type DrainResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many partitions the node still has.
+	Left          uint32 `protobuf:"varint,1,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainResponse) Reset() {
+	*x = DrainResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainResponse) ProtoMessage() {}
+
+func (x *DrainResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
+func (*DrainResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DrainResponse) GetLeft() uint32 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
+// RemoveRequest asks to remove a node.
+type RemoveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node's name, or its id in hexadecimal.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Also if fewer nodes are left than there are replicas.
+	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveRequest) Reset() {
+	*x = RemoveRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveRequest) ProtoMessage() {}
+
+func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
+func (*RemoveRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RemoveRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *RemoveRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+// RemoveResponse answers a RemoveRequest.
+type RemoveResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveResponse) Reset() {
+	*x = RemoveResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveResponse) ProtoMessage() {}
+
+func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveResponse.ProtoReflect.Descriptor instead.
+func (*RemoveResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{9}
+}
+
+// RecoverRequest asks for a forced recovery.
+type RecoverRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes that are lost for ever: their names or ids.
+	Lost          []string `protobuf:"bytes,1,rep,name=lost,proto3" json:"lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecoverRequest) Reset() {
+	*x = RecoverRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoverRequest) ProtoMessage() {}
+
+func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoverRequest.ProtoReflect.Descriptor instead.
+func (*RecoverRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RecoverRequest) GetLost() []string {
+	if x != nil {
+		return x.Lost
+	}
+	return nil
+}
+
+// RecoverResponse answers a RecoverRequest.
+type RecoverResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many partitions begin again with a floor.
+	Floored uint32 `protobuf:"varint,1,opt,name=floored,proto3" json:"floored,omitempty"`
+	// How many have moved without one.
+	Moved         uint32 `protobuf:"varint,2,opt,name=moved,proto3" json:"moved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecoverResponse) Reset() {
+	*x = RecoverResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoverResponse) ProtoMessage() {}
+
+func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoverResponse.ProtoReflect.Descriptor instead.
+func (*RecoverResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RecoverResponse) GetFloored() uint32 {
+	if x != nil {
+		return x.Floored
+	}
+	return 0
+}
+
+func (x *RecoverResponse) GetMoved() uint32 {
+	if x != nil {
+		return x.Moved
+	}
+	return 0
+}
+
 var File_jeton_v1_admin_proto protoreflect.FileDescriptor
 
 const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"\x14jeton/v1/admin.proto\x12\bjeton.v1\"\x0f\n" +
-	"\rLimitsRequest\",\n" +
+	"\rLimitsRequest\"F\n" +
 	"\x0eLimitsResponse\x12\x1a\n" +
-	"\bdocument\x18\x01 \x01(\tR\bdocument2D\n" +
+	"\bdocument\x18\x01 \x01(\tR\bdocument\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x04R\aversion\"c\n" +
+	"\x12ApplyLimitsRequest\x12\x1a\n" +
+	"\bdocument\x18\x01 \x01(\tR\bdocument\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x17\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\"y\n" +
+	"\x13ApplyLimitsResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
+	"\x05added\x18\x02 \x03(\tR\x05added\x12\x18\n" +
+	"\achanged\x18\x03 \x03(\tR\achanged\x12\x18\n" +
+	"\aremoved\x18\x04 \x03(\tR\aremoved\"\x0f\n" +
+	"\rStatusRequest\"(\n" +
+	"\x0eStatusResponse\x12\x16\n" +
+	"\x06status\x18\x01 \x01(\fR\x06status\"6\n" +
+	"\fDrainRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x12\n" +
+	"\x04undo\x18\x02 \x01(\bR\x04undo\"#\n" +
+	"\rDrainResponse\x12\x12\n" +
+	"\x04left\x18\x01 \x01(\rR\x04left\"9\n" +
+	"\rRemoveRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\"\x10\n" +
+	"\x0eRemoveResponse\"$\n" +
+	"\x0eRecoverRequest\x12\x12\n" +
+	"\x04lost\x18\x01 \x03(\tR\x04lost\"A\n" +
+	"\x0fRecoverResponse\x12\x18\n" +
+	"\afloored\x18\x01 \x01(\rR\afloored\x12\x14\n" +
+	"\x05moved\x18\x02 \x01(\rR\x05moved2\x84\x03\n" +
 	"\x05Admin\x12;\n" +
-	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponse\x12J\n" +
+	"\vApplyLimits\x12\x1c.jeton.v1.ApplyLimitsRequest\x1a\x1d.jeton.v1.ApplyLimitsResponse\x12;\n" +
+	"\x06Status\x12\x17.jeton.v1.StatusRequest\x1a\x18.jeton.v1.StatusResponse\x128\n" +
+	"\x05Drain\x12\x16.jeton.v1.DrainRequest\x1a\x17.jeton.v1.DrainResponse\x12;\n" +
+	"\x06Remove\x12\x17.jeton.v1.RemoveRequest\x1a\x18.jeton.v1.RemoveResponse\x12>\n" +
+	"\aRecover\x12\x18.jeton.v1.RecoverRequest\x1a\x19.jeton.v1.RecoverResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
 
 var (
 	file_jeton_v1_admin_proto_rawDescOnce sync.Once
@@ -127,19 +682,39 @@ func file_jeton_v1_admin_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_admin_proto_rawDescData
 }
 
-var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_jeton_v1_admin_proto_goTypes = []any{
-	(*LimitsRequest)(nil),  // 0: jeton.v1.LimitsRequest
-	(*LimitsResponse)(nil), // 1: jeton.v1.LimitsResponse
+	(*LimitsRequest)(nil),       // 0: jeton.v1.LimitsRequest
+	(*LimitsResponse)(nil),      // 1: jeton.v1.LimitsResponse
+	(*ApplyLimitsRequest)(nil),  // 2: jeton.v1.ApplyLimitsRequest
+	(*ApplyLimitsResponse)(nil), // 3: jeton.v1.ApplyLimitsResponse
+	(*StatusRequest)(nil),       // 4: jeton.v1.StatusRequest
+	(*StatusResponse)(nil),      // 5: jeton.v1.StatusResponse
+	(*DrainRequest)(nil),        // 6: jeton.v1.DrainRequest
+	(*DrainResponse)(nil),       // 7: jeton.v1.DrainResponse
+	(*RemoveRequest)(nil),       // 8: jeton.v1.RemoveRequest
+	(*RemoveResponse)(nil),      // 9: jeton.v1.RemoveResponse
+	(*RecoverRequest)(nil),      // 10: jeton.v1.RecoverRequest
+	(*RecoverResponse)(nil),     // 11: jeton.v1.RecoverResponse
 }
 var file_jeton_v1_admin_proto_depIdxs = []int32{
-	0, // 0: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
-	1, // 1: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
-	1, // [1:2] is the sub-list for method output_type
-	0, // [0:1] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	0,  // 0: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
+	2,  // 1: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
+	4,  // 2: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
+	6,  // 3: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
+	8,  // 4: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
+	10, // 5: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
+	1,  // 6: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
+	3,  // 7: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
+	5,  // 8: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
+	7,  // 9: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
+	9,  // 10: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
+	11, // 11: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
+	6,  // [6:12] is the sub-list for method output_type
+	0,  // [0:6] is the sub-list for method input_type
+	0,  // [0:0] is the sub-list for extension type_name
+	0,  // [0:0] is the sub-list for extension extendee
+	0,  // [0:0] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_admin_proto_init() }
@@ -153,7 +728,7 @@ func file_jeton_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_admin_proto_rawDesc), len(file_jeton_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,17 +19,32 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Admin_Limits_FullMethodName = "/jeton.v1.Admin/Limits"
+	Admin_Limits_FullMethodName      = "/jeton.v1.Admin/Limits"
+	Admin_ApplyLimits_FullMethodName = "/jeton.v1.Admin/ApplyLimits"
+	Admin_Status_FullMethodName      = "/jeton.v1.Admin/Status"
+	Admin_Drain_FullMethodName       = "/jeton.v1.Admin/Drain"
+	Admin_Remove_FullMethodName      = "/jeton.v1.Admin/Remove"
+	Admin_Recover_FullMethodName     = "/jeton.v1.Admin/Recover"
 )
 
 // AdminClient is the client API for Admin service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Admin is how operators see what a node goes by.
+// Admin is how operators see what a cluster goes by, and change it. What changes something needs the cluster key.
 type AdminClient interface {
 	// Limits tells the stored limits.
 	Limits(ctx context.Context, in *LimitsRequest, opts ...grpc.CallOption) (*LimitsResponse, error)
+	// ApplyLimits puts other stored limits in force, whole or not at all.
+	ApplyLimits(ctx context.Context, in *ApplyLimitsRequest, opts ...grpc.CallOption) (*ApplyLimitsResponse, error)
+	// Status tells how the cluster is.
+	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusResponse, error)
+	// Drain moves every partition off a node.
+	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
+	// Remove takes a node out of the cluster for ever.
+	Remove(ctx context.Context, in *RemoveRequest, opts ...grpc.CallOption) (*RemoveResponse, error)
+	// Recover makes a cluster of what is left after more nodes were lost than it can bear.
+	Recover(ctx context.Context, in *RecoverRequest, opts ...grpc.CallOption) (*RecoverResponse, error)
 }
 
 type adminClient struct {
@@ -50,14 +65,74 @@ func (c *adminClient) Limits(ctx context.Context, in *LimitsRequest, opts ...grp
 	return out, nil
 }
 
+func (c *adminClient) ApplyLimits(ctx context.Context, in *ApplyLimitsRequest, opts ...grpc.CallOption) (*ApplyLimitsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ApplyLimitsResponse)
+	err := c.cc.Invoke(ctx, Admin_ApplyLimits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StatusResponse)
+	err := c.cc.Invoke(ctx, Admin_Status_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DrainResponse)
+	err := c.cc.Invoke(ctx, Admin_Drain_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) Remove(ctx context.Context, in *RemoveRequest, opts ...grpc.CallOption) (*RemoveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveResponse)
+	err := c.cc.Invoke(ctx, Admin_Remove_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) Recover(ctx context.Context, in *RecoverRequest, opts ...grpc.CallOption) (*RecoverResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecoverResponse)
+	err := c.cc.Invoke(ctx, Admin_Recover_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
 //
-// Admin is how operators see what a node goes by.
+// Admin is how operators see what a cluster goes by, and change it. What changes something needs the cluster key.
 type AdminServer interface {
 	// Limits tells the stored limits.
 	Limits(context.Context, *LimitsRequest) (*LimitsResponse, error)
+	// ApplyLimits puts other stored limits in force, whole or not at all.
+	ApplyLimits(context.Context, *ApplyLimitsRequest) (*ApplyLimitsResponse, error)
+	// Status tells how the cluster is.
+	Status(context.Context, *StatusRequest) (*StatusResponse, error)
+	// Drain moves every partition off a node.
+	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
+	// Remove takes a node out of the cluster for ever.
+	Remove(context.Context, *RemoveRequest) (*RemoveResponse, error)
+	// Recover makes a cluster of what is left after more nodes were lost than it can bear.
+	Recover(context.Context, *RecoverRequest) (*RecoverResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -70,6 +145,21 @@ type UnimplementedAdminServer struct{}
 
 func (UnimplementedAdminServer) Limits(context.Context, *LimitsRequest) (*LimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Limits not implemented")
+}
+func (UnimplementedAdminServer) ApplyLimits(context.Context, *ApplyLimitsRequest) (*ApplyLimitsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ApplyLimits not implemented")
+}
+func (UnimplementedAdminServer) Status(context.Context, *StatusRequest) (*StatusResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
+}
+func (UnimplementedAdminServer) Drain(context.Context, *DrainRequest) (*DrainResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
+}
+func (UnimplementedAdminServer) Remove(context.Context, *RemoveRequest) (*RemoveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Remove not implemented")
+}
+func (UnimplementedAdminServer) Recover(context.Context, *RecoverRequest) (*RecoverResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Recover not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -110,6 +200,96 @@ func _Admin_Limits_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_ApplyLimits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ApplyLimitsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ApplyLimits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ApplyLimits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ApplyLimits(ctx, req.(*ApplyLimitsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_Status_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StatusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Status(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Status_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Status(ctx, req.(*StatusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_Drain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DrainRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Drain(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Drain_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Drain(ctx, req.(*DrainRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_Remove_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Remove(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Remove_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Remove(ctx, req.(*RemoveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_Recover_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecoverRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Recover(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Recover_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Recover(ctx, req.(*RecoverRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -120,6 +300,26 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Limits",
 			Handler:    _Admin_Limits_Handler,
+		},
+		{
+			MethodName: "ApplyLimits",
+			Handler:    _Admin_ApplyLimits_Handler,
+		},
+		{
+			MethodName: "Status",
+			Handler:    _Admin_Status_Handler,
+		},
+		{
+			MethodName: "Drain",
+			Handler:    _Admin_Drain_Handler,
+		},
+		{
+			MethodName: "Remove",
+			Handler:    _Admin_Remove_Handler,
+		},
+		{
+			MethodName: "Recover",
+			Handler:    _Admin_Recover_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

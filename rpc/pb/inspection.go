@@ -18,6 +18,7 @@ func EncodeInspection(in limit.Inspection) *Inspection {
 		out.Registers[i] = &Register{
 			Node: r.Node, Exists: r.Exists, Generation: r.Generation,
 			ReservedNs: r.Reserved, FloorNs: r.Floor, HorizonNs: r.Horizon,
+			Error: text(r.Error), Epoch: r.Epoch, Sealed: r.Sealed,
 		}
 	}
 	for i, r := range in.Recent {
@@ -47,6 +48,7 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 		in.Registers = append(in.Registers, limit.Stored{
 			Node: r.GetNode(), Exists: r.GetExists(), Generation: r.GetGeneration(),
 			Reserved: r.GetReservedNs(), Floor: r.GetFloorNs(), Horizon: r.GetHorizonNs(),
+			Error: r.GetError(), Epoch: r.GetEpoch(), Sealed: r.GetSealed(),
 		})
 	}
 	for _, r := range m.GetRecent() {

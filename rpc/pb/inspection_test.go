@@ -35,6 +35,7 @@ func drawInspection(t *rapid.T) limit.Inspection {
 				Node: rapid.String().Draw(t, "node"), Exists: rapid.Bool().Draw(t, "exists"),
 				Generation: rapid.Int64().Draw(t, "generation"), Reserved: rapid.Int64().Draw(t, "reserved"),
 				Floor: rapid.Int64().Draw(t, "floor"), Horizon: rapid.Int64().Draw(t, "horizon"),
+				Error: rapid.String().Draw(t, "error"), Epoch: rapid.Uint64().Draw(t, "epoch"), Sealed: rapid.Bool().Draw(t, "sealed"),
 			}
 		}),
 		Recent: some(t, "recent", func(t *rapid.T) limit.Recent {

@@ -1480,7 +1480,13 @@ type Register struct {
 	// The replica's floor, or 0: before it every bucket counts as empty.
 	FloorNs int64 `protobuf:"varint,5,opt,name=floor_ns,json=floorNs" json:"floor_ns,omitempty"`
 	// Registers that ended before it have been swept.
-	HorizonNs     int64 `protobuf:"varint,6,opt,name=horizon_ns,json=horizonNs" json:"horizon_ns,omitempty"`
+	HorizonNs int64 `protobuf:"varint,6,opt,name=horizon_ns,json=horizonNs" json:"horizon_ns,omitempty"`
+	// Why the register could not be read; then nothing but the node is known. Empty: it was read.
+	Error string `protobuf:"bytes,7,opt,name=error" json:"error,omitempty"`
+	// In which the replica keeps the key's partition.
+	Epoch uint64 `protobuf:"varint,8,opt,name=epoch" json:"epoch,omitempty"`
+	// The replica accepts nothing more in its epoch: the replica set is changing.
+	Sealed        bool `protobuf:"varint,9,opt,name=sealed" json:"sealed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1555,6 +1561,27 @@ func (x *Register) GetHorizonNs() int64 {
 		return x.HorizonNs
 	}
 	return 0
+}
+
+func (x *Register) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *Register) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *Register) GetSealed() bool {
+	if x != nil {
+		return x.Sealed
+	}
+	return false
 }
 
 // RecentDecision is a decision that an actor remembers.
@@ -1815,7 +1842,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\tcredit_ns\x18\x0e \x01(\x03R\bcreditNs\x12\x18\n" +
 	"\awaiting\x18\x0f \x01(\x03R\awaiting\x120\n" +
 	"\tregisters\x18\x10 \x03(\v2\x12.jeton.v1.RegisterR\tregisters\x120\n" +
-	"\x06recent\x18\x11 \x03(\v2\x18.jeton.v1.RecentDecisionR\x06recent\"\xb1\x01\n" +
+	"\x06recent\x18\x11 \x03(\v2\x18.jeton.v1.RecentDecisionR\x06recent\"\xf5\x01\n" +
 	"\bRegister\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06exists\x18\x02 \x01(\bR\x06exists\x12\x1e\n" +
@@ -1826,7 +1853,10 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"reservedNs\x12\x19\n" +
 	"\bfloor_ns\x18\x05 \x01(\x03R\afloorNs\x12\x1d\n" +
 	"\n" +
-	"horizon_ns\x18\x06 \x01(\x03R\thorizonNs\"S\n" +
+	"horizon_ns\x18\x06 \x01(\x03R\thorizonNs\x12\x14\n" +
+	"\x05error\x18\a \x01(\tR\x05error\x12\x14\n" +
+	"\x05epoch\x18\b \x01(\x04R\x05epoch\x12\x16\n" +
+	"\x06sealed\x18\t \x01(\bR\x06sealed\"S\n" +
 	"\x0eRecentDecision\x12\x13\n" +
 	"\x05at_ns\x18\x01 \x01(\x03R\x04atNs\x12\x12\n" +
 	"\x04cost\x18\x02 \x01(\x03R\x04cost\x12\x18\n" +

@@ -56,15 +56,21 @@ func Decode(src []byte) (Register, error) {
 
 // The layout of a stored partition:
 //
-//	┌──────────┬────────┬──────────────────────────┬─────────┬─────────┐
-//	│ layout=1 │ epoch  │ flags                    │ floor   │ horizon │
-//	│ 1 byte   │ varint │ 1 byte: 1 sealed, 2 floor│ 8 bytes │ 8 bytes │
-//	└──────────┴────────┴──────────────────────────┴─────────┴─────────┘
-const partitionLayout = 1
+//	┌──────────┬────────┬───────────┬─────────────────────────────────────────┬─────────┬─────────┐
+//	│ layout=2 │ epoch  │ installed │ flags                                   │ floor   │ horizon │
+//	│ 1 byte   │ varint │ varint    │ 1 byte: 1 sealed, 2 floor, 4 incomplete │ 8 bytes │ 8 bytes │
+//	└──────────┴────────┴───────────┴─────────────────────────────────────────┴─────────┴─────────┘
+//
+// Layout 1, which is still read, had neither the installed epoch nor the last flag.
+const (
+	partitionLayoutOne = 1
+	partitionLayout    = 2
+)
 
 const (
 	flagSealed = 1 << iota
 	flagFloored
+	flagIncomplete
 )
 
 // Append encodes p behind dst.
@@ -76,25 +82,36 @@ func (p Partition) Append(dst []byte) []byte {
 	if p.Floored {
 		flags |= flagFloored
 	}
+	if p.Incomplete {
+		flags |= flagIncomplete
+	}
 	dst = append(dst, partitionLayout)
 	dst = binary.AppendUvarint(dst, p.Epoch)
+	dst = binary.AppendUvarint(dst, p.Installed)
 	dst = append(dst, flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(p.Floor))
 	return binary.BigEndian.AppendUint64(dst, uint64(p.Horizon))
 }
 
-// DecodePartition reads what [Partition.Append] wrote.
-func DecodePartition(src []byte) (Partition, error) {
+// DecodePartition reads what [Partition.Append] wrote, of this layout or the one before.
+func DecodePartition(src []byte) (p Partition, err error) {
 	d := decoder{src: src}
-	if d.byte() != partitionLayout {
+	known := byte(flagSealed | flagFloored)
+	layout := d.byte()
+	p.Epoch = d.uvarint()
+	switch layout {
+	case partitionLayoutOne:
+	case partitionLayout:
+		p.Installed = d.uvarint()
+		known |= flagIncomplete
+	default:
 		return Partition{}, ErrCorrupt
 	}
-	p := Partition{Epoch: d.uvarint()}
 	flags := d.byte()
-	p.Sealed, p.Floored = flags&flagSealed != 0, flags&flagFloored != 0
+	p.Sealed, p.Floored, p.Incomplete = flags&flagSealed != 0, flags&flagFloored != 0, flags&flagIncomplete != 0
 	p.Floor = int64(d.uint64())
 	p.Horizon = int64(d.uint64())
-	if d.bad || len(d.src) > 0 || flags&^(flagSealed|flagFloored) != 0 {
+	if d.bad || len(d.src) > 0 || flags&^known != 0 {
 		return Partition{}, ErrCorrupt
 	}
 	return p, nil

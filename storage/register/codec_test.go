@@ -24,6 +24,32 @@ var partitions = []register.Partition{
 	{},
 	{Epoch: 1},
 	{Epoch: math.MaxUint64, Sealed: true, Floored: true, Floor: math.MaxInt64, Horizon: math.MinInt64},
+	{Sealed: true},
+	{Epoch: 300, Sealed: true, Installed: 301},
+	{Epoch: 7, Installed: math.MaxUint64, Sealed: true, Incomplete: true, Floored: true, Floor: math.MinInt64, Horizon: 1},
+}
+
+// partitionsOfOld are how the layout before wrote them.
+var partitionsOfOld = map[string]register.Partition{
+	"\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00":     {Epoch: 1},
+	"\x01\xac\x02\x03\x00\x00\x00\x00\x00\x00\x00\x09\xff\xff\xff\xff\xff\xff\xff\xff": {Epoch: 300, Sealed: true, Floored: true, Floor: 9, Horizon: -1},
+}
+
+func TestOlderPartitionsAreRead(t *testing.T) {
+	for text, want := range partitionsOfOld {
+		if got, err := register.DecodePartition([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is read as %+v, %v, want %+v", text, got, err, want)
+		}
+		for n := range len(text) {
+			if _, err := register.DecodePartition([]byte(text[:n])); !errors.Is(err, register.ErrCorrupt) {
+				t.Errorf("the first %d bytes of %q: %v, want ErrCorrupt", n, text, err)
+			}
+		}
+	}
+	incomplete := []byte("\x01\x01\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	if _, err := register.DecodePartition(incomplete); !errors.Is(err, register.ErrCorrupt) {
+		t.Errorf("a flag that the layout before did not have: %v, want ErrCorrupt", err)
+	}
 }
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
@@ -92,6 +118,9 @@ func FuzzDecode(f *testing.F) {
 func FuzzDecodePartition(f *testing.F) {
 	for _, p := range partitions {
 		f.Add(p.Append(nil))
+	}
+	for text := range partitionsOfOld {
+		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := register.DecodePartition(text)

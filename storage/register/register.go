@@ -6,6 +6,8 @@
 // keeps every limit: a replica accepts a reservation only if the line is free from From on, so two segments that a
 // majority accepted never overlap, whoever asked for them and in whatever order the messages came.
 //
+// A replica set is replaced by joining what enough of its members hold: see [Join] and [Register.Join].
+//
 // Start with [Partition.Reserve].
 package register
 
@@ -55,19 +57,22 @@ type Register struct {
 	// The reservation that was accepted last, by which its repetition is known.
 	Writer Writer
 	Seq    uint64
-	Epoch  uint64
+	Epoch  uint64 // 0 when another replica has accepted it: see Join
 	From   int64
 	Reach  int64
 	Aux    []byte
 }
 
-// A Partition is a replica's durable record of one partition.
+// A Partition is a replica's durable record of one partition. One in epoch 0 keeps no registers, and one that is
+// installed for a later epoch does not answer in it yet: both are sealed.
 type Partition struct {
-	Epoch   uint64 // the number of its replica set
-	Sealed  bool   // it accepts nothing in this epoch any more
-	Floored bool   // Floor is set
-	Floor   int64  // until this time every bucket is assumed to have been emptied
-	Horizon int64  // registers that ended before this time have been swept
+	Epoch      uint64 // the number of its replica set; 0 for none
+	Installed  uint64 // a later epoch that its registers are complete for and that it has not entered; 0 for none
+	Sealed     bool   // it accepts nothing in its epoch any more
+	Incomplete bool   // its registers were dropped: it is no source for anybody
+	Floored    bool   // Floor is set
+	Floor      int64  // until this time every bucket is assumed to have been emptied
+	Horizon    int64  // registers that ended before this time have been swept
 }
 
 // A Verdict says whether a reservation was accepted, or what stopped it.
@@ -78,7 +83,7 @@ const (
 	Accepted      Verdict = iota + 1
 	Taken                 // the line is reserved beyond From: see Position
 	OldGeneration         // the bucket has been reset since: see Generation
-	WrongEpoch            // the replica set has changed: see Epoch
+	WrongEpoch            // the replica set has changed, or this replica is not yet of it: see Epoch
 	Sealed                // the replica set is changing
 	Skewed                // the owner's clock differs too much: see Skew
 	TooFar                // To lies further ahead than any owner may reserve

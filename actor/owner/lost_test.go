@@ -1,0 +1,172 @@
+package owner_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+)
+
+// patient is an owner with replicas that come back, and how it hears that some are lost.
+func patient(t *testing.T, replicas int) *stage {
+	t.Helper()
+	s := newTroupe(t, replicas).enter('A')
+	s.cfg.Patience = 200 * ms
+	s.cfg.Resend = 100 * ms
+	s.draw = hour
+	return s
+}
+
+// lose answers what was sent last: those replicas will not.
+func (s *stage) lose(replicas ...int) {
+	m := s.post[len(s.post)-1]
+	for _, i := range replicas {
+		s.hear(owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Lost})
+	}
+}
+
+// A majority that is lost for a moment fails nobody: the same is sent again, and no line is wasted, though a replica had
+// accepted it all the time.
+func TestLostForAMoment(t *testing.T) {
+	s := patient(t, 3)
+	c := s.check(1, mustRule(t, "login", 10, 1, time.Second))
+	s.deliver(0)
+	for _, pause := range []int64{1, 2, 4, 8, 16, 32, 32} {
+		n := len(s.sent)
+		s.lose(1, 2)
+		s.waits(c)
+		s.pass(pause*ms - 2)
+		s.wantSends(n)
+		s.pass(2)
+		s.wantSends(n + 1)
+		if s.sent[n] != s.sent[0] {
+			t.Fatalf("sent %+v and then %+v, want the same again", s.sent[0], s.sent[n])
+		}
+	}
+	s.deliver(2)
+	if r := s.admitted(c); r.Start != start {
+		t.Errorf("spent %+v", r.Span)
+	}
+}
+
+// Who has waited for so long, and no longer, is told how many replicas are left.
+func TestPatience(t *testing.T) {
+	for replicas, gone := range map[int][]int{3: {0, 2}, 5: {0, 2, 3}} {
+		s := patient(t, replicas)
+		rule := mustRule(t, "login", 10, 1, time.Second)
+		first := s.check(1, rule)
+		s.lose(gone...)
+		s.pass(150 * ms)
+		second := s.check(1, rule)
+		s.pass(49 * ms)
+		s.lose(gone...)
+		s.waits(first, second)
+		s.pass(ms)
+		s.lose(gone...)
+		s.failed(first, limit.ErrUnavailable)
+		s.waits(second)
+		r, _ := s.reply(first)
+		lost, ok := errors.AsType[*owner.LostError](r.Err)
+		if !ok || lost.Replicas != replicas || !slices.Equal(lost.Lost, gone) {
+			t.Errorf("got %v, want %d replicas without %v", r.Err, replicas, gone)
+		}
+		s.pass(50 * ms)
+		for range 2 { // what the first one had asked for is 150 ms too short for the second
+			for i := range replicas {
+				s.deliver(i)
+			}
+		}
+		if r := s.admitted(second); r.Start != start+150*ms {
+			t.Errorf("spent %+v", r.Span)
+		}
+	}
+}
+
+// An owner that nobody asks does not ask replicas that are lost.
+func TestLostWhenNobodyWaits(t *testing.T) {
+	s := patient(t, 3)
+	c := s.checkBy(50*ms, 1, mustRule(t, "login", 10, 1, time.Second))
+	s.pass(50 * ms)
+	if _, ok := s.reply(c); !ok {
+		t.Fatal("its time has run out")
+	}
+	s.lose(0, 1)
+	s.pass(second)
+	s.wantSends(1)
+	if idle, _ := s.owner.Idle(s.now); !idle {
+		t.Error("the owner is not idle")
+	}
+}
+
+// A minority that is lost is as good as none, whatever the others say.
+func TestMinorityLost(t *testing.T) {
+	s := patient(t, 3)
+	rule := mustRule(t, "login", 100, 1, time.Second)
+	c := s.check(1, rule)
+	s.lose(1)
+	s.deliver(0, 2)
+	s.admitted(c)
+	s.replicas[0].registers["login"] = taken(5 * second)
+	s.replicas[2].registers["login"] = taken(5 * second)
+	c = s.check(1, rule)
+	s.deliver(0)
+	s.lose(1)
+	s.deliver(2)
+	s.pass(2 * ms)
+	s.wantSent(5*second, 6*second)
+	s.deliver(0, 2)
+	s.admitted(c)
+	s.wantSends(3)
+}
+
+// One lost and one elsewhere leave no majority, but nothing is known to be lost for good: the check waits.
+func TestOneLostOneElsewhere(t *testing.T) {
+	s := patient(t, 3)
+	c := s.check(1, mustRule(t, "login", 10, 1, time.Second))
+	s.seal(2)
+	for range 50 {
+		n := len(s.sent)
+		s.deliver(0, 2)
+		s.lose(1)
+		s.pass(8 * ms)
+		s.wantSends(n + 1)
+	}
+	s.waits(c)
+	s.deliver(1)
+	if r := s.admitted(c); r.Start != start {
+		t.Errorf("spent %+v", r.Span)
+	}
+}
+
+// A silent replica is never waited for, neither to admit, nor to be refused, nor to deny.
+func TestSilentReplica(t *testing.T) {
+	for _, replicas := range []int{3, 5} {
+		s := patient(t, replicas)
+		for i := range (replicas + 1) / 2 {
+			s.quick = append(s.quick, i)
+		}
+		rule := mustRule(t, "login", 10, 1, time.Second)
+		s.admitted(s.check(5, rule))
+		s.wantSends(1)
+		for _, i := range s.quick {
+			s.replicas[i].registers["login"] = taken(7 * second)
+		}
+		c := s.check(1, rule)
+		s.pass(8 * ms) // no majority can come about any more: no silence is waited for
+		if r := s.admitted(c); r.Start != start+7*second {
+			t.Errorf("spent %+v", r.Span)
+		}
+		s.replicas[0].registers["login"] = taken(8500 * ms)
+		c = s.check(1, rule) // one refuses, and the silent ones might have accepted
+		s.pass(5*ms - 1)
+		s.waits(c)
+		s.pass(2 * ms)
+		if r := s.admitted(c); r.Start != start+9*second {
+			t.Errorf("spent %+v", r.Span)
+		}
+		s.denied(s.check(10, rule))
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/debug"
+)
+
+func clusterVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "cluster",
+		Short:   "See and change which nodes the cluster has",
+		Example: "  jeton cluster status\n  jeton cluster drain node-4",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(clusterStatusVerb(), clusterDrainVerb(), clusterRemoveVerb(), clusterRecoverVerb(), clusterTokenVerb())
+	return cmd
+}
+
+func clusterStatusVerb() *cobra.Command {
+	var r remote
+	output := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the nodes, what they keep, and what is being moved",
+		Example: "  jeton cluster status\n" +
+			"  jeton cluster status --output json | jq '.nodes[].name'",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
+				text, err := c.Status(ctx)
+				if err != nil {
+					return err
+				}
+				if output.value == "json" {
+					_, err = fmt.Fprintln(cmd.OutOrStdout(), string(text))
+					return err
+				}
+				var s cluster.Status
+				if err := json.Unmarshal(text, &s); err != nil {
+					return fmt.Errorf("the node speaks another version of jeton: %w", err)
+				}
+				return debug.WriteStatus(cmd.OutOrStdout(), &s)
+			})
+		},
+	}
+	r.addFlags(cmd)
+	cmd.Flags().Var(output, "output", "form of the output")
+	return cmd
+}
+
+// drainEvery is how often a drain is looked at.
+const drainEvery = 300 * time.Millisecond
+
+func clusterDrainVerb() *cobra.Command {
+	var (
+		r    remote
+		undo bool
+	)
+	cmd := &cobra.Command{
+		Use:   "drain NODE",
+		Short: "Move every partition off a node, so that it can be stopped and removed",
+		Long: "Move every partition off a node, while checks go on. It ends when the node keeps nothing any more and is safe to\n" +
+			"stop for good. Interrupting it does not stop the drain: --undo does.",
+		Example: "  jeton cluster drain node-4\n  jeton cluster drain node-4 --undo",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.with(cmd, func(_ context.Context, c *client.Client) error {
+				return drain(cmd.Context(), &r, c, args[0], undo, cmd.ErrOrStderr())
+			})
+		},
+	}
+	r.addFlags(cmd)
+	cmd.Flags().BoolVar(&undo, "undo", false, "let the node keep its partitions, and get others again")
+	return cmd
+}
+
+// drain asks again and again until nothing is left on the node.
+func drain(ctx context.Context, r *remote, c *client.Client, node string, undo bool, progress io.Writer) error {
+	last := -1
+	for {
+		once, cancel := context.WithTimeout(ctx, r.timeout)
+		left, err := c.Drain(once, node, undo)
+		cancel()
+		switch {
+		case err != nil:
+			return err
+		case undo:
+			_, err = fmt.Fprintf(progress, "%s is given partitions again\n", node)
+			return err
+		case left == 0:
+			_, err = fmt.Fprintf(progress, "%s keeps nothing any more: stop it, then run jeton cluster remove %s\n", node, node)
+			return err
+		case left != last:
+			last = left
+			if _, err := fmt.Fprintf(progress, "%s: %d partitions left\n", node, left); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-time.After(drainEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("the drain of %s goes on; jeton cluster drain %s --undo ends it", node, node)
+		}
+	}
+}
+
+func clusterRemoveVerb() *cobra.Command {
+	var (
+		r     remote
+		force bool
+	)
+	cmd := &cobra.Command{
+		Use:   "remove NODE",
+		Short: "Take a node out of the cluster for ever",
+		Long: "Take a node out of the cluster for ever: its disk is refused from then on. A node that still keeps partitions is\n" +
+			"drained first, or, if it is dead for good, removed with --force: its partitions are then completed elsewhere from\n" +
+			"what the other replicas know.",
+		Example: "  jeton cluster remove node-4\n  jeton cluster remove node-4 --force   # its disk is lost",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
+				if err := c.Remove(ctx, args[0], force); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s is no member any more\n", args[0])
+				return err
+			})
+		},
+	}
+	r.addFlags(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "although the node keeps partitions, or too few nodes are left to keep all replicas")
+	return cmd
+}
+
+// recoverWithin is how long a recovery may take, with its rounds through what is left of the cluster.
+const recoverWithin = time.Minute
+
+func clusterRecoverVerb() *cobra.Command {
+	var (
+		r    remote
+		lost []string
+		yes  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "recover --lost NODE[,NODE…]",
+		Short: "Go on with what is left after more nodes were lost than the cluster can bear",
+		Long: "Go on with what is left after the disks of a majority were lost. Whoever runs it asserts that the lost nodes will\n" +
+			"never run again: should one come back, limits could be exceeded. Partitions of which no majority is left begin\n" +
+			"again with a floor: every bucket in them counts as emptied now and fills from there, so the limits hold.\n\n" +
+			"Nodes that are merely down need none of this: start them.",
+		Example: "  jeton cluster recover --lost node-2,node-3 --server node-1:7700",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(lost) == 0 {
+				return errors.New("--lost: name the nodes that are lost for ever")
+			}
+			if !yes {
+				if err := confirm(cmd, lost); err != nil {
+					return err
+				}
+			}
+			r.timeout = max(r.timeout, recoverWithin)
+			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
+				done, err := c.Recover(ctx, lost)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%d partitions begin again with a floor, %d go on as they were\n", done.Floored, done.Moved)
+				return err
+			})
+		},
+	}
+	r.addFlags(cmd)
+	cmd.Flags().StringSliceVar(&lost, "lost", nil, "names or ids of the nodes that are lost for ever")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// confirm asks whether what a recovery asserts is true.
+func confirm(cmd *cobra.Command, lost []string) error {
+	names := strings.Join(lost, ", ")
+	fmt.Fprintf(cmd.ErrOrStderr(), "You assert that these nodes are lost for ever and will never be started again: %s.\n"+
+		"Partitions without a majority begin again with every bucket emptied. This cannot be undone.\n"+
+		"Type their names to go on: ", names)
+	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	typed := strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' })
+	if strings.Join(typed, ",") != strings.Join(lost, ",") {
+		return errors.New("nothing was done: the names were not repeated")
+	}
+	return nil
+}
+
+func clusterTokenVerb() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:     "token",
+		Short:   "Print what changes over HTTP prove the cluster key with",
+		Long:    "Print the bearer token that PUT /v1/limits needs. It is derived from the cluster key, which cannot be had from it.",
+		Example: "  curl -T limits.yaml -H \"Authorization: Bearer $(jeton cluster token --cluster-key-file key)\" http://localhost:7702/v1/limits",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
+				return errors.New("--cluster-key-file: name the file with the cluster key")
+			}
+			k, err := key.Read(file)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), k.Token())
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&file, "cluster-key-file", "", "file with the cluster key")
+	return cmd
+}

@@ -1,0 +1,95 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/jeton-dev/jeton/storage"
+)
+
+// Config says what a node is. Only Data is required.
+type Config struct {
+	// Data is the directory that keeps the registers; it is made if need be.
+	Data string
+	// Durability says when a decision counts as kept; empty means storage.Fsync.
+	Durability storage.Durability
+	// Limits is the path of the limits document. In a cluster it is what a new cluster begins with. Empty means no stored
+	// limits.
+	Limits string
+	// ListenGRPC and ListenHTTP are addresses such as 127.0.0.1:7700; empty means not to listen.
+	ListenGRPC, ListenHTTP string
+	// ListenGossip and ListenRaft are where the nodes of a cluster find each other and agree. Empty means that this node is
+	// alone, now and in this life; with them, ListenGRPC is required.
+	ListenGossip, ListenRaft string
+	// Advertise is the host at which other nodes and clients reach this one; empty means the one it listens on.
+	Advertise string
+	// Join are gossip addresses of other nodes, or of all; its own may be among them.
+	Join []string
+	// Expect is how many nodes found a cluster together, 3 or 5, when there is none yet. 0 or 1 without Join is a cluster of
+	// one, and 0 with Join only joins.
+	Expect int
+	// Replicas is how many nodes are to keep each register in a cluster that is founded, 3 or 5; 0 means 3. While there are
+	// fewer than three nodes, one does.
+	Replicas int
+	// Zone is where the node stands: replicas are spread over zones.
+	Zone string
+	// ClusterKeyFile names a file with the key that nodes and operators prove to each other that they have; empty means
+	// none.
+	ClusterKeyFile string
+	// Insecure lets a node without a key listen beyond loopback.
+	Insecure bool
+	// Name is the node's name for people to read, its own within the cluster; empty means the host name.
+	Name string
+	// Restored says that Data is an older copy of itself: every bucket counts as emptied when the node starts.
+	Restored bool
+	// Logger receives what happens; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+func (c *Config) setDefaults() error {
+	if c.Data == "" {
+		return errors.New("data: name a directory that keeps the registers")
+	}
+	if c.Durability != "" && c.Durability != storage.Fsync && c.Durability != storage.Memory {
+		return fmt.Errorf("durability: %q is not known: use fsync or memory", c.Durability)
+	}
+	if c.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "node"
+		}
+		c.Name = host
+	}
+	if c.Replicas == 0 {
+		c.Replicas = 3
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c.checkCluster()
+}
+
+func (c *Config) checkCluster() error {
+	switch {
+	case (c.ListenGossip == "") != (c.ListenRaft == ""):
+		return errors.New("listen-gossip, listen-raft: give both, or none for a node that is alone")
+	case c.ListenGossip == "" && (len(c.Join) > 0 || c.Expect > 1):
+		return errors.New("join, expect: a node that belongs to others needs listen-gossip and listen-raft")
+	case c.ListenGossip != "" && c.ListenGRPC == "":
+		return errors.New("listen-grpc: the nodes of a cluster need it to reach each other")
+	case c.Expect < 0 || c.Expect > 5 || c.Expect == 2 || c.Expect == 4:
+		return fmt.Errorf("expect: a cluster is founded by 1, 3 or 5 nodes, not by %d; others may join it later", c.Expect)
+	case c.Expect > 1 && len(c.Join) == 0:
+		return fmt.Errorf("expect: %d nodes can find each other only by --join: name their gossip addresses", c.Expect)
+	case c.Expect == 1 && len(c.Join) > 0:
+		return errors.New("expect: 1 founds a cluster alone, and join names others: leave one of the two out")
+	case c.Replicas != 3 && c.Replicas != 5:
+		return fmt.Errorf("replicas: 3 or 5 nodes keep each register, not %d", c.Replicas)
+	}
+	return nil
+}
+
+// alone says whether the node is one that no other ever joins.
+func (c *Config) alone() bool { return c.ListenGossip == "" }

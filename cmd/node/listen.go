@@ -1,0 +1,69 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// listen opens a listener for the option called name; without an address there is none.
+func (n *Node) listen(name, address string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil //nolint:nilnil // no listener is what was asked for
+	}
+	if err := n.mayListen(address); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %s is in use: stop the process that listens there, or give another address", name, address)
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot listen on %s: %w", name, address, err)
+	}
+	return l, nil
+}
+
+// mayListen refuses addresses that others can reach, unless the nodes prove to each other that they belong together, or
+// that is wanted.
+func (n *Node) mayListen(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:7700", address)
+	}
+	if n.cfg.Insecure || n.key != nil || host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("%s can be reached from other machines, and whoever reaches it could pass for a node: "+
+			"give --cluster-key-file, listen on 127.0.0.1, or say --insecure if the network is trusted", address)
+	}
+	return nil
+}
+
+// advertised is the address at which others reach a listener.
+func (n *Node) advertised(l net.Listener) (string, error) {
+	if l == nil {
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return "", err
+	}
+	if n.cfg.Advertise != "" {
+		return net.JoinHostPort(n.cfg.Advertise, port), nil
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return "", fmt.Errorf("advertise: %s is every address of this machine: say with --advertise at which one others reach it", l.Addr())
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func address(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}

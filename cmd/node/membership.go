@@ -1,0 +1,395 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/storage"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+const (
+	// leaveFor is how long a node that stops goes on answering after everybody was told, so that those who call it have
+	// heard.
+	leaveFor = 250 * time.Millisecond
+	// reachedWithin is how long a node that has joined waits for its peers to reach it before it says that it is ready.
+	reachedWithin = int64(5 * time.Second)
+	// aloneWithin is how long a node that founds a cluster by itself may take until it is ready.
+	aloneWithin = 30 * time.Second
+)
+
+// Why a node of a cluster decides nothing.
+var (
+	errJoining = fmt.Errorf("%w: the node has not joined its cluster yet", limit.ErrUnavailable)
+	errClock   = fmt.Errorf("%w: this node's clock differs too much from the other nodes'", limit.ErrUnavailable)
+)
+
+// ErrOldCopy says that the data directory is an older copy of itself. Renew makes it one of a new node.
+var ErrOldCopy = cluster.ErrOldCopy
+
+// Renew gives up what a data directory knows, which nobody may have open: the node that is opened on it next is a new one.
+func Renew(data string) error { return storage.Renew(nil, data) }
+
+// GossipAddr is the address at which other nodes find this one; empty for a node that is alone.
+func (n *Node) GossipAddr() string {
+	if n.member == nil {
+		return ""
+	}
+	return n.member.cluster.GossipAddress()
+}
+
+// A membership is a node's part in a cluster: it makes storage, actors and clients follow what the cluster has agreed on.
+//
+//	cluster.State ─▶ follow ─▶ storage: epochs entered, partitions dropped
+//	                       ├─▶ placements, for the actors
+//	                       ├─▶ the table, for callers and the node's own client
+//	                       └─▶ the limits in force
+type membership struct {
+	node    *Node
+	id      ring.NodeID
+	cluster *cluster.Cluster
+	peers   *rpc.Peers
+	router  *rpc.Router
+	gate    *gate
+	marks   chan cluster.Mark
+
+	placements atomic.Pointer[placements]
+	view       atomic.Pointer[view]
+	joinedAt   atomic.Int64 // when this node began to decide, on the node clock; 0 before
+
+	cancel context.CancelFunc // ends Run, and what follows the state
+
+	limitsVersion uint64 // follow's own: those in force
+}
+
+// A view is what callers are told; without a table before the first state.
+type view struct {
+	table   *client.View
+	changed chan struct{} // closed when there is a newer one
+}
+
+// openMember opens the registers of a node in a cluster, its connections to the others, and the actors on top.
+func (n *Node) openMember(cfg storage.Config) (err error) {
+	m := &membership{node: n, marks: make(chan cluster.Mark, 1)}
+	m.placements.Store(&placements{})
+	m.view.Store(&view{changed: make(chan struct{})})
+	cfg.MaySweep = func() bool { return m.cluster != nil && m.cluster.ClockAgrees() }
+	cfg.OnMark = m.mark
+	if n.store, err = storage.Open(cfg); err != nil {
+		return err
+	}
+	m.id, m.gate = n.store.Disk(), &gate{store: n.store}
+	n.member = m
+	if err := m.join(); err != nil {
+		return err
+	}
+	n.system, err = actor.New(actor.Config{
+		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now,
+		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	var secure *tls.Config
+	if n.key != nil {
+		if secure, err = n.key.TLS(); err != nil {
+			return err
+		}
+	}
+	m.router, err = rpc.NewRouter(rpc.RouterConfig{
+		Self: m.id, Local: n.system, Tables: m.tables, Serving: m.serving, TLS: secure, Registerer: n.metrics,
+	})
+	n.Limiter = m.router
+	return err
+}
+
+// join makes this node's part in the cluster, which begins with begin.
+func (m *membership) join() (err error) {
+	n := m.node
+	grpc, err := n.advertised(n.grpcListener)
+	if err != nil {
+		return err
+	}
+	http, err := n.advertised(n.httpListener)
+	if err != nil {
+		return err
+	}
+	m.peers, err = rpc.NewPeers(rpc.PeersConfig{
+		ID: m.id, Address: grpc, Key: n.key, Now: n.clock.Now, Registerer: n.metrics, Logger: n.cfg.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	seed, err := n.Limits().YAML()
+	if err != nil {
+		return err
+	}
+	m.cluster, err = cluster.New(cluster.Config{
+		Dir: filepath.Join(n.cfg.Data, "cluster"), ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
+		GRPC: grpc, HTTP: http, BindGossip: n.cfg.ListenGossip, BindRaft: n.cfg.ListenRaft, AdvertiseHost: n.cfg.Advertise,
+		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.key, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
+		Mark: cluster.Mark(n.store.Mark()), MarkBefore: cluster.Mark(n.store.MarkBefore()), NewMarks: m.marks,
+		Confirm: n.store.Confirm,
+		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
+		Epochs: m.epochs, Check: checkLimits, Logger: n.cfg.Logger, Metrics: n.metrics,
+	})
+	return err
+}
+
+// peer is what other nodes are answered with.
+func (m *membership) peer() rpc.PeerConfig {
+	address, _ := m.node.advertised(m.node.grpcListener) // which join has found to be one
+	return rpc.PeerConfig{Store: m.gate, Handle: m.cluster.Handle, Address: address, Peers: m.peers}
+}
+
+// mark hands on the newest mark.
+func (m *membership) mark(mark storage.Mark) {
+	select {
+	case <-m.marks: // an older one
+	default:
+	}
+	m.marks <- cluster.Mark(mark)
+}
+
+// holds says whether the disk keeps registers.
+func (m *membership) holds() bool {
+	return slices.ContainsFunc(m.partitions(), func(p register.Partition) bool { return p.Epoch > 0 })
+}
+
+// epochs are the highest epochs that the registers know of.
+func (m *membership) epochs() []uint64 {
+	var epochs []uint64
+	for _, p := range m.partitions() {
+		epochs = append(epochs, max(p.Epoch, p.Installed))
+	}
+	return epochs
+}
+
+func (m *membership) partitions() []register.Partition {
+	partitions := make([]register.Partition, ring.DefaultPartitions)
+	for i := range partitions {
+		partitions[i] = m.node.store.Partition(ring.Partition(i))
+	}
+	return partitions
+}
+
+// begin takes part in the cluster. A node that needs nobody else for that is ready on return.
+func (m *membership) begin() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	n := m.node
+	n.running.Go(func() {
+		if err := m.cluster.Run(ctx); err != nil {
+			n.fail(err)
+		}
+	})
+	n.running.Go(func() { m.follow(ctx) })
+	if len(n.cfg.Join) > 0 {
+		return nil
+	}
+	soon, done := context.WithTimeout(ctx, aloneWithin)
+	defer done()
+	return m.settled(soon)
+}
+
+// settled waits until the node decides.
+func (m *membership) settled(ctx context.Context) error {
+	for m.joinedAt.Load() == 0 {
+		changed := m.view.Load().changed
+		if m.joinedAt.Load() != 0 {
+			break
+		}
+		select {
+		case <-changed:
+		case <-m.node.failed:
+			return m.node.failure
+		case <-ctx.Done():
+			return fmt.Errorf("the cluster did not come up within %v", aloneWithin)
+		}
+	}
+	return nil
+}
+
+// follow makes the node follow the cluster until ctx ends.
+func (m *membership) follow(ctx context.Context) {
+	joined := m.cluster.Joined()
+	for {
+		changed := m.cluster.Changed()
+		if s := m.cluster.State(); s.Founded() {
+			if err := m.adopt(ctx, s); err != nil && ctx.Err() == nil {
+				m.node.fail(fmt.Errorf("follow the cluster: %w", err))
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-joined:
+			joined = nil
+			if err := m.prove(ctx); err != nil && ctx.Err() == nil {
+				m.node.fail(fmt.Errorf("join the cluster: %w", err))
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// prove opens the registers to everybody: the cluster has seen that the disk is no old copy, and a floor, if they have
+// one, now lies beyond every clock that was heard.
+func (m *membership) prove(ctx context.Context) error {
+	s := m.cluster.State()
+	if err := m.node.store.RaiseFloor(ctx, m.beyondClocks()); err != nil {
+		return err
+	}
+	if err := m.adopt(ctx, s); err != nil {
+		return err
+	}
+	m.gate.open.Store(true)
+	m.joinedAt.Store(m.node.clock.Now())
+	m.tell(s) // who waits for this node to be ready looks now
+	m.node.cfg.Logger.Info("this node decides", "cluster", s.Cluster, "nodes", len(s.Nodes))
+	return nil
+}
+
+// beyondClocks is a time that no clock has passed: where a floor may be.
+func (m *membership) beyondClocks() int64 {
+	return max(m.node.clock.Now(), m.cluster.HighestNow()) + register.DefaultBounds().EpsMax
+}
+
+// adopt makes everything follow a state. The registers come first: an epoch is told to nobody before they are in it.
+func (m *membership) adopt(ctx context.Context, s *cluster.State) error {
+	if err := m.settle(ctx, s); err != nil {
+		return err
+	}
+	if s.LimitsVersion != m.limitsVersion {
+		doc, err := limit.ParseDocument(s.Limits)
+		if err != nil {
+			return fmt.Errorf("the cluster's limits: %w", err)
+		}
+		m.node.limits.Store(doc)
+		m.limitsVersion = s.LimitsVersion
+		m.node.cfg.Logger.Info("limits in force", "version", s.LimitsVersion, "limits", len(doc.Rules()))
+	}
+	m.placements.Store(m.place(s, m.placements.Load()))
+	keep := map[string]bool{}
+	for _, other := range s.Nodes {
+		keep[other.GRPC] = true
+	}
+	m.peers.Keep(keep)
+	m.tell(s)
+	return nil
+}
+
+// tell publishes what callers go by.
+func (m *membership) tell(s *cluster.State) {
+	before := m.view.Swap(&view{table: viewOf(s), changed: make(chan struct{})})
+	close(before.changed)
+}
+
+// viewOf is a state as callers see it.
+func viewOf(s *cluster.State) *client.View {
+	v := &client.View{
+		Version: s.Version, Cluster: s.Cluster, Table: s.Table, LimitsVersion: s.LimitsVersion, Limits: s.Limits,
+	}
+	for id, n := range s.Nodes {
+		v.Nodes = append(v.Nodes, pb.Node{ID: id, Name: n.Name, Zone: n.Zone, GRPC: n.GRPC, HTTP: n.HTTP, Leaving: n.Leaving})
+	}
+	slices.SortFunc(v.Nodes, func(a, b pb.Node) int { return a.ID.Compare(b.ID) })
+	return v
+}
+
+// tables is what callers go by now, and a channel that is closed when that has changed.
+func (m *membership) tables() (*client.View, <-chan struct{}) {
+	v := m.view.Load()
+	return v.table, v.changed
+}
+
+// placement is where a partition is now; nil if it is not kept here.
+func (m *membership) placement(p ring.Partition) *actor.Placement {
+	if of := m.placements.Load().of; int(p) < len(of) {
+		return of[p]
+	}
+	return nil
+}
+
+// serving says why the node decides nothing, and nil if it does.
+func (m *membership) serving() error {
+	switch {
+	case m.joinedAt.Load() == 0:
+		return errJoining
+	case !m.cluster.ClockAgrees():
+		return errClock
+	}
+	return nil
+}
+
+// ready says why callers should not come to this node, and nil if they may.
+func (m *membership) ready() error {
+	if err := m.serving(); err != nil {
+		return err
+	}
+	if m.node.clock.Now() > m.joinedAt.Load()+reachedWithin {
+		return nil
+	}
+	connected := m.node.grpc.PeersConnected()
+	for id, n := range m.cluster.State().Nodes {
+		if id != m.id && !n.Leaving && m.peers.Connected(n.GRPC) && !slices.Contains(connected, id) {
+			return fmt.Errorf("node %s has not reached this one yet", n.Name)
+		}
+	}
+	return nil
+}
+
+// leave takes the node out of the callers' order, and waits until they have heard.
+func (m *membership) leave(ctx context.Context) {
+	if m.joinedAt.Load() == 0 || len(m.cluster.State().Nodes) < 2 {
+		return
+	}
+	m.cluster.Leave(ctx)
+	select {
+	case <-time.After(leaveFor):
+	case <-ctx.Done():
+	}
+}
+
+// end ends the node's part in the cluster.
+func (m *membership) end() {
+	if m.cancel != nil {
+		m.cancel()
+	}
+}
+
+// close closes what openMember has opened, but for the actors and the registers.
+func (m *membership) close() error {
+	var errs []error
+	if m.router != nil {
+		errs = append(errs, m.router.Close())
+	}
+	if m.peers != nil {
+		m.peers.Close()
+	}
+	if m.cluster != nil {
+		errs = append(errs, m.cluster.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// checkLimits says what is wrong with a limits document.
+func checkLimits(text []byte) error {
+	_, err := limit.ParseDocument(text)
+	return err
+}

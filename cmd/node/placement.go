@@ -1,0 +1,142 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// placements say, for every partition that this node keeps, who its replicas are. They are made anew with every change
+// of the table; what has stayed the same stays the same value, by which actors see that nothing concerns them.
+type placements struct {
+	of   []*actor.Placement           // by partition; nil where this node is no replica
+	sets map[string]*actor.ReplicaSet // by what they are made of
+}
+
+// place makes the placements of a state, from those before it.
+func (m *membership) place(s *cluster.State, before *placements) *placements {
+	p := &placements{of: make([]*actor.Placement, s.Partitions), sets: map[string]*actor.ReplicaSet{}}
+	for i := range s.Table.Places {
+		place := &s.Table.Places[i]
+		if !place.Has(m.id) {
+			continue
+		}
+		name := setName(s, place.Replicas)
+		set := p.sets[name]
+		if set == nil {
+			if set = before.sets[name]; set == nil {
+				set = m.replicaSet(s, place.Replicas)
+			}
+			p.sets[name] = set
+		}
+		p.of[i] = &actor.Placement{Epoch: place.Epoch, Set: set}
+		if i < len(before.of) && before.of[i] != nil && *before.of[i] == *p.of[i] {
+			p.of[i] = before.of[i]
+		}
+	}
+	return p
+}
+
+// setName tells replica sets apart: by the nodes and where they are, in whatever order.
+func setName(s *cluster.State, ids []ring.NodeID) string {
+	var b strings.Builder
+	for _, id := range canonical(ids) {
+		b.WriteString(id.String() + "@" + s.Nodes[id].GRPC + " ")
+	}
+	return b.String()
+}
+
+// canonical is the order in which all partitions with the same nodes number them, so that they share messages.
+func canonical(ids []ring.NodeID) []ring.NodeID {
+	return slices.SortedFunc(slices.Values(ids), ring.NodeID.Compare)
+}
+
+// replicaSet makes the replicas of nodes: this node's own storage, and the others through rpc.
+func (m *membership) replicaSet(s *cluster.State, ids []ring.NodeID) *actor.ReplicaSet {
+	var (
+		replicas []actor.Replica
+		names    []string
+	)
+	for _, id := range canonical(ids) {
+		n := s.Nodes[id]
+		names = append(names, n.Name)
+		if id == m.id {
+			replicas = append(replicas, m.node.store)
+		} else {
+			replicas = append(replicas, m.peers.Replica(n.GRPC))
+		}
+	}
+	return actor.NewReplicaSet(replicas, names)
+}
+
+// settle makes the storage follow a state: the registers of a founder begin, epochs whose commit is seen are entered, and
+// partitions that are kept elsewhere are dropped.
+func (m *membership) settle(ctx context.Context, s *cluster.State) error {
+	store := m.node.store
+	for i, place := range s.Table.Places {
+		if here := store.Partition(ring.Partition(i)); place.Epoch == ring.FirstEpoch && place.Has(m.id) && blank(here) {
+			// Only founders stand in the first epoch, and before it nothing was ever admitted.
+			if err := store.Found(ctx); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	var (
+		duties sync.WaitGroup
+		mu     sync.Mutex
+		errs   []error
+	)
+	for i, place := range s.Table.Places {
+		p := ring.Partition(i)
+		duty := m.duty(place, store.Partition(p))
+		if duty == nil {
+			continue
+		}
+		duties.Go(func() { // together, so that they share an fsync
+			if err := duty(ctx, p); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	duties.Wait()
+	return errors.Join(errs...)
+}
+
+// blank says whether a replica has never kept a partition.
+func blank(p register.Partition) bool { return p.Epoch == 0 && p.Installed == 0 }
+
+// duty is what the storage has to do about one partition; nil for nothing.
+func (m *membership) duty(place ring.Place, here register.Partition) func(context.Context, ring.Partition) error {
+	store := m.node.store
+	switch {
+	case place.Has(m.id):
+		switch {
+		case here.Epoch >= place.Epoch:
+		case here.Installed == place.Epoch:
+			return func(ctx context.Context, p ring.Partition) error { return store.Enter(ctx, p, place.Epoch) }
+		case place.Floored && here.Installed < place.Epoch:
+			// A forced recovery has made this epoch: nobody knows what was admitted before it.
+			return func(ctx context.Context, p ring.Partition) error {
+				if err := store.InstallFloored(ctx, p, place.Epoch, m.beyondClocks()); err != nil {
+					return err
+				}
+				return store.Enter(ctx, p, place.Epoch)
+			}
+		}
+	case slices.Contains(place.Next, m.id) || slices.Contains(place.Target, m.id):
+	case place.Epoch > here.Epoch && place.Epoch >= here.Installed && !blank(here) && !here.Incomplete:
+		// A state older than what is stored here, as a node that starts may see one, says nothing.
+		return store.Drop
+	}
+	return nil
+}

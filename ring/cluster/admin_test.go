@@ -1,0 +1,259 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+func TestLimitsAreSetFromAnyNode(t *testing.T) {
+	wrong := errors.New("line 3: no such algorithm")
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	for _, ch := range all {
+		ch.config.Check = func(limits []byte) error {
+			if strings.Contains(string(limits), "wrong") {
+				return wrong
+			}
+			return nil
+		}
+	}
+	startAll(all...)
+	for i, ch := range all {
+		now := uint64(i + 1)
+		v, err := ch.cluster.SetLimits(t.Context(), now, []byte("limits of "+ch.config.Name))
+		if err != nil || v != now+1 || string(ch.cluster.State().Limits) != "limits of "+ch.config.Name {
+			t.Errorf("node %s has set version %d: %v", ch.config.Name, v, err)
+		}
+		if _, err := ch.cluster.SetLimits(t.Context(), now, []byte("others")); !errors.Is(err, ErrStale) {
+			t.Errorf("an old version is replaced: %v", err)
+		}
+		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("wrong")); !errors.Is(err, ErrInvalid) || !errors.Is(err, wrong) {
+			t.Errorf("wrong limits are set: %v", err)
+		}
+		if err := ch.cluster.Drain(t.Context(), "nobody"); !errors.Is(err, ErrUnknownNode) {
+			t.Errorf("nobody is drained: %v", err)
+		}
+		if err := ch.cluster.Remove(t.Context(), "a", false); !errors.Is(err, ErrTooFew) {
+			t.Errorf("one of three is removed: %v", err)
+		}
+		if err := ch.cluster.Drain(t.Context(), "a"); !errors.Is(err, ErrTooFew) || !strings.Contains(err.Error(), "3 replicas") {
+			t.Errorf("one of three is drained: %v", err)
+		}
+		if err := ch.cluster.Undrain(t.Context(), "a"); err != nil {
+			t.Errorf("what is not drained: %v", err)
+		}
+	}
+}
+
+func TestNoLeader(t *testing.T) {
+	all := trio(t)
+	all[0].stop()
+	all[1].stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		all[2].says("waiting for a leader")
+		cancel()
+	}()
+	if _, err := all[2].cluster.SetLimits(ctx, 0, []byte("x")); !errors.Is(err, ErrNoLeader) {
+		t.Errorf("without a leader: %v", err)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	reg := prometheus.NewRegistry()
+	all[0].config.Metrics, all[0].config.Zone = reg, "east"
+	startAll(all...)
+	s := all[0].cluster.Status(t.Context())
+	if s.Cluster != one(all...).String() || s.Node != "a" || len(s.Nodes) != 3 || s.LowestEpoch != 1 || s.HighestEpoch != 1 ||
+		s.Replicas != 3 || s.Partitions != 7 || s.Moves.Left != 0 || s.Moves.Phases == nil || s.LimitsVersion != 1 {
+		t.Errorf("%+v", s)
+	}
+	leaders, owned := 0, 0
+	for _, n := range s.Nodes {
+		if n.Role == "leader" {
+			leaders++
+		}
+		owned += n.Owner
+		if n.Replica != 7 || n.Name == "a" && n.Zone != "east" {
+			t.Errorf("%+v", n)
+		}
+	}
+	if leaders != 1 || owned != 7 || s.Leader == "" {
+		t.Errorf("%d leaders, %d partitions owned: %+v", leaders, owned, s)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			values[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	if values["jeton_cluster_nodes"] != 3 || values["jeton_cluster_state_changes_total"] < 1 || values["jeton_cluster_messages_total"] < 1 {
+		t.Errorf("metrics %v", values)
+	}
+	all[0].stop()
+	startAll(all[0]) // with the same registry
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	r := newRig(t)
+	good := r.chair("a", 1).config
+	for want, spoil := range map[string]func(*Config){
+		"directory":       func(c *Config) { c.Dir = "" },
+		"id":              func(c *Config) { c.ID = ring.NodeID{} },
+		"--node-name":     func(c *Config) { c.Name = strings.Repeat("n", 64) },
+		"Peers":           func(c *Config) { c.Now = nil },
+		"1, 3 or 5 nodes": func(c *Config) { c.Expect = 4 },
+		"2 replicas":      func(c *Config) { c.Replicas = 2 },
+		"partitions":      func(c *Config) { c.Partitions = 70000 },
+		"not raised":      func(c *Config) { c.MarkBefore = c.Mark },
+		"--join":          func(c *Config) { c.Join = []string{"nohost"} },
+		"--listen-raft":   func(c *Config) { c.BindRaft = "7703" },
+		"--listen-gossip": func(c *Config) { c.BindGossip = "192.0.2.1:1" },
+		"--advertise":     func(c *Config) { c.GRPC = "" },
+		"bytes too many":  func(c *Config) { c.GRPC = strings.Repeat("g", 500) },
+		"--limits":        func(c *Config) { c.Check = func([]byte) error { return errors.New("wrong") } },
+	} {
+		c := good
+		spoil(&c)
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	c, err := New(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", c.GossipAddress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := errors.Join(c.Close(), c.Close()); err != nil { // nobody has taken the connection
+		t.Error(err)
+	}
+	if err := c.Run(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed, it runs: %v", err)
+	}
+	if _, err := c.Handle(t.Context(), []byte(`{"kind":"ping","body":{}}`)); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed, it answers: %v", err)
+	}
+}
+
+func TestErrorsCrossTheWire(t *testing.T) {
+	r := newRig(t)
+	ch := r.chair("a", 1)
+	c, err := New(ch.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	r.fabric.plug("a", c)
+	_, err = call[Node](t.Context(), r.fabric, "a", kindPromise, promiseRequest{promise{nodeID(1), 1}, 3})
+	if !errors.Is(err, ErrInvalid) || unanswered(err) || !strings.Contains(err.Error(), "expects") {
+		t.Errorf("a refusal arrives as %v", err)
+	}
+	if _, err = call[nothing](t.Context(), r.fabric, "nobody", kindPing, nothing{}); !unanswered(err) {
+		t.Errorf("silence arrives as %v", err)
+	}
+	if _, err = call[nothing](t.Context(), r.fabric, "a", kindLead, leadRequest{message: message{Kind: kindMoves}}); !errors.Is(err, ErrNoLeader) {
+		t.Errorf("a node that does not lead answers %v", err)
+	}
+	for _, text := range []string{"", "{", `{"kind":"unknown"}`} {
+		if _, err := c.Handle(t.Context(), []byte(text)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for name, is := range wireErrors() {
+		if got := refusalOf(is); !slices.Contains(got.Names, name) || !errors.Is(got.error(), is) {
+			t.Errorf("%v travels as %+v", is, got)
+		}
+	}
+}
+
+func FuzzHandle(f *testing.F) {
+	f.Add([]byte(`{"kind":"ping","body":{}}`))
+	f.Add([]byte(`{"kind":"marks","body":{"id":"00000000000000000000000000000001"}}`))
+	f.Add([]byte(`{"kind":"lead","body":{"kind":"join","body":{},"direct":true}}`))
+	f.Add([]byte(`{"kind":"release","body":null}`))
+	ch := &chair{logs: &logbook{changed: make(chan struct{})}}
+	c, err := New(Config{
+		Dir: f.TempDir(), ID: nodeID(1), Name: "a", GRPC: "a", BindGossip: "127.0.0.1:0", BindRaft: "127.0.0.1:0",
+		Mark: Mark{Boot: 1}, Peers: &fabric{}, Now: func() int64 { return 1 }, Advance: func(int64) {},
+	})
+	if err != nil {
+		f.Fatal(err, ch.logs)
+	}
+	f.Cleanup(func() { _ = c.Close() })
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if reply, err := c.Handle(t.Context(), text); err == nil && len(reply) == 0 {
+			t.Errorf("%q has no answer", text)
+		}
+	})
+}
+
+func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
+	all := expecting(5, newRig(t).chairs(5)...)
+	startAll(all...)
+	a, b := all[1], all[0] // b has founded the cluster, and must not do it again
+	before := one(all...)
+	if _, err := a.cluster.Recover(t.Context(), []string{"c"}); !errors.Is(err, ErrAlive) {
+		t.Errorf("a node that answers is lost: %v", err)
+	}
+	for _, ch := range all[2:] {
+		ch.stop()
+	}
+	if _, err := a.cluster.Recover(t.Context(), []string{"c", "d"}); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("a node that is not said to be lost is silent: %v", err)
+	}
+	known := a.cluster.State().Table.Places
+	done, err := a.cluster.Recover(t.Context(), []string{"c", "d", "e"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, p := range known {
+		if left := 3 - len(slices.DeleteFunc(slices.Clone(p.Replicas), func(id ring.NodeID) bool {
+			return id != all[0].config.ID && id != all[1].config.ID
+		})); left > 1 {
+			lost++
+		}
+	}
+	if done.Floored != lost {
+		t.Errorf("%d partitions are floored, and %d have lost too many", done.Floored, lost)
+	}
+	for _, ch := range []*chair{a, b} {
+		s := ch.sees("two are left", func(s *State) bool { return len(s.Nodes) == 2 && len(s.Removed) == 3 })
+		for p, place := range s.Table.Places {
+			if place.Floored && place.Epoch <= known[p].Epoch {
+				t.Errorf("partition %d is in %+v, and was in epoch %d", p, place, known[p].Epoch)
+			}
+		}
+	}
+	if _, err := b.cluster.SetLimits(t.Context(), 0, []byte("after")); err != nil {
+		t.Error(err)
+	}
+	if after := one(a, b); after != before {
+		t.Errorf("it is cluster %s, and was %s", after, before)
+	}
+	b.stop()
+	startAll(b)
+	if again, err := a.cluster.Recover(t.Context(), []string{"c", "d", "e"}); err != nil || again.Floored != 0 {
+		t.Errorf("once more: %+v, %v", again, err)
+	}
+	all[2].start()
+	all[2].ends(ErrRemoved)
+}

@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// A joinRequest asks the leader to let a node in, or to note its new addresses.
+type joinRequest struct {
+	Node Node `json:"node"`
+	// Before is the mark that the node's disk had before the node started.
+	Before Mark `json:"before"`
+}
+
+// answerJoin lets a node in, on the leader: nodes are let in one after another. It may be asked again and again.
+func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (nothing, error) {
+	select {
+	case c.admission <- struct{}{}:
+		defer func() { <-c.admission }()
+	case <-ctx.Done():
+		return nothing{}, fmt.Errorf("%w: %w", ErrNoLeader, ctx.Err())
+	}
+	s, n := c.agreement.state(), q.Node
+	if !s.Founded() {
+		return nothing{}, fmt.Errorf("%w: %w", ErrNoLeader, ErrNotFounded)
+	}
+	if name, removed := s.Removed[n.ID]; removed {
+		return nothing{}, removedText(n.ID, name)
+	}
+	known, member := s.Nodes[n.ID]
+	highest, marked := c.agreement.highestMark(n.ID)
+	if marked && highest.Compare(q.Before) > 0 {
+		return nothing{}, fmt.Errorf("%w: it has mark %s, and the cluster has seen %s", ErrOldCopy, q.Before, highest)
+	}
+	if other, taken := s.Named(n.Name); taken && other.ID != n.ID {
+		if member {
+			return nothing{}, nameTakenText(other)
+		}
+		return nothing{}, c.replaceDead(ctx, other, n)
+	}
+	if member && sameAddresses(known, n) {
+		return nothing{}, nil
+	}
+	if err := c.reach(ctx, n.ID, n); err != nil {
+		return nothing{}, err
+	}
+	if err := c.agreement.propose(ctx, command{Join: &join{Node: n}}); err != nil {
+		return nothing{}, err
+	}
+	c.logger.Info("a node has joined, or has other addresses now", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
+	return nothing{}, nil
+}
+
+// replaceDead lets n in at the place of a member of the same name, if that is dead.
+func (c *Cluster) replaceDead(ctx context.Context, old, n Node) error {
+	if !c.dead(ctx, old) {
+		return nameTakenText(old)
+	}
+	if err := c.reach(ctx, n.ID, n); err != nil {
+		return err
+	}
+	if err := c.agreement.propose(ctx, command{Replace: &replace{Old: old.ID, New: n}}); err != nil {
+		return err
+	}
+	c.logger.Info("a new disk takes the place of a dead node", "node", n.Name, "old", old.ID, "new", n.ID)
+	return nil
+}
+
+func nameTakenText(other Node) error {
+	return fmt.Errorf("%w: %q is node %s at %s, which is alive; give this one another --node-name, or stop that one for good first",
+		ErrNameTaken, other.Name, other.ID, other.GRPC)
+}
+
+func removedText(id ring.NodeID, name string) error {
+	return fmt.Errorf("%w: this data directory is that of node %s (%q); start the node with an empty one, and it joins as a new node",
+		ErrRemoved, id, name)
+}
+
+func sameAddresses(a, b Node) bool {
+	return a.Name == b.Name && a.Zone == b.Zone && a.GRPC == b.GRPC && a.HTTP == b.HTTP && a.Gossip == b.Gossip && a.Raft == b.Raft
+}
+
+// A pong says who answers.
+type pong struct {
+	ID      ring.NodeID `json:"id"`
+	Process Unique      `json:"process"`
+}
+
+func (c *Cluster) answerPing(context.Context, nothing) (pong, error) {
+	return pong{ID: c.config.ID, Process: c.process}, nil
+}
+
+// dead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard
+// of it or the machine that it was on says that nothing listens there. A node that is merely not heard may be alive on
+// the other side of a partition, so this is asked only for a new disk of the same name.
+func (c *Cluster) dead(ctx context.Context, n Node) bool {
+	p, err := call[pong](ctx, c.config.Peers, n.GRPC, kindPing, nothing{})
+	if err == nil {
+		return p.ID != n.ID
+	}
+	if !unanswered(err) {
+		return false // somebody is there
+	}
+	if !c.gossip.alive(n.ID) || errors.Is(err, syscall.ECONNREFUSED) {
+		return true
+	}
+	return errors.Is(dial(ctx, n.Raft), syscall.ECONNREFUSED)
+}
+
+// reach calls the node id back at the addresses that n advertises.
+func (c *Cluster) reach(ctx context.Context, id ring.NodeID, n Node) error {
+	p, err := call[pong](ctx, c.config.Peers, n.GRPC, kindPing, nothing{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w at %s, its gRPC address (see --advertise and --listen-grpc there): %w", ErrUnreachable, n.GRPC, err)
+	case p.ID != id:
+		return fmt.Errorf("%w at %s, its gRPC address: node %s answers there (see --advertise there)", ErrUnreachable, n.GRPC, p.ID)
+	}
+	if err := dial(ctx, n.Raft); err != nil {
+		return fmt.Errorf("%w at %s, its raft address (see --advertise and --listen-raft there): %w", ErrUnreachable, n.Raft, err)
+	}
+	return nil
+}
+
+// dial says why there is no TCP connection to an address to be had, if there is none.
+func dial(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

@@ -1,0 +1,679 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"go.uber.org/goleak"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/key"
+)
+
+// patienceOfTests is how long a test waits for what has to happen.
+const patienceOfTests = 60 * time.Second
+
+// agreements are the nodes of a test, in one process, with real raft on real connections and disks.
+type agreements struct {
+	t    *testing.T
+	ctx  context.Context //nolint:containedctx // of the test
+	key  *key.Key
+	dirs map[int]string
+
+	mu    sync.Mutex
+	where map[ring.NodeID]string // what gossip would say
+	open  map[int]*agreement
+}
+
+// newAgreements is none yet; what is open at the end of the test is stopped.
+func newAgreements(t *testing.T, k *key.Key) *agreements {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	ctx, cancel := context.WithTimeout(t.Context(), patienceOfTests)
+	g := &agreements{t: t, ctx: ctx, key: k, dirs: map[int]string{}, where: map[ring.NodeID]string{}, open: map[int]*agreement{}}
+	t.Cleanup(func() {
+		for _, i := range slices.Sorted(maps.Keys(g.open)) {
+			if err := g.open[i].stop(); err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
+	})
+	return g
+}
+
+// node opens node i, on its disk if it had one, at a new port.
+func (g *agreements) node(i int) *agreement {
+	g.t.Helper()
+	if g.dirs[i] == "" {
+		g.dirs[i] = g.t.TempDir()
+	}
+	var listen net.ListenConfig
+	listener, err := listen.Listen(g.ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.mu.Lock()
+	g.where[nodeID(i)] = listener.Addr().String()
+	g.mu.Unlock()
+	a, err := openAgreement(agreementConfig{
+		Dir: g.dirs[i], ID: nodeID(i), Listener: listener, Advertise: listener.Addr().String(), Key: g.key,
+		Address: func(id ring.NodeID) string {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return g.where[id]
+		},
+		Logger: slog.New(slog.NewTextHandler(&testLog{t: g.t}, &slog.HandlerOptions{Level: slog.LevelWarn})).With("node", i),
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.open[i] = a
+	return a
+}
+
+// kill stops node i. To raft that is the same as a kill: nothing is written at the end.
+func (g *agreements) kill(i int) {
+	g.t.Helper()
+	g.t.Logf("injected: node %d is stopped", i)
+	if err := g.open[i].stop(); err != nil {
+		g.t.Fatal(err)
+	}
+	delete(g.open, i)
+}
+
+// founded are n nodes that run, founded by the first, all voters.
+func (g *agreements) founded(n int) *agreement {
+	g.t.Helper()
+	c := testFound(n)
+	var servers []server
+	for i := 1; i <= n; i++ {
+		a := g.node(i)
+		servers = append(servers, server{ID: nodeID(i), Address: a.config.Advertise, Voter: true})
+		c.Found.Nodes[i-1].Raft = a.config.Advertise
+	}
+	if err := g.open[1].bootstrap(servers); err != nil {
+		g.t.Fatal(err)
+	}
+	for _, a := range g.open {
+		if err := a.start(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	leader := g.leader()
+	g.propose(c)
+	return leader
+}
+
+// leader waits for the leader among the open nodes.
+func (g *agreements) leader() *agreement {
+	g.t.Helper()
+	ctx, cancel := context.WithCancel(g.ctx)
+	found := make(chan *agreement, len(g.open))
+	var waiting sync.WaitGroup
+	for _, a := range g.open {
+		waiting.Go(func() {
+			for {
+				leading, changed := a.leading()
+				if leading {
+					found <- a
+					return
+				}
+				select {
+				case <-changed:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	defer waiting.Wait()
+	defer cancel()
+	select {
+	case a := <-found:
+		return a
+	case <-ctx.Done():
+		g.t.Fatal("nobody leads")
+		return nil
+	}
+}
+
+// propose has whoever leads apply a command, again if the leader changes.
+func (g *agreements) propose(c command) {
+	g.t.Helper()
+	for {
+		err := g.leader().propose(g.ctx, c)
+		switch {
+		case err == nil:
+			return
+		case errors.Is(err, errNotLeader), errors.Is(err, errUnknown):
+			g.t.Logf("proposing again: %v", err)
+		default:
+			g.t.Fatalf("%s: %v", text(g.t, c), err)
+		}
+		if err := g.ctx.Err(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+}
+
+// until waits for a state of a.
+func (g *agreements) until(a *agreement, what string, holds func(*State) bool) *State {
+	g.t.Helper()
+	for {
+		changed := a.changed()
+		if s := a.state(); holds(s) {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-g.ctx.Done():
+			g.t.Fatalf("%s is not to be seen: %s", what, text(g.t, a.state()))
+		}
+	}
+}
+
+// everywhere waits until all open nodes have applied what the leader has.
+func (g *agreements) everywhere() *State {
+	g.t.Helper()
+	want := g.leader().state()
+	for _, a := range g.open {
+		got := g.until(a, fmt.Sprintf("version %d", want.Version), func(s *State) bool { return s.Version >= want.Version })
+		if got.Version == want.Version && text(g.t, got) != text(g.t, want) {
+			g.t.Errorf("the nodes differ: %s\n%s", text(g.t, got), text(g.t, want))
+		}
+	}
+	return want
+}
+
+// settle has the leader change raft's servers until nothing is to be done.
+func (g *agreements) settle(alive func(ring.NodeID) bool) {
+	g.t.Helper()
+	leader := g.leader()
+	missed := patience{alive: alive, since: map[ring.NodeID]time.Time{}}
+	for leader.changeServers(g.ctx, &missed) {
+		if err := g.ctx.Err(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+}
+
+// joined proposes that node i is a member and returns it, running.
+func (g *agreements) joined(i int) *agreement {
+	g.t.Helper()
+	a := g.node(i)
+	if err := a.start(); err != nil {
+		g.t.Fatal(err)
+	}
+	n := testNode(i)
+	n.Raft = a.config.Advertise
+	g.propose(command{Join: &join{n}})
+	return a
+}
+
+// all says that everybody is alive.
+func all(ring.NodeID) bool { return true }
+
+// raise is a mark of node i.
+func raise(i int, minute int64) command {
+	return command{Mark: &mark{ID: nodeID(i), Mark: Mark{1, minute}, Process: testNode(i).Process}}
+}
+
+// voters are who votes as a knows it.
+func votersOf(a *agreement) (ids []ring.NodeID) {
+	for _, s := range a.servers() {
+		if s.Voter {
+			ids = append(ids, s.ID)
+		}
+	}
+	slices.SortFunc(ids, ring.NodeID.Compare)
+	return ids
+}
+
+// testLog shows what is logged with the test.
+type testLog struct{ t *testing.T }
+
+func (l *testLog) Write(line []byte) (int, error) {
+	l.t.Log(string(bytes.TrimSpace(line)))
+	return len(line), nil
+}
+
+// testKey is a cluster key.
+func testKey(t *testing.T, secret string) *key.Key {
+	t.Helper()
+	k, err := key.New([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestAgreementAlone(t *testing.T) {
+	g := newAgreements(t, nil)
+	a := g.node(1)
+	if s, servers := a.state(), a.servers(); s.Founded() || len(servers) != 0 {
+		t.Errorf("an empty disk holds %s and %v", text(t, s), servers)
+	}
+	if err := a.propose(g.ctx, testFound(1)); !errors.Is(err, errNotLeader) {
+		t.Errorf("proposed before raft runs: %v", err)
+	}
+	g.kill(1)
+	a = g.founded(1)
+	if id, self, known := a.leader(); id != nodeID(1) || !self || !known {
+		t.Errorf("the leader is %s (%v, %v)", id, self, known)
+	}
+	if err := a.bootstrap([]server{{ID: nodeID(1), Address: "x:1", Voter: true}}); err == nil {
+		t.Error("founded twice")
+	}
+	g.propose(raise(1, 200))
+	if err := a.propose(g.ctx, raise(1, 150)); !errors.Is(err, ErrMarkNotHigher) {
+		t.Errorf("a lower mark: %v", err)
+	}
+	g.kill(1)
+	if err := a.propose(g.ctx, raise(1, 300)); !errors.Is(err, errNotLeader) {
+		t.Errorf("proposed to what is stopped: %v", err)
+	}
+	if err := a.start(); err == nil {
+		t.Error("started after stop")
+	}
+	// From the disk alone: what is in the log is not known to be agreed on, but its marks are.
+	a = g.node(1)
+	if s := a.state(); s.Founded() {
+		t.Errorf("the log was taken for agreed: %s", text(t, s))
+	}
+	if m, ok := a.highestMark(nodeID(1)); !ok || m != (Mark{1, 200}) {
+		t.Errorf("the highest mark is %s (%v)", m, ok)
+	}
+	if got := votersOf(a); !slices.Equal(got, nodeIDs(1)) {
+		t.Errorf("%v vote", got)
+	}
+	if err := a.bootstrap([]server{{ID: nodeID(1), Address: "x:1", Voter: true}}); err == nil {
+		t.Error("founded twice")
+	}
+	if err := a.start(); err != nil {
+		t.Fatal(err)
+	}
+	g.until(a, "the mark", func(s *State) bool { return s.Nodes[nodeID(1)].Mark == Mark{1, 200} })
+}
+
+func TestThreeAgree(t *testing.T) {
+	for name, k := range map[string]*key.Key{"plain": nil, "with a key": testKey(t, "a secret of a good length")} {
+		t.Run(name, func(t *testing.T) {
+			g := newAgreements(t, k)
+			leader := g.founded(3)
+			g.everywhere()
+			for i, a := range g.open {
+				if a == leader {
+					continue
+				}
+				if err := a.propose(g.ctx, raise(i, 101)); !errors.Is(err, errNotLeader) {
+					t.Errorf("a follower proposes: %v", err)
+				}
+				if id, self, known := a.leader(); id != leader.config.ID || self || !known {
+					t.Errorf("node %d follows %s (%v, %v)", i, id, self, known)
+				}
+			}
+			first := int(leader.config.ID[15])
+			g.kill(first)
+			second := g.leader()
+			g.propose(raise(first, 333))
+			g.kill(int(second.config.ID[15]))
+			for _, i := range []int{first, int(second.config.ID[15])} {
+				a := g.node(i) // at another port: the addresses that raft has are wrong
+				if err := a.start(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.propose(raise(first, 334))
+			g.everywhere()
+			for i, a := range g.open {
+				if m, ok := a.highestMark(nodeID(first)); !ok || m != (Mark{1, 334}) {
+					t.Errorf("node %d knows the mark %s", i, m)
+				}
+			}
+		})
+	}
+}
+
+func TestWithoutAMajorityNothingIsAgreed(t *testing.T) {
+	g := newAgreements(t, nil)
+	leader := g.founded(3)
+	g.everywhere()
+	for i, a := range maps.Clone(g.open) {
+		if a != leader {
+			g.kill(i)
+		}
+	}
+	self := int(leader.config.ID[15])
+	err := leader.propose(g.ctx, raise(self, 500))
+	t.Logf("without a majority: %v", err)
+	if !errors.Is(err, errUnknown) && !errors.Is(err, errNotLeader) {
+		t.Errorf("proposed without a majority: %v", err)
+	}
+	if s := leader.state(); s.Nodes[nodeID(self)].Mark.Minute == 500 {
+		t.Error("agreed on without a majority")
+	}
+	for {
+		leading, changed := leader.leading()
+		if !leading {
+			break
+		}
+		select {
+		case <-changed:
+		case <-g.ctx.Done():
+			t.Fatal("it still leads")
+		}
+	}
+	expired, cancel := context.WithCancel(g.ctx)
+	cancel()
+	if err := leader.propose(expired, raise(self, 501)); err == nil {
+		t.Error("proposed with a context that has ended")
+	}
+}
+
+func TestServersFollowTheRegistry(t *testing.T) {
+	g := newAgreements(t, testKey(t, "a secret of a good length"))
+	leader := g.founded(1)
+	second, third := g.joined(2), g.joined(3)
+	g.settle(all)
+	if got := votersOf(leader); !slices.Equal(got, nodeIDs(1, 2, 3)) {
+		t.Errorf("%v vote", got)
+	}
+	g.everywhere()
+	fourth := g.joined(4)
+	g.settle(all)
+	g.until(fourth, "the fourth node", func(s *State) bool { return len(s.Nodes) == 4 })
+	if got := votersOf(fourth); !slices.Equal(got, nodeIDs(1, 2, 3)) {
+		t.Errorf("%v vote", got)
+	}
+	// The leader leaves: it hands over, and another one drops it.
+	g.propose(command{SetTarget: &setTarget{[]change{{0, 1, nodeIDs(2)}, {1, 1, nodeIDs(2)}, {2, 1, nodeIDs(2)}, {3, 1, nodeIDs(2)}}}})
+	next := []change{{0, 1, nodeIDs(2)}, {1, 1, nodeIDs(2)}, {2, 1, nodeIDs(2)}, {3, 1, nodeIDs(2)}}
+	g.propose(command{SetNext: &setNext{next}})
+	g.propose(command{Commit: &commit{next}})
+	g.propose(command{Remove: &remove{ID: nodeID(1)}})
+	g.until(leader, "its own removal", func(s *State) bool { _, gone := s.Removed[nodeID(1)]; return gone })
+	g.settle(all) // up to the hand-over
+	g.kill(1)
+	g.settle(all)
+	if got := votersOf(g.leader()); !slices.Equal(got, nodeIDs(2, 3, 4)) {
+		t.Errorf("%v vote", got)
+	}
+	g.propose(raise(2, 700))
+	g.everywhere()
+	for _, a := range []*agreement{second, third, fourth} {
+		if m, _ := a.highestMark(nodeID(2)); m != (Mark{1, 700}) {
+			t.Errorf("%s knows the mark %s", a.config.ID, m)
+		}
+	}
+}
+
+func TestKeepVotersAddsWhoJoins(t *testing.T) {
+	g := newAgreements(t, nil)
+	leader := g.founded(1)
+	ctx, cancel := context.WithCancel(g.ctx)
+	var kept sync.WaitGroup
+	kept.Go(func() { leader.keepVoters(ctx, all) })
+	a := g.joined(2)
+	g.until(a, "the second node", func(s *State) bool { return len(s.Nodes) == 2 })
+	cancel()
+	kept.Wait()
+}
+
+func TestSnapshotsCarryTheState(t *testing.T) {
+	g := newAgreements(t, nil)
+	leader := g.founded(1)
+	for i := range snapshotThreshold + trailingLogs {
+		g.propose(raise(1, int64(1000+i)))
+	}
+	if err := leader.running.Load().Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	if first, err := leader.disk.logs.FirstIndex(); err != nil || first <= 1 {
+		t.Fatalf("the log still begins at entry %d (%v)", first, err)
+	}
+	want := leader.state()
+	// A node that comes new is sent the snapshot.
+	second := g.joined(2)
+	g.settle(all)
+	g.everywhere()
+	if m, ok := second.highestMark(nodeID(1)); !ok || m != want.Nodes[nodeID(1)].Mark {
+		t.Errorf("the mark in the snapshot is not known: %s", m)
+	}
+	g.kill(1)
+	again := g.node(1)
+	if s := again.state(); text(t, s) != text(t, want) {
+		t.Errorf("the snapshot holds %s, want %s", text(t, s), text(t, want))
+	}
+	if got := again.servers(); len(got) != 2 {
+		t.Errorf("the newest configuration on the disk is %v", got)
+	}
+	if err := again.start(); err != nil {
+		t.Fatal(err)
+	}
+	g.until(again, "the second node", func(s *State) bool { return len(s.Nodes) == 2 })
+}
+
+func TestRecoverFromOneOfThree(t *testing.T) {
+	g := newAgreements(t, testKey(t, "a secret of a good length"))
+	g.founded(3)
+	g.propose(raise(3, 400))
+	g.everywhere()
+	for i := 1; i <= 3; i++ {
+		g.kill(i)
+	}
+	survivor := g.node(1)
+	if err := survivor.start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := survivor.recoverAlone(g.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s := survivor.state(); s.Nodes[nodeID(3)].Mark.Minute != 400 {
+		t.Errorf("what was agreed on is lost: %s", text(t, s))
+	}
+	var places []change
+	for p := range survivor.state().Table.Places {
+		places = append(places, change{ring.Partition(p), 5, nodeIDs(1)})
+	}
+	g.propose(command{Recover: &recovery{Lost: nodeIDs(3), Places: places}})
+
+	// The other survivor, whose disk is of the old cluster.
+	other := g.node(2)
+	if m, ok := other.highestMark(nodeID(3)); !ok || m != (Mark{1, 400}) {
+		t.Errorf("before the reset the mark is %s", m)
+	}
+	if err := other.reset(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.start(); err != nil {
+		t.Fatal(err)
+	}
+	if s, servers := other.state(), other.servers(); s.Founded() || len(servers) != 0 {
+		t.Errorf("after the reset there are %s and %v", text(t, s), servers)
+	}
+	if m, ok := other.highestMark(nodeID(3)); !ok || m != (Mark{1, 400}) {
+		t.Errorf("the reset has forgotten the mark: %s", m)
+	}
+	g.settle(all)
+	s := g.everywhere()
+	if !s.Table.Places[0].Floored || s.Table.Places[0].Epoch != 5 || s.Removed[nodeID(3)] != "c" {
+		t.Errorf("recovered as %s", text(t, s))
+	}
+	if got := len(survivor.servers()); got != 2 {
+		t.Errorf("there are %d servers", got)
+	}
+}
+
+func TestRecoverNeedsSomethingToRecover(t *testing.T) {
+	g := newAgreements(t, nil)
+	a := g.node(1)
+	if err := a.recoverAlone(g.ctx); err == nil {
+		t.Error("an empty disk was recovered")
+	} else {
+		t.Log(err)
+	}
+	g.kill(1)
+	if err := a.recoverAlone(g.ctx); err == nil {
+		t.Error("a closed one was recovered")
+	}
+	if err := a.reset(); err == nil {
+		t.Error("a closed one was reset")
+	}
+}
+
+func TestResetWhileRaftRuns(t *testing.T) {
+	g := newAgreements(t, nil)
+	a := g.founded(1)
+	changed := a.changed()
+	if err := a.reset(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody was told")
+	}
+	if leading, _ := a.leading(); leading || a.state().Founded() || a.running.Load() == nil {
+		t.Error("it leads, knows a cluster, or does not run")
+	}
+	g.kill(1)
+	a = g.node(1) // what was kept outlives a restart
+	if m, ok := a.highestMark(nodeID(1)); !ok || m != (Mark{1, 100}) {
+		t.Errorf("the mark is %s (%v)", m, ok)
+	}
+	if term, err := a.disk.stable.GetUint64([]byte(termKey)); err != nil || term < 2 {
+		t.Errorf("the term is %d (%v)", term, err)
+	}
+	if vote, err := a.disk.stable.Get([]byte(voteKey)); err != nil || len(vote) == 0 {
+		t.Errorf("the vote is %q (%v)", vote, err)
+	}
+}
+
+// A reset that a crash interrupts has not happened, or goes on.
+func TestResetInterrupted(t *testing.T) {
+	g := newAgreements(t, nil)
+	a := g.founded(1)
+	g.propose(raise(1, 250))
+	k, err := a.disk.keep(a.marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.kill(1)
+	t.Log("injected: a crash after the marks were kept")
+	if err := k.write(g.dirs[1]); err != nil {
+		t.Fatal(err)
+	}
+	a = g.node(1)
+	if got := len(a.servers()); got != 1 {
+		t.Errorf("%d servers are left", got)
+	}
+	g.kill(1)
+	t.Log("injected: a crash after the log was taken away")
+	if err := dropRaft(g.dirs[1], k); err != nil {
+		t.Fatal(err)
+	}
+	a = g.node(1)
+	if got := len(a.servers()); got != 0 {
+		t.Errorf("%d servers are left", got)
+	}
+	if m, ok := a.highestMark(nodeID(1)); !ok || m != (Mark{1, 250}) {
+		t.Errorf("the mark is %s (%v)", m, ok)
+	}
+	if term, err := a.disk.stable.GetUint64([]byte(termKey)); err != nil || term != k.Term {
+		t.Errorf("the term is %d, want %d (%v)", term, k.Term, err)
+	}
+}
+
+func TestOneDirectoryHasOneProcess(t *testing.T) {
+	g := newAgreements(t, nil)
+	g.node(1)
+	if _, err := openAgreement(agreementConfig{Dir: g.dirs[1], ID: nodeID(1)}); err == nil {
+		t.Error("opened twice")
+	} else {
+		t.Log(err)
+	}
+}
+
+func TestWhileLeading(t *testing.T) {
+	g := newAgreements(t, nil)
+	leader := g.founded(3)
+	ctx, cancel := context.WithCancel(g.ctx)
+	began, ended := make(chan struct{}), make(chan struct{})
+	var followed sync.WaitGroup
+	followed.Go(func() {
+		leader.whileLeading(ctx, func(ctx context.Context) {
+			began <- struct{}{}
+			<-ctx.Done()
+			ended <- struct{}{}
+		})
+	})
+	<-began
+	if err := leader.handOver(g.ctx); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if g.leader() == leader {
+		t.Log("it leads again")
+	}
+	cancel()
+	select { // in case it does lead again
+	case <-began:
+		<-ended
+	default:
+	}
+	followed.Wait()
+}
+
+func TestStrangersAreNotHeard(t *testing.T) {
+	g := newAgreements(t, testKey(t, "a secret of a good length"))
+	a := g.founded(1)
+	// One with another key notices it too.
+	s, err := newStream(agreementConfig{Key: testKey(t, "another secret of a good length")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := s.Dial(raft.ServerAddress(a.config.Advertise), patienceOfTests); err == nil {
+		t.Error("another key is taken", conn.Close())
+	} else {
+		t.Log(err)
+	}
+	// Others do not care whom they talk to.
+	for name, config := range map[string]*tls.Config{
+		"no key":        nil,
+		"no credential": {InsecureSkipVerify: true, NextProtos: []string{raftProto}, MinVersion: tls.VersionTLS13},
+	} {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(g.ctx, "tcp", a.config.Advertise)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deadline, _ := g.ctx.Deadline()
+		if err := conn.SetDeadline(deadline); err != nil {
+			t.Fatal(err)
+		}
+		if config != nil {
+			conn = tls.Client(conn, config)
+		}
+		_, _ = conn.Write([]byte("let me in, whoever you are"))
+		answer, err := io.ReadAll(conn) // a TLS alert, at most, and the end
+		t.Logf("%s: %q, %v, %v", name, answer, err, conn.Close())
+		var timeout net.Error
+		if len(answer) > 16 || errors.As(err, &timeout) && timeout.Timeout() {
+			t.Errorf("%s is not turned away", name)
+		}
+	}
+}

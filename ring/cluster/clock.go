@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+const (
+	// clockTolerance is εmax: how far a clock may be from the others'.
+	clockTolerance = int64(250 * time.Millisecond)
+	clockInterval  = time.Second
+)
+
+// A clocks compares this node's clock with those of the other nodes. It moves this node's clock forward, never back,
+// when it is behind: the machine was suspended.
+//
+// Of two clocks nobody can tell which is wrong. With fewer than three, nothing is moved and this node's counts as right:
+// clusters so small have one replica of everything, and what matters is that one node's clock.
+type clocks struct {
+	now     func() int64
+	advance func(by int64)
+	ask     func(ctx context.Context, address string) (int64, error) // another node's now
+	peers   func() map[ring.NodeID]string                            // the gRPC addresses of the other nodes that are alive
+	logger  *slog.Logger
+
+	mu      sync.Mutex
+	offsets map[ring.NodeID]int64 // by how much each was ahead when it answered last; of living nodes only
+}
+
+func newClocks(now func() int64, advance func(int64), logger *slog.Logger) *clocks {
+	return &clocks{now: now, advance: advance, logger: logger, offsets: map[ring.NodeID]int64{}}
+}
+
+// run asks all clocks once a second until ctx ends.
+func (k *clocks) run(ctx context.Context) {
+	tick := time.NewTicker(clockInterval)
+	defer tick.Stop()
+	for {
+		k.round(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// round asks every living node for its now, and puts this node's clock right if it is behind.
+func (k *clocks) round(ctx context.Context) {
+	peers := k.peers()
+	k.mu.Lock()
+	maps.DeleteFunc(k.offsets, func(id ring.NodeID, _ int64) bool { _, alive := peers[id]; return !alive })
+	k.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, clockInterval)
+	defer cancel()
+	var all sync.WaitGroup
+	for id, address := range peers {
+		all.Go(func() { k.compare(ctx, id, address) })
+	}
+	all.Wait()
+	if behind, heard := k.offset(); heard >= 2 && behind > clockTolerance {
+		k.logger.Warn("the clock of this node is behind those of the others, as after a suspended machine: it is put forward",
+			"by", time.Duration(behind))
+		k.advance(behind)
+		k.mu.Lock()
+		for id := range k.offsets {
+			k.offsets[id] -= behind
+		}
+		k.mu.Unlock()
+	}
+}
+
+// compare asks one clock. Half of the round trip is taken as its way here; an answer that was on its way for longer than
+// what could be wrong by then is not used.
+func (k *clocks) compare(ctx context.Context, id ring.NodeID, address string) {
+	sent := k.now()
+	theirs, err := k.ask(ctx, address)
+	trip := k.now() - sent
+	if err != nil || trip < 0 || trip > 2*clockTolerance {
+		return
+	}
+	k.mu.Lock()
+	k.offsets[id] = theirs - (sent + trip/2)
+	k.mu.Unlock()
+}
+
+// offset is how far the median of all clocks, this one included, is ahead of this one, in nanoseconds, and how many others
+// were heard.
+func (k *clocks) offset() (ahead int64, heard int) {
+	k.mu.Lock()
+	all := append(slices.Collect(maps.Values(k.offsets)), 0)
+	k.mu.Unlock()
+	slices.Sort(all)
+	n := len(all)
+	if n%2 == 1 {
+		return all[n/2], n - 1
+	}
+	return all[n/2-1] + (all[n/2]-all[n/2-1])/2, n - 1
+}
+
+// agrees says whether this node's clock is near enough to the others' to serve and to sweep.
+func (k *clocks) agrees() bool {
+	ahead, heard := k.offset()
+	return heard < 2 || max(ahead, -ahead) <= clockTolerance
+}
+
+// highest is the highest of all clocks, as they stand now.
+func (k *clocks) highest() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ahead := int64(0)
+	for _, o := range k.offsets {
+		ahead = max(ahead, o)
+	}
+	return k.now() + ahead
+}
+
+// of is how far one node's clock is ahead of this one's.
+func (k *clocks) of(id ring.NodeID) (ahead int64, heard bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ahead, heard = k.offsets[id]
+	return ahead, heard
+}
+
+// answerNow tells this node's clock.
+func (c *Cluster) answerNow(context.Context, nothing) (int64, error) { return c.config.Now(), nil }
+
+func (c *Cluster) askNow(ctx context.Context, address string) (int64, error) {
+	return call[int64](ctx, c.config.Peers, address, kindNow, nothing{})
+}
+
+// ClockOffset is how far the median of the clocks of all living nodes is ahead of this node's, and from how many others it
+// was heard.
+func (c *Cluster) ClockOffset() (ahead time.Duration, heard int) {
+	offset, heard := c.clocks.offset()
+	return time.Duration(offset), heard
+}
+
+// ClockAgrees says whether this node's clock is within 250 ms of the median of all: near enough to serve and to sweep. It
+// is true while fewer than two other clocks were heard, for then nobody can tell who is wrong.
+func (c *Cluster) ClockAgrees() bool { return c.clocks.agrees() }
+
+// HighestNow is the highest of the clocks that were heard, this node's included, as they stand now, in nanoseconds.
+func (c *Cluster) HighestNow() int64 { return c.clocks.highest() }

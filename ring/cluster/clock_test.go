@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// clocksOf are those of a node and of others that are ahead of it by so much; nil is one that does not answer.
+func clocksOf(now *int64, others ...*int64) *clocks {
+	k := newClocks(func() int64 { return *now }, func(by int64) { *now += by }, slog.New(slog.DiscardHandler))
+	peers, clock := map[ring.NodeID]string{}, map[string]*int64{}
+	for i, other := range others {
+		peers[nodeID(i+1)] = nodeID(i + 1).String()
+		clock[nodeID(i+1).String()] = other
+	}
+	k.peers = func() map[ring.NodeID]string { return peers }
+	k.ask = func(_ context.Context, address string) (int64, error) {
+		if clock[address] == nil {
+			return 0, errors.New("silence")
+		}
+		return *clock[address], nil
+	}
+	return k
+}
+
+func at(ms int64) *int64 {
+	ns := ms * int64(time.Millisecond)
+	return &ns
+}
+
+func TestClockMedian(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		others []*int64 // own is at 1000 s
+		after  int64    // own, in ms
+		offset int64    // then
+		agrees bool
+	}{
+		{"alone", nil, 1000_000, 0, true},
+		{"nobody answers", []*int64{nil, nil}, 1000_000, 0, true},
+		{"of two nobody knows", []*int64{at(1010_000)}, 1000_000, 5000, true},
+		{"near", []*int64{at(1000_100), at(1000_200)}, 1000_000, 100, true},
+		{"one is far ahead", []*int64{at(1000_001), at(2000_000)}, 1000_000, 1, true},
+		{"it is behind", []*int64{at(1010_000), at(1010_100)}, 1010_000, 0, true},
+		{"it is ahead", []*int64{at(990_000), at(990_100)}, 1000_000, -9900, false},
+		{"of four, one does not answer", []*int64{at(1010_000), nil, at(1010_100)}, 1010_000, 0, true},
+		{"of four", []*int64{at(1000_200), at(1000_600), at(1000_900)}, 1000_400, 100, true},
+	} {
+		now := at(1000_000)
+		k := clocksOf(now, c.others...)
+		k.round(t.Context())
+		offset, _ := k.offset()
+		if *now != *at(c.after) || offset != *at(c.offset) || k.agrees() != c.agrees {
+			t.Errorf("%s: it is %d, %d off, agrees %v", c.name, *now/1e6, offset/1e6, k.agrees())
+		}
+	}
+}
+
+func TestClockForgetsTheDead(t *testing.T) {
+	k := clocksOf(at(1000), at(3000), at(1100), at(1200))
+	k.round(t.Context())
+	if h := k.highest(); h != *at(3000) {
+		t.Errorf("the highest clock is at %d", h/1e6)
+	}
+	if ahead, heard := k.of(nodeID(1)); !heard || ahead != *at(2000) {
+		t.Errorf("it is %d ahead, heard %v", ahead/1e6, heard)
+	}
+	k.peers = func() map[ring.NodeID]string { return nil }
+	k.round(t.Context())
+	if h := k.highest(); h != k.now() {
+		t.Errorf("the highest clock is at %d, that of the dead", h/1e6)
+	}
+}
+
+// What was long on its way says nothing about a clock.
+func TestSlowAnswerIsNotUsed(t *testing.T) {
+	now := at(1000)
+	k := clocksOf(now, at(1000))
+	ask := k.ask
+	k.ask = func(ctx context.Context, address string) (int64, error) {
+		*now += 2*clockTolerance + 1
+		return ask(ctx, address)
+	}
+	k.round(t.Context())
+	if _, heard := k.offset(); heard != 0 {
+		t.Error("it is used")
+	}
+	k.ask = func(ctx context.Context, address string) (int64, error) {
+		*now += clockTolerance
+		theirs, err := ask(ctx, address)
+		return theirs + clockTolerance, err
+	}
+	*now = *at(1000)
+	k.round(t.Context())
+	if ahead, heard := k.of(nodeID(1)); !heard || ahead != clockTolerance/2 {
+		t.Errorf("half of the way counts: %d, %v", ahead, heard)
+	}
+}
+
+func TestNodesHearTheirClocks(t *testing.T) {
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	jumps := make(chan int64, 10)
+	all[2].config.Now = func() int64 { return r.now() - int64(time.Hour) }
+	all[2].config.Advance = func(by int64) {
+		select {
+		case jumps <- by:
+		default:
+		}
+	}
+	startAll(all...)
+	select {
+	case by := <-jumps:
+		if off := time.Duration(by) - time.Hour; off.Abs() > time.Second {
+			t.Errorf("it was put forward by %s", time.Duration(by))
+		}
+	case <-time.After(long):
+		t.Fatal("the node that is behind was not put forward")
+	}
+	if now := all[2].cluster.HighestNow(); now == 0 {
+		t.Error("no clock is known")
+	}
+}

@@ -1,0 +1,356 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// Why a node cannot take part, or not any more. Each comes with words that say what to do.
+var (
+	// ErrOldCopy says that the disk is an old copy of what this node had last. It must not be used: the node takes a new
+	// one, and joins as a new node.
+	ErrOldCopy = errors.New("the data directory is an old copy")
+	// ErrDiskInUse says that another process runs on a copy of this disk.
+	ErrDiskInUse = errors.New("another process runs as this node, on a copy of its data directory")
+	// ErrForeign says that two nodes cannot be in one cluster.
+	ErrForeign = errors.New("the node cannot be in one cluster with this one")
+	// ErrUnreachable says that a node cannot be reached at an address that it advertises.
+	ErrUnreachable = errors.New("the node cannot be reached")
+	// ErrNoLeader says that nobody can change anything at the moment. It passes when a majority of raft's voters is up.
+	ErrNoLeader = errors.New("the cluster has no leader at the moment: a majority of its voting nodes must be up and reach one another")
+	// ErrAlive refuses a forced recovery without a node that answers.
+	ErrAlive = errors.New("a node that is said to be lost answers")
+	// ErrClosed says that this node's part in the cluster has ended.
+	ErrClosed = errors.New("this node is stopping")
+)
+
+// A Cluster is this node's part in a cluster. Its methods may be called by any number of goroutines at once.
+//
+//	goroutine        runs                            lives
+//	Run              founding or joining, then waits  until the context of Run ends, or the node cannot go on
+//	show             State and Changed                the same, as all that follow
+//	seek             finds nodes by gossip
+//	clock            asks for the others' clocks
+//	voters           who votes in raft                idle but on the leader
+//	failed           waits for raft's disk to fail
+//	marks            has later marks agreed on        from when the node has joined
+//	drive            moves of partitions              the same; idle but on the leader
+//
+// Gossip and raft have goroutines of their own, which end with Run.
+type Cluster struct {
+	config    Config
+	logger    *slog.Logger
+	process   Unique // of this New
+	seldom    *seldom
+	wire      *gossipWire
+	gossip    *gossip
+	agreement *agreement
+	record    *record
+	book      *book
+	clocks    *clocks
+	driver    *driver
+	metrics   *metrics
+	registry  *prometheus.Registry // of this New: a node may leave one cluster and enter another
+	handlers  map[string]handler
+	leaders   map[string]handler
+	admission chan struct{}              // holds one item while the leader lets a node in
+	twin      chan struct{}              // takes one item when another process claims to be this node
+	joined    chan struct{}              // closed once this node is a member whose mark is raised
+	settled   atomic.Bool                // it is known which cluster this node is in, and it promises nothing any more
+	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
+	shown     atomic.Pointer[shownState] // what State and Changed tell
+	rescue    sync.Mutex                 // held by Recover and by a reset
+	closing   sync.Once
+	closed    atomic.Bool
+}
+
+// New binds the sockets and reads the files. From here on Handle answers, which others need to start. Close releases what
+// New has taken.
+func New(config Config) (*Cluster, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		config: config, logger: config.Logger, seldom: newSeldom(),
+		admission: make(chan struct{}, 1), twin: make(chan struct{}, 1), joined: make(chan struct{}),
+	}
+	c.handlers, c.leaders = c.routes(), c.leaderRoutes()
+	c.shown.Store(&shownState{state: &State{}, changed: make(chan struct{})})
+	_, _ = rand.Read(c.process[:]) // never fails
+	var err error
+	if c.record, err = openRecord(config.Dir, config.ID, config.tuning.step); err != nil {
+		return nil, err
+	}
+	c.book = openBook(config.Dir)
+	if c.wire, err = bindGossip(config.BindGossip, config.AdvertiseHost, newGossipLog(c.logger)); err != nil {
+		return nil, fmt.Errorf("listening for gossip on %s (--listen-gossip, --advertise): %w", config.BindGossip, err)
+	}
+	if err := c.openAgreement(); err != nil {
+		return nil, errors.Join(err, c.wire.close())
+	}
+	own := c.card()
+	if err := own.check(); err != nil {
+		return nil, errors.Join(err, c.agreement.stop(), c.wire.close())
+	}
+	c.gossip = newGossip(&c.config, own, c.wire, c.meetTwin)
+	c.clocks = newClocks(config.Now, config.Advance, c.logger)
+	c.clocks.peers, c.clocks.ask = c.livingAddresses, c.askNow
+	c.registry = prometheus.NewRegistry()
+	c.metrics = newMetrics(c.registry, c)
+	c.driver = newDriver(driverConfig{
+		State: c.agreement.state, Changed: c.agreement.changed, Propose: c.agreement.propose, Peers: config.Peers,
+		Address: c.addressOf, DeadSince: c.gossip.deadSince, Logger: c.logger, Metrics: newDriverMetrics(c.registry),
+	})
+	c.show()
+	if config.Metrics != nil {
+		if err := config.Metrics.Register(c.registry); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// openAgreement binds raft and reads its files.
+func (c *Cluster) openAgreement() error {
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", c.config.BindRaft)
+	if err != nil {
+		return fmt.Errorf("listening for raft on %s (--listen-raft): %w", c.config.BindRaft, err)
+	}
+	host, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if c.config.AdvertiseHost != "" {
+		host = c.config.AdvertiseHost
+	} else if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = c.wire.ip
+	}
+	c.agreement, err = openAgreement(agreementConfig{
+		Dir: c.config.Dir, ID: c.config.ID, Listener: listener, Advertise: net.JoinHostPort(host, port),
+		Key: c.config.Key, Address: c.raftAddressOf, Logger: c.logger,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return nil
+}
+
+// Run takes part in the cluster: it founds or joins one, unless the disk belongs to one, and works in it until ctx ends,
+// and then returns nil. An error means that the node cannot take part, or not any more. It is called once, and
+// what New has taken is released when it returns.
+func (c *Cluster) Run(ctx context.Context) error {
+	if c.closed.Load() {
+		return ErrClosed
+	}
+	outer := ctx
+	ctx, cancel := context.WithCancelCause(outer)
+	var tasks sync.WaitGroup
+	err := c.foundAlone()
+	if err == nil {
+		err = c.gossip.start()
+	}
+	if err == nil {
+		c.begin(ctx, cancel, &tasks)
+		err = c.enter(ctx)
+	}
+	if err == nil {
+		c.work(ctx, cancel, &tasks)
+		close(c.joined)
+		<-ctx.Done()
+	}
+	cancel(err)
+	tasks.Wait()
+	cause := context.Cause(ctx) // the first reason; what it has led to is not told
+	if outer.Err() != nil && errors.Is(cause, context.Cause(outer)) {
+		cause = nil
+	}
+	return errors.Join(cause, c.Close())
+}
+
+// begin starts what is needed to find a cluster.
+func (c *Cluster) begin(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
+	tasks.Go(func() { c.keepShowing(ctx, cancel) })
+	tasks.Go(func() { c.gossip.seek(ctx, c.gossipAddresses) })
+	tasks.Go(func() { c.clocks.run(ctx) })
+	tasks.Go(func() { c.agreement.keepVoters(ctx, c.gossip.alive) })
+	tasks.Go(func() {
+		select {
+		case <-ctx.Done():
+		case err := <-c.agreement.failed():
+			cancel(err)
+		}
+	})
+}
+
+// work starts what members do.
+func (c *Cluster) work(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
+	c.gossip.say(func(own *card) { own.Phase, own.Cluster = phaseMember, c.belongsTo() })
+	tasks.Go(func() {
+		if err := c.followMarks(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	tasks.Go(func() { c.agreement.whileLeading(ctx, c.driver.run) })
+	c.logger.Info("this node is a member of the cluster", "cluster", c.belongsTo(), "name", c.config.Name, "id", c.config.ID)
+}
+
+// enter makes this node a member: of the cluster that its disk belongs to, of one that it founds, or of one that exists.
+func (c *Cluster) enter(ctx context.Context) error {
+	if err := c.choose(ctx); err != nil {
+		return err
+	}
+	c.settled.Store(true)
+	c.nameCluster()
+	decided := c.record.look().unfounded()
+	if err := c.bootstrap(decided); err != nil {
+		return err
+	}
+	if err := c.agreement.start(); err != nil {
+		return err
+	}
+	if err := c.proposeFound(ctx, decided); err != nil {
+		return err
+	}
+	return c.settle(ctx)
+}
+
+// choose waits until it is known which cluster this node is to be in, and that its disk may be.
+func (c *Cluster) choose(ctx context.Context) error {
+	f := c.record.look()
+	switch {
+	case len(c.agreement.servers()) > 0:
+		return c.prove(ctx)
+	case f.Member != nil && len(c.gossipAddresses()) == 0:
+		return fmt.Errorf("%w: this node was in cluster %s, and its raft log is gone: start it with --join and the gossip addresses of others",
+			ErrInvalid, f.Member)
+	case f.Member != nil: // a forced recovery has emptied the log, and the node has stopped before it was filled again
+		return c.findCluster(ctx)
+	case f.Decided != nil: // and raft has not been told
+		return nil
+	case c.config.Holds:
+		return fmt.Errorf("%w: the data directory has registers of a node that was alone, which cannot be taken into a cluster; "+
+			"start it without --join and with --expect 1 to make it one, and let empty nodes join it", ErrInvalid)
+	case c.config.Expect > 1:
+		return c.foundTogether(ctx)
+	}
+	return c.findCluster(ctx)
+}
+
+// alone says whether this node founds a cluster by itself.
+func (c *Cluster) alone() bool {
+	return c.config.Expect == 1 || c.config.Expect == 0 && len(c.config.Join) == 0
+}
+
+// belongs says whether this node is in a cluster, or goes for one that exists.
+func (c *Cluster) belongs() bool {
+	return c.settled.Load() || c.belongsTo() != "" || len(c.agreement.servers()) > 0
+}
+
+// Close releases what New has taken. It is needed only if Run is never called.
+func (c *Cluster) Close() (err error) {
+	c.closing.Do(func() {
+		c.closed.Store(true)
+		err = errors.Join(c.gossip.stop(), c.agreement.stop())
+		if c.config.Metrics != nil {
+			c.config.Metrics.Unregister(c.registry)
+		}
+	})
+	return err
+}
+
+// Joined is closed once this node is a member and its mark is raised: from then on it may serve.
+func (c *Cluster) Joined() <-chan struct{} { return c.joined }
+
+// Process is the random name of this process in the cluster.
+func (c *Cluster) Process() Unique { return c.process }
+
+// GossipAddress is where the others reach this node's gossip: what goes into their Join.
+func (c *Cluster) GossipAddress() string { return c.wire.address() }
+
+// RaftAddress is where the others reach this node's raft.
+func (c *Cluster) RaftAddress() string { return c.agreement.config.Advertise }
+
+// self is this node as it wants to be known; its mark is for a time when the disk is known to be no old copy.
+func (c *Cluster) self() Node {
+	return Node{
+		ID: c.config.ID, Name: c.config.Name, Zone: c.config.Zone, GRPC: c.config.GRPC, HTTP: c.config.HTTP,
+		Gossip: c.wire.address(), Raft: c.RaftAddress(),
+	}
+}
+
+// card is what gossip says of this node at its start.
+func (c *Cluster) card() card {
+	own := card{
+		Protocol: protocolVersion, Partitions: c.config.Partitions, Cluster: c.belongsTo(), Name: c.config.Name,
+		GRPC: c.config.GRPC, Raft: c.RaftAddress(), Phase: phaseJoining, Expect: c.config.Expect, Process: c.process.String(),
+	}
+	if own.Cluster == "" && c.config.Expect > 1 && len(c.agreement.servers()) == 0 {
+		own.Phase = phaseFounding
+	}
+	return own
+}
+
+func (own card) check() error {
+	text, err := json.Marshal(own)
+	if err == nil && len(text)+len(`"c":"",`)+2*len(Unique{}) > memberlist.MetaMaxSize {
+		err = fmt.Errorf("%w: the name and the addresses of this node have %d bytes too many: give it a shorter --node-name or --advertise",
+			ErrInvalid, len(text)+len(`"c":"",`)+2*len(Unique{})-memberlist.MetaMaxSize)
+	}
+	return err
+}
+
+// meetTwin has the present mark agreed on again, soon: it shows which of two processes runs on a copy.
+func (c *Cluster) meetTwin() {
+	select {
+	case c.twin <- struct{}{}:
+	default:
+	}
+}
+
+// gossipAddresses are where nodes may be found.
+func (c *Cluster) gossipAddresses() []string {
+	all := append([]string(nil), c.config.Join...)
+	for id, at := range c.contacts() {
+		if id != c.config.ID && at.Gossip != "" {
+			all = append(all, at.Gossip)
+		}
+	}
+	return all
+}
+
+// livingAddresses are the gRPC addresses of the other nodes of the cluster that are alive.
+func (c *Cluster) livingAddresses() map[ring.NodeID]string {
+	at := map[ring.NodeID]string{}
+	nodes := c.agreement.state().Nodes
+	for id, p := range c.gossip.all() {
+		if _, member := nodes[id]; p.Alive && (member || len(nodes) == 0 && p.Cluster != "") {
+			at[id] = p.GRPC
+		}
+	}
+	return at
+}
+
+// raftAddressOf is where gossip says that a node's raft is.
+func (c *Cluster) raftAddressOf(id ring.NodeID) string {
+	if c.gossip == nil {
+		return ""
+	}
+	p, _ := c.gossip.find(id)
+	return p.Raft
+}

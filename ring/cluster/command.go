@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// Why a command is refused. A refused command has changed nothing.
+var (
+	// ErrNotFounded refuses every command before the cluster is founded.
+	ErrNotFounded = errors.New("the cluster is not founded yet")
+	// ErrFounded refuses to found a cluster twice.
+	ErrFounded = errors.New("the cluster is founded already")
+	// ErrInvalid refuses a command that makes no sense in any state.
+	ErrInvalid = errors.New("the command is invalid")
+	// ErrStale refuses a command that was made for another state: look again.
+	ErrStale = errors.New("the state has changed meanwhile")
+	// ErrUnknownNode refuses a command about a node that is no member.
+	ErrUnknownNode = errors.New("the node is no member of the cluster")
+	// ErrRemoved refuses a node that was removed or replaced: its disk is not taken back.
+	ErrRemoved = errors.New("the node was removed from the cluster for ever")
+	// ErrNameTaken refuses a name that another member has.
+	ErrNameTaken = errors.New("another node has this name")
+	// ErrMarkNotHigher refuses a mark: the disk is an old copy, or two processes run on copies of one disk.
+	ErrMarkNotHigher = errors.New("the node has raised a higher mark already")
+	// ErrHasPlaces refuses to remove a node that still keeps partitions.
+	ErrHasPlaces = errors.New("the node still has partitions")
+	// ErrTooFew refuses what would leave too few nodes, or too few that know a partition's registers.
+	ErrTooFew = errors.New("too few nodes would be left")
+)
+
+// A command asks for the next state. Exactly one field is set. Commands compare and set: one that was made for another
+// state is refused, so one whose fate is unknown may be proposed again.
+type command struct {
+	Found     *found     `json:"found,omitempty"`
+	Join      *join      `json:"join,omitempty"`
+	Replace   *replace   `json:"replace,omitempty"`
+	Mark      *mark      `json:"mark,omitempty"`
+	Drain     *drain     `json:"drain,omitempty"`
+	Undrain   *undrain   `json:"undrain,omitempty"`
+	Remove    *remove    `json:"remove,omitempty"`
+	SetTarget *setTarget `json:"set_target,omitempty"`
+	SetNext   *setNext   `json:"set_next,omitempty"`
+	Commit    *commit    `json:"commit,omitempty"`
+	SetLimits *setLimits `json:"set_limits,omitempty"`
+	Recover   *recovery  `json:"recover,omitempty"`
+}
+
+// A change is what a command wants of one partition.
+type change struct {
+	Partition ring.Partition `json:"partition"`
+	// Epoch is the one that the partition is in (in a recovery, the one that it is to enter).
+	Epoch    uint64        `json:"epoch"`
+	Replicas []ring.NodeID `json:"replicas"`
+}
+
+type (
+	// found makes the cluster: all of it is given. Table holds the replica sets by partition. The nodes' marks and
+	// processes count as raised. A second one with the same Cluster has no effect.
+	found struct {
+		Cluster    Unique          `json:"cluster"`
+		Partitions int             `json:"partitions"`
+		Replicas   int             `json:"replicas"`
+		Nodes      []Node          `json:"nodes"`
+		Table      [][]ring.NodeID `json:"table"`
+		Limits     Document        `json:"limits"`
+	}
+	// join makes the node a member, or renews the name, zone and addresses of one. A new member's mark and process count
+	// as raised; a known one's stay. It is never given partitions by this.
+	join struct {
+		Node Node `json:"node"`
+	}
+	// replace gives the name and the places of Old, whose disk is lost, to New, a new disk. Old is removed for ever;
+	// partitions that have it get a target with New instead. It is refused (ErrTooFew) while a partition would keep too
+	// few members that know its registers: then an earlier replacement's moves come first, or a recovery.
+	replace struct {
+		Old ring.NodeID `json:"old"`
+		New Node        `json:"new"`
+	}
+	// mark raises a node's mark: to a higher boot, or, by the process that raised it last, to a later minute.
+	mark struct {
+		ID      ring.NodeID `json:"id"`
+		Mark    Mark        `json:"mark"`
+		Process Unique      `json:"process"`
+	}
+	// drain says that a node is to be emptied. It is refused (ErrTooFew) where the nodes left could not keep as many
+	// replicas of each partition as there are now, unless Force.
+	drain struct {
+		ID    ring.NodeID `json:"id"`
+		Force bool        `json:"force,omitempty"`
+	}
+	// undrain takes a drain back.
+	undrain struct {
+		ID ring.NodeID `json:"id"`
+	}
+	// remove ends a membership for ever. A node with partitions is refused unless Force, and even then if a partition
+	// would keep too few members that know its registers.
+	remove struct {
+		ID    ring.NodeID `json:"id"`
+		Force bool        `json:"force,omitempty"`
+	}
+	// setTarget plans replica sets; no replicas withdraw a plan. A target of the very nodes that a resting partition has
+	// gives them this order at once.
+	setTarget struct {
+		Changes []change `json:"changes"`
+	}
+	// setNext begins moves, or gives moves that are under way other nodes.
+	setNext struct {
+		Changes []change `json:"changes"`
+	}
+	// commit ends moves: Replicas must be the partition's Next, in that order. It is refused (ErrTooFew) if members of it
+	// were removed meanwhile, so many that the partition could not be moved on.
+	commit struct {
+		Changes []change `json:"changes"`
+	}
+	// setLimits replaces the limits document of version Base; 0 is any.
+	setLimits struct {
+		Base   uint64   `json:"base"`
+		Limits Document `json:"limits"`
+	}
+	// recovery is what forced recovery writes: Lost are removed for ever, and each partition of Places begins its Epoch,
+	// which is above the one it was in, with these replicas and a floor.
+	recovery struct {
+		Lost   []ring.NodeID `json:"lost"`
+		Places []change      `json:"places"`
+	}
+)
+
+// applier is one kind of command. It is pure: it returns s itself when there is nothing to do, a new state, or why not.
+type applier interface {
+	apply(s *State) (*State, error)
+}
+
+// decodeCommand reads a command as it stands in raft's log.
+func decodeCommand(data []byte) (c command, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields() // a kind or field of a later version must not be passed over
+	if err := decoder.Decode(&c); err != nil {
+		return command{}, fmt.Errorf("reading a command: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return command{}, errors.New("reading a command: something follows it")
+	}
+	_, err = c.kind()
+	return c, err
+}
+
+// kind is the field that is set.
+func (c *command) kind() (applier, error) {
+	var kinds []applier
+	for _, k := range []struct {
+		set bool
+		applier
+	}{
+		{c.Found != nil, c.Found},
+		{c.Join != nil, c.Join},
+		{c.Replace != nil, c.Replace},
+		{c.Mark != nil, c.Mark},
+		{c.Drain != nil, c.Drain},
+		{c.Undrain != nil, c.Undrain},
+		{c.Remove != nil, c.Remove},
+		{c.SetTarget != nil, c.SetTarget},
+		{c.SetNext != nil, c.SetNext},
+		{c.Commit != nil, c.Commit},
+		{c.SetLimits != nil, c.SetLimits},
+		{c.Recover != nil, c.Recover},
+	} {
+		if k.set {
+			kinds = append(kinds, k.applier)
+		}
+	}
+	if len(kinds) != 1 {
+		return nil, fmt.Errorf("%w: it has %d kinds, not one", ErrInvalid, len(kinds))
+	}
+	return kinds[0], nil
+}
+
+// apply is the state after the command: s itself if there was nothing to do, or why the command is refused.
+func (c *command) apply(s *State) (*State, error) {
+	kind, err := c.kind()
+	if err != nil {
+		return s, err
+	}
+	if !s.Founded() && c.Found == nil {
+		return s, ErrNotFounded
+	}
+	next, err := kind.apply(s)
+	if err != nil {
+		return s, err
+	}
+	return next, nil
+}

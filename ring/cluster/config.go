@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/key"
+)
+
+// Peers is what a cluster needs of its other nodes. Each address is the gRPC address of one. All wait no longer than ctx.
+type Peers interface {
+	// Call has message answered by [Cluster.Handle] of the node there. An error means that nobody has answered.
+	Call(ctx context.Context, address string, message []byte) ([]byte, error)
+	// Seal makes the node refuse an epoch of a partition, durably.
+	Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) error
+	// Copy makes the node fetch a partition's registers from the nodes at sources, ahead of Install.
+	Copy(ctx context.Context, address string, p ring.Partition, sources []string) error
+	// Install makes the node complete its registers for an epoch: enough of the sources are members that are sealed in the
+	// epoch before.
+	Install(ctx context.Context, address string, p ring.Partition, epoch uint64, enough int, sources []string) error
+}
+
+// Config says what a node brings into a cluster. Fields are required unless a zero value is mentioned.
+type Config struct {
+	// Dir is where the cluster's files are: raft's log, and what this node has promised. It is made if it is missing.
+	Dir string
+	// ID is the identity of the node's disk. An empty disk has a new one.
+	ID ring.NodeID
+	// Name is what people call the node; no two have the same. At most 63 bytes.
+	Name string
+	// Zone is where the node stands; replicas are spread over zones. Empty: nowhere in particular.
+	Zone string
+	// GRPC and HTTP are the addresses, host:port, at which the others, and clients, reach the node. HTTP may be empty.
+	GRPC, HTTP string
+	// BindGossip and BindRaft are the addresses, host:port, to listen on; port 0 is any that is free.
+	BindGossip, BindRaft string
+	// AdvertiseHost is the host at which the others reach both. Empty: the host that is bound, or, for gossip bound to
+	// every address, this machine's private one.
+	AdvertiseHost string
+	// Join are gossip addresses, host:port, of nodes; this node's own may be among them. Empty: none.
+	Join []string
+	// Expect is how many empty nodes found a cluster together: 1, 3 or 5. 0: this node founds one alone if Join is empty,
+	// and else only joins. It counts as long as the disk belongs to no cluster.
+	Expect int
+	// Key is the cluster key. Nil: nothing between the nodes is encrypted, or proves who sent it.
+	Key *key.Key
+	// Partitions and Replicas are those of a cluster that this node founds. 0: 271, and 3. Nodes with another number of
+	// partitions than the cluster's are kept out.
+	Partitions, Replicas int
+	// Limits is the limits document of a cluster that this node founds. Nil: an empty one.
+	Limits []byte
+	// Holds says that the disk has registers. If it belongs to no cluster, it was a node alone before there were
+	// clusters, and can only found one alone.
+	Holds bool
+	// Mark is the disk's mark in this life: it was raised, durably, before this. MarkBefore is what it was before that;
+	// zero on a new disk. Each Run needs a mark that was raised anew.
+	Mark, MarkBefore Mark
+	// Confirm is called, and has to be durable when it returns, once the disk has turned out to be no old copy, and before
+	// any other node is told of Mark: from then on the disk answers for Mark. It is called once in each Run that gets so
+	// far. Nil: nobody asks.
+	Confirm func(ctx context.Context) error
+	// NewMarks tells later marks, each once it is durable. Only the newest matters: a sender need not wait. Nil: none.
+	NewMarks <-chan Mark
+	// Peers reaches the other nodes.
+	Peers Peers
+	// Now is the node clock, in nanoseconds; Advance puts it forward. Any goroutine may call them.
+	Now     func() int64
+	Advance func(by int64)
+	// Epochs are the highest epochs of the partitions, by their numbers, that this node's registers know of: a forced
+	// recovery goes above them. Nil: no higher ones than were agreed.
+	Epochs func() []uint64
+	// Check says what is wrong with a limits document. Nil: nothing ever is.
+	Check func(limits []byte) error
+	// Logger is told what happens. Nil: nobody is.
+	Logger *slog.Logger
+	// Metrics is where the metrics of this package are registered. Nil: nowhere.
+	Metrics prometheus.Registerer
+
+	tuning tuning
+}
+
+// tuning is what tests set.
+type tuning struct {
+	gossip   func(*memberlist.Config)
+	step     func(string) error // called before and after each durable step of founding; an error ends the node there
+	patience time.Duration      // how long a refusal that may pass is borne
+}
+
+// check fills in what a zero value stands for, and says what is wrong with the rest.
+func (c *Config) check() error {
+	if c.Partitions == 0 {
+		c.Partitions = ring.DefaultPartitions
+	}
+	if c.Replicas == 0 {
+		c.Replicas = 3
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.tuning.step == nil {
+		c.tuning.step = func(string) error { return nil }
+	}
+	if c.tuning.patience == 0 {
+		c.tuning.patience = 15 * time.Second
+	}
+	switch {
+	case c.Dir == "":
+		return fmt.Errorf("%w: the cluster needs a directory for its files (Dir)", ErrInvalid)
+	case c.ID == ring.NodeID{}:
+		return fmt.Errorf("%w: the cluster needs the id of this node's disk (ID)", ErrInvalid)
+	case c.Peers == nil || c.Now == nil || c.Advance == nil:
+		return fmt.Errorf("%w: the cluster needs a way to its peers and a clock (Peers, Now, Advance)", ErrInvalid)
+	case c.Name == "" || len(c.Name) > 63 || !utf8.ValidString(c.Name):
+		return fmt.Errorf("%w: the node's name (--node-name) is %q, and has to be 1 to 63 bytes of UTF-8", ErrInvalid, c.Name)
+	case c.Mark.Compare(c.MarkBefore) <= 0:
+		return fmt.Errorf("%w: the disk's mark (%s) was not raised at this start: it was %s before", ErrInvalid, c.Mark, c.MarkBefore)
+	case c.Partitions < 1 || c.Partitions > maxPartitions:
+		return fmt.Errorf("%w: %d partitions; a cluster has 1 to %d", ErrInvalid, c.Partitions, maxPartitions)
+	case !replication(c.Replicas):
+		return fmt.Errorf("%w: %d replicas; a cluster wants 1, 3 or 5 of each partition", ErrInvalid, c.Replicas)
+	case !slices.Contains([]int{0, 1, 3, 5}, c.Expect):
+		return fmt.Errorf("%w: --expect %d; a cluster is founded by 1, 3 or 5 nodes, and more join it afterwards", ErrInvalid, c.Expect)
+	}
+	return c.checkAddresses()
+}
+
+func (c *Config) checkAddresses() error {
+	if c.GRPC == "" {
+		return fmt.Errorf("%w: the node needs the address at which others reach its gRPC port (--advertise)", ErrInvalid)
+	}
+	for flag, address := range map[string]string{"--listen-gossip": c.BindGossip, "--listen-raft": c.BindRaft} {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return fmt.Errorf("%w: %s is %q, and has to be host:port: %w", ErrInvalid, flag, address, err)
+		}
+	}
+	for _, address := range c.Join {
+		if host, _, err := net.SplitHostPort(address); err != nil || host == "" {
+			return fmt.Errorf("%w: --join has %q, and takes gossip addresses, host:port, of nodes of the cluster", ErrInvalid, address)
+		}
+	}
+	if c.Check != nil && c.Limits != nil {
+		if err := c.Check(c.Limits); err != nil {
+			return fmt.Errorf("%w: the limits that a new cluster begins with (--limits): %w", ErrInvalid, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// A marksRequest asks what a node's disk holds of the marks of another.
+type marksRequest struct {
+	ID ring.NodeID `json:"id"`
+}
+
+// marksAnswer answers it from the disk, whether raft runs or not. It tells also whom else to ask.
+type marksAnswer struct {
+	ID        ring.NodeID            `json:"id"`   // who answers
+	Mark      Mark                   `json:"mark"` // the highest, committed or not
+	Known     bool                   `json:"known"`
+	Removed   string                 `json:"removed,omitempty"` // the name that the node had when it was removed
+	Version   uint64                 `json:"version"`           // of the state
+	Servers   []server               `json:"servers"`
+	Addresses map[ring.NodeID]string `json:"addresses"`
+}
+
+func (c *Cluster) answerMarks(_ context.Context, q marksRequest) (marksAnswer, error) {
+	s := c.agreement.state()
+	a := marksAnswer{ID: c.config.ID, Version: s.Version, Servers: c.agreement.servers(), Removed: s.Removed[q.ID]}
+	a.Mark, a.Known = c.agreement.highestMark(q.ID)
+	a.Addresses = map[ring.NodeID]string{}
+	for id, at := range c.contacts() {
+		a.Addresses[id] = at.GRPC
+	}
+	return a, nil
+}
+
+// A proof collects what the voters know of this node's marks, until a majority has answered.
+type proof struct {
+	c *Cluster
+
+	mu      sync.Mutex
+	answers map[ring.NodeID]marksAnswer
+	verdict error
+}
+
+// prove asks, before raft starts, whether the disk is what this node had last: whoever has accepted a later mark of it has
+// that on disk, and a majority of the voters has. If the disk is an old copy, or was removed, the error says so.
+func (c *Cluster) prove(ctx context.Context) error {
+	p := &proof{c: c, answers: map[ring.NodeID]marksAnswer{}}
+	own, err := c.answerMarks(ctx, marksRequest{c.config.ID})
+	if err != nil {
+		return err
+	}
+	p.note(c.config.ID, own)
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		wake := c.gossip.changed()
+		p.ask(ctx)
+		missing, verdict := p.judge()
+		if verdict != nil || missing == nil {
+			return verdict
+		}
+		if c.seldom.may("prove") {
+			c.logger.Info("this node was a member and asks the voters whether its disk is an old copy; it waits for a majority of them",
+				"missing", strings.Join(missing, ", "))
+		}
+		retry := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			retry.Stop()
+			return ctx.Err()
+		case <-retry.C:
+		case <-wake:
+			retry.Stop()
+		}
+	}
+}
+
+// ask asks all who have not answered yet.
+func (p *proof) ask(ctx context.Context) {
+	var all sync.WaitGroup
+	for id, address := range p.unasked() {
+		all.Go(func() {
+			if a, err := call[marksAnswer](ctx, p.c.config.Peers, address, kindMarks, marksRequest{p.c.config.ID}); err == nil && a.ID == id {
+				p.note(id, a)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// unasked are the addresses of those who have not answered. What gossip says of them is newest.
+func (p *proof) unasked() map[ring.NodeID]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := map[ring.NodeID]string{}
+	for _, id := range slices.SortedFunc(maps.Keys(p.answers), func(a, b ring.NodeID) int {
+		return cmp.Compare(p.answers[a].Version, p.answers[b].Version)
+	}) {
+		maps.Copy(at, p.answers[id].Addresses)
+	}
+	for id, other := range p.c.gossip.all() {
+		if other.Alive {
+			at[id] = other.GRPC
+		}
+	}
+	maps.DeleteFunc(at, func(id ring.NodeID, _ string) bool { _, answered := p.answers[id]; return answered })
+	return at
+}
+
+// note takes an answer.
+func (p *proof) note(id ring.NodeID, a marksAnswer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers[id] = a
+	before := p.c.config.MarkBefore
+	switch {
+	case a.Removed != "":
+		p.verdict = removedText(p.c.config.ID, a.Removed)
+	case p.verdict == nil && a.Known && a.Mark.Compare(before) > 0:
+		p.verdict = fmt.Errorf("%w: it had mark %s when this node started, and node %s has seen %s", ErrOldCopy, before, id, a.Mark)
+	}
+}
+
+// judge says which voters are missing; none when a majority of them has answered. The voters are those of the newest state
+// that anybody has told of.
+func (p *proof) judge() (missing []string, verdict error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.verdict != nil {
+		return nil, p.verdict
+	}
+	newest := p.answers[p.c.config.ID]
+	for _, a := range p.answers {
+		if a.Version > newest.Version && len(a.Servers) > 0 {
+			newest = a
+		}
+	}
+	voters, answered := 0, 0
+	for _, s := range newest.Servers {
+		if !s.Voter {
+			continue
+		}
+		voters++
+		if _, has := p.answers[s.ID]; has {
+			answered++
+		} else {
+			missing = append(missing, fmt.Sprintf("%s (%s)", s.ID, newest.Addresses[s.ID]))
+		}
+	}
+	if answered >= ring.Majority(voters) {
+		return nil, nil
+	}
+	return missing, nil
+}
+
+// settle makes this node a member whose mark is raised, and waits until this node has heard that itself. Raft runs.
+func (c *Cluster) settle(ctx context.Context) error {
+	if err := c.enroll(ctx); err != nil {
+		return err
+	}
+	if c.config.Confirm != nil { // the voters, or the leader, have found no higher mark
+		if err := c.config.Confirm(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.raiseMark(ctx, c.config.Mark); err != nil {
+		return err
+	}
+	for {
+		changed := c.Changed()
+		if c.State().Nodes[c.config.ID].Process == c.process {
+			return c.record.belong(c.State().Cluster)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// enroll has the leader let this node in. What may still pass is tried again for a while: the node whose name this one has
+// may be dead and not known to be, and this node's ports may be on their way.
+func (c *Cluster) enroll(ctx context.Context) error {
+	var since time.Time
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		_, err := lead[nothing](ctx, c, kindJoin, joinRequest{Node: c.self(), Before: c.config.MarkBefore})
+		passing := errors.Is(err, ErrNameTaken) || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTooFew)
+		switch {
+		case !passing && !errors.Is(err, ErrStale):
+			return err
+		case since.IsZero():
+			since = time.Now()
+		case passing && time.Since(since) > c.config.tuning.patience:
+			return err
+		}
+		if c.seldom.may("enroll") {
+			c.logger.Warn("the cluster does not let this node in yet", "error", err)
+		}
+		retry := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			retry.Stop()
+			return ctx.Err()
+		case <-retry.C:
+		}
+	}
+}
+
+// A markRequest asks the leader to raise a node's mark.
+type markRequest = mark
+
+func (c *Cluster) answerMark(ctx context.Context, q markRequest) (nothing, error) {
+	return nothing{}, c.agreement.propose(ctx, command{Mark: &q})
+}
+
+// raiseMark has the cluster agree on this node's mark. If another process has raised the same or a higher one, it runs on
+// a copy of this disk.
+func (c *Cluster) raiseMark(ctx context.Context, m Mark) error {
+	_, err := lead[nothing](ctx, c, kindMark, mark{ID: c.config.ID, Mark: m, Process: c.process})
+	if errors.Is(err, ErrMarkNotHigher) {
+		return fmt.Errorf("%w (node %s, %q): stop the other one, and give each its own data directory, empty at first: %w",
+			ErrDiskInUse, c.config.ID, c.config.Name, err)
+	}
+	return err
+}
+
+// followMarks has the cluster agree on each later mark, and on the present one when another process claims to be this
+// node. Only the newest matters.
+func (c *Cluster) followMarks(ctx context.Context) error {
+	m := c.config.Mark
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m = <-c.config.NewMarks:
+		case <-c.twin:
+		}
+		try, cancel := context.WithTimeout(ctx, 2*leadTime)
+		err := c.raiseMark(try, m)
+		cancel()
+		if errors.Is(err, ErrDiskInUse) || errors.Is(err, ErrRemoved) || errors.Is(err, ErrUnknownNode) {
+			return err
+		}
+	}
+}

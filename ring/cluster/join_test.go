@@ -1,0 +1,387 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// pair is a cluster of one, and a node that is to join it.
+func pair(t *testing.T) (a, b *chair) {
+	t.Helper()
+	r := newRig(t)
+	all := r.chairs(2)
+	a, b = all[0], all[1]
+	b.config.Join = []string{a.config.BindGossip}
+	startAll(a)
+	return a, b
+}
+
+// trio is a cluster that three nodes have founded.
+func trio(t *testing.T) []*chair {
+	t.Helper()
+	all := expecting(3, newRig(t).chairs(3)...)
+	startAll(all...)
+	return all
+}
+
+func TestEmptyNodeJoins(t *testing.T) {
+	a, b := pair(t)
+	b.start()
+	joined(a, b)
+	one(a, b)
+	s := a.members(2)
+	if n := s.Nodes[b.config.ID]; n.Mark != b.config.Mark || n.Process != b.cluster.Process() || n.Gossip != b.config.BindGossip {
+		t.Errorf("it is known as %+v", n)
+	}
+	b.stop()
+	b.config.HTTP = "elsewhere"
+	startAll(b)
+	s = a.sees("b has another address", func(s *State) bool { return s.Nodes[b.config.ID].HTTP == "elsewhere" })
+	if m := s.Nodes[b.config.ID].Mark; m != b.config.Mark {
+		t.Errorf("its mark is %s, want %s", m, b.config.Mark)
+	}
+}
+
+func TestNodeMovesToOtherPorts(t *testing.T) {
+	all := trio(t)
+	b := all[1]
+	b.stop()
+	b.config.BindGossip, b.config.BindRaft, b.config.GRPC = reserve(t), reserve(t), "grpc-moved"
+	startAll(b)
+	all[0].sees("b has moved", func(s *State) bool { return s.Nodes[b.config.ID].GRPC == "grpc-moved" })
+	if _, err := b.cluster.SetLimits(t.Context(), 1, []byte("limits: {} # 2\n")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewDiskReplacesDeadNode(t *testing.T) {
+	all := trio(t)
+	all[2].stop()
+	instead := all[0].rig.chair("c", 99)
+	instead.config.Join, instead.config.Expect = all[0].config.Join, 3
+	startAll(instead)
+	s := all[0].sees("c is the new disk", func(s *State) bool { n, _ := s.Named("c"); return n.ID == instead.config.ID })
+	if s.Removed[all[2].config.ID] != "c" {
+		t.Errorf("removed are %v", s.Removed)
+	}
+	all[0].sees("it has c's places", func(s *State) bool {
+		return s.Table.Places[0].Has(instead.config.ID) && s.Table.Places[6].Has(instead.config.ID)
+	})
+	instead.soon("it votes", func() bool {
+		roles := all[0].cluster.roles()
+		return len(roles) == 3 && roles[instead.config.ID] == "voter"
+	})
+	all[2].start()
+	all[2].ends(ErrRemoved)
+	if !strings.Contains(all[2].err.Error(), "empty") {
+		t.Errorf("it is told %q, and not what to do", all[2].err)
+	}
+}
+
+// The usual way to lose a disk: the same machine, name and ports, and nothing on it. Nobody waits to notice a death.
+func TestEmptyDiskAtTheSameAddress(t *testing.T) {
+	all := trio(t)
+	old := all[2]
+	old.stop()
+	instead := all[0].rig.chair("c", 99)
+	id, dir := instead.config.ID, instead.config.Dir
+	instead.config = old.config
+	instead.config.ID, instead.config.Dir, instead.config.Mark, instead.config.MarkBefore = id, dir, Mark{Boot: 1}, Mark{}
+	startAll(instead)
+	one(all[0], instead)
+	all[0].sees("c is the new disk", func(s *State) bool { return len(s.Nodes) == 3 && s.Removed[old.config.ID] == "c" })
+}
+
+func TestNameOfALivingNodeIsTaken(t *testing.T) {
+	a, b := pair(t)
+	b.config.Name, b.config.tuning.patience = "a", 300*time.Millisecond
+	b.start()
+	b.ends(ErrNameTaken)
+	if a.members(1).Nodes[a.config.ID].Name != "a" {
+		t.Error("the name has gone to another")
+	}
+}
+
+func TestUnreachableAddressIsRefused(t *testing.T) {
+	a, b := pair(t)
+	b.config.tuning.patience = 300 * time.Millisecond
+	listens := b.config.GRPC
+	b.config.GRPC = "nowhere:7700"
+	b.rig.fabric.mu.Lock()
+	b.rig.fabric.cut = func(address string) error {
+		if address == "nowhere:7700" {
+			return errors.New("no route")
+		}
+		return nil
+	}
+	b.rig.fabric.mu.Unlock()
+	b.start()
+	b.ends(ErrUnreachable)
+	if text := b.err.Error(); !strings.Contains(text, "nowhere:7700") || !strings.Contains(text, "--advertise") {
+		t.Errorf("it is told %q", text)
+	}
+	b.config.GRPC = listens
+	b.raise()
+	startAll(b)
+	a.members(2)
+}
+
+func TestClustersDoNotMerge(t *testing.T) {
+	a, b := pair(t)
+	b.config.Expect = 1
+	startAll(b)
+	a.says("ERROR", "kept out", b.cluster.State().Cluster.String())
+	b.says("ERROR", "kept out", a.cluster.State().Cluster.String())
+	if a.cluster.State().Cluster == b.cluster.State().Cluster || len(a.cluster.State().Nodes) != 1 {
+		t.Error("they have merged")
+	}
+	if a.cluster.gossip.alive(b.config.ID) {
+		t.Error("a foreign node is in the gossip")
+	}
+}
+
+func TestJoinListOfTwoClusters(t *testing.T) {
+	a, b := pair(t)
+	b.config.Join = nil
+	startAll(b)
+	c := a.rig.chair("c", 77)
+	c.config.Join = []string{a.config.BindGossip, b.config.BindGossip}
+	c.start()
+	select { // it may have found one before it has heard of the other; then it belongs to that one
+	case <-c.cluster.Joined():
+	case <-c.ended:
+		c.ends(ErrForeign)
+	case <-time.After(long):
+		t.Errorf("neither\n%s", c.logs)
+	}
+}
+
+func TestOtherKeyIsKeptOut(t *testing.T) {
+	for name, secrets := range map[string][2]string{
+		"another": {"sixteen bytes and more", "sixteen bytes and other"}, "none here": {"sixteen bytes and more", ""}, "none there": {"", "sixteen bytes and more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			all := r.chairs(2)
+			for i, secret := range secrets {
+				if secret != "" {
+					withKey(t, secret, all[i])
+				}
+			}
+			all[1].config.Join = []string{all[0].config.BindGossip}
+			startAll(all[0])
+			all[1].start()
+			all[0].says("ERROR", "another cluster key", "--cluster-key-file")
+			all[1].says("ERROR", "another cluster key", "--cluster-key-file")
+			if len(all[0].cluster.State().Nodes) != 1 || all[1].cluster.State().Founded() {
+				t.Error("it was let in")
+			}
+		})
+	}
+}
+
+func TestOtherPartitionCountIsKeptOut(t *testing.T) {
+	a, b := pair(t)
+	b.config.Partitions = 8
+	b.start()
+	a.says("ERROR", "kept out", "8 partitions", "7")
+	b.says("ERROR", "kept out", "7 partitions", "8")
+	if len(a.cluster.State().Nodes) != 1 {
+		t.Error("it was let in")
+	}
+}
+
+func TestOldCopyOfADisk(t *testing.T) {
+	all := trio(t)
+	c := all[2]
+	first, before := c.config.Mark, c.config.MarkBefore
+	c.stop()
+	startAll(c)
+	c.stop()
+	good, goodBefore := c.config.Mark, c.config.MarkBefore
+
+	t.Log("a store from before the last start")
+	c.config.Mark, c.config.MarkBefore = Mark{first.Boot + 1, 5000}, first
+	c.start()
+	c.ends(ErrOldCopy)
+
+	t.Log("a store that lacks minutes only")
+	c.config.MarkBefore = Mark{goodBefore.Boot, goodBefore.Minute - 1}
+	c.config.Mark = Mark{goodBefore.Boot + 1, 5000}
+	c.start()
+	c.ends(ErrOldCopy)
+
+	t.Log("a disk from before the founding")
+	dir := c.config.Dir
+	c.config.Dir = filepath.Join(t.TempDir(), "cluster")
+	c.config.Mark, c.config.MarkBefore = first, before
+	c.start()
+	c.ends(ErrOldCopy)
+
+	t.Log("the disk itself")
+	c.config.Dir, c.config.Mark, c.config.MarkBefore = dir, good, goodBefore
+	startAll(c)
+}
+
+// The mark that betrays a copy is on a majority of disks; so many must answer, and two of three have to be up.
+func TestProofWaitsForAMajority(t *testing.T) {
+	all := trio(t)
+	for _, ch := range all {
+		ch.stop()
+	}
+	all[0].start()
+	all[0].says("waits for a majority")
+	select {
+	case <-all[0].cluster.Joined():
+		t.Error("it has joined alone")
+	default:
+	}
+	startAll(all[1])
+	joined(all[0])
+}
+
+func TestTwoProcessesOnCopiesOfOneDisk(t *testing.T) {
+	a, b := pair(t)
+	marks := make(chan Mark, 1)
+	b.start()
+	joined(b)
+	b.stop()
+	copied := filepath.Join(t.TempDir(), "cluster")
+	if err := os.CopyFS(copied, os.DirFS(b.config.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	b.config.NewMarks = marks
+	startAll(b)
+
+	twin := a.rig.chair("b", 0)
+	twin.config.ID, twin.config.Dir, twin.config.Join = b.config.ID, copied, b.config.Join
+
+	t.Log("the copy has started with the same mark")
+	twin.config.Mark, twin.config.MarkBefore = b.config.Mark, b.config.MarkBefore
+	twin.start()
+	twin.ends(ErrOldCopy)
+
+	t.Log("the copy was taken from the running node: the next mark of either tells")
+	twin.config.MarkBefore = b.config.Mark
+	twin.config.Mark = Mark{b.config.Mark.Boot + 1, b.config.Mark.Minute}
+	twin.start()
+	a.sees("the twin has raised the mark", func(s *State) bool { return s.Nodes[b.config.ID].Mark == twin.config.Mark })
+	marks <- Mark{b.config.Mark.Boot, b.config.Mark.Minute + 1}
+	b.ends(ErrDiskInUse)
+	joined(twin)
+}
+
+func TestMinuteMarksFollow(t *testing.T) {
+	r := newRig(t)
+	a := r.chair("a", 1)
+	marks := make(chan Mark)
+	a.config.NewMarks = marks
+	startAll(a)
+	m := Mark{a.config.Mark.Boot, a.config.Mark.Minute + 7}
+	marks <- m
+	a.sees("the mark is raised", func(s *State) bool { return s.Nodes[a.config.ID].Mark == m })
+}
+
+func TestRemovedNodeEnds(t *testing.T) {
+	a, b := pair(t)
+	marks := make(chan Mark, 1)
+	b.config.NewMarks = marks
+	startAll(b)
+	has := func(s *State, id ring.NodeID) bool {
+		for _, p := range s.Table.Places {
+			if p.Has(id) || p.Moving() {
+				return true
+			}
+		}
+		return false
+	}
+	a.sees("b has partitions", func(s *State) bool { return len(s.Nodes) == 2 && has(s, b.config.ID) })
+	ctx := t.Context()
+	if err := a.cluster.Remove(ctx, "b", false); !errors.Is(err, ErrHasPlaces) {
+		t.Errorf("with partitions it is removed: %v", err)
+	}
+	if err := b.cluster.Drain(ctx, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cluster.Drain(ctx, a.config.ID.String()); !errors.Is(err, ErrTooFew) {
+		t.Errorf("the last one is drained: %v", err)
+	}
+	a.sees("b is empty", func(s *State) bool { return !has(s, b.config.ID) })
+	if err := b.cluster.Remove(ctx, "b", false); err != nil {
+		t.Fatal(err)
+	}
+	marks <- Mark{b.config.Mark.Boot, b.config.Mark.Minute + 1}
+	b.ends(ErrRemoved)
+	if err := a.cluster.Remove(ctx, "a", true); !errors.Is(err, ErrTooFew) {
+		t.Errorf("the last node is removed: %v", err)
+	}
+	b.raise()
+	b.start()
+	b.ends(ErrRemoved)
+}
+
+func TestLeaveIsSeenAndEnds(t *testing.T) {
+	all := trio(t)
+	b := all[1]
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	b.cluster.Leave(ctx)
+	for _, ch := range all {
+		ch.sees("b is leaving", func(s *State) bool { return s.Nodes[b.config.ID].Leaving })
+	}
+	b.stop()
+	startAll(b)
+	for _, ch := range all {
+		ch.sees("b is back", func(s *State) bool { return !s.Nodes[b.config.ID].Leaving })
+	}
+}
+
+// Once nodes were members, what they agreed on tells them where the others are.
+func TestMembersFindOneAnotherWithoutJoin(t *testing.T) {
+	all := trio(t)
+	one(all...)
+	for _, ch := range all {
+		ch.stop()
+		ch.config.Join, ch.config.Expect = nil, 0
+	}
+	startAll(all...)
+	one(all...)
+	all[0].members(3)
+}
+
+// Whoever tells the others of a mark has to have it on disk, or the disk itself looks like an old copy after a crash.
+func TestMarkIsConfirmedBeforeItIsTold(t *testing.T) {
+	a, b := pair(t)
+	for range 2 {
+		confirmed := 0
+		b.config.Confirm = func(context.Context) error {
+			confirmed++
+			if m := a.cluster.State().Nodes[b.config.ID].Mark; m.Compare(b.config.MarkBefore) > 0 {
+				t.Errorf("%s is told, and %s is on disk", m, b.config.MarkBefore)
+			}
+			return nil
+		}
+		startAll(b)
+		if confirmed != 1 {
+			t.Errorf("it was confirmed %d times", confirmed)
+		}
+		b.stop()
+	}
+
+	t.Log("a mark that was not confirmed was not told: the disk is as good as before")
+	lost := errors.New("disk failed")
+	b.config.Confirm = func(context.Context) error { return lost }
+	before := b.config.MarkBefore
+	b.start()
+	b.ends(lost)
+	b.raise()
+	b.config.MarkBefore, b.config.Confirm = before, nil
+	startAll(b)
+}

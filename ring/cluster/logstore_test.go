@@ -1,0 +1,269 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+)
+
+// entry is a command in raft's log.
+func entry(t *testing.T, index uint64, c command) *raft.Log {
+	t.Helper()
+	return &raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: []byte(text(t, c))}
+}
+
+// faultyStore fails, before or after it has stored.
+type faultyStore struct {
+	raft.LogStore
+	fail, happened bool
+}
+
+var errInjected = errors.New("injected")
+
+func (s *faultyStore) StoreLogs(entries []*raft.Log) error {
+	if s.fail && !s.happened {
+		return errInjected
+	}
+	if err := s.LogStore.StoreLogs(entries); err != nil {
+		return err
+	}
+	if s.fail {
+		return errInjected
+	}
+	return nil
+}
+
+func TestMarksAreNotedOnceTheyAreStored(t *testing.T) {
+	for _, happened := range []bool{false, true} {
+		t.Run(fmt.Sprintf("failed but happened: %v", happened), func(t *testing.T) {
+			store := &faultyStore{LogStore: raft.NewInmemStore(), happened: happened}
+			var failures []error
+			l := &logStore{LogStore: store, marks: newMarks(), fail: func(err error) { failures = append(failures, err) }}
+			if err := l.StoreLogs([]*raft.Log{entry(t, 1, testFound(3)), entry(t, 2, raise(1, 150))}); err != nil {
+				t.Fatal(err)
+			}
+			if m, _ := l.marks.of(nodeID(1)); m != (Mark{1, 150}) {
+				t.Errorf("the mark is %s", m)
+			}
+			if m, _ := l.marks.of(nodeID(3)); m != (Mark{1, 100}) {
+				t.Errorf("a founder's mark is %s", m)
+			}
+			t.Logf("injected: a write fails, done nevertheless: %v", happened)
+			store.fail = true
+			if err := l.StoreLog(entry(t, 3, raise(1, 160))); !errors.Is(err, errInjected) {
+				t.Errorf("the failure is kept from raft: %v", err)
+			}
+			if m, _ := l.marks.of(nodeID(1)); m != (Mark{1, 150}) {
+				t.Errorf("the mark is %s before it is durable", m)
+			}
+			if len(failures) != 1 || !errors.Is(failures[0], errInjected) {
+				t.Errorf("the node was told %v", failures)
+			}
+			// After a reopen the disk decides.
+			want := Mark{1, 150}
+			if happened {
+				want = Mark{1, 160}
+			}
+			again := &disk{logs: &logStore{LogStore: store, marks: newMarks()}, stable: raft.NewInmemStore(), snapshots: raft.NewInmemSnapshotStore()}
+			m := newMarks()
+			if _, err := again.read(kept{}, m); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := m.of(nodeID(1)); got != want {
+				t.Errorf("after a reopen the mark is %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestMarksOfEveryCommandThatCarriesOne(t *testing.T) {
+	m := newMarks()
+	joiner, heir := testNode(4), testNode(5)
+	joiner.Mark, heir.Mark = Mark{4, 4}, Mark{5, 5}
+	m.noteEntry(entry(t, 1, command{Join: &join{joiner}}))
+	m.noteEntry(entry(t, 2, command{Replace: &replace{Old: nodeID(1), New: heir}}))
+	m.noteEntry(entry(t, 3, command{Mark: &mark{ID: nodeID(4), Mark: Mark{3, 9}}})) // lower
+	m.noteEntry(entry(t, 4, command{Undrain: &undrain{ID: nodeID(6)}}))
+	m.noteEntry(&raft.Log{Index: 5, Type: raft.LogCommand, Data: []byte("{")})
+	m.noteEntry(&raft.Log{Index: 6, Type: raft.LogNoop})
+	if got := m.all(); len(got) != 2 || got[nodeID(4)] != joiner.Mark || got[nodeID(5)] != heir.Mark {
+		t.Errorf("the marks are %v", got)
+	}
+}
+
+func TestConfigurationsThatASnapshotCoversAreOld(t *testing.T) {
+	logs, snapshots := raft.NewInmemStore(), raft.NewInmemSnapshotStore()
+	configuration := func(i int) raft.Configuration {
+		return configurationOf([]server{{ID: nodeID(i), Address: "x:1", Voter: true}})
+	}
+	_, transport := raft.NewInmemTransport("")
+	sink, err := snapshots.Create(1, 3, 1, configuration(2), 3, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (snapshot{&State{Version: 9}}).Persist(sink); err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{logs: &logStore{LogStore: logs}, stable: logs, snapshots: snapshots}
+	for _, step := range []struct {
+		index uint64
+		node  int
+		want  int
+	}{{1, 1, 2}, {2, 1, 2}, {3, 1, 2}, {4, 3, 3}} {
+		e := &raft.Log{Index: step.index, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(configuration(step.node))}
+		if err := logs.StoreLog(e); err != nil {
+			t.Fatal(err)
+		}
+		found, err := d.read(kept{}, newMarks())
+		if err != nil || found.state.Version != 9 {
+			t.Fatalf("read version %d: %v", found.state.Version, err)
+		}
+		if got := string(found.configuration.Servers[0].ID); got != nodeID(step.want).String() {
+			t.Errorf("with entry %d the newest configuration is of %s, want %s", step.index, got, nodeID(step.want))
+		}
+	}
+}
+
+func TestDamagedFilesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, marksFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAgreement(agreementConfig{Dir: dir, ID: nodeID(1)}); err == nil || !strings.Contains(err.Error(), marksFile) {
+		t.Errorf("opened with damaged marks: %v", err)
+	}
+	snapshots := raft.NewInmemSnapshotStore()
+	_, transport := raft.NewInmemTransport("")
+	sink, err := snapshots.Create(1, 3, 1, raft.Configuration{}, 1, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sink.Write([]byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := newestSnapshot(snapshots); err == nil {
+		t.Error("a damaged snapshot, the only one, is passed over")
+	} else {
+		t.Log(err)
+	}
+}
+
+func TestMachineStopsAtWhatItDoesNotUnderstand(t *testing.T) {
+	var failures []error
+	m := newMachine(newMarks(), func(err error) { failures = append(failures, err) })
+	if refusal := m.Apply(entry(t, 1, testFound(1))); refusal != nil {
+		t.Fatal(refusal)
+	}
+	unknown := &raft.Log{Index: 2, Type: raft.LogCommand, Data: []byte(`{"fly":{}}`)}
+	if err, ok := m.Apply(unknown).(error); !ok || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("applied: %v", err)
+	}
+	if err, ok := m.Apply(entry(t, 3, raise(1, 200))).(error); !ok || m.published.Load().state.Version != 1 {
+		t.Errorf("went on after it: %v", err)
+	}
+	if _, err := m.Snapshot(); err == nil {
+		t.Error("a snapshot was taken after it")
+	}
+	if len(failures) != 1 {
+		t.Errorf("the node was told %v", failures)
+	}
+	t.Log(failures)
+}
+
+func TestMachineNeverShowsAnOlderState(t *testing.T) {
+	m := newMachine(newMarks(), func(err error) { t.Error(err) })
+	for i, c := range []command{testFound(1), raise(1, 200), raise(1, 201)} {
+		if refusal := m.Apply(entry(t, uint64(i+1), c)); refusal != nil {
+			t.Fatal(refusal)
+		}
+	}
+	newest := m.published.Load()
+	if refusal, ok := m.Apply(entry(t, 4, raise(1, 100))).(error); !ok || !errors.Is(refusal, ErrMarkNotHigher) {
+		t.Errorf("a lower mark: %v", refusal)
+	}
+	first := testFound(1)
+	old, err := first.apply(&State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Restore(io.NopCloser(strings.NewReader(text(t, old)))); err != nil {
+		t.Fatal(err)
+	}
+	if m.published.Load() != newest {
+		t.Error("a restart showed an older state")
+	}
+	if refusal := m.Apply(entry(t, 2, raise(1, 200))); refusal != nil {
+		t.Errorf("raft's own state is not the snapshot's: %v", refusal)
+	}
+	m.empty()
+	select {
+	case <-newest.changed:
+	default:
+		t.Error("nobody was told")
+	}
+}
+
+// faultySink fails, before or after it has taken what is written.
+type faultySink struct {
+	raft.SnapshotSink
+	happened bool
+	taken    int
+	canceled bool
+}
+
+func (s *faultySink) Write(p []byte) (int, error) {
+	if s.happened {
+		s.taken += len(p)
+	}
+	return 0, errInjected
+}
+
+func (s *faultySink) Cancel() error { s.canceled = true; return nil }
+
+func TestSnapshotThatFailsIsCanceled(t *testing.T) {
+	for _, happened := range []bool{false, true} {
+		t.Logf("injected: writing a snapshot fails, done nevertheless: %v", happened)
+		sink := &faultySink{happened: happened}
+		if err := (snapshot{&State{}}).Persist(sink); !errors.Is(err, errInjected) || !sink.canceled || sink.taken > 0 != happened {
+			t.Errorf("%v, canceled: %v", err, sink.canceled)
+		}
+	}
+}
+
+func TestSnapshotIsReadable(t *testing.T) {
+	c := testFound(3)
+	s, err := c.apply(&State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shape struct {
+		Nodes  map[string]any
+		Limits string
+	}
+	if err := json.Unmarshal([]byte(text(t, s)), &shape); err != nil || shape.Limits != "limits: {}\n" || shape.Nodes[nodeID(1).String()] == nil {
+		t.Errorf("%s (%v)", text(t, s), err)
+	}
+}
+
+func TestRaftLogIsQuiet(t *testing.T) {
+	var out strings.Builder
+	l := newRaftLog(slog.New(slog.NewTextHandler(&out, nil)))
+	l.Info("entering leader state")
+	l.Trace("x")
+	l.Debug("x")
+	l.Warn("failed to get previous log")
+	l.With("who", "me").Named("x").ResetNamed("y").Error("failed to heartbeat to", "peer", "a")
+	l.Error("failed to heartbeat to", "peer", "a")
+	l.Error("failed to heartbeat to", "peer", "b")
+	if got := out.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, "who=me") {
+		t.Errorf("logged:\n%s", got)
+	}
+}

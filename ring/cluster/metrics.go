@@ -1,0 +1,55 @@
+package cluster
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics are read off a cluster when they are asked for; only what happens is counted here.
+type metrics struct {
+	calls   *prometheus.CounterVec
+	changes prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer, c *Cluster) *metrics {
+	f := promauto.With(reg)
+	gauge := func(name, help string, value func() float64) {
+		f.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	gauge("jeton_cluster_nodes", "Members of the cluster.", func() float64 { return float64(len(c.State().Nodes)) })
+	gauge("jeton_cluster_alive_nodes", "Members of the cluster that gossip has heard of in the last seconds.", func() float64 {
+		alive := 0
+		for id := range c.State().Nodes {
+			if c.gossip.alive(id) {
+				alive++
+			}
+		}
+		return float64(alive)
+	})
+	gauge("jeton_cluster_leads", "1 on the node that leads raft, else 0.", func() float64 {
+		if leading, _ := c.agreement.leading(); leading {
+			return 1
+		}
+		return 0
+	})
+	gauge("jeton_cluster_state_version", "Version of what was agreed on, as far as this node has heard.", func() float64 {
+		return float64(c.State().Version)
+	})
+	gauge("jeton_cluster_moving_partitions", "Partitions whose replica set is about to change.", func() float64 {
+		return float64(movesOf(c.State()).UnderWay)
+	})
+	gauge("jeton_cluster_clock_offset_seconds", "How far the median of the nodes' clocks is ahead of this node's.", func() float64 {
+		ahead, _ := c.ClockOffset()
+		return ahead.Seconds()
+	})
+	return &metrics{
+		calls: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_cluster_messages_total",
+			Help: "Messages of other nodes that this one has answered, refusals included.",
+		}, []string{"kind"}),
+		changes: f.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_cluster_state_changes_total",
+			Help: "States that this node has seen: something was agreed on, or a node has begun or ended leaving.",
+		}),
+	}
+}

@@ -1,0 +1,215 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// errPromised refuses a founder whom this node cannot promise its founding, because another has its promise.
+var errPromised = errors.New("this node has promised its founding to another node")
+
+// A promise binds the node that gives it: it founds no cluster but that one. Only the founder can release it, by making
+// the attempt void.
+type promise struct {
+	Founder ring.NodeID `json:"founder"`
+	Attempt uint64      `json:"attempt"` // founders count their attempts from 1
+}
+
+// A founding is what a node durably knows of founding a cluster.
+type founding struct {
+	ID ring.NodeID `json:"id"` // whose this is
+	// Promised is the promise that this node has given, to itself while an attempt of its own is open.
+	Promised *promise `json:"promised,omitempty"`
+	// Attempts counts this node's own. Each of them is void unless it is promised, or decided.
+	Attempts uint64 `json:"attempts"`
+	// Decided is the cluster that this node founds, come what may: all members have promised.
+	Decided *found `json:"decided,omitempty"`
+	// Member is the cluster that this node was let into, once it was. It founds none any more, nor the one it has decided
+	// on: its raft log may be emptied by a forced recovery, and must not begin a second time.
+	Member *Unique `json:"member,omitempty"`
+}
+
+// A record keeps a founding on disk.
+type record struct {
+	path string
+	step func(string) error // in tests: called before and after each write; an error ends the node there
+
+	mu   sync.Mutex
+	kept founding
+}
+
+func openRecord(dir string, id ring.NodeID, step func(string) error) (*record, error) {
+	r := &record{path: filepath.Join(dir, "founding.json"), step: step, kept: founding{ID: id}}
+	text, err := os.ReadFile(r.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r.kept)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what this node has promised: %w", err)
+	}
+	if r.kept.ID != id {
+		return nil, fmt.Errorf("%s is of node %s, and this is %s: the directory belongs to another data directory", r.path, r.kept.ID, id)
+	}
+	return r, nil
+}
+
+// look is what is on the disk.
+func (r *record) look() founding {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept
+}
+
+// change lets f change what is on the disk, in one step: it is there when change returns. What f refuses changes nothing.
+func (r *record) change(what string, f func(*founding) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.kept
+	if r.kept.Promised != nil {
+		p := *r.kept.Promised
+		next.Promised = &p
+	}
+	if err := f(&next); err != nil {
+		return err
+	}
+	if reflect.DeepEqual(next, r.kept) {
+		return nil
+	}
+	if err := r.step("before " + what); err != nil {
+		return err
+	}
+	if err := r.write(next); err != nil {
+		return fmt.Errorf("writing what this node has promised: %w", err)
+	}
+	r.kept = next
+	return r.step("after " + what)
+}
+
+func (r *record) write(f founding) error {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return replaceFile(r.path, text)
+}
+
+// begin is the promise that this node gives itself, as a founder: the attempt that is open, or a new one.
+func (r *record) begin() (p promise, err error) {
+	err = r.change("attempt", func(f *founding) error {
+		switch {
+		case f.Promised == nil:
+			f.Attempts++
+			f.Promised = &promise{Founder: f.ID, Attempt: f.Attempts}
+		case f.Promised.Founder != f.ID:
+			return fmt.Errorf("%w: %s", errPromised, f.Promised.Founder)
+		}
+		p = *f.Promised
+		return nil
+	})
+	return p, err
+}
+
+// give promises, unless another promise stands. A later attempt of the same founder says that the earlier one is void.
+func (r *record) give(p promise) error {
+	return r.change("promise", func(f *founding) error {
+		if held := f.Promised; held != nil && (held.Founder != p.Founder || held.Attempt > p.Attempt) {
+			return fmt.Errorf("%w: attempt %d of %s", errPromised, held.Attempt, held.Founder)
+		}
+		f.Promised = &p
+		return nil
+	})
+}
+
+// release takes a promise back that its founder has made void; for the founder itself, that makes it void.
+func (r *record) release(p promise) error {
+	return r.change("release", func(f *founding) error {
+		if f.Promised != nil && *f.Promised == p && f.Decided == nil {
+			f.Promised = nil
+		}
+		return nil
+	})
+}
+
+// decide makes the attempt p a founding for ever, unless it was made void meanwhile.
+func (r *record) decide(p promise, what *found) error {
+	return r.change("decision", func(f *founding) error {
+		switch {
+		case f.Decided != nil:
+			return fmt.Errorf("%w by this node", ErrFounded)
+		case f.Promised == nil || *f.Promised != p:
+			return fmt.Errorf("%w: attempt %d of this node is void", ErrStale, p.Attempt)
+		}
+		f.Decided = what
+		return nil
+	})
+}
+
+// belong notes that this node is a member.
+func (r *record) belong(cluster Unique) error {
+	return r.change("membership", func(f *founding) error {
+		f.Member = &cluster
+		return nil
+	})
+}
+
+// unfounded is what this node has decided on and has not seen founded yet.
+func (f founding) unfounded() *found {
+	if f.Member != nil {
+		return nil
+	}
+	return f.Decided
+}
+
+// A promiseRequest asks a node to promise its founding.
+type promiseRequest struct {
+	promise
+	Expect int `json:"expect"` // how many found
+}
+
+// answerPromise promises this node's founding, durably, and tells the founder who this node is.
+func (c *Cluster) answerPromise(_ context.Context, q promiseRequest) (Node, error) {
+	switch {
+	case c.belongs():
+		return Node{}, fmt.Errorf("%w, and node %s belongs to it: join it", ErrFounded, c.config.Name)
+	case q.Expect != c.config.Expect:
+		return Node{}, fmt.Errorf("%w: node %s expects %d nodes, not %d", ErrInvalid, c.config.Name, c.config.Expect, q.Expect)
+	}
+	if err := c.record.give(q.promise); err != nil {
+		return Node{}, err
+	}
+	return c.self(), nil
+}
+
+// answerRelease takes a promise back: the founder has made the attempt void.
+func (c *Cluster) answerRelease(_ context.Context, q promise) (nothing, error) {
+	return nothing{}, c.record.release(q)
+}
+
+// An attemptState is what has become of an attempt to found a cluster.
+type attemptState struct {
+	Void    bool   `json:"void,omitempty"`
+	Cluster string `json:"cluster,omitempty"` // of the cluster that was founded
+}
+
+// answerAttempt tells a node that has promised what has become of the attempt: this node, the founder, has it on disk.
+func (c *Cluster) answerAttempt(_ context.Context, q promise) (attemptState, error) {
+	f := c.record.look()
+	switch {
+	case q.Founder != f.ID || q.Attempt > f.Attempts:
+		return attemptState{}, fmt.Errorf("%w: node %s has made no attempt %d to found a cluster", ErrInvalid, f.ID, q.Attempt)
+	case f.Decided != nil:
+		return attemptState{Cluster: f.Decided.Cluster.String()}, nil
+	}
+	return attemptState{Void: f.Promised == nil || *f.Promised != q}, nil
+}

@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+)
+
+// seek looks for nodes until ctx ends: at the addresses that targets tells, but for those of nodes that are alive. It
+// tries often while this node is alone, and seldom later: that heals a partition after which each side has
+// forgotten the other.
+func (g *gossip) seek(ctx context.Context, targets func() []string) {
+	const first, next, most = 250 * time.Millisecond, time.Second, 10 * time.Second
+	for wait := first; ; {
+		wake := g.changed()
+		missing, company := g.missing(targets())
+		g.join(missing)
+		switch {
+		case !company:
+			wait = min(2*wait, next)
+		case len(missing) == 0:
+			wait = most
+		default:
+			wait = min(2*wait, most)
+		}
+		retry := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			retry.Stop()
+			return
+		case <-retry.C:
+		case <-wake:
+			if _, company := g.missing(nil); company { // not at once again: what is changing may be changing for a while
+				wait = first
+			}
+			select {
+			case <-ctx.Done():
+				retry.Stop()
+				return
+			case <-retry.C:
+			}
+		}
+	}
+}
+
+// missing are the addresses where no node is known to be alive; company says that one is anywhere.
+func (g *gossip) missing(addresses []string) (missing []string, company bool) {
+	known := map[string]bool{g.wire.address(): true}
+	for _, p := range g.all() {
+		if p.Alive {
+			known[p.Address], company = true, true
+		}
+	}
+	for _, a := range addresses {
+		if !known[a] {
+			missing, known[a] = append(missing, a), true
+		}
+	}
+	return missing, company
+}
+
+// meetAll introduces this node to all that are alive, and returns when it has.
+func (g *gossip) meetAll() {
+	var addresses []string
+	for _, p := range g.all() {
+		if p.Alive {
+			addresses = append(addresses, p.Address)
+		}
+	}
+	g.join(addresses)
+}
+
+// join introduces this node at all addresses at once.
+func (g *gossip) join(addresses []string) {
+	var all sync.WaitGroup
+	for _, a := range addresses {
+		all.Go(func() {
+			_, err := g.list.Load().Join([]string{a})
+			switch {
+			case err == nil || g.otherKey(err.Error(), a):
+			case g.seldom.may("join " + a):
+				g.logger.Info("no node answers at this gossip address yet; this node keeps trying", "address", a, "error", oneLine(err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,317 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// nodeID is the i-th node of a test.
+func nodeID(i int) ring.NodeID { return ring.NodeID{15: byte(i)} }
+
+// nodeIDs are several of them.
+func nodeIDs(is ...int) (ids []ring.NodeID) {
+	for _, i := range is {
+		ids = append(ids, nodeID(i))
+	}
+	return ids
+}
+
+// testNode is the i-th node, called by its letter.
+func testNode(i int) Node {
+	name := string(rune('a' + i - 1))
+	return Node{
+		ID: nodeID(i), Name: name, Zone: "z" + name, GRPC: name + ":7700", HTTP: name + ":7702", Gossip: name + ":7701",
+		Raft: name + ":7703", Mark: Mark{Boot: 1, Minute: 100}, Process: Unique{byte(i)},
+	}
+}
+
+// testFound founds a cluster of nodes 1 to n with four partitions.
+func testFound(n int) command {
+	f := found{Cluster: Unique{7}, Partitions: 4, Replicas: 3, Limits: Document("limits: {}\n")}
+	var members []ring.NodeID
+	for i := range n {
+		f.Nodes = append(f.Nodes, testNode(i+1))
+		members = append(members, nodeID(i+1))
+	}
+	for p := range f.Partitions {
+		var replicas []ring.NodeID
+		for i := range ring.Replication(n, f.Replicas) {
+			replicas = append(replicas, members[(p+i)%n])
+		}
+		f.Table = append(f.Table, replicas)
+	}
+	return command{Found: &f}
+}
+
+// text is a value in JSON, for comparing.
+func text(t rapid.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("%#v: %v", v, err)
+	}
+	return string(b)
+}
+
+// step applies a command as raft does, by way of its JSON, and checks what holds for every command.
+func step(t rapid.TB, s *State, c command) (*State, error) {
+	t.Helper()
+	read, err := decodeCommand([]byte(text(t, c)))
+	if err != nil {
+		t.Fatalf("%s: %v", text(t, c), err)
+	}
+	if text(t, read) != text(t, c) {
+		t.Fatalf("%s was read as %s", text(t, c), text(t, read))
+	}
+	before := text(t, s)
+	next, err := read.apply(s)
+	again, errAgain := c.apply(s)
+	if text(t, next) != text(t, again) || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+		t.Fatalf("%s makes %s (%v) and %s (%v)", text(t, c), text(t, next), err, text(t, again), errAgain)
+	}
+	if after := text(t, s); before != after {
+		t.Fatalf("%s has written into a state\nbefore %s\nafter  %s", text(t, c), before, after)
+	}
+	if err != nil {
+		if next != s {
+			t.Fatalf("%s is refused and changes the state: %v", text(t, c), err)
+		}
+		return s, err
+	}
+	checkStep(t, s, next, text(t, c))
+	var back State
+	if err := json.Unmarshal([]byte(text(t, next)), &back); err != nil || text(t, &back) != text(t, next) {
+		t.Fatalf("%s is read as %s (%v)", text(t, next), text(t, &back), err)
+	}
+	return next, nil
+}
+
+// checkStep checks a state and how it follows on another.
+func checkStep(t rapid.TB, old, next *State, why string) {
+	t.Helper()
+	if next != old && (next.Version != old.Version+1 || text(t, next) == text(t, old)) {
+		t.Fatalf("%s: version %d after %d\n%s\n%s", why, next.Version, old.Version, text(t, old), text(t, next))
+	}
+	names := map[string]bool{}
+	for id, n := range next.Nodes {
+		if _, gone := next.Removed[id]; gone || id != n.ID || names[n.Name] || n.Leaving {
+			t.Fatalf("%s: node %+v is removed, twice there, or leaving", why, n)
+		}
+		names[n.Name] = true
+		if n.Mark.Compare(old.Nodes[id].Mark) < 0 {
+			t.Fatalf("%s: the mark of %s falls to %s", why, id, n.Mark)
+		}
+	}
+	for id := range old.Removed {
+		if _, gone := next.Removed[id]; !gone {
+			t.Fatalf("%s: %s comes back", why, id)
+		}
+	}
+	if next.Founded() != (len(next.Nodes) > 0) || next.LimitsVersion < old.LimitsVersion {
+		t.Fatalf("%s: %s", why, text(t, next))
+	}
+	if !next.Founded() {
+		return
+	}
+	for p, place := range next.Table.Places {
+		for _, set := range [][]ring.NodeID{place.Replicas, place.Target, place.Next} {
+			sorted := slices.SortedFunc(slices.Values(set), ring.NodeID.Compare)
+			if len(slices.Compact(sorted)) != len(set) || len(set) > 0 && !replication(len(set)) {
+				t.Fatalf("%s: partition %d: %+v", why, p, place)
+			}
+		}
+		if next.present(place.Replicas) < ring.Enough(len(place.Replicas)) || next.present(place.Target) < len(place.Target) {
+			t.Fatalf("%s: too few know partition %d: %+v", why, p, place)
+		}
+		if len(place.Next) == 0 && sameSet(place.Target, place.Replicas) {
+			t.Fatalf("%s: partition %d is where it is to be: %+v", why, p, place)
+		}
+		if old.Founded() {
+			was := old.Table.Places[p]
+			if place.Epoch < was.Epoch || place.Epoch == was.Epoch && !sameSet(place.Replicas, was.Replicas) {
+				t.Fatalf("%s: partition %d: %+v after %+v", why, p, place, was)
+			}
+		}
+	}
+}
+
+// Any sequence of commands keeps what step and checkStep check.
+func TestCommandsKeepInvariants(t *testing.T) {
+	took := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := &State{}
+		for range rapid.IntRange(20, 80).Draw(t, "steps") {
+			c := drawCommand(t, s)
+			next, err := step(t, s, c)
+			kind, _ := c.kind()
+			if err == nil && next != s {
+				took[fmt.Sprintf("%T", kind)]++
+			}
+			s = next
+		}
+	})
+	t.Log(took)
+	if len(took) < 12 {
+		t.Errorf("some kinds of commands never took effect: %v", took)
+	}
+}
+
+// drawCommand draws a command of which a good part fits the state.
+func drawCommand(t *rapid.T, s *State) command {
+	if !s.Founded() && rapid.IntRange(0, 9).Draw(t, "found") > 0 {
+		return testFound(rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "founders"))
+	}
+	id := nodeID(rapid.IntRange(0, 8).Draw(t, "node"))
+	node := testNode(rapid.IntRange(1, 8).Draw(t, "joiner"))
+	switch rapid.IntRange(0, 11).Draw(t, "kind") {
+	case 0:
+		return testFound(3)
+	case 1:
+		node.Name = rapid.SampledFrom([]string{node.Name, node.Name, node.Name, "a"}).Draw(t, "name")
+		node.Zone = rapid.SampledFrom([]string{node.Zone, "elsewhere"}).Draw(t, "zone")
+		return command{Join: &join{node}}
+	case 2:
+		node.Name = rapid.SampledFrom([]string{s.Nodes[id].Name, s.Nodes[id].Name, node.Name}).Draw(t, "name")
+		return command{Replace: &replace{Old: id, New: node}}
+	case 3:
+		return command{Mark: &mark{
+			ID:      id,
+			Mark:    Mark{rapid.Uint64Range(0, 3).Draw(t, "boot"), rapid.Int64Range(99, 103).Draw(t, "minute")},
+			Process: Unique{byte(rapid.IntRange(1, 8).Draw(t, "process"))},
+		}}
+	case 4:
+		return command{Drain: &drain{ID: id, Force: rapid.Bool().Draw(t, "force")}}
+	case 5:
+		for _, i := range sortedIDs(s.Nodes) {
+			if s.Nodes[i].Draining {
+				id = i
+			}
+		}
+		return command{Undrain: &undrain{ID: id}}
+	case 6:
+		return command{Remove: &remove{ID: id, Force: rapid.Bool().Draw(t, "force")}}
+	case 7:
+		return command{SetLimits: &setLimits{
+			Base:   rapid.Uint64Range(0, 3).Draw(t, "base"),
+			Limits: Document(rapid.SampledFrom([]string{"", "x", "limits: {}\n"}).Draw(t, "limits")),
+		}}
+	case 8:
+		return command{SetTarget: &setTarget{drawChanges(t, s, 0)}}
+	case 9:
+		return command{SetNext: &setNext{drawChanges(t, s, 0)}}
+	case 10:
+		return drawCommit(t, s)
+	}
+	lost := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) ring.NodeID {
+		return nodeID(rapid.IntRange(1, 8).Draw(t, "lost"))
+	}), 0, 2, rapid.ID).Draw(t, "lost")
+	return command{Recover: &recovery{Lost: lost, Places: drawChanges(t, s, 1)}}
+}
+
+// drawCommit draws the end of a move that is under way, if there is one, and nonsense now and then.
+func drawCommit(t *rapid.T, s *State) command {
+	if s.Founded() && rapid.IntRange(0, 4).Draw(t, "fits") > 0 {
+		for p, place := range s.Table.Places {
+			if len(place.Next) > 0 {
+				return command{Commit: &commit{[]change{{ring.Partition(p), place.Epoch, place.Next}}}}
+			}
+		}
+	}
+	return command{Commit: &commit{drawChanges(t, s, 0)}}
+}
+
+// drawChanges draws changes of places, their epochs mostly that far above the present ones.
+func drawChanges(t *rapid.T, s *State, above uint64) []change {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) change {
+		c := change{Partition: ring.Partition(rapid.IntRange(0, 9).Draw(t, "partition") % 5)}
+		if s.Founded() && int(c.Partition) < len(s.Table.Places) {
+			c.Epoch = s.Table.Places[c.Partition].Epoch + above
+		}
+		c.Epoch += uint64(rapid.IntRange(0, 9).Draw(t, "epoch") / 9)
+		ids := rapid.Permutation(sortedIDs(s.Nodes)).Draw(t, "members")
+		if len(ids) > 0 {
+			c.Replicas = ids[:min(len(ids), rapid.SampledFrom([]int{0, 1, 3, 3, 3, 5, 2}).Draw(t, "size"))]
+		}
+		if rapid.IntRange(0, 19).Draw(t, "stranger") == 0 && len(c.Replicas) > 0 {
+			c.Replicas = append(slices.Clone(c.Replicas[1:]), nodeID(rapid.IntRange(1, 9).Draw(t, "id")))
+		}
+		return c
+	}), 0, 2).Draw(t, "changes")
+}
+
+func TestMarkCompare(t *testing.T) {
+	marks := []Mark{{0, 5}, {1, -3}, {1, 0}, {1, 7}, {2, 0}}
+	for i, a := range marks {
+		for j, b := range marks {
+			want := min(max(i-j, -1), 1)
+			if got := a.Compare(b); got != want {
+				t.Errorf("%s compared with %s is %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}
+
+func TestMembersAreTheNodesThatDoNotDrain(t *testing.T) {
+	s, err := step(t, &State{}, testFound(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = step(t, s, command{Drain: &drain{ID: nodeID(2)}}); err != nil {
+		t.Fatal(err)
+	}
+	want := []ring.Member{{ID: nodeID(1), Zone: "za"}, {ID: nodeID(3), Zone: "zc"}, {ID: nodeID(4), Zone: "zd"}, {ID: nodeID(5), Zone: "ze"}}
+	if got := s.Members(); !slices.Equal(got, want) {
+		t.Errorf("members are %v, want %v", got, want)
+	}
+	if n, ok := s.Named("b"); !ok || n.ID != nodeID(2) {
+		t.Errorf("b is %v (%v)", n, ok)
+	}
+	if _, ok := s.Named("x"); ok {
+		t.Error("there is an x")
+	}
+}
+
+func TestUniqueIsHexadecimal(t *testing.T) {
+	var u Unique
+	for _, bad := range []string{"", "00", "zz000000000000000000000000000000", "000000000000000000000000000000000"} {
+		if err := u.UnmarshalText([]byte(bad)); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+	if err := u.UnmarshalText([]byte("0102030405060708090a0b0c0d0e0f10")); err != nil || u[15] != 16 {
+		t.Errorf("read %s (%v)", u, err)
+	}
+}
+
+// refused checks that a command is refused for a reason.
+func refused(t *testing.T, s *State, c command, want error) {
+	t.Helper()
+	if _, err := step(t, s, c); !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", text(t, c), err, want)
+	}
+}
+
+// done applies a command that has to take effect.
+func done(t *testing.T, s *State, c command) *State {
+	t.Helper()
+	next, err := step(t, s, c)
+	if err != nil || next == s {
+		t.Fatalf("%s has no effect: %v", text(t, c), err)
+	}
+	return next
+}
+
+// idle applies a command that has nothing to do.
+func idle(t *testing.T, s *State, c command) {
+	t.Helper()
+	if next, err := step(t, s, c); err != nil || next != s {
+		t.Errorf("%s has an effect: %v", text(t, c), err)
+	}
+}

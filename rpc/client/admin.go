@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// ask calls a method of the Limiter service of n.
+func ask[In, Out any](ctx context.Context, n *node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error)) (Out, error) {
+	var trailer metadata.MD
+	out, err := method(pb.NewLimiterClient(n.conn()), ctx, in, grpc.Trailer(&trailer))
+	return out, n.hear(trailer, err)
+}
+
+// operate calls a method of the Admin service at any node that can be reached, the servers first. Which node does not
+// matter: one that cannot answer itself knows which can.
+func operate[In, Out any](ctx context.Context, c *Client, in In, method func(pb.AdminClient, context.Context, In, ...grpc.CallOption) (Out, error)) (Out, error) {
+	w := c.start(ctx, "")
+	w.any, w.sticky = true, true
+	return walk(w, func(ctx context.Context, n *node) (Out, error) {
+		out, err := method(pb.NewAdminClient(n.conn()), ctx, in)
+		return out, pb.DecodeError(err)
+	})
+}
+
+// Limits asks for the stored limits.
+func (c *Client) Limits(ctx context.Context) (*limit.Document, error) {
+	m, err := operate(ctx, c, &pb.LimitsRequest{}, pb.AdminClient.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return limit.ParseDocument([]byte(m.GetDocument()))
+}
+
+// LimitsText asks for the stored limits as the cluster keeps them, a document in YAML, and for their version.
+func (c *Client) LimitsText(ctx context.Context) (document string, version uint64, err error) {
+	m, err := operate(ctx, c, &pb.LimitsRequest{}, pb.AdminClient.Limits)
+	return m.GetDocument(), m.GetVersion(), err
+}
+
+// An Applied is what ApplyLimits changed, or would change.
+type Applied struct {
+	Version uint64   `json:"version,string"` // that is in force now
+	Added   []string `json:"added"`          // names of limits
+	Changed []string `json:"changed"`
+	Removed []string `json:"removed"`
+}
+
+// ApplyLimits puts a limits document in force, whole or not at all, if the limits in force have that version; 0 is any.
+// A dry run only says what would change. Should a node break off after it has applied them, the next one is asked, and
+// may find that another version is in force: the very one.
+func (c *Client) ApplyLimits(ctx context.Context, document string, version uint64, dryRun bool) (Applied, error) {
+	m, err := operate(ctx, c, &pb.ApplyLimitsRequest{Document: document, Version: version, DryRun: dryRun}, pb.AdminClient.ApplyLimits)
+	if err != nil {
+		return Applied{}, err
+	}
+	return Applied{Version: m.GetVersion(), Added: m.GetAdded(), Changed: m.GetChanged(), Removed: m.GetRemoved()}, nil
+}
+
+// Status asks how the cluster is. The answer is JSON, as GET /debug/ring has it.
+func (c *Client) Status(ctx context.Context) ([]byte, error) {
+	m, err := operate(ctx, c, &pb.StatusRequest{}, pb.AdminClient.Status)
+	return m.GetStatus(), err
+}
+
+// Drain moves every partition off a node, which is named by its name or its id, or takes that back. It does not wait for
+// the moves, but says how many partitions the node still has.
+func (c *Client) Drain(ctx context.Context, name string, undo bool) (left int, err error) {
+	m, err := operate(ctx, c, &pb.DrainRequest{Node: name, Undo: undo}, pb.AdminClient.Drain)
+	return int(m.GetLeft()), err
+}
+
+// Remove takes a node, which is named by its name or its id, out of the cluster for ever. force does so even if fewer
+// nodes are left than there are replicas.
+func (c *Client) Remove(ctx context.Context, name string, force bool) error {
+	_, err := operate(ctx, c, &pb.RemoveRequest{Node: name, Force: force}, pb.AdminClient.Remove)
+	return err
+}
+
+// A Recovered is what a forced recovery did.
+type Recovered struct {
+	Floored int `json:"floored"` // partitions that begin again with a floor
+	Moved   int `json:"moved"`   // partitions that have moved without one
+}
+
+// Recover makes a cluster of what is left when the nodes that are lost, named by their names or ids, will never come
+// back. It asks the first server alone, and only once: nobody else may begin the same recovery again.
+func (c *Client) Recover(ctx context.Context, lost []string) (Recovered, error) {
+	ctx, cancel := context.WithDeadline(ctx, c.deadline(ctx))
+	defer cancel()
+	seats := c.everywhere()
+	if len(seats) == 0 {
+		return Recovered{}, errNowhere
+	}
+	n := seats[0].node
+	m, err := pb.NewAdminClient(n.conn()).Recover(ctx, &pb.RecoverRequest{Lost: lost})
+	if err != nil {
+		return Recovered{}, n.explain(ctx.Err() != nil, pb.DecodeError(err))
+	}
+	return Recovered{Floored: int(m.GetFloored()), Moved: int(m.GetMoved())}, nil
+}

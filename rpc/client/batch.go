@@ -1,0 +1,225 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// An item is one request of a batch on its way.
+type item struct {
+	start   *way // of the batch
+	own     *way // the item's; nil until its first node had no answer
+	at      *node
+	hash    uint64
+	request *limit.Request
+	message *pb.CheckRequest // the request; nil before it is needed
+	result  *limit.Result
+}
+
+// way is the item's own way.
+func (it *item) way() *way {
+	if it.own == nil {
+		own := *it.start
+		own.hash = it.hash
+		if it.own = &own; it.at != nil {
+			own.try(it.at)
+		}
+	}
+	return it.own
+}
+
+// next is the node to try next; nil when all have been tried.
+func (it *item) next() *node {
+	if it.own == nil && it.at == nil {
+		return pick(it.start.client.table.Load().of(it.hash), nil)
+	}
+	return it.way().next()
+}
+
+// try notes that n is being tried.
+func (it *item) try(n *node) {
+	if it.own != nil {
+		it.own.try(n)
+	}
+	it.at = n
+}
+
+// CheckBatch implements [limit.BatchChecker], with one message to each node that is to decide something.
+func (c *Client) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
+	if c.self != nil {
+		if results, left, ok := c.batchInside(ctx, rs); ok {
+			deliver(left)
+			return results
+		}
+	}
+	results := make([]limit.Result, len(rs))
+	items := make([]item, 0, len(rs))
+	start := c.start(ctx, "")
+	for i := range rs {
+		err := rs[i].Validate()
+		if len(rs) > limit.MaxBatch {
+			err = &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", len(rs), limit.MaxBatch)}
+		}
+		if results[i].Err = err; err == nil {
+			items = append(items, item{start: &start, hash: ring.Hash(rs[i].Key), request: &rs[i], result: &results[i]})
+		}
+	}
+	deliver(items)
+	return results
+}
+
+// deliver finds a result for every item: each goes its way, and those that go to the same node go together.
+func deliver(items []item) {
+	pending := make([]*item, 0, len(items))
+	for i := range items {
+		pending = append(pending, &items[i])
+	}
+	for len(pending) > 0 {
+		groups, stuck := split(pending)
+		if len(groups) == 0 {
+			first := stuck[0].way()
+			if !first.rest() {
+				break
+			}
+			for _, it := range stuck[1:] {
+				w := it.way()
+				w.tried, w.round = w.tried[:0], first.round
+			}
+			continue
+		}
+		var wait sync.WaitGroup
+		for _, g := range groups[1:] { // never the own node's: a panic there would be nobody's
+			wait.Go(func() { g.carry() })
+		}
+		groups[0].carry()
+		wait.Wait()
+		pending = pending[:0]
+		for _, g := range groups {
+			pending = append(pending, g.settle()...)
+		}
+		pending = append(pending, stuck...)
+	}
+	for _, it := range pending {
+		*it.result = limit.Result{Err: it.way().outcome()}
+	}
+}
+
+// A group is what goes to one node.
+type group struct {
+	node  *node
+	items []*item
+}
+
+// split puts the items that go to the same node next into one group, in their order; the group of the own node is the
+// first. The stuck ones have been everywhere.
+func split(items []*item) (groups []*group, stuck []*item) {
+	var last *group
+	for _, it := range items {
+		n := it.next()
+		if n == nil {
+			stuck = append(stuck, it)
+			continue
+		}
+		if last == nil || last.node != n {
+			i := slices.IndexFunc(groups, func(g *group) bool { return g.node == n })
+			if i < 0 {
+				i = len(groups)
+				groups = append(groups, &group{node: n, items: make([]*item, 0, len(items))})
+			}
+			last = groups[i]
+		}
+		it.try(n)
+		last.items = append(last.items, it)
+	}
+	if i := slices.IndexFunc(groups, func(g *group) bool { return g.node.local != nil }); i > 0 {
+		groups[0], groups[i] = groups[i], groups[0]
+	}
+	return groups, stuck
+}
+
+// carry brings a group to its node, and its results back.
+func (g *group) carry() {
+	w := g.items[0].start
+	if g.node.local != nil {
+		rs := make([]limit.Request, len(g.items))
+		for i, it := range g.items {
+			rs[i] = *it.request
+		}
+		ctx, cancel := context.WithDeadline(w.ctx, w.deadline)
+		defer cancel()
+		g.hand(g.node.local.CheckBatch(ctx, rs), nil)
+		return
+	}
+	checks := make([]*pb.CheckRequest, len(g.items))
+	for i, it := range g.items {
+		if it.message == nil {
+			it.message = pb.EncodeRequest(*it.request)
+		}
+		checks[i] = it.message
+	}
+	var t trial[[]limit.Result]
+	ctx := t.set(w, g.node, g)
+	results, err := g.node.sendBatch(ctx, checks)
+	g.hand(t.conclude(g.node, results, err))
+}
+
+// more implements traveler. It looks at the first item alone: most keys have as many replicas as the others.
+func (g *group) more() bool {
+	it := g.items[0]
+	if it.own != nil {
+		return it.own.more()
+	}
+	return pick(it.start.client.table.Load().of(it.hash), []*node{g.node}) != nil
+}
+
+// again implements traveler: it delivers the group elsewhere, item by item, for each has a next node of its own.
+func (g *group) again(ctx context.Context) ([]limit.Result, error) {
+	items, results := make([]item, len(g.items)), make([]limit.Result, len(g.items))
+	for i, it := range g.items {
+		own := it.way().fork(ctx, g.node)
+		items[i] = item{start: &own, own: &own, hash: it.hash, request: it.request, message: it.message, result: &results[i]}
+	}
+	deliver(items)
+	for i, it := range g.items {
+		if it.start.movable(results[i].Err) {
+			return results, results[i].Err
+		}
+	}
+	return results, nil
+}
+
+// hand gives the items of a group their results, or the error of all.
+func (g *group) hand(results []limit.Result, err error) {
+	for i, it := range g.items {
+		if i < len(results) {
+			*it.result = results[i]
+		} else {
+			*it.result = limit.Result{Err: err}
+		}
+	}
+}
+
+// settle says which items of a group have no result yet.
+func (g *group) settle() (pending []*item) {
+	for _, it := range g.items {
+		err := it.result.Err
+		if err == nil {
+			continue
+		}
+		if _, over := errors.AsType[*outcomeError](err); !over && it.start.movable(err) {
+			it.way().failed(g.node, err)
+			it.start.client.counts.again.Add(1)
+			pending = append(pending, it)
+			continue
+		}
+		it.result.Err = it.way().conclude(g.node, err)
+	}
+	return pending
+}

@@ -1,0 +1,309 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How a node's health is judged.
+const (
+	suspectAfter = 50 * time.Millisecond  // that calls wait and nobody is answered
+	lookAgain    = 5 * time.Millisecond   // while calls wait at a silent node, at first
+	probeWithin  = 200 * time.Millisecond // that a probe is answered
+	giveUpAfter  = suspectAfter + probeWithin
+	deafAfter    = 500 * time.Millisecond // that a call waits and nobody is answered
+	firstPause   = 50 * time.Millisecond  // before a node is probed again
+	lastPause    = time.Second            // the longest such pause
+)
+
+// A standing is what a client thinks of a node.
+type standing int32
+
+const (
+	good    standing = iota
+	suspect          // it has answered nobody for a while
+	bad              // it cannot be reached, refuses everything, or is silent even when it is probed
+)
+
+// A health follows how a node does, by the results of calls:
+//
+//	good ── answers nobody for suspectAfter while calls wait ──▶ suspect ── a probe is not answered ──▶ bad
+//	  │ ──────── no connection, or it refuses everything ────────────────────────────────────────────▶ bad
+//	  ◀── answers a call, or, after a pause, a probe ── suspect, bad
+//
+// The calls that wait at a suspect node may be tried a second time elsewhere. Those that wait at a bad one are given up,
+// as are those that have waited for deafAfter at one that answers probes but no call.
+type health struct {
+	probe  func(context.Context) error      // asks the node something cheap
+	begin  func(func(context.Context)) bool // runs a function that ends when the node is wanted no more; not if it is so
+	afford func() bool                      // whether one more second try may be made; it counts it
+	worse  func()                           // is called when the node is good no more
+	level  atomic.Int32                     // a standing; written under mu
+
+	mu          sync.Mutex
+	calls       waiters
+	silentSince time.Time     // while calls wait: since nobody has been answered
+	answered    time.Time     // when a call was last
+	silence     time.Duration // how long calls had waited in vain when the last of them left
+	timer       *time.Timer   // looks; nil before the first call
+	armed       bool          // timer will fire
+	interval    time.Duration // to the next look at a silent node: longer and longer while there is nothing to do
+	pause       time.Duration // before the next probe; 0 before the first trouble
+	recovering  bool          // recovery is running
+	better      chan struct{} // closed when the node is good again; of the recovery that is running
+	idle        chan struct{} // closed when no call waits; nil when nobody wants to know
+}
+
+func (h *health) standing() standing { return standing(h.level.Load()) }
+
+// enter notes that a call waits for the node from now on.
+func (h *health) enter(w *waiter) {
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.since = now
+	if h.calls.empty() {
+		h.silentSince = now.Add(-h.silence)
+	}
+	h.calls.add(w)
+	if h.armed {
+		return
+	}
+	h.armed = true
+	if h.timer == nil {
+		h.timer = time.AfterFunc(suspectAfter, h.look)
+	} else {
+		h.timer.Reset(suspectAfter)
+	}
+}
+
+// leave notes that a call waits no more, and whether the node answered it.
+func (h *health) leave(w *waiter, answered bool) {
+	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls.remove(w)
+	switch {
+	case answered:
+		h.silence, h.silentSince, h.answered, h.pause = 0, now, now, 0
+		h.restoreLocked()
+	case h.calls.empty():
+		h.silence = now.Sub(h.silentSince)
+	}
+	if h.idle != nil && h.calls.empty() {
+		close(h.idle)
+		h.idle = nil
+	}
+}
+
+// rested is closed when no call waits. It is to be called once.
+func (h *health) rested() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	idle := make(chan struct{})
+	if h.calls.empty() {
+		close(idle)
+	} else {
+		h.idle = idle
+	}
+	return idle
+}
+
+func (h *health) restoreLocked() {
+	if h.standing() == good {
+		return
+	}
+	h.level.Store(int32(good))
+	close(h.better)
+}
+
+// spoilLocked makes a node that was good be not so any more, and sees to it that it becomes so again.
+func (h *health) spoilLocked(to standing) {
+	was := h.standing()
+	h.level.Store(int32(to))
+	if was == good {
+		h.better = make(chan struct{})
+	}
+	if h.recovering {
+		return
+	}
+	h.recovering = true
+	h.begin(func(ctx context.Context) { h.recover(ctx, to == suspect) })
+}
+
+// fail notes that the node cannot be reached, or refuses everything.
+func (h *health) fail() {
+	h.mu.Lock()
+	was := h.standing()
+	if was != bad {
+		h.spoilLocked(bad)
+	}
+	h.mu.Unlock()
+	if was == good {
+		h.worse()
+	}
+}
+
+// look is called by timer: it finds out whether the node is silent, and sends waiting calls elsewhere if so.
+func (h *health) look() {
+	h.mu.Lock()
+	if h.calls.empty() {
+		h.armed = false
+		h.mu.Unlock()
+		return
+	}
+	now := time.Now()
+	if left := suspectAfter - now.Sub(h.silentSince); left > 0 {
+		h.timer.Reset(left)
+		h.mu.Unlock()
+		return
+	}
+	found := h.standing() == good
+	if found {
+		h.spoilLocked(suspect)
+	}
+	seconds, lost := h.sortLocked(now)
+	if h.interval = min(2*h.interval, suspectAfter); found || len(seconds)+len(lost) > 0 {
+		h.interval = lookAgain
+	}
+	h.timer.Reset(h.interval)
+	h.mu.Unlock()
+	if found {
+		h.worse()
+	}
+	for _, w := range seconds {
+		w.move.second()
+	}
+	for _, w := range lost {
+		w.move.giveUp()
+	}
+}
+
+// sortLocked finds the calls that are to be tried a second time, first come, first served, and those to be given up.
+func (h *health) sortLocked(now time.Time) (seconds, lost []*waiter) {
+	down, rich := h.standing() == bad, true
+	for w := h.calls.first; w != nil; w = w.next {
+		waited := now.Sub(w.since)
+		vain := down && waited >= giveUpAfter || min(waited, now.Sub(h.answered)) >= deafAfter
+		switch {
+		case !vain && !rich:
+			return seconds, lost // all others came later
+		case w.moved || !w.move.possible():
+		case vain:
+			w.moved = true
+			lost = append(lost, w)
+		case !w.doubled:
+			if rich = h.afford(); rich {
+				w.doubled = true
+				seconds = append(seconds, w)
+			}
+		}
+	}
+	return seconds, lost
+}
+
+// recover probes a node that is not good until it is.
+func (h *health) recover(ctx context.Context, atOnce bool) {
+	for {
+		if !atOnce && !h.rest(ctx) {
+			return
+		}
+		probing, cancel := context.WithTimeout(ctx, probeWithin)
+		err := h.probe(probing)
+		cancel()
+		if h.judge(err, atOnce) {
+			return
+		}
+		atOnce = false
+	}
+}
+
+// rest waits before the next probe. It says no when none is needed: the node is good already, or the client ends.
+func (h *health) rest(ctx context.Context) bool {
+	h.mu.Lock()
+	h.pause = min(max(2*h.pause, firstPause), lastPause)
+	pause, better := h.pause, h.better
+	h.mu.Unlock()
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-better:
+	case <-ctx.Done():
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.recovering = h.standing() != good // it may be in trouble again
+	return h.recovering
+}
+
+// judge draws the conclusion from a probe, and says whether the recovery is over. A node that answers one at once but
+// nobody else has to wait for the next: it may be that it cannot decide.
+func (h *health) judge(err error, atOnce bool) (over bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.standing() == good:
+	case err != nil:
+		h.level.Store(int32(bad))
+		return false
+	case atOnce:
+		return false
+	default:
+		h.silence, h.silentSince = 0, time.Now()
+		h.restoreLocked()
+	}
+	h.recovering = false
+	return true
+}
+
+// A waiter is a call that waits for a node.
+type waiter struct {
+	move mover // how it gets on elsewhere
+
+	// Guarded by health.mu.
+	since          time.Time
+	doubled        bool // a second try was made
+	moved          bool // it was given up
+	previous, next *waiter
+}
+
+// A mover takes a call elsewhere.
+type mover interface {
+	possible() bool // there is somewhere else
+	second()        // tries there too
+	giveUp()        // ends the try here
+}
+
+// waiters are a list, the longest waiting first.
+type waiters struct{ first, last *waiter }
+
+func (l *waiters) empty() bool { return l.first == nil }
+
+func (l *waiters) add(w *waiter) {
+	w.previous = l.last
+	if l.last == nil {
+		l.first = w
+	} else {
+		l.last.next = w
+	}
+	l.last = w
+}
+
+func (l *waiters) remove(w *waiter) {
+	if w.previous == nil {
+		l.first = w.next
+	} else {
+		w.previous.next = w.next
+	}
+	if w.next == nil {
+		l.last = w.previous
+	} else {
+		w.next.previous = w.previous
+	}
+	w.previous, w.next = nil, nil
+}

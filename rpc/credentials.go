@@ -1,0 +1,178 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
+
+	"github.com/jeton-dev/jeton/ring/key"
+)
+
+// A node has one gRPC port for everybody: callers speak plain HTTP/2, nodes and operators speak it within TLS, in which
+// both sides prove that they have the cluster key. The first byte of a connection tells which:
+//
+//	accept ─▶ first byte ─┬─ 0x16, a TLS record ─▶ handshake with the cluster key ─▶ jeton.v1.Peer and all of Admin too
+//	                      └─ anything else ──────▶ plain ──────────────────────────▶ what needs no key
+
+const (
+	// tlsRecord is the first byte of a TLS handshake. HTTP/2 begins with "PRI".
+	tlsRecord = 0x16
+	// handshakeWithin is how long a connection may take until the first request could come.
+	handshakeWithin = 5 * time.Second
+)
+
+// errNoKey refuses TLS at a node that has no cluster key.
+var errNoKey = errors.New("the caller speaks TLS, but this node has no cluster key: give it --cluster-key-file")
+
+// Credentials are what nodes and operators present to a node: TLS in which both sides prove that they have the cluster key.
+// With a nil key it is plain HTTP/2, and proves nothing. The error is the key's.
+func Credentials(k *key.Key) (credentials.TransportCredentials, error) {
+	if k == nil {
+		return insecure.NewCredentials(), nil
+	}
+	config, err := k.TLS()
+	if err != nil {
+		return nil, fmt.Errorf("cluster key: %w", err)
+	}
+	return keyCredentials{credentials.NewTLS(config)}, nil
+}
+
+// keyCredentials are those of Credentials. Their errors say what may be wrong.
+type keyCredentials struct {
+	credentials.TransportCredentials
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (c keyCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := c.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, io.EOF) {
+		return nil, nil, fmt.Errorf("the node ends the TLS handshake; it may have no cluster key: %w", err)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("TLS with the cluster key: %w", err)
+	}
+	return conn, info, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c keyCredentials) Clone() credentials.TransportCredentials {
+	return keyCredentials{c.TransportCredentials.Clone()}
+}
+
+// portCredentials are the server's side of a node's gRPC port. They are plain for who speaks plainly.
+type portCredentials struct {
+	credentials.TransportCredentials                                  // plain
+	tls                              credentials.TransportCredentials // nil without a cluster key
+	undecided                        *undecided
+}
+
+func newPortCredentials(k *key.Key) (portCredentials, error) {
+	c := portCredentials{TransportCredentials: insecure.NewCredentials(), undecided: newUndecided()}
+	if k == nil {
+		return c, nil
+	}
+	config, err := k.TLS()
+	if err != nil {
+		return c, fmt.Errorf("cluster key: %w", err)
+	}
+	c.tls = credentials.NewTLS(config)
+	return c, nil
+}
+
+// ServerHandshake implements credentials.TransportCredentials. grpc bounds its time: handshakeWithin.
+func (c portCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if !c.undecided.add(raw) {
+		return nil, nil, errStopping
+	}
+	defer c.undecided.remove(raw)
+	conn := &peekedConn{Conn: raw}
+	if _, err := io.ReadFull(raw, conn.first[:]); err != nil {
+		return nil, nil, err // io.EOF is what grpc expects of somebody who only knocks
+	}
+	switch {
+	case conn.first[0] != tlsRecord:
+		return c.TransportCredentials.ServerHandshake(conn)
+	case c.tls == nil:
+		return nil, nil, errNoKey
+	}
+	secured, info, err := c.tls.ServerHandshake(conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	return secured, keyInfo{info}, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c portCredentials) Clone() credentials.TransportCredentials { return c }
+
+// undecided are the connections that have not said yet what they want. A server that stops does not wait for them.
+type undecided struct {
+	mu    sync.Mutex
+	conns map[net.Conn]bool // nil when the server has stopped
+}
+
+func newUndecided() *undecided { return &undecided{conns: map[net.Conn]bool{}} }
+
+func (u *undecided) add(conn net.Conn) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.conns == nil {
+		return false
+	}
+	u.conns[conn] = true
+	return true
+}
+
+func (u *undecided) remove(conn net.Conn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.conns, conn)
+}
+
+// hangUp closes them, and all that come later.
+func (u *undecided) hangUp() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for conn := range u.conns {
+		_ = conn.Close() // nothing was said over it
+	}
+	u.conns = nil
+}
+
+// A keyInfo says of a connection that the caller has the cluster key.
+type keyInfo struct{ credentials.AuthInfo }
+
+// hasKey says whether the caller of a call has the cluster key.
+func hasKey(ctx context.Context) bool {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return false
+	}
+	_, ok = p.AuthInfo.(keyInfo)
+	return ok
+}
+
+// A peekedConn is a connection whose first byte has been read, and comes once more.
+type peekedConn struct {
+	net.Conn
+	first [1]byte
+	given bool
+}
+
+// Read implements net.Conn.
+func (c *peekedConn) Read(b []byte) (int, error) {
+	if c.given || len(b) == 0 {
+		return c.Conn.Read(b)
+	}
+	b[0], c.given = c.first[0], true
+	return 1, nil
+}

@@ -1,0 +1,121 @@
+package debug
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring/cluster"
+)
+
+// Ring can say how the cluster is.
+type Ring interface {
+	Status(ctx context.Context) cluster.Status
+}
+
+// ring answers GET /debug/ring.
+func (p *pages) ring(w http.ResponseWriter, r *http.Request) {
+	if p.Ring == nil {
+		http.Error(w, "this node is alone: it has no cluster", http.StatusNotFound)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+	defer cancel()
+	s := p.Ring.Status(ctx)
+	p.answer(w, r, s, func(w io.Writer) error { return WriteStatus(w, &s) })
+}
+
+// WriteStatus shows how the cluster is, for people.
+func WriteStatus(w io.Writer, s *cluster.Status) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if s.Cluster == "" {
+		fmt.Fprintf(table, "%s belongs to no cluster yet\n", s.Node)
+		return table.Flush()
+	}
+	leader := s.Leader
+	if leader == "" {
+		leader = "none at the moment: nothing can be changed until a majority of the voters is up; checks go on"
+	}
+	fmt.Fprintf(table, "cluster\t%s, as %s sees it\nleader\t%s\n", s.Cluster, s.Node, leader)
+	fmt.Fprintf(table, "table\tversion %d, %d partitions in epochs %d to %d, %s%s\n",
+		s.Version, s.Partitions, s.LowestEpoch, s.HighestEpoch, replicas(s), floors(s))
+	fmt.Fprintf(table, "moves\t%s\nlimits\tversion %d\n\n", moves(s), s.LimitsVersion)
+	fmt.Fprintln(table, "node\tzone\tis\traft\towner of\treplica of\tclock\tgRPC\tid")
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+			n.Name, orDash(n.Zone), state(n), orDash(n.Role), n.Owner, n.Replica, clockOf(n, s.Node), n.GRPC, n.ID)
+	}
+	return table.Flush()
+}
+
+func replicas(s *cluster.Status) string {
+	switch {
+	case s.Replicas == s.Wanted:
+		return fmt.Sprintf("%d replicas of each", s.Replicas)
+	case s.Replicas == 1:
+		return fmt.Sprintf("one replica of each (%d once there are 3 nodes)", s.Wanted)
+	}
+	return fmt.Sprintf("%d replicas of each (%d once there are as many nodes)", s.Replicas, s.Wanted)
+}
+
+func floors(s *cluster.Status) string {
+	if s.Floored == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d began with a floor after a forced recovery", s.Floored)
+}
+
+func moves(s *cluster.Status) string {
+	if s.Moves.Left == 0 && len(s.Moves.Phases) == 0 {
+		return "none"
+	}
+	text := fmt.Sprintf("%d partitions to move, %d under way", s.Moves.Left, s.Moves.UnderWay)
+	var phases []string
+	for _, phase := range slices.Sorted(maps.Keys(s.Moves.Phases)) {
+		phases = append(phases, fmt.Sprintf("%d %s", s.Moves.Phases[phase], phase))
+	}
+	if len(phases) > 0 {
+		text += ": " + strings.Join(phases, ", ")
+	}
+	return text
+}
+
+// state is what a node is doing.
+func state(n *cluster.NodeStatus) string {
+	switch {
+	case !n.Alive:
+		return "down for " + Human(time.Duration(n.DeadSeconds*float64(time.Second)).Round(time.Second))
+	case n.Leaving:
+		return "leaving"
+	case n.Draining && n.Replica == 0:
+		return "drained"
+	case n.Draining:
+		return "draining"
+	}
+	return "up"
+}
+
+// clockOf is how far a node's clock is ahead of that of the one who tells.
+func clockOf(n *cluster.NodeStatus, teller string) string {
+	switch {
+	case n.Name == teller:
+		return "0"
+	case n.ClockAheadMS == nil:
+		return "-"
+	}
+	return fmt.Sprintf("%+.1fms", *n.ClockAheadMS)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

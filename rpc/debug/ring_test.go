@@ -1,0 +1,81 @@
+package debug
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/cluster"
+)
+
+// told is a cluster that says what it was made to say.
+type told struct{ status cluster.Status }
+
+func (s told) Status(context.Context) cluster.Status { return s.status }
+
+func someStatus() cluster.Status {
+	ahead := 1.25
+	return cluster.Status{
+		Cluster: "c1", Node: "a", Version: 7, Leader: "b", Partitions: 271, Replicas: 3, Wanted: 5,
+		LowestEpoch: 1, HighestEpoch: 4, Floored: 2, LimitsVersion: 3,
+		Moves: cluster.Progress{Left: 12, UnderWay: 4, Phases: map[string]int{"copying": 8, "installing": 4}},
+		Nodes: []cluster.NodeStatus{
+			{ID: ring.NodeID{1}, Name: "a", Zone: "z1", GRPC: "a:7700", Alive: true, Role: "voter", Owner: 90, Replica: 271},
+			{ID: ring.NodeID{2}, Name: "b", GRPC: "b:7700", Alive: true, Role: "leader", Draining: true, Replica: 3, ClockAheadMS: &ahead},
+			{ID: ring.NodeID{3}, Name: "c", GRPC: "c:7700", DeadSeconds: 90, Role: "voter"},
+		},
+	}
+}
+
+const statusPage = `
+cluster  c1, as a sees it
+leader   b
+table    version 7, 271 partitions in epochs 1 to 4, 3 replicas of each (5 once there are as many nodes); 2 began with a floor after a forced recovery
+moves    12 partitions to move, 4 under way: 8 copying, 4 installing
+limits   version 3
+
+node  zone  is                 raft    owner of  replica of  clock   gRPC    id
+a     z1    up                 voter   90        271         0       a:7700  01000000000000000000000000000000
+b     -     draining           leader  0         3           +1.2ms  b:7700  02000000000000000000000000000000
+c     -     down for 1m30s     voter   0         0           -       c:7700  03000000000000000000000000000000
+`
+
+// TestStatusPage compares the page with what people are to see; how wide columns are does not matter.
+func TestStatusPage(t *testing.T) {
+	s := someStatus()
+	var page strings.Builder
+	if err := WriteStatus(&page, &s); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Fields(page.String()), strings.Fields(statusPage); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("the page is\n%s\nwant\n%s", page.String(), statusPage)
+	}
+	page.Reset()
+	if err := WriteStatus(&page, &cluster.Status{Node: "a"}); err != nil || page.String() != "a belongs to no cluster yet\n" {
+		t.Errorf("before it has joined: %q, %v", page.String(), err)
+	}
+	page.Reset()
+	s.Leader = ""
+	if err := WriteStatus(&page, &s); err != nil || !strings.Contains(page.String(), "none at the moment") {
+		t.Errorf("without a leader: %q, %v", page.String(), err)
+	}
+}
+
+func TestRingOverHTTP(t *testing.T) {
+	cfg, _ := newConfig(t)
+	get := serve(t, cfg)
+	if code, _, _ := get("GET", "/debug/ring"); code != http.StatusNotFound {
+		t.Errorf("a node without a cluster answers %d", code)
+	}
+	cfg.Ring = told{someStatus()}
+	get = serve(t, cfg)
+	if code, _, body := get("GET", "/debug/ring"); code != http.StatusOK || !strings.Contains(body, "as a sees it") {
+		t.Errorf("GET /debug/ring: %d %s", code, body)
+	}
+	if code, header, body := get("GET", "/debug/ring?format=json"); code != http.StatusOK ||
+		header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"leader": "b"`) {
+		t.Errorf("GET /debug/ring?format=json: %d %s", code, body)
+	}
+}

@@ -1,0 +1,196 @@
+package pb
+
+import (
+	"errors"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// The messages with which an owner reserves at another node's replica, and those that answer, are read and written
+// without values of the generated types, as those of checks are: there is one for every batch that an owner syncs.
+
+// MaxReservations is how many reservations one message may hold.
+const MaxReservations = 1000
+
+// errPartition means that a reservation names a partition that no cluster has.
+var errPartition = errors.New("reservation: the partition is above 65,535")
+
+// A ReserveIn is a ReserveRequest as it arrives.
+type ReserveIn struct {
+	ID uint64
+	// Now is the owner's clock.
+	Now int64
+	// Writer is the owner's name, as it was sent: of whatever length.
+	Writer string
+	// Reservations have Now and, if it has 16 bytes, Writer in them; nil when there are more than MaxReservations.
+	Reservations []register.Reservation
+	// Len is how many there are in the message.
+	Len int
+}
+
+// The tags of the fields that are read, as in peer.proto.
+const (
+	tagReserveID     = 1<<3 + typeVarint // of ReserveRequest
+	tagReserveNow    = 2<<3 + typeVarint
+	tagReserveWriter = 3<<3 + typeBytes
+	tagReservations  = 4<<3 + typeBytes
+
+	tagSeq        = 1<<3 + typeVarint // of Reservation
+	tagEpoch      = 2<<3 + typeVarint
+	tagPartition  = 3<<3 + typeVarint
+	tagOfKey      = 4<<3 + typeBytes
+	tagOfLimit    = 5<<3 + typeBytes
+	tagGeneration = 6<<3 + typeVarint
+	tagFrom       = 7<<3 + typeVarint
+	tagTo         = 8<<3 + typeVarint
+	tagReach      = 9<<3 + typeVarint
+	tagAux        = 10<<3 + typeBytes
+)
+
+// UnmarshalWire reads m. What it refuses, protobuf would refuse too, but for a partition above 65,535. The keys of all
+// reservations are pieces of one copy of the message.
+func (m *ReserveIn) UnmarshalWire(data []byte) error {
+	r := newReader(data)
+	m.Len = r.count(tagReservations)
+	few := m.Len <= MaxReservations
+	if few {
+		m.Reservations = make([]register.Reservation, m.Len)
+	}
+	odd := false
+	for i, end := 0, len(data); r.at < end; {
+		switch tag := r.varint(end); tag {
+		case tagReserveID:
+			m.ID = r.varint(end)
+		case tagReserveNow:
+			m.Now = int64(r.varint(end))
+		case tagReserveWriter:
+			m.Writer = r.string(end)
+		case tagReservations:
+			var passed register.Reservation
+			into := &passed
+			if few {
+				into = &m.Reservations[i]
+				i++
+			}
+			odd = r.reservation(into, r.enter(end)) || odd
+		default:
+			r.skip(tag, end)
+		}
+	}
+	if err := r.err(); err != nil {
+		return err
+	}
+	if odd {
+		return errPartition
+	}
+	m.stamp()
+	return nil
+}
+
+// stamp puts what the reservations have in common into each.
+func (m *ReserveIn) stamp() {
+	var writer register.Writer
+	if len(m.Writer) == len(writer) {
+		copy(writer[:], m.Writer)
+	}
+	for i := range m.Reservations {
+		m.Reservations[i].Now, m.Reservations[i].Writer = m.Now, writer
+	}
+}
+
+// reservation reads a Reservation into m, and says whether its partition does not fit.
+func (r *reader) reservation(m *register.Reservation, end int) (odd bool) {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagSeq:
+			m.Seq = r.varint(end)
+		case tagEpoch:
+			m.Epoch = r.varint(end)
+		case tagPartition:
+			p := uint32(r.varint(end))
+			m.Partition, odd = ring.Partition(p), p > math.MaxUint16
+		case tagOfKey:
+			m.Key = r.string(end)
+		case tagOfLimit:
+			m.Limit = r.string(end)
+		case tagGeneration:
+			m.Generation = int64(r.varint(end))
+		case tagFrom:
+			m.From = int64(r.varint(end))
+		case tagTo:
+			m.To = int64(r.varint(end))
+		case tagReach:
+			m.Reach = int64(r.varint(end))
+		case tagAux:
+			m.Aux = []byte(r.string(end))
+		default:
+			r.skip(tag, end)
+		}
+	}
+	return odd
+}
+
+// A ReserveOut is a ReserveRequest as it leaves.
+type ReserveOut struct {
+	ID     uint64
+	Now    int64
+	Writer register.Writer
+	// Reservations are those of the message, in their order, wherever they lie. What they say of Now and Writer is left
+	// out.
+	Reservations [][]register.Reservation
+}
+
+// usualReservation is about how many bytes a reservation takes without its texts.
+const usualReservation = 64
+
+// WireRoom is about how many bytes m takes.
+func (m *ReserveOut) WireRoom() int {
+	room := usualReservation
+	for _, rs := range m.Reservations {
+		for i := range rs {
+			room += ReservationRoom(&rs[i])
+		}
+	}
+	return room
+}
+
+// ReservationRoom is about how many bytes a reservation takes in a message.
+func ReservationRoom(m *register.Reservation) int {
+	return usualReservation + len(m.Key) + len(m.Limit) + len(m.Aux)
+}
+
+// AppendWire appends m to b.
+func (m *ReserveOut) AppendWire(b []byte) ([]byte, error) {
+	b = appendNumber(b, 1, m.ID)
+	b = appendNumber(b, 2, uint64(m.Now))
+	b = append(b, 3<<3|byte(protowire.BytesType), byte(len(m.Writer)))
+	b = append(b, m.Writer[:]...)
+	for _, rs := range m.Reservations {
+		for i := range rs {
+			var from int
+			b, from = begin(b, 4)
+			b = end(appendReservation(b, &rs[i]), from)
+		}
+	}
+	return b, nil
+}
+
+func appendReservation(b []byte, m *register.Reservation) []byte {
+	b = appendNumber(b, 1, m.Seq)
+	b = appendNumber(b, 2, m.Epoch)
+	b = appendNumber(b, 3, uint64(m.Partition))
+	b = appendText(b, 4, m.Key)
+	b = appendText(b, 5, m.Limit)
+	b = appendNumber(b, 6, uint64(m.Generation))
+	b = appendNumber(b, 7, uint64(m.From))
+	b = appendNumber(b, 8, uint64(m.To))
+	b = appendNumber(b, 9, uint64(m.Reach))
+	if len(m.Aux) > 0 {
+		b = protowire.AppendBytes(append(b, 10<<3|byte(protowire.BytesType)), m.Aux)
+	}
+	return b
+}

@@ -1,0 +1,103 @@
+package pb
+
+import (
+	"math"
+
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// A ReservedIn is a ReserveResponse as it arrives.
+type ReservedIn struct {
+	ID uint64
+	// Answers are those of the reservations, in their order. A verdict above 255, of which there is none, is read as 255.
+	Answers []register.Answer
+	// Error says why there are none; empty if there are.
+	Error string
+}
+
+// The tags of the fields that are read, as in peer.proto.
+const (
+	tagReservedID    = 1<<3 + typeVarint // of ReserveResponse
+	tagAnswers       = 2<<3 + typeBytes
+	tagReservedError = 3<<3 + typeBytes
+
+	tagVerdict          = 1<<3 + typeVarint // of ReservationAnswer
+	tagPosition         = 2<<3 + typeVarint
+	tagAnswerGeneration = 3<<3 + typeVarint
+	tagAnswerEpoch      = 4<<3 + typeVarint
+	tagSkew             = 5<<3 + typeVarint
+)
+
+// UnmarshalWire reads m. What it refuses, protobuf would refuse too.
+func (m *ReservedIn) UnmarshalWire(data []byte) error {
+	r := reader{data: data} // the only text there is, the error, is copied by itself
+	if n := r.count(tagAnswers); n > 0 {
+		m.Answers = make([]register.Answer, 0, n)
+	}
+	for end := len(data); r.at < end; {
+		switch tag := r.varint(end); tag {
+		case tagReservedID:
+			m.ID = r.varint(end)
+		case tagAnswers:
+			m.Answers = append(m.Answers, r.answer(r.enter(end)))
+		case tagReservedError:
+			if stop := r.enter(end); stop != failed {
+				m.Error = string(data[r.at:stop])
+				r.at = stop
+			}
+		default:
+			r.skip(tag, end)
+		}
+	}
+	return r.err()
+}
+
+func (r *reader) answer(end int) (a register.Answer) {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagVerdict:
+			a.Verdict = register.Verdict(min(uint32(r.varint(end)), math.MaxUint8))
+		case tagPosition:
+			a.Position = int64(r.varint(end))
+		case tagAnswerGeneration:
+			a.Generation = int64(r.varint(end))
+		case tagAnswerEpoch:
+			a.Epoch = r.varint(end)
+		case tagSkew:
+			a.Skew = int64(r.varint(end))
+		default:
+			r.skip(tag, end)
+		}
+	}
+	return a
+}
+
+// A ReservedOut is a ReserveResponse as it leaves.
+type ReservedOut struct {
+	ID      uint64
+	Answers []register.Answer
+	Error   string
+}
+
+// usualAnswer is about how many bytes one answer takes.
+const usualAnswer = 40
+
+// WireRoom is about how many bytes m takes.
+func (m *ReservedOut) WireRoom() int { return usualAnswer*(1+len(m.Answers)) + len(m.Error) }
+
+// AppendWire appends m to b.
+func (m *ReservedOut) AppendWire(b []byte) ([]byte, error) {
+	b = appendNumber(b, 1, m.ID)
+	for i := range m.Answers {
+		a := &m.Answers[i]
+		var from int
+		b, from = begin(b, 2)
+		b = appendNumber(b, 1, uint64(a.Verdict))
+		b = appendNumber(b, 2, uint64(a.Position))
+		b = appendNumber(b, 3, uint64(a.Generation))
+		b = appendNumber(b, 4, a.Epoch)
+		b = appendNumber(b, 5, uint64(a.Skew))
+		b = end(b, from)
+	}
+	return appendText(b, 3, m.Error), nil
+}

@@ -1,0 +1,220 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/storage"
+	reg "github.com/jeton-dev/jeton/storage/register"
+)
+
+// copies fetch registers of other nodes into the own store, when the replica set of a partition changes:
+//
+//	source ─▶ Export ─▶ store.Merge ─┐
+//	source ─▶ Export ─▶ store.Merge ─┼─▶ the sources' states ─▶ reg.Join ─▶ store.Install
+//	own store, if it is a source ────┘
+//
+// Copy does the first half ahead of time, while checks go on. How far it came is noted for every source, so that Install
+// fetches only what was written since, and the partition is sealed for a moment only.
+type copies struct {
+	cfg PeerConfig
+
+	mu         sync.Mutex
+	partitions map[ring.Partition]*copied
+}
+
+func newCopies(cfg PeerConfig) *copies {
+	return &copies{cfg: cfg, partitions: map[ring.Partition]*copied{}}
+}
+
+// copied is what has been copied of one partition.
+type copied struct {
+	turn chan struct{} // holds a token while nobody is at work on the partition
+
+	// Of whoever has the token.
+	state   reg.Partition     // the own store's, when the first of cursors was noted
+	cursors map[string][]byte // by source: what was exported before that has been merged
+}
+
+// begin waits until nobody else is at work on the partition. end must follow.
+func (c *copies) begin(ctx context.Context, p ring.Partition) (*copied, error) {
+	c.mu.Lock()
+	of := c.partitions[p]
+	if of == nil {
+		of = &copied{turn: make(chan struct{}, 1), cursors: map[string][]byte{}}
+		of.end()
+		c.partitions[p] = of
+	}
+	c.mu.Unlock()
+	select {
+	case <-of.turn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	// Registers of a partition whose state has changed may be gone: what was copied counts only in the state it was copied in.
+	if state := c.cfg.Store.Partition(p); !sameRegisters(state, of.state) {
+		clear(of.cursors)
+		of.state = state
+	}
+	return of, nil
+}
+
+func (of *copied) end() { of.turn <- struct{}{} }
+
+// sameRegisters says whether a partition that was in the one state and is in the other can have lost registers between.
+func sameRegisters(a, b reg.Partition) bool {
+	a.Sealed, a.Floored, a.Floor, a.Horizon = b.Sealed, b.Floored, b.Floor, b.Horizon
+	return a == b
+}
+
+// A fetched is what came of one source.
+type fetched struct {
+	source    string
+	registers uint64
+	cursor    []byte        // nil of the own store
+	state     reg.Partition // of the source, when the export was made
+	err       error
+}
+
+// fetch merges what every source has, each as fast as it can, into the store. Each is handed to heard, one after the other;
+// when heard wants no more, the rest are broken off. Afterwards nobody is at work any more.
+func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, sources []string, heard func(fetched) (enough bool)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan fetched, len(sources))
+	for _, source := range sources {
+		since := slices.Clone(of.cursors[source])
+		go func() {
+			f := fetched{source: source}
+			if source == c.cfg.Address {
+				f.state = c.cfg.Store.Partition(p)
+			} else {
+				f.cursor, f.state, f.err = c.cfg.Peers.export(ctx, source, p, since, func(rs []storage.Exported) error {
+					f.registers += uint64(len(rs))
+					return c.cfg.Store.Merge(ctx, p, rs)
+				})
+			}
+			results <- f
+		}()
+	}
+	over := false
+	for range sources {
+		f := <-results
+		if f.err == nil && f.cursor != nil {
+			of.cursors[f.source] = f.cursor
+		}
+		if !over && heard(f) {
+			over = true
+			cancel()
+		}
+	}
+}
+
+// checkSources are the addresses of a request, each once: a source must not be counted twice.
+func checkSources(sources []string) ([]string, error) {
+	if len(sources) == 0 || slices.Contains(sources, "") {
+		return nil, &limit.FieldError{Field: "sources", Problem: "at least one gRPC address is needed, and none may be empty"}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(sources))), nil
+}
+
+// Copy implements jeton.v1.Peer. It has done what it can when one source was copied: Install fetches the rest.
+func (p *peerServer) Copy(ctx context.Context, m *pb.CopyRequest) (*pb.CopyResponse, error) {
+	partition, err := p.partition(m.GetPartition())
+	if err != nil {
+		return nil, err
+	}
+	sources, err := checkSources(m.GetSources())
+	if err != nil {
+		return nil, err
+	}
+	of, err := p.copies.begin(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	defer of.end()
+	var registers uint64
+	var problems []error
+	p.copies.fetch(ctx, partition, of, sources, func(f fetched) bool {
+		registers += f.registers
+		if f.err != nil {
+			problems = append(problems, f.err)
+		}
+		return false
+	})
+	if len(problems) == len(sources) {
+		return nil, fmt.Errorf("no source could be copied: %w", errors.Join(problems...))
+	}
+	return &pb.CopyResponse{Registers: registers}, nil
+}
+
+// Install implements jeton.v1.Peer. A source that does not answer is left out if the rest is enough. It is done as soon as
+// enough have been merged, but for one thing: if a floor came of those, it waits for the rest, which may spare it.
+func (p *peerServer) Install(ctx context.Context, m *pb.InstallRequest) (*pb.InstallResponse, error) {
+	partition, err := p.partition(m.GetPartition())
+	if err != nil {
+		return nil, err
+	}
+	sources, err := checkSources(m.GetSources())
+	if err != nil {
+		return nil, err
+	}
+	if m.GetEnough() < 1 {
+		return nil, &limit.FieldError{Field: "enough", Problem: "is 0: without a sealed member nothing is complete"}
+	}
+	of, err := p.copies.begin(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	defer of.end()
+	if installed(p.cfg.Store.Partition(partition), m.GetEpoch()) {
+		return &pb.InstallResponse{}, nil
+	}
+	registers, err := p.copies.install(ctx, partition, of, m.GetEpoch(), int(m.GetEnough()), sources)
+	if errors.Is(err, storage.ErrIncomplete) { // what was copied has been dropped, so it is copied once more
+		clear(of.cursors)
+		registers, err = p.copies.install(ctx, partition, of, m.GetEpoch(), int(m.GetEnough()), sources)
+	}
+	if err != nil {
+		return nil, err
+	}
+	clear(of.cursors) // they have served
+	return &pb.InstallResponse{Registers: registers}, nil
+}
+
+// install fetches what the sources have and installs the partition.
+func (c *copies) install(
+	ctx context.Context, p ring.Partition, of *copied, epoch uint64, enough int, sources []string,
+) (registers uint64, err error) {
+	var states []reg.Partition
+	var problems []error
+	c.fetch(ctx, p, of, sources, func(f fetched) bool {
+		registers += f.registers
+		if f.err != nil {
+			problems = append(problems, f.err)
+			return false
+		}
+		states = append(states, f.state)
+		join, err := reg.Join(states, enough, epoch)
+		return err == nil && !join.Floored
+	})
+	join, err := reg.Join(states, enough, epoch)
+	if err != nil {
+		return registers, errors.Join(append([]error{err}, problems...)...)
+	}
+	return registers, c.cfg.Store.Install(ctx, p, epoch, join)
+}
+
+// installed says whether a partition's registers are complete for that epoch already: no number of sealed members is enough,
+// so that it must be.
+func installed(state reg.Partition, epoch uint64) bool {
+	_, err := reg.Join([]reg.Partition{state}, math.MaxInt, epoch)
+	return err == nil
+}

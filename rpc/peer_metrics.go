@@ -1,0 +1,66 @@
+package rpc
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// peerMetrics measure the client side of jeton.v1.Peer, by the address of the other node.
+type peerMetrics struct {
+	seconds *prometheus.HistogramVec
+	batch   *prometheus.HistogramVec
+	broken  *prometheus.CounterVec
+	refused *prometheus.CounterVec
+	open    *prometheus.GaugeVec
+}
+
+func newPeerMetrics() peerMetrics {
+	peer := []string{"peer"}
+	return peerMetrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "jeton_peer_seconds",
+			Help:    "How long messages of reservations took to another node's disk and back, by its address.",
+			Buckets: buckets,
+		}, peer),
+		batch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "jeton_peer_reservations",
+			Help:    "Reservations in each message to another node, by its address.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 6), // to 1,024
+		}, peer),
+		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_peer_broken_total",
+			Help: "Streams of reservations to another node that broke, by its address.",
+		}, peer),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_peer_unsent_total",
+			Help: "Reservations that could not be sent to another node, because there was no stream or too much was unanswered, by its address.",
+		}, peer),
+		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "jeton_peer_connected",
+			Help: "1 while a stream of reservations to another node is open, by its address.",
+		}, peer),
+	}
+}
+
+func (m peerMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.seconds, m.batch, m.broken, m.refused, m.open}
+}
+
+// A remoteMetrics are the series of one other node.
+type remoteMetrics struct {
+	seconds, batch  prometheus.Observer
+	broken, refused prometheus.Counter
+	open            prometheus.Gauge
+}
+
+func (m peerMetrics) of(address string) remoteMetrics {
+	return remoteMetrics{
+		seconds: m.seconds.WithLabelValues(address), batch: m.batch.WithLabelValues(address),
+		broken: m.broken.WithLabelValues(address), refused: m.refused.WithLabelValues(address),
+		open: m.open.WithLabelValues(address),
+	}
+}
+
+// forget removes the series of another node.
+func (m peerMetrics) forget(address string) {
+	for _, v := range []interface{ DeleteLabelValues(values ...string) bool }{m.seconds, m.batch, m.broken, m.refused, m.open} {
+		v.DeleteLabelValues(address)
+	}
+}

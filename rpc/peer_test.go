@@ -1,0 +1,276 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/rpc/pb"
+	reg "github.com/jeton-dev/jeton/storage/register"
+)
+
+// listen starts a server, which ends with the test, and returns where.
+func listen(t *testing.T, s *Server) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func wantText(t *testing.T, err error, says string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("got %v, want an error with %q", err, says)
+	}
+}
+
+// TestPeerCalls calls what is no stream.
+func TestPeerCalls(t *testing.T) {
+	store := newLedger(1, reg.Partition{Epoch: 3, Horizon: 5})
+	n := startStation(t, stationConfig{id: 1, store: store, handle: func(ctx context.Context, m []byte) ([]byte, error) {
+		if at, ok := ctx.Deadline(); !ok || string(m) == "slow" && time.Until(at) < mostTime {
+			t.Errorf("%q may take until %v", m, at)
+		}
+		if string(m) == "bad" {
+			return nil, errors.New("no such message")
+		}
+		return append(m, '!'), nil
+	}})
+	p := newTestPeers(t, PeersConfig{})
+	if answer, err := p.Call(t.Context(), n.address, []byte("join")); err != nil || string(answer) != "join!" {
+		t.Errorf("got %q and %v", answer, err)
+	}
+	patient, cancel := context.WithTimeout(t.Context(), 2*mostTime)
+	defer cancel()
+	if _, err := p.Call(patient, n.address, []byte("slow")); err != nil {
+		t.Error(err)
+	}
+	_, err := p.Call(t.Context(), n.address, []byte("bad"))
+	wantText(t, err, n.address+": no such message")
+
+	r := someReservation(7)
+	r.Epoch = 3
+	if o := reserve(t, connectTo(t, p, n.address), r); o.err != nil || o.answers[0].Verdict != reg.Accepted {
+		t.Fatalf("got %+v", o)
+	}
+	l, err := p.Replica(n.address).Look(t.Context(), r.Partition, r.Key, r.Limit)
+	if err != nil || !l.Exists || l.Register.H != r.To || l.Register.Writer != r.Writer || l.Partition.Horizon != 5 {
+		t.Errorf("looked and saw %+v and %v", l, err)
+	}
+	l, err = p.Replica(n.address).Look(t.Context(), r.Partition, "nobody", r.Limit)
+	if err != nil || l.Exists || l.Partition.Epoch != 3 {
+		t.Errorf("looked and saw %+v and %v", l, err)
+	}
+
+	wantText(t, p.Seal(t.Context(), n.address, 5, 4), "another epoch: 3, not 4")
+	if err := p.Seal(t.Context(), n.address, 5, 3); err != nil || !store.Partition(5).Sealed {
+		t.Errorf("sealed: %v and %v", store.Partition(5).Sealed, err)
+	}
+	wantText(t, p.Seal(t.Context(), n.address, ring.DefaultPartitions, 3), "partition: 271 is not below 271")
+	wantText(t, p.Copy(t.Context(), n.address, 5, nil), "sources: at least one")
+	wantText(t, p.Install(t.Context(), n.address, 5, 4, 0, []string{n.address}), "enough: is 0")
+	wantText(t, p.Install(t.Context(), n.address, 5, 4, 1, []string{""}), "sources:")
+	_, err = p.Call(t.Context(), "127.0.0.1:1", nil)
+	wantText(t, err, "127.0.0.1:1")
+}
+
+// TestReserveMessages sends messages that a node refuses, over a stream that goes on.
+func TestReserveMessages(t *testing.T) {
+	store := newLedger(1, reg.Partition{Epoch: 1})
+	n := startStation(t, stationConfig{id: 1, store: store})
+	client := pb.NewPeerClient(dialAs(t, n.address, nil))
+	open := func(id string) (stream pb.Peer_ReserveClient) {
+		t.Helper()
+		stream, err := client.Reserve(metadata.AppendToOutgoingContext(t.Context(), nodeHeader, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream
+	}
+	_, err := open("me").Recv()
+	wantCode(t, err, codes.InvalidArgument, nodeHeader)
+
+	stream := open(ring.NodeID{5}.String())
+	one := []*pb.Reservation{{Seq: 1, Epoch: 1, Key: "k", Limit: "l", FromNs: midday, ToNs: midday + 1, ReachNs: 1}}
+	writer := make([]byte, 16)
+	for _, test := range []struct {
+		m    *pb.ReserveRequest
+		says string
+	}{
+		{&pb.ReserveRequest{Id: 1, NowNs: midday, Writer: writer, Reservations: one}, ""},
+		{&pb.ReserveRequest{Id: 2, Writer: writer, Reservations: one}, "now_ns"},
+		{&pb.ReserveRequest{Id: 3, NowNs: midday, Writer: []byte("x"), Reservations: one}, "writer: has 1 bytes"},
+		{&pb.ReserveRequest{Id: 4, NowNs: midday, Writer: writer, Reservations: make([]*pb.Reservation, 1001)}, "1001"},
+		{&pb.ReserveRequest{Id: 5, NowNs: midday, Writer: writer}, ""},
+		{&pb.ReserveRequest{Id: 6, NowNs: midday + 1e9, Writer: writer, Reservations: []*pb.Reservation{{Seq: 2, Epoch: 1, Key: "new", FromNs: midday, ToNs: midday}}}, ""},
+	} {
+		if err := stream.Send(test.m); err != nil {
+			t.Fatal(err)
+		}
+		a, err := stream.Recv()
+		if err != nil || a.GetId() != test.m.GetId() || (a.GetError() == "") != (test.says == "") || !strings.Contains(a.GetError(), test.says) {
+			t.Errorf("message %d: %v and %v", test.m.GetId(), a, err)
+		}
+		if test.says == "" && len(a.GetAnswers()) != len(test.m.GetReservations()) {
+			t.Errorf("message %d has %d answers", test.m.GetId(), len(a.GetAnswers()))
+		}
+		if test.m.GetId() == 6 && (a.GetAnswers()[0].GetVerdict() != uint32(reg.Skewed) || a.GetAnswers()[0].GetSkewNs() != 1e9) {
+			t.Errorf("of a clock that is a second ahead: %v", a)
+		}
+	}
+	if err := stream.Send(&pb.ReserveRequest{Reservations: []*pb.Reservation{{Partition: 1 << 16}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = stream.Recv()
+	wantCode(t, err, codes.Internal, "partition")
+}
+
+// TestBackpressure sends a node more than it answers: it stops to read, and goes on when it has answered.
+func TestBackpressure(t *testing.T) {
+	const messages = 3 * maxReserved / pb.MaxReservations
+	store := newLedger(1, reg.Partition{Epoch: 1})
+	store.keepBack()
+	n := startStation(t, stationConfig{id: 1, store: store})
+	replica := connectTo(t, newTestPeers(t, PeersConfig{}), n.address)
+	got := make(chan outcome, messages)
+	for i := range messages {
+		rs := someReservations(i*pb.MaxReservations, pb.MaxReservations)
+		replica.Reserve(rs, func(answers []reg.Answer, err error) { got <- outcome{answers, err} })
+	}
+	for answered := 0; answered < messages; {
+		await(t, store.came)
+		store.mu.Lock()
+		full := store.holding == maxReserved
+		store.mu.Unlock()
+		if full || answered >= messages-maxReserved/pb.MaxReservations {
+			answered += store.release(messages)
+		}
+	}
+	for range messages {
+		if o := await(t, got); o.err != nil || len(o.answers) != pb.MaxReservations {
+			t.Fatalf("%d answers and %v", len(o.answers), o.err)
+		}
+	}
+	if store.most != maxReserved {
+		t.Errorf("%d reservations were at the store at once, want %d", store.most, maxReserved)
+	}
+}
+
+// TestOrder reserves in batches of all sizes: the replica gets every reservation in order, and every batch its answers.
+func TestOrder(t *testing.T) {
+	store := newLedger(1, reg.Partition{Epoch: 1})
+	n := startStation(t, stationConfig{id: 1, store: store, key: newKey(t, "the secret of this cluster")})
+	replica := connectTo(t, newTestPeers(t, PeersConfig{Key: newKey(t, "the secret of this cluster")}), n.address)
+	sizes := []int{1, 3, 999, 1000, 1001, 2500, 1, 1, 7}
+	got, from := make([]chan outcome, len(sizes)), 0
+	for i, size := range sizes {
+		got[i] = make(chan outcome, 1)
+		replica.Reserve(someReservations(from, size), func(answers []reg.Answer, err error) { got[i] <- outcome{answers, err} })
+		from += size
+	}
+	next := 0
+	for i, size := range sizes {
+		o := await(t, got[i])
+		if o.err != nil || len(o.answers) != size {
+			t.Fatalf("batch %d: %d answers and %v, want %d", i, len(o.answers), o.err, size)
+		}
+		for _, a := range o.answers {
+			if want := someReservation(next); a.Verdict != reg.Accepted || a.Position != want.To || a.Epoch != 1 {
+				t.Fatalf("reservation %d: got %+v", next, a)
+			}
+			next++
+		}
+	}
+	if !slices.IsSortedFunc(store.seen, func(a, b reg.Reservation) int { return int(a.Seq) - int(b.Seq) }) || len(store.seen) != from {
+		t.Errorf("the replica saw %d reservations, not all %d in order", len(store.seen), from)
+	}
+	for _, m := range store.seen {
+		if m.Now != midday || m.Writer != (reg.Writer{1}) {
+			t.Fatalf("the replica saw %+v", m)
+		}
+	}
+}
+
+// TestStopAnswersReservations stops a node in good order while reservations are unanswered: they are answered first.
+func TestStopAnswersReservations(t *testing.T) {
+	store := newLedger(1, reg.Partition{Epoch: 1})
+	store.keepBack()
+	n := startStation(t, stationConfig{id: 1, store: store})
+	p := newTestPeers(t, PeersConfig{})
+	replica := connectTo(t, p, n.address)
+	got := make(chan outcome, 1)
+	replica.Reserve(someReservations(0, 5), func(answers []reg.Answer, err error) { got <- outcome{answers, err} })
+	await(t, store.came)
+	stopped := make(chan error, 1)
+	go func() { stopped <- n.Stop(context.Background()) }()
+	<-n.stopping
+	store.release(1)
+	if o := await(t, got); o.err != nil || len(o.answers) != 5 {
+		t.Errorf("got %+v", o)
+	}
+	if err := await(t, stopped); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "no stream", func() bool { return !p.Connected(n.address) })
+	if o := reserve(t, replica, someReservation(9)); o.err == nil {
+		t.Error("a stopped node answers")
+	}
+	if ids := n.PeersConnected(); len(ids) != 0 {
+		t.Errorf("%v are connected to a node that has stopped", ids)
+	}
+}
+
+// TestPeersConnected checks that nodes know who can reach them, and that one who is reached connects back.
+func TestPeersConnected(t *testing.T) {
+	a := startStation(t, stationConfig{id: 1, store: newLedger(1, reg.Partition{Epoch: 1})})
+	b := startStation(t, stationConfig{id: 2, store: newLedger(2, reg.Partition{Epoch: 1})})
+	if ids := a.PeersConnected(); len(ids) != 0 {
+		t.Errorf("%v are connected before anybody is", ids)
+	}
+	connectTo(t, a.peers, b.address)
+	connectTo(t, b.peers, a.address)
+	p := newTestPeers(t, PeersConfig{ID: ring.NodeID{2}}) // as after a restart: the old stream may be there yet
+	connectTo(t, p, a.address)
+	if ids := a.PeersConnected(); !slices.Equal(ids, []ring.NodeID{{2}}) {
+		t.Errorf("%v are connected to a", ids)
+	}
+	if ids := b.PeersConnected(); !slices.Equal(ids, []ring.NodeID{{1}}) {
+		t.Errorf("%v are connected to b", ids)
+	}
+	p.Close()
+	if ids := a.PeersConnected(); !slices.Equal(ids, []ring.NodeID{{2}}) {
+		t.Errorf("%v are connected to a when one of two streams is closed", ids)
+	}
+	b.peers.Keep(nil)
+	eventually(t, "nobody is connected to a", func() bool { return len(a.PeersConnected()) == 0 })
+	s, err := New(Config{Limiter: fake{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := s.PeersConnected(); ids != nil {
+		t.Errorf("%v are connected to a server without a peer service", ids)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,246 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/storage"
+	reg "github.com/jeton-dev/jeton/storage/register"
+)
+
+// A remote is another node. As an actor.Replica it has a stream of reservations:
+//
+//	Reserve ─▶ the open stream, or an error at once
+//	run:     connect and open a stream ─▶ serve it until it breaks ─▶ answer what is left with an error ─▶ pause ─▶ again
+//
+// Each attempt makes a connection of its own. So the pauses are run's, and Wake can end them: grpc's own way to do that,
+// ResetConnectBackoff, reads a map while grpc may be writing to it.
+type remote struct {
+	peers   *Peers
+	address string
+	metrics remoteMetrics
+
+	start sync.Once       // of run
+	woken chan struct{}   // holds a token when an attempt is wanted now
+	ctx   context.Context //nolint:containedctx // of run, which close ends
+	end   context.CancelCauseFunc
+	gone  chan struct{} // closed when run has ended
+
+	mu    sync.Mutex
+	calls *grpc.ClientConn // for everything but reservations
+	open  *reserving       // nil while there is no stream
+	why   error            // why there is none
+}
+
+var errConnecting = errors.New("the connection is being made")
+
+// newRemote makes the connection for calls, and does not open it yet.
+func (p *Peers) newRemote(address string) (*remote, error) {
+	calls, err := p.dial(address)
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{
+		peers: p, address: address, metrics: p.metrics.of(address), calls: calls,
+		woken: make(chan struct{}, 1), gone: make(chan struct{}), why: errConnecting,
+	}
+	r.ctx, r.end = context.WithCancelCause(context.Background())
+	return r, nil
+}
+
+// close ends the connections, and says why to who asks from now on. Run may go on for a moment: see gone.
+func (r *remote) close(why error) {
+	r.end(why)
+	r.start.Do(func() { r.stopped(why) }) // it never ran, and never will
+	r.mu.Lock()
+	calls := r.calls
+	r.mu.Unlock()
+	r.hangUp(calls)
+}
+
+func (r *remote) hangUp(conn *grpc.ClientConn) {
+	if err := conn.Close(); err != nil {
+		r.peers.log.Warn("connection to another node", "peer", r.address, "error", err)
+	}
+}
+
+func (r *remote) stopped(why error) {
+	r.set(nil, why)
+	close(r.gone)
+}
+
+// Reserve implements actor.Replica.
+func (r *remote) Reserve(rs []reg.Reservation, done func([]reg.Answer, error)) {
+	r.mu.Lock()
+	open, why := r.open, r.why
+	r.mu.Unlock()
+	if open != nil {
+		why = open.reserve(rs, done)
+	}
+	if why != nil {
+		r.metrics.refused.Add(float64(len(rs)))
+		done(nil, fmt.Errorf("node at %s: %w", r.address, why))
+	}
+}
+
+// Look implements actor.Replica.
+func (r *remote) Look(ctx context.Context, p ring.Partition, key, limit string) (storage.Looked, error) {
+	return r.peers.look(ctx, r.address, p, key, limit)
+}
+
+func (r *remote) connected() bool {
+	r.mu.Lock()
+	open := r.open
+	r.mu.Unlock()
+	return open != nil && open.end() == nil
+}
+
+// client is for everything but reservations.
+func (r *remote) client() pb.PeerClient {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return pb.NewPeerClient(r.calls)
+}
+
+// wakeUp makes the next attempts to connect now.
+func (r *remote) wakeUp() {
+	notify(r.woken)
+	if old := r.renewed(); old != nil {
+		r.hangUp(old)
+	}
+}
+
+// renewed puts a new connection for calls in the place of one that waits for its next attempt, which it returns.
+func (r *remote) renewed() (old *grpc.ClientConn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil || r.calls.GetState() != connectivity.TransientFailure {
+		return nil
+	}
+	calls, err := r.peers.dial(r.address)
+	if err != nil {
+		return nil // which it has not done before
+	}
+	old, r.calls = r.calls, calls
+	return old
+}
+
+// lasted is how long a stream must have lasted for the next one to be opened at once.
+const lasted = time.Second
+
+// run keeps a stream open.
+func (r *remote) run() {
+	pause := firstReconnect
+	for r.ctx.Err() == nil {
+		start := time.Now()
+		served, why := r.serve()
+		if r.ctx.Err() != nil {
+			break
+		}
+		r.set(nil, why)
+		if served && time.Since(start) >= lasted {
+			pause = firstReconnect
+			continue
+		}
+		r.wait(pause)
+		pause = min(2*pause, lastReconnect)
+	}
+	r.stopped(context.Cause(r.ctx))
+}
+
+// wait lets some time pass before the next attempt, unless it is wanted now.
+func (r *remote) wait(pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.woken:
+	case <-r.ctx.Done():
+	}
+}
+
+// serve connects, opens a stream and serves it until it breaks. It returns why, and whether there was a stream.
+func (r *remote) serve() (served bool, why error) {
+	conn, err := r.peers.dial(r.address)
+	if err != nil {
+		return false, err
+	}
+	defer r.hangUp(conn)
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	stream, err := r.openStream(ctx, conn, cancel)
+	if err != nil {
+		return false, causeOr(ctx, pb.DecodeError(err))
+	}
+	open := newReserving(stream, cancel, r.peers.cfg.Now, r.metrics)
+	r.set(open, nil)
+	r.metrics.open.Set(1)
+	err = open.serve(ctx)
+	r.metrics.open.Set(0)
+	if r.ctx.Err() == nil {
+		r.metrics.broken.Inc()
+	}
+	return true, err
+}
+
+// openStream opens a stream and waits until the node says that it is.
+func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel context.CancelCauseFunc) (grpc.ClientStream, error) {
+	ctx = metadata.AppendToOutgoingContext(ctx, nodeHeader, r.peers.cfg.ID.String())
+	if own := r.peers.cfg.Address; own != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, addressHeader, own)
+	}
+	kind := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
+	stream, err := conn.NewStream(ctx, kind, pb.Peer_Reserve_FullMethodName, grpc.ForceCodecV2(newCodec()))
+	if err != nil {
+		return nil, err
+	}
+	late := time.AfterFunc(connectWithin, func() { cancel(errSilent) })
+	defer late.Stop()
+	header, err := stream.Header()
+	if err == nil && header == nil { // the end came instead
+		err = stream.RecvMsg(new(pb.ReservedIn))
+	}
+	return stream, err
+}
+
+// set says what Reserve goes by from now on. What is new is logged.
+func (r *remote) set(open *reserving, why error) {
+	r.mu.Lock()
+	before := r.why
+	r.open, r.why = open, why
+	r.mu.Unlock()
+	switch {
+	case open != nil:
+		r.peers.log.Info("connected to another node", "peer", r.address)
+	case r.ctx.Err() == nil && (before == nil || before.Error() != why.Error()):
+		r.peers.log.Warn("no stream of reservations to another node", "peer", r.address, "error", why)
+	}
+}
+
+// causeOr is why ctx has ended if somebody said so, else err.
+func causeOr(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// unreachable is a replica that can never answer.
+type unreachable struct{ why error }
+
+// Reserve implements actor.Replica.
+func (u unreachable) Reserve(_ []reg.Reservation, done func([]reg.Answer, error)) { done(nil, u.why) }
+
+// Look implements actor.Replica.
+func (u unreachable) Look(context.Context, ring.Partition, string, string) (storage.Looked, error) {
+	return storage.Looked{}, u.why
+}

@@ -1,0 +1,58 @@
+package rpc
+
+import (
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// Tables tells what a node knows of its cluster: the newest table, nil before there is one, and a channel that is closed
+// when there is a newer one. It is cheap, and safe for concurrent use.
+type Tables func() (*client.View, <-chan struct{})
+
+// clusterService answers jeton.v1.Cluster.
+type clusterService struct {
+	pb.UnimplementedClusterServer
+	tables Tables
+	last   atomic.Pointer[encoded]
+}
+
+// encoded is a table as it is sent: every watcher gets the same message.
+type encoded struct {
+	view    *client.View
+	message *pb.WatchResponse
+}
+
+func newClusterService(tables Tables) *clusterService { return &clusterService{tables: tables} }
+
+// Watch implements jeton.v1.Cluster: it sends the table at once, and again whenever it has changed. A client that is slow
+// misses tables, but never the newest one. It ends with the context of the stream, which does when the node stops.
+func (s *clusterService) Watch(_ *pb.WatchRequest, stream grpc.ServerStreamingServer[pb.WatchResponse]) error {
+	var sent *client.View
+	for {
+		v, changed := s.tables()
+		if v != nil && v != sent {
+			if err := stream.Send(s.encode(v)); err != nil {
+				return err
+			}
+			sent = v
+		}
+		select {
+		case <-changed:
+		case <-stream.Context().Done():
+			return errStopping // or the client has left, and hears nothing
+		}
+	}
+}
+
+func (s *clusterService) encode(v *client.View) *pb.WatchResponse {
+	last := s.last.Load()
+	if last == nil || last.view != v {
+		last = &encoded{view: v, message: pb.EncodeView(v)}
+		s.last.Store(last)
+	}
+	return last.message
+}

@@ -1,0 +1,199 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// Found makes every partition that is in no epoch answer in the first one, without a register. Only those who found a
+// cluster may: before them nothing was ever admitted. A floor that Config.Restored has set stays. It is durable on
+// return, and changes nothing when it is called again.
+func (s *Store) Found(ctx context.Context) error {
+	return s.turn(ctx, func() (int, error) {
+		for i := range s.partitions {
+			p := ring.Partition(i)
+			if part := s.partition(p); part.Epoch == 0 && part.Installed == 0 && !part.Incomplete {
+				part.Epoch, part.Sealed = ring.FirstEpoch, false
+				s.stage(p, part)
+			}
+		}
+		return 0, nil
+	})
+}
+
+// Confirm says that this disk was found to be no old copy of itself: no other node knows of a mark that is higher than
+// MarkBefore. It is called before the others are told of this life's mark. What MarkBefore says in the next life is then
+// the last mark of this one. It is durable on return.
+//
+// Without it, MarkBefore stays what it is, whatever is started and killed in between: else an old copy would be found out
+// in its first life only.
+func (s *Store) Confirm(ctx context.Context) error {
+	return s.decideOnDisk(ctx, func() error {
+		m := s.meta
+		if m.confirmed == m.mark {
+			return nil
+		}
+		m.confirmed = m.mark
+		return s.writeMeta(m)
+	})
+}
+
+// decideOnDisk has the committer call f, whose error is the disk's and ends the Store.
+func (s *Store) decideOnDisk(ctx context.Context, f func() error) error {
+	return s.turn(ctx, func() (int, error) { return 0, f() })
+}
+
+// Seal makes the partition accept nothing in that epoch any more, which must be its present one, and returns its state.
+// Whatever was accepted before is in what an Export that begins afterwards says. It is durable on return, in memory mode
+// too, and changes nothing when it is called again. Its errors are ErrEpoch and ErrIncomplete, or that the Store has ended.
+func (s *Store) Seal(ctx context.Context, p ring.Partition, epoch uint64) (register.Partition, error) {
+	var sealed register.Partition
+	err := s.change(ctx, p, func(part *register.Partition) error {
+		switch {
+		case part.Epoch != epoch || epoch == 0:
+			return wrongEpoch(p, *part, epoch)
+		case part.Incomplete:
+			return fmt.Errorf("%w: partition %d was dropped in epoch %d", ErrIncomplete, p, epoch)
+		}
+		part.Sealed = true
+		sealed = *part
+		return nil
+	})
+	if err != nil {
+		return register.Partition{}, err
+	}
+	return sealed, nil
+}
+
+// wrongEpoch says that a partition is not in the epoch in which the caller wanted it.
+func wrongEpoch(p ring.Partition, part register.Partition, epoch uint64) error {
+	if part.Installed > 0 {
+		return fmt.Errorf("%w: partition %d is in epoch %d and installed for %d, not in %d", ErrEpoch, p, part.Epoch, part.Installed, epoch)
+	}
+	return fmt.Errorf("%w: partition %d is in epoch %d, not %d", ErrEpoch, p, part.Epoch, epoch)
+}
+
+// Install says that the partition's registers are complete for that epoch: all of join's sources have been merged. From
+// join, which register.Join has made, it takes the horizon and the floor, or that there is none. The partition is sealed
+// in its present epoch if it was not, and answers in the new one after Enter only. It is durable on return, and does
+// nothing if the partition is in that epoch already.
+//
+// The error is ErrEpoch if the partition is in a later epoch or installed for one, and ErrIncomplete if it was dropped
+// since something was first merged into it: whoever copies it must begin anew.
+func (s *Store) Install(ctx context.Context, p ring.Partition, epoch uint64, join register.Partition) error {
+	return s.change(ctx, p, func(part *register.Partition) error {
+		if part.Epoch == epoch {
+			return nil
+		}
+		if part.Epoch > epoch || part.Installed > epoch {
+			return wrongEpoch(p, *part, epoch)
+		}
+		was := s.copying[p]
+		if s.copying[p] = copyingNothing; was == copyingSpoiled {
+			return fmt.Errorf("%w: partition %d was dropped while it was copied: copy it from the beginning", ErrIncomplete, p)
+		}
+		part.Installed, part.Sealed, part.Incomplete = epoch, true, false
+		part.Floored, part.Floor = join.Floored, join.Floor
+		part.Horizon = max(part.Horizon, join.Horizon)
+		return nil
+	})
+}
+
+// InstallFloored is Install where nobody knows all that was accepted: every bucket counts as emptied until the floor, or
+// until the partition's own if that is later. The error is ErrEpoch if the partition is in a later epoch or installed
+// for one.
+func (s *Store) InstallFloored(ctx context.Context, p ring.Partition, epoch uint64, floor int64) error {
+	return s.change(ctx, p, func(part *register.Partition) error {
+		if part.Epoch == epoch {
+			return nil
+		}
+		if part.Epoch > epoch || part.Installed > epoch {
+			return wrongEpoch(p, *part, epoch)
+		}
+		if part.Floored {
+			floor = max(floor, part.Floor)
+		}
+		s.copying[p] = copyingNothing
+		part.Installed, part.Sealed, part.Incomplete = epoch, true, false
+		part.Floored, part.Floor = true, floor
+		return nil
+	})
+}
+
+// Enter makes a partition that was installed for that epoch answer in it: the cluster has agreed on it. It is durable on
+// return. If the partition is in that epoch already, nothing changes: one that was sealed stays sealed. Otherwise the
+// error is ErrEpoch.
+func (s *Store) Enter(ctx context.Context, p ring.Partition, epoch uint64) error {
+	return s.change(ctx, p, func(part *register.Partition) error {
+		switch {
+		case part.Epoch == epoch && epoch > 0:
+		case part.Installed == epoch && epoch > 0:
+			part.Epoch, part.Installed, part.Sealed = epoch, 0, false
+		default:
+			return wrongEpoch(p, *part, epoch)
+		}
+		return nil
+	})
+}
+
+// RaiseFloor raises the floors that a start had to set, of this life or an earlier one, to at least that time: to what
+// the clocks of others say, plus the tolerated difference. It must be called before a node that is not alone answers
+// anything. It is durable on return. If no start had to set a floor since it was called last, it does nothing.
+func (s *Store) RaiseFloor(ctx context.Context, floor int64) error {
+	return s.decideOnDisk(ctx, func() error {
+		if !s.meta.floorDue {
+			return nil
+		}
+		for i := range s.partitions {
+			p := ring.Partition(i)
+			if part := s.partition(p); part.Floored {
+				part.Floor = max(part.Floor, floor)
+				s.stage(p, part)
+			}
+		}
+		m := s.meta
+		m.floorDue = false
+		if len(s.staged) > 0 { // it goes with them
+			s.meta = m
+			return nil
+		}
+		return s.writeMeta(m)
+	})
+}
+
+// Drop deletes the registers of a partition that this node keeps no more. The partition stays sealed in its epoch, and
+// nobody can take it for a source, until it is installed again. It is durable on return, and does nothing when it is
+// called again.
+func (s *Store) Drop(ctx context.Context, p ring.Partition) error {
+	if err := s.exists(p); err != nil {
+		return err
+	}
+	return s.turn(ctx, func() (int, error) {
+		part := s.partition(p)
+		if part.Incomplete {
+			return 0, nil
+		}
+		part.Sealed, part.Incomplete, part.Installed = true, true, 0
+		// That it is incomplete must be durable no later than that a register is gone.
+		b := s.db.NewBatch()
+		lower, upper := registersOf(p)
+		if err := b.Set(partitionKey(p), part.Append(nil), nil); err != nil {
+			return 0, err
+		}
+		if err := b.DeleteRange(lower, upper, nil); err != nil {
+			return 0, err
+		}
+		if err := syncPartitions(b); err != nil {
+			return 0, err
+		}
+		s.stage(p, part)
+		s.recordings.end(p)
+		if s.copying[p] == copyingBegun {
+			s.copying[p] = copyingSpoiled
+		}
+		return 1, s.table.drop(p)
+	})
+}
