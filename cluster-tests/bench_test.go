@@ -12,17 +12,20 @@ import (
 	"github.com/jeton-dev/jeton/cmd/bench"
 )
 
-// The tool compares a node with the no-op through the binary that users have, ends what it has started, and removes what
-// the node has written.
+// The tool compares a node with the no-op, and a cluster with one node, through the binary that users have, ends what it
+// has started, and removes what the nodes have written.
 func TestBenchCompares(t *testing.T) {
 	t.Parallel()
-	binary := process.Build(t)
+	binary := binaryOf(t)
 	for _, flags := range []string{
-		"--durability memory --callers 8",
-		"--durability fsync --batch 100 --callers 4 --deny --key-count 1000",
+		"--compare noop --durability memory --callers 8",
+		"--compare noop --durability fsync --batch 100 --callers 4 --deny --key-count 1000",
+		"--nodes 3 --compare 1 --durability memory --callers 8",
+		"--nodes 3 --compare 1 --durability fsync --batch 100 --callers 4 --deny --key-count 1000",
+		"--nodes 3 --compare noop --durability memory --batch 100 --callers 4 --keys new",
 	} {
 		temp := t.TempDir()
-		args := "bench --compare noop --pairs 1 --duration 300ms --warmup 0 --output json " + flags + " --temp " + temp
+		args := "bench --pairs 1 --duration 300ms --warmup 0 --output json " + flags + " --temp " + temp
 		stdout, stderr, code := process.Run(t, binary, strings.Fields(args)...)
 		var c bench.Comparison
 		if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != 0 {
@@ -36,6 +39,9 @@ func TestBenchCompares(t *testing.T) {
 				t.Errorf("jeton %s: %+v", args, r)
 			}
 		}
+		if c.Nodes == 3 != strings.Contains(flags, "--nodes 3") || c.NodeCPU <= 0 {
+			t.Errorf("jeton %s: %d nodes, %v for each check", args, c.Nodes, c.NodeCPU)
+		}
 		if strings.Contains(flags, "fsync") != (c.Fsync > 0) {
 			t.Errorf("jeton %s: an fsync of %v", args, c.Fsync)
 		}
@@ -45,7 +51,7 @@ func TestBenchCompares(t *testing.T) {
 
 func TestBenchTable(t *testing.T) {
 	t.Parallel()
-	binary, temp := process.Build(t), t.TempDir()
+	binary, temp := binaryOf(t), t.TempDir()
 	stdout, stderr, code := process.Run(t, binary, "bench", "table", "--quick", "--only", "decision,awake", "--temp", temp, "--output", "json")
 	var rows bench.Rows
 	if err := json.Unmarshal([]byte(stdout), &rows); err != nil || code != 0 || len(rows) != 3 {
@@ -62,14 +68,32 @@ func TestBenchTable(t *testing.T) {
 // Ctrl-C in the middle of a comparison ends its children too.
 func TestBenchInterrupted(t *testing.T) {
 	t.Parallel()
-	binary, temp := process.Build(t), t.TempDir()
-	b := process.Launch(t, binary, "bench", "--compare", "noop", "--durability", "memory", "--duration", "1h", "--temp", temp)
-	b.WaitForLog("warming up the no-op")
-	b.Signal(syscall.SIGINT)
-	if code := b.ExitCode(); code != 2 || !strings.Contains(b.Log(), "interrupted") {
-		t.Errorf("exit code %d: %s", code, b.Log())
+	binary := binaryOf(t)
+	for flags, when := range map[string]string{
+		"--compare noop":           "warming up the no-op",
+		"--nodes 3 --compare 1":    "warming up the one node",
+		"--nodes 3 --compare noop": "starting",
+	} {
+		temp := t.TempDir()
+		args := "bench --durability memory --duration 1h --temp " + temp + " " + flags
+		b := process.Launch(t, binary, strings.Fields(args)...)
+		b.WaitForLog(when)
+		b.Signal(syscall.SIGINT)
+		if code := b.ExitCode(); code != 2 || !strings.Contains(b.Log(), "interrupted") {
+			t.Errorf("jeton %s: exit code %d: %s", args, code, b.Log())
+		}
+		nothingIsLeft(t, binary, temp)
 	}
-	nothingIsLeft(t, binary, temp)
+}
+
+// binaryOf is the binary under a name that no other test knows: what runs under it was started by this one.
+func binaryOf(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "jeton")
+	if err := os.Link(process.Build(t), binary); err != nil {
+		t.Fatal(err)
+	}
+	return binary
 }
 
 // nothingIsLeft checks that no process runs the binary, and that a folder is empty.

@@ -28,7 +28,18 @@ func TestMutantsAnswerFirst(t *testing.T) {
 
 func TestMutantsNoFsync(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-tags", "mutant_nofsync", "-run", "TestCrash",
+	crashTestsCatch(t, "mutant_nofsync")
+}
+
+func TestMutantsNoSealFsync(t *testing.T) {
+	t.Parallel()
+	crashTestsCatch(t, "mutant_nosealfsync")
+}
+
+// crashTestsCatch says whether the crash tests of storage fail with a build tag that leaves an fsync out.
+func crashTestsCatch(t *testing.T, tag string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-tags", tag, "-run", "TestCrash",
 		"github.com/jeton-dev/jeton/storage").CombinedOutput()
 	if err == nil {
 		t.Fatalf("a store that answers before its fsync passes the crash tests:\n%s", out)

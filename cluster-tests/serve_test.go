@@ -62,7 +62,8 @@ func check(t *testing.T, n *process.Node, limitName, key string) (status int, d 
 func TestFirstFiveMinutes(t *testing.T) {
 	t.Parallel()
 	binary, data := process.Build(t), t.TempDir()
-	n := process.StartDev(t, binary, "--data", data)
+	port := process.FreePorts(t, 30)
+	n := process.StartDev(t, binary, port, "--data", data)
 	for left := int64(9); left >= 0; left-- {
 		status, d := check(t, n, "demo", "user:42")
 		if status != http.StatusOK || d.Limits[0].Remaining != left {
@@ -88,9 +89,9 @@ func TestFirstFiveMinutes(t *testing.T) {
 				t.Fatalf("SIGTERM: exit code %d: %s", code, n.Log())
 			}
 		} else {
-			n.Kill()
+			n.KillAll()
 		}
-		n = process.StartDev(t, binary, "--data", data)
+		n = process.StartDev(t, binary, port, "--data", data)
 	}
 }
 
@@ -123,8 +124,11 @@ func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
 	if out, _, code := process.Run(t, binary, "limits", "get", "--server", n.GRPC); code != 0 || !strings.Contains(out, "capacity: 7") {
 		t.Errorf("jeton limits get: exit code %d:\n%s", code, out)
 	}
-	if res := request(t, http.MethodPut, "http://"+n.HTTP+"/v1/limits", "limits: {}"); res.status != http.StatusMethodNotAllowed {
+	if res := request(t, http.MethodPut, "http://"+n.HTTP+"/v1/limits", "limits: {c: {capacity: 1, refill: 1/h}}"); res.status != http.StatusOK {
 		t.Errorf("PUT /v1/limits: %d %s", res.status, res.body)
+	}
+	if out, _, _ := process.Run(t, binary, "limits", "get", "--server", n.GRPC); !strings.Contains(out, "c:") || strings.Contains(out, "a:") {
+		t.Errorf("jeton limits get after PUT /v1/limits:\n%s", out)
 	}
 }
 
@@ -162,10 +166,20 @@ func TestMemoryMode(t *testing.T) {
 	}
 }
 
+// writeLimits makes a limits file.
+func writeLimits(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "limits.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // A node that is told to stop is not ready at once, and answers what is in flight.
 func TestCleanStopUnderLoad(t *testing.T) {
 	t.Parallel()
-	n := process.StartDev(t, process.Build(t), "--data", t.TempDir())
+	n := process.Start(t, process.Build(t), "--data", t.TempDir(), "--limits", writeLimits(t, clusterLimits))
 	if res := request(t, http.MethodGet, "http://"+n.HTTP+"/readyz", ""); res.status != http.StatusOK {
 		t.Fatalf("/readyz of a serving node: %d %s", res.status, res.body)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,16 +22,45 @@ import (
 // patience is how long a process may take to do what it is waited for. It only ends tests that hang.
 const patience = 60 * time.Second
 
-// Build compiles the jeton command, with build tags if any are given, and returns the path of the binary.
+// binaries are those that were built, by their tags. They are in a folder that Remove removes.
+var binaries struct {
+	sync.Mutex
+
+	dir    string
+	byTags map[string]string
+}
+
+// Build compiles the jeton command, with build tags if any are given, once for all tests, and returns the path of the
+// binary.
 func Build(t *testing.T, tags ...string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "jeton")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", strings.Join(tags, ","), "-o", binary,
-		"github.com/jeton-dev/jeton/cmd/jeton")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	b := &binaries
+	b.Lock()
+	defer b.Unlock()
+	if b.dir == "" {
+		dir, err := os.MkdirTemp("", "jeton-binaries-") //nolint:usetesting // it outlives the test
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.dir, b.byTags = dir, map[string]string{}
 	}
-	return binary
+	tag := strings.Join(tags, ",")
+	if b.byTags[tag] == "" {
+		binary := filepath.Join(b.dir, "jeton-"+tag)
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", tag, "-o", binary, "github.com/jeton-dev/jeton/cmd/jeton")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+		b.byTags[tag] = binary
+	}
+	return b.byTags[tag]
+}
+
+// Remove removes what Build has built.
+func Remove() error {
+	binaries.Lock()
+	defer binaries.Unlock()
+	return os.RemoveAll(binaries.dir)
 }
 
 // A Node is a running "jeton serve" or "jeton dev".
@@ -46,7 +76,7 @@ type Node struct {
 // How a node says that it serves, and where.
 var (
 	serving = regexp.MustCompile(`msg=serving .*grpc=(\S+) http=(\S+)`)
-	welcome = regexp.MustCompile(`gRPC +(\S+)\n +HTTP +http://(\S+)[\s\S]*Ctrl-C`)
+	welcome = regexp.MustCompile(`gRPC +(\S+) +HTTP +http://(\S+)[\s\S]*Ctrl-C`)
 )
 
 // Start runs "jeton serve" on free ports with the arguments, and returns when it serves.
@@ -67,17 +97,21 @@ func StartShell(t *testing.T, script, binary string, args ...string) *Node {
 	return n
 }
 
-// StartDev runs "jeton dev" likewise.
-func StartDev(t *testing.T, binary string, args ...string) *Node {
+// StartDev runs "jeton dev", with its first node's ports from port on. GRPC and HTTP are those of the first node.
+func StartDev(t *testing.T, binary string, port int, args ...string) *Node {
 	t.Helper()
-	n := Launch(t, binary, append([]string{"dev"}, onFreePorts(args)...)...)
+	n := Launch(t, binary, append([]string{"dev", "--port", strconv.Itoa(port)}, args...)...)
 	found := n.waitFor(welcome)
 	n.GRPC, n.HTTP = found[1], found[2]
 	return n
 }
 
 func onFreePorts(args []string) []string {
-	return append([]string{"--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0"}, args...)
+	var listen []string
+	for _, kind := range []string{"grpc", "http", "gossip", "raft"} {
+		listen = append(listen, "--listen-"+kind, "127.0.0.1:0")
+	}
+	return append(listen, args...)
 }
 
 // Launch runs a program that is to end by itself, by a signal, or with the test, and does not wait.
@@ -120,6 +154,24 @@ func Environ() []string {
 func (n *Node) Kill() {
 	n.cmd.Process.Kill() //nolint:errcheck // it may have ended already
 	<-n.exited
+}
+
+// nodeProcess is how "jeton dev" says which processes its nodes are.
+var nodeProcess = regexp.MustCompile(`HTTP +http://\S+ +process (\d+)`)
+
+// KillAll ends a "jeton dev" and all of its nodes as kill -9 does.
+func (n *Node) KillAll() {
+	n.t.Helper()
+	for _, found := range nodeProcess.FindAllStringSubmatch(n.Log(), -1) {
+		pid, err := strconv.Atoi(found[1])
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			n.t.Fatalf("kill node %d: %v", pid, err)
+		}
+	}
+	n.Kill()
 }
 
 // Signal sends a signal.

@@ -1,0 +1,219 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A Cluster is nodes on this machine, each a process of its own at addresses that it keeps when it is started again.
+type Cluster struct {
+	Members []*Member
+
+	t      *testing.T
+	binary string
+	args   []string
+	dir    string
+}
+
+// A Member is one node of a Cluster, running or not.
+type Member struct {
+	*Node // the process; nil before the first start
+
+	Name, GRPC, HTTP, Gossip, Raft string
+	Data                           string
+	args                           []string
+	cluster                        *Cluster
+}
+
+// NewCluster plans a cluster of n nodes that found it together, and starts none. The arguments are those of every node.
+func NewCluster(t *testing.T, binary string, n int, limits string, args ...string) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, binary: binary, dir: t.TempDir()}
+	file := filepath.Join(c.dir, "limits.yaml")
+	if err := os.WriteFile(file, []byte(limits), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.args = append([]string{"--limits", file}, args...)
+	for range n {
+		c.Plan()
+	}
+	for _, m := range c.Members {
+		m.args = append(m.args, "--expect", strconv.Itoa(n))
+		if n > 1 {
+			m.args = append(m.args, "--join", c.Gossip())
+		}
+	}
+	return c
+}
+
+// StartCluster plans a cluster, starts it, and returns when it serves.
+func StartCluster(t *testing.T, binary string, n int, limits string, args ...string) *Cluster {
+	t.Helper()
+	c := NewCluster(t, binary, n, limits, args...)
+	for _, m := range c.Members {
+		m.Launch()
+	}
+	for _, m := range c.Members {
+		m.Ready()
+	}
+	return c
+}
+
+// Plan adds a node with addresses and an empty directory of its own. What it joins is for its caller to say, with Args.
+func (c *Cluster) Plan() *Member {
+	c.t.Helper()
+	base := FreePorts(c.t, 4)
+	at := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(base+i)) }
+	m := &Member{
+		Name: fmt.Sprintf("node-%d", len(c.Members)+1), cluster: c,
+		GRPC: at(0), Gossip: at(1), HTTP: at(2), Raft: at(3),
+	}
+	m.Data = filepath.Join(c.dir, m.Name)
+	c.Members = append(c.Members, m)
+	return m
+}
+
+// Add plans a node that joins the others, starts it, and returns when it serves.
+func (c *Cluster) Add() *Member {
+	c.t.Helper()
+	join := c.Gossip()
+	m := c.Plan()
+	m.Args("--join", join)
+	m.Launch()
+	m.Ready()
+	return m
+}
+
+// Gossip are the gossip addresses of all nodes that are planned, as --join takes them.
+func (c *Cluster) Gossip() string {
+	var all []string
+	for _, m := range c.Members {
+		all = append(all, m.Gossip)
+	}
+	return strings.Join(all, ",")
+}
+
+// Servers are the gRPC addresses of all nodes that are planned.
+func (c *Cluster) Servers() []string {
+	var all []string
+	for _, m := range c.Members {
+		all = append(all, m.GRPC)
+	}
+	return all
+}
+
+// Run runs a verb of jeton that asks a node.
+func (c *Cluster) Run(m *Member, args ...string) (stdout, stderr string, code int) {
+	c.t.Helper()
+	return Run(c.t, c.binary, append(args, "--server", m.GRPC)...)
+}
+
+// Args adds arguments to those that the node is started with.
+func (m *Member) Args(args ...string) { m.args = append(m.args, args...) }
+
+// Launch starts the node and does not wait.
+func (m *Member) Launch() {
+	m.cluster.t.Helper()
+	args := []string{
+		"serve", "--node-name", m.Name, "--data", m.Data,
+		"--listen-grpc", m.GRPC, "--listen-http", m.HTTP, "--listen-gossip", m.Gossip, "--listen-raft", m.Raft,
+	}
+	m.Node = Launch(m.cluster.t, m.cluster.binary, append(append(args, m.cluster.args...), m.args...)...)
+	m.Node.GRPC, m.Node.HTTP = m.GRPC, m.HTTP
+}
+
+// Ready returns when the node says that it serves.
+func (m *Member) Ready() {
+	m.cluster.t.Helper()
+	ctx, cancel := context.WithTimeout(m.cluster.t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !m.Serves(ctx) {
+		select {
+		case <-tick.C:
+		case <-m.exited:
+			m.cluster.t.Fatalf("%s has ended; it said:\n%s", m.Name, m.Log())
+		case <-ctx.Done():
+			m.cluster.t.Fatalf("%s is not ready; it said:\n%s", m.Name, m.Log())
+		}
+	}
+}
+
+// Serves asks the node once whether it serves.
+func (m *Member) Serves(ctx context.Context) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.HTTP+"/readyz", http.NoBody)
+	if err != nil {
+		m.cluster.t.Fatal(err)
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	a.Body.Close() //nolint:errcheck // it is not read
+	return a.StatusCode == http.StatusOK
+}
+
+// Restart stops the node in good order, starts it again, and returns when it serves.
+func (m *Member) Restart() {
+	m.cluster.t.Helper()
+	if code := m.Stop(); code != 0 {
+		m.cluster.t.Fatalf("%s: exit code %d; it said:\n%s", m.Name, code, m.Log())
+	}
+	m.Launch()
+	m.Ready()
+}
+
+// Freeze stops the process as SIGSTOP does: its connections stay open, and it answers nothing. Thaw lets it go on.
+func (m *Member) Freeze() { m.Signal(syscall.SIGSTOP) }
+
+// Thaw ends a Freeze.
+func (m *Member) Thaw() { m.Signal(syscall.SIGCONT) }
+
+// Wipe empties the node's disk. It must not run.
+func (m *Member) Wipe() {
+	m.cluster.t.Helper()
+	if err := os.RemoveAll(m.Data); err != nil {
+		m.cluster.t.Fatal(err)
+	}
+}
+
+// FreePorts finds n ports in a row that nobody listens on, below those that the system hands out by itself.
+func FreePorts(t *testing.T, n int) (first int) {
+	t.Helper()
+	for range 1000 {
+		first := 10_000 + rand.IntN(22_000-n)
+		if free(first, n) {
+			return first
+		}
+	}
+	t.Fatal("there are no free ports")
+	return 0
+}
+
+func free(first, n int) bool {
+	for port := first; port < first+n; port++ {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		l, err := net.Listen("tcp", address) //nolint:noctx // it does not wait
+		if err != nil {
+			return false
+		}
+		l.Close()                                  //nolint:errcheck // nothing was written
+		p, err := net.ListenPacket("udp", address) //nolint:noctx // it does not wait
+		if err != nil {
+			return false
+		}
+		p.Close() //nolint:errcheck // nothing was written
+	}
+	return true
+}
