@@ -325,7 +325,7 @@ func TestMoved(t *testing.T) {
 				t.Errorf("%s: %v, want that the partition has moved", what, err)
 			}
 		}
-		pass(110 * time.Millisecond) // when the silent ones would be asked again
+		pass(1100 * time.Millisecond) // when the silent ones would be asked again
 		for _, waits := range []<-chan result{waiting, attached, again} {
 			if a := settled(t, waits); !errors.Is(a.err, ErrMoved) {
 				t.Errorf("what waited: %+v", a)
@@ -379,7 +379,7 @@ func TestAnotherOrder(t *testing.T) {
 			t.Errorf("%d registers on node-1, want 1", got)
 		}
 		c.peers[1].trouble(false, false)
-		pass(200 * time.Millisecond)
+		pass(1100 * time.Millisecond)
 		if a := settled(t, waiting); a.err != nil || !a.Allowed {
 			t.Errorf("with a majority: %+v", a)
 		}

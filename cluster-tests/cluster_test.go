@@ -3,10 +3,14 @@ package clustertests
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/load"
@@ -33,12 +37,13 @@ type drill struct {
 
 	cluster *process.Cluster
 	load    *load.Load
+	client  *prometheus.Registry // metrics of the client that asks
 }
 
-// newDrill starts a cluster of n nodes and the load on it.
-func newDrill(t *testing.T, n int) *drill {
+// newDrill starts a cluster of three nodes and the load on it.
+func newDrill(t *testing.T, args ...string) *drill {
 	t.Helper()
-	c := process.StartCluster(t, process.Build(t), n, clusterLimits)
+	c := process.StartCluster(t, process.Build(t), 3, clusterLimits, args...)
 	d := &drill{T: t, cluster: c}
 	d.begin()
 	return d
@@ -52,7 +57,8 @@ func (d *drill) begin() {
 		d.Fatal(err)
 	}
 	rule, _ := doc.Rule("api")
-	c, err := client.New(client.Config{Servers: d.cluster.Servers()})
+	d.client = prometheus.NewRegistry()
+	c, err := client.New(client.Config{Servers: d.cluster.Servers(), Registerer: d.client})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -75,6 +81,25 @@ func (d *drill) end(mayFail bool) {
 		d.Errorf("checks have failed:\n%s", d.load.Why())
 		d.logs()
 	}
+}
+
+// secondTries is how many checks were tried at a second node while the first one was silent. Each may be charged twice.
+func (d *drill) secondTries() (n float64) {
+	d.Helper()
+	families, err := d.client.Gather()
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "jeton_client_second_tries_total" {
+			for _, m := range f.GetMetric() {
+				n += m.GetCounter().GetValue()
+			}
+			return n
+		}
+	}
+	d.Fatal("the client does not count its second tries")
+	return 0
 }
 
 // logs shows what the nodes have said.
@@ -153,7 +178,7 @@ func (d *drill) leader() *process.Member {
 }
 
 func TestClusterOwnerKilled(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	d.cluster.Members[1].Kill()
 	d.load.Answered(2 * perSecond)
 	d.cluster.Members[1].Launch()
@@ -163,21 +188,23 @@ func TestClusterOwnerKilled(t *testing.T) {
 }
 
 func TestClusterRollingRestart(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	for _, m := range d.cluster.Members {
 		m.Restart()
 		d.load.Answered(perSecond)
 	}
 	d.end(false)
-	if share := d.load.Share(); share < 0.99 {
+	admitted, allowed := d.load.Share()
+	share := admitted / allowed
+	t.Logf("%.4f of what the limits allow was admitted, %.0f second tries", share, d.secondTries())
+	// A machine too busy to answer within 50 ms makes second tries, whose charges nobody is admitted for.
+	if share+d.secondTries()/allowed < 0.99 {
 		t.Errorf("%.4f of what the limits allow was admitted, want at least 0.99", share)
-	} else {
-		t.Logf("%.4f of what the limits allow was admitted", share)
 	}
 }
 
 func TestClusterAllKilled(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	slow := func(m *process.Member) (left int64) {
 		status, decision := check(d.T, m.Node, "slow", "saver")
 		if status != http.StatusOK && status != http.StatusTooManyRequests {
@@ -208,7 +235,7 @@ func TestClusterAllKilled(t *testing.T) {
 }
 
 func TestClusterDiskWiped(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	before := d.settled(d.cluster.Members[0], 3)
 	m := d.cluster.Members[2]
 	m.Kill()
@@ -226,7 +253,7 @@ func TestClusterDiskWiped(t *testing.T) {
 }
 
 func TestClusterGrowsAndShrinks(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	four, five := d.cluster.Add(), d.cluster.Add()
 	s := d.settled(d.cluster.Members[0], 5)
 	total := 0
@@ -257,7 +284,7 @@ func TestClusterGrowsAndShrinks(t *testing.T) {
 }
 
 func TestClusterTwoOfThreeDead(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	d.cluster.Members[1].Kill()
 	d.cluster.Members[2].Kill()
 	for status := 0; status != http.StatusServiceUnavailable; {
@@ -281,7 +308,7 @@ func TestClusterTwoOfThreeDead(t *testing.T) {
 }
 
 func TestClusterLeaderKilled(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	m := d.leader()
 	m.Kill()
 	d.load.Answered(3 * perSecond)
@@ -293,7 +320,7 @@ func TestClusterLeaderKilled(t *testing.T) {
 
 // Two of three disks are lost for ever. Whoever recovers says so, and the limits hold: every bucket counts as emptied.
 func TestClusterRecovered(t *testing.T) {
-	d := newDrill(t, 3)
+	d := newDrill(t)
 	survivor := d.cluster.Members[0]
 	for range 3 {
 		if status, _ := check(t, survivor.Node, "slow", "k"); status != http.StatusOK {
@@ -328,4 +355,65 @@ func TestClusterRecovered(t *testing.T) {
 	d.settled(survivor, 3)
 	d.load.Answered(2 * perSecond)
 	d.end(true)
+}
+
+// Whatever happens to one node after the other, in whatever order, the limits hold and the cluster comes back.
+func TestClusterStorm(t *testing.T) { storm(t, 8) }
+
+// In memory mode what is killed has forgotten, and assumes the worst.
+func TestClusterStormInMemory(t *testing.T) { storm(t, 5, "--durability", "memory") }
+
+// storm does so many things to the nodes of a cluster.
+func storm(t *testing.T, things int, args ...string) {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	d := newDrill(t, args...)
+	for range things {
+		m := d.cluster.Members[r.IntN(3)]
+		pause := 100 + r.IntN(perSecond) // checks
+		switch r.IntN(5) {
+		case 0:
+			t.Logf("%s is killed", m.Name)
+			m.Kill()
+			d.load.Answered(pause)
+			m.Launch()
+		case 1:
+			t.Logf("%s is frozen", m.Name)
+			m.Freeze()
+			d.load.Answered(pause)
+			m.Thaw()
+		case 2:
+			t.Logf("%s is restarted", m.Name)
+			m.Restart()
+		case 3:
+			t.Logf("%s loses its disk", m.Name)
+			m.Kill()
+			m.Wipe()
+			m.Launch()
+			m.Ready()
+			d.settled(m, 3) // a second one that is lost before that is one too many
+		case 4:
+			t.Logf("%s, and then another one, is killed", m.Name)
+			other := d.cluster.Members[(r.IntN(2)+1+slices.Index(d.cluster.Members, m))%3]
+			m.Kill()
+			other.Kill()
+			d.load.Answered(pause)
+			m.Launch()
+			other.Launch()
+			other.Ready()
+		}
+		m.Ready()
+		d.load.Answered(pause)
+	}
+	d.settled(d.cluster.Members[0], 3)
+	d.end(true)
+	if failures := d.load.Failures(); len(failures) > 0 {
+		t.Logf("checks that were not decided:\n%s", d.load.Why())
+	}
+	last := d.load.Calls()
+	if len(last) == 0 || time.Since(time.Unix(0, last[len(last)-1].End)) > time.Minute {
+		t.Error("nothing is decided in the end")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A NodeID is the identity of a node: the 128 random bits that name its data directory from its founding on. A node that
@@ -21,6 +22,20 @@ func ParseNodeID(s string) (id NodeID, err error) {
 
 // String is the id in hexadecimal.
 func (id NodeID) String() string { return hex.EncodeToString(id[:]) }
+
+// At is a node that is meant, and the address at which it is to be found, as one text: addresses pass from node to node, as
+// machines come and go, and whoever else stands there now must not be taken for it.
+func (id NodeID) At(address string) string { return id.String() + "@" + address }
+
+// CutNode takes apart what [NodeID.At] has made. Of an address alone the id is zero: whoever stands there is meant.
+func CutNode(at string) (id NodeID, address string, err error) {
+	name, address, named := strings.Cut(at, "@")
+	if !named {
+		return NodeID{}, at, nil
+	}
+	id, err = ParseNodeID(name)
+	return id, address, err
+}
 
 // Compare orders ids.
 func (id NodeID) Compare(other NodeID) int { return slices.Compare(id[:], other[:]) }

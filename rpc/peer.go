@@ -44,6 +44,8 @@ type PeerConfig struct {
 	// Address is the node's own gRPC address as others know it: where it is among the sources of an Install, nothing is
 	// transferred. Required.
 	Address string
+	// Now is the node clock, by which it is judged when a reservation arrived; nil judges by when it is decided.
+	Now func() int64
 	// Peers are the node's connections to others, over which it fetches registers. Required.
 	Peers *Peers
 }
@@ -81,7 +83,7 @@ func (s *Server) peerDescription(p *peerServer) *grpc.ServiceDesc {
 	desc.Methods = slices.Clone(desc.Methods)
 	for i := range desc.Methods {
 		m := &desc.Methods[i]
-		m.Handler = s.guarded("/"+desc.ServiceName+"/"+m.MethodName, m.Handler, s.interceptPeer)
+		m.Handler = s.guarded("/"+desc.ServiceName+"/"+m.MethodName, m.Handler, p.onlyIfMeant(s.interceptPeer))
 	}
 	desc.Streams = slices.Clone(desc.Streams)
 	for i := range desc.Streams {
@@ -89,9 +91,39 @@ func (s *Server) peerDescription(p *peerServer) *grpc.ServiceDesc {
 		if m.StreamName == "Reserve" {
 			m.Handler = func(_ any, stream grpc.ServerStream) error { return s.reserveStream(p, stream) }
 		}
-		m.Handler = s.guardedStream(m.Handler)
+		m.Handler = s.guardedStream(p.onlyStreamsMeant(m.Handler))
 	}
 	return &desc
+}
+
+// meant refuses a call that is meant for another node, which had this one's address before. Else a replica could be counted
+// twice: as itself, and as the one that was here.
+func (p *peerServer) meant(ctx context.Context) error {
+	own := p.cfg.Peers.cfg.ID.String()
+	for _, id := range metadata.ValueFromIncomingContext(ctx, toHeader) {
+		if id != own {
+			return status.Errorf(codes.FailedPrecondition, "node %s answers here, and node %s was asked: it is somewhere else now", own, id)
+		}
+	}
+	return nil
+}
+
+func (p *peerServer) onlyIfMeant(next grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, m any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		if err := p.meant(ctx); err != nil {
+			return nil, err
+		}
+		return next(ctx, m, info, handler)
+	}
+}
+
+func (p *peerServer) onlyStreamsMeant(next grpc.StreamHandler) grpc.StreamHandler {
+	return func(srv any, stream grpc.ServerStream) error {
+		if err := p.meant(stream.Context()); err != nil {
+			return err
+		}
+		return next(srv, stream)
+	}
 }
 
 // interceptPeer is intercept for the calls of other nodes: they may take longer, and hear what is wrong in the node's own
@@ -200,6 +232,9 @@ func (p *peerServer) Export(m *pb.ExportRequest, stream grpc.ServerStreamingServ
 	piece.Cursor, piece.State = cursor, state.Append(nil)
 	return stream.Send(piece)
 }
+
+// toHeader is the id of the node that a call is meant for; missing where whoever answers is meant.
+const toHeader = "jeton-to"
 
 // What a node says of itself when it opens a Reserve stream.
 const (

@@ -58,11 +58,6 @@ func (c *copies) begin(ctx context.Context, p ring.Partition) (*copied, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	// Registers of a partition whose state has changed may be gone: what was copied counts only in the state it was copied in.
-	if state := c.cfg.Store.Partition(p); !sameRegisters(state, of.state) {
-		clear(of.cursors)
-		of.state = state
-	}
 	return of, nil
 }
 
@@ -85,7 +80,17 @@ type fetched struct {
 
 // fetch merges what every source has, each as fast as it can, into the store. Each is handed to heard, one after the other;
 // when heard wants no more, the rest are broken off. Afterwards nobody is at work any more.
-func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, sources []string, heard func(fetched) (enough bool)) {
+func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, sources []string, heard func(fetched) (enough bool)) error {
+	// From here on the store notices when the partition is dropped, and does not install it, even if nothing is merged: the
+	// own registers may be all that there is.
+	if err := c.cfg.Store.Merge(ctx, p, nil); err != nil {
+		return err
+	}
+	// Registers of a partition whose state has changed may be gone: what was copied counts only in the state it was copied in.
+	if state := c.cfg.Store.Partition(p); !sameRegisters(state, of.state) {
+		clear(of.cursors)
+		of.state = state
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan fetched, len(sources))
@@ -93,7 +98,7 @@ func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, source
 		since := slices.Clone(of.cursors[source])
 		go func() {
 			f := fetched{source: source}
-			if source == c.cfg.Address {
+			if c.own(source) {
 				f.state = c.cfg.Store.Partition(p)
 			} else {
 				f.cursor, f.state, f.err = c.cfg.Peers.export(ctx, source, p, since, func(rs []storage.Exported) error {
@@ -115,6 +120,16 @@ func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, source
 			cancel()
 		}
 	}
+	return nil
+}
+
+// own says whether a source is this node: the one that is named, or whoever is at its address.
+func (c *copies) own(source string) bool {
+	id, address, err := ring.CutNode(source)
+	if err != nil || id == (ring.NodeID{}) {
+		return address == c.cfg.Address
+	}
+	return id == c.cfg.Peers.cfg.ID
 }
 
 // checkSources are the addresses of a request, each once: a source must not be counted twice.
@@ -142,13 +157,16 @@ func (p *peerServer) Copy(ctx context.Context, m *pb.CopyRequest) (*pb.CopyRespo
 	defer of.end()
 	var registers uint64
 	var problems []error
-	p.copies.fetch(ctx, partition, of, sources, func(f fetched) bool {
+	err = p.copies.fetch(ctx, partition, of, sources, func(f fetched) bool {
 		registers += f.registers
 		if f.err != nil {
 			problems = append(problems, f.err)
 		}
 		return false
 	})
+	if err != nil {
+		return nil, err
+	}
 	if len(problems) == len(sources) {
 		return nil, fmt.Errorf("no source could be copied: %w", errors.Join(problems...))
 	}
@@ -195,7 +213,7 @@ func (c *copies) install(
 ) (registers uint64, err error) {
 	var states []reg.Partition
 	var problems []error
-	c.fetch(ctx, p, of, sources, func(f fetched) bool {
+	err = c.fetch(ctx, p, of, sources, func(f fetched) bool {
 		registers += f.registers
 		if f.err != nil {
 			problems = append(problems, f.err)
@@ -205,6 +223,9 @@ func (c *copies) install(
 		join, err := reg.Join(states, enough, epoch)
 		return err == nil && !join.Floored
 	})
+	if err != nil {
+		return registers, err
+	}
 	join, err := reg.Join(states, enough, epoch)
 	if err != nil {
 		return registers, errors.Join(append([]error{err}, problems...)...)
@@ -215,6 +236,9 @@ func (c *copies) install(
 // installed says whether a partition's registers are complete for that epoch already: no number of sealed members is enough,
 // so that it must be.
 func installed(state reg.Partition, epoch uint64) bool {
+	if state.Epoch == epoch && epoch > 0 && !state.Incomplete {
+		return true // also where it is installed for the next one already, which must not wait behind this
+	}
 	_, err := reg.Join([]reg.Partition{state}, math.MaxInt, epoch)
 	return err == nil
 }

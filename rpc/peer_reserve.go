@@ -35,6 +35,7 @@ type reserveStream struct {
 
 	server *Server
 	store  Registers
+	now    func() int64  // the node clock, or nil
 	wake   chan struct{} // holds a token when there is something for run
 	room   chan struct{} // holds a token when there may be room for read
 
@@ -65,7 +66,7 @@ func (s *Server) reserveStream(p *peerServer, stream grpc.ServerStream) error {
 		return err
 	}
 	r := &reserveStream{
-		ServerStream: stream, server: s, store: p.cfg.Store, heard: time.Now(),
+		ServerStream: stream, server: s, store: p.cfg.Store, now: p.cfg.Now, heard: time.Now(),
 		wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 	ctx, cancel := context.WithCancel(stream.Context())
@@ -91,6 +92,11 @@ func (r *reserveStream) readAll(ctx context.Context) error {
 		m := new(pb.ReserveIn)
 		if err := r.RecvMsg(m); err != nil {
 			return err
+		}
+		if r.now != nil {
+			for i, arrived := 0, r.now(); i < len(m.Reservations); i++ {
+				m.Reservations[i].Arrived = arrived
+			}
 		}
 		cost := max(m.Len, 1)
 		if !r.waitForRoom(ctx, cost) {

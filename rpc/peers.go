@@ -60,6 +60,8 @@ type PeersConfig struct {
 
 // Peers are a node's connections to other nodes, by their gRPC addresses; to a cluster they are its [cluster.Peers]. They are
 // made when first needed: one for calls, and one for a stream of reservations. Its methods are safe for concurrent use.
+//
+// An address may name the node that is meant, as [ring.NodeID.At] does: another one there refuses.
 type Peers struct {
 	cfg         PeersConfig
 	log         *slog.Logger
@@ -67,7 +69,7 @@ type Peers struct {
 	credentials credentials.TransportCredentials
 
 	mu      sync.Mutex
-	remotes map[string]*remote // by address; nil after Close
+	remotes map[string]*remote // by whom it is asked for; nil after Close
 }
 
 var _ cluster.Peers = (*Peers)(nil)
@@ -110,39 +112,48 @@ func (p *Peers) Close() {
 	}
 }
 
-// Keep closes the connections to all nodes but those at these addresses: the others have left the cluster.
-func (p *Peers) Keep(addresses map[string]bool) {
+// Keep closes the connections to all nodes but these: the others have left the cluster. Who keeps a node keeps also what is
+// asked of whoever is at its address.
+func (p *Peers) Keep(nodes map[string]bool) {
 	var gone []*remote
+	kept := map[string]bool{}
+	for at := range nodes {
+		if _, address, err := ring.CutNode(at); err == nil {
+			kept[address] = true
+		}
+	}
 	p.mu.Lock()
-	for address, r := range p.remotes {
-		if !addresses[address] {
+	for at, r := range p.remotes {
+		if !nodes[at] && (r.id != ring.NodeID{} || !kept[at]) {
 			gone = append(gone, r)
-			delete(p.remotes, address)
+			delete(p.remotes, at)
 		}
 	}
 	p.mu.Unlock()
 	for _, r := range gone {
 		r.close(fmt.Errorf("the node at %s has left the cluster", r.address))
 		<-r.gone
-		p.metrics.forget(r.address)
+		if !kept[r.address] {
+			p.metrics.forget(r.address)
+		}
 	}
 }
 
 // remote is the node at an address.
-func (p *Peers) remote(address string) (*remote, error) {
+func (p *Peers) remote(at string) (*remote, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.remotes == nil {
 		return nil, errPeersClosed
 	}
-	if r := p.remotes[address]; r != nil {
+	if r := p.remotes[at]; r != nil {
 		return r, nil
 	}
-	r, err := p.newRemote(address)
+	r, err := p.newRemote(at)
 	if err != nil {
-		return nil, fmt.Errorf("node at %s: %w", address, err)
+		return nil, fmt.Errorf("node at %s: %w", at, err)
 	}
-	p.remotes[address] = r
+	p.remotes[at] = r
 	return r, nil
 }
 
@@ -178,10 +189,15 @@ func (p *Peers) Replica(address string) actor.Replica {
 // Wake says that the node at an address is said to be back: where an attempt to connect waits for its time, it is made now.
 // An address that nobody has asked for is passed over.
 func (p *Peers) Wake(address string) {
+	var waiting []*remote
 	p.mu.Lock()
-	r := p.remotes[address]
+	for _, r := range p.remotes {
+		if r.address == address {
+			waiting = append(waiting, r)
+		}
+	}
 	p.mu.Unlock()
-	if r != nil {
+	for _, r := range waiting {
 		r.wakeUp()
 	}
 }
@@ -317,12 +333,12 @@ func (p *Peers) call(ctx context.Context, address string, within time.Duration, 
 		defer cancel()
 		ctx = limited
 	}
-	err = pb.DecodeError(do(ctx, r.client()))
+	err = pb.DecodeError(do(r.meaning(ctx), r.client()))
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.Canceled) && ctx.Err() == nil: // the connection was, not the call
-		return fmt.Errorf("node at %s: %w: %s", address, limit.ErrUnavailable, err.Error())
+		return fmt.Errorf("node at %s: %w: %s", r.address, limit.ErrUnavailable, err.Error())
 	}
-	return fmt.Errorf("node at %s: %w", address, err)
+	return fmt.Errorf("node at %s: %w", r.address, err)
 }

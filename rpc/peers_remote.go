@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/storage"
@@ -26,6 +27,7 @@ import (
 // ResetConnectBackoff, reads a map while grpc may be writing to it.
 type remote struct {
 	peers   *Peers
+	id      ring.NodeID // who is meant; zero for whoever is there
 	address string
 	metrics remoteMetrics
 
@@ -44,13 +46,17 @@ type remote struct {
 var errConnecting = errors.New("the connection is being made")
 
 // newRemote makes the connection for calls, and does not open it yet.
-func (p *Peers) newRemote(address string) (*remote, error) {
+func (p *Peers) newRemote(at string) (*remote, error) {
+	id, address, err := ring.CutNode(at)
+	if err != nil {
+		return nil, err
+	}
 	calls, err := p.dial(address)
 	if err != nil {
 		return nil, err
 	}
 	r := &remote{
-		peers: p, address: address, metrics: p.metrics.of(address), calls: calls,
+		peers: p, id: id, address: address, metrics: p.metrics.of(address), calls: calls,
 		woken: make(chan struct{}, 1), gone: make(chan struct{}), why: errConnecting,
 	}
 	r.ctx, r.end = context.WithCancelCause(context.Background())
@@ -94,7 +100,7 @@ func (r *remote) Reserve(rs []reg.Reservation, done func([]reg.Answer, error)) {
 
 // Look implements actor.Replica.
 func (r *remote) Look(ctx context.Context, p ring.Partition, key, limit string) (storage.Looked, error) {
-	return r.peers.look(ctx, r.address, p, key, limit)
+	return r.peers.look(ctx, r.at(), p, key, limit)
 }
 
 func (r *remote) connected() bool {
@@ -102,6 +108,22 @@ func (r *remote) connected() bool {
 	open := r.open
 	r.mu.Unlock()
 	return open != nil && open.end() == nil
+}
+
+// at is how the node is asked for.
+func (r *remote) at() string {
+	if r.id == (ring.NodeID{}) {
+		return r.address
+	}
+	return r.id.At(r.address)
+}
+
+// meaning says in the context of a call who is meant.
+func (r *remote) meaning(ctx context.Context) context.Context {
+	if r.id == (ring.NodeID{}) {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, toHeader, r.id.String())
 }
 
 // client is for everything but reservations.
@@ -194,7 +216,7 @@ func (r *remote) serve() (served bool, why error) {
 
 // openStream opens a stream and waits until the node says that it is.
 func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel context.CancelCauseFunc) (grpc.ClientStream, error) {
-	ctx = metadata.AppendToOutgoingContext(ctx, nodeHeader, r.peers.cfg.ID.String())
+	ctx = metadata.AppendToOutgoingContext(r.meaning(ctx), nodeHeader, r.peers.cfg.ID.String())
 	if own := r.peers.cfg.Address; own != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, addressHeader, own)
 	}
@@ -212,17 +234,34 @@ func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel c
 	return stream, err
 }
 
-// set says what Reserve goes by from now on. What is new is logged.
+// set says what Reserve goes by from now on.
 func (r *remote) set(open *reserving, why error) {
 	r.mu.Lock()
 	before := r.why
 	r.open, r.why = open, why
 	r.mu.Unlock()
+	if r.ctx.Err() == nil {
+		r.tell(before, why)
+	}
+}
+
+// tell logs one line when the node is lost and one when it is back. Between the two it logs only what mends itself with
+// nobody: that the node answers, and refuses.
+func (r *remote) tell(before, why error) {
+	log := r.peers.log.With("peer", r.address)
 	switch {
-	case open != nil:
-		r.peers.log.Info("connected to another node", "peer", r.address)
-	case r.ctx.Err() == nil && (before == nil || before.Error() != why.Error()):
-		r.peers.log.Warn("no stream of reservations to another node", "peer", r.address, "error", why)
+	case why == nil:
+		log.Info("connected to another node")
+	case before == nil && why.Error() == errStopping.Error():
+		log.Info("another node is stopping")
+	case before == nil:
+		log.Warn("the connection to another node is lost: trying again", "why", why)
+	case !errors.Is(why, limit.ErrUnavailable) && why.Error() != before.Error():
+		log.Warn("another node answers, but takes no reservations from this one", "why", why)
+	case errors.Is(before, errConnecting):
+		log.Info("another node does not answer yet: trying again", "why", why)
+	default:
+		log.Debug("another node is still not connected", "why", why)
 	}
 }
 

@@ -120,7 +120,10 @@ func (r *Router) place(ctx context.Context, key string) (limit.Limiter, error) {
 		return nil, err
 	}
 	to := routeOf(ctx)
-	if to == nil {
+	switch {
+	case r.client.Lone():
+		return r.local, nil
+	case to == nil:
 		return r.client, nil
 	}
 	return r.follow(ctx, to, key)
@@ -157,7 +160,10 @@ func (r *Router) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 		}
 		return results
 	}
-	if to == nil {
+	switch {
+	case r.client.Lone():
+		return r.local.CheckBatch(ctx, rs)
+	case to == nil:
 		return r.client.CheckBatch(ctx, rs)
 	}
 	for i := range rs {

@@ -85,13 +85,15 @@ func TestWatchEndsWithTheServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ended := make(chan error, 1)
+	begun, ended := make(chan struct{}), make(chan error, 1)
 	info := &grpc.StreamServerInfo{FullMethod: pb.Cluster_Watch_FullMethodName}
 	go func() {
 		ended <- s.endWatches(nil, slowWatcher{ctx: ctx}, info, func(_ any, stream grpc.ServerStream) error {
+			close(begun)
 			return newClusterService(b.tables).Watch(nil, &grpc.GenericServerStream[pb.WatchRequest, pb.WatchResponse]{ServerStream: stream})
 		})
 	}()
+	<-begun // grpc waits for its handlers
 	if err := s.Stop(context.Background()); err != nil {
 		t.Error(err)
 	}

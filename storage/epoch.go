@@ -8,13 +8,23 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// Found makes every partition that is in no epoch answer in the first one, without a register. Only those who found a
-// cluster may: before them nothing was ever admitted. A floor that Config.Restored has set stays. It is durable on
+// Found makes these partitions, or all if none is named, answer in the first epoch, without a register, unless they are in
+// one already. Only those who found a cluster may, and only for the partitions that they keep: before them nothing was ever
+// admitted, but whoever is no replica must not pass for one. A floor that Config.Restored has set stays. It is durable on
 // return, and changes nothing when it is called again.
-func (s *Store) Found(ctx context.Context) error {
+func (s *Store) Found(ctx context.Context, partitions ...ring.Partition) error {
+	if len(partitions) == 0 {
+		for i := range s.cfg.Partitions {
+			partitions = append(partitions, ring.Partition(i))
+		}
+	}
+	for _, p := range partitions {
+		if err := s.exists(p); err != nil {
+			return err
+		}
+	}
 	return s.turn(ctx, func() (int, error) {
-		for i := range s.partitions {
-			p := ring.Partition(i)
+		for _, p := range partitions {
 			if part := s.partition(p); part.Epoch == 0 && part.Installed == 0 && !part.Incomplete {
 				part.Epoch, part.Sealed = ring.FirstEpoch, false
 				s.stage(p, part)
@@ -46,13 +56,16 @@ func (s *Store) decideOnDisk(ctx context.Context, f func() error) error {
 	return s.turn(ctx, func() (int, error) { return 0, f() })
 }
 
-// Seal makes the partition accept nothing in that epoch any more, which must be its present one, and returns its state.
+// Seal makes the partition accept nothing in that epoch any more, and returns its state. The epoch must be its present one,
+// or the one before that for which it is installed, with all that was accepted in it.
 // Whatever was accepted before is in what an Export that begins afterwards says. It is durable on return, in memory mode
 // too, and changes nothing when it is called again. Its errors are ErrEpoch and ErrIncomplete, or that the Store has ended.
 func (s *Store) Seal(ctx context.Context, p ring.Partition, epoch uint64) (register.Partition, error) {
 	var sealed register.Partition
 	err := s.change(ctx, p, func(part *register.Partition) error {
 		switch {
+		case part.Installed == epoch+1 && epoch > 0:
+			// It accepts nothing in that epoch, even if it has never entered it.
 		case part.Epoch != epoch || epoch == 0:
 			return wrongEpoch(p, *part, epoch)
 		case part.Incomplete:

@@ -23,7 +23,8 @@ const mergeAtOnce = 1024
 
 // Merge takes in what other replicas have of a partition: of each bucket's register there and here, the join is kept. It
 // may be called in any state of the partition, and changes none. It is as durable on return as an accepted reservation.
-// If it returns an error, some of the registers may have been taken in.
+// If it returns an error, some of the registers may have been taken in. From the first Merge on, of no registers too, a
+// Drop is remembered until the next Install, which it makes fail.
 func (s *Store) Merge(ctx context.Context, p ring.Partition, registers []Exported) error {
 	if err := s.exists(p); err != nil {
 		return err
@@ -32,6 +33,9 @@ func (s *Store) Merge(ctx context.Context, p ring.Partition, registers []Exporte
 		if n := len(registers[i].Key); n > math.MaxUint16 {
 			return fmt.Errorf("register %d has a key of %d bytes, which is too long", i, n)
 		}
+	}
+	if len(registers) == 0 {
+		return s.turn(ctx, func() (int, error) { return s.merge(p, nil) })
 	}
 	for piece := range slices.Chunk(registers, mergeAtOnce) {
 		if err := s.turn(ctx, func() (int, error) { return s.merge(p, piece) }); err != nil {

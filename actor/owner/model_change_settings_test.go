@@ -2,6 +2,8 @@ package owner
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 )
 
@@ -10,21 +12,29 @@ var changing = []sized{
 	{setting: setting{
 		name: "step by step", capacity: 2, calendar: apart,
 		checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011},
-	}},
+	}, large: true},
 	{setting: setting{
-		name: "step by step, with copies", capacity: 2, opening: spentByTwo,
+		name: "step by step, with copies", capacity: 2, opening: spentByTwo, calendar: apart,
 		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, planned: true},
 	}},
 	{setting: setting{
-		name: "two drivers", capacity: 2, opening: spentByTwo,
-		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, drivers: 1},
+		name: "two drivers", capacity: 2, opening: twoDrivers, calendar: apart,
+		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011},
 	}, large: true},
 	{setting: setting{
-		name: "a driver that does not hear", capacity: 2, opening: spentByTwo,
+		name: "a driver that does not hear", capacity: 2, opening: spentByTwo, calendar: apart,
 		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, failures: 1},
 	}, large: true},
 	{setting: setting{
-		name: "another next", capacity: 2, opening: spentByTwo,
+		name: "another next, and a driver that does not hear", capacity: 2, opening: spentByTwo, calendar: apart,
+		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, instead: 0b1101, failures: 1},
+	}, large: true},
+	{setting: setting{
+		name: "a lost disk, step by step", capacity: 2, opening: spentByTwo, calendar: apart,
+		checks: [2][]int64{{}, {2}}, epsMax: 1, losses: 1, change: change{from: 0b0111, to: 0b1011},
+	}, large: true},
+	{setting: setting{
+		name: "another next", capacity: 2, opening: spentByTwo, calendar: apart,
 		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, instead: 0b1101},
 	}, large: true},
 	{setting: setting{
@@ -41,32 +51,32 @@ var changing = []sized{
 	}},
 	{setting: setting{
 		name: "another replica", capacity: 2,
+		checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
+	}},
+	{setting: setting{
+		name: "another replica, and a longer time", capacity: 2, calendar: apart,
 		ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 	{setting: setting{
-		name: "checks of one", capacity: 2,
-		checks: [2][]int64{{1}, {1}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
-	}, large: true},
-	{setting: setting{
-		name: "replicas that say that they are elsewhere", capacity: 2,
+		name: "replicas that say that they are elsewhere", capacity: 2, calendar: apart,
 		checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true, elsewhere: true},
 	}, large: true},
 	{setting: setting{
 		name: "a restart", capacity: 2,
 		checks: [2][]int64{{2}, {2}}, epsMax: 1, restarts: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
-	}},
+	}, large: true},
 	{setting: setting{
-		name: "a reset", capacity: 2,
+		name: "a reset", capacity: 2, calendar: resetByB,
 		checks: [2][]int64{{2}, {}}, epsMax: 1, resets: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 	{setting: setting{
-		name: "a lost disk", capacity: 2,
+		name: "a lost disk", capacity: 2, calendar: apart,
 		checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 	{setting: setting{
 		name: "a sweep", capacity: 2,
 		ticks: 1, checks: [2][]int64{{2}, {}}, epsMax: 1, sweeps: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
-	}},
+	}, large: true},
 }
 
 // The promises hold too while the replica set changes, and who answers in the next epoch knows what a majority accepted in
@@ -94,38 +104,46 @@ func spentByTwo(w *world) {
 	}
 }
 
-// What may happen at once when a replica set changes leads to everything that happens step by step.
+// twoDrivers is the same opening, and two drivers begin.
+func twoDrivers(w *world) {
+	spentByTwo(w)
+	w.drive(1, told{tidings: toBegin, place: w.place})
+}
+
+// resetByB is a calendar: B resets the bucket, A does not, and stays in the first epoch.
+func resetByB(_ *world, e event, _ int64) bool {
+	switch e.kind {
+	case follows, resets:
+		return e.a == 1
+	default:
+		return true
+	}
+}
+
+// What happens to a replica set at once leads to all that happens step by step.
 func TestModelOfAChangeAtOnceLosesNothing(t *testing.T) {
-	for _, s := range []setting{
-		{name: "one owner", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1},
-		{name: "two owners", capacity: 2, calendar: apart, checks: [2][]int64{{2}, {2}}, epsMax: 1},
-	} {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			var reached [2]map[string]bool
-			for i := range reached {
-				reached[i] = map[string]bool{}
-				s.change = change{from: 0b0111, to: 0b1011, atOnce: i == 1}
-				var enc encoder
-				x := &exploration{digest: enc.digest}
-				x.visit = func(w *world, _ []event) {
-					var e encoder
-					e.history(&w.history)
-					reached[i][fmt.Sprint(w.place.epoch, w.left.asked, e.buf)] = true
-				}
-				if broken := x.from(newWorld(&s)); broken != "" {
-					t.Fatal(broken)
-				}
-				t.Logf("%d histories in %d states", len(reached[i]), len(x.seen))
-			}
-			for h := range reached[0] {
-				if !reached[1][h] {
-					t.Errorf("a change at once does not lead to %s", h)
-				}
-			}
-			if len(reached[1]) != len(reached[0]) {
-				t.Errorf("%d histories, and %d step by step", len(reached[1]), len(reached[0]))
-			}
-		})
+	if !largeSettings {
+		t.Log("left out, too large for the race detector")
+		return
+	}
+	histories := func(c change) map[string]bool {
+		s := setting{capacity: 2, calendar: apart, checks: [2][]int64{{2}, {2}}, epsMax: 1, change: c}
+		reached := map[string]bool{}
+		var enc encoder
+		x := &exploration{digest: enc.digest}
+		x.visit = func(w *world, _ []event) {
+			var e encoder
+			e.history(&w.history)
+			reached[fmt.Sprint(w.place.epoch, w.left.asked, e.buf)] = true
+		}
+		if broken := x.from(newWorld(&s)); broken != "" {
+			t.Fatal(broken)
+		}
+		t.Logf("%d histories in %d states", len(reached), len(x.seen))
+		return reached
+	}
+	steps, atOnce := histories(change{from: 0b0111, to: 0b1011}), histories(change{from: 0b0111, to: 0b1011, atOnce: true})
+	if !maps.Equal(steps, atOnce) {
+		t.Errorf("step by step\n%v\nand at once\n%v", slices.Sorted(maps.Keys(steps)), slices.Sorted(maps.Keys(atOnce)))
 	}
 }

@@ -25,7 +25,7 @@ func TestModelFindsWhatIsWrongWithAChange(t *testing.T) {
 			variant: variant{wrongMove: wrongMove{noSeal: true, outcome: true}},
 		},
 		{
-			name: "too few seals", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo,
+			name: "too few seals", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{fewSeals: true, outcome: true}},
 		},
 		{
@@ -37,19 +37,19 @@ func TestModelFindsWhatIsWrongWithAChange(t *testing.T) {
 			variant: variant{replica: anyEpoch, wrongMove: wrongMove{outcome: true}},
 		},
 		{
-			name: "answers before the install", checks: [2][]int64{{}, {}}, change: another, opening: spentByTwo,
+			name: "answers before the install", checks: [2][]int64{{}, {}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{unready: true}},
 		},
 		{
-			name: "a commit before W installs, and answers before them", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo,
+			name: "a commit before W installs, and answers before them", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{soon: true, unready: true, outcome: true}},
 		},
 		{
-			name: "a source that was dropped", checks: [2][]int64{{}, {}}, change: another, opening: spentByTwo,
+			name: "a source that was dropped", checks: [2][]int64{{}, {}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{dropped: true}},
 		},
 		{
-			name: "a commit before W installs, and a source that was dropped", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo,
+			name: "a commit before W installs, and a source that was dropped", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{soon: true, dropped: true, outcome: true}},
 		},
 	} {

@@ -32,6 +32,14 @@ func (m members) all() iter.Seq[int] {
 	}
 }
 
+func (m members) String() string {
+	text := ""
+	for n := range m.all() {
+		text += fmt.Sprintf(",%d", n+1)
+	}
+	return "{" + text[min(1, len(text)):] + "}"
+}
+
 func (m members) ids() (ids []ring.NodeID) {
 	for n := range m.all() {
 		ids = append(ids, ring.NodeID{byte(n) + 1})

@@ -1,6 +1,11 @@
 package owner
 
-import "testing"
+import (
+	"cmp"
+	"testing"
+
+	"github.com/jeton-dev/jeton/ring"
+)
 
 // patient is how many ticks without further faults a check may take to be decided, in any state. It is the time in which
 // a floor fades, and a few ticks for messages to be sent again.
@@ -22,7 +27,9 @@ func TestModelDecidesInTheEnd(t *testing.T) {
 		{name: "a reset that fails", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {}}, resets: 1, patience: 1},
 		{name: "a lost disk", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1},
 		{name: "a sweep", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1, sweeps: 1},
-		{name: "other replicas", capacity: 2, checks: [2][]int64{{2}, {1}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true}},
+		{name: "other replicas", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true}},
+		{name: "three replicas for one", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0001, to: 0b0111}},
+		{name: "another next", capacity: 2, epsMax: 1, opening: spentByTwo, change: change{from: 0b0111, to: 0b1011, instead: 0b1101}},
 		{name: "other replicas, step by step", capacity: 2, epsMax: 1, opening: spentByTwo, change: change{from: 0b0111, to: 0b1011, planned: true, failures: 1}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
@@ -36,7 +43,7 @@ func TestModelDecidesInTheEnd(t *testing.T) {
 					return
 				}
 				for dead := range nodes + 1 { // the last number is nobody's
-					if dead < nodes && !w.machines.has(dead) {
+					if dead < nodes && !w.machines.has(dead) || !w.canEnd(dead) {
 						continue
 					}
 					w.copyTo(end)
@@ -74,6 +81,17 @@ func (w *world) settles(dead int) bool {
 		w.now += tick
 	}
 	return false
+}
+
+// canEnd says whether there is enough without one node: a majority, and those who know what a replica set must know.
+func (w *world) canEnd(dead int) bool {
+	alive := ^members(1 << dead)
+	next := cmp.Or(w.place.next, w.place.target, w.place.replicas)
+	known := w.place.epoch > ring.FirstEpoch || (w.first&alive).size() >= ring.Enough(w.first.size())
+	for n := range (next & alive).all() {
+		known = known || w.hasDone(w.late(n, installs))
+	}
+	return known && (next&alive).size() >= ring.Majority(next.size())
 }
 
 // vain is how often something may fail when a replica set changes before what is left to be done is left.

@@ -57,9 +57,10 @@ const (
 	DefaultReturnFor = int64(600e9)
 )
 
-// Defaults for replicas on several nodes, in nanoseconds: 100 ms and 200 ms.
+// Defaults for replicas on several nodes, in nanoseconds: 1 s and 200 ms. Whoever is slow for a moment is not helped by
+// being asked again.
 const (
-	DefaultResend   = int64(100e6)
+	DefaultResend   = int64(1e9)
 	DefaultPatience = int64(200e6)
 )
 

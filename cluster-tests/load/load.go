@@ -149,9 +149,9 @@ func (l *Load) Held(epsilon int64) error { return history.Check(l.cfg.Rule, l.ca
 // tardy is by how much a check may come late and still be in time for a token, in nanoseconds.
 const tardy = int64(100 * time.Millisecond)
 
-// Share is how much of what the limit allowed was admitted, in parts of one. Every key must have been asked for more
-// than the limit allows.
-func (l *Load) Share() float64 {
+// Share is how many tokens were admitted, and how many the limit allowed. Every key must have been asked for more than
+// that.
+func (l *Load) Share() (admittedTokens, allowedTokens float64) {
 	admitted := map[string]int64{}
 	first, last := map[string]int64{}, map[string]int64{}
 	for _, c := range l.calls {
@@ -169,7 +169,7 @@ func (l *Load) Share() float64 {
 		total += n
 		allowed += l.cfg.Rule.Capacity + max(last[key]-first[key]-tardy, 0)*refill.Tokens/int64(refill.Per) // whole tokens
 	}
-	return float64(total) / float64(max(allowed, 1))
+	return float64(total), float64(allowed)
 }
 
 // Summary is a line for people to read.

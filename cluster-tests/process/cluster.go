@@ -160,7 +160,7 @@ func (m *Member) Serves(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	a.Body.Close() //nolint:errcheck // it is not read
+	a.Body.Close()
 	return a.StatusCode == http.StatusOK
 }
 

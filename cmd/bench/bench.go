@@ -2,7 +2,7 @@
 // machine does for a service that decides nothing, or for Redis.
 //
 //	Run       a load on a running node
-//	Compare   a load on a node of its own, or a cluster, and on something else, in turn, pair by pair: what counts is the ratio
+//	Compare   a load on a node of its own, or a cluster, and on something else, in turn: what counts is the ratio
 //	Table     every case that has a target, and whether it is met
 //
 // Throughput says little by itself, because it depends on the machine, and the generator of the load shares it with the

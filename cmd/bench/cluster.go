@@ -127,7 +127,8 @@ func incomplete(s *cluster.Status, n int) error {
 	case len(s.Nodes) != n:
 		return fmt.Errorf("it has %d nodes of %d", len(s.Nodes), n)
 	case s.Moves.Left > 0 || s.Moves.UnderWay > 0 || len(s.Moves.Phases) > 0:
-		return fmt.Errorf("%d partitions are to be moved, %d are between two epochs, phases %v", s.Moves.Left, s.Moves.UnderWay, s.Moves.Phases)
+		return fmt.Errorf("%d partitions are to be moved, %d are between two epochs, phases %v",
+			s.Moves.Left, s.Moves.UnderWay, s.Moves.Phases)
 	case kept != wanted || wanted == 0:
 		return fmt.Errorf("its nodes have %d replicas of %d", kept, wanted)
 	}

@@ -26,9 +26,10 @@ const (
 	copies = 16
 )
 
-// ServeNoop serves jeton.v1.Limiter and decides nothing until ctx ends: Check, CheckBatch and CheckStream answer at once what a node
-// would that allows, or denies, every check of the limit with that name. It does nothing but what gRPC and protobuf
-// do, with the generated code, and is what a node is measured against. Where it listens is logged as a node logs it.
+// ServeNoop serves jeton.v1.Limiter and decides nothing until ctx ends: Check, CheckBatch and CheckStream answer at once
+// what a node would that allows, or denies, every check of the limit with that name. It does nothing but what gRPC and
+// protobuf do, with the generated code, and is what a node is measured against. Where it listens is logged as a node logs
+// it.
 func ServeNoop(ctx context.Context, limitName string, deny bool, log *slog.Logger) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -48,7 +49,11 @@ func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client
 	defer c.Close() //nolint:errcheck // the answer has been read
 	ctx, cancel := context.WithTimeout(cmd.Context(), r.timeout)
 	defer cancel()
-	return f(ctx, c)
+	err = f(ctx, c)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		return fmt.Errorf("%s: no answer within %v; --timeout waits longer", r.server, r.timeout)
+	}
+	return err
 }
 
 func checkVerb() *cobra.Command {
@@ -64,7 +69,7 @@ func checkVerb() *cobra.Command {
 			"Exit codes: 0 allowed, 1 denied, 2 no decision was made.",
 		Example: "  jeton check login user:42\n  jeton check per-second,per-hour user:42 --cost 3\n" +
 			"  jeton check login user:42 && ./log-in",
-		Args: cobra.ExactArgs(2),
+		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for name := range strings.SplitSeq(args[0], ",") {
 				request.Limits = append(request.Limits, limit.Named(name))

@@ -76,7 +76,7 @@ func clusterDrainVerb() *cobra.Command {
 		Long: "Move every partition off a node, while checks go on. It ends when the node keeps nothing any more and is safe to\n" +
 			"stop for good. Interrupting it does not stop the drain: --undo does.",
 		Example: "  jeton cluster drain node-4\n  jeton cluster drain node-4 --undo",
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(_ context.Context, c *client.Client) error {
 				return drain(cmd.Context(), &r, c, args[0], undo, cmd.ErrOrStderr())
@@ -130,7 +130,7 @@ func clusterRemoveVerb() *cobra.Command {
 			"drained first, or, if it is dead for good, removed with --force: its partitions are then completed elsewhere from\n" +
 			"what the other replicas know.",
 		Example: "  jeton cluster remove node-4\n  jeton cluster remove node-4 --force   # its disk is lost",
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				if err := c.Remove(ctx, args[0], force); err != nil {

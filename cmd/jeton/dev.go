@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"text/template"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,8 @@ func devVerb() *cobra.Command {
 		Use:   "dev",
 		Short: "Run a whole cluster on this machine to try things on, with sample limits",
 		Long: "Run a whole cluster on this machine to try things on, with sample limits and nothing to configure: each node\n" +
-			"is a process of its own, and is started again when it was killed.\n\n" +
+			"is a process of its own, and is started again when it was stopped or killed. The limits can be changed with\n" +
+			"jeton limits apply while it runs.\n\n" +
 			"What was decided survives kill -9 of any node, and of all: start dev again and the limits have held. Ctrl-C\n" +
 			"stops all nodes and removes their data, unless --data names a directory to keep.",
 		Example: "  jeton dev\n  jeton dev --nodes 5 --data ./dev-data",
@@ -60,7 +62,7 @@ func devVerb() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&cfg.nodes, "nodes", 3, "how many nodes: 1, 3 or 5 found a cluster; with --data, others may join or be gone later")
 	cmd.Flags().StringVar(&cfg.data, "data", "", "directory that keeps the data after Ctrl-C too")
-	cmd.Flags().StringVar(&cfg.limits, "limits", "", "YAML file with limits instead of the samples")
+	cmd.Flags().StringVar(&cfg.limits, "limits", "", "YAML file with limits instead of the samples, for a cluster that is founded")
 	cmd.Flags().IntVar(&cfg.port, "port", 7700, "port of the first node's gRPC; its other ports are the next ones, those of node 2 are ten higher; 0 takes any")
 	return cmd
 }
@@ -72,54 +74,99 @@ func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err erro
 	case cfg.port < 0 || cfg.port+10*maxDevNodes > 65535:
 		return fmt.Errorf("--port %d: give one with room for the nodes behind it, such as 7700, or 0", cfg.port)
 	}
-	if cfg.data == "" {
-		cfg.data = devData(cfg.nodes)
-		defer func() {
-			if err == nil {
-				err = os.RemoveAll(cfg.data)
-			}
-		}()
-	}
-	doc, err := cfg.seed()
-	if err != nil {
-		return err
-	}
+	keeps := cfg.data != ""
+	cfg.complete()
 	s, err := newSwarm(cfg, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	if err := s.start(ctx); err != nil {
+	if err := s.portsFree(); err != nil {
 		return err
 	}
-	if err := welcome(stdout, s, doc, cfg.data); err != nil {
+	unlock, err := lockData(cfg.data)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := runSwarm(ctx, s, cfg, stdout, keeps); err != nil {
+		return err
+	}
+	said := "stopped; the data is kept in " + cfg.data
+	if !keeps {
+		said = "stopped, and the data removed"
+		if err := os.RemoveAll(cfg.data); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(stdout, said)
+	return err
+}
+
+// runSwarm runs the nodes until ctx ends, and then stops them.
+func runSwarm(ctx context.Context, s *swarm, cfg devConfig, stdout io.Writer, keeps bool) (err error) {
+	if err := cfg.seed(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if err := s.start(ctx); err != nil {
+		if ctx.Err() != nil { // it was told to stop before all of them served
+			return nil
+		}
+		return err
+	}
+	doc, err := s.limits(ctx)
+	if err != nil {
+		return err
+	}
+	if err := welcome(stdout, s, doc, cfg.data, keeps); err != nil {
 		return err
 	}
 	return s.wait(ctx)
 }
 
-// seed sees to it that cfg.limits names a file with limits, and reads it.
-func (cfg *devConfig) seed() (*limit.Document, error) {
-	text := []byte(sampleLimits)
-	if cfg.limits != "" {
-		given, err := os.ReadFile(cfg.limits)
-		if err != nil {
-			return nil, fmt.Errorf("--limits: %w", err)
-		}
-		text = given
-	}
-	doc, err := limit.ParseDocument(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.limits, err)
+// complete names the files that are not named.
+func (cfg *devConfig) complete() {
+	if cfg.data == "" {
+		cfg.data = devData(cfg.nodes)
 	}
 	if cfg.limits == "" {
-		cfg.limits = filepath.Join(cfg.data, "limits.yaml")
-		if err := os.MkdirAll(cfg.data, 0o750); err != nil {
-			return nil, err
-		}
-		return doc, os.WriteFile(cfg.limits, text, 0o600)
+		cfg.limits = filepath.Join(cfg.data, sampleFile)
 	}
-	return doc, nil
+}
+
+// lockData makes the directory and keeps every other dev off it until unlock is called: whichever stops first would remove
+// the data of both.
+func lockData(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "dev.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("--data: another jeton dev runs on %s: stop it, or name another directory", dir)
+	}
+	return func() { f.Close() }, nil
+}
+
+// sampleFile is where the sample limits are in the data.
+const sampleFile = "limits.yaml"
+
+// seed sees to it that the limits file is there and can be used.
+func (cfg devConfig) seed() error {
+	if cfg.limits == filepath.Join(cfg.data, sampleFile) {
+		return os.WriteFile(cfg.limits, []byte(sampleLimits), 0o600)
+	}
+	text, err := os.ReadFile(cfg.limits)
+	if err != nil {
+		return fmt.Errorf("--limits: %w", err)
+	}
+	if _, err := limit.ParseDocument(text); err != nil {
+		return fmt.Errorf("%s: %w", cfg.limits, err)
+	}
+	return nil
 }
 
 // devData is where dev keeps its data: always the same place for a cluster of that size, so that one that was killed
@@ -141,19 +188,22 @@ Limits: {{.Limits}}.
 Try in another terminal:
 
   curl -i http://{{.First.HTTP}}/v1/check -d '{"key":"user:42","limits":["{{.Limit}}"]}'
-  go run ./cmd/jeton check {{.Limit}} user:42{{if .Server}} --server {{.Server}}{{end}}
-  go run ./cmd/jeton cluster status{{if .Server}} --server {{.Server}}{{end}}
+  {{.Program}} check {{.Limit}} user:42{{if .Server}} --server {{.Server}}{{end}}
+  {{.Program}} cluster status{{if .Server}} --server {{.Server}}{{end}}
   curl http://{{.First.HTTP}}/debug/buckets/{{.Limit}}/user:42
   kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else}}checks go on; it is started again{{end}}
 
-Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}}.
+Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}} and {{if .Keeps}}keeps{{else}}removes{{end}} the data.
 `))
 
 // welcome prints where the nodes are and what to try.
-func welcome(w io.Writer, s *swarm, doc *limit.Document, data string) error {
+func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool) error {
 	var names []string
 	for _, r := range doc.Rules() {
 		names = append(names, fmt.Sprintf("%s (%d, %s)", r.Name, r.Capacity, r.Refill))
+	}
+	if len(names) == 0 {
+		names = []string{"none; put some in force with jeton limits apply -f FILE"}
 	}
 	first := "LIMIT"
 	if rules := doc.Rules(); len(rules) > 0 {
@@ -177,7 +227,16 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string) error {
 	return welcomeText.Execute(w, map[string]any{
 		"Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
+		"Keeps": keeps, "Program": program(),
 	})
+}
+
+// program is how this program was called.
+func program() string {
+	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") {
+		return "go run ./cmd/jeton"
+	}
+	return os.Args[0]
 }
 
 // local is a loopback address as people type it.

@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 	}
 	root.AddCommand(serveVerb(), devVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(), versionVerb(), benchVerb())
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -68,7 +68,7 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo,demo k", 2, "named twice"},
 		{"check demo " + strings.Repeat("k", 513), 2, "key: 513 bytes"},
 		{"check demo k --output xml", 2, "text or json"},
-		{"check demo", 2, "accepts 2 arg"},
+		{"check demo", 2, "use jeton check LIMIT[,LIMIT…] KEY"},
 		{"check demo k --server 127.0.0.1:1 --timeout 300ms", 2, "127.0.0.1:1"},
 		{"check demo k --server nonsense", 2, "nonsense"},
 	} {

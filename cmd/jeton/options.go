@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
@@ -33,7 +34,7 @@ func fillOptions(flags *pflag.FlagSet, env lookup) error {
 		}
 		given[f.Name] = true
 		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			errs = append(errs, fmt.Errorf("%s: %w", name, plainly(err)))
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -72,18 +73,77 @@ func fillFromFile(flags *pflag.FlagSet, given map[string]bool, path string) erro
 			return fmt.Errorf("%s: is not an option: see jeton serve --help", where)
 		case seen[key.Value] != 0:
 			return fmt.Errorf("%s: stands in line %d already", where, seen[key.Value])
-		case value.Kind != yaml.ScalarNode:
+		case value.Kind != yaml.ScalarNode && !isList(f, value):
 			return fmt.Errorf("%s: is not a single value", where)
 		}
 		seen[key.Value] = key.Line
 		if given[f.Name] {
 			continue
 		}
-		if err := flags.Set(f.Name, value.Value); err != nil {
-			return fmt.Errorf("%s: %w", where, err)
+		if err := flags.Set(f.Name, textOf(value)); err != nil {
+			return fmt.Errorf("%s: %w", where, plainly(err))
 		}
 	}
 	return nil
+}
+
+// isList says whether an option that takes several values is given a list of them.
+func isList(f *pflag.Flag, value *yaml.Node) bool {
+	_, several := f.Value.(pflag.SliceValue)
+	return several && value.Kind == yaml.SequenceNode &&
+		!slices.ContainsFunc(value.Content, func(v *yaml.Node) bool { return v.Kind != yaml.ScalarNode })
+}
+
+// textOf is a value as the command line has it: a list with commas.
+func textOf(value *yaml.Node) string {
+	if value.Kind != yaml.SequenceNode {
+		return value.Value
+	}
+	var all []string
+	for _, v := range value.Content {
+		all = append(all, v.Value)
+	}
+	return strings.Join(all, ",")
+}
+
+// wrongFlag is the error of a command line that cannot be read, and what to do.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		return fmt.Errorf("--%s: %w", wrong.GetFlag().Name, plainly(err))
+	}
+	return fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
+}
+
+// plainly says what is wrong with the value of an option, and what it takes.
+func plainly(err error) error {
+	wrong, is := errors.AsType[*pflag.InvalidValueError](err)
+	if !is {
+		return err
+	}
+	takes := ""
+	switch wrong.GetFlag().Value.Type() {
+	case "int", "int64":
+		takes = "a whole number"
+	case "uint64":
+		takes = "a whole number from 0 on"
+	case "bool":
+		takes = "true or false"
+	case "duration":
+		takes = "a duration, such as 500ms or 5s"
+	default:
+		return wrong.Unwrap()
+	}
+	return fmt.Errorf("%q is not %s", wrong.GetValue(), takes)
+}
+
+// takes is a check that a verb has as many arguments as its first line names.
+func takes(arguments int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == arguments {
+			return nil
+		}
+		return fmt.Errorf("use %s; arguments given: %d", cmd.UseLine(), len(args))
+	}
 }
 
 // A choice is an option that takes one of a few values.

@@ -156,7 +156,11 @@ func wait(ctx context.Context, n *node.Node, log *slog.Logger) error {
 			return err
 		case <-ctx.Done():
 			log.Info("stopping")
-			return stop(ctx, n)
+			err := stop(ctx, n)
+			if err == nil {
+				log.Info("stopped")
+			}
+			return err
 		}
 	}
 }

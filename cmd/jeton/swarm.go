@@ -16,12 +16,16 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/client"
 )
 
 // A swarm is the nodes of a cluster on this machine, each a process of its own that runs this very program. It starts a
 // node again when it has ended without being told to.
 type swarm struct {
 	nodes []*devNode
+	out   io.Writer
 
 	running sync.WaitGroup     // a goroutine for each node
 	cancel  context.CancelFunc // of them
@@ -37,7 +41,7 @@ type devNode struct {
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
-	last string // line that it said
+	last string // why it has ended, or the last line that it said
 }
 
 // The kinds of addresses of a node, in the order of their ports.
@@ -56,6 +60,7 @@ const (
 func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 	s := &swarm{failed: make(chan error, cfg.nodes)}
 	out = &lines{w: out}
+	s.out = out
 	var gossip []string
 	for i := range cfg.nodes {
 		n := &devNode{name: fmt.Sprintf("node-%d", i+1), out: out, ports: map[string]string{}}
@@ -113,6 +118,37 @@ func freeAddress() (string, error) {
 
 func (n *devNode) at(kind string) string { return n.ports[kind] }
 
+// portsFree makes sure that nobody else listens where the nodes are to: who answers there would be taken for them.
+func (s *swarm) portsFree() error {
+	for _, n := range s.nodes {
+		for _, kind := range addressKinds {
+			l, err := net.Listen("tcp", n.at(kind)) //nolint:noctx // it does not wait
+			if err == nil {
+				err = l.Close()
+			}
+			if err != nil {
+				return fmt.Errorf("--port: %s, for %s, is in use: stop what listens there, or give another port, such as --port 7800",
+					n.at(kind), n.name)
+			}
+		}
+	}
+	return nil
+}
+
+// limits are those in force: what was in force in an earlier life rules over the file.
+func (s *swarm) limits(ctx context.Context) (*limit.Document, error) {
+	c, err := client.New(client.Config{Servers: []string{s.nodes[0].at("grpc")}})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	text, _, err := c.LimitsText(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return limit.ParseDocument([]byte(text))
+}
+
 // start starts every node, and returns when all of them serve.
 func (s *swarm) start(ctx context.Context) error {
 	program, err := os.Executable()
@@ -168,46 +204,67 @@ func (n *devNode) serves(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	defer a.Body.Close() //nolint:errcheck // it is not read
+	defer a.Body.Close()
 	return a.StatusCode == http.StatusOK
 }
 
-// wait returns when ctx ends or a node cannot run.
+// wait returns when ctx ends or no node can run any more. One that was removed from the cluster ends by itself.
 func (s *swarm) wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-s.failed:
-		return err
+	for left := len(s.nodes) - 1; ; left-- {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-s.failed:
+			if left == 0 {
+				return err
+			}
+			fmt.Fprintf(s.out, "%v; the others go on\n", err)
+		}
 	}
 }
 
-// stop stops all nodes at once, in good order.
-func (s *swarm) stop() error {
+// stop stops all nodes at once, in good order. The error says which have not ended well.
+func (s *swarm) stop() (err error) {
 	if s.cancel != nil {
 		s.cancel()
 	}
 	s.running.Wait()
-	return nil
+	for {
+		select {
+		case failed := <-s.failed:
+			err = errors.Join(err, failed)
+		default:
+			return err
+		}
+	}
 }
 
 // run keeps a node running until ctx ends, and then stops it. The error says that it cannot run: it has ended by itself
-// before it did anything.
+// with one.
 func (n *devNode) run(ctx context.Context, program string) error {
-	for {
+	for first := true; ; first = false {
 		exited, input, err := n.launch(program)
 		if err != nil {
 			return err
 		}
+		quiet := func() {}
+		if !first {
+			quiet = n.tellReady(ctx)
+		}
 		select {
 		case <-ctx.Done():
+			quiet()
 			return n.end(exited, input)
 		case err := <-exited:
-			input.Close() //nolint:errcheck // nobody reads it any more
-			if status, ok := errors.AsType[*exec.ExitError](err); !ok || status.Exited() {
+			quiet()
+			input.Close()
+			happened := "was stopped"
+			if status, failed := errors.AsType[*exec.ExitError](err); failed && status.Exited() {
 				return fmt.Errorf("%s has ended: %s", n.name, n.said())
+			} else if failed {
+				happened = "was killed"
 			}
-			fmt.Fprintf(n.out, "%s was killed; it is started again in %v\n", n.name, restartAfter)
+			fmt.Fprintf(n.out, "%s %s; it is started again in %v\n", n.name, happened, restartAfter)
 		}
 		select {
 		case <-ctx.Done():
@@ -217,8 +274,30 @@ func (n *devNode) run(ctx context.Context, program string) error {
 	}
 }
 
+// tellReady says so when the node serves again, unless quiet is called before.
+func (n *devNode) tellReady(ctx context.Context) (quiet func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for !n.serves(ctx) {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		fmt.Fprintf(n.out, "%s serves again, process %d\n", n.name, n.pid())
+	})
+	return func() {
+		cancel()
+		telling.Wait()
+	}
+}
+
 // launch starts the process. Its input is a pipe that it stops with, so that no node outlives its dev.
-func (n *devNode) launch(program string) (exited chan error, input io.Closer, err error) {
+func (n *devNode) launch(program string) (<-chan error, io.Closer, error) {
 	cmd := exec.Command(program, n.args...) //nolint:noctx // it is stopped by the end of its input
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
@@ -235,7 +314,7 @@ func (n *devNode) launch(program string) (exited chan error, input io.Closer, er
 	n.mu.Lock()
 	n.cmd = cmd
 	n.mu.Unlock()
-	exited = make(chan error, 1)
+	exited := make(chan error, 1)
 	go func() {
 		n.read(said)
 		exited <- cmd.Wait()
@@ -243,21 +322,24 @@ func (n *devNode) launch(program string) (exited chan error, input io.Closer, er
 	return exited, in, nil
 }
 
-// read passes on what the node says.
+// read passes on what the node says, but for why it ends: that is said by whoever finds it ended.
 func (n *devNode) read(said io.Reader) {
 	scan := bufio.NewScanner(said)
 	for scan.Scan() {
+		line, why := strings.CutPrefix(scan.Text(), "jeton: ")
 		n.mu.Lock()
-		n.last = scan.Text()
+		n.last = line
 		n.mu.Unlock()
-		fmt.Fprintf(n.out, "%s: %s\n", n.name, scan.Text())
+		if !why {
+			fmt.Fprintf(n.out, "%s: %s\n", n.name, line)
+		}
 	}
 }
 
 func (n *devNode) said() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return strings.TrimPrefix(n.last, "jeton: ")
+	return n.last
 }
 
 func (n *devNode) pid() int {
@@ -267,15 +349,14 @@ func (n *devNode) pid() int {
 }
 
 // end stops the process in good order, or kills it when that takes too long.
-func (n *devNode) end(exited chan error, input io.Closer) error {
-	input.Close() //nolint:errcheck // it is the end of it that counts
+func (n *devNode) end(exited <-chan error, input io.Closer) error {
+	input.Close()
 	select {
-	case <-exited:
-		return nil
+	case err := <-exited:
+		return err
 	case <-time.After(stopAllWithin):
-		n.cmd.Process.Kill() //nolint:errcheck // it has ended then
-		<-exited
-		return fmt.Errorf("%s did not stop within %v and was killed", n.name, stopAllWithin)
+		err := fmt.Errorf("%s did not stop within %v and was killed", n.name, stopAllWithin)
+		return errors.Join(err, n.cmd.Process.Kill(), <-exited)
 	}
 }
 

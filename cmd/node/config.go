@@ -68,6 +68,9 @@ func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if err := c.rejoin(); err != nil {
+		return err
+	}
 	return c.checkCluster()
 }
 

@@ -17,8 +17,9 @@ var errUnproven = fmt.Errorf("%w: the node has not yet proved that its registers
 // A gate keeps the registers from everybody until the node has proved that they are complete: that the disk is no old
 // copy, and that a floor which it needs lies beyond every clock.
 type gate struct {
-	store *storage.Store
-	open  atomic.Bool
+	store     *storage.Store
+	open      atomic.Bool
+	installed chan<- struct{} // gets a token, if it has none, when a partition was installed
 }
 
 // Reserve is that of the store.
@@ -67,7 +68,14 @@ func (g *gate) Install(ctx context.Context, p ring.Partition, epoch uint64, join
 	if !g.open.Load() {
 		return errUnproven
 	}
-	return g.store.Install(ctx, p, epoch, join)
+	if err := g.store.Install(ctx, p, epoch, join); err != nil {
+		return err
+	}
+	select {
+	case g.installed <- struct{}{}:
+	default: // there is one
+	}
+	return nil
 }
 
 // Drop is that of the store.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -40,9 +39,6 @@ var (
 // ErrOldCopy says that the data directory is an older copy of itself. Renew makes it one of a new node.
 var ErrOldCopy = cluster.ErrOldCopy
 
-// Renew gives up what a data directory knows, which nobody may have open: the node that is opened on it next is a new one.
-func Renew(data string) error { return storage.Renew(nil, data) }
-
 // GossipAddr is the address at which other nodes find this one; empty for a node that is alone.
 func (n *Node) GossipAddr() string {
 	if n.member == nil {
@@ -68,11 +64,16 @@ type membership struct {
 
 	placements atomic.Pointer[placements]
 	view       atomic.Pointer[view]
-	joinedAt   atomic.Int64 // when this node began to decide, on the node clock; 0 before
+	joinedAt   atomic.Int64  // when this node began to decide, on the node clock; 0 before
+	decides    chan struct{} // closed then
 
 	cancel context.CancelFunc // ends Run, and what follows the state
 
-	limitsVersion uint64 // follow's own: those in force
+	installed chan struct{} // holds a token when a partition was installed, whose epoch may have begun before
+
+	// Follow's own.
+	limitsVersion uint64 // of those in force
+	compared      bool   // this node's clock was compared with the others', so that a floor can be set by them
 }
 
 // A view is what callers are told; without a table before the first state.
@@ -83,15 +84,17 @@ type view struct {
 
 // openMember opens the registers of a node in a cluster, its connections to the others, and the actors on top.
 func (n *Node) openMember(cfg storage.Config) (err error) {
-	m := &membership{node: n, marks: make(chan cluster.Mark, 1)}
+	m := &membership{
+		node: n, marks: make(chan cluster.Mark, 1), decides: make(chan struct{}), installed: make(chan struct{}, 1),
+	}
 	m.placements.Store(&placements{})
 	m.view.Store(&view{changed: make(chan struct{})})
-	cfg.MaySweep = func() bool { return m.cluster != nil && m.cluster.ClockAgrees() }
+	cfg.MaySweep = func() bool { return m.joinedAt.Load() != 0 && m.cluster.ClockAgrees() }
 	cfg.OnMark = m.mark
 	if n.store, err = storage.Open(cfg); err != nil {
 		return err
 	}
-	m.id, m.gate = n.store.Disk(), &gate{store: n.store}
+	m.id, m.gate = n.store.Disk(), &gate{store: n.store, installed: m.installed}
 	n.member = m
 	if err := m.join(); err != nil {
 		return err
@@ -138,7 +141,7 @@ func (m *membership) join() (err error) {
 		return err
 	}
 	m.cluster, err = cluster.New(cluster.Config{
-		Dir: filepath.Join(n.cfg.Data, "cluster"), ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
+		Dir: clusterDir(n.cfg.Data), ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
 		GRPC: grpc, HTTP: http, BindGossip: n.cfg.ListenGossip, BindRaft: n.cfg.ListenRaft, AdvertiseHost: n.cfg.Advertise,
 		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.key, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
 		Mark: cluster.Mark(n.store.Mark()), MarkBefore: cluster.Mark(n.store.MarkBefore()), NewMarks: m.marks,
@@ -152,7 +155,7 @@ func (m *membership) join() (err error) {
 // peer is what other nodes are answered with.
 func (m *membership) peer() rpc.PeerConfig {
 	address, _ := m.node.advertised(m.node.grpcListener) // which join has found to be one
-	return rpc.PeerConfig{Store: m.gate, Handle: m.cluster.Handle, Address: address, Peers: m.peers}
+	return rpc.PeerConfig{Store: m.gate, Handle: m.cluster.Handle, Address: address, Now: m.node.clock.Now, Peers: m.peers}
 }
 
 // mark hands on the newest mark.
@@ -207,20 +210,14 @@ func (m *membership) begin() error {
 
 // settled waits until the node decides.
 func (m *membership) settled(ctx context.Context) error {
-	for m.joinedAt.Load() == 0 {
-		changed := m.view.Load().changed
-		if m.joinedAt.Load() != 0 {
-			break
-		}
-		select {
-		case <-changed:
-		case <-m.node.failed:
-			return m.node.failure
-		case <-ctx.Done():
-			return fmt.Errorf("the cluster did not come up within %v", aloneWithin)
-		}
+	select {
+	case <-m.decides:
+		return nil
+	case <-m.node.failed:
+		return m.node.failure
+	case <-ctx.Done():
+		return fmt.Errorf("the cluster did not come up within %v", aloneWithin)
 	}
-	return nil
 }
 
 // follow makes the node follow the cluster until ctx ends.
@@ -236,6 +233,7 @@ func (m *membership) follow(ctx context.Context) {
 		}
 		select {
 		case <-changed:
+		case <-m.installed:
 		case <-joined:
 			joined = nil
 			if err := m.prove(ctx); err != nil && ctx.Err() == nil {
@@ -252,6 +250,10 @@ func (m *membership) follow(ctx context.Context) {
 // one, now lies beyond every clock that was heard.
 func (m *membership) prove(ctx context.Context) error {
 	s := m.cluster.State()
+	if m.floored(s) {
+		m.cluster.CompareClocks(ctx)
+	}
+	m.compared = true
 	if err := m.node.store.RaiseFloor(ctx, m.beyondClocks()); err != nil {
 		return err
 	}
@@ -260,9 +262,16 @@ func (m *membership) prove(ctx context.Context) error {
 	}
 	m.gate.open.Store(true)
 	m.joinedAt.Store(m.node.clock.Now())
-	m.tell(s) // who waits for this node to be ready looks now
+	close(m.decides)
 	m.node.cfg.Logger.Info("this node decides", "cluster", s.Cluster, "nodes", len(s.Nodes))
 	return nil
+}
+
+// floored says whether registers have a floor, or are to get one.
+func (m *membership) floored(s *cluster.State) bool {
+	has := func(p register.Partition) bool { return p.Floored }
+	gets := func(place ring.Place) bool { return place.Floored && place.Has(m.id) }
+	return slices.ContainsFunc(m.partitions(), has) || s.Table != nil && slices.ContainsFunc(s.Table.Places, gets)
 }
 
 // beyondClocks is a time that no clock has passed: where a floor may be.
@@ -286,18 +295,27 @@ func (m *membership) adopt(ctx context.Context, s *cluster.State) error {
 	}
 	m.placements.Store(m.place(s, m.placements.Load()))
 	keep := map[string]bool{}
-	for _, other := range s.Nodes {
-		keep[other.GRPC] = true
+	for id, other := range s.Nodes {
+		keep[id.At(other.GRPC)] = true
 	}
 	m.peers.Keep(keep)
 	m.tell(s)
 	return nil
 }
 
-// tell publishes what callers go by.
+// tell publishes what callers go by, if that has changed: most of what is agreed does not concern them.
 func (m *membership) tell(s *cluster.State) {
-	before := m.view.Swap(&view{table: viewOf(s), changed: make(chan struct{})})
+	table, before := viewOf(s), m.view.Load()
+	if before.table != nil && sameView(before.table, table) {
+		return
+	}
+	m.view.Store(&view{table: table, changed: make(chan struct{})})
 	close(before.changed)
+}
+
+// sameView says whether callers would do the same by both.
+func sameView(a, b *client.View) bool {
+	return a.Cluster == b.Cluster && a.Table == b.Table && a.LimitsVersion == b.LimitsVersion && slices.Equal(a.Nodes, b.Nodes)
 }
 
 // viewOf is a state as callers see it.
@@ -347,7 +365,7 @@ func (m *membership) ready() error {
 	}
 	connected := m.node.grpc.PeersConnected()
 	for id, n := range m.cluster.State().Nodes {
-		if id != m.id && !n.Leaving && m.peers.Connected(n.GRPC) && !slices.Contains(connected, id) {
+		if id != m.id && !n.Leaving && m.peers.Connected(id.At(n.GRPC)) && !slices.Contains(connected, id) {
 			return fmt.Errorf("node %s has not reached this one yet", n.Name)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,6 +145,11 @@ func (n *Node) openCore() (err error) {
 	}
 	if !n.cfg.alone() {
 		return n.openMember(cfg)
+	}
+	// A member that is started alone would decide for itself what its cluster decides together.
+	if _, err := os.Stat(clusterDir(n.cfg.Data)); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(fmt.Errorf("data: %s belongs to a node of a cluster: give --listen-gossip and --listen-raft, or another directory",
+			n.cfg.Data), err)
 	}
 	if n.store, err = storage.Open(cfg); err != nil {
 		return err

@@ -192,3 +192,22 @@ func TestCloseCutsOffWhoNeverFinishes(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 }
+
+// A member of a cluster that is started alone would decide for itself what its cluster decides together.
+func TestMemberIsNotStartedAlone(t *testing.T) {
+	data := t.TempDir()
+	n := open(t, node.Config{
+		Data: data, ListenGRPC: "127.0.0.1:0", ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0",
+	})
+	if err := n.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	alone, err := node.Open(node.Config{Data: data})
+	if err == nil {
+		alone.Close(t.Context()) //nolint:errcheck // the test has failed
+		t.Fatal("it decides alone")
+	}
+	if !strings.Contains(err.Error(), "belongs to a node of a cluster: give --listen-gossip") {
+		t.Errorf("Open: %v", err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -70,7 +71,7 @@ func (m *membership) replicaSet(s *cluster.State, ids []ring.NodeID) *actor.Repl
 		if id == m.id {
 			replicas = append(replicas, m.node.store)
 		} else {
-			replicas = append(replicas, m.peers.Replica(n.GRPC))
+			replicas = append(replicas, m.peers.Replica(id.At(n.GRPC)))
 		}
 	}
 	return actor.NewReplicaSet(replicas, names)
@@ -80,15 +81,6 @@ func (m *membership) replicaSet(s *cluster.State, ids []ring.NodeID) *actor.Repl
 // partitions that are kept elsewhere are dropped.
 func (m *membership) settle(ctx context.Context, s *cluster.State) error {
 	store := m.node.store
-	for i, place := range s.Table.Places {
-		if here := store.Partition(ring.Partition(i)); place.Epoch == ring.FirstEpoch && place.Has(m.id) && blank(here) {
-			// Only founders stand in the first epoch, and before it nothing was ever admitted.
-			if err := store.Found(ctx); err != nil {
-				return err
-			}
-			break
-		}
-	}
 	var (
 		duties sync.WaitGroup
 		mu     sync.Mutex
@@ -101,7 +93,7 @@ func (m *membership) settle(ctx context.Context, s *cluster.State) error {
 			continue
 		}
 		duties.Go(func() { // together, so that they share an fsync
-			if err := duty(ctx, p); err != nil {
+			if err := overtaken(duty(ctx, p)); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)
@@ -110,6 +102,15 @@ func (m *membership) settle(ctx context.Context, s *cluster.State) error {
 	}
 	duties.Wait()
 	return errors.Join(errs...)
+}
+
+// overtaken is the error of a duty that stands: a partition that another node had install a later epoch meanwhile has none
+// in this one any more.
+func overtaken(err error) error {
+	if errors.Is(err, storage.ErrEpoch) {
+		return nil
+	}
+	return err
 }
 
 // blank says whether a replica has never kept a partition.
@@ -122,10 +123,14 @@ func (m *membership) duty(place ring.Place, here register.Partition) func(contex
 	case place.Has(m.id):
 		switch {
 		case here.Epoch >= place.Epoch:
-		case here.Installed == place.Epoch:
+		case place.Epoch == ring.FirstEpoch && blank(here):
+			// Only founders stand in the first epoch, and before it nothing was ever admitted.
+			return func(ctx context.Context, p ring.Partition) error { return store.Found(ctx, p) }
+		case here.Installed == place.Epoch && (here.Floored || !place.Floored):
 			return func(ctx context.Context, p ring.Partition) error { return store.Enter(ctx, p, place.Epoch) }
-		case place.Floored && here.Installed < place.Epoch:
-			// A forced recovery has made this epoch: nobody knows what was admitted before it.
+		case place.Floored && here.Installed <= place.Epoch && m.compared:
+			// A forced recovery has made this epoch: nobody knows what was admitted before it, not even who was asked to
+			// install an epoch of that number by those who are lost.
 			return func(ctx context.Context, p ring.Partition) error {
 				if err := store.InstallFloored(ctx, p, place.Epoch, m.beyondClocks()); err != nil {
 					return err

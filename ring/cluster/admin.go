@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -38,7 +39,7 @@ func (c *Cluster) answerLimits(ctx context.Context, q setLimits) (uint64, error)
 	if err := c.agreement.propose(ctx, command{SetLimits: &q}); err != nil {
 		return 0, err
 	}
-	if s := c.agreement.state(); q.Base == 0 {
+	if s := c.agreement.state(); q.Base == 0 || bytes.Equal(q.Limits, s.Limits) { // which may have been in force already
 		return s.LimitsVersion, nil
 	}
 	return q.Base + 1, nil

@@ -203,7 +203,7 @@ func (g *agreements) everywhere() *State {
 func (g *agreements) settle(alive func(ring.NodeID) bool) {
 	g.t.Helper()
 	leader := g.leader()
-	missed := patience{alive: alive, since: map[ring.NodeID]time.Time{}}
+	missed := patience{alive: alive, since: map[ring.NodeID]time.Time{}, told: newSeldom()}
 	for leader.changeServers(g.ctx, &missed) {
 		if err := g.ctx.Err(); err != nil {
 			g.t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/jeton-dev/jeton/ring"
@@ -34,6 +35,16 @@ func openBook(dir string) *book {
 		b.contacts = map[ring.NodeID]contact{}
 	}
 	return b
+}
+
+// Addresses are the gossip addresses of the members that a node has written down in its directory, in order; none if it
+// has not.
+func Addresses(dir string) (gossip []string) {
+	for _, at := range openBook(dir).contacts {
+		gossip = append(gossip, at.Gossip)
+	}
+	slices.Sort(gossip)
+	return gossip
 }
 
 // look is what is kept. It is not to be changed.

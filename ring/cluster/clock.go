@@ -29,6 +29,7 @@ type clocks struct {
 	peers   func() map[ring.NodeID]string                            // the gRPC addresses of the other nodes that are alive
 	logger  *slog.Logger
 
+	rounds  sync.Mutex // held by a round: two at once would both put the clock forward
 	mu      sync.Mutex
 	offsets map[ring.NodeID]int64 // by how much each was ahead when it answered last; of living nodes only
 }
@@ -42,7 +43,7 @@ func (k *clocks) run(ctx context.Context) {
 	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
 	for {
-		k.round(ctx)
+		k.round(ctx, k.peers())
 		select {
 		case <-ctx.Done():
 			return
@@ -51,9 +52,10 @@ func (k *clocks) run(ctx context.Context) {
 	}
 }
 
-// round asks every living node for its now, and puts this node's clock right if it is behind.
-func (k *clocks) round(ctx context.Context) {
-	peers := k.peers()
+// round asks these nodes for their now, and puts this node's clock right if it is behind.
+func (k *clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
+	k.rounds.Lock()
+	defer k.rounds.Unlock()
 	k.mu.Lock()
 	maps.DeleteFunc(k.offsets, func(id ring.NodeID, _ int64) bool { _, alive := peers[id]; return !alive })
 	k.mu.Unlock()
@@ -134,6 +136,34 @@ func (c *Cluster) answerNow(context.Context, nothing) (int64, error) { return c.
 
 func (c *Cluster) askNow(ctx context.Context, address string) (int64, error) {
 	return call[int64](ctx, c.config.Peers, address, kindNow, nothing{})
+}
+
+// compareWithin is how long CompareClocks waits for clocks that are not heard.
+const compareWithin = 3 * time.Second
+
+// CompareClocks asks the other members for their clocks, until two of them are heard, or the only other one, but for no
+// longer than 3 seconds: they may be down. Afterwards HighestNow is worth something on a node that has just started.
+func (c *Cluster) CompareClocks(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, compareWithin)
+	defer cancel()
+	for ctx.Err() == nil {
+		others := map[ring.NodeID]string{}
+		for id := range c.State().Nodes {
+			if id != c.config.ID {
+				others[id] = c.addressOf(id)
+			}
+		}
+		c.clocks.round(ctx, others)
+		if _, heard := c.clocks.offset(); heard >= min(2, len(others)) {
+			return
+		}
+		again := time.NewTimer(clockInterval / 10)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+		again.Stop()
+	}
 }
 
 // ClockOffset is how far the median of the clocks of all living nodes is ahead of this node's, and from how many others it

@@ -53,7 +53,7 @@ func TestClockMedian(t *testing.T) {
 	} {
 		now := at(1000_000)
 		k := clocksOf(now, c.others...)
-		k.round(t.Context())
+		k.round(t.Context(), k.peers())
 		offset, _ := k.offset()
 		if *now != *at(c.after) || offset != *at(c.offset) || k.agrees() != c.agrees {
 			t.Errorf("%s: it is %d, %d off, agrees %v", c.name, *now/1e6, offset/1e6, k.agrees())
@@ -63,7 +63,7 @@ func TestClockMedian(t *testing.T) {
 
 func TestClockForgetsTheDead(t *testing.T) {
 	k := clocksOf(at(1000), at(3000), at(1100), at(1200))
-	k.round(t.Context())
+	k.round(t.Context(), k.peers())
 	if h := k.highest(); h != *at(3000) {
 		t.Errorf("the highest clock is at %d", h/1e6)
 	}
@@ -71,7 +71,7 @@ func TestClockForgetsTheDead(t *testing.T) {
 		t.Errorf("it is %d ahead, heard %v", ahead/1e6, heard)
 	}
 	k.peers = func() map[ring.NodeID]string { return nil }
-	k.round(t.Context())
+	k.round(t.Context(), k.peers())
 	if h := k.highest(); h != k.now() {
 		t.Errorf("the highest clock is at %d, that of the dead", h/1e6)
 	}
@@ -86,7 +86,7 @@ func TestSlowAnswerIsNotUsed(t *testing.T) {
 		*now += 2*clockTolerance + 1
 		return ask(ctx, address)
 	}
-	k.round(t.Context())
+	k.round(t.Context(), k.peers())
 	if _, heard := k.offset(); heard != 0 {
 		t.Error("it is used")
 	}
@@ -96,7 +96,7 @@ func TestSlowAnswerIsNotUsed(t *testing.T) {
 		return theirs + clockTolerance, err
 	}
 	*now = *at(1000)
-	k.round(t.Context())
+	k.round(t.Context(), k.peers())
 	if ahead, heard := k.of(nodeID(1)); !heard || ahead != clockTolerance/2 {
 		t.Errorf("half of the way counts: %d, %v", ahead, heard)
 	}

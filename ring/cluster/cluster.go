@@ -115,7 +115,7 @@ func New(config Config) (*Cluster, error) {
 	c.metrics = newMetrics(c.registry, c)
 	c.driver = newDriver(driverConfig{
 		State: c.agreement.state, Changed: c.agreement.changed, Propose: c.agreement.propose, Peers: config.Peers,
-		Address: c.addressOf, DeadSince: c.gossip.deadSince, Logger: c.logger, Metrics: newDriverMetrics(c.registry),
+		Address: c.whereabouts, DeadSince: c.gossip.deadSince, Logger: c.logger, Metrics: newDriverMetrics(c.registry),
 	})
 	c.show()
 	if config.Metrics != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
-// Peers is what a cluster needs of its other nodes. Each address is the gRPC address of one. All wait no longer than ctx.
+// Peers is what a cluster needs of its other nodes. Each address is the gRPC address of one, with its id before it, as
+// [ring.NodeID.At] puts it, where another node must not be taken for it. All wait no longer than ctx.
 type Peers interface {
 	// Call has message answered by [Cluster.Handle] of the node there. An error means that nobody has answered.
 	Call(ctx context.Context, address string, message []byte) ([]byte, error)

@@ -115,7 +115,7 @@ type tenure struct {
 	state   *State // as followed
 	moves   []*move.Move
 	left    int   // places that are moving
-	arrived int   // moves that have ended
+	arrived int   // moves that have ended since all had
 	wake    int64 // when the first move wants to be called; 0 if none does
 
 	lanes  lanes
@@ -173,6 +173,7 @@ func (t *tenure) follow(s *State) {
 	t.driver.config.Metrics.left.Set(float64(t.left))
 	if before > 0 && t.left == 0 {
 		t.driver.config.Logger.Info("all partitions have the replicas that were planned", "moved", t.arrived)
+		t.arrived = 0
 	}
 }
 

@@ -36,14 +36,55 @@ func (s *seldom) may(topic string) bool {
 	return true
 }
 
+// A lasting tells what lasts from what passes.
+type lasting struct {
+	mu    sync.Mutex
+	since map[string]span
+}
+
+// A span is from when to when something was said again and again, and whether it was found to last.
+type span struct {
+	first, last time.Time
+	told        bool
+}
+
+const (
+	// lasts is from when on something lasts: a node that restarts is back by then.
+	lasts = 30 * time.Second
+	// ceases is from when on something that nobody says any more is over.
+	ceases = 15 * time.Second
+)
+
+func newLasting() *lasting { return &lasting{since: map[string]span{}} }
+
+// long notes that something is the case, and says, once until it is over, that it has been for long.
+func (l *lasting) long(topic string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	s, known := l.since[topic]
+	if !known || now.Sub(s.last) > ceases {
+		s = span{first: now}
+	}
+	if len(l.since) >= 1000 { // somebody invents topics
+		clear(l.since)
+	}
+	s.last = now
+	long := !s.told && now.Sub(s.first) >= lasts
+	s.told = s.told || long
+	l.since[topic] = s
+	return long
+}
+
 // gossipLog turns memberlist's lines into records: what matters in this project's own words, the rest for debugging.
 type gossipLog struct {
-	logger *slog.Logger
-	seldom *seldom
+	logger  *slog.Logger
+	seldom  *seldom
+	lasting *lasting
 }
 
 func newGossipLog(logger *slog.Logger) loggerOfMemberlist {
-	return log.New(gossipLog{logger, newSeldom()}, "", 0)
+	return log.New(gossipLog{logger, newSeldom(), newLasting()}, "", 0)
 }
 
 func (l gossipLog) Write(text []byte) (int, error) {
@@ -58,7 +99,12 @@ func (l gossipLog) Write(text []byte) (int, error) {
 	line = strings.TrimPrefix(line, "memberlist: ")
 	switch {
 	case logOtherKey(l.logger, l.seldom, line, from(line)):
-	case saidElsewhere(line) || level > slog.LevelDebug && !l.seldom.may(line):
+	case strings.Contains(line, "over TCP but UDP probes failed"):
+		if l.lasting.long("UDP") {
+			l.logger.Warn("a node is reached at its gossip address over TCP but not over UDP: let UDP through too (--listen-gossip)",
+				"gossip", line)
+		}
+	case saidElsewhere(line) || unheard(line) || level > slog.LevelDebug && !l.seldom.may(line):
 		l.logger.Debug("gossip", "message", line)
 	default:
 		l.logger.Log(nil, level, "gossip", "message", line) //nolint:staticcheck // there is no context to a line of text
@@ -70,6 +116,20 @@ func (l gossipLog) Write(text []byte) (int, error) {
 func saidElsewhere(line string) bool {
 	return strings.HasPrefix(line, "ignoring alive message") || strings.HasPrefix(line, "Failed push/pull merge") ||
 		strings.HasPrefix(line, "Conflicting address")
+}
+
+// unheard says whether memberlist complains of a node that does not answer, or of its own end.
+func unheard(line string) bool {
+	for _, prefix := range []string{
+		"Failed to send", "Failed fallback TCP ping", "Failed to push local state", "Failed to read remote state",
+		"Failed to forward ack", "Failed to receive", "failed to receive", "Push/Pull with", "Error reading UDP packet",
+		"Error accepting TCP connection",
+	} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // from is the address that memberlist puts at the end of a line.

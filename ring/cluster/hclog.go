@@ -8,26 +8,57 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// newRaftLog has raft log to logger: its warnings and errors as warnings, each about a peer no oftener than [seldom] lets
-// it, the rest for debugging.
+// newRaftLog has raft log to logger: what an operator should know in this project's own words, other warnings and errors as
+// warnings, each about a peer no oftener than [seldom] lets it, the rest for debugging.
 func newRaftLog(logger *slog.Logger) hclog.Logger {
-	return raftLog{Logger: hclog.NewNullLogger(), logger: logger, seldom: newSeldom()}
+	return raftLog{Logger: hclog.NewNullLogger(), logger: logger, seldom: newSeldom(), lasting: newLasting()}
 }
 
 // raftLog is an hclog.Logger. What it does not have is the embedded one's, which does nothing.
 type raftLog struct {
 	hclog.Logger
-	logger *slog.Logger
-	seldom *seldom
+	logger  *slog.Logger
+	seldom  *seldom
+	lasting *lasting
 }
 
 // Log implements hclog.Logger, and so on.
 func (l raftLog) Log(level hclog.Level, said string, args ...any) {
 	to := slog.LevelDebug
-	if level >= hclog.Warn && !usual(said) && l.seldom.may(said+" "+about(args)) {
+	switch about := about(args); {
+	case said == "entering leader state":
+		l.logger.Info("this node leads the cluster now")
+	case said == "failed to contact quorum of nodes, stepping down":
+		l.logger.Warn("this node leads the cluster no more: it does not reach enough of the others")
+	case unreached(said):
+		if l.lasting.long("reach " + about) {
+			l.logger.Warn("a node is still not reached at its raft address: it is down, or something blocks --listen-raft", "node", about)
+		}
+	case unled(said):
+		if l.lasting.long("lead") {
+			l.logger.Warn("the cluster still has no leader: a majority of its voting nodes must be up and reach one another; " +
+				"checks go on where a majority of the replicas is up, and changes to the cluster wait")
+		}
+	case level >= hclog.Warn && !usual(said) && l.seldom.may(said+" "+about):
 		to = slog.LevelWarn
 	}
 	l.logger.Log(context.Background(), to, "raft: "+said, args...) //nolint:sloglint // the words are raft's
+}
+
+// unreached says whether raft complains of a node that does not answer. One that restarts is no news: what has lost its
+// connection to it says so.
+func unreached(said string) bool {
+	switch said {
+	case "failed to heartbeat to", "failed to appendEntries to", "failed to contact", "failed to make requestVote RPC",
+		"failed to pipeline appendEntries", "failed to start pipeline replication to", "failed to send snapshot to":
+		return true
+	}
+	return false
+}
+
+// unled says whether raft looks for a leader, which it does whenever one has gone.
+func unled(said string) bool {
+	return said == "heartbeat timeout reached, starting election" || said == "Election timeout reached, restarting election"
 }
 
 // usual says whether raft warns of what happens whenever a node joins, comes back or stops.
@@ -35,7 +66,12 @@ func usual(said string) bool {
 	switch said {
 	case "failed to get previous log", "appendEntries rejected, sending older logs", "failed to get log",
 		"failed to decode incoming command", "rejecting pre-vote request since we have a leader",
-		"rejecting vote request since we have a leader", "no known peers, aborting election":
+		"rejecting vote request since we have a leader", "no known peers, aborting election",
+		"peer has newer term, stopping replication", "new leader elected, stepping down",
+		"rejecting pre-vote request since our last index is greater", "rejecting pre-vote request since our last term is greater",
+		"rejecting vote request since our last index is greater", "rejecting vote request since our last term is greater",
+		"duplicate requestVote from", "previous log term mis-match", "clearing log suffix", "failed to flush response",
+		"unable to get address for server, using fallback address":
 		return true
 	}
 	return false

@@ -17,6 +17,9 @@ import (
 // leadTime is how long the leader may take: it asks other nodes in turn before it lets one in.
 const leadTime = 10 * time.Second
 
+// longWait is the longest pause between two tries: elections are over before it comes to that, as a rule.
+const longWait = 500 * time.Millisecond
+
 // A leadRequest is a message for the leader.
 type leadRequest struct {
 	message
@@ -31,7 +34,7 @@ func lead[A, Q any](ctx context.Context, c *Cluster, kind string, q Q) (a A, err
 	if err != nil {
 		return a, err
 	}
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, longWait) {
 		text, err := c.askLeader(ctx, leadRequest{message: message{Kind: kind, Body: body}, Cluster: c.belongsTo()})
 		if err == nil {
 			err = json.Unmarshal(text, &a)
@@ -40,8 +43,8 @@ func lead[A, Q any](ctx context.Context, c *Cluster, kind string, q Q) (a A, err
 		if !errors.Is(err, ErrNoLeader) && !unanswered(err) {
 			return a, err
 		}
-		if kind != kindMoves && c.seldom.may("lead "+kind) {
-			c.logger.Info("waiting for a leader of the cluster", "for", kind, "why", err)
+		if wait == longWait && kind != kindMoves && c.seldom.may("lead "+kind) {
+			c.logger.Info("waiting for a leader of the cluster", "to", kind, "why", err)
 		}
 		retry := time.NewTimer(wait)
 		select {
@@ -91,7 +94,11 @@ func (c *Cluster) answerLead(ctx context.Context, q leadRequest) (json.RawMessag
 		return nil, ErrNoLeader
 	}
 	q.Direct = true
-	return callFor[json.RawMessage](ctx, c.config.Peers, leadTime, c.addressOf(id), kindLead, q)
+	a, err := callFor[json.RawMessage](ctx, c.config.Peers, leadTime, c.addressOf(id), kindLead, q)
+	if unanswered(err) { // which whoever has sent the message here would not see
+		err = fmt.Errorf("%w: %w", ErrNoLeader, err)
+	}
+	return a, err
 }
 
 // answerLeading answers a message on the leader.
@@ -116,6 +123,15 @@ func (c *Cluster) addressOf(id ring.NodeID) string {
 		return p.GRPC
 	}
 	return c.contacts()[id].GRPC
+}
+
+// whereabouts is a node's gRPC address with its id, so that no other one is taken for it: an address in gossip or on the
+// disk may have passed to another node. It is empty if no address is known.
+func (c *Cluster) whereabouts(id ring.NodeID) string {
+	if address := c.addressOf(id); address != "" {
+		return id.At(address)
+	}
+	return ""
 }
 
 // contacts are where the members are as far as the disk tells: what this node has decided on, and, newer, what was agreed.

@@ -260,10 +260,47 @@ func TestRaftLogIsQuiet(t *testing.T) {
 	l.Trace("x")
 	l.Debug("x")
 	l.Warn("failed to get previous log")
-	l.With("who", "me").Named("x").ResetNamed("y").Error("failed to heartbeat to", "peer", "a")
 	l.Error("failed to heartbeat to", "peer", "a")
-	l.Error("failed to heartbeat to", "peer", "b")
-	if got := out.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, "who=me") {
+	l.Warn("heartbeat timeout reached, starting election")
+	l.With("who", "me").Named("x").ResetNamed("y").Error("failed to install snapshot", "peer", "a")
+	l.Error("failed to install snapshot", "peer", "a")
+	l.Error("failed to install snapshot", "peer", "b")
+	got := out.String()
+	if strings.Count(got, "\n") != 3 || strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, "who=me") ||
+		!strings.Contains(got, "this node leads the cluster now") {
 		t.Errorf("logged:\n%s", got)
 	}
+}
+
+// A node that restarts is no news to raft's log; one that stays away, or a cluster that finds no leader, is told of once.
+func TestRaftLogTellsOfWhatLasts(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		var out strings.Builder
+		l := newRaftLog(slog.New(slog.NewTextHandler(&out, nil)))
+		complain := func(long time.Duration) {
+			for range int(long / time.Second) {
+				l.Error("failed to heartbeat to", "peer", "a:7703")
+				l.Warn("failed to contact", "server-id", "another")
+				l.Warn("Election timeout reached, restarting election")
+				time.Sleep(time.Second)
+			}
+		}
+		complain(lasts / 2)
+		time.Sleep(2 * ceases)
+		complain(lasts / 2)
+		if out.Len() != 0 {
+			t.Errorf("of two short absences is logged:\n%s", out.String())
+		}
+		complain(10 * lasts)
+		got := out.String()
+		if strings.Count(got, "node=a:7703") != 1 || strings.Count(got, "still has no leader") != 1 || strings.Count(got, "\n") != 3 {
+			t.Errorf("of a long absence is logged:\n%s", got)
+		}
+		out.Reset()
+		time.Sleep(2 * ceases)
+		complain(2 * lasts)
+		if got := out.String(); strings.Count(got, "node=a:7703") != 1 {
+			t.Errorf("of the next one is logged:\n%s", got)
+		}
+	})
 }

@@ -80,11 +80,18 @@ func (g *gossip) join(addresses []string) {
 			switch {
 			case err == nil || g.otherKey(err.Error(), a):
 			case g.seldom.may("join " + a):
-				g.logger.Info("no node answers at this gossip address yet; this node keeps trying", "address", a, "error", oneLine(err))
+				g.logger.Info("no node answers at this gossip address yet; this node keeps trying", "address", a, "why", lastCause(err))
 			}
 		})
 	}
 	all.Wait()
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// lastCause is the end of a chain of reasons that memberlist gives, in one line.
+func lastCause(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if i := strings.LastIndex(text, ": "); i >= 0 {
+		return text[i+2:]
+	}
+	return text
+}

@@ -61,7 +61,10 @@ func nextServerChange(servers []server, nodes map[ring.NodeID]Node, sight sight)
 func serverChanges(servers []server, nodes map[ring.NodeID]Node, sight sight) []serverChange {
 	chosen := chooseVoters(servers, nodes, sight)
 	var moves, additions, promotions, drops, demotions []serverChange
-	known := map[ring.NodeID]bool{}
+	known, taken := map[ring.NodeID]bool{}, map[string]bool{}
+	for _, n := range nodes {
+		taken[n.Raft] = true
+	}
 	for _, s := range servers {
 		known[s.ID] = true
 		node, member := nodes[s.ID]
@@ -76,6 +79,8 @@ func serverChanges(servers []server, nodes map[ring.NodeID]Node, sight sight) []
 			if i := sight.successor(servers, chosen); i >= 0 {
 				demotions = append(demotions, serverChange{giveUp, servers[i]})
 			}
+		case !member && taken[s.Address]: // raft takes no second server at an address, and a new disk is where the old one was
+			moves = append(moves, serverChange{drop, s})
 		case !member:
 			drops = append(drops, serverChange{drop, s})
 		case votes && !s.Voter:
@@ -165,7 +170,7 @@ func (s sight) successor(servers []server, chosen []ring.NodeID) int {
 // node is heard of; one that is not is missed only after a while.
 func (a *agreement) keepVoters(ctx context.Context, alive func(ring.NodeID) bool) {
 	a.whileLeading(ctx, func(ctx context.Context) {
-		missed := patience{alive: alive, since: map[ring.NodeID]time.Time{}}
+		missed := patience{alive: alive, since: map[ring.NodeID]time.Time{}, told: newSeldom()}
 		ticker := time.NewTicker(votersEvery)
 		defer ticker.Stop()
 		for {
@@ -196,13 +201,13 @@ func (a *agreement) changeServers(ctx context.Context, missed *patience) bool {
 		return false
 	}
 	if err := a.changeServer(ctx, change); err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && missed.told.may(err.Error()) {
 			a.logger.Warn("raft's servers were not changed; trying again", "change", string(change.kind),
 				"node", s.Nodes[change.server.ID].Name, "id", change.server.ID, "error", err)
 		}
 		return false
 	}
-	a.logger.Info("changed raft's servers", "change", string(change.kind), "node", s.Nodes[change.server.ID].Name,
+	a.logger.Info("changed raft's servers", "change", string(change.kind), "node", cmp.Or(s.Nodes[change.server.ID].Name, "no member"),
 		"id", change.server.ID, "address", change.server.Address)
 	return change.kind != giveUp
 }
@@ -234,6 +239,7 @@ type patience struct {
 	alive func(ring.NodeID) bool
 	since map[ring.NodeID]time.Time // when a node was first not heard of, this time
 	now   time.Time
+	told  *seldom // of what has failed
 }
 
 // look notes who is not heard of now.

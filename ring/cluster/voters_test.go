@@ -153,6 +153,21 @@ func TestServersHaveTheAddressesOfTheRegistry(t *testing.T) {
 	}
 }
 
+// A node whose disk was lost comes back with a new id at the old address, where raft takes no second server.
+func TestReplacedDiskAtTheSameAddress(t *testing.T) {
+	c := newVotersCase().members(1, 2, 4).has(true, 1, 2, 3)
+	n, old := c.nodes[nodeID(4)], server{ID: nodeID(3), Address: testNode(3).Raft, Voter: true}
+	n.Raft = old.Address
+	c.nodes[n.ID] = n
+	here := server{ID: n.ID, Address: n.Raft}
+	voter := here
+	voter.Voter = true
+	want := []serverChange{{drop, old}, {addNonvoter, here}, {addVoter, voter}}
+	if steps := c.settle(t); !slices.Equal(steps, want) {
+		t.Errorf("%v, want %v", steps, want)
+	}
+}
+
 // From wherever a majority is alive, the steps keep it alive, end, and leave an odd number of members that vote; taken
 // again they do nothing; and nobody who votes well has been exchanged.
 func TestVotersSettle(t *testing.T) {

@@ -19,6 +19,12 @@ func (c *Client) Mine(key string) bool {
 	return false
 }
 
+// Lone says, of a client inside a node, whether that node is all there is of the cluster.
+func (c *Client) Lone() bool {
+	all := c.table.Load().all
+	return len(all) == 1 && all[0].local != nil
+}
+
 // first says whether the own node is the one to ask first about a key.
 func (c *Client) first(key string) bool {
 	n := pick(c.table.Load().of(ring.Hash(key)), nil)

@@ -56,10 +56,10 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 }
 
 func replicas(s *cluster.Status) string {
-	switch {
-	case s.Replicas == s.Wanted:
+	switch s.Replicas {
+	case s.Wanted:
 		return fmt.Sprintf("%d replicas of each", s.Replicas)
-	case s.Replicas == 1:
+	case 1:
 		return fmt.Sprintf("one replica of each (%d once there are 3 nodes)", s.Wanted)
 	}
 	return fmt.Sprintf("%d replicas of each (%d once there are as many nodes)", s.Replicas, s.Wanted)

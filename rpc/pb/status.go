@@ -3,7 +3,9 @@ package pb
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -118,11 +120,35 @@ func fromStatus(st *status.Status) error {
 	}
 	for _, s := range sentinels {
 		if st.Code() == s.class.Code {
-			return &remoteError{message: st.Message(), is: s.err}
+			return &remoteError{message: plain(st.Message()), is: s.err}
 		}
 	}
 	return &remoteError{message: st.Message(), is: st.Err()}
 }
+
+// plain is what grpc itself says of a connection, in words for people; what a node says stays as it is.
+func plain(message string) string {
+	if quoted, is := strings.CutPrefix(message, "connection error: desc = "); is {
+		if said, err := strconv.Unquote(quoted); err == nil {
+			return "cannot connect: " + doing.ReplaceAllString(said, "")
+		}
+	}
+	if rest, is := strings.CutPrefix(message, "error reading from server: "); is {
+		if rest == io.EOF.Error() {
+			return "the connection broke"
+		}
+		return "the connection broke: " + doing.ReplaceAllString(rest, "")
+	}
+	if strings.HasPrefix(message, "stream terminated by RST_STREAM") {
+		return "the node broke the call off"
+	}
+	return message
+}
+
+// doing is the beginning of a chain of reasons that only tells what was being done, and to which address.
+var doing = regexp.MustCompile(
+	`^((transport|authentication handshake failed|Error while dialing|error reading server preface` +
+		`|(dial|read|write) tcp \S+|connect|read|write): )+`)
 
 // fieldError is the field that details find fault with; nil when there is none.
 func fieldError(details []any) *limit.FieldError {

@@ -13,6 +13,7 @@ package register
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/jeton-dev/jeton/ring"
 )
@@ -40,6 +41,9 @@ type Reservation struct {
 	Seq    uint64 // from one counter of the writer's process, never used twice
 	Epoch  uint64
 	Now    int64 // the owner's clock when this was sent; 0 in a process that shares its clock with the replica
+	// Arrived is the replica's clock when the message had arrived: what it waits for here does not look like a wrong clock.
+	// 0: it is decided at once.
+	Arrived int64
 
 	Partition  ring.Partition
 	Key, Limit string
@@ -120,7 +124,7 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 		Epoch:      p.Epoch,
 	}
 	if m.Now != 0 {
-		a.Skew = m.Now - now
+		a.Skew = m.Now - cmp.Or(m.Arrived, now)
 	}
 	switch {
 	case m.Epoch != p.Epoch:

@@ -65,6 +65,8 @@ func TestReserve(t *testing.T) {
 		{"the owner's clock 11 ahead", func(_ *partition, _ *stored, m *reservation) { m.Now = now + 11 }, register.Skewed, 9_000},
 		{"the owner's clock 10 behind", func(_ *partition, _ *stored, m *reservation) { m.Now = now - 10 }, register.Accepted, 9_500},
 		{"the owner's clock 11 behind", func(_ *partition, _ *stored, m *reservation) { m.Now = now - 11 }, register.Skewed, 9_000},
+		{"waiting at the replica", func(_ *partition, _ *stored, m *reservation) { m.Now, m.Arrived = now-500, now-505 }, register.Accepted, 9_500},
+		{"arrived 11 after it was sent", func(_ *partition, _ *stored, m *reservation) { m.Now, m.Arrived = now-500, now-489 }, register.Skewed, 9_000},
 		{"as far ahead as may be", func(_ *partition, _ *stored, m *reservation) { m.To = now + 1_000 + 120 }, register.Accepted, 11_120},
 		{"too far ahead", func(_ *partition, _ *stored, m *reservation) { m.To = now + 1_000 + 121 }, register.TooFar, 9_000},
 		{"another epoch", func(_ *partition, _ *stored, m *reservation) { m.Epoch = 2 }, register.WrongEpoch, 9_000},
