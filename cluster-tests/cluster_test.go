@@ -43,7 +43,12 @@ type drill struct {
 // newDrill starts a cluster of three nodes and the load on it.
 func newDrill(t *testing.T, args ...string) *drill {
 	t.Helper()
-	c := process.StartCluster(t, process.Build(t), 3, clusterLimits, args...)
+	return drillOn(t, process.StartCluster(t, process.Build(t), 3, clusterLimits, args...))
+}
+
+// drillOn puts the load on a cluster.
+func drillOn(t *testing.T, c *process.Cluster) *drill {
+	t.Helper()
 	d := &drill{T: t, cluster: c}
 	d.begin()
 	return d
@@ -305,6 +310,16 @@ func TestClusterTwoOfThreeDead(t *testing.T) {
 	t.Logf("serving %v after one of the two was started again", time.Since(back).Round(10*time.Millisecond))
 	d.load.Answered(perSecond)
 	d.end(true)
+}
+
+// With five replicas of each register, two may be dead.
+func TestClusterTwoOfFiveKilled(t *testing.T) {
+	d := drillOn(t, process.StartCluster(t, process.Build(t), 5, clusterLimits, "--replicas", "5"))
+	d.cluster.Members[1].Kill()
+	d.load.Answered(perSecond)
+	d.cluster.Members[4].Kill()
+	d.load.Answered(2 * perSecond)
+	d.end(false)
 }
 
 func TestClusterLeaderKilled(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -272,5 +273,87 @@ func TestAddressInUse(t *testing.T) {
 	}
 	if _, err := os.Stat(data); err == nil {
 		t.Error("a node that could not listen has made its data directory")
+	}
+}
+
+// A node whose disk was lost comes back at its old addresses and votes again, so that the cluster bears as much as before.
+func TestEmptyDiskVotesAgain(t *testing.T) {
+	t.Parallel()
+	c := process.StartCluster(t, process.Build(t), 3, clusterLimits)
+	d := &drill{T: t, cluster: c}
+	m := c.Members[1]
+	m.Kill()
+	m.Wipe()
+	m.Launch()
+	m.Ready()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		s := d.ring(c.Members[0])
+		voters := 0
+		for _, n := range s.Nodes {
+			if n.Role == "voter" || n.Role == "leader" {
+				voters++
+			}
+		}
+		if len(s.Nodes) == 3 && voters == 3 {
+			return
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("after a minute: %+v", s)
+		}
+	}
+}
+
+// Whoever applies the limits that are in force already is told so at once.
+func TestLimitsThatAreInForceAlready(t *testing.T) {
+	t.Parallel()
+	c := process.StartCluster(t, process.Build(t), 3, clusterLimits)
+	file := writeLimits(t, "limits:\n  other: {capacity: 3, refill: 1/s}\n")
+	for i, m := range append(c.Members, c.Members...) {
+		_, errs, code := c.Run(m, "limits", "apply", "-f", file)
+		if code != 0 || errs != "version 2 is in force\n" {
+			t.Fatalf("time %d: exit code %d: %s", i+1, code, errs)
+		}
+	}
+}
+
+// What a second dev beside the first one is told, and what a dev does whose nodes are stopped or removed one by one.
+func TestDevBesideAnother(t *testing.T) {
+	t.Parallel()
+	binary, data := process.Build(t), t.TempDir()
+	port := process.FreePorts(t, 40)
+	dev := process.StartDev(t, binary, port, "--data", data, "--nodes", "4")
+	for args, says := range map[string]string{
+		fmt.Sprintf("--port %d", port):                    fmt.Sprintf("--port: 127.0.0.1:%d, for node-1, is in use", port),
+		fmt.Sprintf("--port 0 --nodes 1 --data %s", data): "another jeton dev runs on " + data,
+	} {
+		_, errs, code := process.Run(t, binary, append([]string{"dev"}, strings.Fields(args)...)...)
+		if code != 2 || !strings.Contains(errs, says) {
+			t.Errorf("jeton dev %s: exit code %d, want 2 and %q: %s", args, code, says, errs)
+		}
+	}
+	for _, verb := range []string{"drain", "remove"} {
+		if _, errs, code := process.Run(t, binary, "cluster", verb, "node-4", "--timeout", "30s", "--server", dev.GRPC); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", verb, code, errs)
+		}
+	}
+	dev.WaitForLog(`node-4 has ended: .* the others go on`)
+	pid, err := strconv.Atoi(regexp.MustCompile(`node-2 .* process (\d+)`).FindStringSubmatch(dev.Log())[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	dev.WaitForLog(`node-2 was stopped; it is started again`)
+	dev.WaitForLog(`node-2 serves again, process \d+`)
+	if code := dev.Stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(dev.Log(), "stopped; the data is kept in "+data) {
+		t.Errorf("it says:\n%s", dev.Log())
 	}
 }

@@ -84,9 +84,9 @@ func accept(t *testing.T, l Registers, rs ...reg.Reservation) {
 	}
 }
 
-func seal(t *testing.T, l Registers, epoch uint64) {
+func seal(t *testing.T, l Registers) {
 	t.Helper()
-	if _, err := l.Seal(t.Context(), moved, epoch); err != nil {
+	if _, err := l.Seal(t.Context(), moved, 1); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -133,7 +133,7 @@ func TestMajoritySurvives(t *testing.T) {
 			reserve(20)
 			sealed := random.Perm(3)[:2]
 			for _, n := range sealed {
-				seal(t, s.ledgers[n], 1)
+				seal(t, s.ledgers[n])
 			}
 			fetched, err := s.install(t, 3, 2, 2, 0, 1, 2)
 			if err != nil {
@@ -184,8 +184,8 @@ func TestInstallFetchesTheRest(t *testing.T) {
 	if err := s.ledgers[2].Drop(t.Context(), moved); err != nil { // its state stays as it was
 		t.Fatal(err)
 	}
-	seal(t, s.ledgers[0], 1)
-	seal(t, s.ledgers[1], 1)
+	seal(t, s.ledgers[0])
+	seal(t, s.ledgers[1])
 	wantFetched("an install after that", 5003)(s.install(t, 2, 2, 2, 0, 1))
 	covers(t, s.ledgers[2], movedReservations(5000, 3)...)
 	wantFetched("an install that is done already", 0)(s.install(t, 2, 2, 2, 0, 1))

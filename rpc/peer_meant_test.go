@@ -44,8 +44,8 @@ func TestANodeIsNotTakenForAnother(t *testing.T) {
 func TestASourceCountsOnce(t *testing.T) {
 	in := reg.Partition{Epoch: 1}
 	s := newSet(t, in, in, reg.Partition{})
-	seal(t, s.ledgers[0], 1)
-	seal(t, s.ledgers[1], 1)
+	seal(t, s.ledgers[0])
+	seal(t, s.ledgers[1])
 	first, second := ring.NodeID{1}.At(s.stations[0].address), ring.NodeID{2}.At(s.stations[0].address)
 	p := newTestPeers(t, PeersConfig{})
 	to := ring.NodeID{3}.At(s.stations[2].address)
@@ -81,8 +81,8 @@ func TestADropDuringAnInstall(t *testing.T) {
 	slow := &stalled{other, make(chan struct{}, 9), make(chan struct{})}
 	source := startStation(t, stationConfig{id: 2, key: newKey(t, "the secret of this cluster"), store: slow})
 	accept(t, stores[0], movedReservations(1, 5)...)
-	seal(t, stores[0], 1)
-	seal(t, other, 1)
+	seal(t, stores[0])
+	seal(t, other)
 	done := make(chan error, 1)
 	go func() {
 		_, err := stations[0].peer.Install(context.Background(), &pb.InstallRequest{

@@ -25,9 +25,8 @@ func (s *Store) Found(ctx context.Context, partitions ...ring.Partition) error {
 	}
 	return s.turn(ctx, func() (int, error) {
 		for _, p := range partitions {
-			if part := s.partition(p); part.Epoch == 0 && part.Installed == 0 && !part.Incomplete {
-				part.Epoch, part.Sealed = ring.FirstEpoch, false
-				s.stage(p, part)
+			if part := s.partition(p); part.Found() != part {
+				s.stage(p, part.Found())
 			}
 		}
 		return 0, nil
@@ -63,17 +62,15 @@ func (s *Store) decideOnDisk(ctx context.Context, f func() error) error {
 func (s *Store) Seal(ctx context.Context, p ring.Partition, epoch uint64) (register.Partition, error) {
 	var sealed register.Partition
 	err := s.change(ctx, p, func(part *register.Partition) error {
+		after, ok := part.Seal(epoch)
 		switch {
-		case part.Installed == epoch+1 && epoch > 0:
-			// It accepts nothing in that epoch, even if it has never entered it.
-		case part.Epoch != epoch || epoch == 0:
-			return wrongEpoch(p, *part, epoch)
-		case part.Incomplete:
+		case ok:
+			*part, sealed = after, after
+			return nil
+		case part.Epoch == epoch && part.Incomplete:
 			return fmt.Errorf("%w: partition %d was dropped in epoch %d", ErrIncomplete, p, epoch)
 		}
-		part.Sealed = true
-		sealed = *part
-		return nil
+		return wrongEpoch(p, *part, epoch)
 	})
 	if err != nil {
 		return register.Partition{}, err
@@ -98,19 +95,18 @@ func wrongEpoch(p ring.Partition, part register.Partition, epoch uint64) error {
 // since something was first merged into it: whoever copies it must begin anew.
 func (s *Store) Install(ctx context.Context, p ring.Partition, epoch uint64, join register.Partition) error {
 	return s.change(ctx, p, func(part *register.Partition) error {
-		if part.Epoch == epoch {
-			return nil
-		}
-		if part.Epoch > epoch || part.Installed > epoch {
+		after, ok := part.Install(epoch, join)
+		switch {
+		case !ok:
 			return wrongEpoch(p, *part, epoch)
+		case part.Epoch == epoch:
+			return nil
 		}
 		was := s.copying[p]
 		if s.copying[p] = copyingNothing; was == copyingSpoiled {
 			return fmt.Errorf("%w: partition %d was dropped while it was copied: copy it from the beginning", ErrIncomplete, p)
 		}
-		part.Installed, part.Sealed, part.Incomplete = epoch, true, false
-		part.Floored, part.Floor = join.Floored, join.Floor
-		part.Horizon = max(part.Horizon, join.Horizon)
+		*part = after
 		return nil
 	})
 }
@@ -120,18 +116,15 @@ func (s *Store) Install(ctx context.Context, p ring.Partition, epoch uint64, joi
 // for one.
 func (s *Store) InstallFloored(ctx context.Context, p ring.Partition, epoch uint64, floor int64) error {
 	return s.change(ctx, p, func(part *register.Partition) error {
-		if part.Epoch == epoch {
+		after, ok := part.InstallFloored(epoch, floor)
+		switch {
+		case !ok:
+			return wrongEpoch(p, *part, epoch)
+		case part.Epoch == epoch:
 			return nil
 		}
-		if part.Epoch > epoch || part.Installed > epoch {
-			return wrongEpoch(p, *part, epoch)
-		}
-		if part.Floored {
-			floor = max(floor, part.Floor)
-		}
 		s.copying[p] = copyingNothing
-		part.Installed, part.Sealed, part.Incomplete = epoch, true, false
-		part.Floored, part.Floor = true, floor
+		*part = after
 		return nil
 	})
 }
@@ -141,13 +134,11 @@ func (s *Store) InstallFloored(ctx context.Context, p ring.Partition, epoch uint
 // error is ErrEpoch.
 func (s *Store) Enter(ctx context.Context, p ring.Partition, epoch uint64) error {
 	return s.change(ctx, p, func(part *register.Partition) error {
-		switch {
-		case part.Epoch == epoch && epoch > 0:
-		case part.Installed == epoch && epoch > 0:
-			part.Epoch, part.Installed, part.Sealed = epoch, 0, false
-		default:
+		after, ok := part.Enter(epoch)
+		if !ok {
 			return wrongEpoch(p, *part, epoch)
 		}
+		*part = after
 		return nil
 	})
 }
@@ -189,7 +180,7 @@ func (s *Store) Drop(ctx context.Context, p ring.Partition) error {
 		if part.Incomplete {
 			return 0, nil
 		}
-		part.Sealed, part.Incomplete, part.Installed = true, true, 0
+		part = part.Drop()
 		// That it is incomplete must be durable no later than that a register is gone.
 		b := s.db.NewBatch()
 		lower, upper := registersOf(p)

@@ -15,7 +15,9 @@ func (w *world) carryOut(o *order, sources members) {
 		w.merge(o.node, sources)
 	case seals:
 		w.say("replica %d is sealed", o.node+1)
-		w.nodes[o.node].partition.Sealed = !w.noSeal
+		if p := &w.nodes[o.node].partition; !w.noSeal {
+			*p, _ = p.Seal(o.epoch)
+		}
 	case installs, completes:
 		w.install(o, sources)
 	case agrees:
@@ -60,12 +62,9 @@ func (w *world) install(o *order, sources members) {
 	}
 	w.merge(o.node, sources)
 	p := &w.nodes[o.node].partition
-	if p.Epoch == o.epoch {
-		return
-	}
-	p.Installed, p.Sealed, p.Incomplete = o.epoch, !w.noSeal, false
-	p.Floored, p.Floor = joined.Floored, joined.Floor
-	p.Horizon = max(p.Horizon, joined.Horizon)
+	sealed := p.Sealed
+	*p, _ = p.Install(o.epoch, joined)
+	p.Sealed = p.Sealed && !w.noSeal || sealed
 }
 
 func (w *world) commit() {
@@ -91,14 +90,17 @@ func (w *world) duty(n int) func() {
 		if p.Epoch < epoch && (p.Installed == epoch || w.unready) {
 			return func() {
 				w.say("replica %d enters epoch %d", n+1, epoch)
-				p.Epoch, p.Installed, p.Sealed = epoch, 0, false
+				if w.unready {
+					p.Installed = epoch
+				}
+				*p, _ = p.Enter(epoch)
 			}
 		}
 	case (at.next | at.target).has(n):
 	case epoch > p.Epoch && epoch >= p.Installed && (p.Epoch > 0 || p.Installed > 0) && !p.Incomplete:
 		return func() {
 			w.say("replica %d drops its registers", n+1)
-			p.Sealed, p.Incomplete, p.Installed = true, true, 0
+			*p = p.Drop()
 			w.nodes[n].Register = register.Register{}
 		}
 	}

@@ -210,11 +210,12 @@ func confirm(cmd *cobra.Command, lost []string) error {
 func clusterTokenVerb() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:     "token",
-		Short:   "Print what changes over HTTP prove the cluster key with",
-		Long:    "Print the bearer token that PUT /v1/limits needs. It is derived from the cluster key, which cannot be had from it.",
-		Example: "  curl -T limits.yaml -H \"Authorization: Bearer $(jeton cluster token --cluster-key-file key)\" http://localhost:7702/v1/limits",
-		Args:    cobra.NoArgs,
+		Use:   "token",
+		Short: "Print what changes over HTTP prove the cluster key with",
+		Long:  "Print the bearer token that PUT /v1/limits needs. It is derived from the cluster key, which cannot be had from it.",
+		Example: "  jeton cluster token --cluster-key-file key\n" +
+			"  curl -T limits.yaml -H \"Authorization: Bearer $(jeton cluster token --cluster-key-file key)\" http://localhost:7702/v1/limits",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
 				return errors.New("--cluster-key-file: name the file with the cluster key")

@@ -145,10 +145,10 @@ func lockData(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
+		f.Close() //nolint:errcheck // nothing was written
 		return nil, fmt.Errorf("--data: another jeton dev runs on %s: stop it, or name another directory", dir)
 	}
-	return func() { f.Close() }, nil
+	return func() { f.Close() }, nil //nolint:errcheck // nor now: it ends the lock
 }
 
 // sampleFile is where the sample limits are in the data.

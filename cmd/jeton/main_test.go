@@ -68,8 +68,12 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo,demo k", 2, "named twice"},
 		{"check demo " + strings.Repeat("k", 513), 2, "key: 513 bytes"},
 		{"check demo k --output xml", 2, "text or json"},
+		{"check demo k --cost many", 2, `--cost: "many" is not a whole number`},
+		{"check demo k --timeout soon", 2, `--timeout: "soon" is not a duration, such as 500ms or 5s`},
+		{"check demo k --receipt=perhaps", 2, `--receipt: "perhaps" is not true or false`},
+		{"check demo k --nope", 2, "unknown flag: --nope: see jeton check --help"},
 		{"check demo", 2, "use jeton check LIMIT[,LIMIT…] KEY"},
-		{"check demo k --server 127.0.0.1:1 --timeout 300ms", 2, "127.0.0.1:1"},
+		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "jeton at 127.0.0.1:1: cannot connect: connection refused\n"},
 		{"check demo k --server nonsense", 2, "nonsense"},
 	} {
 		stdout, stderr, code := jeton(t, env, strings.Fields(tt.args)...)
@@ -133,7 +137,10 @@ func TestVersionVerb(t *testing.T) {
 
 // Everything that can be asked of the program explains itself with an example.
 func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
-	for _, verb := range []string{"serve", "dev", "check", "bucket", "limits", "limits get", "version"} {
+	for _, verb := range []string{
+		"serve", "dev", "check", "bucket", "limits", "limits get", "limits diff", "limits apply",
+		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "version", "bench",
+	} {
 		stdout, _, code := jeton(t, nil, append(strings.Fields(verb), "--help")...)
 		if code != 0 || !strings.Contains(stdout, "Examples:\n  jeton ") {
 			t.Errorf("jeton %s --help: exit code %d:\n%s", verb, code, stdout)

@@ -120,7 +120,7 @@ func plainly(err error) error {
 	if !is {
 		return err
 	}
-	takes := ""
+	var takes string
 	switch wrong.GetFlag().Value.Type() {
 	case "int", "int64":
 		takes = "a whole number"

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ func options(t *testing.T, file string, env map[string]string, args ...string) (
 	flags.String(configOption, "", "")
 	flags.String("data", "default", "")
 	flags.Int("expect", 1, "")
+	flags.StringSlice("join", nil, "")
 	flags.Var(newChoice("fsync", "memory"), "durability", "")
 	if file != "" {
 		path := filepath.Join(t.TempDir(), "jeton.yaml")
@@ -59,6 +61,18 @@ func TestOptionsComeFromThreePlaces(t *testing.T) {
 	}
 }
 
+func TestListsInTheFile(t *testing.T) {
+	for _, file := range []string{"join: a:1,b:2", "join: [a:1, b:2]", "join:\n- a:1\n- b:2\n"} {
+		flags, err := options(t, file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := flags.GetStringSlice("join"); !slices.Equal(got, []string{"a:1", "b:2"}) {
+			t.Errorf("%q: join is %q", file, got)
+		}
+	}
+}
+
 func TestBadOptionsSayWhere(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string
@@ -66,9 +80,10 @@ func TestBadOptionsSayWhere(t *testing.T) {
 		want       []string
 	}{
 		{"unknown field", "data: x\nlissten: y\n", nil, []string{"jeton.yaml:2", "lissten", "not an option"}},
-		{"bad number", "expect: many\n", nil, []string{"jeton.yaml:1", "expect", "many"}},
+		{"bad number", "expect: many\n", nil, []string{"jeton.yaml:1", `expect: "many" is not a whole number`}},
 		{"bad choice", "durability: disk\n", nil, []string{"jeton.yaml:1", "durability", "fsync or memory"}},
 		{"twice", "data: x\ndata: y\n", nil, []string{"data", "already"}},
+		{"a list of lists", "join: [a, [b]]\n", nil, []string{"jeton.yaml:1", "join", "single value"}},
 		{"a list", "data: [x]\n", nil, []string{"jeton.yaml:1", "data", "single value"}},
 		{"no mapping", "- data\n", nil, []string{"jeton.yaml:1", "mapping"}},
 		{"no YAML", "data: [\n", nil, []string{"jeton.yaml", "line"}},

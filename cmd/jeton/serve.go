@@ -33,7 +33,8 @@ func serveVerb() *cobra.Command {
 		Long: "Run a node. Alone, it is a cluster of one, which others may join later.\n\n" +
 			"With --expect 3 and --join a,b,c, the gossip addresses of all of them, three nodes that are started in any order\n" +
 			"found a cluster together, once and for ever. With --join alone, a node joins what exists. A node that is started\n" +
-			"again on its data needs neither, and minds neither; one whose disk is empty joins, under its name, as a new one.\n\n" +
+			"again on its data needs neither, and minds neither. One whose disk was lost needs --join: it takes its old place,\n" +
+			"under its name; without --join it would be a cluster of its own.\n\n" +
 			"Every option is also an environment variable, --listen-grpc being JETON_LISTEN_GRPC, and a field of the\n" +
 			"YAML file that --config names, where it is listen-grpc. The command line rules over the environment, and\n" +
 			"that over the file.\n\n" +

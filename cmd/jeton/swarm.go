@@ -141,7 +141,7 @@ func (s *swarm) limits(ctx context.Context) (*limit.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
+	defer c.Close() //nolint:errcheck // the answer has been read
 	text, _, err := c.LimitsText(ctx)
 	if err != nil {
 		return nil, err

@@ -200,7 +200,7 @@ func (m *membership) begin() error {
 		}
 	})
 	n.running.Go(func() { m.follow(ctx) })
-	if len(n.cfg.Join) > 0 {
+	if len(n.cfg.Join) > 0 || len(cluster.Addresses(clusterDir(n.cfg.Data))) > 1 { // the others may come later
 		return nil
 	}
 	soon, done := context.WithTimeout(ctx, aloneWithin)

@@ -147,9 +147,8 @@ func (n *Node) openCore() (err error) {
 		return n.openMember(cfg)
 	}
 	// A member that is started alone would decide for itself what its cluster decides together.
-	if _, err := os.Stat(clusterDir(n.cfg.Data)); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(fmt.Errorf("data: %s belongs to a node of a cluster: give --listen-gossip and --listen-raft, or another directory",
-			n.cfg.Data), err)
+	if _, err := os.Stat(clusterDir(n.cfg.Data)); err == nil {
+		return fmt.Errorf("data: %s belongs to a node of a cluster: give --listen-gossip and --listen-raft, or another directory", n.cfg.Data)
 	}
 	if n.store, err = storage.Open(cfg); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/storage"
@@ -31,7 +32,7 @@ func Renew(data string) error {
 func (c *Config) rejoin() error {
 	text, err := os.ReadFile(filepath.Join(c.Data, rejoinFile))
 	switch {
-	case errors.Is(err, os.ErrNotExist) || err == nil && len(c.Join) > 0:
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && len(c.Join) > 0:
 		return nil
 	case err != nil:
 		return fmt.Errorf("data: %w", err)

@@ -126,3 +126,21 @@ func TestNodesHearTheirClocks(t *testing.T) {
 		t.Error("no clock is known")
 	}
 }
+
+// A node that has just started has heard no clock yet, and may need one: its own may be behind.
+func TestClocksAreComparedWhenAsked(t *testing.T) {
+	all := expecting(3, newRig(t).chairs(3)...)
+	startAll(all...)
+	c := all[2].cluster
+	c.clocks.mu.Lock()
+	clear(c.clocks.offsets)
+	c.clocks.mu.Unlock()
+	all[2].soon("two clocks", func() bool { // on a machine that is busy, answers may be too late to be used
+		c.CompareClocks(t.Context())
+		_, heard := c.ClockOffset()
+		return heard == 2
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.CompareClocks(ctx) // which does not wait
+}

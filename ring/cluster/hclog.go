@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -49,7 +50,7 @@ func (l raftLog) Log(level hclog.Level, said string, args ...any) {
 // connection to it says so.
 func unreached(said string) bool {
 	switch said {
-	case "failed to heartbeat to", "failed to appendEntries to", "failed to contact", "failed to make requestVote RPC",
+	case "failed to heartbeat to", "failed to appendEntries to", "failed to make requestVote RPC",
 		"failed to pipeline appendEntries", "failed to start pipeline replication to", "failed to send snapshot to":
 		return true
 	}
@@ -70,7 +71,7 @@ func usual(said string) bool {
 		"peer has newer term, stopping replication", "new leader elected, stepping down",
 		"rejecting pre-vote request since our last index is greater", "rejecting pre-vote request since our last term is greater",
 		"rejecting vote request since our last index is greater", "rejecting vote request since our last term is greater",
-		"duplicate requestVote from", "previous log term mis-match", "clearing log suffix", "failed to flush response",
+		"duplicate requestVote from", "previous log term mis-match", "clearing log suffix", "failed to flush response", "failed to contact",
 		"unable to get address for server, using fallback address":
 		return true
 	}
@@ -82,7 +83,8 @@ func about(args []any) string {
 	for i := 0; i+1 < len(args); i += 2 {
 		switch args[i] {
 		case "peer", "target", "server-id", "id", "from":
-			return fmt.Sprint(args[i+1])
+			node := fmt.Sprint(args[i+1]) // an address, or "{Voter ID ADDRESS}"
+			return strings.TrimSuffix(node[strings.LastIndexByte(node, ' ')+1:], "}")
 		}
 	}
 	return ""

@@ -28,6 +28,10 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) 
 	c.rescue.Lock()
 	defer c.rescue.Unlock()
 	s := c.State()
+	if !s.Founded() {
+		return Recovery{}, fmt.Errorf("%w: this node does not know yet what the cluster has agreed on: it was started when too few others were up; "+
+			"ask a node that has run since before", ErrUnreachable)
+	}
 	gone, err := c.goneNodes(ctx, s, lost)
 	if err != nil {
 		return Recovery{}, err

@@ -78,9 +78,11 @@ func (g *gossip) join(addresses []string) {
 		all.Go(func() {
 			_, err := g.list.Load().Join([]string{a})
 			switch {
-			case err == nil || g.otherKey(err.Error(), a):
-			case g.seldom.may("join " + a):
-				g.logger.Info("no node answers at this gossip address yet; this node keeps trying", "address", a, "why", lastCause(err))
+			case err == nil:
+				g.seldom.over("join " + a)
+			case g.otherKey(err.Error(), a):
+			case g.seldom.once("join " + a):
+				g.logger.Info("no node can be met at this gossip address yet; this node keeps trying", "address", a, "why", lastCause(err))
 			}
 		})
 	}

@@ -9,7 +9,9 @@ import (
 
 // How a node's health is judged.
 const (
-	suspectAfter = 50 * time.Millisecond  // that calls wait and nobody is answered
+	suspectAfter = 50 * time.Millisecond  // that calls wait and nobody is answered, at least
+	suspectMost  = 250 * time.Millisecond // and at most, where calls usually take long
+	unusual      = 3                      // times as long as calls usually take is silence
 	lookAgain    = 5 * time.Millisecond   // while calls wait at a silent node, at first
 	probeWithin  = 200 * time.Millisecond // that a probe is answered
 	giveUpAfter  = suspectAfter + probeWithin
@@ -46,6 +48,7 @@ type health struct {
 	calls       waiters
 	silentSince time.Time     // while calls wait: since nobody has been answered
 	answered    time.Time     // when a call was last
+	usual       time.Duration // that a call takes, smoothed over the last ones
 	silence     time.Duration // how long calls had waited in vain when the last of them left
 	timer       *time.Timer   // looks; nil before the first call
 	armed       bool          // timer will fire
@@ -87,6 +90,7 @@ func (h *health) leave(w *waiter, answered bool) {
 	h.calls.remove(w)
 	switch {
 	case answered:
+		h.usual += (now.Sub(w.since) - h.usual) / 8
 		h.silence, h.silentSince, h.answered, h.pause = 0, now, now, 0
 		h.restoreLocked()
 	case h.calls.empty():
@@ -155,7 +159,7 @@ func (h *health) look() {
 		return
 	}
 	now := time.Now()
-	if left := suspectAfter - now.Sub(h.silentSince); left > 0 {
+	if left := h.patienceLocked() - now.Sub(h.silentSince); left > 0 {
 		h.timer.Reset(left)
 		h.mu.Unlock()
 		return
@@ -179,6 +183,12 @@ func (h *health) look() {
 	for _, w := range lost {
 		w.move.giveUp()
 	}
+}
+
+// patienceLocked is how long nobody may be answered before the node counts as silent. One that is asked for so much that
+// every answer takes long is slow, and second tries would make it slower.
+func (h *health) patienceLocked() time.Duration {
+	return min(max(suspectAfter, unusual*h.usual), suspectMost)
 }
 
 // sortLocked finds the calls that are to be tried a second time, first come, first served, and those to be given up.

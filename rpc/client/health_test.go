@@ -142,6 +142,34 @@ func TestSilenceIsSuspect(t *testing.T) {
 	})
 }
 
+// TestSlowIsNotSilent lets all calls take 40 ms, one after the other: then 50 ms without an answer are nothing unusual, but
+// 120 ms are; and when calls are fast again, so is the suspicion.
+func TestSlowIsNotSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient(t)
+		p.answers(nil)
+		answered := func(n int, took time.Duration) {
+			for range n {
+				g := p.calls(1)[0]
+				pass(took)
+				p.leave(&g.waiter, true)
+			}
+		}
+		answered(60, 40*time.Millisecond)
+		g := p.calls(1)[0]
+		pass(2 * suspectAfter)
+		p.want(t, good, 0)
+		pass(suspectAfter / 2)
+		p.want(t, suspect, 1)
+		p.leave(&g.waiter, true)
+		answered(60, time.Millisecond)
+		g = p.calls(1)[0]
+		pass(suspectAfter)
+		p.want(t, suspect, 2)
+		p.leave(&g.waiter, true)
+	})
+}
+
 // TestAnswersKeepANodeGood answers one call in 49 ms while another waits for long.
 func TestAnswersKeepANodeGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

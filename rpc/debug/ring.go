@@ -38,6 +38,10 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 		fmt.Fprintf(table, "%s belongs to no cluster yet\n", s.Node)
 		return table.Flush()
 	}
+	if s.Partitions == 0 {
+		fmt.Fprintf(table, "%s belongs to cluster %s and knows no more yet: it has not heard from a majority of the others\n", s.Node, s.Cluster)
+		return table.Flush()
+	}
 	leader := s.Leader
 	if leader == "" {
 		leader = "none at the moment: nothing can be changed until a majority of the voters is up; checks go on"
