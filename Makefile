@@ -62,7 +62,7 @@ test-model: ## run the exhaustive model check (every TestModel…), without the 
 
 .PHONY: test-process
 test-process: ## run the tests that start and kill processes
-	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 10m ./cluster-tests
+	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 25m ./cluster-tests
 
 .PHONY: mutants
 mutants: ## break the code on purpose, one build tag after another: a test must notice each

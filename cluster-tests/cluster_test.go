@@ -334,7 +334,13 @@ func TestClusterLeaderKilled(t *testing.T) {
 }
 
 // Two of three disks are lost for ever. Whoever recovers says so, and the limits hold: every bucket counts as emptied.
-func TestClusterRecovered(t *testing.T) {
+func TestClusterRecovered(t *testing.T) { recovered(t, false) }
+
+// The one node that is left was restarted too, and asks in vain whether its disk is an old copy.
+func TestClusterRecoveredAfterARestart(t *testing.T) { recovered(t, true) }
+
+func recovered(t *testing.T, restarted bool) {
+	t.Helper()
 	d := newDrill(t)
 	survivor := d.cluster.Members[0]
 	for range 3 {
@@ -345,6 +351,11 @@ func TestClusterRecovered(t *testing.T) {
 	for _, m := range d.cluster.Members[1:] {
 		m.Kill()
 		m.Wipe()
+	}
+	if restarted {
+		survivor.Kill()
+		survivor.Launch()
+		survivor.WaitForLog("waits for a majority")
 	}
 	out, errs, code := d.cluster.Run(survivor, "cluster", "recover", "--lost", "node-2,node-3", "--yes")
 	if code != 0 || !strings.Contains(errs, "begin again with a floor") {

@@ -357,3 +357,31 @@ func TestDevBesideAnother(t *testing.T) {
 		t.Errorf("it says:\n%s", dev.Log())
 	}
 }
+
+// A node that is started as always, without --join, on an old copy of its disk is found out and joins its cluster as a new
+// one. It must not found a cluster of its own beside it.
+func TestOldCopyWithoutJoin(t *testing.T) {
+	t.Parallel()
+	c := process.StartCluster(t, process.Build(t), 3, clusterLimits)
+	d := &drill{T: t, cluster: c}
+	old := c.Members[2]
+	if code := old.Stop(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	twin := c.Plan()
+	if err := os.CopyFS(twin.Data, os.DirFS(old.Data)); err != nil {
+		t.Fatal(err)
+	}
+	old.Launch()
+	old.Ready()
+	twin.Launch()
+	twin.WaitForLog("old copy")
+	twin.Ready()
+	d.settled(c.Members[0], 4)
+	if here, there := d.ring(c.Members[0]).Cluster, d.ring(twin).Cluster; here != there {
+		t.Errorf("the node is in cluster %s, and the others in %s:\n%s", there, here, twin.Log())
+	}
+	if strings.Contains(twin.Log(), "founds a cluster") {
+		t.Errorf("the node said:\n%s", twin.Log())
+	}
+}

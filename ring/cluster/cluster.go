@@ -68,6 +68,8 @@ type Cluster struct {
 	leaders   map[string]handler
 	admission chan struct{}              // holds one item while the leader lets a node in
 	twin      chan struct{}              // takes one item when another process claims to be this node
+	proved    atomic.Bool                // the disk was found to be no old copy, or nobody ever heard of it
+	asserted  chan struct{}              // closed when a recovery says that nobody is left to ask about that
 	joined    chan struct{}              // closed once this node is a member whose mark is raised
 	settled   atomic.Bool                // it is known which cluster this node is in, and it promises nothing any more
 	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
@@ -88,7 +90,7 @@ func New(config Config) (*Cluster, error) {
 	}
 	c := &Cluster{
 		config: config, logger: config.Logger, seldom: newSeldom(),
-		admission: make(chan struct{}, 1), twin: make(chan struct{}, 1), joined: make(chan struct{}),
+		admission: make(chan struct{}, 1), twin: make(chan struct{}, 1), asserted: make(chan struct{}), joined: make(chan struct{}),
 	}
 	c.handlers, c.leaders = c.routes(), c.leaderRoutes()
 	c.shown.Store(&shownState{state: &State{}, changed: make(chan struct{})})

@@ -64,6 +64,7 @@ func (c *Cluster) prove(ctx context.Context) error {
 		p.ask(ctx)
 		missing, verdict := p.judge()
 		if verdict != nil || missing == nil {
+			c.proved.Store(verdict == nil)
 			return verdict
 		}
 		if c.seldom.may("prove") {
@@ -78,6 +79,9 @@ func (c *Cluster) prove(ctx context.Context) error {
 		case <-retry.C:
 		case <-wake:
 			retry.Stop()
+		case <-c.asserted:
+			retry.Stop()
+			return nil
 		}
 	}
 }

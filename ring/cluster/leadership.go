@@ -35,6 +35,9 @@ func (a *agreement) leader() (id ring.NodeID, isSelf, known bool) {
 	return id, id == a.config.ID, true
 }
 
+// runs says whether raft runs.
+func (a *agreement) runs() bool { return a.running.Load() != nil }
+
 // whileLeading calls run each time that this node begins to lead, with a context that ends when it does not lead any
 // more, and returns when ctx has ended and run has returned. If run returns early it is not called again in that term.
 func (a *agreement) whileLeading(ctx context.Context, run func(ctx context.Context)) {

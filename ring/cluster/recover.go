@@ -102,3 +102,43 @@ func dropRaft(dir string, k kept) error {
 	}
 	return syncDir(dir)
 }
+
+// supposed is the state if everything in this node's log is agreed. A recovery makes it so; until then, while raft does not
+// run, nobody knows how much of it is.
+func (a *agreement) supposed() (*State, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.disk == nil {
+		return nil, errors.New("the agreement is closed")
+	}
+	found, covered, err := newestSnapshot(a.disk.snapshots)
+	if err != nil {
+		return nil, err
+	}
+	last, err := a.disk.logs.LastIndex()
+	if err != nil {
+		return nil, err
+	}
+	first, err := a.disk.logs.FirstIndex()
+	if err != nil {
+		return nil, err
+	}
+	s := found.state
+	for index := max(first, covered+1); index <= last; index++ {
+		var entry raft.Log
+		if err := a.disk.logs.GetLog(index, &entry); err != nil {
+			return nil, fmt.Errorf("entry %d of the log: %w", index, err)
+		}
+		if entry.Type != raft.LogCommand {
+			continue
+		}
+		c, err := decodeCommand(entry.Data)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d of the log: %w", index, err)
+		}
+		if next, err := c.apply(s); err == nil { // a refused one has changed nothing
+			s = next
+		}
+	}
+	return s, nil
+}

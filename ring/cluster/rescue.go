@@ -27,10 +27,9 @@ type Recovery struct {
 func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) {
 	c.rescue.Lock()
 	defer c.rescue.Unlock()
-	s := c.State()
-	if !s.Founded() {
-		return Recovery{}, fmt.Errorf("%w: this node does not know yet what the cluster has agreed on: it was started when too few others were up; "+
-			"ask a node that has run since before", ErrUnreachable)
+	s, proved, err := c.beforeRecovery()
+	if err != nil {
+		return Recovery{}, err
 	}
 	gone, err := c.goneNodes(ctx, s, lost)
 	if err != nil {
@@ -40,18 +39,45 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) 
 	if err != nil {
 		return Recovery{}, err
 	}
-	what, done, err := planRecovery(s, gone, known)
+	doubted := ring.NodeID{}
+	if !proved {
+		doubted = c.config.ID
+	}
+	what, done, err := planRecovery(s, gone, known, doubted)
 	if err != nil {
 		return Recovery{}, err
 	}
-	if c.leaderless(gone) {
+	switch {
+	case c.leaderless(gone):
 		if err := c.recoverRaft(ctx, s, gone); err != nil {
 			return Recovery{}, err
 		}
+		if !proved {
+			close(c.asserted)
+			c.proved.Store(true)
+		}
+	case !proved:
+		return Recovery{}, fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", ErrUnreachable)
 	}
 	c.logger.Warn("forced recovery", "lost", lost, "floored", done.Floored, "moved", done.Moved)
 	_, err = lead[nothing](ctx, c, kindRecover, *what)
 	return done, err
+}
+
+// beforeRecovery is what counts as agreed, and whether this node's disk was found to be no old copy. A node that was started
+// when too few others were up has asked for that in vain, and raft does not run: whoever recovers says that nobody is left
+// to ask.
+func (c *Cluster) beforeRecovery() (s *State, proved bool, err error) {
+	s, proved = c.State(), c.proved.Load() || len(c.agreement.servers()) == 0 || c.agreement.runs()
+	if !proved {
+		if s, err = c.agreement.supposed(); err != nil {
+			return nil, false, err
+		}
+	}
+	if !s.Founded() {
+		return nil, false, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", ErrUnreachable)
+	}
+	return s, proved, nil
 }
 
 func (c *Cluster) answerRecover(ctx context.Context, q recovery) (nothing, error) {
@@ -167,7 +193,7 @@ func (c *Cluster) eachLeft(s *State, gone map[ring.NodeID]Node, f func(Node)) {
 
 // planRecovery says where partitions go that have too few replicas left: to sets of the nodes that are left, in an epoch
 // above every one that is known. It is pure.
-func planRecovery(s *State, gone map[ring.NodeID]Node, known []uint64) (*recovery, Recovery, error) {
+func planRecovery(s *State, gone map[ring.NodeID]Node, known []uint64, doubted ring.NodeID) (*recovery, Recovery, error) {
 	var members []ring.Member
 	for id, n := range s.Nodes {
 		if _, lost := gone[id]; !lost {
@@ -188,7 +214,7 @@ func planRecovery(s *State, gone map[ring.NodeID]Node, known []uint64) (*recover
 		left := 0
 		for _, id := range place.Replicas {
 			_, member := s.Nodes[id]
-			if _, lost := gone[id]; member && !lost {
+			if _, lost := gone[id]; member && !lost && id != doubted {
 				left++
 			}
 		}
