@@ -149,9 +149,9 @@ func (l *Load) Held(epsilon int64) error { return history.Check(l.cfg.Rule, l.ca
 // tardy is by how much a check may come late and still be in time for a token, in nanoseconds.
 const tardy = int64(100 * time.Millisecond)
 
-// Share is how many tokens were admitted, and how many the limit allowed. Every key must have been asked for more than
-// that.
-func (l *Load) Share() (admittedTokens, allowedTokens float64) {
+// Share is how many tokens were admitted, and how many had to be, at the least: what the limit allows less what a tardy
+// check may miss. Every key must have been asked for more than that.
+func (l *Load) Share() (admittedTokens, dueTokens float64) {
 	admitted := map[string]int64{}
 	first, last := map[string]int64{}, map[string]int64{}
 	for _, c := range l.calls {

@@ -213,6 +213,13 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 	if _, err := a.cluster.Recover(t.Context(), []string{"c"}); !errors.Is(err, ErrAlive) {
 		t.Errorf("a node that answers is lost: %v", err)
 	}
+	newest := uint64(0)
+	for _, ch := range all { // whoever knows less than another one cannot recover
+		newest = max(newest, ch.cluster.State().Version)
+	}
+	for _, ch := range all {
+		ch.sees("what was agreed", func(s *State) bool { return s.Version >= newest })
+	}
 	for _, ch := range all[2:] {
 		ch.stop()
 	}
