@@ -38,6 +38,9 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 	if b == nil || a.Epoch != o.epoch || a.Replica < 0 || a.Replica >= o.cfg.Replicas {
 		return
 	}
+	if o.Waiting() == 0 && b.confirms(a) {
+		return
+	}
 	if a.Verdict == Reset && a.Generation > b.gen {
 		if p := b.pending(); p != nil && p.reset {
 			b.talk().backOff(now, o.cfg) // two that reset at once would overtake each other for ever
@@ -59,6 +62,16 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 
 // tells says whether the answer says where the replica's line is free.
 func (v Verdict) tells() bool { return v != 0 && v != Lost && v != Elsewhere }
+
+// confirms says whether an answer tells a bucket at rest no more than that one more replica has accepted what it holds, and
+// notes it: of each reservation's answers, those that come after the majority.
+func (b *bucket) confirms(a Answer) bool {
+	if b.talk() != nil || a.Verdict != Accepted || a.Generation != b.gen || a.Position != b.held.to {
+		return false
+	}
+	b.agree |= 1 << a.Replica
+	return true
+}
 
 // record notes the first answer of each replica and says whether this was one. A replica that was lost may come back,
 // and one that was elsewhere may enter the epoch.
