@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -188,16 +189,30 @@ func (m *Member) Wipe() {
 	}
 }
 
-// FreePorts finds n ports in a row that nobody listens on, below those that the system hands out by itself.
+// lowest and highest are the ports that FreePorts hands out, below those that the system hands out by itself.
+const lowest, highest = 10_000, 32_000
+
+// handed is how many ports were handed out, from a random one on: a node that is down keeps its ports, whoever asks.
+var handed = struct {
+	sync.Mutex
+
+	from, n int
+}{from: rand.IntN(highest - lowest)}
+
+// FreePorts finds n ports in a row that nobody listens on, and that no other test of this process is given.
 func FreePorts(t *testing.T, n int) (first int) {
 	t.Helper()
-	for range 1000 {
-		first := 10_000 + rand.IntN(22_000-n)
-		if free(first, n) {
+	handed.Lock()
+	defer handed.Unlock()
+	for handed.n+n < highest-lowest {
+		first := lowest + (handed.from+handed.n)%(highest-lowest)
+		handed.n++
+		if first+n < highest && free(first, n) {
+			handed.n += n - 1
 			return first
 		}
 	}
-	t.Fatal("there are no free ports")
+	t.Fatal("there are no free ports left")
 	return 0
 }
 
