@@ -212,10 +212,10 @@ func (n *Node) Ready() error {
 // storage.Memory this is what saves the registers.
 func (n *Node) Close(ctx context.Context) error {
 	n.stop.Do(func() {
+		close(n.stopping)
 		if n.member != nil {
 			n.member.leave(ctx)
 		}
-		close(n.stopping)
 	})
 	var servers sync.WaitGroup
 	servers.Go(func() { n.cutOff("gRPC", n.grpc.Stop(ctx)) })

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -263,4 +264,53 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 	}
 	all[2].start()
 	all[2].ends(ErrRemoved)
+}
+
+// All five have stopped, and three are lost for ever: the two that are started again ask in vain whether their disks are old
+// copies. Whoever recovers says that nobody is left to ask, and nothing that they keep counts as known.
+func TestRecoverWithoutProof(t *testing.T) {
+	all := expecting(5, newRig(t).chairs(5)...)
+	startAll(all...)
+	known := one(all...)
+	for _, ch := range all {
+		ch.stop()
+	}
+	for _, ch := range all[:2] {
+		ch.start()
+	}
+	for _, ch := range all[:2] {
+		ch.says("waits for a majority")
+	}
+	lost := []string{"c", "d", "e"}
+	done, err := all[0].cluster.Recover(t.Context(), lost)
+	if errors.Is(err, ErrStale) { // the other one knows more
+		all[0], all[1] = all[1], all[0]
+		done, err = all[0].cluster.Recover(t.Context(), lost)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range all[:2] {
+		s := ch.sees("two are left", func(s *State) bool { return len(s.Nodes) == 2 && len(s.Removed) == 3 })
+		floored := 0
+		for _, place := range s.Table.Places {
+			if place.Floored {
+				floored++
+			}
+		}
+		if floored != len(s.Table.Places) || floored != done.Floored {
+			t.Errorf("%d of %d partitions have a floor, and %d were said to", floored, len(s.Table.Places), done.Floored)
+		}
+		select {
+		case <-ch.cluster.Joined():
+		case <-time.After(long):
+			t.Fatalf("node %s does not join\n%s", ch.config.Name, ch.logs)
+		}
+	}
+	if after := one(all[:2]...); after != known {
+		t.Errorf("it is cluster %s, and was %s", after, known)
+	}
+	if again, err := all[0].cluster.Recover(t.Context(), lost); err != nil || again.Floored != 0 {
+		t.Errorf("once more: %+v, %v", again, err)
+	}
 }

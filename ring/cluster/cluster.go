@@ -66,10 +66,11 @@ type Cluster struct {
 	registry  *prometheus.Registry // of this New: a node may leave one cluster and enter another
 	handlers  map[string]handler
 	leaders   map[string]handler
-	admission chan struct{}              // holds one item while the leader lets a node in
-	twin      chan struct{}              // takes one item when another process claims to be this node
-	proved    atomic.Bool                // the disk was found to be no old copy, or nobody ever heard of it
-	asserted  chan struct{}              // closed when a recovery says that nobody is left to ask about that
+	admission chan struct{} // holds one item while the leader lets a node in
+	twin      chan struct{} // takes one item when another process claims to be this node
+	proved    atomic.Bool   // the disk was found to be no old copy, or nobody ever heard of it
+	asserted  chan struct{} // closed by assert
+	asserting sync.Once
 	joined    chan struct{}              // closed once this node is a member whose mark is raised
 	settled   atomic.Bool                // it is known which cluster this node is in, and it promises nothing any more
 	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
@@ -217,6 +218,7 @@ func (c *Cluster) enter(ctx context.Context) error {
 	if err := c.choose(ctx); err != nil {
 		return err
 	}
+	c.proved.Store(true)
 	c.settled.Store(true)
 	c.nameCluster()
 	decided := c.record.look().unfounded()

@@ -72,14 +72,8 @@ func (c *Cluster) findCluster(ctx context.Context) error {
 		if c.seldom.may("find") {
 			c.logger.Info("looking for a node of the cluster at the addresses of --join", "join", c.config.Join)
 		}
-		retry := time.NewTimer(saidAgain)
-		select {
-		case <-ctx.Done():
-			retry.Stop()
-			return ctx.Err()
-		case <-retry.C:
-		case <-wake:
-			retry.Stop()
+		if _, err := pause(ctx, saidAgain, wake); err != nil {
+			return err
 		}
 	}
 }
@@ -124,14 +118,11 @@ func (c *Cluster) foundTogether(ctx context.Context) error {
 		if done, err := c.foundingStep(ctx, v); done || err != nil {
 			return err
 		}
-		retry := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			retry.Stop()
-			return ctx.Err()
-		case <-retry.C:
-		case <-wake:
-			retry.Stop()
+		woken, err := pause(ctx, wait, wake)
+		if err != nil {
+			return err
+		}
+		if woken {
 			wait = first
 		}
 	}

@@ -64,24 +64,19 @@ func (c *Cluster) prove(ctx context.Context) error {
 		p.ask(ctx)
 		missing, verdict := p.judge()
 		if verdict != nil || missing == nil {
-			c.proved.Store(verdict == nil)
 			return verdict
 		}
 		if c.seldom.may("prove") {
 			c.logger.Info("this node was a member and asks the voters whether its disk is an old copy; it waits for a majority of them",
 				"missing", strings.Join(missing, ", "))
 		}
-		retry := time.NewTimer(wait)
 		select {
-		case <-ctx.Done():
-			retry.Stop()
-			return ctx.Err()
-		case <-retry.C:
-		case <-wake:
-			retry.Stop()
 		case <-c.asserted:
-			retry.Stop()
 			return nil
+		default:
+		}
+		if _, err := pause(ctx, wait, wake); err != nil {
+			return err
 		}
 	}
 }
@@ -208,12 +203,8 @@ func (c *Cluster) enroll(ctx context.Context) error {
 		if c.seldom.may("enroll") {
 			c.logger.Warn("the cluster does not let this node in yet", "error", err)
 		}
-		retry := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			retry.Stop()
-			return ctx.Err()
-		case <-retry.C:
+		if _, err := pause(ctx, wait, nil); err != nil {
+			return err
 		}
 	}
 }

@@ -46,15 +46,11 @@ func lead[A, Q any](ctx context.Context, c *Cluster, kind string, q Q) (a A, err
 		if wait == longWait && kind != kindMoves && c.seldom.may("lead "+kind) {
 			c.logger.Info("waiting for a leader of the cluster", "to", kind, "why", err)
 		}
-		retry := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			retry.Stop()
+		if _, late := pause(ctx, wait, nil); late != nil {
 			if errors.Is(err, ErrNoLeader) {
 				return a, err
 			}
 			return a, fmt.Errorf("%w: %w", ErrNoLeader, err)
-		case <-retry.C:
 		}
 	}
 }
@@ -147,4 +143,19 @@ func (c *Cluster) contacts() map[ring.NodeID]contact {
 		at[id] = contact{GRPC: n.GRPC, Gossip: n.Gossip}
 	}
 	return at
+}
+
+// pause waits for so long, or until wake is closed, and says whether it was; nil is never closed. The error is that ctx has
+// ended.
+func pause(ctx context.Context, wait time.Duration, wake <-chan struct{}) (woken bool, err error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-wake:
+		return true, nil
+	case <-timer.C:
+		return false, nil
+	}
 }

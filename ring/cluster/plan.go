@@ -30,7 +30,7 @@ func planned(s *State) ([]change, error) {
 	}
 	current := make([][]ring.NodeID, len(s.Table.Places))
 	for p := range s.Table.Places {
-		current[p] = destination(&s.Table.Places[p])
+		current[p] = s.Table.Places[p].Planned()
 	}
 	wanted, err := ring.Assign(current, members, s.Partitions, ring.Replication(len(members), s.Replicas))
 	if err != nil {
@@ -43,17 +43,6 @@ func planned(s *State) ([]change, error) {
 		}
 	}
 	return changes, nil
-}
-
-// destination is where a partition is, or is to be.
-func destination(place *ring.Place) []ring.NodeID {
-	switch {
-	case len(place.Target) > 0:
-		return place.Target
-	case len(place.Next) > 0:
-		return place.Next
-	}
-	return place.Replicas
 }
 
 // rescued are other nexts for partitions that are moving to one of whose members too many are gone. What is planned for
@@ -133,7 +122,7 @@ func spared(s *State, id ring.NodeID) bool {
 	}
 	most := 1
 	for p := range s.Table.Places {
-		most = max(most, len(destination(&s.Table.Places[p])))
+		most = max(most, len(s.Table.Places[p].Planned()))
 	}
 	return others > 0 && ring.Replication(others, s.Replicas) >= min(most, s.Replicas)
 }

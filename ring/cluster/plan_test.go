@@ -67,7 +67,7 @@ func TestPlanned(t *testing.T) {
 		}
 		s = afterAll(t, s, command{SetTarget: &setTarget{Changes: changes}})
 		for p := range s.Table.Places {
-			if to := destination(&s.Table.Places[p]); slices.Contains(to, letter('b')) || len(to) != 3 {
+			if to := s.Table.Places[p].Planned(); slices.Contains(to, letter('b')) || len(to) != 3 {
 				t.Errorf("partition %d is to go to %s", p, spell(to))
 			}
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,12 @@ type Recovery struct {
 func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) {
 	c.rescue.Lock()
 	defer c.rescue.Unlock()
-	s, proved, err := c.beforeRecovery()
+	s, err := c.supposed()
 	if err != nil {
 		return Recovery{}, err
+	}
+	if !s.Founded() {
+		return Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", ErrUnreachable)
 	}
 	gone, err := c.goneNodes(ctx, s, lost)
 	if err != nil {
@@ -39,11 +43,7 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) 
 	if err != nil {
 		return Recovery{}, err
 	}
-	doubted := ring.NodeID{}
-	if !proved {
-		doubted = c.config.ID
-	}
-	what, done, err := planRecovery(s, gone, known, doubted)
+	what, done, err := planRecovery(s, gone, known)
 	if err != nil {
 		return Recovery{}, err
 	}
@@ -52,33 +52,28 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) 
 		if err := c.recoverRaft(ctx, s, gone); err != nil {
 			return Recovery{}, err
 		}
-		if !proved {
-			close(c.asserted)
-			c.proved.Store(true)
-		}
-	case !proved:
+	case !c.agreement.runs():
 		return Recovery{}, fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", ErrUnreachable)
 	}
 	c.logger.Warn("forced recovery", "lost", lost, "floored", done.Floored, "moved", done.Moved)
-	_, err = lead[nothing](ctx, c, kindRecover, *what)
-	return done, err
+	if _, err := lead[nothing](ctx, c, kindRecover, *what); err != nil {
+		return done, err
+	}
+	c.assert() // not before what this node cannot prove has a floor
+	return done, nil
 }
 
-// beforeRecovery is what counts as agreed, and whether this node's disk was found to be no old copy. A node that was started
-// when too few others were up has asked for that in vain, and raft does not run: whoever recovers says that nobody is left
-// to ask.
-func (c *Cluster) beforeRecovery() (s *State, proved bool, err error) {
-	s, proved = c.State(), c.proved.Load() || len(c.agreement.servers()) == 0 || c.agreement.runs()
-	if !proved {
-		if s, err = c.agreement.supposed(); err != nil {
-			return nil, false, err
-		}
+// supposed is what counts as agreed. A node that was started when too few others were up asks in vain whether its disk is an
+// old copy, and raft does not run: then it is all that is in its log.
+func (c *Cluster) supposed() (*State, error) {
+	if c.proved.Load() || c.agreement.runs() {
+		return c.State(), nil
 	}
-	if !s.Founded() {
-		return nil, false, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", ErrUnreachable)
-	}
-	return s, proved, nil
+	return c.agreement.supposed()
 }
+
+// assert ends that asking: a recovery says that nobody is left who could answer.
+func (c *Cluster) assert() { c.asserting.Do(func() { close(c.asserted) }) }
 
 func (c *Cluster) answerRecover(ctx context.Context, q recovery) (nothing, error) {
 	return nothing{}, c.agreement.propose(ctx, command{Recover: &q})
@@ -97,9 +92,9 @@ func (c *Cluster) goneNodes(ctx context.Context, s *State, lost []string) (map[r
 		case n.ID == c.config.ID:
 			return nil, fmt.Errorf("%w: %q is this node; ask one that is left", ErrAlive, name)
 		}
-		p, err := call[pong](ctx, c.config.Peers, c.addressOf(n.ID), kindPing, nothing{})
+		p, err := call[pong](ctx, c.config.Peers, c.addressFor(n), kindPing, nothing{})
 		if err == nil && p.ID == n.ID || err != nil && !unanswered(err) {
-			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or leave it out", ErrAlive, name, c.addressOf(n.ID))
+			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or leave it out", ErrAlive, name, c.addressFor(n))
 		}
 		gone[n.ID] = n
 	}
@@ -116,11 +111,16 @@ type survey struct {
 	Version uint64      `json:"version"`
 	// Epochs are the highest epochs of the partitions that the node knows of.
 	Epochs []uint64 `json:"epochs"`
+	// Proved says that the node's disk was found to be no old copy.
+	Proved bool `json:"proved"`
 }
 
 func (c *Cluster) answerSurvey(context.Context, nothing) (survey, error) {
-	s := c.State()
-	known := survey{ID: c.config.ID, Cluster: s.Cluster, Version: s.Version, Epochs: epochsOf(s)}
+	s, err := c.supposed()
+	if err != nil {
+		return survey{}, err
+	}
+	known := survey{ID: c.config.ID, Cluster: s.Cluster, Version: s.Version, Epochs: epochsOf(s), Proved: c.proved.Load()}
 	if c.config.Epochs != nil {
 		known.Epochs = higher(known.Epochs, c.config.Epochs())
 	}
@@ -152,33 +152,51 @@ func higher(a, b []uint64) []uint64 {
 	return all
 }
 
-// surveyAll asks every node that is left what it knows, and returns the highest epochs.
-func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]Node) ([]uint64, error) {
+// A knowledge is what all nodes that are left know together.
+type knowledge struct {
+	epochs  []uint64             // the highest ones of the partitions
+	doubted map[ring.NodeID]bool // whose registers may be those of an old copy
+}
+
+func (k *knowledge) add(s survey) {
+	k.epochs = higher(k.epochs, s.Epochs)
+	if !s.Proved {
+		k.doubted[s.ID] = true
+	}
+}
+
+// surveyAll asks every node that is left what it knows.
+func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]Node) (*knowledge, error) {
 	own, err := c.answerSurvey(ctx, nothing{})
 	if err != nil {
 		return nil, err
 	}
+	known := &knowledge{epochs: epochsOf(s), doubted: map[ring.NodeID]bool{}}
+	known.add(own)
 	var mu sync.Mutex
 	var problems []error
-	epochs := own.Epochs
 	c.eachLeft(s, gone, func(n Node) {
-		known, err := call[survey](ctx, c.config.Peers, c.addressOf(n.ID), kindSurvey, nothing{})
+		said, err := call[survey](ctx, c.config.Peers, c.addressFor(n), kindSurvey, nothing{})
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%w: %q, which is not said to be lost: start it, or name it too: %w", ErrUnreachable, n.Name, err))
-		case known.ID != n.ID:
-			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", ErrUnreachable, n.Name, known.ID))
-		case known.Version > 0 && known.Cluster != s.Cluster:
-			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", ErrForeign, n.Name, known.Cluster))
-		case known.Version > s.Version:
+			return
+		case said.ID != n.ID:
+			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", ErrUnreachable, n.Name, said.ID))
+		case said.Version > 0 && said.Cluster != s.Cluster:
+			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", ErrForeign, n.Name, said.Cluster))
+		case said.Version > s.Version:
 			problems = append(problems, fmt.Errorf("%w: node %q knows more than this one; ask it to recover", ErrStale, n.Name))
 		}
-		epochs = higher(epochs, known.Epochs)
+		known.add(said)
 	})
-	return epochs, errors.Join(problems...)
+	return known, errors.Join(problems...)
 }
+
+// addressFor is where a member is, by gossip, or else by what is supposed.
+func (c *Cluster) addressFor(n Node) string { return cmp.Or(c.addressOf(n.ID), n.GRPC) }
 
 // eachLeft calls f at once for every other node that is left, and waits.
 func (c *Cluster) eachLeft(s *State, gone map[ring.NodeID]Node, f func(Node)) {
@@ -193,7 +211,7 @@ func (c *Cluster) eachLeft(s *State, gone map[ring.NodeID]Node, f func(Node)) {
 
 // planRecovery says where partitions go that have too few replicas left: to sets of the nodes that are left, in an epoch
 // above every one that is known. It is pure.
-func planRecovery(s *State, gone map[ring.NodeID]Node, known []uint64, doubted ring.NodeID) (*recovery, Recovery, error) {
+func planRecovery(s *State, gone map[ring.NodeID]Node, known *knowledge) (*recovery, Recovery, error) {
 	var members []ring.Member
 	for id, n := range s.Nodes {
 		if _, lost := gone[id]; !lost {
@@ -214,13 +232,13 @@ func planRecovery(s *State, gone map[ring.NodeID]Node, known []uint64, doubted r
 		left := 0
 		for _, id := range place.Replicas {
 			_, member := s.Nodes[id]
-			if _, lost := gone[id]; member && !lost && id != doubted {
+			if _, lost := gone[id]; member && !lost && !known.doubted[id] {
 				left++
 			}
 		}
 		switch {
 		case left < ring.Enough(len(place.Replicas)):
-			what.Places = append(what.Places, change{Partition: ring.Partition(p), Epoch: known[p] + 1, Replicas: sets[p]})
+			what.Places = append(what.Places, change{Partition: ring.Partition(p), Epoch: known.epochs[p] + 1, Replicas: sets[p]})
 			done.Floored++
 		case left < len(place.Replicas):
 			done.Moved++
@@ -256,7 +274,7 @@ func (c *Cluster) recoverRaft(ctx context.Context, s *State, gone map[ring.NodeI
 	var mu sync.Mutex
 	var problems []error
 	c.eachLeft(s, gone, func(n Node) {
-		_, err := callFor[nothing](ctx, c.config.Peers, leadTime, c.addressOf(n.ID), kindReset, resetNotice{s.Cluster, c.config.Name})
+		_, err := callFor[nothing](ctx, c.config.Peers, leadTime, c.addressFor(n), kindReset, resetNotice{s.Cluster, c.config.Name})
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -282,5 +300,9 @@ func (c *Cluster) answerReset(_ context.Context, q resetNotice) (nothing, error)
 		return nothing{}, err
 	}
 	c.logger.Warn("a node recovers the cluster by force: this node's raft log begins anew", "by", q.By)
-	return nothing{}, c.agreement.reset()
+	if err := c.agreement.reset(); err != nil {
+		return nothing{}, err
+	}
+	c.assert() // the leader asks this node's mark when it lets it in
+	return nothing{}, nil
 }
