@@ -1,0 +1,147 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// maxText is how many bytes a document may have.
+const maxText = 16 << 20
+
+// Read reads the document at path and all files that it names, and checks them. Every problem is a *[limit.FieldError] of
+// its own, joined with the others; its text begins with path:line.
+func Read(path string) (*Document, error) {
+	opened, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the gateway's document: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(opened, maxText+1)) // and Parse refuses what is longer
+	if err = errors.Join(err, opened.Close()); err != nil {
+		return nil, fmt.Errorf("read the gateway's document: %w", err)
+	}
+	d, err := Parse(text, filepath.Dir(path))
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	return d, nil
+}
+
+// A fileError is a problem of a document that has a path.
+type fileError struct {
+	path    string
+	problem *limit.FieldError
+}
+
+func (e *fileError) Error() string {
+	return fmt.Sprintf("%s:%d: %s: %s", e.path, max(e.problem.Line, 1), e.problem.Field, e.problem.Problem)
+}
+
+func (e *fileError) Unwrap() error { return e.problem }
+
+// inFile puts a path before every problem that is joined in err.
+func inFile(path string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var all []error
+	for _, err := range joined.Unwrap() {
+		if fe, ok := errors.AsType[*limit.FieldError](err); ok {
+			err = &fileError{path, fe}
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// Parse reads a document strictly: an unknown field, one that is there twice, a value of another kind or out of range are
+// *[limit.FieldError] with their lines, all of them joined. A file that it names is read, from dir when its path is
+// relative; "" is the working directory.
+//
+// A document without fields is {}; a text without a document is refused, and so is more than one document. Anchors and
+// aliases of whole values are allowed, merge keys (<<) are not.
+func Parse(text []byte, dir string) (*Document, error) {
+	root, err := parseYAML(text)
+	if err != nil {
+		return nil, errors.Join(err)
+	}
+	d := &Document{text: bytes.Clone(text)}
+	dec := decoder{dir: dir, lines: map[string]int{}}
+	dec.value(root, "", reflect.ValueOf(d).Elem())
+	d.lines = dec.lines
+
+	found := dec.problems
+	if dec.gaveUp() {
+		return nil, joined(found)
+	}
+	for _, problem := range d.problems() {
+		// What could not be read stands as zero in d: that it is missing there says nothing.
+		if !slices.ContainsFunc(dec.problems, func(p *limit.FieldError) bool { return covers(p.Field, problem.Field) }) {
+			found = append(found, problem)
+		}
+	}
+	if len(found) > 0 {
+		return nil, joined(found)
+	}
+	return d, nil
+}
+
+// parseYAML is the one document in text.
+func parseYAML(text []byte) (*yaml.Node, error) {
+	if len(text) > maxText {
+		return nil, &limit.FieldError{Field: "document", Problem: fmt.Sprintf("has more than %d bytes, which are too many", maxText)}
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var root yaml.Node
+	switch err := dec.Decode(&root); {
+	case errors.Is(err, io.EOF):
+		return nil, &limit.FieldError{Field: "document", Problem: "is empty: write {} for one without fields", Line: 1}
+	case err != nil:
+		return nil, syntaxError(err)
+	}
+	var second yaml.Node
+	switch err := dec.Decode(&second); {
+	case errors.Is(err, io.EOF):
+		return root.Content[0], nil
+	case err != nil:
+		return nil, syntaxError(err)
+	}
+	return nil, &limit.FieldError{Field: "document", Problem: "holds more than one YAML document: keep one", Line: second.Line}
+}
+
+// syntaxError is an error of the YAML parser, which may begin with "yaml: line 3: ".
+func syntaxError(err error) error {
+	fe := &limit.FieldError{Field: "document", Problem: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if _, err := fmt.Sscanf(fe.Problem, "line %d: ", &fe.Line); err == nil {
+		_, fe.Problem, _ = strings.Cut(fe.Problem, ": ")
+	}
+	fe.Problem = "is not YAML: " + fe.Problem
+	return fe
+}
+
+// covers says whether a field is at a path or under it.
+func covers(path, field string) bool {
+	rest, ok := strings.CutPrefix(field, path)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// joined is all problems as one error, in the order of their lines.
+func joined(problems []*limit.FieldError) error {
+	slices.SortStableFunc(problems, func(a, b *limit.FieldError) int { return a.Line - b.Line })
+	all := make([]error, len(problems))
+	for i, p := range problems {
+		all[i] = p
+	}
+	return errors.Join(all...)
+}

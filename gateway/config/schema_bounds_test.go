@@ -1,0 +1,160 @@
+package config
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A bound narrows what a definition or a property may be.
+type bound func(*jsonschema.Schema)
+
+const (
+	namePattern      = `^[A-Za-z0-9._-]{1,64}$`
+	identityPattern  = `^[A-Za-z0-9]([A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`
+	limitNamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`
+	urlPattern       = `^[hH][tT][tT][pP][sS]?://`
+	addressPattern   = `:[0-9]{1,5}$`
+)
+
+// bounds are what the types of Go do not say of the fields of a document, by type and field; a zero stands for the default.
+var bounds = map[string]bound{
+	"Document.name": pattern(`^$|` + identityPattern),
+
+	"Cluster.servers":       all(different, each(pattern(addressPattern))),
+	"Cluster.gateways":      upTo(10_000),
+	"Cluster.max_in_flight": upTo(10_000_000),
+	"MutualTLS":             required("cert", "key", "ca"),
+	"ServerTLS":             required("cert", "key"),
+
+	"Proxy":              required("upstreams"),
+	"Proxy.listen":       pattern(`^$|` + addressPattern),
+	"Proxy.upstreams":    named,
+	"Proxy.max_header":   upTo(16 << 20),
+	"Proxy.max_body":     least(-1),
+	"Upstream":           required("urls"),
+	"Upstream.urls":      all(some(1, 0), each(pattern(urlPattern))),
+	"ForwardAuth.listen": pattern(`^$|` + addressPattern),
+	"Admin.listen":       pattern(`^$|` + addressPattern),
+	"Tracing.endpoint":   pattern(`^$|` + addressPattern),
+	"Tracing.share":      upTo(1),
+	"Log.denied":         upTo(1),
+	"Log.allowed":        upTo(1),
+
+	"Identity.key":         all(different, each(pattern(`.`))),
+	"Identity.ipv6_prefix": upTo(128),
+	"JWT":                  all(required("algorithms"), exactlyOne("jwks_url", "jwks_file", "secret_file")),
+	"JWT.jwks_url":         pattern(`^$|` + urlPattern),
+	"JWT.algorithms":       all(different, some(1, 0), each(words(append(sorted(keyTypes), secretAlgorithms...)...))),
+	"APIKey":               required("secret_file"),
+	"KnownKey":             required("digest"),
+	"KnownKey.digest":      pattern(`^[0-9a-f]{64}$`),
+	"KnownKey.attributes":  named,
+
+	"Exempt.paths": all(different, each(pattern(`^/`))),
+	"Deny.keys":    all(different, each(pattern(`.`))),
+
+	"Route":         required("name", "path"),
+	"Route.name":    pattern(namePattern),
+	"Route.path":    pattern(`^/`),
+	"Route.hosts":   all(different, each(pattern(`^(\*\.)?[a-z0-9_.-]+$|^\[?[0-9a-fA-F.:]*:[0-9a-fA-F.:]*\]?$`))),
+	"Route.methods": all(different, each(pattern(`^[^a-z]+$`))),
+
+	"Check":        someOf("limits", "choose"),
+	"Check.key":    all(different, each(pattern(`.`))),
+	"Check.limits": all(different, some(0, limit.MaxLimits), each(pattern(limitNamePattern))),
+	"Check.nobody": words("", "deny", Skip),
+	"Choose":       required("by", "when"),
+	"Choose.by":    pattern(`^[^{}]+$`),
+	"Choose.when":  some(1, 0),
+	"Case":         all(required("limits"), exactlyOne("is", "below", "from")),
+	"Case.limits":  all(different, some(0, limit.MaxLimits), each(pattern(limitNamePattern))),
+
+	"Cost.tokens":          least(0),
+	"Cost.bytes_per_token": least(0),
+	"Cost.least":           least(0),
+	"Cost.most":            least(0),
+
+	"Answer.headers": all(different, each(words(append(HeaderForms(), FormNone)...))),
+	"Answer.status":  upTo(599),
+}
+
+func all(bounds ...bound) bound {
+	return func(s *jsonschema.Schema) {
+		for _, b := range bounds {
+			b(s)
+		}
+	}
+}
+
+func pattern(p string) bound { return func(s *jsonschema.Schema) { s.Pattern = p } }
+
+func required(fields ...string) bound { return func(s *jsonschema.Schema) { s.Required = fields } }
+
+func least(n int64) bound {
+	return func(s *jsonschema.Schema) { s.Minimum = json.Number(strconv.FormatInt(n, 10)) }
+}
+
+// upTo is of numbers from 0 on.
+func upTo(most int64) bound {
+	return all(least(0), func(s *jsonschema.Schema) { s.Maximum = json.Number(strconv.FormatInt(most, 10)) })
+}
+
+// different is of lists in which nothing is twice.
+func different(s *jsonschema.Schema) { s.UniqueItems = true }
+
+// some is how many items a list has; no more than the most, if that is not 0.
+func some(least, most uint64) bound {
+	return func(s *jsonschema.Schema) {
+		if least > 0 {
+			s.MinItems = &least
+		}
+		if most > 0 {
+			s.MaxItems = &most
+		}
+	}
+}
+
+func each(b bound) bound { return func(s *jsonschema.Schema) { b(s.Items) } }
+
+func words(list ...string) bound {
+	return func(s *jsonschema.Schema) {
+		for _, w := range list {
+			s.Enum = append(s.Enum, w)
+		}
+	}
+}
+
+// named is of mappings whose names are the user's own.
+func named(s *jsonschema.Schema) { s.PropertyNames = &jsonschema.Schema{Pattern: namePattern} }
+
+func exactlyOne(fields ...string) bound {
+	return func(s *jsonschema.Schema) {
+		for _, f := range fields {
+			one := &jsonschema.Schema{Required: []string{f}, Properties: jsonschema.NewProperties()}
+			one.Properties.Set(f, &jsonschema.Schema{MinLength: new(uint64(1))}) // an empty text stands for none
+			s.OneOf = append(s.OneOf, one)
+		}
+	}
+}
+
+func someOf(fields ...string) bound {
+	return func(s *jsonschema.Schema) {
+		for _, f := range fields {
+			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Required: []string{f}})
+		}
+	}
+}
+
+// costs makes a cost a number or a mapping.
+func costs(s *jsonschema.Schema) {
+	mapping := *s
+	mapping.Description = ""
+	*s = jsonschema.Schema{
+		Description: s.Description,
+		OneOf:       []*jsonschema.Schema{{Type: "integer", Minimum: "0"}, &mapping},
+	}
+}

@@ -1,0 +1,275 @@
+package config
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+func (f *findings) cluster(c Cluster) {
+	for i, server := range c.Servers {
+		f.check(item("cluster.servers", i), checkServer(server))
+	}
+	f.different("cluster.servers", c.Servers)
+	if c.TLS != nil {
+		f.pair("cluster.tls", c.TLS.Cert, c.TLS.Key)
+		switch ca := c.TLS.CA; {
+		case !ca.Given():
+			f.add("cluster.tls.ca", "is missing: name the file with the certificates of the nodes' authority")
+		case ca.content != nil && !x509.NewCertPool().AppendCertsFromPEM(ca.Bytes()):
+			f.add("cluster.tls.ca", "%.64q holds no certificate in PEM", ca.Path)
+		}
+	}
+	f.duration("cluster.decide_within", c.DecideWithin, time.Millisecond, 30*time.Second)
+	within(f, "cluster.gateways", c.Gateways, 1, 10_000)
+	within(f, "cluster.max_in_flight", c.MaxInFlight, 1, 10_000_000)
+}
+
+func (f *findings) proxy(p *Proxy) {
+	if p.TLS != nil {
+		f.pair("proxy.tls", p.TLS.Cert, p.TLS.Key)
+	}
+	if len(p.Upstreams) == 0 {
+		f.add("proxy.upstreams", "is empty: name at least one upstream, as in web: {urls: [http://127.0.0.1:9000]}")
+	}
+	for _, name := range sorted(p.Upstreams) {
+		u, path := p.Upstreams[name], under("proxy.upstreams", name)
+		if !isName(name) {
+			f.add(path, "%.64q is no name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
+		}
+		if len(u.URLs) == 0 {
+			f.add(path+".urls", "is empty: name at least one URL, such as http://127.0.0.1:9000")
+		}
+		for i, text := range u.URLs {
+			f.check(item(path+".urls", i), checkURL(text))
+		}
+		f.duration(path+".connect_within", u.ConnectWithin, time.Millisecond, 10*time.Minute)
+		f.duration(path+".respond_within", u.RespondWithin, time.Millisecond, 24*time.Hour)
+	}
+	within(f, "proxy.max_header", p.MaxHeader, 1<<10, 16<<20)
+	if p.MaxBody < -1 {
+		f.add("proxy.max_body", "%d is out of range: write a number of bytes, or -1 for any", p.MaxBody)
+	}
+	f.duration("proxy.header_within", p.HeaderWithin, time.Millisecond, 10*time.Minute)
+	f.duration("proxy.idle_within", p.IdleWithin, time.Millisecond, 24*time.Hour)
+}
+
+// A listener is an address by the field that says it.
+type listener struct{ field, address string }
+
+// listeners checks where is listened, and that no two are the same place.
+func (f *findings) listeners() {
+	all := []listener{{"admin.listen", f.document.Admin.Address()}}
+	if p := f.document.Proxy; p != nil {
+		all = append(all, listener{"proxy.listen", p.Address()})
+	}
+	if a := f.document.ForwardAuth; a != nil {
+		all = append(all, listener{"forward_auth.listen", a.Address()})
+	}
+	for i, l := range all {
+		if err := checkListen(l.address); err != nil {
+			f.check(l.field, err)
+			continue
+		}
+		for _, before := range all[:i] {
+			if collide(before.address, l.address) {
+				f.add(l.field, "%s is taken by %s: every listener has its own address", l.address, before.field)
+			}
+		}
+	}
+}
+
+// collide says whether two addresses that can be listened at cannot be so at once.
+func collide(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil || portA != portB || portA == "0" {
+		return false
+	}
+	return everyHost(hostA) || everyHost(hostB) || sameHost(hostA, hostB)
+}
+
+// everyHost says whether a listener at a host listens at every address of the machine.
+func everyHost(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "" || err == nil && a.Unmap().IsUnspecified()
+}
+
+func sameHost(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	if errX == nil && errY == nil {
+		return x.Unmap() == y.Unmap()
+	}
+	return strings.EqualFold(a, b)
+}
+
+func (f *findings) admin(a Admin) {
+	f.tokens("admin.token_file", a.TokenFile)
+	if !a.TokenFile.Given() && checkListen(a.Address()) == nil && !isLoopback(a.Address()) {
+		f.add("admin.token_file", "is missing: it is required to listen beyond loopback, at %s", a.Address())
+	}
+}
+
+// isLoopback says whether only this machine reaches an address host:port.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && loopbackHost(host)
+}
+
+func loopbackHost(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && a.Unmap().IsLoopback()
+}
+
+// checkListen says what is wrong with an address to listen at. Port 0 is any free one; no host is every one.
+func checkListen(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err == nil && host != "" {
+		err = checkHostname(host)
+	}
+	if err == nil {
+		err = checkPort(port, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("%.64q is no address to listen at: write host:port, such as 127.0.0.1:7780", address)
+	}
+	return nil
+}
+
+// checkServer says what is wrong with the address of a server.
+func checkServer(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		err = checkHostname(host)
+	}
+	if err == nil {
+		err = checkPort(port, 1)
+	}
+	if err != nil {
+		return fmt.Errorf("%.64q is no address of a server: write host:port, such as 10.0.0.5:7700", address)
+	}
+	return nil
+}
+
+func checkPort(port string, least int) error {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || int(n) < least || strconv.FormatUint(n, 10) != port {
+		return errors.New("no port")
+	}
+	return nil
+}
+
+// checkHostname says whether host is an address or a name in DNS.
+func checkHostname(host string) error {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	if !isHostname(strings.ToLower(host)) {
+		return errors.New("no host")
+	}
+	return nil
+}
+
+// isHostname says whether s is a name in DNS, or an IPv4 address, in lower case.
+func isHostname(s string) bool {
+	if len(s) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if !isName(label) || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || label != strings.ToLower(label) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkURL says what is wrong with the URL of an upstream.
+func checkURL(text string) error {
+	u, err := parseURL(text)
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.RawQuery != "" || u.ForceQuery:
+		return errors.New("has a query: a URL of an upstream has no query, since the request brings its own")
+	case u.Fragment != "" || strings.HasSuffix(text, "#"):
+		return errors.New("has a fragment (#), which is not sent: leave it out")
+	}
+	return nil
+}
+
+// parseURL reads an absolute URL of http or https. Its errors do not repeat the text, which may hold a password.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Opaque != "" || u.Host == "":
+		return nil, errors.New("is no URL: write one of http or https with a host, such as http://127.0.0.1:9000")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("has the scheme %.64q: write a URL of http or https", u.Scheme)
+	case u.User != nil:
+		return nil, errors.New("holds a user name or password: none may stand in a URL")
+	case checkHostname(u.Hostname()) != nil, u.Port() == "" && strings.HasSuffix(u.Host, ":"), u.Port() != "" && checkPort(u.Port(), 1) != nil:
+		return nil, errors.New("has no host, or no port from 1 to 65535, such as http://127.0.0.1:9000")
+	}
+	return u, nil
+}
+
+// pair checks a certificate and its key. What the parser says of them stays unsaid, since it may repeat what is in them.
+func (f *findings) pair(path string, cert, key File) {
+	if !cert.Given() {
+		f.add(path+".cert", "is missing: name the file of the certificate")
+	}
+	if !key.Given() {
+		f.add(path+".key", "is missing: name the file of the certificate's private key")
+	}
+	if cert.content == nil || key.content == nil {
+		return // said of each by itself
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(cert.Bytes()) {
+		f.add(path+".cert", "%.64q holds no certificate in PEM", cert.Path)
+		return
+	}
+	if _, err := tls.X509KeyPair(cert.Bytes(), key.Bytes()); err != nil {
+		f.add(path+".key", "%.64q holds no private key in PEM, or not that of the certificate in %.64q", key.Path, cert.Path)
+	}
+}
+
+// tokens checks a file of tokens, one a line. It names lines, never tokens.
+func (f *findings) tokens(path string, file File) {
+	if file.content == nil {
+		return
+	}
+	count := 0
+	for i, line := range bytes.Split(file.Bytes(), []byte("\n")) {
+		token := bytes.TrimSpace(line)
+		if len(token) == 0 {
+			continue
+		}
+		count++
+		if n := utf8.RuneCount(token); n < LeastToken {
+			f.add(path, "%.64q has a token of %d characters at its line %d: a token has at least %d", file.Path, n, i+1, LeastToken)
+		} else if len(token) > MostToken {
+			f.add(path, "%.64q has a token of %d bytes at its line %d: a token has at most %d", file.Path, len(token), i+1, MostToken)
+		}
+	}
+	if count == 0 {
+		f.add(path, "%.64q holds no token: write one a line, of at least %d characters", file.Path, LeastToken)
+	}
+}
+
+// secret checks the length of one.
+func (f *findings) secret(path string, file File, least int) {
+	if n := len(bytes.TrimSpace(file.Bytes())); file.content != nil && n < least {
+		f.add(path, "%.64q holds a secret of %d bytes: it has at least %d", file.Path, n, least)
+	}
+}

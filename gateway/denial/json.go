@@ -1,0 +1,88 @@
+package denial
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// layout is RFC 3339 in UTC with milliseconds.
+const layout = "2006-01-02T15:04:05.000Z"
+
+// recordJSON is a [Record] as JSON has it.
+type recordJSON struct {
+	ID       string  `json:"id"`
+	Gateway  string  `json:"gateway"`
+	At       string  `json:"at"`
+	Route    string  `json:"route,omitempty"`
+	Method   string  `json:"method,omitempty"`
+	Path     string  `json:"path,omitempty"`
+	Status   int     `json:"status"`
+	Reason   string  `json:"reason"`
+	Key      string  `json:"key,omitempty"`
+	Cost     int64   `json:"cost"`
+	Node     string  `json:"node,omitempty"`
+	Source   string  `json:"source,omitempty"`
+	Limits   []Limit `json:"limits"`
+	PassesAt string  `json:"passes_at,omitempty"`
+}
+
+// MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "cost", "node",
+// "source", "limits": [{"rule", "outcome"}], "passes_at"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
+// left out.
+func (r Record) MarshalJSON() ([]byte, error) {
+	out := recordJSON{
+		ID: r.ID, Gateway: r.Gateway, At: r.At.UTC().Format(layout), Route: r.Route, Method: r.Method, Path: r.Path,
+		Status: r.Status, Reason: r.Reason, Key: r.Key, Cost: r.Cost, Node: r.Node, Source: r.Source, Limits: r.Limits,
+	}
+	if out.Limits == nil {
+		out.Limits = []Limit{}
+	}
+	if !r.PassesAt.IsZero() {
+		out.PassesAt = up(r.PassesAt).UTC().Format(layout)
+	}
+	return json.Marshal(out)
+}
+
+// up is the first whole millisecond that is not before t.
+func up(t time.Time) time.Time {
+	down := t.Truncate(time.Millisecond)
+	if down.Before(t) {
+		return down.Add(time.Millisecond)
+	}
+	return down
+}
+
+// UnmarshalJSON reads what [Record.MarshalJSON] writes, and skips fields that it does not know: the gateway may be newer
+// than its reader.
+func (r *Record) UnmarshalJSON(text []byte) error {
+	var in recordJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return fmt.Errorf("denial: %w", err)
+	}
+	at, err := readTime("at", in.At)
+	if err != nil {
+		return err
+	}
+	passes, err := readTime("passes_at", in.PassesAt)
+	if err != nil {
+		return err
+	}
+	*r = Record{
+		ID: in.ID, Gateway: in.Gateway, At: at, Route: in.Route, Method: in.Method, Path: in.Path, Status: in.Status,
+		Reason: in.Reason, Key: in.Key, Cost: in.Cost, Node: in.Node, Source: in.Source, Limits: in.Limits, PassesAt: passes,
+	}
+	return nil
+}
+
+// readTime reads a field that may be missing.
+func readTime(field, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("denial: %s: %.64q is no time of RFC 3339, such as 2026-01-02T15:04:05.000Z", field, text)
+	}
+	return t.UTC(), nil
+}

@@ -1,0 +1,69 @@
+package denial
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"sync"
+)
+
+// defaultSize is how many denials are remembered when nothing is said.
+const defaultSize = 10_000
+
+// A Memory holds the newest denials of one gateway: a ring in which every denial has the place that its number gives it,
+// and takes it from the one that has been there for a whole round. It is safe for concurrent use.
+type Memory struct {
+	name string
+
+	mu    sync.Mutex
+	last  uint64    // number of the newest denial
+	round []*Record // by number modulo its length; nil: not yet used
+}
+
+// NewMemory makes a Memory of that many denials, 0 or less for 10,000. The gateway's name begins its ids in the form of
+// [Name]; gateways are told apart by that.
+func NewMemory(gateway string, size int) *Memory {
+	if size <= 0 {
+		size = defaultSize
+	}
+	return &Memory{name: Name(gateway), round: make([]*Record, size)}
+}
+
+// Remember gives r its ID, its Gateway and, unless it has one, its PassesAt, and keeps r itself. Nobody may change r from
+// then on, but for its Attached until the first one is told the id: before that, nobody can recall it.
+func (m *Memory) Remember(r *Record) (id string) {
+	m.mu.Lock()
+	m.last++
+	number := m.last
+	m.mu.Unlock()
+
+	r.ID, r.Gateway = newID(m.name, number), m.name
+	if r.PassesAt.IsZero() {
+		r.PassesAt = r.passesAt()
+	}
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if size := uint64(len(m.round)); m.last-number < size { // else a whole round has passed meanwhile
+		m.round[number%size] = r
+	}
+	return r.ID
+}
+
+// Recall is the denial with that id, which must not be changed. Its errors are ErrForgotten, ErrElsewhere, which says
+// whose it is, and ErrMalformed.
+func (m *Memory) Recall(id string) (*Record, error) {
+	name, number, err := parse(id)
+	if err != nil {
+		return nil, err
+	}
+	if name != m.name {
+		return nil, fmt.Errorf("%w: ask %s, this is %s", ErrElsewhere, name, m.name)
+	}
+	m.mu.Lock()
+	r := m.round[number%uint64(len(m.round))]
+	m.mu.Unlock()
+	if r == nil || subtle.ConstantTimeCompare([]byte(r.ID), []byte(id)) == 0 {
+		return nil, ErrForgotten
+	}
+	return r, nil
+}

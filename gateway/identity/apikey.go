@@ -1,0 +1,172 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// Bounds of API keys.
+const (
+	maxAPIKey       = 1024 // bytes of a key; longer ones do not count
+	minAPIKeySecret = 16   // bytes of the secret of the HMAC
+	maxParameters   = 512  // of a query that are looked at
+	digestSize      = sha256.Size
+)
+
+// apiKeys know API keys by their digests. They never change; a key itself is never kept.
+type apiKeys struct {
+	header string // canonical name; empty for none
+	query  string // name of the parameter; empty for none
+	known  map[[digestSize]byte]map[string]string
+	any    bool
+	passOn bool
+	macs   sync.Pool // of *mac
+}
+
+// mac computes digests, one at a time, without allocating.
+type mac struct {
+	hash hash.Hash
+	key  [maxAPIKey]byte
+	sum  [digestSize]byte
+}
+
+func newAPIKeys(cfg config.APIKey) (*apiKeys, error) {
+	a := &apiKeys{query: cfg.Query, any: cfg.Any, passOn: cfg.PassOn, known: make(map[[digestSize]byte]map[string]string, len(cfg.Known))}
+	if name := cfg.HeaderName(); name != "" {
+		if !isToken(name) {
+			return nil, &limit.FieldError{Field: "header", Problem: fmt.Sprintf("%q is no name of a header: use X-Api-Key, for example", name)}
+		}
+		a.header = http.CanonicalHeaderKey(name)
+	}
+	secret := bytes.Clone(bytes.TrimSpace(cfg.SecretFile.Bytes()))
+	if len(secret) < minAPIKeySecret {
+		return nil, &limit.FieldError{
+			Field:   "secret_file",
+			Problem: fmt.Sprintf("holds %d bytes: at least %d, such as those of openssl rand -hex 32", len(secret), minAPIKeySecret),
+		}
+	}
+	a.macs.New = func() any { return &mac{hash: hmac.New(sha256.New, secret)} }
+	for i, k := range cfg.Known {
+		var digest [digestSize]byte
+		if n, err := hex.Decode(digest[:], []byte(clip(k.Digest, 2*digestSize))); err != nil || n != digestSize || len(k.Digest) != 2*digestSize {
+			return nil, &limit.FieldError{
+				Field: fmt.Sprintf("known[%d].digest", i), Problem: `is not 64 hexadecimal digits: use what "jeton gateway digest" prints`,
+			}
+		}
+		if _, twice := a.known[digest]; twice {
+			return nil, &limit.FieldError{Field: fmt.Sprintf("known[%d].digest", i), Problem: "stands above already: leave one of them out"}
+		}
+		a.known[digest] = k.Attributes
+	}
+	return a, nil
+}
+
+// clip is the first n bytes of s.
+func clip(s string, n int) string { return s[:min(len(s), n)] }
+
+// find is the key that r shows, empty if it shows none. Two different ones are none: whoever stands behind the gateway might
+// read the other.
+func (a *apiKeys) find(r *Request) string {
+	var inHeader, inQuery string
+	if a.header != "" {
+		inHeader = r.header(a.header)
+		if a.header == "Authorization" {
+			inHeader, _ = cutBearer(inHeader)
+		}
+	}
+	if a.query != "" {
+		inQuery = parameter(r.RawQuery, a.query)
+	}
+	key := inHeader
+	if key == "" {
+		key = inQuery
+	}
+	if len(key) > maxAPIKey || inHeader != "" && inQuery != "" && inHeader != inQuery {
+		return ""
+	}
+	return key
+}
+
+// digest is the HMAC-SHA-256 of a key of at most maxAPIKey bytes.
+func (a *apiKeys) digest(key string) (sum [digestSize]byte) {
+	m, ok := a.macs.Get().(*mac)
+	if !ok {
+		panic("identity: the pool holds something that is no mac")
+	}
+	n := copy(m.key[:], key)
+	m.hash.Reset()
+	m.hash.Write(m.key[:n])
+	m.hash.Sum(m.sum[:0])
+	sum = m.sum
+	clear(m.key[:n])
+	a.macs.Put(m)
+	return sum
+}
+
+// lookup is what is known of a key, and whether it counts.
+func (a *apiKeys) lookup(digest [digestSize]byte) (attributes map[string]string, counts bool) {
+	attributes, known := a.known[digest]
+	return attributes, known || a.any
+}
+
+// hasAttribute says whether any known key has an attribute.
+func (a *apiKeys) hasAttribute(name string) bool {
+	for _, attributes := range a.known {
+		if _, has := attributes[name]; has {
+			return true
+		}
+	}
+	return false
+}
+
+// parameter is the value of a parameter of a query, empty if it is not among the first 512, or there with different values.
+func parameter(query, name string) (value string) {
+	for range maxParameters {
+		if query == "" {
+			break
+		}
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		n, v, _ := strings.Cut(pair, "=")
+		if !isNamed(n, name) {
+			continue
+		}
+		v, err := url.QueryUnescape(v)
+		if err != nil || value != "" && v != value {
+			return ""
+		}
+		value = v
+	}
+	return value
+}
+
+// isNamed says whether the escaped name of a parameter is that name.
+func isNamed(escaped, name string) bool {
+	if escaped == name {
+		return true
+	}
+	if len(escaped) > 3*len(name) || !strings.ContainsAny(escaped, "%+") {
+		return false
+	}
+	plain, err := url.QueryUnescape(escaped)
+	return err == nil && plain == name
+}
+
+// Digest is the HMAC-SHA-256 of an API key, 64 hexadecimal digits: what the document has of it under
+// identity.api_key.known. White space at the ends of the secret does not count.
+func Digest(secret []byte, apiKey string) string {
+	h := hmac.New(sha256.New, bytes.TrimSpace(secret))
+	h.Write([]byte(apiKey))
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,82 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"strings"
+)
+
+// bearer is a token as a request shows it. What is found of it is kept, since several issuers may look.
+type bearer struct {
+	raw    string
+	sum    [sha256.Size]byte
+	hashed bool
+	token  *unverified
+	parsed bool
+}
+
+// hash is the SHA-256 of the token.
+func (b *bearer) hash() [sha256.Size]byte {
+	if !b.hashed {
+		b.sum, b.hashed = sha256.Sum256([]byte(b.raw)), true
+	}
+	return b.sum
+}
+
+// parse is what the token claims, nil if it is malformed.
+func (b *bearer) parse() *unverified {
+	if !b.parsed {
+		b.token, b.parsed = parseToken(b.raw), true
+	}
+	return b.token
+}
+
+// believe is the claims of the token in r that the first issuer believes, nil if none does.
+func (f *Finder) believe(r *Request) map[string]any {
+	if len(f.issuers) == 0 {
+		return nil
+	}
+	now := f.now()
+	var shown bearer
+	for _, is := range f.issuers {
+		for _, raw := range [...]string{is.inHeader(r), is.inCookie(r)} {
+			if raw == "" {
+				continue
+			}
+			if raw != shown.raw {
+				shown = bearer{raw: raw}
+			}
+			claims, o := is.judge(&shown, now)
+			is.counts[o].Inc()
+			if claims != nil {
+				return claims
+			}
+		}
+	}
+	return nil
+}
+
+// inHeader is the token in the issuer's header, empty for none.
+func (is *issuer) inHeader(r *Request) string {
+	value := r.header(is.header)
+	if token, ok := cutBearer(value); ok || is.bare {
+		return token
+	}
+	return ""
+}
+
+// inCookie is the token in the issuer's cookie, empty for none.
+func (is *issuer) inCookie(r *Request) string {
+	if is.cookie == "" {
+		return ""
+	}
+	return findCookie(r.Header["Cookie"], is.cookie)
+}
+
+// cutBearer is what stands after "Bearer " in whatever letters; without it, value itself, and false.
+func cutBearer(value string) (rest string, found bool) {
+	const scheme = "Bearer"
+	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) || value[len(scheme)] != ' ' {
+		return value, false
+	}
+	return trim(value[len(scheme):]), true
+}

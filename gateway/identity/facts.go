@@ -1,0 +1,69 @@
+package identity
+
+import (
+	"encoding/hex"
+	"net/netip"
+)
+
+// Facts are what is known of one request. They are found when they are first asked for, and then kept, so they belong to
+// one goroutine at a time.
+type Facts struct {
+	finder  *Finder
+	request *Request
+
+	client      netip.Addr
+	foundClient bool
+
+	claims      map[string]any // of the token that is believed; nil for none
+	foundClaims bool
+
+	digest     [2 * digestSize]byte // of the API key that counts, in hexadecimal
+	attributes map[string]string    // what else is known of it
+	hasKey     bool                 // there is one that counts
+	foundKey   bool
+}
+
+// Client is the address of the client: the other end of the connection, or what trusted proxies say of it. IPv4 within
+// IPv6 is unwrapped and a zone dropped. It is the zero Addr when the connection's other end has no address.
+func (f *Facts) Client() netip.Addr {
+	if !f.foundClient {
+		f.foundClient = true
+		f.client = f.finder.addresses.client(f.request.Peer, f.request.Header)
+	}
+	return f.client
+}
+
+// KnowsKey says whether the request shows an API key that counts; see [Finder.Strip].
+func (f *Facts) KnowsKey() bool {
+	f.findKey()
+	return f.hasKey
+}
+
+// findKey fills digest, attributes and hasKey.
+func (f *Facts) findKey() {
+	if f.foundKey || f.finder.apiKeys == nil {
+		return
+	}
+	f.foundKey = true
+	key := f.finder.apiKeys.find(f.request)
+	if key == "" {
+		return
+	}
+	sum := f.finder.apiKeys.digest(key)
+	f.attributes, f.hasKey = f.finder.apiKeys.lookup(sum)
+	hex.Encode(f.digest[:], sum[:])
+}
+
+// token is the claims of the token that is believed, nil for none.
+func (f *Facts) token() map[string]any {
+	if !f.foundClaims {
+		f.foundClaims = true
+		f.claims = f.finder.believe(f.request)
+	}
+	return f.claims
+}
+
+// fromProxy says whether a trusted proxy handed the request over.
+func (f *Facts) fromProxy() bool {
+	return f.request.FromProxy || f.finder.addresses.trusted.Contains(f.request.Peer)
+}

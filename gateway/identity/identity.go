@@ -1,0 +1,152 @@
+// Package identity finds out who is asking: it turns what is known of a request into the key that limits count.
+//
+// A [Finder] is made once of a document. Of each request it makes [Facts], which are found only when a template asks for
+// them: the client's address behind trusted proxies, the claims of a token (RFC 7519), an API key, headers, cookies. The
+// [Templates] of a check, tried in their order, make the key:
+//
+//	request ─ Facts ─┬─ address ── trusted proxies, X-Forwarded-For, Forwarded ──┐
+//	                 ├─ token ──── algorithm, claims, time, signature, memory ───┤
+//	                 ├─ API key ── HMAC-SHA-256, known keys ─────────────────────┼─ Templates ─ Key
+//	                 └─ header, cookie, path, host, method, route ───────────────┘
+//
+// It promises:
+//   - A key is 1 to 512 bytes of UTF-8, whatever a request holds.
+//   - Two requests for which a template has different values never get the same key from it.
+//   - Nothing counts that could have been forged, where the document names a way to know: an address counts only from
+//     trusted proxies, a claim only from a token whose signature, time, issuer and audience are right.
+//   - What a request claims costs time in proportion to its size at most.
+//
+// Start with [New].
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/lestrrat-go/jwx/v3/jwk"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// firstKeysWithin is how long New waits for the first keys of URLs.
+const firstKeysWithin = 2 * time.Second
+
+// Config makes a Finder. The zero value of every field is usable.
+type Config struct {
+	Identity   config.Identity
+	Logger     *slog.Logger          // nil means that nothing is logged
+	Registerer prometheus.Registerer // nil means no metrics; several Finders may share one
+	Client     *http.Client          // reads key sets; nil means one of its own that follows few redirects, none from https to http
+	Now        func() time.Time      // the time that tokens are held against; nil means time.Now
+}
+
+// A Finder finds out who is asking. Its methods may be called from any number of goroutines.
+type Finder struct {
+	addresses addresses
+	issuers   []*issuer
+	apiKeys   *apiKeys // nil without api_key
+	now       func() time.Time
+
+	stop    context.CancelFunc
+	running sync.WaitGroup // a goroutine for each issuer with a URL
+	idle    func()         // closes what connections the Finder itself has opened
+}
+
+// New makes a Finder, and starts to read the key sets of URLs in the background, until Close. For the first ones it waits
+// 2 s at most: then it goes on without them, and tokens prove nothing until they have come. Its errors are
+// *limit.FieldError, joined.
+func New(cfg Config) (*Finder, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	m, err := newMetrics(cfg.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	f := &Finder{now: cfg.Now, idle: func() {}}
+	var problems []error
+	f.addresses, err = newAddresses(cfg.Identity)
+	problems = append(problems, err)
+	if cfg.Identity.APIKey != nil {
+		f.apiKeys, err = newAPIKeys(*cfg.Identity.APIKey)
+		problems = append(problems, under("identity.api_key", err))
+	}
+	for i, entry := range cfg.Identity.JWT {
+		is, err := newIssuer(entry, i, cfg.Logger, m)
+		problems = append(problems, under(fmt.Sprintf("identity.jwt[%d]", i), err))
+		f.issuers = append(f.issuers, is)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	f.start(cfg.Client)
+	return f, nil
+}
+
+// start starts a goroutine for each issuer with a URL, and waits for their first keys.
+func (f *Finder) start(client *http.Client) {
+	ctx, stop := context.WithCancel(context.Background())
+	f.stop = stop
+	var first []<-chan struct{}
+	for _, is := range f.issuers {
+		if is.refresh == nil {
+			continue
+		}
+		if client == nil {
+			own := &http.Transport{
+				Proxy:                  http.ProxyFromEnvironment,
+				ForceAttemptHTTP2:      true,
+				MaxResponseHeaderBytes: 64 << 10,
+				IdleConnTimeout:        time.Minute,
+				TLSHandshakeTimeout:    fetchWithin,
+			}
+			client, f.idle = jwk.WrapHTTPClientDefaults(&http.Client{Transport: own}), own.CloseIdleConnections
+		}
+		is.refresh.client = client
+		first = append(first, is.refresh.first)
+		f.running.Go(func() { is.refresh.run(ctx) })
+	}
+	if first == nil {
+		return
+	}
+	patience := time.NewTimer(firstKeysWithin)
+	defer patience.Stop()
+	for _, had := range first {
+		select {
+		case <-had:
+		case <-patience.C:
+			return
+		}
+	}
+}
+
+// Close ends the reading of key sets, and waits for it to end. The Finder goes on with the keys that it has.
+func (f *Finder) Close() {
+	f.stop()
+	f.running.Wait()
+	f.idle()
+}
+
+// Facts are what is known of r, which must stay as it is while they are used.
+func (f *Finder) Facts(r *Request) Facts { return Facts{finder: f, request: r} }
+
+// under puts the path of the enclosing value in front of the field of err, if err is an error.
+func under(path string, err error) error {
+	var fe *limit.FieldError
+	if !errors.As(err, &fe) {
+		return err
+	}
+	in := *fe
+	in.Field = path + "." + fe.Field
+	return &in
+}
