@@ -125,6 +125,11 @@ func (c *call) answered(n int64) {
 // the shards, and must not be freed.
 func (c *call) wait(ctx context.Context) error {
 	select {
+	case <-c.done: // as a rule: a context may make its timer only when somebody asks for Done
+		return nil
+	default:
+	}
+	select {
 	case <-c.done:
 		return nil
 	case <-ctx.Done():

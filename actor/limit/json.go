@@ -88,6 +88,7 @@ type decisionJSON struct {
 	Allowed  bool      `json:"allowed"`
 	Limits   []Outcome `json:"limits"`
 	Receipts []Receipt `json:"receipts,omitempty"`
+	Node     string    `json:"-"`
 }
 
 // MarshalJSON writes {"allowed", "limits", "receipts"}; without receipts the last is left out.

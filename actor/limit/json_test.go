@@ -265,3 +265,15 @@ func FuzzDecisionJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestNodeStays writes a decision without where it was made, and reads none.
+func TestNodeStays(t *testing.T) {
+	text, err := json.Marshal(limit.Decision{Allowed: true, Limits: []limit.Outcome{}, Node: "127.0.0.1:7700"})
+	if err != nil || string(text) != `{"allowed":true,"limits":[]}` {
+		t.Errorf("written %s with %v", text, err)
+	}
+	var d limit.Decision
+	if err := json.Unmarshal([]byte(`{"allowed":true,"node":"a","Node":"b"}`), &d); err != nil || d.Node != "" {
+		t.Errorf("read %+v with %v", d, err)
+	}
+}

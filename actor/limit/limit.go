@@ -122,6 +122,9 @@ type Decision struct {
 	Allowed  bool      // every limit allowed it
 	Limits   []Outcome // one for each limit of the request, in its order
 	Receipts []Receipt // one for each limit, if the request asked for them, was allowed, and cost more than 0
+	// Node is the address of the node that answered; empty when the Checker that was asked decided by itself. It is known
+	// to the caller alone, and travels in no form of a Decision.
+	Node string
 }
 
 // An Outcome is what one limit says to a request.

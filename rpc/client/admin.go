@@ -28,8 +28,8 @@ func operate[In, Out any](ctx context.Context, c *Client, in In, method func(pb.
 	})
 }
 
-// Limits asks for the stored limits.
-func (c *Client) Limits(ctx context.Context) (*limit.Document, error) {
+// StoredLimits asks for the stored limits. See [Client.Limits] for those that the client has heard of.
+func (c *Client) StoredLimits(ctx context.Context) (*limit.Document, error) {
 	m, err := operate(ctx, c, &pb.LimitsRequest{}, pb.AdminClient.Limits)
 	if err != nil {
 		return nil, err

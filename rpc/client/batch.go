@@ -67,9 +67,12 @@ func (c *Client) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 		if len(rs) > limit.MaxBatch {
 			err = &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", len(rs), limit.MaxBatch)}
 		}
-		if results[i].Err = err; err == nil {
-			items = append(items, item{start: &start, hash: ring.Hash(rs[i].Key), request: &rs[i], result: &results[i]})
+		if hash := ring.Hash(rs[i].Key); err == nil && c.hopeless(hash) {
+			err = c.unsent()
+		} else if err == nil {
+			items = append(items, item{start: &start, hash: hash, request: &rs[i], result: &results[i]})
 		}
+		results[i].Err = err
 	}
 	deliver(items)
 	return results

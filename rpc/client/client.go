@@ -60,6 +60,10 @@ type Config struct {
 	Timeout time.Duration
 	// MaxChecks is how many checks may be under way at once; more are refused with limit.ErrOverloaded. 0 for 10,000.
 	MaxChecks int
+	// FailFast refuses a check at once, with limit.ErrUnavailable, while every replica of its key is known to be bad: to
+	// refuse connections or all checks, or to be silent. Otherwise such a check is sent all the same. Probes find out when
+	// a node is back, and go out four times a second then, and else once.
+	FailFast bool
 	// TLS encrypts the connections; nil for plain text. Operators need it, with the cluster key.
 	TLS *tls.Config
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -82,6 +86,7 @@ type Client struct {
 	timeout     time.Duration
 	connections int
 	maxChecks   int
+	failFast    bool
 	secure      *tls.Config
 	marks       metadata.MD // of calls that go by the table
 	servers     []*node     // that the caller named
@@ -90,6 +95,7 @@ type Client struct {
 	selfID      ring.NodeID
 
 	table  atomic.Pointer[table]
+	limits limits
 	checks atomic.Int64 // under way, but for those of batches
 	budget budget       // of second tries
 	counts counts
@@ -117,11 +123,13 @@ func New(cfg Config) (*Client, error) {
 		timeout:     orElse(cfg.Timeout, defaultTimeout),
 		connections: orElse(cfg.Connections, defaultConnections),
 		maxChecks:   orElse(cfg.MaxChecks, defaultMaxChecks),
+		failFast:    cfg.FailFast,
 		secure:      cfg.TLS,
 		marks:       metadata.Pairs(pb.MarkRouted, "1"),
 		tables:      cfg.Tables,
 		nodes:       make(map[string]*node),
 		watch:       watch{poke: make(chan struct{}, 1)},
+		limits:      limits{heard: make(chan struct{})},
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	if cfg.Local != nil {
@@ -184,8 +192,12 @@ func (c *Client) reachLocked(address string) (*node, error) {
 	life, cancel := context.WithCancel(c.life)
 	n := &node{address: address, cancel: cancel, marked: c.marked, stale: c.heardOf}
 	n.health = &health{
-		probe: n.probe, afford: c.budget.take, worse: func() { c.avoid(n) },
+		longest: lastPause,
+		probe:   n.probe, afford: c.budget.take, worse: func() { c.avoid(n) },
 		begin: func(f func(context.Context)) bool { return c.begin(func(context.Context) { f(life) }) },
+	}
+	if c.failFast {
+		n.health.longest = fastPause
 	}
 	n.queue = &queue{
 		send: n.send, patience: patience,
@@ -276,8 +288,12 @@ func (c *Client) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
+	w := c.start(ctx, r.Key)
+	if c.hopeless(w.hash) {
+		return limit.Decision{}, c.unsent()
+	}
 	m := pb.EncodeRequest(r)
-	return walk(c.start(ctx, r.Key), func(ctx context.Context, n *node) (limit.Decision, error) { return n.check(ctx, m) })
+	return walk(w, func(ctx context.Context, n *node) (limit.Decision, error) { return n.check(ctx, m) })
 }
 
 // Inspect implements [limit.Inspector].

@@ -149,7 +149,7 @@ func TestUnreachable(t *testing.T) {
 			_, err = c.Inspect(t.Context(), "k", limit.Named("demo"))
 			wantUnavailable("inspect", err)
 			wantUnavailable("reset", c.Reset(t.Context(), "k", limit.Named("demo")))
-			_, err = c.Limits(t.Context())
+			_, err = c.StoredLimits(t.Context())
 			wantUnavailable("limits", err)
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("it took %v to notice", took)
@@ -352,7 +352,7 @@ func TestLimits(t *testing.T) {
 	server, _ := serve(t, "", rpc.Config{
 		Limiter: conformance.NewModel(doc, time.Now().UnixNano), Limits: func() *limit.Document { return doc },
 	})
-	got, err := connect(t, client.Config{Server: server}).Limits(t.Context())
+	got, err := connect(t, client.Config{Server: server}).StoredLimits(t.Context())
 	if err != nil || !reflect.DeepEqual(got, doc) {
 		t.Errorf("got %+v and %v, want %+v", got, err, doc)
 	}

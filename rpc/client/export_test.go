@@ -24,3 +24,6 @@ func (c *Client) AwaitConnections(ctx context.Context) {
 func (c *Client) Tries() (calls, second, again uint64) {
 	return c.counts.calls.Load(), c.counts.second.Load(), c.counts.again.Load()
 }
+
+// Unsent are how many checks were refused at once.
+func (c *Client) Unsent() uint64 { return c.counts.unsent.Load() }

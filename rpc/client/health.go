@@ -18,6 +18,7 @@ const (
 	deafAfter    = 500 * time.Millisecond // that a call waits and nobody is answered
 	firstPause   = 50 * time.Millisecond  // before a node is probed again
 	lastPause    = time.Second            // the longest such pause
+	fastPause    = 250 * time.Millisecond // the same where nothing is sent to a bad node that could find out sooner
 )
 
 // A standing is what a client thinks of a node.
@@ -43,6 +44,8 @@ type health struct {
 	afford func() bool                      // whether one more second try may be made; it counts it
 	worse  func()                           // is called when the node is good no more
 	level  atomic.Int32                     // a standing; written under mu
+
+	longest time.Duration // the longest pause between two probes
 
 	mu          sync.Mutex
 	calls       waiters
@@ -75,10 +78,11 @@ func (h *health) enter(w *waiter) {
 		return
 	}
 	h.armed = true
+	soon := max(suspectAfter-h.silence, suspectAfter/2) // callers who always leave early must not keep it from being found out
 	if h.timer == nil {
-		h.timer = time.AfterFunc(suspectAfter, h.look)
+		h.timer = time.AfterFunc(soon, h.look)
 	} else {
-		h.timer.Reset(suspectAfter)
+		h.timer.Reset(soon)
 	}
 }
 
@@ -233,7 +237,7 @@ func (h *health) recover(ctx context.Context, atOnce bool) {
 // rest waits before the next probe. It says no when none is needed: the node is good already, or the client ends.
 func (h *health) rest(ctx context.Context) bool {
 	h.mu.Lock()
-	h.pause = min(max(2*h.pause, firstPause), lastPause)
+	h.pause = min(max(2*h.pause, firstPause), h.longest)
 	pause, better := h.pause, h.better
 	h.mu.Unlock()
 	timer := time.NewTimer(pause)

@@ -29,6 +29,7 @@ func newPatient(t *testing.T) *patient {
 	p := &patient{end: end, probed: make(chan time.Time, 100), money: 3}
 	var running sync.WaitGroup
 	p.health = &health{
+		longest: lastPause,
 		probe: func(ctx context.Context) error {
 			p.probed <- time.Now()
 			p.mu.Lock()
@@ -327,4 +328,44 @@ func TestBudget(t *testing.T) {
 	if second != 10_000/pricePerTry {
 		t.Errorf("%d second tries of 10,000 calls, want a twentieth", second)
 	}
+}
+
+// TestCallersInAHurry leave before 50 ms are over, and come so seldom that the timer of one never meets the next: it is
+// found out all the same.
+func TestCallersInAHurry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient(t)
+		p.answers(context.DeadlineExceeded)
+		g := p.calls(1)[0]
+		pass(suspectAfter - time.Millisecond)
+		p.leave(&g.waiter, false)
+		pass(time.Minute)
+		p.want(t, good, 0)
+		g = p.calls(1)[0]
+		pass(suspectAfter/2 - 1)
+		p.want(t, good, 0)
+		pass(1)
+		p.want(t, suspect, 1)
+		p.leave(&g.waiter, false)
+		pass(probeWithin)
+		p.want(t, bad, 1)
+	})
+}
+
+// TestProbingOften never pauses for longer than it was told to.
+func TestProbingOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient(t)
+		p.longest = fastPause
+		p.answers(errors.New("refused"))
+		p.fail()
+		last := time.Now()
+		for _, pause := range []int{50, 100, 200, 250, 250} {
+			at := <-p.probed
+			if got := at.Sub(last); got != time.Duration(pause)*time.Millisecond {
+				t.Errorf("probed after %v, want %v ms", got, pause)
+			}
+			last = at
+		}
+	})
 }

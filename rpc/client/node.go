@@ -119,7 +119,9 @@ func (n *node) answered(err error) bool {
 // probe asks the node whether it serves. It first tries to connect, however long the next attempt would be off.
 func (n *node) probe(ctx context.Context) error {
 	conn := n.conn()
-	conn.ResetConnectBackoff()
+	if conn.GetState() == connectivity.TransientFailure { // before a first attempt, grpc-go would race with making it
+		conn.ResetConnectBackoff()
+	}
 	m, err := healthpb.NewHealthClient(conn).Check(ctx,
 		&healthpb.HealthCheckRequest{Service: pb.Limiter_ServiceDesc.ServiceName}, grpc.WaitForReady(true))
 	switch {
@@ -155,6 +157,9 @@ func (n *node) hear(trailer metadata.MD, err error) error {
 // check sends one check, together with others.
 func (n *node) check(ctx context.Context, m *pb.CheckRequest) (limit.Decision, error) {
 	result := n.queue.do(ctx, m)
+	if result.Err == nil {
+		result.Decision.Node = n.address
+	}
 	return result.Decision, result.Err
 }
 
@@ -221,7 +226,9 @@ func (n *node) sendBatch(ctx context.Context, checks []*pb.CheckRequest) ([]limi
 	}
 	results := make([]limit.Result, len(checks))
 	for i, r := range m.GetResults() {
-		results[i] = pb.DecodeResult(r)
+		if results[i] = pb.DecodeResult(r); results[i].Err == nil {
+			results[i].Decision.Node = n.address
+		}
 	}
 	return results, nil
 }

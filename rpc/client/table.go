@@ -86,6 +86,7 @@ func (c *Client) apply(v *View) {
 		t.places[p] = order
 	}
 	c.table.Store(t)
+	c.limits.hear(v)
 	for _, n := range c.servers {
 		used[n] = true
 	}

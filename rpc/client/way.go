@@ -134,6 +134,9 @@ func (w *way) failed(n *node, err error) {
 
 // rest waits until the next round may begin. It says no when there is none, or no time for it.
 func (w *way) rest() bool {
+	if w.only == nil && !w.any && w.client.hopeless(w.hash) {
+		return false
+	}
 	pause := leastRest + rand.N(mostRest-leastRest)
 	if w.round++; w.round >= rounds || time.Until(w.deadline) <= pause {
 		return false

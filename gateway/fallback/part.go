@@ -1,0 +1,86 @@
+package fallback
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A part is this gateway's of a limit.
+type part struct {
+	whole *limit.Rule
+	own   *limit.Rule // nil: it cannot be decided locally
+}
+
+// divide is the n-th part of a limit: its capacity rounded down, but at least 1, and exactly that part of its refill.
+func divide(whole *limit.Rule, n int) *part {
+	p := &part{whole: whole}
+	own := whole.Limit
+	own.Capacity = max(own.Capacity/int64(n), 1)
+	common := gcd(own.Refill.Tokens, int64(n))
+	own.Refill.Tokens /= common
+	hi, per := bits.Mul64(uint64(own.Refill.Per), uint64(int64(n)/common))
+	if hi > 0 || per > math.MaxInt64 {
+		return p
+	}
+	own.Refill.Per = time.Duration(per)
+	if rule, err := own.Rule(); err == nil { // else it takes too long to fill
+		p.own = rule
+	}
+	return p
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// divided are the parts of all stored limits. They are made once for each document.
+type divided struct {
+	doc   *limit.Document
+	parts map[string]*part
+}
+
+// A divider knows the parts of limits.
+type divider struct {
+	gateways int
+	latest   atomic.Pointer[divided]
+}
+
+// of are the parts of refs, appended to parts; nil stands for a limit that nobody knows.
+func (v *divider) of(parts []*part, doc *limit.Document, refs []limit.Ref) []*part {
+	stored := v.stored(doc)
+	for _, ref := range refs {
+		if ref.Inline == nil {
+			parts = append(parts, stored[ref.Name])
+			continue
+		}
+		var p *part
+		if rule, err := ref.Inline.Rule(); err == nil {
+			p = divide(rule, v.gateways)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// stored are the parts of the limits in doc, by name.
+func (v *divider) stored(doc *limit.Document) map[string]*part {
+	if doc == nil {
+		return nil
+	}
+	if d := v.latest.Load(); d != nil && d.doc == doc {
+		return d.parts
+	}
+	d := &divided{doc: doc, parts: map[string]*part{}}
+	for _, rule := range doc.Rules() {
+		d.parts[rule.Name] = divide(rule, v.gateways)
+	}
+	v.latest.Store(d)
+	return d.parts
+}

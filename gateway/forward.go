@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/jeton-dev/jeton/gateway/route"
+)
+
+// ForwardAuth answers another proxy that asks whether a request may pass:
+//
+//	/auth           asks for a decision: 200 lets it pass, anything else is the answer to the client
+//	/auth?deny=403  says 403 instead of anything else, for a proxy that cannot carry more (nginx), with the refusal's id
+//	                in X-Jeton-Denial
+//	/denied/{id}    is the answer to the client of that refusal, in full
+//
+// The proxy says what it was asked in X-Forwarded-Method, X-Forwarded-Host and X-Forwarded-Uri, or in X-Original-Method and
+// X-Original-URI, and by whom in X-Forwarded-For, to whose end it adds the address of whoever connected to it. All other
+// headers are those of the client. Only proxies of forward_auth.trusted may ask.
+func (g *Gateway) ForwardAuth() http.Handler { return &forwardAuth{g} }
+
+type forwardAuth struct{ gateway *Gateway }
+
+// ServeHTTP answers a proxy.
+func (f *forwardAuth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rules := f.gateway.rules.Load()
+	switch id, replay := strings.CutPrefix(r.URL.Path, "/denied/"); {
+	case rules.askers == nil || !rules.askers.Contains(peer(r.RemoteAddr)):
+		rules.refuse(w, nil, forbidden, "only the proxies of forward_auth.trusted may ask here")
+	case replay:
+		f.replay(w, rules, id)
+	case r.URL.Path == "/auth":
+		f.ask(w, r, rules)
+	default:
+		rules.refuse(w, nil, notFound, "ask /auth, or /denied/ with the id of a refusal")
+	}
+}
+
+// ask answers whether a request may pass.
+func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) {
+	g := f.gateway
+	v := g.visits.take(g, rules)
+	defer g.visits.put(v)
+	if !g.enter(rules) {
+		v.refuse(overloaded, "too many requests are under way here: try again in a moment")
+		rules.other.count(overloaded)
+	} else {
+		defer g.leave()
+		if v.meetForwarded(r) {
+			v.run(r.Context(), r.Header)
+		} else {
+			v.refuse(badRequest, "the proxy in front does not say what it was asked: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
+			rules.other.count(badRequest)
+		}
+	}
+	switch {
+	case v.passes():
+		v.tell(w.Header())
+		w.WriteHeader(http.StatusOK)
+	case r.URL.RawQuery == "deny=403":
+		if v.refusal.ID == "" {
+			v.remember(g.now())
+		}
+		w.Header().Set(denialHeader, v.refusal.ID)
+		w.Header().Set("Cache-Control", "no-store")
+		v.tell(w.Header())
+		w.WriteHeader(http.StatusForbidden)
+	default:
+		w.Header().Set(denialHeader, v.refusal.ID)
+		v.answer(w)
+	}
+}
+
+// replay gives the answer to a refused request.
+func (f *forwardAuth) replay(w http.ResponseWriter, rules *rules, id string) {
+	record, err := f.gateway.memory.Recall(id)
+	if err != nil {
+		rules.refuse(w, nil, notFound, err.Error())
+		return
+	}
+	if again, ok := record.Attached.(*replay); ok {
+		again.writer.Refuse(w, &again.refusal)
+	}
+}
+
+// meetForwarded takes in the request that a proxy asks about. It says no if that does not say enough.
+func (v *visit) meetForwarded(r *http.Request) bool {
+	first := func(names ...string) string {
+		for _, name := range names {
+			if said := r.Header[name]; len(said) > 0 && said[0] != "" {
+				return said[0]
+			}
+		}
+		return ""
+	}
+	asked, err := url.ParseRequestURI(first("X-Forwarded-Uri", "X-Original-Uri", "X-Original-Url"))
+	if err != nil {
+		return false
+	}
+	q := &v.request
+	if q.Peer, r.Header["X-Forwarded-For"] = lastHop(r.Header["X-Forwarded-For"]); !q.Peer.IsValid() {
+		return false
+	}
+	v.raw = asked.EscapedPath()
+	q.Method = first("X-Forwarded-Method", "X-Original-Method")
+	if q.Method == "" {
+		q.Method = r.Method
+	}
+	if q.Host = first("X-Forwarded-Host"); q.Host == "" {
+		q.Host = r.Host
+	}
+	q.Path, q.RawQuery, q.Header, q.Length = route.Clean(asked.Path), asked.RawQuery, r.Header, -1
+	q.FromProxy = true
+	return true
+}
+
+// lastHop is who connected to the proxy that wrote the last address of X-Forwarded-For, and what that one said before.
+func lastHop(lines []string) (last netip.Addr, before []string) {
+	if len(lines) == 0 {
+		return netip.Addr{}, nil
+	}
+	line := lines[len(lines)-1]
+	rest, text := "", line
+	if i := strings.LastIndexByte(line, ','); i >= 0 {
+		rest, text = line[:i], line[i+1:]
+	}
+	before = append([]string(nil), lines[:len(lines)-1]...)
+	if rest != "" {
+		before = append(before, rest)
+	}
+	text = strings.TrimSpace(text)
+	if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		return a.Unmap().WithZone(""), before
+	}
+	return peer(text), before
+}

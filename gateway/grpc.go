@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	grpcpeer "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/gateway/route"
+)
+
+// UnaryInterceptor puts a gateway in front of the unary calls of a gRPC server. To the rules a call is a POST of its full
+// method, /package.Service/Method, with its metadata for headers. One that is refused ends with ResourceExhausted for a
+// denial, and its trailer tells clients when to try again, as the retry policy of gRPC understands it
+// (grpc-retry-pushback-ms).
+func UnaryInterceptor(g *Gateway) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		ctx, done, err := g.admitCall(ctx, info.FullMethod)
+		defer done()
+		if err != nil {
+			return nil, err
+		}
+		return next(ctx, m)
+	}
+}
+
+// StreamInterceptor is UnaryInterceptor for streams: it decides when one begins.
+func StreamInterceptor(g *Gateway) grpc.StreamServerInterceptor {
+	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		ctx, done, err := g.admitCall(stream.Context(), info.FullMethod)
+		defer done()
+		if err != nil {
+			return err
+		}
+		return next(srv, &admittedStream{stream, ctx})
+	}
+}
+
+// An admittedStream is a stream in the context of its decision.
+type admittedStream struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // a stream has one
+}
+
+// Context implements grpc.ServerStream.
+func (s *admittedStream) Context() context.Context { return s.ctx }
+
+// admitCall decides about a call. done is to be called when it is over.
+func (g *Gateway) admitCall(ctx context.Context, method string) (_ context.Context, done func(), err error) {
+	rules := g.rules.Load()
+	if !g.enter(rules) {
+		rules.other.count(overloaded)
+		return ctx, func() {}, status.Error(overloaded.code(), "too many calls are under way here: try again in a moment")
+	}
+	v := g.visits.take(g, rules)
+	defer g.visits.put(v)
+	v.meetCall(ctx, method)
+	ctx = v.run(ctx, v.request.Header)
+	told := http.Header{}
+	v.tell(told)
+	if v.passes() {
+		_ = grpc.SetHeader(ctx, metadataOf(told)) // a call that has ended needs none
+		return ctx, g.leave, nil
+	}
+	if seconds, ok := v.refusal.RetryAfter(); ok {
+		told.Set("Retry-After", strconv.FormatInt(seconds, 10))
+		told.Set("Grpc-Retry-Pushback-Ms", strconv.FormatInt(seconds*1000, 10))
+	} else {
+		told.Set("Grpc-Retry-Pushback-Ms", "-1") // do not try again
+	}
+	_ = grpc.SetTrailer(ctx, metadataOf(told))
+	said := v.refusal.Detail
+	if v.refusal.ID != "" {
+		said += " (" + v.refusal.ID + ")"
+	}
+	return ctx, g.leave, status.Error(v.outcome.code(), said)
+}
+
+// meetCall takes in a gRPC call.
+func (v *visit) meetCall(ctx context.Context, method string) {
+	v.raw = method
+	q := &v.request
+	q.Method, q.Path, q.Length = http.MethodPost, route.Clean(method), -1
+	md, _ := metadata.FromIncomingContext(ctx)
+	q.Header = make(http.Header, len(md))
+	for name, values := range md {
+		q.Header[textproto.CanonicalMIMEHeaderKey(name)] = values
+	}
+	if authority := md.Get(":authority"); len(authority) > 0 {
+		q.Host = authority[0]
+	}
+	if from, ok := grpcpeer.FromContext(ctx); ok && from.Addr != nil {
+		q.Peer = peer(from.Addr.String())
+	}
+}
+
+// metadataOf are headers as metadata.
+func metadataOf(h http.Header) metadata.MD {
+	md := make(metadata.MD, len(h))
+	for name, values := range h {
+		md[strings.ToLower(name)] = values
+	}
+	return md
+}

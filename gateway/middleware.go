@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/route"
+)
+
+// The headers of the gateway's own.
+const (
+	// denialHeader tells a proxy that asks for forward-auth the id of a refusal.
+	denialHeader = "X-Jeton-Denial"
+	// decisionHeader tells whoever debugs who decided. It is sent where the document says so.
+	decisionHeader = "X-Jeton-Decision"
+)
+
+// Middleware puts a gateway in front of a handler: what does not pass is answered by the gateway, and what passes has the
+// limit headers set on its answer before the handler is called.
+func Middleware(g *Gateway) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler { return &middleware{g, next} }
+}
+
+type middleware struct {
+	gateway *Gateway
+	next    http.Handler
+}
+
+// ServeHTTP decides about a request, and hands it on if it passes.
+func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rules := m.gateway.rules.Load()
+	if !m.gateway.enter(rules) {
+		rules.shed(w)
+		return
+	}
+	defer m.gateway.leave()
+	if r, ok := m.gateway.admit(w, r, rules, nil); ok {
+		m.next.ServeHTTP(w, r)
+	}
+}
+
+// shed answers a request for which there is no room. Nothing else is done for it.
+func (r *rules) shed(w http.ResponseWriter) {
+	r.other.count(overloaded)
+	r.answer.Refuse(w, &answer.Refusal{Kind: overloaded.kind(), Detail: "too many requests are under way here: try again in a moment"})
+}
+
+// admit decides about an HTTP request and sets the headers of its answer. If it passes, it is to go on as the request that
+// is returned, which has the span in its context; otherwise it has been answered. What is needed to pass it on goes to
+// p, which may be nil.
+func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p *passage) (*http.Request, bool) {
+	v := g.visits.take(g, rules)
+	defer g.visits.put(v)
+	v.meet(r)
+	ctx := v.run(r.Context(), r.Header)
+	if p != nil {
+		p.route, p.knowsKey = v.route, v.facts.KnowsKey()
+	}
+	if !v.answer(w) {
+		return nil, false
+	}
+	if ctx != r.Context() {
+		r = r.WithContext(ctx)
+	}
+	return r, true
+}
+
+// meet takes in an HTTP request.
+func (v *visit) meet(r *http.Request) {
+	v.raw = r.URL.EscapedPath()
+	q := &v.request
+	q.Method, q.Host, q.Path = r.Method, r.Host, route.Clean(r.URL.Path)
+	q.Header, q.RawQuery, q.Length = r.Header, r.URL.RawQuery, r.ContentLength
+	q.Peer = peer(r.RemoteAddr)
+}
+
+// answer puts the headers on the answer of a request, and refuses it if it does not pass. It says whether it does.
+func (v *visit) answer(w http.ResponseWriter) bool {
+	if v.passes() {
+		v.tell(w.Header())
+		return true
+	}
+	v.explain(w.Header())
+	v.writer().Refuse(w, &v.refusal)
+	return false
+}
+
+// tell sets the headers of the answer to a request that passes.
+func (v *visit) tell(h http.Header) {
+	if len(v.quotas) > 0 {
+		v.writer().Tell(h, v.quotas)
+	}
+	v.explain(h)
+}
+
+// explain says who decided, where the document wants that said.
+func (v *visit) explain(h http.Header) {
+	w := v.writer()
+	if !w.Explains() {
+		return
+	}
+	by := v.outcome.String()
+	switch {
+	case v.failure != nil:
+		by += "; by=" + string(v.source) + "; because=" + v.failure.Error()
+	case v.source != "":
+		by += "; by=" + string(v.source) + "; node=" + v.node
+	}
+	w.Explain(h, by)
+}
+
+// peer is the address of a connection's other end; the zero one if it has none.
+func peer(remote string) netip.Addr {
+	a, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr().Unmap()
+}
+
+// run decides about the request, and makes known what became of it: in the metrics, the log, a span and the memory. The
+// context is that in which the request goes on.
+func (v *visit) run(ctx context.Context, from http.Header) context.Context {
+	start := v.gateway.now()
+	ctx, span := v.gateway.startSpan(ctx, from)
+	v.decide(ctx)
+	v.finish(ctx, span, start)
+	return ctx
+}

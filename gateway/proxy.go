@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httputil"
+
+	"github.com/jeton-dev/jeton/gateway/answer"
+)
+
+// Proxy is the reverse proxy: what passes goes on to the upstream of its route. Streams, WebSockets and HTTP/2 go through
+// it. What it answers itself is problem+json: 404 for what meets no route, 413, 502 and 504.
+func (g *Gateway) Proxy() http.Handler { return &proxy{g} }
+
+type proxy struct{ gateway *Gateway }
+
+// ServeHTTP decides about a request and passes it on.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rules := p.gateway.rules.Load()
+	if !p.gateway.enter(rules) {
+		rules.shed(w)
+		return
+	}
+	defer p.gateway.leave()
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+		// It may have had a Content-Length as well, which net/http takes away. What a server in front took for the end of the
+		// body would be the next request here, were there one (RFC 9112, section 6.3).
+		w.Header().Set("Connection", "close")
+	}
+	if most := longestBody(rules.document.Proxy); most >= 0 {
+		if r.ContentLength > most {
+			rules.refuse(w, nil, tooLarge, "the body of a request is too long for this service")
+			return
+		}
+		if r.ContentLength != 0 {
+			r.Body = http.MaxBytesReader(w, r.Body, most)
+		}
+	}
+	to := passage{rules: rules, told: w.Header()}
+	r, ok := p.gateway.admit(w, r, rules, &to)
+	switch {
+	case !ok:
+	case to.route == nil || to.route.upstream == nil:
+		rules.refuse(w, to.route, notFound, "there is nothing here")
+	default:
+		to.route.upstream.serve(w, r, &to)
+	}
+}
+
+// refuse answers a request for another reason than a decision.
+func (r *rules) refuse(w http.ResponseWriter, at *routeRules, o outcome, detail string) {
+	writer, name := r.answer, ""
+	if at != nil {
+		writer, name = at.answer, at.name
+	}
+	r.failures.count(o)
+	writer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: detail, Route: name})
+}
+
+// A passage is one request on its way to the upstream.
+type passage struct {
+	rules    *rules
+	route    *routeRules // nil for none
+	knowsKey bool        // it shows an API key that counts
+	told     http.Header // what the client is told besides what the upstream says
+}
+
+type passageKey struct{}
+
+func passageOf(r *http.Request) *passage {
+	p, _ := r.Context().Value(passageKey{}).(*passage)
+	return p
+}
+
+// serve passes a request on.
+func (u *upstream) serve(w http.ResponseWriter, r *http.Request, p *passage) {
+	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passageKey{}, p)))
+}
+
+// rewrite makes the request that the upstream gets. Hop-by-hop headers, and whatever clients say of where they come from,
+// are gone already.
+func (u *upstream) rewrite(r *httputil.ProxyRequest) {
+	p := passageOf(r.In)
+	host := r.Out.Host
+	r.SetURL(u.next())
+	if u.config.KeepHost {
+		r.Out.Host = host
+	}
+	p.rules.forwarded(r)
+	for _, name := range p.rules.secrets {
+		r.Out.Header.Del(name)
+	}
+	p.rules.finder.Strip(r.Out, p.knowsKey)
+	inject(r.Out)
+}
+
+// forwarded says where the request comes from. What a trusted proxy said of it goes on, with the proxy's own address added;
+// what anybody else said does not.
+func (r *rules) forwarded(p *httputil.ProxyRequest) {
+	if !r.proxies.Contains(peer(p.In.RemoteAddr)) {
+		p.Out.Header.Del(r.document.Identity.Header())
+		p.Out.Header.Del("X-Real-Ip")
+		p.SetXForwarded()
+		return
+	}
+	for _, name := range []string{"X-Forwarded-For", "Forwarded"} {
+		if said, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = said
+		}
+	}
+	p.SetXForwarded()
+	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if said, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = said
+		}
+	}
+}
+
+// failed answers for an upstream that has not.
+func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
+	p := passageOf(r)
+	var late net.Error
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		p.rules.refuse(w, p.route, tooLarge, "the body of a request is too long for this service")
+	case errors.Is(err, context.Canceled):
+		p.rules.failures.count(canceled)
+		panic(http.ErrAbortHandler) // nobody is left to read an answer
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
+		u.log.WarnContext(r.Context(), "an upstream did not answer in time", "upstream", u.name, "error", err)
+		p.rules.refuse(w, p.route, upstreamLate, "the service behind this gateway did not answer in time")
+	default:
+		u.log.WarnContext(r.Context(), "an upstream cannot be reached", "upstream", u.name, "error", err)
+		p.rules.refuse(w, p.route, upstreamFailed, "the service behind this gateway cannot be reached")
+	}
+}
+
+// keepTold takes out of an upstream's answer what says about its limits what the gateway says about its own, in the forms
+// that have room for one only.
+func keepTold(r *http.Response) error {
+	told := passageOf(r.Request).told
+	for _, name := range []string{
+		"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
+	} {
+		if _, ok := told[name]; ok {
+			delete(r.Header, name)
+		}
+	}
+	return nil
+}
+
+// newProxy is what passes requests on to an upstream.
+func (u *upstream) newProxy() *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite: u.rewrite, ModifyResponse: keepTold, Transport: u, ErrorHandler: u.failed, BufferPool: &buffers{},
+		ErrorLog: stdLog(u.log),
+	}
+}

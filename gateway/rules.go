@@ -1,0 +1,262 @@
+package gateway
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/fallback"
+	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/gateway/route"
+)
+
+// rules are a document made ready. They never change: another document makes other rules.
+type rules struct {
+	document     *config.Document
+	mostInFlight int64
+	table        *route.Table
+	finder       *identity.Finder
+	guard        *fallback.Guard
+	guardMetrics *prometheus.Registry // its own: another document may make another guard
+	routes       []routeRules
+	other        *routeSeries // requests that meet no route
+	failures     *failureSeries
+	secrets      []string // headers that are for the gateway alone
+	exempt       exemptions
+	denied       denials
+	answer       *answer.Writer // where no route says otherwise
+	upstreams    map[string]*upstream
+	askers       *identity.Networks // who may ask the forward-auth face
+	proxies      *identity.Networks // whose word on where a request comes from counts
+	challenge    string             // of a 401; empty for none
+}
+
+// routeRules are one route made ready.
+type routeRules struct {
+	name     string
+	checks   []check // that count, in their order
+	shadows  []check
+	answer   *answer.Writer
+	upstream *upstream // nil for none
+	series   *routeSeries
+}
+
+// A check is one key with its limits, made ready.
+type check struct {
+	keys   *identity.Templates
+	limits limits // if no case fits
+	by     identity.Variable
+	cases  []choice
+	cost   config.Cost
+	most   int64 // that a body of unknown length costs
+	skips  bool  // when nobody is found
+	policy limit.Policy
+}
+
+// limits are those of one check, with the series that count what they say.
+type limits struct {
+	refs   []limit.Ref
+	series []*limitSeries
+}
+
+// A choice is a case made ready.
+type choice struct {
+	is          string
+	below, from *float64
+	limits      limits
+}
+
+// exemptions are who is never limited.
+type exemptions struct {
+	header   string // canonical; empty when there are no tokens
+	tokens   *identity.Tokens
+	paths    *route.Paths
+	networks *identity.Networks
+}
+
+// denials are who is never let through.
+type denials struct {
+	networks *identity.Networks
+	keys     map[string]bool // nil for none
+}
+
+// compile makes a document ready. What it says as before is kept from old, which may be nil.
+func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	r = &rules{
+		document: d, mostInFlight: int64(d.Cluster.MostInFlight()), other: g.metrics.route("(none)"), failures: g.metrics.failed(),
+		denied: denials{networks: identity.NewNetworks(d.Deny.Networks)}, proxies: identity.NewNetworks(d.Identity.TrustedProxies),
+	}
+	if r.table, err = route.New(d.Routes); err != nil {
+		return nil, err
+	}
+	if r.answer, err = answer.New(d.Answer, answer.Clock(g.now)); err != nil {
+		return nil, err
+	}
+	if err := r.exempt.compile(&d.Exempt); err != nil {
+		return nil, err
+	}
+	if len(d.Identity.JWT) > 0 {
+		r.challenge = "Bearer"
+	}
+	r.secrets = []string{denialHeader, decisionHeader}
+	if r.exempt.tokens != nil {
+		r.secrets = append(r.secrets, r.exempt.header)
+	}
+	for _, key := range d.Deny.Keys {
+		if r.denied.keys == nil {
+			r.denied.keys = map[string]bool{}
+		}
+		r.denied.keys[key] = true
+	}
+	if d.ForwardAuth != nil {
+		r.askers = identity.NewNetworks(d.ForwardAuth.Networks())
+	}
+	if err := g.compileRunning(r, old); err != nil {
+		r.retire(old) // what was opened for rules that are not put in force
+		return nil, err
+	}
+	return r, nil
+}
+
+// compileRunning makes ready what has something to close.
+func (g *Gateway) compileRunning(r, old *rules) (err error) {
+	d := r.document
+	if r.upstreams, err = g.openUpstreams(d.Proxy, old); err != nil {
+		return err
+	}
+	if r.guard, r.guardMetrics, err = g.newGuard(d.Cluster, old); err != nil {
+		return err
+	}
+	r.finder, err = identity.New(identity.Config{
+		Identity: d.Identity, Logger: g.log, Registerer: g.registerer, Now: g.now,
+	})
+	if err != nil {
+		return err
+	}
+	r.routes, err = g.compileRoutes(r)
+	return err
+}
+
+// retire closes what next does not use any more; nil is what does not use anything. Nil rules have nothing.
+func (r *rules) retire(next *rules) {
+	if r == nil {
+		return
+	}
+	if r.finder != nil {
+		r.finder.Close()
+	}
+	if r.guard != nil && (next == nil || next.guard != r.guard) {
+		r.guard.Close()
+	}
+	for name, u := range r.upstreams {
+		if next == nil || next.upstreams[name] != u {
+			u.close()
+		}
+	}
+}
+
+func (e *exemptions) compile(c *config.Exempt) (err error) {
+	e.networks = identity.NewNetworks(c.Networks)
+	if e.paths, err = route.NewPaths(c.Paths); err != nil {
+		return err
+	}
+	if c.TokenFile.Given() {
+		e.header = c.Header()
+		e.tokens, err = identity.NewTokens(c.TokenFile.Bytes(), config.LeastToken)
+	}
+	return err
+}
+
+func (g *Gateway) compileRoutes(r *rules) ([]routeRules, error) {
+	d := r.document
+	out := make([]routeRules, len(d.Routes))
+	for i := range d.Routes {
+		from := &d.Routes[i]
+		to := &out[i]
+		*to = routeRules{name: from.Name, answer: r.answer, series: g.metrics.route(from.Name)}
+		if from.Answer != nil {
+			w, err := answer.New(*from.Answer, answer.Clock(g.now))
+			if err != nil {
+				return nil, fmt.Errorf("routes[%d].%w", i, err)
+			}
+			to.answer = w
+		}
+		to.upstream = r.upstreams[d.UpstreamOf(from)]
+		for j := range from.Checks {
+			c, err := g.compileCheck(r, from, &from.Checks[j])
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("routes[%d].checks[%d].%w", i, j, err)
+			case from.Checks[j].Shadow:
+				to.shadows = append(to.shadows, c)
+			default:
+				to.checks = append(to.checks, c)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (c check, err error) {
+	if c.keys, err = r.finder.Compile(from.Templates(r.document.Identity)); err != nil {
+		return c, err
+	}
+	series := func(names []string) limits { return g.limitsOf(of.Name, names, from.Shadow) }
+	c.limits, c.cost, c.policy = series(from.Limits), from.Cost, from.OnUnavailable
+	c.skips = from.Nobody == config.Skip
+	c.most = from.Cost.OfBody(longestBody(r.document.Proxy))
+	if from.Choose == nil {
+		return c, nil
+	}
+	if c.by, err = r.finder.Variable(from.Choose.By); err != nil {
+		return c, err
+	}
+	for _, w := range from.Choose.When {
+		c.cases = append(c.cases, choice{is: w.Is, below: w.Below, from: w.From, limits: series(w.Limits)})
+	}
+	return c, nil
+}
+
+// longestBody is how long a body may be that the proxy passes on; -1 for any length.
+func longestBody(p *config.Proxy) int64 {
+	if p == nil {
+		return -1
+	}
+	return p.LongestBody()
+}
+
+func (g *Gateway) limitsOf(route string, names []string, shadow bool) limits {
+	var l limits
+	for _, name := range names {
+		l.refs = append(l.refs, limit.Named(name))
+		l.series = append(l.series, g.metrics.limit(route, name, shadow))
+	}
+	return l
+}
+
+// openUpstreams makes the upstreams ready. One that is the same as before keeps its connections.
+func (g *Gateway) openUpstreams(p *config.Proxy, old *rules) (map[string]*upstream, error) {
+	if p == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	all := make(map[string]*upstream, len(p.Upstreams))
+	for name, c := range p.Upstreams {
+		if old != nil && old.upstreams[name] != nil && reflect.DeepEqual(old.upstreams[name].config, c) {
+			all[name] = old.upstreams[name]
+			continue
+		}
+		u, err := g.openUpstream(name, c)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = u
+	}
+	return all, nil
+}
