@@ -151,7 +151,9 @@ func TestBackpressure(t *testing.T) {
 	store := newLedger(1, reg.Partition{Epoch: 1})
 	store.keepBack()
 	n := startStation(t, stationConfig{id: 1, store: store})
-	replica := connectTo(t, newTestPeers(t, PeersConfig{}), n.address)
+	peers := newTestPeers(t, PeersConfig{})
+	peers.answerWithin = time.Hour // whatever holds the machine up
+	replica := connectTo(t, peers, n.address)
 	got := make(chan outcome, messages)
 	for i := range messages {
 		rs := someReservations(i*pb.MaxReservations, pb.MaxReservations)
@@ -171,6 +173,8 @@ func TestBackpressure(t *testing.T) {
 			t.Fatalf("%d answers and %v", len(o.answers), o.err)
 		}
 	}
+	store.mu.Lock()
+	defer store.mu.Unlock()
 	if store.most != maxReserved {
 		t.Errorf("%d reservations were at the store at once, want %d", store.most, maxReserved)
 	}
@@ -201,6 +205,8 @@ func TestOrder(t *testing.T) {
 			next++
 		}
 	}
+	store.mu.Lock()
+	defer store.mu.Unlock()
 	if !slices.IsSortedFunc(store.seen, func(a, b reg.Reservation) int { return int(a.Seq) - int(b.Seq) }) || len(store.seen) != from {
 		t.Errorf("the replica saw %d reservations, not all %d in order", len(store.seen), from)
 	}

@@ -68,6 +68,8 @@ type Peers struct {
 	metrics     peerMetrics
 	credentials credentials.TransportCredentials
 
+	answerWithin time.Duration // of streams; answerWithin, but in tests
+
 	mu      sync.Mutex
 	remotes map[string]*remote // by whom it is asked for; nil after Close
 }
@@ -89,7 +91,7 @@ func NewPeers(cfg PeersConfig) (*Peers, error) {
 	}
 	p := &Peers{
 		cfg: cfg, log: logger(cfg.Logger), metrics: newPeerMetrics(),
-		credentials: credentials, remotes: map[string]*remote{},
+		credentials: credentials, answerWithin: answerWithin, remotes: map[string]*remote{},
 	}
 	if err := register(cfg.Registerer, p.metrics.collectors()...); err != nil {
 		return nil, err

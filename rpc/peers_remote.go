@@ -204,6 +204,7 @@ func (r *remote) serve() (served bool, why error) {
 		return false, causeOr(ctx, pb.DecodeError(err))
 	}
 	open := newReserving(stream, cancel, r.peers.cfg.Now, r.metrics)
+	open.within = r.peers.answerWithin
 	r.set(open, nil)
 	r.metrics.open.Set(1)
 	err = open.serve(ctx)

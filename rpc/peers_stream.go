@@ -51,6 +51,7 @@ type reserving struct {
 	breakUp context.CancelCauseFunc // ends the stream
 	now     func() int64
 	metrics remoteMetrics
+	within  time.Duration // answerWithin, but in tests
 	wake    chan struct{} // holds a token when the queue is not empty
 
 	mu         sync.Mutex
@@ -70,7 +71,7 @@ type reserving struct {
 
 func newReserving(stream messageStream, breakUp context.CancelCauseFunc, now func() int64, metrics remoteMetrics) *reserving {
 	return &reserving{
-		stream: stream, breakUp: breakUp, now: now, metrics: metrics,
+		stream: stream, breakUp: breakUp, now: now, metrics: metrics, within: answerWithin,
 		wake: make(chan struct{}, 1), pending: map[uint64]*message{}, heard: time.Now(),
 	}
 }
@@ -304,9 +305,9 @@ func (r *reserving) watchLocked() {
 	case r.watched || r.ended != nil:
 		return
 	case r.watching == nil:
-		r.watching = time.AfterFunc(answerWithin, r.watch)
+		r.watching = time.AfterFunc(r.within, r.watch)
 	default:
-		r.watching.Reset(answerWithin)
+		r.watching.Reset(r.within)
 	}
 	r.watched = true
 }
@@ -320,7 +321,7 @@ func (r *reserving) watch() {
 	if !found || r.ended != nil {
 		return
 	}
-	left := max(time.Until(oldest.Add(answerWithin)), time.Until(r.heard.Add(silentWithin)))
+	left := max(time.Until(oldest.Add(r.within)), time.Until(r.heard.Add(silentWithin)))
 	if left <= 0 {
 		r.ended = errSilent
 		r.breakUp(errSilent)
