@@ -13,7 +13,6 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/cluster"
-	"github.com/jeton-dev/jeton/ring/key"
 )
 
 // maxBody is the most bytes that the body of a request may have.
@@ -27,8 +26,10 @@ type APIConfig struct {
 	Limits func() *limit.Document
 	// Cluster is what other limits are put in force in; nil for a node that is alone, whose limits are a file's.
 	Cluster *cluster.Cluster
-	// Key is the cluster key, which whoever changes the limits proves to have with its token; nil lets everybody.
-	Key *key.Key
+	// Tokens are those of which whoever changes the limits shows one; nil lets everybody.
+	Tokens *Tokens
+	// Beyond says that the port can be reached from other machines: who looks at a bucket or fills it shows a token too.
+	Beyond bool
 	// Other answers every path outside /v1/; nil answers 404.
 	Other http.Handler
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -44,6 +45,8 @@ type APIConfig struct {
 //	POST        /v1/return                   {"key", "receipts"} → {"returned"}
 //	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection; DELETE fills it, 204
 //	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document
+//
+// PUT takes a token, if there are any; beyond loopback so do the buckets.
 type api struct {
 	APIConfig
 	metrics apiMetrics

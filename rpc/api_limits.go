@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"crypto/subtle"
 	"io"
 	"net/http"
 	"strconv"
@@ -39,7 +38,7 @@ func etag(version uint64) string { return strconv.Quote(strconv.FormatUint(versi
 // putLimits answers PUT /v1/limits: the whole document, in YAML or JSON. With If-Match it takes effect only if that
 // version is in force.
 func (a *api) putLimits(r *http.Request) (reply, error) {
-	if err := a.mayChange(r); err != nil {
+	if err := a.Tokens.Admit(r); err != nil {
 		return reply{}, err
 	}
 	version := uint64(0)
@@ -82,18 +81,3 @@ func (a *api) putLimits(r *http.Request) (reply, error) {
 }
 
 func orEmpty(names []string) []string { return append([]string{}, names...) }
-
-// mayChange says whether who asks has proved to have the cluster key.
-func (a *api) mayChange(r *http.Request) error {
-	if a.Key == nil {
-		return nil
-	}
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if subtle.ConstantTimeCompare([]byte(token), []byte(a.Key.Token())) == 1 {
-		return nil
-	}
-	return &problem{
-		Name: "needs-key", Title: "The request needs the cluster key", Status: http.StatusUnauthorized,
-		Detail: "send the header Authorization: Bearer with what jeton cluster token --cluster-key-file prints",
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
@@ -17,11 +18,18 @@ import (
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
-// A node has one gRPC port for everybody: callers speak plain HTTP/2, nodes and operators speak it within TLS, in which
-// both sides prove that they have the cluster key. The first byte of a connection tells which:
+// A node has one gRPC port for everybody: callers speak plain HTTP/2, or TLS in which both sides show a certificate of an
+// authority; nodes and operators speak it within TLS in which both sides prove that they have the cluster key. The first
+// byte of a connection tells plain text from TLS, and the name that is asked for in the hello says which TLS:
 //
-//	accept ─▶ first byte ─┬─ 0x16, a TLS record ─▶ handshake with the cluster key ─▶ jeton.v1.Peer and all of Admin too
-//	                      └─ anything else ──────▶ plain ──────────────────────────▶ what needs no key
+//	accept ─▶ first byte ─┬─ 0x16, a TLS record ─▶ hello ─┬─ asks for the cluster key ─▶ handshake with the key ──┐
+//	                      │                               └─ anything else ──▶ handshake with the certificates ──┤
+//	                      │                        jeton.v1.Peer and all of Admin too ◀── proved to have the key ┤
+//	                      │                        what needs no key ◀── has a certificate of the authorities ───┘
+//	                      └─ anything else ──▶ plain ─▶ what needs no key; with certificates, nothing at all
+//
+// What a caller may do depends on what it has proved and not on what it has asked for. A node without certificates takes
+// every TLS for that of the cluster key.
 
 const (
 	// tlsRecord is the first byte of a TLS handshake. HTTP/2 begins with "PRI".
@@ -30,8 +38,8 @@ const (
 	handshakeWithin = 5 * time.Second
 )
 
-// errNoKey refuses TLS at a node that has no cluster key.
-var errNoKey = errors.New("the caller speaks TLS, but this node has no cluster key: give it --cluster-key-file")
+// errNoTLS refuses TLS at a node that has nothing to show.
+var errNoTLS = errors.New("the caller speaks TLS, but this node has no cluster key and no certificate: give it --cluster-key-file, or --tls-cert, --tls-key and --tls-ca")
 
 // Credentials are what nodes and operators present to a node: TLS in which both sides prove that they have the cluster key.
 // With a nil key it is plain HTTP/2, and proves nothing. The error is the key's.
@@ -68,24 +76,45 @@ func (c keyCredentials) Clone() credentials.TransportCredentials {
 	return keyCredentials{c.TransportCredentials.Clone()}
 }
 
-// portCredentials are the server's side of a node's gRPC port. They are plain for who speaks plainly.
+// portCredentials are the server's side of a node's gRPC port.
 type portCredentials struct {
-	credentials.TransportCredentials                                  // plain
-	tls                              credentials.TransportCredentials // nil without a cluster key
-	undecided                        *undecided
+	credentials.TransportCredentials // plain
+
+	tls       credentials.TransportCredentials // nil without a cluster key and without certificates
+	key       *tls.Config                      // nil without a cluster key
+	callers   *Certificates                    // nil: callers speak plainly
+	refuser   *plainRefuser                    // nil: likewise
+	refused   *prometheus.CounterVec           // connections, by why
+	undecided *undecided
 }
 
-func newPortCredentials(k *key.Key) (portCredentials, error) {
-	c := portCredentials{TransportCredentials: insecure.NewCredentials(), undecided: newUndecided()}
-	if k == nil {
-		return c, nil
+// newPortCredentials starts the refuser of plain text, if there are certificates, which the server is to stop.
+func newPortCredentials(k *key.Key, callers *Certificates, refused *prometheus.CounterVec) (portCredentials, error) {
+	c := portCredentials{
+		TransportCredentials: insecure.NewCredentials(), callers: callers, refused: refused, undecided: newUndecided(),
 	}
-	config, err := k.TLS()
-	if err != nil {
-		return c, fmt.Errorf("cluster key: %w", err)
+	if k != nil {
+		config, err := k.TLS()
+		if err != nil {
+			return c, fmt.Errorf("cluster key: %w", err)
+		}
+		c.key, c.tls = config, credentials.NewTLS(config)
 	}
-	c.tls = credentials.NewTLS(config)
+	if callers != nil {
+		c.tls = credentials.NewTLS(&tls.Config{
+			MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, GetConfigForClient: c.asked,
+		})
+		c.refuser = newPlainRefuser()
+	}
 	return c, nil
+}
+
+// asked is what a client's hello asks for.
+func (c portCredentials) asked(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if c.key != nil && hello.ServerName == c.key.ServerName {
+		return c.key, nil
+	}
+	return c.callers.ofCallers(), nil
 }
 
 // ServerHandshake implements credentials.TransportCredentials. grpc bounds its time: handshakeWithin.
@@ -99,22 +128,38 @@ func (c portCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.Au
 		return nil, nil, err // io.EOF is what grpc expects of somebody who only knocks
 	}
 	switch {
-	case conn.first[0] != tlsRecord:
+	case conn.first[0] != tlsRecord && c.refuser == nil:
 		return c.TransportCredentials.ServerHandshake(conn)
+	case conn.first[0] != tlsRecord:
+		c.refused.WithLabelValues(refusedPlain).Inc()
+		c.refuser.take(conn)
+		return nil, nil, credentials.ErrConnDispatched
 	case c.tls == nil:
-		return nil, nil, errNoKey
+		c.refused.WithLabelValues(refusedTLS).Inc()
+		return nil, nil, errNoTLS
 	}
 	secured, info, err := c.tls.ServerHandshake(conn)
 	if err != nil {
+		c.refused.WithLabelValues(refusedTLS).Inc()
 		return nil, nil, err
 	}
-	return secured, keyInfo{info}, nil
+	if c.proved(info) {
+		return secured, keyInfo{info}, nil
+	}
+	return secured, info, nil
+}
+
+// proved says whether the other side of a TLS connection has proved to have the cluster key.
+func (c portCredentials) proved(info credentials.AuthInfo) bool {
+	shown, ok := info.(credentials.TLSInfo)
+	return ok && c.key != nil && c.key.VerifyConnection(shown.State) == nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (c portCredentials) Clone() credentials.TransportCredentials { return c }
 
-// undecided are the connections that have not said yet what they want. A server that stops does not wait for them.
+// undecided are connections that have not said yet what they want, or that want what they cannot have. A server that stops
+// does not wait for them.
 type undecided struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool // nil when the server has stopped
@@ -141,11 +186,12 @@ func (u *undecided) remove(conn net.Conn) {
 // hangUp closes them, and all that come later.
 func (u *undecided) hangUp() {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	for conn := range u.conns {
+	conns := u.conns
+	u.conns = nil
+	u.mu.Unlock()
+	for conn := range conns {
 		_ = conn.Close() // nothing was said over it
 	}
-	u.conns = nil
 }
 
 // A keyInfo says of a connection that the caller has the cluster key.

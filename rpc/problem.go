@@ -20,6 +20,8 @@ type problem struct {
 	Detail string // what is wrong this time
 	Field  string // of the request that is wrong; empty when none is
 	allow  string // the methods that the path takes, when the problem is the method
+
+	challenge string // what the header WWW-Authenticate says, when the problem is who asks
 }
 
 // The problems that only HTTP has.
@@ -70,6 +72,9 @@ func (p *problem) reply() reply {
 	header := http.Header{"Content-Type": {"application/problem+json"}}
 	if p.allow != "" {
 		header.Set("Allow", p.allow)
+	}
+	if p.challenge != "" {
+		header.Set("WWW-Authenticate", p.challenge)
 	}
 	return reply{status: p.Status, body: p, header: header}
 }

@@ -13,10 +13,11 @@ import (
 // An answerer answers one request.
 type answerer func(*http.Request) (reply, error)
 
-// The prefixes of paths.
+// Paths, and prefixes of paths.
 const (
 	apiPrefix    = "/v1/"
 	bucketPrefix = apiPrefix + "buckets/"
+	limitsPath   = apiPrefix + "limits"
 )
 
 // route finds who answers r, and the name of its route in the metrics. No answerer means that r is for APIConfig.Other.
@@ -28,12 +29,17 @@ func (a *api) route(r *http.Request) (string, answerer) {
 		}
 		return "other", refuse(errNotFound)
 	}
+	if a.Beyond && operators(r.Method, path) {
+		if err := a.Tokens.Admit(r); err != nil {
+			return routeName(path), refuse(err)
+		}
+	}
 	switch path {
 	case "/v1/check":
 		return path, method(r, map[string]answerer{http.MethodPost: a.check})
 	case "/v1/return":
 		return path, method(r, map[string]answerer{http.MethodPost: a.giveBack})
-	case "/v1/limits":
+	case limitsPath:
 		return path, a.limitsBy(r)
 	}
 	rest, ok := strings.CutPrefix(path, bucketPrefix)
@@ -48,6 +54,19 @@ func (a *api) route(r *http.Request) (string, answerer) {
 	return bucketPrefix, method(r, map[string]answerer{
 		http.MethodGet: inspect, http.MethodHead: inspect, http.MethodDelete: a.reset(name, key),
 	})
+}
+
+// operators says whether what is asked is for operators alone where strangers can reach the port.
+func operators(method, path string) bool {
+	return strings.HasPrefix(path, bucketPrefix) || path == limitsPath && method == http.MethodPut
+}
+
+// routeName is the name of an operators' route in the metrics.
+func routeName(path string) string {
+	if path == limitsPath {
+		return path
+	}
+	return bucketPrefix
 }
 
 // method picks the answerer of r's method.

@@ -58,8 +58,10 @@ type Config struct {
 	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
 	Limits func() *limit.Document
 	// Key is the cluster key: jeton.v1.Peer, and what changes something in jeton.v1.Admin, is only for callers who prove that
-	// they have it. With nil it is for everybody.
+	// they have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
 	Key *key.Key
+	// Certificates make everybody who has no cluster key show a certificate; plain text is refused. Nil takes plain text.
+	Certificates *Certificates
 	// Peer is what other nodes are answered with; nil leaves jeton.v1.Peer out.
 	Peer *PeerConfig
 	// Tables tells where keys live; nil leaves jeton.v1.Cluster out.
@@ -82,8 +84,9 @@ type Server struct {
 	grpc      *grpc.Server
 	health    *health.Server
 	undecided *undecided
-	open      bool        // without a cluster key: everybody may call everything
-	peer      *peerServer // nil without a peer service
+	refuser   *plainRefuser // nil where callers speak plainly
+	open      bool          // without a cluster key and certificates: everybody may call everything
+	peer      *peerServer   // nil without a peer service
 
 	stop     sync.Once
 	stopping chan struct{}  // closed when no new checks are wanted
@@ -101,22 +104,22 @@ func New(cfg Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	port, err := newPortCredentials(cfg.Key)
-	if err != nil {
-		return nil, err
-	}
 	s := &Server{
-		limiter:   cfg.Limiter,
-		log:       logger(cfg.Logger),
-		metrics:   newServerMetrics(),
-		health:    health.NewServer(),
-		open:      cfg.Key == nil,
-		undecided: port.undecided,
-		stopping:  make(chan struct{}),
+		limiter:  cfg.Limiter,
+		log:      logger(cfg.Logger),
+		metrics:  newServerMetrics(),
+		health:   health.NewServer(),
+		open:     cfg.Key == nil && cfg.Certificates == nil,
+		stopping: make(chan struct{}),
 	}
 	if err := register(cfg.Registerer, s.metrics.collectors()...); err != nil {
 		return nil, err
 	}
+	port, err := newPortCredentials(cfg.Key, cfg.Certificates, s.metrics.refused)
+	if err != nil {
+		return nil, err
+	}
+	s.undecided, s.refuser = port.undecided, port.refuser
 	s.grpc = s.transport(port)
 	s.grpc.RegisterService(s.description(), s)
 	if cfg.Limits != nil {
@@ -179,6 +182,9 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.health.Shutdown()
 		close(s.stopping)
 		s.undecided.hangUp()
+		if s.refuser != nil {
+			s.refuser.stop()
+		}
 	})
 	done := make(chan struct{})
 	go func() {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
@@ -40,9 +41,13 @@ func dial(ctx context.Context, server string, l Load, cpu func() time.Duration) 
 		}
 		return errors.Join(errs...)
 	}
+	transport := insecure.NewCredentials()
+	if l.TLS != nil {
+		transport = credentials.NewTLS(l.TLS)
+	}
 	for range l.Connections {
 		conn, err := grpc.NewClient("passthrough:///"+server,
-			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithTransportCredentials(transport),
 			grpc.WithNoProxy(),
 			grpc.WithDisableRetry(),
 			grpc.WithDisableServiceConfig(),

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,6 +36,8 @@ const (
 type Load struct {
 	// Limit is the limit that every check names. Required.
 	Limit limit.Ref
+	// TLS is what a node is shown over gRPC; nil speaks plain text.
+	TLS *tls.Config
 	// Callers is how many calls are under way at most; 0 means 64.
 	Callers int
 	// Connections is over how many connections the callers share; 0 means 2. Redis needs one for each caller.

@@ -26,6 +26,7 @@ const (
 type benchOptions struct {
 	load     bench.Load
 	server   string
+	caller   credential
 	limit    string
 	capacity int64
 	refill   string
@@ -63,6 +64,7 @@ func benchVerb() *cobra.Command {
 func (o *benchOptions) addFlags(flags *pflag.FlagSet) {
 	l := &o.load
 	flags.StringVar(&o.server, "server", "127.0.0.1:7700", "gRPC address of the node; also JETON_SERVER")
+	o.caller.addCertificateFlags(flags)
 	flags.StringVar(&o.limit, "limit", "", "stored limit that is checked")
 	flags.Int64Var(&o.capacity, "capacity", 0, "check a limit that is not stored, with this capacity")
 	flags.StringVar(&o.refill, "refill", "", "and this refill, such as 100/s")
@@ -100,6 +102,9 @@ func (o *benchOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	o.load.Limit = ref
+	if o.load.TLS, err = o.caller.tls(); err != nil {
+		return err
+	}
 	report, err := bench.Run(cmd.Context(), o.server, o.load)
 	if err != nil {
 		return err
@@ -141,6 +146,9 @@ func (o *benchOptions) combination(flags *pflag.FlagSet) error {
 	}
 	if o.comparing.Against != "" {
 		if err := refuse([]string{"limit", "capacity", "refill"}, "--compare brings its own limits: leave it out"); err != nil {
+			return err
+		}
+		if err := refuse([]string{"tls-cert", "tls-key", "tls-ca"}, "--compare starts nodes of its own, in plain text: leave it out, and JETON_TLS_… too"); err != nil {
 			return err
 		}
 		return refuse([]string{"server"}, "--compare starts nodes of its own: leave it out, and JETON_SERVER too")

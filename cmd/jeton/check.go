@@ -12,37 +12,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 // A remote is how a verb reaches a node.
 type remote struct {
-	server  string
-	keyFile string
-	timeout time.Duration
+	server     string
+	credential credential
+	timeout    time.Duration
 }
 
 func (r *remote) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.server, "server", "127.0.0.1:7700", "gRPC address of a node, or of several, a,b,c; also JETON_SERVER")
-	cmd.Flags().StringVar(&r.keyFile, "cluster-key-file", "", "file with the cluster key, which changes to the cluster need")
+	r.credential.addFlags(cmd.Flags())
 	cmd.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
 }
 
 // with calls f with a client and a context that ends with the timeout.
 func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
-	cfg := client.Config{Servers: strings.Split(r.server, ",")}
-	if r.keyFile != "" {
-		k, err := key.Read(r.keyFile)
-		if err != nil {
-			return err
-		}
-		if cfg.TLS, err = k.TLS(); err != nil {
-			return err
-		}
+	secure, err := r.credential.tls()
+	if err != nil {
+		return err
 	}
-	c, err := client.New(cfg)
+	c, err := client.New(client.Config{Servers: strings.Split(r.server, ","), TLS: secure})
 	if err != nil {
 		return err
 	}

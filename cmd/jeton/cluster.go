@@ -211,8 +211,9 @@ func clusterTokenVerb() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Print what changes over HTTP prove the cluster key with",
-		Long:  "Print the bearer token that PUT /v1/limits needs. It is derived from the cluster key, which cannot be had from it.",
+		Short: "Print what operators' requests over HTTP prove the cluster key with",
+		Long: "Print the bearer token that PUT /v1/limits needs, and beyond loopback /debug/ and /v1/buckets/ too. It is derived\n" +
+			"from the cluster key, which cannot be had from it.",
 		Example: "  jeton cluster token --cluster-key-file key\n" +
 			"  curl -T limits.yaml -H \"Authorization: Bearer $(jeton cluster token --cluster-key-file key)\" http://localhost:7702/v1/limits",
 		Args: cobra.NoArgs,

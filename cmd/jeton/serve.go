@@ -40,10 +40,13 @@ func serveVerb() *cobra.Command {
 			"that over the file.\n\n" +
 			"The limits file is what a new cluster begins with; after that the cluster's own document rules (jeton limits).\n" +
 			"SIGHUP reads the file again and puts it in force in the whole cluster, whole or not at all. SIGTERM stops the\n" +
-			"node after callers were told and what is in flight has been answered.",
+			"node after callers were told and what is in flight has been answered.\n\n" +
+			"With --tls-cert, --tls-key and --tls-ca callers show a certificate of these authorities, and HTTP is HTTPS. The\n" +
+			"nodes go on to know each other by the cluster key. The files may be replaced while the node runs.",
 		Example: "  jeton serve --data /var/lib/jeton --limits limits.yaml\n" +
 			"  jeton serve --node-name a --expect 3 --join a:7701,b:7701,c:7701 --cluster-key-file key \\\n" +
-			"    --listen-grpc :7700 --listen-gossip :7701 --listen-http :7702 --listen-raft :7703 --advertise a",
+			"    --listen-grpc :7700 --listen-gossip :7701 --listen-http :7702 --listen-raft :7703 --advertise a \\\n" +
+			"    --tls-cert tls.crt --tls-key tls.key --tls-ca ca.crt",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Durability = storage.Durability(durability.value)
@@ -69,6 +72,7 @@ func serveVerb() *cobra.Command {
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
 	addListenFlags(flags, &cfg)
 	addClusterFlags(flags, &cfg)
+	addSecretFlags(flags, &cfg)
 	return cmd
 }
 
@@ -90,13 +94,20 @@ func addClusterFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.IntVar(&cfg.Expect, "expect", 0, "how many empty nodes found a cluster together: 1, 3 or 5; 0 joins one with --join, and is alone without")
 	flags.IntVar(&cfg.Replicas, "replicas", 3, "nodes that keep each register in a cluster that is founded, 3 or 5, once there are so many")
 	flags.StringVar(&cfg.Zone, "zone", "", "where the node stands: replicas are spread over zones")
+}
+
+func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ClusterKeyFile, "cluster-key-file", "", "file with the secret by which nodes and operators know each other")
+	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate that callers are shown; with --tls-key and --tls-ca they speak TLS, and HTTP is HTTPS")
+	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with the key of that certificate")
+	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
+	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, for what operators ask over HTTP beyond loopback; the cluster key's counts too")
+	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one")
 }
 
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC, and for other nodes")
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
-	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one")
 }
 
 func newLogger(w io.Writer, level string) *slog.Logger {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -38,6 +39,14 @@ type Config struct {
 	// ClusterKeyFile names a file with the key that nodes and operators prove to each other that they have; empty means
 	// none.
 	ClusterKeyFile string
+	// TLSCert, TLSKey and TLSCA name PEM files: the certificate that callers are shown, its key, and the authorities that
+	// callers' own certificates must come from. With them callers speak TLS over gRPC, and HTTP is HTTPS, which wants no
+	// certificate of callers. All three or none; a node that is not alone needs ClusterKeyFile with them. The files are read
+	// again when they change.
+	TLSCert, TLSKey, TLSCA string
+	// AdminTokenFile names a file with tokens, one a line, that count over HTTP as the cluster key's own does; empty means
+	// none. It is read again when it changes.
+	AdminTokenFile string
 	// Insecure lets a node without a key listen beyond loopback.
 	Insecure bool
 	// Name is the node's name for people to read, its own within the cluster; empty means the host name.
@@ -71,7 +80,22 @@ func (c *Config) setDefaults() error {
 	if err := c.rejoin(); err != nil {
 		return err
 	}
-	return c.checkCluster()
+	return errors.Join(c.checkCluster(), c.checkTLS())
+}
+
+// tlsFiles are what callers are shown, and known by.
+func (c *Config) tlsFiles() rpc.TLSFiles {
+	return rpc.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA}
+}
+
+// checkTLS wants a key of nodes that have their callers speak TLS: a certificate makes nobody a node.
+func (c *Config) checkTLS() error {
+	given, err := c.tlsFiles().Given()
+	if err == nil && given && !c.alone() && c.ClusterKeyFile == "" {
+		err = errors.New("tls-cert: is for callers; the nodes of a cluster know each other by --cluster-key-file: give that too, or " +
+			"--listen-gossip= --listen-raft= for a node that is alone")
+	}
+	return err
 }
 
 func (c *Config) checkCluster() error {

@@ -32,9 +32,14 @@ func readLimits(path string) (*limit.Document, error) {
 const reloadWithin = 10 * time.Second
 
 // Reload reads the limits file again and puts it in force whole, in the whole cluster, or, if anything in it is wrong,
-// leaves everything as it is and says what. What buckets have spent stays spent.
+// leaves everything as it is and says what. What buckets have spent stays spent. Certificates and tokens are read again
+// too, as they are by themselves when they change; what is wrong with them is logged.
 func (n *Node) Reload() error {
-	if n.cfg.Limits == "" {
+	n.secrets.reread(true)
+	switch {
+	case n.cfg.Limits == "" && len(n.secrets.kept) > 0:
+		return nil
+	case n.cfg.Limits == "":
 		return errNoLimitsFile
 	}
 	doc, err := readLimits(n.cfg.Limits)

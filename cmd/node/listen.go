@@ -13,7 +13,7 @@ func (n *Node) listen(name, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // no listener is what was asked for
 	}
-	if err := n.mayListen(address); err != nil {
+	if err := n.mayListen(name, address); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
@@ -26,21 +26,50 @@ func (n *Node) listen(name, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// mayListen refuses addresses that others can reach, unless the nodes prove to each other that they belong together, or
-// that is wanted.
-func (n *Node) mayListen(address string) error {
+// mayListen refuses addresses that others can reach, unless who reaches them proves something, or that is wanted.
+func (n *Node) mayListen(name, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:7700", address)
 	}
-	if n.cfg.Insecure || n.key != nil || host == "localhost" {
+	if n.cfg.Insecure || n.proves(name) || host == "localhost" {
 		return nil
 	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("%s can be reached from other machines, and whoever reaches it could pass for a node: "+
-			"give --cluster-key-file, listen on 127.0.0.1, or say --insecure if the network is trusted", address)
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		return nil
 	}
-	return nil
+	if name == httpOption {
+		return fmt.Errorf("%s can be reached from other machines, and whoever reaches it could look at buckets and fill them: "+
+			"give --admin-token-file or --cluster-key-file, listen on 127.0.0.1, or say --insecure if the network is trusted", address)
+	}
+	return fmt.Errorf("%s can be reached from other machines, and whoever reaches it could pass for a node: "+
+		"give --cluster-key-file, listen on 127.0.0.1, or say --insecure if the network is trusted", address)
+}
+
+// The options of the listeners of callers.
+const (
+	grpcOption = "listen-grpc"
+	httpOption = "listen-http"
+)
+
+// proves says whether who reaches a listener has to prove who they are before they may do what not everybody may.
+func (n *Node) proves(name string) bool {
+	switch name {
+	case grpcOption:
+		return n.secrets.key != nil || n.secrets.certificates != nil
+	case httpOption:
+		return n.secrets.tokens != nil
+	}
+	return n.secrets.key != nil
+}
+
+// beyond says whether other machines can reach a listener.
+func beyond(l net.Listener) bool {
+	if l == nil {
+		return false
+	}
+	at, ok := l.Addr().(*net.TCPAddr)
+	return !ok || !at.IP.IsLoopback()
 }
 
 // advertised is the address at which others reach a listener.

@@ -107,8 +107,8 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 		return err
 	}
 	var secure *tls.Config
-	if n.key != nil {
-		if secure, err = n.key.TLS(); err != nil {
+	if n.secrets.key != nil {
+		if secure, err = n.secrets.key.TLS(); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (m *membership) join() (err error) {
 		return err
 	}
 	m.peers, err = rpc.NewPeers(rpc.PeersConfig{
-		ID: m.id, Address: grpc, Key: n.key, Now: n.clock.Now, Registerer: n.metrics, Logger: n.cfg.Logger,
+		ID: m.id, Address: grpc, Key: n.secrets.key, Now: n.clock.Now, Registerer: n.metrics, Logger: n.cfg.Logger,
 	})
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (m *membership) join() (err error) {
 	m.cluster, err = cluster.New(cluster.Config{
 		Dir: clusterDir(n.cfg.Data), ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
 		GRPC: grpc, HTTP: http, BindGossip: n.cfg.ListenGossip, BindRaft: n.cfg.ListenRaft, AdvertiseHost: n.cfg.Advertise,
-		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.key, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
+		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.secrets.key, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
 		Mark: cluster.Mark(n.store.Mark()), MarkBefore: cluster.Mark(n.store.MarkBefore()), NewMarks: m.marks,
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },

@@ -11,13 +11,15 @@
 //	cluster   gossip's, raft's, 1 that  end of Run, after the servers have stopped
 //	          drives moves, and others
 //	rpc       gRPC's, by connection,    Server.Stop
-//	          and its workers
+//	          and its workers, and
+//	          1 that refuses plain text
 //	          2 for each peer, and its  Peers.Close, after the actors have stopped
 //	          connections
 //	          a client's, by node       Client.Close
 //	http      net/http's, by connection http.Server.Shutdown
 //	node      1 for each listener       end with their server
 //	          1 that watches the store,
+//	          1 for files that change,
 //	          2 for the cluster         end when the node stops
 package node
 
@@ -38,7 +40,6 @@ import (
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -49,7 +50,7 @@ type Node struct {
 	limit.Limiter // the Router in a cluster, else the System
 
 	cfg     Config
-	key     *key.Key // nil for none
+	secrets secrets
 	limits  atomic.Pointer[limit.Document]
 	metrics *prometheus.Registry
 	clock   *clock.Clock
@@ -87,7 +88,7 @@ func Open(cfg Config) (n *Node, err error) {
 			n = nil
 		}
 	}()
-	if err := n.readKey(); err != nil {
+	if err := n.secrets.read(&n.cfg, n.metrics); err != nil {
 		return n, err
 	}
 	doc, err := readLimits(n.cfg.Limits)
@@ -112,25 +113,18 @@ func Open(cfg Config) (n *Node, err error) {
 	return n, err
 }
 
-func (n *Node) readKey() (err error) {
-	if n.cfg.ClusterKeyFile != "" {
-		n.key, err = key.Read(n.cfg.ClusterKeyFile)
-	}
-	return err
-}
-
 func (n *Node) openListeners() (err error) {
-	if n.grpcListener, err = n.listen("listen-grpc", n.cfg.ListenGRPC); err != nil {
+	if n.grpcListener, err = n.listen(grpcOption, n.cfg.ListenGRPC); err != nil {
 		return err
 	}
-	if n.httpListener, err = n.listen("listen-http", n.cfg.ListenHTTP); err != nil {
+	if n.httpListener, err = n.listen(httpOption, n.cfg.ListenHTTP); err != nil {
 		return err
 	}
 	for name, address := range map[string]string{"listen-gossip": n.cfg.ListenGossip, "listen-raft": n.cfg.ListenRaft} {
 		if address == "" {
 			continue
 		}
-		if err := n.mayListen(address); err != nil { // the cluster listens there itself
+		if err := n.mayListen(name, address); err != nil { // the cluster listens there itself
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

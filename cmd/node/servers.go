@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/jeton-dev/jeton/rpc"
@@ -11,9 +12,15 @@ import (
 
 // openServers makes the ways in and starts them on the listeners that there are.
 func (n *Node) openServers() (err error) {
-	cfg := rpc.Config{Limiter: n, Limits: n.Limits, Key: n.key, Registerer: n.metrics, Logger: n.cfg.Logger}
+	cfg := rpc.Config{
+		Limiter: n, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates,
+		Registerer: n.metrics, Logger: n.cfg.Logger,
+	}
 	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.Ready, Fail: rpc.WriteProblem}
-	api := rpc.APIConfig{Limiter: n, Limits: n.Limits, Key: n.key, Registerer: n.metrics, Logger: n.cfg.Logger}
+	api := rpc.APIConfig{Limiter: n, Limits: n.Limits, Tokens: n.secrets.tokens, Registerer: n.metrics, Logger: n.cfg.Logger}
+	if beyond(n.httpListener) {
+		api.Beyond, pages.Admit = true, n.secrets.tokens.Admit
+	}
 	if m := n.member; m != nil {
 		peer := m.peer()
 		cfg.Tables, cfg.Cluster, cfg.Peer = m.tables, m.cluster, &peer
@@ -30,18 +37,31 @@ func (n *Node) openServers() (err error) {
 		return err
 	}
 	n.http = rpc.NewHTTPServer(handler, n.cfg.Logger)
+	if n.secrets.certificates != nil {
+		n.http.TLSConfig = n.secrets.certificates.HTTPS()
+	}
 	if n.grpcListener != nil {
 		n.serve(func() error { return n.grpc.Serve(n.grpcListener) })
 	}
 	if n.httpListener != nil {
-		n.serve(func() error {
-			if err := n.http.Serve(n.httpListener); !errors.Is(err, http.ErrServerClosed) {
-				return fmt.Errorf("HTTP on %v: %w", n.httpListener.Addr(), err)
-			}
-			return nil
-		})
+		n.serve(n.serveHTTP)
+	}
+	if len(n.secrets.kept) > 0 {
+		n.running.Go(func() { n.secrets.watch(n.stopping) })
 	}
 	n.running.Go(n.watchStore)
+	return nil
+}
+
+// serveHTTP answers over HTTP, or over HTTPS if there are certificates.
+func (n *Node) serveHTTP() error {
+	serve := n.http.Serve
+	if n.http.TLSConfig != nil {
+		serve = func(l net.Listener) error { return n.http.ServeTLS(l, "", "") }
+	}
+	if err := serve(n.httpListener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("HTTP on %v: %w", n.httpListener.Addr(), err)
+	}
 	return nil
 }
 

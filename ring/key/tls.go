@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// serverName is asked for and certified, whatever the address: names of nodes stay off the wire.
-const serverName = "jeton"
+// serverName is asked for and certified, whatever the address: names of nodes stay off the wire. No host can have this name,
+// so that a node which also shows other certificates can tell from a client's hello that the cluster key is meant.
+const serverName = "cluster-key.jeton.invalid"
 
 // ErrOtherKey is the other end of a connection having another cluster key, or none.
 var ErrOtherKey = errors.New("the other end does not have this cluster key: compare the cluster key files")
@@ -24,7 +25,8 @@ var ErrOtherKey = errors.New("the other end does not have this cluster key: comp
 // any other is refused, whoever signed it and whatever it says. Names and times in certificates do not count.
 //
 // In TLS 1.3 a client has ended its handshake before the server has seen its certificate: a client that is refused learns
-// it when it reads. Each call makes a new configuration, which the caller may change.
+// it when it reads. Each call makes a new configuration, which the caller may change. Its ServerName is always the same,
+// and the name of no host: whoever asks for it in a hello means the cluster key.
 func (k *Key) TLS() (*tls.Config, error) {
 	private := ed25519.NewKeyFromSeed(k.derive("tls", seedSize))
 	public, ok := private.Public().(ed25519.PublicKey)

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"crypto/tls"
+
+	"github.com/spf13/pflag"
+
+	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc"
+)
+
+// A credential is what a verb shows to a node: a certificate, the cluster key, or nothing.
+type credential struct {
+	files   rpc.TLSFiles
+	keyFile string
+}
+
+// addCertificateFlags adds those of callers.
+func (c *credential) addCertificateFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.files.Cert, "tls-cert", "", "PEM file with the certificate to show to nodes that have their callers speak TLS; also JETON_TLS_CERT")
+	flags.StringVar(&c.files.Key, "tls-key", "", "PEM file with the key of that certificate")
+	flags.StringVar(&c.files.CA, "tls-ca", "", "PEM file with the authorities that the nodes' certificates must come from")
+}
+
+// addFlags adds those of operators too.
+func (c *credential) addFlags(flags *pflag.FlagSet) {
+	c.addCertificateFlags(flags)
+	flags.StringVar(&c.keyFile, "cluster-key-file", "", "file with the cluster key, which changes to the cluster need; it takes the place of a certificate")
+}
+
+// tls is how to connect; nil is plain text. Who has the cluster key may do whatever a certificate lets, so it is shown where
+// both are there.
+func (c *credential) tls() (*tls.Config, error) {
+	given, err := c.files.Given()
+	switch {
+	case err != nil:
+		return nil, err
+	case c.keyFile != "":
+		k, err := key.Read(c.keyFile)
+		if err != nil {
+			return nil, err
+		}
+		return k.TLS()
+	case given:
+		return rpc.CallerTLS(c.files)
+	}
+	return nil, nil //nolint:nilnil // plain text is what was asked for
+}

@@ -1,0 +1,95 @@
+package node
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc"
+)
+
+// rereadEvery is how often the files of certificates and tokens are looked at. They are small.
+const rereadEvery = 2 * time.Second
+
+// secrets are what a node knows others by: the cluster key, which stays as it was read, and certificates and tokens, which
+// follow their files.
+type secrets struct {
+	key          *key.Key          // nil for none
+	certificates *rpc.Certificates // nil: callers speak plainly
+	tokens       *rpc.Tokens       // nil for none
+
+	log  *slog.Logger
+	mu   sync.Mutex
+	kept []*keptFiles // what follows its files
+}
+
+// keptFiles are files that are read again when they change.
+type keptFiles struct {
+	options string // that name them
+	reload  func() (changed bool, err error)
+	wrong   string // what was wrong with them last, and was logged; empty when nothing was
+}
+
+// read reads all files for the first time.
+func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
+	s.log = cfg.Logger
+	if cfg.ClusterKeyFile != "" {
+		if s.key, err = key.Read(cfg.ClusterKeyFile); err != nil {
+			return err
+		}
+	}
+	if files := cfg.tlsFiles(); files != (rpc.TLSFiles{}) {
+		s.certificates, err = rpc.NewCertificates(rpc.CertificatesConfig{Files: files, Registerer: metrics})
+		if err != nil {
+			return err
+		}
+		s.kept = append(s.kept, &keptFiles{options: "tls-cert, tls-key, tls-ca", reload: s.certificates.Reload})
+	}
+	if s.key == nil && cfg.AdminTokenFile == "" {
+		return nil
+	}
+	s.tokens, err = rpc.NewTokens(rpc.TokensConfig{Key: s.key, File: cfg.AdminTokenFile, Registerer: metrics})
+	if err == nil && cfg.AdminTokenFile != "" {
+		s.kept = append(s.kept, &keptFiles{options: "admin-token-file", reload: s.tokens.Reload})
+	}
+	return err
+}
+
+// reread reads again what has changed. What is wrong changes nothing, and is logged: once, or every time if the operator
+// asks for it.
+func (s *secrets) reread(asked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.kept {
+		changed, err := k.reload()
+		switch {
+		case err != nil && (asked || err.Error() != k.wrong):
+			s.log.Error("files are wrong: what was read before stays in force", "options", k.options, "error", err)
+		case err == nil && changed:
+			s.log.Info("files are in force", "options", k.options)
+		case err == nil && k.wrong != "":
+			s.log.Info("files are again as they are in force", "options", k.options)
+		}
+		k.wrong = ""
+		if err != nil {
+			k.wrong = err.Error()
+		}
+	}
+}
+
+// watch follows the files until the node stops.
+func (s *secrets) watch(stopping <-chan struct{}) {
+	tick := time.NewTicker(rereadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.reread(false)
+		case <-stopping:
+			return
+		}
+	}
+}

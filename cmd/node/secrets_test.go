@@ -1,0 +1,293 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/authority"
+	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+const (
+	secret    = "the secret of this cluster"
+	fileToken = "a-token-of-operators"
+)
+
+// tokenOf is the token of a key file's text.
+func tokenOf(t *testing.T, text string) string {
+	t.Helper()
+	k, err := key.New([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Token()
+}
+
+// A reply is what a node has answered, and the certificate that it has shown, if any.
+type reply struct {
+	status int
+	header http.Header
+	shown  *x509.Certificate
+}
+
+// send sends one request to a node that listens on some address with that port, over loopback.
+func send(t *testing.T, c *http.Client, scheme, method, address, path, token string) reply {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := ""
+	switch {
+	case path == "/v1/check":
+		body = `{"key":"k","limits":["demo"]}`
+	case path == "/v1/return":
+		body = `{"key":"k","receipts":[]}`
+	case method == http.MethodPut:
+		body = "limits: {demo: {capacity: 1000, refill: 1/s}}"
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, scheme+"://127.0.0.1:"+port+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Fatal(err)
+	}
+	out := reply{status: res.StatusCode, header: res.Header}
+	if res.TLS != nil {
+		out.shown = res.TLS.PeerCertificates[0]
+	}
+	return out
+}
+
+// plainHTTP is a client that keeps no connections.
+func plainHTTP() *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+}
+
+// The rules of the HTTP port: every path, with every token, on loopback and beyond.
+func TestWhoMayAskOverHTTP(t *testing.T) {
+	keyFile, tokens := writeFile(t, "key", secret), writeFile(t, "tokens", fileToken+"\n")
+	limits := writeFile(t, "limits.yaml", "limits: {demo: {capacity: 1000, refill: 1/s}}")
+	const own, all = "127.0.0.1:0", "0.0.0.0:0"
+	for _, tt := range []struct {
+		name                string
+		cfg                 node.Config
+		byKey, byFile       bool // these tokens count
+		needsPut, needsRest bool
+	}{
+		{"loopback", node.Config{ListenHTTP: own}, false, false, false, false},
+		{"loopback with a key", node.Config{ListenHTTP: own, ClusterKeyFile: keyFile}, true, false, true, false},
+		{"loopback with tokens", node.Config{ListenHTTP: own, AdminTokenFile: tokens}, false, true, true, false},
+		{"beyond with a key", node.Config{ListenHTTP: all, ClusterKeyFile: keyFile}, true, false, true, true},
+		{"beyond with tokens", node.Config{ListenHTTP: all, AdminTokenFile: tokens}, false, true, true, true},
+		{"beyond with both", node.Config{ListenHTTP: all, ClusterKeyFile: keyFile, AdminTokenFile: tokens}, true, true, true, true},
+		{"beyond, insecure", node.Config{ListenHTTP: all, Insecure: true}, false, false, false, false},
+		{"beyond, insecure with tokens", node.Config{ListenHTTP: all, Insecure: true, AdminTokenFile: tokens}, false, true, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := tt.cfg
+			cfg.Data, cfg.Limits, cfg.Advertise, cfg.Logger = t.TempDir(), limits, "127.0.0.1", slog.New(slog.DiscardHandler)
+			cfg.ListenGRPC, cfg.ListenGossip, cfg.ListenRaft = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0" // a cluster of one
+			n := open(t, cfg)
+			for _, path := range []string{
+				"POST /v1/check", "POST /v1/return", "GET /v1/limits", "GET /livez", "GET /readyz", "GET /metrics", "GET /",
+				"PUT /v1/limits", "GET /v1/buckets/demo/k", "DELETE /v1/buckets/demo/k", "GET /debug/", "GET /debug/actors",
+				"GET /debug/ring", "GET /debug/buckets/demo/k", "GET /debug/pprof/", "GET /debug/pprof/cmdline", "POST /debug/pprof/symbol",
+			} {
+				method, path, _ := strings.Cut(path, " ")
+				needs := tt.needsRest && (strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/v1/buckets/"))
+				if method == http.MethodPut {
+					needs = tt.needsPut
+				}
+				for token, counts := range map[string]bool{
+					"": false, "wrong-wrong-wrong-wrong": false, tokenOf(t, secret): tt.byKey, fileToken: tt.byFile,
+				} {
+					res := send(t, plainHTTP(), "http", method, n.HTTPAddr(), path, token)
+					refused := res.status == http.StatusUnauthorized
+					if want := needs && !counts; refused != want || !refused && res.status >= 300 {
+						t.Errorf("%s %s with token %q: %d, refused must be %v", method, path, token, res.status, want)
+					}
+					if refused && (!strings.HasPrefix(res.header.Get("WWW-Authenticate"), "Bearer") ||
+						res.header.Get("Content-Type") != "application/problem+json") {
+						t.Errorf("%s %s: refused with %v", method, path, res.header)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Wrong secrets are refused at the start, by the name of the option.
+func TestOpenRefusesSecrets(t *testing.T) {
+	ca := authority.New(t, "ours")
+	files := authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)
+	keyFile := writeFile(t, "key", secret)
+	old := authority.Write(t, t.TempDir(), ca.IssueFor(t, "node", time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)), ca)
+	member := func(cfg node.Config) node.Config {
+		cfg.ListenGRPC, cfg.ListenGossip, cfg.ListenRaft = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+		return cfg
+	}
+	for _, tt := range []struct {
+		name string
+		cfg  node.Config
+		want string
+	}{
+		{"no key", node.Config{TLSCert: files.Cert, TLSCA: files.CA}, "tls-key: is missing: give all three"},
+		{"no authority", node.Config{TLSCert: files.Cert, TLSKey: files.Key}, "tls-ca: is missing"},
+		{"an authority alone", node.Config{TLSCA: files.CA}, "tls-cert: is missing"},
+		{"expired", node.Config{TLSCert: old.Cert, TLSKey: old.Key, TLSCA: old.CA}, "tls-cert: " + old.Cert + ": expired at"},
+		{"another key", node.Config{TLSCert: files.Cert, TLSKey: old.Key, TLSCA: files.CA}, "tls-key: "},
+		{"no certificates", node.Config{TLSCert: files.Cert, TLSKey: files.Key, TLSCA: keyFile}, "tls-ca: " + keyFile + ": holds no certificate"},
+		{"a member without a cluster key", member(node.Config{TLSCert: files.Cert, TLSKey: files.Key, TLSCA: files.CA}), "--cluster-key-file"},
+		{"no tokens", node.Config{AdminTokenFile: filepath.Join(t.TempDir(), "none")}, "admin-token-file: "},
+		{"a short token", node.Config{AdminTokenFile: writeFile(t, "tokens", "short\n")}, "line 1: a token has at least 16"},
+		{"HTTP beyond loopback", node.Config{ListenHTTP: "0.0.0.0:0"}, "listen-http: 0.0.0.0:0 can be reached from other machines"},
+		{
+			"HTTP beyond loopback with certificates alone",
+			node.Config{ListenHTTP: "0.0.0.0:0", TLSCert: files.Cert, TLSKey: files.Key, TLSCA: files.CA},
+			"give --admin-token-file",
+		},
+		{
+			"gRPC beyond loopback with tokens alone",
+			node.Config{ListenGRPC: "0.0.0.0:0", AdminTokenFile: writeFile(t, "tokens", fileToken)},
+			"listen-grpc: 0.0.0.0:0 can be reached",
+		},
+		{
+			"gossip beyond loopback with tokens alone", func() node.Config {
+				cfg := member(node.Config{AdminTokenFile: writeFile(t, "tokens", fileToken)})
+				cfg.ListenGossip = "0.0.0.0:0"
+				return cfg
+			}(), "listen-gossip: 0.0.0.0:0 can be reached",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := tt.cfg
+			cfg.Data = filepath.Join(t.TempDir(), "data")
+			n, err := node.Open(cfg)
+			if err == nil {
+				n.Close(t.Context()) //nolint:errcheck // the test has failed
+				t.Fatal("it opens")
+			}
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if _, err := os.Stat(cfg.Data); err == nil {
+				t.Error("a data directory was made")
+			}
+		})
+	}
+}
+
+// A journal keeps what a node logs.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) count(s string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), s)
+}
+
+// A node that is alone serves callers with certificates, beyond loopback and without a key, and goes on with another
+// certificate when it is told to look.
+func TestCertificatesOfANode(t *testing.T) {
+	ca, dir := authority.New(t, "ours"), t.TempDir()
+	first := ca.Issue(t, "node")
+	files := authority.Write(t, dir, first, ca)
+	tokens := writeFile(t, "tokens", fileToken)
+	log := new(journal)
+	n := open(t, node.Config{
+		Data: t.TempDir(), ListenGRPC: "0.0.0.0:0", ListenHTTP: "0.0.0.0:0", Advertise: "127.0.0.1",
+		TLSCert: files.Cert, TLSKey: files.Key, TLSCA: files.CA, AdminTokenFile: tokens,
+		Limits: writeFile(t, "limits.yaml", "limits: {demo: {capacity: 1000, refill: 1/s}}"), Logger: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	secure, err := rpc.CallerTLS(rpc.TLSFiles(authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(n.GRPCAddr())
+	checkOver(t, "127.0.0.1:"+port, secure, true)
+	checkOver(t, "127.0.0.1:"+port, nil, false)
+
+	shows := func(p authority.Pair) bool {
+		t.Helper()
+		transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: ca.Pool(), MinVersion: tls.VersionTLS13}}
+		res := send(t, &http.Client{Transport: transport}, "https", http.MethodGet, n.HTTPAddr(), "/debug/", fileToken)
+		if res.status != http.StatusOK {
+			t.Errorf("/debug/ over HTTPS: %d", res.status)
+		}
+		return p.TLS(t).Leaf.Equal(res.shown)
+	}
+	if !shows(first) {
+		t.Error("HTTPS shows another certificate")
+	}
+	if res := send(t, plainHTTP(), "http", http.MethodGet, n.HTTPAddr(), "/livez", ""); res.status != http.StatusBadRequest {
+		t.Errorf("plain HTTP: %d", res.status)
+	}
+	authority.Write(t, dir, first) // no authority any more
+	for range 2 {
+		if err := n.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if log.count("tls-ca: ") < 2 { // an operator who asks is always answered
+		t.Errorf("the log does not say what is wrong:\n%s", &log.text)
+	}
+	checkOver(t, "127.0.0.1:"+port, secure, true)
+	second := ca.Issue(t, "node")
+	authority.Write(t, dir, second, ca)
+	if err := n.Reload(); err != nil || !shows(second) {
+		t.Errorf("HTTPS shows the old certificate; %v", err)
+	}
+	checkOver(t, "127.0.0.1:"+port, secure, true)
+}
+
+// checkOver checks once over a connection of its own.
+func checkOver(t *testing.T, server string, secure *tls.Config, may bool) {
+	t.Helper()
+	c, err := client.New(client.Config{Server: server, TLS: secure, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // it has been answered
+	d, err := c.Check(context.WithoutCancel(t.Context()), limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("demo")}, Cost: 1})
+	if may != (err == nil && d.Allowed) {
+		t.Errorf("%+v, %v; it may check: %v", d, err, may)
+	}
+	if !may && !strings.Contains(err.Error(), "takes no plain text") {
+		t.Errorf("it is told %v", err)
+	}
+}
