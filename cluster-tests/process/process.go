@@ -97,10 +97,12 @@ func StartShell(t *testing.T, script, binary string, args ...string) *Node {
 	return n
 }
 
-// StartDev runs "jeton dev", with its first node's ports from port on. GRPC and HTTP are those of the first node.
+// StartDev runs "jeton dev", with its first node's ports from port on, and its gateway's anywhere. GRPC and HTTP are those
+// of the first node.
 func StartDev(t *testing.T, binary string, port int, args ...string) *Node {
 	t.Helper()
-	n := Launch(t, binary, append([]string{"dev", "--port", strconv.Itoa(port)}, args...)...)
+	gateway := strconv.Itoa(FreePorts(t, 3))
+	n := Launch(t, binary, append([]string{"dev", "--port", strconv.Itoa(port), "--gateway-port", gateway}, args...)...)
 	found := n.waitFor(welcome)
 	n.GRPC, n.HTTP = found[1], found[2]
 	return n

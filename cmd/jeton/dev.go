@@ -25,6 +25,9 @@ const sampleLimits = `limits:
     capacity: 5
     refill: 5/1m
     on_unavailable: deny
+  items:           # sixty requests, then one a second: what the gateway asks for /v1/items
+    capacity: 60
+    refill: 1/s
   api:             # fifty requests a second, bursts up to a hundred
     capacity: 100
     refill: 50/s
@@ -39,7 +42,12 @@ type devConfig struct {
 	data   string
 	limits string
 	port   int // of the first node's gRPC; 0 takes any that are free
+
+	gatewayPort int // of the gateway's proxy; 0 takes any that are free
 }
+
+// defaultGatewayPort is that of the gateway's proxy.
+const defaultGatewayPort = 7780
 
 // maxDevNodes is how many nodes fit beside each other in steps of ten ports.
 const maxDevNodes = 9
@@ -48,23 +56,41 @@ func devVerb() *cobra.Command {
 	var cfg devConfig
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run a whole cluster on this machine to try things on, with sample limits",
+		Short: "Run a whole cluster with a gateway on this machine to try things on, with sample limits",
 		Long: "Run a whole cluster on this machine to try things on, with sample limits and nothing to configure: each node\n" +
 			"is a process of its own, and is started again when it was stopped or killed. The limits can be changed with\n" +
 			"jeton limits apply while it runs.\n\n" +
+			"In front of it is a gateway, which lets requests through to a small sample API as long as limits allow. Its\n" +
+			"document, gateway.yaml in the data, is an example to read and to change: the gateway takes changes within a second.\n\n" +
 			"What was decided survives kill -9 of any node, and of all: start dev again and the limits have held. Ctrl-C\n" +
 			"stops all nodes and removes their data, unless --data names a directory to keep.",
 		Example: "  jeton dev\n  jeton dev --nodes 5 --data ./dev-data",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("gateway-port") {
+				cfg.gatewayPort = cfg.freeGatewayPort()
+			}
 			return dev(cmd.Context(), cfg, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().IntVar(&cfg.nodes, "nodes", 3, "how many nodes: 1, 3 or 5 found a cluster; with --data, others may join or be gone later")
 	cmd.Flags().StringVar(&cfg.data, "data", "", "directory that keeps the data after Ctrl-C too")
 	cmd.Flags().StringVar(&cfg.limits, "limits", "", "YAML file with limits instead of the samples, for a cluster that is founded")
-	cmd.Flags().IntVar(&cfg.port, "port", 7700, "port of the first node's gRPC; its other ports are the next ones, those of node 2 are ten higher; 0 takes any")
+	cmd.Flags().IntVar(&cfg.port, "port", 7700, "port of the first node's gRPC; its other ports are the next ones, those of node 2 are ten higher; 0 takes any, for the gateway too")
+	cmd.Flags().IntVar(&cfg.gatewayPort, "gateway-port", defaultGatewayPort, "port of the gateway's proxy; those of its admin listener and for other proxies are the next ones; 0 takes any")
 	return cmd
+}
+
+// freeGatewayPort is the gateway's port where none was given: that of the documentation, unless it is one of a node's.
+func (cfg devConfig) freeGatewayPort() int {
+	behind := cfg.port + 10*cfg.nodes
+	switch {
+	case cfg.port == 0:
+		return 0
+	case cfg.port < defaultGatewayPort+len(gatewayAddresses) && behind > defaultGatewayPort:
+		return behind
+	}
+	return defaultGatewayPort
 }
 
 func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err error) {
@@ -73,6 +99,8 @@ func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err erro
 		return fmt.Errorf("--nodes %d: give 1 to %d", cfg.nodes, maxDevNodes)
 	case cfg.port < 0 || cfg.port+10*maxDevNodes > 65535:
 		return fmt.Errorf("--port %d: give one with room for the nodes behind it, such as 7700, or 0", cfg.port)
+	case cfg.gatewayPort < 0 || cfg.gatewayPort+len(gatewayAddresses) > 65536:
+		return fmt.Errorf("--gateway-port %d: give one with room for two more behind it, such as 7780, or 0", cfg.gatewayPort)
 	}
 	keeps := cfg.data != ""
 	cfg.complete()
@@ -102,26 +130,42 @@ func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err erro
 	return err
 }
 
-// runSwarm runs the nodes until ctx ends, and then stops them.
+// runSwarm runs the nodes and the gateway until ctx ends, and then stops them.
 func runSwarm(ctx context.Context, s *swarm, cfg devConfig, stdout io.Writer, keeps bool) (err error) {
 	if err := cfg.seed(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	if err := s.start(ctx); err != nil {
+	api, err := startSample()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop(), api.stop()) }()
+	doc, err := startAll(ctx, s, cfg, api)
+	if err != nil {
 		if ctx.Err() != nil { // it was told to stop before all of them served
 			return nil
 		}
-		return err
-	}
-	doc, err := s.limits(ctx)
-	if err != nil {
 		return err
 	}
 	if err := welcome(stdout, s, doc, cfg.data, keeps); err != nil {
 		return err
 	}
 	return s.wait(ctx)
+}
+
+// startAll starts the nodes, and a gateway by the limits that are then in force, and returns these when all of them serve.
+func startAll(ctx context.Context, s *swarm, cfg devConfig, api *sample) (*limit.Document, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	doc, err := s.limits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.writeDocument(s, api.url(), doc); err != nil {
+		return nil, err
+	}
+	return doc, s.startGateway(ctx)
 }
 
 // complete names the files that are not named.
@@ -183,6 +227,8 @@ var welcomeText = template.Must(template.New("welcome").Parse(
 	`jeton dev: {{if eq 1 (len .Nodes)}}one node{{else}}{{len .Nodes}} nodes{{end}}, data in {{.Data}}
 {{range .Nodes}}
   {{.Name}}   gRPC {{.GRPC}}   HTTP http://{{.HTTP}}   process {{.PID}}{{end}}
+  gateway  HTTP http://{{.Proxy}}   process {{.GatewayPID}}
+           admin http://{{.Admin}}, for other proxies http://{{.ForwardAuth}}/auth, document {{.Document}}
 
 Limits: {{.Limits}}.
 Try in another terminal:
@@ -191,6 +237,14 @@ Try in another terminal:
   {{.Program}} check {{.Limit}} user:42{{if .Server}} --server {{.Server}}{{end}}
   {{.Program}} cluster status{{if .Server}} --server {{.Server}}{{end}}
   curl http://{{.First.HTTP}}/debug/buckets/{{.Limit}}/user:42
+{{- if .Items}}
+
+Through the gateway, to a sample API: sixty pass, and one more each second; the id of a refusal is in its body:
+
+  for i in $(seq 1 70); do curl -s -o /dev/null -w '%{http_code} ' -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items; done
+  curl -i -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items
+  {{.Program}} explain ID{{if .Gateway}} --gateway {{.Gateway}}{{end}}
+{{end}}
   kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else}}checks go on; it is started again{{end}}
 
 Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}} and {{if .Keeps}}keeps{{else}}removes{{end}} the data.
@@ -220,6 +274,10 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 	for _, n := range s.nodes {
 		nodes = append(nodes, shown{n.name, local(n.at("grpc")), local(n.at("http")), n.pid()})
 	}
+	gateway := local(s.gateway.at("admin"))
+	if gateway == "localhost:7781" {
+		gateway = "" // likewise
+	}
 	server := nodes[0].GRPC
 	if server == "localhost:7700" {
 		server = "" // the default needs no flag
@@ -228,6 +286,9 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		"Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 		"Keeps": keeps, "Program": program(),
+		"Proxy": local(s.gateway.at("proxy")), "Admin": local(s.gateway.at("admin")), "ForwardAuth": s.gateway.at("forward-auth"),
+		"GatewayPID": s.gateway.pid(), "Document": filepath.Join(data, documentFile), "Gateway": gateway,
+		"Items": has(doc, "items"), "TestKey": testKey,
 	})
 }
 

@@ -138,7 +138,7 @@ func TestVersionVerb(t *testing.T) {
 // Everything that can be asked of the program explains itself with an example.
 func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 	for _, verb := range []string{
-		"serve", "dev", "check", "bucket", "limits", "limits get", "limits diff", "limits apply",
+		"serve", "dev", "gateway", "gateway schema", "gateway digest", "explain", "check", "bucket", "limits", "limits get", "limits diff", "limits apply",
 		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "version", "bench",
 	} {
 		stdout, _, code := jeton(t, nil, append(strings.Fields(verb), "--help")...)

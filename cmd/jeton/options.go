@@ -19,6 +19,9 @@ type lookup func(name string) (value string, ok bool)
 // configOption names the file from which options are read.
 const configOption = "config"
 
+// ownDocument marks a configOption whose file is no file with options, but a document that the verb reads itself.
+const ownDocument = "own document"
+
 // fillOptions sets every option that the command line leaves open: from the environment, where --listen-grpc is
 // JETON_LISTEN_GRPC, or else from the file named by --config, where it is the field listen-grpc. So an option is
 // defined once, as a flag, and is the same everywhere.
@@ -40,7 +43,11 @@ func fillOptions(flags *pflag.FlagSet, env lookup) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if f := flags.Lookup(configOption); f != nil && f.Value.String() != "" {
+	f := flags.Lookup(configOption)
+	if f == nil || f.Value.String() == "" {
+		return nil
+	}
+	if _, own := f.Annotations[ownDocument]; !own {
 		return fillFromFile(flags, given, f.Value.String())
 	}
 	return nil

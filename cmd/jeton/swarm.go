@@ -1,56 +1,49 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
-// A swarm is the nodes of a cluster on this machine, each a process of its own that runs this very program. It starts a
-// node again when it has ended without being told to.
+// A swarm is the nodes of a cluster on this machine and a gateway, each a process of its own that runs this very program.
+// It starts one again when it has ended without being told to.
 type swarm struct {
-	nodes []*devNode
-	out   io.Writer
+	nodes   []*child
+	gateway *child
+	out     io.Writer
 
-	running sync.WaitGroup     // a goroutine for each node
-	cancel  context.CancelFunc // of them
-	failed  chan error         // why a node cannot run
+	failed chan failure // gets what cannot run any more
 }
 
-// A devNode is one node of a swarm.
-type devNode struct {
-	name  string
-	args  []string
-	ports map[string]string // address by kind: grpc, gossip, http, raft
-	out   io.Writer
-
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	last string // why it has ended, or the last line that it said
+// A failure is why a child cannot run.
+type failure struct {
+	of  *child
+	err error
 }
 
-// The kinds of addresses of a node, in the order of their ports.
-var addressKinds = []string{"grpc", "gossip", "http", "raft"}
+// The kinds of addresses of a node and of a gateway, in the order of their ports.
+var (
+	nodeAddresses    = []string{"grpc", "gossip", "http", "raft"}
+	gatewayAddresses = []string{"proxy", "admin", "forward-auth"}
+)
 
 const (
-	// restartAfter is how long a node that was killed stays away, so that one can see what happens without it.
+	// restartAfter is how long a process that was killed stays away, so that one can see what happens without it.
 	restartAfter = 2 * time.Second
-	// readyWithin is how long the nodes may take to serve.
+	// readyWithin is how long the nodes may take, and then the gateway, to serve.
 	readyWithin = time.Minute
 	// stopAllWithin is how long they may take to stop before they are killed.
 	stopAllWithin = 2 * stopWithin
@@ -58,32 +51,34 @@ const (
 
 // newSwarm plans the nodes of a cluster, and starts none.
 func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
-	s := &swarm{failed: make(chan error, cfg.nodes)}
-	out = &lines{w: out}
-	s.out = out
+	s := &swarm{failed: make(chan failure, cfg.nodes+1), out: &lines{w: out}}
+	taken := map[string]bool{}
 	var gossip []string
 	for i := range cfg.nodes {
-		n := &devNode{name: fmt.Sprintf("node-%d", i+1), out: out, ports: map[string]string{}}
-		for k, kind := range addressKinds {
-			address := net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.port+10*i+k))
-			if cfg.port == 0 {
-				free, err := freeAddress()
-				if err != nil {
-					return nil, err
-				}
-				address = free
-			}
-			n.ports[kind] = address
+		first := cfg.port
+		if first != 0 {
+			first += 10 * i
 		}
-		gossip = append(gossip, n.ports["gossip"])
+		n, err := newChild(fmt.Sprintf("node-%d", i+1), "http", nodeAddresses, first, taken)
+		if err != nil {
+			return nil, err
+		}
+		n.out = s.out
+		gossip = append(gossip, n.at("gossip"))
 		s.nodes = append(s.nodes, n)
 	}
+	var err error
+	if s.gateway, err = newChild("gateway", "admin", gatewayAddresses, cfg.gatewayPort, taken); err != nil {
+		return nil, err
+	}
+	s.gateway.out, s.gateway.env = s.out, withoutOptions(os.Environ())
+	s.gateway.args = []string{"gateway", "--stop-with-input", "--log-level", "warn", "--config", cfg.document()}
 	for i, n := range s.nodes {
 		n.args = []string{
 			"serve", "--stop-with-input", "--log-level", "warn", "--node-name", n.name,
 			"--data", filepath.Join(cfg.data, n.name), "--limits", cfg.limits,
 		}
-		for _, kind := range addressKinds {
+		for _, kind := range nodeAddresses {
 			n.args = append(n.args, "--listen-"+kind, n.ports[kind])
 		}
 		founders := max(1, min(5, cfg.nodes-1+cfg.nodes%2)) // 1, 3 or 5: the others join
@@ -97,40 +92,22 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 	return s, nil
 }
 
-// freeAddress is a port of loopback, TCP and UDP, that nobody listens on just now.
-func freeAddress() (string, error) {
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
-		if err != nil {
-			return "", err
-		}
-		address := l.Addr().String()
-		p, err := net.ListenPacket("udp", address) //nolint:noctx // nor does it
-		if cerr := l.Close(); cerr != nil {
-			return "", cerr
-		}
-		if err == nil {
-			return address, p.Close()
-		}
-	}
-	return "", errors.New("there is no free port")
-}
-
-func (n *devNode) at(kind string) string { return n.ports[kind] }
-
-// portsFree makes sure that nobody else listens where the nodes are to: who answers there would be taken for them.
+// portsFree makes sure that nobody else listens where the nodes and the gateway are to: who answers there would be taken
+// for them.
 func (s *swarm) portsFree() error {
 	for _, n := range s.nodes {
-		for _, kind := range addressKinds {
-			l, err := net.Listen("tcp", n.at(kind)) //nolint:noctx // it does not wait
-			if err == nil {
-				err = l.Close()
-			}
-			if err != nil {
-				return fmt.Errorf("--port: %s, for %s, is in use: stop what listens there, or give another port, such as --port 7800",
-					n.at(kind), n.name)
+		if address := n.portInUse(nodeAddresses); address != "" {
+			return fmt.Errorf("--port: %s, for %s, is in use: stop what listens there, or give another port, such as --port 7800",
+				address, n.name)
+		}
+		for _, kind := range nodeAddresses {
+			if slices.Contains(slices.Collect(maps.Values(s.gateway.ports)), n.at(kind)) {
+				return fmt.Errorf("--gateway-port: %s is for %s: give another port, such as --gateway-port 7880", n.at(kind), n.name)
 			}
 		}
+	}
+	if address := s.gateway.portInUse(gatewayAddresses); address != "" {
+		return fmt.Errorf("--gateway-port: %s is in use: stop what listens there, or give another port, such as --gateway-port 7880", address)
 	}
 	return nil
 }
@@ -151,18 +128,10 @@ func (s *swarm) limits(ctx context.Context) (*limit.Document, error) {
 
 // start starts every node, and returns when all of them serve.
 func (s *swarm) start(ctx context.Context) error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	keep, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.cancel = cancel
 	for _, n := range s.nodes {
-		s.running.Go(func() {
-			if err := n.run(keep, program); err != nil {
-				s.failed <- err
-			}
-		})
+		if err := s.keep(ctx, n); err != nil {
+			return err
+		}
 	}
 	ctx, done := context.WithTimeout(ctx, readyWithin)
 	defer done()
@@ -174,8 +143,33 @@ func (s *swarm) start(ctx context.Context) error {
 	return nil
 }
 
-// ready returns when a node serves.
-func (s *swarm) ready(ctx context.Context, n *devNode) error {
+// startGateway starts the gateway, and returns when it serves.
+func (s *swarm) startGateway(ctx context.Context) error {
+	if err := s.keep(ctx, s.gateway); err != nil {
+		return err
+	}
+	ctx, done := context.WithTimeout(ctx, readyWithin)
+	defer done()
+	return s.ready(ctx, s.gateway)
+}
+
+// keep keeps a child running until it is stopped.
+func (s *swarm) keep(ctx context.Context, n *child) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	n.running.Go(func() {
+		if err := n.run(ctx, program); err != nil {
+			s.failed <- failure{n, err}
+		}
+	})
+	return nil
+}
+
+// ready returns when a child serves.
+func (s *swarm) ready(ctx context.Context, n *child) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -183,8 +177,8 @@ func (s *swarm) ready(ctx context.Context, n *devNode) error {
 			return nil
 		}
 		select {
-		case err := <-s.failed:
-			return err
+		case f := <-s.failed:
+			return f.err
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return fmt.Errorf("%s does not serve after %v: see what it said above", n.name, readyWithin)
@@ -195,168 +189,40 @@ func (s *swarm) ready(ctx context.Context, n *devNode) error {
 	}
 }
 
-func (n *devNode) serves(ctx context.Context) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.at("http")+"/readyz", http.NoBody)
-	if err != nil {
-		return false
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return false
-	}
-	defer a.Body.Close()
-	return a.StatusCode == http.StatusOK
-}
-
 // wait returns when ctx ends or no node can run any more. One that was removed from the cluster ends by itself.
 func (s *swarm) wait(ctx context.Context) error {
-	for left := len(s.nodes) - 1; ; left-- {
+	left := len(s.nodes)
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-s.failed:
-			if left == 0 {
-				return err
+		case f := <-s.failed:
+			if f.of != s.gateway {
+				left--
 			}
-			fmt.Fprintf(s.out, "%v; the others go on\n", err)
+			if left == 0 {
+				return f.err
+			}
+			fmt.Fprintf(s.out, "%v; the others go on\n", f.err)
 		}
 	}
 }
 
-// stop stops all nodes at once, in good order. The error says which have not ended well.
+// stop stops the gateway and then all nodes at once, in good order. The error says which have not ended well.
 func (s *swarm) stop() (err error) {
-	if s.cancel != nil {
-		s.cancel()
+	s.gateway.stop()
+	var stopping sync.WaitGroup
+	for _, n := range s.nodes {
+		stopping.Go(n.stop)
 	}
-	s.running.Wait()
+	stopping.Wait()
 	for {
 		select {
-		case failed := <-s.failed:
-			err = errors.Join(err, failed)
+		case f := <-s.failed:
+			err = errors.Join(err, f.err)
 		default:
 			return err
 		}
-	}
-}
-
-// run keeps a node running until ctx ends, and then stops it. The error says that it cannot run: it has ended by itself
-// with one.
-func (n *devNode) run(ctx context.Context, program string) error {
-	for first := true; ; first = false {
-		exited, input, err := n.launch(program)
-		if err != nil {
-			return err
-		}
-		quiet := func() {}
-		if !first {
-			quiet = n.tellReady(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			quiet()
-			return n.end(exited, input)
-		case err := <-exited:
-			quiet()
-			input.Close()
-			happened := "was stopped"
-			if status, failed := errors.AsType[*exec.ExitError](err); failed && status.Exited() {
-				return fmt.Errorf("%s has ended: %s", n.name, n.said())
-			} else if failed {
-				happened = "was killed"
-			}
-			fmt.Fprintf(n.out, "%s %s; it is started again in %v\n", n.name, happened, restartAfter)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(restartAfter):
-		}
-	}
-}
-
-// tellReady says so when the node serves again, unless quiet is called before.
-func (n *devNode) tellReady(ctx context.Context) (quiet func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var telling sync.WaitGroup
-	telling.Go(func() {
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for !n.serves(ctx) {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-		fmt.Fprintf(n.out, "%s serves again, process %d\n", n.name, n.pid())
-	})
-	return func() {
-		cancel()
-		telling.Wait()
-	}
-}
-
-// launch starts the process. Its input is a pipe that it stops with, so that no node outlives its dev.
-func (n *devNode) launch(program string) (<-chan error, io.Closer, error) {
-	cmd := exec.Command(program, n.args...) //nolint:noctx // it is stopped by the end of its input
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, nil, fmt.Errorf("start %s: %w", n.name, err)
-	}
-	n.mu.Lock()
-	n.cmd = cmd
-	n.mu.Unlock()
-	exited := make(chan error, 1)
-	go func() {
-		n.read(said)
-		exited <- cmd.Wait()
-	}()
-	return exited, in, nil
-}
-
-// read passes on what the node says, but for why it ends: that is said by whoever finds it ended.
-func (n *devNode) read(said io.Reader) {
-	scan := bufio.NewScanner(said)
-	for scan.Scan() {
-		line, why := strings.CutPrefix(scan.Text(), "jeton: ")
-		n.mu.Lock()
-		n.last = line
-		n.mu.Unlock()
-		if !why {
-			fmt.Fprintf(n.out, "%s: %s\n", n.name, line)
-		}
-	}
-}
-
-func (n *devNode) said() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.last
-}
-
-func (n *devNode) pid() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.cmd.Process.Pid
-}
-
-// end stops the process in good order, or kills it when that takes too long.
-func (n *devNode) end(exited <-chan error, input io.Closer) error {
-	input.Close()
-	select {
-	case err := <-exited:
-		return err
-	case <-time.After(stopAllWithin):
-		err := fmt.Errorf("%s did not stop within %v and was killed", n.name, stopAllWithin)
-		return errors.Join(err, n.cmd.Process.Kill(), <-exited)
 	}
 }
 

@@ -1,0 +1,86 @@
+package edge
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// Config says what a gateway process is. Only Path is required.
+type Config struct {
+	// Path is the document, gateway.yaml. It is looked at again while the gateway runs: see [Edge.Run].
+	Path string
+	// Servers, if there are any, are the cluster's instead of those that the document names.
+	Servers []string
+	// TLSCert, TLSKey and TLSCA are PEM files that stand for the document's cluster.tls; all three or none.
+	TLSCert, TLSKey, TLSCA string
+	// Logger receives what happens; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+func (c *Config) setDefaults() {
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+}
+
+// errSomeTLS refuses half of what is presented to nodes.
+var errSomeTLS = errors.New("tls-cert, tls-key, tls-ca: give all three, or none")
+
+// read reads the document and all files that belong to it, and makes of it what a gateway runs on. The error is
+// everything that is wrong.
+func (c *Config) read() (*setup, error) {
+	if c.Path == "" {
+		return nil, errors.New("config: name the document, such as gateway.yaml")
+	}
+	doc, err := config.Read(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	digest := doc.Digest()
+	over, text, err := c.override(doc)
+	if err != nil {
+		return nil, err
+	}
+	if err := over.Validate(); err != nil {
+		return nil, fmt.Errorf("with what the command line says: %w", err)
+	}
+	digest = sha256.Sum256(append(digest[:], text...))
+	return newSetup(over, digest)
+}
+
+// override is the document as the command line has it, and the text of what stands for something in it.
+func (c *Config) override(doc *config.Document) (*config.Document, []byte, error) {
+	over := *doc
+	if len(c.Servers) > 0 {
+		over.Cluster.Servers = c.Servers
+	}
+	if c.TLSCert == "" && c.TLSKey == "" && c.TLSCA == "" {
+		return &over, nil, nil
+	}
+	if c.TLSCert == "" || c.TLSKey == "" || c.TLSCA == "" {
+		return nil, nil, errSomeTLS
+	}
+	over.Cluster.TLS = &config.MutualTLS{}
+	var all []byte
+	for _, f := range []struct {
+		option, path string
+		into         *config.File
+	}{
+		{"tls-cert", c.TLSCert, &over.Cluster.TLS.Cert},
+		{"tls-key", c.TLSKey, &over.Cluster.TLS.Key},
+		{"tls-ca", c.TLSCA, &over.Cluster.TLS.CA},
+	} {
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.option, err)
+		}
+		*f.into = config.FileOf(text)
+		all = append(all, text...)
+	}
+	return &over, all, nil
+}

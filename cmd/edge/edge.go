@@ -1,0 +1,234 @@
+// Package edge assembles a gateway process: the document, the client of the cluster, the gateway itself and its
+// listeners, opened in the order in which they need one another and closed in reverse. The command "jeton gateway" is
+// one call of [Open] and one of [Edge.Run].
+//
+// The goroutines of a gateway, and who ends them:
+//
+//	tracing   the exporter's queue, gRPC's      Edge.Close, at the very end, after what is left was sent
+//	client    gRPC's, by connection,            Client.Close, after the gateway
+//	          and the client's, by node
+//	gateway   those that fetch JWT keys, give   Gateway.Close, after the servers have stopped
+//	          back, and ask shadow checks
+//	http      net/http's, by connection         front.stop: when it is done, or cut off at the deadline
+//	edge      1 for each listener               end with their server
+//	          the caller's own, in Run          end of Run
+package edge
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// An Edge is a running gateway.
+type Edge struct {
+	cfg     Config
+	now     atomic.Pointer[setup] // what is in force
+	asked   atomic.Pointer[asked] // limits of a node that is alone; nil for none
+	metrics *prometheus.Registry
+	counts  metrics
+	tracing *tracing
+	client  *client.Client
+	gateway *gateway.Gateway
+
+	proxy, forwardAuth, admin *front // the first two are nil where the document has none
+
+	following following // the file on disk
+
+	running  sync.WaitGroup // this package's goroutines
+	stop     sync.Once
+	stopping chan struct{} // closed when the gateway is to stop
+	failOnce sync.Once
+	failed   chan struct{} // closed when the gateway cannot go on
+	failure  error
+}
+
+// Open starts a gateway: on return its listeners take requests. It does not wait for the cluster; Ready tells when it was
+// heard of. The error is everything that is wrong with the document, or says which address cannot be listened on.
+func Open(cfg Config) (e *Edge, err error) {
+	cfg.setDefaults()
+	first, err := cfg.read()
+	if err != nil {
+		return nil, err
+	}
+	e = &Edge{
+		cfg: cfg, metrics: prometheus.NewRegistry(), counts: newMetrics(),
+		stopping: make(chan struct{}), failed: make(chan struct{}),
+	}
+	e.now.Store(first)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.abandon())
+			e = nil
+		}
+	}()
+	e.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	e.metrics.MustRegister(e.counts.collectors()...)
+	if err := e.openFronts(first); err != nil {
+		return e, err
+	}
+	if err := e.openCore(first); err != nil {
+		return e, err
+	}
+	e.followed(first)
+	err = e.openServers(first)
+	return e, err
+}
+
+// openCore opens what decides: the client of the cluster, and the gateway on it.
+func (e *Edge) openCore(s *setup) (err error) {
+	if e.tracing, err = openTracing(s.doc, e.cfg.Logger, e.counts.exportFailures); err != nil {
+		return err
+	}
+	if e.client, err = client.New(client.Config{
+		Servers: s.servers, FailFast: true, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
+		TLS: clusterTLS(s, e.now.Load), Registerer: e.metrics,
+	}); err != nil {
+		return err
+	}
+	e.client.Heard() // which begins to listen for the limits
+	e.gateway, err = gateway.New(gateway.Config{
+		Document: s.doc, Checker: e.client, Limits: e.limits,
+		Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,
+	})
+	return err
+}
+
+// maxChecks bounds the checks under way in the client beyond any bound of the gateway itself, cluster.max_in_flight, which
+// the document may change.
+const maxChecks = 1_000_000
+
+// openServers makes the ways in and starts them on their listeners.
+func (e *Edge) openServers(s *setup) error {
+	admin, err := e.adminHandler()
+	if err != nil {
+		return err
+	}
+	e.admin.server = rpc.NewHTTPServer(nil, e.cfg.Logger)
+	e.start(e.admin, admin)
+	if e.forwardAuth != nil {
+		e.forwardAuth.server = forwardAuthServer()
+		e.start(e.forwardAuth, e.gateway.ForwardAuth())
+	}
+	if e.proxy != nil {
+		e.proxy.server = proxyServer(s.doc.Proxy)
+		if s.doc.Proxy.TLS != nil {
+			e.proxy.server.TLSConfig = e.proxyTLS()
+		}
+		e.start(e.proxy, e.gateway.Proxy())
+	}
+	return nil
+}
+
+// start runs a front until it is stopped; if it ends before, the gateway has failed.
+func (e *Edge) start(f *front, h http.Handler) {
+	f.prepare(h, e.cfg.Logger)
+	e.running.Go(func() {
+		if err := f.serve(); err != nil {
+			e.fail(err)
+		}
+	})
+}
+
+// ProxyAddr is the address at which the proxy takes requests; empty without one.
+func (e *Edge) ProxyAddr() string { return e.proxy.address() }
+
+// ForwardAuthAddr is the address at which other proxies ask; empty without one.
+func (e *Edge) ForwardAuthAddr() string { return e.forwardAuth.address() }
+
+// AdminAddr is the address for operators.
+func (e *Edge) AdminAddr() string { return e.admin.address() }
+
+// Failed is closed when the gateway cannot go on: a listener has failed. Err says how. The gateway is then to be closed.
+func (e *Edge) Failed() <-chan struct{} { return e.failed }
+
+// Err is why the gateway has failed.
+func (e *Edge) Err() error {
+	select {
+	case <-e.failed:
+		return e.failure
+	default:
+		return nil
+	}
+}
+
+func (e *Edge) fail(err error) {
+	e.failOnce.Do(func() {
+		e.failure = err
+		close(e.failed)
+	})
+}
+
+// Close stops the gateway: it is not ready any more at once, takes nothing new, and answers what is under way. When ctx
+// ends, what is still under way is cut off, streams and upgraded connections too. The admin listener goes last, so that
+// it can be watched. What Close returns is what could not be closed.
+func (e *Edge) Close(ctx context.Context) error {
+	e.stop.Do(func() { close(e.stopping) })
+	var draining sync.WaitGroup
+	for _, f := range []*front{e.proxy, e.forwardAuth} {
+		draining.Go(func() { e.cutOff(f, f.stop(ctx)) })
+	}
+	draining.Wait()
+	e.cutOff(e.admin, e.admin.stop(ctx))
+	e.running.Wait()
+	e.gateway.Close()
+	err := e.client.Close()
+	return errors.Join(err, e.tracing.close(ctx))
+}
+
+// cutOff logs that a server could not wait for its callers.
+func (e *Edge) cutOff(f *front, err error) {
+	if err != nil {
+		e.cfg.Logger.Warn("callers that were not done were cut off", "server", f.name, "error", err)
+	}
+}
+
+// abandonWithin is how long what Open had opened may take to close when something after it went wrong.
+const abandonWithin = time.Second
+
+// abandon closes what Open had opened when something after it went wrong.
+func (e *Edge) abandon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonWithin)
+	defer cancel()
+	e.stop.Do(func() { close(e.stopping) })
+	var errs []error
+	for _, f := range []*front{e.proxy, e.forwardAuth, e.admin} {
+		switch {
+		case f == nil:
+		case f.server == nil: // it never served
+			errs = append(errs, ignoreClosed(f.listener.Close()))
+		default:
+			errs = append(errs, f.stop(ctx), ignoreClosed(f.listener.Close()))
+		}
+	}
+	e.running.Wait()
+	if e.gateway != nil {
+		e.gateway.Close()
+	}
+	if e.client != nil {
+		errs = append(errs, e.client.Close())
+	}
+	if e.tracing != nil {
+		errs = append(errs, e.tracing.close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// ignoreClosed is err, but for that of a listener that its server has closed.
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

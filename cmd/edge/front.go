@@ -1,0 +1,170 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// A front is one listener with its server.
+type front struct {
+	name     string
+	listener net.Listener
+	server   *http.Server
+
+	underWay atomic.Int64       // requests, upgraded connections among them
+	cut      context.CancelFunc // ends the contexts of all requests
+}
+
+// openFronts opens the listeners that the document names, so that an address in use is found before anything else runs.
+func (e *Edge) openFronts(s *setup) (err error) {
+	if s.doc.Proxy != nil {
+		if e.proxy, err = listen("proxy", s.doc.Proxy.Address()); err != nil {
+			return err
+		}
+	}
+	if s.doc.ForwardAuth != nil {
+		if e.forwardAuth, err = listen("forward_auth", s.doc.ForwardAuth.Address()); err != nil {
+			return err
+		}
+	}
+	e.admin, err = listen("admin", s.doc.Admin.Address())
+	return err
+}
+
+func listen(name, address string) (*front, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s.listen: %s is in use: stop the process that listens there, or give another address", name, address)
+	case err != nil:
+		return nil, fmt.Errorf("%s.listen: cannot listen on %s: %w", name, address, err)
+	}
+	return &front{name: name, listener: l}, nil
+}
+
+func (f *front) address() string {
+	if f == nil {
+		return ""
+	}
+	return f.listener.Addr().String()
+}
+
+// The bounds of connections. The proxy's are the document's.
+const (
+	// Another proxy has bounded the header that it asks about, and adds some lines of its own.
+	maxAuthHeader     = 128 << 10 // bytes
+	authHeaderWithin  = 5 * time.Second
+	authRequestWithin = 10 * time.Second
+	authIdleWithin    = 2 * time.Minute
+)
+
+// proxyServer is the server of the proxy. Reading a body and writing an answer have no bound in time: streams last as long
+// as both sides will.
+func proxyServer(p *config.Proxy) *http.Server {
+	return &http.Server{
+		MaxHeaderBytes:    p.LongestHeader(),
+		ReadHeaderTimeout: p.HeaderTimeout(),
+		IdleTimeout:       p.IdleTimeout(),
+	}
+}
+
+// forwardAuthServer is the server that other proxies ask: their questions are small, and so are the answers.
+func forwardAuthServer() *http.Server {
+	return &http.Server{
+		MaxHeaderBytes:    maxAuthHeader,
+		ReadHeaderTimeout: authHeaderWithin,
+		ReadTimeout:       authRequestWithin,
+		IdleTimeout:       authIdleWithin,
+	}
+}
+
+// prepare makes the front answer with h.
+func (f *front) prepare(h http.Handler, log *slog.Logger) {
+	life, cut := context.WithCancel(context.Background())
+	f.cut = cut
+	f.server.BaseContext = func(net.Listener) context.Context { return life }
+	f.server.ErrorLog = slog.NewLogLogger(clientErrors{log.Handler()}, slog.LevelWarn)
+	f.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.underWay.Add(1)
+		defer f.underWay.Add(-1)
+		h.ServeHTTP(w, r)
+	})
+}
+
+// serve takes requests until stop.
+func (f *front) serve() (err error) {
+	if f.server.TLSConfig != nil {
+		err = f.server.ServeTLS(f.listener, "", "") // the certificate is in the configuration
+	} else {
+		err = f.server.Serve(f.listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("%s on %v: %w", f.name, f.listener.Addr(), err)
+}
+
+const (
+	// lookAgain is how often stop looks whether requests that the server no longer knows are done.
+	lookAgain = 10 * time.Millisecond
+	// cutWithin is how long a request that was cut off may take to notice.
+	cutWithin = time.Second
+)
+
+// stop takes nothing new and waits for what is under way. When ctx ends, it is cut off; the error says so. Shutdown knows
+// nothing of upgraded connections: these are counted, and end with their context.
+func (f *front) stop(ctx context.Context) error {
+	if f == nil {
+		return nil
+	}
+	err := f.server.Shutdown(ctx)
+	if err == nil {
+		err = f.rest(ctx)
+	}
+	f.cut()
+	if cerr := f.server.Close(); err == nil {
+		err = cerr
+	}
+	noticed, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutWithin)
+	defer cancel()
+	return errors.Join(err, f.rest(noticed))
+}
+
+// rest waits until nothing is under way.
+func (f *front) rest(ctx context.Context) error {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for f.underWay.Load() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%d requests under way: %w", f.underWay.Load(), ctx.Err())
+		}
+	}
+	return nil
+}
+
+// clientErrors is a handler of what net/http has to say. Most of it is what strangers do to a port: that is for whoever
+// looks for it.
+type clientErrors struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (c clientErrors) Handle(ctx context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "http: TLS handshake error") {
+		r.Level = slog.LevelDebug
+		if !c.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
+	return c.Handler.Handle(ctx, r)
+}

@@ -1,0 +1,45 @@
+package edge
+
+import (
+	"context"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// asked are limits that a node was asked for: one that is alone tells nobody by itself.
+type asked struct {
+	text string
+	doc  *limit.Document
+}
+
+// limits are those in force in the cluster as far as the gateway has heard; nil before it has heard of any. The pointer
+// stays the same until they change.
+func (e *Edge) limits() *limit.Document {
+	if heard := e.client.Limits(); heard != nil {
+		return heard
+	}
+	if a := e.asked.Load(); a != nil {
+		return a.doc
+	}
+	return nil
+}
+
+// askWithin is how long a node may take to tell its limits.
+const askWithin = time.Second
+
+// askLimits asks for the limits as long as nobody tells of them. That nobody can be reached is seen elsewhere.
+func (e *Edge) askLimits(ctx context.Context) {
+	if e.client.Limits() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	text, _, err := e.client.LimitsText(ctx)
+	if before := e.asked.Load(); err != nil || before != nil && before.text == text {
+		return
+	}
+	if doc, err := limit.ParseDocument([]byte(text)); err == nil {
+		e.asked.Store(&asked{text, doc})
+	}
+}

@@ -1,0 +1,35 @@
+package edge
+
+import (
+	"crypto/tls"
+	"errors"
+)
+
+// proxyTLS is what clients of the proxy are spoken to with. The certificate is that of the document in force at each
+// handshake, so that one can be exchanged while the gateway runs.
+func (e *Edge) proxyTLS() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if c := e.now.Load().shown; c != nil {
+				return c, nil
+			}
+			return nil, errors.New("the document in force has no proxy.tls") // which setup.follows refuses
+		},
+	}
+}
+
+// clusterTLS is what nodes are spoken to with; nil for plain text. The certificate is that of the setup in force at each
+// handshake. Nodes are known by the authority of the first one, s.
+func clusterTLS(s *setup, now func() *setup) *tls.Config {
+	if s.presented == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		RootCAs:    s.authority,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return now().presented, nil
+		},
+	}
+}

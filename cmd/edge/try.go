@@ -1,0 +1,102 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// Try reads a document and makes of it all that a gateway is made of, but listens nowhere and asks nobody. The error is
+// everything that is wrong.
+func Try(cfg Config) (*config.Document, error) {
+	cfg.setDefaults()
+	s, err := cfg.read()
+	if err != nil {
+		return nil, err
+	}
+	g, err := gateway.New(gateway.Config{
+		Document: s.doc, Checker: nobody{}, Limits: func() *limit.Document { return nil }, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.Close()
+	return s.doc, nil
+}
+
+// AskMissing asks the cluster of a document which of the limits that its routes name are missing there. It waits until
+// ctx ends.
+func AskMissing(ctx context.Context, cfg Config) ([]MissingLimit, error) {
+	s, err := cfg.read()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(client.Config{Servers: s.servers, TLS: clusterTLS(s, func() *setup { return s })})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close() //nolint:errcheck // the answer has been heard
+	known, err := c.StoredLimits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Missing(s.doc, known), nil
+}
+
+// nobody decides.
+type nobody struct{}
+
+// Check implements [limit.Checker].
+func (nobody) Check(context.Context, limit.Request) (limit.Decision, error) {
+	return limit.Decision{}, limit.ErrUnavailable
+}
+
+// A MissingLimit is a limit that a route names and the cluster does not have. What happens to the requests of that route
+// is what on_unavailable says.
+type MissingLimit struct{ Route, Limit string }
+
+// String says so.
+func (m MissingLimit) String() string {
+	return fmt.Sprintf("route %s names %q, which the cluster does not have: jeton limits get shows those that it has", m.Route, m.Limit)
+}
+
+// Missing are the limits that routes name and known does not have, in the order of the routes, each once for a route.
+func Missing(doc *config.Document, known *limit.Document) []MissingLimit {
+	var missing []MissingLimit
+	for _, r := range doc.Routes {
+		for _, name := range Limits(r) {
+			m := MissingLimit{r.Name, name}
+			if _, ok := known.Rule(name); !ok && !slices.Contains(missing, m) {
+				missing = append(missing, m)
+			}
+		}
+	}
+	return missing
+}
+
+// Limits are the names of all limits that may apply to requests of a route, each once, in their order.
+func Limits(r config.Route) []string {
+	var names []string
+	add := func(more []string) {
+		for _, name := range more {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, c := range r.Checks {
+		add(c.Limits)
+		if c.Choose != nil {
+			for _, when := range c.Choose.When {
+				add(when.Limits)
+			}
+		}
+	}
+	return names
+}

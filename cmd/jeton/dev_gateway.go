@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/identity"
+)
+
+// The files of the gateway in the data, and the API key that it knows.
+const (
+	documentFile = "gateway.yaml"
+	secretFile   = "gateway-secret"
+	testKey      = "test-key-123"
+)
+
+// document is where the document of the gateway is.
+func (cfg devConfig) document() string { return filepath.Join(cfg.data, documentFile) }
+
+// documentText is the gateway of dev, and an example of a document.
+var documentText = template.Must(template.New("document").Parse(
+	`# The gateway of jeton dev, as an example. It is written anew whenever dev starts. Change it while dev runs, and the
+# gateway takes the change within a second, whole or not at all. "jeton gateway schema" says what else may stand here,
+# and "jeton gateway --check --config FILE" whether a document is good.
+
+# The name begins the id of every refusal, by which "jeton explain ID" finds it.
+name: dev
+
+# Who decides: any of the nodes, the others become known through them.
+cluster:
+  servers: [{{.Servers}}]
+  # How long a request waits for its decision before the limit's on_unavailable counts. 50ms unless said; a whole cluster
+  # on one machine may pause for longer.
+  decide_within: 2s
+
+# Let requests through to an API. This one is a small sample within jeton dev.
+proxy:
+  listen: {{.Proxy}}
+  upstreams:
+    sample:
+      urls: ["{{.Sample}}"]
+
+# Or answer another proxy whether they may pass: nginx, HAProxy, Caddy, Traefik.
+forward_auth:
+  listen: {{.ForwardAuth}}
+
+# Where operators look: /readyz, /metrics, /debug/config, /v1/denials/{id}.
+admin:
+  listen: {{.Admin}}
+
+# Who is asking. The first template counts whose variables all have a value: who shows an API key that is known is told
+# apart by that, everybody else by the address.
+identity:
+  key: ["key:{api_key}", "ip:{ip}"]
+  api_key:
+    header: X-Api-Key
+    # Keys are known by their digests: "jeton gateway digest --config FILE" computes them.
+    secret_file: {{.SecretFile}}
+    known:
+      - digest: {{.Digest}} # {{.TestKey}}
+        attributes: {plan: free}
+
+# Which limits apply, by name: "jeton limits get" shows them. The route with the longest path that fits counts.
+routes:
+  - name: items
+    path: /v1/items
+{{- if .Items}}
+    checks:
+      - limits: [items]
+{{- else}}
+    # The cluster has no limit named items, which would stand here.
+{{- end}}
+
+  # Whoever tries passwords has no key yet: attempts count by address.
+  - name: login
+    path: /login
+    methods: [POST]
+{{- if .Login}}
+    checks:
+      - key: ["ip:{ip}"]
+        limits: [login]
+{{- else}}
+    # The cluster has no limit named login, which would stand here.
+{{- end}}
+
+  # Everything else passes without a limit.
+  - name: rest
+    path: /
+`))
+
+// writeDocument writes the document of the gateway in front of the sample upstream, with those of its limits that are in
+// force.
+func (cfg devConfig) writeDocument(s *swarm, sample string, doc *limit.Document) error {
+	secret, err := devSecret(filepath.Join(cfg.data, secretFile))
+	if err != nil {
+		return err
+	}
+	var servers []string
+	for _, n := range s.nodes {
+		servers = append(servers, fmt.Sprintf("%q", n.at("grpc")))
+	}
+	var text bytes.Buffer
+	if err := documentText.Execute(&text, map[string]any{
+		"Servers": strings.Join(servers, ", "), "Sample": sample,
+		"Proxy": s.gateway.at("proxy"), "Admin": s.gateway.at("admin"), "ForwardAuth": s.gateway.at("forward-auth"),
+		"SecretFile": secretFile, "Digest": identity.Digest(secret, testKey), "TestKey": testKey,
+		"Items": has(doc, "items"), "Login": has(doc, "login"),
+	}); err != nil {
+		return err
+	}
+	return os.WriteFile(cfg.document(), text.Bytes(), 0o600)
+}
+
+func has(doc *limit.Document, name string) bool {
+	_, ok := doc.Rule(name)
+	return ok
+}
+
+// devSecret is the secret of the digests of API keys, made when there is none.
+func devSecret(path string) ([]byte, error) {
+	secret, err := os.ReadFile(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return bytes.TrimSpace(secret), err
+	}
+	secret = []byte(rand.Text() + rand.Text())
+	return secret, os.WriteFile(path, append(secret, '\n'), 0o600)
+}
+
+// withoutOptions is an environment without jeton's options: they are meant for dev, and its gateway has a document.
+func withoutOptions(env []string) []string {
+	var rest []string
+	for _, v := range env {
+		if !strings.HasPrefix(v, "JETON_") {
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}

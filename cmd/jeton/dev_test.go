@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/edge"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/identity"
+)
+
+func TestDevRefuses(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--nodes 0", "--nodes 0: give 1 to 9"},
+		{"--nodes 10", "--nodes 10: give 1 to 9"},
+		{"--port -1", "--port -1"},
+		{"--port 65500", "--port 65500"},
+		{"--gateway-port -1", "--gateway-port -1: give one with room for two more"},
+		{"--gateway-port 65534", "--gateway-port 65534"},
+		{"--port 27700 --gateway-port 27702 --nodes 1", "--gateway-port: 127.0.0.1:27702 is for node-1"},
+		{"--port 0 --nodes 1 --limits /does/not/exist", "--limits: open /does/not/exist"},
+	} {
+		args := append([]string{"dev", "--data", t.TempDir()}, strings.Fields(tt.args)...)
+		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {
+			t.Errorf("jeton dev %s: exit code %d, %q, want %q", tt.args, code, stderr, tt.want)
+		}
+	}
+}
+
+// The gateway's port is that of the documentation, as long as no node has it.
+func TestTheGatewaysPortInDev(t *testing.T) {
+	for _, tt := range []struct{ port, nodes, want int }{
+		{7700, 1, 7780}, {7700, 3, 7780}, {7700, 8, 7780}, {7700, 9, 7790}, {7780, 3, 7810}, {7782, 1, 7792}, {7783, 3, 7780}, {7900, 9, 7780}, {0, 3, 0},
+	} {
+		if got := (devConfig{port: tt.port, nodes: tt.nodes}).freeGatewayPort(); got != tt.want {
+			t.Errorf("%d nodes from port %d: the gateway's port is %d, want %d", tt.nodes, tt.port, got, tt.want)
+		}
+	}
+}
+
+// What dev writes for its gateway is a good document, whichever limits are in force, and its secret stays.
+func TestTheDocumentOfDev(t *testing.T) {
+	cfg := devConfig{nodes: 3, data: t.TempDir()}
+	s, err := newSwarm(cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secrets []string
+	for _, tt := range []struct {
+		limits string
+		want   []string // limits of the routes
+	}{
+		{sampleLimits, []string{"items", "login"}},
+		{"limits: {login: {capacity: 1, refill: 1/s}}", []string{"login"}},
+		{"", nil},
+	} {
+		known, err := limit.ParseDocument([]byte(tt.limits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cfg.writeDocument(s, "http://127.0.0.1:9", known); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := edge.Try(edge.Config{Path: cfg.document()})
+		if err != nil {
+			t.Fatalf("with the limits %q: %v", tt.limits, err)
+		}
+		var got []string
+		for _, r := range doc.Routes {
+			got = append(got, edge.Limits(r)...)
+		}
+		if !slices.Equal(got, tt.want) || len(edge.Missing(doc, known)) > 0 || len(doc.Routes) != 3 {
+			t.Errorf("with the limits %q, those of the routes are %q, want %q", tt.limits, got, tt.want)
+		}
+		checkDocumentOfDev(t, doc, s)
+		secrets = append(secrets, string(doc.Identity.APIKey.SecretFile.Bytes()))
+	}
+	if len(strings.TrimSpace(secrets[0])) < 32 || secrets[0] != secrets[1] {
+		t.Errorf("the secret is %d bytes long, and stays: %v", len(secrets[0]), secrets[0] == secrets[1])
+	}
+	if info, err := os.Stat(filepath.Join(cfg.data, secretFile)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of the secret: %v, %v", info, err)
+	}
+}
+
+func checkDocumentOfDev(t *testing.T, doc *config.Document, s *swarm) {
+	t.Helper()
+	key := doc.Identity.APIKey
+	if len(key.Known) != 1 || key.Known[0].Digest != identity.Digest(key.SecretFile.Bytes(), testKey) || key.Known[0].Attributes["plan"] != "free" {
+		t.Errorf("the known keys are %+v", key.Known)
+	}
+	if len(doc.Cluster.Servers) != 3 || doc.Proxy.Listen != s.gateway.at("proxy") || doc.Admin.Listen != s.gateway.at("admin") {
+		t.Errorf("the addresses are %q %q %q", doc.Cluster.Servers, doc.Proxy.Listen, doc.Admin.Listen)
+	}
+}
+
+func TestTheSampleIsHonest(t *testing.T) {
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		want         string
+	}{
+		{http.MethodGet, "/v1/items", http.StatusOK, `"name":"abacus"`},
+		{http.MethodPost, "/login", http.StatusUnauthorized, `"path":"/login"`},
+		{http.MethodDelete, "/any/thing", http.StatusOK, `"method":"DELETE","path":"/any/thing"`},
+	} {
+		w := httptest.NewRecorder()
+		sampleHandler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), tt.method, tt.path, http.NoBody))
+		var body struct{ Note string }
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.Note != sampleNote || w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%s %s: %v, %d %s", tt.method, tt.path, err, w.Code, w.Body)
+		}
+	}
+}
+
+func TestTheGatewayOfDevGetsNoOptions(t *testing.T) {
+	if got := withoutOptions([]string{"HOME=/", "JETON_SERVER=x", "MY_JETON_=y", "JETON_TLS_CERT=z"}); !slices.Equal(got, []string{"HOME=/", "MY_JETON_=y"}) {
+		t.Errorf("it gets %q", got)
+	}
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/denial"
+	"github.com/jeton-dev/jeton/rpc/debug"
+)
+
+// An explainer asks a gateway why it refused a request.
+type explainer struct {
+	gateway   string
+	tokenFile string
+	timeout   time.Duration
+}
+
+func explainVerb() *cobra.Command {
+	var e explainer
+	output := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "explain ID",
+		Short: "Say why a request was refused, and from when on it passes",
+		Long: "Say why a gateway refused a request, and from when on the same request passes. ID is what the client was told: the\n" +
+			"end of \"instance\" in the body of the answer. A gateway remembers its last ten thousand refusals.",
+		Example: "  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha\n  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha --gateway edge-1:7781 --token-file token",
+		Args:    takes(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), e.timeout)
+			defer cancel()
+			r, err := e.ask(ctx, strings.TrimPrefix(args[0], denialURN))
+			if err != nil {
+				return err
+			}
+			if output.value == "json" {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+			}
+			return printDenial(cmd.OutOrStdout(), r, time.Now())
+		},
+	}
+	cmd.Flags().StringVar(&e.gateway, "gateway", "127.0.0.1:7781", "admin address of the gateway; also JETON_GATEWAY")
+	cmd.Flags().StringVar(&e.tokenFile, "token-file", "", "file with a token of an operator, in its first line")
+	cmd.Flags().DurationVar(&e.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
+	cmd.Flags().Var(output, "output", "form of the output")
+	return cmd
+}
+
+// denialURN stands before the id of a denial in the body of an answer.
+const denialURN = "urn:jeton:denial:"
+
+// maxAnswer is how many bytes of an answer are read: a denial has a few hundred.
+const maxAnswer = 1 << 20
+
+// ask asks the gateway for a denial.
+func (e *explainer) ask(ctx context.Context, id string) (*denial.Record, error) {
+	if _, err := denial.GatewayOf(id); err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base()+"/v1/denials/"+url.PathEscape(id), http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("--gateway: %w", err)
+	}
+	if e.tokenFile != "" {
+		token, err := firstToken(e.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("--token-file: %w", err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	a, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, maxAnswer))
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+	if a.StatusCode != http.StatusOK {
+		return nil, e.problem(a.StatusCode, text)
+	}
+	record := &denial.Record{}
+	if err := json.Unmarshal(text, record); err != nil {
+		return nil, fmt.Errorf("%s: the answer is no denial: is this the admin address of a gateway? %w", e.gateway, err)
+	}
+	return record, nil
+}
+
+// base is the URL of the gateway's admin listener.
+func (e *explainer) base() string {
+	if strings.Contains(e.gateway, "://") {
+		return strings.TrimSuffix(e.gateway, "/")
+	}
+	return "http://" + e.gateway
+}
+
+// explain says why there is no answer.
+func (e *explainer) explain(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("gateway at %s: no answer within %v: --timeout waits longer", e.gateway, e.timeout)
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("gateway at %s: %w: give its admin address with --gateway, such as edge-1:7781", e.gateway, err)
+}
+
+// problem is what the gateway says instead.
+func (e *explainer) problem(status int, text []byte) error {
+	var p struct {
+		Detail string `json:"detail"`
+	}
+	if err := json.Unmarshal(text, &p); err != nil || p.Detail == "" {
+		return fmt.Errorf("gateway at %s: answers %d %s: is this the admin address of a gateway?", e.gateway, status, http.StatusText(status))
+	}
+	if status == http.StatusUnauthorized {
+		return fmt.Errorf("gateway at %s: it asks for a token of an operator: give --token-file", e.gateway)
+	}
+	return fmt.Errorf("gateway at %s: %s", e.gateway, p.Detail)
+}
+
+// firstToken is the first token in a file, one a line.
+func firstToken(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(text)) {
+		if token := strings.TrimSpace(line); token != "" {
+			return token, nil
+		}
+	}
+	return "", fmt.Errorf("%s holds no token", path)
+}
+
+// printDenial says for people what a denial was, as seen now.
+func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(table, name+"\t"+format+"\n", args...) }
+	row("denial", "%s", r.ID)
+	row("when", "%s, %s", r.At.UTC().Format("2006-01-02 15:04:05.000 UTC"), ago(r.At, now))
+	row("request", "%s %s, route %s", r.Method, r.Path, cmp.Or(r.Route, "none"))
+	row("answered", "%d, %s", r.Status, reason(r))
+	if r.Key != "" {
+		row("who", "%s", r.Key)
+	}
+	if len(r.Limits) > 0 {
+		row("cost", "%d", r.Cost)
+	}
+	for _, l := range r.Limits {
+		row("limit", "%s: %s", rule(l), said(l.Outcome))
+	}
+	if r.Source != "" {
+		row("decided by", "%s", decided(r))
+	}
+	if len(r.Limits) > 0 {
+		row("passes", "%s", passes(r, now))
+	}
+	return table.Flush()
+}
+
+// reason is why a gateway refused, in words.
+func reason(r *denial.Record) string {
+	switch r.Reason {
+	case "denied":
+		return "denied by a limit"
+	case "unavailable":
+		return "no decision could be had, and then this is denied"
+	case "forbidden":
+		return "on a deny list"
+	case "nobody":
+		return "nothing says who is asking"
+	}
+	return r.Reason
+}
+
+// rule is what a limit was.
+func rule(l denial.Limit) string {
+	if l.Rule == nil {
+		return fmt.Sprintf("%s (capacity %d)", l.Outcome.Name, l.Outcome.Limit)
+	}
+	return fmt.Sprintf("%s (capacity %d, refill %s)", l.Outcome.Name, l.Rule.Capacity, l.Rule.Refill)
+}
+
+// said is what a limit said then.
+func said(o limit.Outcome) string {
+	left := fmt.Sprintf("%d of %d left", o.Remaining, o.Limit)
+	switch {
+	case o.Never:
+		return "denied, " + left + ": the cost is above the capacity and can never pass"
+	case !o.Allowed:
+		return "denied, " + left + ": wait " + debug.Human(o.RetryAfter)
+	}
+	return "would have allowed it, " + left
+}
+
+// decided is who decided.
+func decided(r *denial.Record) string {
+	switch r.Source {
+	case "cluster":
+		if r.Node == "" {
+			return "the cluster"
+		}
+		return "the cluster, node " + r.Node
+	case "local":
+		return "the gateway's own bucket, as the cluster did not"
+	case "deny":
+		return "nobody"
+	}
+	return r.Source
+}
+
+// passes is from when on the same request passes.
+func passes(r *denial.Record, now time.Time) string {
+	switch {
+	case r.PassesAt.IsZero() && slices.ContainsFunc(r.Limits, func(l denial.Limit) bool { return l.Outcome.Never }):
+		return "never: lower the cost, or raise the capacity"
+	case r.PassesAt.IsZero():
+		return "not known"
+	case now.Before(r.PassesAt):
+		return "in " + debug.Human(r.PassesAt.Sub(now)) + ", if nobody else spends meanwhile"
+	}
+	return "now, since " + ago(r.PassesAt, now) + ", if nobody else has spent meanwhile"
+}
+
+// ago is how long before now t was.
+func ago(t, now time.Time) string {
+	past := now.Sub(t).Truncate(time.Millisecond)
+	if past <= 0 {
+		return "just now"
+	}
+	return debug.Human(past) + " ago"
+}

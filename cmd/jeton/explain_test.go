@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/denial"
+)
+
+// A refusal is explained by the gateway that made it, and every other answer says what to do.
+func TestExplainVerb(t *testing.T) {
+	proxy, admin := aGateway(t, aDocument(t, strings.Replace(goodDocument, "127.0.0.1:1", aCluster(t).GRPCAddr(), 1)))
+	_, body := get(t, "http://"+proxy+"/v1/items?secret=1")
+	var problem struct{ Instance string }
+	if err := json.Unmarshal([]byte(body), &problem); err != nil || !strings.HasPrefix(problem.Instance, denialURN) {
+		t.Fatalf("%v: %s", err, body)
+	}
+	id := strings.TrimPrefix(problem.Instance, denialURN)
+	env := map[string]string{"JETON_GATEWAY": admin}
+	other := strings.Replace(id, "edge-1-", "edge-2-", 1)
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	defer stranger.Close()
+	for _, tt := range []struct {
+		args string
+		code int
+		want []string // in stdout, or in stderr if the code is 2
+	}{
+		{id, 0, []string{"denial    " + id, "GET /v1/items, route items", "403, on a deny list", " UTC, "}},
+		{denialURN + id, 0, []string{id}},
+		{id + " --gateway http://" + admin + "/", 0, []string{id}},
+		{id + " --output json", 0, []string{`"id":"` + id + `"`, `"status":403`, `"path":"/v1/items"`}},
+		{"edge-1-zz-aaaaaaaaaaaaaaaa", 2, []string{"gateway at " + admin + ": ", "not remembered"}},
+		{other, 2, []string{"ask edge-2"}},
+		{"nonsense", 2, []string{"no id of a denial"}},
+		{id + " --gateway 127.0.0.1:1", 2, []string{"gateway at 127.0.0.1:1: ", "connection refused", "--gateway"}},
+		{id + " --gateway " + strings.TrimPrefix(stranger.URL, "http://"), 2, []string{"404 Not Found", "is this the admin address"}},
+		{id + " --gateway ::", 2, []string{"--gateway"}},
+		{id + " --token-file /does/not/exist", 2, []string{"--token-file"}},
+		{"", 2, []string{"use jeton explain ID"}},
+	} {
+		stdout, stderr, code := jeton(t, env, append([]string{"explain"}, strings.Fields(tt.args)...)...)
+		said := stdout
+		if tt.code == exitError {
+			said = stderr
+		}
+		for _, want := range tt.want {
+			if code != tt.code || !strings.Contains(said, want) {
+				t.Errorf("jeton explain %s: exit code %d, %q %q; want %d and %q", tt.args, code, stdout, stderr, tt.code, want)
+			}
+		}
+	}
+}
+
+// A gateway beyond loopback wants a token.
+func TestExplainWithAToken(t *testing.T) {
+	text := strings.Replace(goodDocument, `admin: {listen: "127.0.0.1:0"}`, `admin: {listen: "127.0.0.1:0", token_file: secret}`, 1)
+	document := aDocument(t, strings.Replace(text, "127.0.0.1:1", aCluster(t).GRPCAddr(), 1))
+	_, admin := aGateway(t, document)
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\n \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const id = "edge-1-1-aaaaaaaaaaaaaaaa"
+	for args, want := range map[string]string{
+		"": "asks for a token of an operator: give --token-file",
+		"--token-file " + filepath.Join(filepath.Dir(document), "secret"): "not remembered",
+		"--token-file " + empty: "holds no token",
+	} {
+		_, stderr, code := jeton(t, nil, append([]string{"explain", id, "--gateway", admin}, strings.Fields(args)...)...)
+		if code != exitError || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d: %s, want %q", args, code, stderr, want)
+		}
+	}
+}
+
+func TestDenialsInWords(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
+	refill, err := limit.ParseRefill("5/1m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	login := denial.Limit{
+		Rule:    &limit.Limit{Name: "login", Capacity: 5, Refill: refill},
+		Outcome: limit.Outcome{Name: "login", Limit: 5, RetryAfter: 12 * time.Second},
+	}
+	api := denial.Limit{Outcome: limit.Outcome{Name: "api", Allowed: true, Limit: 100, Remaining: 42}}
+	never := denial.Limit{Outcome: limit.Outcome{Name: "api", Never: true, Limit: 100, Remaining: 100}}
+	record := func(reason, source string, limits ...denial.Limit) *denial.Record {
+		r := &denial.Record{
+			At: at, Route: "login", Method: "POST", Path: "/login", Status: 429, Reason: reason, Key: "sha256-12", Cost: 1,
+			Source: source, Limits: limits,
+		}
+		denial.NewMemory("edge-1", 1).Remember(r)
+		return r
+	}
+	decided := record("denied", "cluster", login, api)
+	decided.Node = "10.0.0.1:7700"
+	for _, tt := range []struct {
+		record *denial.Record
+		later  time.Duration
+		want   []string
+	}{
+		{decided, 2 * time.Second, []string{
+			"when        2026-01-02 03:04:05.678 UTC, 2s ago", "request     POST /login, route login", "answered    429, denied by a limit",
+			"who         sha256-12", "cost        1", "limit       login (capacity 5, refill 5/m): denied, 0 of 5 left: wait 12s",
+			"limit       api (capacity 100): would have allowed it, 42 of 100 left", "decided by  the cluster, node 10.0.0.1:7700",
+			"passes      in 10s, if nobody else spends meanwhile",
+		}},
+		{decided, 13 * time.Second, []string{"passes      now, since 1s ago"}},
+		{decided, 12 * time.Second, []string{"passes      now, since just now"}},
+		{decided, -time.Second, []string{"UTC, just now"}},
+		{record("denied", "cluster", never), 0, []string{"the cost is above the capacity and can never pass", "passes      never: lower the cost", "the cluster\n"}},
+		{record("denied", "local", login), 0, []string{"decided by  the gateway's own bucket"}},
+		{record("unavailable", "deny"), 0, []string{"no decision could be had", "decided by  nobody"}},
+		{&denial.Record{ID: "x", At: at, Reason: "nobody"}, 0, []string{"nothing says who is asking", "route none"}},
+	} {
+		var out strings.Builder
+		if err := printDenial(&out, tt.record, at.Add(tt.later)); err != nil {
+			t.Error(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q is not in\n%s", want, out.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/jeton-dev/jeton/cmd/edge"
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+func gatewayVerb() *cobra.Command {
+	cfg := edge.Config{}
+	level := newChoice("info", "debug", "warn", "error")
+	check, withInput := false, false
+	cmd := &cobra.Command{
+		Use:   "gateway",
+		Short: "Run a gateway: it stands in front of an API and asks the cluster whether requests may pass",
+		Long: "Run a gateway: it finds out who is asking and which limits apply, asks the cluster, and lets a request through to\n" +
+			"the API behind it, or answers 429. Beside that, or instead, it answers nginx, HAProxy, Caddy and Traefik whether a\n" +
+			"request may pass.\n\n" +
+			"The document that --config names says everything else: jeton gateway schema prints what may stand in it. It is\n" +
+			"looked at once a second, and at once on SIGHUP: what has changed is put in force whole, or not at all. --check says\n" +
+			"whether a document is good, and what it means. SIGTERM stops the gateway after what is under way was answered.",
+		Example: "  jeton gateway --config gateway.yaml\n  jeton gateway --config gateway.yaml --check\n" +
+			"  jeton gateway --config gateway.yaml --server a:7700,b:7700 --tls-cert gw.pem --tls-key gw.key --tls-ca ca.pem",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg.Logger = newLogger(cmd.ErrOrStderr(), level.value)
+			if err := needsDocument(cfg.Path); err != nil {
+				return err
+			}
+			if check {
+				return checkDocument(cmd, cfg)
+			}
+			ctx := cmd.Context()
+			if withInput {
+				var stop context.CancelFunc
+				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
+				defer stop()
+			}
+			return runGateway(ctx, cfg)
+		},
+	}
+	flags := cmd.Flags()
+	addDocumentFlag(flags, &cfg.Path)
+	flags.BoolVar(&check, "check", false, "only say whether the document is good, and what it means")
+	flags.StringSliceVar(&cfg.Servers, "server", nil, "gRPC addresses of nodes, a,b,c, instead of the document's; also JETON_SERVER")
+	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate for nodes to see, instead of the document's")
+	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with its key")
+	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authority of the nodes' certificates")
+	flags.Var(level, "log-level", "least level of what is logged")
+	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts gateways")
+	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
+	cmd.AddCommand(gatewaySchemaVerb(), gatewayDigestVerb())
+	return cmd
+}
+
+// addDocumentFlag adds the option that names the document of a gateway.
+func addDocumentFlag(flags *pflag.FlagSet, path *string) {
+	flags.StringVar(path, configOption, "", "YAML file with the document of the gateway")
+	flags.SetAnnotation(configOption, ownDocument, nil) //nolint:errcheck // it is there
+}
+
+func needsDocument(path string) error {
+	if path == "" {
+		return errors.New("--config: name the document of the gateway, such as gateway.yaml; jeton gateway schema says what may stand in it")
+	}
+	return nil
+}
+
+// runGateway runs a gateway until ctx ends or it cannot go on.
+func runGateway(ctx context.Context, cfg edge.Config) error {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	e, err := edge.Open(cfg)
+	if err != nil {
+		return err
+	}
+	log := cfg.Logger
+	log.Info("serving", "proxy", e.ProxyAddr(), "forward_auth", e.ForwardAuthAddr(), "admin", e.AdminAddr(),
+		"config", cfg.Path, "pid", os.Getpid())
+	failure := e.Run(ctx, hangup)
+	if failure != nil {
+		failure = fmt.Errorf("the gateway stops: %w", failure)
+	} else {
+		log.Info("stopping")
+	}
+	if err := errors.Join(failure, stopGateway(ctx, e, log)); err != nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// stopGateway gives what is under way a while to be answered. That spans were lost is no failure of the gateway.
+func stopGateway(ctx context.Context, e *edge.Edge, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	err := e.Close(ctx)
+	if errors.Is(err, edge.ErrSpansLost) {
+		log.Warn("stopped before all spans were sent", "error", err)
+		return nil
+	}
+	return err
+}
+
+// askWithin is how long --check waits for the cluster, which need not run.
+const askWithin = 2 * time.Second
+
+// checkDocument says whether a document is good, and what it means. What the cluster would have to have is no fault of the
+// document.
+func checkDocument(cmd *cobra.Command, cfg edge.Config) error {
+	doc, err := edge.Try(cfg)
+	if err != nil {
+		return err
+	}
+	if err := printDocument(cmd.OutOrStdout(), doc); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), askWithin)
+	defer cancel()
+	missing, err := edge.AskMissing(ctx, cfg)
+	if err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: whether the cluster has these limits is not known: %v\n", err)
+	}
+	for _, m := range missing {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", m)
+	}
+	return nil
+}
+
+// printDocument says in a few lines what a document means.
+func printDocument(w io.Writer, d *config.Document) error {
+	rows := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(rows, "gateway\t%s\n", d.GatewayName())
+	fmt.Fprintf(rows, "cluster\t%s, decides within %v\n", strings.Join(d.Cluster.Addresses(), ", "), d.Cluster.Budget())
+	if d.Proxy != nil {
+		scheme := "http"
+		if d.Proxy.TLS != nil {
+			scheme = "https"
+		}
+		fmt.Fprintf(rows, "proxy\t%s://%s\n", scheme, d.Proxy.Address())
+	}
+	if d.ForwardAuth != nil {
+		fmt.Fprintf(rows, "forward-auth\thttp://%s/auth\n", d.ForwardAuth.Address())
+	}
+	fmt.Fprintf(rows, "admin\thttp://%s\n", d.Admin.Address())
+	for i := range d.Routes {
+		r := &d.Routes[i]
+		fmt.Fprintf(rows, "route %s\t%s%s\n", r.Name, where(r), to(d, r))
+		for _, c := range r.Checks {
+			fmt.Fprintf(rows, "\t  %s\n", what(d, c))
+		}
+		if len(r.Checks) == 0 {
+			fmt.Fprintf(rows, "\t  no limit\n")
+		}
+	}
+	if err := rows.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "the document is good")
+	return err
+}
+
+// where is which requests a route is for.
+func where(r *config.Route) string {
+	text := r.Path
+	if len(r.Methods) > 0 {
+		text = strings.Join(r.Methods, ",") + " " + text
+	}
+	if len(r.Hosts) > 0 {
+		text += " at " + strings.Join(r.Hosts, ", ")
+	}
+	return text
+}
+
+// to is who answers a route's requests.
+func to(d *config.Document, r *config.Route) string {
+	name := d.UpstreamOf(r)
+	if d.Proxy == nil || name == "" {
+		return ""
+	}
+	return " → " + name
+}
+
+// what is a check's limits, and whom they count.
+func what(d *config.Document, c config.Check) string {
+	limits := edge.Limits(config.Route{Checks: []config.Check{c}})
+	text := cmp.Or(strings.Join(limits, ", "), "no limit") + " by " + strings.Join(c.Templates(d.Identity), ", else ")
+	if c.Choose != nil {
+		text += ", chosen by " + c.Choose.By
+	}
+	if c.Shadow {
+		text += ", only counted"
+	}
+	return text
+}

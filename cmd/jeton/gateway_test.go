@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/gateway/identity"
+)
+
+// goodDocument is a gateway on free ports whose limits are those of dev, and one more.
+const goodDocument = `
+name: edge-1
+cluster: {servers: ["127.0.0.1:1"]}
+proxy:
+  listen: 127.0.0.1:0
+  upstreams: {api: {urls: ["http://127.0.0.1:9"]}}
+forward_auth: {listen: "127.0.0.1:0"}
+admin: {listen: "127.0.0.1:0"}
+identity: {api_key: {secret_file: secret, known: [{digest: 0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f}]}}
+deny: {networks: [127.0.0.0/8]}
+routes:
+- {name: login, path: /login, methods: [POST], hosts: [example.com], checks: [{limits: [login]}]}
+- {name: items, path: /v1/items, checks: [{limits: [items, nope], key: ["key:{api_key}", "ip:{ip}"]}, {limits: [demo], shadow: true}]}
+- {name: rest, path: /}
+`
+
+// theSecret is that of goodDocument.
+const theSecret = "a secret of digests of keys"
+
+// aDocument writes a document and its secret, and returns its path.
+func aDocument(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"gateway.yaml": text, "secret": theSecret + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "gateway.yaml")
+}
+
+func TestGatewayCheck(t *testing.T) {
+	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", aDocument(t, goodDocument))
+	if code != exitOK || !strings.Contains(stderr, "warning: whether the cluster has these limits is not known: ") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if want := `gateway       edge-1
+cluster       127.0.0.1:1, decides within 50ms
+proxy         http://127.0.0.1:0
+forward-auth  http://127.0.0.1:0/auth
+admin         http://127.0.0.1:0
+route login   POST /login at example.com → api
+                login by ip:{ip}
+route items   /v1/items → api
+                items, nope by key:{api_key}, else ip:{ip}
+                demo by ip:{ip}, only counted
+route rest    / → api
+                no limit
+the document is good
+`; stdout != want {
+		t.Errorf("it prints\n%s\nwant\n%s", stdout, want)
+	}
+}
+
+// aCluster is a cluster of one with the sample limits: unlike a node that is alone, it tells its clients of them.
+func aCluster(t *testing.T) *node.Node {
+	t.Helper()
+	limits := filepath.Join(t.TempDir(), "limits.yaml")
+	if err := os.WriteFile(limits, []byte(sampleLimits), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.Open(node.Config{
+		Data: t.TempDir(), Limits: limits, Name: "test", Logger: slog.New(slog.DiscardHandler),
+		ListenGRPC: "127.0.0.1:0", ListenHTTP: "127.0.0.1:0", ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+func TestGatewayCheckAsksTheCluster(t *testing.T) {
+	n := aCluster(t)
+	_, stderr, code := jeton(t, map[string]string{"JETON_SERVER": n.GRPCAddr()}, "gateway", "--check", "--config", aDocument(t, goodDocument))
+	if want := "warning: route items names \"nope\", which the cluster does not have: jeton limits get shows those that it has\n"; code != exitOK || stderr != want {
+		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
+	}
+}
+
+func TestGatewayRefuses(t *testing.T) {
+	bad := aDocument(t, "nonsense: 1\nadmin: {listen: nowhere}\nroutes: [{name: r, path: x}]\n")
+	good := aDocument(t, goodDocument)
+	for _, tt := range []struct {
+		args string
+		want []string
+	}{
+		{"gateway", []string{"--config: name the document"}},
+		{"gateway --config /does/not/exist", []string{"/does/not/exist"}},
+		{"gateway --check --config " + bad, []string{bad + ":1: nonsense", bad + ":2: admin.listen", bad + ":3: routes[0].path"}},
+		{"gateway --config " + bad, []string{bad + ":1: nonsense", bad + ":2: admin.listen", bad + ":3: routes[0].path"}},
+		{"gateway --config " + good + " --tls-cert x", []string{"tls-cert, tls-key, tls-ca: give all three"}},
+		{"gateway --config " + good + " --server nonsense", []string{"nonsense"}},
+		{"gateway --config " + good + " --log-level loud", []string{"info or debug"}},
+		{"gateway extra", []string{"unknown command"}},
+		{"gateway digest", []string{"--config, --secret-file: give one of the two"}},
+		{"gateway digest --config " + good + " --secret-file x", []string{"give one of the two"}},
+		{"gateway digest --secret-file /does/not/exist", []string{"--secret-file", "/does/not/exist"}},
+		{"gateway digest --config " + aDocument(t, "forward_auth: {}"), []string{"identity.api_key"}},
+	} {
+		_, stderr, code := jeton(t, nil, strings.Fields(tt.args)...)
+		for _, want := range tt.want {
+			if code != exitError || !strings.Contains(stderr, want) {
+				t.Errorf("jeton %s: exit code %d, %q, want %q", tt.args, code, stderr, want)
+			}
+		}
+	}
+}
+
+func TestGatewaySchema(t *testing.T) {
+	stdout, stderr, code := jeton(t, nil, "gateway", "schema")
+	var schema map[string]any
+	if err := json.Unmarshal([]byte(stdout), &schema); err != nil || code != exitOK || schema["$schema"] == nil {
+		t.Errorf("exit code %d, %v: %s", code, err, stderr)
+	}
+}
+
+func TestGatewayDigest(t *testing.T) {
+	document := aDocument(t, goodDocument)
+	want := identity.Digest([]byte(theSecret), "key 1") + "\n"
+	for _, tt := range []struct{ args, input, want, wrong string }{
+		{"--config " + document, "key 1\nkey 2\n", want, ""},
+		{"--config " + document, "key 1\r\n", want, ""},
+		{"--secret-file " + filepath.Join(filepath.Dir(document), "secret"), "key 1", want, ""},
+		{"--config " + document, "\n", "", "standard input: holds no API key"},
+		{"--config " + document, "", "", "standard input: holds no API key"},
+	} {
+		verb := gatewayDigestVerb()
+		var out bytes.Buffer
+		verb.SetIn(strings.NewReader(tt.input))
+		verb.SetOut(&out)
+		verb.SetErr(io.Discard)
+		verb.SetArgs(strings.Fields(tt.args))
+		err := verb.ExecuteContext(t.Context())
+		if tt.wrong == "" && (err != nil || out.String() != tt.want) {
+			t.Errorf("%s with %q: %q, %v, want %q", tt.args, tt.input, out.String(), err, tt.want)
+		}
+		if tt.wrong != "" && (err == nil || !strings.Contains(err.Error(), tt.wrong)) {
+			t.Errorf("%s with %q: %v, want %q", tt.args, tt.input, err, tt.wrong)
+		}
+	}
+}
+
+// A shout is what a verb that runs says, for whoever waits for it.
+type shout struct {
+	mu   sync.Mutex
+	text string
+	more chan struct{} // closed with the next words
+	over chan struct{} // closed at the end
+}
+
+func newShout() *shout { return &shout{more: make(chan struct{}), over: make(chan struct{})} }
+
+func (s *shout) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text += string(p)
+	close(s.more)
+	s.more = make(chan struct{})
+	return len(p), nil
+}
+
+// wait is what matches a pattern, once it was said.
+func (s *shout) wait(t *testing.T, pattern string) []string {
+	t.Helper()
+	late := time.After(time.Minute)
+	for {
+		s.mu.Lock()
+		text, more := s.text, s.more
+		s.mu.Unlock()
+		if found := regexp.MustCompile(pattern).FindStringSubmatch(text); found != nil {
+			return found
+		}
+		select {
+		case <-more:
+		case <-s.over:
+			t.Fatalf("it has ended without saying %s:\n%s", pattern, text)
+		case <-late:
+			t.Fatalf("it has not said %s:\n%s", pattern, text)
+		}
+	}
+}
+
+// aGateway runs the verb on a document until the test ends, and returns the addresses of its proxy and its admin listener.
+func aGateway(t *testing.T, document string) (proxy, admin string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	said, ended := newShout(), make(chan int, 1)
+	nothing := func(string) (string, bool) { return "", false }
+	go func() {
+		ended <- run(ctx, []string{"gateway", "--config", document}, nothing, io.Discard, said)
+		close(said.over)
+	}()
+	t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != exitOK {
+			t.Errorf("the gateway ends with %d:\n%s", code, said.text)
+		}
+	})
+	found := said.wait(t, `msg=serving proxy=(\S+) forward_auth=\S+ admin=(\S+)`)
+	return found[1], found[2]
+}
+
+// get answers a GET with its status and body.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	a, err := (&http.Client{Transport: transport}).Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, string(body)
+}
+
+// The verb serves, follows its document, and ends well.
+func TestGatewayVerb(t *testing.T) {
+	document := aDocument(t, strings.Replace(goodDocument, "127.0.0.1:1", aCluster(t).GRPCAddr(), 1))
+	proxy, admin := aGateway(t, document)
+	if status, body := get(t, "http://"+admin+"/livez"); status != http.StatusOK {
+		t.Errorf("/livez: %d %s", status, body)
+	}
+	if status, body := get(t, "http://"+proxy+"/"); status != http.StatusForbidden {
+		t.Errorf("a client on the deny list: %d %s", status, body)
+	}
+}
