@@ -49,6 +49,8 @@ lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
 check-modules: ## check go.mod, go.sum and the modules they name
 	$(step) "modules are what go.sum says" go mod verify
 	$(step) "go.mod is tidy" go mod tidy -diff
+	$(step) "modules of cluster-tests/caddy are what its go.sum says" go -C cluster-tests/caddy mod verify
+	$(step) "go.mod of cluster-tests/caddy is tidy" go -C cluster-tests/caddy mod tidy -diff
 
 # A test that starts processes stands in cluster-tests itself; whatever runs in one process stands elsewhere, and so
 # meets the race detector. -count=1: a cached answer has drawn no new random input.
@@ -86,8 +88,9 @@ benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
 
 .PHONY: generate
-generate: tools ## generate the protobuf code
+generate: tools ## generate the protobuf code, and the schema of the gateway's document
 	cd rpc/pb && PATH="$(CURDIR)/$(bin):$$PATH" buf generate
+	go generate ./gateway/config
 
 .PHONY: fmt
 fmt: tools ## format every file

@@ -1,0 +1,99 @@
+package clustertests
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// at is the same address for every request.
+func at(address string) func(int) string { return func(int) string { return address } }
+
+// The gateway as the proxy itself, as deploy/gateway/proxy.yaml has it.
+func TestGatewayProxy(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	g := s.startGateway("proxy.yaml")
+	s.ownForbidden(g.proxy)
+	s.burst(at(g.proxy), known)
+	s.burst(at(g.proxy), forged)
+	s.alertsAreOn(g)
+}
+
+// alertsAreOn checks that every metric that deploy/prometheus looks at is one that the gateway exports.
+func (s *site) alertsAreOn(g *gatewayProcess) {
+	s.Helper()
+	text, err := os.ReadFile("../deploy/prometheus/alerts.yaml")
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, exported, err := s.get("http://" + g.admin + "/metrics")
+	if err != nil {
+		s.Fatal(err)
+	}
+	names := regexp.MustCompile(`\bjeton_[a-z_]+`).FindAllString(string(text), -1)
+	if len(names) < 5 {
+		s.Errorf("the alerts look at %q only", names)
+	}
+	for _, name := range names {
+		if !strings.Contains(exported, "\n"+name+"{") && !strings.Contains(exported, "\n"+name+" ") {
+			s.Errorf("alerts.yaml looks at %s, which the gateway does not export", name)
+		}
+	}
+}
+
+// Three gateways ask one cluster: what they admit together is what one would. First clients come to them in turn, then they
+// stand behind one nginx, and one of them is killed.
+func TestGatewayThree(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3)
+	for range 3 {
+		s.startGateway("forward-auth.yaml", "\nforward_auth:\n", "\nproxy: {listen: PROXY, upstreams: {application: {urls: [http://APPLICATION]}}}\nforward_auth:\n")
+	}
+	turn := func(i int) string { return s.gateways[i%3].proxy }
+	s.burst(turn, known)
+
+	var servers []string
+	for _, g := range s.gateways {
+		servers = append(servers, "server "+g.forwardAuth+";")
+	}
+	proxy := startNginx(s, "server 127.0.0.1:7782;", strings.Join(servers, " "))
+	s.burst(func(i int) string {
+		if i == siteRequests/2 {
+			s.secondTries()
+			s.gateways[1].Kill()
+		}
+		return proxy.address
+	}, known)
+}
+
+// What deploy/gateway holds is valid, and goes together.
+func TestGatewayExamples(t *testing.T) {
+	text, err := os.ReadFile("../deploy/gateway/limits.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits, err := limit.ParseDocument(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"proxy.yaml", "forward-auth.yaml"} {
+		doc, err := config.Read("../deploy/gateway/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, route := range doc.Routes {
+			for _, check := range route.Checks {
+				for _, l := range check.Limits {
+					if _, ok := limits.Rule(l); !ok {
+						t.Errorf("%s: route %s: limits.yaml has no limit %s", name, route.Name, l)
+					}
+				}
+			}
+		}
+	}
+}
