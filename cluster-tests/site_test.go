@@ -54,8 +54,13 @@ func newSite(t *testing.T, nodes int) *site {
 		t.Fatal(err)
 	}
 	// A machine that stalls must not make a gateway count by itself.
-	text := strings.Replace(string(limits), "on_unavailable: local", "on_unavailable: deny", 1)
-	s := &site{T: t, cluster: process.StartCluster(t, process.Build(t), nodes, text)}
+	return newSiteWith(t, nodes, strings.Replace(string(limits), "on_unavailable: local", "on_unavailable: deny", 1))
+}
+
+// newSiteWith is newSite with other limits.
+func newSiteWith(t *testing.T, nodes int, limits string) *site {
+	t.Helper()
+	s := &site{T: t, cluster: process.StartCluster(t, process.Build(t), nodes, limits)}
 	app := httptest.NewServer(http.HandlerFunc(s.application))
 	t.Cleanup(app.Close)
 	s.app = app.Listener.Addr().String()
