@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -76,8 +77,9 @@ func (v *visit) writer() *answer.Writer {
 // decide finds out what becomes of the request. What it spends time on is bounded.
 func (v *visit) decide(ctx context.Context) {
 	r := &v.request
-	if route.Ambiguous(v.raw) {
-		v.refuse(badRequest, "the path can be read in several ways: send it without dot segments, backslashes and encoded slashes")
+	v.facts = v.rules.finder.Facts(r)
+	if why := v.unclear(); why != "" {
+		v.refuse(badRequest, why)
 		return
 	}
 	at, params := v.rules.table.Find(r.Host, r.Method, r.Path)
@@ -85,7 +87,10 @@ func (v *visit) decide(ctx context.Context) {
 		v.route = &v.rules.routes[at]
 		r.Route, r.Params = v.route.name, params
 	}
-	v.facts = v.rules.finder.Facts(r)
+	if why := v.facts.Contradiction(); why != "" {
+		v.refuse(badRequest, why)
+		return
+	}
 	if v.listed() {
 		return
 	}
@@ -103,6 +108,40 @@ func (v *visit) decide(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// unclear says why the service behind the gateway might take the request for another one than the rules do; empty if it
+// cannot.
+func (v *visit) unclear() string {
+	r := &v.request
+	switch {
+	case r.Method == http.MethodConnect || !strings.HasPrefix(v.raw, "/"):
+		return "there are no tunnels here: ask for a path"
+	case strings.ToUpper(r.Method) != r.Method:
+		return "the method can be read in several ways: send it in capital letters"
+	case route.Ambiguous(v.raw):
+		return "the path can be read in several ways: send it without dot segments, backslashes and encoded slashes"
+	}
+	if plain := withoutParameters(r.Path); plain != r.Path {
+		a, _ := v.rules.table.Find(r.Host, r.Method, r.Path)
+		b, _ := v.rules.table.Find(r.Host, r.Method, plain)
+		if a != b || v.rules.exempt.paths.Covers(r.Path) != v.rules.exempt.paths.Covers(plain) {
+			return "the path can be read in several ways: send it without semicolons"
+		}
+	}
+	return ""
+}
+
+// withoutParameters is a path as services read it for which what follows a semicolon is no part of a segment.
+func withoutParameters(path string) string {
+	if !strings.Contains(path, ";") {
+		return path
+	}
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		segments[i], _, _ = strings.Cut(segment, ";")
+	}
+	return route.Clean(strings.Join(segments, "/"))
 }
 
 // listed settles what lists do, and says whether they have.
@@ -125,6 +164,13 @@ func (v *visit) listed() bool {
 			return true
 		}
 	}
+	if v.rules.keys != nil {
+		if key, ok := v.rules.keys.Key(&v.facts); ok && denied.keys[key.Text] {
+			v.key = key
+			v.refuse(forbidden, "this client is not let through")
+			return true
+		}
+	}
 	if exempt.paths.Covers(v.request.Path) {
 		v.outcome = exempted
 		return true
@@ -135,6 +181,11 @@ func (v *visit) listed() bool {
 // ask asks what one check asks; more says that others follow.
 func (v *visit) ask(ctx context.Context, c *check, more bool) {
 	w := c.want(&v.request, &v.facts)
+	if w.found && v.rules.denied.keys[w.key.Text] {
+		v.key = w.key
+		v.refuse(forbidden, "this client is not let through")
+		return
+	}
 	switch {
 	case len(w.limits.refs) == 0:
 		return
@@ -145,10 +196,6 @@ func (v *visit) ask(ctx context.Context, c *check, more bool) {
 		return
 	}
 	v.key, v.cost = w.key, w.cost
-	if v.rules.denied.keys[w.key.Text] {
-		v.refuse(forbidden, "this client is not let through")
-		return
-	}
 	request := w.request()
 	request.Receipt = more
 	if v.deadline.IsZero() {
@@ -167,11 +214,8 @@ type want struct {
 }
 
 func (c *check) want(r *identity.Request, facts *identity.Facts) want {
-	w := want{limits: c.choose(facts)}
-	if len(w.limits.refs) > 0 {
-		w.key, w.found = c.keys.Key(facts)
-		w.cost = c.costOf(r)
-	}
+	w := want{limits: c.choose(facts), cost: c.costOf(r)}
+	w.key, w.found = c.keys.Key(facts)
 	return w
 }
 
@@ -216,7 +260,7 @@ func (c *choice) fits(value string, number float64) bool {
 func (c *check) costOf(r *identity.Request) int64 {
 	switch {
 	case c.cost.Header != "":
-		if n, err := strconv.ParseInt(strings.TrimSpace(r.Header.Get(c.cost.Header)), 10, 64); err == nil {
+		if n, ok := dearest(r.Header.Values(c.cost.Header)); ok {
 			return c.cost.Bound(n)
 		}
 	case c.cost.BytesPerToken > 0 && r.Length < 0:
@@ -225,6 +269,21 @@ func (c *check) costOf(r *identity.Request) int64 {
 		return c.cost.OfBody(r.Length)
 	}
 	return c.cost.Fixed()
+}
+
+// dearest is the greatest number among values; ok is false when there is none. One that is too great or too small for 64 bits
+// is the greatest or the least that there is.
+func dearest(values []string) (most int64, ok bool) {
+	for _, value := range values {
+		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			continue
+		}
+		if !ok || n > most {
+			most, ok = n, true
+		}
+	}
+	return most, ok
 }
 
 // hear takes in what became of one check.
@@ -242,6 +301,8 @@ func (v *visit) hear(d *fallback.Verdict, key string, l *limits) {
 	switch {
 	case d.Source == fallback.ByAllow:
 		v.outcome = unasked
+	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
+		v.refuse(canceled, "the client has gone")
 	case d.Source == fallback.ByDeny:
 		v.refuse(unavailable, "it cannot be found out at present whether this request is within its limits: try again in a moment")
 	case !d.Allowed:
@@ -272,7 +333,10 @@ func exceeded(d limit.Decision) string {
 // refuse ends the visit: the request does not pass.
 func (v *visit) refuse(o outcome, detail string) {
 	v.outcome = o
-	v.refusal = answer.Refusal{Kind: o.kind(), Detail: detail, Route: v.request.Route, Head: v.request.Method == http.MethodHead}
+	v.refusal = answer.Refusal{
+		Kind: o.kind(), Detail: detail, Route: v.request.Route,
+		Head: v.request.Method == http.MethodHead && !v.request.FromProxy, // a proxy that asks wants the answer whole
+	}
 	if o == nobody {
 		v.refusal.Challenge = v.rules.challenge
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -17,8 +18,9 @@ import (
 //	/denied/{id}    is the answer to the client of that refusal, in full
 //
 // The proxy says what it was asked in X-Forwarded-Method, X-Forwarded-Host and X-Forwarded-Uri, or in X-Original-Method and
-// X-Original-URI, and by whom in X-Forwarded-For, to whose end it adds the address of whoever connected to it. All other
-// headers are those of the client. Only proxies of forward_auth.trusted may ask.
+// X-Original-URI or X-Original-URL, and by whom in X-Forwarded-For, to whose end it adds the address of whoever connected to
+// it. A client may have sent such headers too: where they contradict each other, nobody knows which is the proxy's, and the
+// request is refused (400). All other headers are those of the client. Only proxies of forward_auth.trusted may ask.
 func (g *Gateway) ForwardAuth() http.Handler { return &forwardAuth{g} }
 
 type forwardAuth struct{ gateway *Gateway }
@@ -51,7 +53,7 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 		if v.meetForwarded(r) {
 			v.run(r.Context(), r.Header)
 		} else {
-			v.refuse(badRequest, "the proxy in front does not say what it was asked: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
+			v.refuse(badRequest, "the proxy in front does not say what it was asked, or is contradicted: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
 			rules.other.count(badRequest)
 		}
 	}
@@ -80,23 +82,26 @@ func (f *forwardAuth) replay(w http.ResponseWriter, rules *rules, id string) {
 		rules.refuse(w, nil, notFound, err.Error())
 		return
 	}
-	if again, ok := record.Attached.(*replay); ok {
-		again.writer.Refuse(w, &again.refusal)
+	again, ok := record.Attached.(*replay)
+	if !ok {
+		rules.refuse(w, nil, notFound, "there is no answer to this refusal")
+		return
 	}
+	again.writer.Refuse(w, &again.refusal)
 }
 
-// meetForwarded takes in the request that a proxy asks about. It says no if that does not say enough.
+// meetForwarded takes in the request that a proxy asks about. It says no if that does not say enough, or contradicts itself.
 func (v *visit) meetForwarded(r *http.Request) bool {
-	first := func(names ...string) string {
-		for _, name := range names {
-			if said := r.Header[name]; len(said) > 0 && said[0] != "" {
-				return said[0]
-			}
-		}
-		return ""
+	method, agree := agreed(r.Header, "X-Forwarded-Method", "X-Original-Method")
+	if !agree {
+		return false
 	}
-	asked, err := url.ParseRequestURI(first("X-Forwarded-Uri", "X-Original-Uri", "X-Original-Url"))
-	if err != nil {
+	host, agree := agreed(r.Header, "X-Forwarded-Host")
+	if !agree {
+		return false
+	}
+	asked, agree := askedFor(r.Header, &host)
+	if !agree {
 		return false
 	}
 	q := &v.request
@@ -104,16 +109,47 @@ func (v *visit) meetForwarded(r *http.Request) bool {
 		return false
 	}
 	v.raw = asked.EscapedPath()
-	q.Method = first("X-Forwarded-Method", "X-Original-Method")
-	if q.Method == "" {
-		q.Method = r.Method
-	}
-	if q.Host = first("X-Forwarded-Host"); q.Host == "" {
-		q.Host = r.Host
-	}
+	q.Method, q.Host = cmp.Or(method, r.Method), cmp.Or(host, r.Host)
 	q.Path, q.RawQuery, q.Header, q.Length = route.Clean(asked.Path), asked.RawQuery, r.Header, -1
 	q.FromProxy = true
 	return true
+}
+
+// agreed is the value on which headers with these canonical names agree, those that there are; empty if there are none.
+func agreed(h http.Header, names ...string) (value string, ok bool) {
+	for _, name := range names {
+		for _, said := range h[name] {
+			if value != "" && said != value {
+				return "", false
+			}
+			value = said
+		}
+	}
+	return value, true
+}
+
+// askedFor is what the proxy was asked for. A whole URL has the host in it, with which what else is said of the host must
+// agree.
+func askedFor(h http.Header, host *string) (asked *url.URL, ok bool) {
+	for _, name := range []string{"X-Forwarded-Uri", "X-Original-Uri", "X-Original-Url"} {
+		for _, said := range h[name] {
+			u, err := url.ParseRequestURI(said)
+			if err != nil {
+				return nil, false
+			}
+			if u.Host != "" {
+				if *host != "" && !strings.EqualFold(*host, u.Host) {
+					return nil, false
+				}
+				*host = u.Host
+			}
+			if asked != nil && asked.RequestURI() != u.RequestURI() {
+				return nil, false
+			}
+			asked = u
+		}
+	}
+	return asked, asked != nil
 }
 
 // lastHop is who connected to the proxy that wrote the last address of X-Forwarded-For, and what that one said before.

@@ -54,32 +54,48 @@ func (s *admittedStream) Context() context.Context { return s.ctx }
 // admitCall decides about a call. done is to be called when it is over.
 func (g *Gateway) admitCall(ctx context.Context, method string) (_ context.Context, done func(), err error) {
 	rules := g.rules.Load()
-	if !g.enter(rules) {
-		rules.other.count(overloaded)
-		return ctx, func() {}, status.Error(overloaded.code(), "too many calls are under way here: try again in a moment")
-	}
 	v := g.visits.take(g, rules)
 	defer g.visits.put(v)
-	v.meetCall(ctx, method)
-	ctx = v.run(ctx, v.request.Header)
+	done = func() {}
+	if g.enter(rules) {
+		done = g.leave
+		decided := false
+		defer func() {
+			if !decided { // a bug has broken it off
+				g.leave()
+			}
+		}()
+		v.meetCall(ctx, method)
+		ctx = v.run(ctx, v.request.Header)
+		decided = true
+	} else {
+		v.refuse(overloaded, "too many calls are under way here: try again in a moment")
+		rules.other.count(overloaded)
+	}
 	told := http.Header{}
 	v.tell(told)
 	if v.passes() {
 		_ = grpc.SetHeader(ctx, metadataOf(told)) // a call that has ended needs none
-		return ctx, g.leave, nil
+		return ctx, done, nil
 	}
-	if seconds, ok := v.refusal.RetryAfter(); ok {
-		told.Set("Retry-After", strconv.FormatInt(seconds, 10))
-		told.Set("Grpc-Retry-Pushback-Ms", strconv.FormatInt(seconds*1000, 10))
-	} else {
-		told.Set("Grpc-Retry-Pushback-Ms", "-1") // do not try again
-	}
-	_ = grpc.SetTrailer(ctx, metadataOf(told))
+	_ = grpc.SetTrailer(ctx, metadataOf(v.pushback(told)))
 	said := v.refusal.Detail
 	if v.refusal.ID != "" {
 		said += " (" + v.refusal.ID + ")"
 	}
-	return ctx, g.leave, status.Error(v.outcome.code(), said)
+	return ctx, done, status.Error(v.outcome.code(), said)
+}
+
+// pushback adds when to try again, as the retry policy of gRPC understands it; -1 is never.
+func (v *visit) pushback(h http.Header) http.Header {
+	seconds, ok := v.refusal.RetryAfter()
+	if !ok {
+		h.Set("Grpc-Retry-Pushback-Ms", "-1")
+		return h
+	}
+	h.Set("Retry-After", strconv.FormatInt(seconds, 10))
+	h.Set("Grpc-Retry-Pushback-Ms", strconv.FormatInt(seconds*1000, 10))
+	return h
 }
 
 // meetCall takes in a gRPC call.

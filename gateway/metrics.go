@@ -32,7 +32,7 @@ func newMetrics() *metrics {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_requests_total",
 			Help: "Requests, by route and by what became of them: admitted, unlimited, exempt, allowed_unasked, denied, unavailable, " +
-				"forbidden, nobody, overloaded, bad_request.",
+				"forbidden, nobody, overloaded, bad_request, canceled (the client left during the decision).",
 		}, []string{"route", "outcome"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_failures_total",
@@ -92,7 +92,7 @@ type failureSeries [outcomes]prometheus.Counter
 func (m *metrics) failed() *failureSeries {
 	s := new(failureSeries)
 	for o := range outcome(outcomes) {
-		if o == forbidden || o >= tooLarge {
+		if o == forbidden || o == canceled || o >= tooLarge {
 			s[o] = m.failures.WithLabelValues(o.String())
 		}
 	}
@@ -138,7 +138,7 @@ func (m *metrics) limit(route, name string, shadow bool) *limitSeries {
 
 // count counts what each limit of a check said.
 func (l *limits) count(d limit.Decision) {
-	for i, o := range d.Limits {
+	for i, o := range d.Limits[:min(len(d.Limits), len(l.series))] {
 		s := l.series[i]
 		switch {
 		case !o.Allowed:

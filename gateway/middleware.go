@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/route"
@@ -32,6 +33,7 @@ type middleware struct {
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := m.gateway.rules.Load()
 	if !m.gateway.enter(rules) {
+		hurry(w, r)
 		rules.shed(w)
 		return
 	}
@@ -58,6 +60,9 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p 
 	if p != nil {
 		p.route, p.knowsKey = v.route, v.facts.KnowsKey()
 	}
+	if !v.passes() {
+		hurry(w, r)
+	}
 	if !v.answer(w) {
 		return nil, false
 	}
@@ -67,9 +72,29 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p 
 	return r, true
 }
 
+// Of the body of a request that is refused, net/http reads a part, so as to use the connection again.
+const (
+	shortBody  = 64 << 10    // one that is longer is not worth that
+	bodyWithin = time.Second // until the rest of the body has come
+)
+
+// hurry sees to it that a client which is refused does not hold anything up with the body of its request.
+func hurry(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 {
+		return
+	}
+	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > shortBody) {
+		w.Header().Set("Connection", "close")
+	}
+	// What cannot have a deadline is no connection, and holds nothing up.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin))
+}
+
 // meet takes in an HTTP request.
 func (v *visit) meet(r *http.Request) {
-	v.raw = r.URL.EscapedPath()
+	if v.raw = r.URL.EscapedPath(); v.raw == "" {
+		v.raw = "/"
+	}
 	q := &v.request
 	q.Method, q.Host, q.Path = r.Method, r.Host, route.Clean(r.URL.Path)
 	q.Header, q.RawQuery, q.Length = r.Header, r.URL.RawQuery, r.ContentLength

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -80,7 +81,7 @@ func drawn(share float64) bool { return share >= 1 || share > 0 && rand.Float64(
 // log writes the line of a decision. Paths and headers may hold secrets, and are not in it.
 func (v *visit) log(ctx context.Context) {
 	attrs := make([]slog.Attr, 0, 12)
-	attrs = append(attrs, slog.String("outcome", v.outcome.String()), slog.String("method", v.request.Method))
+	attrs = append(attrs, slog.String("outcome", v.outcome.String()), slog.String("method", brief(v.request.Method, mostMethod)))
 	if v.route != nil {
 		attrs = append(attrs, slog.String("route", v.route.name))
 	}
@@ -136,10 +137,19 @@ func (v *visit) describe(span trace.Span) {
 	}
 }
 
+// Of what clients send, no more than this is kept.
+const (
+	mostPath   = 512
+	mostMethod = 16
+)
+
+// brief is the beginning of a text, apart from the much longer one that it may be a piece of.
+func brief(s string, most int) string { return strings.Clone(s[:min(len(s), most)]) }
+
 // remember keeps a refusal for whoever asks why.
 func (v *visit) remember(at time.Time) {
 	r := &denial.Record{
-		At: at, Route: v.request.Route, Method: v.request.Method, Path: v.request.Path,
+		At: at, Route: v.request.Route, Method: brief(v.request.Method, mostMethod), Path: brief(v.request.Path, mostPath),
 		Status: v.writer().Status(v.refusal.Kind), Reason: v.outcome.String(), Cost: v.cost, Node: v.node, Source: string(v.source),
 	}
 	if v.key.Text != "" {

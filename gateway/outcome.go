@@ -20,12 +20,12 @@ const (
 	nobody                     // it is not known who asks, and that counts
 	overloaded                 // too much was under way
 	badRequest                 // it cannot be read in one way
+	canceled                   // the client left meanwhile
 	// Those below are no decisions.
 	tooLarge       // its body
 	notFound       // the proxy has nobody to pass it to
 	upstreamFailed // nobody has answered
 	upstreamLate   // nor in time
-	canceled       // the client has gone
 	outcomes       = iota
 )
 

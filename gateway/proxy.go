@@ -3,15 +3,20 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
 )
 
-// Proxy is the reverse proxy: what passes goes on to the upstream of its route. Streams, WebSockets and HTTP/2 go through
-// it. What it answers itself is problem+json: 404 for what meets no route, 413, 502 and 504.
+// Proxy is the reverse proxy: what passes goes on to the upstream of its route. Streams and WebSockets go through it, and
+// over TLS HTTP/2. What it answers itself is problem+json: 404 for what meets no route, 413, 502 and 504.
 func (g *Gateway) Proxy() http.Handler { return &proxy{g} }
 
 type proxy struct{ gateway *Gateway }
@@ -20,6 +25,7 @@ type proxy struct{ gateway *Gateway }
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := p.gateway.rules.Load()
 	if !p.gateway.enter(rules) {
+		hurry(w, r)
 		rules.shed(w)
 		return
 	}
@@ -31,6 +37,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if most := longestBody(rules.document.Proxy); most >= 0 {
 		if r.ContentLength > most {
+			hurry(w, r)
 			rules.refuse(w, nil, tooLarge, "the body of a request is too long for this service")
 			return
 		}
@@ -38,11 +45,15 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, most)
 		}
 	}
-	to := passage{rules: rules, told: w.Header()}
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &upload{ReadCloser: r.Body}
+	}
+	to := passage{rules: rules, writer: w, body: r.Body}
 	r, ok := p.gateway.admit(w, r, rules, &to)
 	switch {
 	case !ok:
 	case to.route == nil || to.route.upstream == nil:
+		hurry(w, r)
 		rules.refuse(w, to.route, notFound, "there is nothing here")
 	default:
 		to.route.upstream.serve(w, r, &to)
@@ -64,7 +75,9 @@ type passage struct {
 	rules    *rules
 	route    *routeRules // nil for none
 	knowsKey bool        // it shows an API key that counts
-	told     http.Header // what the client is told besides what the upstream says
+	writer   http.ResponseWriter
+	told     http.Header   // what the client is told besides what the upstream says
+	body     io.ReadCloser // of the request; an *upload if there is one
 }
 
 type passageKey struct{}
@@ -76,6 +89,7 @@ func passageOf(r *http.Request) *passage {
 
 // serve passes a request on.
 func (u *upstream) serve(w http.ResponseWriter, r *http.Request, p *passage) {
+	p.told = maps.Clone(w.Header())
 	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passageKey{}, p)))
 }
 
@@ -89,6 +103,10 @@ func (u *upstream) rewrite(r *httputil.ProxyRequest) {
 		r.Out.Host = host
 	}
 	p.rules.forwarded(r)
+	if !strings.EqualFold(r.Out.Header.Get("Upgrade"), "websocket") { // h2c would be a tunnel for any number of requests
+		r.Out.Header.Del("Upgrade")
+		r.Out.Header.Del("Connection")
+	}
 	for _, name := range p.rules.secrets {
 		r.Out.Header.Del(name)
 	}
@@ -96,12 +114,22 @@ func (u *upstream) rewrite(r *httputil.ProxyRequest) {
 	inject(r.Out)
 }
 
+// Headers by which proxies tell where a request comes from, or what was asked for, besides those whose names begin with
+// X-Forwarded-. Some services believe them.
+var proxyHeaders = []string{
+	"Cf-Connecting-Ip", "Client-Ip", "True-Client-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Host", "X-Original-Method",
+	"X-Original-Uri", "X-Original-Url", "X-Real-Ip", "X-Rewrite-Url",
+}
+
 // forwarded says where the request comes from. What a trusted proxy said of it goes on, with the proxy's own address added;
-// what anybody else said does not.
+// what anybody else said does not, nor do headers that only trusted proxies may set.
 func (r *rules) forwarded(p *httputil.ProxyRequest) {
 	if !r.proxies.Contains(peer(p.In.RemoteAddr)) {
-		p.Out.Header.Del(r.document.Identity.Header())
-		p.Out.Header.Del("X-Real-Ip")
+		for name := range p.Out.Header {
+			if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains(proxyHeaders, name) || slices.Contains(r.ofProxies, name) {
+				delete(p.Out.Header, name)
+			}
+		}
 		p.SetXForwarded()
 		return
 	}
@@ -121,12 +149,14 @@ func (r *rules) forwarded(p *httputil.ProxyRequest) {
 // failed answers for an upstream that has not.
 func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p := passageOf(r)
+	p.tellAgain()
+	hurry(w, r)
 	var late net.Error
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
 		p.rules.refuse(w, p.route, tooLarge, "the body of a request is too long for this service")
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), p.broken():
 		p.rules.failures.count(canceled)
 		panic(http.ErrAbortHandler) // nobody is left to read an answer
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
@@ -138,10 +168,43 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
+// tellAgain tells the client what it was told before, if an interim answer has taken it away.
+func (p *passage) tellAgain() {
+	h := p.writer.Header()
+	for name, values := range p.told {
+		if _, ok := h[name]; !ok {
+			h[name] = values
+		}
+	}
+}
+
+// broken says whether the client has not sent what it began to send.
+func (p *passage) broken() bool {
+	u, ok := p.body.(*upload)
+	return ok && u.broken.Load()
+}
+
+// An upload is the body of a request.
+type upload struct {
+	io.ReadCloser
+	broken atomic.Bool // it could not be read to its end
+}
+
+// Read implements [io.Reader].
+func (u *upload) Read(b []byte) (int, error) {
+	n, err := u.ReadCloser.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		u.broken.Store(true)
+	}
+	return n, err
+}
+
 // keepTold takes out of an upstream's answer what says about its limits what the gateway says about its own, in the forms
 // that have room for one only.
 func keepTold(r *http.Response) error {
-	told := passageOf(r.Request).told
+	p := passageOf(r.Request)
+	p.tellAgain()
+	told := p.told
 	for _, name := range []string{
 		"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
 	} {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"net/http"
 	"reflect"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +26,9 @@ type rules struct {
 	routes       []routeRules
 	other        *routeSeries // requests that meet no route
 	failures     *failureSeries
-	secrets      []string // headers that are for the gateway alone
+	secrets      []string            // headers that are for the gateway alone
+	ofProxies    []string            // headers that only trusted proxies may set
+	keys         *identity.Templates // of the document; nil where no key is denied
 	exempt       exemptions
 	denied       denials
 	answer       *answer.Writer // where no route says otherwise
@@ -102,6 +105,7 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 	if err := r.exempt.compile(&d.Exempt); err != nil {
 		return nil, err
 	}
+	r.ofProxies = append(proxyVariables(d), http.CanonicalHeaderKey(d.Identity.Header()))
 	if len(d.Identity.JWT) > 0 {
 		r.challenge = "Bearer"
 	}
@@ -140,8 +144,44 @@ func (g *Gateway) compileRunning(r, old *rules) (err error) {
 	if err != nil {
 		return err
 	}
+	if r.denied.keys != nil {
+		if r.keys, err = r.finder.Compile(d.Identity.Templates()); err != nil {
+			return err
+		}
+	}
 	r.routes, err = g.compileRoutes(r)
 	return err
+}
+
+// proxyVariables are the headers that the document takes from trusted proxies only.
+func proxyVariables(d *config.Document) []string {
+	var names []string
+	note := func(v config.Variable) {
+		if v.Kind == config.KindProxyHeader {
+			names = append(names, http.CanonicalHeaderKey(v.Name))
+		}
+	}
+	noteAll := func(templates []string) {
+		for _, text := range templates {
+			if parts, err := config.ParseTemplate(text); err == nil { // wrong ones are found elsewhere
+				for _, p := range parts {
+					note(p.Variable)
+				}
+			}
+		}
+	}
+	noteAll(d.Identity.Key)
+	for _, r := range d.Routes {
+		for _, c := range r.Checks {
+			noteAll(c.Key)
+			if c.Choose != nil {
+				if v, err := config.ParseVariable(c.Choose.By); err == nil {
+					note(v)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // retire closes what next does not use any more; nil is what does not use anything. Nil rules have nothing.

@@ -55,7 +55,7 @@ func (v *visit) askShadows(ctx context.Context) {
 	g, rules, name := v.gateway, v.rules, v.route.name
 	for i := range v.route.shadows {
 		w := v.route.shadows[i].want(&v.request, &v.facts)
-		if !w.found {
+		if !w.found || len(w.limits.refs) == 0 {
 			continue
 		}
 		beside := context.WithoutCancel(ctx)

@@ -91,7 +91,7 @@ type Proxy struct {
 // Upstream is one service behind the proxy.
 type Upstream struct {
 	// URLs are where its instances are, http or https, such as http://127.0.0.1:9000; they are asked in turns. A path in
-	// a URL goes before that of the request.
+	// a URL goes before that of the request, and is the same in all of them.
 	URLs []string `yaml:"urls"`
 	// KeepHost sends the client's Host on; otherwise the upstream's own is sent, and the client's as X-Forwarded-Host.
 	KeepHost bool `yaml:"keep_host"`
@@ -213,7 +213,8 @@ type Exempt struct {
 type Deny struct {
 	// Networks are those of clients.
 	Networks []Network `yaml:"networks"`
-	// Keys are keys as the templates make them, such as user:mallory.
+	// Keys are keys as templates make them, those of identity.key for every request and those of the checks that it meets,
+	// such as user:mallory.
 	Keys []string `yaml:"keys"`
 }
 
@@ -227,7 +228,7 @@ type Route struct {
 	// Methods are the request's, in upper case; GET covers HEAD. Empty means every method.
 	Methods []string `yaml:"methods"`
 	// Path covers the path and everything below it, by whole segments: /health covers /health and /health/db, not
-	// /health-data. {name} stands for one segment. A $ at the end covers nothing below. Of several that fit, the one with
+	// /health-data. Capital and small letters differ. {name} stands for one segment. A $ at the end covers nothing below. Of several that fit, the one with
 	// the longest path wins; then one with a host, then one with methods. Required: / covers everything. See
 	// [CheckPattern].
 	Path string `yaml:"path"`
@@ -250,7 +251,8 @@ type Check struct {
 	Choose *Choose `yaml:"choose"`
 	// Cost is how many tokens a request takes. Empty means 1.
 	Cost Cost `yaml:"cost"`
-	// Shadow counts and reports, and never denies.
+	// Shadow counts and reports, and never denies. It takes tokens as every check does, so give it limits or a key of its
+	// own.
 	Shadow bool `yaml:"shadow"`
 	// Nobody is what happens when no template of Key can be filled: deny (the default; 401), or skip this check.
 	Nobody string `yaml:"nobody"`
@@ -285,7 +287,7 @@ type Cost struct {
 	// Header has the number of tokens.
 	Header string `yaml:"header"`
 	// BytesPerToken makes a body cost a token for every so many bytes or part of them. A body of unknown length costs as
-	// much as the longest one that is allowed.
+	// much as the longest one that is allowed; with forward_auth and gRPC none is known.
 	BytesPerToken int64 `yaml:"bytes_per_token"`
 	// Least is the least that Header and BytesPerToken may come to. 0 means 1.
 	Least int64 `yaml:"least"`

@@ -51,6 +51,9 @@ func (f *findings) proxy(p *Proxy) {
 		}
 		for i, text := range u.URLs {
 			f.check(item(path+".urls", i), checkURL(text))
+			if pathOf(text) != pathOf(u.URLs[0]) {
+				f.add(item(path+".urls", i), "has another path than the first one: instances of one upstream differ in their host only")
+			}
 		}
 		f.duration(path+".connect_within", u.ConnectWithin, time.Millisecond, 10*time.Minute)
 		f.duration(path+".respond_within", u.RespondWithin, time.Millisecond, 24*time.Hour)
@@ -61,6 +64,15 @@ func (f *findings) proxy(p *Proxy) {
 	}
 	f.duration("proxy.header_within", p.HeaderWithin, time.Millisecond, 10*time.Minute)
 	f.duration("proxy.idle_within", p.IdleWithin, time.Millisecond, 24*time.Hour)
+}
+
+// pathOf is the path of a URL, without the slash at its end.
+func pathOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
 // A listener is an address by the field that says it.

@@ -78,7 +78,19 @@ func clip(s string, n int) string { return s[:min(len(s), n)] }
 // find is the key that r shows, empty if it shows none. Two different ones are none: whoever stands behind the gateway might
 // read the other.
 func (a *apiKeys) find(r *Request) string {
-	var inHeader, inQuery string
+	inHeader, inQuery := a.shown(r)
+	key := inHeader
+	if key == "" {
+		key = inQuery
+	}
+	if len(key) > maxAPIKey || inHeader != "" && inQuery != "" && inHeader != inQuery {
+		return ""
+	}
+	return key
+}
+
+// shown are the keys in the header and in the query, empty for none.
+func (a *apiKeys) shown(r *Request) (inHeader, inQuery string) {
 	if a.header != "" {
 		inHeader = r.header(a.header)
 		if a.header == "Authorization" {
@@ -88,14 +100,7 @@ func (a *apiKeys) find(r *Request) string {
 	if a.query != "" {
 		inQuery = parameter(r.RawQuery, a.query)
 	}
-	key := inHeader
-	if key == "" {
-		key = inQuery
-	}
-	if len(key) > maxAPIKey || inHeader != "" && inQuery != "" && inHeader != inQuery {
-		return ""
-	}
-	return key
+	return inHeader, inQuery
 }
 
 // digest is the HMAC-SHA-256 of a key of at most maxAPIKey bytes.
@@ -131,24 +136,41 @@ func (a *apiKeys) hasAttribute(name string) bool {
 }
 
 // parameter is the value of a parameter of a query, empty if it is not among the first 512, or there with different values.
-func parameter(query, name string) (value string) {
+func parameter(query, name string) string {
+	value, several, _ := readParameter(query, name)
+	if several {
+		return ""
+	}
+	return value
+}
+
+// readParameter is the value of a parameter of a query, whether it can be read as several, and whether all parameters were
+// looked at. A semicolon separates parameters to some servers, and is a part of a value to others.
+func readParameter(query, name string) (value string, several, all bool) {
+	has := false
 	for range maxParameters {
 		if query == "" {
-			break
+			return value, false, true
 		}
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")
+		pair, behind, split := strings.Cut(pair, ";")
 		n, v, _ := strings.Cut(pair, "=")
-		if !isNamed(n, name) {
-			continue
+		if isNamed(n, name) {
+			v, err := url.QueryUnescape(v)
+			if err != nil || split || has && v != value {
+				return "", true, true
+			}
+			value, has = v, true
 		}
-		v, err := url.QueryUnescape(v)
-		if err != nil || value != "" && v != value {
-			return ""
+		for split {
+			pair, behind, split = strings.Cut(behind, ";")
+			if n, _, _ := strings.Cut(pair, "="); isNamed(n, name) {
+				return "", true, true
+			}
 		}
-		value = v
 	}
-	return value
+	return value, false, query == ""
 }
 
 // isNamed says whether the escaped name of a parameter is that name.

@@ -1,9 +1,6 @@
 package identity
 
-import (
-	"crypto/sha256"
-	"strings"
-)
+import "crypto/sha256"
 
 // bearer is a token as a request shows it. What is found of it is kept, since several issuers may look.
 type bearer struct {
@@ -72,11 +69,14 @@ func (is *issuer) inCookie(r *Request) string {
 	return findCookie(r.Header["Cookie"], is.cookie)
 }
 
-// cutBearer is what stands after "Bearer " in whatever letters; without it, value itself, and false.
+// bearerScheme is what stands before a token in Authorization (RFC 6750).
+const bearerScheme = "Bearer"
+
+// cutBearer is what stands after "Bearer", in whatever letters, and any spaces and tabs; without them, value itself, and
+// false.
 func cutBearer(value string) (rest string, found bool) {
-	const scheme = "Bearer"
-	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) || value[len(scheme)] != ' ' {
+	if !beginsBearer(value) || value[len(bearerScheme)] != ' ' && value[len(bearerScheme)] != '\t' {
 		return value, false
 	}
-	return trim(value[len(scheme):]), true
+	return trim(value[len(bearerScheme):]), true
 }

@@ -8,27 +8,42 @@ const (
 	maxCookieBytes = 64 << 10
 )
 
-// findCookie is the value of the first cookie with that name, without quotation marks around it; empty if there is none
-// among the first 512 cookies and 64 KiB.
+// findCookie is the value of the cookie with that name, without quotation marks around it; empty if there is none among the
+// first 512 cookies and 64 KiB, or several that differ: one server reads the first, another the last.
 func findCookie(lines []string, name string) string {
-	cookies, size := 0, 0
+	value, several, _ := readCookie(lines, name)
+	if several {
+		return ""
+	}
+	return value
+}
+
+// readCookie is the value of the first cookie with that name, whether there is another one with another value, and whether
+// all cookies were read.
+func readCookie(lines []string, name string) (value string, several, all bool) {
+	cookies, size, has := 0, 0, false
 	for _, line := range lines {
 		if size += len(line); size > maxCookieBytes {
-			return ""
+			return value, false, false
 		}
 		for line != "" {
 			if cookies++; cookies > maxCookies {
-				return ""
+				return value, false, false
 			}
 			var one string
 			one, line, _ = strings.Cut(line, ";")
-			n, value, found := strings.Cut(trim(one), "=")
-			if found && trim(n) == name {
-				return unwrap(trim(value))
+			n, v, found := strings.Cut(trim(one), "=")
+			if !found || trim(n) != name {
+				continue
 			}
+			v = unwrap(trim(v))
+			if has && v != value {
+				return value, true, true
+			}
+			value, has = v, true
 		}
 	}
-	return ""
+	return value, false, true
 }
 
 // unwrap takes away the quotation marks around a value.

@@ -26,6 +26,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lestrrat-go/jwx/v3/jwk"
@@ -53,6 +54,9 @@ type Finder struct {
 	issuers   []*issuer
 	apiKeys   *apiKeys // nil without api_key
 	now       func() time.Time
+
+	sources atomic.Pointer[[]source]
+	noting  sync.Mutex // whoever replaces sources
 
 	stop    context.CancelFunc
 	running sync.WaitGroup // a goroutine for each issuer with a URL
@@ -89,6 +93,7 @@ func New(cfg Config) (*Finder, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
+	f.noteIdentity()
 	f.start(cfg.Client)
 	return f, nil
 }

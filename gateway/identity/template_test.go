@@ -24,7 +24,7 @@ func TestKeys(t *testing.T) {
 	}
 	long := strings.Repeat("é", 65) // 130 bytes
 	visit := from("203.0.113.9", "X-User", "bob", "X-Odd", "a:b%c d\x00\xff€é", "X-Spaces", "   ", "X-Twice", "a", "X-Twice", "b",
-		"X-Same", "a", "X-Same", "a ", "X-Long", long, "X-Hash", sum(long), "Cookie", `a=1; sid="s 1"; sid=2; b`)
+		"X-Same", "a", "X-Same", "a ", "X-Long", long, "X-Hash", sum(long), "Cookie", `a=1; sid="s 1"; sid=s 1; d=1; d=2; b`)
 	visit.Host = "API.Example.com.:8443"
 	visit.Method = "PATCH"
 	visit.Route = "users"
@@ -46,6 +46,7 @@ func TestKeys(t *testing.T) {
 		"long":                  {[]string{"h:{header.X-Long}"}, "h:" + sum(long), true},
 		"the hash of a long":    {[]string{"h:{header.X-Hash}"}, "h:%73" + sum(long)[1:], true},
 		"cookie":                {[]string{"{cookie.sid}"}, "s%201", true},
+		"two cookies":           {[]string{"{cookie.d}", "none"}, "none", false},
 		"no cookie":             {[]string{"{cookie.b}", "{cookie.c}"}, "", false},
 		"host":                  {[]string{"{host}"}, "api.example.com", false},
 		"method, route":         {[]string{"{method}:{route}"}, "PATCH:users", false},
@@ -268,16 +269,16 @@ func FuzzCookies(f *testing.F) {
 	f.Add(`a=1; sid="x"; sid=2`, "sid")
 	f.Add(`sid=; =sid;;sid`, "sid")
 	f.Add(`;"sid"="sid;`, "sid")
-	finder := finder(f, config.Identity{})
 	f.Fuzz(func(t *testing.T, line, name string) {
+		finder := finder(t, config.Identity{})
 		v, err := finder.Variable("cookie." + name)
 		if err != nil {
 			return
 		}
 		before := from("203.0.113.9", "Cookie", name+"=mine; "+line)
 		facts := finder.Facts(before)
-		if got, _ := v.Value(&facts); got != "mine" && len(line) < 60_000 {
-			t.Fatalf("the first cookie is %q, though it is there", got)
+		if got, _ := v.Value(&facts); got != "mine" && facts.Contradiction() == "" {
+			t.Fatalf("the first cookie is %q, though it is there and no other is", got)
 		}
 		facts = finder.Facts(from("203.0.113.9", "Cookie", line))
 		if got, _ := v.Value(&facts); !strings.Contains(line, got) || strings.Contains(got, ";") {

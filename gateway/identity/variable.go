@@ -3,7 +3,6 @@ package identity
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
@@ -75,6 +74,7 @@ func (f *Finder) variable(from config.Variable) (v Variable, problem string) {
 	if problem = f.lacks(v); problem != "" {
 		return v, fmt.Sprintf("{%s} %s", v.text, problem)
 	}
+	f.noteVariable(v)
 	return v, ""
 }
 
@@ -145,12 +145,4 @@ func (v Variable) free(facts *Facts) string {
 	default:
 	}
 	return ""
-}
-
-// hostName is a host in the one form that all ways to write it have: small letters, without port and dot at the end.
-func hostName(s string) string {
-	if i := strings.LastIndexByte(s, ':'); i >= 0 && strings.IndexByte(s[i:], ']') < 0 {
-		s = s[:i]
-	}
-	return strings.ToLower(strings.TrimSuffix(s, "."))
 }

@@ -1,0 +1,258 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// say sends bytes to a server as they are.
+func say(t *testing.T, url, text string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return c, bufio.NewReader(c)
+}
+
+// hear is everything that a server answers until it closes the connection.
+func hear(t *testing.T, url, text string) string {
+	t.Helper()
+	_, r := say(t, url, text)
+	all, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(all)
+}
+
+// An upgrade other than that of a WebSocket would be a tunnel for any number of requests.
+func TestNoTunnels(t *testing.T) {
+	_, s := proxied(t, "- {name: all, path: /, checks: [{limits: [two]}]}", "", upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "upgrade %q, connection %q", r.Header.Get("Upgrade"), r.Header.Get("Connection"))
+	}))
+	got := hear(t, s.URL, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n")
+	if !strings.Contains(got, `upgrade "", connection ""`) {
+		t.Error(got)
+	}
+	for _, q := range []string{"CONNECT example.com:443", "GET *"} {
+		if got := hear(t, s.URL, q+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 400 ") {
+			t.Errorf("%s: %s", q, got)
+		}
+	}
+}
+
+// Spellings that a service may take for a path or method with a limit are not another path or method.
+func TestSpellings(t *testing.T) {
+	r := newRig(t, "exempt: {paths: [/free]}\n"+`
+routes:
+- {name: all, path: /, checks: [{limits: [hundred]}]}
+- {name: login, path: /login, methods: [POST], checks: [{limits: [strict]}]}
+`)
+	post := func(method, path string) int {
+		q := request(t, method, "/")
+		q.URL.Path, q.URL.RawPath = strings.ReplaceAll(path, "%3b", ";"), path
+		return r.ask(q).StatusCode
+	}
+	if got := post("POST", "/login"); got != http.StatusNoContent {
+		t.Fatal(got)
+	}
+	for _, path := range []string{"/login", "/login/", "/login;x=1", "/login%3bx", "/login/;x", "/;x/login"} {
+		if got := post("POST", path); got != http.StatusTooManyRequests && got != http.StatusBadRequest {
+			t.Errorf("%s goes around the limit: %d", path, got)
+		}
+	}
+	for _, method := range []string{"pOST", "post"} {
+		if got := post(method, "/login"); got != http.StatusBadRequest {
+			t.Errorf("%s: %d", method, got)
+		}
+	}
+	if got := post("GET", "/free;x"); got != http.StatusBadRequest {
+		t.Errorf("an exempt path with a parameter: %d", got)
+	}
+	if got := post("GET", "/other;x=1"); got != http.StatusNoContent {
+		t.Errorf("a parameter that changes nothing: %d", got)
+	}
+}
+
+// An interim answer of the upstream takes nothing away from what the client is told at last.
+func TestInterimAnswers(t *testing.T) {
+	_, s := proxied(t, "- {name: all, path: /, checks: [{limits: [ten]}]}", "answer: {headers: [ratelimit, x-ratelimit]}",
+		upstream(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/hint" {
+				w.Header().Set("Link", "</a>; rel=preload")
+				w.WriteHeader(http.StatusEarlyHints)
+			}
+			w.Header().Set("X-Ratelimit-Limit", "77")
+			_, _ = io.Copy(w, r.Body)
+		}))
+	for what, q := range map[string]string{
+		"early hints": "GET /hint HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+		"continue":    "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+	} {
+		got := hear(t, s.URL, q)
+		final := got[strings.LastIndex(got, "HTTP/1.1 "):]
+		if !strings.Contains(final, "\r\nRatelimit: ") || !strings.Contains(final, "\r\nX-Ratelimit-Limit: 10\r\n") || strings.Contains(final, "77") {
+			t.Errorf("%s:\n%s", what, got)
+		}
+	}
+	got := hear(t, s.URL, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n"+
+		"2\r\nhi\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	if strings.Count(got, "HTTP/1.1 200") != 1 {
+		t.Errorf("a second request was answered:\n%s", got)
+	}
+}
+
+// A client that does not send its body holds up its own refusal for a moment at most.
+func TestRefusedBody(t *testing.T) {
+	_, s := proxied(t, "- {name: all, path: /, checks: [{limits: [strict]}]}", "", upstream(t, echo))
+	fetch(t, http.MethodGet, s.URL, "")
+	for _, length := range []string{"Content-Length: 100", "Content-Length: 100000", "Transfer-Encoding: chunked"} {
+		got := hear(t, s.URL, "POST / HTTP/1.1\r\nHost: a\r\n"+length+"\r\n\r\n") // returns when the server gives up
+		if !strings.HasPrefix(got, "HTTP/1.1 4") {
+			t.Errorf("%s: %q", length, got)
+		}
+	}
+}
+
+// A client that breaks off its upload is no failure of the upstream.
+func TestBrokenUpload(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	r, s := proxied(t, "- {name: all, path: /, checks: [{limits: [ten]}]}", "", upstream(t, func(_ http.ResponseWriter, q *http.Request) {
+		arrived <- struct{}{}
+		_, _ = io.Copy(io.Discard, q.Body)
+	}))
+	c, _ := say(t, s.URL, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+	<-arrived
+	_ = c.Close()
+	deadline := time.Now().Add(time.Minute)
+	for r.count("jeton_gateway_failures_total", "reason", "canceled") == 0 {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is not counted\n%s", r.logs)
+		}
+	}
+	if got := r.count("jeton_gateway_failures_total", "reason", "upstream_failed"); got != 0 || strings.Contains(r.logs.String(), "cannot be reached") {
+		t.Errorf("%v failures\n%s", got, r.logs)
+	}
+}
+
+// What refused requests were is kept in little room, whatever they were.
+func TestRecordsAreBrief(t *testing.T) {
+	r := newRig(t, oneRoute("{limits: [strict]}"))
+	r.get("/")
+	a := r.ask(request(t, strings.Repeat("M", 5000), "/"+strings.Repeat("a", 30_000)))
+	id := strings.TrimPrefix(fmt.Sprint(problem(t, a)["instance"]), "urn:jeton:denial:")
+	record, err := r.gateway.Denials().Recall(id)
+	if err != nil || len(record.Path) > 512 || len(record.Method) > 16 || strings.Count(r.logs.String(), "M") > 100 {
+		t.Errorf("%v: a path of %d bytes, a method of %d", err, len(record.Path), len(record.Method))
+	}
+}
+
+// Who is denied by key is let through nowhere, whatever applies there.
+func TestDeniedKeys(t *testing.T) {
+	r := newRig(t, `
+identity: {key: ["user:{header.X-User}", "ip:{ip}"]}
+deny: {keys: ["user:mallory", "team:bad"]}
+routes:
+- {name: all, path: /, checks: [{limits: [hundred]}]}
+- {name: open, path: /open}
+- {name: shadow, path: /shadow, checks: [{limits: [hundred], shadow: true}]}
+- {name: chosen, path: /chosen, checks: [{key: ["team:{header.X-Team}"], nobody: skip, choose: {by: method, when: [{is: GET, limits: []}]}}]}
+`)
+	for _, path := range []string{"/", "/open", "/shadow", "/chosen", "/nowhere"} {
+		r.wants(path, []string{"X-User: mallory"}, 403)
+		r.wants(path, []string{"X-User: alice"}, 204)
+	}
+	r.wants("/chosen", []string{"X-User: alice", "X-Team: bad"}, 403)
+}
+
+// What a proxy says of the request, and what a client adds to it, must not contradict each other.
+func TestForwardedContradictions(t *testing.T) {
+	r := newRig(t, forwarding+"exempt: {paths: [/health]}\n"+oneRoute("{limits: [hundred]}"))
+	nginx := []string{"X-Original-Method: POST", "X-Original-Uri: /login?a=1", "X-Forwarded-For: 198.51.100.1"}
+	for what, headers := range map[string][]string{
+		"another path":             append(nginx[:3:3], "X-Forwarded-Uri: /health"),
+		"another query":            append(nginx[:3:3], "X-Forwarded-Uri: /login?a=2"),
+		"another method":           append(nginx[:3:3], "X-Forwarded-Method: GET"),
+		"two lines":                {"X-Forwarded-Uri: /health", "X-Forwarded-Uri: /login", "X-Forwarded-For: 198.51.100.1"},
+		"two hosts":                append(nginx[:3:3], "X-Forwarded-Host: a", "X-Forwarded-Host: b"),
+		"another host in the URL":  {"X-Original-Url: https://api.example.com/login", "X-Forwarded-Host: other", "X-Forwarded-For: 198.51.100.1"},
+		"a path that is no path":   append(nginx[:3:3], "X-Forwarded-Uri: nonsense"),
+		"a path with dot segments": {"X-Forwarded-Uri: /health/../login", "X-Forwarded-For: 198.51.100.1"},
+	} {
+		if got := r.forward("/auth", headers...).StatusCode; got != http.StatusBadRequest {
+			t.Errorf("%s: %d, want 400", what, got)
+		}
+	}
+	for what, headers := range map[string][]string{
+		"nginx":             nginx,
+		"the same again":    append(nginx[:3:3], "X-Forwarded-Uri: /login?a=1", "X-Forwarded-Method: POST"),
+		"a whole URL":       {"X-Original-Url: https://api.example.com/login", "X-Forwarded-For: 198.51.100.1"},
+		"and the same host": {"X-Original-Url: https://api.example.com/login", "X-Forwarded-Host: API.example.com", "X-Forwarded-For: 198.51.100.1"},
+	} {
+		if got := r.forward("/auth", headers...).StatusCode; got != http.StatusOK {
+			t.Errorf("%s: %d, want 200", what, got)
+		}
+	}
+}
+
+// A proxy that asks about a HEAD gets the answer whole.
+func TestForwardAuthOfHead(t *testing.T) {
+	r := newRig(t, forwarding+oneRoute("{limits: [strict]}"))
+	s := httptest.NewServer(r.gateway.ForwardAuth())
+	t.Cleanup(s.Close)
+	headers := []string{"X-Forwarded-Method: HEAD", "X-Forwarded-Uri: /", "X-Forwarded-For: 198.51.100.1"}
+	fetch(t, http.MethodGet, s.URL+"/auth", "", headers...)
+	if a, text := fetch(t, http.MethodGet, s.URL+"/auth", "", headers...); a.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, "quota-exceeded") {
+		t.Errorf("%s: %s", a.Status, text)
+	}
+}
+
+// Headers by which only proxies tell where a request comes from do not come from anybody else.
+func TestProxyHeadersOfClients(t *testing.T) {
+	const routes = "- {name: all, path: /, checks: [{key: [\"user:{proxy_header.X-User}\", \"ip:{ip}\"], limits: [hundred]}]}"
+	forged := []string{
+		"Cf-Connecting-Ip: 1.2.3.4", "True-Client-Ip: 1.2.3.4", "X-Forwarded-Port: 1", "X-Forwarded-Prefix: /admin",
+		"X-Original-Url: /admin", "X-Rewrite-Url: /admin", "X-User: root",
+	}
+	_, s := proxied(t, routes, "identity: {trusted_proxies: [192.0.2.0/24]}", upstream(t, echo))
+	_, text := fetch(t, http.MethodGet, s.URL, "", forged...)
+	e := readEcho(t, text)
+	for _, h := range forged {
+		name, _, _ := strings.Cut(h, ": ")
+		if got := e.Header.Get(name); got != "" {
+			t.Errorf("the upstream gets %s: %s", name, got)
+		}
+	}
+	_, s = proxied(t, routes, "identity: {trusted_proxies: [127.0.0.1]}", upstream(t, echo))
+	_, text = fetch(t, http.MethodGet, s.URL, "", forged...)
+	if e := readEcho(t, text); e.Header.Get("X-User") != "root" || e.Header.Get("X-Forwarded-Prefix") != "/admin" {
+		t.Errorf("what a trusted proxy says is gone: %v", e.Header)
+	}
+}
+
+// A client that leaves before there is a decision was not refused by anybody.
+func TestClientLeaves(t *testing.T) {
+	r := newRig(t, oneRoute("{limits: [strict]}"))
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	r.breakDown(fmt.Errorf("%w: %w", limit.ErrUnavailable, context.Canceled))
+	r.ask(request(t, http.MethodGet, "/").WithContext(ctx))
+	if got := r.count("jeton_gateway_requests_total", "route", "all", "outcome", "canceled"); got != 1 {
+		t.Errorf("%v canceled, %v unavailable", got, r.count("jeton_gateway_requests_total", "route", "all", "outcome", "unavailable"))
+	}
+}

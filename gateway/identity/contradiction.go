@@ -1,0 +1,231 @@
+package identity
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// place is a part of a request that says who is asking.
+type place uint8
+
+const (
+	inHeader place = iota + 1
+	inCookie
+	inQuery
+)
+
+// maxAliases is how many other spellings of a header's name are looked for.
+const maxAliases = 7
+
+// A source is a header, cookie or parameter that the document names. Whoever stands behind the gateway reads it too, and
+// should find the same person there.
+type source struct {
+	place   place
+	name    string   // of a header, canonical
+	aliases []string // names that servers which know no dashes take for that header's
+	trusted bool     // counts only from trusted proxies
+	token   bool     // may hold a token (JWT)
+}
+
+// sources are kept as a list that is never changed, so that requests read it without a lock.
+func (f *Finder) sourced() []source {
+	if list := f.sources.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// note adds a source to those that [Facts.Contradiction] looks at.
+func (f *Finder) note(s source) {
+	f.noting.Lock()
+	defer f.noting.Unlock()
+	old := f.sourced()
+	list := make([]source, 0, len(old)+1)
+	known := false
+	for _, o := range old {
+		if o.place == s.place && o.name == s.name && o.trusted == s.trusted {
+			known = true
+			o.token = o.token || s.token
+		}
+		list = append(list, o)
+	}
+	if !known {
+		if s.place == inHeader && !s.trusted {
+			s.aliases = aliases(s.name)
+		}
+		list = append(list, s)
+	}
+	f.sources.Store(&list)
+}
+
+// noteIdentity adds the sources that do not have to be variables to count.
+func (f *Finder) noteIdentity() {
+	for _, is := range f.issuers {
+		f.note(source{place: inHeader, name: is.header, token: true})
+		if is.cookie != "" {
+			f.note(source{place: inCookie, name: is.cookie, token: true})
+		}
+	}
+	if f.apiKeys != nil && f.apiKeys.header != "" {
+		f.note(source{place: inHeader, name: f.apiKeys.header})
+	}
+	if f.apiKeys != nil && f.apiKeys.query != "" {
+		f.note(source{place: inQuery, name: f.apiKeys.query})
+	}
+}
+
+// noteVariable adds what a variable is read from.
+func (f *Finder) noteVariable(v Variable) {
+	switch v.kind {
+	case header:
+		f.note(source{place: inHeader, name: v.name})
+	case proxyHeader:
+		f.note(source{place: inHeader, name: v.name, trusted: true})
+	case cookie:
+		f.note(source{place: inCookie, name: v.name})
+	default:
+	}
+}
+
+// aliases are the canonical names of headers that become the same variable as name where a dash and an underscore are one
+// (CGI, and what descends from it).
+func aliases(name string) []string {
+	var dashes []int
+	for i := range len(name) {
+		if name[i] == '-' {
+			dashes = append(dashes, i)
+		}
+	}
+	var all []string
+	for chosen := 1; chosen < 1<<min(len(dashes), 8) && len(all) < maxAliases; chosen++ {
+		other := []byte(name)
+		for bit, at := range dashes {
+			if chosen>>bit&1 == 1 {
+				other[at] = '_'
+			}
+		}
+		all = append(all, http.CanonicalHeaderKey(string(other)))
+	}
+	return all
+}
+
+// Contradiction says, in a sentence for people that names no value, why the request can be read as that of two different
+// people: a header, cookie or parameter that the document finds clients by came several times with different values, or holds
+// a token so misshapen that one server takes it and another does not. Such a request should not pass: it would be counted for
+// one of them and served to the other. It is empty when there is nothing of the kind.
+//
+// It looks at the sources of identity.jwt and identity.api_key, and at the headers and cookies of all variables that
+// [Finder.Compile] and [Finder.Variable] have seen. It allocates only when there is a contradiction.
+func (f *Facts) Contradiction() string {
+	list := f.finder.sourced()
+	for i := range list {
+		s := &list[i]
+		problem := ""
+		switch {
+		case s.place == inHeader && (!s.trusted || f.fromProxy()):
+			problem = s.header(f.request.Header)
+		case s.place == inCookie:
+			problem = s.cookie(f.request.Header["Cookie"])
+		case s.place == inQuery:
+			problem = s.parameter(f.request.RawQuery)
+		}
+		if problem != "" {
+			return problem
+		}
+	}
+	if a := f.finder.apiKeys; a != nil && a.header != "" && a.query != "" {
+		if key, other := a.shown(f.request); key != "" && other != "" && key != other {
+			return fmt.Sprintf("the header %s and the parameter %s have different API keys: send one", a.header, a.query)
+		}
+	}
+	return ""
+}
+
+// header is what is wrong with a header, empty if nothing.
+func (s *source) header(h http.Header) string {
+	for _, alias := range s.aliases {
+		if len(h[alias]) > 0 {
+			return fmt.Sprintf("the header %s is the same as %s to some servers: leave it out", alias, s.name)
+		}
+	}
+	lines := h[s.name]
+	if len(lines) == 0 {
+		return ""
+	}
+	value := trim(lines[0])
+	for _, other := range lines[1:] {
+		if trim(other) != value {
+			return fmt.Sprintf("the header %s comes several times with different values: send it once", s.name)
+		}
+	}
+	token, isBearer := cutBearer(value)
+	switch {
+	case s.name == "Authorization" && !isBearer && beginsBearer(value):
+		return "the header Authorization has no space after Bearer: send one"
+	case isBearer && !isOneWord(token), s.token && isMisshapen(token):
+		return fmt.Sprintf("the header %s has characters that do not belong into a token: send the token alone", s.name)
+	}
+	return ""
+}
+
+// cookie is what is wrong with a cookie, empty if nothing.
+func (s *source) cookie(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	switch value, several, all := readCookie(lines, s.name); {
+	case several:
+		return fmt.Sprintf("the cookie %s comes several times with different values: send it once", s.name)
+	case !all:
+		return fmt.Sprintf("there are more cookies than are read to find %s: send fewer", s.name)
+	case s.token && !isCompact(value):
+		return fmt.Sprintf("the cookie %s has characters that do not belong into a token: send the token alone", s.name)
+	}
+	return ""
+}
+
+// parameter is what is wrong with a parameter of the query, empty if nothing.
+func (s *source) parameter(query string) string {
+	if query == "" {
+		return ""
+	}
+	switch _, several, all := readParameter(query, s.name); {
+	case several:
+		return fmt.Sprintf("the parameter %s comes several times, or can be read in several ways: send it once, escaped", s.name)
+	case !all:
+		return fmt.Sprintf("there are more parameters than are read to find %s: send fewer", s.name)
+	}
+	return ""
+}
+
+// beginsBearer says whether a value begins with the word Bearer, or with one that only begins so.
+func beginsBearer(value string) bool {
+	return len(value) > len(bearerScheme) && strings.EqualFold(value[:len(bearerScheme)], bearerScheme)
+}
+
+// isOneWord says whether no server would take s for several words.
+func isOneWord(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || c == ',' || c == '"' {
+			return false
+		}
+	}
+	return true
+}
+
+// isMisshapen says whether s looks like a JWT, whose JSON begins with a brace, and is not in base64url: decoders that pass
+// over other characters would believe it.
+func isMisshapen(s string) bool {
+	return (strings.HasPrefix(s, "ey") || strings.HasPrefix(s, "ew")) && !isCompact(s)
+}
+
+// isCompact says whether s has only what a token in its compact form has.
+func isCompact(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isAlnum(c) && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
