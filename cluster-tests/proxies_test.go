@@ -1,7 +1,10 @@
 package clustertests
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -9,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -139,6 +143,130 @@ func TestProxies(t *testing.T) {
 	}
 }
 
+// narrow is a site with a limit of one request a day for one host, and none for others.
+func narrow(t *testing.T) (s *site, g *gatewayProcess) {
+	t.Helper()
+	s = newSiteWith(t, 1, "limits: {api: {algorithm: token-bucket, capacity: 1, refill: 1/24h, on_unavailable: deny}}")
+	g = s.startGateway("forward-auth.yaml", "    path: /\n", "    path: /\n    hosts: [api.example.com]\n")
+	return s, g
+}
+
+// No request is so odd that a proxy cannot ask about it and lets it pass, or asks about another one than it passes on.
+func TestProxiesAskAboutWhatTheyPassOn(t *testing.T) {
+	t.Parallel()
+	for _, kind := range proxyKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			s, g := narrow(t)
+			p := kind.start(s)
+			defer func() {
+				if t.Failed() {
+					t.Logf("%s said:\n%s\nthe gateway said:\n%s", kind.name, p.Log(), g.Log())
+				}
+			}()
+			const plain = "GET / HTTP/1.1\r\nHost: api.example.com\r\n"
+			s.wantRaw(p.address, plain, http.StatusOK)
+			s.wantRaw(p.address, plain, http.StatusTooManyRequests)
+			s.wantRaw(p.address, "GET / HTTP/1.1\r\nHost: other.example.com\r\n", http.StatusOK) // which has no limit
+			reached := s.reached.Load()
+			for name, head := range oddities() {
+				// What is asked of Caddy itself, it answers itself.
+				if status := s.raw(p.address, head); status >= 200 && status < 400 && name != "asterisk" {
+					t.Errorf("%s: %d, though the limit is used up", name, status)
+				}
+			}
+			if kind.name != "HAProxy" { // which says 400 to two hosts
+				s.wantRaw(p.address, "GET http://api.example.com/ HTTP/1.1\r\nHost: other.example.com\r\n", http.StatusTooManyRequests)
+			}
+			s.wantRaw(p.address, plain, http.StatusTooManyRequests)
+			if got := s.reached.Load(); got != reached {
+				t.Errorf("%d requests have come to the application, though the limit is used up", got-reached)
+			}
+			const key = "X-Api-Key: " + siteKey + "\r\n"
+			s.wantRaw(p.address, plain+key+"X-Api-Key: junk\r\n", http.StatusBadRequest)
+			s.wantRaw(p.address, plain+key+key, http.StatusOK)
+		})
+	}
+}
+
+// oddities are the heads of requests to the host that has a limit, by what is odd about them.
+func oddities() map[string]string {
+	const plain = "GET / HTTP/1.1\r\nHost: api.example.com\r\n"
+	odd := map[string]string{
+		"absolute":              "GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n",
+		"absolute, other host":  "GET http://api.example.com/ HTTP/1.1\r\nHost: other.example.com\r\n",
+		"absolute, no host":     "GET http://api.example.com/ HTTP/1.0\r\n",
+		"absolute, no path":     "GET http://api.example.com HTTP/1.1\r\nHost: api.example.com\r\n",
+		"absolute, with a port": "GET http://API.example.com:80/ HTTP/1.1\r\nHost: API.example.com:80\r\n",
+		"two hosts":             plain + "Host: other.example.com\r\n",
+		"tunnel":                "CONNECT api.example.com:80 HTTP/1.1\r\nHost: api.example.com:80\r\n",
+		"asterisk":              "OPTIONS * HTTP/1.1\r\nHost: api.example.com\r\n",
+		"body":                  "POST / HTTP/1.1\r\nHost: api.example.com\r\nTransfer-Encoding: chunked\r\n",
+		"upgrade":               plain + "Connection: Upgrade\r\nUpgrade: websocket\r\n",
+		"expects":               "POST / HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 0\r\nExpect: 100-continue\r\n",
+		"bytes":                 plain + "X-A: \xff\x80\r\n",
+		"dropped":               plain + "Connection: X-Forwarded-Host, X-Forwarded-For, X-Forwarded-Uri, X-Forwarded-Method\r\n",
+		"forged twice": plain + strings.Repeat("X-Forwarded-Host: other.example.com\r\nX-Forwarded-Uri: /health\r\nX-Original-Uri: /health\r\n"+
+			"X-Original-Url: /health\r\nX-Forwarded-Method: OPTIONS\r\nX-Original-Method: OPTIONS\r\nForwarded: for=1.2.3.4\r\n", 2),
+	}
+	for lines := range 30 {
+		odd[fmt.Sprintf("%d lines", 75+lines)] = plain + strings.Repeat("A: b\r\n", 75+lines)
+	}
+	for _, bytes := range []int{8_000, 11_800, 12_000, 13_000, 14_000, 15_000, 15_200, 15_400, 16_000, 20_000, 31_000, 60_000, 100_000, 130_000, 200_000, 900_000} {
+		long := strings.Repeat("a", bytes)
+		odd[fmt.Sprintf("header of %d bytes", bytes)] = plain + "X-A: " + long + "\r\n"
+		odd[fmt.Sprintf("path of %d bytes", bytes)] = "GET /" + long + " HTTP/1.1\r\nHost: api.example.com\r\n"
+		odd[fmt.Sprintf("method of %d bytes", bytes)] = strings.ToUpper(long) + " / HTTP/1.1\r\nHost: api.example.com\r\n"
+	}
+	return odd
+}
+
+// A program in Lua that fails lets nobody pass.
+func TestHAProxyFailsClosed(t *testing.T) {
+	t.Parallel()
+	s, _ := narrow(t)
+	p := startHAProxy(s, "local asked = question(txn)", "local asked = nobody.knows")
+	s.wantRaw(p.address, "GET / HTTP/1.1\r\nHost: api.example.com\r\n", http.StatusInternalServerError)
+}
+
+// wantRaw checks how a request that is written as it stands is answered.
+func (s *site) wantRaw(address, head string, want int) {
+	s.Helper()
+	if got := s.raw(address, head); got != want {
+		s.Errorf("%.80q is answered %d, want %d", head, got, want)
+	}
+}
+
+// raw sends the head of a request as it stands, without the empty line at its end, with a body if it has one, and returns the status of the answer; 0
+// when the connection is closed instead.
+func (s *site) raw(address, head string) (status int) {
+	s.Helper()
+	c, err := (&net.Dialer{}).DialContext(s.Context(), "tcp", address)
+	if err != nil {
+		s.Fatalf("the proxy is not there any more: %v", err)
+	}
+	defer c.Close() //nolint:errcheck // all is said
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		s.Fatal(err)
+	}
+	body := ""
+	if strings.Contains(head, "chunked") {
+		body = "2\r\nhi\r\n0\r\n\r\n"
+	}
+	if _, err := io.WriteString(c, head+"Connection: close\r\n\r\n"+body); err != nil {
+		return 0 // what is too long is not read to its end
+	}
+	a, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.Errorf("%.80q is not answered", head)
+	}
+	if err != nil {
+		return 0
+	}
+	defer a.Body.Close()
+	return a.StatusCode
+}
+
 // ownForbidden checks that a 403 of the application comes to the client as it is, with its limits.
 func (s *site) ownForbidden(address string) {
 	s.Helper()
@@ -155,9 +283,9 @@ func forged(i int) http.Header {
 	other := fmt.Sprintf("203.0.113.%d", i)
 	return http.Header{
 		"X-Forwarded-For": {other}, "X-Real-Ip": {other}, "Cf-Connecting-Ip": {other}, "Forwarded": {"for=" + other},
-		"X-Forwarded-Host": {other}, "X-Forwarded-Proto": {"https"},
-		"X-Forwarded-Uri": {"/health"}, "X-Original-Uri": {"/health"}, "X-Original-Url": {"/health"}, "X-Rewrite-Url": {"/health"},
-		"X-Forwarded-Method": {"OPTIONS"}, "X-Original-Method": {"OPTIONS"},
+		"X-Forwarded-Host": {other, "localhost"}, "X-Forwarded-Proto": {"https"},
+		"X-Forwarded-Uri": {"/health", "/"}, "X-Original-Uri": {"/health", "/"}, "X-Original-Url": {"/health"}, "X-Rewrite-Url": {"/health"},
+		"X-Forwarded-Method": {"OPTIONS", "GET"}, "X-Original-Method": {"OPTIONS", "GET"},
 		"X-Internal-Token": {"a-token-of-somebody-else"}, "X-Api-Key": {fmt.Sprintf("made-up-%d", i)},
 	}
 }

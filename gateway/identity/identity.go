@@ -14,6 +14,7 @@
 //   - Two requests for which a template has different values never get the same key from it.
 //   - Nothing counts that could have been forged, where the document names a way to know: an address counts only from
 //     trusted proxies, a claim only from a token whose signature, time, issuer and audience are right.
+//   - Who could be read as two people by two readers is not counted silently as one of them: [Facts.Contradiction] says so.
 //   - What a request claims costs time in proportion to its size at most.
 //
 // Start with [New].
