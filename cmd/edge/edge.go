@@ -92,7 +92,7 @@ func (e *Edge) openCore(s *setup) (err error) {
 		return err
 	}
 	if e.client, err = client.New(client.Config{
-		Servers: s.servers, FailFast: true, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
+		Servers: s.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
 		TLS: clusterTLS(s, e.now.Load), Registerer: e.metrics,
 	}); err != nil {
 		return err

@@ -83,6 +83,7 @@ func benchHTTPServerVerb() *cobra.Command {
 		Hidden:  true,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			collectSeldom() // as a gateway does
 			return bench.ServeHTTP(cmd.Context(), role, upstream, newLogger(cmd.ErrOrStderr(), "info"))
 		},
 	}

@@ -51,6 +51,7 @@ func gatewayVerb() *cobra.Command {
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
+			collectSeldom()
 			return runGateway(ctx, cfg)
 		},
 	}

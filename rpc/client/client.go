@@ -56,6 +56,9 @@ type Config struct {
 	Server string
 	// Connections to keep to each node, 0 for 2. More than 4 are no use.
 	Connections int
+	// MaxMessages is how many messages may be on their way to a node before checks are gathered for the next one, 0 for two
+	// per connection. Fewer are fuller, and cost everybody less; a check may then wait for the one before, 10 ms at most.
+	MaxMessages int
 	// Timeout is how long a call may take when its context has no deadline, 0 for 1 s.
 	Timeout time.Duration
 	// MaxChecks is how many checks may be under way at once; more are refused with limit.ErrOverloaded. 0 for 10,000.
@@ -85,6 +88,7 @@ type Config struct {
 type Client struct {
 	timeout     time.Duration
 	connections int
+	maxMessages int
 	maxChecks   int
 	failFast    bool
 	secure      *tls.Config
@@ -131,6 +135,7 @@ func New(cfg Config) (*Client, error) {
 		watch:       watch{poke: make(chan struct{}, 1)},
 		limits:      limits{heard: make(chan struct{})},
 	}
+	c.maxMessages = orElse(cfg.MaxMessages, messagesPerConnection*c.connections)
 	c.life, c.end = context.WithCancel(context.Background())
 	if cfg.Local != nil {
 		c.self, c.selfID = &node{address: "this node", local: cfg.Local}, cfg.Self
@@ -169,8 +174,8 @@ func (cfg *Config) check() ([]string, error) {
 		return nil, errors.New("no server: name the gRPC addresses of nodes, such as 127.0.0.1:7700")
 	case slices.Contains(cfg.Servers, ""):
 		return nil, errors.New("servers: one is empty: name a gRPC address, such as 127.0.0.1:7700")
-	case cfg.Connections < 0 || cfg.Timeout < 0 || cfg.MaxChecks < 0:
-		return nil, fmt.Errorf("negative numbers: %d connections, timeout %v, %d checks", cfg.Connections, cfg.Timeout, cfg.MaxChecks)
+	case min(cfg.Connections, cfg.MaxMessages, cfg.MaxChecks) < 0 || cfg.Timeout < 0:
+		return nil, fmt.Errorf("negative numbers: %d connections, %d messages, timeout %v, %d checks", cfg.Connections, cfg.MaxMessages, cfg.Timeout, cfg.MaxChecks)
 	case (cfg.Local == nil) != (cfg.Self == ring.NodeID{}) || cfg.Local != nil && cfg.Tables == nil:
 		return nil, errors.New("a client inside a node needs all of Tables, Self and Local")
 	}
@@ -201,7 +206,7 @@ func (c *Client) reachLocked(address string) (*node, error) {
 	}
 	n.queue = &queue{
 		send: n.send, patience: patience,
-		maxMessages: messagesPerConnection * c.connections,
+		maxMessages: c.maxMessages,
 		checks:      &c.checks, maxChecks: int64(c.maxChecks),
 	}
 	if err := n.dial(c.connections, c.secure); err != nil {
