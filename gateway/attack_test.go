@@ -150,6 +150,25 @@ func TestBrokenUpload(t *testing.T) {
 	}
 }
 
+// A client that stops sending its body does not hold a place for ever.
+func TestSlowUpload(t *testing.T) {
+	r, s := proxied(t, "- {name: all, path: /, checks: [{limits: [ten]}]}", "", upstream(t, echo))
+	d := r.parse(fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s]}}, body_pause: 50ms}\n%s", upstream(t, echo), oneRoute("{limits: [ten]}")))
+	if err := r.gateway.Load(d); err != nil {
+		t.Fatal(err)
+	}
+	if got := hear(t, s.URL, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc"); strings.Contains(got, "200") {
+		t.Errorf("it was answered: %s", got)
+	}
+	if got := r.count("jeton_gateway_requests_in_flight"); got != 0 {
+		t.Errorf("%v in flight", got)
+	}
+	a, text := fetch(t, http.MethodPost, s.URL, "a body that comes at once")
+	if a.StatusCode != http.StatusOK || readEcho(t, text).Body != "a body that comes at once" {
+		t.Errorf("%s: %s", a.Status, text)
+	}
+}
+
 // What refused requests were is kept in little room, whatever they were.
 func TestRecordsAreBrief(t *testing.T) {
 	r := newRig(t, oneRoute("{limits: [strict]}"))

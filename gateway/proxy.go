@@ -10,7 +10,6 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
 )
@@ -35,7 +34,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// body would be the next request here, were there one (RFC 9112, section 6.3).
 		w.Header().Set("Connection", "close")
 	}
-	if most := longestBody(rules.document.Proxy); most >= 0 {
+	if most := rules.longestBody; most >= 0 {
 		if r.ContentLength > most {
 			hurry(w, r)
 			rules.refuse(w, nil, tooLarge, "the body of a request is too long for this service")
@@ -46,7 +45,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &upload{ReadCloser: r.Body}
+		r.Body = &upload{ReadCloser: r.Body, conn: http.NewResponseController(w), pause: rules.bodyPause}
 	}
 	to := passage{rules: rules, writer: w, body: r.Body}
 	r, ok := p.gateway.admit(w, r, rules, &to)
@@ -182,21 +181,6 @@ func (p *passage) tellAgain() {
 func (p *passage) broken() bool {
 	u, ok := p.body.(*upload)
 	return ok && u.broken.Load()
-}
-
-// An upload is the body of a request.
-type upload struct {
-	io.ReadCloser
-	broken atomic.Bool // it could not be read to its end
-}
-
-// Read implements [io.Reader].
-func (u *upload) Read(b []byte) (int, error) {
-	n, err := u.ReadCloser.Read(b)
-	if err != nil && !errors.Is(err, io.EOF) {
-		u.broken.Store(true)
-	}
-	return n, err
 }
 
 // keepTold takes out of an upstream's answer what says about its limits what the gateway says about its own, in the forms

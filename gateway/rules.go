@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -33,6 +34,8 @@ type rules struct {
 	denied       denials
 	answer       *answer.Writer // where no route says otherwise
 	upstreams    map[string]*upstream
+	longestBody  int64              // that the proxy passes on; -1 for any
+	bodyPause    time.Duration      // that a client may make in it
 	askers       *identity.Networks // who may ask the forward-auth face
 	proxies      *identity.Networks // whose word on where a request comes from counts
 	challenge    string             // of a 401; empty for none
@@ -96,6 +99,7 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 		document: d, mostInFlight: int64(d.Cluster.MostInFlight()), other: g.metrics.route("(none)"), failures: g.metrics.failed(),
 		denied: denials{networks: identity.NewNetworks(d.Deny.Networks)}, proxies: identity.NewNetworks(d.Identity.TrustedProxies),
 	}
+	r.longestBody, r.bodyPause = bodies(d.Proxy)
 	if r.table, err = route.New(d.Routes); err != nil {
 		return nil, err
 	}
@@ -251,7 +255,7 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 	series := func(names []string) limits { return g.limitsOf(of.Name, names, from.Shadow) }
 	c.limits, c.cost, c.policy = series(from.Limits), from.Cost, from.OnUnavailable
 	c.skips = from.Nobody == config.Skip
-	c.most = from.Cost.OfBody(longestBody(r.document.Proxy))
+	c.most = from.Cost.OfBody(r.longestBody)
 	if from.Choose == nil {
 		return c, nil
 	}
@@ -264,12 +268,12 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 	return c, nil
 }
 
-// longestBody is how long a body may be that the proxy passes on; -1 for any length.
-func longestBody(p *config.Proxy) int64 {
+// bodies are the bounds of what the proxy passes on. Without a proxy nothing is.
+func bodies(p *config.Proxy) (longest int64, pause time.Duration) {
 	if p == nil {
-		return -1
+		return -1, 0
 	}
-	return p.LongestBody()
+	return p.LongestBody(), p.LongestPause()
 }
 
 func (g *Gateway) limitsOf(route string, names []string, shadow bool) limits {

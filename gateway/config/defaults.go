@@ -75,6 +75,9 @@ func (p Proxy) LongestBody() int64 { return cmp.Or(p.MaxBody, 10<<20) }
 // HeaderTimeout is how long a client may take to send a header.
 func (p Proxy) HeaderTimeout() time.Duration { return p.HeaderWithin.Or(5 * time.Second) }
 
+// LongestPause is how long a client may send nothing of a body that it has begun.
+func (p Proxy) LongestPause() time.Duration { return p.BodyPause.Or(time.Minute) }
+
 // IdleTimeout is how long a connection may rest between two requests.
 func (p Proxy) IdleTimeout() time.Duration { return p.IdleWithin.Or(2 * time.Minute) }
 

@@ -23,6 +23,7 @@ func TestDefaults(t *testing.T) {
 		"proxy.max_body":          {Proxy{}.LongestBody(), int64(10 << 20)},
 		"proxy.max_body -1":       {Proxy{MaxBody: -1}.LongestBody(), int64(-1)},
 		"proxy.header_within":     {Proxy{}.HeaderTimeout(), 5 * time.Second},
+		"proxy.body_pause":        {Proxy{}.LongestPause(), time.Minute},
 		"proxy.idle_within":       {Proxy{}.IdleTimeout(), 2 * time.Minute},
 		"upstream.connect_within": {Upstream{}.ConnectTimeout(), 5 * time.Second},
 		"upstream.respond_within": {Upstream{}.RespondTimeout(), 60 * time.Second},

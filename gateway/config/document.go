@@ -84,6 +84,8 @@ type Proxy struct {
 	MaxBody int64 `yaml:"max_body"`
 	// HeaderWithin is how long a client may take to send a header: 1ms to 10m. 0 means 5s.
 	HeaderWithin Duration `yaml:"header_within"`
+	// BodyPause is how long a client may send nothing of a body that it has begun: 1ms to 24h. 0 means 1m.
+	BodyPause Duration `yaml:"body_pause"`
 	// IdleWithin is how long a connection may rest between two requests: 1ms to 24h. 0 means 2m.
 	IdleWithin Duration `yaml:"idle_within"`
 }

@@ -24,6 +24,7 @@ func TestRanges(t *testing.T) {
 		{fmt.Sprintf(proxy, "max_header"), "proxy.max_header", []string{"0", "1024", "16777216"}, []string{"1023", "16777217", "-1"}},
 		{fmt.Sprintf(proxy, "max_body"), "proxy.max_body", []string{"-1", "0", "1", "9223372036854775807"}, []string{"-2"}},
 		{fmt.Sprintf(proxy, "header_within"), "proxy.header_within", []string{"0s", "1ms", "10m"}, []string{"1us", "10m1s", "-1s"}},
+		{fmt.Sprintf(proxy, "body_pause"), "proxy.body_pause", []string{"0s", "1ms", "24h"}, []string{"1us", "25h", "-1s"}},
 		{fmt.Sprintf(proxy, "idle_within"), "proxy.idle_within", []string{"0s", "1ms", "24h"}, []string{"1us", "25h", "-1s"}},
 		{fmt.Sprintf(web, "connect_within"), "proxy.upstreams.web.connect_within", []string{"0s", "1ms", "10m"}, []string{"1us", "11m", "-1s"}},
 		{fmt.Sprintf(web, "respond_within"), "proxy.upstreams.web.respond_within", []string{"0s", "1ms", "24h"}, []string{"1us", "25h", "-1s"}},

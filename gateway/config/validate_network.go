@@ -63,6 +63,7 @@ func (f *findings) proxy(p *Proxy) {
 		f.add("proxy.max_body", "%d is out of range: write a number of bytes, or -1 for any", p.MaxBody)
 	}
 	f.duration("proxy.header_within", p.HeaderWithin, time.Millisecond, 10*time.Minute)
+	f.duration("proxy.body_pause", p.BodyPause, time.Millisecond, 24*time.Hour)
 	f.duration("proxy.idle_within", p.IdleWithin, time.Millisecond, 24*time.Hour)
 }
 
