@@ -39,7 +39,7 @@ func newSlowUpstream(t *testing.T) *slowUpstream {
 				return
 			}
 			defer conn.Close() //nolint:errcheck // the gateway has hung up
-			fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+			fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 			io.Copy(conn, both) //nolint:errcheck // it ends when the gateway hangs up
 		}
 	}))
@@ -124,7 +124,7 @@ func TestStopCutsOff(t *testing.T) {
 			defer c.Close() //nolint:errcheck // the gateway has hung up
 			header := ""
 			if kind == "upgrade" {
-				header = "Connection: Upgrade\r\nUpgrade: echo\r\n"
+				header = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
 			}
 			fmt.Fprintf(c, "GET /open/%s HTTP/1.1\r\nHost: api\r\n%s\r\n", kind, header)
 			in := bufio.NewReader(c)

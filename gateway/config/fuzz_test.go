@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "range") && !strings.Contains(text, "range .Limits") {
-			t.Skip("a template that counts to a great number takes as long as it says")
+			return // a template that counts to a great number takes as long as it says
 		}
 		d, err := Parse([]byte(text), "testdata")
 		if err != nil {
