@@ -23,13 +23,14 @@ type asked struct{ length, tau, call, done int64 }
 
 // sequential is one bucket whose checks are decided one after another, each at some time t within its call. Its state is
 // the TAT. That t is not known, but the receipt of an admission says enough: its span begins at max(TAT, t). A denial
-// was right if it was right at the earliest t.
+// was right if it was right at the earliest t, or if the check waited for longer than the whole bucket is worth: the line
+// may have been passed by meanwhile, and a check keeps the time at which it came.
 var sequential = porcupine.Model{
 	Init: func() any { return int64(0) },
 	Step: func(state, input, output any) (bool, any) {
 		tat, in, span := state.(int64), input.(asked), output.(limit.Span)
 		if span == (limit.Span{}) {
-			return tat+in.length > in.call+in.tau, tat
+			return tat+in.length > in.call+in.tau || in.done-in.call > in.tau, tat
 		}
 		atTAT := span.Start == tat && in.call <= tat
 		atT := span.Start >= tat && in.call <= span.Start && span.Start <= in.done
@@ -80,7 +81,7 @@ func TestLinearizable(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(string(d), func(t *testing.T) {
 			now := clock.New().Now
-			doc := document(t, "limits: {short: {capacity: 5, refill: 20000/s}}")
+			doc := document(t, "limits: {short: {capacity: 5, refill: 1000/s}}")
 			s := start(t, Config{
 				Replicas: []Replica{open(t, storage.Config{Durability: d, Now: now})}, Now: now, Limits: fixed(doc),
 			})
@@ -124,6 +125,7 @@ func TestSequentialModel(t *testing.T) {
 		"at once": {true, []porcupine.Operation{
 			op(0, 1000, 1010, 60, denied), op(1, 1000, 1010, 60, limit.Span{Start: 1005, End: 1065}),
 		}},
+		"a denial after a long wait": {true, []porcupine.Operation{op(0, 1000, 1101, 60, denied)}},
 		"overlapping spans": {false, []porcupine.Operation{
 			op(0, 1000, 1010, 60, limit.Span{Start: 1005, End: 1065}), op(1, 1000, 1030, 40, limit.Span{Start: 1005, End: 1045}),
 		}},
