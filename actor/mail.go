@@ -26,6 +26,8 @@ type mail struct {
 	rules  []*limit.Rule
 	one    [1]*limit.Rule // room for the usual single rule
 	inline uint32         // bit i: rule i is defined by the request
+	place  int32          // in its call
+	told   atomic.Bool    // the caller has the answer; see [each]
 	kind   kind
 
 	// A check's question, and where the answer goes.
@@ -75,11 +77,15 @@ func (m *mail) put(d limit.Decision, err error) { *m.result = limit.Result{Decis
 
 // fail answers with err. The mail must not be touched afterwards.
 func (m *mail) fail(err error) {
+	if m.call.each != nil {
+		m.tell(limit.Decision{}, err)
+		return
+	}
 	m.put(limit.Decision{}, err)
 	m.call.answered(1)
 }
 
-// A call is one caller that waits for the answers to its mail. The caller waits, never the shard.
+// A call is one caller's mail. The caller waits for the answers, or is told each; the shard never waits.
 type call struct {
 	deadline int64 // node clock
 	mail     []mail
@@ -87,6 +93,7 @@ type call struct {
 	open     atomic.Int64  // mail without an answer
 	done     chan struct{} // gets one token with the last answer
 	single   limit.Result  // the answer to a call with one mail
+	each     *each         // nil if the caller waits
 }
 
 // newCall is a call with room for n mails, whose answers go to results, or to the call itself if there is one mail.
@@ -102,7 +109,7 @@ func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *ca
 	c.mail = c.mail[:n]
 	for i := range c.mail {
 		m := &c.mail[i]
-		m.call, m.result = c, &c.single
+		m.call, m.place, m.result = c, int32(i), &c.single //nolint:gosec // at most limit.MaxBatch
 		if results != nil {
 			m.result = &results[i]
 		}
@@ -116,7 +123,11 @@ func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *ca
 
 // answered says that n more mails are.
 func (c *call) answered(n int64) {
-	if c.open.Add(-n) == 0 {
+	switch {
+	case c.open.Add(-n) > 0:
+	case c.each != nil:
+		c.each.over(c)
+	default:
 		c.done <- struct{}{}
 	}
 }
@@ -140,7 +151,7 @@ func (c *call) wait(ctx context.Context) error {
 // free gives back a call whose answers have been taken, or that was never handed to a shard.
 func (s *System) free(c *call) {
 	clear(c.mail)
-	c.single = limit.Result{}
+	c.single, c.each = limit.Result{}, nil
 	for i, ms := range c.byShard {
 		c.byShard[i] = ms[:0]
 	}

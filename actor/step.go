@@ -87,6 +87,10 @@ type replied struct {
 // answer gives m's caller what it waits for, at the latest when the shard has finished its round. The mail must not be
 // touched afterwards.
 func (r *replied) answer(m *mail, d limit.Decision, err error) {
+	if m.call.each != nil {
+		m.tell(d, err)
+		return
+	}
 	m.put(d, err)
 	if r.call != m.call {
 		r.flush()

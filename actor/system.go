@@ -136,7 +136,10 @@ type System struct {
 	calls   sync.Pool // of *call: answered, and owned by nobody
 }
 
-var _ limit.Limiter = (*System)(nil)
+var (
+	_ limit.Limiter     = (*System)(nil)
+	_ limit.EachChecker = (*System)(nil)
+)
 
 // New starts a System. Close stops it.
 func New(cfg Config) (*System, error) {
@@ -227,17 +230,33 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 
 // CheckBatch decides every request by itself; see [limit.BatchChecker].
 func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	if len(rs) > limit.MaxBatch {
-		problem := fmt.Sprintf("%d are too many: at most %d", len(rs), limit.MaxBatch)
-		return failed(rs, &limit.FieldError{Field: "checks", Problem: problem})
-	}
-	if err := ctx.Err(); err != nil {
+	if err := refused(ctx, rs); err != nil {
 		return failed(rs, err)
 	}
 	start := time.Now()
 	results := make([]limit.Result, len(rs))
-	room := make([]limit.Outcome, len(rs)) // for the usual one limit of each
 	c := s.newCall(ctx, len(rs), results)
+	s.hand(c, rs)
+	if err := c.wait(ctx); err != nil {
+		return failed(rs, err)
+	}
+	s.free(c)
+	s.metrics.latency.Observe(time.Since(start).Seconds())
+	return results
+}
+
+// refused is why nothing of a batch is looked at, or nil.
+func refused(ctx context.Context, rs []limit.Request) error {
+	if len(rs) > limit.MaxBatch {
+		problem := fmt.Sprintf("%d are too many: at most %d", len(rs), limit.MaxBatch)
+		return &limit.FieldError{Field: "checks", Problem: problem}
+	}
+	return ctx.Err()
+}
+
+// hand brings the checks of a batch to their shards, each shard's together.
+func (s *System) hand(c *call, rs []limit.Request) {
+	room := make([]limit.Outcome, len(rs)) // for the usual one limit of each
 	doc := s.cfg.Limits()
 	var last *limit.Rule // most requests of a batch name the same limit
 	for i := range rs {
@@ -271,12 +290,6 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	if mine != nil {
 		mine.attend()
 	}
-	if err := c.wait(ctx); err != nil {
-		return failed(rs, err)
-	}
-	s.free(c)
-	s.metrics.latency.Observe(time.Since(start).Seconds())
-	return results
 }
 
 // failed is the same error for every request of a batch.

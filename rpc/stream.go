@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -23,7 +21,8 @@ var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
 
 // A checkStream is one call of CheckStream:
 //
-//	client ─▶ read ─▶ messages ─▶ run ─▶ a goroutine for each check ─▶ answers ─▶ run ─▶ client
+//	client ─▶ read ─▶ messages ─▶ run ─▶ what this node decides: CheckEach ─┬─▶ answers ─▶ run ─▶ client
+//	                                └──▶ else a goroutine for each check ───┘
 //
 // run takes a message only when it has started every check of the one before, and starts a check only while fewer than
 // maxUnanswered are. So a client that does not read its answers is not read either, and has to wait.
@@ -81,18 +80,17 @@ func (c *checkStream) run(ctx context.Context) error {
 	var (
 		messages   = c.messages // nil when no more are wanted
 		stopping   = c.server.stopping
-		todo       int    // checks of the last message that are not started
-		start      func() // starts the next of them
+		last       = &gathered{} // the one of which some checks may not be started
 		unanswered int
 		end        error
 	)
-	for messages != nil || todo > 0 || unanswered > 0 {
-		for ; todo > 0 && unanswered < maxUnanswered; todo-- {
-			start()
-			unanswered++
+	for messages != nil || last.left() > 0 || unanswered > 0 {
+		if n := min(last.left(), maxUnanswered-unanswered); n > 0 {
+			unanswered += n
+			last.start(n)
 		}
 		incoming := messages
-		if todo > 0 {
+		if last.left() > 0 {
 			incoming = nil
 		}
 		select {
@@ -104,7 +102,7 @@ func (c *checkStream) run(ctx context.Context) error {
 				messages = nil
 				continue
 			}
-			todo, start = m.Len, c.starter(ctx, m)
+			last = c.gathered(ctx, m)
 		case first := <-c.answers:
 			ready := c.ready(first)
 			if err := c.SendMsg(&pb.StreamOut{Answers: ready}); err != nil {
@@ -118,29 +116,6 @@ func (c *checkStream) run(ctx context.Context) error {
 	return end
 }
 
-// starter makes the checks of a message answer themselves, one with each call. They share one deadline: a timer for
-// each would cost as much as deciding.
-func (c *checkStream) starter(ctx context.Context, m *pb.StreamIn) func() {
-	ctx, cancel := timed(ctx)
-	if m.Len == 0 {
-		cancel()
-	}
-	var decided atomic.Int64
-	answers := make([]pb.Answer, m.Len)
-	next := 0
-	return func() {
-		i := next
-		next++
-		c.checks.Go(func() {
-			answers[i] = pb.Answer{ID: m.IDs[i], Result: c.server.decide(ctx, m.Requests[i])}
-			if decided.Add(1) == int64(m.Len) {
-				cancel()
-			}
-			c.answers <- &answers[i]
-		})
-	}
-}
-
 // ready are the answers that can go in one message with first.
 func (c *checkStream) ready(first *pb.Answer) []*pb.Answer {
 	answers := []*pb.Answer{first}
@@ -152,17 +127,4 @@ func (c *checkStream) ready(first *pb.Answer) []*pb.Answer {
 			return answers
 		}
 	}
-}
-
-// decide is check for a request of a stream, whose errors are answers too.
-func (s *Server) decide(ctx context.Context, r limit.Request) limit.Result {
-	start := time.Now()
-	var d limit.Decision
-	err := safely(s.metrics.panics, func() (err error) {
-		d, err = s.limiter.Check(ctx, r)
-		return err
-	})
-	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, err, start)
-	s.logFault(ctx, pb.Limiter_CheckStream_FullMethodName, err)
-	return limit.Result{Decision: d, Err: err}
 }

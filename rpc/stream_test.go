@@ -53,9 +53,12 @@ func receive(t *testing.T, stream clientStream, n int, got map[uint64]limit.Resu
 	}
 }
 
-func TestStreamAnswersInAnyOrder(t *testing.T) {
+func TestStreamAnswersInAnyOrder(t *testing.T) { everyWay(t, streamAnswersInAnyOrder) }
+
+func streamAnswersInAnyOrder(t *testing.T, asked func(fake) limit.Limiter) {
+	t.Helper()
 	first := make(chan struct{})
-	_, conn := serve(t, Config{Limiter: fake{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	_, conn := serve(t, Config{Limiter: asked(fake{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
 		switch r.Key {
 		case "0":
 			select {
@@ -67,7 +70,7 @@ func TestStreamAnswersInAnyOrder(t *testing.T) {
 			return limit.Decision{}, limit.ErrUnknownLimit
 		}
 		return limit.Decision{Allowed: true}, nil
-	}}})
+	}})})
 	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -136,10 +139,13 @@ func arrived(t *testing.T, m *pb.CheckStreamRequest) *pb.StreamIn {
 
 // TestStreamIsBounded sends more than a stream may hold: no more checks start than may be unanswered, and while the
 // client does not read its answers, it is not read either.
-func TestStreamIsBounded(t *testing.T) {
+func TestStreamIsBounded(t *testing.T) { everyWay(t, streamIsBounded) }
+
+func streamIsBounded(t *testing.T, asked func(fake) limit.Limiter) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		s, err := New(Config{Limiter: fake{check: g.check}})
+		s, err := New(Config{Limiter: asked(fake{check: g.check})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,15 +194,18 @@ func TestStreamIsBounded(t *testing.T) {
 
 // TestStreamOfALeaver ends a stream from the client's side in the middle: every check under way learns of it, and no
 // goroutine is left, as the test's end makes sure.
-func TestStreamOfALeaver(t *testing.T) {
+func TestStreamOfALeaver(t *testing.T) { everyWay(t, streamOfALeaver) }
+
+func streamOfALeaver(t *testing.T, asked func(fake) limit.Limiter) {
+	t.Helper()
 	left := make(chan error, 3)
 	entered := make(chan struct{}, 3)
-	s, conn := serve(t, Config{Limiter: fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+	s, conn := serve(t, Config{Limiter: asked(fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
 		entered <- struct{}{}
 		<-ctx.Done()
 		left <- ctx.Err()
 		return limit.Decision{}, ctx.Err()
-	}}})
+	}})})
 	ctx, cancel := context.WithCancel(t.Context())
 	stream, err := pb.NewLimiterClient(conn).CheckStream(ctx)
 	if err != nil {

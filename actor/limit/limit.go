@@ -37,6 +37,16 @@ type BatchChecker interface {
 	CheckBatch(ctx context.Context, rs []Request) []Result
 }
 
+// EachChecker is a BatchChecker whose answers do not wait for each other.
+type EachChecker interface {
+	BatchChecker
+	// CheckEach is CheckBatch, but that each answer is given as soon as there is one: done is called once for every
+	// request, with its place in rs, at the latest when ctx ends. It is called from any goroutine, from several at once,
+	// and before or after CheckEach returns, which waits for no decision. It must return soon, and ask nothing of the
+	// Checker. The requests must not be changed until then.
+	CheckEach(ctx context.Context, rs []Request, done func(place int, r Result))
+}
+
 // Returner is a Checker that takes back what it admitted.
 type Returner interface {
 	// Return gives back the admissions of key that the receipts prove. It says for each whether it took effect: only

@@ -13,7 +13,7 @@ import (
 // openServers makes the ways in and starts them on the listeners that there are.
 func (n *Node) openServers() (err error) {
 	cfg := rpc.Config{
-		Limiter: n, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates,
+		Limiter: n.Limiter, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates,
 		Registerer: n.metrics, Logger: n.cfg.Logger,
 	}
 	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.Ready, Fail: rpc.WriteProblem}
