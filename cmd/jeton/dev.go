@@ -108,7 +108,7 @@ func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
-	if err := s.portsFree(); err != nil {
+	if err := s.awaitPorts(ctx); err != nil {
 		return err
 	}
 	unlock, err := lockData(cfg.data)

@@ -92,6 +92,28 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 	return s, nil
 }
 
+// portsFreeWithin is how long processes of a dev that was killed may take to be gone.
+const portsFreeWithin = 3 * time.Second
+
+// awaitPorts waits until the ports are free, and says which one is not in the end.
+func (s *swarm) awaitPorts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, portsFreeWithin)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := s.portsFree()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
 // portsFree makes sure that nobody else listens where the nodes and the gateway are to: who answers there would be taken
 // for them.
 func (s *swarm) portsFree() error {
