@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,5 +263,37 @@ func TestLoad(t *testing.T) {
 	r.gateway.Close()
 	if err := r.gateway.Load(r.parse(oneRoute("{limits: [ten]}"))); err == nil {
 		t.Error("a closed gateway takes another document")
+	}
+}
+
+// Documents are exchanged under load: no request is lost, and none is counted by two documents.
+func TestLoadUnderLoad(t *testing.T) {
+	r := newRig(t, oneRoute("{limits: [hundred]}"))
+	documents := []*config.Document{
+		r.parse(oneRoute("{limits: [hundred]}, {key: [\"user:{header.X-User}\"], limits: [two], shadow: true}")),
+		r.parse("identity: {trusted_proxies: [10.0.0.0/8]}\ncluster: {decide_within: 1s}\n" + oneRoute("{limits: [hundred]}")),
+	}
+	var admitted, denied atomic.Int64
+	var asking sync.WaitGroup
+	for range 8 {
+		asking.Go(func() {
+			for range 100 {
+				switch r.get("/", "X-User: a") {
+				case http.StatusNoContent:
+					admitted.Add(1)
+				case http.StatusTooManyRequests:
+					denied.Add(1)
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		if err := r.gateway.Load(documents[i%2]); err != nil {
+			t.Error(err)
+		}
+	}
+	asking.Wait()
+	if admitted.Load() != 100 || denied.Load() != 700 {
+		t.Errorf("%d admitted and %d denied, want 100 and 700", admitted.Load(), denied.Load())
 	}
 }
