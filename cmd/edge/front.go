@@ -68,8 +68,8 @@ const (
 	authIdleWithin    = 2 * time.Minute
 )
 
-// proxyServer is the server of the proxy. Reading a body and writing an answer have no bound in time: streams last as long
-// as both sides will.
+// proxyServer is the server of the proxy. Reading a body, whose pauses the proxy itself bounds, and writing an answer have no
+// bound in time: streams last as long as both sides will.
 func proxyServer(p *config.Proxy) *http.Server {
 	return &http.Server{
 		MaxHeaderBytes:    p.LongestHeader(),

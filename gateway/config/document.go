@@ -116,8 +116,8 @@ type ForwardAuth struct {
 type Admin struct {
 	// Listen is host:port. Empty means 127.0.0.1:7781.
 	Listen string `yaml:"listen"`
-	// TokenFile holds the bearer tokens, one a line, of at least 16 characters, one of which is asked for at every path but
-	// /livez, /readyz and /metrics. It is required beyond loopback.
+	// TokenFile holds the bearer tokens, one a line (those that begin with # do not count), of at least 16 characters, one of
+	// which is asked for at every path but /livez, /readyz and /metrics. It is required beyond loopback.
 	TokenFile File `yaml:"token_file"`
 }
 
@@ -201,7 +201,8 @@ type KnownKey struct {
 
 // Exempt is who is never limited, by any of these.
 type Exempt struct {
-	// TokenFile holds internal tokens, one a line, of at least 16 characters; two serve while they are exchanged.
+	// TokenFile holds internal tokens, one a line (those that begin with # do not count), of at least 16 characters; two serve
+	// while they are exchanged.
 	TokenFile File `yaml:"token_file"`
 	// TokenHeader is where requests have one; the proxy does not pass it on. Empty means X-Internal-Token.
 	TokenHeader string `yaml:"token_header"`

@@ -52,6 +52,8 @@ func TestDocumentOfProgram(t *testing.T) {
 	d = program()
 	d.Admin.TokenFile = FileOf(nil)
 	wantProblem(t, d, "admin.token_file", "holds no token")
+	d.Admin.TokenFile = FileOf([]byte("# what people read is no token\n"))
+	wantProblem(t, d, "admin.token_file", "holds no token")
 
 	d = program()
 	d.Deny.Networks = []Network{{}}

@@ -265,7 +265,7 @@ func (f *findings) tokens(path string, file File) {
 	count := 0
 	for i, line := range bytes.Split(file.Bytes(), []byte("\n")) {
 		token := bytes.TrimSpace(line)
-		if len(token) == 0 {
+		if len(token) == 0 || token[0] == '#' {
 			continue
 		}
 		count++

@@ -15,15 +15,15 @@ const maxSecretToken = 4096
 // Tokens are secrets that requests show, of which any opens the door. They are kept as hashes only, and never change.
 type Tokens struct{ digests [][sha256.Size]byte }
 
-// NewTokens reads tokens, one a line; white space at the ends of a line and empty lines do not count. It is an error when
-// there is none, or one has less than least characters.
+// NewTokens reads tokens, one a line; white space at the ends of a line, empty lines and lines that begin with # do not
+// count. It is an error when there is none, or one has less than least characters.
 func NewTokens(text []byte, least int) (*Tokens, error) {
 	t := &Tokens{}
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
 		token := bytes.TrimSpace(line)
-		if len(token) == 0 {
+		if len(token) == 0 || token[0] == '#' {
 			continue
 		}
 		if has := utf8.RuneCount(token); has < least {
