@@ -19,7 +19,7 @@ build: ## build the binary ./jeton
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-race test-model test-process
+test: fresh-tally check-generated check-format vet lint check-modules test-race test-exhaustive test-process
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 3s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -58,9 +58,9 @@ check-modules: ## check go.mod, go.sum and the modules they name
 test-race: ## run the tests of every package, with the race detector
 	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 $$(go list ./... | grep -v '/cluster-tests$$')
 
-.PHONY: test-model
-test-model: ## run the exhaustive model check (every TestModel…), without the race detector
-	$(step) "the model check, exhaustive" bash .ci/gotest --none-skipped -count=1 -run '^TestModel' ./...
+.PHONY: test-exhaustive
+test-exhaustive: ## run what is exhaustive, without the race detector: the model check, a power cut and a failure at every write
+	$(step) "model check, power cuts and failures, exhaustive" bash .ci/gotest --none-skipped -count=1 -run '^Test(Model|Crash|Failure)' ./actor/owner ./storage ./gateway/route
 
 .PHONY: test-process
 test-process: ## run the tests that start and kill processes

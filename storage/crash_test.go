@@ -21,8 +21,9 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// The crash tests cut the power before every single operation that changes the disk, keep none, all or a random half of
-// what was not synced, and open what is left. They stop at the first wreck that breaks a promise.
+// The crash tests cut the power before every single operation that changes the disk (under the race detector, before one in
+// stride), keep none, all or a random half of what was not synced, and open what is left. They stop at the first wreck that
+// breaks a promise.
 
 // A witness knows what a Store has been asked and what it has answered.
 type witness struct {
@@ -193,12 +194,17 @@ type breaker struct {
 
 	mu         sync.Mutex // one operation is cut at a time
 	operations int
+	cuts       int
+	first      int // the first operation that is cut; then each that is stride further
 	over       bool
 	tables     bool // a memtable has been flushed
 }
 
 // kept are the percentages of unsynced data that a power cut leaves.
 var kept = []int{0, 50, 100}
+
+// theEnd is the kind of operation that comes after the last one.
+const theEnd = "the end"
 
 // step cuts the power, in a copy, and then lets o happen.
 func (b *breaker) step(o operation) error {
@@ -217,6 +223,10 @@ func (b *breaker) cut(before operation) {
 	}
 	b.operations++
 	b.tables = b.tables || strings.HasSuffix(before.path, ".sst")
+	if before.kind != theEnd && b.operations%stride != b.first {
+		return
+	}
+	b.cuts++
 	known := b.witness.wreck(b.clock.now())
 	for _, percent := range kept {
 		seed := rand.Uint64()
@@ -242,7 +252,7 @@ func (b *breaker) finish() {
 // crashEverywhere lets a story happen on a disk whose power is cut before each operation, and examines every wreck.
 func crashEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wreck) error) {
 	t.Helper()
-	b := &breaker{witness: newWitness(), seats: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	b := &breaker{witness: newWitness(), seats: make(chan struct{}, runtime.GOMAXPROCS(0)), first: rand.IntN(stride)}
 	b.disk = &disk{FS: vfs.NewCrashableMem(), step: b.step}
 	r := newRig(t, b.disk)
 	b.clock = r.clock
@@ -258,9 +268,9 @@ func crashEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wr
 	if err := live(t, r, b.witness); err != nil {
 		t.Fatal(err)
 	}
-	b.cut(operation{kind: "the end"})
+	b.cut(operation{kind: theEnd})
 	b.finish()
-	t.Logf("%d operations, %d wrecks", b.operations, b.operations*len(kept))
+	t.Logf("%d operations, %d wrecks", b.operations, b.cuts*len(kept))
 	if b.operations < 100 || !b.tables {
 		t.Error("the story does not make use of the disk")
 	}
