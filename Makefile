@@ -53,10 +53,10 @@ check-modules: ## check go.mod, go.sum and the modules they name
 	$(step) "go.mod of cluster-tests/caddy is tidy" go -C cluster-tests/caddy mod tidy -diff
 
 # A test that starts processes stands in cluster-tests itself; whatever runs in one process stands elsewhere, and so
-# meets the race detector. -count=1: a cached answer has drawn no new random input.
+# meets the race detector. -count=1: a cached answer has drawn no new random input. -p 4: many tests mostly wait.
 .PHONY: test-race
 test-race: ## run the tests of every package, with the race detector
-	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 $$(go list ./... | grep -v '/cluster-tests$$')
+	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 $$(go list ./... | grep -v '/cluster-tests$$')
 
 .PHONY: test-exhaustive
 test-exhaustive: ## run what is exhaustive, without the race detector: the model check, a power cut and a failure at every write
