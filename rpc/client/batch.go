@@ -182,6 +182,12 @@ func (g *group) more() bool {
 	return pick(it.start.client.table.Load().of(it.hash), []*node{g.node}) != nil
 }
 
+// later implements traveler, by the first item as well.
+func (g *group) later() bool {
+	it := g.items[0]
+	return it.own == nil || it.own.later() // in the first round without a way of its own
+}
+
 // again implements traveler: it delivers the group elsewhere, item by item, for each has a next node of its own.
 func (g *group) again(ctx context.Context) ([]limit.Result, error) {
 	items, results := make([]item, len(g.items)), make([]limit.Result, len(g.items))

@@ -20,6 +20,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -69,6 +70,8 @@ type Config struct {
 	FailFast bool
 	// TLS encrypts the connections; nil for plain text. Operators need it, with the cluster key.
 	TLS *tls.Config
+	// Dial opens a connection to an address of a node, before ctx ends; TLS goes over it. Nil for plain TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 
@@ -92,8 +95,9 @@ type Client struct {
 	maxChecks   int
 	failFast    bool
 	secure      *tls.Config
-	marks       metadata.MD // of calls that go by the table
-	servers     []*node     // that the caller named
+	dial        func(context.Context, string) (net.Conn, error) // nil for plain TCP
+	marks       metadata.MD                                     // of calls that go by the table
+	servers     []*node                                         // that the caller named
 	tables      func() (*View, <-chan struct{})
 	self        *node // that this client is in; nil outside
 	selfID      ring.NodeID
@@ -129,6 +133,7 @@ func New(cfg Config) (*Client, error) {
 		maxChecks:   orElse(cfg.MaxChecks, defaultMaxChecks),
 		failFast:    cfg.FailFast,
 		secure:      cfg.TLS,
+		dial:        cfg.Dial,
 		marks:       metadata.Pairs(pb.MarkRouted, "1"),
 		tables:      cfg.Tables,
 		nodes:       make(map[string]*node),
@@ -209,7 +214,7 @@ func (c *Client) reachLocked(address string) (*node, error) {
 		maxMessages: c.maxMessages,
 		checks:      &c.checks, maxChecks: int64(c.maxChecks),
 	}
-	if err := n.dial(c.connections, c.secure); err != nil {
+	if err := n.open(c.connections, c.secure, c.dial); err != nil {
 		cancel()
 		return nil, err
 	}

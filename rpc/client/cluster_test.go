@@ -56,8 +56,10 @@ func TestWithoutTables(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if one.checks.Load() == 0 || two.checks.Load() == 0 || one.checks.Load()+two.checks.Load() != 100 {
-				t.Errorf("%d and %d checks", one.checks.Load(), two.checks.Load())
+			// A machine that stands still makes a node look silent for a while, and a check is tried at the other one too.
+			_, second, retries := c.Tries()
+			if one.checks.Load() == 0 || two.checks.Load() == 0 || one.checks.Load()+two.checks.Load() > int64(100+second+retries) {
+				t.Errorf("%d and %d checks, %d second tries, %d retries", one.checks.Load(), two.checks.Load(), second, retries)
 			}
 			if one.routed.Load()+two.routed.Load() != 0 || c.Version() != 0 {
 				t.Errorf("%d and %d checks with a mark, table %d", one.routed.Load(), two.routed.Load(), c.Version())
@@ -98,6 +100,40 @@ func TestNodeFrozenUnderLoad(t *testing.T) {
 	t.Logf("%d calls, %d second tries, %d retries", calls, second, retries)
 	if second == 0 || second > 10+calls/20 {
 		t.Errorf("%d second tries of %d calls", second, calls)
+	}
+}
+
+// TestSilentForAMoment has a check that finds two nodes silent and gives them up, while the third never decides: those that
+// were silent are asked once more.
+func TestSilentForAMoment(t *testing.T) {
+	f := startCluster(t, 3)
+	c := connect(t, client.Config{Servers: f.servers(), Timeout: time.Hour})
+	awaitVersion(t, c, 1)
+	c.AwaitConnections(t.Context())
+	asked := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(asked) })
+	f.nodes[2].answers(func(ctx context.Context, _ *pb.CheckRequest) error {
+		tell()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	f.nodes[0].ice.freeze()
+	f.nodes[1].ice.freeze()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := c.Check(t.Context(), check(f.keyOf(0)))
+		answered <- err
+	}()
+	<-asked
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for again := uint64(0); again == 0; _, _, again = c.Tries() { // until the third is given up too, or the test hangs
+		<-tick.C
+	}
+	f.nodes[0].ice.thaw()
+	f.nodes[1].ice.thaw()
+	if err := <-answered; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
+	"net"
 	"time"
 
 	"google.golang.org/grpc"
@@ -23,12 +25,12 @@ const (
 
 // connect makes a connection that is not yet open, in plain text without a TLS configuration. The name of the server is
 // looked up at every attempt.
-func connect(server string, secure *tls.Config) (*grpc.ClientConn, error) {
+func connect(server string, secure *tls.Config, dial func(context.Context, string) (net.Conn, error)) (*grpc.ClientConn, error) {
 	transport := insecure.NewCredentials()
 	if secure != nil {
 		transport = credentials.NewTLS(secure)
 	}
-	return grpc.NewClient("passthrough:///"+server,
+	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
@@ -37,5 +39,9 @@ func connect(server string, secure *tls.Config) (*grpc.ClientConn, error) {
 			Backoff:           backoff.Config{BaseDelay: firstReconnect, Multiplier: 2, Jitter: 0.2, MaxDelay: lastReconnect},
 			MinConnectTimeout: connectWithin,
 		}),
-	)
+	}
+	if dial != nil {
+		options = append(options, grpc.WithContextDialer(dial))
+	}
+	return grpc.NewClient("passthrough:///"+server, options...)
 }

@@ -204,11 +204,13 @@ func (h *health) sortLocked(now time.Time) (seconds, lost []*waiter) {
 		switch {
 		case !vain && !rich:
 			return seconds, lost // all others came later
-		case w.moved || !w.move.possible():
+		case w.moved:
 		case vain:
-			w.moved = true
-			lost = append(lost, w)
-		case !w.doubled:
+			if w.move.possible() || w.move.later() {
+				w.moved = true
+				lost = append(lost, w)
+			}
+		case !w.doubled && w.move.possible():
 			if rich = h.afford(); rich {
 				w.doubled = true
 				seconds = append(seconds, w)
@@ -289,6 +291,7 @@ type waiter struct {
 // A mover takes a call elsewhere.
 type mover interface {
 	possible() bool // there is somewhere else
+	later() bool    // somewhere else was tried before, and will be tried once more
 	second()        // tries there too
 	giveUp()        // ends the try here
 }

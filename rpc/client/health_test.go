@@ -72,8 +72,10 @@ type guest struct {
 }
 
 func (g *guest) possible() bool { return !g.alone.Load() }
-func (g *guest) second()        { g.seconds.Add(1) }
-func (g *guest) giveUp()        { g.givenUp.Add(1) }
+
+func (g *guest) later() bool { return false }
+func (g *guest) second()     { g.seconds.Add(1) }
+func (g *guest) giveUp()     { g.givenUp.Add(1) }
 
 // calls makes guests wait.
 func (p *patient) calls(n int) []*guest {

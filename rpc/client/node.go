@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"sync/atomic"
 
@@ -36,10 +37,10 @@ type node struct {
 	stale  func(n *node, version uint64)         // is told that n has a table of that version
 }
 
-// dial opens the connections of a node when they are first needed.
-func (n *node) dial(connections int, secure *tls.Config) error {
+// open opens the connections of a node when they are first needed. Without dial they are plain TCP.
+func (n *node) open(connections int, secure *tls.Config, dial func(context.Context, string) (net.Conn, error)) error {
 	for range connections {
-		conn, err := connect(n.address, secure)
+		conn, err := connect(n.address, secure, dial)
 		if err != nil {
 			return errors.Join(fmt.Errorf("jeton client: %s: %w", n.address, err), n.closeConns())
 		}

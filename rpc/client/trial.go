@@ -37,6 +37,7 @@ type trial[T any] struct {
 // A traveler takes a call to further nodes. Its way stays as it is while a trial lasts.
 type traveler[T any] interface {
 	more() bool                           // there is another node
+	later() bool                          // the nodes will be tried once more
 	again(ctx context.Context) (T, error) // asks the others
 }
 
@@ -83,6 +84,13 @@ func (t *trial[T]) possible() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !t.over && (t.done != nil || t.further.more())
+}
+
+// later implements mover. It is called while the first try lasts.
+func (t *trial[T]) later() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.over && t.further.later()
 }
 
 // second implements mover.

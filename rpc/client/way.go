@@ -79,6 +79,9 @@ func (w *way) next() *node { return pick(w.seats(), w.tried) }
 // more says whether another node may be tried while one is silent.
 func (w *way) more() bool { return !w.sticky && w.next() != nil }
 
+// later says whether all nodes will be tried once more: one that was silent may not be so any more.
+func (w *way) later() bool { return !w.sticky && w.only == nil && w.round+1 < rounds }
+
 // try notes that n is being tried.
 func (w *way) try(n *node) {
 	if w.tried == nil {
