@@ -65,6 +65,30 @@ func TestCloseWhileWaiting(t *testing.T) {
 	})
 }
 
+// TestCloseHandsOverNothing closes a System that has reserved ahead, and has two others go on with its key: what it had
+// reserved and not spent is nobody's, for both could take it for theirs.
+func TestCloseHandsOverNothing(t *testing.T) {
+	store := open(t, storage.Config{})
+	var spent receipts
+	use := func(s *System) {
+		for range 40 { // it is a busy key
+			r := spend("one", 1, "fast")
+			r.Receipt = true
+			spent.add(r.Key, r.Cost, decide(t, s, r))
+		}
+	}
+	first := start(t, Config{Replicas: []Replica{store}})
+	use(first)
+	first.Close()
+	second, third := start(t, Config{Replicas: []Replica{store}}), start(t, Config{Replicas: []Replica{store}})
+	use(second)
+	use(third)
+	spent.verify(t)
+	if spent.count() < 40 {
+		t.Errorf("only %d were admitted", spent.count())
+	}
+}
+
 // afterClose asks a closed System for everything.
 func afterClose(t *testing.T, s *System) {
 	t.Helper()

@@ -123,6 +123,10 @@ func (sh *shard) hear(batch *answered, now int64) {
 	if batch.err != nil {
 		sh.sys.metrics.lost.WithLabelValues(set.Names[batch.replica]).Inc()
 	}
+	none := owner.Lost // the verdict where there is no answer
+	if errors.Is(batch.err, ErrGone) {
+		none = owner.Gone
+	}
 	for i, a := range batch.sent.actors {
 		if i%lookAhead == 0 {
 			sh.warm(batch.sent.actors[i:min(i+lookAhead, len(batch.sent.actors))])
@@ -131,7 +135,7 @@ func (sh *shard) hear(batch *answered, now int64) {
 			continue
 		}
 		r := &batch.sent.reservations[i]
-		answer := owner.Answer{Replica: batch.replica, Limit: r.Limit, Seq: r.Seq, Epoch: r.Epoch, Verdict: owner.Lost}
+		answer := owner.Answer{Replica: batch.replica, Limit: r.Limit, Seq: r.Seq, Epoch: r.Epoch, Verdict: none}
 		if batch.err == nil {
 			said := &batch.answers[i]
 			answer.Verdict, answer.Position, answer.Generation = verdict(said.Verdict), said.Position, said.Generation

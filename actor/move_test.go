@@ -16,6 +16,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/history"
+	"github.com/jeton-dev/jeton/cluster-tests/load"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -74,18 +75,18 @@ func (b *busy) check(t *testing.T, s *System, life int, key string) {
 	t.Helper()
 	r := spend(key, 1+rand.Int64N(2), "x")
 	r.Receipt = true
-	call := history.Call{Key: key, Cost: r.Cost, Start: b.now(), Life: life + 1}
+	call := history.Call{
+		Kind: history.KindCheck, Limit: b.rule.Name, Key: key, Cost: r.Cost, Start: b.now(), Via: fmt.Sprint("system ", life+1),
+	}
 	d, err := s.Check(t.Context(), r)
 	call.End = b.now()
+	load.Decided(&call, d, err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.slow = max(b.slow, time.Duration(call.End-call.Start))
-	switch {
-	case err != nil:
+	b.calls = append(b.calls, call)
+	if err != nil {
 		t.Errorf("a check got no decision: %v", err)
-	case d.Allowed:
-		call.Admitted, call.Receipt = true, d.Receipts[0]
-		b.calls = append(b.calls, call)
 	}
 }
 
@@ -94,14 +95,16 @@ func (b *busy) verdict(t *testing.T) error {
 	t.Helper()
 	admitted := int64(0)
 	for _, c := range b.calls {
-		admitted += c.Cost
+		if c.Outcome == history.Admitted {
+			admitted += c.Cost
+		}
 	}
 	most := 6 * int64(20+100*lasts/time.Second)
 	t.Logf("%d of %d tokens were admitted, the slowest check took %v", admitted, most, b.slow)
 	if admitted < most/3 {
 		t.Errorf("%d tokens were admitted, and %d could have been", admitted, most)
 	}
-	return history.Check(b.rule, b.calls, 0)
+	return history.Safe(&history.History{Limits: []history.Limit{load.Limit(b.rule)}, Calls: b.calls}, 0)
 }
 
 // A driver moves partitions.

@@ -39,6 +39,7 @@ type shard struct {
 	visits  visits
 	alarms  alarms
 	timer   int64 // when the shard's goroutine will wake by itself, or earlier
+	ahead   int64 // by how much the node clock had been put forward in the last round
 	out     owner.Out
 	mail    []*mail // of this round
 	places  []place // by partition
@@ -83,6 +84,7 @@ func (sh *shard) run() {
 			sh.timer = math.MaxInt64
 		}
 		closed = sh.round()
+		sh.leapt()
 		sh.look(sh.sys.cfg.Now())
 		if at := sh.next(); at < sh.timer {
 			sh.timer = at
@@ -135,6 +137,7 @@ func (sh *shard) attended() (early bool) {
 // round does what has arrived, and says whether the inbox is closed.
 func (sh *shard) round() (closed bool) {
 	sh.mail, closed = sh.inbox.take(sh.mail)
+	sh.leapt()
 	// Read after what has arrived was taken: a check's time lies within its call.
 	now := sh.sys.cfg.Now()
 	sh.hearAll(now)

@@ -47,10 +47,16 @@ var ErrInternal = errors.New("internal error")
 // errStopping answers what is asked of a System that has been closed.
 var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
 
+// ErrGone is the error of a Replica that has not been reachable for Patience: no check waits for it.
+var ErrGone = errors.New("it has been out of reach for long")
+
+// Patience is how long a check waits for a majority of replicas that was lost just now.
+const Patience = time.Duration(owner.DefaultPatience)
+
 // A Replica keeps registers: this node's storage, or a peer.
 type Replica interface {
 	// Reserve calls done once and never again, from any goroutine, with the answers to rs in their order, once they are durable; or with
-	// an error if this replica will not answer. It must not block, and keeps rs until then. Now is left open in rs: this
+	// an error if this replica will not answer, which may be ErrGone. It must not block, and keeps rs until then. Now is left open in rs: this
 	// node's storage has the same clock, and a peer's messages are stamped when they are sent.
 	Reserve(rs []register.Reservation, done func([]register.Answer, error))
 	// Look returns a register as it stands. Nothing may be decided from it.
@@ -71,6 +77,10 @@ type Config struct {
 	Limits func() *limit.Document
 	// Now is the node clock. Required.
 	Now func() int64
+	// Ahead is by how much the node clock has been put forward so far, in nanoseconds. When it has grown, checks that wait
+	// are answered with a limit.ErrUnavailable: the times that they were given are of a clock that was behind. nil means
+	// never.
+	Ahead func() int64
 	// Serving says why this node decides nothing at present, such as a clock that is off, and nil if it does: checks,
 	// denials too, resets and returns are answered with its error, which is to be a limit.ErrUnavailable. It is called once
 	// for all checks that arrive together. nil means that the node always serves.
@@ -99,6 +109,9 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
+	if c.Ahead == nil {
+		c.Ahead = func() int64 { return 0 }
+	}
 	if c.Partitions == 0 {
 		c.Partitions = ring.DefaultPartitions
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/history"
+	"github.com/jeton-dev/jeton/cluster-tests/load"
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -32,8 +33,8 @@ type siege struct {
 	doc    *limit.Document
 	rand   *rand.Rand
 
-	mu    sync.Mutex
-	calls map[string][]history.Call // by limit
+	mu   sync.Mutex
+	seen history.History
 }
 
 func newSiege(t *testing.T, binary, limits string, args ...string) *siege {
@@ -49,11 +50,14 @@ func newSiege(t *testing.T, binary, limits string, args ...string) *siege {
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	return &siege{
+	s := &siege{
 		t: t, binary: binary, doc: doc, rand: rand.New(rand.NewPCG(seed, 0)),
-		args:  append([]string{"--data", filepath.Join(dir, "data"), "--limits", file}, args...),
-		calls: map[string][]history.Call{},
+		args: append([]string{"--data", filepath.Join(dir, "data"), "--limits", file}, args...),
 	}
+	for _, rule := range doc.Rules() {
+		s.seen.Limits = append(s.seen.Limits, load.Limit(rule))
+	}
+	return s
 }
 
 // live runs one life of the node: it is killed in the middle of the load, once its callers have been admitted some
@@ -101,40 +105,35 @@ func (s *siege) live(life int) {
 func (s *siege) call(ctx context.Context, c *client.Client, r *rand.Rand, life int) (admitted bool) {
 	rules := s.doc.Rules()
 	rule := rules[r.IntN(len(rules))]
-	call := history.Call{Key: fmt.Sprintf("key:%d", r.IntN(keys)), Cost: 1 + int64(r.IntN(2)), Life: life}
+	call := history.Call{
+		Kind: history.KindCheck, Limit: rule.Name, Key: fmt.Sprintf("key:%d", r.IntN(keys)), Cost: 1 + int64(r.IntN(2)),
+		Via: fmt.Sprintf("life %d", life),
+	}
 	call.Start = time.Now().UnixNano()
 	d, err := c.Check(ctx, limit.Request{
 		Key: call.Key, Limits: []limit.Ref{limit.Named(rule.Name)}, Cost: call.Cost, Receipt: true,
 	})
 	call.End = time.Now().UnixNano()
-	if err != nil {
-		return false
-	}
-	if d.Allowed {
-		call.Admitted, call.Receipt = true, d.Receipts[0]
-	}
+	load.Decided(&call, d, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls[rule.Name] = append(s.calls[rule.Name], call)
-	return d.Allowed
+	s.seen.Calls = append(s.seen.Calls, call)
+	return call.Outcome == history.Admitted
 }
 
 // check is the verdict on all lives together.
 func (s *siege) check() error {
-	for _, rule := range s.doc.Rules() {
-		calls := s.calls[rule.Name]
-		admitted := 0
-		for _, c := range calls {
-			if c.Admitted {
-				admitted++
-			}
-		}
-		s.t.Logf("limit %s: %d calls, %d admitted", rule.Name, len(calls), admitted)
-		if err := history.Check(rule, calls, clockError); err != nil {
-			return err
+	calls, admitted := map[string]int{}, map[string]int{}
+	for _, c := range s.seen.Calls {
+		calls[c.Limit]++
+		if c.Outcome == history.Admitted {
+			admitted[c.Limit]++
 		}
 	}
-	return nil
+	for name, n := range calls {
+		s.t.Logf("limit %s: %d calls, %d admitted", name, n, admitted[name])
+	}
+	return history.Safe(&s.seen, clockError)
 }
 
 // The first limit is always binding; the buckets of the second one hold debt for hours, so line that is forgotten at a

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -41,6 +42,7 @@ type remote struct {
 	calls *grpc.ClientConn // for everything but reservations
 	open  *reserving       // nil while there is no stream
 	why   error            // why there is none
+	lost  time.Time        // since when there is none
 }
 
 var errConnecting = errors.New("the connection is being made")
@@ -57,7 +59,7 @@ func (p *Peers) newRemote(at string) (*remote, error) {
 	}
 	r := &remote{
 		peers: p, id: id, address: address, metrics: p.metrics.of(address), calls: calls,
-		woken: make(chan struct{}, 1), gone: make(chan struct{}), why: errConnecting,
+		woken: make(chan struct{}, 1), gone: make(chan struct{}), why: errConnecting, lost: time.Now(),
 	}
 	r.ctx, r.end = context.WithCancelCause(context.Background())
 	return r, nil
@@ -87,10 +89,13 @@ func (r *remote) stopped(why error) {
 // Reserve implements actor.Replica.
 func (r *remote) Reserve(rs []reg.Reservation, done func([]reg.Answer, error)) {
 	r.mu.Lock()
-	open, why := r.open, r.why
+	open, why, lost := r.open, r.why, r.lost
 	r.mu.Unlock()
-	if open != nil {
+	switch {
+	case open != nil:
 		why = open.reserve(rs, done)
+	case time.Since(lost) >= actor.Patience:
+		why = fmt.Errorf("%w: %w", actor.ErrGone, why)
 	}
 	if why != nil {
 		r.metrics.refused.Add(float64(len(rs)))
@@ -239,6 +244,9 @@ func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel c
 func (r *remote) set(open *reserving, why error) {
 	r.mu.Lock()
 	before := r.why
+	if r.open != nil {
+		r.lost = time.Now()
+	}
 	r.open, r.why = open, why
 	r.mu.Unlock()
 	if r.ctx.Err() == nil {

@@ -38,6 +38,9 @@ func TestAdvance(t *testing.T) {
 			if got := c.Now(); got != step.want {
 				t.Errorf("Advance(start+%d): clock says start+%d, want start+%d", step.to-start, got-start, step.want-start)
 			}
+			if got := c.Ahead(); got != step.want-start {
+				t.Errorf("Advance(start+%d): %d ns ahead, want %d", step.to-start, got, step.want-start)
+			}
 		}
 	})
 }

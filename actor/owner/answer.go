@@ -11,6 +11,7 @@ const (
 	Reset             // the bucket has entered a newer generation
 	Lost              // the replica will not answer: it has ended, or cannot be reached
 	Elsewhere         // the replica does not serve this epoch; of the line it says nothing
+	Gone              // the replica is lost, and has been for longer than anybody would wait for it
 )
 
 // An Answer is what one replica says to a Send.
@@ -61,7 +62,7 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 }
 
 // tells says whether the answer says where the replica's line is free.
-func (v Verdict) tells() bool { return v != 0 && v != Lost && v != Elsewhere }
+func (v Verdict) tells() bool { return v != 0 && v != Lost && v != Gone && v != Elsewhere }
 
 // confirms says whether an answer tells a bucket at rest no more than that one more replica has accepted what it holds, and
 // notes it: of each reservation's answers, those that come after the majority.
@@ -84,8 +85,8 @@ func (p *pending) record(a Answer) bool {
 	return true
 }
 
-// A count says how many replicas answered what.
-type count struct{ accepted, refused, skewed, lost, elsewhere int }
+// A count says how many replicas answered what. Those that are gone are lost too.
+type count struct{ accepted, refused, skewed, lost, gone, elsewhere int }
 
 // said is how many told where their line is free.
 func (c count) said() int { return c.accepted + c.refused + c.skewed }
@@ -103,6 +104,9 @@ func (p *pending) count() (c count) {
 			c.skewed++
 		case Lost:
 			c.lost++
+		case Gone:
+			c.lost++
+			c.gone++
 		case Elsewhere:
 			c.elsewhere++
 		}
@@ -111,7 +115,9 @@ func (p *pending) count() (c count) {
 }
 
 // settle ends a reservation if its answers permit: a majority has accepted it, or cannot any more. With too few
-// positions to retry from, the answers that are still to come are awaited.
+// positions to retry from, the answers that are still to come are awaited. So they are once a replica has refused because
+// of the clock: the one on the owner's own node, which has the same clock, must not end every try before a majority has
+// said so.
 func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
 	w := o.cfg.majority()
 	switch c := p.count(); {
@@ -119,7 +125,9 @@ func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
 		o.take(b, p, out)
 	case c.answered()-c.accepted <= o.cfg.spare():
 	case c.said() >= w:
-		o.giveUp(b, now, out)
+		if c.skewed == 0 || c.skewed > o.cfg.spare() || c.answered() == o.cfg.Replicas {
+			o.giveUp(b, now, out)
+		}
 	case c.lost+c.elsewhere > 0:
 		o.inVain(b, p, c, now, out)
 	}

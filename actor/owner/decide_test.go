@@ -31,6 +31,25 @@ func TestDenialDoesNoIO(t *testing.T) {
 	s.wantSends(sends)
 }
 
+// What replicas have said outlives the refusal in which they said it: long after it, a check that cannot be admitted asks
+// nobody, and one that can be begins where the line is free.
+func TestDenialByWhatIsKnownDoesNoIO(t *testing.T) {
+	s := newTroupe(t, 3).enter('A')
+	rule := mustRule(t, "login", 10, 1, time.Second)
+	for _, r := range s.replicas {
+		r.registers["login"] = taken(10 * second)
+	}
+	c := s.check(1, rule)
+	s.deliver(0, 1, 2)
+	s.denied(c)
+	s.pass(500 * ms)
+	s.denied(s.check(1, rule))
+	s.wantSends(1)
+	s.pass(500 * ms)
+	s.check(1, rule)
+	s.wantSent(10*second, 11*second)
+}
+
 // A denial that rests on what replicas said, with nothing held, tells the same as one from memory.
 func TestDenialOfAColdBucketExplainsItself(t *testing.T) {
 	s := alone(t)

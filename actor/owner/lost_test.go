@@ -21,10 +21,12 @@ func patient(t *testing.T, replicas int) *stage {
 }
 
 // lose answers what was sent last: those replicas will not.
-func (s *stage) lose(replicas ...int) {
+func (s *stage) lose(replicas ...int) { s.without(owner.Lost, replicas...) }
+
+func (s *stage) without(v owner.Verdict, replicas ...int) {
 	m := s.post[len(s.post)-1]
 	for _, i := range replicas {
-		s.hear(owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Lost})
+		s.hear(owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: v})
 	}
 }
 
@@ -82,6 +84,86 @@ func TestPatience(t *testing.T) {
 		if r := s.admitted(second); r.Start != start+150*ms {
 			t.Errorf("spent %+v", r.Span)
 		}
+	}
+}
+
+// Nobody waits for a majority that has been lost for longer than they would wait: each would lose that time, as long as the
+// replicas are cut off. One that was lost just now is waited for.
+func TestGone(t *testing.T) {
+	for replicas, gone := range map[int][]int{3: {0, 2}, 5: {0, 2, 3}} {
+		s := patient(t, replicas)
+		rule := mustRule(t, "login", 10, 1, time.Second)
+		for range 3 {
+			c := s.check(1, rule)
+			s.without(owner.Gone, gone[1:]...)
+			s.lose(gone[0])
+			s.waits(c)
+			s.pass(200 * ms)
+			s.without(owner.Gone, gone[1:]...)
+			s.lose(gone[0])
+			s.failed(c, limit.ErrUnavailable)
+		}
+		c := s.check(1, rule)
+		s.pass(10 * ms) // the pause after the last one
+		s.without(owner.Gone, gone...)
+		s.failed(c, limit.ErrUnavailable)
+		r, _ := s.reply(c)
+		if lost, ok := errors.AsType[*owner.LostError](r.Err); !ok || !slices.Equal(lost.Lost, gone) {
+			t.Errorf("got %v, want %d replicas without %v", r.Err, replicas, gone)
+		}
+		if idle, _ := s.owner.Idle(s.now); !idle {
+			t.Error("the owner goes on asking for nobody")
+		}
+		c = s.check(1, rule)
+		s.pass(10 * ms)
+		s.without(owner.Gone, gone[1:]...)
+		for i := range replicas {
+			s.deliver(i)
+		}
+		s.admitted(c)
+	}
+}
+
+// Replicas that say nothing may be cut off, though nobody has noticed yet. Who waits for them is told in time to ask
+// elsewhere; who waits because replicas refuse is not, for others would be refused as well.
+func TestSilentReplicas(t *testing.T) {
+	for replicas, silent := range map[int][]int{3: {1, 2}, 5: {0, 2, 4}} {
+		s := patient(t, replicas)
+		s.cfg.Resend = second
+		rule := mustRule(t, "login", 10, 1, time.Second)
+		first := s.checkBy(500*ms, 1, rule)
+		for i := range replicas {
+			if !slices.Contains(silent, i) {
+				s.deliver(i)
+			}
+		}
+		s.pass(100 * ms)
+		second := s.checkBy(500*ms, 1, rule)
+		s.pass(199 * ms)
+		s.waits(first, second)
+		s.pass(ms)
+		s.failed(first, limit.ErrUnavailable)
+		s.waits(second)
+		r, _ := s.reply(first)
+		if lost, ok := errors.AsType[*owner.LostError](r.Err); !ok || !slices.Equal(lost.Lost, silent) {
+			t.Errorf("got %v, want %d replicas without %v", r.Err, replicas, silent)
+		}
+		for range 2 { // what the first one had asked for is 100 ms too short for the second
+			for i := range replicas {
+				s.deliver(i)
+			}
+		}
+		s.admitted(second)
+	}
+	s := patient(t, 3)
+	c := s.checkBy(500*ms, 1, mustRule(t, "login", 10, 1, time.Second))
+	for range 499 {
+		m := s.post[len(s.post)-1]
+		for i := range 2 {
+			s.hear(owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Verdict: owner.Refused, Position: m.From + 1})
+		}
+		s.waits(c)
+		s.pass(ms)
 	}
 }
 

@@ -38,7 +38,9 @@ type Config struct {
 	// replicas that answer every reservation.
 	Resend int64
 	// Patience is how long a check waits, from its time on, for a majority that is lost, in nanoseconds: connections break
-	// and are made again. 0 means not at all: for a replica that does not come back.
+	// and are made again. For one that was lost long ago nobody waits. And who waits for replicas that have said nothing for a
+	// quarter of it is sent away while there is time to ask elsewhere. 0 means that nobody waits for what is lost, and that
+	// there is nowhere else: for a replica that does not come back.
 	Patience int64
 	// ReturnFor is how long after the last check of a bucket its receipts are remembered, in nanoseconds.
 	ReturnFor int64
@@ -173,6 +175,7 @@ func (o *Owner) Wake(now int64, out *Out) {
 	for i := range o.size() {
 		o.resend(o.at(i), now, out)
 	}
+	o.sendAway(now, out)
 	o.run(now, out)
 }
 
@@ -326,7 +329,8 @@ func (o *Owner) Warm() int {
 func (o *Owner) Due() int64 {
 	due := int64(math.MaxInt64)
 	if o.crowd != nil {
-		due = o.crowd.earliest()
+		away, _ := o.sendAwayAt()
+		due = min(o.crowd.earliest(), away)
 	}
 	for i := range o.size() {
 		due = min(due, o.at(i).due(o.cfg))

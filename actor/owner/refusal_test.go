@@ -370,6 +370,23 @@ func TestSkewedClock(t *testing.T) {
 	s.admitted(c)
 }
 
+// The replica on the owner's own node shares its clock, answers first, and refuses only because it has accepted the try
+// before. That must not hide that the others refuse because of the clock.
+func TestSkewedClockOfAWholeNode(t *testing.T) {
+	for _, replicas := range []int{3, 5} {
+		s := newTroupe(t, replicas).enter('A')
+		s.ahead, s.replicas[0].skew, s.quick = 2*second, 2*second, []int{0}
+		c := s.check(1, mustRule(t, "login", 10, 1, time.Second))
+		for range 3 {
+			for i := range replicas - 1 {
+				s.deliver(i + 1)
+			}
+			s.pass(ms)
+		}
+		s.failed(c, limit.ErrUnavailable)
+	}
+}
+
 // A single late message is no wrong clock.
 func TestLateMessageIsSentAnew(t *testing.T) {
 	s := newTroupe(t, 1).enter('A')

@@ -12,6 +12,7 @@ type pending struct {
 	Send
 	reset    bool
 	inVain   bool  // as it was sent last, it cannot come about
+	sentAt   int64 // when it was sent last
 	resendAt int64 // when it is to be sent again, unless its answers come
 	heardAt  int64 // when the last answer came
 	replies  [MaxReplicas]reply
@@ -85,7 +86,7 @@ func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 
 func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
 	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()
 	t := b.open(out)
-	t.flight = pending{Send: s, resendAt: o.cfg.resendAt(now)}
+	t.flight = pending{Send: s, sentAt: now, resendAt: o.cfg.resendAt(now)}
 	t.pending = &t.flight
 	out.Sends = append(out.Sends, s)
 	return t.pending
@@ -118,7 +119,7 @@ func (o *Owner) resend(b *bucket, now int64, out *Out) {
 
 // renew is for a reservation that is sent again: who did not serve it may do so now.
 func (p *pending) renew(now int64, cfg *Config) {
-	p.inVain, p.resendAt = false, cfg.resendAt(now)
+	p.inVain, p.sentAt, p.resendAt = false, now, cfg.resendAt(now)
 	for i := range p.replies {
 		if r := &p.replies[i]; !r.verdict.tells() {
 			*r = reply{}

@@ -1,118 +1,133 @@
-// Package history checks what callers of a rate limiter saw. A history is a list of calls with the times at which they
-// began and ended; the checkers find in it whether a limit was ever exceeded. They know nothing of how jeton works
-// inside, except what a receipt means.
+// Package history judges what the callers of a rate limiter saw. A history is a list of calls with the times at which
+// they began and ended, of the limits that were in force, and of the faults that were made meanwhile. The checkers find in
+// it whether a limit was ever exceeded, whether line was spent twice, and whether enough was admitted. They know nothing of
+// how the limiter works inside, except what a receipt means, and the package depends on no code of the limiter.
 //
-// Start with [Check].
+// Start with [Check], or with [Read] for a history that was written to a file; the command in the folder check does both.
 package history
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"slices"
-
-	"github.com/jeton-dev/jeton/actor/limit"
+	"strings"
 )
 
-// A Call is one check of one limit, as its caller saw it.
+// A History is what was seen of a limiter from outside.
+type History struct {
+	// Limits are those that were checked. A limit that was changed stands here once for each change, with its time.
+	Limits []Limit
+	// Calls are what callers asked, in any order.
+	Calls []Call
+	// Faults are what was done to the limiter meanwhile, and the marks at which it was whole again.
+	Faults []Fault
+}
+
+// A Limit is a token bucket: Capacity tokens, refilled with Tokens every PerNS nanoseconds. All three are at least 1, Tokens
+// at most 2⁵⁰, PerNS at most 2⁶⁰, and an empty bucket takes less than 2⁶¹ ns to fill.
+type Limit struct {
+	Name     string
+	Capacity int64
+	Tokens   int64
+	PerNS    int64
+	// At is when a change to this limit began, in nanoseconds since the Unix epoch; 0 for the limit from the beginning.
+	At int64
+	// By is when everybody kept to it. Between At and By this limit or the one before may have been in force. 0 means At.
+	By int64
+}
+
+// A Call is one request for one bucket, as its caller saw it.
 type Call struct {
-	Key        string
-	Cost       int64
-	Start, End int64 // the caller's clock before and after, in nanoseconds since the Unix epoch
-	Admitted   bool
-	Receipt    limit.Receipt // if admitted
-	Life       int           // which life of the node answered, for people to read
+	Kind    Kind
+	Outcome Outcome
+	Limit   string // its name
+	Key     string
+	Cost    int64 // of a check, in tokens, 0 to 2⁵⁰
+	// Start and End are the caller's clock before and after, in nanoseconds since the Unix epoch.
+	Start, End int64
+	// Receipt is the proof of an admission, nil if the caller has none, or what a return gives back.
+	Receipt *Receipt
+	Via     string // who was asked, for people to read
+	Error   string // why a call failed, for people to read
 }
 
-// Check runs all checkers on the calls of one limit. epsilon is how far, in nanoseconds, a node's clock may be from the
-// callers'.
-func Check(rule *limit.Rule, calls []Call, epsilon int64) error {
-	byKey := map[string][]Call{}
-	for _, c := range calls {
-		if c.Admitted {
-			byKey[c.Key] = append(byKey[c.Key], c)
-		}
+// A Kind says what a call asks for.
+type Kind uint8
+
+// The kinds of calls.
+const (
+	KindCheck  Kind = iota + 1 // may this key spend Cost tokens?
+	KindReturn                 // what Receipt proves is given back
+	KindReset                  // the bucket is to be full
+)
+
+// String is the kind as it stands in a file.
+func (k Kind) String() string { return name(kinds(), k, "kind") }
+
+func kinds() []string { return []string{"check", "return", "reset"} }
+
+// An Outcome says what came of a call.
+type Outcome uint8
+
+// The outcomes of calls. Each kind of call has two or three of them.
+const (
+	Admitted Outcome = iota + 1 // of a check
+	Denied                      // of a check
+	Taken                       // of a return: it took effect
+	Ignored                     // of a return: it had none
+	Done                        // of a reset
+	Failed                      // of any call: whether it took effect, now or later, is not known
+)
+
+// String is the outcome as it stands in a file.
+func (o Outcome) String() string { return name(outcomes(), o, "outcome") }
+
+func outcomes() []string { return []string{"admitted", "denied", "taken", "ignored", "done", "failed"} }
+
+// fits says whether a call of that kind can have that outcome.
+func (o Outcome) fits(k Kind) bool {
+	switch o {
+	case Admitted, Denied:
+		return k == KindCheck
+	case Taken, Ignored:
+		return k == KindReturn
+	case Done:
+		return k == KindReset
+	case Failed:
+		return k >= KindCheck && k <= KindReset
 	}
-	var errs []error
-	for key, admitted := range byKey {
-		err := errors.Join(
-			Disjoint(admitted), Lengths(rule, admitted), Placed(rule, admitted, epsilon), Windows(rule, admitted, epsilon))
-		if err != nil {
-			errs = append(errs, fmt.Errorf("limit %s, key %s: %w", rule.Name, key, err))
-		}
-	}
-	return errors.Join(errs...)
+	return false
 }
 
-// Disjoint finds receipts of one bucket whose spans overlap: line that was spent twice. It needs no clock.
-func Disjoint(admitted []Call) error {
-	sorted := slices.Clone(admitted)
-	slices.SortFunc(sorted, func(a, b Call) int {
-		return cmp.Or(
-			cmp.Compare(a.Receipt.Generation, b.Receipt.Generation),
-			cmp.Compare(a.Receipt.Start, b.Receipt.Start),
-			cmp.Compare(a.Receipt.End, b.Receipt.End))
-	})
-	for i := 1; i < len(sorted); i++ {
-		a, b := sorted[i-1], sorted[i]
-		if a.Receipt.Generation == b.Receipt.Generation && b.Receipt.Start < a.Receipt.End && b.Receipt.End > b.Receipt.Start {
-			return fmt.Errorf("spans overlap: (%d, %d] of life %d and (%d, %d] of life %d",
-				a.Receipt.Start, a.Receipt.End, a.Life, b.Receipt.Start, b.Receipt.End, b.Life)
-		}
+// name is the n-th of some names, counted from 1.
+func name[N ~uint8](names []string, n N, what string) string {
+	if n == 0 || int(n) > len(names) {
+		return fmt.Sprintf("%s %d", what, n)
 	}
-	return nil
+	return names[n-1]
 }
 
-// Lengths finds receipts that are shorter or longer than their cost. Each end of a span is rounded down to a
-// nanosecond.
-func Lengths(rule *limit.Rule, admitted []Call) error {
-	for _, c := range admitted {
-		length, rounding := c.Receipt.End-c.Receipt.Start, int64(1)
-		for _, again := range c.Receipt.Reuses {
-			length += again.End - again.Start
-			rounding++
-		}
-		if want := rule.Length(c.Cost).NS; length < want-rounding || length > want+rounding {
-			return fmt.Errorf("a receipt for %d tokens is %d ns long, not %d", c.Cost, length, want)
-		}
-	}
-	return nil
+// A Span is a piece of a bucket's line from Start (excluded) to End (included), in nanoseconds since the Unix epoch. Both
+// ends are exact positions that were rounded down.
+type Span struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
 }
 
-// Placed finds spans that could not have been spent at any time within their call: one that began too early, or that
-// reaches further ahead than the bucket is large.
-func Placed(rule *limit.Rule, admitted []Call, epsilon int64) error {
-	for _, c := range admitted {
-		if len(c.Receipt.Reuses) > 0 {
-			continue // line that was spent again lies where it was spent first
-		}
-		earliest, latest := c.Start-epsilon, rule.Bound(c.End+epsilon).Ceil()
-		if c.Receipt.Start < earliest || c.Receipt.End > latest {
-			return fmt.Errorf("the span (%d, %d] of a call from %d to %d cannot have been spent then",
-				c.Receipt.Start, c.Receipt.End, c.Start, c.End)
-		}
-	}
-	return nil
+// A Receipt proves an admission: it names the piece of the bucket's line that the admission spent.
+type Receipt struct {
+	// Generation goes up when the bucket is reset. It is a position on the line, or 0: line that lies beyond it is not
+	// spent again because of the reset.
+	Generation int64 `json:"generation,string"`
+	Span
+	Owner  string `json:"owner"`            // one life of whoever decided
+	Serial uint64 `json:"serial"`           // with owner, generation and span, tells receipts of one bucket apart
+	Reuses []Span `json:"reuses,omitempty"` // pieces that had been returned, and were spent again
 }
 
-// Windows finds a window of time in which more was admitted than the capacity and what was refilled meanwhile, counting
-// only calls that lie wholly inside it. It needs no receipts.
-func Windows(rule *limit.Rule, admitted []Call, epsilon int64) error {
-	if len(admitted) == 0 {
-		return nil
-	}
-	w, err := newWindows(rule, admitted)
-	if err != nil {
-		return err
-	}
-	byEnd := slices.Clone(admitted)
-	slices.SortFunc(byEnd, func(a, b Call) int { return cmp.Compare(a.End, b.End) })
-	for _, c := range byEnd {
-		w.add(c)
-		if start, over := w.worst(c.End, epsilon); over > 0 {
-			return fmt.Errorf("between %d and %d, %.3f ms, %.3f tokens too many were admitted",
-				start, c.End, float64(c.End-start)/1e6, float64(over)/float64(w.perToken))
-		}
-	}
-	return nil
+// A Fault is something that was done to the limiter from Start to End, on the callers' clock.
+type Fault struct {
+	Start, End int64
+	What       string // for people to read; or, if it begins with "healed", a mark that all faults are over
 }
+
+// Healed says whether f is no fault but the mark that everything has been made whole again.
+func (f Fault) Healed() bool { return strings.HasPrefix(f.What, "healed") }

@@ -1,107 +1,95 @@
 package history_test
 
 import (
-	"strings"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/history"
 )
 
-func rule(t interface{ Fatal(...any) }, capacity int64, refill string) *limit.Rule {
-	r, err := limit.ParseRefill(refill)
+const (
+	millisecond = int64(1e6)
+	second      = int64(1e9)
+)
+
+// anyScene draws what a limiter goes through.
+func anyScene(t *rapid.T) scene {
+	share := func(name string, most float64) float64 {
+		return rapid.SampledFrom([]float64{0, 0, most / 10, most}).Draw(t, name)
+	}
+	s := scene{
+		seed:     rapid.Uint64().Draw(t, "seed"),
+		keys:     rapid.IntRange(1, 4).Draw(t, "keys"),
+		checks:   rapid.IntRange(1, 400).Draw(t, "checks"),
+		every:    rapid.SampledFrom([]int64{5, 1000, millisecond, 50 * millisecond}).Draw(t, "every"),
+		takes:    rapid.SampledFrom([]int64{0, 3, 2000, 10 * millisecond, 19 * millisecond}).Draw(t, "takes"),
+		most:     rapid.Int64Range(1, 4).Draw(t, "most"),
+		epsilon:  rapid.SampledFrom([]int64{0, 0, 7, millisecond}).Draw(t, "epsilon"),
+		returns:  share("returns", 0.5),
+		resets:   share("resets", 0.05),
+		failures: share("failures", 0.3),
+		mute:     share("mute", 1),
+	}
+	tokens := rapid.SampledFrom([]int64{1, 1, 3, 7, 1000}).Draw(t, "tokens")
+	one := rapid.SampledFrom([]int64{7, 1000, 999_999, 70 * millisecond, second}).Draw(t, "per")
+	s.limits = []history.Limit{token(rapid.Int64Range(1, 50).Draw(t, "capacity"), tokens, one)}
+	if rapid.IntRange(0, 3).Draw(t, "changes") == 0 {
+		s.limits[0].Tokens = 1
+		at := epoch + int64(s.checks)*s.every/2
+		next := token(rapid.Int64Range(1, 50).Draw(t, "next capacity"), 1, one*2)
+		next.At, next.By = at, at+rapid.SampledFrom([]int64{0, 3 * s.takes}).Draw(t, "by")
+		s.limits = append(s.limits, next)
+	}
+	return s
+}
+
+// found are the checkers that find something.
+func found(t interface{ Fatal(...any) }, h *history.History, epsilon int64) (names []string, results []history.Result) {
+	results, err := history.Run(h, epsilon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := limit.Limit{Name: "test", Capacity: capacity, Refill: r}.Rule()
-	if err != nil {
-		t.Fatal(err)
+	for _, r := range results {
+		if r.Found > 0 {
+			names = append(names, r.Checker)
+		}
 	}
-	return compiled
+	return names, results
 }
 
-// admitted is a call from start to end whose receipt is the span.
-func admitted(start, end, from, to int64) history.Call {
-	return history.Call{
-		Key: "k", Cost: 1, Start: start, End: end, Admitted: true,
-		Receipt: limit.Receipt{Span: limit.Span{Start: from, End: to}},
-	}
-}
-
-// Each checker must find what it is there for: a checker that has found nothing yet proves nothing.
-func TestCheckersFind(t *testing.T) {
-	r := rule(t, 2, "1/10ns") // a token is 10 ns of line
-	good := []history.Call{admitted(100, 105, 100, 110), admitted(101, 106, 110, 120), admitted(111, 115, 120, 130)}
-	if err := history.Check(r, good, 0); err != nil {
-		t.Fatalf("a history within the limit: %v", err)
-	}
-	for _, tt := range []struct {
-		name, want string
-		add        history.Call
-	}{
-		{"spent twice", "overlap", admitted(112, 116, 125, 135)},
-		{"same span again", "overlap", admitted(100, 105, 100, 110)},
-		{"too short", "long", admitted(200, 205, 200, 205)},
-		{"too early", "cannot have been spent", admitted(200, 205, 150, 160)},
-		{"too far ahead", "cannot have been spent", admitted(200, 205, 220, 230)},
-		{"one too many", "too many", admitted(108, 109, 130, 140)},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			err := history.Check(r, append([]history.Call{tt.add}, good...), 0)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("Check = %v, want an error with %q", err, tt.want)
-			}
-		})
-	}
-}
-
-func TestDenialsAndOtherKeysDoNotCount(t *testing.T) {
-	r := rule(t, 1, "1/1h")
-	calls := []history.Call{
-		admitted(100, 105, 100, 100+int64(3600e9)),
-		{Key: "k", Cost: 1, Start: 106, End: 107},
-	}
-	other := admitted(100, 105, 100, 100+int64(3600e9))
-	other.Key = "other"
-	if err := history.Check(r, append(calls, other), 0); err != nil {
-		t.Error(err)
-	}
-}
-
-// The tree must find exactly what looking at every window finds.
-func TestWindowsIsTheSlowWay(t *testing.T) {
+// Whatever an exact limiter goes through, no checker finds anything.
+func TestNothingIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		capacity, per := rapid.Int64Range(1, 6).Draw(t, "capacity"), rapid.Int64Range(1, 7).Draw(t, "per")
-		tokens := rapid.Int64Range(1, per).Draw(t, "tokens")
-		r, err := limit.Limit{Name: "test", Capacity: capacity, Refill: limit.Refill{Tokens: tokens, Per: 1}}.Rule()
-		if tokens == 1 && per > 1 || err != nil {
-			r = rule(t, capacity, "1/"+map[int64]string{1: "1ns", 2: "2ns", 3: "3ns", 4: "4ns", 5: "5ns", 6: "6ns", 7: "7ns"}[per])
-		}
-		var calls []history.Call
-		for range rapid.IntRange(0, 12).Draw(t, "calls") {
-			start := rapid.Int64Range(1000, 1040).Draw(t, "start")
-			calls = append(calls, history.Call{
-				Cost: rapid.Int64Range(1, 3).Draw(t, "cost"), Admitted: true,
-				Start: start, End: start + rapid.Int64Range(0, 9).Draw(t, "took"),
-			})
-		}
-		slow := false
-		for _, a := range calls {
-			for _, b := range calls {
-				sum := int64(0)
-				for _, c := range calls {
-					if c.Start >= a.Start && c.End <= b.End {
-						sum += c.Cost
-					}
+		s := anyScene(t)
+		h := s.play()
+		if _, results := found(t, h, s.epsilon); history.Check(h, s.epsilon) != nil {
+			for _, r := range results {
+				if r.Err() != nil {
+					t.Error(r.Err())
 				}
-				p, n := int64(r.Refill.Per), r.Refill.Tokens
-				slow = slow || sum > 0 && p*sum > p*r.Capacity+n*(b.End-a.Start)
 			}
 		}
-		if err := history.Windows(r, calls, 0); (err != nil) != slow {
-			t.Fatalf("Windows = %v, the slow way finds a violation: %v", err, slow)
+	})
+}
+
+// The order in which calls stand in a history means nothing. (How far linear comes depends on it.)
+func TestOrderMeansNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := anyScene(t)
+		s.epsilon = 0 // so that there is something to find
+		h := s.play()
+		if len(h.Calls) > 1 {
+			h.Calls = append(h.Calls, h.Calls[0])
+		}
+		before, _ := found(t, h, 0)
+		before = slices.DeleteFunc(before, func(name string) bool { return name == "linear" })
+		rand.New(rand.NewPCG(s.seed, 2)).Shuffle(len(h.Calls), func(i, j int) { h.Calls[i], h.Calls[j] = h.Calls[j], h.Calls[i] })
+		after, _ := found(t, h, 0)
+		if after = slices.DeleteFunc(after, func(name string) bool { return name == "linear" }); !slices.Equal(before, after) {
+			t.Fatalf("%v was found, and in another order %v", before, after)
 		}
 	})
 }

@@ -1,108 +1,183 @@
 package history
 
 import (
-	"fmt"
-	"math/big"
+	"cmp"
 	"slices"
-
-	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// windows finds the worst window that ends at a given time in O(log n). With n tokens refilled every p nanoseconds, a
-// window [s, e] holds too much if
+// windows finds a window of time in which more was admitted than the capacity and what was refilled meanwhile, counting
+// only checks that lie wholly inside it. It looks at every window, and needs no receipts.
 //
-//	p·Σcost − n·(e − s) > p·C
-//
-// so for each possible s, the start of a call, it keeps p·Σcost + n·s in a tree that can add to a prefix and tell the
-// maximum. Times count from the first start.
-type windows struct {
-	starts   []int64 // sorted, each once
-	base     int64
-	refill   int64  // n
-	perToken int64  // p
-	capacity int64  // p·C
-	seen     []bool // starts of calls that have been added
-	most     []int64
-	plus     []int64 // to be added to everything below a node
+// What may have been returned in a window may be admitted once more in it; a return that failed may happen at any later
+// time. A reset may add a whole bucket to a window that it lies in, and what an owner had reserved by then
+// (see [Ahead]), as far as that line is not yet past, to a window that begins after it; one that failed may still happen
+// at any later time. Where receipts tell the generations apart, each generation alone must keep to the bound without that.
+// From a change of a limit on, the new one counts; checks that may have been decided under both count in no window.
+func windows(v *view, r *Result) {
+	r.Things = "checks"
+	for _, b := range v.buckets {
+		admitted := b.admitted()
+		counted := 0
+		for i := range b.versions {
+			s := v.sweep(b, &b.versions[i], admitted)
+			counted += len(s.admitted)
+			s.run(v, r, b)
+			if len(s.resets) > 0 {
+				v.generations(r, b, s)
+			}
+		}
+		r.Checked += counted
+		r.Unknown += len(admitted) - counted
+	}
 }
 
-// unseen is added to the value of a start while no call from there has been added: no window begins there yet.
-const unseen = -1 << 61
+// A sweep is what windows looks at together: calls of one bucket while one limit was in force.
+type sweep struct {
+	terms    *terms
+	admitted []*Call
+	returns  []*Call
+	resets   []*Call
+	spare    int // resets that may have happened in addition, because one call tried again
+}
 
-func newWindows(rule *limit.Rule, calls []Call) (*windows, error) {
-	w := &windows{}
-	var total, last int64
-	for _, c := range calls {
-		w.starts = append(w.starts, c.Start)
-		total += c.Cost
-		last = max(last, c.End)
+func (v *view) sweep(b *bucket, t *terms, admitted []*Call) sweep {
+	until := int64(forever)
+	if i := slices.IndexFunc(b.versions, func(o terms) bool { return o.from > t.from }); i >= 0 {
+		until = b.versions[i].from
 	}
-	slices.Sort(w.starts)
-	w.starts = slices.Compact(w.starts)
-	w.base = w.starts[0]
-	g := new(big.Int).GCD(nil, nil, big.NewInt(rule.Refill.Tokens), big.NewInt(int64(rule.Refill.Per))).Int64()
-	w.refill, w.perToken = rule.Refill.Tokens/g, int64(rule.Refill.Per)/g
-	for _, product := range [][2]int64{{w.perToken, total + rule.Capacity}, {w.refill, last - w.base + 1e9}} {
-		if p := new(big.Int).Mul(big.NewInt(product[0]), big.NewInt(product[1])); p.BitLen() > 59 {
-			return nil, fmt.Errorf("%d × %d does not fit in 59 bits: check a shorter history", product[0], product[1])
+	s := sweep{terms: t, returns: b.only(KindReturn, Taken, Failed), resets: b.only(KindReset, Done, Failed)}
+	seen := map[int64]bool{}
+	for _, c := range admitted {
+		if c.Start >= t.sure && c.End < until {
+			s.admitted = append(s.admitted, c)
+		}
+		if c.Receipt != nil {
+			seen[c.Receipt.Generation] = true
 		}
 	}
-	w.capacity = w.perToken * rule.Capacity
-	w.seen = make([]bool, len(w.starts))
-	w.most, w.plus = make([]int64, 4*len(w.starts)), make([]int64, 4*len(w.starts))
-	w.fill(1, 0, len(w.starts))
-	return w, nil
+	if len(s.resets) > 0 {
+		s.spare = max(0, len(seen)-1-len(s.resets))
+	}
+	return s
 }
 
-func (w *windows) fill(node, lo, hi int) {
-	if hi-lo == 1 {
-		w.most[node] = w.refill*(w.starts[lo]-w.base) + unseen
-		return
+// generations looks at each generation alone.
+func (v *view) generations(r *Result, b *bucket, s sweep) {
+	alone := map[int64]*sweep{}
+	var order []int64
+	for _, c := range receipts(slices.Clone(s.admitted)) {
+		g := c.Receipt.Generation
+		if alone[g] == nil {
+			alone[g] = &sweep{terms: s.terms}
+			order = append(order, g)
+		}
+		alone[g].admitted = append(alone[g].admitted, c)
 	}
-	mid := (lo + hi) / 2
-	w.fill(2*node, lo, mid)
-	w.fill(2*node+1, mid, hi)
-	w.most[node] = max(w.most[2*node], w.most[2*node+1])
-}
-
-// add counts a call into every window that begins no later than the call.
-func (w *windows) add(c Call) {
-	i, _ := slices.BinarySearch(w.starts, c.Start)
-	if !w.seen[i] {
-		w.seen[i] = true
-		w.addRange(1, 0, len(w.starts), i, i+1, -unseen)
-	}
-	w.addRange(1, 0, len(w.starts), 0, i+1, w.perToken*c.Cost)
-}
-
-// addRange adds v to the starts begin to end, end excluded; the node stands for those from lo to hi.
-func (w *windows) addRange(node, lo, hi, begin, end int, v int64) {
-	if end <= lo || hi <= begin {
-		return
-	}
-	if begin <= lo && hi <= end {
-		w.most[node] += v
-		w.plus[node] += v
-		return
-	}
-	mid := (lo + hi) / 2
-	w.addRange(2*node, lo, mid, begin, end, v)
-	w.addRange(2*node+1, mid, hi, begin, end, v)
-	w.most[node] = max(w.most[2*node], w.most[2*node+1]) + w.plus[node]
-}
-
-// worst is the start of the worst window that ends at end, and by how much it exceeds the limit, in parts of a token of
-// which perToken make one. Not above 0: no window does.
-func (w *windows) worst(end, epsilon int64) (start, over int64) {
-	over = w.most[1] - w.refill*(end-w.base+2*epsilon) - w.capacity
-	node, lo, hi := 1, 0, len(w.starts)
-	for hi-lo > 1 {
-		mid := (lo + hi) / 2
-		if w.most[2*node] >= w.most[2*node+1] {
-			node, hi = 2*node, mid
-		} else {
-			node, lo = 2*node+1, mid
+	for _, c := range s.returns {
+		if one := alone[c.Receipt.Generation]; one != nil {
+			one.returns = append(one.returns, c)
 		}
 	}
-	return w.starts[lo], over
+	for _, g := range order {
+		alone[g].run(v, r, b)
+	}
+}
+
+// An event changes what windows may hold, from a time on.
+type event struct {
+	at     int64
+	latest int64 // of windows that begin no later
+	amount wide
+	check  *Call // nil for what allows more
+}
+
+// run finds the worst window. Windows that end at one time are looked at together, one time after the other.
+func (s *sweep) run(v *view, r *Result, b *bucket) {
+	if len(s.admitted) == 0 {
+		return
+	}
+	t := s.terms
+	w := newTree(t, s.admitted)
+	for _, reset := range s.resets {
+		if reset.Outcome == Done {
+			w.allow(reset.End, func(start int64) wide { return s.left(v, b, reset, start) })
+		}
+	}
+	for _, e := range s.events(v, b) {
+		w.add(e.latest, e.amount)
+		if e.check == nil {
+			continue
+		}
+		w.begin(e.check.Start)
+		start, worst := w.worst()
+		over := worst.minus(product(e.at-w.base+2*v.epsilon, t.n)).minus(t.line(t.Capacity))
+		if over.positive() {
+			v.found(r, b, s.shown(start, e.at), "in the %s from %s on, %.3f tokens too many were admitted",
+				seconds(e.at-start), relative(start, v.start), over.over(t.p))
+			return
+		}
+	}
+}
+
+// events are the checks by their ends, and what allows more by its start, which comes first.
+func (s *sweep) events(v *view, b *bucket) []event {
+	t := s.terms
+	var all []event
+	for _, c := range s.admitted {
+		all = append(all, event{c.End, c.Start, t.line(c.Cost), c})
+	}
+	for _, c := range s.returns {
+		latest := c.End
+		if c.Outcome == Failed {
+			latest = forever
+		}
+		all = append(all, event{c.Start, latest, wide{}.minus(t.returned(c)), nil})
+	}
+	for i, c := range s.resets {
+		latest := c.End - 1
+		if c.Outcome == Failed {
+			latest = forever
+		}
+		all = append(all, event{c.Start, latest, wide{}.minus(s.whole(v, b, c)), nil})
+		for range s.spare {
+			if i == 0 {
+				all = append(all, event{c.Start, forever, wide{}.minus(s.whole(v, b, c)), nil})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(order(a), order(b)))
+	})
+	return all
+}
+
+func order(e event) int {
+	if e.check == nil {
+		return 0
+	}
+	return 1
+}
+
+// whole is what a reset may add to a window in which it lies: a bucket, and what was reserved ahead.
+func (s *sweep) whole(v *view, b *bucket, reset *Call) wide {
+	return product(b.largest()+Ahead+2*v.epsilon+reset.End-reset.Start, s.terms.n)
+}
+
+// left is what a reset may add to a window that begins after it: what was reserved, as far as it is not yet past.
+func (s *sweep) left(v *view, b *bucket, reset *Call, start int64) wide {
+	return product(max(0, reset.End+b.largest()+Ahead+2*v.epsilon-start), s.terms.n)
+}
+
+// shown are calls of a window: the first and the last.
+func (s *sweep) shown(start, end int64) []*Call {
+	var inside []*Call
+	for _, c := range s.admitted {
+		if c.Start >= start && c.End <= end {
+			inside = append(inside, c)
+		}
+	}
+	if n := len(inside); n > 4 {
+		inside = append(inside[:2], inside[n-2:]...)
+	}
+	return inside
 }

@@ -42,7 +42,7 @@ type Load struct {
 	start, end time.Time
 	checks     sync.WaitGroup
 	mu         sync.Mutex
-	calls      []history.Call
+	calls      []history.Call // failed ones too
 	failures   []Failure
 	latencies  []time.Duration
 	slow       int
@@ -77,7 +77,8 @@ func (l *Load) run(ctx context.Context) {
 		case <-tick.C:
 		}
 		for due := int(time.Since(l.start).Seconds() * float64(l.cfg.PerSecond)); n < due; n++ {
-			l.checks.Go(func() { l.check(n) })
+			nth := n // which goes on before the goroutine begins
+			l.checks.Go(func() { l.check(nth) })
 		}
 	}
 }
@@ -86,27 +87,27 @@ func (l *Load) run(ctx context.Context) {
 func (l *Load) check(n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.Deadline)
 	defer cancel()
-	call := history.Call{Key: fmt.Sprintf("key:%d", n%l.cfg.Keys), Cost: 1, Start: time.Now().UnixNano()}
+	call := history.Call{
+		Kind: history.KindCheck, Limit: l.cfg.Rule.Name, Key: fmt.Sprintf("key:%d", n%l.cfg.Keys), Cost: 1, Start: time.Now().UnixNano(),
+	}
 	began := time.Now()
 	d, err := l.cfg.Checker.Check(ctx, limit.Request{
 		Key: call.Key, Limits: []limit.Ref{limit.Named(l.cfg.Rule.Name)}, Cost: call.Cost, Receipt: true,
 	})
 	took := time.Since(began)
 	call.End = call.Start + int64(took)
-	if err == nil && d.Allowed {
-		call.Admitted, call.Receipt = true, d.Receipts[0]
-	}
+	Decided(&call, d, err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if took > l.cfg.Slow {
 		l.slow++
 	}
+	l.calls = append(l.calls, call)
 	if err != nil {
 		l.failures = append(l.failures, Failure{After: began.Sub(l.start), Took: took, Err: err})
 		return
 	}
 	l.latencies = append(l.latencies, took)
-	l.calls = append(l.calls, call)
 }
 
 // Stop ends the load and waits for what is under way.
@@ -134,17 +135,26 @@ func (l *Load) Answered(n int) {
 func (l *Load) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.calls) + len(l.failures)
+	return len(l.calls)
 }
 
 // Calls are the checks that were decided. The Load must have been stopped.
-func (l *Load) Calls() []history.Call { return l.calls }
+func (l *Load) Calls() []history.Call {
+	return slices.DeleteFunc(slices.Clone(l.calls), func(c history.Call) bool { return c.Outcome == history.Failed })
+}
+
+// History is everything that was seen. The Load must have been stopped.
+func (l *Load) History() *history.History {
+	return &history.History{Limits: []history.Limit{Limit(l.cfg.Rule)}, Calls: l.calls}
+}
 
 // Failures are the checks that were not. The Load must have been stopped.
 func (l *Load) Failures() []Failure { return l.failures }
 
 // Held says whether every limit held, in every window. epsilon is how far the clocks may be apart, in nanoseconds.
-func (l *Load) Held(epsilon int64) error { return history.Check(l.cfg.Rule, l.calls, epsilon) }
+func (l *Load) Held(epsilon int64) error {
+	return history.Safe(l.History(), epsilon)
+}
 
 // tardy is by how much a check may come late and still be in time for a token, in nanoseconds.
 const tardy = int64(100 * time.Millisecond)
@@ -155,11 +165,14 @@ func (l *Load) Share() (admittedTokens, dueTokens float64) {
 	admitted := map[string]int64{}
 	first, last := map[string]int64{}, map[string]int64{}
 	for _, c := range l.calls {
+		if c.Outcome == history.Failed {
+			continue
+		}
 		if first[c.Key] == 0 || c.Start < first[c.Key] {
 			first[c.Key] = c.Start
 		}
 		last[c.Key] = max(last[c.Key], c.Start)
-		if c.Admitted {
+		if c.Outcome == history.Admitted {
 			admitted[c.Key] += c.Cost
 		}
 	}
@@ -184,12 +197,12 @@ func (l *Load) Summary() string {
 	}
 	admitted := 0
 	for _, c := range l.calls {
-		if c.Admitted {
+		if c.Outcome == history.Admitted {
 			admitted++
 		}
 	}
 	return fmt.Sprintf("%d checks in %v: %d admitted, %d denied, %d failed, %d took longer than %v; p50 %v, p99 %v, longest %v",
-		len(l.calls)+len(l.failures), l.end.Sub(l.start).Round(100*time.Millisecond), admitted, len(l.calls)-admitted,
+		len(l.calls), l.end.Sub(l.start).Round(100*time.Millisecond), admitted, len(l.calls)-len(l.failures)-admitted,
 		len(l.failures), l.slow, l.cfg.Slow, at(0.5), at(0.99), at(1))
 }
 

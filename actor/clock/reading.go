@@ -1,0 +1,19 @@
+//go:build !faults
+
+package clock
+
+import "time"
+
+// A reading is the wall clock when the process started, carried on by monotonic time.
+type reading struct {
+	start time.Time
+	wall  int64
+}
+
+func (r *reading) begin() {
+	r.start = time.Now()
+	r.wall = r.start.UnixNano()
+}
+
+// now never decreases.
+func (r *reading) now() int64 { return r.wall + int64(time.Since(r.start)) }

@@ -1,0 +1,111 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A terms is one version of a limit, made ready to reckon with: a token is p/n nanoseconds of line.
+type terms struct {
+	*Limit
+	n, p int64 // refill in lowest terms: n tokens every p nanoseconds
+	from int64 // it may have been in force from here on
+	to   int64 // and up to here
+	sure int64 // from here on up to the next one's from nothing else was in force
+}
+
+// forever is after every time.
+const forever = 1 << 62
+
+func newTerms(l *Limit) terms {
+	a, b := l.Tokens, l.PerNS
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return terms{Limit: l, n: l.Tokens / a, p: l.PerNS / a, from: l.At, sure: max(l.At, l.By), to: forever}
+}
+
+// line is the length of cost tokens, in n-ths of a nanosecond.
+func (t *terms) line(cost int64) wide { return product(t.p, cost) }
+
+// fill is how long an empty bucket takes to fill, in nanoseconds, rounded up.
+func (t *terms) fill() int64 { return divideUp(t.p, t.Capacity, t.n) }
+
+// A bucket is what was asked of one key and limit, in the order in which the calls began.
+type bucket struct {
+	key      string
+	versions []terms
+	calls    []*Call
+}
+
+// inForce are the versions of the limit of which any may have been in force at some time of a call.
+func (b *bucket) inForce(c *Call) []terms {
+	if len(b.versions) == 1 {
+		return b.versions
+	}
+	var some []terms
+	for _, v := range b.versions {
+		if v.from <= c.End && c.Start <= v.to {
+			some = append(some, v)
+		}
+	}
+	if len(some) == 0 { // before the first
+		return b.versions[:1]
+	}
+	return some
+}
+
+// admitted are the checks that were, in the order in which they began.
+func (b *bucket) admitted() []*Call { return b.only(KindCheck, Admitted) }
+
+func (b *bucket) only(k Kind, o ...Outcome) []*Call {
+	var some []*Call
+	for _, c := range b.calls {
+		if c.Kind == k && slices.Contains(o, c.Outcome) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// buckets sorts the calls of h by bucket; the buckets are in the order of their names.
+func buckets(h *History) []*bucket {
+	versions := map[string][]terms{}
+	for i := range h.Limits {
+		l := &h.Limits[i]
+		v := newTerms(l)
+		if before := versions[l.Name]; len(before) > 0 {
+			before[len(before)-1].to = v.sure
+		}
+		versions[l.Name] = append(versions[l.Name], v)
+	}
+	type name struct{ limit, key string }
+	found := map[name]*bucket{}
+	var all []*bucket
+	for i := range h.Calls {
+		c := &h.Calls[i]
+		b := found[name{c.Limit, c.Key}]
+		if b == nil {
+			b = &bucket{key: c.Key, versions: versions[c.Limit]}
+			found[name{c.Limit, c.Key}] = b
+			all = append(all, b)
+		}
+		b.calls = append(b.calls, c)
+	}
+	slices.SortFunc(all, func(a, b *bucket) int {
+		return cmp.Or(cmp.Compare(a.versions[0].Name, b.versions[0].Name), cmp.Compare(a.key, b.key))
+	})
+	for _, b := range all {
+		slices.SortStableFunc(b.calls, func(a, b *Call) int { return cmp.Compare(a.Start, b.Start) })
+	}
+	return all
+}
+
+// largest is how long the bucket takes to fill, in nanoseconds, under the limit under which that takes longest.
+func (b *bucket) largest() int64 {
+	ns := int64(0)
+	for i := range b.versions {
+		ns = max(ns, b.versions[i].fill())
+	}
+	return ns
+}

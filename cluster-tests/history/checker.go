@@ -1,0 +1,135 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Checker looks for one kind of violation.
+type Checker struct {
+	Name string // a word
+	Doc  string // a line
+	// Safety says that it looks for a limit that did not hold. What the others find is service that was not given.
+	Safety bool
+	run    func(*view, *Result)
+}
+
+// Checkers are all there are, in the order in which they run.
+func Checkers() []Checker {
+	return []Checker{
+		{"disjoint", "no line is spent twice", true, disjoint},
+		{"lengths", "a receipt is as long as its cost", true, lengths},
+		{"reuses", "line is spent again only if it was given back", true, reuses},
+		{"placed", "a span can have been spent during its call", true, placed},
+		{"windows", "no window of time admits more than the capacity and the refill", true, windows},
+		{"linear", "one bucket could have decided so, call after call", false, linear},
+		{"enough", "what was due was admitted", false, enough},
+		{"alive", "no key is stuck once everything is healed", false, alive},
+	}
+}
+
+// A view is a history made ready to be checked.
+type view struct {
+	*History
+	buckets []*bucket
+	epsilon int64 // how far a clock of the limiter may be from the callers', in nanoseconds
+	start   int64 // of the history
+}
+
+func newView(h *History, epsilon int64, key string) *view {
+	v := &view{History: h, epsilon: epsilon, buckets: buckets(h)}
+	for i, b := range v.buckets {
+		if s := b.calls[0].Start; i == 0 || s < v.start {
+			v.start = s
+		}
+	}
+	if key != "" {
+		v.buckets = slices.DeleteFunc(v.buckets, func(b *bucket) bool { return b.key != key })
+	}
+	return v
+}
+
+// found notes a violation.
+func (v *view) found(r *Result, b *bucket, calls []*Call, what string, args ...any) {
+	r.Found++
+	if len(r.Violations) == MaxViolations {
+		return
+	}
+	x := Violation{What: fmt.Sprintf(what, args...)}
+	if b != nil {
+		x.Limit, x.Key = b.versions[0].Name, b.key
+	}
+	for _, c := range calls {
+		x.Calls = append(x.Calls, *c)
+		x.Shown = append(x.Shown, describe(c, v.start))
+	}
+	r.Violations = append(r.Violations, x)
+}
+
+// maxEpsilon is about 13 days.
+const maxEpsilon = 1 << 50
+
+// Run runs the checkers with these names, or all if there are none, in the order of [Checkers]. epsilon is how far, in
+// nanoseconds, a clock of the limiter may be from the callers'. An error means that a name or the history makes no sense.
+func Run(h *History, epsilon int64, names ...string) ([]Result, error) {
+	return RunKey(h, epsilon, "", names...)
+}
+
+// RunKey is [Run] for one key, or for all if it is empty. What other keys' calls tell of trouble is taken into account.
+func RunKey(h *History, epsilon int64, key string, names ...string) ([]Result, error) {
+	all := Checkers()
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(c Checker) bool { return c.Name == name }) {
+			return nil, fmt.Errorf("%q is no checker", name)
+		}
+	}
+	if epsilon < 0 || epsilon > maxEpsilon {
+		return nil, fmt.Errorf("epsilon: %d is not from 0 to 2⁵⁰ ns", epsilon)
+	}
+	if err := h.Validate(); err != nil {
+		return nil, err
+	}
+	v := newView(h, epsilon, key)
+	if len(v.buckets) == 0 {
+		return nil, errors.New("there are no calls to check")
+	}
+	var results []Result
+	for _, c := range all {
+		if len(names) > 0 && !slices.Contains(names, c.Name) {
+			continue
+		}
+		r := Result{Checker: c.Name}
+		c.run(v, &r)
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// Check runs all checkers. It needs to know of every fault, since without one a limiter has to decide exactly. epsilon is
+// how far, in nanoseconds, a clock of the limiter may be from the callers'. The error tells all violations.
+func Check(h *History, epsilon int64) error { return check(h, epsilon, nil) }
+
+// Safe runs the checkers that look for a limit that did not hold, and only these. A failure excuses nothing that they
+// find, so faults need not be in h.
+func Safe(h *History, epsilon int64) error {
+	var names []string
+	for _, c := range Checkers() {
+		if c.Safety {
+			names = append(names, c.Name)
+		}
+	}
+	return check(h, epsilon, names)
+}
+
+func check(h *History, epsilon int64, names []string) error {
+	results, err := Run(h, epsilon, names...)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range results {
+		errs = append(errs, results[i].Err())
+	}
+	return errors.Join(errs...)
+}

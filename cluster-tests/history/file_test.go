@@ -1,0 +1,185 @@
+package history_test
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/jeton-dev/jeton/cluster-tests/history"
+)
+
+// written is h as a file.
+func written(t interface{ Fatal(...any) }, h *history.History) []byte {
+	var file bytes.Buffer
+	w := history.NewWriter(&file)
+	if err := w.Write(h); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// What was written is read.
+func TestFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := anyScene(t).play()
+		if rapid.Bool().Draw(t, "faults") {
+			h.Faults = []history.Fault{{Start: epoch, End: epoch + 5, What: "node-1 is \"frozen\"\n"}, {Start: epoch + 5, End: epoch + 5, What: "healed"}}
+		}
+		got, err := history.Read(bytes.NewReader(written(t, h)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, h) {
+			t.Fatalf("read\n%+v\nwrote\n%+v", got, h)
+		}
+	})
+}
+
+// The format is a contract with what writes and reads it in other languages.
+func TestFormat(t *testing.T) {
+	h := &history.History{
+		Limits: []history.Limit{{Name: "api", Capacity: 3, Tokens: 1, PerNS: second, At: 7, By: 9}},
+		Calls: []history.Call{
+			{Kind: history.KindCheck, Outcome: history.Admitted, Limit: "api", Key: "k", Cost: 1, Start: 10, End: 20, Via: "client", Receipt: &history.Receipt{
+				Generation: 5, Span: history.Span{Start: 11, End: 12}, Owner: "o", Serial: 6, Reuses: []history.Span{{Start: 1, End: 2}},
+			}},
+			{Kind: history.KindCheck, Outcome: history.Failed, Limit: "api", Key: "k", Cost: 0, Start: 0, End: 20, Error: "deadline"},
+			{Kind: history.KindReset, Outcome: history.Done, Limit: "api", Key: "k", Start: 10, End: 20},
+		},
+		Faults: []history.Fault{{Start: 1, End: 2, What: "node-2 is killed"}},
+	}
+	want := `{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000000000,"at":7,"by":9}
+{"kind":"check","limit":"api","key":"k","cost":1,"start":10,"end":20,"outcome":"admitted","receipt":{"generation":"5","start":11,"end":12,"owner":"o","serial":6,"reuses":[{"start":1,"end":2}]},"via":"client"}
+{"kind":"check","limit":"api","key":"k","cost":0,"start":0,"end":20,"outcome":"failed","error":"deadline"}
+{"kind":"reset","limit":"api","key":"k","start":10,"end":20,"outcome":"done"}
+{"kind":"fault","start":1,"end":2,"what":"node-2 is killed"}
+`
+	if got := string(written(t, h)); got != want {
+		t.Errorf("wrote\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Errors name the line and the field.
+func TestBadFiles(t *testing.T) {
+	const limit = `{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000}` + "\n"
+	for bad, want := range map[string]string{
+		`{"kind":"check"`: "line 2: ends in the middle of an object",
+		`{"kind":"check","limit":"api","key":"k","cost":1,"end":9,"outcome":"denied"}`:                                                                        "line 2: start and end",
+		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":8,"outcome":"denied"}`:                                                              "line 2: end: 8 lies before the start, 9",
+		`{"kind":"check","limit":"api","key":"k","cost":"1","start":9,"end":9,"outcome":"denied"}`:                                                            "line 2: cost: ",
+		`{"kind":"check","limit":"api","key":"k","cost":1.5,"start":9,"end":9,"outcome":"denied"}`:                                                            "line 2: cost: ",
+		`{"kind":"check","limit":"api","key":"k","cost":-1,"start":9,"end":9,"outcome":"denied"}`:                                                             "line 2: cost: -1 is negative",
+		`{"kind":"check","limit":"api","key":"k","start":9,"end":9,"outcome":"denied"}`:                                                                       "line 2: cost: ",
+		`{"kind":"check","limit":"api","key":"","cost":1,"start":9,"end":9,"outcome":"denied"}`:                                                               "line 2: key: ",
+		`{"kind":"check","limit":"other","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"}`:                                                            `line 2: limit: "other"`,
+		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`:                                                               "line 2: outcome: a check cannot be taken",
+		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"maybe"}`:                                                               `line 2: outcome: "maybe"`,
+		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","size":1}`:                                                     "line 2: unknown field \"size\"",
+		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"} {}`:                                                           "line 2: more than one object",
+		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"admitted","receipt":{"generation":"1","start":5,"end":4,"owner":"o"}}`: "line 2: receipt.end: 4",
+		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","receipt":{"generation":"1","start":5,"end":6,"owner":"o"}}`:   "line 2: receipt: a check that is denied has none",
+		`{"kind":"return","limit":"api","key":"k","start":9,"end":9,"outcome":"taken"}`:                                                                       "line 2: receipt: a return needs one",
+		`{"kind":"return","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`:                                                              "line 2: cost: a return has none",
+		`{"kind":"limit","limit":"new","capacity":0,"tokens":1,"per_ns":1}`:                                                                                   "line 2: capacity: 0",
+		`{"kind":"limit","limit":"new","capacity":9223372036854775807,"tokens":1,"per_ns":9}`:                                                                 "line 2: capacity: an empty bucket takes",
+		`{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000}`:                                                                                "limit api: at: ",
+		`{"kind":"fault","start":1,"end":2}`: "line 2: what: missing",
+		`{"kind":"fault","what":"x"}`:        "line 2: start and end",
+		`{"kind":"other"}`:                   `line 2: kind: "other"`,
+		``:                                   "",
+		"\n" + limit:                         "line 2: ends in the middle",
+		`[]`:                                 "line 2: ",
+		`{"kind":"fault","start":1,"end":2,"what":"` + strings.Repeat("x", history.MaxLine) + `"}`: "line 2: longer than",
+	} {
+		_, err := history.Read(strings.NewReader(limit + bad))
+		if want == "" && err == nil {
+			continue
+		}
+		if err == nil || want == "" || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.200s: %v, want an error that begins with %q", bad, err, want)
+		}
+	}
+}
+
+// Many may write at once, and a reader finds whole lines.
+func TestWriterIsShared(t *testing.T) {
+	var file bytes.Buffer
+	w := history.NewWriter(&file)
+	if err := w.WriteLimit(token(3, 1, second)); err != nil {
+		t.Fatal(err)
+	}
+	h := busy.play()
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for _, c := range h.Calls {
+				if err := w.WriteCall(c); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := history.Read(&file)
+	if err != nil || len(got.Calls) != 8*len(h.Calls) {
+		t.Errorf("%d calls were read, %d written: %v", len(got.Calls), 8*len(h.Calls), err)
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriterTellsErrors(t *testing.T) {
+	w := history.NewWriter(full{})
+	if err := w.WriteCall(history.Call{Kind: history.KindCheck}); err == nil || !strings.Contains(err.Error(), "outcome") {
+		t.Errorf("a call that cannot be: %v", err)
+	}
+	if err := w.WriteFault(history.Fault{What: "x"}); err != nil {
+		t.Errorf("what is kept until later: %v", err)
+	}
+	if err := w.Flush(); !errors.Is(err, errFull) {
+		t.Errorf("Flush: %v, want %v", err, errFull)
+	}
+	if err := w.WriteFault(history.Fault{What: "x"}); !errors.Is(err, errFull) {
+		t.Errorf("after an error: %v, want %v", err, errFull)
+	}
+}
+
+// Whatever is read can be checked and written, and is then read as the same.
+func FuzzRead(f *testing.F) {
+	for seed := range uint64(3) {
+		s := giving
+		s.seed, s.checks, s.resets, s.failures = seed, 5, 0.3, 0.2
+		f.Add(written(f, s.play()))
+	}
+	f.Add([]byte(`{"kind":"limit","limit":"a","capacity":1,"tokens":1,"per_ns":1}` + "\n" + `{"kind":"fault","start":1,"end":2,"what":"healed"}`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		h, err := history.Read(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		if again, err := history.Read(bytes.NewReader(written(t, h))); err != nil || !reflect.DeepEqual(again, h) {
+			t.Fatalf("%+v was read again as %+v: %v", h, again, err)
+		}
+		if len(h.Calls) == 0 || len(h.Calls) > 100 {
+			return
+		}
+		if results, err := history.Run(h, 1000); err != nil || len(results) != len(history.Checkers()) {
+			t.Fatalf("%v: %v", results, err)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// A line is one line of a file, of any kind:
+//
+//	{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000000000}
+//	{"kind":"check","limit":"api","key":"k","cost":1,"start":…,"end":…,"outcome":"admitted","receipt":{…},"via":"client"}
+//	{"kind":"return","limit":"api","key":"k","start":…,"end":…,"outcome":"taken","receipt":{…}}
+//	{"kind":"reset","limit":"api","key":"k","start":…,"end":…,"outcome":"done"}
+//	{"kind":"fault","start":…,"end":…,"what":"node-2 is killed"}
+//
+// A receipt is {"generation":"0","start":…,"end":…,"owner":"…","serial":0,"reuses":[{"start":…,"end":…}]}. Times are
+// nanoseconds since the Unix epoch.
+type line struct {
+	Kind     string   `json:"kind"`
+	Limit    string   `json:"limit,omitempty"`
+	Key      string   `json:"key,omitempty"`
+	Cost     *int64   `json:"cost,omitempty"`
+	Start    *int64   `json:"start,omitempty"`
+	End      *int64   `json:"end,omitempty"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Receipt  *Receipt `json:"receipt,omitempty"`
+	Via      string   `json:"via,omitempty"`
+	Error    string   `json:"error,omitempty"`
+	What     string   `json:"what,omitempty"`
+	Capacity int64    `json:"capacity,omitempty"`
+	Tokens   int64    `json:"tokens,omitempty"`
+	PerNS    int64    `json:"per_ns,omitempty"`
+	At       int64    `json:"at,omitempty"`
+	By       int64    `json:"by,omitempty"`
+}
+
+// lineOf is how a call stands in a file.
+func lineOf(c *Call) line {
+	l := line{
+		Kind: c.Kind.String(), Limit: c.Limit, Key: c.Key, Start: &c.Start, End: &c.End, Outcome: c.Outcome.String(),
+		Receipt: c.Receipt, Via: c.Via, Error: c.Error,
+	}
+	if c.Kind == KindCheck {
+		l.Cost = &c.Cost
+	}
+	return l
+}
+
+// Validate says what is wrong with c, naming the field.
+func (c *Call) Validate() error {
+	switch {
+	case c.Kind < KindCheck || c.Kind > KindReset:
+		return fmt.Errorf("kind: %d is none of check, return and reset", c.Kind)
+	case !c.Outcome.fits(c.Kind):
+		return fmt.Errorf("outcome: a %s cannot be %s", c.Kind, c.Outcome)
+	case c.Limit == "":
+		return errors.New("limit: the name of the limit is missing")
+	case c.Key == "":
+		return errors.New("key: missing")
+	case c.Cost < 0:
+		return fmt.Errorf("cost: %d is negative", c.Cost)
+	case c.Cost > maxTokens:
+		return fmt.Errorf("cost: %d is more than 2⁵⁰", c.Cost)
+	case c.Start < 0 || c.Start > maxTime:
+		return fmt.Errorf("start: %d is no time in nanoseconds since 1970", c.Start)
+	case c.End > maxTime:
+		return fmt.Errorf("end: %d is no time in nanoseconds since 1970", c.End)
+	case c.End < c.Start:
+		return fmt.Errorf("end: %d lies before the start, %d", c.End, c.Start)
+	case c.Receipt == nil && c.Kind == KindReturn:
+		return errors.New("receipt: a return needs one")
+	case c.Receipt != nil && c.Kind != KindReturn && c.Outcome != Admitted:
+		return fmt.Errorf("receipt: a %s that is %s has none", c.Kind, c.Outcome)
+	case c.Receipt == nil:
+		return nil
+	}
+	return c.Receipt.validate()
+}
+
+const (
+	// maxTime leaves room for the longest limit, and for sums of a few times.
+	maxTime = 1 << 61
+	// maxTokens and maxPer leave room for sums of products in 128 bits.
+	maxTokens = 1 << 50
+	maxPer    = 1 << 60
+)
+
+func (r *Receipt) validate() error {
+	if r.Generation < 0 {
+		return fmt.Errorf("receipt.generation: %d is negative", r.Generation)
+	}
+	sum := int64(0)
+	for i, s := range append([]Span{r.Span}, r.Reuses...) {
+		field := "receipt"
+		if i > 0 {
+			field = fmt.Sprintf("receipt.reuses[%d]", i-1)
+		}
+		switch {
+		case s.Start < 0 || s.Start > 2*maxTime:
+			return fmt.Errorf("%s.start: %d is no time in nanoseconds since 1970", field, s.Start)
+		case s.End < s.Start || s.End > 2*maxTime:
+			return fmt.Errorf("%s.end: %d is no time after the start, %d", field, s.End, s.Start)
+		}
+		if sum += s.End - s.Start; sum > maxTime {
+			return fmt.Errorf("%s: more line than any bucket holds", field)
+		}
+	}
+	return nil
+}
+
+// Validate says what is wrong with l, naming the field.
+func (l *Limit) Validate() error {
+	switch {
+	case l.Name == "":
+		return errors.New("limit: the name of the limit is missing")
+	case l.Capacity < 1:
+		return fmt.Errorf("capacity: %d is less than 1", l.Capacity)
+	case l.Tokens < 1 || l.Tokens > maxTokens:
+		return fmt.Errorf("tokens: %d is not from 1 to 2⁵⁰", l.Tokens)
+	case l.PerNS < 1 || l.PerNS > maxPer:
+		return fmt.Errorf("per_ns: %d is not from 1 to 2⁶⁰", l.PerNS)
+	case l.At < 0 || l.At > maxTime:
+		return fmt.Errorf("at: %d is no time in nanoseconds since 1970", l.At)
+	case l.By != 0 && l.By < l.At || l.By > maxTime:
+		return fmt.Errorf("by: %d is no time after at, %d", l.By, l.At)
+	}
+	fill := new(big.Int).Mul(big.NewInt(l.Capacity), big.NewInt(l.PerNS))
+	if fill.Div(fill, big.NewInt(l.Tokens)).BitLen() > 61 {
+		return errors.New("capacity: an empty bucket takes more than 73 years to fill")
+	}
+	return nil
+}
+
+// Validate says what is wrong with f, naming the field.
+func (f *Fault) Validate() error {
+	switch {
+	case f.Start < 0 || f.Start > maxTime:
+		return fmt.Errorf("start: %d is no time in nanoseconds since 1970", f.Start)
+	case f.End < f.Start || f.End > maxTime:
+		return fmt.Errorf("end: %d is no time after the start, %d", f.End, f.Start)
+	case f.What == "":
+		return errors.New("what: missing")
+	}
+	return nil
+}
+
+// Validate says what is wrong with h: the first entry that cannot be, or a call of a limit that is not in it.
+func (h *History) Validate() error {
+	for i := range h.Limits {
+		if err := h.Limits[i].Validate(); err != nil {
+			return fmt.Errorf("limit %d: %w", i+1, err)
+		}
+	}
+	names := map[string]bool{}
+	for i := range h.Limits {
+		names[h.Limits[i].Name] = true
+	}
+	for i := range h.Calls {
+		if err := h.Calls[i].Validate(); err != nil {
+			return fmt.Errorf("call %d: %w", i+1, err)
+		}
+		if !names[h.Calls[i].Limit] {
+			return fmt.Errorf("call %d: limit: %q is not among the limits", i+1, h.Calls[i].Limit)
+		}
+	}
+	for i := range h.Faults {
+		if err := h.Faults[i].Validate(); err != nil {
+			return fmt.Errorf("fault %d: %w", i+1, err)
+		}
+	}
+	return h.ordered()
+}
+
+// ordered says whether the versions of each limit follow one another.
+func (h *History) ordered() error {
+	last := map[string]*Limit{}
+	for i := range h.Limits {
+		l := &h.Limits[i]
+		if before := last[l.Name]; before != nil && l.At < max(before.At, before.By, 1) {
+			return fmt.Errorf("limit %s: at: a change at %d does not come after the one before", l.Name, l.At)
+		}
+		last[l.Name] = l
+	}
+	return nil
+}
+
+// parse is the value that stands for a name.
+func parse[N ~uint8](names []string, text string) (N, bool) {
+	i := slices.Index(names, text)
+	return N(i + 1), i >= 0
+}

@@ -1,0 +1,161 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+)
+
+// reuses finds line that was spent again without having been given back. Each reused piece must lie in pieces of receipts
+// whose return was taken, or may have been, before the check that reuses it was answered, by the same owner and in the same
+// generation; and as often as a piece was given back, so often may it be spent again. A receipt is taken back once, and only
+// if somebody was given it. Whatever gives receipts back must be in the history.
+func reuses(v *view, r *Result) {
+	r.Things = "returns and reused pieces"
+	for _, b := range v.buckets {
+		returns := b.only(KindReturn, Taken, Failed)
+		var again []*Call
+		for _, c := range receipts(b.admitted()) {
+			if len(c.Receipt.Reuses) > 0 {
+				again = append(again, c)
+				r.Checked += len(c.Receipt.Reuses)
+			}
+		}
+		r.Checked += len(returns)
+		if len(returns) > 0 {
+			v.takenBack(r, b, returns)
+		}
+		if len(again) > 0 {
+			v.spentAgain(r, b, returns, again)
+		}
+	}
+}
+
+// An issue is what tells a receipt from all others of its bucket.
+type issue struct {
+	generation int64
+	owner      string
+	serial     uint64
+	span       Span
+}
+
+func (r *Receipt) issue() issue { return issue{r.Generation, r.Owner, r.Serial, r.Span} }
+
+// takenBack finds receipts that were taken back twice, and those that nobody was given.
+func (v *view) takenBack(r *Result, b *bucket, returns []*Call) {
+	given := map[issue]*Call{}
+	for _, c := range receipts(b.admitted()) {
+		given[c.Receipt.issue()] = c
+	}
+	taken := map[issue]*Call{}
+	for _, c := range returns {
+		if c.Outcome != Taken {
+			continue
+		}
+		id := c.Receipt.issue()
+		check, before := given[id], taken[id]
+		switch {
+		case check == nil:
+			v.found(r, b, []*Call{c}, "a receipt was taken back that nobody was given")
+		case !slices.Equal(check.Receipt.Reuses, c.Receipt.Reuses):
+			v.found(r, b, []*Call{check, c}, "a receipt was taken back that is not what was given")
+		case before != nil:
+			v.found(r, b, []*Call{before, c}, "a receipt was taken back twice")
+		}
+		taken[id] = c
+	}
+}
+
+// A strip is a piece of line that was given back, or spent again, in a call.
+type strip struct {
+	Span
+	call *Call
+	back bool // given back
+}
+
+// spentAgain finds pieces that were spent again more often than they were given back.
+func (v *view) spentAgain(r *Result, b *bucket, returns, again []*Call) {
+	type stretch struct {
+		generation int64
+		owner      string
+	}
+	strips := map[stretch][]strip{}
+	var order []stretch
+	add := func(c *Call, back bool, spans ...Span) {
+		at := stretch{c.Receipt.Generation, c.Receipt.Owner}
+		if strips[at] == nil {
+			order = append(order, at)
+		}
+		for _, s := range spans {
+			if s.Start < s.End {
+				strips[at] = append(strips[at], strip{s, c, back})
+			}
+		}
+	}
+	for _, c := range returns {
+		add(c, true, c.Receipt.Span)
+		add(c, true, c.Receipt.Reuses...)
+	}
+	for _, c := range again {
+		add(c, false, c.Receipt.Reuses...)
+	}
+	for _, at := range order {
+		v.match(r, b, strips[at])
+	}
+}
+
+// match goes along the line and compares, piece by piece, how often it was given back and how often spent again.
+func (v *view) match(r *Result, b *bucket, strips []strip) {
+	slices.SortFunc(strips, func(a, b strip) int { return cmp.Compare(a.Start, b.Start) })
+	var cuts []int64
+	for _, s := range strips {
+		cuts = append(cuts, s.Start, s.End)
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	told := map[*Call]bool{}
+	var open []strip
+	next := 0
+	for i := 0; i+1 < len(cuts); i++ {
+		open = slices.DeleteFunc(open, func(s strip) bool { return s.End <= cuts[i] })
+		for ; next < len(strips) && strips[next].Start == cuts[i]; next++ {
+			open = append(open, strips[next])
+		}
+		if bad := unmatched(open); bad != nil && !told[bad] {
+			told[bad] = true
+			piece := Span{cuts[i], cuts[i+1]}
+			v.found(r, b, calls(open, bad), "the piece %s was spent again, and had not been given back as often", piece.since(v.start))
+		}
+	}
+}
+
+// unmatched is a call that spends a piece again that had not been given back as often by its end, or nil.
+func unmatched(open []strip) *Call {
+	var back []int64
+	var again []*Call
+	for _, s := range open {
+		if s.back {
+			back = append(back, s.call.Start)
+		} else {
+			again = append(again, s.call)
+		}
+	}
+	slices.Sort(back)
+	slices.SortFunc(again, func(a, b *Call) int { return cmp.Compare(a.End, b.End) })
+	for i, c := range again {
+		if i >= len(back) || back[i] > c.End {
+			return c
+		}
+	}
+	return nil
+}
+
+// calls are those of some strips, the first one first.
+func calls(strips []strip, first *Call) []*Call {
+	all := []*Call{first}
+	for _, s := range strips {
+		if !slices.Contains(all, s.call) && len(all) < 4 {
+			all = append(all, s.call)
+		}
+	}
+	return all
+}

@@ -1,0 +1,41 @@
+package load
+
+import (
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/history"
+)
+
+// Limit is a rule as it stands in a history.
+func Limit(r *limit.Rule) history.Limit {
+	return history.Limit{Name: r.Name, Capacity: r.Capacity, Tokens: r.Refill.Tokens, PerNS: int64(r.Refill.Per / time.Nanosecond)}
+}
+
+// Receipt is a receipt as it stands in a history.
+func Receipt(r limit.Receipt) *history.Receipt {
+	kept := &history.Receipt{
+		Generation: r.Generation, Span: span(r.Span), Owner: r.Owner.String(), Serial: r.Serial,
+	}
+	for _, again := range r.Reuses {
+		kept.Reuses = append(kept.Reuses, span(again))
+	}
+	return kept
+}
+
+func span(s limit.Span) history.Span { return history.Span{Start: s.Start, End: s.End} }
+
+// Decided notes in a check of one limit what came of it.
+func Decided(c *history.Call, d limit.Decision, err error) {
+	switch {
+	case err != nil:
+		c.Outcome, c.Error = history.Failed, err.Error()
+	case !d.Allowed:
+		c.Outcome = history.Denied
+	default:
+		c.Outcome = history.Admitted
+		if len(d.Receipts) > 0 {
+			c.Receipt = Receipt(d.Receipts[0])
+		}
+	}
+}
