@@ -138,7 +138,7 @@ func serve(ctx context.Context, cfg node.Config) error {
 			return err
 		}
 		cfg.Logger.Error("the data directory is an old copy: what it knows is given up, and the node joins as a new one", "error", err)
-		if err := node.Renew(cfg.Data); err != nil {
+		if err := node.Renew(cfg.FS, cfg.Data); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -53,6 +56,10 @@ type Config struct {
 	Name string
 	// Restored says that Data is an older copy of itself: every bucket counts as emptied when the node starts.
 	Restored bool
+	// FS is the file system that Data is on, and OpenRaft opens what keeps raft's log and snapshots in a directory that is
+	// there. Both are for tests; nil means the operating system's, and raft's own files.
+	FS       vfs.FS
+	OpenRaft func(dir string) (cluster.RaftStore, error)
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -73,6 +80,9 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Replicas == 0 {
 		c.Replicas = 3
+	}
+	if c.FS == nil {
+		c.FS = vfs.Default
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

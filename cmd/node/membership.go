@@ -100,7 +100,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 		return err
 	}
 	n.system, err = actor.New(actor.Config{
-		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now,
+		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now, Ahead: n.clock.Ahead,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (m *membership) join() (err error) {
 		return err
 	}
 	m.cluster, err = cluster.New(cluster.Config{
-		Dir: clusterDir(n.cfg.Data), ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
+		Dir: clusterDir(n.cfg.Data), FS: n.cfg.FS, OpenRaft: n.cfg.OpenRaft, ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
 		GRPC: grpc, HTTP: http, BindGossip: n.cfg.ListenGossip, BindRaft: n.cfg.ListenRaft, AdvertiseHost: n.cfg.Advertise,
 		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.secrets.key, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
 		Mark: cluster.Mark(n.store.Mark()), MarkBefore: cluster.Mark(n.store.MarkBefore()), NewMarks: m.marks,
@@ -200,7 +200,7 @@ func (m *membership) begin() error {
 		}
 	})
 	n.running.Go(func() { m.follow(ctx) })
-	if len(n.cfg.Join) > 0 || len(cluster.Addresses(clusterDir(n.cfg.Data))) > 1 { // the others may come later
+	if len(n.cfg.Join) > 0 || len(cluster.Addresses(n.cfg.FS, clusterDir(n.cfg.Data))) > 1 { // the others may come later
 		return nil
 	}
 	soon, done := context.WithTimeout(ctx, aloneWithin)

@@ -29,7 +29,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,14 +133,14 @@ func (n *Node) openListeners() (err error) {
 // openCore opens what decides: the registers, the other nodes' registers if there are any, and the actors on top.
 func (n *Node) openCore() (err error) {
 	cfg := storage.Config{
-		Dir: n.cfg.Data, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
+		Dir: n.cfg.Data, FS: n.cfg.FS, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
 		Now: n.clock.Now, Logger: n.cfg.Logger, Metrics: n.metrics,
 	}
 	if !n.cfg.alone() {
 		return n.openMember(cfg)
 	}
 	// A member that is started alone would decide for itself what its cluster decides together.
-	if _, err := os.Stat(clusterDir(n.cfg.Data)); err == nil {
+	if _, err := n.cfg.FS.Stat(clusterDir(n.cfg.Data)); err == nil {
 		return fmt.Errorf("data: %s belongs to a node of a cluster: give --listen-gossip and --listen-raft, or another directory", n.cfg.Data)
 	}
 	if n.store, err = storage.Open(cfg); err != nil {

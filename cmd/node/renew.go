@@ -3,10 +3,13 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/storage"
@@ -18,19 +21,46 @@ import (
 const rejoinFile = "REJOIN"
 
 // Renew gives up what a data directory knows, which nobody may have open: the node that is opened on it next is a new one
-// of the same cluster, whose addresses are kept.
-func Renew(data string) error {
-	known := cluster.Addresses(clusterDir(data))
-	if err := os.WriteFile(filepath.Join(data, rejoinFile), []byte(strings.Join(known, "\n")+"\n"), 0o600); err != nil {
+// of the same cluster, whose addresses are kept. The file system is the operating system's if fs is nil.
+func Renew(fs vfs.FS, data string) error {
+	if fs == nil {
+		fs = vfs.Default
+	}
+	if err := writeRejoin(fs, data, cluster.Addresses(fs, clusterDir(data))); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
-	return storage.Renew(nil, data) // which syncs the directory before it deletes anything
+	return storage.Renew(fs, data) // which syncs the directory, and with it the name of that file, before it deletes anything
+}
+
+// writeRejoin writes the addresses down, whole or not at all: a file without them would be worse than none.
+func writeRejoin(fs vfs.FS, data string, known []string) error {
+	path := fs.PathJoin(data, rejoinFile)
+	if _, err := fs.Stat(path); err == nil && len(known) == 0 {
+		return nil // those of an earlier renewal are better than none
+	}
+	file, err := fs.Create(path+".new", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write([]byte(strings.Join(known, "\n") + "\n"))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return fs.Rename(path+".new", path)
 }
 
 // rejoin has a node on a data directory that was renewed join its old cluster and nothing else, if it is not told what to
 // join.
 func (c *Config) rejoin() error {
-	text, err := os.ReadFile(filepath.Join(c.Data, rejoinFile))
+	var text []byte
+	file, err := c.FS.Open(c.FS.PathJoin(c.Data, rejoinFile))
+	if err == nil {
+		text, err = io.ReadAll(file)
+		err = errors.Join(err, file.Close())
+	}
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && len(c.Join) > 0:
 		return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jeton-dev/jeton/ring"
 )
@@ -46,15 +47,16 @@ func (c *Cluster) answerLimits(ctx context.Context, q setLimits) (uint64, error)
 }
 
 // Drain has every partition moved off a node, by its name or its id in hexadecimal; Undrain takes that back. It is refused
-// (ErrTooFew) where the nodes left could not keep as many replicas as there are. Waits for a leader as SetLimits does.
-func (c *Cluster) Drain(ctx context.Context, node string) error {
-	_, err := lead[nothing](ctx, c, kindDrain, drainRequest{Node: node})
-	return err
+// (ErrTooFew) where the nodes left could not keep as many replicas as there are. left is how many partitions the node still
+// keeps, or is about to, as the leader knows: at 0 it can be stopped. Waits for a leader as SetLimits does.
+func (c *Cluster) Drain(ctx context.Context, node string) (left int, err error) {
+	a, err := lead[drainAnswer](ctx, c, kindDrain, drainRequest{Node: node})
+	return a.Left, err
 }
 
 // Undrain lets a node have partitions again.
 func (c *Cluster) Undrain(ctx context.Context, node string) error {
-	_, err := lead[nothing](ctx, c, kindDrain, drainRequest{Node: node, Undo: true})
+	_, err := lead[drainAnswer](ctx, c, kindDrain, drainRequest{Node: node, Undo: true})
 	return err
 }
 
@@ -63,15 +65,35 @@ type drainRequest struct {
 	Undo bool   `json:"undo,omitempty"`
 }
 
-func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (nothing, error) {
+// A drainAnswer tells how far a drain is. It is the leader's to tell: another node may know nothing of the node yet, and
+// would take it for empty.
+type drainAnswer struct {
+	Left int `json:"left"`
+}
+
+func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswer, err error) {
 	n, err := c.agreement.state().find(q.Node)
 	switch {
 	case err != nil:
-		return nothing{}, err
+		return a, err
 	case q.Undo:
-		return nothing{}, c.agreement.propose(ctx, command{Undrain: &undrain{ID: n.ID}})
+		return a, c.agreement.propose(ctx, command{Undrain: &undrain{ID: n.ID}})
 	}
-	return nothing{}, c.agreement.propose(ctx, command{Drain: &drain{ID: n.ID}})
+	if err := c.agreement.propose(ctx, command{Drain: &drain{ID: n.ID}}); err != nil {
+		return a, err
+	}
+	a.Left = c.agreement.state().kept(n.ID)
+	return a, nil
+}
+
+// kept is how many partitions a node still keeps, or is about to.
+func (s *State) kept(id ring.NodeID) (n int) {
+	for i := range s.Table.Places {
+		if p := &s.Table.Places[i]; p.Has(id) || slices.Contains(p.Next, id) {
+			n++
+		}
+	}
+	return n
 }
 
 // Remove takes a node, by its name or its id, out of the cluster for ever: its disk is never taken back. A node with

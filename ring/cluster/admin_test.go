@@ -39,13 +39,13 @@ func TestLimitsAreSetFromAnyNode(t *testing.T) {
 		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("wrong")); !errors.Is(err, ErrInvalid) || !errors.Is(err, wrong) {
 			t.Errorf("wrong limits are set: %v", err)
 		}
-		if err := ch.cluster.Drain(t.Context(), "nobody"); !errors.Is(err, ErrUnknownNode) {
+		if _, err := ch.cluster.Drain(t.Context(), "nobody"); !errors.Is(err, ErrUnknownNode) {
 			t.Errorf("nobody is drained: %v", err)
 		}
 		if err := ch.cluster.Remove(t.Context(), "a", false); !errors.Is(err, ErrTooFew) {
 			t.Errorf("one of three is removed: %v", err)
 		}
-		if err := ch.cluster.Drain(t.Context(), "a"); !errors.Is(err, ErrTooFew) || !strings.Contains(err.Error(), "3 replicas") {
+		if _, err := ch.cluster.Drain(t.Context(), "a"); !errors.Is(err, ErrTooFew) || !strings.Contains(err.Error(), "3 replicas") {
 			t.Errorf("one of three is drained: %v", err)
 		}
 		if err := ch.cluster.Undrain(t.Context(), "a"); err != nil {

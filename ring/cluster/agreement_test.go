@@ -32,6 +32,8 @@ type agreements struct {
 	key  *key.Key
 	dirs map[int]string
 
+	change func(i int, config *agreementConfig) // nil, or what is changed in the configuration of node i
+
 	mu    sync.Mutex
 	where map[ring.NodeID]string // what gossip would say
 	open  map[int]*agreement
@@ -69,7 +71,7 @@ func (g *agreements) node(i int) *agreement {
 	g.mu.Lock()
 	g.where[nodeID(i)] = listener.Addr().String()
 	g.mu.Unlock()
-	a, err := openAgreement(agreementConfig{
+	config := agreementConfig{
 		Dir: g.dirs[i], ID: nodeID(i), Listener: listener, Advertise: listener.Addr().String(), Key: g.key,
 		Address: func(id ring.NodeID) string {
 			g.mu.Lock()
@@ -77,7 +79,11 @@ func (g *agreements) node(i int) *agreement {
 			return g.where[id]
 		},
 		Logger: slog.New(slog.NewTextHandler(&testLog{t: g.t}, &slog.HandlerOptions{Level: slog.LevelWarn})).With("node", i),
-	})
+	}
+	if g.change != nil {
+		g.change(i, &config)
+	}
+	a, err := openAgreement(config)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -574,7 +580,7 @@ func TestResetInterrupted(t *testing.T) {
 	}
 	g.kill(1)
 	t.Log("injected: a crash after the marks were kept")
-	if err := k.write(g.dirs[1]); err != nil {
+	if err := k.write(folderOf(nil, g.dirs[1])); err != nil {
 		t.Fatal(err)
 	}
 	a = g.node(1)
@@ -583,7 +589,7 @@ func TestResetInterrupted(t *testing.T) {
 	}
 	g.kill(1)
 	t.Log("injected: a crash after the log was taken away")
-	if err := dropRaft(g.dirs[1], k); err != nil {
+	if err := dropRaft(folderOf(nil, g.dirs[1]), k); err != nil {
 		t.Fatal(err)
 	}
 	a = g.node(1)

@@ -2,12 +2,11 @@ package cluster
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring"
 )
@@ -21,26 +20,29 @@ type contact struct {
 // A book keeps the members' addresses on disk. After a start they are needed before raft runs, and so before anything
 // that was agreed on is known for sure; --join may name nodes that are long gone. Whatever is in it is only tried.
 type book struct {
-	path string
+	folder folder
 
 	mu       sync.Mutex
 	contacts map[ring.NodeID]contact
 }
 
 // openBook reads what was kept. A book that is missing or cannot be read is empty: gossip finds nodes without it.
-func openBook(dir string) *book {
-	b := &book{path: filepath.Join(dir, "nodes.json"), contacts: map[ring.NodeID]contact{}}
-	text, err := os.ReadFile(b.path)
+func openBook(in folder) *book {
+	b := &book{folder: in, contacts: map[ring.NodeID]contact{}}
+	text, err := in.read(bookFile)
 	if err != nil || json.Unmarshal(text, &b.contacts) != nil {
 		b.contacts = map[ring.NodeID]contact{}
 	}
 	return b
 }
 
+// bookFile is the file with a book.
+const bookFile = "nodes.json"
+
 // Addresses are the gossip addresses of the members that a node has written down in its directory, in order; none if it
-// has not.
-func Addresses(dir string) (gossip []string) {
-	for _, at := range openBook(dir).contacts {
+// has not. The file system is the operating system's if fs is nil.
+func Addresses(fs vfs.FS, dir string) (gossip []string) {
+	for _, at := range openBook(folderOf(fs, dir)).contacts {
 		gossip = append(gossip, at.Gossip)
 	}
 	slices.Sort(gossip)
@@ -69,30 +71,9 @@ func (b *book) keep(nodes map[ring.NodeID]Node) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(b.path, text); err != nil {
+	if err := b.folder.replace(bookFile, text); err != nil {
 		return err
 	}
 	b.contacts = now
 	return nil
-}
-
-// replaceFile makes text the content of a file: it is the old one or the new one, whenever the machine fails, and the new
-// one once this returns.
-func replaceFile(path string, text []byte) error {
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
 }

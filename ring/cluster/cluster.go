@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -86,7 +85,8 @@ func New(config Config) (*Cluster, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+	in := folderOf(config.FS, config.Dir)
+	if err := in.make(); err != nil {
 		return nil, err
 	}
 	c := &Cluster{
@@ -97,10 +97,10 @@ func New(config Config) (*Cluster, error) {
 	c.shown.Store(&shownState{state: &State{}, changed: make(chan struct{})})
 	_, _ = rand.Read(c.process[:]) // never fails
 	var err error
-	if c.record, err = openRecord(config.Dir, config.ID, config.tuning.step); err != nil {
+	if c.record, err = openRecord(in, config.ID, config.tuning.step); err != nil {
 		return nil, err
 	}
-	c.book = openBook(config.Dir)
+	c.book = openBook(in)
 	if c.wire, err = bindGossip(config.BindGossip, config.AdvertiseHost, newGossipLog(c.logger)); err != nil {
 		return nil, fmt.Errorf("listening for gossip on %s (--listen-gossip, --advertise): %w", config.BindGossip, err)
 	}
@@ -145,7 +145,7 @@ func (c *Cluster) openAgreement() error {
 		host = c.wire.ip
 	}
 	c.agreement, err = openAgreement(agreementConfig{
-		Dir: c.config.Dir, ID: c.config.ID, Listener: listener, Advertise: net.JoinHostPort(host, port),
+		Dir: c.config.Dir, FS: c.config.FS, OpenRaft: c.config.OpenRaft, ID: c.config.ID, Listener: listener, Advertise: net.JoinHostPort(host, port),
 		Key: c.config.Key, Address: c.raftAddressOf, Logger: c.logger,
 	})
 	if err != nil {

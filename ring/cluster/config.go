@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/memberlist"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -34,6 +35,10 @@ type Peers interface {
 type Config struct {
 	// Dir is where the cluster's files are: raft's log, and what this node has promised. It is made if it is missing.
 	Dir string
+	// FS is the file system that Dir is on, and OpenRaft opens what keeps raft's log and snapshots in a directory that is
+	// there. Both are for tests. Nil: the operating system's, and raft's own files.
+	FS       vfs.FS
+	OpenRaft func(dir string) (RaftStore, error)
 	// ID is the identity of the node's disk. An empty disk has a new one.
 	ID ring.NodeID
 	// Name is what people call the node; no two have the same. At most 63 bytes.

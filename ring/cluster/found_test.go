@@ -87,7 +87,7 @@ func TestOverlappingListsMakeOneCluster(t *testing.T) {
 // Two nodes with the same founder's right to their votes: whatever is refused, at most one cluster comes of four nodes.
 func TestPromisesAreExclusive(t *testing.T) {
 	a, b, other := promise{nodeID(1), 1}, promise{nodeID(2), 1}, promise{nodeID(1), 2}
-	r, err := openRecord(t.TempDir(), nodeID(3), func(string) error { return nil })
+	r, err := openRecord(folderOf(nil, t.TempDir()), nodeID(3), func(string) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestPromisesAreExclusive(t *testing.T) {
 func TestRecordSurvives(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *record {
-		r, err := openRecord(dir, nodeID(1), func(string) error { return nil })
+		r, err := openRecord(folderOf(nil, dir), nodeID(1), func(string) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestRecordSurvives(t *testing.T) {
 	if d := open().look().Decided; d == nil || d.Cluster != (Unique{1}) {
 		t.Errorf("it has decided %v", d)
 	}
-	if _, err := openRecord(dir, nodeID(2), nil); err == nil {
+	if _, err := openRecord(folderOf(nil, dir), nodeID(2), nil); err == nil {
 		t.Error("another node takes the promises over")
 	}
 }
@@ -163,10 +163,10 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := openRecord(dir, nodeID(1), nil); err == nil || !strings.Contains(err.Error(), "promised") {
+	if _, err := openRecord(folderOf(nil, dir), nodeID(1), nil); err == nil || !strings.Contains(err.Error(), "promised") {
 		t.Errorf("promises that cannot be read: %v", err)
 	}
-	b := openBook(dir)
+	b := openBook(folderOf(nil, dir))
 	if len(b.look()) != 0 {
 		t.Errorf("it has %v", b.look())
 	}
@@ -174,7 +174,7 @@ func TestDamagedFiles(t *testing.T) {
 	if err := b.keep(nodes); err != nil {
 		t.Fatal(err)
 	}
-	if again := openBook(dir).look(); again[nodeID(1)] != (contact{"g", "s"}) {
+	if again := openBook(folderOf(nil, dir)).look(); again[nodeID(1)] != (contact{"g", "s"}) {
 		t.Errorf("it has kept %v", again)
 	}
 }

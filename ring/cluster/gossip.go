@@ -78,6 +78,9 @@ type gossip struct {
 	twin   func()                                // called when another process says that it is this node
 	list   atomic.Pointer[memberlist.Memberlist] // nil before start
 
+	looked  chan struct{} // closed once every address that was known at the start has been tried
+	looking sync.Once
+
 	mu    sync.Mutex // below, all of it; never held while memberlist is called, which calls back under its own lock
 	own   card
 	peers map[ring.NodeID]peer
@@ -88,7 +91,7 @@ type gossip struct {
 func newGossip(c *Config, own card, wire *gossipWire, twin func()) *gossip {
 	return &gossip{
 		id: c.ID, config: c, logger: c.Logger, seldom: newSeldom(), wire: wire, begun: time.Now(), twin: twin, own: own,
-		peers: map[ring.NodeID]peer{}, moved: make(chan struct{}),
+		peers: map[ring.NodeID]peer{}, moved: make(chan struct{}), looked: make(chan struct{}),
 	}
 }
 

@@ -59,6 +59,13 @@ func (c *Cluster) prove(ctx context.Context) error {
 		return err
 	}
 	p.note(c.config.ID, own)
+	// Whoever can be met is asked, also where this disk knows of no other voter: it may be a copy from before there were any.
+	select {
+	case <-c.gossip.looked:
+	case <-c.asserted:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		wake := c.gossip.changed()
 		p.ask(ctx)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -211,12 +213,14 @@ func TestOldCopyOfADisk(t *testing.T) {
 	c.config.Mark, c.config.MarkBefore = Mark{first.Boot + 1, 5000}, first
 	c.start()
 	c.ends(ErrOldCopy)
+	noticedBeforeRaft(c)
 
 	t.Log("a store that lacks minutes only")
 	c.config.MarkBefore = Mark{goodBefore.Boot, goodBefore.Minute - 1}
 	c.config.Mark = Mark{goodBefore.Boot + 1, 5000}
 	c.start()
 	c.ends(ErrOldCopy)
+	noticedBeforeRaft(c)
 
 	t.Log("a disk from before the founding")
 	dir := c.config.Dir
@@ -228,6 +232,15 @@ func TestOldCopyOfADisk(t *testing.T) {
 	t.Log("the disk itself")
 	c.config.Dir, c.config.Mark, c.config.MarkBefore = dir, good, goodBefore
 	startAll(c)
+}
+
+// noticedBeforeRaft makes sure that a member's old copy has found itself out. The leader would refuse it too, but only
+// when its raft runs already, which has forgotten whom it voted for.
+func noticedBeforeRaft(c *chair) {
+	c.rig.t.Helper()
+	if !strings.Contains(c.err.Error(), "when this node started") {
+		c.rig.t.Errorf("somebody else has noticed the old copy: %v", c.err)
+	}
 }
 
 // The mark that betrays a copy is on a majority of disks; so many must answer, and two of three have to be up.
@@ -245,6 +258,22 @@ func TestProofWaitsForAMajority(t *testing.T) {
 	}
 	startAll(all[1])
 	joined(all[0])
+}
+
+// A proof is of as many voters as a majority is, the node itself among them if it votes, and of no others.
+func TestProofCountsVoters(t *testing.T) {
+	voter := func(n byte) server { return server{ID: ring.NodeID{n}, Voter: true} }
+	servers := []server{voter(1), voter(2), voter(3), {ID: ring.NodeID{4}}}
+	for answered, enough := range map[string]bool{"\x01": false, "\x01\x04": false, "\x01\x02": true, "\x02\x03\x04": true, "\x01\x02\x03": true} {
+		p := &proof{c: &Cluster{config: Config{ID: ring.NodeID{answered[0]}}}, answers: map[ring.NodeID]marksAnswer{}}
+		for _, n := range []byte(answered) {
+			p.answers[ring.NodeID{n}] = marksAnswer{ID: ring.NodeID{n}, Servers: servers}
+		}
+		missing, verdict := p.judge()
+		if verdict != nil || (missing == nil) != enough {
+			t.Errorf("%q have answered, of 3 voters: enough is %v, want %v; missing %v, %v", answered, missing == nil, enough, missing, verdict)
+		}
+	}
 }
 
 func TestTwoProcessesOnCopiesOfOneDisk(t *testing.T) {
@@ -307,10 +336,10 @@ func TestRemovedNodeEnds(t *testing.T) {
 	if err := a.cluster.Remove(ctx, "b", false); !errors.Is(err, ErrHasPlaces) {
 		t.Errorf("with partitions it is removed: %v", err)
 	}
-	if err := b.cluster.Drain(ctx, "b"); err != nil {
+	if _, err := b.cluster.Drain(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.cluster.Drain(ctx, a.config.ID.String()); !errors.Is(err, ErrTooFew) {
+	if _, err := b.cluster.Drain(ctx, a.config.ID.String()); !errors.Is(err, ErrTooFew) {
 		t.Errorf("the last one is drained: %v", err)
 	}
 	a.sees("b is empty", func(s *State) bool { return !has(s, b.config.ID) })
@@ -325,6 +354,62 @@ func TestRemovedNodeEnds(t *testing.T) {
 	b.raise()
 	b.start()
 	b.ends(ErrRemoved)
+}
+
+// A halting fabric fails to copy once it was told to: moves do not come to their end.
+type halting struct {
+	*fabric
+
+	halted atomic.Bool
+}
+
+func (h *halting) Copy(context.Context, string, ring.Partition, []string) error {
+	if h.halted.Load() {
+		return errors.New("it is halted")
+	}
+	return nil
+}
+
+// What a drained node still keeps is what the leader says, whoever is asked: a node that knows little or nothing yet must
+// not call it empty, for then it would be stopped.
+func TestDrainTellsWhatTheLeaderKnows(t *testing.T) {
+	a, b := pair(t)
+	h := &halting{fabric: a.rig.fabric}
+	for _, ch := range []*chair{a, b} {
+		ch.stop()
+		ch.config.Peers = h
+	}
+	startAll(a, b)
+	keeps := func(s *State) (n int) {
+		for _, p := range s.Table.Places {
+			if p.Has(b.config.ID) || slices.Contains(p.Next, b.config.ID) {
+				n++
+			}
+		}
+		return n
+	}
+	a.sees("b has its share", func(s *State) bool { return keeps(s) >= 3 })
+	h.halted.Store(true)
+	stranger := a.rig.chair("a", 99) // waits to be let in, for its name is taken
+	stranger.config.Join = []string{a.config.BindGossip}
+	stranger.start()
+	for _, asked := range []*chair{a, b, stranger} {
+		left, err := asked.cluster.Drain(t.Context(), "b")
+		if err != nil || left < 3 {
+			t.Errorf("node %s says that b keeps %d partitions, %v; it keeps %d", asked.config.Name, left, err, keeps(a.cluster.State()))
+		}
+	}
+	if n := len(stranger.cluster.State().Nodes); n > 0 {
+		t.Errorf("the stranger knows %d nodes: it shows nothing", n)
+	}
+	h.halted.Store(false)
+	a.soon("b is empty", func() bool {
+		left, err := stranger.cluster.Drain(t.Context(), "b")
+		return err == nil && left == 0
+	})
+	if err := stranger.cluster.Remove(t.Context(), "b", false); err != nil {
+		t.Errorf("b is said to be empty, and is not removed: %v", err)
+	}
 }
 
 func TestLeaveIsSeenAndEnds(t *testing.T) {

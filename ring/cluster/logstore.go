@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -103,6 +105,29 @@ func (l *logStore) StoreLogs(entries []*raft.Log) error {
 	return nil
 }
 
+// A voteStore is raft's term and vote while raft runs. Raft panics when it cannot write its term; here the node fails, and
+// raft's goroutine ends, as if it had stopped just before: it has answered nobody.
+type voteStore struct {
+	raft.StableStore
+	fail func(error)
+}
+
+// Set implements raft.StableStore.
+func (v *voteStore) Set(key, value []byte) error { return v.written(v.StableStore.Set(key, value)) }
+
+// SetUint64 implements raft.StableStore.
+func (v *voteStore) SetUint64(key []byte, value uint64) error {
+	return v.written(v.StableStore.SetUint64(key, value))
+}
+
+func (v *voteStore) written(err error) error {
+	if err != nil {
+		v.fail(fmt.Errorf("writing raft's term and vote: %w", err))
+		runtime.Goexit()
+	}
+	return nil
+}
+
 // disk is what an agreement keeps on the disk:
 //
 //	raft/log.db        entries of the log, term and vote
@@ -110,10 +135,47 @@ func (l *logStore) StoreLogs(entries []*raft.Log) error {
 //	raft.old/          what a reset dropped, on its way out
 //	marks.json         what a reset keeps
 type disk struct {
-	bolt      *raftboltdb.BoltStore
+	store     RaftStore
 	logs      *logStore
 	stable    raft.StableStore
 	snapshots raft.SnapshotStore
+}
+
+// A RaftStore keeps raft's log, its term and vote, and its snapshots. What it is told to keep is durable when it returns,
+// but for the names of its files in their directory.
+type RaftStore interface {
+	raft.LogStore
+	raft.StableStore
+	raft.SnapshotStore
+	io.Closer
+}
+
+// openRaft opens the store in a directory, which is there.
+type openRaft = func(dir string) (RaftStore, error)
+
+// raftFiles are raft's own files.
+type raftFiles struct {
+	*raftboltdb.BoltStore
+	raft.SnapshotStore
+}
+
+// openFiles opens raft's own files in a directory of the operating system's.
+func openFiles(dir string, logger hclog.Logger) (RaftStore, error) {
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, logger)
+	if err != nil {
+		return nil, err
+	}
+	bolt, err := raftboltdb.New(raftboltdb.Options{
+		Path:        filepath.Join(dir, "log.db"),
+		BoltOptions: &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true},
+	})
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		return nil, fmt.Errorf("%s is in use by another process: a directory belongs to one node", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the raft log in %s: %w", dir, err)
+	}
+	return raftFiles{bolt, snapshots}, nil
 }
 
 // contents are what a disk holds before raft runs.
@@ -131,43 +193,41 @@ const (
 	lockTimeout   = time.Second // for another process that is just letting go of the log
 )
 
-// openDisk opens the files in dir and reads them.
-func openDisk(dir string, m *marks, fail func(error), logger hclog.Logger) (*disk, contents, error) {
-	kept, err := readKept(dir)
+// openDisk opens the files and reads them.
+func openDisk(config *agreementConfig, m *marks, fail func(error), logger hclog.Logger) (*disk, contents, error) {
+	in := config.folder()
+	kept, err := readKept(in)
 	if err != nil {
 		return nil, contents{}, err
 	}
-	if err := os.RemoveAll(filepath.Join(dir, oldDir)); err != nil {
+	if err := in.remove(oldDir); err != nil {
 		return nil, contents{}, err
 	}
-	path := filepath.Join(dir, raftDir)
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	path := in.path(raftDir)
+	if err := in.fs.MkdirAll(path, 0o700); err != nil {
 		return nil, contents{}, err
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(path, snapshotsKept, logger)
+	open := config.OpenRaft
+	if open == nil {
+		open = func(dir string) (RaftStore, error) { return openFiles(dir, logger) }
+	}
+	store, err := open(path)
 	if err != nil {
 		return nil, contents{}, err
 	}
-	bolt, err := raftboltdb.New(raftboltdb.Options{
-		Path:        filepath.Join(path, "log.db"),
-		BoltOptions: &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true},
-	})
-	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, contents{}, fmt.Errorf("%s is in use by another process: a directory belongs to one node", path)
+	if err := errors.Join(in.sync(path), in.sync(in.dir)); err != nil { // the store syncs what is in its files, not their names
+		return nil, contents{}, errors.Join(fmt.Errorf("opening %s: %w", path, err), store.Close())
 	}
-	if err != nil {
-		return nil, contents{}, fmt.Errorf("opening the raft log in %s: %w", path, err)
-	}
-	d := &disk{bolt: bolt, logs: &logStore{LogStore: bolt, marks: m, fail: fail}, stable: bolt, snapshots: snapshots}
+	d := &disk{store: store, logs: &logStore{LogStore: store, marks: m, fail: fail}, stable: store, snapshots: store}
 	found, err := d.read(kept, m)
 	if err != nil {
-		return nil, contents{}, errors.Join(fmt.Errorf("reading %s: %w", path, err), bolt.Close())
+		return nil, contents{}, errors.Join(fmt.Errorf("reading %s: %w", path, err), store.Close())
 	}
 	return d, found, nil
 }
 
 // close closes the files.
-func (d *disk) close() error { return d.bolt.Close() }
+func (d *disk) close() error { return d.store.Close() }
 
 // read notes the marks of everything stored and finds the newest configuration and snapshot.
 func (d *disk) read(kept kept, m *marks) (found contents, err error) {
@@ -244,8 +304,8 @@ const (
 )
 
 // readKept reads what the last reset kept, if there was one.
-func readKept(dir string) (k kept, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, marksFile))
+func readKept(in folder) (k kept, err error) {
+	text, err := in.read(marksFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return kept{}, nil
 	}
@@ -253,7 +313,7 @@ func readKept(dir string) (k kept, err error) {
 		err = json.Unmarshal(text, &k)
 	}
 	if err != nil {
-		return kept{}, fmt.Errorf("reading %s: %w", filepath.Join(dir, marksFile), err)
+		return kept{}, fmt.Errorf("reading %s: %w", in.path(marksFile), err)
 	}
 	return k, nil
 }
@@ -301,32 +361,11 @@ func (k kept) restore(stable raft.StableStore, m *marks) error {
 	return stable.SetUint64([]byte(termKey), k.Term)
 }
 
-// write makes k durable in dir.
-func (k kept) write(dir string) error {
+// write makes k durable.
+func (k kept) write(in folder) error {
 	text, err := json.MarshalIndent(k, "", " ")
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, marksFile)
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes renames in a directory durable.
-func syncDir(dir string) error {
-	file, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
+	return in.replace(marksFile, text)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"sync"
 
@@ -39,16 +38,16 @@ type founding struct {
 
 // A record keeps a founding on disk.
 type record struct {
-	path string
-	step func(string) error // in tests: called before and after each write; an error ends the node there
+	folder folder
+	step   func(string) error // in tests: called before and after each write; an error ends the node there
 
 	mu   sync.Mutex
 	kept founding
 }
 
-func openRecord(dir string, id ring.NodeID, step func(string) error) (*record, error) {
-	r := &record{path: filepath.Join(dir, "founding.json"), step: step, kept: founding{ID: id}}
-	text, err := os.ReadFile(r.path)
+func openRecord(in folder, id ring.NodeID, step func(string) error) (*record, error) {
+	r := &record{folder: in, step: step, kept: founding{ID: id}}
+	text, err := in.read(recordFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return r, nil
 	}
@@ -59,10 +58,13 @@ func openRecord(dir string, id ring.NodeID, step func(string) error) (*record, e
 		return nil, fmt.Errorf("reading what this node has promised: %w", err)
 	}
 	if r.kept.ID != id {
-		return nil, fmt.Errorf("%s is of node %s, and this is %s: the directory belongs to another data directory", r.path, r.kept.ID, id)
+		return nil, fmt.Errorf("%s is of node %s, and this is %s: the directory belongs to another data directory", in.path(recordFile), r.kept.ID, id)
 	}
 	return r, nil
 }
+
+// recordFile is the file with a record.
+const recordFile = "founding.json"
 
 // look is what is on the disk.
 func (r *record) look() founding {
@@ -101,7 +103,7 @@ func (r *record) write(f founding) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(r.path, text)
+	return r.folder.replace(recordFile, text)
 }
 
 // begin is the promise that this node gives itself, as a founder: the attempt that is open, or a new one.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
@@ -40,6 +41,8 @@ const (
 // agreementConfig says where an agreement lives.
 type agreementConfig struct {
 	Dir       string       // the agreement's files are raft/ and marks.json in it
+	FS        vfs.FS       // that Dir is on; nil: the operating system's
+	OpenRaft  openRaft     // nil: openFiles
 	ID        ring.NodeID  // this node
 	Listener  net.Listener // for raft; the agreement closes it in stop
 	Advertise string       // host:port at which others reach the listener
@@ -49,6 +52,9 @@ type agreementConfig struct {
 	Address func(ring.NodeID) string
 	Logger  *slog.Logger
 }
+
+// folder is where the agreement's files are.
+func (c *agreementConfig) folder() folder { return folderOf(c.FS, c.Dir) }
 
 // A server is a member of raft's configuration.
 type server struct {
@@ -99,7 +105,7 @@ func openAgreement(config agreementConfig) (*agreement, error) {
 
 // openLocked opens the files and publishes what they hold.
 func (a *agreement) openLocked() error {
-	disk, found, err := openDisk(a.config.Dir, a.marks, a.fail, a.raftLog)
+	disk, found, err := openDisk(&a.config, a.marks, a.fail, a.raftLog)
 	if err != nil {
 		return err
 	}
@@ -216,7 +222,7 @@ func (a *agreement) startLocked() error {
 	}
 	a.transport.hurry(false)
 	alone := a.alone()
-	r, err := raft.NewRaft(a.raftConfig(), a.machine, a.disk.logs, a.disk.stable, a.disk.snapshots, a.transport)
+	r, err := a.newRaft()
 	if err != nil {
 		return fmt.Errorf("starting raft: %w", err)
 	}
@@ -229,6 +235,28 @@ func (a *agreement) startLocked() error {
 	}
 	return nil
 }
+
+// newRaft runs raft. It is begun on a goroutine of its own, which does not come back if raft cannot write its term.
+func (a *agreement) newRaft() (*raft.Raft, error) {
+	type result struct {
+		r   *raft.Raft
+		err error
+	}
+	votes := &voteStore{StableStore: a.disk.stable, fail: a.fail}
+	begun := make(chan result, 1)
+	go func() {
+		defer close(begun)
+		r, err := raft.NewRaft(a.raftConfig(), a.machine, a.disk.logs, votes, a.disk.snapshots, a.transport)
+		begun <- result{r, err}
+	}()
+	if got, ok := <-begun; ok {
+		return got.r, got.err
+	}
+	return nil, errUnwritten
+}
+
+// errUnwritten says that raft's term was not written; the failure of the agreement says why.
+var errUnwritten = errors.New("its term could not be written")
 
 // connectLocked makes the transport. It outlives restarts of raft.
 func (a *agreement) connectLocked() (err error) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/hashicorp/raft"
 )
@@ -73,7 +71,7 @@ func (a *agreement) reset() error {
 	err = a.disk.close()
 	a.disk = nil
 	if err == nil {
-		err = dropRaft(a.config.Dir, keep)
+		err = dropRaft(a.config.folder(), keep)
 	}
 	if err != nil {
 		return fmt.Errorf("resetting raft: %w", err)
@@ -89,18 +87,17 @@ func (a *agreement) reset() error {
 }
 
 // dropRaft makes what is kept durable, then takes the rest away in one step; the next openDisk deletes it.
-func dropRaft(dir string, k kept) error {
-	if err := k.write(dir); err != nil {
+func dropRaft(in folder, k kept) error {
+	if err := k.write(in); err != nil {
 		return err
 	}
-	old := filepath.Join(dir, oldDir)
-	if err := os.RemoveAll(old); err != nil {
+	if err := in.remove(oldDir); err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(dir, raftDir), old); err != nil {
+	if err := in.fs.Rename(in.path(raftDir), in.path(oldDir)); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return in.sync(in.dir)
 }
 
 // supposed is the state if everything in this node's log is agreed. A recovery makes it so; until then, while raft does not

@@ -16,6 +16,7 @@ func (g *gossip) seek(ctx context.Context, targets func() []string) {
 		wake := g.changed()
 		missing, company := g.missing(targets())
 		g.join(missing)
+		g.looking.Do(func() { close(g.looked) })
 		switch {
 		case !company:
 			wait = min(2*wait, next)
