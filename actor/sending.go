@@ -80,7 +80,7 @@ func (sh *shard) send() bool {
 		s.open = len(s.set.Replicas)
 		s.handing.Store(true)
 		for r, replica := range s.set.Replicas {
-			handOver(replica, s.reservations, s.done[r])
+			replica.Reserve(s.reservations, s.done[r])
 		}
 		s.handing.Store(false)
 	}

@@ -1,50 +1,59 @@
 package clustertests
 
 import (
-	"os/exec"
-	"strings"
+	"os"
+	"path/filepath"
 	"testing"
 
-	"github.com/jeton-dev/jeton/cluster-tests/process"
+	"github.com/jeton-dev/jeton/cluster-tests/mutants"
 )
 
-// A mutant is the code made wrong on purpose by a build tag. A test that no mutant fails is decoration.
-
-func TestMutantsAnswerFirst(t *testing.T) {
-	t.Parallel()
-	s := newSiege(t, process.Build(t, "mutant_answerfirst"), siegeLimits)
-	for life := range lives {
-		s.live(life)
-		if err := s.check(); err != nil {
-			if !strings.Contains(err.Error(), "overlap") {
-				t.Errorf("caught after %d lives, but not by overlapping spans: %v", life+1, err)
+// Every mutant of jeton must be caught, by the tests that are said to catch it and by what they say.
+//
+//	JETON_MUTANTS=all         all hunts of each mutant, not only the fastest one that is not slow
+//	JETON_MUTANTS_TABLE=file  the table of what was caught goes there, as Markdown
+//
+// At most two mutants are hunted at a time, so that how long it takes says something, and before any test that runs beside
+// others.
+func TestMutants(t *testing.T) {
+	list := mutants.All()
+	if err := mutants.Check(list); err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab, table := &mutants.Lab{Root: root}, &mutants.Table{}
+	t.Cleanup(func() {
+		t.Logf("mutant, after how long a test noticed it, and which:\n%s", table)
+		if file := os.Getenv("JETON_MUTANTS_TABLE"); file != "" {
+			if err := os.WriteFile(file, []byte(table.Markdown(list)), 0o644); err != nil { //nolint:gosec // it is to be read
+				t.Error(err)
 			}
-			t.Logf("caught after %d lives: %v", life+1, err)
-			return
 		}
-	}
-	t.Errorf("a node that answers before it reserves was not caught in %d lives", lives)
-}
-
-func TestMutantsNoFsync(t *testing.T) {
-	t.Parallel()
-	crashTestsCatch(t, "mutant_nofsync")
-}
-
-func TestMutantsNoSealFsync(t *testing.T) {
-	t.Parallel()
-	crashTestsCatch(t, "mutant_nosealfsync")
-}
-
-// crashTestsCatch says whether the crash tests of storage fail with a build tag that leaves an fsync out.
-func crashTestsCatch(t *testing.T, tag string) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-tags", tag, "-run", "TestCrash",
-		"github.com/jeton-dev/jeton/storage").CombinedOutput()
-	if err == nil {
-		t.Fatalf("a store that answers before its fsync passes the crash tests:\n%s", out)
-	}
-	if !strings.Contains(string(out), "--- FAIL: TestCrash") {
-		t.Fatalf("the crash tests failed, but not because of the mutant:\n%s", out)
+	})
+	all := os.Getenv("JETON_MUTANTS") == "all"
+	seats := make(chan struct{}, 2)
+	for _, m := range list {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			seats <- struct{}{}
+			defer func() { <-seats }()
+			dir := t.TempDir()
+			overlay, err := lab.Overlay(m, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range m.Hunts(all) {
+				c, err := lab.Hunt(t.Context(), overlay, dir, h)
+				table.Note(m, h, c, err)
+				if err != nil {
+					t.Errorf("%s\n%v", m.Why, err)
+					continue
+				}
+				t.Logf("%s fails after %v, the whole hunt took %v: %s", c.Test, c.After, c.Took, c.Says)
+			}
+		})
 	}
 }

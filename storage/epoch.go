@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -190,7 +192,7 @@ func (s *Store) Drop(ctx context.Context, p ring.Partition) error {
 		if err := b.DeleteRange(lower, upper, nil); err != nil {
 			return 0, err
 		}
-		if err := syncPartitions(b); err != nil {
+		if err := b.Commit(pebble.Sync); err != nil {
 			return 0, err
 		}
 		s.stage(p, part)

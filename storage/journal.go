@@ -228,7 +228,7 @@ func (j *journal) append(record []byte) error {
 		err = io.ErrShortWrite
 	}
 	if err == nil {
-		err = syncRecord(j.file)
+		err = j.file.SyncData()
 	}
 	j.size += int64(n)
 	return err

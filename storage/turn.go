@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -95,7 +97,7 @@ func (s *Store) writeStaged() error {
 			return fmt.Errorf("write partition %d: %w", p, err)
 		}
 	}
-	if err := syncPartitions(b); err != nil {
+	if err := b.Commit(pebble.Sync); err != nil {
 		return err
 	}
 	s.deciding.Lock()

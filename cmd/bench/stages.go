@@ -95,7 +95,6 @@ func marked() []mark {
 		{ours + "actor/owner.", Decide},
 		{ours + "actor", Route},
 		{ours + "storage.(*journal)", Fsync},
-		{ours + "storage.syncRecord", Fsync},
 		{ours + "storage", Registers},
 		{"golang.org/x/sys/unix.Fdatasync", Fsync},
 		{"golang.org/x/sys/unix.SyncFileRange", Fsync},

@@ -25,7 +25,7 @@ func TestStageOf(t *testing.T) {
 		{Registers, []string{ours + "storage/register.Partition.Reserve", ours + "storage.(*Store).decideOne"}},
 		{Registers, []string{"github.com/cespare/xxhash/v2.Sum64", ours + "storage.(*entries).seek", ours + "actor.(*shard).send"}},
 		{Fsync, []string{"syscall.write", "os.(*File).Write", ours + "storage.(*journal).append", ours + "storage.(*Store).run"}},
-		{Fsync, []string{"golang.org/x/sys/unix.Fdatasync", "github.com/cockroachdb/pebble/v2/vfs.(*linuxFile).SyncData", ours + "storage.syncRecord"}},
+		{Fsync, []string{"golang.org/x/sys/unix.Fdatasync", "github.com/cockroachdb/pebble/v2/vfs.(*linuxFile).SyncData", ours + "storage.(*journal).append"}},
 		{Fsync, []string{"hash/crc32.update", "github.com/cockroachdb/pebble/v2/record.(*LogWriter).flushLoop"}},
 		{Transport, []string{"syscall.write", "internal/poll.(*FD).Write", "net.(*netFD).Write", "google.golang.org/grpc/internal/transport.(*bufWriter).Flush"}},
 		{Transport, []string{"internal/runtime/syscall/linux.EpollWait", "runtime.netpoll", "runtime.findRunnable", "runtime.mcall"}},

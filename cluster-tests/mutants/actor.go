@@ -1,0 +1,113 @@
+package mutants
+
+// ofActor are mutants of the running system of a node.
+func ofActor() []Mutant { //nolint:funlen // a list
+	return []Mutant{
+		{
+			Name: "answer before the reservation",
+			Why:  "an owner spends what a majority has accepted; if it spends what it has asked for, it spends what is another's, or is forgotten",
+			Edits: []Edit{
+				{
+					File: "actor/sending.go",
+					Old:  "replica.Reserve(s.reservations, s.done[r])",
+					New:  "answerFirst(replica, s.reservations, s.done[r])",
+				},
+				{
+					File: "actor/sending.go",
+					Old:  "// maxSpareSendings is",
+					New: `func answerFirst(r Replica, batch []register.Reservation, done func([]register.Answer, error)) {
+	answers := make([]register.Answer, len(batch))
+	for i, m := range batch {
+		answers[i] = register.Answer{Verdict: register.Accepted, Position: m.To, Generation: m.Generation, Epoch: m.Epoch}
+	}
+	batch = append([]register.Reservation(nil), batch...)
+	done(answers, nil)
+	r.Reserve(batch, func([]register.Answer, error) {})
+}
+
+// maxSpareSendings is`,
+				},
+			},
+			Caught: []Hunt{
+				{Package: "./actor", Run: "^TestTwoOwners$", Says: `\{key:one limit:fast generation:0\}: .* and `},
+				{Package: "./actor", Run: "^TestCrashes$", Says: `\{key:user:\d limit:fast generation:0\}: .* and `},
+				{Package: "./cluster-tests", Run: "^TestKill9$", Says: `overlap`},
+			},
+		},
+		{
+			Name: "old clock reading",
+			Why:  "a check is decided by a time read after it arrived; by an older one it spends line that has passed, besides all that there is now",
+			Edits: []Edit{
+				{
+					File: "actor/shard.go",
+					Old:  "\tnow := sh.sys.cfg.Now()\n\tsh.hearAll(now)\n\tif err := sh.serving()",
+					New:  "\tnow := sh.read\n\tif sh.read = sh.sys.cfg.Now(); now == 0 {\n\t\tnow = sh.read\n\t}\n\tsh.hearAll(now)\n\tif err := sh.serving()",
+				},
+				{
+					File: "actor/shard.go",
+					Old:  "\twarmth  int        // means nothing: see warm\n",
+					New:  "\twarmth  int        // means nothing: see warm\n\tread    int64\n",
+				},
+			},
+			Caught: []Hunt{
+				{Package: "./actor", Run: "^TestLinearizable$", Says: `round \d+, seed`},
+			},
+		},
+		{
+			Name: "one name for all lives",
+			Why:  "each life of a process has a name of its own; under the last one's, numbers repeat, and what was spent passes for a repetition",
+			Edits: []Edit{{
+				File: "actor/system.go",
+				Old:  "if _, err := rand.Read(s.id[:]); err != nil {",
+				New:  "if _, err := rand.Read(nil); err != nil {",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor", Run: "^TestNumbersAreNotUsedAgain$/^after_a_restart$", Says: `was spent twice`},
+				{Package: "./actor", Run: "^TestNew$", Says: `two Systems are called`},
+			},
+		},
+		{
+			Name: "segments handed over",
+			Why:  "a node that stops takes its segments with it; handed to who comes next, they are handed over twice when two come",
+			Edits: []Edit{
+				{
+					File: "actor/actor.go",
+					Old:  "\tsh.actors.add(m.hash, a)\n",
+					New:  "\tif left, ok := handedOver.Load(a.key); ok {\n\t\ta.owner = left.(owner.Owner)\n\t\ta.owner.Terms = at.terms\n\t}\n\tsh.actors.add(m.hash, a)\n",
+				},
+				{
+					File: "actor/actor.go",
+					Old:  "// maxInvented is",
+					New:  "var handedOver sync.Map // owner.Owner by key\n\n// maxInvented is",
+				},
+				{File: "actor/actor.go", Old: "\t\"strings\"\n", New: "\t\"strings\"\n\t\"sync\"\n"},
+				{
+					File: "actor/shard.go",
+					Old:  "\t\tsh.forget(a, errStopping)\n",
+					New:  "\t\thandedOver.Store(a.key, a.owner)\n\t\tsh.forget(a, errStopping)\n",
+				},
+			},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestCloseHandsOverNothing$", Says: `Receipt:`}},
+		},
+		{
+			Name: "a crashed actor goes on",
+			Why:  "an actor that panicked is forgotten, its segment included; what it goes on with may be half done",
+			Edits: []Edit{{
+				File: "actor/step.go",
+				Old:  "\t\ta.requests.fail(ErrInternal)\n\t}\n\tsh.remove(a)",
+				New:  "\t\ta.requests.fail(ErrInternal)\n\t}",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestPanic$", Says: `an actor that was forgotten took back a receipt`}},
+		},
+		{
+			Name: "a request charged twice",
+			Why:  "a caller who asks again with the same id gets the same answer; decided anew, the retry is charged once more",
+			Edits: []Edit{{
+				File: "actor/requests.go",
+				Old:  "if r != nil && r.overtaken(now) {",
+				New:  "if r != nil && r.first == nil {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedRequest$", Says: `: again `}},
+		},
+	}
+}

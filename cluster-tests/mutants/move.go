@@ -1,0 +1,38 @@
+package mutants
+
+// ofMove are mutants of how a replica set is changed.
+func ofMove() []Mutant {
+	forgets := Hunt{Package: "./ring/move", Run: "^TestMovesForgetNothingAndEnd$", Flags: rapid(), Says: `after seals of|have installed|.`}
+	return []Mutant{
+		{
+			Name: "too few seals",
+			Why:  "so many old members seal that every majority has one among them; with fewer, a majority goes on, and is forgotten",
+			Edits: []Edit{{
+				File: "ring/move/steps.go",
+				Old:  "return len(m.seals.done(m.place.Replicas)) >= ring.Enough(len(m.place.Replicas))",
+				New:  "return len(m.seals.done(m.place.Replicas)) >= 1",
+			}},
+			Caught: []Hunt{forgets},
+		},
+		{
+			Name: "a commit before the installs",
+			Why:  "an epoch begins when W of its members have installed; begun earlier, it may never answer, or answer without the registers",
+			Edits: []Edit{{
+				File: "ring/move/steps.go",
+				Old:  "return len(m.installs.done(m.place.Next)) >= ring.Majority(len(m.place.Next))",
+				New:  "return len(m.installs.done(m.place.Next)) >= 1",
+			}},
+			Caught: []Hunt{forgets},
+		},
+		{
+			Name: "enough is one",
+			Why:  "an install needs enough sealed sources; from one alone it lacks what the others accepted",
+			Edits: []Edit{{
+				File: "ring/move/steps.go",
+				Old:  "Enough: ring.Enough(len(p.Replicas)), Sources: sources",
+				New:  "Enough: 1, Sources: sources",
+			}},
+			Caught: []Hunt{forgets},
+		},
+	}
+}

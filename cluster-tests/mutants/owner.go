@@ -1,0 +1,227 @@
+package mutants
+
+import "slices"
+
+// ofOwner are mutants of the owner's steps.
+func ofOwner() []Mutant {
+	return slices.Concat(ofReserving(), ofSpending(), ofReturning())
+}
+
+// rapid are flags for property tests: what they find is neither kept nor made as small as can be.
+func rapid() []string { return []string{"-rapid.nofailfile", "-rapid.shrinktime=1s"} }
+
+// modelSays is what the model check says of line that is spent twice, or by too many.
+const modelSays = `is spent twice in one generation|is spent in two generations|is spent in a generation that was over|more is admitted than comes back`
+
+// ofReserving are mutants of how line is reserved, and what counts as reserved.
+func ofReserving() []Mutant { //nolint:funlen // a list
+	return []Mutant{
+		{
+			Name: "majority of one",
+			Why:  "a segment is the owner's when a majority has accepted it; one replica's word is given to two owners at once",
+			Edits: []Edit{{
+				File: "actor/owner/answer.go",
+				Old:  "case c.accepted >= w:",
+				New:  "case c.accepted >= 1:",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestMajority$", Says: `check 1 was answered`},
+				{Package: "./actor/owner", Run: "^TestModel$/^settings$/^a_restart_and_a_longer_time$", Says: modelSays},
+			},
+		},
+		{
+			Name: "an accept of another epoch",
+			Why:  "an accept counts in its epoch only; carried over into the next replica set, two halves of two sets make a majority",
+			Edits: []Edit{{
+				File: "actor/owner/epoch.go",
+				Old:  "*t = talk{next: t.next}",
+				New: `p := t.pending
+		*t = talk{next: t.next, flight: t.flight}
+		if p != nil {
+			t.pending = &t.flight
+			t.flight.Epoch++
+			t.flight.resendAt = 0
+		}`,
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestEnterWithACheckThatWaits$", Says: `reservations were sent, want 2`},
+				{Package: "./actor/owner", Run: "^TestModelOfAChange$", Says: modelSays},
+			},
+		},
+		{
+			Name: "largest position",
+			Why:  "an owner begins where a majority would accept; where the last of them would, one replica with a floor empties every bucket",
+			Edits: []Edit{{
+				File: "actor/owner/talk.go",
+				Old:  "return sorted[cfg.majority()-1]",
+				New:  "return sorted[len(sorted)-1]",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneFloorEmptiesNoBucket$", Says: `was denied`}},
+		},
+		{
+			Name: "known positions ignored",
+			Why:  "a reservation begins behind what is known to be taken; without that, an owner asks for what it has been refused",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "free := max(b.held.to, b.known(cfg), t)",
+				New:  "free := max(b.held.to, t)",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestDenialByWhatIsKnownDoesNoIO$", Says: `want a decision`}},
+		},
+		{
+			Name: "spent while it is refused",
+			Why:  "a reservation given up is never spent; taken up later, it is line that the retry has asked for once more",
+			Edits: []Edit{{
+				File: "actor/owner/answer.go",
+				Old:  "r.sure = r.sure || r.count().answered() == o.cfg.Replicas",
+				New: `if r.sure = r.sure || r.count().answered() == o.cfg.Replicas; r.count().accepted >= o.cfg.majority() {
+			p := r.pending
+			o.take(b, &p, out)
+		}`,
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestGivenUpIsNeverSpent$", Says: `reservations were sent, want 2`}},
+		},
+		{
+			Name: "a counter for each key",
+			Why:  "numbers come from one counter of the process; with a counter for each key, one that is forgotten and comes back uses them again, and what was spent passes for its repetition",
+			Edits: []Edit{
+				{
+					File: "actor/owner/reserve.go",
+					Old:  "s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()",
+					New:  "o.seq++\n\ts.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.seq, o.epoch, b.rule.Reach()",
+				},
+				{
+					File: "actor/owner/owner.go",
+					Old:  "\tbucket bucket // the first one; without a rule if there is none yet\n",
+					New:  "\tbucket bucket // the first one; without a rule if there is none yet\n\tseq    uint64\n",
+				},
+			},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestNumbersAreNotUsedAgain$/^after_a_panic$", Says: `was spent twice`}},
+		},
+		{
+			Name: "generations as plain counters",
+			Why:  "a generation is a position beyond all that can be reserved; a count is forgotten by a sweep, and a late reset takes effect again",
+			Edits: []Edit{
+				{
+					File: "actor/owner/reset.go",
+					Old:  "generation := max(now+b.rule.Reach()+o.cfg.Slack, b.gen+1, b.held.to, t.next.to)",
+					New:  "generation := b.gen + 1",
+				},
+				{
+					File: "actor/owner/reset.go",
+					Old:  "generation = max(generation, h.generation, h.position)",
+					New:  "generation = max(generation, h.generation+1)",
+				},
+				{
+					File: registerFile,
+					Old:  "if r.Generation < generation && r.H <= generation {",
+					New:  "if r.Generation < generation {",
+				},
+			},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestReset$", Says: `generation .*, want the position`},
+				{Package: "./actor/owner", Run: "^TestModel$/^settings$/^a_reset,_done_or_failed_long_ago$", Says: modelSays},
+			},
+		},
+	}
+}
+
+// ofSpending are mutants of how what is reserved is spent.
+func ofSpending() []Mutant {
+	return []Mutant{
+		{
+			Name: "spent before the segment",
+			Why:  "entering a segment that does not touch the held one raises TAT to its beginning; else the line between, another owner's, is spent",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "b.tat = limit.Later(b.tat, limit.At(s.from))",
+				New:  "_ = limit.Later",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestJumpLeavesTheRest$", Says: `span .*, want 5 s to 8 s`},
+				{Package: "./actor/owner", Run: "^TestModel$/^settings$/^messages_that_are_late_without_end$", Says: modelSays},
+			},
+		},
+		{
+			Name: "the last limit decides",
+			Why:  "a check is admitted if all of its limits admit it; if the last one does, the others are overdrawn",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "denied = denied || t.verdict == deny",
+				New:  "denied = t.verdict == deny",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestAllLimitsOrNone$", Says: `line is spent up to .*, and reserved up to .* only`}},
+		},
+		{
+			Name: "decided after the deadline",
+			Why:  "a check that nobody waits for any more is not decided; else it is admitted at a time that lies in no call",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "case w.Deadline <= now:",
+				New:  "case w.Deadline <= 0 && now > 0:",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestDeadlines$", Says: `want context deadline exceeded`}},
+		},
+		{
+			Name: "denied by one",
+			Why:  "a refusal denies once all replicas have answered or were waited for; by the first two words, one with a floor empties every bucket",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "case from > free && !b.refused().sure:",
+				New:  "case false:",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneFloorEmptiesNoBucket$", Says: `was denied`}},
+		},
+	}
+}
+
+// ofReturning are mutants of giving back.
+func ofReturning() []Mutant {
+	return []Mutant{
+		{
+			Name: "returned twice",
+			Why:  "a receipt is returned once; each further time it would give away what it cost",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "if m == nil || m.back {",
+				New:  "if m == nil {",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestReturnTwice$", Says: `returning .* took effect`},
+				{Package: "./actor/owner", Run: "^TestModel$/^settings$/^receipts$", Says: `was returned twice`},
+			},
+		},
+		{
+			Name: "credit that survives a jump",
+			Why:  "returned line belongs to the stretch it was spent in; after a jump it is line that has passed, or another owner's",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "b.tat = limit.Later(b.tat, limit.At(s.from))\n\t\tb.forgetReturns()",
+				New:  "b.tat = limit.Later(b.tat, limit.At(s.from))",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestJumpEndsCredit$", Says: `got .*Reuses:`},
+			},
+		},
+		{
+			Name: "credit for what has passed",
+			Why:  "credit is at most the spent line that still lies ahead; without that bound, tokens are kept for ever",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "if most := b.creditCap(t); r.sum.After(most) {",
+				New:  "if most := b.creditCap(t); false {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestCreditFades$", Says: `credit .*, want 2 s`}},
+		},
+		{
+			Name: "a stranger's receipt",
+			Why:  "a return takes effect at the owner that made the receipt only; at every other one, the same receipt would be returned once more",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "r.Owner == o.id && r.Generation == b.gen",
+				New:  "r.Generation == b.gen",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnOfWhatIsNotMine$", Says: `another owner: took effect`}},
+		},
+	}
+}
