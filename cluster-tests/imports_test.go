@@ -54,6 +54,9 @@ var mayImport = map[string][]string{
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
 var pure = []string{"actor/limit", "actor/owner", "ring", "ring/move", "storage/register"}
 
+// independent are the packages that know nothing of jeton, so that what they say of it does not rest on it.
+var independent = []string{"cluster-tests/history"}
+
 // effects are the parts of the standard library that pure packages do without, with all that stands under them.
 var effects = []string{"log", "net", "os", "runtime", "sync", "syscall"}
 
@@ -124,6 +127,8 @@ func (s source) violations() []string {
 	for _, imported := range s.imports {
 		inside, ours := strings.CutPrefix(imported, module+"/")
 		switch {
+		case ours && slices.Contains(independent, s.folder):
+			say("must not import %s: it judges by histories alone", inside)
 		case ours && !allowed(s.folder, inside):
 			say("must not import %s", inside)
 		case underAny(imported, protobuf) && !under(s.folder, "rpc") && !under(s.folder, "cluster-tests"):
@@ -283,6 +288,10 @@ func TestViolations(t *testing.T) {
 		{"protobuf further in", func(s *source) {
 			s.imports = append(s.imports, "google.golang.org/protobuf/proto")
 		}, "storage: must not import google.golang.org/protobuf/proto: protobuf stops at rpc"},
+		{"a judge that knows whom it judges", func(s *source) {
+			s.folder, s.name, s.doc = "cluster-tests/history", "history", "Package history judges."
+			s.imports = []string{module + "/actor/limit"}
+		}, "cluster-tests/history: must not import actor/limit: it judges by histories alone"},
 		{"a pure package with locks", func(s *source) {
 			s.folder, s.name, s.doc, s.imports = "ring", "ring", "Package ring places.", []string{"sync/atomic"}
 		}, "ring: must not import sync/atomic: it is pure"},

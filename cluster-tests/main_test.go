@@ -1,12 +1,25 @@
 package clustertests
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
+
+// long is a flag of this package's tests: go test ./cluster-tests -run TestEvent -long
+var long = flag.Bool("long", false, "give every event its full length: minutes, where CI has seconds for it")
+
+// lasting is how long something lasts: short in CI, and full with -long.
+func lasting(short, full time.Duration) time.Duration {
+	if *long {
+		return full
+	}
+	return short
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

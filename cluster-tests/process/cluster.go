@@ -3,10 +3,12 @@ package process
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,11 +21,24 @@ import (
 // A Cluster is nodes on this machine, each a process of its own at addresses that it keeps when it is started again.
 type Cluster struct {
 	Members []*Member
+	// Logs is a folder in which NAME.log gets what each node says, in all of its lives; empty for none.
+	Logs string
+	// Prepare, unless nil, may change the command of a member before it is started: its environment, or what it is run by.
+	Prepare func(m *Member, cmd *exec.Cmd)
 
 	t      *testing.T
+	place  Place // nil for this machine as it is
 	binary string
 	args   []string
 	dir    string
+}
+
+// A Place is where nodes run that are not to run on this machine as it is, such as a network of their own.
+type Place interface {
+	// Host is the IP address that a node listens at.
+	Host(name string) string
+	// Enter makes the command of a node, which has not been started yet, run there.
+	Enter(name string, cmd *exec.Cmd)
 }
 
 // A Member is one node of a Cluster, running or not.
@@ -39,12 +54,25 @@ type Member struct {
 // NewCluster plans a cluster of n nodes that found it together, and starts none. The arguments are those of every node.
 func NewCluster(t *testing.T, binary string, n int, limits string, args ...string) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, binary: binary, dir: t.TempDir()}
+	return NewClusterIn(t, nil, binary, n, limits, args...)
+}
+
+// NewClusterIn is NewCluster in another place. The nodes have a cluster key, which KeyFile holds: they listen where others
+// could reach them.
+func NewClusterIn(t *testing.T, place Place, binary string, n int, limits string, args ...string) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, place: place, binary: binary, dir: t.TempDir()}
 	file := filepath.Join(c.dir, "limits.yaml")
 	if err := os.WriteFile(file, []byte(limits), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.args = append([]string{"--limits", file}, args...)
+	if place != nil {
+		if err := os.WriteFile(c.KeyFile(), []byte("the secret of this cluster\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.args = append(c.args, "--cluster-key-file", c.KeyFile())
+	}
 	for range n {
 		c.Plan()
 	}
@@ -60,7 +88,13 @@ func NewCluster(t *testing.T, binary string, n int, limits string, args ...strin
 // StartCluster plans a cluster, starts it, and returns when it serves.
 func StartCluster(t *testing.T, binary string, n int, limits string, args ...string) *Cluster {
 	t.Helper()
-	c := NewCluster(t, binary, n, limits, args...)
+	return StartClusterIn(t, nil, binary, n, limits, args...)
+}
+
+// StartClusterIn is StartCluster in another place.
+func StartClusterIn(t *testing.T, place Place, binary string, n int, limits string, args ...string) *Cluster {
+	t.Helper()
+	c := NewClusterIn(t, place, binary, n, limits, args...)
 	for _, m := range c.Members {
 		m.Launch()
 	}
@@ -70,15 +104,21 @@ func StartCluster(t *testing.T, binary string, n int, limits string, args ...str
 	return c
 }
 
+// KeyFile is the file with the cluster key, of a cluster in another place.
+func (c *Cluster) KeyFile() string { return filepath.Join(c.dir, "key") }
+
 // Plan adds a node with addresses and an empty directory of its own. What it joins is for its caller to say, with Args.
 func (c *Cluster) Plan() *Member {
 	c.t.Helper()
-	base := FreePorts(c.t, 4)
-	at := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(base+i)) }
-	m := &Member{
-		Name: fmt.Sprintf("node-%d", len(c.Members)+1), cluster: c,
-		GRPC: at(0), Gossip: at(1), HTTP: at(2), Raft: at(3),
+	m := &Member{Name: fmt.Sprintf("node-%d", len(c.Members)+1), cluster: c}
+	host, base := "127.0.0.1", lowest
+	if c.place == nil {
+		base = FreePorts(c.t, 4)
+	} else {
+		host = c.place.Host(m.Name)
 	}
+	at := func(i int) string { return net.JoinHostPort(host, strconv.Itoa(base+i)) }
+	m.GRPC, m.Gossip, m.HTTP, m.Raft = at(0), at(1), at(2), at(3)
 	m.Data = filepath.Join(c.dir, m.Name)
 	c.Members = append(c.Members, m)
 	return m
@@ -125,12 +165,41 @@ func (m *Member) Args(args ...string) { m.args = append(m.args, args...) }
 // Launch starts the node and does not wait.
 func (m *Member) Launch() {
 	m.cluster.t.Helper()
+	if err := m.Begin(); err != nil {
+		m.cluster.t.Fatal(err)
+	}
+}
+
+// Begin is Launch with an error instead of the end of the test, for goroutines other than the test's.
+func (m *Member) Begin() error {
 	args := []string{
 		"serve", "--node-name", m.Name, "--data", m.Data,
 		"--listen-grpc", m.GRPC, "--listen-http", m.HTTP, "--listen-gossip", m.Gossip, "--listen-raft", m.Raft,
 	}
-	m.Node = Launch(m.cluster.t, m.cluster.binary, append(append(args, m.cluster.args...), m.args...)...)
-	m.Node.GRPC, m.Node.HTTP = m.GRPC, m.HTTP
+	c := m.cluster
+	cmd := exec.Command(c.binary, append(append(args, c.args...), m.args...)...) //nolint:noctx // it is ended by signals
+	cmd.Env = Environ()
+	if c.Prepare != nil {
+		c.Prepare(m, cmd)
+	}
+	if c.place != nil {
+		c.place.Enter(m.Name, cmd)
+	}
+	var file io.WriteCloser // a nil interface unless there is a file
+	if c.Logs != "" {
+		f, err := os.OpenFile(filepath.Join(c.Logs, m.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		file = f
+	}
+	n, err := run(c.t, cmd, file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.Name, err)
+	}
+	n.GRPC, n.HTTP = m.GRPC, m.HTTP
+	m.Node = n
+	return nil
 }
 
 // Ready returns when the node says that it serves.
@@ -138,24 +207,32 @@ func (m *Member) Ready() {
 	m.cluster.t.Helper()
 	ctx, cancel := context.WithTimeout(m.cluster.t.Context(), patience)
 	defer cancel()
+	if err := m.Await(ctx); err != nil {
+		m.cluster.t.Fatalf("%v; it said:\n%s", err, m.Log())
+	}
+}
+
+// Await is Ready with an error instead of the end of the test, for goroutines other than the test's.
+func (m *Member) Await(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !m.Serves(ctx) {
 		select {
 		case <-tick.C:
 		case <-m.exited:
-			m.cluster.t.Fatalf("%s has ended; it said:\n%s", m.Name, m.Log())
+			return fmt.Errorf("%s has ended before it served", m.Name)
 		case <-ctx.Done():
-			m.cluster.t.Fatalf("%s is not ready; it said:\n%s", m.Name, m.Log())
+			return fmt.Errorf("%s is not ready: %w", m.Name, ctx.Err())
 		}
 	}
+	return nil
 }
 
 // Serves asks the node once whether it serves.
 func (m *Member) Serves(ctx context.Context) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.HTTP+"/readyz", http.NoBody)
 	if err != nil {
-		m.cluster.t.Fatal(err)
+		return false
 	}
 	a, err := http.DefaultClient.Do(r)
 	if err != nil {

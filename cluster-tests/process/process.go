@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -45,6 +47,11 @@ func Build(t *testing.T, tags ...string) string {
 		b.dir, b.byTags = dir, map[string]string{}
 	}
 	tag := strings.Join(tags, ",")
+	for _, dir := range filepath.SplitList(os.Getenv(shared)) {
+		if binary := filepath.Join(dir, "jeton-"+tag); b.byTags[tag] == "" && binaryAt(binary) {
+			b.byTags[tag] = binary
+		}
+	}
 	if b.byTags[tag] == "" {
 		binary := filepath.Join(b.dir, "jeton-"+tag)
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", tag, "-o", binary, "github.com/jeton-dev/jeton/cmd/jeton")
@@ -54,6 +61,22 @@ func Build(t *testing.T, tags ...string) string {
 		b.byTags[tag] = binary
 	}
 	return b.byTags[tag]
+}
+
+// shared is the variable that names the folders with binaries which other processes of tests have built.
+const shared = "CLUSTER_TESTS_BINARIES"
+
+func binaryAt(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Shared is an entry of the environment by which a process of tests that this one starts takes the binaries that were built
+// here, instead of building them again.
+func Shared() string {
+	binaries.Lock()
+	defer binaries.Unlock()
+	return shared + "=" + strings.Join(append(filepath.SplitList(os.Getenv(shared)), binaries.dir), string(filepath.ListSeparator))
 }
 
 // Remove removes what Build has built.
@@ -119,16 +142,26 @@ func onFreePorts(args []string) []string {
 // Launch runs a program that is to end by itself, by a signal, or with the test, and does not wait.
 func Launch(t *testing.T, program string, args ...string) *Node {
 	t.Helper()
-	n := &Node{t: t, log: &log{changed: make(chan struct{})}, exited: make(chan struct{})}
-	n.cmd = exec.Command(program, args...) //nolint:noctx // it is ended by signals, which are what is tested
-	n.cmd.Env = Environ()
-	output, input, err := os.Pipe()
+	cmd := exec.Command(program, args...) //nolint:noctx // it is ended by signals, which are what is tested
+	cmd.Env = Environ()
+	n, err := run(t, cmd, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.cmd.Stdout, n.cmd.Stderr = input, input
-	if err := n.cmd.Start(); err != nil {
-		t.Fatal(err)
+	return n
+}
+
+// run starts a process whose output is kept, and goes to besides too unless that is nil.
+func run(t *testing.T, cmd *exec.Cmd, besides io.WriteCloser) (*Node, error) {
+	t.Helper()
+	n := &Node{t: t, cmd: cmd, log: &log{changed: make(chan struct{}), besides: besides}, exited: make(chan struct{})}
+	output, input, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = input, input
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, input.Close(), output.Close())
 	}
 	input.Close() //nolint:errcheck // the process has its own
 	go func() {
@@ -138,7 +171,7 @@ func Launch(t *testing.T, program string, args ...string) *Node {
 		close(n.exited)
 	}()
 	t.Cleanup(n.Kill)
-	return n
+	return n, nil
 }
 
 // Environ is the environment without jeton's own variables.
@@ -179,16 +212,36 @@ func (n *Node) KillAll() {
 // Signal sends a signal.
 func (n *Node) Signal(s syscall.Signal) {
 	n.t.Helper()
-	if err := n.cmd.Process.Signal(s); err != nil {
+	if err := n.Send(s); err != nil {
 		n.t.Fatalf("signal %v: %v", s, err)
 	}
 }
+
+// Send is Signal with an error instead of the end of the test, for goroutines other than the test's.
+func (n *Node) Send(s syscall.Signal) error { return n.cmd.Process.Signal(s) }
 
 // Stop asks the process to end, as an operator does, and returns its exit code.
 func (n *Node) Stop() int {
 	n.t.Helper()
 	n.Signal(syscall.SIGTERM)
 	return n.ExitCode()
+}
+
+// Exited is closed when the process has ended, for whatever reason.
+func (n *Node) Exited() <-chan struct{} { return n.exited }
+
+// Terminate is Stop with an error instead of the end of the test, for goroutines other than the test's: when the process
+// does not end before the context.
+func (n *Node) Terminate(ctx context.Context) (code int, err error) {
+	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return -1, err
+	}
+	select {
+	case <-n.exited:
+		return n.cmd.ProcessState.ExitCode(), nil
+	case <-ctx.Done():
+		return -1, fmt.Errorf("the process has not ended after SIGTERM: %w", ctx.Err())
+	}
 }
 
 // ExitCode waits until the process has ended by itself.
@@ -238,12 +291,20 @@ type log struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
 	changed chan struct{} // closed with the next line
+
+	besides io.WriteCloser // gets every line too, unless nil; the goroutine that reads alone writes and closes it
 }
 
 func (l *log) read(r io.Reader) {
+	if l.besides != nil {
+		defer l.besides.Close()
+	}
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
+		if l.besides != nil {
+			io.WriteString(l.besides, line) //nolint:errcheck // the log is kept in memory too
+		}
 		l.mu.Lock()
 		l.text.WriteString(line)
 		close(l.changed)

@@ -1,0 +1,195 @@
+package nemesis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Entry of a schedule is a fault and its time.
+type Entry struct {
+	Fault
+
+	Kind *Kind
+	// Lane is the row of faults in which it stands: those of one lane follow each other.
+	Lane int
+	// At is when it begins, counted from the beginning of the run, and For how long it lasts.
+	At, For time.Duration
+}
+
+// String is a line for people to read.
+func (e Entry) String() string {
+	if e.For == 0 {
+		return fmt.Sprintf("at %7.1f s: %s", e.At.Seconds(), e.Fault)
+	}
+	return fmt.Sprintf("at %7.1f s: %s for %.1f s", e.At.Seconds(), e.Fault, e.For.Seconds())
+}
+
+// A Drawing is what is known when a fault is drawn.
+type Drawing struct {
+	*rand.Rand
+	Setting
+
+	// At is when the fault is to begin.
+	At time.Duration
+	// Candidates are the nodes, by their numbers from 0, of which this fault may take one: those of the other lanes are
+	// not among them.
+	Candidates []int
+
+	copied map[int]time.Duration // when each node's disk was last copied
+}
+
+// one draws one of the candidates.
+func (d *Drawing) one() int { return d.Candidates[d.IntN(len(d.Candidates))] }
+
+// some draws n nodes of all, in the order of their numbers.
+func (d *Drawing) some(n int) []int {
+	drawn := d.Perm(d.Nodes)[:n]
+	slices.Sort(drawn)
+	return drawn
+}
+
+// between draws a length.
+func (d *Drawing) between(least, most time.Duration) time.Duration {
+	if most <= least {
+		return least
+	}
+	return (least + time.Duration(d.Int64N(int64(most-least)))).Round(10 * time.Millisecond)
+}
+
+// everything lasts as long as it says in a run of at least this time, and in shorter ones in proportion, but not less
+// than leastScale of it.
+const (
+	fullScale  = 4 * time.Minute
+	leastScale = 0.1
+)
+
+// scale shortens a length for a short run.
+func (s Setting) scale(length time.Duration) time.Duration {
+	f := min(1, max(leastScale, float64(s.Time)/float64(fullScale)))
+	return time.Duration(float64(length) * f)
+}
+
+// minority is how many nodes may be away without anybody noticing.
+func (s Setting) minority() int { return (s.Replicas - 1) / 2 }
+
+// kinds are those that can be played in a setting, and the others with the reason.
+func (s Setting) kinds() (can []Kind, cannot map[string]string, err error) {
+	cannot = map[string]string{}
+	known := map[string]bool{}
+	for _, k := range Kinds() {
+		known[k.Name] = true
+		if len(s.Only) > 0 && !slices.Contains(s.Only, k.Name) {
+			continue
+		}
+		if k.Needs != nil {
+			if why := k.Needs(s); why != "" {
+				cannot[k.Name] = why
+				continue
+			}
+		}
+		can = append(can, k)
+	}
+	for _, name := range s.Only {
+		if !known[name] {
+			return nil, nil, fmt.Errorf("there is no fault called %q; there are %s", name, strings.Join(kindNames(), ", "))
+		}
+	}
+	return can, cannot, nil
+}
+
+func kindNames() []string {
+	var all []string
+	for _, k := range Kinds() {
+		all = append(all, k.Name)
+	}
+	return all
+}
+
+// Draw draws a schedule. The same setting gives the same one. Faults that take nodes away stand in as many lanes as
+// nodes may be away, each with candidates of its own; what operators and callers do stands in a lane besides.
+func Draw(s Setting) ([]Entry, error) {
+	kinds, _, err := s.kinds()
+	if err != nil {
+		return nil, err
+	}
+	var takers, operators []Kind
+	for _, k := range kinds {
+		if k.Operators {
+			operators = append(operators, k)
+		} else {
+			takers = append(takers, k)
+		}
+	}
+	var all []Entry
+	lanes := max(1, s.minority())
+	for lane := range lanes {
+		var candidates []int
+		for n := lane; n < s.Nodes; n += lanes {
+			candidates = append(candidates, n)
+		}
+		all = append(all, s.lane(lane, takers, candidates)...)
+	}
+	all = append(all, s.lane(lanes, operators, nil)...)
+	slices.SortStableFunc(all, func(a, b Entry) int { return int(a.At - b.At) })
+	return all, nil
+}
+
+// In a run that is long enough, the last seconds of every period are calm: no fault begins in them, and those before are
+// over. Only then can it be seen that all is admitted that has to be.
+const (
+	period = 90 * time.Second
+	calm   = 18 * time.Second
+)
+
+// calmUntil is when the calm at a time of the run ends; at itself, if it is not calm then.
+func (s Setting) calmUntil(at time.Duration) time.Duration {
+	if s.Time >= 2*period && at%period >= period-calm {
+		return at - at%period + period
+	}
+	return at
+}
+
+// Between two faults of a lane the cluster has this long.
+const (
+	leastPause = 500 * time.Millisecond
+	mostPause  = 6 * time.Second
+)
+
+// lane draws one lane. The kinds are dealt from a deck that holds each as often as its weight says, so that a long run
+// plays all of them.
+func (s Setting) lane(lane int, kinds []Kind, candidates []int) (entries []Entry) {
+	d := &Drawing{
+		Rand: rand.New(rand.NewPCG(s.Seed, uint64(lane))), Setting: s, Candidates: candidates, copied: map[int]time.Duration{},
+	}
+	var deck []int
+	fruitless := 0
+	for d.At = s.scale(2 * time.Second); d.At < s.Time && fruitless < 1000; {
+		if len(deck) == 0 {
+			for i, k := range kinds {
+				deck = append(deck, slices.Repeat([]int{i}, k.Weight)...)
+			}
+			if len(deck) == 0 {
+				return nil
+			}
+			d.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		k := &kinds[deck[0]]
+		deck = deck[1:]
+		length := d.between(s.scale(k.Shortest), s.scale(k.Longest))
+		d.At = s.calmUntil(d.At)
+		if end := d.At + length + k.Recovery; s.calmUntil(end) > end {
+			d.At = s.calmUntil(end)
+		}
+		fault := k.Draw(d)
+		if fault == nil {
+			fruitless++
+			continue
+		}
+		entries = append(entries, Entry{Fault: fault, Kind: k, Lane: lane, At: d.At.Round(10 * time.Millisecond), For: length})
+		d.At += length + k.Recovery + d.between(s.scale(leastPause), s.scale(mostPause))
+	}
+	return entries
+}

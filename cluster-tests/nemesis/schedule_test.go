@@ -1,0 +1,124 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func drawSetting(t *rapid.T) Setting {
+	s := Setting{
+		Nodes:   rapid.SampledFrom([]int{3, 5}).Draw(t, "nodes"),
+		Time:    time.Duration(rapid.IntRange(5, 1800).Draw(t, "seconds")) * time.Second,
+		Seed:    rapid.Uint64().Draw(t, "seed"),
+		Network: rapid.Bool().Draw(t, "network"), Mounts: rapid.Bool().Draw(t, "mounts"),
+	}
+	s.Replicas = rapid.SampledFrom([]int{3, s.Nodes}).Draw(t, "replicas")
+	return s
+}
+
+func lines(entries []Entry) (all []string) {
+	for _, e := range entries {
+		all = append(all, e.String())
+	}
+	return all
+}
+
+// A seed that fails must give the same faults again.
+func TestDrawIsTheSameForTheSameSeed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSetting(t)
+		one, err := Draw(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := Draw(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(lines(one), lines(two)) {
+			t.Fatalf("one seed, two schedules:\n%q\n%q", lines(one), lines(two))
+		}
+		s.Seed++
+		if other, _ := Draw(s); len(one) > 3 && slices.Equal(lines(one), lines(other)) {
+			t.Fatalf("two seeds, one schedule:\n%q", lines(one))
+		}
+	})
+}
+
+// Within the time, one after the other in each lane, and on nodes that there are, each in the lane that may take it.
+func TestDrawKeepsToItsRules(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSetting(t)
+		entries, err := Draw(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := map[int]time.Duration{}
+		copies := map[int]time.Duration{}
+		for _, e := range entries {
+			if e.At < free[e.Lane] || e.At >= s.Time+period {
+				t.Fatalf("%v: its lane is busy until %v, and the run ends at %v", e, free[e.Lane], s.Time)
+			}
+			free[e.Lane] = e.At + e.For
+			if at := s.calmUntil(e.At); at != e.At {
+				t.Fatalf("%v: it is calm then, until %v", e, at)
+			}
+			if e.Kind.Needs != nil && e.Kind.Needs(s) != "" {
+				t.Fatalf("%v: %s", e, e.Kind.Needs(s))
+			}
+			if e.Kind.Operators != (e.Lane == s.minority()) {
+				t.Fatalf("%v stands in lane %d", e, e.Lane)
+			}
+			switch f := e.Fault.(type) {
+			case killed:
+				if f.node >= s.Nodes || f.node%s.minority() != e.Lane {
+					t.Fatalf("%v: it is another lane's node", e)
+				}
+			case copied:
+				copies[f.node] = e.At
+			case restored:
+				if at, ok := copies[f.node]; !f.lastLife && (!ok || e.At-at < oldEnough) {
+					t.Fatalf("%v: copied at %v: %v", e, at, ok)
+				}
+			}
+		}
+	})
+}
+
+// A run of 30 minutes plays every kind that can be played.
+func TestDrawPlaysAllKinds(t *testing.T) {
+	for seed := range uint64(20) {
+		s := Setting{Nodes: 3, Replicas: 3, Time: 30 * time.Minute, Seed: seed, Network: true, Mounts: true}
+		entries, err := Draw(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]int{}
+		for _, e := range entries {
+			counts[e.Kind.Name]++
+		}
+		for _, k := range Kinds() {
+			if counts[k.Name] == 0 {
+				t.Errorf("seed %d: %s is not among %d faults", seed, k.Name, len(entries))
+			}
+		}
+		if seed == 0 {
+			t.Logf("%d faults: %v", len(entries), counts)
+		}
+	}
+}
+
+func TestDrawRefusesUnknownKinds(t *testing.T) {
+	_, err := Draw(Setting{Nodes: 3, Replicas: 3, Time: time.Minute, Only: []string{"kiled"}})
+	if want := `there is no fault called "kiled"`; err == nil || !slices.Contains([]bool{true}, len(fmt.Sprint(err)) > len(want)) {
+		t.Errorf("Draw = %v, want %s", err, want)
+	}
+	one, err := Draw(Setting{Nodes: 3, Replicas: 3, Time: time.Minute, Only: []string{"killed"}})
+	if err != nil || len(one) == 0 || one[0].Kind.Name != "killed" {
+		t.Errorf("Draw = %v, %v", lines(one), err)
+	}
+}

@@ -1,0 +1,191 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// deadline is how long a caller waits for the decision of a check.
+const deadline = 500 * time.Millisecond
+
+// traffic asks for checks at a steady rate, whether or not the earlier ones have been answered, gives some of what was
+// admitted back, and resets buckets.
+type traffic struct {
+	perSecond, keys int
+	callers         []caller
+	operator        *client.Client // resets
+	ledger          *ledger
+	random          *rand.Rand // of the goroutine that runs
+	resets          atomic.Int64
+
+	began time.Time
+	stop  context.CancelFunc
+	done  chan struct{}
+	calls sync.WaitGroup
+	turns []int // how many checks each stream has had
+
+	stalls       int           // how often the load itself was held up for longer than stalled
+	longestStall time.Duration // by the machine; both for whoever reads once it has ended
+}
+
+// stalled is how late the load may be before it counts as held up: it looks at the clock every millisecond.
+const stalled = 100 * time.Millisecond
+
+// all are the streams with that of the limit that is changed.
+func all() []stream { return append(append([]stream(nil), streams...), changing) }
+
+// start begins to ask.
+func (tr *traffic) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	tr.stop, tr.done, tr.began = cancel, make(chan struct{}), time.Now()
+	tr.resets.Store(usualResets)
+	go tr.run(ctx)
+}
+
+// end stops asking, and waits for what is under way.
+func (tr *traffic) end() {
+	tr.stop()
+	<-tr.done
+	tr.calls.Wait()
+}
+
+func (tr *traffic) run(ctx context.Context) {
+	defer close(tr.done)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deck := all()
+	tr.turns = make([]int, len(deck))
+	last, resets := time.Duration(0), 0.0
+	for n := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		elapsed := time.Since(tr.began)
+		for due := int(elapsed.Seconds() * float64(tr.perSecond)); n < due; n++ {
+			tr.next(deck, elapsed)
+		}
+		if late := elapsed - last; late > stalled {
+			tr.stalls++
+			tr.longestStall = max(tr.longestStall, late)
+		}
+		resets += (elapsed - last).Seconds() * float64(tr.resets.Load())
+		last = elapsed
+		for ; resets >= 1; resets-- {
+			tr.reset(deck)
+		}
+	}
+}
+
+// next makes one check of one stream.
+func (tr *traffic) next(deck []stream, elapsed time.Duration) {
+	at := tr.random.Float64()
+	i := 0
+	for ; i < len(deck)-1 && at >= deck[i].share; i++ {
+		at -= deck[i].share
+	}
+	s := &deck[i]
+	n := tr.turns[i]
+	tr.turns[i]++
+	key := s.key(tr.random, n, tr.keys, elapsed)
+	cost := 1 + tr.random.Int64N(s.cost)
+	returned := tr.random.Float64() < s.returns
+	after := time.Duration(tr.random.Int64N(int64(300 * time.Millisecond)))
+	c := &tr.callers[tr.random.IntN(len(tr.callers))]
+	for c.plain && !s.plain || returned && c.rpc == nil {
+		c = &tr.callers[tr.random.IntN(len(tr.callers))]
+	}
+	tr.calls.Go(func() {
+		receipts := tr.check(c, s, key, cost, deadline)
+		if returned && len(receipts) > 0 {
+			pause(context.Background(), after) //nolint:errcheck // it cannot be interrupted
+			tr.giveBack(c, key, receipts)
+		}
+	})
+}
+
+// check makes a check, and tells the ledger what came of it.
+func (tr *traffic) check(c *caller, s *stream, key string, cost int64, within time.Duration) []limit.Receipt {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	r := limit.Request{Key: key, Cost: cost, Receipt: !c.plain}
+	for _, l := range s.rules {
+		r.Limits = append(r.Limits, limit.Named(l.name))
+	}
+	began := time.Now()
+	d, err := c.Check(ctx, r)
+	tr.ledger.check(c, &r, began, time.Since(began), d, err)
+	return d.Receipts
+}
+
+// giveBack returns what was admitted.
+func (tr *traffic) giveBack(c *caller, key string, receipts []limit.Receipt) {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	began := time.Now()
+	taken, err := c.rpc.Return(ctx, key, receipts)
+	tr.ledger.returned(c, key, receipts, began, time.Since(began), taken, err)
+}
+
+// reset fills up one of the buckets that are reset.
+func (tr *traffic) reset(deck []stream) {
+	var chosen []*stream
+	for i := range deck {
+		if deck[i].resets {
+			chosen = append(chosen, &deck[i])
+		}
+	}
+	s := chosen[tr.random.IntN(len(chosen))]
+	key := s.name(tr.random.IntN(s.keyCount(tr.keys, 0)))
+	tr.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		began := time.Now()
+		err := tr.operator.Reset(ctx, key, limit.Named(s.rules[0].name))
+		tr.ledger.reset(s.rules[0].name, key, began, time.Since(began), err)
+	})
+}
+
+// prober is a caller whose checks are as good as any.
+func (tr *traffic) prober() *caller {
+	for i := range tr.callers {
+		if tr.callers[i].rpc != nil {
+			return &tr.callers[i]
+		}
+	}
+	return nil
+}
+
+// killing says that a node is about to be killed: how long the checks of the next second take is kept by itself.
+func (tr *traffic) killing() { tr.ledger.mark(time.Now()) }
+
+// A bucketName is one of those that have been asked for.
+type bucketName struct {
+	stream *stream
+	key    string
+}
+
+// asked are the keys of all streams that have been asked for. The traffic must have ended.
+func (tr *traffic) asked() (names []bucketName) {
+	elapsed := time.Since(tr.began)
+	deck := all()
+	for i := range deck {
+		for k := range deck[i].keyCount(tr.keys, elapsed) {
+			names = append(names, bucketName{&deck[i], deck[i].name(k)})
+		}
+	}
+	return names
+}
+
+// String is a line about the load.
+func (tr *traffic) String() string {
+	return fmt.Sprintf("%d checks a second over %d keys, from %d callers", tr.perSecond, tr.keys, len(tr.callers))
+}
