@@ -19,7 +19,7 @@ build: ## build the binary ./jeton
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-race test-exhaustive test-process
+test: fresh-tally check-generated check-format vet lint check-modules test-race test-exhaustive test-simulation test-process
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 3s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -66,9 +66,26 @@ test-exhaustive: ## run what is exhaustive, without the race detector: the model
 test-process: ## run the tests that start and kill processes
 	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 25m ./cluster-tests
 
+.PHONY: test-simulation
+test-simulation: ## simulate 200 hours of a cluster
+	$(step) "200 simulated hours" bash .ci/gotest --none-skipped -count=1 -timeout 20m ./cluster-tests/simulation
+
+.PHONY: simulate
+simulate: ## simulate 10,000 hours: make simulate HOURS=100 SEED=7
+	$(step) "simulation" bash .ci/gotest --show-passed --none-skipped -count=1 -timeout 0 -run '^TestSimulation$$' ./cluster-tests/simulation
+
+.PHONY: nemesis
+nemesis: ## attack a cluster of processes at random, as root or where user namespaces are allowed: make nemesis TIME=10m SEED=7 REPORT=file.md
+	$(step) "nemesis" go test -count=1 -timeout 0 -v -run '^TestNemesis$$' ./cluster-tests -args -time $(or $(TIME),10m) $(if $(SEED),-seed $(SEED)) $(if $(REPORT),-report $(abspath $(REPORT)))
+
+.PHONY: events
+events: ## every failure of docs/protocol.md at its full length: minutes each
+	$(step) "events, at full length" bash .ci/gotest --show-passed -count=1 -timeout 0 -run '^Test(Event|Partition)' ./cluster-tests -args -long -cut 30s
+
 .PHONY: mutants
-mutants: ## break the code on purpose, one build tag after another: a test must notice each
-	$(step) "mutants" bash .ci/gotest --show-passed --none-skipped -count=1 -timeout 30m -run '^TestMutants' ./cluster-tests
+mutants: ## break the code on purpose, one rule after another: a test must notice each; prints which, and after how long
+	$(step) "mutants" env JETON_MUTANTS=all JETON_MUTANTS_TABLE=$(CURDIR)/$(bin)/mutants.md bash .ci/gotest --none-skipped -count=1 -timeout 60m -run '^TestMutants$$' ./cluster-tests
+	@cat $(bin)/mutants.md
 
 .PHONY: fuzz
 fuzz: ## fuzz every target in turn: make fuzz TIME=1m
@@ -88,9 +105,10 @@ benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
 
 .PHONY: generate
-generate: tools ## generate the protobuf code, and the schema of the gateway's document
+generate: tools ## generate the protobuf code, the schema of the gateway's document, and the pictures of the protocol
 	cd rpc/pb && PATH="$(CURDIR)/$(bin):$$PATH" buf generate
 	go generate ./gateway/config
+	go run ./cluster-tests/pictures --into docs/protocol
 
 .PHONY: fmt
 fmt: tools ## format every file
