@@ -140,25 +140,11 @@ func (a admin) Drain(ctx context.Context, m *pb.DrainRequest) (*pb.DrainResponse
 	if m.GetUndo() {
 		return &pb.DrainResponse{}, refusal(a.cluster.Undrain(ctx, m.GetNode()))
 	}
-	if err := a.cluster.Drain(ctx, m.GetNode()); err != nil {
+	left, err := a.cluster.Drain(ctx, m.GetNode())
+	if err != nil {
 		return nil, refusal(err)
 	}
-	return &pb.DrainResponse{Left: kept(a.cluster.State(), m.GetNode())}, nil
-}
-
-// kept is how many partitions a node still keeps, or is about to.
-func kept(s *cluster.State, node string) (n uint32) {
-	for id, member := range s.Nodes {
-		if member.Name != node && id.String() != node {
-			continue
-		}
-		for i := range s.Table.Places {
-			if p := &s.Table.Places[i]; p.Has(id) || slices.Contains(p.Next, id) {
-				n++
-			}
-		}
-	}
-	return n
+	return &pb.DrainResponse{Left: uint32(left)}, nil
 }
 
 // Remove implements jeton.v1.Admin.

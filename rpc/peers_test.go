@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -113,11 +114,22 @@ func TestNobodyThere(t *testing.T) {
 		defer r.mu.Unlock()
 		return !errors.Is(r.why, errConnecting)
 	})
-	startStation(t, stationConfig{id: 1, store: newLedger(1, reg.Partition{Epoch: 1}), listen: n.address})
+	eventually(t, "that it counts as gone", func() bool {
+		return errors.Is(reserve(t, replica, someReservation(0)).err, actor.ErrGone)
+	})
+	back := startStation(t, stationConfig{id: 1, store: newLedger(1, reg.Partition{Epoch: 1}), listen: n.address})
 	eventually(t, "a stream", func() bool { return p.Connected(n.address) })
 	if o := reserve(t, replica, someReservation(0)); o.err != nil {
 		t.Error(o.err)
 	}
+	killed := time.Now()
+	back.kill()
+	eventually(t, "the end of the stream", func() bool { return !p.Connected(n.address) })
+	r.mu.Lock()
+	if r.open == nil && r.lost.Before(killed) {
+		t.Error("it counts as lost since before it was killed")
+	}
+	r.mu.Unlock()
 	if p.Connected("127.0.0.1:1") {
 		t.Error("connected to an address that nobody has asked for")
 	}

@@ -1,0 +1,369 @@
+package simulation
+
+import (
+	"math"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// An actor is one key that is awake at a node: its owner, run as package actor runs it.
+type actor struct {
+	key       int
+	partition ring.Partition
+	owner     owner.Owner
+	last      int64 // when it was asked something last
+	alarm     int64 // true time at which it will be called; math.MaxInt64 for never
+	gone      bool
+	ahead     bool     // it has reserved in the background
+	next      [2]int64 // the next segment that it was seen to keep
+	requests  []*request
+}
+
+// A request is one whose answer an actor remembers, for callers who ask again.
+type request struct {
+	id       uint64
+	at       int64
+	done     bool
+	decision limit.Decision
+	waiting  []*ask
+}
+
+const (
+	idleAfter   = second
+	rememberFor = 10 * second
+	maxWait     = 30 * second
+)
+
+// An ask is a check, reset or return that has come to a node.
+type ask struct {
+	call    *call
+	attempt int
+	at      int64 // true time at which the clock was read for it
+	reading int64 // what it showed
+	ahead   int64 // by how much it was ahead
+	shows   int64 // until this true time it shows the same
+	rules   []*limit.Rule
+	known   *request
+	exact   *verdict // what a bucket without failures says
+}
+
+// check puts a check of a caller before its owner.
+func (p *process) check(c *call, attempt int) {
+	k := &p.w.keys[c.key]
+	if !p.serves(c, attempt) {
+		return
+	}
+	a := p.awake(c.key, k.partition)
+	if a == nil {
+		p.w.count("asked where the key is not kept")
+		p.refuse(c, attempt)
+		return
+	}
+	now := p.read()
+	q := &ask{call: c, attempt: attempt, at: p.w.now, reading: now, ahead: now - p.w.now, shows: p.w.now + max(0, now+p.w.grain-1-p.clock.raw(p.w.now))}
+	for _, l := range c.limits {
+		q.rules = append(q.rules, p.rule(l))
+	}
+	if p.w.variant.staleClock {
+		d := throw(p.w.seed, forVariant, c.id, uint64(p.w.now))
+		q.reading -= d.between(0, 3*second)
+	}
+	deadline := now + min(maxWait, c.until-p.w.now)
+	a.last = now
+	if c.what == resets {
+		p.w.ledger.resetAsked(c.key, c.limits[0])
+		p.step(a, func(o *owner.Owner, now int64, out *owner.Out) { o.Reset(q, q.rules[0], now, deadline, out) })
+		return
+	}
+	if p.repeated(a, q, now) {
+		return
+	}
+	if p.w.reference != nil {
+		q.exact = p.w.reference.asked(c, q)
+	}
+	p.step(a, func(o *owner.Owner, _ int64, out *owner.Out) {
+		o.Check(owner.Check{
+			Tag: q, At: q.reading, Deadline: deadline, Rules: q.rules, Cost: c.cost, Receipts: !k.bare,
+		}, out)
+	})
+}
+
+// serves says whether this node decides anything at present; if not, the caller is told.
+func (p *process) serves(c *call, attempt int) bool {
+	p.compareSoon()
+	switch {
+	case !p.joined:
+	case !p.clocks.agree():
+		p.w.count("refused because of the own clock")
+	default:
+		return true
+	}
+	p.refuse(c, attempt)
+	return false
+}
+
+// repeated says whether the check has an answer already, or will have.
+func (p *process) repeated(a *actor, q *ask, now int64) bool {
+	kept := a.requests[:0]
+	var known *request
+	for _, r := range a.requests {
+		if r.done && now-r.at > rememberFor {
+			continue
+		}
+		kept = append(kept, r)
+		if r.id == q.call.id {
+			known = r
+		}
+	}
+	a.requests = kept
+	switch {
+	case known == nil:
+		q.known = &request{id: q.call.id}
+		a.requests = append(a.requests, q.known)
+		return false
+	case known.done:
+		p.w.count("repeated checks answered from memory")
+		p.answer(q, known.decision, nil)
+	default:
+		p.w.count("repeated checks that waited for the first answer")
+		known.waiting = append(known.waiting, q)
+	}
+	return true
+}
+
+// awake is the key's actor, woken if need be; nil if the key is not kept here.
+func (p *process) awake(key int, partition ring.Partition) *actor {
+	if a := p.actors[key]; a != nil {
+		return a
+	}
+	at := &p.places[partition]
+	if at.set == nil {
+		return nil
+	}
+	a := &actor{key: key, partition: partition, owner: owner.Owner{Terms: at.terms}, alarm: math.MaxInt64}
+	p.actors[key] = a
+	p.visit(a, idleAfter)
+	return a
+}
+
+// visit looks again and again whether an actor can be forgotten.
+func (p *process) visit(a *actor, in int64) {
+	p.after(in, func() {
+		if a.gone {
+			return
+		}
+		now := p.read()
+		idle, again := a.owner.Idle(now)
+		if idle && now >= a.last+idleAfter && len(a.requests) == 0 {
+			p.forget(a)
+			return
+		}
+		if idle && now >= a.last+rememberFor+idleAfter {
+			a.requests = nil
+		}
+		next := idleAfter
+		if !idle && again != math.MaxInt64 {
+			next = max(next, again-now)
+		}
+		p.visit(a, next)
+	})
+}
+
+func (p *process) forget(a *actor) {
+	a.gone = true
+	p.actors[a.key] = nil
+	p.w.ledger.forgotten(p, a.key)
+}
+
+// step runs one actor where its partition is now, and passes on what comes of it.
+func (p *process) step(a *actor, f func(o *owner.Owner, now int64, out *owner.Out)) {
+	at := &p.places[a.partition]
+	now := p.read()
+	out := &p.out
+	out.Reset()
+	if a.owner.Terms != at.terms {
+		if at.set == nil {
+			p.leave(a)
+			return
+		}
+		p.w.count("epochs entered by owners")
+		a.owner.Enter(at.terms, now, out)
+	}
+	f(&a.owner, now, out)
+	p.noteNext(a, now)
+	sends, replies := out.Sends, out.Replies
+	for i := range sends {
+		p.reserve(a, at.set, sends[i])
+	}
+	for i := range replies {
+		p.reply(a, replies[i])
+	}
+	if due := a.owner.Due(); due != math.MaxInt64 {
+		p.wakeAt(a, p.w.now+max(due-now, 0))
+	}
+}
+
+// noteNext counts the next segments that owners of busy keys keep and enter.
+func (p *process) noteNext(a *actor, now int64) {
+	if !a.ahead {
+		return
+	}
+	var next [2]int64
+	for _, v := range a.owner.Views(now) {
+		if v.Next[1] > v.Next[0] {
+			next = v.Next
+		}
+	}
+	switch {
+	case next == a.next:
+	case next[1] > next[0]:
+		p.w.count("next segments kept")
+	default:
+		for _, v := range a.owner.Views(now) {
+			if v.Hi == a.next[1] {
+				p.w.count("next segments entered")
+			}
+		}
+	}
+	a.next = next
+}
+
+// leave forgets an actor whose partition this node has no longer.
+func (p *process) leave(a *actor) {
+	p.w.count("owners that left with their partition")
+	a.owner.Tags(func(tag any) {
+		if q, ok := tag.(*ask); ok {
+			p.refuse(q.call, q.attempt)
+		}
+	})
+	p.forget(a)
+}
+
+// wakeAt sees to it that the actor is called at a true time, or earlier.
+func (p *process) wakeAt(a *actor, at int64) {
+	if at >= a.alarm {
+		return
+	}
+	a.alarm = at
+	p.w.push(event{at: at, slot: p.slot, life: p.life, what: func() {
+		if a.gone || a.alarm != at {
+			return
+		}
+		a.alarm = math.MaxInt64
+		switch now, due := p.read(), a.owner.Due(); {
+		case due == math.MaxInt64:
+			return
+		case due > now: // its clock is slow or coarse
+			p.wakeAt(a, p.w.now+max(due-now, ms))
+			return
+		}
+		p.step(a, func(o *owner.Owner, now int64, out *owner.Out) { o.Wake(now, out) })
+	}})
+}
+
+// reserve asks all replicas for a piece of the line.
+func (p *process) reserve(a *actor, set *replicaSet, s owner.Send) {
+	w, l := p.w, p.w.limitNamed(s.Limit)
+	a.ahead = a.ahead || s.Background
+	bucket := w.bucket(a.key, l)
+	generation := s.Generation
+	if w.variant.counters {
+		generation = w.ledger.counted(p, bucket, &s)
+	}
+	r := w.ledger.asked(p, a.key, l, set, &s, generation)
+	m := register.Reservation{
+		Writer: register.Writer(p.owner), Seq: s.Seq, Epoch: s.Epoch, Now: p.read(), Partition: a.partition,
+		Key: w.keys[a.key].name, Limit: s.Limit, Generation: generation, From: s.From, To: s.To, Reach: s.Reach,
+	}
+	for i, id := range set.ids {
+		said := func(v register.Answer) { p.said(a, set, i, &m, r, v, nil) }
+		lost := func() { p.said(a, set, i, &m, r, register.Answer{}, errLost) }
+		if id == p.id() {
+			local := m
+			local.Now = 0
+			p.store.reserve(bucket, local, r.decided(w, p.slot), func(v register.Answer) {
+				r.granted(i, v)
+				said(v)
+			})
+			continue
+		}
+		p.carry(bucket, m, id, i, r, said, lost)
+	}
+}
+
+// carry brings a reservation to another node, and its answer back.
+func (p *process) carry(bucket int, m register.Reservation, id ring.NodeID, i int, r *reserved, said func(register.Answer), lost func()) {
+	to := int(id[0]) - 1
+	failed := func() {
+		if !p.dead {
+			p.after(0, lost)
+		}
+	}
+	p.w.send(letter{from: p.slot, to: to, id: id, salt: m.Seq, undeliver: failed, deliver: func(q *process) {
+		if !q.isOpen {
+			q.w.count("reservations at a node that has proved nothing")
+			failed()
+			return
+		}
+		m.Arrived = q.read()
+		q.compareSoon()
+		q.store.reserve(bucket, m, r.decided(q.w, q.slot), func(v register.Answer) {
+			r.granted(i, v)
+			q.w.send(letter{
+				from: q.slot, to: p.slot, id: p.id(), salt: m.Seq + 1<<60, undeliver: failed,
+				deliver: func(back *process) {
+					if back == p {
+						said(v)
+					}
+				},
+			})
+		})
+	}})
+}
+
+// said brings an owner what a replica has answered.
+func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation, r *reserved, v register.Answer, err error) {
+	if a.gone || p.dead {
+		return
+	}
+	answer := owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Lost}
+	if err == nil {
+		answer.Verdict, answer.Position, answer.Generation = meaning(v.Verdict), v.Position, v.Generation
+		if p.w.variant.counters {
+			answer.Generation = p.w.ledger.uncounted(p, r, v.Generation)
+		}
+	} else {
+		p.w.counts["answers lost"]++
+	}
+	p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
+		if p.places[a.partition].set != set {
+			return
+		}
+		o.Answer(answer, now, out)
+		if p.w.variant.one && answer.Verdict == owner.Accepted {
+			for other := range set.ids {
+				answer.Replica = other
+				o.Answer(answer, now, out)
+			}
+		}
+	})
+}
+
+// meaning is what a replica's verdict means to an owner, as package actor says it.
+func meaning(v register.Verdict) owner.Verdict {
+	switch v {
+	case register.Accepted:
+		return owner.Accepted
+	case register.Taken, register.TooFar:
+		return owner.Refused
+	case register.OldGeneration:
+		return owner.Reset
+	case register.Skewed:
+		return owner.Skewed
+	case register.WrongEpoch, register.Sealed:
+	}
+	return owner.Elsewhere
+}

@@ -1,0 +1,256 @@
+package simulation
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// errLost stands for an answer that a caller or an owner does not get.
+var errLost = errors.New("lost")
+
+// What a caller asks for.
+type wish uint8
+
+const (
+	checks wish = iota
+	resets
+	gives // back, what a check was admitted for
+)
+
+// An order says which of a key's replicas a caller asks first.
+type order uint8
+
+const (
+	byTable order = iota // as the table says
+	byChance
+	byRival // callers are split by hand: half of them ask the second one
+)
+
+// A call is something that a caller wants, on its way from node to node until one has the answer.
+type call struct {
+	w      *World
+	id     uint64
+	what   wish
+	order  order
+	key    int
+	limits []int
+	cost   int64
+	begun  int64
+	until  int64 // true time
+	of     *call // whose receipts are given back
+	silent int64 // for how long a node may be silent before the next one is asked
+
+	attempts int
+	round    int
+	tried    []int
+	over     bool
+	ok       bool
+	admitted bool
+	receipts []limit.Receipt
+	rules    []*limit.Rule // by which it was decided
+	slot     int           // of the node that answered
+	then     func(c *call)
+}
+
+const rounds = 2
+
+// begin sets a call out.
+func (w *World) begin(c *call) {
+	c.w, c.begun = w, w.now
+	if c.what == gives && !c.hasReceipts() {
+		w.count("nothing to give back")
+		return
+	}
+	w.open[c.id] = c
+	w.push(event{at: c.until, slot: -1, what: func() { c.conclude(false) }})
+	c.next()
+}
+
+func (c *call) hasReceipts() bool {
+	if c.of == nil || len(c.of.receipts) == 0 {
+		return false
+	}
+	c.receipts, c.key = c.of.receipts, c.of.key
+	return true
+}
+
+// next asks the next node.
+func (c *call) next() {
+	if c.over {
+		return
+	}
+	w := c.w
+	slot := c.choose()
+	if slot < 0 {
+		if c.round++; c.round >= rounds {
+			return // whoever is silent may answer yet
+		}
+		c.tried = c.tried[:0]
+		d := throw(w.seed, forCall, c.id, uint64(w.now))
+		w.after(d.between(ms, 20*ms), c.next)
+		return
+	}
+	c.tried = append(c.tried, slot)
+	c.attempts++
+	attempt := c.attempts
+	if attempt > 1 {
+		w.counts["asked again elsewhere"]++
+	}
+	moved := false
+	move := func() {
+		if !moved && c.attempts == attempt {
+			moved = true
+			c.next()
+		}
+	}
+	w.send(letter{from: caller, to: slot, salt: c.id<<8 + uint64(attempt), undeliver: move, deliver: func(p *process) {
+		if p.dead {
+			return
+		}
+		if c.what == gives {
+			p.giveBack(c, attempt)
+			return
+		}
+		p.check(c, attempt)
+	}})
+	w.after(c.silent, move)
+}
+
+// choose is the slot of the node to ask next; −1 if all have been asked in this round.
+func (c *call) choose() int {
+	w := c.w
+	d := throw(w.seed, forCall, c.id, uint64(c.round))
+	s := w.raft.state
+	if n := int64(len(w.raft.tables)); n > 0 && d.percent(w.stale) {
+		s = w.raft.tables[d.below(n)]
+	}
+	var slots []int
+	for _, id := range s.places[w.keys[c.key].partition].Replicas {
+		slots = append(slots, int(id[0])-1)
+	}
+	switch {
+	case c.what == gives && c.round == 0 && !d.percent(10):
+		slots = slices.Insert(slots, 0, c.of.slot)
+	case c.order == byChance:
+		for i := range slots {
+			j := i + int(d.below(int64(len(slots)-i)))
+			slots[i], slots[j] = slots[j], slots[i]
+		}
+	case c.order == byRival && c.id%2 == 1 && len(slots) > 1:
+		slots[0], slots[1] = slots[1], slots[0]
+	}
+	for _, slot := range slots {
+		if !slices.Contains(c.tried, slot) {
+			return slot
+		}
+	}
+	return -1
+}
+
+// refuse tells the caller that this node has no decision.
+func (p *process) refuse(c *call, attempt int) {
+	p.w.send(letter{from: p.slot, to: caller, salt: c.id<<8 + uint64(attempt) + 1<<62, deliver: func(*process) {
+		if attempt == c.attempts {
+			c.next()
+		}
+	}})
+}
+
+// answer tells the caller what was decided, or that nothing was.
+func (p *process) answer(q *ask, d limit.Decision, err error) {
+	c := q.call
+	if err != nil {
+		p.refuse(c, q.attempt)
+		return
+	}
+	slot := p.slot
+	p.w.send(letter{from: slot, to: caller, salt: c.id<<8 + uint64(q.attempt) + 1<<61, deliver: func(*process) {
+		if c.over {
+			p.w.count("answers that came too late")
+			return
+		}
+		c.slot, c.admitted = slot, d.Allowed
+		if c.what == checks {
+			c.receipts, c.rules = d.Receipts, q.rules
+		}
+		c.conclude(true)
+	}})
+}
+
+// conclude ends a call.
+func (c *call) conclude(ok bool) {
+	if c.over {
+		return
+	}
+	c.over, c.ok = true, ok
+	delete(c.w.open, c.id)
+	switch {
+	case !ok:
+		c.w.count("calls failed")
+	case c.what == checks && c.admitted:
+		c.w.counts["calls admitted"]++
+	case c.what == checks:
+		c.w.counts["calls denied"]++
+	}
+	if c.then != nil {
+		c.then(c)
+	}
+}
+
+// reply takes up what an owner has decided.
+func (p *process) reply(a *actor, r owner.Reply) {
+	q, ok := r.Tag.(*ask)
+	if !ok {
+		panic("simulation: a reply to nobody")
+	}
+	w, c := p.w, q.call
+	if known := q.known; known != nil {
+		known.done, known.at, known.decision = r.Err == nil, p.read(), r.Decision
+		for _, again := range known.waiting {
+			p.answer(again, r.Decision, r.Err)
+		}
+		known.waiting = nil
+		if r.Err != nil {
+			a.requests = slices.DeleteFunc(a.requests, func(r *request) bool { return r == known })
+		}
+	}
+	switch {
+	case r.Err != nil:
+		w.countError(r.Err)
+		w.say(c.key, "%s has no decision for %s: %v", p.name, c, r.Err)
+	case c.what == resets:
+		w.ledger.resetDone(p, a, c.limits[0])
+	default:
+		w.ledger.decided(p, a, q, r.Decision)
+		if q.exact != nil {
+			w.reference.compare(p, q, r.Decision)
+		}
+	}
+	p.answer(q, r.Decision, r.Err)
+}
+
+// giveBack puts receipts before the owner that made them, if it is here.
+func (p *process) giveBack(c *call, attempt int) {
+	if !p.serves(c, attempt) {
+		return
+	}
+	if a := p.actors[c.key]; a != nil {
+		p.step(a, func(o *owner.Owner, now int64, _ *owner.Out) {
+			for i, r := range c.receipts {
+				if p.w.variant.giveBack(o, r, now) {
+					p.w.ledger.returned(p, c.of, i)
+				} else {
+					p.w.count("returns without effect")
+				}
+			}
+		})
+	}
+	p.answer(&ask{call: c, attempt: attempt}, limit.Decision{}, nil)
+}
+
+// home is where a partition's first replica is, as agreed.
+func (w *World) home(p ring.Partition) int { return int(w.raft.state.places[p].Replicas[0][0]) - 1 }

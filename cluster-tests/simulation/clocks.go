@@ -1,0 +1,113 @@
+package simulation
+
+import (
+	"slices"
+)
+
+// A clocks compares a node's clock with the others', as ring/cluster does: once a second, while anything happens here. It
+// moves the node's clock forward when it is behind, and never back.
+type clocks struct {
+	ahead   [maxSlots]int64 // by how much each was ahead when it answered last
+	heard   [maxSlots]bool
+	at      int64 // when they were compared last, in true time
+	coming  bool
+	forward int64
+}
+
+// compareSoon has the clocks compared if that is due.
+func (p *process) compareSoon() {
+	k := &p.clocks
+	if k.coming || p.w.now < k.at+second {
+		return
+	}
+	k.coming = true
+	d := throw(p.w.seed, forClocks, uint64(p.slot), uint64(p.w.now))
+	p.after(d.between(0, second), func() {
+		k.coming = false
+		p.compareClocks()
+	})
+}
+
+// compareClocks asks all others for their now.
+func (p *process) compareClocks() {
+	w, k := p.w, &p.clocks
+	k.at = w.now
+	own := p.read()
+	for i := range w.nodes {
+		other := w.nodes[i].proc
+		switch {
+		case i == p.slot || !w.raft.state.members[i].in:
+			k.heard[i] = false
+		case other == nil:
+			if w.now > w.nodes[i].silent+5*second {
+				k.heard[i] = false
+			}
+		case !other.frozen && w.connected(p.slot, i) && w.connected(i, p.slot):
+			d := throw(w.seed, forClocks, uint64(p.slot), uint64(w.now), uint64(i))
+			trip := d.between(100*us, 2*ms)
+			if d.happens(w.rates.slow) {
+				trip = d.spread(10*ms, 500*ms)
+			}
+			k.ahead[i] = other.read() - own + d.between(-trip/2, trip/2)
+			k.heard[i] = true
+		}
+	}
+	if behind, heard := k.offset(); heard >= 2 && behind > w.bounds.EpsMax {
+		w.count("clocks put forward")
+		w.say(noKey, "the clock of %s is %s behind: it is put forward", p.name, seconds(behind))
+		p.clock.shift(w.now, behind)
+		k.forward += behind
+		for i := range k.ahead {
+			k.ahead[i] -= behind
+		}
+		p.node.wrong = p.clock.ahead(w.now)
+		if w.isRight(p.node) {
+			p.node.wrong = 0
+		}
+	}
+}
+
+// offset is how far the median of all clocks is ahead of this one, and how many others were heard.
+func (k *clocks) offset() (ahead int64, heard int) {
+	var room [maxSlots + 1]int64
+	all := room[:1]
+	for i := range k.heard {
+		if k.heard[i] {
+			all = append(all, k.ahead[i])
+		}
+	}
+	slices.Sort(all)
+	n := len(all)
+	if n%2 == 1 {
+		return all[n/2], n - 1
+	}
+	return all[n/2-1] + (all[n/2]-all[n/2-1])/2, n - 1
+}
+
+// agree says whether the clock is near enough to the others' to serve and to sweep.
+func (k *clocks) agree() bool {
+	ahead, heard := k.offset()
+	return heard < 2 || max(ahead, -ahead) <= tolerance
+}
+
+// highest is the highest of all clocks that were heard.
+func (k *clocks) highest(own int64) int64 {
+	ahead := int64(0)
+	for i := range k.heard {
+		if k.heard[i] {
+			ahead = max(ahead, k.ahead[i])
+		}
+	}
+	return own + ahead
+}
+
+// compareUntilHeard compares the clocks until two others are heard, or the only other one, but no longer than until then.
+func (p *process) compareUntilHeard(until int64, then func()) {
+	p.compareClocks()
+	others := p.w.raft.state.size() - 1
+	if _, heard := p.clocks.offset(); heard >= min(2, others) || p.w.now >= until {
+		then()
+		return
+	}
+	p.after(100*ms, func() { p.compareUntilHeard(until, then) })
+}

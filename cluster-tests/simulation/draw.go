@@ -1,0 +1,378 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// draw makes the scenario of a seed. How much goes wrong is drawn for each kind of failure by itself, from nothing over a
+// little to very much: where everything fails all the time, the rare orders of events never come about.
+func draw(seed uint64, duration int64) *scenario {
+	d := throw(seed, forScenario)
+	s := &scenario{seed: seed, duration: duration}
+	if duration == 0 {
+		s.duration = d.spread(10*minute, 2*hour)
+		if d.percent(10) {
+			s.duration = d.spread(2*hour, 8*hour)
+		}
+	}
+	s.exact = d.percent(8)
+	s.founders = pick(&d, 1, 3, 3, 3, 3, 4, 5)
+	s.wanted = pick(&d, 3, 3, 3, 5)
+	s.partitions = pick(&d, 1, 2, 3, 4)
+	s.grain = pick(&d, int64(1), 1, ms, 40*ms, 100*ms)
+	mode := d.below(10) // of keeping registers: on disk, mixed, in memory
+	wide := pick(&d, int64(0), ms, 30*ms)
+	if s.grain == 100*ms {
+		wide = 0 // or some would be taken for wrong
+	}
+	for range maxSlots {
+		s.memory = append(s.memory, mode < 3 && d.percent(50) || mode >= 7)
+		s.homes = append(s.homes, d.between(-wide, wide))
+	}
+	s.epsilon = wide + s.grain
+	if !s.exact {
+		s.rates = drawRates(&d)
+		s.stale = level(&d, 5, 40)
+	}
+	s.theme = min(theme(d.below(10)), plainly)
+	if s.exact {
+		s.theme = plainly
+	}
+	if s.theme == nervous {
+		s.grain = 100 * ms
+		s.founders, s.memory, s.homes = 3, make([]bool, maxSlots), make([]int64, maxSlots)
+		s.epsilon = s.grain
+	}
+	if s.theme == stranding {
+		s.stale = 40
+	}
+	s.drawLimits(&d)
+	s.drawKeys(&d)
+	p := &planner{scenario: s, die: &d}
+	p.calls()
+	if !s.exact {
+		p.faults()
+	}
+	slices.SortStableFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
+	return s
+}
+
+// A theme is what a scenario has very much of, besides all that is drawn: orders of events that need several things at once
+// would be too rare without.
+type theme int64
+
+const (
+	nervous   theme = iota // processes that crash again and again, under a hot load, with coarse clocks
+	stranding              // nodes that are cut off while the members change
+	forgetful              // disks that are put back from copies
+	plainly                // nothing; and so are all that follow
+)
+
+// level draws one of three: nothing, a little, very much.
+func level(d *die, low, hostile int64) int64 { return pick(d, int64(0), low, hostile) }
+
+func drawRates(d *die) rates {
+	return rates{
+		loss: level(d, 500, 50_000), twice: level(d, 500, 50_000), slow: level(d, 1000, 50_000), told: level(d, 500, 30_000),
+		agreement: level(d, 10_000, 300_000), fsync: level(d, 500, 20_000),
+	}
+}
+
+func (s *scenario) drawLimits(d *die) {
+	names := []string{"api", "login", "mail"}
+	versions := int64(3)
+	for i := range 1 + d.below(3) {
+		l := limits{name: names[i]}
+		capacity := pick(d, int64(1), 2, 3, 5, 10, 20, 100, 500)
+		tokens, per := pick(d, int64(1), 1, 2, 3, 7, 10, 100), pick(d, second, second, second, 7*second, 30*second, minute)
+		for range versions {
+			for (capacity*per)/tokens > 15*minute {
+				capacity /= 2
+			}
+			l.rules = append(l.rules, newRule(l.name, max(capacity, 1), tokens, per))
+			if d.percent(60) {
+				capacity = max(1, capacity*pick(d, int64(1), 1, 2, 3)/pick(d, int64(1), 2))
+				tokens = max(1, tokens*pick(d, int64(1), 2, 3)/pick(d, int64(1), 1, 2))
+			}
+		}
+		s.limits = append(s.limits, l)
+	}
+}
+
+func (s *scenario) drawKeys(d *die) {
+	for i := range 2 + d.below(7) {
+		k := key{name: fmt.Sprintf("key-%d", i), bare: d.percent(8)}
+		k.partition = ring.PartitionOf(ring.Hash(k.name), s.partitions)
+		s.keys = append(s.keys, k)
+	}
+}
+
+// A planner draws the items of a scenario.
+type planner struct {
+	*scenario
+
+	die *die
+	ids uint64
+}
+
+func (p *planner) plan(at int64, i item) uint64 {
+	p.ids++
+	i.id, i.at = p.ids, at
+	p.items = append(p.items, i)
+	return p.ids
+}
+
+// maxCalls bounds the calls of one scenario.
+const maxCalls = 12_000
+
+// calls plans what is asked: each key has its own shape of load.
+func (p *planner) calls() {
+	share := maxCalls / len(p.keys)
+	for k := range p.keys {
+		l := &loader{planner: p, key: k, left: share, shape: p.die.below(5)}
+		l.of = pick(p.die, byTable, byTable, byChance, byRival)
+		if p.exact {
+			l.of = byTable
+		}
+		if p.theme == nervous {
+			l.shape, l.of = hot, byTable
+		}
+		if p.theme == stranding || p.theme == forgetful {
+			l.shape, l.of = steady, byChance
+		}
+		l.back, l.resets = level(p.die, 3, 30), level(p.die, 2, 20)
+		if p.exact {
+			l.back, l.resets = 0, 0
+		}
+		l.load()
+	}
+}
+
+// A loader plans the calls of one key.
+type loader struct {
+	*planner
+
+	key    int
+	shape  int64
+	of     order
+	left   int
+	back   int64 // how many in a hundred of what is admitted are given back
+	resets int64 // an hour
+}
+
+// Shapes of a load: about as much as the limit allows, and very much for a moment.
+const (
+	steady = 1
+	hot    = 4
+)
+
+// load plans calls to the end, or until there are enough.
+func (l *loader) load() {
+	d := l.die
+	rule := l.limits[0].rules[0]
+	token := int64(rule.Refill.Per) / rule.Refill.Tokens
+	for at := d.below(minute); at < l.duration && l.left > 0; {
+		switch l.shape {
+		case 0: // cold
+			l.check(at)
+			at += d.spread(second, 10*minute)
+		case 1: // about as much as the limit allows
+			l.check(at)
+			at += d.between(1, 4*max(token, 50*ms))
+		case 2: // saturated for a while
+			l.wave(at, d.spread(second, 2*minute), max(token/d.between(2, 5), 2*ms), 400)
+			at += d.spread(minute, 30*minute)
+		case 3: // bursts
+			l.wave(at, d.spread(ms, 2*second), d.spread(us, 50*ms), int(2*min(rule.Capacity, 100))+5)
+			at += d.spread(5*second, 20*minute)
+		default: // hot
+			l.wave(at, d.spread(200*ms, 3*second), d.between(us, 6*ms), 800)
+			at += d.spread(2*minute, 40*minute)
+		}
+	}
+	if l.resets == 0 {
+		return
+	}
+	for at := d.below(2 * hour / l.resets); at < l.duration; at += d.below(2 * hour / l.resets) {
+		l.call(at, wanted{what: resets, limits: []int{int(d.below(int64(len(l.limits))))}})
+		for range d.below(4) { // and those who hope for it
+			l.check(at + d.spread(ms, 10*second))
+		}
+	}
+}
+
+// wave plans checks one after the other, so many at most.
+func (l *loader) wave(at, last, gap int64, most int) {
+	for end := at + last; at < end && at < l.duration && l.left > 0 && most > 0; most-- {
+		l.check(at)
+		at += l.die.between(0, 2*gap)
+	}
+}
+
+// check plans a check, and perhaps that it is given back.
+func (l *loader) check(at int64) {
+	d := l.die
+	c := wanted{cost: 1}
+	switch d.below(10) {
+	case 0:
+		c.cost = 0
+	case 1, 2:
+		c.cost = d.between(1, max(1, min(l.limits[0].rules[0].Capacity, 40)))
+	case 3:
+		c.cost = d.between(1, l.limits[0].rules[0].Capacity+1)
+	}
+	for i := range l.limits {
+		if i == 0 || d.percent(30) {
+			c.limits = append(c.limits, i)
+		}
+	}
+	l.left--
+	id := l.call(at, c)
+	if d.percent(l.back) {
+		for range 1 + d.below(2) { // whoever does not hear that it was taken may ask again
+			l.call(at+d.spread(ms, 20*second), wanted{what: gives, of: id})
+		}
+	}
+}
+
+func (l *loader) call(at int64, c wanted) uint64 {
+	d := l.die
+	c.key, c.order = l.key, l.of
+	c.wait, c.silent = pick(d, 50*ms, 100*ms, 100*ms, 200*ms, 200*ms, 200*ms, 500*ms, 500*ms, 500*ms, 2*second), pick(d, 50*ms, 50*ms, 250*ms, second)
+	switch {
+	case l.exact:
+		c.wait, c.silent = 30*second, 30*second
+	case d.percent(1):
+		c.wait = 30 * second
+	}
+	return l.plan(at, item{kind: asksFor, call: &c})
+}
+
+// faults plans what goes wrong.
+func (p *planner) faults() {
+	calls := len(p.items)
+	for k := crashes; k < kinds; k++ {
+		if k == jumps || k == drifts || k == suspends {
+			if p.founders < 3 {
+				continue // of two clocks nobody can tell which is wrong
+			}
+		}
+		low, hostile := often(k)
+		perHour := level(p.die, low, hostile)
+		if more := p.theme.more(k); more > 0 {
+			perHour = more
+		}
+		if perHour == 0 {
+			continue
+		}
+		gap := 2 * hour / perHour
+		for at := p.die.below(gap); at < p.duration; at += p.die.below(gap) {
+			if p.die.percent(40) {
+				p.fault(at, k, 0)
+				continue
+			}
+			// Something is going on then, and mostly it hits who is asked.
+			c := &p.items[p.die.below(int64(calls))]
+			when, owner := max(0, c.at+p.die.between(-1, 1)*p.die.spread(us, second)), c.call.key+1
+			if p.die.percent(30) {
+				owner = 0
+			}
+			p.fault(when, k, owner)
+		}
+	}
+}
+
+// more is how often in an hour something goes wrong that a scenario is about.
+func (t theme) more(k kind) int64 {
+	switch {
+	case t == nervous && k == flaps:
+		return 400
+	case t == stranding && k == strands:
+		return 40
+	case t == forgetful && k == restores:
+		return 80
+	}
+	return 0
+}
+
+// often is how often in an hour something goes wrong, if it does a little and if it does very much.
+func often(k kind) (low, hostile int64) {
+	switch k {
+	case crashes, freezes, splits, isolates, crashesMany:
+		return 4, 80
+	case joins, deafens, strands:
+		return 2, 15
+	case flaps, loses, restores, copies:
+		return 2, 30
+	case rules, drives:
+		return 1, 8
+	default:
+		return 2, 20
+	}
+}
+
+func (p *planner) fault(at int64, k kind, owner int) {
+	d := p.die
+	i := item{kind: k, owner: owner, slot: int(d.below(int64(max(p.founders, 3)))), last: d.spread(10*ms, 2*minute)}
+	others := uint(d.below(1<<max(p.founders, 3))) &^ (1 << i.slot)
+	switch k {
+	case crashes:
+		i.wait = d.percent(50)
+		if d.percent(60) {
+			i.last = d.spread(ms, 2*second)
+		}
+		if p.founders >= 3 && d.percent(5) {
+			i.value = pick(d, int64(-1), 1) * d.spread(100*ms, minute)
+		}
+	case crashesMany, splits, splitsOneWay, deafens:
+		i.mask, i.value, i.wait = others|1<<i.slot, d.below(2), d.percent(50)
+	case flaps:
+		i.last = d.spread(100*ms, 3*second)
+	case strands: // mostly while the others move on without it
+		i.last = d.spread(second, 20*second)
+		if p.theme == stranding {
+			i.last = d.spread(5*second, minute)
+		}
+		if d.percent(70) {
+			p.plan(at+d.between(0, i.last/2), item{kind: joins, mask: p.members()&^(1<<i.slot) | others&6})
+		}
+	case restores: // mostly of a copy that was made not long before
+		if d.percent(70) {
+			before := d.spread(second, 10*minute)
+			if d.percent(50) {
+				before = d.spread(second, minute)
+			}
+			p.plan(max(0, at-before), item{kind: copies, slot: i.slot, owner: owner})
+			if p.theme == forgetful && d.percent(70) { // and another one knows nothing of what was accepted since
+				p.plan(max(0, at-before), item{kind: isolates, slot: int(d.below(int64(max(p.founders, 3)))), last: before})
+			}
+		}
+	case jumps:
+		i.value = d.spread(100*ms, minute)
+	case drifts:
+		i.value = pick(d, int64(-1), 1) * d.spread(100, 50_000)
+	case joins:
+		i.mask = p.members()
+	case rules:
+		i.value = d.below(int64(len(p.limits[0].rules)))
+	default:
+	}
+	p.plan(at, i)
+}
+
+// members draws who is to be a member: three to five, mostly.
+func (p *planner) members() (mask uint) {
+	d := p.die
+	want := int(d.between(4, 5))
+	for n := 0; n < want; {
+		if slot := d.below(maxSlots); mask>>slot&1 == 0 {
+			mask |= 1 << slot
+			n++
+		}
+	}
+	return mask
+}

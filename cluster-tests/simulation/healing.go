@@ -1,0 +1,186 @@
+package simulation
+
+import (
+	"slices"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// How long what is left of faults may last once they have ended.
+const (
+	restWithin    = 5 * minute
+	probeEvery    = 250 * ms
+	saturateFor   = 10 * second
+	leastAdmitted = 50 // of a hundred that were due
+)
+
+// heal ends all faults, and asserts that the world comes to rest, that every key is served, and that a saturated key
+// admits what it should.
+func (w *World) heal() {
+	w.say(noKey, "all faults end")
+	w.rates, w.stale = rates{}, 0
+	w.next = len(w.items)
+	w.cut = [maxSlots + 1][maxSlots + 1]int{}
+	w.raft.outage = 0
+	w.healed = w.now
+	for slot := range w.nodes {
+		n := &w.nodes[slot]
+		if n.clock.still {
+			n.clock.resume(w.now)
+		}
+		w.thaw(n)
+		n.deaf, n.slow = 0, 0
+		switch {
+		case n.proc != nil && !w.isRight(n):
+			d := throw(w.seed, forHealing, uint64(slot))
+			w.crash(slot, &d)
+			w.restartAfter(slot, ms, 0)
+		case n.proc == nil && (w.mask>>slot&1 == 1 || w.raft.state.members[slot].in):
+			w.restartAfter(slot, ms, 0)
+		}
+	}
+	for w.violation == nil && !w.rests() {
+		if w.now > w.healed+restWithin {
+			w.violate(noKey, "%s after all faults have ended the cluster is not at rest: %s", seconds(restWithin), w.unrest())
+			return
+		}
+		w.run(w.now + 500*ms)
+	}
+	w.probe()
+	w.saturate()
+}
+
+// rests says whether every member decides, and keeps what it is to keep.
+func (w *World) rests() bool { return w.unrest() == "" }
+
+// unrest says what is not at rest yet.
+func (w *World) unrest() string {
+	s := w.raft.state
+	for slot, m := range s.members {
+		n := &w.nodes[slot]
+		switch wanted := w.mask>>slot&1 == 1; {
+		case wanted != m.in:
+			return n.name + " is not what it is to be, a member or none"
+		case m.in && (n.proc == nil || !n.proc.joined):
+			return n.name + " does not decide"
+		case m.in && (n.proc.seen != s || n.proc.settling):
+			return n.name + " does not follow"
+		}
+	}
+	for i, place := range s.places {
+		if place.Moving() {
+			return "a partition is on the move"
+		}
+		for _, id := range place.Replicas {
+			part := w.nodes[s.slot(id)].disk.parts[ring.Partition(i)]
+			if part.Epoch != place.Epoch || part.Sealed {
+				return "a partition is not complete at a replica"
+			}
+		}
+	}
+	return ""
+}
+
+// probe asks for one token of every bucket until it is admitted. What may hold that up is what was reserved, at most, and
+// a clock that was ahead then.
+func (w *World) probe() {
+	left := 0
+	patience := minute + w.bounds.Slack()
+	for _, i := range w.items {
+		if i.kind == jumps || i.kind == drifts || i.kind == crashes && i.value > 0 {
+			patience += 2 * minute
+			break
+		}
+	}
+	longest := int64(0)
+	for k := range w.keys {
+		for l := range w.limits {
+			left++
+			reach := int64(0)
+			for _, r := range w.limits[l].rules {
+				reach = max(reach, r.Reach())
+			}
+			longest = max(longest, reach)
+			w.probeOne(k, l, w.now+reach+patience, func() { left-- })
+		}
+	}
+	for until := w.now + longest + patience + minute; w.violation == nil && left > 0 && w.now < until; {
+		w.run(w.now + second)
+	}
+}
+
+func (w *World) probeOne(key, limit int, until int64, served func()) {
+	decided := false
+	var again func()
+	again = func() {
+		c := w.newCall(key, limit, checks, func(c *call) {
+			decided = decided || c.ok
+			switch {
+			case c.ok && c.admitted:
+				served()
+			case w.now > until:
+				w.violate(key, "nothing of %s is admitted %s after all faults have ended, and decided was anything: %v",
+					w.bucketName(key, limit), seconds(w.now-w.healed), decided)
+			default:
+				w.after(probeEvery*int64(1+len(w.keys)), again)
+			}
+		})
+		w.begin(c)
+	}
+	again()
+}
+
+// newCall is a call that was not planned.
+func (w *World) newCall(key, limit int, what wish, then func(*call)) *call {
+	w.unplanned++
+	return &call{
+		id: 1<<40 + w.unplanned, what: what, key: key, limits: []int{limit}, cost: 1, until: w.now + 2*second, silent: 200 * ms, then: then,
+	}
+}
+
+// saturate asks for more than a limit allows, and asserts that about as much is admitted as is due.
+func (w *World) saturate() {
+	if w.violation != nil {
+		return
+	}
+	d := throw(w.seed, forHealing, 1)
+	key, limit := int(d.below(int64(len(w.keys)))), int(d.below(int64(len(w.limits))))
+	rule := w.limits[limit].rules[w.raft.state.limits]
+	token := int64(rule.Refill.Per) / rule.Refill.Tokens
+	last := max(saturateFor, 12*token)
+	if last > 10*minute || rule.Reach() < 20*(w.epsilon+ms) {
+		return // there is no time for it, or clocks and calls lie farther apart than what the bucket holds
+	}
+	gap := max(token/3, 2*ms)
+	admitted := int64(0)
+	for at := int64(0); at < last; at += gap {
+		w.after(at, func() {
+			w.begin(w.newCall(key, limit, checks, func(c *call) {
+				if c.ok && c.admitted {
+					admitted++
+				}
+			}))
+		})
+	}
+	w.run(w.now + last + 3*second)
+	due := last / max(token, gap, w.grain/rule.Capacity) // a coarse clock shows what has come back late, and no more of it than fits
+	w.count("keys saturated")
+	w.counts["tokens due to saturated keys"] += int(due)
+	w.counts["tokens admitted to saturated keys"] += int(min(admitted, due))
+	if w.violation == nil && admitted*100 < due*leastAdmitted {
+		w.violate(key, "of %s saturated for %s only %d tokens were admitted of %d that were due", w.bucketName(key, limit), seconds(last), admitted, due)
+	}
+}
+
+// conclude goes through what was admitted once more.
+func (w *World) conclude() {
+	for _, account := range w.ledger.buckets {
+		for _, m := range slices.Clone(account.meters) {
+			m.close(w)
+		}
+	}
+	for i := range w.nodes {
+		w.counts["disks"] += w.nodes[i].disks
+		w.counts["lives"] += w.nodes[i].lives
+	}
+}

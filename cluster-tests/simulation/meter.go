@@ -1,0 +1,114 @@
+package simulation
+
+import (
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A meter asserts the promise from outside: for every window, the net cost admitted in it is at most C + r·w + 2·r·ε. It
+// is that of one bucket in one generation under one rule: a change of the rule, or a reset, begins another one.
+//
+// All windows that end at a moment are looked at together: the level is the most by which what was admitted in one of
+// them exceeds what comes back in it. It is counted in tokens times nanoseconds, which are whole numbers.
+type meter struct {
+	generation int64
+	rule       *limit.Rule
+	name       string
+	key        int
+	waiting    []metered // what is not in the level yet: a check may be decided later than one that came after it
+	all        []metered
+	late       bool // something came that belonged before what is in the level
+	level      int64
+	at         int64
+}
+
+// A metered is an admission, or a return with a negative cost, at a true time.
+type metered struct{ at, cost int64 }
+
+// settleAfter is after how long nothing is decided any more that came before.
+const settleAfter = maxWait + second
+
+// meter is that of a generation under a rule.
+func (account *account) meter(w *World, generation int64, rule *limit.Rule) *meter {
+	for _, m := range slices.Backward(account.meters) {
+		if m.generation == generation && *m.rule == *rule {
+			return m
+		}
+	}
+	m := &meter{generation: generation, rule: rule, name: w.bucketName(account.key, account.limit), key: account.key}
+	account.meters = append(account.meters, m)
+	return m
+}
+
+// most is the level that must not be exceeded.
+func (m *meter) most(w *World) int64 {
+	return m.rule.Capacity*int64(m.rule.Refill.Per) + 2*w.mayBeAhead()*m.rule.Refill.Tokens
+}
+
+// admit takes in an admission, as late as the clock shows what was read for it: a coarse clock does not tell whether line
+// was given back before or after. Where the clock was so far off that no replica accepts anything by it, it may only have
+// been made from what was reserved before, or while the call was long on its way: the former is asserted elsewhere, and
+// does not count here.
+func (m *meter) admit(w *World, q *ask, cost int64) {
+	at := min(q.shows, w.now)
+	if max(q.ahead, -q.ahead) > w.mayBeAhead() {
+		at = min(max(q.reading, q.at), w.now) // any time within the call will do
+		if off := q.reading - at; max(off, -off) > w.mayBeAhead() {
+			w.count("admissions by wrong clocks left to the segment held")
+			return
+		}
+	}
+	m.add(w, at, cost)
+}
+
+// add takes in an admission at a true time, or with a negative cost a return.
+func (m *meter) add(w *World, at, cost int64) {
+	e := metered{at, cost}
+	m.all = append(m.all, e)
+	if at < m.at {
+		m.late = true
+	}
+	m.waiting = append(m.waiting, e)
+	if len(m.waiting) >= 64 && w.now > m.waiting[0].at+2*settleAfter {
+		m.settle(w, w.now-settleAfter)
+	}
+}
+
+// settle brings what came before a time into the level.
+func (m *meter) settle(w *World, before int64) {
+	slices.SortStableFunc(m.waiting, func(a, b metered) int { return int(a.at - b.at) })
+	n := 0
+	for _, e := range m.waiting {
+		if e.at >= before {
+			break
+		}
+		n++
+		m.fill(w, e)
+	}
+	m.waiting = slices.Delete(m.waiting, 0, n)
+}
+
+func (m *meter) fill(w *World, e metered) {
+	passed := max(e.at-m.at, 0)
+	m.at = max(m.at, e.at)
+	if refill := m.rule.Refill.Tokens; m.level <= 0 || passed > m.level/refill {
+		m.level = 0
+	} else {
+		m.level -= passed * refill
+	}
+	m.level += e.cost * int64(m.rule.Refill.Per)
+	if most := m.most(w); m.level > most {
+		w.violate(m.key, "%s of %s: in a window that ends at %s, %.3f tokens more are admitted than come back in it, and %.3f are allowed",
+			m.name, m.rule.Refill, w.clockTime(e.at), float64(m.level)/float64(m.rule.Refill.Per), float64(most)/float64(m.rule.Refill.Per))
+	}
+}
+
+// close settles everything, and goes through it from the beginning if something came late.
+func (m *meter) close(w *World) {
+	if m.late {
+		w.count("meters gone through again")
+		m.waiting, m.level, m.at = slices.Clone(m.all), 0, 0
+	}
+	m.settle(w, 1<<62)
+}

@@ -1,0 +1,8 @@
+//go:build !race
+
+package simulation
+
+const (
+	defaultHours  = 200
+	largeVariants = true
+)

@@ -1,0 +1,9 @@
+//go:build race
+
+package simulation
+
+// The race detector makes the simulation ten times slower, and has little to find in code that knows no goroutines.
+const (
+	defaultHours  = 5
+	largeVariants = false
+)

@@ -1,0 +1,184 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// Lengths of time, in nanoseconds.
+const (
+	us     = int64(time.Microsecond)
+	ms     = int64(time.Millisecond)
+	second = int64(time.Second)
+	minute = int64(time.Minute)
+	hour   = int64(time.Hour)
+)
+
+// tolerance is εmax: how far a clock may be from the others'.
+const tolerance = 250 * ms
+
+// What dice are thrown for.
+const (
+	forScenario uint64 = iota + 1
+	forLetter
+	forCall
+	forFsync
+	forJitter
+	forProposal
+	forNews
+	forElection
+	forStart
+	forClocks
+	forFault
+	forVariant
+	forHealing
+)
+
+// A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
+// Parts of it can be taken away, and the rest still makes a world.
+type scenario struct {
+	seed       uint64
+	duration   int64
+	founders   int
+	wanted     int // replicas: 3 or 5
+	partitions int
+	memory     []bool  // by slot: it keeps registers in memory
+	homes      []int64 // by slot: how far its clock is ahead
+	grain      int64   // of all clocks
+	epsilon    int64   // no clock is farther off, but for faults
+	rates      rates
+	keys       []key
+	limits     []limits
+	theme      theme
+	stale      int64 // how many in a hundred callers go by an old table
+	exact      bool  // nothing goes wrong, and callers go by the table: decisions are exact
+	items      []item
+	short      bool // it ends before faults do
+}
+
+// A key is one that is limited.
+type key struct {
+	name      string
+	partition ring.Partition
+	bare      bool // its callers want no receipts
+}
+
+// A limits is one limit in all its versions.
+type limits struct {
+	name  string
+	rules []*limit.Rule // by version of the document
+}
+
+// A kind says what an item is.
+type kind uint8
+
+const (
+	asksFor      kind = iota // a call
+	crashes                  // a process, for a while; value: how far its clock is off in the next life
+	crashesMany              // the processes of mask at once
+	flaps                    // a process: it crashes as soon as it decides, again and again for a while
+	stops                    // a process, cleanly, for a while
+	freezes                  // a process for a while
+	suspends                 // a machine: its clock stands still too
+	splits                   // the nodes of mask from the others; value 1: callers reach the others only
+	splitsOneWay             // nothing comes from a node to those of mask
+	isolates                 // a node from all others, but not from callers
+	strands                  // isolates a node, and it hears nothing of what is agreed for as long again
+	hides                    // a node from callers
+	deafens                  // the nodes of mask: they hear nothing of what is agreed
+	silences                 // what is agreed, for all
+	jumps                    // a clock, by value, until the process starts again
+	drifts                   // a clock, by value millionths
+	loses                    // a disk
+	copies                   // a disk, for later
+	restores                 // a disk, from the copy that was made
+	slows                    // a disk
+	joins                    // the members are to be those of mask
+	rules                    // the limits are replaced by version value
+	drives                   // a second driver of moves begins at a node
+	kinds
+)
+
+func (k kind) String() string {
+	return [...]string{
+		"call", "crash", "crash of many", "flapping", "clean stop", "freeze", "suspension", "split", "one-way split", "isolation", "stranding", "hiding", "deafness",
+		"outage of agreement", "clock jump", "clock drift", "lost disk", "copy of a disk", "restored disk", "slow disk", "change of members",
+		"change of limits", "second driver",
+	}[k]
+}
+
+// An item is one thing that happens by plan.
+type item struct {
+	id    uint64 // never changes, whatever else is taken away
+	at    int64  // after the beginning
+	kind  kind
+	slot  int
+	last  int64 // for how long
+	value int64
+	mask  uint
+	owner int  // instead of slot: the first replica of the key with this number, from 1 on
+	wait  bool // a crash waits until something is on its way to the disk
+	call  *wanted
+}
+
+// A wanted is a call as it is planned.
+type wanted struct {
+	what   wish
+	order  order
+	key    int
+	limits []int
+	cost   int64
+	wait   int64 // until its caller gives up
+	silent int64
+	of     uint64 // the item whose receipts are given back
+}
+
+// bucket numbers the buckets.
+func (s *scenario) bucket(key, limit int) int { return key*len(s.limits) + limit }
+
+// bucketsOf are those of a partition.
+func (s *scenario) bucketsOf(p ring.Partition) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for k := range s.keys {
+			if s.keys[k].partition != p {
+				continue
+			}
+			for l := range s.limits {
+				if !yield(s.bucket(k, l)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (s *scenario) limitNamed(name string) int {
+	return slices.IndexFunc(s.limits, func(l limits) bool { return l.name == name })
+}
+
+func (s *scenario) bucketName(key, limit int) string {
+	if len(s.limits) == 1 {
+		return s.keys[key].name
+	}
+	return s.keys[key].name + "/" + s.limits[limit].name
+}
+
+// newRule is a token bucket.
+func newRule(name string, capacity, tokens, per int64) *limit.Rule {
+	r, err := limit.Limit{Name: name, Capacity: capacity, Refill: limit.Refill{Tokens: tokens, Per: time.Duration(per)}}.Rule()
+	if err != nil {
+		panic(fmt.Sprintf("simulation: a rule that cannot be: %v", err))
+	}
+	return r
+}
+
+// has says whether anything of that kind is planned.
+func (s *scenario) has(kinds ...kind) bool {
+	return slices.ContainsFunc(s.items, func(i item) bool {
+		return slices.Contains(kinds, i.kind) || i.kind == crashes && i.value != 0 && slices.Contains(kinds, jumps)
+	})
+}

@@ -1,0 +1,180 @@
+package simulation
+
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// decided holds a decision against the promises, as it is made.
+func (l *ledger) decided(p *process, a *actor, q *ask, d limit.Decision) {
+	w, c := l.w, q.call
+	if !d.Allowed {
+		w.counts["denied"]++
+		w.say(c.key, "%s denies %s", p.name, c)
+		return
+	}
+	w.counts["admitted"]++
+	for i, limitAt := range c.limits {
+		bucket := w.bucket(c.key, limitAt)
+		account, rule := l.buckets[bucket], q.rules[i]
+		switch {
+		case c.cost == 0:
+			continue
+		case len(d.Receipts) == 0: // a key without receipts: only what shows outside can be checked
+			v, _ := a.owner.View(rule.Name, p.read())
+			account.meter(w, v.Generation, rule).admit(w, q, c.cost)
+			continue
+		}
+		r := d.Receipts[i]
+		if w.variant.counters {
+			r.Generation = l.wire(p, bucket, r.Generation)
+		}
+		w.say(c.key, "%s admits %s, read at %s: it spends %s of %s%s%s", p.name, c, w.clockTime(q.reading), w.span(r.Start, r.End),
+			w.bucketName(c.key, limitAt), w.inGeneration(r.Generation), w.reusing(r))
+		account.spend(l, p, q, rule, &r)
+		account.meter(w, r.Generation, rule).admit(w, q, c.cost)
+	}
+}
+
+// spend writes down what a receipt proves, and says what is wrong with it.
+func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r *limit.Receipt) {
+	w, c := l.w, q.call
+	name := w.bucketName(account.key, account.limit)
+	e := account.era(r.Generation)
+	length := r.End - r.Start
+	for _, piece := range r.Reuses {
+		w.count("pieces of line reused")
+		if !e.free.covers(piece.Start, piece.End) {
+			w.violate(c.key, "the receipt reuses %s of %s, which was not returned or has been spent again since", w.span(piece.Start, piece.End), name)
+		}
+		e.free.cut(piece.Start, piece.End)
+		length += piece.End - piece.Start
+	}
+	pieces := int64(len(r.Reuses) + 1)
+	if want := rule.Length(c.cost).NS; length < want-pieces || length > want+pieces {
+		w.violate(c.key, "a receipt for a cost of %d of %s proves %d ns of line, not %d", c.cost, name, length, want)
+	}
+	if r.Start == r.End {
+		return
+	}
+	if again, found := e.spentBy(w, rule, r.Start, r.End); found {
+		w.violate(c.key, "%s of %s%s is spent twice", w.span(again.from, again.to), name, w.inGeneration(r.Generation))
+	}
+	if r.Start < q.reading-1 || r.End > rule.Bound(q.reading).Ceil() {
+		w.violate(c.key, "%s of %s lies outside of what can be spent at %s", w.span(r.Start, r.End), name, w.clockTime(q.reading))
+	}
+	account.acrossEras(w, e, rule, r)
+	account.spentFromReserved(l, p, e, rule, r)
+	e.spent.add(r.Start, r.End)
+	e.under(rule).spent.add(r.Start, r.End)
+}
+
+// A rulebook is what was spent under one rule.
+type rulebook struct {
+	rule  *limit.Rule
+	spent intervals
+}
+
+func (e *era) under(rule *limit.Rule) *rulebook {
+	for i := range e.rules {
+		if *e.rules[i].rule == *rule {
+			return &e.rules[i]
+		}
+	}
+	e.rules = append(e.rules, rulebook{rule: rule})
+	return &e.rules[len(e.rules)-1]
+}
+
+// spentBy is the first piece of the line that is spent already, in a way that must not be. A floor keeps what any owner
+// can have reserved under the rule that is asked for: if a limit was made shorter, and then a majority of its replicas
+// has forgotten, line beyond that counts as free though it was spent under the longer rule before. That is no more than
+// the promise allows: it holds from the change on.
+func (e *era) spentBy(w *World, rule *limit.Rule, start, end int64) (again interval, found bool) {
+	if again, found = e.spent.overlap(start, end); !found {
+		return again, found
+	}
+	for i := range e.rules {
+		book := &e.rules[i]
+		piece, twice := book.spent.overlap(start, end)
+		switch {
+		case !twice:
+		case book.rule.Reach() > rule.Reach() && w.counts["floors set"] > 0:
+			w.count("line spent again under a shorter rule, after a majority had forgotten")
+			e.free.cut(piece.from, piece.to)
+		default:
+			return piece, true
+		}
+	}
+	return interval{}, false
+}
+
+// acrossEras asserts that generations share line up to the reset between them and no further.
+func (account *account) acrossEras(w *World, e *era, rule *limit.Rule, r *limit.Receipt) {
+	for _, other := range account.eras {
+		if other == e {
+			continue
+		}
+		beyond := max(other.position, e.position, r.Start)
+		if beyond >= r.End {
+			continue
+		}
+		if again, found := other.spentBy(w, rule, beyond, r.End); found {
+			w.violate(account.key, "%s of %s is spent in two generations, beyond the reset between them at %s", w.span(again.from, again.to),
+				w.bucketName(account.key, account.limit), w.clockTime(max(other.position, e.position)))
+		}
+	}
+}
+
+// spentFromReserved asserts that what is spent was accepted by a majority as this owner's own, with a clock that was near
+// enough, and not in a generation that was over.
+func (account *account) spentFromReserved(l *ledger, p *process, e *era, rule *limit.Rule, r *limit.Receipt) {
+	w := l.w
+	name := w.bucketName(account.key, account.limit)
+	missing, by := l.reservedBy(p, w.bucket(account.key, account.limit), r.Generation, r.Start, r.End)
+	if len(missing) > 0 && !w.variant.outcome {
+		w.violate(account.key, "%s spends %s of %s, which no majority has accepted as its own", p.name,
+			w.span(missing[0].from, missing[0].to), name)
+	}
+	for _, from := range by {
+		for _, o := range e.over {
+			switch {
+			case from.first <= o.step || r.Start >= o.position:
+			case o.reach > rule.Reach() && w.counts["floors set"] > 0: // see spentBy
+				w.count("generations gone on with under a shorter rule, after a majority had forgotten the reset")
+			default:
+				w.violate(account.key, "%s spends %s of %s in generation %s, reserved after a reset was done", p.name,
+					w.span(r.Start, r.End), name, w.clockTime(r.Generation))
+			}
+		}
+		if most := w.mayBeAhead(); len(from.sets.ids) > 1 && (from.ahead > most+from.lag || from.ahead < -most) {
+			w.violate(account.key, "%s reserved %s of %s with a clock that was %s ahead", p.name, w.span(from.From, from.To), name,
+				seconds(from.ahead))
+		}
+	}
+	if w.isFar(p) {
+		w.count("admitted by a clock that is wrong, from what was reserved before")
+	}
+}
+
+// returned writes down that a receipt of a call was given back with effect.
+func (l *ledger) returned(p *process, c *call, i int) {
+	w, r, rule := l.w, c.receipts[i], c.rules[i]
+	bucket := w.bucket(c.key, c.limits[i])
+	account, name := l.buckets[bucket], w.bucketName(c.key, c.limits[i])
+	w.count("returns with effect")
+	if w.variant.counters {
+		r.Generation = l.wire(p, bucket, r.Generation)
+	}
+	e := account.era(r.Generation)
+	for _, piece := range append([]limit.Span{r.Span}, r.Reuses...) {
+		if again, found := e.free.overlap(piece.Start, piece.End); found {
+			w.violate(c.key, "%s takes %s of %s back, of which %s is back already", p.name, w.span(piece.Start, piece.End), name,
+				w.span(again.from, again.to))
+		}
+		if !e.spent.covers(piece.Start, piece.End) {
+			w.violate(c.key, "%s takes %s of %s back, which was never spent", p.name, w.span(piece.Start, piece.End), name)
+		}
+		e.free.add(piece.Start, piece.End)
+	}
+	w.say(c.key, "%s takes %s of %s back%s", p.name, w.span(r.Start, r.End), name, w.reusing(r))
+	account.meter(w, r.Generation, rule).add(w, w.now, -c.cost)
+}

@@ -1,0 +1,158 @@
+package simulation
+
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// A variant is what is wrong in a world on purpose, around the production steps or in place of one; nothing in the sound
+// one. It shows that a world is hostile enough to find it.
+type variant struct {
+	name       string
+	theme      theme // of the scenarios in which it can be found soon; plainly for all
+	reserve    func(register.Partition, register.Register, register.Reservation, int64, register.Bounds) (register.Register, register.Answer, bool)
+	giveBack   func(*owner.Owner, limit.Receipt, int64) bool
+	early      bool // answers are given before the fsync that covers them
+	noSeal     bool // to seal does nothing
+	noFloor    bool // a start that cannot prove its registers sets no floor
+	staleClock bool // the clock was read for a check up to three seconds ago
+	one        bool // one replica's word is enough
+	sameName   bool // an owner that starts again has the name of its last life, and counts from 1 again
+	counters   bool // generations are plain counts
+	young      bool // disks are put back from copies that nobody can tell
+	outcome    bool // only what is spent twice or too much is looked for, not what nobody has accepted
+}
+
+// sound is what production does.
+func sound() *variant {
+	return &variant{name: "sound", theme: plainly, reserve: register.Partition.Reserve, giveBack: (*owner.Owner).Return}
+}
+
+// variants are all wrong versions.
+func variants() []*variant {
+	wrong := func(name string, change func(v *variant)) *variant {
+		v := sound()
+		v.name, v.outcome = name, true
+		change(v)
+		return v
+	}
+	return []*variant{
+		wrong("blind maximum", func(v *variant) { v.reserve = blindMaximum }),
+		wrong("answer before fsync", func(v *variant) { v.early = true }),
+		wrong("no seal", func(v *variant) { v.noSeal, v.theme = true, stranding }),
+		wrong("no floor", func(v *variant) { v.noFloor = true }),
+		wrong("old clock reading", func(v *variant) { v.staleClock = true }),
+		wrong("returned twice", func(v *variant) { v.giveBack = returnAgain() }),
+		wrong("epoch ignored", func(v *variant) { v.reserve, v.theme = anyEpoch, stranding }),
+		wrong("majority of one", func(v *variant) { v.one = true }),
+		wrong("sequence numbers reused", func(v *variant) { v.sameName, v.theme = true, nervous }),
+		wrong("generations as plain counters", func(v *variant) { v.counters = true }),
+		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
+	}
+}
+
+// blindMaximum takes the larger of the two positions, and says yes to everybody.
+func blindMaximum(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
+	register.Register, register.Answer, bool,
+) {
+	after, a, write := p.Reserve(r, m, now, b)
+	if a.Verdict == register.Taken {
+		after = r
+		after.H, after.Writer, after.Seq, after.From = max(r.H, m.To), m.Writer, m.Seq, m.From
+		a.Verdict, a.Position, write = register.Accepted, m.To, true
+	}
+	return after, a, write
+}
+
+// anyEpoch accepts in whichever epoch a reservation is.
+func anyEpoch(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
+	register.Register, register.Answer, bool,
+) {
+	m.Epoch = p.Epoch
+	return p.Reserve(r, m, now, b)
+}
+
+// returnAgain takes every receipt back that was taken back before.
+func returnAgain() func(*owner.Owner, limit.Receipt, int64) bool {
+	type receipt struct {
+		owner limit.OwnerID
+		name  string
+		span  limit.Span
+	}
+	taken := map[receipt]bool{}
+	return func(o *owner.Owner, r limit.Receipt, now int64) bool {
+		id := receipt{r.Owner, r.Limit, r.Span}
+		if o.Return(r, now) {
+			taken[id] = true
+			return true
+		}
+		return taken[id]
+	}
+}
+
+// plain is where plain counts begin: beyond all positions, so that a register of a lower one counts as nothing.
+const plain = int64(1) << 61
+
+// A counted is a generation as an owner knows it, a position, and what it is to replicas, a count.
+type counted struct {
+	bucket      int
+	local, wire int64
+}
+
+// counted makes a plain count of the generation that an owner's reservation is in. A reset takes the highest count that
+// its process has heard of, plus 1.
+func (l *ledger) counted(p *process, bucket int, s *owner.Send) int64 {
+	n := l.of(p)
+	if s.Generation == 0 {
+		return 0
+	}
+	highest := plain
+	for _, c := range n.counts {
+		if c.bucket != bucket {
+			continue
+		}
+		if c.local == s.Generation {
+			return c.wire
+		}
+		highest = max(highest, c.wire)
+	}
+	n.counts = append(n.counts, counted{bucket, s.Generation, highest + 1})
+	e := l.buckets[bucket].era(highest + 1)
+	if e.position == e.generation {
+		e.position = 0
+	}
+	e.position = max(e.position, s.Generation)
+	return highest + 1
+}
+
+// uncounted is the generation of a count as an owner knows it. Of one that it has not heard of it takes it that everything
+// until now was before it.
+func (l *ledger) uncounted(p *process, r *reserved, wire int64) int64 {
+	if wire == 0 {
+		return 0
+	}
+	n := l.of(p)
+	bucket := r.bucket
+	local := p.read() + r.Reach + l.w.bounds.Slack()
+	for _, c := range n.counts {
+		if c.bucket == bucket {
+			if c.wire == wire {
+				return c.local
+			}
+			local = max(local, c.local+1)
+		}
+	}
+	n.counts = append(n.counts, counted{bucket, local, wire})
+	return local
+}
+
+// wire is what a generation that an owner knows is to replicas.
+func (l *ledger) wire(p *process, bucket int, local int64) int64 {
+	for _, c := range l.of(p).counts {
+		if c.bucket == bucket && c.local == local {
+			return c.wire
+		}
+	}
+	return local
+}
