@@ -71,8 +71,11 @@ test-simulation: ## simulate 200 hours of a cluster
 	$(step) "200 simulated hours" bash .ci/gotest --none-skipped -count=1 -timeout 20m ./cluster-tests/simulation
 
 .PHONY: simulate
-simulate: ## simulate 10,000 hours: make simulate HOURS=100 SEED=7
-	$(step) "simulation" bash .ci/gotest --show-passed --none-skipped -count=1 -timeout 0 -run '^TestSimulation$$' ./cluster-tests/simulation
+simulate: export JETON_SIMULATE_HOURS := $(or $(HOURS),10000)
+simulate: export JETON_SIMULATE_FIRST := $(or $(FIRST),1)
+simulate: export JETON_SIMULATE_SEED := $(SEED)
+simulate: ## simulate 10,000 hours: make simulate HOURS=100 FIRST=7, or one seed again, and its story: SEED=7
+	$(step) "simulation" go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./cluster-tests/simulation
 
 .PHONY: nemesis
 nemesis: ## attack a cluster of processes at random, as root or where user namespaces are allowed: make nemesis TIME=10m SEED=7 REPORT=file.md
