@@ -58,8 +58,13 @@ func (t *trial[T]) conclude(n *node, v T, err error) (T, error) {
 	t.over = true
 	done, stop, gaveUp := t.done, t.stop, t.gaveUp
 	t.mu.Unlock()
-	if gaveUp && errors.Is(err, context.Canceled) && !t.way.ended() {
-		err = errSilent
+	if errors.Is(err, context.Canceled) && t.way.ctx.Err() == nil { // not by the caller
+		switch {
+		case t.way.ended():
+			err = context.DeadlineExceeded
+		case gaveUp:
+			err = errSilent
+		}
 	}
 	if done == nil {
 		return v, err

@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A lonely traveler has nowhere else to go.
+type lonely struct{}
+
+func (lonely) more() bool                         { return false }
+func (lonely) later() bool                        { return true }
+func (lonely) again(context.Context) (int, error) { return 0, nil }
+
+// TestTriesThatWereGivenUp ends tries in the ways in which a client itself ends them: nobody is told that he has canceled.
+func TestTriesThatWereGivenUp(t *testing.T) {
+	for _, test := range []struct {
+		what   string
+		after  time.Duration
+		cancel bool // the caller does
+		want   error
+	}{
+		{"in time", time.Millisecond, false, errSilent},
+		{"when the deadline has passed", time.Second, false, context.DeadlineExceeded},
+		{"when the caller has canceled", time.Millisecond, true, context.Canceled},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &node{health: newPatient(t).health}
+				caller, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				w := &way{ctx: caller, deadline: time.Now().Add(time.Second)}
+				var try trial[int]
+				ctx := try.set(w, n, lonely{})
+				try.giveUp()
+				<-ctx.Done()
+				pass(test.after)
+				if test.cancel {
+					cancel()
+				}
+				if _, err := try.conclude(n, 0, context.Canceled); !errors.Is(err, test.want) {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+			})
+		})
+	}
+}
