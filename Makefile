@@ -20,7 +20,7 @@ build: ## build the binary ./jeton
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
 test: fresh-tally check-generated check-format vet lint check-modules test-race test-exhaustive test-simulation test-process
-	$(step) "every fuzz target, for a short time" bash .ci/fuzz 3s
+	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
 
@@ -56,7 +56,7 @@ check-modules: ## check go.mod, go.sum and the modules they name
 # meets the race detector. -count=1: a cached answer has drawn no new random input. -p 4: many tests mostly wait.
 .PHONY: test-race
 test-race: ## run the tests of every package, with the race detector
-	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 $$(go list ./... | grep -v '/cluster-tests$$')
+	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 20m $$(go list ./... | grep -v '/cluster-tests$$')
 
 .PHONY: test-exhaustive
 test-exhaustive: ## run what is exhaustive, without the race detector: the model check, a power cut and a failure at every write

@@ -43,5 +43,15 @@ func ofCluster() []Mutant {
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestPromisesAreExclusive$", Says: `another founder's: <nil>`}},
 		},
+		{
+			Name: "a vote in another's place",
+			Why:  "raft asks whoever is at an address; an empty disk there, voting for the one it replaced, elects a leader without what was agreed on",
+			Edits: []Edit{{
+				File: "ring/cluster/stream.go",
+				Old:  "if meant != c.id {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestVotesInAnothersPlace$", Says: `elected by a server that is not the one that was asked`}},
+		},
 	}
 }

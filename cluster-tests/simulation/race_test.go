@@ -4,6 +4,6 @@ package simulation
 
 // The race detector makes the simulation ten times slower, and has little to find in code that knows no goroutines.
 const (
-	defaultHours  = 5
+	defaultHours  = 1
 	largeVariants = false
 )

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/raft"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/ring"
@@ -652,7 +651,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if conn, err := s.Dial(raft.ServerAddress(a.config.Advertise), patienceOfTests); err == nil {
+	if conn, err := s.Dial(calling(nodeID(1), a.config.Advertise), patienceOfTests); err == nil {
 		t.Error("another key is taken", conn.Close())
 	} else {
 		t.Log(err)
@@ -682,4 +681,46 @@ func TestStrangersAreNotHeard(t *testing.T) {
 			t.Errorf("%s is not turned away", name)
 		}
 	}
+}
+
+// TestVotesInAnothersPlace loses the disk of one voter while another one is behind: whoever is at the lost one's address has
+// forgotten what it had stored, and must not vote in its place, or what two of three have agreed on is lost.
+func TestVotesInAnothersPlace(t *testing.T) {
+	g := newAgreements(t, testKey(t, "a secret of a good length"))
+	g.founded(3)
+	g.settle(all)
+	g.kill(2)
+	g.propose(raise(1, 777)) // 1 and 3 agree
+	g.until(g.open[3], "the mark", func(s *State) bool { return s.Nodes[nodeID(1)].Mark.Minute == 777 })
+	g.kill(1)
+	g.kill(3)
+	instead := g.node(4) // an empty disk
+	if err := instead.start(); err != nil {
+		t.Fatal(err)
+	}
+	g.mu.Lock()
+	g.where[nodeID(3)] = instead.config.Advertise
+	g.mu.Unlock()
+	behind := g.node(2)
+	if err := behind.start(); err != nil {
+		t.Fatal(err)
+	}
+	asked := time.NewTimer(5 * time.Second) // some elections
+	defer asked.Stop()
+	for {
+		leading, changed := behind.leading()
+		if leading {
+			t.Fatal("it was elected by a server that is not the one that was asked")
+		}
+		select {
+		case <-changed:
+			continue
+		case <-asked.C:
+		}
+		break
+	}
+	if err := g.node(1).start(); err != nil {
+		t.Fatal(err)
+	}
+	g.until(behind, "what was agreed on", func(s *State) bool { return s.Nodes[nodeID(1)].Mark.Minute == 777 })
 }
