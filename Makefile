@@ -79,7 +79,7 @@ simulate: ## simulate 10,000 hours: make simulate HOURS=100 FIRST=7, or one seed
 
 .PHONY: nemesis
 nemesis: ## attack a cluster of processes at random, as root or where user namespaces are allowed: make nemesis TIME=10m SEED=7 REPORT=file.md
-	$(step) "nemesis" go test -count=1 -timeout 0 -v -run '^TestNemesis$$' ./cluster-tests -args -time $(or $(TIME),10m) $(if $(SEED),-seed $(SEED)) $(if $(REPORT),-report $(abspath $(REPORT)))
+	$(step) "nemesis" go test -count=1 -timeout 0 -v -run '^TestNemesis$$' ./cluster-tests -args -time $(or $(TIME),10m) $(if $(SEED),-seed $(SEED)) $(if $(REPORT),-report $(abspath $(REPORT))) $(ARGS)
 
 .PHONY: events
 events: ## every failure of docs/protocol.md at its full length: minutes each
