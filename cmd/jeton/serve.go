@@ -166,11 +166,10 @@ func wait(ctx context.Context, n *node.Node, log *slog.Logger) error {
 				log.Error("limits not reloaded", "error", err)
 			}
 		case <-n.Failed():
-			err := fmt.Errorf("the node stops: %w", n.Err())
-			if errors.Is(err, node.ErrOldCopy) { // it is opened again
-				return errors.Join(err, stop(ctx, n))
+			if errors.Is(n.Err(), node.ErrOldCopy) { // it is opened again
+				return errors.Join(n.Err(), stop(ctx, n))
 			}
-			return err
+			return fmt.Errorf("the node stops: %w", n.Err())
 		case <-ctx.Done():
 			log.Info("stopping")
 			err := stop(ctx, n)
