@@ -179,8 +179,9 @@ type Span struct {
 }
 
 // A Receipt proves an admission: it is the piece of the bucket's line that the admission consumed. Over all receipts
-// of a bucket and generation, from all owners that ever lived, spans never overlap, and the length of a receipt's span
-// plus that of its reuses is the cost times the time per token.
+// of a bucket and generation, from all owners that ever lived, spans never overlap, as long as the limit's numbers stay
+// the same (after its capacity was lowered and a majority has forgotten its registers, some may); and the length of a
+// receipt's span plus that of its reuses is the cost times the time per token.
 type Receipt struct {
 	Limit      string `json:"limit"`
 	Generation int64  `json:"generation,string"` // goes up when the bucket is reset
