@@ -67,6 +67,12 @@ func TestNemesis(t *testing.T) {
 // runNemesis makes one run, in a network of its own.
 func runNemesis(t *testing.T, cfg nemesis.Config, durability string) {
 	t.Helper()
+	if err := cfg.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if durability != "fsync" && durability != "memory" {
+		t.Fatalf("durability: fsync or memory, not %q", durability)
+	}
 	cfg.Folder = *nemesisKeep
 	if cfg.Folder == "" {
 		cfg.Folder = filepath.Join(os.TempDir(), fmt.Sprintf("jeton-nemesis-%d-%s-%d", *nemesisSeed, durability, os.Getpid()))

@@ -70,41 +70,41 @@ func TestFormat(t *testing.T) {
 // Errors name the line and the field.
 func TestBadFiles(t *testing.T) {
 	const limit = `{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000}` + "\n"
-	for bad, want := range map[string]string{
-		`{"kind":"check"`: "line 2: ends in the middle of an object",
-		`{"kind":"check","limit":"api","key":"k","cost":1,"end":9,"outcome":"denied"}`:                                                                        "line 2: start and end",
-		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":8,"outcome":"denied"}`:                                                              "line 2: end: 8 lies before the start, 9",
-		`{"kind":"check","limit":"api","key":"k","cost":"1","start":9,"end":9,"outcome":"denied"}`:                                                            "line 2: cost: ",
-		`{"kind":"check","limit":"api","key":"k","cost":1.5,"start":9,"end":9,"outcome":"denied"}`:                                                            "line 2: cost: ",
-		`{"kind":"check","limit":"api","key":"k","cost":-1,"start":9,"end":9,"outcome":"denied"}`:                                                             "line 2: cost: -1 is negative",
-		`{"kind":"check","limit":"api","key":"k","start":9,"end":9,"outcome":"denied"}`:                                                                       "line 2: cost: ",
-		`{"kind":"check","limit":"api","key":"","cost":1,"start":9,"end":9,"outcome":"denied"}`:                                                               "line 2: key: ",
-		`{"kind":"check","limit":"other","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"}`:                                                            `line 2: limit: "other"`,
-		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`:                                                               "line 2: outcome: a check cannot be taken",
-		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"maybe"}`:                                                               `line 2: outcome: "maybe"`,
-		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","size":1}`:                                                     "line 2: unknown field \"size\"",
-		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"} {}`:                                                           "line 2: more than one object",
-		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"admitted","receipt":{"generation":"1","start":5,"end":4,"owner":"o"}}`: "line 2: receipt.end: 4",
-		`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","receipt":{"generation":"1","start":5,"end":6,"owner":"o"}}`:   "line 2: receipt: a check that is denied has none",
-		`{"kind":"return","limit":"api","key":"k","start":9,"end":9,"outcome":"taken"}`:                                                                       "line 2: receipt: a return needs one",
-		`{"kind":"return","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`:                                                              "line 2: cost: a return has none",
-		`{"kind":"limit","limit":"new","capacity":0,"tokens":1,"per_ns":1}`:                                                                                   "line 2: capacity: 0",
-		`{"kind":"limit","limit":"new","capacity":9223372036854775807,"tokens":1,"per_ns":9}`:                                                                 "line 2: capacity: an empty bucket takes",
-		`{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000}`:                                                                                "limit api: at: ",
-		`{"kind":"fault","start":1,"end":2}`: "line 2: what: missing",
-		`{"kind":"fault","what":"x"}`:        "line 2: start and end",
-		`{"kind":"other"}`:                   `line 2: kind: "other"`,
-		``:                                   "",
-		"\n" + limit:                         "line 2: ends in the middle",
-		`[]`:                                 "line 2: ",
-		`{"kind":"fault","start":1,"end":2,"what":"` + strings.Repeat("x", history.MaxLine) + `"}`: "line 2: longer than",
+	for _, test := range []struct{ bad, want string }{
+		{`{"kind":"check"`, "line 2: ends in the middle of an object"},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"end":9,"outcome":"denied"}`, "line 2: start and end"},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":8,"outcome":"denied"}`, "line 2: end: 8 lies before the start, 9"},
+		{`{"kind":"check","limit":"api","key":"k","cost":"1","start":9,"end":9,"outcome":"denied"}`, "line 2: cost: "},
+		{`{"kind":"check","limit":"api","key":"k","cost":1.5,"start":9,"end":9,"outcome":"denied"}`, "line 2: cost: "},
+		{`{"kind":"check","limit":"api","key":"k","cost":-1,"start":9,"end":9,"outcome":"denied"}`, "line 2: cost: -1 is negative"},
+		{`{"kind":"check","limit":"api","key":"k","start":9,"end":9,"outcome":"denied"}`, "line 2: cost: "},
+		{`{"kind":"check","limit":"api","key":"","cost":1,"start":9,"end":9,"outcome":"denied"}`, "line 2: key: "},
+		{`{"kind":"check","limit":"other","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"}`, `line 2: limit: "other"`},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`, "line 2: outcome: a check cannot be taken"},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"maybe"}`, `line 2: outcome: "maybe"`},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","size":1}`, "line 2: unknown field \"size\""},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"} {}`, "line 2: more than one object"},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"admitted","receipt":{"generation":"1","start":5,"end":4,"owner":"o"}}`, "line 2: receipt.end: 4"},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","receipt":{"generation":"1","start":5,"end":6,"owner":"o"}}`, "line 2: receipt: a check that is denied has none"},
+		{`{"kind":"return","limit":"api","key":"k","start":9,"end":9,"outcome":"taken"}`, "line 2: receipt: a return needs one"},
+		{`{"kind":"return","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`, "line 2: cost: a return has none"},
+		{`{"kind":"limit","limit":"new","capacity":0,"tokens":1,"per_ns":1}`, "line 2: capacity: 0"},
+		{`{"kind":"limit","limit":"new","capacity":9223372036854775807,"tokens":1,"per_ns":9}`, "line 2: capacity: an empty bucket takes"},
+		{`{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000}`, "limit api: at: "},
+		{`{"kind":"fault","start":1,"end":2}`, "line 2: what: missing"},
+		{`{"kind":"fault","what":"x"}`, "line 2: start and end"},
+		{`{"kind":"other"}`, `line 2: kind: "other"`},
+		{``, ""},
+		{"\n" + limit, "line 2: ends in the middle"},
+		{`[]`, "line 2: "},
+		{`{"kind":"fault","start":1,"end":2,"what":"` + strings.Repeat("x", history.MaxLine) + `"}`, "line 2: longer than"},
 	} {
-		_, err := history.Read(strings.NewReader(limit + bad))
-		if want == "" && err == nil {
+		_, err := history.Read(strings.NewReader(limit + test.bad))
+		if test.want == "" && err == nil {
 			continue
 		}
-		if err == nil || want == "" || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%.200s: %v, want an error that begins with %q", bad, err, want)
+		if err == nil || test.want == "" || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%.200s: %v, want an error that begins with %q", test.bad, err, test.want)
 		}
 	}
 }

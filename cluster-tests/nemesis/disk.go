@@ -44,7 +44,7 @@ var (
 		},
 	}
 	kindRestoredLastLife = Kind{
-		Name: "disk restored, of the last life", Weight: 1, Shortest: 100 * time.Millisecond, Longest: 2 * time.Second, Recovery: 8 * time.Second,
+		Name: "disk restored of the last life", Weight: 1, Shortest: 100 * time.Millisecond, Longest: 2 * time.Second, Recovery: 8 * time.Second,
 		Draw: func(d *Drawing) Fault { return restored{node: d.one(), lastLife: true} },
 	}
 )

@@ -8,7 +8,7 @@ import (
 var (
 	kindFrozen = Kind{
 		Name: "frozen", Weight: 3, Shortest: 100 * time.Millisecond, Longest: 12 * time.Second, Recovery: 500 * time.Millisecond,
-		Draw: func(d *Drawing) Fault { return frozen{nodes: []int{d.one()}} },
+		Draw: func(d *Drawing) Fault { return frozen{victims{nodes: []int{d.one()}}} },
 	}
 	kindStuttering = Kind{
 		Name: "stuttering", Weight: 1, Recovery: 4 * time.Second,
@@ -22,53 +22,25 @@ var (
 	}
 	kindAllFrozen = Kind{
 		Name: "all frozen", Weight: 1, Shortest: 100 * time.Millisecond, Longest: 4 * time.Second, Recovery: time.Second, Majority: true,
-		Draw: func(*Drawing) Fault { return frozen{all: true} },
+		Draw: func(*Drawing) Fault { return frozen{victims{all: true}} },
 	}
 )
 
 // frozen are nodes that are stopped as SIGSTOP does: their connections stay open, and they answer nothing. Then they go
 // on with what they hold, and with clocks that have moved.
-type frozen struct {
-	nodes []int
-	all   bool
-}
+type frozen struct{ victims }
 
-func (f frozen) String() string {
-	if f.all {
-		return "all nodes are frozen"
-	}
-	return names(f.nodes...) + " is frozen"
-}
-
-func (f frozen) victims(s *Stage) []*host {
-	if f.all {
-		return s.members()
-	}
-	var hosts []*host
-	for _, n := range f.nodes {
-		hosts = append(hosts, s.host(n))
-	}
-	return hosts
-}
+func (f frozen) String() string { return f.who() + " " + f.be() + " frozen" }
 
 // Begin freezes them.
-func (f frozen) Begin(_ context.Context, s *Stage) error {
-	for _, h := range f.victims(s) {
-		if err := h.freeze(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (f frozen) Begin(_ context.Context, s *Stage) error { return f.each(s, (*host).freeze) }
 
 // End lets them go on.
 func (f frozen) End(ctx context.Context, s *Stage) error {
-	for _, h := range f.victims(s) {
-		if err := h.thaw(); err != nil {
-			return err
-		}
+	if err := f.each(s, (*host).thaw); err != nil {
+		return err
 	}
-	return s.ready(ctx, f.victims(s)...)
+	return s.ready(ctx, f.hosts(s)...)
 }
 
 // stuttering is a node that is frozen and let go on again and again, as on a machine that is starved.

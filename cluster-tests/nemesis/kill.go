@@ -16,11 +16,11 @@ var (
 	}
 	kindTwoKilled = Kind{
 		Name: "majority killed", Weight: 1, Shortest: 500 * time.Millisecond, Longest: 5 * time.Second, Recovery: 2 * time.Second, Majority: true,
-		Draw: func(d *Drawing) Fault { return manyKilled{nodes: d.some(d.minority() + 1)} },
+		Draw: func(d *Drawing) Fault { return manyKilled{victims{nodes: d.some(d.minority() + 1)}} },
 	}
 	kindAllKilled = Kind{
 		Name: "all killed", Weight: 1, Longest: 3 * time.Second, Recovery: 2 * time.Second, Majority: true,
-		Draw: func(*Drawing) Fault { return manyKilled{all: true} },
+		Draw: func(*Drawing) Fault { return manyKilled{victims{all: true}} },
 	}
 )
 
@@ -61,38 +61,12 @@ func (f *leaderKilled) Begin(ctx context.Context, s *Stage) (err error) {
 func (f *leaderKilled) End(ctx context.Context, s *Stage) error { return s.back(ctx, f.victim) }
 
 // manyKilled are some nodes, or all, that are killed at once.
-type manyKilled struct {
-	nodes []int
-	all   bool
-}
+type manyKilled struct{ victims }
 
-func (f manyKilled) String() string {
-	if f.all {
-		return "all nodes are killed"
-	}
-	return names(f.nodes...) + " are killed"
-}
-
-func (f manyKilled) victims(s *Stage) []*host {
-	if f.all {
-		return s.members()
-	}
-	var hosts []*host
-	for _, n := range f.nodes {
-		hosts = append(hosts, s.host(n))
-	}
-	return hosts
-}
+func (f manyKilled) String() string { return f.who() + " " + f.be() + " killed" }
 
 // Begin kills them.
-func (f manyKilled) Begin(_ context.Context, s *Stage) error {
-	for _, h := range f.victims(s) {
-		if err := h.kill(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (f manyKilled) Begin(_ context.Context, s *Stage) error { return f.each(s, (*host).kill) }
 
 // End starts them again.
-func (f manyKilled) End(ctx context.Context, s *Stage) error { return s.back(ctx, f.victims(s)...) }
+func (f manyKilled) End(ctx context.Context, s *Stage) error { return s.back(ctx, f.hosts(s)...) }

@@ -50,7 +50,7 @@ func TestFailuresArePutDownToFaults(t *testing.T) {
 	r := &Report{
 		Played: []*Played{
 			playedAt(kindKilled, killed{0}, 10*s, 12*s, 13*s),
-			playedAt(kindAllKilled, manyKilled{all: true}, 20*s, 22*s, 25*s),
+			playedAt(kindAllKilled, manyKilled{victims{all: true}}, 20*s, 22*s, 25*s),
 		},
 		ledger: newLedger(history.NewWriter(os.Stderr)),
 	}

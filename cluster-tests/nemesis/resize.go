@@ -11,7 +11,7 @@ import (
 )
 
 var kindResized = Kind{
-	Name: "two added, drained and removed", Weight: 1, Longest: 20 * time.Second, Recovery: 25 * time.Second, Operators: true,
+	Name: "two added and removed", Weight: 1, Longest: 20 * time.Second, Recovery: 25 * time.Second, Operators: true,
 	Draw: func(*Drawing) Fault { return &resized{} },
 }
 

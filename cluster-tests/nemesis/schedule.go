@@ -75,12 +75,30 @@ func (s Setting) scale(length time.Duration) time.Duration {
 // minority is how many nodes may be away without anybody noticing.
 func (s Setting) minority() int { return (s.Replicas - 1) / 2 }
 
+// Check says what of a setting cannot be.
+func (s Setting) Check() error {
+	names := kindNames()
+	for _, name := range s.Only {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("there is no fault called %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	switch {
+	case s.Nodes != 3 && s.Nodes != 5:
+		return fmt.Errorf("nodes: 3 or 5 found a cluster, not %d", s.Nodes)
+	case s.Replicas != 3 && s.Replicas != 5 || s.Replicas > s.Nodes:
+		return fmt.Errorf("replicas: 3, or 5 of 5 nodes, keep each register, not %d of %d", s.Replicas, s.Nodes)
+	}
+	return nil
+}
+
 // kinds are those that can be played in a setting, and the others with the reason.
 func (s Setting) kinds() (can []Kind, cannot map[string]string, err error) {
+	if err := s.Check(); err != nil {
+		return nil, nil, err
+	}
 	cannot = map[string]string{}
-	known := map[string]bool{}
 	for _, k := range Kinds() {
-		known[k.Name] = true
 		if len(s.Only) > 0 && !slices.Contains(s.Only, k.Name) {
 			continue
 		}
@@ -91,11 +109,6 @@ func (s Setting) kinds() (can []Kind, cannot map[string]string, err error) {
 			}
 		}
 		can = append(can, k)
-	}
-	for _, name := range s.Only {
-		if !known[name] {
-			return nil, nil, fmt.Errorf("there is no fault called %q; there are %s", name, strings.Join(kindNames(), ", "))
-		}
 	}
 	return can, cannot, nil
 }

@@ -1,8 +1,8 @@
 package nemesis
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,10 +112,22 @@ func TestDrawPlaysAllKinds(t *testing.T) {
 	}
 }
 
-func TestDrawRefusesUnknownKinds(t *testing.T) {
-	_, err := Draw(Setting{Nodes: 3, Replicas: 3, Time: time.Minute, Only: []string{"kiled"}})
-	if want := `there is no fault called "kiled"`; err == nil || !slices.Contains([]bool{true}, len(fmt.Sprint(err)) > len(want)) {
-		t.Errorf("Draw = %v, want %s", err, want)
+// What cannot be is refused before anything is started.
+func TestDrawRefuses(t *testing.T) {
+	for want, s := range map[string]Setting{
+		`there is no fault called "kiled"; there are killed, `:     {Nodes: 3, Replicas: 3, Only: []string{"kiled"}},
+		"nodes: 3 or 5 found a cluster, not 4":                     {Nodes: 4, Replicas: 3},
+		"replicas: 3, or 5 of 5 nodes, keep each register, not 1 ": {Nodes: 3, Replicas: 1},
+		"not 5 of 3": {Nodes: 3, Replicas: 5},
+	} {
+		if _, err := Draw(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Draw(%+v) = %v, want %s", s, err, want)
+		}
+	}
+	for _, name := range kindNames() {
+		if strings.Contains(name, ",") {
+			t.Errorf("%q cannot be one of a list with commas", name)
+		}
 	}
 	one, err := Draw(Setting{Nodes: 3, Replicas: 3, Time: time.Minute, Only: []string{"killed"}})
 	if err != nil || len(one) == 0 || one[0].Kind.Name != "killed" {
