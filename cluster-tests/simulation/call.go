@@ -27,7 +27,8 @@ type order uint8
 const (
 	byTable order = iota // as the table says
 	byChance
-	byRival // callers are split by hand: half of them ask the second one
+	byRival  // callers are split by hand: half of them ask the second one
+	byRivals // and here a third of them the second one, and a third the third one
 )
 
 // A call is something that a caller wants, on its way from node to node until one has the answer.
@@ -142,6 +143,9 @@ func (c *call) choose() int {
 		}
 	case c.order == byRival && c.id%2 == 1 && len(slots) > 1:
 		slots[0], slots[1] = slots[1], slots[0]
+	case c.order == byRivals && len(slots) > 2:
+		first := int(c.id % 3)
+		slots[0], slots[first] = slots[first], slots[0]
 	}
 	for _, slot := range slots {
 		if !slices.Contains(c.tried, slot) {

@@ -82,6 +82,8 @@ func (w *World) befall(n *node, i *item, d *die) {
 				p.stepDown()
 			}
 		})
+	case floods:
+		w.flood(i)
 	case asksFor, kinds:
 	}
 }
@@ -347,6 +349,7 @@ func (w *World) split(i *item) {
 		for _, x := range ways {
 			w.cut[x.from][x.to]--
 		}
+		w.mended = w.now
 	})
 }
 

@@ -44,11 +44,14 @@ type process struct {
 	configs [owner.MaxReplicas + 1]owner.Config
 	store   *store
 	actors  []*actor // by key
+	awake   int      // how many of them there are
 	out     owner.Out
 	dead    bool
 
-	isOpen   bool // it has proved that its registers are complete
-	joined   bool // and decides
+	lost     [maxSlots]int64 // when it heard last that a message to there, or from there, was lost
+	since    int64           // when it began to decide
+	isOpen   bool            // it has proved that its registers are complete
+	joined   bool            // and decides
 	latest   *agreed
 	seen     *agreed // what everything here follows
 	settling bool
@@ -192,7 +195,7 @@ func (p *process) comeIn() {
 	finish := func() {
 		p.store.raiseFloor(max(p.read(), p.clocks.highest(p.read()))+w.bounds.EpsMax, func() {
 			p.whenSettled(func() {
-				p.isOpen, p.joined, p.unproved = true, true, false
+				p.isOpen, p.joined, p.unproved, p.since = true, true, false, w.now
 				w.say(noKey, "%s decides", p.name)
 				p.learn()
 			})
@@ -280,6 +283,7 @@ type placement struct {
 	set   *replicaSet
 	terms *owner.Terms
 	epoch uint64
+	since int64 // when it was seen
 }
 
 // follow makes everything here follow what is agreed: first the registers, then the owners.
@@ -340,7 +344,7 @@ func (p *process) adopt(s *agreed) {
 			*at = placement{}
 		case at.set == nil || at.epoch != place.Epoch:
 			set := p.w.setOf(place.Replicas)
-			*at = placement{set, owner.NewTerms(&p.configs[len(set.ids)], p.owner, place.Epoch), place.Epoch}
+			*at = placement{set, owner.NewTerms(&p.configs[len(set.ids)], p.owner, place.Epoch), place.Epoch, p.w.now}
 		}
 	}
 	if p.again || p.latest != s {

@@ -1,8 +1,11 @@
 package simulation
 
 import (
+	"math/bits"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -21,6 +24,7 @@ type variant struct {
 	sameName   bool // an owner that starts again has the name of its last life, and counts from 1 again
 	counters   bool // generations are plain counts
 	young      bool // disks are put back from copies that nobody can tell
+	impatient  bool // a replica that has not answered counts as the highest of those who have
 	outcome    bool // only what is spent twice or too much is looked for, not what nobody has accepted
 }
 
@@ -48,6 +52,7 @@ func variants() []*variant {
 		wrong("majority of one", func(v *variant) { v.one = true }),
 		wrong("sequence numbers reused", func(v *variant) { v.sameName, v.theme = true, nervous }),
 		wrong("generations as plain counters", func(v *variant) { v.counters = true }),
+		wrong("the higher of two answers", func(v *variant) { v.impatient, v.outcome, v.theme = true, false, tardy }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
 	}
 }
@@ -71,6 +76,29 @@ func anyEpoch(p register.Partition, r register.Register, m register.Reservation,
 ) {
 	m.Epoch = p.Epoch
 	return p.Reserve(r, m, now, b)
+}
+
+// silence is how long the impatient wait.
+const silence = 5 * ms
+
+// guess tells an owner, a while after a refusal, that whoever has not answered yet says the highest that the others have.
+func (p *process) guess(a *actor, set *replicaSet, i int, r *reserved, answer owner.Answer) {
+	if answer.Verdict != owner.Accepted && answer.Verdict != owner.Refused {
+		return
+	}
+	r.heard |= 1 << i
+	if r.highest = max(r.highest, answer.Position); answer.Verdict == owner.Accepted {
+		return
+	}
+	p.after(silence, func() {
+		for other := range set.ids {
+			if r.heard>>other&1 == 0 && bits.OnesCount8(r.heard) >= ring.Majority(len(set.ids)) && !a.gone {
+				missing := answer
+				missing.Replica, missing.Position = other, r.highest
+				p.step(a, func(o *owner.Owner, now int64, out *owner.Out) { o.Answer(missing, now, out) })
+			}
+		}
+	})
 }
 
 // returnAgain takes every receipt back that was taken back before.

@@ -23,6 +23,7 @@ type World struct {
 
 	nodes  []node
 	cut    [maxSlots + 1][maxSlots + 1]int // faults that keep messages from one slot from another; 0 is the callers'
+	mended int64                           // when the last of them ended, or a process went on
 	raft   raft
 	leader *process
 	mask   uint // who is to be a member
@@ -155,7 +156,7 @@ func (w *World) thaw(n *node) {
 	if !n.frozen {
 		return
 	}
-	n.frozen, n.silent = false, 0
+	n.frozen, n.silent, w.mended = false, 0, w.now
 	held := n.held
 	n.held = nil
 	for _, e := range held {
