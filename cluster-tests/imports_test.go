@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"ring":             {},
 	"ring/key":         {},
 	"ring/move":        {"ring"},
-	"ring/cluster":     {"ring", "ring/key", "ring/move"},
+	"ring/cluster":     {"actor/clock", "ring", "ring/key", "ring/move"},
 	"storage/register": {"ring"},
 	"storage":          {"ring", "storage/register"},
 	"actor":            {"actor/limit", "actor/owner", "actor/clock", "ring", "storage", "storage/register"},

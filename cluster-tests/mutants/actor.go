@@ -100,6 +100,26 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor", Run: "^TestPanic$", Says: `an actor that was forgotten took back a receipt`}},
 		},
 		{
+			Name: "a clock moved by those that are heard",
+			Why:  "a clock is put forward where a majority of all members is ahead of it; two that are wrong may be all that is heard",
+			Edits: []Edit{{
+				File: "actor/clock/comparison.go",
+				Old:  "if middle := (c.Members-1)/2 - silent; c.Members > 0 && middle >= 0 {",
+				New:  "if middle := (len(clocks) - 1) / 2; c.Members > 0 && silent >= 0 {",
+			}},
+			Caught: []Hunt{{Package: "./actor/clock", Run: "^TestComparison$", Says: `two are ahead and one is silent: .* it is 32 behind`}},
+		},
+		{
+			Name: "a clock moved by one half",
+			Why:  "of two and two clocks nobody can tell which are wrong; by the upper middle, half of the members moves a right clock",
+			Edits: []Edit{{
+				File: "actor/clock/comparison.go",
+				Old:  "\t\treturn max(0, clocks[middle])",
+				New:  "\t\treturn max(0, clocks[min(len(clocks)-1, middle+1-len(clocks)%2)])",
+			}},
+			Caught: []Hunt{{Package: "./actor/clock", Run: "^TestComparison$", Says: `half is no majority: it is 32 behind`}},
+		},
+		{
 			Name: "a request charged twice",
 			Why:  "a caller who asks again with the same id gets the same answer; decided anew, the retry is charged once more",
 			Edits: []Edit{{

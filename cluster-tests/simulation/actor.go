@@ -96,7 +96,7 @@ func (p *process) serves(c *call, attempt int) bool {
 	p.compareSoon()
 	switch {
 	case !p.joined:
-	case !p.clocks.agree():
+	case !p.clockAgrees():
 		p.w.count("refused because of the own clock")
 	default:
 		return true

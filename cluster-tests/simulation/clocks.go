@@ -1,7 +1,8 @@
 package simulation
 
 import (
-	"slices"
+	nodeclock "github.com/jeton-dev/jeton/actor/clock"
+	"github.com/jeton-dev/jeton/ring"
 )
 
 // A clocks compares a node's clock with the others', as ring/cluster does: once a second, while anything happens here. It
@@ -52,7 +53,7 @@ func (p *process) compareClocks() {
 			k.heard[i] = true
 		}
 	}
-	if behind, heard := k.offset(); heard >= 2 && behind > w.bounds.EpsMax {
+	if behind := w.variant.behind(p.comparison()); behind > w.bounds.EpsMax {
 		w.count("clocks put forward")
 		w.say(noKey, "the clock of %s is %s behind: it is put forward", p.name, seconds(behind))
 		p.clock.shift(w.now, behind)
@@ -67,27 +68,24 @@ func (p *process) compareClocks() {
 	}
 }
 
-// offset is how far the median of all clocks is ahead of this one, and how many others were heard.
-func (k *clocks) offset() (ahead int64, heard int) {
-	var room [maxSlots + 1]int64
-	all := room[:1]
-	for i := range k.heard {
-		if k.heard[i] {
-			all = append(all, k.ahead[i])
+// comparison is what this process knows of the clocks now.
+func (p *process) comparison() nodeclock.Comparison {
+	known := nodeclock.Comparison{}
+	if p.latest != nil {
+		known.Members = p.latest.size()
+	}
+	for i := range p.clocks.heard {
+		if p.clocks.heard[i] {
+			known.Ahead = append(known.Ahead, p.clocks.ahead[i])
 		}
 	}
-	slices.Sort(all)
-	n := len(all)
-	if n%2 == 1 {
-		return all[n/2], n - 1
-	}
-	return all[n/2-1] + (all[n/2]-all[n/2-1])/2, n - 1
+	return known
 }
 
-// agree says whether the clock is near enough to the others' to serve and to sweep.
-func (k *clocks) agree() bool {
-	ahead, heard := k.offset()
-	return heard < 2 || max(ahead, -ahead) <= tolerance
+// clockAgrees says whether the clock is near enough to those that were heard to serve and to sweep.
+func (p *process) clockAgrees() bool {
+	off := p.comparison().Offset()
+	return max(off, -off) <= tolerance
 }
 
 // highest is the highest of all clocks that were heard.
@@ -101,11 +99,12 @@ func (k *clocks) highest(own int64) int64 {
 	return own + ahead
 }
 
-// compareUntilHeard compares the clocks until two others are heard, or the only other one, but no longer than until then.
+// compareUntilHeard compares the clocks until so many others are heard as could put this one forward, or all others where
+// they are fewer, but no longer than until then.
 func (p *process) compareUntilHeard(until int64, then func()) {
 	p.compareClocks()
-	others := p.w.raft.state.size() - 1
-	if _, heard := p.clocks.offset(); heard >= min(2, others) || p.w.now >= until {
+	members := p.w.raft.state.size()
+	if heard := len(p.comparison().Ahead); heard >= min(ring.Majority(members), members-1) || p.w.now >= until {
 		then()
 		return
 	}

@@ -267,7 +267,7 @@ const sweepEvery = 10 * minute
 // sweepAlong sweeps one partition after the other.
 func (p *process) sweepAlong(next ring.Partition) {
 	p.after(sweepEvery/int64(p.w.partitions), func() {
-		if p.joined && p.clocks.agree() {
+		if p.joined && p.clockAgrees() {
 			p.store.sweep(next)
 		}
 		p.compareSoon()

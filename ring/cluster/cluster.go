@@ -114,6 +114,7 @@ func New(config Config) (*Cluster, error) {
 	c.gossip = newGossip(&c.config, own, c.wire, c.meetTwin)
 	c.clocks = newClocks(config.Now, config.Advance, c.logger)
 	c.clocks.peers, c.clocks.ask = c.livingAddresses, c.askNow
+	c.clocks.members = func() int { return len(c.agreement.state().Nodes) }
 	c.registry = prometheus.NewRegistry()
 	c.metrics = newMetrics(c.registry, c)
 	c.driver = newDriver(driverConfig{
