@@ -341,6 +341,9 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 		p.w.counts["answers lost"]++
 		p.lost[int(set.ids[i][0])-1] = p.w.now
 	}
+	if answer.Verdict == owner.Skewed {
+		p.lost[int(set.ids[i][0])-1] = p.w.now
+	}
 	p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
 		if p.places[a.partition].set != set {
 			return

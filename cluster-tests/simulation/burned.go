@@ -13,12 +13,14 @@ import (
 // got what lies behind. No rule of safety is broken by that, so only counting shows it.
 //
 // An owner passes line over without need if a majority of its replicas would have accepted it, when the reservation was
-// sent. A replica that is lost then, or was a moment before, would not have; one that is merely late would.
+// sent. A replica that is lost then, or was a moment before, would not have, and neither one whose clock differs too much;
+// one that is merely late would.
 
 // lostFor is how long an owner may take a replica for lost that was, and answers again.
 const lostFor = 2 * second
 
-// passedOver is the line that a reservation leaves out without need, from where a majority would have accepted it.
+// passedOver is the line that a reservation leaves out without need: from where a majority would have accepted it, and
+// behind everything that was anybody's already.
 func (w *World) passedOver(p *process, partition ring.Partition, bucket int, set *replicaSet, s *owner.Send) interval {
 	var free [owner.MaxReplicas]int64
 	for i, id := range set.ids {
@@ -26,6 +28,9 @@ func (w *World) passedOver(p *process, partition ring.Partition, bucket int, set
 	}
 	slices.Sort(free[:len(set.ids)])
 	from := max(free[ring.Majority(len(set.ids))-1], p.read())
+	if granted := w.ledger.buckets[bucket].era(s.Generation).granted; len(granted) > 0 {
+		from = max(from, granted[len(granted)-1].to)
+	}
 	return interval{from, max(from, s.From)}
 }
 
@@ -71,23 +76,23 @@ func (l *ledger) granted(r *reserved) {
 	w.count("line passed over without need")
 	w.say(account.key, "%s of %s is passed over without need", w.span(left.from, left.to), name)
 	e.burned.add(left.from, left.to)
-	if most := w.mayPassOver(r); left.to-left.from > most && !w.variant.outcome {
+	if most := w.mayPassOver(account.limit, r.Reach); left.to-left.from > most && !w.variant.outcome {
 		w.violate(account.key, "%s of %s is burned at once: a majority would have accepted it, and at most %s may be passed over", w.span(left.from, left.to),
 			name, seconds(most))
 	}
 }
 
 // mayPassOver is how much line one reservation may pass over without need: a tenth of the bucket, and two tokens in any case.
-func (w *World) mayPassOver(r *reserved) int64 {
+func (w *World) mayPassOver(limit int, reach int64) int64 {
 	token := int64(0)
-	for _, rule := range w.limits[r.bucket%len(w.limits)].rules {
+	for _, rule := range w.limits[limit].rules {
 		token = max(token, rule.Length(1).Ceil())
 	}
-	return max(r.Reach/10, 2*token)
+	return max(reach/10, 2*token)
 }
 
-// burnedShare bounds what may be burned of a bucket in a whole run: one part in so many of what was reserved of it, and of
-// one bucket.
+// burnedShare bounds what may be burned of a bucket in a whole run: one part in so many of what was reserved of it and of
+// one bucket, and two tokens in any case.
 const burnedShare = 20
 
 // burned holds the line of each bucket that was burned against its bound, once all is over.
@@ -109,7 +114,7 @@ func (l *ledger) burned() {
 			l.w.count("buckets of which line was burned")
 			l.w.counts["burned line, in milliseconds"] += int(burned / ms)
 		}
-		if most := (granted + reach) / burnedShare; burned > most {
+		if most := max((granted+reach)/burnedShare, l.w.mayPassOver(account.limit, 0)); burned > most {
 			l.w.violate(account.key, "%s of the line of %s is burned, and %s may be", seconds(burned), l.w.bucketName(account.key, account.limit), seconds(most))
 		}
 	}

@@ -48,7 +48,7 @@ type process struct {
 	out     owner.Out
 	dead    bool
 
-	lost     [maxSlots]int64 // when it heard last that a message to there, or from there, was lost
+	lost     [maxSlots]int64 // when it heard last that a message to or from there was lost, or that the clocks differ
 	since    int64           // when it began to decide
 	isOpen   bool            // it has proved that its registers are complete
 	joined   bool            // and decides
