@@ -132,6 +132,9 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 	s.cluster.Logs = cfg.Folder
 	s.cluster.Prepare = func(m *process.Member, cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "JETON_FAULT_CLOCK="+filepath.Join(s.folder, "clocks", m.Name))
+		if _, forgetful := s.forgetful.Load(m.Name); forgetful {
+			cmd.Args = append(cmd.Args, "--durability", "memory")
+		}
 	}
 	var founders []*host
 	for _, m := range s.cluster.Members {
@@ -142,8 +145,8 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 		founders = append(founders, h)
 	}
 	s.http = &http.Client{Transport: transport(nil)}
-	secure, err := s.identify(cfg)
-	if err != nil {
+	var err error
+	if s.secure, err = s.identify(cfg); err != nil {
 		return err
 	}
 	if err := s.back(s.t.Context(), founders...); err != nil {
@@ -152,7 +155,7 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 	if err := s.settled(s.t.Context(), s.nodeNames()...); err != nil {
 		return err
 	}
-	return s.employ(cfg, out, secure)
+	return s.employ(cfg, out)
 }
 
 // identify is what operators prove with who they are, where the cluster has a key; nil where it has none.
@@ -169,10 +172,10 @@ func (s *Stage) identify(cfg Config) (*tls.Config, error) {
 }
 
 // employ makes the operator and the callers. In a network of their own each of these is a host.
-func (s *Stage) employ(cfg Config, out *history.Writer, secure *tls.Config) error {
+func (s *Stage) employ(cfg Config, out *history.Writer) error {
 	servers := s.cluster.Servers()
 	var err error
-	if s.admin, err = client.New(client.Config{Servers: servers, TLS: secure}); err != nil {
+	if s.admin, err = client.New(client.Config{Servers: servers, TLS: s.secure}); err != nil {
 		return err
 	}
 	tr := &traffic{

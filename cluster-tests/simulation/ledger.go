@@ -33,7 +33,8 @@ type account struct {
 	key, limit int
 	eras       []*era
 	meters     []*meter
-	asked      int // resets, that may happen yet or not
+	asked      int   // resets, that may happen yet or not
+	reach      int64 // the longest of any rule under which line was asked for
 }
 
 // An era is what was spent of a bucket in one generation.
@@ -52,7 +53,7 @@ type era struct {
 type over struct {
 	position int64
 	step     uint64
-	reach    int64 // of the rule that was reset
+	reach    int64 // the longest of any rule by then: the position may lie as far ahead
 }
 
 // A reserved is a reservation that an owner has sent.
@@ -125,6 +126,7 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 	}
 	n.last = s.Seq
 	r := &reserved{Send: *s, bucket: bucket, generation: generation, sets: set, ahead: p.clock.ahead(w.now), sent: w.now}
+	l.buckets[bucket].reach = max(l.buckets[bucket].reach, s.Reach)
 	r.passed = w.passedOver(p, w.keys[key].partition, bucket, set, s)
 	switch {
 	case s.From == s.To:
@@ -250,7 +252,7 @@ func (l *ledger) resetDone(p *process, a *actor, limit int) {
 	account.era(0)
 	for _, e := range account.eras {
 		if e.generation < generation {
-			e.over = append(e.over, over{position, l.step, v.Rule.Reach()})
+			e.over = append(e.over, over{position, l.step, account.reach})
 		}
 	}
 	w.say(a.key, "%s has reset %s: generation %s", p.name, w.bucketName(a.key, limit), w.clockTime(generation))
