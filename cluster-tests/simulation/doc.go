@@ -40,6 +40,8 @@
 //     that no replica accepts, the ledger has seen reserved before.
 //   - Names and numbers are used once (ledger.go).
 //   - Where nothing fails, each decision is that of a token bucket in one place (reference.go).
+//   - No line is burned without need, but for a little: no owner passes over what a majority would have accepted (burned.go).
+//   - Nothing is left of a flood of invented keys when their buckets have long been full again (flood.go).
 //   - When all faults end, moves do too, every bucket is served, and a saturated one admits what is due (healing.go).
 //
 // What is assumed, and so never happens here: that two clocks are wrong at once, that a second disk is lost before the
