@@ -25,12 +25,6 @@ type Answer struct {
 	Generation int64 // what Position is for
 }
 
-// A reply is what one replica has said to a reservation.
-type reply struct {
-	verdict  Verdict // 0: nothing yet
-	position int64
-}
-
 // Answer takes in what a replica says to a Send, and decides the checks that can now be decided. Late answers, to
 // reservations that were given up, teach where the line is free and nothing else. Those to a Send of another epoch teach
 // nothing: the replica of that index was another one.
@@ -55,8 +49,8 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 		p.heardAt = now
 		o.settle(b, p, now, out)
 	}
-	if r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) {
-		r.sure = r.sure || r.count().answered() == o.cfg.Replicas
+	if r := b.refused(); r != nil && r.Seq == a.Seq {
+		r.record(a)
 	}
 	o.run(now, out)
 }
@@ -77,11 +71,11 @@ func (b *bucket) confirms(a Answer) bool {
 // record notes the first answer of each replica and says whether this was one. A replica that was lost may come back,
 // and one that was elsewhere may enter the epoch.
 func (p *pending) record(a Answer) bool {
-	r := &p.replies[a.Replica]
-	if r.verdict.tells() {
+	v := &p.replies[a.Replica]
+	if v.tells() {
 		return false
 	}
-	*r = reply{a.Verdict, a.Position}
+	*v = a.Verdict
 	return true
 }
 
@@ -94,8 +88,8 @@ func (c count) said() int { return c.accepted + c.refused + c.skewed }
 func (c count) answered() int { return c.said() + c.lost + c.elsewhere }
 
 func (p *pending) count() (c count) {
-	for _, r := range p.replies {
-		switch r.verdict {
+	for _, v := range p.replies {
+		switch v {
 		case Accepted:
 			c.accepted++
 		case Refused, Reset:
@@ -114,22 +108,24 @@ func (p *pending) count() (c count) {
 	return c
 }
 
-// settle ends a reservation if its answers permit: a majority has accepted it, or cannot any more. With too few
-// positions to retry from, the answers that are still to come are awaited. So they are once a replica has refused because
-// of the clock: the one on the owner's own node, which has the same clock, must not end every try before a majority has
-// said so.
+// settle ends a reservation if its answers permit: a majority has accepted it, or would only if it began further on. One
+// that cannot come about for another reason is sent again. Once a replica has refused because of the clock the answers
+// that are missing are awaited: the one on the owner's own node, which has the same clock, must not end every try before a
+// majority has said so.
 func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
-	w := o.cfg.majority()
-	switch c := p.count(); {
-	case c.accepted >= w:
+	c, spare := p.count(), o.cfg.spare()
+	switch {
+	case c.accepted >= o.cfg.majority():
 		o.take(b, p, out)
-	case c.answered()-c.accepted <= o.cfg.spare():
-	case c.said() >= w:
-		if c.skewed == 0 || c.skewed > o.cfg.spare() || c.answered() == o.cfg.Replicas {
-			o.giveUp(b, now, out)
-		}
+	case c.skewed > spare || c.answered() == o.cfg.Replicas && c.skewed > 0:
+		o.giveUp(b, now, false, out)
+	case c.skewed == 0 && b.beyond(p, o.cfg):
+		o.giveUp(b, now, false, out)
+	case c.answered()-c.accepted <= spare:
 	case c.lost+c.elsewhere > 0:
 		o.inVain(b, p, c, now, out)
+	case c.skewed == 0:
+		o.giveUp(b, now, false, out)
 	}
 }
 

@@ -71,7 +71,7 @@ const (
 	admit verdict = iota + 1
 	deny
 	wait  // for the line up to need
-	hold  // until more replicas have answered: what they have said so far is not yet to be relied on
+	hold  // until the reservation in flight has come to an end
 	enter // the next segment, and ask again
 )
 
@@ -105,22 +105,41 @@ func (b *bucket) test(t, cost int64, length limit.Pos, cfg *Config) result {
 		}
 		return result{verdict: enter, end: end}
 	}
+	if cost == 0 {
+		return b.peek(t, bound, cfg)
+	}
 	if b.pending() != nil {
 		return result{verdict: hold, end: end}
 	}
-	free := max(b.held.to, b.known(cfg), t)
-	from := max(free, b.hint(t, cfg))
+	from := b.start(t, cfg)
 	if from > b.held.to {
 		end = r.Add(limit.At(from), length)
 		top = end
 	}
-	switch {
-	case !end.After(bound):
-		return result{verdict: wait, end: end, need: top, from: from}
-	case from > free && !b.refused().sure:
-		return result{verdict: hold, end: end}
+	switch refused := b.refused(); {
+	case end.After(bound):
+		return result{verdict: deny, end: end}
+	case refused != nil && t >= refused.until && refused.missing(cfg):
+		top = limit.At(from) // it was refused once: ask whether the line is free, and take none of it
 	}
-	return result{verdict: deny, end: end}
+	return result{verdict: wait, end: end, need: top, from: from}
+}
+
+// peek is test for a check of no cost. It takes no line: it asks the replicas whether the line is free from t on, and what
+// they say to that is its answer.
+func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
+	r := b.refused()
+	switch {
+	case r != nil && r.sentAt >= t:
+		end := limit.At(b.start(t, cfg))
+		if end.After(bound) {
+			return result{verdict: deny, end: end}
+		}
+		return result{verdict: admit, end: end}
+	case b.pending() != nil:
+		return result{verdict: hold, end: limit.At(t)}
+	}
+	return result{verdict: wait, end: limit.At(t), need: limit.At(t), from: t}
 }
 
 // enterNext leaves what remains of the held segment and goes on with the next one.

@@ -9,10 +9,12 @@
 //	  end = max(TAT, t) + L
 //	  end > t + τ        deny: no I/O
 //	  end ≤ Hi           admit: TAT = end, no I/O
-//	  otherwise          reserve (from, to] with from = max(Hi, known, t), wait for a majority, and decide again
+//	  otherwise          reserve (from, to] with from = max(Hi, free, t), wait for a majority, and decide again
 //
 //	────────────────┬──────────────┬───────────────┬──────────────▶ line
 //	  spent         TAT  segment   Hi  unreserved  t+τ
+//
+// where free is from where a majority would say yes, as far as the replicas have told.
 //
 // Start with [Owner.Check].
 package owner
@@ -301,7 +303,11 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 				d.Receipts[i] = b.receipt(span, o.id)
 			}
 		}
-		d.Limits[i] = b.rule.Outcome(b.spentAt(c.At), c.At, c.Cost, t.end, true)
+		spent := b.spentAt(c.At)
+		if c.Cost == 0 {
+			spent = t.end
+		}
+		d.Limits[i] = b.rule.Outcome(spent, c.At, c.Cost, t.end, true)
 		b.remember(c.At, c.Cost, true)
 		o.reserveAhead(b, max(c.At, now), t.length, out)
 	}
