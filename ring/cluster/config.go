@@ -84,6 +84,9 @@ type Config struct {
 	// Epochs are the highest epochs of the partitions, by their numbers, that this node's registers know of: a forced
 	// recovery goes above them. Nil: no higher ones than were agreed.
 	Epochs func() []uint64
+	// End makes this node's registers accept nothing any more, for good, until a recovered epoch begins. It is called before
+	// this node's raft log is given up for a forced recovery. Nil: there are none.
+	End func(ctx context.Context) error
 	// Check says what is wrong with a limits document. Nil: nothing ever is.
 	Check func(limits []byte) error
 	// Logger is told what happens. Nil: nobody is.

@@ -146,6 +146,11 @@ func (a *agreement) servers() []server {
 			configuration = future.Configuration()
 		}
 	}
+	return serversOf(configuration)
+}
+
+// serversOf are the servers of a configuration of raft's.
+func serversOf(configuration raft.Configuration) []server {
 	servers := make([]server, 0, len(configuration.Servers))
 	for _, s := range configuration.Servers {
 		id, err := ring.ParseNodeID(string(s.ID))
