@@ -56,7 +56,7 @@ func variants() []*variant {
 		wrong("sequence numbers reused", func(v *variant) { v.sameName, v.theme = true, nervous }),
 		wrong("generations as plain counters", func(v *variant) { v.counters = true }),
 		wrong("the higher of two answers", func(v *variant) { v.impatient, v.outcome, v.theme = true, false, tardy }),
-		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.outcome = middleOfHeard, false }),
+		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.outcome, v.theme = middleOfHeard, false, erring }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
 	}
 }
