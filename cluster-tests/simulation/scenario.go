@@ -36,6 +36,7 @@ const (
 	forFault
 	forVariant
 	forHealing
+	forReceipt
 )
 
 // A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
