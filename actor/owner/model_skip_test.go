@@ -69,10 +69,6 @@ func floored(w *world) {
 func TestModelSkipsNothing(t *testing.T) {
 	keepsItsPromises(t, []sized{
 		{setting: setting{
-			name: "two owners", capacity: 6, opening: farAhead,
-			checks: [2][]int64{{1}, {1}}, epsMax: 1,
-		}, large: true},
-		{setting: setting{
 			name: "checks", capacity: 6, opening: farAhead,
 			ticks: 2, checks: [2][]int64{{1, 1}, {}}, epsMax: 1,
 		}},

@@ -129,5 +129,15 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedRequest$", Says: `: again `}},
 		},
+		{
+			Name: "a returned request is told again",
+			Why:  "what was returned is charged to nobody; told once more to its id, the answer admits work without end",
+			Edits: []Edit{{
+				File: "actor/deliver.go",
+				Old:  "if o.returned[i] && a.requests != nil {",
+				New:  "if o.returned[i] && a.requests == nil {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestReturnForgetsTheRequest$", Says: `was not charged`}},
+		},
 	}
 }

@@ -91,6 +91,8 @@ var mustHappen = []must{
 	{"flood of invented keys", 1},
 	{"keys forgotten to make room", 1},
 	{"floods of which nothing is left", 1},
+	{"returns across a change of the limit, without effect", 1},
+	{"line passed over without need", 1},
 }
 
 // least is how many of so many seeds must have met something: if each does by a chance of inThousand in a thousand, fewer

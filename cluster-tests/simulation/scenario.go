@@ -38,6 +38,7 @@ const (
 	forHealing
 	forMix
 	forFlood
+	forReceipt
 )
 
 // A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
