@@ -14,21 +14,22 @@ import (
 // A variant is what is wrong in a world on purpose, around the production steps or in place of one; nothing in the sound
 // one. It shows that a world is hostile enough to find it.
 type variant struct {
-	name       string
-	theme      theme // of the scenarios in which it can be found soon; plainly for all
-	reserve    func(register.Partition, register.Register, register.Reservation, int64, register.Bounds) (register.Register, register.Answer, bool)
-	giveBack   func(*owner.Owner, limit.Receipt, int64) bool
-	behind     func(nodeclock.Comparison) int64
-	early      bool // answers are given before the fsync that covers them
-	noSeal     bool // to seal does nothing
-	noFloor    bool // a start that cannot prove its registers sets no floor
-	staleClock bool // the clock was read for a check up to three seconds ago
-	one        bool // one replica's word is enough
-	sameName   bool // an owner that starts again has the name of its last life, and counts from 1 again
-	counters   bool // generations are plain counts
-	young      bool // disks are put back from copies that nobody can tell
-	impatient  bool // a replica that has not answered counts as the highest of those who have
-	outcome    bool // only what is spent twice or too much is looked for, not what nobody has accepted
+	name        string
+	theme       theme // of the scenarios in which it can be found soon; plainly for all
+	reserve     func(register.Partition, register.Register, register.Reservation, int64, register.Bounds) (register.Register, register.Answer, bool)
+	giveBack    func(*owner.Owner, limit.Receipt, int64) bool
+	behind      func(nodeclock.Comparison) int64
+	early       bool // answers are given before the fsync that covers them
+	noSeal      bool // to seal does nothing
+	noFloor     bool // a start that cannot prove its registers sets no floor
+	staleClock  bool // the clock was read for a check up to three seconds ago
+	one         bool // one replica's word is enough
+	sameName    bool // an owner that starts again has the name of its last life, and counts from 1 again
+	counters    bool // generations are plain counts
+	young       bool // disks are put back from copies that nobody can tell
+	oldReadings bool // a clock is put forward by what others showed when they answered last
+	impatient   bool // a replica that has not answered counts as the highest of those who have
+	outcome     bool // only what is spent twice or too much is looked for, not what nobody has accepted
 }
 
 // sound is what production does.
@@ -55,8 +56,9 @@ func variants() []*variant {
 		wrong("majority of one", func(v *variant) { v.one = true }),
 		wrong("sequence numbers reused", func(v *variant) { v.sameName, v.theme = true, nervous }),
 		wrong("generations as plain counters", func(v *variant) { v.counters = true }),
+		wrong("a clock is moved by old readings", func(v *variant) { v.oldReadings, v.outcome, v.theme = true, false, erring }),
 		wrong("the higher of two answers", func(v *variant) { v.impatient, v.outcome, v.theme = true, false, tardy }),
-		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.outcome, v.theme = middleOfHeard, false, erring }),
+		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.oldReadings, v.outcome, v.theme = middleOfHeard, true, false, erring }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
 	}
 }
