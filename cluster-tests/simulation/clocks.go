@@ -53,7 +53,7 @@ func (p *process) compareClocks() {
 			k.heard[i] = true
 		}
 	}
-	if behind := w.variant.behind(p.comparison()); behind > w.bounds.EpsMax {
+	if behind := p.comparison().Behind(); behind > w.bounds.EpsMax {
 		w.count("clocks put forward")
 		w.say(noKey, "the clock of %s is %s behind: it is put forward", p.name, seconds(behind))
 		p.clock.shift(w.now, behind)

@@ -89,6 +89,13 @@ var mustHappen = []must{
 	{"keys saturated", 1},
 	{"messages late", 1},
 	{"flood of invented keys", 1},
+	{"full disk", 1},
+	{"processes ended by a full disk", 1},
+	{"loss of a majority", 1},
+	{"clusters recovered by force", 1},
+	{"recoveries cut off", 1},
+	{"partitions begun anew", 1},
+	{"epochs of a recovery entered", 1},
 	{"keys forgotten to make room", 1},
 	{"floods of which nothing is left", 1},
 }
