@@ -39,6 +39,9 @@ func draw(seed uint64, duration int64) *scenario {
 		s.stale = level(&d, 5, 40)
 	}
 	s.theme = min(theme(d.below(10)), plainly)
+	if ruin := throw(seed, forRuin, 1); s.theme == plainly && ruin.percent(30) {
+		s.theme = ruinous
+	}
 	if s.exact {
 		s.theme = plainly
 	}
@@ -75,11 +78,12 @@ const (
 	crowded                // floods of invented keys, and little room for keys that are awake
 	rivalling              // several owners of a busy key, who all reserve ahead
 	erring                 // clocks that are wrong, one after the other, of nodes that are cut off in between
-	plainly                // nothing; and so are all that follow
+	plainly                // nothing; and so are all that are drawn beyond, but for some
+	ruinous                // a majority lost for ever, and recoveries by force
 )
 
 func (t theme) String() string {
-	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "rivalling", "erring", "plainly"}[t]
+	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "rivalling", "erring", "plainly", "ruinous"}[t]
 }
 
 // drawMix draws what came into the mix later. It has a die of its own, so that all else is as it was.
@@ -336,7 +340,8 @@ func (p *planner) faults() {
 		p.floors()
 		return
 	}
-	for k := crashes; k < kinds; k++ {
+	defer p.late()
+	for k := crashes; k < fills; k++ {
 		if k == floods && p.invented == 0 {
 			continue
 		}

@@ -57,6 +57,9 @@ func (w *World) rests() bool { return w.unrest() == "" }
 // unrest says what is not at rest yet.
 func (w *World) unrest() string {
 	s := w.raft.state
+	if w.ruin != nil {
+		return "a majority is lost, and nobody has recovered"
+	}
 	for slot, m := range s.members {
 		n := &w.nodes[slot]
 		switch wanted := w.mask>>slot&1 == 1; {

@@ -23,6 +23,7 @@ type node struct {
 	frozen   bool
 	held     []event // what happens to a frozen process happens later
 	deaf     int     // faults that keep it from hearing what is agreed
+	full     int     // faults that leave no room on its disk
 	slow     int     // faults that make its disk slow
 	silent   int64   // since when it cannot be heard of; 0: it can
 	unproved bool    // it has got another disk, and no process has decided with it yet
@@ -53,6 +54,7 @@ type process struct {
 	since    int64           // when it began to decide
 	isOpen   bool            // it has proved that its registers are complete
 	joined   bool            // and decides
+	compared bool            // its clock was compared with the others', so that a floor can be set by them
 	latest   *agreed
 	seen     *agreed // what everything here follows
 	settling bool
@@ -90,7 +92,7 @@ func (p *process) fsyncTime() int64 {
 // start begins a life of the node in a slot.
 func (w *World) start(slot int) {
 	n := &w.nodes[slot]
-	if n.proc != nil {
+	if n.proc != nil || n.full > 0 && w.healed == 0 {
 		return
 	}
 	n.lives++
@@ -199,6 +201,7 @@ func (p *process) comeIn() {
 	}
 	p.latest = w.raft.state
 	finish := func() {
+		p.compared = true
 		p.store.raiseFloor(max(p.read(), p.clocks.highest(p.read()))+w.bounds.EpsMax, func() {
 			p.whenSettled(func() {
 				p.isOpen, p.joined, p.unproved, p.since = true, true, false, w.now
@@ -207,7 +210,7 @@ func (p *process) comeIn() {
 			})
 		})
 	}
-	if p.store.floorDue {
+	if p.store.floorDue || p.floorsAhead() {
 		p.compareUntilHeard(w.now+3*second, finish)
 		return
 	}
@@ -327,7 +330,10 @@ func (p *process) duty(i ring.Partition, place ring.Place, done func()) int {
 		case place.Epoch == ring.FirstEpoch && blank:
 			s.change(i, func(part register.Partition) (register.Partition, bool) { return part.Found(), true }, whatever)
 			return 1
-		case here.Installed == place.Epoch && (here.Floored || !place.Floored):
+		case place.Floored && here.Installed <= place.Epoch && p.compared:
+			p.begun(i, place, done)
+			return 1
+		case here.Installed == place.Epoch && !place.Floored:
 			p.w.count("epochs entered by nodes")
 			s.change(i, func(part register.Partition) (register.Partition, bool) { return part.Enter(place.Epoch) }, whatever)
 			return 1

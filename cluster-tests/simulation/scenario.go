@@ -39,6 +39,7 @@ const (
 	forMix
 	forFlood
 	forReceipt
+	forRuin
 )
 
 // A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
@@ -106,6 +107,8 @@ const (
 	rules                    // the limits are replaced by version value
 	drives                   // a second driver of moves begins at a node
 	floods                   // callers ask for every invented key
+	fills                    // a disk is full for a while
+	ruins                    // all members but those of mask, which are too few to agree, are lost for ever
 	kinds
 )
 
@@ -113,7 +116,8 @@ func (k kind) String() string {
 	return [...]string{
 		"call", "crash", "crash of many", "flapping", "clean stop", "freeze", "suspension", "split", "one-way split", "isolation", "stranding", "hiding", "deafness",
 		"outage of agreement", "clock jump", "clock drift", "lost disk", "copy of a disk", "restored disk", "slow disk", "change of members",
-		"change of limits", "second driver", "flood of invented keys",
+		"change of limits", "second driver", "flood of invented keys", "full disk",
+		"loss of a majority",
 	}[k]
 }
 

@@ -26,6 +26,7 @@ type variant struct {
 	one         bool // one replica's word is enough
 	sameName    bool // an owner that starts again has the name of its last life, and counts from 1 again
 	counters    bool // generations are plain counts
+	recounts    bool // a recovery counts who is left of the old replicas, and lets their moves go on
 	young       bool // disks are put back from copies that nobody can tell
 	oldReadings bool // a clock is put forward by what others showed when they answered last
 	impatient   bool // a replica that has not answered counts as the highest of those who have
@@ -59,6 +60,7 @@ func variants() []*variant {
 		wrong("a clock is moved by old readings", func(v *variant) { v.oldReadings, v.outcome, v.theme = true, false, erring }),
 		wrong("the higher of two answers", func(v *variant) { v.impatient, v.outcome, v.theme = true, false, tardy }),
 		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.oldReadings, v.outcome, v.theme = middleOfHeard, true, false, erring }),
+		wrong("a recovery counts who is left", func(v *variant) { v.recounts, v.theme = true, ruinous }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
 	}
 }

@@ -26,7 +26,8 @@ type World struct {
 	mended int64                           // when the last of them ended, or a process went on
 	raft   raft
 	leader *process
-	mask   uint // who is to be a member
+	ruin   *ruin // nil unless raft has lost its majority for ever
+	mask   uint  // who is to be a member
 	sets   []*replicaSet
 
 	open      map[uint64]*call // by id; never iterated over
