@@ -89,9 +89,10 @@ func (b *bucket) start(t int64, cfg *Config) int64 {
 // one token.
 func (b *bucket) skips() int64 { return max(b.rule.Reach()/20, b.rule.Length(1).Ceil()) }
 
-// beyond says whether a majority would accept p only if it began further on: sent again, it would not come about.
+// beyond says whether a majority has told that it would accept p only if it began further on: sent again, it would not come
+// about.
 func (b *bucket) beyond(p *pending, cfg *Config) bool {
-	return b.free(p.Generation, present, p, cfg) > p.From
+	return p.count().said() >= cfg.majority() && b.free(p.Generation, present, p, cfg) > p.From
 }
 
 // silentAt is when p is given up for want of a silent replica: a while after the last answer, if a majority has told from
