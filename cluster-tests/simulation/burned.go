@@ -82,18 +82,19 @@ func (l *ledger) granted(r *reserved) {
 	}
 }
 
-// mayPassOver is how much line one reservation may pass over without need: a tenth of the bucket, and two tokens in any case.
+// mayPassOver is how much line one reservation may pass over without need: a tenth of the bucket, and in any case two tokens and
+// what refills in 0.4 s. It is twice what an owner passes over rather than wait for a silent replica.
 func (w *World) mayPassOver(limit int, reach int64) int64 {
 	token := int64(0)
 	for _, rule := range w.limits[limit].rules {
 		token = max(token, rule.Length(1).Ceil())
 	}
-	return max(reach/10, 2*token)
+	return max(reach/10, 2*token, 400*ms)
 }
 
 // burnedShare bounds what may be burned of a bucket in a whole run: one part in so many of what was reserved of it and of
-// one bucket, and two tokens in any case.
-const burnedShare = 20
+// one bucket, and as much as one reservation may pass over in any case. Rivals of a busy key burn most.
+const burnedShare = 5
 
 // burned holds the line of each bucket that was burned against its bound, once all is over.
 func (l *ledger) burned() {
