@@ -102,6 +102,9 @@ func (o *others) giveBack(a *actor, now int64) {
 	o.returned = make([]bool, len(o.receipts))
 	for i, r := range o.receipts {
 		o.returned[i] = a.owner.Return(r, now)
+		if o.returned[i] && a.requests != nil {
+			a.requests.returned(&r)
+		}
 	}
 }
 

@@ -120,6 +120,22 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 	return attached
 }
 
+// returned forgets the request that was answered with r: its admission was given back, so it is decided anew.
+func (rs *requests) returned(r *limit.Receipt) {
+	i := slices.IndexFunc(rs.answered, func(q *request) bool {
+		return slices.ContainsFunc(q.decision.Receipts, func(own limit.Receipt) bool {
+			return own.Serial == r.Serial && own.Limit == r.Limit && own.Generation == r.Generation
+		})
+	})
+	if i < 0 {
+		return
+	}
+	if q := rs.answered[i]; rs.byID[q.id] == q {
+		delete(rs.byID, q.id)
+	}
+	rs.answered = slices.Delete(rs.answered, i, i+1)
+}
+
 // prune forgets answers that are too old or too many.
 func (rs *requests) prune(now int64) {
 	for len(rs.answered) > maxRequests || len(rs.answered) > 0 && now-rs.answered[0].at > rememberFor {

@@ -186,7 +186,10 @@ func New(cfg Config) (*System, error) {
 // configureOwners fills in what owners with each number of replicas need to know. A single replica is this node's own
 // storage: it answers everything, unless it has ended for good.
 func (s *System) configureOwners() {
-	var seq atomic.Uint64
+	var (
+		seq   atomic.Uint64
+		nonce nonces
+	)
 	for n := 1; n <= owner.MaxReplicas; n++ {
 		s.owners[n] = owner.Config{
 			Replicas:  n,
@@ -195,6 +198,7 @@ func (s *System) configureOwners() {
 			Busy:      owner.DefaultBusy,
 			Slack:     s.cfg.Bounds.Slack(),
 			NextSeq:   func() uint64 { return seq.Add(1) },
+			Nonce:     nonce.next,
 			Rand:      mathrand.Int64N,
 		}
 		if n > 1 {

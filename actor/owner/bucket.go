@@ -41,10 +41,11 @@ func (b *bucket) extras() *extra {
 // differs says whether rule is another one than the bucket's.
 func (b *bucket) differs(rule *limit.Rule) bool { return b.rule != rule && *b.rule != *rule }
 
-// change puts the bucket under another rule of the same name. What is spent stays spent: debt is measured in time. A
+// change puts the bucket under another rule of the same name. What is spent stays spent: debt is measured in time. Other
+// numbers end the stretch: a receipt proves tokens of its own time, and what came back in those is not tokens of this. A
 // position heard under the old rule may hold the old rule's reach in it, so the replicas must be heard anew.
 func (b *bucket) change(rule *limit.Rule) {
-	if !rule.Same(b.rule) {
+	if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {
 		b.forgetReturns()
 	}
 	b.tat = rule.Carry(b.rule, b.tat)
@@ -160,12 +161,17 @@ func (b *bucket) extend(s segment) {
 }
 
 // spend takes length off the line at t, returned line first, and says which pieces of the line these are. The caller
-// has tested that it may.
+// has tested that it may. The receipts of whoever spent before are worthless if the bucket is full at t.
 func (b *bucket) spend(t int64, length limit.Pos) spent {
 	var reuses []piece
-	if r := b.returns(); r != nil && t >= r.since {
-		r.cap(b.rule, b.creditCap(t))
-		reuses, length = r.take(b.rule, length)
+	if r := b.returns(); r != nil {
+		if !b.spentAt(t).After(limit.At(t)) {
+			r.forgetMade()
+		}
+		if t >= r.since {
+			r.cap(b.rule, b.creditCap(t))
+			reuses, length = r.take(b.rule, length)
+		}
 	}
 	start := limit.Later(b.tat, limit.At(t))
 	if length == (limit.Pos{}) {

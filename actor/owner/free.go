@@ -79,25 +79,28 @@ func (b *bucket) start(t int64, cfg *Config) int64 {
 		return max(from, b.free(b.gen, all, nil, cfg))
 	}
 	near := b.free(b.gen, present, &r.pending, cfg)
-	if far := b.free(b.gen, talking, &r.pending, cfg); r.waited && far-max(near, from) <= b.skips() {
+	if far := b.free(b.gen, talking, &r.pending, cfg); r.waited && far-max(near, from) <= b.skips(cfg) {
 		near = max(near, far)
 	}
 	return max(from, near)
 }
 
 // skips is how much line a check may skip rather than wait for a silent replica: a twentieth of the bucket, and at least
-// one token.
-func (b *bucket) skips() int64 { return max(b.rule.Reach()/20, b.rule.Length(1).Ceil()) }
+// one token and what refills in 2·Δ. A rival of a busy key has about that much in the way.
+func (b *bucket) skips(cfg *Config) int64 {
+	return max(b.rule.Reach()/20, b.rule.Length(1).Ceil(), 2*cfg.Delta)
+}
 
-// beyond says whether a majority would accept p only if it began further on: sent again, it would not come about.
+// beyond says whether a majority has told that it would accept p only if it began further on: sent again, it would not come
+// about.
 func (b *bucket) beyond(p *pending, cfg *Config) bool {
-	return b.free(p.Generation, present, p, cfg) > p.From
+	return p.count().said() >= cfg.majority() && b.free(p.Generation, present, p, cfg) > p.From
 }
 
 // silentAt is when p is given up for want of a silent replica: a while after the last answer, if a majority has told from
 // where on it would accept, and that skips little. Otherwise p waits for the replica to answer, or to be lost.
 func (b *bucket) silentAt(p *pending, cfg *Config) int64 {
-	if !p.stuck(cfg) || p.reset || b.free(p.Generation, talking, p, cfg)-p.From > b.skips() {
+	if !p.stuck(cfg) || p.reset || b.free(p.Generation, talking, p, cfg)-p.From > b.skips(cfg) {
 		return math.MaxInt64
 	}
 	return p.heardAt + silence

@@ -217,7 +217,7 @@ func (e *encoder) pending(w *world, who int, p *pending) {
 }
 
 func (e *encoder) returns(r *returns) {
-	e.buf = append(e.buf, byte(r.serial), byte(len(r.free)))
+	e.buf = append(e.buf, byte(r.next), byte(len(r.free)))
 	e.time(r.since)
 	for _, p := range r.free {
 		e.time(p.start.NS)

@@ -16,7 +16,7 @@ func (w *world) skipped(m *message) {
 	if w.variant.replica != nil || w.counters || w.losses > 0 || w.sweeps > 0 || w.change.to != 0 {
 		return // registers do not only grow, or say something else
 	}
-	gone, may := w.gone, p.bucket().skips()
+	gone, may := w.gone, p.bucket().skips(p.cfg)
 	if reset := p.bucket().pending() != nil && p.bucket().pending().reset; reset || m.Background || m.To == m.From {
 		gone, may = 0, 0
 	}
@@ -68,10 +68,6 @@ func floored(w *world) {
 // hardly any line is skipped.
 func TestModelSkipsNothing(t *testing.T) {
 	keepsItsPromises(t, []sized{
-		{setting: setting{
-			name: "two owners", capacity: 6, opening: farAhead,
-			checks: [2][]int64{{1}, {1}}, epsMax: 1,
-		}, large: true},
 		{setting: setting{
 			name: "checks", capacity: 6, opening: farAhead,
 			ticks: 2, checks: [2][]int64{{1, 1}, {}}, epsMax: 1,

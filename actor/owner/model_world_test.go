@@ -143,6 +143,7 @@ func newCompany(s *setting) *company {
 		c.cfgs[i] = Config{
 			Replicas: i, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,
 			NextSeq: func() uint64 { c.turn.seq++; return c.turn.seq },
+			Nonce:   func() uint64 { return 0 },
 			Rand: func(int64) int64 {
 				if c.ending {
 					return int64(1+c.who) * tick // chance parts rivals

@@ -48,6 +48,8 @@ type Config struct {
 	ReturnFor int64
 	// NextSeq draws a number that this process has never used before.
 	NextSeq func() uint64
+	// Nonce draws 64 bits that nobody can predict: receipts are known by them. Required for checks that ask for receipts.
+	Nonce func() uint64
 	// Rand draws a number from 0 to n−1. Owners that collide part by it.
 	Rand func(n int64) int64
 }
@@ -300,7 +302,7 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 		if c.Cost > 0 {
 			span := b.spend(c.At, t.length)
 			if c.Receipts {
-				d.Receipts[i] = b.receipt(span, o.id)
+				d.Receipts[i] = o.receipt(b, span)
 			}
 		}
 		spent := b.spentAt(c.At)

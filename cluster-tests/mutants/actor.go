@@ -110,6 +110,16 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/clock", Run: "^TestComparison$", Says: `two are ahead and one is silent: .* it is 32 behind`}},
 		},
 		{
+			Name: "a clock moved by old readings",
+			Why:  "who is silent may have been wrong when it answered last; counted with one that is wrong now, it moves a right clock",
+			Edits: []Edit{{
+				File: "ring/cluster/clock.go",
+				Old:  "Ahead: answered}",
+				New:  "Ahead: slices.Collect(maps.Values(k.offsets))}",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestOldReadingMovesNoClock$", Says: `put forward by \d+ ms`}},
+		},
+		{
 			Name: "a clock moved by one half",
 			Why:  "of two and two clocks nobody can tell which are wrong; by the upper middle, half of the members moves a right clock",
 			Edits: []Edit{{
@@ -128,6 +138,16 @@ func ofActor() []Mutant { //nolint:funlen // a list
 				New:  "if r != nil && r.first == nil {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedRequest$", Says: `: again `}},
+		},
+		{
+			Name: "a returned request is told again",
+			Why:  "what was returned is charged to nobody; told once more to its id, the answer admits work without end",
+			Edits: []Edit{{
+				File: "actor/deliver.go",
+				Old:  "if o.returned[i] && a.requests != nil {",
+				New:  "if o.returned[i] && a.requests == nil {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestReturnForgetsTheRequest$", Says: `was not charged`}},
 		},
 	}
 }

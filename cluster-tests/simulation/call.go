@@ -245,15 +245,25 @@ func (p *process) giveBack(c *call, attempt int) {
 	if a := p.actors[c.key]; a != nil {
 		p.step(a, func(o *owner.Owner, now int64, _ *owner.Out) {
 			for i, r := range c.receipts {
-				if p.w.variant.giveBack(o, r, now) {
-					p.w.ledger.returned(p, c.of, i)
-				} else {
+				across := p.w.acrossChange(o, c.of.rules[i], now)
+				switch {
+				case p.w.variant.giveBack(o, r, now):
+					p.w.ledger.returned(p, a, c.of, i)
+				case across:
+					p.w.count("returns across a change of the limit, without effect")
+				default:
 					p.w.count("returns without effect")
 				}
 			}
 		})
 	}
 	p.answer(&ask{call: c, attempt: attempt}, limit.Decision{}, nil)
+}
+
+// acrossChange says whether a bucket is under other numbers than those of the rule.
+func (w *World) acrossChange(o *owner.Owner, rule *limit.Rule, now int64) bool {
+	v, ok := o.View(rule.Name, now)
+	return ok && (v.Rule.Capacity != rule.Capacity || v.Rule.Refill != rule.Refill)
 }
 
 // home is where a partition's first replica is, as agreed.

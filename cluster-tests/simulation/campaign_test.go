@@ -21,7 +21,11 @@ type campaign struct {
 	counts    Counts
 	seedsWith Counts // in how many seeds something happened at all
 	failed    *Report
+	tell      func(format string, args ...any) // how far it has come
 }
+
+// mileposts is after how many simulated hours a campaign tells how far it has come.
+const mileposts = 500 * time.Hour
 
 func (c *campaign) seed() (seed uint64, more bool) {
 	c.mu.Lock()
@@ -35,6 +39,9 @@ func (c *campaign) note(r *Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.left -= r.Simulated
+	if (c.done+r.Simulated)/mileposts > c.done/mileposts {
+		c.tell("%.0f hours, %d seeds", (c.done + r.Simulated).Hours(), c.seeds+1)
+	}
 	c.done += r.Simulated
 	c.seeds++
 	c.counts.Add(r.Counts)

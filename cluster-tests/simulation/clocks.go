@@ -34,6 +34,7 @@ func (p *process) compareClocks() {
 	w, k := p.w, &p.clocks
 	k.at = w.now
 	own := p.read()
+	now := nodeclock.Comparison{Members: p.members()}
 	for i := range w.nodes {
 		other := w.nodes[i].proc
 		switch {
@@ -51,9 +52,13 @@ func (p *process) compareClocks() {
 			}
 			k.ahead[i] = other.read() - own + d.between(-trip/2, trip/2)
 			k.heard[i] = true
+			now.Ahead = append(now.Ahead, k.ahead[i])
 		}
 	}
-	if behind := p.comparison().Behind(); behind > w.bounds.EpsMax {
+	if w.variant.oldReadings {
+		now = p.comparison()
+	}
+	if behind := w.variant.behind(now); behind > w.bounds.EpsMax {
 		w.count("clocks put forward")
 		w.say(noKey, "the clock of %s is %s behind: it is put forward", p.name, seconds(behind))
 		p.clock.shift(w.now, behind)
@@ -70,16 +75,21 @@ func (p *process) compareClocks() {
 
 // comparison is what this process knows of the clocks now.
 func (p *process) comparison() nodeclock.Comparison {
-	known := nodeclock.Comparison{}
-	if p.latest != nil {
-		known.Members = p.latest.size()
-	}
+	known := nodeclock.Comparison{Members: p.members()}
 	for i := range p.clocks.heard {
 		if p.clocks.heard[i] {
 			known.Ahead = append(known.Ahead, p.clocks.ahead[i])
 		}
 	}
 	return known
+}
+
+// members is how many nodes are agreed to be members, as far as this process knows; 0 while it does not.
+func (p *process) members() int {
+	if p.latest == nil {
+		return 0
+	}
+	return p.latest.size()
 }
 
 // clockAgrees says whether the clock is near enough to those that were heard to serve and to sweep.

@@ -77,12 +77,13 @@ const (
 	reforming              // changes of limits, and returns across them
 	crowded                // floods of invented keys, and little room for keys that are awake
 	rivalling              // several owners of a busy key, who all reserve ahead
+	erring                 // clocks that are wrong, one after the other, of nodes that are cut off in between
 	plainly                // nothing; and so are all that are drawn beyond, but for some
 	ruinous                // a majority lost for ever, and recoveries by force
 )
 
 func (t theme) String() string {
-	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "rivalling", "plainly", "ruinous"}[t]
+	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "rivalling", "erring", "plainly", "ruinous"}[t]
 }
 
 // drawMix draws what came into the mix later. It has a die of its own, so that all else is as it was.
@@ -104,6 +105,8 @@ func (s *scenario) drawMix() {
 		}
 	case tardy:
 		s.drawTardy(&d)
+	case erring:
+		s.founders = int(d.between(3, 4))
 	default:
 	}
 }
@@ -385,6 +388,8 @@ func (t theme) more(k kind) int64 {
 		return 120
 	case t == crowded && k == floods:
 		return 30
+	case t == erring && (k == jumps || k == isolates):
+		return 120
 	}
 	return 0
 }

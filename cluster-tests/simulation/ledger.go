@@ -42,7 +42,6 @@ type era struct {
 	generation int64
 	position   int64 // everything of earlier generations counts up to here and no further
 	spent      intervals
-	free       intervals // returned, and not spent again since
 	granted    intervals // what a majority has accepted for somebody
 	burned     intervals // what was passed over without need
 	over       []over

@@ -42,6 +42,7 @@ type process struct {
 	owner   limit.OwnerID // the name of its owners
 	seq     uint64
 	jitter  uint64
+	nonce   uint64
 	configs [owner.MaxReplicas + 1]owner.Config
 	store   *store
 	actors  []*actor // by key
@@ -131,6 +132,11 @@ func (p *process) configure() {
 			NextSeq: func() uint64 {
 				p.seq++
 				return p.seq
+			},
+			Nonce: func() uint64 {
+				p.nonce++
+				d := throw(p.w.seed, forReceipt, uint64(p.slot), uint64(p.w.now), p.nonce)
+				return uint64(d.below(1<<62)) << 2
 			},
 			Rand: func(n int64) int64 {
 				p.jitter++

@@ -38,6 +38,7 @@ const (
 	forHealing
 	forMix
 	forFlood
+	forReceipt
 	forRuin
 )
 

@@ -63,7 +63,7 @@ func TestFixedSeeds(t *testing.T) {
 func simulate(t *testing.T, first, hours uint64) {
 	t.Helper()
 	t.Logf("%d hours from seed %d on; again: make simulate HOURS=%d FIRST=%d", hours, first, hours, first)
-	c := &campaign{next: first, left: time.Duration(hours) * time.Hour, counts: Counts{}, seedsWith: Counts{}}
+	c := &campaign{next: first, left: time.Duration(hours) * time.Hour, counts: Counts{}, seedsWith: Counts{}, tell: t.Logf}
 	start := time.Now()
 	c.run()
 	took := time.Since(start)

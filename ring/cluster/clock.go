@@ -64,11 +64,22 @@ func (k *clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 	ctx, cancel := context.WithTimeout(ctx, clockInterval)
 	defer cancel()
 	var all sync.WaitGroup
+	var answered []int64 // by how much those are ahead who did
 	for id, address := range peers {
-		all.Go(func() { k.compare(ctx, id, address) })
+		all.Go(func() {
+			ahead, ok := k.compare(ctx, address)
+			if !ok {
+				return
+			}
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.offsets[id] = ahead
+			answered = append(answered, ahead)
+		})
 	}
 	all.Wait()
-	if behind := k.comparison().Behind(); behind > clockTolerance {
+	// Who is silent now may have been wrong when it answered last, and is right since.
+	if behind := (clock.Comparison{Members: k.members(), Ahead: answered}).Behind(); behind > clockTolerance {
 		k.logger.Warn("the clock of this node is behind those of a majority of the members, as after a suspended machine: it is put forward",
 			"by", time.Duration(behind))
 		k.advance(behind)
@@ -82,16 +93,11 @@ func (k *clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 
 // compare asks one clock. Half of the round trip is taken as its way here; an answer that was on its way for longer than
 // what could be wrong by then is not used.
-func (k *clocks) compare(ctx context.Context, id ring.NodeID, address string) {
+func (k *clocks) compare(ctx context.Context, address string) (ahead int64, ok bool) {
 	sent := k.now()
 	theirs, err := k.ask(ctx, address)
 	trip := k.now() - sent
-	if err != nil || trip < 0 || trip > 2*clockTolerance {
-		return
-	}
-	k.mu.Lock()
-	k.offsets[id] = theirs - (sent + trip/2)
-	k.mu.Unlock()
+	return theirs - (sent + trip/2), err == nil && trip >= 0 && trip <= 2*clockTolerance
 }
 
 // comparison is what is known of the clocks now.

@@ -65,6 +65,29 @@ func TestClockMedian(t *testing.T) {
 	}
 }
 
+// A node that is silent now has a clock that was right or wrong when it answered last. One that was wrong then, and one that
+// is wrong now, are no majority.
+func TestOldReadingMovesNoClock(t *testing.T) {
+	now, one, two := at(1000_000), at(1010_000), at(1000_000)
+	k := clocksOf(now, one, two)
+	k.round(t.Context(), k.peers())
+	ask := k.ask
+	k.ask = func(ctx context.Context, address string) (int64, error) {
+		if address == nodeID(1).String() {
+			return 0, errors.New("silence")
+		}
+		return ask(ctx, address)
+	}
+	*two = *at(1010_000)
+	k.round(t.Context(), k.peers())
+	if *now != *at(1000_000) {
+		t.Errorf("the clock was put forward by %d ms", (*now-*at(1000_000))/1e6)
+	}
+	if k.agrees() {
+		t.Error("it differs from all that is known, and agrees")
+	}
+}
+
 func TestClockForgetsTheDead(t *testing.T) {
 	k := clocksOf(at(1000), at(3000), at(1100), at(1200))
 	k.round(t.Context(), k.peers())
