@@ -249,6 +249,6 @@ func (p *planner) ruins() {
 			p.plan(max(0, at-d.between(0, before)), item{kind: joins, mask: p.members()})
 		}
 		p.plan(at, item{kind: ruins, mask: left, last: d.spread(10*ms, 20*second)})
-		p.plan(at+d.spread(10*second, 2*minute), item{kind: joins, mask: p.members() | p.members()})
+		p.plan(at+d.spread(10*second, 2*minute), item{kind: joins, mask: p.members()})
 	}
 }
