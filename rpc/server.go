@@ -28,6 +28,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -57,11 +58,13 @@ type Config struct {
 	Limiter limit.Limiter
 	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
 	Limits func() *limit.Document
-	// Key is the cluster key: jeton.v1.Peer, and what changes something in jeton.v1.Admin, is only for callers who prove that
-	// they have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
+	// Key is the cluster key: what the table of rpc/access says that it takes the key is only for callers who prove that they
+	// have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
 	Key *key.Key
 	// Certificates make everybody who has no cluster key show a certificate; plain text is refused. Nil takes plain text.
 	Certificates *Certificates
+	// Tokens are what operators without the cluster key show: see rpc/access. Nil leaves them the key.
+	Tokens *Tokens
 	// Peer is what other nodes are answered with; nil leaves jeton.v1.Peer out.
 	Peer *PeerConfig
 	// Tables tells where keys live; nil leaves jeton.v1.Cluster out.
@@ -85,7 +88,6 @@ type Server struct {
 	health    *health.Server
 	undecided *undecided
 	refuser   *plainRefuser // nil where callers speak plainly
-	open      bool          // without a cluster key and certificates: everybody may call everything
 	peer      *peerServer   // nil without a peer service
 
 	stop     sync.Once
@@ -109,7 +111,6 @@ func New(cfg Config) (*Server, error) {
 		log:      logger(cfg.Logger),
 		metrics:  newServerMetrics(),
 		health:   health.NewServer(),
-		open:     cfg.Key == nil && cfg.Certificates == nil,
 		stopping: make(chan struct{}),
 	}
 	if err := register(cfg.Registerer, s.metrics.collectors()...); err != nil {
@@ -121,21 +122,32 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.undecided, s.refuser = port.undecided, port.refuser
 	s.grpc = s.transport(port)
-	s.grpc.RegisterService(s.description(), s)
+	if err := s.registerServices(cfg); err != nil {
+		return nil, err
+	}
+	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	return s, nil
+}
+
+// registerServices registers every service with its guard.
+func (s *Server) registerServices(cfg Config) error {
+	door := &doorkeeper{Server: s.grpc, tokens: cfg.Tokens, metrics: s.metrics, port: access.Port{
+		Key: cfg.Key != nil, Certificates: cfg.Certificates != nil, Tokens: cfg.Tokens != nil, Peers: cfg.Peer != nil,
+	}}
+	door.RegisterService(s.description(), s)
 	if cfg.Limits != nil {
-		s.grpc.RegisterService(s.guardedAdmin(), admin{limits: cfg.Limits, cluster: cfg.Cluster})
+		pb.RegisterAdminServer(door, admin{limits: cfg.Limits, cluster: cfg.Cluster})
 	}
 	if cfg.Tables != nil {
-		pb.RegisterClusterServer(s.grpc, newClusterService(cfg.Tables))
+		pb.RegisterClusterServer(door, newClusterService(cfg.Tables))
 	}
 	if cfg.Peer != nil {
 		s.peer = newPeerServer(*cfg.Peer)
-		s.grpc.RegisterService(s.peerDescription(s.peer), s.peer)
+		door.RegisterService(s.peerDescription(s.peer), s.peer)
 	}
-	healthpb.RegisterHealthServer(s.grpc, s.health)
-	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	reflection.Register(s.grpc)
-	return s, nil
+	healthpb.RegisterHealthServer(door, s.health)
+	reflection.Register(door)
+	return door.check()
 }
 
 // transport is what grpc needs to know of connections and calls.

@@ -160,7 +160,7 @@ func (s *Stage) identify(cfg Config) (*tls.Config, error) {
 	if cfg.Lab == nil {
 		return nil, nil //nolint:nilnil // a client takes nil for plain text
 	}
-	k, err := key.Read(s.cluster.KeyFile())
+	k, err := key.Read(s.cluster.KeyFile(), false)
 	if err != nil {
 		return nil, err
 	}

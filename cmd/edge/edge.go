@@ -93,7 +93,7 @@ func (e *Edge) openCore(s *setup) (err error) {
 	}
 	if e.client, err = client.New(client.Config{
 		Servers: s.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
-		TLS: clusterTLS(s, e.now.Load), Registerer: e.metrics,
+		TLS: clusterTLS(s, e.now.Load), Token: func() string { return e.now.Load().token }, Registerer: e.metrics,
 	}); err != nil {
 		return err
 	}

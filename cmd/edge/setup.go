@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
@@ -21,6 +22,7 @@ type setup struct {
 	presented *tls.Certificate // to nodes; nil for plain text
 	authority *x509.CertPool   // that nodes' certificates are from; nil with presented
 	tokens    *identity.Tokens // of operators; nil if none is asked for
+	token     string           // shown to nodes in operators' name; empty for none
 }
 
 // newSetup makes what a gateway runs on. The error is everything that is wrong, each with the field that it is about.
@@ -46,6 +48,9 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 			note("cluster.tls.ca", errors.New("holds no certificate in PEM"))
 		}
 	}
+	if doc.Cluster.TokenFile.Given() {
+		s.token = tokenIn(doc.Cluster.TokenFile.Bytes())
+	}
 	if doc.Admin.TokenFile.Given() {
 		var err error
 		s.tokens, err = identity.NewTokens(doc.Admin.TokenFile.Bytes(), config.LeastToken)
@@ -55,6 +60,16 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// tokenIn is the first token of a file of tokens, one a line.
+func tokenIn(text []byte) string {
+	for line := range bytes.Lines(text) {
+		if token := bytes.TrimSpace(line); len(token) > 0 && token[0] != '#' {
+			return string(token)
+		}
+	}
+	return ""
 }
 
 // pair is a certificate with its key.

@@ -35,7 +35,11 @@ func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client
 	if err != nil {
 		return err
 	}
-	c, err := client.New(client.Config{Servers: strings.Split(r.server, ","), TLS: secure})
+	token, err := r.credential.token()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(client.Config{Servers: strings.Split(r.server, ","), TLS: secure, Token: token})
 	if err != nil {
 		return err
 	}

@@ -208,12 +208,15 @@ func confirm(cmd *cobra.Command, lost []string) error {
 }
 
 func clusterTokenVerb() *cobra.Command {
-	var file string
+	var (
+		file     string
+		insecure bool
+	)
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Print what operators' requests over HTTP prove the cluster key with",
-		Long: "Print the bearer token that PUT /v1/limits needs, and beyond loopback /debug/ and /v1/buckets/ too. It is derived\n" +
-			"from the cluster key, which cannot be had from it.",
+		Short: "Print the token that proves an operator without showing the cluster key",
+		Long: "Print a bearer token for what operators do: over HTTP in the header Authorization, over gRPC with --token-file. It is\n" +
+			"derived from the cluster key, which cannot be had from it.",
 		Example: "  jeton cluster token --cluster-key-file key\n" +
 			"  curl -T limits.yaml -H \"Authorization: Bearer $(jeton cluster token --cluster-key-file key)\" http://localhost:7702/v1/limits",
 		Args: cobra.NoArgs,
@@ -221,7 +224,7 @@ func clusterTokenVerb() *cobra.Command {
 			if file == "" {
 				return errors.New("--cluster-key-file: name the file with the cluster key")
 			}
-			k, err := key.Read(file)
+			k, err := key.Read(file, insecure)
 			if err != nil {
 				return err
 			}
@@ -230,5 +233,6 @@ func clusterTokenVerb() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&file, "cluster-key-file", "", "file with the cluster key")
+	cmd.Flags().BoolVar(&insecure, "insecure", false, "take a file that others on this machine may read")
 	return cmd
 }

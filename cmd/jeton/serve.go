@@ -101,8 +101,8 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate that callers are shown; with --tls-key and --tls-ca they speak TLS, and HTTP is HTTPS")
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with the key of that certificate")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
-	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, for what operators ask over HTTP beyond loopback; the cluster key's counts too")
-	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one")
+	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, that operators show: who looks at buckets, fills them or changes limits; the cluster key's own counts too")
+	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one; and take key and token files that others may read")
 }
 
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {

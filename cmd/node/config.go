@@ -50,7 +50,8 @@ type Config struct {
 	// AdminTokenFile names a file with tokens, one a line, that count over HTTP as the cluster key's own does; empty means
 	// none. It is read again when it changes.
 	AdminTokenFile string
-	// Insecure lets a node without a key listen beyond loopback.
+	// Insecure lets a node without a key listen beyond loopback, and takes files with keys and tokens that others on the
+	// machine may read.
 	Insecure bool
 	// Name is the node's name for people to read, its own within the cluster; empty means the host name.
 	Name string
@@ -95,7 +96,7 @@ func (c *Config) setDefaults() error {
 
 // tlsFiles are what callers are shown, and known by.
 func (c *Config) tlsFiles() rpc.TLSFiles {
-	return rpc.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA}
+	return rpc.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA, Insecure: c.Insecure}
 }
 
 // checkTLS wants a key of nodes that have their callers speak TLS: a certificate makes nobody a node.

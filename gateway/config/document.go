@@ -42,6 +42,10 @@ type Cluster struct {
 	Servers []string `yaml:"servers"`
 	// TLS is what the gateway presents to nodes, and by what it knows them; without it, plain text is spoken.
 	TLS *MutualTLS `yaml:"tls"`
+	// TokenFile holds the token, of at least 16 characters, that the gateway shows to nodes when an operator looks at a bucket
+	// or fills one at the admin listener: the first line that does not begin with #. Nodes with a cluster key or certificates
+	// ask for one. It is shown over TLS and over loopback only.
+	TokenFile File `yaml:"token_file"`
 	// DecideWithin is how long a request may wait for its decision, second tries included: 1ms to 30s. 0 means 50ms.
 	DecideWithin Duration `yaml:"decide_within"`
 	// Gateways is how many gateways share the limits whose on_unavailable is local, at most 10000: each then has that part

@@ -29,6 +29,7 @@ func (f *findings) cluster(c Cluster) {
 			f.add("cluster.tls.ca", "%.64q holds no certificate in PEM", ca.Path)
 		}
 	}
+	f.tokens("cluster.token_file", c.TokenFile)
 	f.duration("cluster.decide_within", c.DecideWithin, time.Millisecond, 30*time.Second)
 	within(f, "cluster.gateways", c.Gateways, 1, 10_000)
 	within(f, "cluster.max_in_flight", c.MaxInFlight, 1, 10_000_000)
