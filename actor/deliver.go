@@ -161,6 +161,8 @@ func verdict(v register.Verdict) owner.Verdict {
 		return owner.Reset
 	case register.Skewed:
 		return owner.Skewed
+	case register.Full:
+		return owner.Full
 	case register.WrongEpoch, register.Sealed:
 	}
 	return owner.Elsewhere

@@ -25,7 +25,7 @@ var outcomeLabels = [outcomes]string{"allowed", "denied", "spared"}
 // refusalLabels are what stops reservations, as a metric's label.
 var refusalLabels = [...]string{
 	register.Taken: "taken", register.OldGeneration: "old_generation", register.WrongEpoch: "wrong_epoch",
-	register.Sealed: "sealed", register.Skewed: "skewed", register.TooFar: "too_far",
+	register.Sealed: "sealed", register.Skewed: "skewed", register.TooFar: "too_far", register.Full: "full",
 }
 
 type metrics struct {

@@ -100,6 +100,9 @@ type Config struct {
 	Inbox int
 	// IdleAfter is how long after its last check an actor may be forgotten; 0 means a second.
 	IdleAfter time.Duration
+	// InlineFill is how long an empty bucket may take to fill by a limit that a request defines: its register is kept for so
+	// long. 0 means DefaultInlineFill.
+	InlineFill time.Duration
 	// Logger receives what goes wrong; nil means slog.Default.
 	Logger *slog.Logger
 	// Metrics receives the System's metrics; nil means none.
@@ -129,6 +132,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.IdleAfter == 0 {
 		c.IdleAfter = time.Second
+	}
+	if c.InlineFill == 0 {
+		c.InlineFill = DefaultInlineFill
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -227,7 +233,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	c := s.newCall(ctx, 1, nil)
 	m := &c.mail[0]
 	m.check(&r)
-	if err := m.resolve(s.cfg.Limits(), r.Limits, nil); err != nil {
+	if err := s.resolve(m, s.cfg.Limits(), r.Limits, nil); err != nil {
 		s.free(c)
 		return limit.Decision{}, err
 	}
@@ -278,7 +284,7 @@ func (s *System) hand(c *call, rs []limit.Request) {
 		m.room = room[i : i : i+1]
 		err := r.Validate()
 		if err == nil {
-			err = m.resolve(doc, r.Limits, last)
+			err = s.resolve(m, doc, r.Limits, last)
 		}
 		if err != nil {
 			m.fail(err)
@@ -332,7 +338,7 @@ func (s *System) Reset(ctx context.Context, key string, ref limit.Ref) error {
 		return err
 	}
 	m := &mail{kind: reset, key: key}
-	if err := m.resolve(s.cfg.Limits(), []limit.Ref{ref}, nil); err != nil {
+	if err := s.resolve(m, s.cfg.Limits(), []limit.Ref{ref}, nil); err != nil {
 		return err
 	}
 	return s.ask(ctx, m)

@@ -200,6 +200,7 @@ func (s *Store) Drop(ctx context.Context, p ring.Partition) error {
 		if s.copying[p] == copyingBegun {
 			s.copying[p] = copyingSpoiled
 		}
+		s.inline.set(p, 0)
 		return 1, s.table.drop(p)
 	})
 }

@@ -60,7 +60,7 @@ func (t *memoryTable) put(s *slot, r register.Register) error {
 
 func (t *memoryTable) commit() error { return nil }
 
-func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, int, error) {
+func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, swept, error) {
 	es := &t.partitions[p]
 	before := es.len()
 	for e := range es.all() {
@@ -69,7 +69,7 @@ func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition,
 		}
 	}
 	es.shrink()
-	return nil, before - es.len(), nil
+	return nil, swept{deleted: before - es.len(), inline: es.inline()}, nil
 }
 
 func (t *memoryTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, error) {

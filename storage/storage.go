@@ -101,6 +101,9 @@ type Config struct {
 	Restored bool
 	// SweepEvery is how long a round of deleting spent registers takes; 0 means 10 minutes.
 	SweepEvery time.Duration
+	// Inline is how many registers of limits that requests define the Store keeps at most, unless others hand them over; 0
+	// means DefaultInline. Reservations that would make one more are refused: register.Full.
+	Inline int64
 	// MaySweep says whether the node clock can be trusted enough to delete what is spent by it; nil means always. It is
 	// called on the Store's goroutine and must not block.
 	MaySweep func() bool
@@ -129,6 +132,9 @@ func (c *Config) setDefaults() {
 	if c.Bounds == (register.Bounds{}) {
 		c.Bounds = register.DefaultBounds()
 	}
+	if c.Inline == 0 {
+		c.Inline = DefaultInline
+	}
 	if c.SweepEvery == 0 {
 		c.SweepEvery = 10 * time.Minute
 	}
@@ -146,6 +152,9 @@ func (c *Config) setDefaults() {
 func (c *Config) check() error {
 	if c.Durability != Fsync && c.Durability != Memory {
 		return fmt.Errorf("durability %q is neither %q nor %q", c.Durability, Fsync, Memory)
+	}
+	if c.Inline < 0 {
+		return fmt.Errorf("%d registers of limits that requests define: the bound is 1 or more", c.Inline)
 	}
 	if c.Partitions < 1 || c.Partitions > maxPartitions {
 		return fmt.Errorf("%d partitions are not between 1 and %d", c.Partitions, maxPartitions)
@@ -173,6 +182,7 @@ type Store struct {
 	staged     map[ring.Partition]register.Partition // what partitions become once that is durable
 	copying    []copying                             // by partition
 	recordings recordings
+	inline     inlineCount
 	slots      [seekAhead]slot // scratch
 	keys       []byte          // of the slots
 	ceiling    int64           // a copy of meta's; 0 with Fsync
@@ -206,6 +216,7 @@ func Open(cfg Config) (*Store, error) {
 		failed:  make(chan struct{}),
 		done:    make(chan struct{}),
 	}
+	s.metrics.observe(cfg.Metrics, &s.inline)
 	opened := make(chan error, 1)
 	go s.run(opened)
 	select {

@@ -58,7 +58,12 @@ func (r Ref) inlineRule() (*Rule, error) {
 	if r.Inline.Name != r.Name {
 		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%.64q defines the limit %.64q: use one name", r.Name, r.Inline.Name)}
 	}
-	return r.Inline.Rule()
+	rule, err := r.Inline.Rule()
+	if err != nil {
+		return nil, err
+	}
+	rule.Inline = true
+	return rule, nil
 }
 
 // ValidateKey checks that key is 1 to MaxKey bytes of UTF-8. Its errors are *FieldError with the field "key".

@@ -12,6 +12,7 @@ const (
 	Lost              // the replica will not answer: it has ended, or cannot be reached
 	Elsewhere         // the replica does not serve this epoch; of the line it says nothing
 	Gone              // the replica is lost, and has been for longer than anybody would wait for it
+	Full              // the replica has no room for a bucket of a limit that a request defines
 )
 
 // An Answer is what one replica says to a Send.
@@ -57,6 +58,9 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 	}
 	if r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) {
 		r.sure = r.sure || r.count().answered() == o.cfg.Replicas
+		if r.count().full > o.cfg.spare() {
+			o.noRoom(b, out)
+		}
 	}
 	o.run(now, out)
 }
@@ -86,10 +90,10 @@ func (p *pending) record(a Answer) bool {
 }
 
 // A count says how many replicas answered what. Those that are gone are lost too.
-type count struct{ accepted, refused, skewed, lost, gone, elsewhere int }
+type count struct{ accepted, refused, skewed, full, lost, gone, elsewhere int }
 
 // said is how many told where their line is free.
-func (c count) said() int { return c.accepted + c.refused + c.skewed }
+func (c count) said() int { return c.accepted + c.refused + c.skewed + c.full }
 
 func (c count) answered() int { return c.said() + c.lost + c.elsewhere }
 
@@ -102,6 +106,8 @@ func (p *pending) count() (c count) {
 			c.refused++
 		case Skewed:
 			c.skewed++
+		case Full:
+			c.full++
 		case Lost:
 			c.lost++
 		case Gone:
@@ -123,6 +129,9 @@ func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
 	switch c := p.count(); {
 	case c.accepted >= w:
 		o.take(b, p, out)
+	case c.full > o.cfg.spare():
+		o.giveUp(b, now, out)
+		o.noRoom(b, out)
 	case c.answered()-c.accepted <= o.cfg.spare():
 	case c.said() >= w:
 		if c.skewed == 0 || c.skewed > o.cfg.spare() || c.answered() == o.cfg.Replicas {

@@ -105,6 +105,7 @@ type Send struct {
 	Generation int64
 	From, To   int64
 	Reach      int64
+	Inline     bool // a request has defined the limit
 	Background bool // nobody waits for it
 }
 

@@ -85,6 +85,7 @@ func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 
 // send puts a reservation in flight, in place of one that may be so.
 func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
 	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()
+	s.Inline = b.rule.Inline
 	t := b.open(out)
 	t.flight = pending{Send: s, sentAt: now, resendAt: o.cfg.resendAt(now)}
 	t.pending = &t.flight

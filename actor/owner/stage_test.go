@@ -66,6 +66,8 @@ func understood(a register.Answer, replica int, m register.Reservation) owner.An
 		verdict = owner.Reset
 	case register.Skewed:
 		verdict = owner.Skewed
+	case register.Full:
+		verdict = owner.Full
 	case register.WrongEpoch, register.Sealed:
 		verdict = owner.Elsewhere
 	case register.Taken, register.TooFar:

@@ -124,7 +124,7 @@ func names(mask uint) string {
 func verdictName(v register.Verdict) string {
 	return [...]string{
 		"nothing", "accepted", "the line is taken", "it is of an old generation", "it is of another epoch", "its epoch is sealed",
-		"the clocks differ", "it reaches too far ahead",
+		"the clocks differ", "it reaches too far ahead", "it keeps too many",
 	}[v]
 }
 

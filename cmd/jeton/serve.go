@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -67,6 +68,8 @@ func serveVerb() *cobra.Command {
 	flags.Var(durability, "durability", "when a decision counts as kept: after an fsync, or at once in memory")
 	flags.StringVar(&cfg.Name, "node-name", "", "name of this node for people to read; the host name if empty")
 	flags.BoolVar(&cfg.Restored, "restored", false, "the data directory is a restored copy: assume that every bucket was emptied")
+	flags.DurationVar(&cfg.InlineFill, "inline-fill", actor.DefaultInlineFill, "how long an empty bucket may take to fill by a limit that a request defines")
+	flags.Int64Var(&cfg.InlineRegisters, "inline-registers", storage.DefaultInline, "how many registers of limits that requests define the node keeps at most")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there

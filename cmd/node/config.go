@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
@@ -22,6 +24,10 @@ type Config struct {
 	// Limits is the path of the limits document. In a cluster it is what a new cluster begins with. Empty means no stored
 	// limits.
 	Limits string
+	// InlineFill bounds what requests may define: how long an empty bucket of such a limit takes to fill, up to about 73 years.
+	// 0 means 366 days. InlineRegisters bounds how many registers of such limits the node keeps; 0 means a million.
+	InlineFill      time.Duration
+	InlineRegisters int64
 	// ListenGRPC and ListenHTTP are addresses such as 127.0.0.1:7700; empty means not to listen.
 	ListenGRPC, ListenHTTP string
 	// ListenGossip and ListenRaft are where the nodes of a cluster find each other and agree. Empty means that this node is
@@ -71,6 +77,12 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Durability != "" && c.Durability != storage.Fsync && c.Durability != storage.Memory {
 		return fmt.Errorf("durability: %q is not known: use fsync or memory", c.Durability)
+	}
+	if c.InlineFill < 0 || c.InlineFill > limit.MaxFill {
+		return fmt.Errorf("inline-fill: %v is out of range: give up to %v, such as 8784h", c.InlineFill, limit.MaxFill)
+	}
+	if c.InlineRegisters < 0 {
+		return fmt.Errorf("inline-registers: %d is out of range: give 1 or more", c.InlineRegisters)
 	}
 	if c.Name == "" {
 		host, err := os.Hostname()

@@ -49,7 +49,7 @@ func stockReserve(data []byte) (in ReserveIn, odd bool, err error) {
 			in.Reservations[i] = register.Reservation{
 				Writer: writer, Seq: r.GetSeq(), Epoch: r.GetEpoch(), Now: in.Now,
 				Partition: ring.Partition(r.GetPartition()), Key: r.GetKey(), Limit: r.GetLimit(),
-				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Aux: r.GetAux(),
+				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Inline: r.GetInline(), Aux: r.GetAux(),
 			}
 		}
 	}
