@@ -135,6 +135,7 @@ func collectSeldom() {
 // serve runs a node until ctx ends or its disk fails.
 func serve(ctx context.Context, cfg node.Config) error {
 	collectSeldom()
+	syscall.Umask(0o077) // whatever the node writes is for its user alone
 	for {
 		err := serveOnce(ctx, cfg)
 		if !errors.Is(err, node.ErrOldCopy) {

@@ -33,6 +33,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -135,6 +136,11 @@ func (n *Node) openCore() (err error) {
 	cfg := storage.Config{
 		Dir: n.cfg.Data, FS: n.cfg.FS, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
 		Inline: n.cfg.InlineRegisters, Now: n.clock.Now, Logger: n.cfg.Logger, Metrics: n.metrics,
+	}
+	if n.cfg.FS == vfs.Default {
+		if err := keepPrivate(n.cfg.Data, n.cfg.Logger); err != nil {
+			return err
+		}
 	}
 	if !n.cfg.alone() {
 		return n.openMember(cfg)
