@@ -31,6 +31,14 @@ type Document struct {
 // ParseDocument reads a limits document strictly: an unknown field, a limit defined twice, a value out of range are
 // *FieldErrors that carry the line. A document without limits is valid.
 func ParseDocument(text []byte) (*Document, error) {
+	if doc, ok := parsePlain(string(text)); ok {
+		return doc, nil
+	}
+	return parseYAML(text)
+}
+
+// parseYAML is ParseDocument for whatever YAML has.
+func parseYAML(text []byte) (*Document, error) {
 	doc := &Document{rules: map[string]*Rule{}}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var root yaml.Node
@@ -221,14 +229,33 @@ func (d *Document) stored() map[string]map[string]storedLimit {
 }
 
 // YAML is the document with every field written out, sorted by name. [ParseDocument] reads it back.
+//
+// It writes the lines itself: the encoder of YAML takes 15 kilobytes of memory for each limit. What stands in a limit is plain,
+// and so is a name that no reader of YAML takes for a number, a truth value or nothing; others are quoted.
 func (d *Document) YAML() ([]byte, error) {
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	if err := enc.Encode(d.stored()); err != nil {
-		return nil, fmt.Errorf("write limits document: %w", err)
+	if len(d.names) == 0 {
+		return []byte("limits: {}\n"), nil
 	}
-	return out.Bytes(), enc.Close()
+	var out bytes.Buffer
+	out.WriteString("limits:\n")
+	for _, name := range d.names {
+		r := d.rules[name]
+		if mayBeMore(name) {
+			name = strconv.Quote(name)
+		}
+		fmt.Fprintf(&out, "  %s:\n    algorithm: %s\n    capacity: %d\n    refill: %s\n    on_unavailable: %s\n",
+			name, r.Algorithm, r.Capacity, r.Refill, r.OnUnavailable)
+	}
+	return out.Bytes(), nil
+}
+
+// mayBeMore says whether a reader of YAML may take a name for something else than text.
+func mayBeMore(name string) bool {
+	switch strings.ToLower(name) {
+	case "y", "yes", "n", "no", "true", "false", "on", "off", "null":
+		return true
+	}
+	return name[0] >= '0' && name[0] <= '9'
 }
 
 // MarshalJSON is the document as JSON. [ParseDocument] reads it back.
