@@ -237,6 +237,7 @@ func (d *Document) YAML() ([]byte, error) {
 		return []byte("limits: {}\n"), nil
 	}
 	var out bytes.Buffer
+	out.Grow(usualLimit * len(d.names))
 	out.WriteString("limits:\n")
 	for _, name := range d.names {
 		r := d.rules[name]
@@ -248,6 +249,9 @@ func (d *Document) YAML() ([]byte, error) {
 	}
 	return out.Bytes(), nil
 }
+
+// usualLimit is about how many bytes a limit takes in a document.
+const usualLimit = 128
 
 // mayBeMore says whether a reader of YAML may take a name for something else than text.
 func mayBeMore(name string) bool {

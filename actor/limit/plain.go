@@ -10,7 +10,7 @@ import (
 // [Document.YAML] writes it and most people do. It keeps nothing but the rules, where the parser of YAML keeps a tree of two
 // kilobytes for each limit. Whatever is not plain, and whatever is wrong, is left to that parser: ok is false then.
 func parsePlain(text string) (doc *Document, ok bool) {
-	doc = &Document{rules: map[string]*Rule{}}
+	doc = &Document{rules: make(map[string]*Rule, min(len(text)/usualLimit, strings.Count(text, "\n")/2)), names: make([]string, 0, len(text)/usualLimit)}
 	p := plainReader{doc: doc}
 	for line := range strings.Lines(text) {
 		if !p.line(strings.TrimRight(line, " \r\n")) {

@@ -125,6 +125,9 @@ func newLogger(w io.Writer, level string) *slog.Logger {
 // Go's own 100 costs a third of a node's processor time, and a tenth of a gateway's.
 const gcPercent = 400
 
+// startsWithin is how long a node needs, as a rule, until it serves.
+const startsWithin = 10 * time.Second
+
 // collectSeldom lets the heap grow, if the environment variable GOGC does not say otherwise.
 func collectSeldom() {
 	if _, ok := os.LookupEnv("GOGC"); !ok {
@@ -134,7 +137,9 @@ func collectSeldom() {
 
 // serve runs a node until ctx ends or its disk fails.
 func serve(ctx context.Context, cfg node.Config) error {
-	collectSeldom()
+	// While it starts, a node copies its limits several times, and collects as often as Go does by itself.
+	started := time.AfterFunc(startsWithin, collectSeldom)
+	defer started.Stop()
 	syscall.Umask(0o077) // whatever the node writes is for its user alone
 	for {
 		err := serveOnce(ctx, cfg)
