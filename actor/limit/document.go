@@ -54,7 +54,7 @@ func parseYAML(text []byte) (*Document, error) {
 	}
 	err := eachField(root.Content[0], "", func(key, value *yaml.Node) error {
 		if key.Value != "limits" {
-			problem := fmt.Sprintf("%.64q is not a known field: a limits document has only limits", key.Value)
+			problem := fmt.Sprintf("%s is not a known field: a limits document has only limits", Quote(key.Value))
 			return at(key, cmp.Or(key.Value, "document"), problem)
 		}
 		return eachField(value, "limits", doc.add)
@@ -118,7 +118,7 @@ func (l *Limit) set(path string, field, v *yaml.Node) error {
 	case "capacity":
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err != nil {
-			return at(v, path, fmt.Sprintf("%.64q is not a whole number of tokens, at most %d", v.Value, int64(math.MaxInt64)))
+			return at(v, path, fmt.Sprintf("%s is not a whole number of tokens, at most %d", Quote(v.Value), int64(math.MaxInt64)))
 		}
 		l.Capacity = n
 	case "refill":
@@ -162,7 +162,7 @@ func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) e
 }
 
 func at(n *yaml.Node, field, problem string) error {
-	return &FieldError{Field: field, Problem: problem, Line: n.Line}
+	return &FieldError{Field: named(field), Problem: problem, Line: n.Line}
 }
 
 // syntaxError is an error of the YAML parser, which may begin with "yaml: line 3: ".
@@ -198,7 +198,7 @@ func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	case ref.Inline == nil && ok:
 		return stored, nil
 	case ref.Inline == nil:
-		return nil, fmt.Errorf("%w %q", ErrUnknownLimit, ref.Name)
+		return nil, fmt.Errorf("%w %s", ErrUnknownLimit, Quote(ref.Name))
 	case ok:
 		return nil, &FieldError{Field: "limits." + ref.Name, Problem: "is a stored limit: name it without a definition"}
 	}

@@ -164,7 +164,7 @@ func (o OwnerID) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 func (o *OwnerID) UnmarshalText(text []byte) error {
 	id, err := hex.DecodeString(string(text))
 	if err != nil || len(id) != len(o) {
-		return &FieldError{Field: "owner", Problem: fmt.Sprintf("%q is not 32 hexadecimal digits", text)}
+		return &FieldError{Field: "owner", Problem: fmt.Sprintf("%s is not 32 hexadecimal digits", Quote(string(text)))}
 	}
 	*o = OwnerID(id)
 	return nil

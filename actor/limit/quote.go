@@ -2,6 +2,7 @@ package limit
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -19,4 +20,14 @@ func Quote(s string) string {
 		end--
 	}
 	return strconv.Quote(s[:end]) + "…"
+}
+
+// named is the path of a field as an error has it: as it is, unless a part of it that somebody made up is longer than Quote
+// shows, or cannot be printed.
+func named(path string) string {
+	fits := len(path) <= MaxQuoted+len("limits..on_unavailable")
+	if !fits || strings.ContainsFunc(path, func(c rune) bool { return !strconv.IsPrint(c) || c == utf8.RuneError }) {
+		return Quote(path)
+	}
+	return path
 }

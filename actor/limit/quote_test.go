@@ -1,6 +1,7 @@
 package limit_test
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,4 +40,40 @@ func FuzzQuote(f *testing.F) {
 			t.Fatalf("%q is quoted as %s: %v", s, quoted, err)
 		}
 	})
+}
+
+// However much of what was sent is wrong, an error repeats little of it, and nothing that a terminal would obey.
+func TestErrorsRepeatLittle(t *testing.T) {
+	long := strings.Repeat("x\x1b[31m\u202e", 5000)
+	var errs []error
+	for _, text := range []string{
+		"limits: {a: {capacity: " + strconv.Quote(long) + ", refill: 1/s}}", "limits: {a: {capacity: 1, refill: " + strconv.Quote(long) + "}}",
+		strconv.Quote(long) + ": 1", "limits: {" + strconv.Quote(long) + ": {capacity: 1, refill: 1/s}}", "limits: {a: {" + strconv.Quote(long) + ": 1}}",
+		"limits: {a: {algorithm: " + strconv.Quote(long) + ", capacity: 1, refill: 1/s}}",
+	} {
+		_, err := limit.ParseDocument([]byte(text))
+		errs = append(errs, err)
+	}
+	doc, err := limit.ParseDocument(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = doc.Resolve(limit.Named(long))
+	errs = append(errs, err, limit.Request{Key: "k", Limits: []limit.Ref{limit.Named(long)}}.Validate())
+	quoted, err := json.Marshal(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{`{"key":"k","limits":["a"],` + string(quoted) + `:1}`, `{"limits":[{"name":"a","refill":` + string(quoted) + `}]}`, string(quoted)} {
+		var r limit.Request
+		errs = append(errs, limit.DecodeJSON([]byte(body), &r))
+	}
+	for i, err := range errs {
+		if err == nil {
+			t.Fatalf("number %d is right", i)
+		}
+		if text := err.Error(); len(text) > 500 || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			t.Errorf("number %d: %d bytes: %.300q", i, len(text), text)
+		}
+	}
 }

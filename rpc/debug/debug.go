@@ -132,7 +132,7 @@ func readCosts(r *http.Request) (costs []int64, err error) {
 	for _, text := range r.URL.Query()["cost"] {
 		cost, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || cost < 0 {
-			return nil, &limit.FieldError{Field: "cost", Problem: fmt.Sprintf("%q is not a whole number of tokens, 0 or more", text)}
+			return nil, &limit.FieldError{Field: "cost", Problem: fmt.Sprintf("%s is not a whole number of tokens, 0 or more", limit.Quote(text))}
 		}
 		costs = append(costs, cost)
 	}
