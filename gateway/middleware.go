@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
-	"github.com/jeton-dev/jeton/gateway/route"
 )
 
 // The headers of the gateway's own.
@@ -58,7 +57,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p 
 	v.meet(r)
 	ctx := v.run(r.Context(), r.Header)
 	if p != nil {
-		p.route, p.knowsKey = v.route, v.facts.KnowsKey()
+		p.route, p.target, p.knowsKey = v.route, v.target, v.facts.KnowsKey()
 	}
 	if !v.passes() {
 		hurry(w, r)
@@ -92,13 +91,14 @@ func hurry(w http.ResponseWriter, r *http.Request) {
 
 // meet takes in an HTTP request.
 func (v *visit) meet(r *http.Request) {
-	if v.raw = r.URL.EscapedPath(); v.raw == "" {
-		v.raw = "/"
-	}
 	q := &v.request
-	q.Method, q.Host, q.Path = r.Method, r.Host, route.Clean(r.URL.Path)
-	q.Header, q.RawQuery, q.Length = r.Header, r.URL.RawQuery, r.ContentLength
-	q.Peer = peer(r.RemoteAddr)
+	q.Method, q.Header, q.Length, q.Peer = r.Method, r.Header, r.ContentLength, peer(r.RemoteAddr)
+	for _, host := range r.Header["Host"] { // of HTTP/2, which has it in :authority
+		if host != r.Host {
+			v.unread = "the header Host and :authority contradict each other: send one"
+		}
+	}
+	v.read(r.Host, r.URL)
 }
 
 // answer puts the headers on the answer of a request, and refuses it if it does not pass. It says whether it does.

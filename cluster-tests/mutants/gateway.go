@@ -12,5 +12,32 @@ func ofGateway() []Mutant {
 			{Package: "./gateway/fallback", Run: "^TestDivide$", Says: `capacity \d+, refill .* of`},
 			{Package: "./gateway/fallback", Run: "^TestGatewaysTogether$", Says: `admitted too much in a window`},
 		},
+	}, {
+		Name: "a host has two dots at its end",
+		Why:  "a host has one form; if it has several, a client writes the one that meets no route with a limit",
+		Edits: []Edit{
+			{File: "gateway/route/host.go", Old: `name = strings.TrimSuffix(s, ".")`, New: `name = strings.TrimRight(s, ".")`},
+		},
+		Caught: []Hunt{
+			{Package: "./gateway/route", Run: "^TestHost$", Says: `"limited.example\.\." is "limited.example"`},
+			{Package: "./gateway", Run: "^TestHosts$", Says: `the host "limited.example\.\.": \d+, want 400`},
+		},
+	}, {
+		Name: "a path begins with a host",
+		Why:  "what the rules judge is what the upstream gets: some services take //a/b for the path /b of a host a",
+		Edits: []Edit{
+			{File: "gateway/route/target.go", Old: `case strings.HasPrefix(t.escaped, "//"):`, New: "case false:"},
+		},
+		Caught: []Hunt{
+			{Package: "./gateway/route", Run: "^TestRead$", Says: `"//other/a" is .*, want ""`},
+			{Package: "./gateway", Run: "^FuzzUpstreamGetsWhatWasJudged$", Says: `its target is no path`},
+		},
+	}, {
+		Name: "the proxy passes on what net/url makes of a request",
+		Why:  "the upstream gets the target that was judged and nothing else; net/http takes parts of a query away that it cannot parse",
+		Edits: []Edit{
+			{File: "gateway/proxy.go", Old: `r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.next()), "", nil`, New: `r.SetURL(u.next())`},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestQueryIsPassedOn$", Says: `becomes`}},
 	}}
 }
