@@ -225,21 +225,44 @@ func TestBrokenUpload(t *testing.T) {
 	}
 }
 
-// A client that stops sending its body does not hold a place for ever.
+// A client that stops sending its body, or sends it drop by drop, does not hold a place for ever, and is told why.
 func TestSlowUpload(t *testing.T) {
 	r, s := proxied(t, "- {name: all, path: /, checks: [{limits: [ten]}]}", "", upstream(t, echo))
-	d := r.parse(fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s]}}, body_pause: 50ms}\n%s", upstream(t, echo), oneRoute("{limits: [ten]}")))
+	d := r.parse(fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s]}}, body_pause: 200ms}\n%s", upstream(t, echo), oneRoute("{limits: [ten]}")))
 	if err := r.gateway.Load(d); err != nil {
 		t.Fatal(err)
 	}
-	if got := hear(t, s.URL, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc"); strings.Contains(got, "200") {
-		t.Errorf("it was answered: %s", got)
+	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n"
+	if got := hear(t, s.URL, head+"abc"); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, "urn:jeton:problem:body-timeout") {
+		t.Errorf("a client that stops is answered: %s", got)
 	}
-	if got := r.count("jeton_gateway_requests_in_flight"); got != 0 {
-		t.Errorf("%v in flight", got)
+	c, in := say(t, s.URL, head)
+	go func() { // a byte now and then, which never makes a pause
+		for drop := time.NewTicker(20 * time.Millisecond); ; <-drop.C {
+			if _, err := io.WriteString(c, "a"); err != nil {
+				drop.Stop()
+				return
+			}
+		}
+	}()
+	a, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	a, text := fetch(t, http.MethodPost, s.URL, "a body that comes at once")
-	if a.StatusCode != http.StatusOK || readEcho(t, text).Body != "a body that comes at once" {
+	_ = a.Body.Close()
+	_ = c.Close()
+	if a.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("a client that sends drops is answered %s", a.Status)
+	}
+	if got := r.count("jeton_gateway_failures_total", "reason", "body_late"); got != 2 {
+		t.Errorf("%v bodies counted as late, want 2", got)
+	}
+	for deadline := time.Now().Add(time.Minute); r.count("jeton_gateway_requests_in_flight") != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("a slow client holds its place")
+		}
+	}
+	if a, text := fetch(t, http.MethodPost, s.URL, "a body that comes at once"); a.StatusCode != http.StatusOK || readEcho(t, text).Body != "a body that comes at once" {
 		t.Errorf("%s: %s", a.Status, text)
 	}
 }

@@ -43,17 +43,18 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 	g := f.gateway
 	v := g.visits.take(g, rules)
 	defer g.visits.put(v)
-	if !g.enter(rules) {
-		v.refuse(overloaded, "too many requests are under way here: try again in a moment")
-		rules.other.count(overloaded)
-	} else {
-		defer g.leave()
-		if v.meetForwarded(r) {
-			v.run(r.Context(), r.Header)
-		} else {
-			v.refuse(badRequest, "the proxy in front does not say what it was asked, or is contradicted: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
-			rules.other.count(badRequest)
-		}
+	met := v.meetForwarded(r)
+	switch place, room := g.enter(rules, v.request.Peer, r.Header); {
+	case room != admitted:
+		v.refuse(room, noRoom(room))
+		rules.other.count(room)
+	case !met:
+		defer place.leave()
+		v.refuse(badRequest, "the proxy in front does not say what it was asked, or is contradicted: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
+		rules.other.count(badRequest)
+	default:
+		defer place.leave()
+		v.run(r.Context(), r.Header)
 	}
 	switch {
 	case v.passes():

@@ -55,21 +55,22 @@ func (g *Gateway) admitCall(ctx context.Context, method string) (_ context.Conte
 	rules := g.rules.Load()
 	v := g.visits.take(g, rules)
 	defer g.visits.put(v)
-	done = func() {}
-	if g.enter(rules) {
-		done = g.leave
+	v.meetCall(ctx, method)
+	place, room := g.enter(rules, v.request.Peer, v.request.Header)
+	if room == admitted {
+		done = place.leave
 		decided := false
 		defer func() {
 			if !decided { // a bug has broken it off
-				g.leave()
+				place.leave()
 			}
 		}()
-		v.meetCall(ctx, method)
 		ctx = v.run(ctx, v.request.Header)
 		decided = true
 	} else {
-		v.refuse(overloaded, "too many calls are under way here: try again in a moment")
-		rules.other.count(overloaded)
+		done = func() {}
+		v.refuse(room, noRoom(room))
+		rules.other.count(room)
 	}
 	told := http.Header{}
 	v.tell(told)

@@ -31,21 +31,30 @@ type middleware struct {
 // ServeHTTP decides about a request, and hands it on if it passes.
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := m.gateway.rules.Load()
-	if !m.gateway.enter(rules) {
+	place, room := m.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
+	if room != admitted {
 		hurry(w, r)
-		rules.shed(w)
+		rules.shed(w, room)
 		return
 	}
-	defer m.gateway.leave()
+	defer place.leave()
 	if r, ok := m.gateway.admit(w, r, rules, nil); ok {
 		m.next.ServeHTTP(w, r)
 	}
 }
 
 // shed answers a request for which there is no room. Nothing else is done for it.
-func (r *rules) shed(w http.ResponseWriter) {
-	r.other.count(overloaded)
-	r.answer.Refuse(w, &answer.Refusal{Kind: overloaded.kind(), Detail: "too many requests are under way here: try again in a moment"})
+func (r *rules) shed(w http.ResponseWriter, o outcome) {
+	r.other.count(o)
+	r.answer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: noRoom(o)})
+}
+
+// noRoom is what clients are told when there is no room for their request.
+func noRoom(o outcome) string {
+	if o == crowded {
+		return "too many requests of this address are under way here: wait for the answers to some of them"
+	}
+	return "too many requests are under way here: try again in a moment"
 }
 
 // admit decides about an HTTP request and sets the headers of its answer. If it passes, it is to go on as the request that

@@ -10,13 +10,14 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/route"
 )
 
 // Proxy is the reverse proxy: what passes goes on to the upstream of its route. Streams and WebSockets go through it, and
-// over TLS HTTP/2. What it answers itself is problem+json: 404 for what meets no route, 413, 502 and 504.
+// over TLS HTTP/2. What it answers itself is problem+json: 404 for what meets no route, 408, 413, 502 and 504.
 func (g *Gateway) Proxy() http.Handler { return &proxy{g} }
 
 type proxy struct{ gateway *Gateway }
@@ -24,12 +25,13 @@ type proxy struct{ gateway *Gateway }
 // ServeHTTP decides about a request and passes it on.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := p.gateway.rules.Load()
-	if !p.gateway.enter(rules) {
+	place, room := p.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
+	if room != admitted {
 		hurry(w, r)
-		rules.shed(w)
+		rules.shed(w, room)
 		return
 	}
-	defer p.gateway.leave()
+	defer place.leave()
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// It may have had a Content-Length as well, which net/http takes away. What a server in front took for the end of the
 		// body would be the next request here, were there one (RFC 9112, section 6.3).
@@ -46,7 +48,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &upload{ReadCloser: r.Body, conn: http.NewResponseController(w), pause: rules.bodyPause}
+		r.Body = &upload{ReadCloser: r.Body, conn: http.NewResponseController(w), patience: rules.patience, now: time.Now}
 	}
 	to := passage{rules: rules, writer: w, body: r.Body}
 	r, ok := p.gateway.admit(w, r, rules, &to)
@@ -91,6 +93,9 @@ func passageOf(r *http.Request) *passage {
 // serve passes a request on.
 func (u *upstream) serve(w http.ResponseWriter, r *http.Request, p *passage) {
 	p.told = maps.Clone(w.Header())
+	if upload, ok := p.body.(*upload); ok {
+		upload.rate = u.config.LeastBodyRate(upload.rate)
+	}
 	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passageKey{}, p)))
 }
 
@@ -174,6 +179,9 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &tooLong):
 		p.rules.refuse(w, p.route, tooLarge, "the body of a request is too long for this service")
+	case p.late():
+		w.Header().Set("Connection", "close")
+		p.rules.refuse(w, p.route, bodyLate, "the body of the request came too slowly")
 	case errors.Is(err, context.Canceled), p.broken():
 		p.rules.failures.count(canceled)
 		panic(http.ErrAbortHandler) // nobody is left to read an answer
@@ -200,6 +208,12 @@ func (p *passage) tellAgain() {
 func (p *passage) broken() bool {
 	u, ok := p.body.(*upload)
 	return ok && u.broken.Load()
+}
+
+// late says whether the client has taken longer for its body than it may.
+func (p *passage) late() bool {
+	u, ok := p.body.(*upload)
+	return ok && u.late.Load()
 }
 
 // keepTold takes out of an upstream's answer what says about its limits what the gateway says about its own, in the forms

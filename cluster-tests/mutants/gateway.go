@@ -39,5 +39,19 @@ func ofGateway() []Mutant {
 			{File: "gateway/proxy.go", Old: `r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.next()), "", nil`, New: `r.SetURL(u.next())`},
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestQueryIsPassedOn$", Says: `becomes`}},
+	}, {
+		Name: "one client takes all the room",
+		Why:  "requests under way are bounded for each client before anything is done for them, or one that sends bodies slowly shuts out all others",
+		Edits: []Edit{
+			{File: "gateway/crowd.go", Old: "if s.count[client] >= most {", New: "if false {"},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestCrowds$", Says: `status 204, want 429`}},
+	}, {
+		Name: "a drop of a body buys all the time again",
+		Why:  "the time that a client may take for a body is bounded as a whole; a byte now and then does not begin it anew",
+		Edits: []Edit{
+			{File: "gateway/upload.go", Old: "p.pause+earned-waited", New: "p.pause"},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestPatience$", Says: `the client is late at read 0`}},
 	}}
 }

@@ -99,6 +99,9 @@ func (s *setup) settings() []setting {
 		setting{"proxy.max_header", fmt.Sprint(p.LongestHeader())},
 		setting{"proxy.header_within", p.HeaderTimeout().String()},
 		setting{"proxy.idle_within", p.IdleTimeout().String()},
+		setting{"proxy.answer_pause", p.UnreadTimeout().String()},
+		setting{"proxy.max_connections", fmt.Sprint(p.MaxConnections)},
+		setting{"proxy.max_connections_per_client", fmt.Sprint(p.MaxConnectionsPerClient)},
 		setting{"forward_auth.listen", forwardAuth},
 	)
 }
