@@ -53,5 +53,12 @@ func ofGateway() []Mutant {
 			{File: "gateway/upload.go", Old: "p.pause+earned-waited", New: "p.pause"},
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestPatience$", Says: `the client is late at read 0`}},
+	}, {
+		Name: "the path of a denial steers the terminal",
+		Why:  "what clients and other nodes have sent is shown to operators quoted, or it can forge lines and change what they see",
+		Edits: []Edit{
+			{File: "rpc/debug/plain.go", Old: "if !strconv.IsPrint(r) || r == '\\uFFFD' {", New: "if r == '\\uFFFD' {"},
+		},
+		Caught: []Hunt{{Package: "./rpc/debug", Run: "^TestPlain$", Says: `is shown as`}},
 	}}
 }

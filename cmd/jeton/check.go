@@ -113,7 +113,7 @@ func printDecision(w io.Writer, d limit.Decision) error {
 		case !d.Allowed:
 			word = "spared "
 		}
-		if _, err := fmt.Fprintln(w, word, line); err != nil {
+		if err := debug.Printf(w, "%s %s\n", word, line); err != nil {
 			return err
 		}
 	}
