@@ -32,6 +32,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer place.leave()
+	w, done := watch(w, r, rules.unread)
+	defer done()
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// It may have had a Content-Length as well, which net/http takes away. What a server in front took for the end of the
 		// body would be the next request here, were there one (RFC 9112, section 6.3).

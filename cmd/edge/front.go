@@ -68,10 +68,14 @@ const (
 	authIdleWithin    = 2 * time.Minute
 )
 
-// proxyServer is the server of the proxy. Reading a body, whose pauses the proxy itself bounds, and writing an answer have no
-// bound in time: streams last as long as both sides will.
+// mostStreams is how many requests may be under way on one connection of HTTP/2.
+const mostStreams = 100
+
+// proxyServer is the server of the proxy. How long a body may take the proxy itself bounds, and how long an answer may stay
+// unread the listener does; otherwise streams last as long as both sides will.
 func proxyServer(p *config.Proxy) *http.Server {
 	return &http.Server{
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
 		MaxHeaderBytes:    p.LongestHeader(),
 		ReadHeaderTimeout: p.HeaderTimeout(),
 		IdleTimeout:       p.IdleTimeout(),
@@ -92,6 +96,7 @@ func forwardAuthServer() *http.Server {
 func (f *front) prepare(h http.Handler, log *slog.Logger) {
 	life, cut := context.WithCancel(context.Background())
 	f.cut = cut
+	f.server.DisableGeneralOptionsHandler = true // OPTIONS * is a request as any other, and no path
 	f.server.BaseContext = func(net.Listener) context.Context { return life }
 	f.server.ErrorLog = slog.NewLogLogger(clientErrors{log.Handler()}, slog.LevelWarn)
 	f.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,11 +21,19 @@ type setup struct {
 	presented *tls.Certificate // to nodes; nil for plain text
 	authority *x509.CertPool   // that nodes' certificates are from; nil with presented
 	tokens    *identity.Tokens // of operators; nil if none is asked for
+
+	proxies, askers *identity.Networks // trusted ones in front of the proxy, and those that may ask
 }
 
 // newSetup makes what a gateway runs on. The error is everything that is wrong, each with the field that it is about.
 func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
-	s := &setup{doc: doc, digest: digest, servers: doc.Cluster.Addresses()}
+	s := &setup{
+		doc: doc, digest: digest, servers: doc.Cluster.Addresses(),
+		proxies: identity.NewNetworks(doc.Identity.TrustedProxies), askers: identity.NewNetworks(nil),
+	}
+	if doc.ForwardAuth != nil {
+		s.askers = identity.NewNetworks(doc.ForwardAuth.Networks())
+	}
 	var errs []error
 	note := func(field string, err error) {
 		if err != nil {
