@@ -70,12 +70,12 @@ func newMirror(t testing.TB, secure bool) *mirror {
 	}
 	t.Cleanup(m.gateway.Close)
 	m.server = httptest.NewUnstartedServer(m.gateway.Proxy())
-	m.server.Config.ReadHeaderTimeout = 100 * time.Millisecond
 	m.server.Config.DisableGeneralOptionsHandler = true
 	if secure {
 		m.server.EnableHTTP2 = true
 		m.server.StartTLS()
 	} else {
+		m.server.Config.ReadHeaderTimeout = 100 * time.Millisecond // of a header that a client has not ended
 		m.server.Start()
 	}
 	t.Cleanup(m.server.Close)
