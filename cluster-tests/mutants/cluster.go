@@ -48,7 +48,7 @@ func ofCluster() []Mutant {
 			Why:  "raft asks whoever is at an address; an empty disk there, voting for the one it replaced, elects a leader without what was agreed on",
 			Edits: []Edit{{
 				File: "ring/cluster/stream.go",
-				Old:  "if meant != c.id {",
+				Old:  "if meant != s.id {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestVotesInAnothersPlace$", Says: `elected by a server that is not the one that was asked`}},
