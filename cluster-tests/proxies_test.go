@@ -200,7 +200,6 @@ func oddities() map[string]string {
 		"absolute, with a port": "GET http://API.example.com:80/ HTTP/1.1\r\nHost: API.example.com:80\r\n",
 		"opaque":                "GET http:http://victim.example/ HTTP/1.1\r\nHost: api.example.com\r\n",
 		"opaque, own host":      "GET http:http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n",
-		"opaque, exempt":        "GET http:/health HTTP/1.1\r\nHost: api.example.com\r\n",
 		"a user in the URL":     "GET http://other.example.com@api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n",
 		"no path at all":        "GET health HTTP/1.1\r\nHost: api.example.com\r\n",
 		"a host in the path":    "GET //health/x HTTP/1.1\r\nHost: api.example.com\r\n",
