@@ -40,15 +40,15 @@ type mirror struct {
 	received []string // heads of requests, as they came; "beyond: …" for bytes after one
 }
 
-func newMirror(t testing.TB, secure bool) *mirror {
-	t.Helper()
-	upstream, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+func newMirror(tb testing.TB, secure bool) *mirror {
+	tb.Helper()
+	upstream, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	m := &mirror{TB: t, upstream: upstream}
+	m := &mirror{TB: tb, upstream: upstream}
 	m.serving.Go(m.receive)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = upstream.Close()
 		m.serving.Wait()
 	})
@@ -60,15 +60,15 @@ func newMirror(t testing.TB, secure bool) *mirror {
 		fmt.Fprintf(&document, "- {name: d%d, path: %q, checks: [{key: [\"%d:%s\"], limits: [some]}]}\n", depth, path, depth, key)
 		path, key = fmt.Sprintf("%s/{s%d}", strings.TrimSuffix(path, "/"), depth), fmt.Sprintf("%s:{path.s%d}", key, depth)
 	}
-	d, err := config.Parse([]byte(document.String()), t.TempDir())
+	d, err := config.Parse([]byte(document.String()), tb.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	m.gateway, err = gateway.New(gateway.Config{Document: d, Checker: m, Limits: func() *limit.Document { return nil }})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(m.gateway.Close)
+	tb.Cleanup(m.gateway.Close)
 	m.server = httptest.NewUnstartedServer(m.gateway.Proxy())
 	m.server.Config.DisableGeneralOptionsHandler = true
 	if secure {
@@ -78,7 +78,7 @@ func newMirror(t testing.TB, secure bool) *mirror {
 		m.server.Config.ReadHeaderTimeout = 100 * time.Millisecond // of a header that a client has not ended
 		m.server.Start()
 	}
-	t.Cleanup(m.server.Close)
+	tb.Cleanup(m.server.Close)
 	return m
 }
 
@@ -165,12 +165,13 @@ func (m *mirror) compare(sent string) {
 }
 
 // readKey is a key of a mirror with its escapes taken out.
-func readKey(t testing.TB, key string) string {
+func readKey(tb testing.TB, key string) string {
+	tb.Helper()
 	parts := strings.Split(key, ":")
 	for i, part := range parts {
 		plain, err := url.PathUnescape(part)
 		if err != nil {
-			t.Fatalf("%q: %v", key, err)
+			tb.Fatalf("%q: %v", key, err)
 		}
 		parts[i] = plain
 	}

@@ -17,24 +17,24 @@ import (
 )
 
 // speak2 begins a connection of HTTP/2 with a request made of these fields, as they are.
-func speak2(t testing.TB, server *httptest.Server, settings []http2.Setting, fields ...hpack.HeaderField) *http2.Framer {
-	t.Helper()
+func speak2(tb testing.TB, server *httptest.Server, settings []http2.Setting, fields ...hpack.HeaderField) *http2.Framer {
+	tb.Helper()
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	c, err := (&tls.Dialer{Config: &tls.Config{
 		RootCAs: roots, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS13,
-	}}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	}}).DialContext(tb.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	tb.Cleanup(func() { _ = c.Close() })
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, f := range fields {
 		_ = encoder.WriteField(f)
 	}
 	if _, err := io.WriteString(c, http2.ClientPreface); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	frames := http2.NewFramer(c, c)
 	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)

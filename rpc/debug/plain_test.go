@@ -79,8 +79,8 @@ func fill(v reflect.Value, text string, depth int) {
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), text, depth+1)
+		for _, field := range v.Fields() {
+			fill(field, text, depth+1)
 		}
 	default:
 	}
