@@ -31,6 +31,9 @@ func newCodec() codec {
 
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if s, ok := v.(*sized); ok {
+		s.bytes, v = data.Len(), s.message
+	}
 	m, ok := v.(incoming)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
@@ -42,6 +45,9 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 
 // Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if m, ok := v.(held); ok {
+		return c.marshalHeld(m)
+	}
 	m, ok := v.(outgoing)
 	if !ok {
 		return c.CodecV2.Marshal(v)

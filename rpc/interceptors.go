@@ -23,7 +23,7 @@ func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerI
 	answer, err := s.attempt(ctx, m, next, most)
 	s.metrics.observe(info.FullMethod, err, start)
 	if err == nil {
-		return answer, nil
+		return counted(answer, connOf(ctx)), nil
 	}
 	s.logFault(ctx, info.FullMethod, err)
 	return nil, wireError(err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -71,9 +72,9 @@ type peerServer struct {
 	streams map[ring.NodeID]int // how many Reserve streams each node has open to this one
 }
 
-func newPeerServer(cfg PeerConfig) *peerServer {
+func newPeerServer(cfg PeerConfig, panics prometheus.Counter) *peerServer {
 	cfg.Partitions = cmp.Or(cfg.Partitions, ring.DefaultPartitions)
-	return &peerServer{cfg: cfg, copies: newCopies(cfg), streams: map[ring.NodeID]int{}}
+	return &peerServer{cfg: cfg, copies: newCopies(cfg, panics), streams: map[ring.NodeID]int{}}
 }
 
 // peerDescription is jeton.v1.Peer as it was generated, but that all of it needs the cluster key, and that reservations are

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -32,6 +33,9 @@ type Document struct {
 // *FieldErrors that carry the line. A document without limits is valid.
 func ParseDocument(text []byte) (*Document, error) {
 	doc := &Document{rules: map[string]*Rule{}}
+	if !utf8.Valid(text) { // YAML may be UTF-16 too, which no other node would read as it was sent
+		return nil, &FieldError{Field: "document", Problem: "is not YAML in UTF-8: save it as UTF-8"}
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var root yaml.Node
 	switch err := dec.Decode(&root); {
