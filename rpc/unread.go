@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,7 +24,7 @@ const (
 	// keptMessages is how many messages of a stream may be there at once: one waits, one is at work, one is read.
 	keptMessages = 3
 	// leastHeld is from how many bytes on an answer counts until it is sent: smaller ones are part of what their call costs.
-	leastHeld = 1 << 10
+	leastHeld = 4 << 10
 )
 
 // errUnread ends a stream whose caller does not read.
@@ -37,10 +39,12 @@ type boundedStream struct {
 	late   *time.Timer // runs while an answer waits to be sent
 	unread chan struct{}
 
-	// Of the goroutine that reads.
-	read  sized
+	read sized // of the goroutine that reads
+
+	mu    sync.Mutex
 	kept  [keptMessages]int // bytes that are held for the last messages
 	reads int
+	over  bool // the handler has returned: nothing is held any more
 }
 
 // boundStream is an interceptor: the handler runs on a goroutine of its own, for one that waits in SendMsg cannot end
@@ -56,6 +60,7 @@ func (s *Server) boundStream(srv any, stream grpc.ServerStream, _ *grpc.StreamSe
 	s.readers.Go(func() {
 		err := safely(s.metrics.panics, func() error { return next(srv, b) })
 		b.late.Stop()
+		b.release()
 		ended <- err
 	})
 	select {
@@ -66,8 +71,11 @@ func (s *Server) boundStream(srv any, stream grpc.ServerStream, _ *grpc.StreamSe
 	}
 }
 
-// release counts what was held no more. The stream has ended, and nothing is read any more.
+// release counts what was held no more.
 func (b *boundedStream) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
 	if b.conn == nil {
 		return
 	}
@@ -76,6 +84,20 @@ func (b *boundedStream) release() {
 		sum += n
 	}
 	b.conn.Release(sum)
+}
+
+// hold counts a message of so many bytes instead of the one that was read so many messages before.
+func (b *boundedStream) hold(bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conn == nil || b.over {
+		return
+	}
+	slot := &b.kept[b.reads%keptMessages]
+	b.reads++
+	b.conn.Release(*slot)
+	*slot = bytes
+	b.conn.Hold(bytes)
 }
 
 // SendMsg implements grpc.ServerStream.
@@ -90,15 +112,10 @@ func (b *boundedStream) RecvMsg(m any) error {
 	b.read.message = m
 	err := b.ServerStream.RecvMsg(&b.read)
 	b.read.message = nil
-	if err != nil || b.conn == nil {
-		return err
+	if err == nil {
+		b.hold(b.read.bytes * parsedCost)
 	}
-	slot := &b.kept[b.reads%keptMessages]
-	b.reads++
-	b.conn.Release(*slot)
-	*slot = b.read.bytes * parsedCost
-	b.conn.Hold(*slot)
-	return nil
+	return err
 }
 
 // sized is a message to be read, and how many bytes it had.
@@ -135,19 +152,31 @@ func heldBytes(data mem.BufferSlice, pool *buffers, conn *bound.Conn) mem.Buffer
 	whole := pool.Get(data.Len())
 	data.CopyTo(*whole)
 	data.Free()
-	conn.Hold(len(*whole))
-	return mem.NewBuffer(whole, &counting{pool, conn, len(*whole)})
+	p := &counting{buffers: pool, answer: heldAnswer{conn, len(*whole)}}
+	p.answer.conn.Hold(p.answer.bytes)
+	p.dropped = runtime.AddCleanup(p, heldAnswer.release, p.answer)
+	return mem.NewBuffer(whole, p)
 }
 
-// counting is a pool that gets one buffer back.
+// counting is a pool that gets one buffer back. grpc drops some of those of calls that were given up: what is garbage is held
+// no more either.
 type counting struct {
 	*buffers
+	answer  heldAnswer
+	dropped runtime.Cleanup
+}
+
+// heldAnswer is what counts.
+type heldAnswer struct {
 	conn  *bound.Conn
 	bytes int
 }
 
+func (a heldAnswer) release() { a.conn.Release(a.bytes) }
+
 // Put implements mem.BufferPool.
 func (p *counting) Put(b *[]byte) {
-	p.conn.Release(p.bytes)
+	p.dropped.Stop()
+	p.answer.release()
 	p.buffers.Put(b)
 }

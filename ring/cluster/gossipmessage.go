@@ -108,7 +108,7 @@ func sealedAnswer(k cipher.AEAD) ([]byte, error) {
 		return text.Bytes(), err
 	}
 	nonce := make([]byte, k.NonceSize())
-	_, _ = rand.Read(nonce) // never fails
+	_, _ = rand.Read(nonce)                                                                                   // never fails
 	head := binary.BigEndian.AppendUint32([]byte{gossipSealed}, uint32(1+len(nonce)+text.Len()+k.Overhead())) //nolint:gosec // it is short
 	return k.Seal(append(append(head, 1), nonce...), nonce, text.Bytes(), head), nil
 }
