@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"ring/move":        {"ring"},
 	"ring/cluster":     {"internal/bound", "ring", "ring/key", "ring/move"},
 	"storage/register": {"ring"},
-	"storage":          {"ring", "storage/register"},
+	"storage":          {"internal/bound", "ring", "storage/register"},
 	"actor":            {"actor/limit", "actor/owner", "actor/clock", "ring", "storage", "storage/register"},
 	"rpc/pb":           {"actor/limit", "ring", "storage/register"},
 	"rpc/client":       {"actor/limit", "ring", "ring/key", "rpc/pb"},

@@ -141,6 +141,7 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.FS = newPatientFS(c.FS, c.Logger)
 }
 
 func (c *Config) check() error {

@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -38,6 +39,9 @@ type Edge struct {
 	asked   atomic.Pointer[asked] // limits of a node that is alone; nil for none
 	metrics *prometheus.Registry
 	counts  metrics
+
+	listeners *bound.Metrics
+
 	tracing *tracing
 	client  *client.Client
 	gateway *gateway.Gateway
@@ -75,6 +79,9 @@ func Open(cfg Config) (e *Edge, err error) {
 	}()
 	e.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	e.metrics.MustRegister(e.counts.collectors()...)
+	if e.listeners, err = bound.NewMetrics(e.metrics); err != nil {
+		return e, err
+	}
 	if err := e.openFronts(first); err != nil {
 		return e, err
 	}

@@ -102,6 +102,7 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with the key of that certificate")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
 	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, for what operators ask over HTTP beyond loopback; the cluster key's counts too")
+	flags.Int64Var(&cfg.ListenMemory, "listen-memory", 64<<20, "bytes that each listener holds at most for callers that have proved nothing, 1048576 or more")
 	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one")
 }
 

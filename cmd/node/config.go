@@ -52,6 +52,10 @@ type Config struct {
 	AdminTokenFile string
 	// Insecure lets a node without a key listen beyond loopback.
 	Insecure bool
+	// ListenMemory is how many bytes each listener holds at most for callers that have proved nothing: messages that are not
+	// complete, calls under way, and answers that are not read. Callers with a certificate have as much to themselves. 1 MiB
+	// or more; 0 means 64 MiB.
+	ListenMemory int64
 	// Name is the node's name for people to read, its own within the cluster; empty means the host name.
 	Name string
 	// Restored says that Data is an older copy of itself: every bucket counts as emptied when the node starts.
@@ -63,6 +67,9 @@ type Config struct {
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
 }
+
+// leastListenMemory is the least of Config.ListenMemory.
+const leastListenMemory = 1 << 20
 
 func (c *Config) setDefaults() error {
 	if c.Data == "" {
@@ -80,6 +87,12 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Replicas == 0 {
 		c.Replicas = 3
+	}
+	if c.ListenMemory == 0 {
+		c.ListenMemory = defaultListenMemory
+	}
+	if c.ListenMemory < leastListenMemory {
+		return fmt.Errorf("listen-memory: %d bytes are too few for one message: give 1048576 or more", c.ListenMemory)
 	}
 	if c.FS == nil {
 		c.FS = vfs.Default

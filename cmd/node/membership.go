@@ -147,6 +147,7 @@ func (m *membership) join() (err error) {
 		Mark: cluster.Mark(n.store.Mark()), MarkBefore: cluster.Mark(n.store.MarkBefore()), NewMarks: m.marks,
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
+		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
 		Epochs: m.epochs, Check: checkLimits, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err

@@ -39,6 +39,7 @@ import (
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -52,12 +53,14 @@ type Node struct {
 	secrets secrets
 	limits  atomic.Pointer[limit.Document]
 	metrics *prometheus.Registry
-	clock   *clock.Clock
-	store   *storage.Store
-	system  *actor.System
-	member  *membership // nil for a node that is alone
-	grpc    *rpc.Server
-	http    *http.Server
+
+	listeners *bound.Metrics
+	clock     *clock.Clock
+	store     *storage.Store
+	system    *actor.System
+	member    *membership // nil for a node that is alone
+	grpc      *rpc.Server
+	http      *http.Server
 
 	grpcListener, httpListener net.Listener
 
@@ -87,6 +90,9 @@ func Open(cfg Config) (n *Node, err error) {
 			n = nil
 		}
 	}()
+	if n.listeners, err = bound.NewMetrics(n.metrics); err != nil {
+		return n, err
+	}
 	if err := n.secrets.read(&n.cfg, n.metrics); err != nil {
 		return n, err
 	}
@@ -119,7 +125,7 @@ func (n *Node) openListeners() (err error) {
 	if n.httpListener, err = n.listen(httpOption, n.cfg.ListenHTTP); err != nil {
 		return err
 	}
-	for name, address := range map[string]string{"listen-gossip": n.cfg.ListenGossip, "listen-raft": n.cfg.ListenRaft} {
+	for name, address := range map[string]string{gossipOption: n.cfg.ListenGossip, raftOption: n.cfg.ListenRaft} {
 		if address == "" {
 			continue
 		}

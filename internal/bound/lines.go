@@ -1,6 +1,9 @@
 package bound
 
 import (
+	"log"
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
 )
@@ -51,18 +54,31 @@ func (l *Lines) May(topic string) (unwritten int, may bool) {
 	return unwritten, true
 }
 
-// Once says whether nothing was said about topic since it was over, and notes that something was.
-func (l *Lines) Once(topic string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, said := l.said[topic]
-	l.said[topic] = &line{at: time.Now()}
-	return !said
+// NewLogger makes a logger of text, such as net/http wants one, that warns: a line a minute for each reason.
+func NewLogger(to *slog.Logger) *log.Logger {
+	return log.New(&quiet{to, NewLines()}, "", 0)
 }
 
-// Over lets something be said about topic again.
-func (l *Lines) Over(topic string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.said, topic)
+// quiet is where the lines of NewLogger go.
+type quiet struct {
+	to    *slog.Logger
+	lines *Lines
+}
+
+// Write implements io.Writer.
+func (q *quiet) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	if before, may := q.lines.May(Reason(text)); may {
+		q.to.Warn(text, "more_since_last", before)
+	}
+	return len(line), nil
+}
+
+// Reason is what a line says, without what it says it about: its first words, up to a name, a number or an address.
+func Reason(line string) string {
+	start := strings.IndexByte(line, ':') + 1 // "http: TLS handshake error from …"
+	if end := strings.IndexAny(line[start:], `"'(:=%0123456789`); end > 0 {
+		return line[:start+end]
+	}
+	return line
 }

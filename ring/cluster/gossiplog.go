@@ -142,7 +142,7 @@ func (l *gossipLog) Write(text []byte) (int, error) {
 	case saidElsewhere(line) || unheard(line):
 		level = slog.LevelDebug
 	case level > slog.LevelDebug:
-		before, may := l.lines.May(reasonOf(line))
+		before, may := l.lines.May(bound.Reason(line))
 		if !may {
 			level = slog.LevelDebug
 		}
@@ -150,15 +150,6 @@ func (l *gossipLog) Write(text []byte) (int, error) {
 	}
 	l.log.Log(context.Background(), level, "gossip", args...)
 	return len(text), nil
-}
-
-// reasonOf is what a line of memberlist says, without what it says it about: its first words, up to a name, a number or an
-// address.
-func reasonOf(line string) string {
-	if end := strings.IndexAny(line, `"'(:=%0123456789`); end > 0 {
-		return line[:end]
-	}
-	return line
 }
 
 // saidElsewhere says whether a delegate has logged the same thing better.
