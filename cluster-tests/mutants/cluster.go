@@ -48,10 +48,56 @@ func ofCluster() []Mutant {
 			Why:  "raft asks whoever is at an address; an empty disk there, voting for the one it replaced, elects a leader without what was agreed on",
 			Edits: []Edit{{
 				File: "ring/cluster/stream.go",
-				Old:  "if meant != c.id {",
+				Old:  "if meant != s.id {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestVotesInAnothersPlace$", Says: `elected by a server that is not the one that was asked`}},
+		},
+	}
+}
+
+// ofBounds are mutants of what strangers can make a node hold.
+func ofBounds() []Mutant {
+	return []Mutant{
+		{
+			Name: "a budget that nobody keeps",
+			Why:  "whoever fills the budget of a listener loses the connection; else strangers fill the memory of a node",
+			Edits: []Edit{{
+				File: "internal/bound/conn.go",
+				Old:  "	for over {",
+				New:  "	for over && false {",
+			}},
+			Caught: []Hunt{{Package: "./internal/bound", Run: "^TestWhoHoldsMostIsCutOff$", Says: `it holds more than the budget`}},
+		},
+		{
+			Name: "half a hello for ever",
+			Why:  "a connection to raft has little time to prove who it is; else silent ones use up the descriptors",
+			Edits: []Edit{{
+				File: "ring/cluster/stream.go",
+				Old:  "if err := a.SetDeadline(time.Now().Add(greetWithin)); err != nil {",
+				New:  "if err := a.SetDeadline(time.Time{}); err != nil {",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestSilentConnectionsToRaftEnd$", Says: `want the one that said whom it wants`}},
+		},
+		{
+			Name: "packets of strangers pass",
+			Why:  "gossip is opened with the key before anything else sees it",
+			Edits: []Edit{{
+				File: "ring/cluster/gossipsockets.go",
+				Old:  "	return open(s.key, packet, nil)",
+				New:  "	return nil",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestPacketsOfStrangersAreNotLogged$", Says: `packets were refused, in`}},
+		},
+		{
+			Name: "any label",
+			Why:  "a label that is no UTF-8 is a panic, wherever it is used",
+			Edits: []Edit{{
+				File: "internal/bound/label.go",
+				Old:  `return strings.ToValidUTF8(text, "\ufffd")`,
+				New:  `return strings.Clone(text)`,
+			}},
+			Caught: []Hunt{{Package: "./internal/bound", Run: "^FuzzLabel$", Says: `is not valid UTF-8`}},
 		},
 	}
 }
