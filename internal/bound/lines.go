@@ -69,7 +69,7 @@ type quiet struct {
 func (q *quiet) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
 	if before, may := q.lines.May(Reason(text)); may {
-		q.to.Warn(text, "more_since_last", before)
+		q.to.Warn(text, "more_since_last", before) //nolint:sloglint // the words are the library's
 	}
 	return len(line), nil
 }

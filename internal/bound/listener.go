@@ -207,7 +207,7 @@ func (l *Listener) Refused(reason string, from net.Addr, why string, args ...any
 		if from != nil {
 			args = append(args, "address", from.String())
 		}
-		l.log.Warn(why, args...)
+		l.log.Warn(why, args...) //nolint:sloglint // the callers' are constants
 	}
 }
 
