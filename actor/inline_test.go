@@ -72,3 +72,32 @@ func TestInventedLimitsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestInventedLimitsStayFew has a key whose invented limits are not idle, though nobody waits: there are receipts of them, or
+// line that was reserved ahead. The key has no more of them than there may be, and is served.
+func TestInventedLimitsStayFew(t *testing.T) {
+	s := start(t, Config{Replicas: []Replica{newRegisters(clock.New().Now)}, IdleAfter: time.Hour})
+	ask := func(name string, receipt bool) (limit.Decision, error) {
+		r := inline("k", 1, name, 10, "10/1h")
+		r.Receipt = receipt
+		return s.Check(t.Context(), r)
+	}
+	for i := range 20 * maxInvented {
+		if d, err := ask("n"+strconv.Itoa(i), true); err != nil || !d.Allowed {
+			t.Fatalf("the first check of %d: %+v, %v", i, d, err)
+		}
+	}
+	kept := 0
+	count := func(_ *shard, a *actor) { kept = a.owner.Buckets() }
+	if err := s.ask(t.Context(), &mail{kind: look, key: "k", others: &others{looked: count}}); err != nil {
+		t.Fatal(err)
+	}
+	if kept > maxInvented {
+		t.Errorf("the actor keeps %d buckets, want at most %d", kept, maxInvented)
+	}
+	for i, want := range []int64{8, 7} {
+		if d, err := ask("n0", false); err != nil || d.Limits[0].Remaining != want {
+			t.Errorf("the first limit, whose receipts are forgotten, %d: %+v, %v", i, d, err)
+		}
+	}
+}

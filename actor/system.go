@@ -83,7 +83,7 @@ type Config struct {
 	Ahead func() int64
 	// Serving says why this node decides nothing at present, such as a clock that is off, and nil if it does: checks,
 	// denials too, resets and returns are answered with its error, which is to be a limit.ErrUnavailable. It is called once
-	// for all checks that arrive together. nil means that the node always serves.
+	// for up to some hundred checks that arrive together. nil means that the node always serves.
 	Serving func() error
 	// Node is the node's name, for people to read.
 	Node string
@@ -95,9 +95,16 @@ type Config struct {
 	Shards int
 	// Mailbox is how many checks may wait in one actor; 0 means 65,536. More are answered with ErrOverloaded.
 	Mailbox int
-	// Inbox is how many checks may be handed to a shard and not yet looked at; 0 means 131,072. More are answered with
-	// ErrOverloaded.
+	// Inbox is how many checks may be handed to a shard and not yet looked at; 0 means 131,072, or fewer if Memory is short.
+	// More are answered with ErrOverloaded.
 	Inbox int
+	// Memory is how many bytes the awake keys, what they remember and the checks that wait may take, about; 0 means no bound.
+	// When they come near it the System forgets, the oldest first, what makes it stricter and never looser: receipts and
+	// returned line, then request ids, then keys that are idle. Last, it answers checks of further keys with ErrOverloaded.
+	Memory int64
+	// Full says that further keys have no room where their registers are kept: their checks are answered with ErrOverloaded.
+	// It is called for every key that wakes, so it must be cheap; nil means never.
+	Full func() bool
 	// IdleAfter is how long after its last check an actor may be forgotten; 0 means a second.
 	IdleAfter time.Duration
 	// Logger receives what goes wrong; nil means slog.Default.
@@ -126,6 +133,12 @@ func (c *Config) setDefaults() {
 	}
 	if c.Inbox == 0 {
 		c.Inbox = 1 << 17
+		if c.Memory > 0 {
+			c.Inbox = int(min(max(c.Memory/4/mailBytes/int64(c.Shards), 2*limit.MaxBatch), 1<<17))
+		}
+	}
+	if c.Full == nil {
+		c.Full = func() bool { return false }
 	}
 	if c.IdleAfter == 0 {
 		c.IdleAfter = time.Second
@@ -147,6 +160,7 @@ type System struct {
 	shards  []*shard
 	running sync.WaitGroup
 	calls   sync.Pool // of *call: answered, and owned by nobody
+	warner  warner
 }
 
 var (
@@ -171,6 +185,7 @@ func New(cfg Config) (*System, error) {
 	if _, err := rand.Read(s.id[:]); err != nil {
 		return nil, fmt.Errorf("draw the owner's name: %w", err)
 	}
+	s.warner.sys = s
 	s.configureOwners()
 	s.metrics = newMetrics(cfg.Metrics)
 	for range cfg.Shards {
@@ -348,7 +363,7 @@ func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &call{deadline: s.deadline(ctx), done: make(chan struct{}, 1)}
+	c := &call{deadline: s.deadline(ctx), caller: limit.CallerOf(ctx), done: make(chan struct{}, 1)}
 	c.open.Store(1)
 	m.call, m.result = c, &c.single
 	sh.push(m)

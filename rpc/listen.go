@@ -24,6 +24,7 @@ func NewHTTPServer(h http.Handler, l *slog.Logger) *http.Server {
 		ReadHeaderTimeout: headerWithin,
 		ReadTimeout:       requestWithin,
 		IdleTimeout:       idleConnection,
+		ConnContext:       ofHTTPConnection,
 		ErrorLog:          slog.NewLogLogger(logger(l).Handler(), slog.LevelWarn),
 	}
 }

@@ -109,5 +109,35 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedRequest$", Says: `: again `}},
 		},
+		{
+			Name: "one line for all callers",
+			Why:  "callers take turns; in one line, a caller who floods stands in front of everybody",
+			Edits: []Edit{{
+				File: "actor/inbox.go",
+				Old:  "caller := ms[0].call.caller",
+				New:  "caller := limit.Caller(nil)",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestCallersTakeTurns$", Says: `keys of \d+ callers were served before`}},
+		},
+		{
+			Name: "receipts are kept whatever they take",
+			Why:  "what a caller has a node remember has a bound; without, invented keys with receipts end the node",
+			Edits: []Edit{{
+				File: "actor/budget.go",
+				Old:  "n[shedReceipts] += a.owner.ForgetReturns()",
+				New:  "n[shedReceipts] += 0",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestBudget$", Says: `were refused, and none need be|nothing of receipts was counted`}},
+		},
+		{
+			Name: "invented limits count only while somebody waits",
+			Why:  "each check of a key looks through its buckets: there must be few, also while nobody waits",
+			Edits: []Edit{{
+				File: "actor/actor.go",
+				Old:  "if a.owner.Buckets() < most || a.owner.Knows(m.rules) {",
+				New:  "if a.owner.Waiting() == 0 || a.owner.Buckets() < most || a.owner.Knows(m.rules) {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestInventedLimitsStayFew$", Says: `the actor keeps \d+ buckets`}},
+		},
 	}
 }
