@@ -107,13 +107,18 @@ type Config struct {
 	// OnMark is told each mark that this life raises after its first, once it is durable; nil means nobody. It is called on
 	// the Store's goroutine and must not block.
 	OnMark func(Mark)
+	// Memory is about how many bytes of memory the Store may take: for what Pebble keeps of its tables, and for the registers
+	// that are in the journal and not in Pebble yet. 0 means that memory is plenty, which is some 400 MiB at the most. With
+	// Durability Memory all registers are in memory whatever this says; see Store.Full.
+	Memory int64
 	// Logger receives what Pebble and the Store report; nil means slog.Default.
 	Logger *slog.Logger
 	// Metrics receives the Store's metrics; nil means none.
 	Metrics prometheus.Registerer
 
 	memTableSize uint64 // Pebble's; 0 means 1 MiB: what is settled does not pass through it
-	journalSize  int64  // of a file of the journal; 0 means 16 MiB
+	journalSize  int64  // of a file of the journal; 0 means what there is memory for, at most maxJournal
+	cacheSize    int64  // of Pebble; 0 means what there is memory for, at most maxCache
 }
 
 func (c *Config) setDefaults() {
@@ -135,9 +140,7 @@ func (c *Config) setDefaults() {
 	if c.memTableSize == 0 {
 		c.memTableSize = 1 << 20
 	}
-	if c.journalSize == 0 {
-		c.journalSize = 16 << 20
-	}
+	c.share()
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -26,7 +25,7 @@ func serveVerb() *cobra.Command {
 	cfg := node.Config{}
 	durability := newChoice(string(storage.Fsync), string(storage.Memory))
 	level := newChoice("info", "debug", "warn", "error")
-	withInput := false
+	withInput, memory := false, memorySize(0)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node",
@@ -57,7 +56,7 @@ func serveVerb() *cobra.Command {
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
-			return serve(ctx, cfg)
+			return serve(ctx, cfg, memory)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,6 +66,7 @@ func serveVerb() *cobra.Command {
 	flags.Var(durability, "durability", "when a decision counts as kept: after an fsync, or at once in memory")
 	flags.StringVar(&cfg.Name, "node-name", "", "name of this node for people to read; the host name if empty")
 	flags.BoolVar(&cfg.Restored, "restored", false, "the data directory is a restored copy: assume that every bucket was emptied")
+	flags.Var(&memory, "memory", "memory that the node stays below, such as 512MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
@@ -118,20 +118,12 @@ func newLogger(w io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))
 }
 
-// gcPercent is by how much the heap may grow between two collections. What lives long is little, and what dies young much:
-// Go's own 100 costs a third of a node's processor time, and a tenth of a gateway's.
-const gcPercent = 400
-
-// collectSeldom lets the heap grow, if the environment variable GOGC does not say otherwise.
-func collectSeldom() {
-	if _, ok := os.LookupEnv("GOGC"); !ok {
-		debug.SetGCPercent(gcPercent)
-	}
-}
-
 // serve runs a node until ctx ends or its disk fails.
-func serve(ctx context.Context, cfg node.Config) error {
-	collectSeldom()
+func serve(ctx context.Context, cfg node.Config, memory memorySize) error {
+	kept, stop := context.WithCancel(ctx)
+	done := keepMemory(kept, &cfg, boundOf(memory, os.LookupEnv))
+	defer func() { <-done }()
+	defer stop()
 	for {
 		err := serveOnce(ctx, cfg)
 		if !errors.Is(err, node.ErrOldCopy) {

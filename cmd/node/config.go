@@ -56,6 +56,10 @@ type Config struct {
 	Name string
 	// Restored says that Data is an older copy of itself: every bucket counts as emptied when the node starts.
 	Restored bool
+	// Memory is how many bytes the process is to stay below, which is for who runs it to see to: the node takes shares of it
+	// for its registers, its awake keys and its queues, and gives up what makes it stricter rather than exceed these. 0 means
+	// that memory is plenty.
+	Memory int64
 	// FS is the file system that Data is on, and OpenRaft opens what keeps raft's log and snapshots in a directory that is
 	// there. Both are for tests; nil means the operating system's, and raft's own files.
 	FS       vfs.FS
@@ -65,6 +69,9 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() error {
+	if c.Memory < 0 {
+		return fmt.Errorf("memory: %d bytes are less than none", c.Memory)
+	}
 	if c.Data == "" {
 		return errors.New("data: name a directory that keeps the registers")
 	}

@@ -101,7 +101,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	}
 	n.system, err = actor.New(actor.Config{
 		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now, Ahead: n.clock.Ahead,
-		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
+		Memory: n.cfg.actorMemory(), Full: n.store.Full, Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	if err != nil {
 		return err

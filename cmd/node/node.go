@@ -134,7 +134,7 @@ func (n *Node) openListeners() (err error) {
 func (n *Node) openCore() (err error) {
 	cfg := storage.Config{
 		Dir: n.cfg.Data, FS: n.cfg.FS, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
-		Now: n.clock.Now, Logger: n.cfg.Logger, Metrics: n.metrics,
+		Now: n.clock.Now, Memory: n.cfg.storageMemory(), Logger: n.cfg.Logger, Metrics: n.metrics,
 	}
 	if !n.cfg.alone() {
 		return n.openMember(cfg)
@@ -151,6 +151,7 @@ func (n *Node) openCore() (err error) {
 	}
 	n.system, err = actor.New(actor.Config{
 		Replicas: []actor.Replica{n.store}, Limits: n.Limits, Now: n.clock.Now,
+		Memory: n.cfg.actorMemory(), Full: n.store.Full,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	n.Limiter = n.system
