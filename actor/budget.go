@@ -88,7 +88,7 @@ func (w *warner) shed(what, n int) {
 	for _, sh := range w.sys.shards {
 		held += sh.heldNow.Load()
 	}
-	w.sys.cfg.Logger.Warn("overloaded: "+shedSays[what], "what", shedLabels[what],
+	w.sys.cfg.Logger.Warn("overloaded", "what", shedLabels[what], "means", shedSays[what],
 		"held_bytes", held, "budget_bytes", w.sys.cfg.Memory, "metric", "jeton_shed_total")
 }
 

@@ -12,7 +12,10 @@ import (
 )
 
 // as is the context of what a caller asks.
-func as(t *testing.T, caller string) context.Context { return limit.WithCaller(t.Context(), caller) }
+func as(t *testing.T, caller string) context.Context {
+	t.Helper()
+	return limit.WithCaller(t.Context(), caller)
+}
 
 // flood has a caller check n new keys in batches, and calls done with the results of each.
 func flood(t *testing.T, s *System, caller string, n int, done func([]limit.Result)) (wait func()) {

@@ -83,8 +83,8 @@ func TestFloodOfInventedKeys(t *testing.T) {
 	if admitted != 5 {
 		t.Errorf("%d of the honest caller's 12 checks were allowed, want the 5 that its bucket held", admitted)
 	}
-	node.WaitForLog(`overloaded: receipts are forgotten`)
-	node.WaitForLog(`overloaded: request ids are forgotten`)
+	node.WaitForLog(`msg=overloaded what=receipts`)
+	node.WaitForLog(`msg=overloaded what=request_ids`)
 	node.WaitForLog(`memory given back`)
 	if after := node.Resident(); after >= peak {
 		t.Errorf("%d MiB are resident after memory was given back, %d before", after>>20, peak>>20)
