@@ -67,14 +67,14 @@ test-process: ## run the tests that start and kill processes
 	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 25m ./cluster-tests
 
 .PHONY: test-simulation
-test-simulation: ## simulate 200 hours of a cluster
-	$(step) "200 simulated hours" bash .ci/gotest --none-skipped -count=1 -timeout 20m ./cluster-tests/simulation
+test-simulation: ## simulate 100 hours of a cluster, of which 20 were never seen before
+	$(step) "100 simulated hours" bash .ci/gotest --none-skipped -count=1 -timeout 20m ./cluster-tests/simulation
 
 .PHONY: simulate
 simulate: export JETON_SIMULATE_HOURS := $(or $(HOURS),10000)
-simulate: export JETON_SIMULATE_FIRST := $(or $(FIRST),1)
+simulate: export JETON_SIMULATE_FIRST := $(FIRST)
 simulate: export JETON_SIMULATE_SEED := $(SEED)
-simulate: ## simulate 10,000 hours: make simulate HOURS=100 FIRST=7, or one seed again, and its story: SEED=7
+simulate: ## simulate 10,000 hours, of new seeds: make simulate HOURS=100, the same again: FIRST=7, or one seed and its story: SEED=7
 	$(step) "simulation" go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./cluster-tests/simulation
 
 .PHONY: nemesis
@@ -89,6 +89,13 @@ events: ## every failure of docs/protocol.md at its full length: minutes each
 mutants: ## break the code on purpose, one rule after another: a test must notice each; prints which, and after how long
 	$(step) "mutants" env JETON_MUTANTS=all JETON_MUTANTS_TABLE=$(CURDIR)/$(bin)/mutants.md bash .ci/gotest --none-skipped -count=1 -timeout 60m -run '^TestMutants$$' ./cluster-tests
 	@cat $(bin)/mutants.md
+
+.PHONY: before-release
+before-release: ## run what is too long for CI, before each release: see CONTRIBUTING.md
+	$(MAKE) mutants
+	$(MAKE) simulate HOURS=2000
+	$(MAKE) events
+	$(MAKE) nemesis TIME=30m
 
 .PHONY: fuzz
 fuzz: ## fuzz every target in turn: make fuzz TIME=1m
@@ -108,9 +115,9 @@ benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
 
 .PHONY: generate
-generate: tools ## generate the protobuf code, the schema of the gateway's document, and the pictures of the protocol
+generate: tools ## generate the protobuf code, the schema of the gateway's document, the table of who may call what, and the pictures of the protocol
 	cd rpc/pb && PATH="$(CURDIR)/$(bin):$$PATH" buf generate
-	go generate ./gateway/config
+	go generate ./gateway/config ./rpc/access
 	go run ./cluster-tests/pictures --into docs/protocol
 
 .PHONY: fmt

@@ -12,9 +12,12 @@ import (
 // errFullMailbox answers checks of a key that has too many waiting already.
 var errFullMailbox = fmt.Errorf("%w: too many checks of this key are waiting", limit.ErrOverloaded)
 
-// maxInvented is how many buckets a key may have with checks waiting before those that define their limits themselves are
-// turned away: what they invent can only be forgotten while nobody waits.
-const maxInvented = 256
+// errInvented answers checks that define one limit too many.
+var errInvented = fmt.Errorf("%w: this key has too many limits that requests define: store them, or define fewer", limit.ErrOverloaded)
+
+// maxInvented is how many buckets a key may have before checks that define further limits themselves are turned away. All of
+// a key's buckets are looked through for nearly every check of it.
+const maxInvented = 128
 
 // An actor is one key that is awake: its owner's state, and what this package adds to it. It is one piece of memory.
 type actor struct {
@@ -54,7 +57,11 @@ func (sh *shard) awake(m *mail, now int64) *actor {
 		return nil
 	case m.kind == giveBack: // there is nothing that it could come back to
 		m.others.returned = make([]bool, len(m.others.receipts))
-		m.call.answered(1)
+		m.done()
+		return nil
+	case sh.held > sh.budget.keys || sh.sys.cfg.Full():
+		sh.sys.warner.shed(shedKeys, 1)
+		m.fail(errNoMemory)
 		return nil
 	}
 	a := &actor{
@@ -65,13 +72,14 @@ func (sh *shard) awake(m *mail, now int64) *actor {
 	}
 	sh.actors.add(m.hash, a)
 	sh.visits.add(a)
+	sh.held += a.bytes()
 	return a
 }
 
 // check puts one check before the owner, unless its request id has an answer already, or will have one.
 func (sh *shard) check(a *actor, m *mail, now int64) {
 	if m.id == "" {
-		if !sh.full(a, m) {
+		if !sh.full(a, m, now) {
 			a.decide(m, now, &sh.out)
 		}
 		return
@@ -86,7 +94,7 @@ func (sh *shard) check(a *actor, m *mail, now int64) {
 	case r != nil && r.first == nil:
 		m.repeats = true
 		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Decision: copyOf(r.decision)})
-	case sh.full(a, m):
+	case sh.full(a, m, now):
 	case r != nil:
 		a.requests.attach(r, m)
 	default:
@@ -95,19 +103,46 @@ func (sh *shard) check(a *actor, m *mail, now int64) {
 	}
 }
 
-// full says whether the actor's mailbox has no room for m, which is then answered.
-func (sh *shard) full(a *actor, m *mail) bool {
-	invents := m.inline != 0 && a.owner.Waiting() > 0 && a.owner.Buckets() >= maxInvented
-	if a.waiting() < sh.sys.cfg.Mailbox && !invents {
+// full says whether the actor has no room for m, which is then answered.
+func (sh *shard) full(a *actor, m *mail, now int64) bool {
+	switch {
+	case a.waiting() >= sh.sys.cfg.Mailbox:
+		sh.sys.metrics.rejected.Inc()
+		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errFullMailbox})
+	case m.inline != 0 && sh.invents(a, m, now):
+		sh.sys.warner.shed(shedLimits, 1)
+		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errInvented})
+	default:
 		return false
 	}
-	sh.sys.metrics.rejected.Inc()
-	sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errFullMailbox})
+	return true
+}
+
+// invents says whether m defines limits of which the key must not have more. Before it comes to that, the key forgets the
+// buckets that lose nothing by it, and then those of which only receipts are left.
+func (sh *shard) invents(a *actor, m *mail, now int64) bool {
+	most := maxInvented
+	if sh.held > sh.budget.keys {
+		most = 1
+	}
+	if a.owner.Buckets() < most || a.owner.Knows(m.rules) {
+		return false
+	}
+	if a.owner.Tidy(now) < most {
+		return false
+	}
+	if n := a.owner.ForgetReturns(); n > 0 {
+		sh.sys.warner.shed(shedReceipts, n)
+		return a.owner.Tidy(now) >= most
+	}
 	return true
 }
 
 // remove drops an actor. It is left in the visits: who visits it sees that it is gone.
 func (sh *shard) remove(a *actor) {
+	if sh.weighing != a {
+		sh.held -= a.bytes()
+	}
 	a.gone = true
 	sh.actors.remove(a)
 	sh.alarms.remove(a)

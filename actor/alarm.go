@@ -35,6 +35,9 @@ func (h *alarms) Pop() any {
 	a := (*h)[last]
 	(*h)[last] = alarm{}
 	*h = (*h)[:last]
+	if cap(*h) > fewActors && last < cap(*h)/4 { // of a flood
+		*h = append(make(alarms, 0, 2*last), *h...)
+	}
 	a.actor.alarm = 0
 	return a
 }

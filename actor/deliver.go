@@ -69,7 +69,7 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 			m.fail(ErrInternal)
 			return
 		}
-		m.call.answered(1)
+		m.done()
 		return
 	}
 	if m.call.deadline <= now {
@@ -84,14 +84,14 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 	a.last = now
 	if m.kind == giveBack {
 		if sh.step(a, now, m, func() { m.others.giveBack(a, now) }) {
-			m.call.answered(1)
+			m.done()
 		}
 		return
 	}
 	sh.step(a, now, m, func() {
 		if m.kind == check {
 			sh.check(a, m, now)
-		} else if !sh.full(a, m) {
+		} else if !sh.full(a, m, now) {
 			a.owner.Reset(m, m.rules[0], now, m.call.deadline, &sh.out)
 		}
 	})
@@ -102,6 +102,9 @@ func (o *others) giveBack(a *actor, now int64) {
 	o.returned = make([]bool, len(o.receipts))
 	for i, r := range o.receipts {
 		o.returned[i] = a.owner.Return(r, now)
+		if o.returned[i] && a.requests != nil {
+			a.requests.returned(&r)
+		}
 	}
 }
 
@@ -161,6 +164,8 @@ func verdict(v register.Verdict) owner.Verdict {
 		return owner.Reset
 	case register.Skewed:
 		return owner.Skewed
+	case register.Full:
+		return owner.Full
 	case register.WrongEpoch, register.Sealed:
 	}
 	return owner.Elsewhere
@@ -184,13 +189,18 @@ func (sh *shard) call(a *actor, now int64) {
 		if a.owner.Due() <= now {
 			a.owner.Wake(now, &sh.out)
 		}
+		if a.requests != nil {
+			a.requests.prune(now)
+		}
 	})
 	if !ok {
 		return
 	}
 	quiet := a.last + int64(sh.sys.cfg.IdleAfter)
+	if sh.held > sh.budget.idle {
+		quiet = 0
+	}
 	if a.requests != nil {
-		a.requests.prune(now)
 		quiet = max(quiet, a.requests.until())
 	}
 	if idle, _ := a.owner.Idle(now); idle && now >= quiet {

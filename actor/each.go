@@ -41,6 +41,7 @@ func (s *System) CheckEach(ctx context.Context, rs []limit.Request, done func(pl
 // tell answers m, unless its context has ended before. The mail must not be touched afterwards: it may be another call's
 // already, so that with its last answer a caller may end the context, and nobody has to go through its mail.
 func (m *mail) tell(d limit.Decision, err error) {
+	m.leave()
 	e, place, late := m.call.each, int(m.place), m.told.Swap(true)
 	m.call.answered(1)
 	if !late {

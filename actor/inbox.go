@@ -21,20 +21,30 @@ type answered struct {
 
 // An inbox is where everything arrives that a shard has to do. Checks are bounded; answers need no bound, because an
 // actor has at most one reservation in flight for each bucket.
+//
+// Callers take turns. One that has had nothing here, as those have who ask now and then, comes before those whose mail
+// has been here for long, but leaves them half of each round.
 type inbox struct {
 	mu      sync.Mutex
-	mail    []*mail
+	lanes   map[limit.Caller]*lane
+	fresh   turns // lanes that nothing was taken of since they were empty
+	old     turns // the others that have mail and are not full
+	mail    int   // in all lanes
+	ready   int   // of that in lanes that are not full
 	answers []answered
 	bound   int
 	closed  bool
 	wake    chan struct{} // holds one token when the shard's goroutine is to look
+	spare   *lane         // to be used again
 
+	eased    []*lane // of who runs a round: see lane
 	rejected func(n int)
 }
 
-// push hands in mail, in order. What has no place is answered at once. It says whether there was no other mail, so that
-// it is for the caller to have it looked at: see [shard.attend].
+// push hands in mail of one caller, in order. What has no place is answered at once. It says whether there was no other mail
+// that could be taken, so that it is for the caller to have it looked at: see [shard.attend].
 func (b *inbox) push(ms ...*mail) (first bool) {
+	caller := ms[0].call.caller
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -43,9 +53,18 @@ func (b *inbox) push(ms ...*mail) (first bool) {
 		}
 		return false
 	}
-	room := min(b.bound-len(b.mail), len(ms))
-	first = len(b.mail) == 0
-	b.mail = append(b.mail, ms[:room]...)
+	l := b.laneOf(caller)
+	room := min(b.room(l), len(ms))
+	empty := l.len() == 0
+	l.push(ms[:room])
+	b.mail += room
+	if room > 0 && !l.full {
+		first = b.ready == 0
+		b.ready += room
+		if empty {
+			b.fresh.push(l)
+		}
+	}
 	b.mu.Unlock()
 	if room < len(ms) {
 		b.rejected(len(ms) - room)
@@ -56,26 +75,109 @@ func (b *inbox) push(ms ...*mail) (first bool) {
 	return first
 }
 
+// laneOf is the caller's lane.
+func (b *inbox) laneOf(caller limit.Caller) *lane {
+	l := b.lanes[caller]
+	if l == nil {
+		if l, b.spare = b.spare, nil; l == nil {
+			l = &lane{eased: &b.eased}
+		}
+		l.caller = caller
+		b.lanes[caller] = l
+	}
+	return l
+}
+
+// room is how many mails there is room for in a lane. No caller takes more than what would be left to the others.
+func (b *inbox) room(l *lane) int {
+	left := b.bound - b.mail
+	if l.caller == nil {
+		return left
+	}
+	return max(0, (left-l.len()+1)/2)
+}
+
 func (b *inbox) pushAnswers(a answered) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers = append(b.answers, a)
 }
 
-// waits says whether there is anything that nobody has taken.
+// waits says whether there is anything that could be taken.
 func (b *inbox) waits() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.mail) > 0 || len(b.answers) > 0 || b.closed
+	return b.ready > 0 || len(b.answers) > 0 || b.closed
 }
 
-// take returns all mail that has arrived, in exchange for the slice of the last time.
+// take returns mail that has arrived, at most maxRound of it, in exchange for the slice of the last time. It says whether
+// the inbox is closed.
 func (b *inbox) take(mail []*mail) ([]*mail, bool) {
 	clear(mail)
+	mail = mail[:0]
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	mail, b.mail = b.mail, mail[:0]
+	for b.ready > 0 && len(mail) < maxRound {
+		l := b.turn(len(mail))
+		n := min(turn, maxRound-len(mail), l.len(), l.room())
+		mail = l.pop(mail, n)
+		b.mail -= n
+		b.ready -= n
+		switch {
+		case l.len() == 0:
+		case l.room() > 0:
+			b.old.push(l)
+		default:
+			l.full = true
+			b.ready -= l.len()
+		}
+	}
 	return mail, b.closed
+}
+
+// turn is the lane whose turn it is when so many were taken in this round.
+func (b *inbox) turn(taken int) *lane {
+	if b.old.empty() || taken < maxRound/2 && !b.fresh.empty() {
+		return b.fresh.pop()
+	}
+	return b.old.pop()
+}
+
+// ease lets lanes go on in whose windows answers have made room, and forgets those that have nothing here any more. It is
+// for who runs a round.
+func (b *inbox) ease() {
+	if len(b.eased) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.eased {
+		if l.full && l.open <= window/2 {
+			l.full = false
+			if n := l.len(); n > 0 {
+				b.ready += n
+				b.old.push(l)
+			}
+		}
+		if l.len() == 0 && l.open == 0 && b.lanes[l.caller] == l {
+			delete(b.lanes, l.caller)
+			b.spare = l
+		}
+	}
+	clear(b.eased)
+	b.eased = b.eased[:0]
+}
+
+// drain answers all mail that nobody has taken with err, when the inbox is closed.
+func (b *inbox) drain(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.lanes {
+		for _, m := range l.mail[l.done:] {
+			m.fail(err)
+		}
+	}
+	b.lanes, b.fresh, b.old, b.mail, b.ready = nil, turns{}, turns{}, 0, 0
 }
 
 // takeAnswers returns all answers that have arrived, in exchange for the slice of the last time.
@@ -97,7 +199,7 @@ func (b *inbox) close() {
 func (b *inbox) len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.mail)
+	return b.mail
 }
 
 // notify wakes the shard's goroutine.

@@ -21,6 +21,7 @@ const (
 // A mail is one thing asked of one key's actor. Until it is answered it belongs to the shard; then to the caller.
 type mail struct {
 	call   *call
+	lane   *lane // that it was taken from, until it is answered; nil if that does not count it
 	key    string
 	hash   uint64
 	rules  []*limit.Rule
@@ -73,7 +74,24 @@ func (m *mail) resolve(doc *limit.Document, refs []limit.Ref, before *limit.Rule
 }
 
 // put writes the answer where the caller looks for it, once the call is answered.
-func (m *mail) put(d limit.Decision, err error) { *m.result = limit.Result{Decision: d, Err: err} }
+func (m *mail) put(d limit.Decision, err error) {
+	m.leave()
+	*m.result = limit.Result{Decision: d, Err: err}
+}
+
+// leave makes room in the lane that m was taken from.
+func (m *mail) leave() {
+	if m.lane != nil {
+		m.lane.answered()
+		m.lane = nil
+	}
+}
+
+// done answers what asked for no decision. The mail must not be touched afterwards.
+func (m *mail) done() {
+	m.leave()
+	m.call.answered(1)
+}
 
 // fail answers with err. The mail must not be touched afterwards.
 func (m *mail) fail(err error) {
@@ -88,6 +106,7 @@ func (m *mail) fail(err error) {
 // A call is one caller's mail. The caller waits for the answers, or is told each; the shard never waits.
 type call struct {
 	deadline int64 // node clock
+	caller   limit.Caller
 	mail     []mail
 	byShard  [][]*mail     // the mail of a batch
 	open     atomic.Int64  // mail without an answer
@@ -102,7 +121,7 @@ func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *ca
 	if !ok {
 		c = &call{done: make(chan struct{}, 1), byShard: make([][]*mail, len(s.shards))}
 	}
-	c.deadline = s.deadline(ctx)
+	c.deadline, c.caller = s.deadline(ctx), limit.CallerOf(ctx)
 	if cap(c.mail) < n {
 		c.mail = make([]mail, n)
 	}
@@ -151,7 +170,7 @@ func (c *call) wait(ctx context.Context) error {
 // free gives back a call whose answers have been taken, or that was never handed to a shard.
 func (s *System) free(c *call) {
 	clear(c.mail)
-	c.single, c.each = limit.Result{}, nil
+	c.single, c.each, c.caller = limit.Result{}, nil, nil
 	for i, ms := range c.byShard {
 		c.byShard[i] = ms[:0]
 	}

@@ -25,7 +25,7 @@ var outcomeLabels = [outcomes]string{"allowed", "denied", "spared"}
 // refusalLabels are what stops reservations, as a metric's label.
 var refusalLabels = [...]string{
 	register.Taken: "taken", register.OldGeneration: "old_generation", register.WrongEpoch: "wrong_epoch",
-	register.Sealed: "sealed", register.Skewed: "skewed", register.TooFar: "too_far",
+	register.Sealed: "sealed", register.Skewed: "skewed", register.TooFar: "too_far", register.Full: "full",
 }
 
 type metrics struct {
@@ -37,11 +37,12 @@ type metrics struct {
 	entered      prometheus.Counter
 	rejected     prometheus.Counter
 	panics       prometheus.Counter
+	shed         [shedKinds]prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
-	return &metrics{
+	m := &metrics{
 		decisions: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_decisions_total",
 			Help: "What limits said to checks, by limit and outcome. Limits defined by requests count as one.",
@@ -76,20 +77,40 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Panics of actors: bugs of jeton. An actor that panics is forgotten.",
 		}),
 	}
+	shed := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_shed_total",
+		Help: "What was given up for want of memory: receipts, request_ids and idle_keys that were forgotten early, checks of new_keys and of new_limits that were refused.",
+	}, []string{"what"})
+	for what, label := range shedLabels {
+		m.shed[what] = shed.WithLabelValues(label)
+	}
+	return m
 }
 
 // observe registers the gauges, which are read off the running shards.
 func (*metrics) observe(reg prometheus.Registerer, s *System) {
-	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
+	of := func(count func(sh *shard) int64) func() float64 {
+		return func() float64 {
+			n := int64(0)
+			for _, sh := range s.shards {
+				n += count(sh)
+			}
+			return float64(n)
+		}
+	}
+	f := promauto.With(reg)
+	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_awake_actors",
 		Help: "Keys held in memory.",
-	}, func() float64 {
-		n := int64(0)
-		for _, sh := range s.shards {
-			n += sh.awakeNow.Load()
-		}
-		return float64(n)
-	})
+	}, of(func(sh *shard) int64 { return sh.awakeNow.Load() }))
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "jeton_actor_memory_bytes",
+		Help: "About how much memory awake keys take, with what they remember.",
+	}, of(func(sh *shard) int64 { return sh.heldNow.Load() }))
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "jeton_actor_memory_budget_bytes",
+		Help: "How much memory awake keys and the checks that wait may take; 0 for no bound.",
+	}, func() float64 { return float64(s.cfg.Memory) })
 }
 
 // counts are what one shard has counted since the last flush, on its way to the metrics, which shards share.

@@ -42,6 +42,7 @@ type requests struct {
 	byID     map[string]*request
 	answered []*request // in the order of their answers
 	attached int        // repetitions that wait; they and the first ones are bounded by the mailbox
+	bytes    int64      // about what all of them take
 }
 
 func newRequests() *requests { return &requests{byID: map[string]*request{}} }
@@ -49,9 +50,41 @@ func newRequests() *requests { return &requests{byID: map[string]*request{}} }
 // begin remembers m, the first check with its id.
 func (rs *requests) begin(m *mail) {
 	id := strings.Clone(m.id) // it may be a part of something larger
-	rs.byID[id] = &request{
+	r := &request{
 		id: id, rules: slices.Clone(m.rules), inline: m.inline, cost: m.cost, receipt: m.receipt, first: m,
 	}
+	rs.byID[id] = r
+	rs.bytes += r.bytes()
+}
+
+// bytes is about how much memory a request takes with its answer.
+func (r *request) bytes() int64 {
+	n := requestBytes + int64(len(r.id)) + int64(len(r.rules))*(outcomeBytes+8)
+	if r.receipt {
+		n += int64(len(r.rules)) * receiptBytes
+	}
+	return n
+}
+
+// remove forgets r, and says whether it was remembered.
+func (rs *requests) remove(r *request) bool {
+	if rs.byID[r.id] != r {
+		return false
+	}
+	delete(rs.byID, r.id)
+	rs.bytes -= r.bytes()
+	return true
+}
+
+// forget forgets all answers, and says how many. What waits for one goes on to.
+func (rs *requests) forget() (n int) {
+	for _, r := range rs.answered {
+		if rs.remove(r) {
+			n++
+		}
+	}
+	rs.answered = nil
+	return n
 }
 
 // find is the remembered request with that id, or nil.
@@ -59,7 +92,7 @@ func (rs *requests) find(id string, now int64) *request {
 	rs.prune(now)
 	r := rs.byID[id]
 	if r != nil && r.overtaken(now) {
-		delete(rs.byID, id)
+		rs.remove(r)
 		return nil
 	}
 	return r
@@ -111,7 +144,7 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 	rs.attached -= len(attached)
 	r.first, r.attached = nil, nil
 	if err != nil {
-		delete(rs.byID, r.id)
+		rs.remove(r)
 		return attached
 	}
 	r.at, r.decision = now, copyOf(d)
@@ -120,12 +153,26 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 	return attached
 }
 
+// returned forgets the request that was answered with r: its admission was given back, so it is decided anew.
+func (rs *requests) returned(r *limit.Receipt) {
+	i := slices.IndexFunc(rs.answered, func(q *request) bool {
+		return slices.ContainsFunc(q.decision.Receipts, func(own limit.Receipt) bool {
+			return own.Serial == r.Serial && own.Limit == r.Limit && own.Generation == r.Generation
+		})
+	})
+	if i < 0 {
+		return
+	}
+	if q := rs.answered[i]; rs.byID[q.id] == q {
+		delete(rs.byID, q.id)
+	}
+	rs.answered = slices.Delete(rs.answered, i, i+1)
+}
+
 // prune forgets answers that are too old or too many.
 func (rs *requests) prune(now int64) {
 	for len(rs.answered) > maxRequests || len(rs.answered) > 0 && now-rs.answered[0].at > rememberFor {
-		if r := rs.answered[0]; rs.byID[r.id] == r {
-			delete(rs.byID, r.id)
-		}
+		rs.remove(rs.answered[0])
 		rs.answered[0] = nil
 		rs.answered = rs.answered[1:]
 	}

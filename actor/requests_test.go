@@ -278,3 +278,31 @@ func TestDenialIsRepeatedUntilItsTimeIsUp(t *testing.T) {
 		}
 	})
 }
+
+// TestReturnForgetsTheRequest has a caller return what it was admitted and ask again with the same id: told once more what
+// was answered, it would have the work for nothing.
+func TestReturnForgetsTheRequest(t *testing.T) {
+	s := start(t, Config{})
+	other := named("other", spend("a", 1, "demo", "slow"))
+	other.Receipt = true
+	decide(t, s, other)
+	for i := range 10 {
+		r := named(strconv.Itoa(i), spend("a", 1, "demo", "slow"))
+		r.Receipt = true
+		first := decide(t, s, r)
+		if first.Allowed {
+			if got := takeBack(t, s, "a", first.Receipts[i%2:]...); !got[0] { // one of its receipts, or both
+				t.Fatalf("%d was not taken back", i)
+			}
+		}
+		for range 5 {
+			decide(t, s, r)
+		}
+	}
+	if left := remaining(t, s, "a", "demo"); left > 0 {
+		t.Errorf("%d of 10 remain: what was asked again after its return was not charged", left)
+	}
+	if before := remaining(t, s, "a", "demo"); !decide(t, s, other).Allowed || remaining(t, s, "a", "demo") != before {
+		t.Error("another request was forgotten")
+	}
+}

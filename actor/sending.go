@@ -62,7 +62,7 @@ func (sh *shard) reserve(a *actor, set *ReplicaSet, what *owner.Send) {
 	s.reservations = append(s.reservations, register.Reservation{
 		Writer: register.Writer(sh.sys.id), Seq: what.Seq, Epoch: what.Epoch,
 		Partition: a.partition, Key: a.key, Limit: what.Limit,
-		Generation: what.Generation, From: what.From, To: what.To, Reach: what.Reach,
+		Generation: what.Generation, From: what.From, To: what.To, Reach: what.Reach, Inline: what.Inline,
 	})
 	sh.sending.n++
 	sh.counts.sent(what.Background)

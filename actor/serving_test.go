@@ -42,7 +42,7 @@ func TestServing(t *testing.T) {
 		}
 		why, asked = nil, 0
 		var batch []limit.Request
-		for i := range 500 {
+		for i := range maxRound {
 			batch = append(batch, spend("key:"+strconv.Itoa(i), 1, "demo"))
 		}
 		for _, r := range s.CheckBatch(t.Context(), batch) {

@@ -2,10 +2,12 @@ package actor
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/ring"
 )
@@ -31,7 +33,8 @@ type shard struct {
 	inbox     inbox
 	placement func(ring.Partition) *Placement // the Config's
 
-	awakeNow atomic.Int64 // how many actors there are, for others to read
+	awakeNow atomic.Int64 // how many actors there are, and how many bytes they take, for others to read
+	heldNow  atomic.Int64
 
 	// Whoever runs a round holds mu, which guards everything below.
 	mu      sync.Mutex
@@ -48,14 +51,20 @@ type shard struct {
 	warmth  int        // means nothing: see warm
 	counts  counts
 	replied replied
+
+	budget   budget
+	held     int64  // bytes of all actors but the one that is weighed
+	weighing *actor // nil for none
 }
 
 func newShard(s *System) *shard {
 	sh := &shard{
 		sys: s, placement: s.cfg.Placement, timer: math.MaxInt64,
 		actors: newActors(), places: make([]place, s.cfg.Partitions), counts: newCounts(s.metrics),
+		budget: newBudget(s.cfg.Memory / int64(s.cfg.Shards)),
 	}
 	sh.inbox = inbox{
+		lanes:    map[limit.Caller]*lane{},
 		bound:    s.cfg.Inbox,
 		wake:     make(chan struct{}, 1),
 		rejected: func(n int) { s.metrics.rejected.Add(float64(n)) },
@@ -91,12 +100,17 @@ func (sh *shard) run() {
 			timer.Reset(time.Duration(max(at-sh.sys.cfg.Now(), 0)))
 		}
 		sh.mu.Unlock()
+		if !closed && sh.inbox.waits() {
+			sh.inbox.notify()
+			runtime.Gosched() // whoever has something small to do need not wait for all that is here
+		}
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for a := range sh.actors.all() {
 		sh.forget(a, errStopping)
 	}
+	sh.inbox.drain(errStopping)
 	sh.awakeNow.Store(0)
 }
 
@@ -146,6 +160,7 @@ func (sh *shard) round() (closed bool) {
 	} else {
 		sh.deliverAll(sh.mail, now)
 	}
+	sh.shed(now)
 	sh.finish(now)
 	return closed
 }
@@ -168,6 +183,7 @@ func (sh *shard) look(now int64) {
 		sh.call(a, now)
 		n++
 	}
+	sh.shed(now)
 	sh.finish(now)
 }
 
@@ -177,8 +193,10 @@ func (sh *shard) finish(now int64) {
 		sh.hearAll(now)
 	}
 	sh.replied.flush()
+	sh.inbox.ease()
 	sh.counts.flush()
 	sh.awakeNow.Store(int64(sh.actors.len()))
+	sh.heldNow.Store(sh.held)
 }
 
 // next is when the shard has something to do, if nothing arrives before.

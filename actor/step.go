@@ -13,6 +13,12 @@ import (
 // the actor has been forgotten, with all that it held, and everybody who waits for it, m included, has got an error:
 // because the partition has gone, or because of a bug, which must neither stop the node nor leave the key stuck.
 func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
+	sh.weigh(a, func() { ok = sh.weighed(a, now, m, f) })
+	return ok
+}
+
+// weighed is step for an actor that is being weighed.
+func (sh *shard) weighed(a *actor, now int64, m *mail, f func()) (ok bool) {
 	at := sh.placeOf(a.partition)
 	sh.out.Reset()
 	switch {
@@ -67,6 +73,7 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		if m.id != "" {
 			for _, again := range a.requests.answer(m, r.Decision, r.Err, now) {
 				if errors.Is(r.Err, context.DeadlineExceeded) && again.call.deadline > now {
+					again.leave()
 					sh.inbox.push(again)
 					sh.inbox.notify()
 				} else {

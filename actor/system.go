@@ -83,7 +83,7 @@ type Config struct {
 	Ahead func() int64
 	// Serving says why this node decides nothing at present, such as a clock that is off, and nil if it does: checks,
 	// denials too, resets and returns are answered with its error, which is to be a limit.ErrUnavailable. It is called once
-	// for all checks that arrive together. nil means that the node always serves.
+	// for up to some hundred checks that arrive together. nil means that the node always serves.
 	Serving func() error
 	// Node is the node's name, for people to read.
 	Node string
@@ -95,11 +95,21 @@ type Config struct {
 	Shards int
 	// Mailbox is how many checks may wait in one actor; 0 means 65,536. More are answered with ErrOverloaded.
 	Mailbox int
-	// Inbox is how many checks may be handed to a shard and not yet looked at; 0 means 131,072. More are answered with
-	// ErrOverloaded.
+	// Inbox is how many checks may be handed to a shard and not yet looked at; 0 means 131,072, or fewer if Memory is short.
+	// More are answered with ErrOverloaded.
 	Inbox int
+	// Memory is how many bytes the awake keys, what they remember and the checks that wait may take, about; 0 means no bound.
+	// When they come near it the System forgets, the oldest first, what makes it stricter and never looser: receipts and
+	// returned line, then request ids, then keys that are idle. Last, it answers checks of further keys with ErrOverloaded.
+	Memory int64
+	// Full says that further keys have no room where their registers are kept: their checks are answered with ErrOverloaded.
+	// It is called for every key that wakes, so it must be cheap; nil means never.
+	Full func() bool
 	// IdleAfter is how long after its last check an actor may be forgotten; 0 means a second.
 	IdleAfter time.Duration
+	// InlineFill is how long an empty bucket may take to fill by a limit that a request defines: its register is kept for so
+	// long. 0 means DefaultInlineFill.
+	InlineFill time.Duration
 	// Logger receives what goes wrong; nil means slog.Default.
 	Logger *slog.Logger
 	// Metrics receives the System's metrics; nil means none.
@@ -126,9 +136,18 @@ func (c *Config) setDefaults() {
 	}
 	if c.Inbox == 0 {
 		c.Inbox = 1 << 17
+		if c.Memory > 0 {
+			c.Inbox = int(min(max(c.Memory/4/mailBytes/int64(c.Shards), 2*limit.MaxBatch), 1<<17))
+		}
+	}
+	if c.Full == nil {
+		c.Full = func() bool { return false }
 	}
 	if c.IdleAfter == 0 {
 		c.IdleAfter = time.Second
+	}
+	if c.InlineFill == 0 {
+		c.InlineFill = DefaultInlineFill
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -147,6 +166,7 @@ type System struct {
 	shards  []*shard
 	running sync.WaitGroup
 	calls   sync.Pool // of *call: answered, and owned by nobody
+	warner  warner
 }
 
 var (
@@ -171,6 +191,7 @@ func New(cfg Config) (*System, error) {
 	if _, err := rand.Read(s.id[:]); err != nil {
 		return nil, fmt.Errorf("draw the owner's name: %w", err)
 	}
+	s.warner.sys = s
 	s.configureOwners()
 	s.metrics = newMetrics(cfg.Metrics)
 	for range cfg.Shards {
@@ -186,7 +207,10 @@ func New(cfg Config) (*System, error) {
 // configureOwners fills in what owners with each number of replicas need to know. A single replica is this node's own
 // storage: it answers everything, unless it has ended for good.
 func (s *System) configureOwners() {
-	var seq atomic.Uint64
+	var (
+		seq   atomic.Uint64
+		nonce nonces
+	)
 	for n := 1; n <= owner.MaxReplicas; n++ {
 		s.owners[n] = owner.Config{
 			Replicas:  n,
@@ -195,6 +219,7 @@ func (s *System) configureOwners() {
 			Busy:      owner.DefaultBusy,
 			Slack:     s.cfg.Bounds.Slack(),
 			NextSeq:   func() uint64 { return seq.Add(1) },
+			Nonce:     nonce.next,
 			Rand:      mathrand.Int64N,
 		}
 		if n > 1 {
@@ -227,7 +252,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	c := s.newCall(ctx, 1, nil)
 	m := &c.mail[0]
 	m.check(&r)
-	if err := m.resolve(s.cfg.Limits(), r.Limits, nil); err != nil {
+	if err := s.resolve(m, s.cfg.Limits(), r.Limits, nil); err != nil {
 		s.free(c)
 		return limit.Decision{}, err
 	}
@@ -278,7 +303,7 @@ func (s *System) hand(c *call, rs []limit.Request) {
 		m.room = room[i : i : i+1]
 		err := r.Validate()
 		if err == nil {
-			err = m.resolve(doc, r.Limits, last)
+			err = s.resolve(m, doc, r.Limits, last)
 		}
 		if err != nil {
 			m.fail(err)
@@ -332,7 +357,7 @@ func (s *System) Reset(ctx context.Context, key string, ref limit.Ref) error {
 		return err
 	}
 	m := &mail{kind: reset, key: key}
-	if err := m.resolve(s.cfg.Limits(), []limit.Ref{ref}, nil); err != nil {
+	if err := s.resolve(m, s.cfg.Limits(), []limit.Ref{ref}, nil); err != nil {
 		return err
 	}
 	return s.ask(ctx, m)
@@ -348,7 +373,7 @@ func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &call{deadline: s.deadline(ctx), done: make(chan struct{}, 1)}
+	c := &call{deadline: s.deadline(ctx), caller: limit.CallerOf(ctx), done: make(chan struct{}, 1)}
 	c.open.Store(1)
 	m.call, m.result = c, &c.single
 	sh.push(m)

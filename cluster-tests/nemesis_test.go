@@ -3,9 +3,11 @@ package clustertests
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +64,49 @@ func TestNemesis(t *testing.T) {
 		cfg.Seed++ // other faults than those before
 		runNemesis(t, cfg, "memory")
 	})
+}
+
+// What is drawn seldom, or is not over within seconds, gets a short run of its own, in which each kind is played.
+func TestNemesisSeldom(t *testing.T) {
+	t.Parallel()
+	cfg := nemesis.Config{
+		Setting: nemesis.Setting{
+			Nodes: 3, Replicas: 3, Time: 20 * time.Second, Network: true, Late: true,
+			Only: []string{"answers late", "floored", "majority lost and recovered", "flood of invented keys", "limits changed"},
+		},
+		PerSecond: 200, Keys: 200,
+	}
+	for cfg.Seed = 1 + rand.Uint64N(1e9); !drawsAll(t, cfg.Setting); cfg.Seed++ {
+	}
+	cfg.Again = fmt.Sprintf("go test -run '^TestNemesis$/^fsync$' ./cluster-tests -args -seed=%d -only='%s'", cfg.Seed, strings.Join(cfg.Only, ","))
+	cfg.Binary = process.Build(t, "faults")
+	network.Run(t, func(lab *network.Lab) {
+		cfg.Folder = t.TempDir()
+		report := nemesisIn(t, lab, cfg)
+		played := map[string]bool{}
+		for _, p := range report.Played {
+			played[p.Kind.Name] = true
+		}
+		for _, name := range cfg.Only {
+			if !played[name] && (name != "answers late" || network.CanBeLate() == nil) {
+				t.Errorf("seed %d: there was nothing of this: %s", cfg.Seed, name)
+			}
+		}
+	})
+}
+
+// drawsAll says whether each kind begins early enough to be played for certain.
+func drawsAll(t *testing.T, s nemesis.Setting) bool {
+	t.Helper()
+	entries, err := nemesis.Draw(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := map[string]bool{}
+	for _, e := range entries {
+		early[e.Kind.Name] = early[e.Kind.Name] || e.At < s.Time/2
+	}
+	return len(early) == len(s.Only) && !slices.Contains(slices.Collect(maps.Values(early)), false)
 }
 
 // runNemesis makes one run, in a network of its own.
@@ -129,7 +174,7 @@ func decide(t *testing.T, name, value string) {
 	}
 }
 
-func nemesisIn(t *testing.T, lab *network.Lab, cfg nemesis.Config) {
+func nemesisIn(t *testing.T, lab *network.Lab, cfg nemesis.Config) *nemesis.Report {
 	t.Helper()
 	if err := os.MkdirAll(cfg.Folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -140,6 +185,13 @@ func nemesisIn(t *testing.T, lab *network.Lab, cfg nemesis.Config) {
 			t.Logf("no file system can be mounted, so none is filled up: %v", err)
 		} else {
 			cfg.Mounts = true
+		}
+	}
+	if lab != nil {
+		if err := network.CanBeLate(); err != nil {
+			t.Logf("no packet can be made late, so none is: %v", err)
+		} else {
+			cfg.Late = true
 		}
 	}
 	report, err := nemesis.Run(t, cfg)
@@ -154,6 +206,7 @@ func nemesisIn(t *testing.T, lab *network.Lab, cfg nemesis.Config) {
 	if err := report.Err(); err != nil {
 		t.Errorf("seed %d: see the report above, and %s", cfg.Seed, cfg.Folder)
 	}
+	return report
 }
 
 // appendTo adds a text to a file.

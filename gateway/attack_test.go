@@ -49,7 +49,7 @@ func TestNoTunnels(t *testing.T) {
 	if !strings.Contains(got, `upgrade "", connection ""`) {
 		t.Error(got)
 	}
-	for _, q := range []string{"CONNECT example.com:443", "GET *"} {
+	for _, q := range []string{"CONNECT example.com:443", "CONNECT /", "GET *"} {
 		if got := hear(t, s.URL, q+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 400 ") {
 			t.Errorf("%s: %s", q, got)
 		}
@@ -86,6 +86,81 @@ routes:
 	}
 	if got := post("GET", "/other;x=1"); got != http.StatusNoContent {
 		t.Errorf("a parameter that changes nothing: %d", got)
+	}
+}
+
+// A second way to read a path or a method is harmless only where it meets the same rules.
+func TestOtherReadings(t *testing.T) {
+	r := newRig(t, "exempt: {paths: [/free]}\n"+`
+routes:
+- {name: all, path: /, checks: [{limits: [hundred]}]}
+- {name: login, path: /login, methods: [POST], checks: [{limits: [strict]}]}
+- {name: user, path: "/users/{id}", checks: [{key: ["user:{path.id}"], limits: [two]}]}
+`)
+	for _, c := range []struct {
+		method, path, override string
+		want                   int
+	}{
+		{"GET", "/web/http://example.com/x", "", 204},
+		{"GET", "/users/42//x", "", 204},
+		{"GET", "/users/7/a;b", "", 204},
+		{"POST", "/web", "DELETE", 204},
+		{"GET", "//free", "", 400},
+		{"GET", "/other//free", "", 204},
+		{"GET", "/free//x", "", 204},
+		{"GET", "/users//42", "", 400},
+		{"GET", "/users/42;a", "", 400}, // a bucket for each parameter
+		{"GET", "/users;a/42", "", 400},
+		{"GET", "/login", "POST", 400},
+		{"GET", "/login", "post", 400},
+		{"POST", "/login", "GET", 400},
+	} {
+		q := request(t, c.method, "/")
+		q.URL.Path = c.path
+		if c.override != "" {
+			q.Header.Set("X-Http-Method-Override", c.override)
+		}
+		if a := r.ask(q); a.StatusCode != c.want {
+			t.Errorf("%s %s as %q: %d, want %d", c.method, c.path, c.override, a.StatusCode, c.want)
+		}
+	}
+}
+
+// What is no plain host is nobody's: it does not meet the routes of every host instead of those of its own.
+func TestHosts(t *testing.T) {
+	r := newRig(t, `
+routes:
+- {name: any, path: /}
+- {name: limited, path: /, hosts: [limited.example], checks: [{limits: [strict]}]}
+`)
+	ask := func(host string) int {
+		q := request(t, http.MethodGet, "/")
+		q.Host = host
+		return r.ask(q).StatusCode
+	}
+	if got := ask("limited.example"); got != 204 {
+		t.Fatal(got)
+	}
+	for host, want := range map[string]int{
+		"limited.example": 429, "LIMITED.example": 429, "limited.example.": 429, "limited.example:80": 429, "limited.example.:80": 429,
+		"limited.example..": 400, "limited.example:80:80": 400, "limited%2eexample": 400, "limited.example:": 400, "limited.example, a": 400,
+		"limited.example/": 400, "a@limited.example": 400, "": 400, "other.example": 204, "[::1]": 204, "::1": 400,
+	} {
+		if got := ask(host); got != want {
+			t.Errorf("the host %q: %d, want %d", host, got, want)
+		}
+	}
+}
+
+// The query of a request goes on byte for byte, also where it cannot be parsed.
+func TestQueryIsPassedOn(t *testing.T) {
+	_, s := proxied(t, "- {name: all, path: /}", "", upstream(t, echo))
+	for _, target := range []string{"/?b=2&a=1", "/?a=1;b=2&c=%zz&c", "/?", "/?a=b=c&&", "/?" + strings.Repeat("a&", 2000), "/a%7Eb/%2C?x", "/?%20+%2B"} {
+		got := hear(t, s.URL, "GET "+target+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		_, text, _ := strings.Cut(got, "\r\n\r\n")
+		if at := strings.Index(text, "{"); at < 0 || readEcho(t, text[at:strings.LastIndex(text, "}")+1]).URI != target {
+			t.Errorf("%s becomes %s", target, got)
+		}
 	}
 }
 
@@ -150,21 +225,44 @@ func TestBrokenUpload(t *testing.T) {
 	}
 }
 
-// A client that stops sending its body does not hold a place for ever.
+// A client that stops sending its body, or sends it drop by drop, does not hold a place for ever, and is told why.
 func TestSlowUpload(t *testing.T) {
 	r, s := proxied(t, "- {name: all, path: /, checks: [{limits: [ten]}]}", "", upstream(t, echo))
-	d := r.parse(fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s]}}, body_pause: 50ms}\n%s", upstream(t, echo), oneRoute("{limits: [ten]}")))
+	d := r.parse(fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s]}}, body_pause: 200ms}\n%s", upstream(t, echo), oneRoute("{limits: [ten]}")))
 	if err := r.gateway.Load(d); err != nil {
 		t.Fatal(err)
 	}
-	if got := hear(t, s.URL, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc"); strings.Contains(got, "200") {
-		t.Errorf("it was answered: %s", got)
+	const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n"
+	if got := hear(t, s.URL, head+"abc"); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, "urn:jeton:problem:body-timeout") {
+		t.Errorf("a client that stops is answered: %s", got)
 	}
-	if got := r.count("jeton_gateway_requests_in_flight"); got != 0 {
-		t.Errorf("%v in flight", got)
+	c, in := say(t, s.URL, head)
+	go func() { // a byte now and then, which never makes a pause
+		for drop := time.NewTicker(20 * time.Millisecond); ; <-drop.C {
+			if _, err := io.WriteString(c, "a"); err != nil {
+				drop.Stop()
+				return
+			}
+		}
+	}()
+	a, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	a, text := fetch(t, http.MethodPost, s.URL, "a body that comes at once")
-	if a.StatusCode != http.StatusOK || readEcho(t, text).Body != "a body that comes at once" {
+	_ = a.Body.Close()
+	_ = c.Close()
+	if a.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("a client that sends drops is answered %s", a.Status)
+	}
+	if got := r.count("jeton_gateway_failures_total", "reason", "body_late"); got != 2 {
+		t.Errorf("%v bodies counted as late, want 2", got)
+	}
+	for deadline := time.Now().Add(time.Minute); r.count("jeton_gateway_requests_in_flight") != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("a slow client holds its place")
+		}
+	}
+	if a, text := fetch(t, http.MethodPost, s.URL, "a body that comes at once"); a.StatusCode != http.StatusOK || readEcho(t, text).Body != "a body that comes at once" {
 		t.Errorf("%s: %s", a.Status, text)
 	}
 }
@@ -212,6 +310,16 @@ func TestForwardedContradictions(t *testing.T) {
 		"another host in the URL":  {"X-Original-Url: https://api.example.com/login", "X-Forwarded-Host: other", "X-Forwarded-For: 198.51.100.1"},
 		"a path that is no path":   append(nginx[:3:3], "X-Forwarded-Uri: nonsense"),
 		"a path with dot segments": {"X-Forwarded-Uri: /health/../login", "X-Forwarded-For: 198.51.100.1"},
+		"an opaque URL":            {"X-Forwarded-Uri: http:http://victim.example/login", "X-Forwarded-For: 198.51.100.1"},
+		"two slashes":              {"X-Forwarded-Uri: //health/login", "X-Forwarded-For: 198.51.100.1"},
+		"a fragment":               {"X-Forwarded-Uri: /login#/health", "X-Forwarded-For: 198.51.100.1"},
+		"a star":                   {"X-Forwarded-Uri: *", "X-Forwarded-For: 198.51.100.1"},
+		"nothing":                  {"X-Forwarded-Uri: ", "X-Forwarded-For: 198.51.100.1"},
+		"a host that is none":      append(nginx[:3:3], "X-Forwarded-Host: limited.example.."),
+		"two hosts in one line":    append(nginx[:3:3], "X-Forwarded-Host: a, b"),
+		"a user in the URL":        {"X-Original-Url: https://a@api.example.com/login", "X-Forwarded-Host: api.example.com", "X-Forwarded-For: 198.51.100.1"},
+		"two URLs":                 {"X-Original-Url: https://a/login", "X-Original-Uri: https://b/login", "X-Forwarded-For: 198.51.100.1"},
+		"a tunnel":                 append(nginx[1:3:3], "X-Original-Method: CONNECT"),
 	} {
 		if got := r.forward("/auth", headers...).StatusCode; got != http.StatusBadRequest {
 			t.Errorf("%s: %d, want 400", what, got)
@@ -248,17 +356,23 @@ func TestProxyHeadersOfClients(t *testing.T) {
 		"Cf-Connecting-Ip: 1.2.3.4", "True-Client-Ip: 1.2.3.4", "X-Forwarded-Port: 1", "X-Forwarded-Prefix: /admin",
 		"X-Original-Url: /admin", "X-Rewrite-Url: /admin", "X-User: root",
 	}
+	underscored := []string{"X_forwarded_for: 1.2.3.4", "X_Forwarded-Port: 1", "X_Original_Url: /admin", "X_user: root", "X_real_ip: 1.2.3.4"}
 	_, s := proxied(t, routes, "identity: {trusted_proxies: [192.0.2.0/24]}", upstream(t, echo))
-	_, text := fetch(t, http.MethodGet, s.URL, "", forged...)
+	_, text := fetch(t, http.MethodGet, s.URL, "", append(underscored, forged...)...)
 	e := readEcho(t, text)
-	for _, h := range forged {
+	for _, h := range append(underscored, forged...) {
 		name, _, _ := strings.Cut(h, ": ")
 		if got := e.Header.Get(name); got != "" {
 			t.Errorf("the upstream gets %s: %s", name, got)
 		}
 	}
 	_, s = proxied(t, routes, "identity: {trusted_proxies: [127.0.0.1]}", upstream(t, echo))
-	_, text = fetch(t, http.MethodGet, s.URL, "", forged...)
+	_, text = fetch(t, http.MethodGet, s.URL, "", append(underscored, forged...)...)
+	for name := range readEcho(t, text).Header {
+		if strings.Contains(name, "_") {
+			t.Errorf("the upstream gets %s, which the proxy did not write", name)
+		}
+	}
 	if e := readEcho(t, text); e.Header.Get("X-User") != "root" || e.Header.Get("X-Forwarded-Prefix") != "/admin" {
 		t.Errorf("what a trusted proxy says is gone: %v", e.Header)
 	}

@@ -22,7 +22,8 @@ type visit struct {
 	gateway *Gateway
 	rules   *rules
 	request identity.Request
-	raw     string // the path as it was sent, escaped
+	target  route.Target
+	unread  string // why the target cannot be read; empty if it can
 	facts   identity.Facts
 
 	route   *routeRules // nil for none
@@ -108,40 +109,6 @@ func (v *visit) decide(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// unclear says why the service behind the gateway might take the request for another one than the rules do; empty if it
-// cannot.
-func (v *visit) unclear() string {
-	r := &v.request
-	switch {
-	case r.Method == http.MethodConnect || !strings.HasPrefix(v.raw, "/"):
-		return "there are no tunnels here: ask for a path"
-	case strings.ToUpper(r.Method) != r.Method:
-		return "the method can be read in several ways: send it in capital letters"
-	case route.Ambiguous(v.raw):
-		return "the path can be read in several ways: send it without dot segments, backslashes and encoded slashes"
-	}
-	if plain := withoutParameters(r.Path); plain != r.Path {
-		a, _ := v.rules.table.Find(r.Host, r.Method, r.Path)
-		b, _ := v.rules.table.Find(r.Host, r.Method, plain)
-		if a != b || v.rules.exempt.paths.Covers(r.Path) != v.rules.exempt.paths.Covers(plain) {
-			return "the path can be read in several ways: send it without semicolons"
-		}
-	}
-	return ""
-}
-
-// withoutParameters is a path as services read it for which what follows a semicolon is no part of a segment.
-func withoutParameters(path string) string {
-	if !strings.Contains(path, ";") {
-		return path
-	}
-	segments := strings.Split(path, "/")
-	for i, segment := range segments {
-		segments[i], _, _ = strings.Cut(segment, ";")
-	}
-	return route.Clean(strings.Join(segments, "/"))
 }
 
 // listed settles what lists do, and says whether they have.

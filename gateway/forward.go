@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-
-	"github.com/jeton-dev/jeton/gateway/route"
 )
 
 // ForwardAuth answers another proxy that asks whether a request may pass:
@@ -45,17 +43,18 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 	g := f.gateway
 	v := g.visits.take(g, rules)
 	defer g.visits.put(v)
-	if !g.enter(rules) {
-		v.refuse(overloaded, "too many requests are under way here: try again in a moment")
-		rules.other.count(overloaded)
-	} else {
-		defer g.leave()
-		if v.meetForwarded(r) {
-			v.run(r.Context(), r.Header)
-		} else {
-			v.refuse(badRequest, "the proxy in front does not say what it was asked, or is contradicted: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
-			rules.other.count(badRequest)
-		}
+	met := v.meetForwarded(r)
+	switch place, room := g.enter(rules, v.request.Peer, r.Header); {
+	case room != admitted:
+		v.refuse(room, noRoom(room))
+		rules.other.count(room)
+	case !met:
+		defer place.leave()
+		v.refuse(badRequest, "the proxy in front does not say what it was asked, or is contradicted: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
+		rules.other.count(badRequest)
+	default:
+		defer place.leave()
+		v.run(r.Context(), r.Header)
 	}
 	switch {
 	case v.passes():
@@ -100,7 +99,7 @@ func (v *visit) meetForwarded(r *http.Request) bool {
 	if !agree {
 		return false
 	}
-	asked, agree := askedFor(r.Header, &host)
+	asked, agree := askedFor(r.Header)
 	if !agree {
 		return false
 	}
@@ -108,10 +107,8 @@ func (v *visit) meetForwarded(r *http.Request) bool {
 	if q.Peer, r.Header["X-Forwarded-For"] = lastHop(r.Header["X-Forwarded-For"]); !q.Peer.IsValid() {
 		return false
 	}
-	v.raw = asked.EscapedPath()
-	q.Method, q.Host = cmp.Or(method, r.Method), cmp.Or(host, r.Host)
-	q.Path, q.RawQuery, q.Header, q.Length = route.Clean(asked.Path), asked.RawQuery, r.Header, -1
-	q.FromProxy = true
+	q.Method, q.Header, q.Length, q.FromProxy = cmp.Or(method, r.Method), r.Header, -1, true
+	v.read(cmp.Or(host, asked.Host, r.Host), asked)
 	return true
 }
 
@@ -128,25 +125,23 @@ func agreed(h http.Header, names ...string) (value string, ok bool) {
 	return value, true
 }
 
-// askedFor is what the proxy was asked for. A whole URL has the host in it, with which what else is said of the host must
-// agree.
-func askedFor(h http.Header, host *string) (asked *url.URL, ok bool) {
+// askedFor is what the proxy was asked for, on which all headers that say so agree. Where one of them has a whole URL, that
+// one is it: it has the host as well.
+func askedFor(h http.Header) (asked *url.URL, ok bool) {
 	for _, name := range []string{"X-Forwarded-Uri", "X-Original-Uri", "X-Original-Url"} {
 		for _, said := range h[name] {
 			u, err := url.ParseRequestURI(said)
 			if err != nil {
 				return nil, false
 			}
-			if u.Host != "" {
-				if *host != "" && !strings.EqualFold(*host, u.Host) {
-					return nil, false
-				}
-				*host = u.Host
-			}
-			if asked != nil && asked.RequestURI() != u.RequestURI() {
+			switch {
+			case asked == nil:
+				asked = u
+			case asked.RequestURI() != u.RequestURI(), asked.Host != "" && u.Host != "" && asked.Host != u.Host:
 				return nil, false
+			case asked.Host == "":
+				asked = u
 			}
-			asked = u
 		}
 	}
 	return asked, asked != nil

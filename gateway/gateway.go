@@ -12,7 +12,7 @@
 //
 // The path of one request:
 //
-//	face ─▶ is there room? ─▶ route ─▶ exempt, or on a deny list? ─▶ who is asking: keys ─▶ limits and cost of each check
+//	face ─▶ is there room, in all and for this client? ─▶ read strictly ─▶ route ─▶ exempt, or on a deny list? ─▶ who is asking: keys ─▶ limits and cost of each check
 //	     ─▶ the cluster decides within 50 ms ─┬─ admitted ──▶ limit headers, and on to whom it was meant for
 //	        (else allow, deny, local bucket)  └─ denied ────▶ what earlier checks took is given back; remembered; 429
 package gateway
@@ -22,6 +22,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,6 +70,7 @@ type Gateway struct {
 	registerer prometheus.Registerer // nil for none
 
 	inFlight atomic.Int64
+	crowd    *crowd                // those in flight, by client
 	rules    atomic.Pointer[rules] // replaced whole by Load
 	visits   visits
 	shadows  shadows
@@ -83,7 +86,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	g := &Gateway{
 		checker: cfg.Checker, limits: cfg.Limits, log: cfg.Logger, now: cfg.Now, metrics: newMetrics(),
-		registerer: cfg.Registerer,
+		registerer: cfg.Registerer, crowd: newCrowd(),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -140,16 +143,32 @@ func (g *Gateway) Close() {
 // Denials are the newest requests that were refused.
 func (g *Gateway) Denials() *denial.Memory { return g.memory }
 
-// enter begins a request, if there is room for one more. Whoever entered leaves.
-func (g *Gateway) enter(r *rules) bool {
-	if g.inFlight.Add(1) <= r.mostInFlight {
-		return true
-	}
-	g.leave()
-	return false
+// A place is that of one request among those under way.
+type place struct {
+	gateway *Gateway
+	client  netip.Prefix
 }
 
-func (g *Gateway) leave() { g.inFlight.Add(-1) }
+// enter begins a request, if there is room for one more: in all, and for its client, whose address is found as for {ip}. peer is
+// the connection's other end. That is all that is done before there is room. Whoever entered, which is told by the outcome
+// admitted, leaves; any other outcome is that of the request.
+func (g *Gateway) enter(r *rules, peer netip.Addr, h http.Header) (place, outcome) {
+	p := place{g, r.finder.Origin(peer, h)}
+	if g.inFlight.Add(1) > r.mostInFlight {
+		g.inFlight.Add(-1)
+		return place{}, overloaded
+	}
+	if !g.crowd.enter(p.client, r.mostOfClient) {
+		g.inFlight.Add(-1)
+		return place{}, crowded
+	}
+	return p, admitted
+}
+
+func (p place) leave() {
+	p.gateway.crowd.leave(p.client)
+	p.gateway.inFlight.Add(-1)
+}
 
 // newGuard makes what stands between the gateway and whoever decides, with its metrics. It keeps local buckets, so another
 // document that says the same of it keeps it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -11,8 +12,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-
-	"github.com/jeton-dev/jeton/gateway/route"
 )
 
 // UnaryInterceptor puts a gateway in front of the unary calls of a gRPC server. To the rules a call is a POST of its full
@@ -56,21 +55,22 @@ func (g *Gateway) admitCall(ctx context.Context, method string) (_ context.Conte
 	rules := g.rules.Load()
 	v := g.visits.take(g, rules)
 	defer g.visits.put(v)
-	done = func() {}
-	if g.enter(rules) {
-		done = g.leave
+	v.meetCall(ctx, method)
+	place, room := g.enter(rules, v.request.Peer, v.request.Header)
+	if room == admitted {
+		done = place.leave
 		decided := false
 		defer func() {
 			if !decided { // a bug has broken it off
-				g.leave()
+				place.leave()
 			}
 		}()
-		v.meetCall(ctx, method)
 		ctx = v.run(ctx, v.request.Header)
 		decided = true
 	} else {
-		v.refuse(overloaded, "too many calls are under way here: try again in a moment")
-		rules.other.count(overloaded)
+		done = func() {}
+		v.refuse(room, noRoom(room))
+		rules.other.count(room)
 	}
 	told := http.Header{}
 	v.tell(told)
@@ -100,17 +100,14 @@ func (v *visit) pushback(h http.Header) http.Header {
 
 // meetCall takes in a gRPC call.
 func (v *visit) meetCall(ctx context.Context, method string) {
-	v.raw = method
 	q := &v.request
-	q.Method, q.Path, q.Length = http.MethodPost, route.Clean(method), -1
+	q.Method, q.Length = http.MethodPost, -1
 	md, _ := metadata.FromIncomingContext(ctx)
 	q.Header = make(http.Header, len(md))
 	for name, values := range md {
 		q.Header[textproto.CanonicalMIMEHeaderKey(name)] = values
 	}
-	if authority := md.Get(":authority"); len(authority) > 0 {
-		q.Host = authority[0]
-	}
+	v.read(strings.Join(md.Get(":authority"), ","), &url.URL{Path: method})
 	if from, ok := grpcpeer.FromContext(ctx); ok && from.Addr != nil {
 		q.Peer = peer(from.Addr.String())
 	}

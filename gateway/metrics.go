@@ -32,12 +32,14 @@ func newMetrics() *metrics {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_requests_total",
 			Help: "Requests, by route and by what became of them: admitted, unlimited, exempt, allowed_unasked, denied, unavailable, " +
-				"forbidden, nobody, overloaded, bad_request, canceled (the client left during the decision).",
+				"forbidden, nobody, overloaded (too much under way), crowded (too much of one client), bad_request, canceled (the client " +
+				"left during the decision).",
 		}, []string{"route", "outcome"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_failures_total",
 			Help: "Requests that the gateway answered itself for another reason than a decision: too_large, not_found, upstream_failed, " +
-				"upstream_late, canceled (the client has gone), forbidden (a proxy asks that is not trusted).",
+				"upstream_late, body_late (the client sends its body too slowly), canceled (the client has gone), forbidden (a proxy " +
+				"asks that is not trusted).",
 		}, []string{"reason"}),
 		limits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_limits_total",

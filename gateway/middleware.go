@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
-	"github.com/jeton-dev/jeton/gateway/route"
 )
 
 // The headers of the gateway's own.
@@ -32,21 +31,30 @@ type middleware struct {
 // ServeHTTP decides about a request, and hands it on if it passes.
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := m.gateway.rules.Load()
-	if !m.gateway.enter(rules) {
+	place, room := m.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
+	if room != admitted {
 		hurry(w, r)
-		rules.shed(w)
+		rules.shed(w, room)
 		return
 	}
-	defer m.gateway.leave()
+	defer place.leave()
 	if r, ok := m.gateway.admit(w, r, rules, nil); ok {
 		m.next.ServeHTTP(w, r)
 	}
 }
 
 // shed answers a request for which there is no room. Nothing else is done for it.
-func (r *rules) shed(w http.ResponseWriter) {
-	r.other.count(overloaded)
-	r.answer.Refuse(w, &answer.Refusal{Kind: overloaded.kind(), Detail: "too many requests are under way here: try again in a moment"})
+func (r *rules) shed(w http.ResponseWriter, o outcome) {
+	r.other.count(o)
+	r.answer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: noRoom(o)})
+}
+
+// noRoom is what clients are told when there is no room for their request.
+func noRoom(o outcome) string {
+	if o == crowded {
+		return "too many requests of this address are under way here: wait for the answers to some of them"
+	}
+	return "too many requests are under way here: try again in a moment"
 }
 
 // admit decides about an HTTP request and sets the headers of its answer. If it passes, it is to go on as the request that
@@ -58,7 +66,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p 
 	v.meet(r)
 	ctx := v.run(r.Context(), r.Header)
 	if p != nil {
-		p.route, p.knowsKey = v.route, v.facts.KnowsKey()
+		p.route, p.target, p.knowsKey = v.route, v.target, v.facts.KnowsKey()
 	}
 	if !v.passes() {
 		hurry(w, r)
@@ -92,13 +100,14 @@ func hurry(w http.ResponseWriter, r *http.Request) {
 
 // meet takes in an HTTP request.
 func (v *visit) meet(r *http.Request) {
-	if v.raw = r.URL.EscapedPath(); v.raw == "" {
-		v.raw = "/"
-	}
 	q := &v.request
-	q.Method, q.Host, q.Path = r.Method, r.Host, route.Clean(r.URL.Path)
-	q.Header, q.RawQuery, q.Length = r.Header, r.URL.RawQuery, r.ContentLength
-	q.Peer = peer(r.RemoteAddr)
+	q.Method, q.Header, q.Length, q.Peer = r.Method, r.Header, r.ContentLength, peer(r.RemoteAddr)
+	for _, host := range r.Header["Host"] { // of HTTP/2, which has it in :authority
+		if host != r.Host {
+			v.unread = "the header Host and :authority contradict each other: send one"
+		}
+	}
+	v.read(r.Host, r.URL)
 }
 
 // answer puts the headers on the answer of a request, and refuses it if it does not pass. It says whether it does.

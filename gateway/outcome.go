@@ -19,6 +19,7 @@ const (
 	forbidden                  // on a deny list
 	nobody                     // it is not known who asks, and that counts
 	overloaded                 // too much was under way
+	crowded                    // too much of the same client was under way
 	badRequest                 // it cannot be read in one way
 	canceled                   // the client left meanwhile
 	// Those below are no decisions.
@@ -26,6 +27,7 @@ const (
 	notFound       // the proxy has nobody to pass it to
 	upstreamFailed // nobody has answered
 	upstreamLate   // nor in time
+	bodyLate       // the client has not sent its body in time
 	outcomes       = iota
 )
 
@@ -58,6 +60,8 @@ func kindOf(o outcome) outcomeKind {
 		return outcomeKind{"nobody", false, answer.Nobody, codes.Unauthenticated}
 	case overloaded:
 		return outcomeKind{"overloaded", false, answer.Overloaded, codes.Unavailable}
+	case crowded:
+		return outcomeKind{"crowded", false, answer.Crowded, codes.ResourceExhausted}
 	case badRequest:
 		return outcomeKind{"bad_request", false, answer.BadRequest, codes.InvalidArgument}
 	case tooLarge:
@@ -68,6 +72,8 @@ func kindOf(o outcome) outcomeKind {
 		return outcomeKind{"upstream_failed", false, answer.BadGateway, codes.Unavailable}
 	case upstreamLate:
 		return outcomeKind{"upstream_late", false, answer.GatewayTimeout, codes.DeadlineExceeded}
+	case bodyLate:
+		return outcomeKind{"body_late", false, answer.BodyTimeout, codes.DeadlineExceeded}
 	default:
 		return outcomeKind{name: "canceled", grpc: codes.Canceled}
 	}

@@ -10,12 +10,14 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/route"
 )
 
 // Proxy is the reverse proxy: what passes goes on to the upstream of its route. Streams and WebSockets go through it, and
-// over TLS HTTP/2. What it answers itself is problem+json: 404 for what meets no route, 413, 502 and 504.
+// over TLS HTTP/2. What it answers itself is problem+json: 404 for what meets no route, 408, 413, 502 and 504.
 func (g *Gateway) Proxy() http.Handler { return &proxy{g} }
 
 type proxy struct{ gateway *Gateway }
@@ -23,12 +25,15 @@ type proxy struct{ gateway *Gateway }
 // ServeHTTP decides about a request and passes it on.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := p.gateway.rules.Load()
-	if !p.gateway.enter(rules) {
+	place, room := p.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
+	if room != admitted {
 		hurry(w, r)
-		rules.shed(w)
+		rules.shed(w, room)
 		return
 	}
-	defer p.gateway.leave()
+	defer place.leave()
+	w, done := watch(w, r, rules.unread)
+	defer done()
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// It may have had a Content-Length as well, which net/http takes away. What a server in front took for the end of the
 		// body would be the next request here, were there one (RFC 9112, section 6.3).
@@ -45,7 +50,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &upload{ReadCloser: r.Body, conn: http.NewResponseController(w), pause: rules.bodyPause}
+		r.Body = &upload{ReadCloser: r.Body, conn: http.NewResponseController(w), patience: rules.patience, now: time.Now}
 	}
 	to := passage{rules: rules, writer: w, body: r.Body}
 	r, ok := p.gateway.admit(w, r, rules, &to)
@@ -72,8 +77,9 @@ func (r *rules) refuse(w http.ResponseWriter, at *routeRules, o outcome, detail 
 // A passage is one request on its way to the upstream.
 type passage struct {
 	rules    *rules
-	route    *routeRules // nil for none
-	knowsKey bool        // it shows an API key that counts
+	route    *routeRules  // nil for none
+	target   route.Target // what was judged, and is passed on
+	knowsKey bool         // it shows an API key that counts
 	writer   http.ResponseWriter
 	told     http.Header   // what the client is told besides what the upstream says
 	body     io.ReadCloser // of the request; an *upload if there is one
@@ -89,19 +95,22 @@ func passageOf(r *http.Request) *passage {
 // serve passes a request on.
 func (u *upstream) serve(w http.ResponseWriter, r *http.Request, p *passage) {
 	p.told = maps.Clone(w.Header())
+	if upload, ok := p.body.(*upload); ok {
+		upload.rate = u.config.LeastBodyRate(upload.rate)
+	}
 	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passageKey{}, p)))
 }
 
-// rewrite makes the request that the upstream gets. Hop-by-hop headers, and whatever clients say of where they come from,
-// are gone already.
+// rewrite makes the request that the upstream gets: it asks for the target that was judged. Hop-by-hop headers, and whatever
+// clients say of where they come from, are gone already. Trailers are not passed on: a service may take them for headers,
+// which nobody has looked at.
 func (u *upstream) rewrite(r *httputil.ProxyRequest) {
 	p := passageOf(r.In)
-	host := r.Out.Host
-	r.SetURL(u.next())
+	r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.next()), "", nil
 	if u.config.KeepHost {
-		r.Out.Host = host
+		r.Out.Host = p.target.Authority()
 	}
-	p.rules.forwarded(r)
+	p.forwarded(r)
 	if !strings.EqualFold(r.Out.Header.Get("Upgrade"), "websocket") { // h2c would be a tunnel for any number of requests
 		r.Out.Header.Del("Upgrade")
 		r.Out.Header.Del("Connection")
@@ -121,28 +130,45 @@ var proxyHeaders = []string{
 }
 
 // forwarded says where the request comes from. What a trusted proxy said of it goes on, with the proxy's own address added;
-// what anybody else said does not, nor do headers that only trusted proxies may set.
-func (r *rules) forwarded(p *httputil.ProxyRequest) {
-	if !r.proxies.Contains(peer(p.In.RemoteAddr)) {
-		for name := range p.Out.Header {
-			if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains(proxyHeaders, name) || slices.Contains(r.ofProxies, name) {
-				delete(p.Out.Header, name)
+// what anybody else said does not, nor do headers that only trusted proxies may set. With underscores for dashes, such headers
+// go on from nobody: services that get headers as variables (CGI and its like) take the two for one.
+func (p *passage) forwarded(r *httputil.ProxyRequest) {
+	trusted := p.rules.proxies.Contains(peer(r.In.RemoteAddr))
+	for name := range r.Out.Header {
+		if dashed := withDashes(name); p.rules.ofProxy(dashed) && (!trusted || dashed != name) {
+			delete(r.Out.Header, name)
+		}
+	}
+	if trusted {
+		for _, name := range []string{"X-Forwarded-For", "Forwarded"} {
+			if said, ok := r.In.Header[name]; ok {
+				r.Out.Header[name] = said
 			}
 		}
-		p.SetXForwarded()
-		return
 	}
-	for _, name := range []string{"X-Forwarded-For", "Forwarded"} {
-		if said, ok := p.In.Header[name]; ok {
-			p.Out.Header[name] = said
+	r.SetXForwarded()
+	r.Out.Header.Set("X-Forwarded-Host", p.target.Authority())
+	if trusted {
+		for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
+			if said, ok := r.In.Header[name]; ok {
+				r.Out.Header[name] = said
+			}
 		}
 	}
-	p.SetXForwarded()
-	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if said, ok := p.In.Header[name]; ok {
-			p.Out.Header[name] = said
-		}
+}
+
+// ofProxy says whether only trusted proxies may set a header.
+func (r *rules) ofProxy(name string) bool {
+	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || slices.Contains(proxyHeaders, name) ||
+		slices.Contains(r.ofProxies, name)
+}
+
+// withDashes is the canonical name of a header with dashes for underscores.
+func withDashes(name string) string {
+	if !strings.Contains(name, "_") {
+		return name
 	}
+	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
 // failed answers for an upstream that has not.
@@ -155,6 +181,9 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &tooLong):
 		p.rules.refuse(w, p.route, tooLarge, "the body of a request is too long for this service")
+	case p.late():
+		w.Header().Set("Connection", "close")
+		p.rules.refuse(w, p.route, bodyLate, "the body of the request came too slowly")
 	case errors.Is(err, context.Canceled), p.broken():
 		p.rules.failures.count(canceled)
 		panic(http.ErrAbortHandler) // nobody is left to read an answer
@@ -181,6 +210,12 @@ func (p *passage) tellAgain() {
 func (p *passage) broken() bool {
 	u, ok := p.body.(*upload)
 	return ok && u.broken.Load()
+}
+
+// late says whether the client has taken longer for its body than it may.
+func (p *passage) late() bool {
+	u, ok := p.body.(*upload)
+	return ok && u.late.Load()
 }
 
 // keepTold takes out of an upstream's answer what says about its limits what the gateway says about its own, in the forms

@@ -20,6 +20,7 @@ import (
 type rules struct {
 	document     *config.Document
 	mostInFlight int64
+	mostOfClient int // in flight
 	table        *route.Table
 	finder       *identity.Finder
 	guard        *fallback.Guard
@@ -35,7 +36,8 @@ type rules struct {
 	answer       *answer.Writer // where no route says otherwise
 	upstreams    map[string]*upstream
 	longestBody  int64              // that the proxy passes on; -1 for any
-	bodyPause    time.Duration      // that a client may make in it
+	patience     patience           // with clients that send one
+	unread       time.Duration      // that an answer may stay so
 	askers       *identity.Networks // who may ask the forward-auth face
 	proxies      *identity.Networks // whose word on where a request comes from counts
 	challenge    string             // of a 401; empty for none
@@ -96,10 +98,10 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 		return nil, err
 	}
 	r = &rules{
-		document: d, mostInFlight: int64(d.Cluster.MostInFlight()), other: g.metrics.route("(none)"), failures: g.metrics.failed(),
+		document: d, mostInFlight: int64(d.Cluster.MostInFlight()), mostOfClient: d.Cluster.MostInFlightPerClient(), other: g.metrics.route("(none)"), failures: g.metrics.failed(),
 		denied: denials{networks: identity.NewNetworks(d.Deny.Networks)}, proxies: identity.NewNetworks(d.Identity.TrustedProxies),
 	}
-	r.longestBody, r.bodyPause = bodies(d.Proxy)
+	r.longestBody, r.patience, r.unread = bodies(d.Proxy)
 	if r.table, err = route.New(d.Routes); err != nil {
 		return nil, err
 	}
@@ -269,11 +271,11 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 }
 
 // bodies are the bounds of what the proxy passes on. Without a proxy nothing is.
-func bodies(p *config.Proxy) (longest int64, pause time.Duration) {
+func bodies(p *config.Proxy) (longest int64, with patience, unread time.Duration) {
 	if p == nil {
-		return -1, 0
+		return -1, patience{}, 0
 	}
-	return p.LongestBody(), p.LongestPause()
+	return p.LongestBody(), patience{pause: p.LongestPause(), rate: p.LeastBodyRate()}, p.UnreadTimeout()
 }
 
 func (g *Gateway) limitsOf(route string, names []string, shadow bool) limits {

@@ -5,9 +5,18 @@ import "slices"
 // FirstEpoch is the epoch of every partition when a cluster is founded. Epoch 0 is none: a node in it keeps no registers.
 const FirstEpoch = 1
 
+// recoveryEpochs is how far the epochs that forced recoveries begin are apart. Those who are lost may have moved a partition on
+// without those who are left, but not as often as that.
+const recoveryEpochs = 1_000_000
+
+// Recovered is the epoch that a forced recovery begins for a partition of which no higher epoch than that is known: the next
+// multiple of a million. It lies above every epoch that anybody can have been in, those who are lost included, so nothing that
+// was sent, stored or installed before the recovery belongs to it.
+func Recovered(known uint64) uint64 { return (known/recoveryEpochs + 1) * recoveryEpochs }
+
 // A Place is where one partition's registers are kept.
 type Place struct {
-	// Epoch is the number of the replica set; it goes up by one with each change.
+	// Epoch is the number of the replica set; it goes up by one with each change, and to [Recovered] with a forced recovery.
 	Epoch uint64 `json:"epoch"`
 	// Replicas are the replica set in the callers' order: the first healthy one is the owner.
 	Replicas []NodeID `json:"replicas"`

@@ -26,10 +26,6 @@ type APIConfig struct {
 	Limits func() *limit.Document
 	// Cluster is what other limits are put in force in; nil for a node that is alone, whose limits are a file's.
 	Cluster *cluster.Cluster
-	// Tokens are those of which whoever changes the limits shows one; nil lets everybody.
-	Tokens *Tokens
-	// Beyond says that the port can be reached from other machines: who looks at a bucket or fills it shows a token too.
-	Beyond bool
 	// Other answers every path outside /v1/; nil answers 404.
 	Other http.Handler
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -46,7 +42,7 @@ type APIConfig struct {
 //	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection; DELETE fills it, 204
 //	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document
 //
-// PUT takes a token, if there are any; beyond loopback so do the buckets.
+// Who may ask is for a guard to say: see [NewGuard].
 type api struct {
 	APIConfig
 	metrics apiMetrics

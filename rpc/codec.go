@@ -23,17 +23,29 @@ type outgoing interface {
 type codec struct {
 	encoding.CodecV2
 	buffers *buffers
+	large   *sync.Mutex // held while a large message is read
 }
 
 func newCodec() codec {
-	return codec{CodecV2: encoding.GetCodecV2(proto.Name), buffers: new(buffers)}
+	return codec{CodecV2: encoding.GetCodecV2(proto.Name), buffers: new(buffers), large: new(sync.Mutex)}
 }
+
+// largeMessage is from how many bytes on messages are read one at a time: it takes a good part of a millisecond, and as
+// many as callers like to send would keep every processor from the small ones.
+const largeMessage = 16 << 10
 
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if s, ok := v.(*sized); ok {
+		s.bytes, v = data.Len(), s.message
+	}
 	m, ok := v.(incoming)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
+	}
+	if data.Len() >= largeMessage {
+		c.large.Lock()
+		defer c.large.Unlock()
 	}
 	whole := data.MaterializeToBuffer(c.buffers)
 	defer whole.Free()
@@ -42,6 +54,9 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 
 // Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if m, ok := v.(held); ok {
+		return c.marshalHeld(m)
+	}
 	m, ok := v.(outgoing)
 	if !ok {
 		return c.CodecV2.Marshal(v)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
@@ -119,6 +121,19 @@ func (c portCredentials) asked(hello *tls.ClientHelloInfo) (*tls.Config, error) 
 
 // ServerHandshake implements credentials.TransportCredentials. grpc bounds its time: handshakeWithin.
 func (c portCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	of := bound.Of(raw)
+	conn, info, err := c.handshake(raw, of)
+	switch {
+	case err == nil && of != nil:
+		return newMeter(conn, of), info, nil
+	case errors.Is(err, os.ErrDeadlineExceeded) && of != nil:
+		of.Cut(bound.Late)
+	}
+	return conn, info, err
+}
+
+// handshake finds out who is at the other end of a connection, which stands on of.
+func (c portCredentials) handshake(raw net.Conn, of *bound.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if !c.undecided.add(raw) {
 		return nil, nil, errStopping
 	}
@@ -132,7 +147,11 @@ func (c portCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.Au
 		return c.TransportCredentials.ServerHandshake(conn)
 	case conn.first[0] != tlsRecord:
 		c.refused.WithLabelValues(refusedPlain).Inc()
-		c.refuser.take(conn)
+		if of != nil {
+			c.refuser.take(newMeter(conn, of))
+		} else {
+			c.refuser.take(conn)
+		}
 		return nil, nil, credentials.ErrConnDispatched
 	case c.tls == nil:
 		c.refused.WithLabelValues(refusedTLS).Inc()
@@ -144,9 +163,18 @@ func (c portCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.Au
 		return nil, nil, err
 	}
 	if c.proved(info) {
+		prove(of, bound.Node)
 		return secured, keyInfo{info}, nil
 	}
+	prove(of, bound.Caller)
 	return secured, info, nil
+}
+
+// prove notes what the other end of a connection has proved.
+func prove(of *bound.Conn, proof bound.Proof) {
+	if of != nil {
+		of.Prove(proof)
+	}
 }
 
 // proved says whether the other side of a TLS connection has proved to have the cluster key.

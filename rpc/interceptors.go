@@ -23,7 +23,7 @@ func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerI
 	answer, err := s.attempt(ctx, m, next, most)
 	s.metrics.observe(info.FullMethod, err, start)
 	if err == nil {
-		return answer, nil
+		return counted(answer, connOf(ctx)), nil
 	}
 	s.logFault(ctx, info.FullMethod, err)
 	return nil, wireError(err)
@@ -31,7 +31,7 @@ func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerI
 
 func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, most time.Duration) (answer any, err error) {
 	defer rescue(s.metrics.panics, &err)
-	ctx, cancel := timedAtMost(withRoute(ctx), most)
+	ctx, cancel := timedAtMost(ofConnection(withRoute(ctx)), most)
 	defer cancel()
 	return next(ctx, m)
 }

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/jeton-dev/jeton/internal/bound"
 )
 
 // The bounds of an HTTP connection. Writing has none: a profile may take as long as it was asked to, and what the JSON
@@ -16,14 +18,18 @@ const (
 )
 
 // NewHTTPServer makes the server of a node's HTTP port: h behind bounds on what a client may send, and how slowly. The
-// logger gets what net/http has to say; nil discards it.
+// logger gets what net/http has to say, a line a minute about each reason; nil discards it.
 func NewHTTPServer(h http.Handler, l *slog.Logger) *http.Server {
+	only := new(http.Protocols)
+	only.SetHTTP1(true) // in HTTP/2 one connection may send as much as many
 	return &http.Server{
+		Protocols:         only,
 		Handler:           h,
 		MaxHeaderBytes:    maxHeader,
 		ReadHeaderTimeout: headerWithin,
 		ReadTimeout:       requestWithin,
 		IdleTimeout:       idleConnection,
-		ErrorLog:          slog.NewLogLogger(logger(l).Handler(), slog.LevelWarn),
+		ConnContext:       ofHTTPConnection,
+		ErrorLog:          bound.NewLogger(logger(l)),
 	}
 }

@@ -130,27 +130,39 @@ func (m certificateMetrics) collectors() []prometheus.Collector {
 }
 
 // tokenMetrics measure Tokens.
-type tokenMetrics struct {
-	refused  prometheus.Counter
-	failures prometheus.Counter
-}
+type tokenMetrics struct{ failures prometheus.Counter }
 
 func newTokenMetrics() tokenMetrics {
-	return tokenMetrics{
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
+	return tokenMetrics{failures: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "jeton_admin_tokens_reload_failures_total",
+		Help: "How often the file of --admin-token-file was read again and was wrong, so that the old tokens stay in force. It grows " +
+			"every few seconds until it is right.",
+	})}
+}
+
+func (m tokenMetrics) collectors() []prometheus.Collector { return []prometheus.Collector{m.failures} }
+
+// guardMetrics measure the guard of an HTTP port.
+type guardMetrics struct {
+	unauthorized prometheus.Counter
+	foreign      prometheus.Counter
+}
+
+func newGuardMetrics() guardMetrics {
+	return guardMetrics{
+		unauthorized: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_http_unauthorized_total",
 			Help: "HTTP requests that showed no token, or a wrong one, where they need one.",
 		}),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jeton_admin_tokens_reload_failures_total",
-			Help: "How often the file of --admin-token-file was read again and was wrong, so that the old tokens stay in force. It grows " +
-				"every few seconds until it is right.",
+		foreign: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_http_foreign_total",
+			Help: "HTTP requests that were refused because a web page may have sent them: they named another origin, or another host.",
 		}),
 	}
 }
 
-func (m tokenMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.refused, m.failures}
+func (m guardMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.unauthorized, m.foreign}
 }
 
 func register(r prometheus.Registerer, cs ...prometheus.Collector) error {

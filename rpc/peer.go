@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -71,19 +72,19 @@ type peerServer struct {
 	streams map[ring.NodeID]int // how many Reserve streams each node has open to this one
 }
 
-func newPeerServer(cfg PeerConfig) *peerServer {
+func newPeerServer(cfg PeerConfig, panics prometheus.Counter) *peerServer {
 	cfg.Partitions = cmp.Or(cfg.Partitions, ring.DefaultPartitions)
-	return &peerServer{cfg: cfg, copies: newCopies(cfg), streams: map[ring.NodeID]int{}}
+	return &peerServer{cfg: cfg, copies: newCopies(cfg, panics), streams: map[ring.NodeID]int{}}
 }
 
-// peerDescription is jeton.v1.Peer as it was generated, but that all of it needs the cluster key, and that reservations are
+// peerDescription is jeton.v1.Peer as it was generated, but that calls for other nodes are refused, and that reservations are
 // read and written by messages that do it themselves.
 func (s *Server) peerDescription(p *peerServer) *grpc.ServiceDesc {
 	desc := pb.Peer_ServiceDesc
 	desc.Methods = slices.Clone(desc.Methods)
 	for i := range desc.Methods {
 		m := &desc.Methods[i]
-		m.Handler = s.guarded("/"+desc.ServiceName+"/"+m.MethodName, m.Handler, p.onlyIfMeant(s.interceptPeer))
+		m.Handler = intercepting(m.Handler, p.onlyIfMeant(s.interceptPeer))
 	}
 	desc.Streams = slices.Clone(desc.Streams)
 	for i := range desc.Streams {
@@ -91,9 +92,16 @@ func (s *Server) peerDescription(p *peerServer) *grpc.ServiceDesc {
 		if m.StreamName == "Reserve" {
 			m.Handler = func(_ any, stream grpc.ServerStream) error { return s.reserveStream(p, stream) }
 		}
-		m.Handler = s.guardedStream(p.onlyStreamsMeant(m.Handler))
+		m.Handler = p.onlyStreamsMeant(m.Handler)
 	}
 	return &desc
+}
+
+// intercepting is a handler whose interceptor takes the place of the server's.
+func intercepting(handler grpc.MethodHandler, instead grpc.UnaryServerInterceptor) grpc.MethodHandler {
+	return func(srv any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+		return handler(srv, ctx, read, instead)
+	}
 }
 
 // meant refuses a call that is meant for another node, which had this one's address before. Else a replica could be counted

@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
@@ -24,14 +27,15 @@ import (
 // Copy does the first half ahead of time, while checks go on. How far it came is noted for every source, so that Install
 // fetches only what was written since, and the partition is sealed for a moment only.
 type copies struct {
-	cfg PeerConfig
+	cfg    PeerConfig
+	panics prometheus.Counter
 
 	mu         sync.Mutex
 	partitions map[ring.Partition]*copied
 }
 
-func newCopies(cfg PeerConfig) *copies {
-	return &copies{cfg: cfg, partitions: map[ring.Partition]*copied{}}
+func newCopies(cfg PeerConfig, panics prometheus.Counter) *copies {
+	return &copies{cfg: cfg, panics: panics, partitions: map[ring.Partition]*copied{}}
 }
 
 // copied is what has been copied of one partition.
@@ -98,13 +102,8 @@ func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, source
 		since := slices.Clone(of.cursors[source])
 		go func() {
 			f := fetched{source: source}
-			if c.own(source) {
-				f.state = c.cfg.Store.Partition(p)
-			} else {
-				f.cursor, f.state, f.err = c.cfg.Peers.export(ctx, source, p, since, func(rs []storage.Exported) error {
-					f.registers += uint64(len(rs))
-					return c.cfg.Store.Merge(ctx, p, rs)
-				})
+			if err := safely(c.panics, func() error { return c.fetchOne(ctx, p, since, &f) }); err != nil {
+				f.err = err
 			}
 			results <- f
 		}()
@@ -123,6 +122,19 @@ func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, source
 	return nil
 }
 
+// fetchOne merges what a source has since then.
+func (c *copies) fetchOne(ctx context.Context, p ring.Partition, since []byte, f *fetched) (err error) {
+	if c.own(f.source) {
+		f.state = c.cfg.Store.Partition(p)
+		return nil
+	}
+	f.cursor, f.state, err = c.cfg.Peers.export(ctx, f.source, p, since, func(rs []storage.Exported) error {
+		f.registers += uint64(len(rs))
+		return c.cfg.Store.Merge(ctx, p, rs)
+	})
+	return err
+}
+
 // own says whether a source is this node: the one that is named, or whoever is at its address.
 func (c *copies) own(source string) bool {
 	id, address, err := ring.CutNode(source)
@@ -132,10 +144,23 @@ func (c *copies) own(source string) bool {
 	return id == c.cfg.Peers.cfg.ID
 }
 
+// maxSources is how many sources a request may name: no partition has as many replicas, before and after a change.
+const maxSources = 32
+
 // checkSources are the addresses of a request, each once: a source must not be counted twice.
 func checkSources(sources []string) ([]string, error) {
+	refuse := func(problem string) error { return &limit.FieldError{Field: "sources", Problem: problem} }
 	if len(sources) == 0 || slices.Contains(sources, "") {
-		return nil, &limit.FieldError{Field: "sources", Problem: "at least one gRPC address is needed, and none may be empty"}
+		return nil, refuse("at least one gRPC address is needed, and none may be empty")
+	}
+	if len(sources) > maxSources {
+		return nil, refuse(fmt.Sprintf("%d are too many: at most %d", len(sources), maxSources))
+	}
+	for _, source := range sources {
+		_, address, err := ring.CutNode(source)
+		if err != nil || len(address) > maxAddress || !utf8.ValidString(address) {
+			return nil, refuse(fmt.Sprintf("%.64q is no gRPC address of a node: host:port, or id@host:port", source))
+		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(sources))), nil
 }

@@ -1,6 +1,10 @@
 package rpc
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/internal/bound"
+)
 
 // peerMetrics measure the client side of jeton.v1.Peer, by the address of the other node.
 type peerMetrics struct {
@@ -51,6 +55,7 @@ type remoteMetrics struct {
 }
 
 func (m peerMetrics) of(address string) remoteMetrics {
+	address = bound.Label(address)
 	return remoteMetrics{
 		seconds: m.seconds.WithLabelValues(address), batch: m.batch.WithLabelValues(address),
 		broken: m.broken.WithLabelValues(address), refused: m.refused.WithLabelValues(address),
@@ -60,6 +65,7 @@ func (m peerMetrics) of(address string) remoteMetrics {
 
 // forget removes the series of another node.
 func (m peerMetrics) forget(address string) {
+	address = bound.Label(address)
 	for _, v := range []interface{ DeleteLabelValues(values ...string) bool }{m.seconds, m.batch, m.broken, m.refused, m.open} {
 		v.DeleteLabelValues(address)
 	}

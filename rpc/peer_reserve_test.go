@@ -49,7 +49,7 @@ func TestSilentOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newLedger(1, reg.Partition{Epoch: 1})
 		s := &Server{stopping: make(chan struct{}), metrics: newServerMetrics()}
-		s.peer = newPeerServer(PeerConfig{Store: store, Peers: newTestPeers(t, PeersConfig{})})
+		s.peer = newPeerServer(PeerConfig{Store: store, Peers: newTestPeers(t, PeersConfig{})}, s.metrics.panics)
 		ctx, cancel := context.WithCancel(metadata.NewIncomingContext(t.Context(), metadata.Pairs(nodeHeader, ring.NodeID{5}.String())))
 		defer cancel()
 		o := &owner{ctx: ctx, says: make(chan *pb.ReserveIn), hears: make(chan *pb.ReservedOut, 10)}

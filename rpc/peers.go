@@ -41,6 +41,13 @@ const (
 	stallWithin = 5 * time.Second // without a piece of an export
 )
 
+const (
+	// maxRemotes is how many other nodes there are connections to: what has no key may ask for any address.
+	maxRemotes = 1024
+	// maxAddress is how long the gRPC address of a node is: a host name has at most 253 bytes.
+	maxAddress = 260
+)
+
 // PeersConfig says how a node speaks to others.
 type PeersConfig struct {
 	// ID is the node's own. Required.
@@ -150,6 +157,9 @@ func (p *Peers) remote(at string) (*remote, error) {
 	}
 	if r := p.remotes[at]; r != nil {
 		return r, nil
+	}
+	if len(p.remotes) >= maxRemotes {
+		return nil, fmt.Errorf("node at %.64q: there are connections to %d nodes already", at, maxRemotes)
 	}
 	r, err := p.newRemote(at)
 	if err != nil {

@@ -288,7 +288,7 @@ func (r *reserving) answered(in *pb.ReservedIn) (*message, error) {
 		return nil, fmt.Errorf("the node gives %d answers to %d reservations", len(in.Answers), m.len)
 	}
 	for i := range in.Answers {
-		if v := in.Answers[i].Verdict; v < reg.Accepted || v > reg.TooFar {
+		if v := in.Answers[i].Verdict; v < reg.Accepted || v > reg.Full {
 			return nil, fmt.Errorf("the node gives the verdict %d, which is unknown here: it may be of a newer version", v)
 		}
 	}

@@ -36,6 +36,8 @@ func newPlainRefuser() *plainRefuser {
 		server: grpc.NewServer(
 			grpc.ConnectionTimeout(handshakeWithin),
 			grpc.MaxConcurrentStreams(maxRefused),
+			grpc.MaxHeaderListSize(maxHeaders),
+			grpc.MaxRecvMsgSize(0), // nothing is read
 			grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return errNeedsTLS }),
 		),
 		conns:  &handedOver{conns: make(chan net.Conn), closed: make(chan struct{})},

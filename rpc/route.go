@@ -29,11 +29,6 @@ func (a *api) route(r *http.Request) (string, answerer) {
 		}
 		return "other", refuse(errNotFound)
 	}
-	if a.Beyond && operators(r.Method, path) {
-		if err := a.Tokens.Admit(r); err != nil {
-			return routeName(path), refuse(err)
-		}
-	}
 	switch path {
 	case "/v1/check":
 		return path, method(r, map[string]answerer{http.MethodPost: a.check})
@@ -56,29 +51,21 @@ func (a *api) route(r *http.Request) (string, answerer) {
 	})
 }
 
-// operators says whether what is asked is for operators alone where strangers can reach the port.
-func operators(method, path string) bool {
-	return strings.HasPrefix(path, bucketPrefix) || path == limitsPath && method == http.MethodPut
-}
-
-// routeName is the name of an operators' route in the metrics.
-func routeName(path string) string {
-	if path == limitsPath {
-		return path
-	}
-	return bucketPrefix
-}
-
 // method picks the answerer of r's method.
 func method(r *http.Request, answerers map[string]answerer) answerer {
 	if answer, ok := answerers[r.Method]; ok {
 		return answer
 	}
-	allow := strings.Join(slices.Sorted(maps.Keys(answerers)), ", ")
-	return refuse(&problem{
+	return refuse(wrongMethod(r.Method, slices.Sorted(maps.Keys(answerers))))
+}
+
+// wrongMethod is the problem of a request whose path takes other methods.
+func wrongMethod(sent string, takes []string) *problem {
+	allow := strings.Join(takes, ", ")
+	return &problem{
 		Name: "method-not-allowed", Title: "The path does not take this method", Status: http.StatusMethodNotAllowed,
-		Detail: fmt.Sprintf("%s is not possible here: use %s", r.Method, allow), allow: allow,
-	})
+		Detail: fmt.Sprintf("%s is not possible here: use %s", limit.Quote(sent), allow), allow: allow,
+	}
 }
 
 func refuse(err error) answerer {

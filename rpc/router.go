@@ -136,7 +136,7 @@ func (r *Router) follow(ctx context.Context, to *route, key string) (limit.Limit
 	}
 	r.tell(ctx, to)
 	if to.forwarded {
-		return nil, fmt.Errorf("%w: node %s is not a replica of the partition of %q by its table, version %d", limit.ErrUnavailable, r.self, key, r.client.Version())
+		return nil, fmt.Errorf("%w: node %s is not a replica of the partition of %s by its table, version %d", limit.ErrUnavailable, r.self, limit.Quote(key), r.client.Version())
 	}
 	return r.client, nil
 }

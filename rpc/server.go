@@ -24,10 +24,13 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/tap"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -35,7 +38,9 @@ const (
 	// maxMessage is the most bytes of one gRPC message: enough for a batch of 1,000 requests, each as long as can be.
 	maxMessage = 8 << 20
 	// maxCalls is how many calls one connection may have under way.
-	maxCalls = 10_000
+	maxCalls = 1000
+	// maxHeaders is how many bytes the headers of a call may have, as HTTP/2 counts: 32 more for each.
+	maxHeaders = 16 << 10
 	// minPing is how often a client may ping a connection; the Go client does every 10 seconds.
 	minPing = 5 * time.Second
 	// pingAfter is how long a connection may be silent before the node asks whether its client still lives.
@@ -47,7 +52,7 @@ const (
 	workers = 64
 	// streamWindow and connWindow are how many bytes a client may send ahead, in one call and in all of a connection.
 	// They stay as they are: to adapt them, grpc would ping the client as often as it sends something.
-	streamWindow = 1 << 20
+	streamWindow = 128 << 10
 	connWindow   = 4 << 20
 )
 
@@ -57,11 +62,13 @@ type Config struct {
 	Limiter limit.Limiter
 	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
 	Limits func() *limit.Document
-	// Key is the cluster key: jeton.v1.Peer, and what changes something in jeton.v1.Admin, is only for callers who prove that
-	// they have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
+	// Key is the cluster key: what the table of rpc/access says that it takes the key is only for callers who prove that they
+	// have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
 	Key *key.Key
 	// Certificates make everybody who has no cluster key show a certificate; plain text is refused. Nil takes plain text.
 	Certificates *Certificates
+	// Tokens are what operators without the cluster key show: see rpc/access. Nil leaves them the key.
+	Tokens *Tokens
 	// Peer is what other nodes are answered with; nil leaves jeton.v1.Peer out.
 	Peer *PeerConfig
 	// Tables tells where keys live; nil leaves jeton.v1.Cluster out.
@@ -70,6 +77,9 @@ type Config struct {
 	Cluster *cluster.Cluster
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
+	// Bounds are those of listeners that have none yet: of what strangers can make the Server hold. A zero value bounds single
+	// calls, and the time of messages.
+	Bounds bound.Config
 	// Logger gets faults of the node, never those of callers; nil discards them.
 	Logger *slog.Logger
 }
@@ -85,8 +95,9 @@ type Server struct {
 	health    *health.Server
 	undecided *undecided
 	refuser   *plainRefuser // nil where callers speak plainly
-	open      bool          // without a cluster key and certificates: everybody may call everything
-	peer      *peerServer   // nil without a peer service
+	bounds    bound.Config
+	calls     map[string]time.Duration // the most time of every call without a stream, by its method
+	peer      *peerServer              // nil without a peer service
 
 	stop     sync.Once
 	stopping chan struct{}  // closed when no new checks are wanted
@@ -109,7 +120,8 @@ func New(cfg Config) (*Server, error) {
 		log:      logger(cfg.Logger),
 		metrics:  newServerMetrics(),
 		health:   health.NewServer(),
-		open:     cfg.Key == nil && cfg.Certificates == nil,
+		bounds:   cfg.Bounds,
+		calls:    map[string]time.Duration{},
 		stopping: make(chan struct{}),
 	}
 	if err := register(cfg.Registerer, s.metrics.collectors()...); err != nil {
@@ -121,21 +133,58 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.undecided, s.refuser = port.undecided, port.refuser
 	s.grpc = s.transport(port)
-	s.grpc.RegisterService(s.description(), s)
+	if err := s.registerServices(cfg); err != nil {
+		return nil, err
+	}
+	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	return s, nil
+}
+
+// registerServices registers every service with its guard.
+func (s *Server) registerServices(cfg Config) error {
+	door := &doorkeeper{Server: s.grpc, tokens: cfg.Tokens, metrics: s.metrics, port: access.Port{
+		Key: cfg.Key != nil, Certificates: cfg.Certificates != nil, Tokens: cfg.Tokens != nil, Peers: cfg.Peer != nil,
+	}}
+	door.RegisterService(s.description(), s)
 	if cfg.Limits != nil {
-		s.grpc.RegisterService(s.guardedAdmin(), admin{limits: cfg.Limits, cluster: cfg.Cluster})
+		pb.RegisterAdminServer(door, admin{limits: cfg.Limits, cluster: cfg.Cluster})
 	}
 	if cfg.Tables != nil {
-		pb.RegisterClusterServer(s.grpc, newClusterService(cfg.Tables))
+		pb.RegisterClusterServer(door, newClusterService(cfg.Tables))
 	}
 	if cfg.Peer != nil {
-		s.peer = newPeerServer(*cfg.Peer)
-		s.grpc.RegisterService(s.peerDescription(s.peer), s.peer)
+		s.peer = newPeerServer(*cfg.Peer, s.metrics.panics)
+		door.RegisterService(s.peerDescription(s.peer), s.peer)
 	}
-	healthpb.RegisterHealthServer(s.grpc, s.health)
-	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	reflection.Register(s.grpc)
-	return s, nil
+	healthpb.RegisterHealthServer(door, s.health)
+	reflection.Register(door)
+	s.timeCalls()
+	return door.check()
+}
+
+// timeCalls notes how long every call without a stream may take.
+func (s *Server) timeCalls() {
+	for service, info := range s.grpc.GetServiceInfo() {
+		most := mostTime
+		if service == pb.Peer_ServiceDesc.ServiceName {
+			most = transferWithin
+		}
+		for _, m := range info.Methods {
+			if !m.IsClientStream && !m.IsServerStream {
+				s.calls["/"+service+"/"+m.Name] = most
+			}
+		}
+	}
+}
+
+// begin gives a call its deadline when its headers have come: its message is to come before that too.
+func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if most, ok := s.calls[info.FullMethodName]; ok {
+		timed, cancel := timedAtMost(ctx, most)
+		_ = cancel // ctx ends with the call, and so does what is made of it
+		return timed, nil
+	}
+	return ctx, nil
 }
 
 // transport is what grpc needs to know of connections and calls.
@@ -145,6 +194,8 @@ func (s *Server) transport(port portCredentials) *grpc.Server {
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.InTapHandle(s.begin),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
 		grpc.WaitForHandlers(true),
@@ -153,7 +204,7 @@ func (s *Server) transport(port portCredentials) *grpc.Server {
 		grpc.StaticConnWindowSize(connWindow),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(s.intercept),
-		grpc.ChainStreamInterceptor(s.recoverStream, s.endWatches),
+		grpc.ChainStreamInterceptor(s.recoverStream, s.boundStream, s.endWatches),
 	)
 }
 
@@ -167,6 +218,9 @@ func logger(l *slog.Logger) *slog.Logger {
 // Serve answers the connections of l until [Server.Stop], and closes l. It may be called for several listeners at once.
 // The error says why l fails; after a Stop there is none.
 func (s *Server) Serve(l net.Listener) error {
+	if _, ok := l.(*bound.Listener); !ok {
+		l = bound.New(l, s.bounds)
+	}
 	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("gRPC on %v: %w", l.Addr(), err)
 	}

@@ -7,8 +7,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"time"
+
+	"github.com/jeton-dev/jeton/ring/secret"
 )
 
 // TLSFiles name a certificate, its key, and the authorities that the other side's certificate must come from: three files
@@ -20,11 +21,13 @@ type TLSFiles struct {
 	Key string
 	// CA is one or more certificates of authorities.
 	CA string
+	// Insecure takes a Key that others on the machine may read.
+	Insecure bool
 }
 
 // Given says whether there are files. The error names the option that is missing.
 func (f TLSFiles) Given() (bool, error) {
-	if f == (TLSFiles{}) {
+	if f.Cert == "" && f.Key == "" && f.CA == "" {
 		return false, nil
 	}
 	for _, o := range f.options() {
@@ -76,11 +79,14 @@ func (c *contents) digest() [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
+// maxPEM is how many bytes of a file are read; more than any is long.
+const maxPEM = 16 << 20
+
 // load reads the three files.
 func (f TLSFiles) load() (*contents, error) {
 	c := new(contents)
 	for i, o := range f.options() {
-		text, err := os.ReadFile(o.path)
+		text, err := secret.Read(o.path, maxPEM, f.Insecure || o.path != f.Key)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.name, err)
 		}

@@ -6,8 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/ring/secret"
 )
 
 // minToken and maxTokens are how long a token of a file is at least, in bytes, and how many there are at most.
@@ -23,6 +22,9 @@ const (
 	maxTokens = 100
 )
 
+// maxTokenFile is how many bytes a file of tokens has at most.
+const maxTokenFile = 1 << 20
+
 // TokensConfig says which Tokens there are. At least one of Key and File is required.
 type TokensConfig struct {
 	// Key is the cluster key, whose own token counts (`jeton cluster token`); nil for none.
@@ -30,13 +32,15 @@ type TokensConfig struct {
 	// File has tokens, one a line: printable ASCII without spaces, 16 bytes or more. Empty lines and lines that begin with #
 	// do not count. Empty for none.
 	File string
+	// Insecure takes a File that others on the machine may read.
+	Insecure bool
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 }
 
-// Tokens are what operators prove with over HTTP that they may look at buckets, and change something: "Authorization:
-// Bearer TOKEN". They follow their file with Reload. Nil are no tokens, which let everybody. Tokens may be used by several
-// goroutines at once.
+// Tokens are what operators prove with that they may look at buckets, and change something: "Authorization: Bearer TOKEN",
+// over HTTP and gRPC alike. They follow their file with Reload. Nil has no tokens. Tokens may be used by several goroutines
+// at once.
 type Tokens struct {
 	cfg     TokensConfig
 	metrics tokenMetrics
@@ -73,11 +77,11 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text, err := os.ReadFile(t.cfg.File)
+	text, err := secret.Read(t.cfg.File, maxTokenFile, t.cfg.Insecure)
 	if err == nil && t.text != nil && bytes.Equal(text, t.text) {
 		return false, nil
 	}
-	var found []digest
+	var found [][]byte
 	if err == nil {
 		found, err = parseTokens(text)
 	}
@@ -91,16 +95,20 @@ func (t *Tokens) Reload() (changed bool, err error) {
 }
 
 // put puts tokens in force beside that of the key.
-func (t *Tokens) put(found []digest) {
+func (t *Tokens) put(found [][]byte) {
+	var digests []digest
 	if t.cfg.Key != nil {
-		found = append([]digest{sha256.Sum256([]byte(t.cfg.Key.Token()))}, found...)
+		digests = append(digests, sha256.Sum256([]byte(t.cfg.Key.Token())))
 	}
-	t.current.Store(&found)
+	for _, token := range found {
+		digests = append(digests, sha256.Sum256(token))
+	}
+	t.current.Store(&digests)
 }
 
 // parseTokens reads a file of tokens.
-func parseTokens(text []byte) ([]digest, error) {
-	var found []digest
+func parseTokens(text []byte) ([][]byte, error) {
+	var found [][]byte
 	line := 0
 	for token := range bytes.Lines(text) {
 		line++
@@ -114,9 +122,11 @@ func parseTokens(text []byte) ([]digest, error) {
 		case bytes.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
 			return nil, fmt.Errorf("line %d: a token is printable ASCII without spaces, one a line", line)
 		}
-		found = append(found, sha256.Sum256(token))
+		found = append(found, token)
 	}
 	switch {
+	case len(text) > maxTokenFile:
+		return nil, fmt.Errorf("has more than %d bytes: is this the file?", maxTokenFile)
 	case len(found) == 0:
 		return nil, errors.New("holds no token: write one a line, such as `openssl rand -hex 32` prints")
 	case len(found) > maxTokens:
@@ -125,23 +135,29 @@ func parseTokens(text []byte) ([]digest, error) {
 	return found, nil
 }
 
-// Admit says whether a request shows one of the tokens. The error is a problem, which [WriteProblem] writes with what HTTP
-// asks for.
-func (t *Tokens) Admit(r *http.Request) error {
-	if t == nil || t.has(bearer(r)) {
-		return nil
+// ReadToken reads the first token of a file of tokens, for whoever shows it. Unless insecure is set, a file that others may
+// read is refused. The error names the file.
+func ReadToken(path string, insecure bool) (string, error) {
+	text, err := secret.Read(path, maxTokenFile, insecure)
+	if err != nil {
+		return "", err
 	}
-	t.metrics.refused.Inc()
-	return &problem{
-		Name: "needs-token", Title: "The request needs a token", Status: http.StatusUnauthorized,
-		Detail: "send the header Authorization: Bearer with " + t.where(), challenge: `Bearer realm="jeton"`,
+	found, err := parseTokens(text)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
 	}
+	return string(found[0]), nil
 }
 
-// where says where a token can be had.
-func (t *Tokens) where() string {
+// Counts says whether a token is one of them, and whether there are any.
+func (t *Tokens) Counts(token string) (counts, exist bool) { return t.has(token), t != nil }
+
+// Where says where a token can be had.
+func (t *Tokens) Where() string {
 	const ofKey, ofFile = "what jeton cluster token --cluster-key-file prints", "a token of the node's --admin-token-file"
 	switch {
+	case t == nil:
+		return ofFile
 	case t.cfg.File == "":
 		return ofKey
 	case t.cfg.Key == nil:
@@ -150,8 +166,11 @@ func (t *Tokens) where() string {
 	return ofKey + ", or " + ofFile
 }
 
-// has takes as long whichever token it is, and how much of it is right.
+// has says whether a token counts. It takes as long whichever token it is, and however much of it is right. Nil has none.
 func (t *Tokens) has(token string) bool {
+	if t == nil {
+		return false
+	}
 	asked := digest(sha256.Sum256([]byte(token)))
 	found := 0
 	for _, known := range *t.current.Load() {
@@ -160,9 +179,9 @@ func (t *Tokens) has(token string) bool {
 	return found == 1
 }
 
-// bearer is the token of a request; empty without one.
-func bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+// bearer is the token that the value of an Authorization header shows; empty for none.
+func bearer(header string) string {
+	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}

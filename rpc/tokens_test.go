@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/access"
 )
 
 const (
@@ -38,14 +38,27 @@ func newTokens(t *testing.T, k *key.Key, file string) *Tokens {
 	return tokens
 }
 
-// admits says whether a request with that header is let in.
+// admits says whether a request with that header is let in where a token is asked for.
 func admits(t *testing.T, tokens *Tokens, header string) bool {
 	t.Helper()
+	h := newGuard(t, http.NotFoundHandler(), tokens, true)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug/", http.NoBody)
 	if header != "" {
 		r.Header.Set("Authorization", header)
 	}
-	return tokens.Admit(r) == nil
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code != http.StatusUnauthorized
+}
+
+// newGuard stands before the handler of a node's HTTP port.
+func newGuard(t *testing.T, next http.Handler, tokens *Tokens, beyond bool) http.Handler {
+	t.Helper()
+	h, err := NewGuard(next, GuardConfig{Door: access.NodeHTTP, Beyond: beyond, Tokens: tokens.Counts, Where: tokens.Where()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
 func TestWhichTokensCount(t *testing.T) {
@@ -80,9 +93,6 @@ func TestWhichTokensCount(t *testing.T) {
 			}
 		}
 	}
-	if got := valueOf(t, ofKey.metrics.refused); got != 12 {
-		t.Errorf("%v requests were refused, want 12", got)
-	}
 }
 
 func TestARefusedRequestIsToldWhere(t *testing.T) {
@@ -96,9 +106,8 @@ func TestARefusedRequestIsToldWhere(t *testing.T) {
 		{newTokens(t, k, file), []string{"jeton cluster token", "--admin-token-file"}},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug/", http.NoBody)
-		err := tt.tokens.Admit(r)
 		w := httptest.NewRecorder()
-		WriteProblem(w, err)
+		newGuard(t, http.NotFoundHandler(), tt.tokens, true).ServeHTTP(w, r)
 		if w.Code != http.StatusUnauthorized || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer") {
 			t.Errorf("%d, %v", w.Code, w.Header())
 		}
@@ -175,55 +184,22 @@ func TestTokensAreReplaced(t *testing.T) {
 	}
 }
 
-// TestTokensOfTheAPI tries every path of the API with and without a token, on a port of its own machine and beyond.
-func TestTokensOfTheAPI(t *testing.T) {
-	tokens := newTokens(t, nil, tokenFile(t, oneToken))
-	for _, tt := range []struct {
-		method, path, body string
-		status             int // of who is let in
-		guarded            bool
-	}{
-		{"POST", "/v1/check", `{"key":"k","limits":["demo"]}`, 200, false},
-		{"POST", "/v1/return", `{"key":"k","receipts":[]}`, 200, false},
-		{"GET", "/v1/limits", "", 200, false},
-		{"PUT", "/v1/limits", "limits: {}", 405, true}, // of a node that is alone
-		{"GET", "/v1/buckets/demo/k", "", 200, true},
-		{"HEAD", "/v1/buckets/demo/k", "", 200, true},
-		{"DELETE", "/v1/buckets/demo/k", "", 204, true},
-		{"POST", "/v1/buckets/demo/k", "", 405, true},
-		{"GET", "/v1/buckets/", "", 400, true},
-		{"GET", "/v1/buckets/demo/a//../b", "", 200, true},
-		{"GET", "/v1/%62uckets/demo/k", "", 404, false},
-		{"GET", "/v1/other", "", 404, false},
-	} {
-		for _, beyond := range []bool{false, true} {
-			for _, header := range []string{"", "Bearer wrong-wrong-wrong", "Bearer " + oneToken} {
-				handler := newAPIHandler(t, APIConfig{Limiter: newModel(t), Tokens: tokens, Beyond: beyond})
-				r := httptest.NewRequestWithContext(t.Context(), tt.method, tt.path, strings.NewReader(tt.body))
-				if header != "" {
-					r.Header.Set("Authorization", header)
-				}
-				w := httptest.NewRecorder()
-				handler.ServeHTTP(w, r)
-				want := tt.status
-				if beyond && tt.guarded && header != "Bearer "+oneToken {
-					want = http.StatusUnauthorized
-				}
-				if w.Code != want || (want == http.StatusUnauthorized) != (w.Header().Get("WWW-Authenticate") != "") {
-					t.Errorf("%s %s, beyond %v, %q: %d, want %d: %s", tt.method, tt.path, beyond, header, w.Code, want, w.Body)
-				}
-			}
-		}
+// The first token of a file is what an operator shows.
+func TestReadToken(t *testing.T) {
+	if token, err := ReadToken(tokenFile(t, "# Ann\n"+oneToken+"\n"+anotherToken), false); err != nil || token != oneToken {
+		t.Errorf("%q, %v", token, err)
 	}
-}
-
-func newAPIHandler(t *testing.T, cfg APIConfig) http.Handler {
-	t.Helper()
-	doc := document(t)
-	cfg.Limits = func() *limit.Document { return doc }
-	h, err := NewAPI(cfg)
-	if err != nil {
+	open := tokenFile(t, oneToken)
+	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return h
+	if _, err := ReadToken(open, false); err == nil || !strings.Contains(err.Error(), "chmod g-w,o= "+open) {
+		t.Errorf("a file for everybody: %v", err)
+	}
+	if _, err := NewTokens(TokensConfig{File: open}); err == nil || !strings.Contains(err.Error(), "admin-token-file: "+open) {
+		t.Errorf("a file for everybody: %v", err)
+	}
+	if _, err := NewTokens(TokensConfig{File: open, Insecure: true}); err != nil {
+		t.Error(err)
+	}
 }

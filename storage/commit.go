@@ -88,6 +88,8 @@ func (s *Store) serve() error {
 	marks, sweeps := time.NewTicker(markEvery), time.NewTicker(s.sweep.pause)
 	defer marks.Stop()
 	defer sweeps.Stop()
+	counts := time.NewTicker(countPause)
+	defer counts.Stop()
 	var spare []job
 	for {
 		var err error
@@ -98,6 +100,11 @@ func (s *Store) serve() error {
 			}
 		case <-sweeps.C:
 			err = s.maySweep(s.cfg.Now())
+		case <-counts.C:
+			var more bool
+			if more, err = s.countOn(); !more {
+				counts.Stop()
+			}
 		case <-marks.C:
 			s.endRecordings(s.cfg.Now())
 			err = s.raiseMark(s.cfg.Now())
@@ -237,20 +244,20 @@ func (s *Store) decideOne(at *slot, m *register.Reservation, answer *register.An
 		answer.Verdict = register.WrongEpoch // of which there is none
 		return false, nil
 	}
-	r, _, err := s.table.get(at)
+	r, exists, err := s.table.get(at)
 	if err != nil {
 		return false, err
 	}
 	after, a, write := s.partitions[m.Partition].Reserve(r, *m, now, s.cfg.Bounds)
+	if write && m.Inline && !exists && s.inline.total.Load() >= s.cfg.Inline {
+		a.Verdict, a.Position, write = register.Full, s.partitions[m.Partition].Free(r, m.Generation, m.Reach, s.cfg.Bounds), false
+		s.metrics.inlineRefused.Inc()
+	}
 	*answer = a
 	if !write {
 		return false, nil
 	}
-	err = s.table.put(at, after)
-	if of := s.recordings.of[m.Partition]; of != nil && err == nil {
-		s.recordings.note(of, at.entry)
-	}
-	return true, err
+	return true, s.put(m.Partition, at, r, after)
 }
 
 // reserveAtOnce decides reservations on the caller's goroutine, because registers that are kept in memory need not wait

@@ -30,7 +30,7 @@ const (
 
 // openDirectory makes sure that dir is a data directory of this version, or makes an empty one into one.
 func openDirectory(fs vfs.FS, dir string) error {
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return unusable(dir, err)
 	}
 	path := fs.PathJoin(dir, formatFile)
@@ -151,7 +151,7 @@ func syncDir(fs vfs.FS, dir string) error {
 // lockRegisters makes sure that no other process has the registers open.
 func lockRegisters(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	path := fs.PathJoin(dir, registersDir)
-	if err := fs.MkdirAll(path, 0o755); err != nil {
+	if err := fs.MkdirAll(path, 0o700); err != nil {
 		return nil, unusable(dir, err)
 	}
 	lock, err := pebble.LockDirectory(path, fs)

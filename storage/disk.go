@@ -166,19 +166,21 @@ func (t *diskTable) commit() error {
 // keepRecord is how many bytes of room for a record are kept for the next one.
 const keepRecord = 1 << 20
 
-// sweep leaves out what is in memory: it is to be settled first. What Pebble has is then the newest.
-func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition, limit int) ([]byte, int, error) {
+// sweep leaves out what is in memory: it is to be settled first. What Pebble has is then the newest. What is in memory is
+// counted with the last piece.
+func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition, limit int) ([]byte, swept, error) {
 	lower, upper := registersOf(p)
 	if from != nil {
 		lower = from
 	}
 	it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, 0, err
+		return nil, swept{}, err
 	}
 	d := deletion{batch: t.db.NewBatch(), ranges: !t.settling.ingesting()}
 	looked := 0
 	var next []byte
+	var seen swept
 	for ok := it.First(); ok; ok = it.Next() {
 		if looked++; looked > limit {
 			next = bytes.Clone(it.Key())
@@ -192,21 +194,28 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 			d.delete(it.Key())
 		default:
 			err = d.keep()
+			if r.Inline && t.entries[p].at(it.Key()).entry == nil {
+				seen.inline++
+			}
 		}
 		if err != nil {
-			return nil, d.count, errors.Join(fmt.Errorf("sweep %q: %w", it.Key(), err), it.Close(), d.batch.Close())
+			return nil, seen, errors.Join(fmt.Errorf("sweep %q: %w", it.Key(), err), it.Close(), d.batch.Close())
 		}
 	}
+	if next == nil {
+		seen.inline += t.entries[p].inline()
+	}
 	if err := errors.Join(it.Error(), it.Close()); err != nil || d.count == 0 {
-		return next, 0, errors.Join(err, d.batch.Close())
+		return next, seen, errors.Join(err, d.batch.Close())
 	}
 	if err := d.end(lower, upper); err != nil {
-		return nil, 0, errors.Join(err, d.batch.Close())
+		return nil, seen, errors.Join(err, d.batch.Close())
 	}
 	if err := d.batch.Set(partitionKey(p), part.Append(nil), nil); err != nil {
-		return nil, 0, errors.Join(err, d.batch.Close())
+		return nil, seen, errors.Join(err, d.batch.Close())
 	}
-	return next, d.count, errors.Join(d.batch.Commit(pebble.Sync), t.changed())
+	seen.deleted = d.count
+	return next, seen, errors.Join(d.batch.Commit(pebble.Sync), t.changed())
 }
 
 func (t *diskTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, error) {

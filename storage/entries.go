@@ -113,6 +113,16 @@ func (es *entries) shrink() {
 
 func (es *entries) len() int { return len(es.byHash) + len(es.others) }
 
+// inline is how many are of limits that requests define.
+func (es *entries) inline() (n int) {
+	for e := range es.all() {
+		if e.register.Inline {
+			n++
+		}
+	}
+	return n
+}
+
 func (es *entries) all() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		for _, e := range es.byHash {

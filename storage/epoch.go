@@ -113,12 +113,28 @@ func (s *Store) Install(ctx context.Context, p ring.Partition, epoch uint64, joi
 	})
 }
 
-// InstallFloored is Install where nobody knows all that was accepted: every bucket counts as emptied until the floor, or
-// until the partition's own if that is later. The error is ErrEpoch if the partition is in a later epoch or installed
-// for one.
-func (s *Store) InstallFloored(ctx context.Context, p ring.Partition, epoch uint64, floor int64) error {
+// End makes every partition accept nothing any more, and take part in no epoch before those that a forced recovery is about
+// to begin. Whatever was accepted was accepted before it returns. It is durable on return, in memory mode too, and changes
+// nothing when it is called again.
+func (s *Store) End(ctx context.Context) error {
+	return s.turn(ctx, func() (int, error) {
+		for i := range s.cfg.Partitions {
+			p := ring.Partition(i)
+			if part := s.partition(p); part.End() != part {
+				s.stage(p, part.End())
+			}
+		}
+		return 0, nil
+	})
+}
+
+// EnterFloored makes a partition answer in an epoch that a forced recovery began, which knows nothing of what was accepted
+// before: every bucket counts as emptied until the floor, or until the partition's own if that is later. It is durable on
+// return, and does nothing if the partition is in that epoch already. The error is ErrEpoch if it is in a later epoch or
+// installed for one.
+func (s *Store) EnterFloored(ctx context.Context, p ring.Partition, epoch uint64, floor int64) error {
 	return s.change(ctx, p, func(part *register.Partition) error {
-		after, ok := part.InstallFloored(epoch, floor)
+		after, ok := part.EnterFloored(epoch, floor)
 		switch {
 		case !ok:
 			return wrongEpoch(p, *part, epoch)
@@ -200,6 +216,7 @@ func (s *Store) Drop(ctx context.Context, p ring.Partition) error {
 		if s.copying[p] == copyingBegun {
 			s.copying[p] = copyingSpoiled
 		}
+		s.inline.set(p, 0)
 		return 1, s.table.drop(p)
 	})
 }

@@ -265,8 +265,8 @@ func TestDropSpoilsCopies(t *testing.T) {
 	must(t, s.Install(ctx, 0, 2, register.Partition{}))
 	must(t, s.Merge(ctx, 0, others(0, 0, 3)))
 	must(t, s.Drop(ctx, 0))
-	must(t, s.InstallFloored(ctx, 0, 3, epoch)) // which needs no copy
-	is(t, s, state{epoch: 1, installed: 3, sealed: true})
+	must(t, s.EnterFloored(ctx, 0, 3, epoch)) // which needs no copy
+	is(t, s, state{epoch: 3})
 }
 
 // An install takes the floor of the join, whatever floor there was; a forced one keeps the later of the two.
@@ -280,12 +280,50 @@ func TestFloorsOfInstalls(t *testing.T) {
 	ctx := t.Context()
 	must(t, s.Install(ctx, 0, 2, register.Partition{}))
 	must(t, s.Install(ctx, 1, 2, register.Partition{Floored: true, Floor: 5}))
-	must(t, s.InstallFloored(ctx, 2, 2, 5))
-	must(t, s.InstallFloored(ctx, 3, 2, own.Floor+1))
+	must(t, s.EnterFloored(ctx, 2, 2, 5))
+	must(t, s.EnterFloored(ctx, 3, 2, own.Floor+1))
 	for p, want := range []register.Partition{{}, {Floored: true, Floor: 5}, {Floored: true, Floor: own.Floor}, {Floored: true, Floor: own.Floor + 1}} {
 		if got := s.Partition(ring.Partition(p)); got.Floored != want.Floored || got.Floor != want.Floor {
 			t.Errorf("partition %d: %+v, want a floor like %+v", p, got, want)
 		}
+	}
+}
+
+// Before a forced recovery, nothing is accepted any more, and no epoch is installed or entered of those who are lost; the
+// recovery's own is entered with its floor, whatever floor there was.
+func TestEndBeforeARecovery(t *testing.T) {
+	for name, durability := range map[string]func(*Config){"fsync": func(*Config) {}, "memory": inMemory} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, vfs.NewCrashableMem())
+			s := r.open(t, durability)
+			ctx := t.Context()
+			must(t, s.Install(ctx, 1, 2, register.Partition{}))
+			accepted(t, s, r.segment("user", epoch, epoch+1))
+			must(t, s.End(ctx))
+			for range 2 {
+				must(t, s.End(ctx))
+				fails(t, s.Enter(ctx, 1, 2), ErrEpoch)
+				fails(t, s.Install(ctx, 0, 2, register.Partition{}), ErrEpoch) // which was on its way
+				refused(t, s, register.Sealed, r.segment("user", epoch+1, epoch+2))
+				r.kill(t, s)
+				s = r.open(t, durability)
+			}
+			own := s.Partition(0).Floor
+			again := ring.Recovered(1)
+			must(t, s.EnterFloored(ctx, 0, again, own+5))
+			must(t, s.EnterFloored(ctx, 0, again, own+9)) // once more
+			if got := s.Partition(0); got.Epoch != again || got.Sealed || got.Installed != 0 || !got.Floored || got.Floor != own+5 {
+				t.Errorf("the recovered epoch is entered as %+v", got)
+			}
+			must(t, s.Install(ctx, 1, again+1, register.Partition{})) // a move that follows
+			must(t, s.Enter(ctx, 1, again+1))
+		})
+	}
+	blank := newRig(t, vfs.NewCrashableMem()).openBlank(t)
+	must(t, blank.End(t.Context()))
+	must(t, blank.Found(t.Context()))
+	if got := blank.Partition(0); got.Epoch != 0 {
+		t.Errorf("a partition is founded after a recovery has begun: %+v", got)
 	}
 }
 
@@ -344,7 +382,7 @@ func TestPartitionsThatAreNotThere(t *testing.T) {
 	for what, err := range map[string]error{
 		"seal": err, "export": exportErr, "merge": s.Merge(ctx, partitions, nil), "drop": s.Drop(ctx, partitions),
 		"install": s.Install(ctx, partitions, 2, register.Partition{}), "enter": s.Enter(ctx, partitions, 1),
-		"floor": s.InstallFloored(ctx, partitions, 2, 0),
+		"floor": s.EnterFloored(ctx, partitions, 2, 0),
 	} {
 		if err == nil || err.Error() != "there is no partition 4" {
 			t.Errorf("%s: %v", what, err)

@@ -28,6 +28,8 @@ type sweeper struct {
 	at    ring.Partition
 	from  []byte // where to go on within the partition, or nil
 	swept bool   // something was deleted from the disk in this round
+
+	inline int // seen so far in the partition: see inlineCount
 }
 
 func newSweeper(cfg *Config) sweeper {
@@ -51,19 +53,22 @@ func (s *Store) sweepOn(now int64) error {
 	p := s.sweep.at
 	part := s.partitions[p]
 	part.Horizon = max(part.Horizon, now-horizonLag)
-	next, deleted, err := s.table.sweep(p, s.sweep.from, part, sweepAtOnce)
+	next, seen, err := s.table.sweep(p, s.sweep.from, part, sweepAtOnce)
 	if err != nil {
 		return err
 	}
+	s.sweep.inline += seen.inline
 	if s.sweep.from = next; next == nil {
+		s.inline.set(p, s.sweep.inline)
+		s.sweep.inline = 0
 		s.sweep.at = ring.Partition((int(p) + 1) % len(s.partitions))
 	} else {
 		s.notify()
 	}
-	if deleted > 0 {
+	if seen.deleted > 0 {
 		s.partitions[p] = part
 		s.show(p, part)
-		s.metrics.swept.Add(float64(deleted))
+		s.metrics.swept.Add(float64(seen.deleted))
 		s.sweep.swept = s.cfg.Durability == Fsync
 	}
 	return s.endRound()

@@ -52,7 +52,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // openJournal prepares the journal in dir, which it makes. Replay and then begin must follow.
 func openJournal(fs vfs.FS, dir string, disk DiskID, size int64) (*journal, error) {
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := syncDir(fs, fs.PathDir(dir)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,6 +16,7 @@ import (
 // A memoryTable keeps registers in memory.
 type memoryTable struct {
 	partitions shelves
+	bytes      atomic.Int64 // about what the registers take
 }
 
 // loadMemoryTable reads the registers that are on disk.
@@ -52,6 +54,7 @@ func (t *memoryTable) get(s *slot) (register.Register, bool, error) {
 func (t *memoryTable) put(s *slot, r register.Register) error {
 	if s.entry == nil {
 		s.entry = t.of(s.key).add(s)
+		t.bytes.Add(s.entry.bytes())
 	}
 	r.Aux = bytes.Clone(r.Aux)
 	s.entry.register = r
@@ -60,16 +63,17 @@ func (t *memoryTable) put(s *slot, r register.Register) error {
 
 func (t *memoryTable) commit() error { return nil }
 
-func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, int, error) {
+func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, swept, error) {
 	es := &t.partitions[p]
 	before := es.len()
 	for e := range es.all() {
 		if e.register.Swept(part.Horizon) {
 			es.remove(e)
+			t.bytes.Add(-e.bytes())
 		}
 	}
 	es.shrink()
-	return nil, before - es.len(), nil
+	return nil, swept{deleted: before - es.len(), inline: es.inline()}, nil
 }
 
 func (t *memoryTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, error) {
@@ -77,6 +81,9 @@ func (t *memoryTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, erro
 }
 
 func (t *memoryTable) drop(p ring.Partition) error {
+	for e := range t.partitions[p].all() {
+		t.bytes.Add(-e.bytes())
+	}
 	t.partitions[p] = newEntries()
 	return nil
 }

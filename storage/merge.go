@@ -64,11 +64,8 @@ func (s *Store) merge(p ring.Partition, registers []Exported) (writes int, err e
 		if joined.Swept(horizon) {
 			continue
 		}
-		if err := s.table.put(&at, joined); err != nil {
+		if err := s.put(p, &at, mine, joined); err != nil {
 			return writes, err
-		}
-		if of := s.recordings.of[p]; of != nil {
-			s.recordings.note(of, at.entry)
 		}
 		writes++
 	}

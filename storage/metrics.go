@@ -12,6 +12,8 @@ type metrics struct {
 	batch        prometheus.Histogram
 	seconds      prometheus.Histogram
 	swept        prometheus.Counter
+
+	inlineRefused prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -35,7 +37,19 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "jeton_storage_swept_registers_total",
 			Help: "Registers deleted because they were spent.",
 		}),
+		inlineRefused: f.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_storage_inline_refused_total",
+			Help: "Reservations refused because this replica keeps as many registers of limits that requests define as it may.",
+		}),
 	}
+}
+
+// observe registers what is read off the Store.
+func (*metrics) observe(reg prometheus.Registerer, inline *inlineCount) {
+	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "jeton_storage_inline_registers",
+		Help: "Registers of limits that requests define. Beyond --inline-registers there are no new ones.",
+	}, func() float64 { return float64(inline.total.Load()) })
 }
 
 func (m *metrics) commit(registers int, took time.Duration) {

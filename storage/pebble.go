@@ -39,10 +39,6 @@ func openDatabase(cfg *Config, fail func(error)) (*database, error) {
 	return db, nil
 }
 
-// cacheSize is how much of the tables Pebble keeps in memory, in bytes: with its own default every look for a key that
-// was never seen reads from the disk once there are a million registers.
-const cacheSize = 128 << 20
-
 // blockSize is in bytes, and large: there is a cost to each block that is written, and few registers are read.
 const blockSize = 32 << 10
 
@@ -53,7 +49,7 @@ func (db *database) options(cfg *Config) *pebble.Options {
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             pebbleLogger{log: cfg.Logger, guard: db.guard},
 		MemTableSize:       cfg.memTableSize,
-		CacheSize:          cacheSize,
+		CacheSize:          cfg.cacheSize,
 		EventListener: &pebble.EventListener{
 			BackgroundError: db.guard.stop, // Pebble would try again at once, for ever
 			DiskSlow: func(info pebble.DiskSlowInfo) {

@@ -101,19 +101,27 @@ type Config struct {
 	Restored bool
 	// SweepEvery is how long a round of deleting spent registers takes; 0 means 10 minutes.
 	SweepEvery time.Duration
+	// Inline is how many registers of limits that requests define the Store keeps at most, unless others hand them over; 0
+	// means DefaultInline. Reservations that would make one more are refused: register.Full.
+	Inline int64
 	// MaySweep says whether the node clock can be trusted enough to delete what is spent by it; nil means always. It is
 	// called on the Store's goroutine and must not block.
 	MaySweep func() bool
 	// OnMark is told each mark that this life raises after its first, once it is durable; nil means nobody. It is called on
 	// the Store's goroutine and must not block.
 	OnMark func(Mark)
+	// Memory is about how many bytes of memory the Store may take: for what Pebble keeps of its tables, and for the registers
+	// that are in the journal and not in Pebble yet. 0 means that memory is plenty, which is some 400 MiB at the most. With
+	// Durability Memory all registers are in memory whatever this says; see Store.Full.
+	Memory int64
 	// Logger receives what Pebble and the Store report; nil means slog.Default.
 	Logger *slog.Logger
 	// Metrics receives the Store's metrics; nil means none.
 	Metrics prometheus.Registerer
 
 	memTableSize uint64 // Pebble's; 0 means 1 MiB: what is settled does not pass through it
-	journalSize  int64  // of a file of the journal; 0 means 16 MiB
+	journalSize  int64  // of a file of the journal; 0 means what there is memory for, at most maxJournal
+	cacheSize    int64  // of Pebble; 0 means what there is memory for, at most maxCache
 }
 
 func (c *Config) setDefaults() {
@@ -129,23 +137,28 @@ func (c *Config) setDefaults() {
 	if c.Bounds == (register.Bounds{}) {
 		c.Bounds = register.DefaultBounds()
 	}
+	if c.Inline == 0 {
+		c.Inline = DefaultInline
+	}
 	if c.SweepEvery == 0 {
 		c.SweepEvery = 10 * time.Minute
 	}
 	if c.memTableSize == 0 {
 		c.memTableSize = 1 << 20
 	}
-	if c.journalSize == 0 {
-		c.journalSize = 16 << 20
-	}
+	c.share()
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.FS = newPatientFS(c.FS, c.Logger)
 }
 
 func (c *Config) check() error {
 	if c.Durability != Fsync && c.Durability != Memory {
 		return fmt.Errorf("durability %q is neither %q nor %q", c.Durability, Fsync, Memory)
+	}
+	if c.Inline < 0 {
+		return fmt.Errorf("%d registers of limits that requests define: the bound is 1 or more", c.Inline)
 	}
 	if c.Partitions < 1 || c.Partitions > maxPartitions {
 		return fmt.Errorf("%d partitions are not between 1 and %d", c.Partitions, maxPartitions)
@@ -173,6 +186,7 @@ type Store struct {
 	staged     map[ring.Partition]register.Partition // what partitions become once that is durable
 	copying    []copying                             // by partition
 	recordings recordings
+	inline     inlineCount
 	slots      [seekAhead]slot // scratch
 	keys       []byte          // of the slots
 	ceiling    int64           // a copy of meta's; 0 with Fsync
@@ -206,6 +220,7 @@ func Open(cfg Config) (*Store, error) {
 		failed:  make(chan struct{}),
 		done:    make(chan struct{}),
 	}
+	s.metrics.observe(cfg.Metrics, &s.inline)
 	opened := make(chan error, 1)
 	go s.run(opened)
 	select {

@@ -7,6 +7,12 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
+// swept is what a sweep has seen.
+type swept struct {
+	deleted int // registers that are gone
+	inline  int // registers of limits that requests define, among those that stay
+}
+
 // A table holds registers by their key. It is used by one goroutine at a time.
 type table interface {
 	// of are the entries among which the register with that key is, if it is in memory.
@@ -20,7 +26,7 @@ type table interface {
 	// sweep deletes, from key on, registers of a partition that are spent at part's horizon, up to about limit looked at.
 	// If there are any, part becomes durable together with their end. It says where to go on, or nil when it has seen the
 	// whole partition.
-	sweep(p ring.Partition, from []byte, part register.Partition, limit int) (next []byte, deleted int, err error)
+	sweep(p ring.Partition, from []byte, part register.Partition, limit int) (next []byte, seen swept, err error)
 	// export are the registers of a partition as they stand, from now on: those in memory, which may change all the same, and
 	// an iterator over those on the disk; nil if there are none. Where one is in both, the one in memory counts.
 	export(p ring.Partition) ([]*entry, *pebble.Iterator, error)

@@ -33,7 +33,7 @@ func (l Limit) Rule() (*Rule, error) {
 	if !ok {
 		return nil, &FieldError{
 			Field:   "algorithm",
-			Problem: fmt.Sprintf("%.64q is not known: use %s", l.Algorithm, strings.Join(Algorithms(), " or ")),
+			Problem: fmt.Sprintf("%s is not known: use %s", Quote(l.Algorithm), strings.Join(Algorithms(), " or ")),
 		}
 	}
 	if l.Capacity < 1 {
@@ -50,7 +50,7 @@ func (l Limit) Rule() (*Rule, error) {
 	default:
 		return nil, &FieldError{
 			Field:   "on_unavailable",
-			Problem: fmt.Sprintf("%.64q is not known: use allow, deny or local", l.OnUnavailable),
+			Problem: fmt.Sprintf("%s is not known: use allow, deny or local", Quote(string(l.OnUnavailable))),
 		}
 	}
 	return compile(l)

@@ -84,7 +84,7 @@ func jsonError(err error) error {
 		if path == "" {
 			path = "body"
 		}
-		return &FieldError{Field: path, Problem: fmt.Sprintf("is a JSON %s, not %s", wrong.Value, wanted(wrong.Type))}
+		return &FieldError{Field: named(path), Problem: fmt.Sprintf("is a JSON %.64s, not %s", wrong.Value, wanted(wrong.Type))}
 	case errors.As(err, &syntax):
 		return bodyError(fmt.Sprintf("is not JSON: %v at byte %d", syntax, syntax.Offset))
 	case errors.Is(err, io.EOF):
@@ -93,7 +93,7 @@ func jsonError(err error) error {
 	// These two have no type of their own.
 	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		if name, _ := strconv.Unquote(quoted); name != "" {
-			return &FieldError{Field: name, Problem: "is not a known field"}
+			return &FieldError{Field: named(name), Problem: "is not a known field"}
 		}
 		return bodyError(quoted + " is not a known field")
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -31,7 +32,18 @@ type Document struct {
 // ParseDocument reads a limits document strictly: an unknown field, a limit defined twice, a value out of range are
 // *FieldErrors that carry the line. A document without limits is valid.
 func ParseDocument(text []byte) (*Document, error) {
+	if doc, ok := parsePlain(string(text)); ok {
+		return doc, nil
+	}
+	return parseYAML(text)
+}
+
+// parseYAML is ParseDocument for whatever YAML has.
+func parseYAML(text []byte) (*Document, error) {
 	doc := &Document{rules: map[string]*Rule{}}
+	if !utf8.Valid(text) { // YAML may be UTF-16 too, which no other node would read as it was sent
+		return nil, &FieldError{Field: "document", Problem: "is not YAML in UTF-8: save it as UTF-8"}
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var root yaml.Node
 	switch err := dec.Decode(&root); {
@@ -46,7 +58,7 @@ func ParseDocument(text []byte) (*Document, error) {
 	}
 	err := eachField(root.Content[0], "", func(key, value *yaml.Node) error {
 		if key.Value != "limits" {
-			problem := fmt.Sprintf("%.64q is not a known field: a limits document has only limits", key.Value)
+			problem := fmt.Sprintf("%s is not a known field: a limits document has only limits", Quote(key.Value))
 			return at(key, cmp.Or(key.Value, "document"), problem)
 		}
 		return eachField(value, "limits", doc.add)
@@ -110,7 +122,7 @@ func (l *Limit) set(path string, field, v *yaml.Node) error {
 	case "capacity":
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err != nil {
-			return at(v, path, fmt.Sprintf("%.64q is not a whole number of tokens, at most %d", v.Value, int64(math.MaxInt64)))
+			return at(v, path, fmt.Sprintf("%s is not a whole number of tokens, at most %d", Quote(v.Value), int64(math.MaxInt64)))
 		}
 		l.Capacity = n
 	case "refill":
@@ -154,7 +166,7 @@ func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) e
 }
 
 func at(n *yaml.Node, field, problem string) error {
-	return &FieldError{Field: field, Problem: problem, Line: n.Line}
+	return &FieldError{Field: named(field), Problem: problem, Line: n.Line}
 }
 
 // syntaxError is an error of the YAML parser, which may begin with "yaml: line 3: ".
@@ -190,7 +202,7 @@ func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	case ref.Inline == nil && ok:
 		return stored, nil
 	case ref.Inline == nil:
-		return nil, fmt.Errorf("%w %q", ErrUnknownLimit, ref.Name)
+		return nil, fmt.Errorf("%w %s", ErrUnknownLimit, Quote(ref.Name))
 	case ok:
 		return nil, &FieldError{Field: "limits." + ref.Name, Problem: "is a stored limit: name it without a definition"}
 	}
@@ -221,14 +233,37 @@ func (d *Document) stored() map[string]map[string]storedLimit {
 }
 
 // YAML is the document with every field written out, sorted by name. [ParseDocument] reads it back.
+//
+// It writes the lines itself: the encoder of YAML takes 15 kilobytes of memory for each limit. What stands in a limit is plain,
+// and so is a name that no reader of YAML takes for a number, a truth value or nothing; others are quoted.
 func (d *Document) YAML() ([]byte, error) {
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	if err := enc.Encode(d.stored()); err != nil {
-		return nil, fmt.Errorf("write limits document: %w", err)
+	if len(d.names) == 0 {
+		return []byte("limits: {}\n"), nil
 	}
-	return out.Bytes(), enc.Close()
+	var out bytes.Buffer
+	out.Grow(usualLimit * len(d.names))
+	out.WriteString("limits:\n")
+	for _, name := range d.names {
+		r := d.rules[name]
+		if mayBeMore(name) {
+			name = strconv.Quote(name)
+		}
+		fmt.Fprintf(&out, "  %s:\n    algorithm: %s\n    capacity: %d\n    refill: %s\n    on_unavailable: %s\n",
+			name, r.Algorithm, r.Capacity, r.Refill, r.OnUnavailable)
+	}
+	return out.Bytes(), nil
+}
+
+// usualLimit is about how many bytes a limit takes in a document.
+const usualLimit = 128
+
+// mayBeMore says whether a reader of YAML may take a name for something else than text.
+func mayBeMore(name string) bool {
+	switch strings.ToLower(name) {
+	case "y", "yes", "n", "no", "true", "false", "on", "off", "null":
+		return true
+	}
+	return name[0] >= '0' && name[0] <= '9'
 }
 
 // MarshalJSON is the document as JSON. [ParseDocument] reads it back.

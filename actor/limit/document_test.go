@@ -260,3 +260,12 @@ func FuzzParseDocument(f *testing.F) {
 		wantSameDocument(t, doc)
 	})
 }
+
+// TestDocumentIsUTF8 refuses what YAML would read and JSON would change on the way to the other nodes.
+func TestDocumentIsUTF8(t *testing.T) {
+	for _, text := range []string{"\xff\xfe", "\xfe\xff", "\xff\xfel\x00", "limits: {} # \xff"} {
+		if _, err := limit.ParseDocument([]byte(text)); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

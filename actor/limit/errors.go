@@ -13,6 +13,8 @@ var (
 	ErrUnavailable = errors.New("no decision available")
 	// ErrOverloaded means that the node is shedding load: a mailbox is full.
 	ErrOverloaded = errors.New("overloaded")
+	// ErrUnauthenticated means that the caller has not shown what the node asks of who does this.
+	ErrUnauthenticated = errors.New("not authenticated")
 )
 
 // A FieldError says which field of a request, a limit or a limits document is wrong, and how.

@@ -50,8 +50,9 @@ type EachChecker interface {
 // Returner is a Checker that takes back what it admitted.
 type Returner interface {
 	// Return gives back the admissions of key that the receipts prove. It says for each whether it took effect: only
-	// the owner that made a receipt can take it back, once, and while the bucket has not filled up since; anywhere
-	// else a return is acknowledged without effect.
+	// the owner that made a receipt can take it back, once, and while the bucket has not been full and the limit has kept
+	// its numbers since; anywhere else a return is acknowledged without effect. A return that takes effect forgets the
+	// request's ID.
 	Return(ctx context.Context, key string, receipts []Receipt) ([]bool, error)
 }
 
@@ -164,7 +165,7 @@ func (o OwnerID) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 func (o *OwnerID) UnmarshalText(text []byte) error {
 	id, err := hex.DecodeString(string(text))
 	if err != nil || len(id) != len(o) {
-		return &FieldError{Field: "owner", Problem: fmt.Sprintf("%q is not 32 hexadecimal digits", text)}
+		return &FieldError{Field: "owner", Problem: fmt.Sprintf("%s is not 32 hexadecimal digits", Quote(string(text)))}
 	}
 	*o = OwnerID(id)
 	return nil
@@ -187,7 +188,7 @@ type Receipt struct {
 	Generation int64  `json:"generation,string"` // goes up when the bucket is reset
 	Span
 	Owner  OwnerID `json:"owner"`
-	Serial uint64  `json:"serial,string"`    // with the span, tells this receipt from the owner's others of this bucket
+	Serial uint64  `json:"serial,string"`    // with the span, tells this receipt from the owner's others of this bucket; it cannot be guessed
 	Reuses []Span  `json:"reuses,omitempty"` // returned pieces of line that this admission spends again
 }
 

@@ -20,18 +20,18 @@ type Refill struct {
 func ParseRefill(s string) (Refill, error) {
 	count, per, found := strings.Cut(s, "/")
 	if !found {
-		return Refill{}, refillError("%q is not n/duration, such as 5/s, 100/1m or 1/1.5s", s)
+		return Refill{}, refillError("%s is not n/duration, such as 5/s, 100/1m or 1/1.5s", Quote(s))
 	}
 	tokens, err := strconv.ParseInt(count, 10, 64)
 	if err != nil {
-		return Refill{}, refillError("%q does not start with a whole number up to %d, as in 5/s", s, int64(math.MaxInt64))
+		return Refill{}, refillError("%s does not start with a whole number up to %d, as in 5/s", Quote(s), int64(math.MaxInt64))
 	}
 	if isUnit(per) {
 		per = "1" + per
 	}
 	d, err := time.ParseDuration(per)
 	if err != nil {
-		return Refill{}, refillError("%q does not end with a duration, such as s, 1m, 1.5s or 24h", s)
+		return Refill{}, refillError("%s does not end with a duration, such as s, 1m, 1.5s or 24h", Quote(s))
 	}
 	r := Refill{Tokens: tokens, Per: d}
 	if err := r.validate(); err != nil {

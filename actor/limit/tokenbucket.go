@@ -25,6 +25,8 @@ type Rule struct {
 	Limit
 	n, p uint64 // refill in lowest terms: n tokens every p nanoseconds
 	tau  Pos    // the line of a whole bucket
+
+	Inline bool // a request has defined it
 }
 
 func newTokenBucket(l Limit) (*Rule, error) {

@@ -38,7 +38,7 @@ func (r Request) Validate() error {
 		}
 		for _, before := range r.Limits[:i] {
 			if before.Name == ref.Name {
-				return &FieldError{Field: fmt.Sprintf("limits[%d]", i), Problem: fmt.Sprintf("%q is named twice", ref.Name)}
+				return &FieldError{Field: fmt.Sprintf("limits[%d]", i), Problem: fmt.Sprintf("%s is named twice", Quote(ref.Name))}
 			}
 		}
 	}
@@ -56,9 +56,14 @@ func (r Ref) validate() error {
 // inlineRule is the limit that r defines itself, made ready to decide.
 func (r Ref) inlineRule() (*Rule, error) {
 	if r.Inline.Name != r.Name {
-		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%.64q defines the limit %.64q: use one name", r.Name, r.Inline.Name)}
+		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%s defines the limit %s: use one name", Quote(r.Name), Quote(r.Inline.Name))}
 	}
-	return r.Inline.Rule()
+	rule, err := r.Inline.Rule()
+	if err != nil {
+		return nil, err
+	}
+	rule.Inline = true
+	return rule, nil
 }
 
 // ValidateKey checks that key is 1 to MaxKey bytes of UTF-8. Its errors are *FieldError with the field "key".
@@ -87,7 +92,7 @@ func validateName(name string) error {
 		if !alnum && (i == 0 || c != '.' && c != '-' && c != '_') {
 			return &FieldError{
 				Field:   "name",
-				Problem: fmt.Sprintf("%q may hold letters, digits, dots, dashes and underscores, and starts with a letter or digit", name),
+				Problem: fmt.Sprintf("%s may hold letters, digits, dots, dashes and underscores, and starts with a letter or digit", Quote(name)),
 			}
 		}
 	}

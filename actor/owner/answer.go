@@ -12,6 +12,7 @@ const (
 	Lost              // the replica will not answer: it has ended, or cannot be reached
 	Elsewhere         // the replica does not serve this epoch; of the line it says nothing
 	Gone              // the replica is lost, and has been for longer than anybody would wait for it
+	Full              // the replica has no room for a bucket of a limit that a request defines
 )
 
 // An Answer is what one replica says to a Send.
@@ -23,12 +24,6 @@ type Answer struct {
 	Verdict    Verdict
 	Position   int64 // To when accepted; otherwise from where on the replica's line is free
 	Generation int64 // what Position is for
-}
-
-// A reply is what one replica has said to a reservation.
-type reply struct {
-	verdict  Verdict // 0: nothing yet
-	position int64
 }
 
 // Answer takes in what a replica says to a Send, and decides the checks that can now be decided. Late answers, to
@@ -55,8 +50,8 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 		p.heardAt = now
 		o.settle(b, p, now, out)
 	}
-	if r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) {
-		r.sure = r.sure || r.count().answered() == o.cfg.Replicas
+	if r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) && r.count().full > o.cfg.spare() {
+		o.noRoom(b, out)
 	}
 	o.run(now, out)
 }
@@ -77,31 +72,33 @@ func (b *bucket) confirms(a Answer) bool {
 // record notes the first answer of each replica and says whether this was one. A replica that was lost may come back,
 // and one that was elsewhere may enter the epoch.
 func (p *pending) record(a Answer) bool {
-	r := &p.replies[a.Replica]
-	if r.verdict.tells() {
+	v := &p.replies[a.Replica]
+	if v.tells() {
 		return false
 	}
-	*r = reply{a.Verdict, a.Position}
+	*v = a.Verdict
 	return true
 }
 
 // A count says how many replicas answered what. Those that are gone are lost too.
-type count struct{ accepted, refused, skewed, lost, gone, elsewhere int }
+type count struct{ accepted, refused, skewed, full, lost, gone, elsewhere int }
 
 // said is how many told where their line is free.
-func (c count) said() int { return c.accepted + c.refused + c.skewed }
+func (c count) said() int { return c.accepted + c.refused + c.skewed + c.full }
 
 func (c count) answered() int { return c.said() + c.lost + c.elsewhere }
 
 func (p *pending) count() (c count) {
-	for _, r := range p.replies {
-		switch r.verdict {
+	for _, v := range p.replies {
+		switch v {
 		case Accepted:
 			c.accepted++
 		case Refused, Reset:
 			c.refused++
 		case Skewed:
 			c.skewed++
+		case Full:
+			c.full++
 		case Lost:
 			c.lost++
 		case Gone:
@@ -114,22 +111,30 @@ func (p *pending) count() (c count) {
 	return c
 }
 
-// settle ends a reservation if its answers permit: a majority has accepted it, or cannot any more. With too few
-// positions to retry from, the answers that are still to come are awaited. So they are once a replica has refused because
-// of the clock: the one on the owner's own node, which has the same clock, must not end every try before a majority has
-// said so.
+// settle ends a reservation if its answers permit: a majority has accepted it, or would only if it began further on. One
+// that cannot come about for another reason is sent again. Once a replica has refused because of the clock the answers
+// that are missing are awaited: the one on the owner's own node, which has the same clock, must not end every try before a
+// majority has said so.
 func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
-	w := o.cfg.majority()
-	switch c := p.count(); {
-	case c.accepted >= w:
+	c, spare := p.count(), o.cfg.spare()
+	switch {
+	case c.accepted >= o.cfg.majority():
 		o.take(b, p, out)
-	case c.answered()-c.accepted <= o.cfg.spare():
-	case c.said() >= w:
-		if c.skewed == 0 || c.skewed > o.cfg.spare() || c.answered() == o.cfg.Replicas {
-			o.giveUp(b, now, out)
-		}
+	case c.full > spare:
+		o.giveUp(b, now, false, out)
+		o.noRoom(b, out)
+	case c.skewed > spare || c.answered() == o.cfg.Replicas && c.skewed > 0:
+		o.giveUp(b, now, false, out)
+	case c.skewed == 0 && b.beyond(p, o.cfg):
+		o.giveUp(b, now, false, out)
+	case c.answered()-c.accepted <= spare:
 	case c.lost+c.elsewhere > 0:
 		o.inVain(b, p, c, now, out)
+	case c.skewed == 0:
+		o.giveUp(b, now, false, out)
+		if c.full > 0 {
+			o.noRoom(b, out)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package owner_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ func benchConfig() *owner.Config {
 	return &owner.Config{
 		Replicas: 1, Delta: owner.DefaultDelta, Busy: owner.DefaultBusy, Slack: 1500 * ms, ReturnFor: owner.DefaultReturnFor,
 		NextSeq: func() uint64 { seq++; return seq },
+		Nonce:   rand.Uint64,
 		Rand:    func(int64) int64 { return 0 },
 	}
 }

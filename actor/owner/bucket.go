@@ -41,10 +41,11 @@ func (b *bucket) extras() *extra {
 // differs says whether rule is another one than the bucket's.
 func (b *bucket) differs(rule *limit.Rule) bool { return b.rule != rule && *b.rule != *rule }
 
-// change puts the bucket under another rule of the same name. What is spent stays spent: debt is measured in time. A
+// change puts the bucket under another rule of the same name. What is spent stays spent: debt is measured in time. Other
+// numbers end the stretch: a receipt proves tokens of its own time, and what came back in those is not tokens of this. A
 // position heard under the old rule may hold the old rule's reach in it, so the replicas must be heard anew.
 func (b *bucket) change(rule *limit.Rule) {
-	if !rule.Same(b.rule) {
+	if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {
 		b.forgetReturns()
 	}
 	b.tat = rule.Carry(b.rule, b.tat)
@@ -71,7 +72,7 @@ const (
 	admit verdict = iota + 1
 	deny
 	wait  // for the line up to need
-	hold  // until more replicas have answered: what they have said so far is not yet to be relied on
+	hold  // until the reservation in flight has come to an end
 	enter // the next segment, and ask again
 )
 
@@ -105,22 +106,41 @@ func (b *bucket) test(t, cost int64, length limit.Pos, cfg *Config) result {
 		}
 		return result{verdict: enter, end: end}
 	}
+	if cost == 0 {
+		return b.peek(t, bound, cfg)
+	}
 	if b.pending() != nil {
 		return result{verdict: hold, end: end}
 	}
-	free := max(b.held.to, b.known(cfg), t)
-	from := max(free, b.hint(t, cfg))
+	from := b.start(t, cfg)
 	if from > b.held.to {
 		end = r.Add(limit.At(from), length)
 		top = end
 	}
-	switch {
-	case !end.After(bound):
-		return result{verdict: wait, end: end, need: top, from: from}
-	case from > free && !b.refused().sure:
-		return result{verdict: hold, end: end}
+	switch refused := b.refused(); {
+	case end.After(bound):
+		return result{verdict: deny, end: end}
+	case refused != nil && t >= refused.until && refused.missing(cfg):
+		top = limit.At(from) // it was refused once: ask whether the line is free, and take none of it
 	}
-	return result{verdict: deny, end: end}
+	return result{verdict: wait, end: end, need: top, from: from}
+}
+
+// peek is test for a check of no cost. It takes no line: it asks the replicas whether the line is free from t on, and what
+// they say to that is its answer.
+func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
+	r := b.refused()
+	switch {
+	case r != nil && r.sentAt >= t:
+		end := limit.At(b.start(t, cfg))
+		if end.After(bound) {
+			return result{verdict: deny, end: end}
+		}
+		return result{verdict: admit, end: end}
+	case b.pending() != nil:
+		return result{verdict: hold, end: limit.At(t)}
+	}
+	return result{verdict: wait, end: limit.At(t), need: limit.At(t), from: t}
 }
 
 // enterNext leaves what remains of the held segment and goes on with the next one.
@@ -141,12 +161,17 @@ func (b *bucket) extend(s segment) {
 }
 
 // spend takes length off the line at t, returned line first, and says which pieces of the line these are. The caller
-// has tested that it may.
+// has tested that it may. The receipts of whoever spent before are worthless if the bucket is full at t.
 func (b *bucket) spend(t int64, length limit.Pos) spent {
 	var reuses []piece
-	if r := b.returns(); r != nil && t >= r.since {
-		r.cap(b.rule, b.creditCap(t))
-		reuses, length = r.take(b.rule, length)
+	if r := b.returns(); r != nil {
+		if !b.spentAt(t).After(limit.At(t)) {
+			r.forgetMade()
+		}
+		if t >= r.since {
+			r.cap(b.rule, b.creditCap(t))
+			reuses, length = r.take(b.rule, length)
+		}
 	}
 	start := limit.Later(b.tat, limit.At(t))
 	if length == (limit.Pos{}) {

@@ -123,6 +123,15 @@ func (o *Owner) tidy(now int64) {
 	if c == nil || o.size() < max(c.tidyAt, roomFor) || c.len() > 0 {
 		return
 	}
+	o.forgetIdle(now)
+}
+
+// forgetIdle forgets the buckets of the crowd that lose nothing by it. Nobody must wait.
+func (o *Owner) forgetIdle(now int64) {
+	c := o.crowd
 	c.buckets = slices.DeleteFunc(c.buckets, func(b *bucket) bool { return b.busyUntil(now, o.cfg) <= now })
+	if len(c.buckets) < cap(c.buckets)/4 {
+		c.buckets = slices.Clone(c.buckets)
+	}
 	c.tidyAt = 2 * o.size()
 }

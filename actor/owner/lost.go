@@ -3,6 +3,7 @@ package owner
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -42,7 +43,7 @@ func (o *Owner) inVain(b *bucket, p *pending, c count, now int64, out *Out) {
 	}
 	switch {
 	case o.Waiting() == 0:
-		o.giveUp(b, now, out)
+		b.talk().pending = nil
 	case !p.inVain:
 		p.inVain = true
 		p.resendAt = min(p.resendAt, now+b.talk().pause(doublings, o.cfg))
@@ -64,8 +65,8 @@ func (o *Owner) failLost(p *pending, patience, now int64, out *Out) {
 // lost names those who will not answer and, if that is asked for, those who have not.
 func (p *pending) lost(cfg *Config, silent bool) *LostError {
 	e := &LostError{Replicas: cfg.Replicas}
-	for i, r := range p.replies[:cfg.Replicas] {
-		if r.verdict == Lost || r.verdict == Gone || silent && r.verdict == 0 {
+	for i, v := range p.replies[:cfg.Replicas] {
+		if v == Lost || v == Gone || silent && v == 0 {
 			e.Lost = append(e.Lost, i)
 		}
 	}
@@ -81,34 +82,74 @@ func (p *pending) silent(cfg *Config) bool {
 // leaveAt is when one who waits has to leave to have time for asking elsewhere: after three fifths of its time.
 func (w *waiter) leaveAt() int64 { return w.At + (w.Deadline-w.At)/5*3 }
 
-// sendAway answers those who have to leave and wait for replicas that say nothing. They may be cut off from here, though
-// nobody has noticed yet, but not from another owner. It looks at those who wait in the order in which they came: who has
-// less time than one before waits for that one, at most until its deadline.
+// sendAway answers those who have to leave and wait for silent replicas. If those are so many that there is no majority,
+// the owner may be cut off from them, though nobody has noticed yet, and another owner may not be. Otherwise the others have
+// told enough for a decision. It looks at those who wait in the order in which they came: who has less time than one before
+// waits for that one, at most until its deadline.
 func (o *Owner) sendAway(now int64, out *Out) {
 	for {
 		at, p := o.sendAwayAt()
 		if at > now {
 			return
 		}
-		out.Replies = append(out.Replies, Reply{Tag: o.crowd.first().Tag, Err: p.lost(o.cfg, true)})
+		switch w := o.crowd.first(); {
+		case w.reset == nil && p.stuck(o.cfg):
+			o.decideWithout(&w.Check, now, out)
+		default:
+			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: p.lost(o.cfg, true)})
+		}
 		o.crowd.pop()
 	}
 }
 
 // sendAwayAt is when sendAway has something to do next, and for want of which reservation: one to which too few have
-// said anything for a quarter of the Patience.
+// said anything for a quarter of the Patience, or that is stuck.
 func (o *Owner) sendAwayAt() (at int64, want *pending) {
 	at = math.MaxInt64
-	if o.Waiting() == 0 || o.cfg.Patience == 0 || o.cfg.Replicas == 1 {
+	if o.Waiting() == 0 || o.cfg.Replicas == 1 {
 		return at, nil
 	}
-	leave := o.crowd.first().leaveAt()
+	w := o.crowd.first()
 	for i := range o.size() {
-		if p := o.at(i).pending(); p != nil && p.silent(o.cfg) {
-			if due := max(leave, p.sentAt+o.cfg.Patience/4); due < at {
-				at, want = due, p
-			}
+		b := o.at(i)
+		p, due := b.pending(), w.leaveAt()
+		switch {
+		case p == nil || !w.concerns(b):
+			continue
+		case p.stuck(o.cfg):
+			due = max(due, p.heardAt+silence)
+		case o.cfg.Patience > 0 && p.silent(o.cfg):
+			due = max(due, p.sentAt+o.cfg.Patience/4)
+		default:
+			continue
+		}
+		if due < at {
+			at, want = due, p
 		}
 	}
 	return at, want
+}
+
+// concerns says whether w waits for b.
+func (w *waiter) concerns(b *bucket) bool {
+	return w.reset != nil && w.reset.Name == b.rule.Name ||
+		slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return r.Name == b.rule.Name })
+}
+
+// decideWithout decides c by what replicas have told, without those that are silent.
+func (o *Owner) decideWithout(c *Check, now int64, out *Out) {
+	trials, _ := o.try(c, out)
+	denied := false
+	for i := range trials {
+		t := &trials[i]
+		if p := t.bucket.pending(); t.verdict != admit && (c.Cost == 0 || p != nil && p.stuck(o.cfg)) {
+			t.bucket.without(t, c.At, c.Cost, o.cfg)
+		}
+		denied = denied || t.verdict != admit
+	}
+	if denied {
+		o.deny(c, trials, out)
+	} else {
+		o.admit(c, now, trials, out)
+	}
 }

@@ -79,7 +79,7 @@ func TestModelFindsAChangeThatNeverEnds(t *testing.T) {
 			return
 		}
 		w.copyTo(end)
-		if !end.settles(nodes) {
+		if !end.settles(nodes, false) {
 			stuck = tell(&s, way)
 		}
 	}

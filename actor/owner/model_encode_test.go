@@ -189,9 +189,9 @@ func (e *encoder) player(w *world, who int) {
 	if r := t.refused; r != nil {
 		e.pending(w, who, &r.pending)
 		e.time(past(r.until))
-		e.flag(r.sure)
-		if !r.sure {
-			e.time(r.sureAt)
+		e.flag(r.waited, r.sentAt >= w.clock(who))
+		for _, u := range p.waiting() {
+			e.flag(u.Cost == 0 && r.sentAt >= u.At)
 		}
 	}
 	if r := b.returns(); r != nil {
@@ -200,7 +200,7 @@ func (e *encoder) player(w *world, who int) {
 	for n := range w.set(p.epoch).all() {
 		h := b.latest(w.set(p.epoch).index(n))
 		if h.generation <= b.gen {
-			h = heard{b.gen, past(b.position(h))}
+			h = heard{b.gen, past(h.freeIn(b.gen))}
 		}
 		e.node[n] = appendTime(appendTime(e.node[n], h.generation), h.position)
 	}
@@ -212,13 +212,12 @@ func (e *encoder) pending(w *world, who int, p *pending) {
 	e.time(max(p.resendAt-w.clock(who), 0))
 	e.time(min(w.clock(who)-p.heardAt, silence))
 	for n := range w.set(p.Epoch).all() {
-		r := &p.replies[w.set(p.Epoch).index(n)]
-		e.node[n] = appendTime(append(e.node[n], byte(r.verdict)), r.position)
+		e.node[n] = append(e.node[n], byte(p.replies[w.set(p.Epoch).index(n)]))
 	}
 }
 
 func (e *encoder) returns(r *returns) {
-	e.buf = append(e.buf, byte(r.serial), byte(len(r.free)))
+	e.buf = append(e.buf, byte(r.next), byte(len(r.free)))
 	e.time(r.since)
 	for _, p := range r.free {
 		e.time(p.start.NS)

@@ -22,6 +22,7 @@ const (
 	resets
 	loses  // a replica its disk
 	sweeps // a replica forgets registers that have passed
+	misses // an owner is told that a replica is lost
 	brings // a caller brings back a receipt
 
 	performs // a node or raft does what a driver wants, which hears of it
@@ -71,6 +72,10 @@ func (w *world) events(list []event) []event {
 		m := &w.post[i]
 		for n := range w.set(m.Epoch).all() {
 			switch heard := w.heard(m, n); {
+			case w.gone.has(n):
+				if !w.knownLost(m, n) {
+					add(misses, i, n)
+				}
 			case !m.said[n] && (!heard && w.answers(m.Epoch, n) || w.acceptable(m.stray(), n)):
 				add(arrives, i, n)
 			case m.said[n] && !heard:
@@ -80,7 +85,7 @@ func (w *world) events(list []event) []event {
 	}
 	for i, s := range w.strays {
 		for n := range w.set(s.epoch).all() {
-			if w.acceptable(s, n) {
+			if !w.gone.has(n) && w.acceptable(s, n) {
 				add(strands, i, n)
 			}
 		}
@@ -123,6 +128,8 @@ func (w *world) apply(e event) {
 		w.deliver(&w.post[e.a], int(e.b))
 	case answers:
 		w.accepted(w.post[e.a], int(e.b))
+	case misses:
+		w.miss(&w.post[e.a], int(e.b))
 	case strands:
 		w.strand(w.strays[e.a], int(e.b))
 	case restarts:
@@ -154,11 +161,13 @@ func (w *world) apply(e event) {
 	w.remember()
 }
 
-func (w *world) ask(who int, cost int64) {
+func (w *world) ask(who int, cost int64) { w.askBy(who, cost, w.deadline(w.clock(who))) }
+
+func (w *world) askBy(who int, cost, deadline int64) {
 	at := reading{cost: cost, at: w.now}
 	w.say("%s is asked for a %s", w.name(who), at)
 	w.step(who, func(o *Owner, now int64, out *Out) {
-		o.Check(Check{Tag: at, At: now, Deadline: w.deadline(now), Rules: w.rules, Cost: cost, Receipts: true}, out)
+		o.Check(Check{Tag: at, At: now, Deadline: deadline, Rules: w.rules, Cost: cost, Receipts: true}, out)
 	})
 }
 
@@ -172,7 +181,7 @@ func (w *world) deadline(now int64) int64 {
 func (w *world) reset(who int) {
 	w.say("%s is asked to reset the bucket", w.name(who))
 	w.step(who, func(o *Owner, now int64, out *Out) {
-		o.Reset(reading{at: w.now}, w.rules[0], now, w.deadline(now), out)
+		o.Reset(reading{-1, w.now}, w.rules[0], now, w.deadline(now), out)
 	})
 }
 

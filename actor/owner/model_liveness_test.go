@@ -15,7 +15,8 @@ const patient = 12
 const restless = 200
 
 // From every state, whatever has gone wrong before, checks are decided once nothing more goes wrong: those that wait and
-// a new one of each owner. A majority suffices; which replica is dead, or whether one is, makes no difference.
+// a new one of each owner. A majority suffices; which replica is dead, or whether one is, makes no difference. Nor does
+// whether owners find out that it is dead, if the checks have a deadline.
 func TestModelDecidesInTheEnd(t *testing.T) {
 	for _, s := range []setting{
 		{name: "checks", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1},
@@ -46,10 +47,15 @@ func TestModelDecidesInTheEnd(t *testing.T) {
 					if dead < nodes && !w.machines.has(dead) || !w.canEnd(dead) {
 						continue
 					}
-					w.copyTo(end)
-					if !end.settles(dead) {
-						t.Fatalf("with replica %d dead, %d and %d checks are still waiting after\n%s", dead+1,
-							end.players[0].Waiting(), end.players[1].Waiting(), tell(&s, way))
+					for _, frozen := range []bool{false, true} {
+						if frozen && w.players[0].Waiting()+w.players[1].Waiting() > 0 && s.patience == 0 {
+							continue // who has no deadline waits until it is known to be dead
+						}
+						w.copyTo(end)
+						if !end.settles(dead, frozen) {
+							t.Fatalf("with replica %d dead, or frozen is %v, %d and %d checks are still waiting, and %d are undecided, after\n%s",
+								dead+1, frozen, end.players[0].Waiting(), end.players[1].Waiting(), end.undecided, tell(&s, way))
+						}
 					}
 				}
 			}
@@ -62,25 +68,40 @@ func TestModelDecidesInTheEnd(t *testing.T) {
 }
 
 // settles asks each owner for one more check and lets everything happen that is due, in a fair order and without faults
-// but for one dead replica. It says whether all checks were decided.
-func (w *world) settles(dead int) bool {
+// but for one dead replica, of which owners are told, or one that is frozen. It says whether all checks were decided.
+func (w *world) settles(dead int, frozen bool) bool {
+	w.ending = true
+	defer func() { w.ending = false }()
 	w.endChange(dead)
+	w.expire()
+	w.undecided = 0
 	for who := range w.players {
-		w.ask(who, 1)
+		w.askBy(who, 1, w.clock(who)+patient*tick)
 	}
 	for range patient {
-		for happened := 0; w.fair(dead); happened++ {
+		for happened := 0; w.fair(dead, frozen); happened++ {
 			if happened > restless {
 				return false
 			}
 			w.tidy()
 		}
 		if w.players[0].Waiting()+w.players[1].Waiting() == 0 {
-			return true
+			return w.undecided == 0
 		}
 		w.now += tick
 	}
 	return false
+}
+
+// expire lets time pass until nobody waits who has a deadline.
+func (w *world) expire() {
+	if w.patience == 0 {
+		return
+	}
+	w.now += w.patience * tick
+	for who := range w.players {
+		w.step(who, func(o *Owner, now int64, out *Out) { o.Wake(now, out) })
+	}
 }
 
 // canEnd says whether there is enough without one node: a majority, and those who know what a replica set must know.
@@ -142,11 +163,14 @@ func (w *world) nextOfChange(dead int) (next event, more bool) {
 
 // fair makes one thing happen that has to happen now: a message or an answer arrives, or an owner wakes. It says whether
 // there was one.
-func (w *world) fair(dead int) bool {
+func (w *world) fair(dead int, frozen bool) bool {
 	for i := range w.post {
 		m := &w.post[i]
 		for n := range w.set(m.Epoch).all() {
 			switch {
+			case n == dead && !frozen && !w.knownLost(m, n):
+				w.miss(m, n)
+				return true
 			case n == dead || w.heard(m, n):
 			case m.said[n]:
 				w.accepted(*m, n)

@@ -84,7 +84,7 @@ func (m *message) String() string {
 }
 
 func (r reading) String() string {
-	if r.cost == 0 {
+	if r.cost < 0 {
 		return fmt.Sprintf("reset of tick %d", r.at/tick)
 	}
 	return fmt.Sprintf("check of %d at tick %d", r.cost, r.at/tick)

@@ -160,7 +160,7 @@ func checksFirst(_ *world, e event, elapsed int64) bool { return e.kind != asks 
 func nextUnderWay(w *world) {
 	for _, who := range []int{0, 0, 1, 0} {
 		w.ask(who, 1)
-		for w.fair(nodes) {
+		for w.fair(nodes, false) {
 			w.tidy()
 		}
 	}
@@ -170,7 +170,7 @@ func nextUnderWay(w *world) {
 // oneSpentOneUnderWay is an opening: A has spent the first of the line, and B asks for the same.
 func oneSpentOneUnderWay(w *world) {
 	w.ask(0, 1)
-	for w.fair(nodes) {
+	for w.fair(nodes, false) {
 		w.tidy()
 	}
 	w.ask(1, 1)

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -42,6 +43,7 @@ type setting struct {
 	losses   int8 // of disks
 	sweeps   int8
 	returns  int8
+	gone     members        // replicas that are lost: owners are told so
 	change   change         // of the replica set
 	opening  func(w *world) // what has happened before the beginning
 	// calendar says whether an event may happen now, so many ticks after the beginning; nil: any may.
@@ -129,6 +131,8 @@ type company struct {
 	// The replicas of the first epoch, and all nodes that there are.
 	first, machines members
 	turn            *player              // whose step it is
+	who             int                  // its number
+	ending          bool                 // nothing more goes wrong
 	say             func(string, ...any) // tells the story, if it is to be told
 	out             Out
 }
@@ -139,7 +143,13 @@ func newCompany(s *setting) *company {
 		c.cfgs[i] = Config{
 			Replicas: i, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,
 			NextSeq: func() uint64 { c.turn.seq++; return c.turn.seq },
-			Rand:    func(int64) int64 { return s.pause },
+			Nonce:   func() uint64 { return 0 },
+			Rand: func(int64) int64 {
+				if c.ending {
+					return int64(1+c.who) * tick // chance parts rivals
+				}
+				return s.pause
+			},
 		}
 	}
 	c.moves = newMoves()
@@ -162,6 +172,8 @@ type world struct {
 	history history
 	left    budget
 	broken  string // the promise that was broken, if one was
+
+	undecided int // checks that were answered without a decision
 }
 
 // newWorld is the state in which everything begins.
@@ -184,6 +196,7 @@ func newWorld(s *setting) *world {
 // copyTo makes a copy of w that shares nothing with it that ever changes, in the memory of d.
 func (w *world) copyTo(d *world) {
 	d.company, d.now, d.nodes, d.left, d.broken = w.company, w.now, w.nodes, w.left, w.broken
+	d.undecided = w.undecided
 	d.place, d.drivers, d.orders = w.place, w.drivers, w.orders
 	d.post = append(d.post[:0], w.post...)
 	d.strays = append(d.strays[:0], w.strays...)
@@ -269,7 +282,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 	p := &w.players[who]
 	now := w.clock(who)
 	out := &w.out
-	w.turn = p
+	w.turn, w.who = p, who
 	cfg := p.cfg
 	cfg.Busy = 100
 	if w.busy && who == 0 {
@@ -317,6 +330,7 @@ func (w *world) send(who int, s Send, now int64) {
 		s.Generation = w.count(p.bucket(), s.Generation)
 	}
 	m := message{Send: s, who: uint8(who), life: p.life, now: now}
+	w.skipped(&m)
 	i, found := slices.BinarySearchFunc(w.post, m, func(a, b message) int {
 		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.Seq, b.Seq))
 	})
@@ -407,6 +421,9 @@ func (w *world) reply(who int, r Reply) {
 	at := r.Tag.(reading)
 	switch {
 	case r.Err != nil:
+		if !errors.Is(r.Err, errSkewed) {
+			w.undecided++
+		}
 		w.say("%s has no decision for the %s: %v", w.name(who), at, r.Err)
 		return
 	case len(r.Decision.Limits) == 0:
@@ -418,6 +435,9 @@ func (w *world) reply(who int, r Reply) {
 		return
 	case !r.Decision.Allowed:
 		w.say("%s denies the %s", w.name(who), at)
+		return
+	case at.cost == 0:
+		w.say("%s admits the %s", w.name(who), at)
 		return
 	}
 	receipt := r.Decision.Receipts[0]
@@ -450,7 +470,8 @@ func (w *world) reserved(generation int64) (set uint64) {
 	return set
 }
 
-// A reading is what a check or reset is remembered by: its cost, and the true time at which the clock was read for it.
+// A reading is what a check or reset is remembered by: its cost, which is negative for a reset, and the true time at which
+// the clock was read for it.
 type reading struct{ cost, at int64 }
 
 // tidy turns messages that nobody waits for into strays, and forgets those that no replica will ever accept. All that
@@ -508,7 +529,7 @@ func (w *world) heard(m *message, replica int) bool {
 		return true
 	}
 	awaited := p.awaits(m.Seq)
-	return awaited == nil || awaited.replies[w.set(m.Epoch).index(replica)].verdict.tells()
+	return awaited == nil || awaited.replies[w.set(m.Epoch).index(replica)].tells()
 }
 
 // awaited says whether the player's present life counts answers to m.

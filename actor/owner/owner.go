@@ -9,10 +9,12 @@
 //	  end = max(TAT, t) + L
 //	  end > t + τ        deny: no I/O
 //	  end ≤ Hi           admit: TAT = end, no I/O
-//	  otherwise          reserve (from, to] with from = max(Hi, known, t), wait for a majority, and decide again
+//	  otherwise          reserve (from, to] with from = max(Hi, free, t), wait for a majority, and decide again
 //
 //	────────────────┬──────────────┬───────────────┬──────────────▶ line
 //	  spent         TAT  segment   Hi  unreserved  t+τ
+//
+// where free is from where a majority would say yes, as far as the replicas have told.
 //
 // Start with [Owner.Check].
 package owner
@@ -46,6 +48,8 @@ type Config struct {
 	ReturnFor int64
 	// NextSeq draws a number that this process has never used before.
 	NextSeq func() uint64
+	// Nonce draws 64 bits that nobody can predict: receipts are known by them. Required for checks that ask for receipts.
+	Nonce func() uint64
 	// Rand draws a number from 0 to n−1. Owners that collide part by it.
 	Rand func(n int64) int64
 }
@@ -105,6 +109,7 @@ type Send struct {
 	Generation int64
 	From, To   int64
 	Reach      int64
+	Inline     bool // a request has defined the limit
 	Background bool // nobody waits for it
 }
 
@@ -298,10 +303,14 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 		if c.Cost > 0 {
 			span := b.spend(c.At, t.length)
 			if c.Receipts {
-				d.Receipts[i] = b.receipt(span, o.id)
+				d.Receipts[i] = o.receipt(b, span)
 			}
 		}
-		d.Limits[i] = b.rule.Outcome(b.spentAt(c.At), c.At, c.Cost, t.end, true)
+		spent := b.spentAt(c.At)
+		if c.Cost == 0 {
+			spent = t.end
+		}
+		d.Limits[i] = b.rule.Outcome(spent, c.At, c.Cost, t.end, true)
 		b.remember(c.At, c.Cost, true)
 		o.reserveAhead(b, max(c.At, now), t.length, out)
 	}

@@ -30,19 +30,20 @@ func drawRule(t *rapid.T) *limit.Rule {
 }
 
 // A textbook is the bucket as a single line of arithmetic decides it, in memory that is never lost: all that an owner
-// may add to it are returns, which take effect as long as the line since the last idle time is unbroken.
+// may add to it are returns, which take effect as long as the bucket has not been full since.
 type textbook struct {
 	rule    *limit.Rule
 	tat     limit.Pos
 	stretch int
 }
 
-// look is what every check that is not denied does first: a line that has passed, up to its end hi, begins anew.
-func (b *textbook) look(t, hi int64) {
-	b.tat = limit.Later(b.tat, limit.At(t))
-	if t > hi {
+// look is what every check that is not denied does first: a line that has passed begins anew. If the check has a cost, or
+// takes the owner's line beyond its end hi, that ends the stretch.
+func (b *textbook) look(t, cost, hi int64) {
+	if !b.tat.After(limit.At(t)) && (cost > 0 || t > hi) {
 		b.stretch++
 	}
+	b.tat = limit.Later(b.tat, limit.At(t))
 }
 
 // giveBack takes back an admission of that length and says whether that is of any use.
@@ -103,7 +104,7 @@ func (d *diary) decide(cost int64) (got limit.Decision, want bool) {
 	if !got.Allowed {
 		return got, want
 	}
-	d.book.look(d.now, before.Hi)
+	d.book.look(d.now, cost, before.Hi)
 	if cost > 0 {
 		d.book.tat = limit.Later(d.book.tat, next)
 		d.entries = append(d.entries, entry{receipt: got.Receipts[0], length: d.book.rule.Length(cost), stretch: d.book.stretch})
@@ -112,10 +113,9 @@ func (d *diary) decide(cost int64) (got limit.Decision, want bool) {
 	return got, want
 }
 
-// change puts another rule in force, from the next check on. Line that was returned under a rule that divides the
-// nanosecond otherwise is given up.
+// change puts another rule in force, from the next check on. Line that was returned under other numbers is given up.
 func (d *diary) change(rule *limit.Rule) {
-	if v, ok := d.owner.View("login", d.now); ok && !rule.Same(d.book.rule) {
+	if v, ok := d.owner.View("login", d.now); ok && (rule.Capacity != d.book.rule.Capacity || rule.Refill != d.book.rule.Refill) {
 		d.book.tat = v.TAT
 		d.book.stretch++
 	}

@@ -11,11 +11,11 @@ import (
 type pending struct {
 	Send
 	reset    bool
-	inVain   bool  // as it was sent last, it cannot come about
-	sentAt   int64 // when it was sent last
-	resendAt int64 // when it is to be sent again, unless its answers come
-	heardAt  int64 // when the last answer came
-	replies  [MaxReplicas]reply
+	inVain   bool                 // as it was sent last, it cannot come about
+	sentAt   int64                // when it was sent last
+	resendAt int64                // when it is to be sent again, unless its answers come
+	heardAt  int64                // when the last answer came
+	replies  [MaxReplicas]Verdict // 0: nothing yet
 }
 
 // reserve sends for the line that a waiting check needs, unless a reservation is in flight or a refusal is too recent.
@@ -24,7 +24,10 @@ func (o *Owner) reserve(t *trial, at, now int64, out *Out) {
 	if b.pending() != nil || b.pausing(now) {
 		return
 	}
-	to := max(t.need.Ceil(), o.behind(b, t.need, at), b.ahead(t.from, at, now, t.length, o.cfg))
+	to := t.from
+	if t.need.After(limit.At(t.from)) {
+		to = max(t.need.Ceil(), o.behind(b, t.need, at), b.ahead(t.from, at, now, t.length, o.cfg))
+	}
 	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out)
 }
 
@@ -60,7 +63,7 @@ func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
 		}
 		t.next = segment{} // one that nobody needed in time
 	}
-	from := max(b.held.to, b.known(o.cfg), b.hint(now, o.cfg), now)
+	from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), now)
 	if to := b.ahead(from, now, now, length, o.cfg); to > from {
 		o.send(b, Send{Generation: b.gen, From: from, To: to, Background: true}, now, out)
 	}
@@ -85,6 +88,7 @@ func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 
 // send puts a reservation in flight, in place of one that may be so.
 func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
 	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()
+	s.Inline = b.rule.Inline
 	t := b.open(out)
 	t.flight = pending{Send: s, sentAt: now, resendAt: o.cfg.resendAt(now)}
 	t.pending = &t.flight
@@ -93,21 +97,18 @@ func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
 }
 
 // resend does what has become due with the reservation in flight: it is sent again when its answers stay away, as long
-// as anybody waits, and given up when it was refused and the rest stays away.
+// as anybody waits, and given up when it was refused and it costs little to leave out who stays silent.
 func (o *Owner) resend(b *bucket, now int64, out *Out) {
 	t := b.talk()
 	if t == nil {
 		return
 	}
 	t.paused = false
-	if r := t.refused; r != nil && now >= r.sureAt {
-		r.sure = true
-	}
 	p := t.pending
 	switch {
 	case p == nil:
-	case now >= p.silentAt(o.cfg):
-		o.giveUp(b, now, out)
+	case now >= b.silentAt(p, o.cfg):
+		o.giveUp(b, now, true, out)
 	case now < p.resendAt:
 	case o.Waiting() == 0:
 		t.pending = nil
@@ -121,8 +122,8 @@ func (o *Owner) resend(b *bucket, now int64, out *Out) {
 func (p *pending) renew(now int64, cfg *Config) {
 	p.inVain, p.sentAt, p.resendAt = false, now, cfg.resendAt(now)
 	for i := range p.replies {
-		if r := &p.replies[i]; !r.verdict.tells() {
-			*r = reply{}
+		if v := &p.replies[i]; !v.tells() {
+			*v = 0
 		}
 	}
 }
@@ -142,13 +143,10 @@ func (b *bucket) due(cfg *Config) int64 {
 	if t == nil {
 		return due
 	}
-	if r := t.refused; r != nil && !r.sure {
-		due = r.sureAt
-	}
 	if p := t.pending; p != nil {
-		due = min(due, p.silentAt(cfg), p.resendAt)
+		due = min(b.silentAt(p, cfg), p.resendAt)
 	} else if t.paused {
-		due = min(due, t.retryAt)
+		due = t.retryAt
 	}
 	return due
 }

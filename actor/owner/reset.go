@@ -17,14 +17,27 @@ func (o *Owner) reset(w *waiter, now int64, out *Out) bool {
 	if w.resetSeq == 0 {
 		t.refused = nil // it speaks of the old generation
 	}
-	generation := max(now+b.rule.Reach()+o.cfg.Slack, b.gen+1, b.held.to, t.next.to)
-	for _, h := range t.heard[:o.cfg.Replicas] {
-		generation = max(generation, h.generation, h.position)
-	}
-	from := max(now, b.hint(now, o.cfg))
+	generation, from := o.anew(b, now)
 	// Whatever was in flight belongs to the old generation, and is dropped.
 	p = o.send(b, Send{Generation: generation, From: from, To: from}, now, out)
 	p.reset = true
 	w.resetSeq = p.Seq
 	return false
+}
+
+// anew is the generation that a reset asks for, and from where on. The generation is a position beyond everything that was
+// heard of. But a retry keeps the one before if that can be accepted further on: what is reserved in it was reserved since.
+func (o *Owner) anew(b *bucket, now int64) (generation, from int64) {
+	t := b.talk()
+	least := max(b.gen+1, b.held.to, t.next.to)
+	for _, h := range t.heard[:o.cfg.Replicas] {
+		least = max(least, h.generation, h.position)
+	}
+	if r := t.refused; r != nil && r.reset && r.Generation >= least && r.From <= r.sentAt {
+		if from := b.free(r.Generation, all, nil, o.cfg); from > now {
+			return r.Generation, from
+		}
+	}
+	generation = max(least, now+b.rule.Reach()+o.cfg.Slack)
+	return generation, max(now, b.free(generation, all, nil, o.cfg))
 }

@@ -1,12 +1,22 @@
 package owner
 
 import (
+	"slices"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // MaxReceipts is how many receipts of a bucket its owner remembers, the newest ones. The return of an older one is
-// without effect.
+// without effect. It is a power of two: see [returns.serial].
 const MaxReceipts = 1024
+
+// MaxPieces is how many pieces of returned line a bucket keeps, and so the most that one admission can spend again. When
+// there are more, the shortest is given up.
+const MaxPieces = 128
+
+// maxReuses is how many pieces all receipts that a bucket remembers may have spent again. When there are more, the oldest
+// receipts are forgotten.
+const maxReuses = 4 * MaxReceipts
 
 // A piece is the line from start (excluded) to end (included).
 type piece struct{ start, end limit.Pos }
@@ -19,11 +29,13 @@ type spent struct {
 
 // returns is what a bucket knows of giving back: the receipts that it can take back, and the line that was given back
 // and waits to be spent again. Both belong to one unbroken stretch of line and die with it, as they die with their
-// owner: the limit is stricter then, never looser.
+// owner: the limit is stricter then, never looser. Receipts die too when the bucket is full.
 type returns struct {
-	made   []made // receipts, a ring once it is full; the serial of made[i] is congruent to i
-	serial uint64 // of the next receipt
-	free   []piece
+	made   []made    // receipts, a ring: the one of number k is made[k%MaxReceipts]
+	oldest uint64    // number of the oldest one that is remembered
+	next   uint64    // number of the next one
+	reuses int       // pieces that those of made have spent again
+	free   []piece   // in their order on the line; none touches another
 	sum    limit.Pos // length of free
 	since  int64     // when line came back last: for a check read before, it was still spent
 }
@@ -32,7 +44,7 @@ type returns struct {
 type made struct {
 	spent
 	serial uint64
-	back   bool // has been returned
+	back   bool // it has been returned, or is forgotten
 }
 
 // returns is what the bucket knows of giving back, or nil for nothing.
@@ -50,53 +62,76 @@ func (b *bucket) forgetReturns() {
 }
 
 // Return takes back the admission that r proves and says whether it took effect: only if this owner made the receipt,
-// remembers it, and the bucket has not filled up since.
+// remembers it, and the bucket has not been full since.
 func (o *Owner) Return(r limit.Receipt, now int64) bool {
 	b := o.find(r.Limit)
 	return b != nil && r.Owner == o.id && r.Generation == b.gen && b.giveBack(r, now)
 }
 
 // receipt writes down what an admission consumed, so that it can be returned.
-func (b *bucket) receipt(s spent, owner limit.OwnerID) limit.Receipt {
+func (o *Owner) receipt(b *bucket, s spent) limit.Receipt {
 	x := b.extras()
 	if x.returns == nil {
 		x.returns = &returns{}
 	}
 	r := limit.Receipt{
-		Limit: b.rule.Name, Generation: b.gen, Owner: owner, Serial: x.returns.serial,
-		Span: s.span(),
+		Limit: b.rule.Name, Generation: b.gen, Owner: o.id, Serial: x.returns.serial(o.cfg.Nonce()), Span: s.span(),
 	}
 	for _, p := range s.reuses {
 		r.Reuses = append(r.Reuses, p.span())
 	}
-	x.returns.remember(s)
+	x.returns.remember(s, r.Serial)
 	return r
+}
+
+// serial is that of the next receipt: its place in the ring, and in all other bits a number that nobody can guess. Whoever
+// returns an admission has been given its receipt.
+func (r *returns) serial(nonce uint64) uint64 {
+	return nonce&^(MaxReceipts-1) | r.next%MaxReceipts
 }
 
 // span is p as callers see it.
 func (p piece) span() limit.Span { return limit.Span{Start: p.start.NS, End: p.end.NS} }
 
-func (r *returns) remember(s spent) {
-	m := made{spent: s, serial: r.serial}
-	r.serial++
-	if len(r.made) < MaxReceipts {
-		r.made = append(r.made, m)
-		return
+func (r *returns) remember(s spent, serial uint64) {
+	if r.next-r.oldest == MaxReceipts {
+		r.forgetOldest()
 	}
-	r.made[m.serial%MaxReceipts] = m
+	m := made{spent: s, serial: serial}
+	if r.next < MaxReceipts {
+		r.made = append(r.made, m)
+	} else {
+		r.made[r.next%MaxReceipts] = m
+	}
+	r.next++
+	for r.reuses += len(s.reuses); r.reuses > maxReuses; {
+		r.forgetOldest()
+	}
 }
 
-// find is the remembered receipt that r is a copy of. Serials begin anew with each stretch, so the span must be the
-// same too; it can be only if r is of this stretch, because spans of different stretches lie apart.
+func (r *returns) forgetOldest() {
+	m := &r.made[r.oldest%MaxReceipts]
+	r.reuses -= len(m.reuses)
+	*m = made{back: true}
+	r.oldest++
+}
+
+// forgetMade forgets all receipts: the bucket is full, so what they spent has come back by itself.
+func (r *returns) forgetMade() {
+	clear(r.made)
+	r.made, r.oldest, r.next, r.reuses = r.made[:0], 0, 0, 0
+}
+
+// find is the remembered receipt that c is a copy of, or nil.
 func (r *returns) find(c limit.Receipt) *made {
-	if c.Serial >= r.serial {
+	k := c.Serial % MaxReceipts
+	if k >= uint64(len(r.made)) {
 		return nil
 	}
-	m := &r.made[c.Serial%MaxReceipts]
-	if m.serial != c.Serial || m.span() != c.Span {
-		return nil
+	if m := &r.made[k]; m.serial == c.Serial && m.span() == c.Span && !m.back {
+		return m
 	}
-	return m
+	return nil
 }
 
 // giveBack turns the line of a receipt into credit and says whether that is of any use.
@@ -106,10 +141,11 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 		return false
 	}
 	m := r.find(c)
-	if m == nil || m.back {
+	if m == nil {
 		return false
 	}
 	back := m.spent
+	r.reuses -= len(m.reuses)
 	m.back, m.reuses = true, nil
 	most := b.creditCap(now)
 	if !most.After(b.credit(now)) {
@@ -142,40 +178,62 @@ func (b *bucket) credit(t int64) limit.Pos {
 	return r.sum
 }
 
+// put keeps a piece to be spent again, as one with those that it touches.
 func (r *returns) put(rule *limit.Rule, p piece) {
 	if !p.end.After(p.start) {
 		return
 	}
-	r.free = append(r.free, p)
 	r.sum = rule.Add(r.sum, rule.Sub(p.end, p.start))
+	i, _ := slices.BinarySearchFunc(r.free, p, func(a, b piece) int { return a.start.Compare(b.start) })
+	if i < len(r.free) && r.free[i].start == p.end {
+		p.end = r.free[i].end
+		r.free = slices.Delete(r.free, i, i+1)
+	}
+	if i > 0 && r.free[i-1].end == p.start {
+		r.free[i-1].end = p.end
+	} else {
+		r.free = slices.Insert(r.free, i, p)
+	}
+	if len(r.free) > MaxPieces {
+		r.giveUpShortest(rule)
+	}
 }
 
-// cap drops what exceeds most, the oldest first.
+func (r *returns) giveUpShortest(rule *limit.Rule) {
+	shortest, least := 0, rule.Sub(r.free[0].end, r.free[0].start)
+	for i, p := range r.free {
+		if size := rule.Sub(p.end, p.start); least.After(size) {
+			shortest, least = i, size
+		}
+	}
+	r.free = slices.Delete(r.free, shortest, shortest+1)
+	r.sum = rule.Sub(r.sum, least)
+}
+
+// cap drops what exceeds most, the first on the line first.
 func (r *returns) cap(rule *limit.Rule, most limit.Pos) {
 	if r.sum.After(most) {
 		r.take(rule, rule.Sub(r.sum, most))
 	}
 }
 
-// take spends up to length of the free pieces, the oldest first, and says what is left of length.
+// take spends up to length of the free pieces, the first on the line first, and says what is left of length.
 func (r *returns) take(rule *limit.Rule, length limit.Pos) (taken []piece, left limit.Pos) {
-	for len(r.free) > 0 && length.After(limit.Pos{}) {
-		p := &r.free[0]
+	whole := 0 // pieces that are spent whole
+	for whole < len(r.free) && length.After(limit.Pos{}) {
+		p := &r.free[whole]
 		size := rule.Sub(p.end, p.start)
 		if size.After(length) {
 			cut := rule.Add(p.start, length)
 			taken = append(taken, piece{p.start, cut})
 			p.start = cut
-			r.sum = rule.Sub(r.sum, length)
-			return taken, limit.Pos{}
+			r.sum, length = rule.Sub(r.sum, length), limit.Pos{}
+			break
 		}
 		taken = append(taken, *p)
-		length = rule.Sub(length, size)
-		r.sum = rule.Sub(r.sum, size)
-		r.free = r.free[1:]
+		r.sum, length = rule.Sub(r.sum, size), rule.Sub(length, size)
+		whole++
 	}
-	if len(r.free) == 0 {
-		r.free = nil
-	}
+	r.free = slices.Delete(r.free, 0, whole)
 	return taken, length
 }

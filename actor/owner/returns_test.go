@@ -1,6 +1,7 @@
 package owner_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -222,8 +223,8 @@ func TestOldReceiptsAreForgotten(t *testing.T) {
 		t.Errorf("credit %v", c)
 	}
 	got := s.admitted(s.check(1000, rule))
-	if len(got.Reuses) != 1000 {
-		t.Errorf("%d pieces were spent again, want 1000", len(got.Reuses))
+	if want := (limit.Span{Start: receipts[10].Start, End: receipts[1009].End}); len(got.Reuses) != 1 || got.Reuses[0] != want {
+		t.Errorf("%+v were spent again, want the one piece %+v", got.Reuses, want)
 	}
 	s.returned(got)
 }
@@ -249,18 +250,35 @@ func TestNoReceipt(t *testing.T) {
 	}
 }
 
-// A change of the limit that divides the nanosecond anew ends the stretch's receipts.
+// A receipt of other numbers is without effect, and what had come back under them is given up: what it would give back are
+// not tokens of the limit as it is now. A change of anything else changes nothing.
 func TestReturnAfterAChange(t *testing.T) {
-	s := alone(t)
-	r := s.admitted(s.check(5, mustRule(t, "login", 10, 1, time.Second)))
-	s.admitted(s.check(1, mustRule(t, "login", 20, 1, time.Second)))
-	s.returned(r) // another capacity
-	thirds := mustRule(t, "login", 20, 3, 7*time.Second)
-	got := s.admitted(s.check(1, thirds))
-	if len(got.Reuses) != 0 {
-		t.Errorf("got %+v, want no line of the old rule", got)
+	before := mustRule(t, "login", 10, 1, time.Second)
+	same := *before
+	same.OnUnavailable = limit.Deny
+	for name, c := range map[string]struct {
+		after *limit.Rule
+		same  bool
+	}{
+		"capacity":      {after: mustRule(t, "login", 20, 1, time.Second)},
+		"refill":        {after: mustRule(t, "login", 10, 2, time.Second)},
+		"fractions":     {after: mustRule(t, "login", 20, 3, 7*time.Second)},
+		"not a number":  {after: &same, same: true},
+		"nothing":       {after: before, same: true},
+		"another value": {after: mustRule(t, "login", 10, 1, time.Second), same: true},
+	} {
+		s := alone(t)
+		r, back := s.admitted(s.check(2, before)), s.admitted(s.check(2, before))
+		s.returned(back)
+		s.decision(s.check(0, c.after))
+		if credit := s.view("login").Credit; (credit != limit.Pos{}) != c.same {
+			t.Errorf("%s: credit %v after the change", name, credit)
+		}
+		if got := s.giveBack(r); got != c.same {
+			t.Errorf("%s: a return takes effect is %v", name, got)
+		}
+		s.returned(s.admitted(s.check(1, c.after)))
 	}
-	s.returned(got)
 }
 
 // Pieces of thirds of nanoseconds are spent again without a loss: disjointness is exact, lengths to the nanosecond.
@@ -277,7 +295,7 @@ func TestReturnsOfFractions(t *testing.T) {
 	}
 	got := s.admitted(s.check(3, rule))
 	s.denied(s.check(1, rule))
-	want := []limit.Span{receipts[7].Span, receipts[2].Span, receipts[5].Span}
+	want := []limit.Span{receipts[2].Span, receipts[5].Span, receipts[7].Span}
 	if len(got.Reuses) != 3 || got.Reuses[0] != want[0] || got.Reuses[1] != want[1] || got.Reuses[2] != want[2] {
 		t.Errorf("got %+v, want the pieces %+v", got.Reuses, want)
 	}
@@ -302,5 +320,116 @@ func TestReturnComesTooLateForAWaitingCheck(t *testing.T) {
 	s.denied(early)
 	if r := s.admitted(late); len(r.Reuses) != 1 {
 		t.Errorf("got %+v, want the returned line", r)
+	}
+}
+
+// Once the bucket has been full, the tokens of a receipt have come back by themselves. A key that is busy enough never
+// breaks its stretch of line, and its receipts are worthless all the same.
+func TestReturnAfterTheBucketWasFull(t *testing.T) {
+	s := alone(t)
+	s.cfg.Busy = 1 // it reserves ahead, so that it never begins anew
+	rule := mustRule(t, "hot", 100, 1000, time.Second)
+	var early []limit.Receipt
+	for range 5 {
+		early = append(early, s.admitted(s.check(10, rule)))
+	}
+	for range 60 {
+		s.pass(2 * ms)
+		s.admitted(s.check(1, rule))
+	}
+	if hi := s.view("hot").Hi; hi <= s.now {
+		t.Fatalf("the key holds no line: up to %d", hi-s.now)
+	}
+	last := s.admitted(s.check(90, rule))
+	for _, r := range early {
+		s.ignored(r)
+	}
+	s.returned(last)
+}
+
+// The bucket is full too when everything has come back by receipts.
+func TestReturnAfterAllCameBack(t *testing.T) {
+	s := alone(t)
+	rule := mustRule(t, "login", 10, 1, time.Second)
+	a, b := s.admitted(s.check(4, rule)), s.admitted(s.check(3, rule))
+	s.pass(3 * second)
+	s.returned(a) // 4 s and 3 s: the bucket is full
+	c := s.admitted(s.check(5, rule))
+	s.ignored(b)
+	s.returned(c)
+}
+
+// Nobody can work out another's receipt from his own: the serial tells nothing about the next one, nor the one before.
+func TestReceiptsCannotBeComputed(t *testing.T) {
+	s := alone(t)
+	rule := mustRule(t, "login", 500_000, 1, time.Hour)
+	seen := map[uint64]bool{}
+	before := s.admitted(s.check(1, rule))
+	for range 40 {
+		r := s.admitted(s.check(1, rule))
+		if r.Serial-before.Serial < 1<<20 || before.Serial-r.Serial < 1<<20 || seen[r.Serial] {
+			t.Fatalf("the serial %d comes after %d", r.Serial, before.Serial)
+		}
+		seen[r.Serial] = true
+		guess := before // its span adjoins r's, and its place in the memory is one before
+		for place := range uint64(owner.MaxReceipts) {
+			guess.Serial = r.Serial&^(owner.MaxReceipts-1) | place
+			s.ignored(guess)
+		}
+		before = r
+	}
+}
+
+// Pieces that touch become one, in whatever order they come back; what was given back is all spent again.
+func TestPiecesAreJoined(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 50 {
+		s := alone(t)
+		rule := mustRule(t, "login", 300, 3, 10*time.Hour)
+		var receipts []limit.Receipt
+		for range 200 {
+			receipts = append(receipts, s.admitted(s.check(1, rule)))
+		}
+		for _, i := range random.Perm(200)[:max(1, random.IntN(200))] {
+			s.returned(receipts[i])
+		}
+		for range random.IntN(20) {
+			s.admitted(s.check(random.Int64N(5), rule))
+		}
+		for _, r := range receipts {
+			s.giveBack(r)
+		}
+		left := s.decision(s.check(0, rule)).Limits[0].Remaining
+		got := s.admitted(s.check(left, rule))
+		if len(got.Reuses) > owner.MaxPieces {
+			t.Errorf("%d pieces were spent again by one check", len(got.Reuses))
+		}
+		s.denied(s.check(1, rule))
+	}
+}
+
+// However a caller spends and returns, a bucket keeps few pieces, and each operation costs about the same: what does not
+// fit is given up, the shortest first.
+func TestPiecesAreBounded(t *testing.T) {
+	s := alone(t)
+	rule := mustRule(t, "login", 500_000, 1, time.Hour)
+	for range 20 {
+		var receipts []limit.Receipt
+		for range owner.MaxReceipts {
+			receipts = append(receipts, s.admitted(s.check(2, rule)))
+		}
+		for i := 0; i < len(receipts); i += 2 {
+			s.returned(receipts[i])
+			if most := limit.At(owner.MaxPieces * 2 * hour); s.view("login").Credit.After(most) {
+				t.Fatalf("credit %v, want at most %v", s.view("login").Credit, most)
+			}
+		}
+		got := s.admitted(s.check(2*owner.MaxPieces, rule))
+		if len(got.Reuses) != owner.MaxPieces {
+			t.Errorf("%d pieces were spent again, want %d", len(got.Reuses), owner.MaxPieces)
+		}
+		s.answers, s.sent, s.post = nil, nil, nil
 	}
 }

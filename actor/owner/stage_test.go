@@ -3,6 +3,7 @@ package owner_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -66,6 +67,8 @@ func understood(a register.Answer, replica int, m register.Reservation) owner.An
 		verdict = owner.Reset
 	case register.Skewed:
 		verdict = owner.Skewed
+	case register.Full:
+		verdict = owner.Full
 	case register.WrongEpoch, register.Sealed:
 		verdict = owner.Elsewhere
 	case register.Taken, register.TooFar:
@@ -126,6 +129,7 @@ func (tr *troupe) enter(name byte) *stage {
 		Replicas: len(tr.replicas), Delta: owner.DefaultDelta, Busy: 4, Slack: tr.bounds.Slack(),
 		ReturnFor: owner.DefaultReturnFor,
 		NextSeq:   func() uint64 { s.seq++; return s.seq },
+		Nonce:     rand.Uint64,
 		Rand:      func(n int64) int64 { s.draws = append(s.draws, n); return min(s.draw, n-1) },
 	}
 	if len(tr.replicas) > 1 {

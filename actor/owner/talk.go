@@ -1,7 +1,5 @@
 package owner
 
-import "slices"
-
 // A heard is the latest that a replica said of its register.
 type heard struct{ generation, position int64 }
 
@@ -74,36 +72,13 @@ func (b *bucket) latest(replica int) heard {
 	return heard{}
 }
 
-// hear keeps the latest of what a replica said.
+// hear keeps the latest of what a replica said: its answer to what is in flight, even if that tells of an older generation
+// than its refusal of a reset did, or what is furthest on.
 func (b *bucket) hear(a Answer, out *Out) {
-	h := b.latest(a.Replica)
-	if a.Generation > h.generation || a.Generation == h.generation && a.Position > h.position {
+	h, p := b.latest(a.Replica), b.pending()
+	if p != nil && p.Seq == a.Seq || a.Generation > h.generation || a.Generation == h.generation && a.Position > h.position {
 		b.open(out).heard[a.Replica] = heard{a.Generation, a.Position}
 	}
-}
-
-// position is what a replica would accept from on in this generation. What it reserved under an older one no longer
-// counts if the reset knew of it.
-func (b *bucket) position(h heard) int64 {
-	if h.generation < b.gen && h.position <= b.gen {
-		return 0
-	}
-	return h.position
-}
-
-// known is the W-th smallest of the replicas' positions: the least from that a majority would accept. The largest would
-// let one replica with a floor empty every bucket.
-func (b *bucket) known(cfg *Config) int64 {
-	if cfg.Replicas == 1 {
-		return b.position(b.latest(0))
-	}
-	var positions [MaxReplicas]int64
-	for i := range cfg.Replicas {
-		positions[i] = b.position(b.latest(i))
-	}
-	sorted := positions[:cfg.Replicas]
-	slices.Sort(sorted)
-	return sorted[cfg.majority()-1]
 }
 
 // next is the segment held in reserve; empty if there is none.

@@ -111,8 +111,11 @@ func (p Pair) TLS(tb testing.TB) tls.Certificate {
 	return c
 }
 
-// Files are paths of a certificate, its key, and authorities.
-type Files struct{ Cert, Key, CA string }
+// Files are paths of a certificate, its key, and authorities, as [rpc.TLSFiles] has them.
+type Files struct {
+	Cert, Key, CA string
+	Insecure      bool
+}
 
 // Write makes the three files in a directory, or replaces them one after the other.
 func Write(tb testing.TB, dir string, p Pair, authorities ...*Authority) Files {

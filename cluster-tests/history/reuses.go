@@ -8,7 +8,8 @@ import (
 // reuses finds line that was spent again without having been given back. Each reused piece must lie in pieces of receipts
 // whose return was taken, or may have been, before the check that reuses it was answered, by the same owner and in the same
 // generation; and as often as a piece was given back, so often may it be spent again. A receipt is taken back once, and only
-// if somebody was given it. Whatever gives receipts back must be in the history.
+// if somebody was given it. What was admitted before the limit's numbers changed is not spent again once they are in force.
+// Whatever gives receipts back must be in the history.
 func reuses(v *view, r *Result) {
 	r.Things = "returns and reused pieces"
 	for _, b := range v.buckets {
@@ -69,7 +70,19 @@ func (v *view) takenBack(r *Result, b *bucket, returns []*Call) {
 type strip struct {
 	Span
 	call *Call
-	back bool // given back
+	back bool  // given back
+	paid int64 // when the check that it was given back of had ended; forever if that is not known
+}
+
+// ended says whether a change to other numbers came between what was paid by some time and a later check.
+func (b *bucket) ended(paid int64, c *Call) bool {
+	for i := 1; i < len(b.versions); i++ {
+		v, before := &b.versions[i], &b.versions[i-1]
+		if paid < v.from && v.sure <= c.Start && (v.Capacity != before.Capacity || v.n != before.n || v.p != before.p) {
+			return true
+		}
+	}
+	return false
 }
 
 // spentAgain finds pieces that were spent again more often than they were given back.
@@ -80,14 +93,22 @@ func (v *view) spentAgain(r *Result, b *bucket, returns, again []*Call) {
 	}
 	strips := map[stretch][]strip{}
 	var order []stretch
+	paid := map[issue]int64{}
+	for _, c := range receipts(b.admitted()) {
+		paid[c.Receipt.issue()] = c.End
+	}
 	add := func(c *Call, back bool, spans ...Span) {
 		at := stretch{c.Receipt.Generation, c.Receipt.Owner}
 		if strips[at] == nil {
 			order = append(order, at)
 		}
+		end, ok := paid[c.Receipt.issue()]
+		if !ok {
+			end = forever
+		}
 		for _, s := range spans {
 			if s.Start < s.End {
-				strips[at] = append(strips[at], strip{s, c, back})
+				strips[at] = append(strips[at], strip{s, c, back, end})
 			}
 		}
 	}
@@ -120,7 +141,7 @@ func (v *view) match(r *Result, b *bucket, strips []strip) {
 		for ; next < len(strips) && strips[next].Start == cuts[i]; next++ {
 			open = append(open, strips[next])
 		}
-		if bad := unmatched(open); bad != nil && !told[bad] {
+		if bad := b.unmatched(open); bad != nil && !told[bad] {
 			told[bad] = true
 			piece := Span{cuts[i], cuts[i+1]}
 			v.found(r, b, calls(open, bad), "the piece %s was spent again, and had not been given back as often", piece.since(v.start))
@@ -128,8 +149,9 @@ func (v *view) match(r *Result, b *bucket, strips []strip) {
 	}
 }
 
-// unmatched is a call that spends a piece again that had not been given back as often by its end, or nil.
-func unmatched(open []strip) *Call {
+// unmatched is a call that spends a piece again that had not been given back as often by its end, or only in the time of
+// other numbers; or nil.
+func (b *bucket) unmatched(open []strip) *Call {
 	var back []int64
 	var again []*Call
 	for _, s := range open {
@@ -142,7 +164,8 @@ func unmatched(open []strip) *Call {
 	slices.Sort(back)
 	slices.SortFunc(again, func(a, b *Call) int { return cmp.Compare(a.End, b.End) })
 	for i, c := range again {
-		if i >= len(back) || back[i] > c.End {
+		lives := slices.ContainsFunc(open, func(s strip) bool { return s.back && s.call.Start <= c.End && !b.ended(s.paid, c) })
+		if i >= len(back) || back[i] > c.End || !lives {
 			return c
 		}
 	}

@@ -100,6 +100,36 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor", Run: "^TestPanic$", Says: `an actor that was forgotten took back a receipt`}},
 		},
 		{
+			Name: "a clock moved by those that are heard",
+			Why:  "a clock is put forward where a majority of all members is ahead of it; two that are wrong may be all that is heard",
+			Edits: []Edit{{
+				File: "actor/clock/comparison.go",
+				Old:  "if middle := (c.Members-1)/2 - silent; c.Members > 0 && middle >= 0 {",
+				New:  "if middle := (len(clocks) - 1) / 2; c.Members > 0 && silent >= 0 {",
+			}},
+			Caught: []Hunt{{Package: "./actor/clock", Run: "^TestComparison$", Says: `two are ahead and one is silent: .* it is 32 behind`}},
+		},
+		{
+			Name: "a clock moved by old readings",
+			Why:  "who is silent may have been wrong when it answered last; counted with one that is wrong now, it moves a right clock",
+			Edits: []Edit{{
+				File: "ring/cluster/clock.go",
+				Old:  "Ahead: answered}",
+				New:  "Ahead: slices.Collect(maps.Values(k.offsets))}",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestOldReadingMovesNoClock$", Says: `put forward by \d+ ms`}},
+		},
+		{
+			Name: "a clock moved by one half",
+			Why:  "of two and two clocks nobody can tell which are wrong; by the upper middle, half of the members moves a right clock",
+			Edits: []Edit{{
+				File: "actor/clock/comparison.go",
+				Old:  "\t\treturn max(0, clocks[middle])",
+				New:  "\t\treturn max(0, clocks[min(len(clocks)-1, middle+1-len(clocks)%2)])",
+			}},
+			Caught: []Hunt{{Package: "./actor/clock", Run: "^TestComparison$", Says: `half is no majority: it is 32 behind`}},
+		},
+		{
 			Name: "a request charged twice",
 			Why:  "a caller who asks again with the same id gets the same answer; decided anew, the retry is charged once more",
 			Edits: []Edit{{
@@ -108,6 +138,46 @@ func ofActor() []Mutant { //nolint:funlen // a list
 				New:  "if r != nil && r.first == nil {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedRequest$", Says: `: again `}},
+		},
+		{
+			Name: "a returned request is told again",
+			Why:  "what was returned is charged to nobody; told once more to its id, the answer admits work without end",
+			Edits: []Edit{{
+				File: "actor/deliver.go",
+				Old:  "if o.returned[i] && a.requests != nil {",
+				New:  "if o.returned[i] && a.requests == nil {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestReturnForgetsTheRequest$", Says: `was not charged`}},
+		},
+		{
+			Name: "one line for all callers",
+			Why:  "callers take turns; in one line, a caller who floods stands in front of everybody",
+			Edits: []Edit{{
+				File: "actor/inbox.go",
+				Old:  "caller := ms[0].call.caller",
+				New:  "caller := limit.Caller(nil)",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestCallersTakeTurns$", Says: `keys of \d+ callers were served before`}},
+		},
+		{
+			Name: "receipts are kept whatever they take",
+			Why:  "what a caller has a node remember has a bound; without, invented keys with receipts end the node",
+			Edits: []Edit{{
+				File: "actor/budget.go",
+				Old:  "n[shedReceipts] += a.owner.ForgetReturns()",
+				New:  "n[shedReceipts] += 0",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestBudget$", Says: `were refused, and none need be|nothing of receipts was counted`}},
+		},
+		{
+			Name: "invented limits count only while somebody waits",
+			Why:  "each check of a key looks through its buckets: there must be few, also while nobody waits",
+			Edits: []Edit{{
+				File: "actor/actor.go",
+				Old:  "if a.owner.Buckets() < most || a.owner.Knows(m.rules) {",
+				New:  "if a.owner.Waiting() == 0 || a.owner.Buckets() < most || a.owner.Knows(m.rules) {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestInventedLimitsStayFew$", Says: `the actor keeps \d+ buckets`}},
 		},
 	}
 }

@@ -48,10 +48,111 @@ func ofCluster() []Mutant {
 			Why:  "raft asks whoever is at an address; an empty disk there, voting for the one it replaced, elects a leader without what was agreed on",
 			Edits: []Edit{{
 				File: "ring/cluster/stream.go",
-				Old:  "if meant != c.id {",
+				Old:  "if meant != s.id {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestVotesInAnothersPlace$", Says: `elected by a server that is not the one that was asked`}},
+		},
+		{
+			Name: "a recovery counts who is left",
+			Why:  "those who are lost with raft's majority may have agreed on an epoch and served in it; counting old replicas, it begins a second time",
+			Edits: []Edit{{
+				File: "ring/cluster/rescue.go",
+				Old:  "case raftLost || left < ring.Enough(len(place.Replicas)):",
+				New:  "case left < ring.Enough(len(place.Replicas)):",
+			}},
+			Caught: []Hunt{
+				{Package: "./ring/cluster", Run: "^TestPlanRecovery$", Says: `raft lost true`},
+				{Package: "./ring/cluster", Run: "^TestRecoveryOfAMoveThatNobodyLeftHasHeardOf$", Says: `those who are lost have served in epoch 2`},
+			},
+		},
+		{
+			Name: "a recovery that ends nobody's registers",
+			Why:  "a floor lies after all that was accepted only where those who are left accept nothing from before it was set",
+			Edits: []Edit{{
+				File: "ring/cluster/rescue.go",
+				Old:  "\tif err := c.endRegisters(ctx); err != nil {\n\t\treturn nothing{}, err",
+				New:  "\tif err := ctx.Err(); err != nil {\n\t\treturn nothing{}, err",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestWhoIsLeftEndsBeforeARecovery$", Says: `ended: map`}},
+		},
+		{
+			Name: "a recovery in two steps",
+			Why:  "a node that leads alone has the recovery agreed; cut off between the two, it goes on with the moves of those who are lost",
+			Edits: []Edit{
+				{File: "ring/cluster/recover.go", Old: "\tvar s *State\n", New: "\ts := r.current\n"},
+				{File: "ring/cluster/recover.go", Old: "if s, r.refused = r.what.apply(r.current)", New: "if _, r.refused = r.what.apply(r.current)"},
+			},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoverFromOneOfThree$", Says: `the recovery is not agreed`}},
+		},
+		{
+			Name: "the longer log by its length",
+			Why:  "the log that ends in the later term holds all that was agreed; a longer one may hold what never was instead",
+			Edits: []Edit{{
+				File: "ring/cluster/recover.go",
+				Old:  "return e.Term > other.Term || e.Term == other.Term && e.Index > other.Index",
+				New:  "return e.Index > other.Index",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestLogEnds$", Says: `entry 4 of term 3 after`}},
+		},
+		{
+			Name: "the floor of an earlier recovery",
+			Why:  "a recovered epoch is entered with a floor that is set then; one that came with an install knows nothing of what was accepted since",
+			Edits: []Edit{
+				{
+					File: "cmd/node/placement.go",
+					Old:  "case place.Floored && here.Installed <= place.Epoch && m.compared:",
+					New:  "case place.Floored && m.compared && !(here.Floored && here.Installed == place.Epoch):",
+				},
+				{File: "cmd/node/placement.go", Old: "case here.Installed == place.Epoch && !place.Floored:", New: "case here.Installed == place.Epoch:"},
+			},
+			Caught: []Hunt{{Package: "./cmd/node", Run: "^TestRecoveredEpochHasAFloor$", Says: `without the floor of this recovery`}},
+		},
+	}
+}
+
+// ofBounds are mutants of what strangers can make a node hold.
+func ofBounds() []Mutant {
+	return []Mutant{
+		{
+			Name: "a budget that nobody keeps",
+			Why:  "whoever fills the budget of a listener loses the connection; else strangers fill the memory of a node",
+			Edits: []Edit{{
+				File: "internal/bound/conn.go",
+				Old:  "	for over {",
+				New:  "	for over && false {",
+			}},
+			Caught: []Hunt{{Package: "./internal/bound", Run: "^TestWhoHoldsMostIsCutOff$", Says: `it holds more than the budget`}},
+		},
+		{
+			Name: "half a hello for ever",
+			Why:  "a connection to raft has little time to prove who it is; else silent ones use up the descriptors",
+			Edits: []Edit{{
+				File: "ring/cluster/stream.go",
+				Old:  "if err := a.SetDeadline(time.Now().Add(greetWithin)); err != nil {",
+				New:  "if err := a.SetDeadline(time.Time{}); err != nil {",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestSilentConnectionsToRaftEnd$", Says: `want the one that said whom it wants`}},
+		},
+		{
+			Name: "packets of strangers pass",
+			Why:  "gossip is opened with the key before anything else sees it",
+			Edits: []Edit{{
+				File: "ring/cluster/gossipsockets.go",
+				Old:  "	return open(s.key, packet, nil)",
+				New:  "	return nil",
+			}},
+			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestPacketsOfStrangersAreNotLogged$", Says: `packets were refused, in`}},
+		},
+		{
+			Name: "any label",
+			Why:  "a label that is no UTF-8 is a panic, wherever it is used",
+			Edits: []Edit{{
+				File: "internal/bound/label.go",
+				Old:  `return strings.ToValidUTF8(text, "\ufffd")`,
+				New:  `return strings.Clone(text)`,
+			}},
+			Caught: []Hunt{{Package: "./internal/bound", Run: "^FuzzLabel$", Says: `is not valid UTF-8`}},
 		},
 	}
 }

@@ -12,5 +12,60 @@ func ofGateway() []Mutant {
 			{Package: "./gateway/fallback", Run: "^TestDivide$", Says: `capacity \d+, refill .* of`},
 			{Package: "./gateway/fallback", Run: "^TestGatewaysTogether$", Says: `admitted too much in a window`},
 		},
+	}, {
+		Name: "a host has two dots at its end",
+		Why:  "a host has one form; if it has several, a client writes the one that meets no route with a limit",
+		Edits: []Edit{
+			{File: "gateway/route/host.go", Old: `name = strings.TrimSuffix(s, ".")`, New: `name = strings.TrimRight(s, ".")`},
+		},
+		Caught: []Hunt{
+			{Package: "./gateway/route", Run: "^TestHost$", Says: `"limited.example\.\." is "limited.example"`},
+			{Package: "./gateway", Run: "^TestHosts$", Says: `the host "limited.example\.\.": \d+, want 400`},
+		},
+	}, {
+		Name: "a path begins with a host",
+		Why:  "what the rules judge is what the upstream gets: some services take //a/b for the path /b of a host a",
+		Edits: []Edit{
+			{File: "gateway/route/target.go", Old: `case strings.HasPrefix(t.escaped, "//"):`, New: "case false:"},
+		},
+		Caught: []Hunt{
+			{Package: "./gateway/route", Run: "^TestRead$", Says: `"//other/a" is .*, want ""`},
+			{Package: "./gateway", Run: "^FuzzUpstreamGetsWhatWasJudged$", Says: `its target is no path`},
+		},
+	}, {
+		Name: "the proxy passes on what net/url makes of a request",
+		Why:  "the upstream gets the target that was judged and nothing else; net/http takes parts of a query away that it cannot parse",
+		Edits: []Edit{
+			{File: "gateway/proxy.go", Old: `r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.next()), "", nil`, New: `r.SetURL(u.next())`},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestQueryIsPassedOn$", Says: `becomes`}},
+	}, {
+		Name: "one client takes all the room",
+		Why:  "requests under way are bounded for each client before anything is done for them, or one that sends bodies slowly shuts out all others",
+		Edits: []Edit{
+			{File: "gateway/crowd.go", Old: "if s.count[client] >= most {", New: "if false {"},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestCrowds$", Says: `status 204, want 429`}},
+	}, {
+		Name: "a drop of a body buys all the time again",
+		Why:  "the time that a client may take for a body is bounded as a whole; a byte now and then does not begin it anew",
+		Edits: []Edit{
+			{File: "gateway/upload.go", Old: "p.pause+earned-waited", New: "p.pause+earned"},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestPatience$", Says: `the client is late at read 0`}},
+	}, {
+		Name: "the path of a denial steers the terminal",
+		Why:  "what clients and other nodes have sent is shown to operators quoted, or it can forge lines and change what they see",
+		Edits: []Edit{
+			{File: "rpc/debug/plain.go", Old: "if !strconv.IsPrint(r) || r == '\\uFFFD' {", New: "if r == '\\uFFFD' {"},
+		},
+		Caught: []Hunt{{Package: "./rpc/debug", Run: "^TestPlain$", Says: `is shown as`}},
+	}, {
+		Name: "a redirect says whose tokens are believed",
+		Why:  "keys of tokens are read from the host that the document names and from no other, whatever that one answers",
+		Edits: []Edit{
+			{File: "gateway/identity/redirect.go", Old: "if origin(next.URL) != origin(first) {", New: "if false {"},
+		},
+		Caught: []Hunt{{Package: "./gateway/identity", Run: "^TestRedirectsOfKeySets$", Says: `the log does not say "http`}},
 	}}
 }

@@ -57,7 +57,8 @@ func (h Hunt) String() string {
 
 // All are the mutants, in the order of the packages from the arithmetic outwards.
 func All() []Mutant {
-	return slices.Concat(ofLimit(), ofOwner(), ofActor(), ofRegister(), ofStorage(), ofMove(), ofCluster(), ofGateway())
+	return slices.Concat(ofLimit(), ofOwner(), ofActor(), ofRegister(), ofStorage(), ofMove(), ofCluster(), ofBounds(), ofGateway(),
+		ofAccess())
 }
 
 // Check says what is wrong with the entries of a list, whatever the code is.

@@ -4,7 +4,7 @@ import "slices"
 
 // ofOwner are mutants of the owner's steps.
 func ofOwner() []Mutant {
-	return slices.Concat(ofReserving(), ofSpending(), ofReturning())
+	return slices.Concat(ofReserving(), ofSkipping(), ofSpending(), ofReturning())
 }
 
 // rapid are flags for property tests: what they find is neither kept nor made as small as can be.
@@ -21,7 +21,7 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Why:  "a segment is the owner's when a majority has accepted it; one replica's word is given to two owners at once",
 			Edits: []Edit{{
 				File: "actor/owner/answer.go",
-				Old:  "case c.accepted >= w:",
+				Old:  "case c.accepted >= o.cfg.majority():",
 				New:  "case c.accepted >= 1:",
 			}},
 			Caught: []Hunt{
@@ -52,9 +52,9 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Name: "largest position",
 			Why:  "an owner begins where a majority would accept; where the last of them would, one replica with a floor empties every bucket",
 			Edits: []Edit{{
-				File: "actor/owner/talk.go",
-				Old:  "return sorted[cfg.majority()-1]",
-				New:  "return sorted[len(sorted)-1]",
+				File: "actor/owner/free.go",
+				Old:  "return positions[cfg.majority()-1]",
+				New:  "return positions[len(positions)-1]",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneFloorEmptiesNoBucket$", Says: `was denied`}},
 		},
@@ -62,9 +62,9 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Name: "known positions ignored",
 			Why:  "a reservation begins behind what is known to be taken; without that, an owner asks for what it has been refused",
 			Edits: []Edit{{
-				File: "actor/owner/bucket.go",
-				Old:  "free := max(b.held.to, b.known(cfg), t)",
-				New:  "free := max(b.held.to, t)",
+				File: "actor/owner/free.go",
+				Old:  "return max(from, b.free(b.gen, all, nil, cfg))",
+				New:  "return from",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestDenialByWhatIsKnownDoesNoIO$", Says: `want a decision`}},
 		},
@@ -73,11 +73,12 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Why:  "a reservation given up is never spent; taken up later, it is line that the retry has asked for once more",
 			Edits: []Edit{{
 				File: "actor/owner/answer.go",
-				Old:  "r.sure = r.sure || r.count().answered() == o.cfg.Replicas",
-				New: `if r.sure = r.sure || r.count().answered() == o.cfg.Replicas; r.count().accepted >= o.cfg.majority() {
+				Old:  "\t\tr.record(a)\n",
+				New: `		if r.record(a); r.count().accepted >= o.cfg.majority() {
 			p := r.pending
 			o.take(b, &p, out)
-		}`,
+		}
+`,
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestGivenUpIsNeverSpent$", Says: `reservations were sent, want 2`}},
 		},
@@ -104,13 +105,18 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Edits: []Edit{
 				{
 					File: "actor/owner/reset.go",
-					Old:  "generation := max(now+b.rule.Reach()+o.cfg.Slack, b.gen+1, b.held.to, t.next.to)",
-					New:  "generation := b.gen + 1",
+					Old:  "least := max(b.gen+1, b.held.to, t.next.to)",
+					New:  "least := b.gen + 1",
 				},
 				{
 					File: "actor/owner/reset.go",
-					Old:  "generation = max(generation, h.generation, h.position)",
-					New:  "generation = max(generation, h.generation+1)",
+					Old:  "generation = max(least, now+b.rule.Reach()+o.cfg.Slack)",
+					New:  "generation = least",
+				},
+				{
+					File: "actor/owner/reset.go",
+					Old:  "least = max(least, h.generation, h.position)",
+					New:  "least = max(least, h.generation+1)",
 				},
 				{
 					File: registerFile,
@@ -122,6 +128,70 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 				{Package: "./actor/owner", Run: "^TestReset$", Says: `generation .*, want the position`},
 				{Package: "./actor/owner", Run: "^TestModel$/^settings$/^a_reset,_done_or_failed_long_ago$", Says: modelSays},
 			},
+		},
+	}
+}
+
+// ofSkipping are mutants of which line may be skipped, so that nobody can spend it.
+func ofSkipping() []Mutant {
+	skips := Hunt{Package: "./actor/owner", Run: "^TestModelSkipsNothing$", Says: `though a majority would have said yes from`}
+	return []Mutant{
+		{
+			Name: "silence counts as lost",
+			Why:  "a replica that has not answered counts with what it told last; left out at once, one late answer and one high register empty a bucket",
+			Edits: []Edit{{
+				File: "actor/owner/free.go",
+				Old:  "return v == Lost || v == Gone",
+				New:  "return !v.tells()",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneSlowAnswerBurnsNothing$", Says: `tokens are left of 10000`}, skips},
+		},
+		{
+			Name: "far beyond the silent",
+			Why:  "a silent replica is left out where that skips little; without that bound, whoever answered in time empties the bucket",
+			Edits: []Edit{
+				{
+					File: "actor/owner/free.go",
+					Old:  "r.waited && far-max(near, from) <= b.skips(cfg)",
+					New:  "r.waited && far > 0",
+				},
+				{
+					File: "actor/owner/free.go",
+					Old:  "if !p.stuck(cfg) || p.reset || b.free(p.Generation, talking, p, cfg)-p.From > b.skips(cfg) {",
+					New:  "if !p.stuck(cfg) || p.reset {",
+				},
+			},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneSlowAnswerBurnsNothing$", Says: `tokens are left of 10000`}, skips},
+		},
+		{
+			Name: "a peek that reserves",
+			Why:  "a check of no cost takes no line; begun where a check would begin, it takes all line before that from everybody",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, cfg))\n\t\tif",
+				New:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, cfg))\n\t\tif end.NS > t && b.pending() == nil {\n\t\t\treturn result{verdict: wait, end: end, need: end, from: end.NS}\n\t\t}\n\t\tif",
+			}},
+			Caught: []Hunt{skips},
+		},
+		{
+			Name: "ahead of the lost",
+			Why:  "a reservation ahead skips nothing; begun where a check would begin, it burns line that no check has asked for",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), now)",
+				New:  "from := b.start(now, o.cfg)",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `reserved ahead from`}},
+		},
+		{
+			Name: "a denial that asks with line",
+			Why:  "who was denied because a replica is lost asks it again without taking line; else every denial takes its cost from who can answer",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "case refused != nil && t >= refused.until && refused.missing(cfg):",
+				New:  "case refused != nil && t < 0:",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestDenialByAFloorIsNotForEver$", Says: `want one empty reservation`}},
 		},
 	}
 }
@@ -162,29 +232,19 @@ func ofSpending() []Mutant {
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestDeadlines$", Says: `want context deadline exceeded`}},
 		},
-		{
-			Name: "denied by one",
-			Why:  "a refusal denies once all replicas have answered or were waited for; by the first two words, one with a floor empties every bucket",
-			Edits: []Edit{{
-				File: "actor/owner/bucket.go",
-				Old:  "case from > free && !b.refused().sure:",
-				New:  "case false:",
-			}},
-			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneFloorEmptiesNoBucket$", Says: `was denied`}},
-		},
 	}
 }
 
 // ofReturning are mutants of giving back.
-func ofReturning() []Mutant {
+func ofReturning() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "returned twice",
 			Why:  "a receipt is returned once; each further time it would give away what it cost",
 			Edits: []Edit{{
 				File: "actor/owner/returns.go",
-				Old:  "if m == nil || m.back {",
-				New:  "if m == nil {",
+				Old:  "m.span() == c.Span && !m.back {",
+				New:  "m.span() == c.Span {",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/owner", Run: "^TestReturnTwice$", Says: `returning .* took effect`},
@@ -212,6 +272,46 @@ func ofReturning() []Mutant {
 				New:  "if most := b.creditCap(t); false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestCreditFades$", Says: `credit .*, want 2 s`}},
+		},
+		{
+			Name: "a receipt outlives a full bucket",
+			Why:  "a bucket that has been full has given back every token; a receipt from before would give it once more",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "if !b.spentAt(t).After(limit.At(t)) {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterTheBucketWasFull$", Says: `took effect`}},
+		},
+		{
+			Name: "a receipt of other numbers",
+			Why:  "a receipt proves tokens of the limit as it was; under other numbers its line is more of them, or fewer",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {",
+				New:  "if !rule.Same(b.rule) {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterAChange$", Says: `after the change|a return takes effect is true`}},
+		},
+		{
+			Name: "serials in a row",
+			Why:  "a receipt is known by a number that nobody can guess; counted, each tells the one before, which is another caller's",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "return nonce&^(MaxReceipts-1) | r.next%MaxReceipts",
+				New:  "return r.next + 0*nonce",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReceiptsCannotBeComputed$", Says: `comes after|took effect`}},
+		},
+		{
+			Name: "pieces pile up",
+			Why:  "a bucket keeps few pieces of returned line; without a bound, one caller makes every answer megabytes long",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "if len(r.free) > MaxPieces {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestPiecesAreBounded$", Says: `want at most`}},
 		},
 		{
 			Name: "a stranger's receipt",

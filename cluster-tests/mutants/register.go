@@ -218,5 +218,15 @@ func ofJoining() []Mutant {
 				{Package: "./storage/register", Run: "^TestJoinOfRegisters$", Says: `it passes for accepted here`},
 			},
 		},
+		{
+			Name: "what has ended is installed",
+			Why:  "before a recovery a replica leaves all epochs of those who are lost; installed late for one of them, it would enter it and accept",
+			Edits: []Edit{{
+				File: "storage/register/change.go",
+				Old:  "p.Sealed, p.Installed = true, ring.Recovered(max(p.Epoch, p.Installed))-1",
+				New:  "p.Sealed, p.Installed = true, min(0, ring.Recovered(p.Epoch))",
+			}},
+			Caught: []Hunt{{Package: "./storage/register", Run: "^TestSteps$", Says: `takes part in epoch . after its end`}},
+		},
 	}
 }

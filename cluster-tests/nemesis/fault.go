@@ -52,6 +52,8 @@ type Setting struct {
 	Network bool
 	// Mounts says that file systems can be mounted, so that one can be full.
 	Mounts bool
+	// Late says that packets between nodes can be made late.
+	Late bool
 	// Only are the names of the kinds that are drawn; empty for all.
 	Only []string
 }
@@ -62,9 +64,9 @@ func Kinds() []Kind {
 		kindKilled, kindLeaderKilled, kindTwoKilled, kindAllKilled,
 		kindFrozen, kindStuttering, kindAllFrozen,
 		kindRestarted, kindRolled,
-		kindWiped, kindCopied, kindRestored, kindRestoredLastLife, kindFull,
+		kindWiped, kindCopied, kindRestored, kindRestoredLastLife, kindFull, kindFloored, kindRecovered,
 		kindAhead, kindBehind, kindDrifting,
-		kindResized, kindLimits, kindResets,
+		kindResized, kindLimits, kindResets, kindFlood, kindLate,
 	}, networkKinds()...)
 }
 

@@ -48,8 +48,11 @@ func (f limitsChanged) String() string {
 	return fmt.Sprintf("the limits are changed: %s is {capacity: %d, refill: %d/s}", changedLimit, f.capacity, f.perSecond)
 }
 
-// Begin applies it, and returns when all nodes keep to it.
+// Begin applies it, and returns when all nodes keep to it. What was admitted just before is given back just after.
 func (f limitsChanged) Begin(ctx context.Context, s *Stage) error {
+	s.operating.Lock()
+	defer s.operating.Unlock()
+	held := s.traffic.hold(&changing, heldOverAChange)
 	at := time.Now()
 	var version uint64
 	err := s.until(ctx, "the limits are in force", func(ctx context.Context) error {
@@ -77,8 +80,15 @@ func (f limitsChanged) Begin(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	return s.traffic.ledger.out.WriteLimit(history.Limit{
+	err = s.traffic.ledger.out.WriteLimit(history.Limit{
 		Name: changedLimit, Capacity: f.capacity, Tokens: f.perSecond, PerNS: int64(time.Second),
 		At: at.UnixNano(), By: time.Now().UnixNano(),
 	})
+	for _, h := range held {
+		s.traffic.giveBack(h.caller, h.key, h.receipts)
+	}
+	return err
 }
+
+// heldOverAChange is how many admissions are given back across each change of the limits.
+const heldOverAChange = 20

@@ -1,6 +1,7 @@
 // Package nemesis does to a cluster of real processes, under load, whatever may happen to one: it kills, freezes and
-// restarts nodes, takes their disks or gives them back old copies, fills disks up, puts clocks wrong, cuts the network, adds
-// and removes nodes, and changes limits. All of it is drawn from a seed before it begins. Every call is written to a history;
+// restarts nodes, takes their disks or gives them back old copies, fills disks up, puts clocks wrong, cuts the network and makes
+// it slow, adds and removes nodes, loses a majority of them, floods them with invented keys, and changes limits. All of it is
+// drawn from a seed before it begins. Every call is written to a history;
 // in the end everything is healed, every key is probed, all checkers of the package history judge, and a report says what
 // was done and what came of it.
 //
@@ -132,6 +133,9 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 	s.cluster.Logs = cfg.Folder
 	s.cluster.Prepare = func(m *process.Member, cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "JETON_FAULT_CLOCK="+filepath.Join(s.folder, "clocks", m.Name))
+		if _, forgetful := s.forgetful.Load(m.Name); forgetful {
+			cmd.Args = append(cmd.Args, "--durability", "memory")
+		}
 	}
 	var founders []*host
 	for _, m := range s.cluster.Members {
@@ -142,8 +146,8 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 		founders = append(founders, h)
 	}
 	s.http = &http.Client{Transport: transport(nil)}
-	secure, err := s.identify(cfg)
-	if err != nil {
+	var err error
+	if s.secure, err = s.identify(cfg); err != nil {
 		return err
 	}
 	if err := s.back(s.t.Context(), founders...); err != nil {
@@ -152,7 +156,7 @@ func (s *Stage) open(cfg Config, out *history.Writer) error {
 	if err := s.settled(s.t.Context(), s.nodeNames()...); err != nil {
 		return err
 	}
-	return s.employ(cfg, out, secure)
+	return s.employ(cfg, out)
 }
 
 // identify is what operators prove with who they are, where the cluster has a key; nil where it has none.
@@ -160,7 +164,7 @@ func (s *Stage) identify(cfg Config) (*tls.Config, error) {
 	if cfg.Lab == nil {
 		return nil, nil //nolint:nilnil // a client takes nil for plain text
 	}
-	k, err := key.Read(s.cluster.KeyFile())
+	k, err := key.Read(s.cluster.KeyFile(), false)
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +173,10 @@ func (s *Stage) identify(cfg Config) (*tls.Config, error) {
 }
 
 // employ makes the operator and the callers. In a network of their own each of these is a host.
-func (s *Stage) employ(cfg Config, out *history.Writer, secure *tls.Config) error {
+func (s *Stage) employ(cfg Config, out *history.Writer) error {
 	servers := s.cluster.Servers()
 	var err error
-	if s.admin, err = client.New(client.Config{Servers: servers, TLS: secure}); err != nil {
+	if s.admin, err = client.New(client.Config{Servers: servers, TLS: s.secure}); err != nil {
 		return err
 	}
 	tr := &traffic{

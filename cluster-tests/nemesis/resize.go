@@ -16,7 +16,10 @@ var kindResized = Kind{
 }
 
 // resized is a cluster that grows by two nodes and shrinks again, while other faults go on.
-type resized struct{ added []*host }
+type resized struct {
+	added     []*host
+	operating bool
+}
 
 func (f *resized) String() string {
 	if len(f.added) == 0 {
@@ -27,6 +30,8 @@ func (f *resized) String() string {
 
 // Begin adds them, and returns when they have their shares.
 func (f *resized) Begin(ctx context.Context, s *Stage) error {
+	s.operating.Lock()
+	f.operating = true
 	for range 2 {
 		h, err := s.plan()
 		if err != nil {
@@ -53,6 +58,9 @@ func (s *Stage) plan() (*host, error) {
 
 // End drains and removes them.
 func (f *resized) End(ctx context.Context, s *Stage) error {
+	if f.operating {
+		defer s.operating.Unlock()
+	}
 	for _, h := range f.added {
 		err := s.until(ctx, h.name+" keeps nothing any more", func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

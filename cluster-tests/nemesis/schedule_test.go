@@ -14,7 +14,7 @@ func drawSetting(t *rapid.T) Setting {
 		Nodes:   rapid.SampledFrom([]int{3, 5}).Draw(t, "nodes"),
 		Time:    time.Duration(rapid.IntRange(5, 1800).Draw(t, "seconds")) * time.Second,
 		Seed:    rapid.Uint64().Draw(t, "seed"),
-		Network: rapid.Bool().Draw(t, "network"), Mounts: rapid.Bool().Draw(t, "mounts"),
+		Network: rapid.Bool().Draw(t, "network"), Mounts: rapid.Bool().Draw(t, "mounts"), Late: rapid.Bool().Draw(t, "late"),
 	}
 	s.Replicas = rapid.SampledFrom([]int{3, s.Nodes}).Draw(t, "replicas")
 	return s
@@ -92,7 +92,7 @@ func TestDrawKeepsToItsRules(t *testing.T) {
 // A run of 30 minutes plays every kind that can be played.
 func TestDrawPlaysAllKinds(t *testing.T) {
 	for seed := range uint64(20) {
-		s := Setting{Nodes: 3, Replicas: 3, Time: 30 * time.Minute, Seed: seed, Network: true, Mounts: true}
+		s := Setting{Nodes: 3, Replicas: 3, Time: 30 * time.Minute, Seed: seed, Network: true, Mounts: true, Late: true}
 		entries, err := Draw(s)
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,14 +34,18 @@ type Stage struct {
 	admin   *client.Client // asks what operators ask
 	http    *http.Client
 	traffic *traffic
-	token   string // that operators show over HTTP; empty on loopback
+	secure  *tls.Config // by which operators prove who they are; nil on loopback
+	token   string      // that operators show over HTTP; empty on loopback
 	began   time.Time
 	watches sync.WaitGroup // one goroutine for each process
 	tasks   chan func()    // for the goroutine of the test
 	idle    []func()       // closes connections of callers
 
-	callerHosts []string // in the network
-	copiedAt    sync.Map // when the disk of a node was copied last: name to time.Time
+	callerHosts []string     // in the network
+	invented    atomic.Int64 // keys
+	operating   sync.Mutex   // held by an operator who changes what all agree on, and needs that it is not lost
+	forgetful   sync.Map     // which nodes are started in memory mode, by name
+	copiedAt    sync.Map     // when the disk of a node was copied last: name to time.Time
 
 	mu       sync.Mutex
 	hosts    []*host

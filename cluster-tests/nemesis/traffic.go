@@ -126,6 +126,25 @@ func (tr *traffic) check(c *caller, s *stream, key string, cost int64, within ti
 	return d.Receipts
 }
 
+// A held is an admission that can be given back.
+type held struct {
+	caller   *caller
+	key      string
+	receipts []limit.Receipt
+}
+
+// hold makes n checks of a stream, one for each of its keys in turn, and keeps the receipts of those that are admitted.
+func (tr *traffic) hold(s *stream, n int) (all []held) {
+	c := tr.prober()
+	for i := range n {
+		key := s.name(i % s.keyCount(tr.keys, 0))
+		if receipts := tr.check(c, s, key, 1, deadline); len(receipts) > 0 {
+			all = append(all, held{c, key, receipts})
+		}
+	}
+	return all
+}
+
 // giveBack returns what was admitted.
 func (tr *traffic) giveBack(c *caller, key string, receipts []limit.Receipt) {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)

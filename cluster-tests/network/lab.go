@@ -23,12 +23,14 @@ type Lab struct {
 	hosts map[string]*host
 	names []string // of the hosts, in the order in which they were made
 	cuts  map[cut]bool
+	late  *late // nil: every packet is on time
 }
 
 // A host is a namespace with a cable to the router.
 type host struct {
 	space   *space
 	address string
+	port    string // of the router, to which its cable leads
 }
 
 // mostHosts is how many numbers an address has for them.
@@ -57,6 +59,9 @@ func open(t *testing.T) (*Lab, error) {
 }
 
 func (l *Lab) close() {
+	if err := l.OnTime(); err != nil {
+		l.t.Error(err)
+	}
 	for _, h := range l.hosts {
 		h.space.close()
 	}
@@ -108,13 +113,12 @@ func (l *Lab) plug(n int) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{space: s, address: fmt.Sprintf("10.77.%d.1", n)}
+	h := &host{space: s, address: fmt.Sprintf("10.77.%d.1", n), port: "host" + strconv.Itoa(n)}
 	router := fmt.Sprintf("10.77.%d.254", n)
-	port := "host" + strconv.Itoa(n)
 	err = l.batch(
-		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", port, s.thread),
-		fmt.Sprintf("addr add %s/24 dev %s", router, port),
-		fmt.Sprintf("link set %s up", port),
+		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", h.port, s.thread),
+		fmt.Sprintf("addr add %s/24 dev %s", router, h.port),
+		fmt.Sprintf("link set %s up", h.port),
 	)
 	if err == nil {
 		err = l.run(h.command(l, l.ip, "-batch", "-"), []string{

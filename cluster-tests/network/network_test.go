@@ -314,3 +314,38 @@ func TestEnds(t *testing.T) {
 		})
 	}
 }
+
+// What is late comes, and not before its time; what is cut off does not come, late or not.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	if err := network.CanBeLate(); err != nil {
+		if testing.Short() {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	in(t, []string{"a", "b", "c"}, func(r rig) {
+		const by = 100 * time.Millisecond
+		old := r.must("a", "b")
+		if err := r.lab.Late([]string{"a", "b"}, 1, by); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if !r.echoes(old, "late", long) || time.Since(began) < 2*by {
+			t.Errorf("a line and its echo took %v, and both are late by %v", time.Since(began), by)
+		}
+		r.must("a", "c")
+		r.lab.Cut("a", "b")
+		if r.echoes(old, "meanwhile", short) {
+			t.Error("what is late crosses the cut")
+		}
+		r.lab.Mend("a", "b")
+		if !r.echoes(old, "", long) {
+			t.Error("what was sent meanwhile never comes back")
+		}
+		if err := r.lab.OnTime(); err != nil {
+			t.Fatal(err)
+		}
+		r.must("b", "a")
+	})
+}

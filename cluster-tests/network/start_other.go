@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"os/exec"
+	"time"
 )
 
 var errLinux = errors.New("this is not Linux")
@@ -22,3 +23,14 @@ func newSpace() (*space, error) { return nil, errLinux }
 func (*space) close() {}
 
 func (*space) dial(context.Context, string) (net.Conn, error) { return nil, errLinux }
+
+type late struct{}
+
+// CanBeLate says why packets cannot be made late here.
+func CanBeLate() error { return errLinux }
+
+// Late needs Linux.
+func (*Lab) Late([]string, float64, time.Duration) error { return errLinux }
+
+// OnTime has nothing to end.
+func (*Lab) OnTime() error { return nil }

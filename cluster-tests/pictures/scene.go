@@ -135,7 +135,7 @@ func newPlayer(l, caller *lane) *player {
 	p.cfg = &owner.Config{
 		Replicas: 1, Delta: second, Busy: 1 << 30, Slack: register.DefaultBounds().Slack(), Resend: owner.DefaultResend,
 		Patience: owner.DefaultPatience, ReturnFor: owner.DefaultReturnFor,
-		NextSeq: func() uint64 { p.seq++; return p.seq }, Rand: func(int64) int64 { return 0 },
+		NextSeq: func() uint64 { p.seq++; return p.seq }, Nonce: func() uint64 { return 0 }, Rand: func(int64) int64 { return 0 },
 	}
 	p.Owner = owner.New(p.cfg, limit.OwnerID{p.id}, p.epoch)
 	return p

@@ -185,7 +185,7 @@ func cutOff() (string, error) {
 	s.at(3000)
 	s.say("good", "The network is whole again.")
 	s.ask("A", 1)
-	s.round("A", "node 1", "node 2", "node 3")
+	s.round("A", "node 2", "node 3", "node 1")
 	s.round("A", "node 1", "node 2", "node 3")
 	s.claim(len(s.spans) == 5, "A goes on where the line is free")
 	s.sound()

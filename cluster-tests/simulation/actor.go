@@ -56,7 +56,7 @@ func (p *process) check(c *call, attempt int) {
 	if !p.serves(c, attempt) {
 		return
 	}
-	a := p.awake(c.key, k.partition)
+	a := p.wake(c.key, k.partition)
 	if a == nil {
 		p.w.count("asked where the key is not kept")
 		p.refuse(c, attempt)
@@ -96,7 +96,7 @@ func (p *process) serves(c *call, attempt int) bool {
 	p.compareSoon()
 	switch {
 	case !p.joined:
-	case !p.clocks.agree():
+	case !p.clockAgrees():
 		p.w.count("refused because of the own clock")
 	default:
 		return true
@@ -134,15 +134,16 @@ func (p *process) repeated(a *actor, q *ask, now int64) bool {
 	return true
 }
 
-// awake is the key's actor, woken if need be; nil if the key is not kept here.
-func (p *process) awake(key int, partition ring.Partition) *actor {
+// wake is the key's actor, woken if need be; nil if the key is not kept here.
+func (p *process) wake(key int, partition ring.Partition) *actor {
 	if a := p.actors[key]; a != nil {
 		return a
 	}
 	at := &p.places[partition]
-	if at.set == nil {
+	if at.set == nil || !p.makeRoom() {
 		return nil
 	}
+	p.awake++
 	a := &actor{key: key, partition: partition, owner: owner.Owner{Terms: at.terms}, alarm: math.MaxInt64}
 	p.actors[key] = a
 	p.visit(a, idleAfter)
@@ -174,6 +175,7 @@ func (p *process) visit(a *actor, in int64) {
 
 func (p *process) forget(a *actor) {
 	a.gone = true
+	p.awake--
 	p.actors[a.key] = nil
 	p.w.ledger.forgotten(p, a.key)
 }
@@ -337,12 +339,19 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 		}
 	} else {
 		p.w.counts["answers lost"]++
+		p.lost[int(set.ids[i][0])-1] = p.w.now
+	}
+	if answer.Verdict == owner.Skewed {
+		p.lost[int(set.ids[i][0])-1] = p.w.now
 	}
 	p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
 		if p.places[a.partition].set != set {
 			return
 		}
 		o.Answer(answer, now, out)
+		if p.w.variant.impatient {
+			p.guess(a, set, i, r, answer)
+		}
 		if p.w.variant.one && answer.Verdict == owner.Accepted {
 			for other := range set.ids {
 				answer.Replica = other
@@ -363,6 +372,8 @@ func meaning(v register.Verdict) owner.Verdict {
 		return owner.Reset
 	case register.Skewed:
 		return owner.Skewed
+	case register.Full:
+		return owner.Full
 	case register.WrongEpoch, register.Sealed:
 	}
 	return owner.Elsewhere

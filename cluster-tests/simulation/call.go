@@ -27,7 +27,8 @@ type order uint8
 const (
 	byTable order = iota // as the table says
 	byChance
-	byRival // callers are split by hand: half of them ask the second one
+	byRival  // callers are split by hand: half of them ask the second one
+	byRivals // and here a third of them the second one, and a third the third one
 )
 
 // A call is something that a caller wants, on its way from node to node until one has the answer.
@@ -142,6 +143,9 @@ func (c *call) choose() int {
 		}
 	case c.order == byRival && c.id%2 == 1 && len(slots) > 1:
 		slots[0], slots[1] = slots[1], slots[0]
+	case c.order == byRivals && len(slots) > 2:
+		first := int(c.id % 3)
+		slots[0], slots[first] = slots[first], slots[0]
 	}
 	for _, slot := range slots {
 		if !slices.Contains(c.tried, slot) {
@@ -241,15 +245,25 @@ func (p *process) giveBack(c *call, attempt int) {
 	if a := p.actors[c.key]; a != nil {
 		p.step(a, func(o *owner.Owner, now int64, _ *owner.Out) {
 			for i, r := range c.receipts {
-				if p.w.variant.giveBack(o, r, now) {
-					p.w.ledger.returned(p, c.of, i)
-				} else {
+				across := p.w.acrossChange(o, c.of.rules[i], now)
+				switch {
+				case p.w.variant.giveBack(o, r, now):
+					p.w.ledger.returned(p, a, c.of, i)
+				case across:
+					p.w.count("returns across a change of the limit, without effect")
+				default:
 					p.w.count("returns without effect")
 				}
 			}
 		})
 	}
 	p.answer(&ask{call: c, attempt: attempt}, limit.Decision{}, nil)
+}
+
+// acrossChange says whether a bucket is under other numbers than those of the rule.
+func (w *World) acrossChange(o *owner.Owner, rule *limit.Rule, now int64) bool {
+	v, ok := o.View(rule.Name, now)
+	return ok && (v.Rule.Capacity != rule.Capacity || v.Rule.Refill != rule.Refill)
 }
 
 // home is where a partition's first replica is, as agreed.

@@ -1,7 +1,8 @@
 package simulation
 
 import (
-	"slices"
+	nodeclock "github.com/jeton-dev/jeton/actor/clock"
+	"github.com/jeton-dev/jeton/ring"
 )
 
 // A clocks compares a node's clock with the others', as ring/cluster does: once a second, while anything happens here. It
@@ -33,6 +34,7 @@ func (p *process) compareClocks() {
 	w, k := p.w, &p.clocks
 	k.at = w.now
 	own := p.read()
+	now := nodeclock.Comparison{Members: p.members()}
 	for i := range w.nodes {
 		other := w.nodes[i].proc
 		switch {
@@ -50,9 +52,13 @@ func (p *process) compareClocks() {
 			}
 			k.ahead[i] = other.read() - own + d.between(-trip/2, trip/2)
 			k.heard[i] = true
+			now.Ahead = append(now.Ahead, k.ahead[i])
 		}
 	}
-	if behind, heard := k.offset(); heard >= 2 && behind > w.bounds.EpsMax {
+	if w.variant.oldReadings {
+		now = p.comparison()
+	}
+	if behind := w.variant.behind(now); behind > w.bounds.EpsMax {
 		w.count("clocks put forward")
 		w.say(noKey, "the clock of %s is %s behind: it is put forward", p.name, seconds(behind))
 		p.clock.shift(w.now, behind)
@@ -67,27 +73,29 @@ func (p *process) compareClocks() {
 	}
 }
 
-// offset is how far the median of all clocks is ahead of this one, and how many others were heard.
-func (k *clocks) offset() (ahead int64, heard int) {
-	var room [maxSlots + 1]int64
-	all := room[:1]
-	for i := range k.heard {
-		if k.heard[i] {
-			all = append(all, k.ahead[i])
+// comparison is what this process knows of the clocks now.
+func (p *process) comparison() nodeclock.Comparison {
+	known := nodeclock.Comparison{Members: p.members()}
+	for i := range p.clocks.heard {
+		if p.clocks.heard[i] {
+			known.Ahead = append(known.Ahead, p.clocks.ahead[i])
 		}
 	}
-	slices.Sort(all)
-	n := len(all)
-	if n%2 == 1 {
-		return all[n/2], n - 1
-	}
-	return all[n/2-1] + (all[n/2]-all[n/2-1])/2, n - 1
+	return known
 }
 
-// agree says whether the clock is near enough to the others' to serve and to sweep.
-func (k *clocks) agree() bool {
-	ahead, heard := k.offset()
-	return heard < 2 || max(ahead, -ahead) <= tolerance
+// members is how many nodes are agreed to be members, as far as this process knows; 0 while it does not.
+func (p *process) members() int {
+	if p.latest == nil {
+		return 0
+	}
+	return p.latest.size()
+}
+
+// clockAgrees says whether the clock is near enough to those that were heard to serve and to sweep.
+func (p *process) clockAgrees() bool {
+	off := p.comparison().Offset()
+	return max(off, -off) <= tolerance
 }
 
 // highest is the highest of all clocks that were heard.
@@ -101,11 +109,12 @@ func (k *clocks) highest(own int64) int64 {
 	return own + ahead
 }
 
-// compareUntilHeard compares the clocks until two others are heard, or the only other one, but no longer than until then.
+// compareUntilHeard compares the clocks until so many others are heard as could put this one forward, or all others where
+// they are fewer, but no longer than until then.
 func (p *process) compareUntilHeard(until int64, then func()) {
 	p.compareClocks()
-	others := p.w.raft.state.size() - 1
-	if _, heard := p.clocks.offset(); heard >= min(2, others) || p.w.now >= until {
+	members := p.w.raft.state.size()
+	if heard := len(p.comparison().Ahead); heard >= min(ring.Majority(members), members-1) || p.w.now >= until {
 		then()
 		return
 	}

@@ -21,7 +21,7 @@ func (w *World) countVerdict(v register.Verdict) { w.counts[verdictCounts[v]]++ 
 
 var verdictCounts = [...]string{
 	"", "answers: accepted", "answers: taken", "answers: old generation", "answers: wrong epoch",
-	"answers: sealed", "answers: skewed", "answers: too far",
+	"answers: sealed", "answers: skewed", "answers: too far", "answers: full",
 }
 
 func (w *World) countError(err error) {

@@ -40,11 +40,14 @@
 //     that no replica accepts, the ledger has seen reserved before.
 //   - Names and numbers are used once (ledger.go).
 //   - Where nothing fails, each decision is that of a token bucket in one place (reference.go).
+//   - No line is burned without need, but for a little: no owner passes over what a majority would have accepted (burned.go).
+//   - Nothing is left of a flood of invented keys when their buckets have long been full again (flood.go).
 //   - When all faults end, moves do too, every bucket is served, and a saturated one admits what is due (healing.go).
 //
 // What is assumed, and so never happens here: that two clocks are wrong at once, that a second disk is lost before the
-// registers of the first are kept elsewhere again, and that a disk is put back from a copy that nobody can tell, which is
-// one younger than two minutes or of a time of which the others have not heard.
+// registers of the first are kept elsewhere again, but for the majorities that are lost for ever (recovery.go), where all
+// clocks are right, and that a disk is put back from a copy that nobody can tell, which is one younger than two minutes or of
+// a time of which the others have not heard.
 //
 // That worlds are hostile enough is tested too: each of the variants (variant.go) is wrong in one way, and must be found.
 package simulation

@@ -39,6 +39,9 @@ func draw(seed uint64, duration int64) *scenario {
 		s.stale = level(&d, 5, 40)
 	}
 	s.theme = min(theme(d.below(10)), plainly)
+	if ruin := throw(seed, forRuin, 1); s.theme == plainly && ruin.percent(30) {
+		s.theme = ruinous
+	}
 	if s.exact {
 		s.theme = plainly
 	}
@@ -52,6 +55,7 @@ func draw(seed uint64, duration int64) *scenario {
 	}
 	s.drawLimits(&d)
 	s.drawKeys(&d)
+	s.drawMix()
 	p := &planner{scenario: s, die: &d}
 	p.calls()
 	if !s.exact {
@@ -69,8 +73,67 @@ const (
 	nervous   theme = iota // processes that crash again and again, under a hot load, with coarse clocks
 	stranding              // nodes that are cut off while the members change
 	forgetful              // disks that are put back from copies
-	plainly                // nothing; and so are all that follow
+	tardy                  // answers that are late by a little, and one replica with a floor; and nothing else goes wrong
+	reforming              // changes of limits, and returns across them
+	crowded                // floods of invented keys, and little room for keys that are awake
+	rivalling              // several owners of a busy key, who all reserve ahead
+	erring                 // clocks that are wrong, one after the other, of nodes that are cut off in between
+	plainly                // nothing; and so are all that are drawn beyond, but for some
+	ruinous                // a majority lost for ever, and recoveries by force
 )
+
+func (t theme) String() string {
+	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "rivalling", "erring", "plainly", "ruinous"}[t]
+}
+
+// drawMix draws what came into the mix later. It has a die of its own, so that all else is as it was.
+func (s *scenario) drawMix() {
+	d := throw(s.seed, forMix)
+	if s.exact {
+		return
+	}
+	s.rates.late = pick(&d, int64(0), 0, 10_000)
+	if d.percent(15) || s.theme == crowded {
+		s.drawInvented(&d)
+	}
+	switch s.theme {
+	case rivalling:
+		for l := range s.limits {
+			for i, r := range s.limits[l].rules {
+				s.limits[l].rules[i] = newRule(r.Name, d.between(100, 1000), d.between(500, 2000), second)
+			}
+		}
+	case tardy:
+		s.drawTardy(&d)
+	case erring:
+		s.founders = int(d.between(3, 4))
+	default:
+	}
+}
+
+// drawTardy makes everything but late answers, and the floors of one replica, go right.
+func (s *scenario) drawTardy(d *die) {
+	s.founders, s.wanted, s.stale = 3, 3, 0
+	s.memory = make([]bool, maxSlots)
+	s.memory[d.below(3)] = true
+	s.rates = rates{late: 10_000}
+	for l := range s.limits { // slow ones: what is burned does not come back at once
+		for i, r := range s.limits[l].rules {
+			capacity := max(r.Capacity, 20)
+			s.limits[l].rules[i] = newRule(r.Name, capacity, 1, d.between(minute, 15*minute)/capacity)
+		}
+	}
+}
+
+// drawInvented adds keys for which only a flood asks.
+func (s *scenario) drawInvented(d *die) {
+	s.invented, s.room = int(d.between(20, 120)), int(d.between(3, 20))
+	for i := range s.invented {
+		k := key{name: fmt.Sprintf("invented-%d", i), bare: d.percent(8)}
+		k.partition = ring.PartitionOf(ring.Hash(k.name), s.partitions)
+		s.keys = append(s.keys, k)
+	}
+}
 
 // level draws one of three: nothing, a little, very much.
 func level(d *die, low, hostile int64) int64 { return pick(d, int64(0), low, hostile) }
@@ -131,10 +194,14 @@ const maxCalls = 12_000
 
 // calls plans what is asked: each key has its own shape of load.
 func (p *planner) calls() {
-	share := maxCalls / len(p.keys)
-	for k := range p.keys {
+	share := maxCalls / p.honest()
+	mix := throw(p.seed, forMix, 1)
+	for k := range p.honest() {
 		l := &loader{planner: p, key: k, left: share, shape: p.die.below(5)}
 		l.of = pick(p.die, byTable, byTable, byChance, byRival)
+		if l.of == byRival && mix.percent(50) {
+			l.of = byRivals
+		}
 		if p.exact {
 			l.of = byTable
 		}
@@ -147,6 +214,12 @@ func (p *planner) calls() {
 		l.back, l.resets = level(p.die, 3, 30), level(p.die, 2, 20)
 		if p.exact {
 			l.back, l.resets = 0, 0
+		}
+		if p.theme == rivalling {
+			l.shape, l.of = hot, byRivals
+		}
+		if p.theme == reforming {
+			l.back, l.later = 50, 2*minute
 		}
 		l.load()
 	}
@@ -161,6 +234,7 @@ type loader struct {
 	of     order
 	left   int
 	back   int64 // how many in a hundred of what is admitted are given back
+	later  int64 // when that is at the latest; 0 for 20 s
 	resets int64 // an hour
 }
 
@@ -190,7 +264,11 @@ func (l *loader) load() {
 			l.wave(at, d.spread(ms, 2*second), d.spread(us, 50*ms), int(2*min(rule.Capacity, 100))+5)
 			at += d.spread(5*second, 20*minute)
 		default: // hot
-			l.wave(at, d.spread(200*ms, 3*second), d.between(us, 6*ms), 800)
+			gap := d.between(us, 6*ms)
+			if l.theme == rivalling {
+				gap /= 4
+			}
+			l.wave(at, d.spread(200*ms, 3*second), gap, 800)
 			at += d.spread(2*minute, 40*minute)
 		}
 	}
@@ -225,6 +303,9 @@ func (l *loader) check(at int64) {
 	case 3:
 		c.cost = d.between(1, l.limits[0].rules[0].Capacity+1)
 	}
+	if l.theme == rivalling { // dear ones would leave nothing to reserve ahead
+		c.cost = 1
+	}
 	for i := range l.limits {
 		if i == 0 || d.percent(30) {
 			c.limits = append(c.limits, i)
@@ -234,7 +315,7 @@ func (l *loader) check(at int64) {
 	id := l.call(at, c)
 	if d.percent(l.back) {
 		for range 1 + d.below(2) { // whoever does not hear that it was taken may ask again
-			l.call(at+d.spread(ms, 20*second), wanted{what: gives, of: id})
+			l.call(at+d.spread(ms, max(l.later, 20*second)), wanted{what: gives, of: id})
 		}
 	}
 }
@@ -255,7 +336,15 @@ func (l *loader) call(at int64, c wanted) uint64 {
 // faults plans what goes wrong.
 func (p *planner) faults() {
 	calls := len(p.items)
-	for k := crashes; k < kinds; k++ {
+	if p.theme == tardy {
+		p.floors()
+		return
+	}
+	defer p.late()
+	for k := crashes; k < fills; k++ {
+		if k == floods && p.invented == 0 {
+			continue
+		}
 		if k == jumps || k == drifts || k == suspends {
 			if p.founders < 3 {
 				continue // of two clocks nobody can tell which is wrong
@@ -295,8 +384,23 @@ func (t theme) more(k kind) int64 {
 		return 40
 	case t == forgetful && k == restores:
 		return 80
+	case t == reforming && k == rules:
+		return 120
+	case t == crowded && k == floods:
+		return 30
+	case t == erring && (k == jumps || k == isolates):
+		return 120
 	}
 	return 0
+}
+
+// floors plans what a tardy scenario has of faults: the replica that keeps its registers in memory is killed, and starts
+// with a floor.
+func (p *planner) floors() {
+	slot := slices.Index(p.memory, true)
+	for at := p.die.below(5 * minute); at < p.duration; at += p.die.spread(10*second, 10*minute) {
+		p.plan(at, item{kind: crashes, slot: slot, last: p.die.spread(ms, second)})
+	}
 }
 
 // often is how often in an hour something goes wrong, if it does a little and if it does very much.
@@ -359,6 +463,8 @@ func (p *planner) fault(at int64, k kind, owner int) {
 		i.mask = p.members()
 	case rules:
 		i.value = d.below(int64(len(p.limits[0].rules)))
+	case floods:
+		i.last = d.spread(10*ms, 10*second)
 	default:
 	}
 	p.plan(at, i)

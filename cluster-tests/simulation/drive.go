@@ -21,6 +21,7 @@ type driver struct {
 	moves    []*move.Move
 	ended    bool
 	planning bool
+	planned  *agreed // everything is where it is to be, in this state
 	rescuing bool
 	ticking  int64 // true time of the next tick that is due
 	alive    [maxSlots]bool
@@ -203,7 +204,7 @@ func (v *driver) look() {
 // plan has the table planned for the members that there are.
 func (v *driver) plan(s *agreed) {
 	members := s.staying()
-	if v.planning || len(members) == 0 {
+	if v.planning || v.planned == s || len(members) == 0 {
 		return
 	}
 	w := v.p.w
@@ -222,6 +223,7 @@ func (v *driver) plan(s *agreed) {
 		}
 	}
 	if len(changes) == 0 {
+		v.planned = s
 		return
 	}
 	v.planning = true

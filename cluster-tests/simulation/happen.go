@@ -82,6 +82,12 @@ func (w *World) befall(n *node, i *item, d *die) {
 				p.stepDown()
 			}
 		})
+	case floods:
+		w.flood(i)
+	case fills:
+		w.fill(n, i)
+	case ruins:
+		w.loseMajority(i, d)
 	case asksFor, kinds:
 	}
 }
@@ -92,7 +98,10 @@ func (w *World) harmless(i *item, n *node) bool {
 	switch i.kind {
 	case crashes:
 		return n.proc == nil || i.value != 0 && w.anotherIsWrong(n)
-	case stops, freezes, flaps, copies, slows:
+	case ruins:
+		left, _ := w.leftBy(i)
+		return w.ruin != nil || len(left) == 0
+	case stops, freezes, flaps, copies, slows, fills:
 		return n.proc == nil || n.frozen
 	case suspends, jumps, drifts:
 		return n.proc == nil || n.frozen || n.clock.still || w.anotherIsWrong(n)
@@ -134,7 +143,7 @@ func (w *World) mayRestore(n *node) bool {
 
 // canLose says whether the registers of a disk are kept by enough others: all moves have come to their end.
 func (w *World) canLose(n *node) bool {
-	if w.raft.state.size() < 3 {
+	if w.raft.state.size() < 3 || w.ruin != nil {
 		return false
 	}
 	for i := range w.nodes {
@@ -220,8 +229,7 @@ func (w *World) restartAfter(slot int, after, off int64) {
 		}
 		w.setClock(n, off)
 		w.start(slot)
-		if off != 0 { // until somebody sees it, and starts it once more
-			p := n.proc
+		if p := n.proc; off != 0 && p != nil { // until somebody sees it, and starts it once more
 			p.after(5*minute, func() {
 				d := throw(w.seed, forFault, uint64(slot), uint64(w.now))
 				w.crash(slot, &d)
@@ -347,6 +355,7 @@ func (w *World) split(i *item) {
 		for _, x := range ways {
 			w.cut[x.from][x.to]--
 		}
+		w.mended = w.now
 	})
 }
 

@@ -48,6 +48,7 @@ func (w *World) heal() {
 	}
 	w.probe()
 	w.saturate()
+	w.forget()
 }
 
 // rests says whether every member decides, and keeps what it is to keep.
@@ -56,6 +57,9 @@ func (w *World) rests() bool { return w.unrest() == "" }
 // unrest says what is not at rest yet.
 func (w *World) unrest() string {
 	s := w.raft.state
+	if w.ruin != nil {
+		return "a majority is lost, and nobody has recovered"
+	}
 	for slot, m := range s.members {
 		n := &w.nodes[slot]
 		switch wanted := w.mask>>slot&1 == 1; {
@@ -93,7 +97,7 @@ func (w *World) probe() {
 		}
 	}
 	longest := int64(0)
-	for k := range w.keys {
+	for k := range w.honest() {
 		for l := range w.limits {
 			left++
 			reach := int64(0)
@@ -122,7 +126,7 @@ func (w *World) probeOne(key, limit int, until int64, served func()) {
 				w.violate(key, "nothing of %s is admitted %s after all faults have ended, and decided was anything: %v",
 					w.bucketName(key, limit), seconds(w.now-w.healed), decided)
 			default:
-				w.after(probeEvery*int64(1+len(w.keys)), again)
+				w.after(probeEvery*int64(1+w.honest()), again)
 			}
 		})
 		w.begin(c)
@@ -144,7 +148,7 @@ func (w *World) saturate() {
 		return
 	}
 	d := throw(w.seed, forHealing, 1)
-	key, limit := int(d.below(int64(len(w.keys)))), int(d.below(int64(len(w.limits))))
+	key, limit := int(d.below(int64(w.honest()))), int(d.below(int64(len(w.limits))))
 	rule := w.limits[limit].rules[w.raft.state.limits]
 	token := int64(rule.Refill.Per) / rule.Refill.Tokens
 	last := max(saturateFor, 12*token)
@@ -179,6 +183,10 @@ func (w *World) conclude() {
 			m.close(w)
 		}
 	}
+	if !w.variant.outcome && w.violation == nil {
+		w.ledger.burned()
+	}
+	w.count("theme: " + w.theme.String())
 	for i := range w.nodes {
 		w.counts["disks"] += w.nodes[i].disks
 		w.counts["lives"] += w.nodes[i].lives

@@ -75,3 +75,11 @@ func (s *intervals) cut(from, to int64) (found bool) {
 	}
 	return found
 }
+
+// length is how much line the set holds.
+func (s intervals) length() (n int64) {
+	for _, i := range s {
+		n += i.to - i.from
+	}
+	return n
+}

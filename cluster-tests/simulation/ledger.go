@@ -33,7 +33,8 @@ type account struct {
 	key, limit int
 	eras       []*era
 	meters     []*meter
-	asked      int // resets, that may happen yet or not
+	asked      int   // resets, that may happen yet or not
+	reach      int64 // the longest of any rule under which line was asked for
 }
 
 // An era is what was spent of a bucket in one generation.
@@ -41,7 +42,8 @@ type era struct {
 	generation int64
 	position   int64 // everything of earlier generations counts up to here and no further
 	spent      intervals
-	free       intervals // returned, and not spent again since
+	granted    intervals // what a majority has accepted for somebody
+	burned     intervals // what was passed over without need
 	over       []over
 	rules      []rulebook // what of spent was under which rule
 }
@@ -50,7 +52,7 @@ type era struct {
 type over struct {
 	position int64
 	step     uint64
-	reach    int64 // of the rule that was reset
+	reach    int64 // the longest of any rule by then: the position may lie as far ahead
 }
 
 // A reserved is a reservation that an owner has sent.
@@ -60,10 +62,14 @@ type reserved struct {
 	bucket     int
 	generation int64 // as replicas hear it
 	sets       *replicaSet
-	by         uint8  // which replicas have answered that they accept it
-	first      uint64 // the step at which the first one accepted it; 0 for never
-	ahead      int64  // of the true time, the owner's clock when it was sent
-	sent, lag  int64  // when that was, and how long it has taken to be accepted
+	by         uint8    // which replicas have answered that they accept it
+	heard      uint8    // of which replicas the owner has heard
+	highest    int64    // from where on one of those accepts
+	at         uint8    // at which slots it was accepted
+	passed     interval // the line that it leaves out without need
+	first      uint64   // the step at which the first one accepted it; 0 for never
+	ahead      int64    // of the true time, the owner's clock when it was sent
+	sent, lag  int64    // when that was, and how long it has taken to be accepted
 }
 
 func newLedger(w *World) *ledger {
@@ -119,8 +125,11 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 	}
 	n.last = s.Seq
 	r := &reserved{Send: *s, bucket: bucket, generation: generation, sets: set, ahead: p.clock.ahead(w.now), sent: w.now}
+	l.buckets[bucket].reach = max(l.buckets[bucket].reach, s.Reach)
+	r.passed = w.passedOver(p, w.keys[key].partition, bucket, set, s)
 	switch {
 	case s.From == s.To:
+		r.passed = interval{}
 		w.say(key, "%s wants to reset %s to generation %s: number %d, in epoch %d, free from %s on", p.name, w.bucketName(key, limit),
 			w.clockTime(generation), s.Seq, s.Epoch, w.clockTime(s.From))
 	case s.Background:
@@ -158,6 +167,7 @@ func (r *reserved) decided(w *World, slot int) func(register.Answer) {
 		w.ledger.step++
 		if a.Verdict == register.Accepted {
 			r.lag = max(r.lag, w.now-r.sent)
+			w.ledger.accepted(r, slot)
 			if r.first == 0 {
 				r.first = w.ledger.step
 			}
@@ -241,7 +251,7 @@ func (l *ledger) resetDone(p *process, a *actor, limit int) {
 	account.era(0)
 	for _, e := range account.eras {
 		if e.generation < generation {
-			e.over = append(e.over, over{position, l.step, v.Rule.Reach()})
+			e.over = append(e.over, over{position, l.step, account.reach})
 		}
 	}
 	w.say(a.key, "%s has reset %s: generation %s", p.name, w.bucketName(a.key, limit), w.clockTime(generation))

@@ -10,10 +10,14 @@ type rates struct {
 	loss      int64 // of messages
 	twice     int64 // messages that arrive twice
 	slow      int64 // messages that take long
+	late      int64 // messages that are late by a little, by lateBy
 	told      int64 // messages of which the sender hears that they were lost, and they were not
 	agreement int64 // proposals
 	fsync     int64 // fsyncs that take long
 }
+
+// lateBy is more than an owner once waited for the answers that were missing.
+const lateBy = 10 * ms
 
 // transit draws how long a message is on its way. Within a machine it takes no time to speak of.
 func (w *World) transit(d *die, from, to int) int64 {
@@ -23,6 +27,10 @@ func (w *World) transit(d *die, from, to int) int64 {
 	}
 	if d.happens(w.rates.slow) {
 		t += d.spread(5*ms, 10*second)
+	}
+	if from != to && d.happens(w.rates.late) {
+		w.count("messages late")
+		t += lateBy
 	}
 	return t
 }

@@ -23,6 +23,7 @@ type node struct {
 	frozen   bool
 	held     []event // what happens to a frozen process happens later
 	deaf     int     // faults that keep it from hearing what is agreed
+	full     int     // faults that leave no room on its disk
 	slow     int     // faults that make its disk slow
 	silent   int64   // since when it cannot be heard of; 0: it can
 	unproved bool    // it has got another disk, and no process has decided with it yet
@@ -41,14 +42,19 @@ type process struct {
 	owner   limit.OwnerID // the name of its owners
 	seq     uint64
 	jitter  uint64
+	nonce   uint64
 	configs [owner.MaxReplicas + 1]owner.Config
 	store   *store
 	actors  []*actor // by key
+	awake   int      // how many of them there are
 	out     owner.Out
 	dead    bool
 
-	isOpen   bool // it has proved that its registers are complete
-	joined   bool // and decides
+	lost     [maxSlots]int64 // when it heard last that a message to or from there was lost, or that the clocks differ
+	since    int64           // when it began to decide
+	isOpen   bool            // it has proved that its registers are complete
+	joined   bool            // and decides
+	compared bool            // its clock was compared with the others', so that a floor can be set by them
 	latest   *agreed
 	seen     *agreed // what everything here follows
 	settling bool
@@ -86,7 +92,7 @@ func (p *process) fsyncTime() int64 {
 // start begins a life of the node in a slot.
 func (w *World) start(slot int) {
 	n := &w.nodes[slot]
-	if n.proc != nil {
+	if n.proc != nil || n.full > 0 && w.healed == 0 {
 		return
 	}
 	n.lives++
@@ -126,6 +132,11 @@ func (p *process) configure() {
 			NextSeq: func() uint64 {
 				p.seq++
 				return p.seq
+			},
+			Nonce: func() uint64 {
+				p.nonce++
+				d := throw(p.w.seed, forReceipt, uint64(p.slot), uint64(p.w.now), p.nonce)
+				return uint64(d.below(1<<62)) << 2
 			},
 			Rand: func(n int64) int64 {
 				p.jitter++
@@ -190,15 +201,16 @@ func (p *process) comeIn() {
 	}
 	p.latest = w.raft.state
 	finish := func() {
+		p.compared = true
 		p.store.raiseFloor(max(p.read(), p.clocks.highest(p.read()))+w.bounds.EpsMax, func() {
 			p.whenSettled(func() {
-				p.isOpen, p.joined, p.unproved = true, true, false
+				p.isOpen, p.joined, p.unproved, p.since = true, true, false, w.now
 				w.say(noKey, "%s decides", p.name)
 				p.learn()
 			})
 		})
 	}
-	if p.store.floorDue {
+	if p.store.floorDue || p.floorsAhead() {
 		p.compareUntilHeard(w.now+3*second, finish)
 		return
 	}
@@ -264,7 +276,7 @@ const sweepEvery = 10 * minute
 // sweepAlong sweeps one partition after the other.
 func (p *process) sweepAlong(next ring.Partition) {
 	p.after(sweepEvery/int64(p.w.partitions), func() {
-		if p.joined && p.clocks.agree() {
+		if p.joined && p.clockAgrees() {
 			p.store.sweep(next)
 		}
 		p.compareSoon()
@@ -280,6 +292,7 @@ type placement struct {
 	set   *replicaSet
 	terms *owner.Terms
 	epoch uint64
+	since int64 // when it was seen
 }
 
 // follow makes everything here follow what is agreed: first the registers, then the owners.
@@ -317,7 +330,10 @@ func (p *process) duty(i ring.Partition, place ring.Place, done func()) int {
 		case place.Epoch == ring.FirstEpoch && blank:
 			s.change(i, func(part register.Partition) (register.Partition, bool) { return part.Found(), true }, whatever)
 			return 1
-		case here.Installed == place.Epoch && (here.Floored || !place.Floored):
+		case place.Floored && here.Installed <= place.Epoch && p.compared:
+			p.begun(i, place, done)
+			return 1
+		case here.Installed == place.Epoch && !place.Floored:
 			p.w.count("epochs entered by nodes")
 			s.change(i, func(part register.Partition) (register.Partition, bool) { return part.Enter(place.Epoch) }, whatever)
 			return 1
@@ -340,7 +356,7 @@ func (p *process) adopt(s *agreed) {
 			*at = placement{}
 		case at.set == nil || at.epoch != place.Epoch:
 			set := p.w.setOf(place.Replicas)
-			*at = placement{set, owner.NewTerms(&p.configs[len(set.ids)], p.owner, place.Epoch), place.Epoch}
+			*at = placement{set, owner.NewTerms(&p.configs[len(set.ids)], p.owner, place.Epoch), place.Epoch, p.w.now}
 		}
 	}
 	if p.again || p.latest != s {

@@ -3,6 +3,7 @@
 package simulation
 
 const (
-	defaultHours  = 200
+	newHours      = 20
+	fixedHours    = 80
 	largeVariants = true
 )

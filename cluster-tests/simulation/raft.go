@@ -10,13 +10,14 @@ type raft struct {
 	state  *agreed
 	past   []*agreed
 	tables []*agreed // the last ones before a table was changed
+	lost   int       // how often a majority of its members was lost for ever
 	outage int       // faults that keep it from agreeing on anything
 }
 
 // agrees says whether a node can have something agreed now, or learn what is.
 func (w *World) agrees(slot int) bool {
 	n := &w.nodes[slot]
-	if w.raft.outage > 0 || n.deaf > 0 || n.proc == nil {
+	if w.raft.outage > 0 || w.ruin != nil || n.deaf > 0 || n.proc == nil {
 		return false
 	}
 	heard, members := 0, 0
@@ -46,7 +47,12 @@ func (p *process) propose(c command, done func(ok bool)) {
 			w.count("proposals failed")
 			if d.percent(50) {
 				w.count("proposals failed but agreed")
-				w.after(d.between(0, 5*second), func() { w.apply(c) })
+				lost := w.raft.lost
+				w.after(d.between(0, 5*second), func() {
+					if w.raft.lost == lost {
+						w.apply(c)
+					}
+				})
 			}
 			p.after(d.between(10*ms, 2*second), func() { done(false) })
 			return

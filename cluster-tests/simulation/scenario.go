@@ -36,6 +36,10 @@ const (
 	forFault
 	forVariant
 	forHealing
+	forMix
+	forFlood
+	forReceipt
+	forRuin
 )
 
 // A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
@@ -51,7 +55,9 @@ type scenario struct {
 	grain      int64   // of all clocks
 	epsilon    int64   // no clock is farther off, but for faults
 	rates      rates
-	keys       []key
+	keys       []key // the last ones are invented
+	invented   int   // how many are: a flood asks for them, and nobody else
+	room       int   // how many keys may be awake at a node; 0 for any number
 	limits     []limits
 	theme      theme
 	stale      int64 // how many in a hundred callers go by an old table
@@ -100,6 +106,9 @@ const (
 	joins                    // the members are to be those of mask
 	rules                    // the limits are replaced by version value
 	drives                   // a second driver of moves begins at a node
+	floods                   // callers ask for every invented key
+	fills                    // a disk is full for a while
+	ruins                    // all members but those of mask, which are too few to agree, are lost for ever
 	kinds
 )
 
@@ -107,7 +116,8 @@ func (k kind) String() string {
 	return [...]string{
 		"call", "crash", "crash of many", "flapping", "clean stop", "freeze", "suspension", "split", "one-way split", "isolation", "stranding", "hiding", "deafness",
 		"outage of agreement", "clock jump", "clock drift", "lost disk", "copy of a disk", "restored disk", "slow disk", "change of members",
-		"change of limits", "second driver",
+		"change of limits", "second driver", "flood of invented keys", "full disk",
+		"loss of a majority",
 	}[k]
 }
 
@@ -136,6 +146,9 @@ type wanted struct {
 	silent int64
 	of     uint64 // the item whose receipts are given back
 }
+
+// honest is how many keys are not invented.
+func (s *scenario) honest() int { return len(s.keys) - s.invented }
 
 // bucket numbers the buckets.
 func (s *scenario) bucket(key, limit int) int { return key*len(s.limits) + limit }

@@ -43,10 +43,12 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 	length := r.End - r.Start
 	for _, piece := range r.Reuses {
 		w.count("pieces of line reused")
-		if !e.free.covers(piece.Start, piece.End) {
-			w.violate(c.key, "the receipt reuses %s of %s, which was not returned or has been spent again since", w.span(piece.Start, piece.End), name)
+		book := e.under(rule)
+		if !book.free.covers(piece.Start, piece.End) {
+			w.violate(c.key, "the receipt reuses %s of %s, which was not returned under these numbers or has been spent again since",
+				w.span(piece.Start, piece.End), name)
 		}
-		e.free.cut(piece.Start, piece.End)
+		book.free.cut(piece.Start, piece.End)
 		length += piece.End - piece.Start
 	}
 	pieces := int64(len(r.Reuses) + 1)
@@ -68,10 +70,12 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 	e.under(rule).spent.add(r.Start, r.End)
 }
 
-// A rulebook is what was spent under one rule.
+// A rulebook is what was spent under one rule. What was returned can be spent again under the same one only: a change of the
+// numbers ends the stretch to which receipts belong.
 type rulebook struct {
 	rule  *limit.Rule
 	spent intervals
+	free  intervals // returned, and not spent again since
 }
 
 func (e *era) under(rule *limit.Rule) *rulebook {
@@ -99,7 +103,7 @@ func (e *era) spentBy(w *World, rule *limit.Rule, start, end int64) (again inter
 		case !twice:
 		case book.rule.Reach() > rule.Reach() && w.counts["floors set"] > 0:
 			w.count("line spent again under a shorter rule, after a majority had forgotten")
-			e.free.cut(piece.from, piece.to)
+			book.free.cut(piece.from, piece.to)
 		default:
 			return piece, true
 		}
@@ -156,8 +160,12 @@ func (account *account) spentFromReserved(l *ledger, p *process, e *era, rule *l
 }
 
 // returned writes down that a receipt of a call was given back with effect.
-func (l *ledger) returned(p *process, c *call, i int) {
+func (l *ledger) returned(p *process, a *actor, c *call, i int) {
 	w, r, rule := l.w, c.receipts[i], c.rules[i]
+	if w.acrossChange(&a.owner, rule, p.read()) {
+		w.violate(c.key, "%s takes %s of %s back, which was admitted under other numbers of the limit", p.name, w.span(r.Start, r.End),
+			w.bucketName(c.key, c.limits[i]))
+	}
 	bucket := w.bucket(c.key, c.limits[i])
 	account, name := l.buckets[bucket], w.bucketName(c.key, c.limits[i])
 	w.count("returns with effect")
@@ -165,15 +173,16 @@ func (l *ledger) returned(p *process, c *call, i int) {
 		r.Generation = l.wire(p, bucket, r.Generation)
 	}
 	e := account.era(r.Generation)
+	book := e.under(rule)
 	for _, piece := range append([]limit.Span{r.Span}, r.Reuses...) {
-		if again, found := e.free.overlap(piece.Start, piece.End); found {
+		if again, found := book.free.overlap(piece.Start, piece.End); found {
 			w.violate(c.key, "%s takes %s of %s back, of which %s is back already", p.name, w.span(piece.Start, piece.End), name,
 				w.span(again.from, again.to))
 		}
 		if !e.spent.covers(piece.Start, piece.End) {
 			w.violate(c.key, "%s takes %s of %s back, which was never spent", p.name, w.span(piece.Start, piece.End), name)
 		}
-		e.free.add(piece.Start, piece.End)
+		book.free.add(piece.Start, piece.End)
 	}
 	w.say(c.key, "%s takes %s of %s back%s", p.name, w.span(r.Start, r.End), name, w.reusing(r))
 	account.meter(w, r.Generation, rule).add(w, w.now, -c.cost)

@@ -124,7 +124,7 @@ func names(mask uint) string {
 func verdictName(v register.Verdict) string {
 	return [...]string{
 		"nothing", "accepted", "the line is taken", "it is of an old generation", "it is of another epoch", "its epoch is sealed",
-		"the clocks differ", "it reaches too far ahead",
+		"the clocks differ", "it reaches too far ahead", "it keeps too many",
 	}[v]
 }
 
@@ -198,6 +198,10 @@ func (w *World) describe(i *item) string {
 		return fmt.Sprintf("the limits are replaced by version %d", i.value)
 	case drives:
 		return name + " believes that it leads"
+	case fills:
+		return fmt.Sprintf("the disk of %s is full for %s", name, seconds(i.last))
+	case ruins:
+		return "a majority is lost for ever"
 	case asksFor, kinds:
 	}
 	return "a call"

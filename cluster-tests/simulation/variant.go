@@ -1,32 +1,41 @@
 package simulation
 
 import (
+	"math/bits"
+	"slices"
+
+	nodeclock "github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // A variant is what is wrong in a world on purpose, around the production steps or in place of one; nothing in the sound
 // one. It shows that a world is hostile enough to find it.
 type variant struct {
-	name       string
-	theme      theme // of the scenarios in which it can be found soon; plainly for all
-	reserve    func(register.Partition, register.Register, register.Reservation, int64, register.Bounds) (register.Register, register.Answer, bool)
-	giveBack   func(*owner.Owner, limit.Receipt, int64) bool
-	early      bool // answers are given before the fsync that covers them
-	noSeal     bool // to seal does nothing
-	noFloor    bool // a start that cannot prove its registers sets no floor
-	staleClock bool // the clock was read for a check up to three seconds ago
-	one        bool // one replica's word is enough
-	sameName   bool // an owner that starts again has the name of its last life, and counts from 1 again
-	counters   bool // generations are plain counts
-	young      bool // disks are put back from copies that nobody can tell
-	outcome    bool // only what is spent twice or too much is looked for, not what nobody has accepted
+	name        string
+	theme       theme // of the scenarios in which it can be found soon; plainly for all
+	reserve     func(register.Partition, register.Register, register.Reservation, int64, register.Bounds) (register.Register, register.Answer, bool)
+	giveBack    func(*owner.Owner, limit.Receipt, int64) bool
+	behind      func(nodeclock.Comparison) int64
+	early       bool // answers are given before the fsync that covers them
+	noSeal      bool // to seal does nothing
+	noFloor     bool // a start that cannot prove its registers sets no floor
+	staleClock  bool // the clock was read for a check up to three seconds ago
+	one         bool // one replica's word is enough
+	sameName    bool // an owner that starts again has the name of its last life, and counts from 1 again
+	counters    bool // generations are plain counts
+	recounts    bool // a recovery counts who is left of the old replicas, and lets their moves go on
+	young       bool // disks are put back from copies that nobody can tell
+	oldReadings bool // a clock is put forward by what others showed when they answered last
+	impatient   bool // a replica that has not answered counts as the highest of those who have
+	outcome     bool // only what is spent twice or too much is looked for, not what nobody has accepted
 }
 
 // sound is what production does.
 func sound() *variant {
-	return &variant{name: "sound", theme: plainly, reserve: register.Partition.Reserve, giveBack: (*owner.Owner).Return}
+	return &variant{name: "sound", theme: plainly, reserve: register.Partition.Reserve, giveBack: (*owner.Owner).Return, behind: nodeclock.Comparison.Behind}
 }
 
 // variants are all wrong versions.
@@ -48,6 +57,10 @@ func variants() []*variant {
 		wrong("majority of one", func(v *variant) { v.one = true }),
 		wrong("sequence numbers reused", func(v *variant) { v.sameName, v.theme = true, nervous }),
 		wrong("generations as plain counters", func(v *variant) { v.counters = true }),
+		wrong("a clock is moved by old readings", func(v *variant) { v.oldReadings, v.outcome, v.theme = true, false, erring }),
+		wrong("the higher of two answers", func(v *variant) { v.impatient, v.outcome, v.theme = true, false, tardy }),
+		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.oldReadings, v.outcome, v.theme = middleOfHeard, true, false, erring }),
+		wrong("a recovery counts who is left", func(v *variant) { v.recounts, v.theme = true, ruinous }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
 	}
 }
@@ -65,12 +78,46 @@ func blindMaximum(p register.Partition, r register.Register, m register.Reservat
 	return after, a, write
 }
 
+// middleOfHeard puts a clock forward to the middle of two others or more, whatever the members that are silent show.
+func middleOfHeard(k nodeclock.Comparison) int64 {
+	if len(k.Ahead) < 2 {
+		return 0
+	}
+	all := append([]int64{0}, k.Ahead...)
+	slices.Sort(all)
+	n := len(all)
+	return (all[(n-1)/2] + all[n/2]) / 2
+}
+
 // anyEpoch accepts in whichever epoch a reservation is.
 func anyEpoch(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
 	register.Register, register.Answer, bool,
 ) {
 	m.Epoch = p.Epoch
 	return p.Reserve(r, m, now, b)
+}
+
+// silence is how long the impatient wait.
+const silence = 5 * ms
+
+// guess tells an owner, a while after a refusal, that whoever has not answered yet says the highest that the others have.
+func (p *process) guess(a *actor, set *replicaSet, i int, r *reserved, answer owner.Answer) {
+	if answer.Verdict != owner.Accepted && answer.Verdict != owner.Refused {
+		return
+	}
+	r.heard |= 1 << i
+	if r.highest = max(r.highest, answer.Position); answer.Verdict == owner.Accepted {
+		return
+	}
+	p.after(silence, func() {
+		for other := range set.ids {
+			if r.heard>>other&1 == 0 && bits.OnesCount8(r.heard) >= ring.Majority(len(set.ids)) && !a.gone {
+				missing := answer
+				missing.Replica, missing.Position = other, r.highest
+				p.step(a, func(o *owner.Owner, now int64, out *owner.Out) { o.Answer(missing, now, out) })
+			}
+		}
+	})
 }
 
 // returnAgain takes every receipt back that was taken back before.

@@ -23,9 +23,11 @@ type World struct {
 
 	nodes  []node
 	cut    [maxSlots + 1][maxSlots + 1]int // faults that keep messages from one slot from another; 0 is the callers'
+	mended int64                           // when the last of them ended, or a process went on
 	raft   raft
 	leader *process
-	mask   uint // who is to be a member
+	ruin   *ruin // nil unless raft has lost its majority for ever
+	mask   uint  // who is to be a member
 	sets   []*replicaSet
 
 	open      map[uint64]*call // by id; never iterated over
@@ -155,7 +157,7 @@ func (w *World) thaw(n *node) {
 	if !n.frozen {
 		return
 	}
-	n.frozen, n.silent = false, 0
+	n.frozen, n.silent, w.mended = false, 0, w.now
 	held := n.held
 	n.held = nil
 	for _, e := range held {

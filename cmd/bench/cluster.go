@@ -28,8 +28,8 @@ type runningCluster []*runningNode
 
 // startCluster starts a cluster of n nodes, with the data of each in a folder of its own below that folder, and returns
 // when every partition is where it is to be: the first node founds it on ports that are free, and the others join it
-// there.
-func (s *Setup) startCluster(ctx context.Context, folder string, n int, d storage.Durability) (c runningCluster, err error) {
+// there. More flags may be given, which are those of every node.
+func (s *Setup) startCluster(ctx context.Context, folder string, n int, d storage.Durability, more ...string) (c runningCluster, err error) {
 	defer func() {
 		if err != nil {
 			c.children().stop()
@@ -38,7 +38,7 @@ func (s *Setup) startCluster(ctx context.Context, folder string, n int, d storag
 	s.say("starting a cluster of %d nodes", n)
 	for i := range n {
 		name := fmt.Sprintf("node-%d", i+1)
-		flags := []string{"--node-name", name}
+		flags := append([]string{"--node-name", name}, more...)
 		if i > 0 {
 			flags = append(flags, "--join", c[0].gossip)
 		}

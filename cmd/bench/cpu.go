@@ -41,3 +41,20 @@ func processCPU(pid int) time.Duration {
 	}
 	return time.Duration(user+system) * tick
 }
+
+// processMemory is how much memory a process has, in bytes; 0 if it cannot be known.
+func processMemory(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(text)
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}

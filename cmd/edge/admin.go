@@ -1,10 +1,12 @@
 package edge
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/pprof"
 	"strings"
@@ -14,13 +16,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/rpc"
-)
-
-// The paths of the admin listener that anybody may ask: those that supervisors ask, who have no tokens.
-const (
-	livePath    = "/livez"
-	readyPath   = "/readyz"
-	metricsPath = "/metrics"
+	"github.com/jeton-dev/jeton/rpc/access"
 )
 
 // limitsPath is where the JSON API shows the limits. It is the nodes' business to change them.
@@ -41,36 +37,78 @@ type admin struct {
 // adminHandler makes the handler of the admin listener.
 func (e *Edge) adminHandler() (http.Handler, error) {
 	a := &admin{Edge: e, pages: http.NewServeMux()}
-	a.pages.HandleFunc("GET /{$}", index)
-	a.pages.HandleFunc("GET /debug/{$}", index)
-	a.pages.HandleFunc("GET /debug/config", a.config)
-	a.pages.HandleFunc("GET /debug/pprof/", pprof.Index)
-	a.pages.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	a.pages.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	a.pages.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	a.pages.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // go tool pprof posts what it asks about
-	a.pages.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	a.pages.Handle("GET "+metricsPath, promhttp.HandlerFor(e.metrics, promhttp.HandlerOpts{}))
-	a.pages.HandleFunc("GET "+livePath, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	a.pages.HandleFunc("GET "+readyPath, a.ready)
-	a.pages.HandleFunc("GET /v1/denials/{id}", a.denial)
+	for pattern, h := range a.routes() {
+		a.pages.Handle(pattern, h)
+	}
 	api, err := rpc.NewAPI(rpc.APIConfig{
-		Limiter: e.client, Limits: e.limits, Other: a.pages, Registerer: e.metrics, Logger: e.cfg.Logger,
+		Limiter: operators{e.client}, Limits: e.limits, Other: a.pages, Registerer: e.metrics, Logger: e.cfg.Logger,
 	})
+	if err != nil {
+		return nil, err
+	}
 	a.api = api
-	return a, err
+	return rpc.NewGuard(a, rpc.GuardConfig{
+		Door: access.GatewayHTTP, Beyond: !isLoopback(e.admin.listener.Addr()), Tokens: a.counts,
+		Where: "one of the tokens in admin.token_file", Registerer: e.metrics,
+	})
 }
 
-// ServeHTTP lets those through who may ask, and routes.
+// routes are the handlers of the gateway's own pages, by their patterns.
+func (a *admin) routes() map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET /{$}":                 http.HandlerFunc(index),
+		"GET /debug/{$}":           http.HandlerFunc(index),
+		"GET /debug/config":        http.HandlerFunc(a.config),
+		"GET /debug/pprof/":        http.HandlerFunc(pprof.Index),
+		"GET /debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
+		"GET /debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+		"GET /debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		"POST /debug/pprof/symbol": http.HandlerFunc(pprof.Symbol), // go tool pprof posts what it asks about
+		"GET /debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
+		"GET /metrics":             promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}),
+		"GET /livez":               http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }),
+		"GET /readyz":              http.HandlerFunc(a.ready),
+		"GET /v1/denials/{id}":     http.HandlerFunc(a.denial),
+	}
+}
+
+// operators ask the cluster through a gateway. Where the nodes do not take that from it, the error says what the gateway needs.
+type operators struct{ limit.Limiter }
+
+// Inspect implements [limit.Inspector].
+func (o operators) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+	in, err := o.Limiter.Inspect(ctx, key, ref)
+	return in, needsToken(err)
+}
+
+// Reset implements [limit.Resetter].
+func (o operators) Reset(ctx context.Context, key string, ref limit.Ref) error {
+	return needsToken(o.Limiter.Reset(ctx, key, ref))
+}
+
+func needsToken(err error) error {
+	if errors.Is(err, limit.ErrUnauthenticated) {
+		return fmt.Errorf("the nodes take this from operators: give the gateway a token of theirs in cluster.token_file: %w", err)
+	}
+	return err
+}
+
+// counts says of a token whether it is an operator's, and whether the document in force has tokens.
+func (a *admin) counts(token string) (counts, exist bool) {
+	tokens := a.now.Load().tokens
+	return tokens.Has(token), tokens != nil
+}
+
+// isLoopback says whether only this machine reaches an address.
+func isLoopback(at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// ServeHTTP routes.
 func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	switch path := r.URL.Path; {
-	case !a.mayAsk(r):
-		w.Header().Set("WWW-Authenticate", `Bearer realm="jeton gateway"`)
-		writeProblem(w, problem{
-			Name: "needs-token", Title: "The request needs a token of an operator", Status: http.StatusUnauthorized,
-			Detail: "send the header Authorization: Bearer with one of the tokens in admin.token_file",
-		})
 	case strings.HasPrefix(path, "/v1/denials/"):
 		a.pages.ServeHTTP(w, r)
 	case path == limitsPath && r.Method == http.MethodPut:
@@ -84,20 +122,6 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.api.ServeHTTP(w, r)
 	}
-}
-
-// mayAsk says whether whoever sends r may ask that: everybody, where the document has no tokens.
-func (a *admin) mayAsk(r *http.Request) bool {
-	switch r.URL.Path {
-	case livePath, readyPath, metricsPath:
-		return true
-	}
-	tokens := a.now.Load().tokens
-	if tokens == nil {
-		return true
-	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && tokens.Has(strings.TrimSpace(token))
 }
 
 // ready answers GET /readyz. That a changed document is not in force is said there and keeps nobody away: the old one is as

@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -38,6 +39,9 @@ type Edge struct {
 	asked   atomic.Pointer[asked] // limits of a node that is alone; nil for none
 	metrics *prometheus.Registry
 	counts  metrics
+
+	listeners *bound.Metrics
+
 	tracing *tracing
 	client  *client.Client
 	gateway *gateway.Gateway
@@ -75,9 +79,13 @@ func Open(cfg Config) (e *Edge, err error) {
 	}()
 	e.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	e.metrics.MustRegister(e.counts.collectors()...)
+	if e.listeners, err = bound.NewMetrics(e.metrics); err != nil {
+		return e, err
+	}
 	if err := e.openFronts(first); err != nil {
 		return e, err
 	}
+	e.bindFronts(first)
 	if err := e.openCore(first); err != nil {
 		return e, err
 	}
@@ -93,7 +101,7 @@ func (e *Edge) openCore(s *setup) (err error) {
 	}
 	if e.client, err = client.New(client.Config{
 		Servers: s.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
-		TLS: clusterTLS(s, e.now.Load), Registerer: e.metrics,
+		TLS: clusterTLS(s, e.now.Load), Token: func() string { return e.now.Load().token }, Registerer: e.metrics,
 	}); err != nil {
 		return err
 	}

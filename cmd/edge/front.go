@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/internal/bound"
 )
 
 // A front is one listener with its server.
@@ -28,20 +29,20 @@ type front struct {
 // openFronts opens the listeners that the document names, so that an address in use is found before anything else runs.
 func (e *Edge) openFronts(s *setup) (err error) {
 	if s.doc.Proxy != nil {
-		if e.proxy, err = listen("proxy", s.doc.Proxy.Address()); err != nil {
+		if e.proxy, err = e.listen("proxy", s.doc.Proxy.Address()); err != nil {
 			return err
 		}
 	}
 	if s.doc.ForwardAuth != nil {
-		if e.forwardAuth, err = listen("forward_auth", s.doc.ForwardAuth.Address()); err != nil {
+		if e.forwardAuth, err = e.listen("forward_auth", s.doc.ForwardAuth.Address()); err != nil {
 			return err
 		}
 	}
-	e.admin, err = listen("admin", s.doc.Admin.Address())
+	e.admin, err = e.listen("admin", s.doc.Admin.Address())
 	return err
 }
 
-func listen(name, address string) (*front, error) {
+func (e *Edge) listen(name, address string) (*front, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -49,7 +50,13 @@ func listen(name, address string) (*front, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s.listen: cannot listen on %s: %w", name, address, err)
 	}
-	return &front{name: name, listener: l}, nil
+	share := bound.Share{Part: 1, Of: 4} // of the proxy: each request may have a connection to an upstream too
+	if name != "proxy" {
+		share = bound.Share{Part: 1, Of: 8, Most: 4096}
+	}
+	return &front{name: name, listener: bound.New(l, bound.Config{
+		Name: name, Connections: share.Connections(bound.Limit()), Metrics: e.listeners, Logger: e.cfg.Logger,
+	})}, nil
 }
 
 func (f *front) address() string {
@@ -68,10 +75,14 @@ const (
 	authIdleWithin    = 2 * time.Minute
 )
 
-// proxyServer is the server of the proxy. Reading a body, whose pauses the proxy itself bounds, and writing an answer have no
-// bound in time: streams last as long as both sides will.
+// mostStreams is how many requests may be under way on one connection of HTTP/2.
+const mostStreams = 100
+
+// proxyServer is the server of the proxy. How long a body may take the proxy itself bounds, and how long an answer may stay
+// unread the listener does; otherwise streams last as long as both sides will.
 func proxyServer(p *config.Proxy) *http.Server {
 	return &http.Server{
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
 		MaxHeaderBytes:    p.LongestHeader(),
 		ReadHeaderTimeout: p.HeaderTimeout(),
 		IdleTimeout:       p.IdleTimeout(),
@@ -92,6 +103,7 @@ func forwardAuthServer() *http.Server {
 func (f *front) prepare(h http.Handler, log *slog.Logger) {
 	life, cut := context.WithCancel(context.Background())
 	f.cut = cut
+	f.server.DisableGeneralOptionsHandler = true // OPTIONS * is a request as any other, and no path
 	f.server.BaseContext = func(net.Listener) context.Context { return life }
 	f.server.ErrorLog = slog.NewLogLogger(clientErrors{log.Handler()}, slog.LevelWarn)
 	f.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

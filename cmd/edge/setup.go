@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
@@ -21,11 +22,20 @@ type setup struct {
 	presented *tls.Certificate // to nodes; nil for plain text
 	authority *x509.CertPool   // that nodes' certificates are from; nil with presented
 	tokens    *identity.Tokens // of operators; nil if none is asked for
+	token     string           // shown to nodes in operators' name; empty for none
+
+	proxies, askers *identity.Networks // trusted ones in front of the proxy, and those that may ask
 }
 
 // newSetup makes what a gateway runs on. The error is everything that is wrong, each with the field that it is about.
 func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
-	s := &setup{doc: doc, digest: digest, servers: doc.Cluster.Addresses()}
+	s := &setup{
+		doc: doc, digest: digest, servers: doc.Cluster.Addresses(),
+		proxies: identity.NewNetworks(doc.Identity.TrustedProxies), askers: identity.NewNetworks(nil),
+	}
+	if doc.ForwardAuth != nil {
+		s.askers = identity.NewNetworks(doc.ForwardAuth.Networks())
+	}
 	var errs []error
 	note := func(field string, err error) {
 		if err != nil {
@@ -46,6 +56,9 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 			note("cluster.tls.ca", errors.New("holds no certificate in PEM"))
 		}
 	}
+	if doc.Cluster.TokenFile.Given() {
+		s.token = tokenIn(doc.Cluster.TokenFile.Bytes())
+	}
 	if doc.Admin.TokenFile.Given() {
 		var err error
 		s.tokens, err = identity.NewTokens(doc.Admin.TokenFile.Bytes(), config.LeastToken)
@@ -55,6 +68,16 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// tokenIn is the first token of a file of tokens, one a line.
+func tokenIn(text []byte) string {
+	for line := range bytes.Lines(text) {
+		if token := bytes.TrimSpace(line); len(token) > 0 && token[0] != '#' {
+			return string(token)
+		}
+	}
+	return ""
 }
 
 // pair is a certificate with its key.
@@ -99,6 +122,9 @@ func (s *setup) settings() []setting {
 		setting{"proxy.max_header", fmt.Sprint(p.LongestHeader())},
 		setting{"proxy.header_within", p.HeaderTimeout().String()},
 		setting{"proxy.idle_within", p.IdleTimeout().String()},
+		setting{"proxy.answer_pause", p.UnreadTimeout().String()},
+		setting{"proxy.max_connections", fmt.Sprint(p.MaxConnections)},
+		setting{"proxy.max_connections_per_client", fmt.Sprint(p.MaxConnectionsPerClient)},
 		setting{"forward_auth.listen", forwardAuth},
 	)
 }

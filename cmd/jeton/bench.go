@@ -57,7 +57,7 @@ func benchVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.addFlags(cmd.Flags())
-	cmd.AddCommand(benchTableVerb(), benchStagesVerb(), benchHTTPVerb(), benchNoopVerb(), benchHTTPServerVerb())
+	cmd.AddCommand(benchTableVerb(), benchStagesVerb(), benchHTTPVerb(), benchNoopVerb(), benchHTTPServerVerb(), benchFloodVerb(), benchFloodClientVerb())
 	return cmd
 }
 

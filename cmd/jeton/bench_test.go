@@ -42,6 +42,8 @@ func TestBenchVerb(t *testing.T) {
 		{"bench --compare noop", 2, "--server: --compare starts nodes of its own: leave it out, and JETON_SERVER too"},
 		{"bench --nodes 3 --compare 1 --capacity 5", 2, "--capacity: --compare brings its own limits"},
 		{"bench some", 2, "some"},
+		{"bench flood --only some", 2, `--only: "some" is not known: use keys, receipts, ids, limits, one-key`},
+		{"bench flood --nodes 2", 2, "--nodes: "},
 		{"bench table --only some", 2, `--only: "some" is no case`},
 		{"bench table --cluster --only unary", 2, `--only: "unary" is no case: they are cluster-new, `},
 		{"bench table --cluster --full", 2, "--full: no case of a cluster takes minutes"},

@@ -35,7 +35,11 @@ func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client
 	if err != nil {
 		return err
 	}
-	c, err := client.New(client.Config{Servers: strings.Split(r.server, ","), TLS: secure})
+	token, err := r.credential.token()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(client.Config{Servers: strings.Split(r.server, ","), TLS: secure, Token: token})
 	if err != nil {
 		return err
 	}
@@ -113,7 +117,7 @@ func printDecision(w io.Writer, d limit.Decision) error {
 		case !d.Allowed:
 			word = "spared "
 		}
-		if _, err := fmt.Fprintln(w, word, line); err != nil {
+		if err := debug.Printf(w, "%s %s\n", word, line); err != nil {
 			return err
 		}
 	}

@@ -159,8 +159,13 @@ func clusterRecoverVerb() *cobra.Command {
 		Use:   "recover --lost NODE[,NODE…]",
 		Short: "Go on with what is left after more nodes were lost than the cluster can bear",
 		Long: "Go on with what is left after the disks of a majority were lost. Whoever runs it asserts that the lost nodes will\n" +
-			"never run again: should one come back, limits could be exceeded. Partitions of which no majority is left begin\n" +
-			"again with a floor: every bucket in them counts as emptied now and fills from there, so the limits hold.\n\n" +
+			"never run again: should one come back, limits could be exceeded. Every other node must be up.\n\n" +
+			"If most of the voting nodes are lost, they may have agreed on what nobody left has heard of. Then all partitions begin\n" +
+			"again with a floor: every bucket counts as emptied now and fills from there, so the limits hold. Ask the node that\n" +
+			"knows most; another one says which that is. A recovery that was interrupted must be asked for again: until then what\n" +
+			"is left decides nothing.\n\n" +
+			"If most of the voting nodes are left, only partitions of which no majority is left begin again with a floor, and the\n" +
+			"others are completed from what their replicas know.\n\n" +
 			"Nodes that are merely down need none of this: start them.",
 		Example: "  jeton cluster recover --lost node-2,node-3 --server node-1:7700",
 		Args:    cobra.NoArgs,
@@ -179,7 +184,8 @@ func clusterRecoverVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%d partitions begin again with a floor, %d go on as they were\n", done.Floored, done.Moved)
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%d partitions begin again with a floor: their buckets count as emptied now; %d that have lost replicas are completed from the others\n",
+					done.Floored, done.Moved)
 				return err
 			})
 		},
@@ -194,7 +200,8 @@ func clusterRecoverVerb() *cobra.Command {
 func confirm(cmd *cobra.Command, lost []string) error {
 	names := strings.Join(lost, ", ")
 	fmt.Fprintf(cmd.ErrOrStderr(), "You assert that these nodes are lost for ever and will never be started again: %s.\n"+
-		"Partitions without a majority begin again with every bucket emptied. This cannot be undone.\n"+
+		"Partitions of which too little is known begin again with every bucket emptied: all of them, if most of the voting\n"+
+		"nodes are lost. This cannot be undone.\n"+
 		"Type their names to go on: ", names)
 	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -208,12 +215,15 @@ func confirm(cmd *cobra.Command, lost []string) error {
 }
 
 func clusterTokenVerb() *cobra.Command {
-	var file string
+	var (
+		file     string
+		insecure bool
+	)
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Print what operators' requests over HTTP prove the cluster key with",
-		Long: "Print the bearer token that PUT /v1/limits needs, and beyond loopback /debug/ and /v1/buckets/ too. It is derived\n" +
-			"from the cluster key, which cannot be had from it.",
+		Short: "Print the token that proves an operator without showing the cluster key",
+		Long: "Print a bearer token for what operators do: over HTTP in the header Authorization, over gRPC with --token-file. It is\n" +
+			"derived from the cluster key, which cannot be had from it.",
 		Example: "  jeton cluster token --cluster-key-file key\n" +
 			"  curl -T limits.yaml -H \"Authorization: Bearer $(jeton cluster token --cluster-key-file key)\" http://localhost:7702/v1/limits",
 		Args: cobra.NoArgs,
@@ -221,7 +231,7 @@ func clusterTokenVerb() *cobra.Command {
 			if file == "" {
 				return errors.New("--cluster-key-file: name the file with the cluster key")
 			}
-			k, err := key.Read(file)
+			k, err := key.Read(file, insecure)
 			if err != nil {
 				return err
 			}
@@ -230,5 +240,6 @@ func clusterTokenVerb() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&file, "cluster-key-file", "", "file with the cluster key")
+	cmd.Flags().BoolVar(&insecure, "insecure", false, "take a file that others on this machine may read")
 	return cmd
 }

@@ -181,7 +181,7 @@ func (cfg *devConfig) complete() {
 // lockData makes the directory and keeps every other dev off it until unlock is called: whichever stops first would remove
 // the data of both.
 func lockData(dir string) (unlock func(), err error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "dev.lock"), os.O_CREATE|os.O_RDWR, 0o600)

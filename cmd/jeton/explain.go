@@ -152,7 +152,9 @@ func firstToken(path string) (string, error) {
 // printDenial says for people what a denial was, as seen now.
 func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(table, name+"\t"+format+"\n", args...) }
+	row := func(name, format string, args ...any) {
+		_ = debug.Printf(table, name+"\t"+format+"\n", args...) // Flush tells of an error
+	}
 	row("denial", "%s", r.ID)
 	row("when", "%s, %s", r.At.UTC().Format("2006-01-02 15:04:05.000 UTC"), ago(r.At, now))
 	row("request", "%s %s, route %s", r.Method, r.Path, cmp.Or(r.Route, "none"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 func limitsVerb() *cobra.Command {
@@ -165,7 +166,7 @@ func printChange(w io.Writer, change client.Applied) error {
 		names []string
 	}{{"+", change.Added}, {"~", change.Changed}, {"-", change.Removed}} {
 		for _, name := range kind.names {
-			if _, err := fmt.Fprintln(w, kind.sign, name); err != nil {
+			if err := debug.Printf(w, "%s %s\n", kind.sign, name); err != nil {
 				return err
 			}
 		}

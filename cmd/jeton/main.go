@@ -32,6 +32,7 @@ func main() {
 
 // run is the program: its arguments and surroundings in, its exit code out.
 func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Writer) int {
+	stdout, stderr = &terminal{to: stdout}, &terminal{to: stderr}
 	root := &cobra.Command{
 		Use:   "jeton",
 		Short: "A distributed rate limiter whose limits hold",

@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -26,7 +26,7 @@ func serveVerb() *cobra.Command {
 	cfg := node.Config{}
 	durability := newChoice(string(storage.Fsync), string(storage.Memory))
 	level := newChoice("info", "debug", "warn", "error")
-	withInput := false
+	withInput, memory := false, memorySize(0)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node",
@@ -57,7 +57,7 @@ func serveVerb() *cobra.Command {
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
-			return serve(ctx, cfg)
+			return serve(ctx, cfg, memory)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,6 +67,9 @@ func serveVerb() *cobra.Command {
 	flags.Var(durability, "durability", "when a decision counts as kept: after an fsync, or at once in memory")
 	flags.StringVar(&cfg.Name, "node-name", "", "name of this node for people to read; the host name if empty")
 	flags.BoolVar(&cfg.Restored, "restored", false, "the data directory is a restored copy: assume that every bucket was emptied")
+	flags.DurationVar(&cfg.InlineFill, "inline-fill", actor.DefaultInlineFill, "how long an empty bucket may take to fill by a limit that a request defines")
+	flags.Int64Var(&cfg.InlineRegisters, "inline-registers", storage.DefaultInline, "how many registers of limits that requests define the node keeps at most")
+	flags.Var(&memory, "memory", "memory that the node stays below, such as 512MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
@@ -101,8 +104,9 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate that callers are shown; with --tls-key and --tls-ca they speak TLS, and HTTP is HTTPS")
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with the key of that certificate")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
-	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, for what operators ask over HTTP beyond loopback; the cluster key's counts too")
-	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one")
+	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, that operators show: who looks at buckets, fills them or changes limits; the cluster key's own counts too")
+	flags.Int64Var(&cfg.ListenMemory, "listen-memory", 64<<20, "bytes that each listener holds at most for callers that have proved nothing, 1048576 or more")
+	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one; and take key and token files that others may read")
 }
 
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
@@ -118,20 +122,13 @@ func newLogger(w io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))
 }
 
-// gcPercent is by how much the heap may grow between two collections. What lives long is little, and what dies young much:
-// Go's own 100 costs a third of a node's processor time, and a tenth of a gateway's.
-const gcPercent = 400
-
-// collectSeldom lets the heap grow, if the environment variable GOGC does not say otherwise.
-func collectSeldom() {
-	if _, ok := os.LookupEnv("GOGC"); !ok {
-		debug.SetGCPercent(gcPercent)
-	}
-}
-
 // serve runs a node until ctx ends or its disk fails.
-func serve(ctx context.Context, cfg node.Config) error {
-	collectSeldom()
+func serve(ctx context.Context, cfg node.Config, memory memorySize) error {
+	syscall.Umask(0o077) // whatever the node writes is for its user alone
+	kept, stop := context.WithCancel(ctx)
+	done := keepMemory(kept, &cfg, boundOf(memory, os.LookupEnv))
+	defer func() { <-done }()
+	defer stop()
 	for {
 		err := serveOnce(ctx, cfg)
 		if !errors.Is(err, node.ErrOldCopy) {

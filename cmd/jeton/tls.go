@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -9,16 +10,18 @@ import (
 	"github.com/jeton-dev/jeton/rpc"
 )
 
-// A credential is what a verb shows to a node: a certificate, the cluster key, or nothing.
+// A credential is what a verb shows to a node: a certificate, the cluster key, or nothing; and a token of an operator.
 type credential struct {
-	files   rpc.TLSFiles
-	keyFile string
+	files     rpc.TLSFiles
+	keyFile   string
+	tokenFile string
 }
 
 // addCertificateFlags adds those of callers.
 func (c *credential) addCertificateFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.files.Cert, "tls-cert", "", "PEM file with the certificate to show to nodes that have their callers speak TLS; also JETON_TLS_CERT")
 	flags.StringVar(&c.files.Key, "tls-key", "", "PEM file with the key of that certificate")
+	flags.BoolVar(&c.files.Insecure, "insecure", false, "take key and token files that others on this machine may read")
 	flags.StringVar(&c.files.CA, "tls-ca", "", "PEM file with the authorities that the nodes' certificates must come from")
 }
 
@@ -26,6 +29,19 @@ func (c *credential) addCertificateFlags(flags *pflag.FlagSet) {
 func (c *credential) addFlags(flags *pflag.FlagSet) {
 	c.addCertificateFlags(flags)
 	flags.StringVar(&c.keyFile, "cluster-key-file", "", "file with the cluster key, which changes to the cluster need; it takes the place of a certificate")
+	flags.StringVar(&c.tokenFile, "token-file", "", "file with a token of an operator, for whoever has no cluster key: shows and fills buckets, changes limits")
+}
+
+// token reads the first token of the file; nil without a file.
+func (c *credential) token() (func() string, error) {
+	if c.tokenFile == "" {
+		return nil, nil //nolint:nilnil // no token is what was asked for
+	}
+	token, err := rpc.ReadToken(c.tokenFile, c.files.Insecure)
+	if err != nil {
+		return nil, fmt.Errorf("token-file: %w", err)
+	}
+	return func() string { return token }, nil
 }
 
 // tls is how to connect; nil is plain text. Who has the cluster key may do whatever a certificate lets, so it is shown where
@@ -36,7 +52,7 @@ func (c *credential) tls() (*tls.Config, error) {
 	case err != nil:
 		return nil, err
 	case c.keyFile != "":
-		k, err := key.Read(c.keyFile)
+		k, err := key.Read(c.keyFile, c.files.Insecure)
 		if err != nil {
 			return nil, err
 		}

@@ -52,10 +52,10 @@ func TestVerbsWithCertificates(t *testing.T) {
 	certificate, other, byKey := files.Args(), others.Args(), []string{"--cluster-key-file", keyFile}
 	env := map[string]string{"JETON_TLS_CERT": files.Cert, "JETON_TLS_KEY": files.Key, "JETON_TLS_CA": files.CA}
 
-	const reads, changes = false, true
+	const reads, operates = false, true
 	for args, kind := range map[string]bool{
-		"check demo k": reads, "bucket demo k": reads, "limits get": reads, "cluster status": reads,
-		"limits apply -f " + document: changes,
+		"check demo k": reads, "bucket demo k": operates, "limits get": reads, "cluster status": reads,
+		"limits apply -f " + document: operates,
 	} {
 		for _, tt := range []struct {
 			name string
@@ -74,7 +74,7 @@ func TestVerbsWithCertificates(t *testing.T) {
 			{"half a certificate", certificate[:4], nil, "tls-ca: is missing: give all three"},
 		} {
 			want := tt.want
-			if kind == changes && strings.HasPrefix(tt.name, "certificate") {
+			if kind == operates && strings.HasPrefix(tt.name, "certificate") {
 				want = "needs the cluster key"
 			}
 			all := append(append(strings.Fields(args), "--server", n.GRPCAddr(), "--timeout", "30s"), tt.more...)

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
@@ -22,6 +24,10 @@ type Config struct {
 	// Limits is the path of the limits document. In a cluster it is what a new cluster begins with. Empty means no stored
 	// limits.
 	Limits string
+	// InlineFill bounds what requests may define: how long an empty bucket of such a limit takes to fill, up to about 73 years.
+	// 0 means 366 days. InlineRegisters bounds how many registers of such limits the node keeps; 0 means a million.
+	InlineFill      time.Duration
+	InlineRegisters int64
 	// ListenGRPC and ListenHTTP are addresses such as 127.0.0.1:7700; empty means not to listen.
 	ListenGRPC, ListenHTTP string
 	// ListenGossip and ListenRaft are where the nodes of a cluster find each other and agree. Empty means that this node is
@@ -50,12 +56,21 @@ type Config struct {
 	// AdminTokenFile names a file with tokens, one a line, that count over HTTP as the cluster key's own does; empty means
 	// none. It is read again when it changes.
 	AdminTokenFile string
-	// Insecure lets a node without a key listen beyond loopback.
+	// Insecure lets a node without a key listen beyond loopback, and takes files with keys and tokens that others on the
+	// machine may read.
 	Insecure bool
+	// ListenMemory is how many bytes each listener holds at most for callers that have proved nothing: messages that are not
+	// complete, calls under way, and answers that are not read. Callers with a certificate have as much to themselves. 1 MiB
+	// or more; 0 means 64 MiB.
+	ListenMemory int64
 	// Name is the node's name for people to read, its own within the cluster; empty means the host name.
 	Name string
 	// Restored says that Data is an older copy of itself: every bucket counts as emptied when the node starts.
 	Restored bool
+	// Memory is how many bytes the process is to stay below, which is for who runs it to see to: the node takes shares of it
+	// for its registers, its awake keys and its queues, and gives up what makes it stricter rather than exceed these. 0 means
+	// that memory is plenty.
+	Memory int64
 	// FS is the file system that Data is on, and OpenRaft opens what keeps raft's log and snapshots in a directory that is
 	// there. Both are for tests; nil means the operating system's, and raft's own files.
 	FS       vfs.FS
@@ -64,12 +79,24 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// leastListenMemory is the least of Config.ListenMemory.
+const leastListenMemory = 1 << 20
+
 func (c *Config) setDefaults() error {
+	if c.Memory < 0 {
+		return fmt.Errorf("memory: %d bytes are less than none", c.Memory)
+	}
 	if c.Data == "" {
 		return errors.New("data: name a directory that keeps the registers")
 	}
 	if c.Durability != "" && c.Durability != storage.Fsync && c.Durability != storage.Memory {
 		return fmt.Errorf("durability: %q is not known: use fsync or memory", c.Durability)
+	}
+	if c.InlineFill < 0 || c.InlineFill > limit.MaxFill {
+		return fmt.Errorf("inline-fill: %v is out of range: give up to %v, such as 8784h", c.InlineFill, limit.MaxFill)
+	}
+	if c.InlineRegisters < 0 {
+		return fmt.Errorf("inline-registers: %d is out of range: give 1 or more", c.InlineRegisters)
 	}
 	if c.Name == "" {
 		host, err := os.Hostname()
@@ -80,6 +107,12 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Replicas == 0 {
 		c.Replicas = 3
+	}
+	if c.ListenMemory == 0 {
+		c.ListenMemory = defaultListenMemory
+	}
+	if c.ListenMemory < leastListenMemory {
+		return fmt.Errorf("listen-memory: %d bytes are too few for one message: give 1048576 or more", c.ListenMemory)
 	}
 	if c.FS == nil {
 		c.FS = vfs.Default
@@ -95,7 +128,7 @@ func (c *Config) setDefaults() error {
 
 // tlsFiles are what callers are shown, and known by.
 func (c *Config) tlsFiles() rpc.TLSFiles {
-	return rpc.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA}
+	return rpc.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA, Insecure: c.Insecure}
 }
 
 // checkTLS wants a key of nodes that have their callers speak TLS: a certificate makes nobody a node.

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"syscall"
+	"time"
+
+	"github.com/jeton-dev/jeton/internal/bound"
 )
 
 // listen opens a listener for the option called name; without an address there is none.
@@ -23,7 +27,40 @@ func (n *Node) listen(name, address string) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: cannot listen on %s: %w", name, address, err)
 	}
-	return l, nil
+	return bound.New(l, n.bounds(name)), nil
+}
+
+// The bounds of what a caller may leave unread.
+const (
+	// writeWithin is how long one write of an answer over HTTP may take.
+	writeWithin = 30 * time.Second
+	// defaultListenMemory is that of Config.ListenMemory.
+	defaultListenMemory = 64 << 20
+)
+
+// share is what a listener gets of the descriptors of the process.
+func share(name string) bound.Share {
+	switch name {
+	case grpcOption:
+		return bound.Share{Part: 1, Of: 2}
+	case httpOption:
+		return bound.Share{Part: 1, Of: 4, Most: 4096}
+	}
+	return bound.Share{Part: 1, Of: 8, Most: 512} // gossip and raft, which only nodes have to do with
+}
+
+// bounds are those of a listener, by the name of its option. One address may have a quarter of the connections before it has
+// proved anything.
+func (n *Node) bounds(name string) bound.Config {
+	most := share(name).Connections(bound.Limit())
+	b := bound.Config{
+		Name: strings.TrimPrefix(name, "listen-"), Connections: most, PerAddress: max(most/4, 1), Memory: n.cfg.ListenMemory,
+		Metrics: n.listeners, Logger: n.cfg.Logger,
+	}
+	if name == httpOption {
+		b.Exchanges, b.WriteWithin = true, writeWithin
+	}
+	return b
 }
 
 // mayListen refuses addresses that others can reach, unless who reaches them proves something, or that is wanted.
@@ -46,10 +83,12 @@ func (n *Node) mayListen(name, address string) error {
 		"give --cluster-key-file, listen on 127.0.0.1, or say --insecure if the network is trusted", address)
 }
 
-// The options of the listeners of callers.
+// The options of the listeners.
 const (
-	grpcOption = "listen-grpc"
-	httpOption = "listen-http"
+	grpcOption   = "listen-grpc"
+	httpOption   = "listen-http"
+	gossipOption = "listen-gossip"
+	raftOption   = "listen-raft"
 )
 
 // proves says whether who reaches a listener has to prove who they are before they may do what not everybody may.

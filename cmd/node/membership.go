@@ -101,7 +101,8 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	}
 	n.system, err = actor.New(actor.Config{
 		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now, Ahead: n.clock.Ahead,
-		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
+		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full, Node: n.cfg.Name,
+		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	if err != nil {
 		return err
@@ -147,7 +148,8 @@ func (m *membership) join() (err error) {
 		Mark: cluster.Mark(n.store.Mark()), MarkBefore: cluster.Mark(n.store.MarkBefore()), NewMarks: m.marks,
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
-		Epochs: m.epochs, Check: checkLimits, Logger: n.cfg.Logger, Metrics: n.metrics,
+		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
+		Epochs: m.epochs, End: n.store.End, Check: checkLimits, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
 }

@@ -33,12 +33,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -52,12 +54,14 @@ type Node struct {
 	secrets secrets
 	limits  atomic.Pointer[limit.Document]
 	metrics *prometheus.Registry
-	clock   *clock.Clock
-	store   *storage.Store
-	system  *actor.System
-	member  *membership // nil for a node that is alone
-	grpc    *rpc.Server
-	http    *http.Server
+
+	listeners *bound.Metrics
+	clock     *clock.Clock
+	store     *storage.Store
+	system    *actor.System
+	member    *membership // nil for a node that is alone
+	grpc      *rpc.Server
+	http      *http.Server
 
 	grpcListener, httpListener net.Listener
 
@@ -87,6 +91,9 @@ func Open(cfg Config) (n *Node, err error) {
 			n = nil
 		}
 	}()
+	if n.listeners, err = bound.NewMetrics(n.metrics); err != nil {
+		return n, err
+	}
 	if err := n.secrets.read(&n.cfg, n.metrics); err != nil {
 		return n, err
 	}
@@ -119,7 +126,7 @@ func (n *Node) openListeners() (err error) {
 	if n.httpListener, err = n.listen(httpOption, n.cfg.ListenHTTP); err != nil {
 		return err
 	}
-	for name, address := range map[string]string{"listen-gossip": n.cfg.ListenGossip, "listen-raft": n.cfg.ListenRaft} {
+	for name, address := range map[string]string{gossipOption: n.cfg.ListenGossip, raftOption: n.cfg.ListenRaft} {
 		if address == "" {
 			continue
 		}
@@ -134,7 +141,12 @@ func (n *Node) openListeners() (err error) {
 func (n *Node) openCore() (err error) {
 	cfg := storage.Config{
 		Dir: n.cfg.Data, FS: n.cfg.FS, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
-		Now: n.clock.Now, Logger: n.cfg.Logger, Metrics: n.metrics,
+		Inline: n.cfg.InlineRegisters, Now: n.clock.Now, Memory: n.cfg.storageMemory(), Logger: n.cfg.Logger, Metrics: n.metrics,
+	}
+	if n.cfg.FS == vfs.Default {
+		if err := keepPrivate(n.cfg.Data, n.cfg.Logger); err != nil {
+			return err
+		}
 	}
 	if !n.cfg.alone() {
 		return n.openMember(cfg)
@@ -151,6 +163,7 @@ func (n *Node) openCore() (err error) {
 	}
 	n.system, err = actor.New(actor.Config{
 		Replicas: []actor.Replica{n.store}, Limits: n.Limits, Now: n.clock.Now,
+		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	n.Limiter = n.system

@@ -126,17 +126,14 @@ func (m *membership) duty(place ring.Place, here register.Partition) func(contex
 		case place.Epoch == ring.FirstEpoch && blank(here):
 			// Only founders stand in the first epoch, and before it nothing was ever admitted.
 			return func(ctx context.Context, p ring.Partition) error { return store.Found(ctx, p) }
-		case here.Installed == place.Epoch && (here.Floored || !place.Floored):
-			return func(ctx context.Context, p ring.Partition) error { return store.Enter(ctx, p, place.Epoch) }
 		case place.Floored && here.Installed <= place.Epoch && m.compared:
 			// A forced recovery has made this epoch: nobody knows what was admitted before it, not even who was asked to
-			// install an epoch of that number by those who are lost.
+			// install an epoch of that number by those who are lost. A floor that is here already may be of another recovery.
 			return func(ctx context.Context, p ring.Partition) error {
-				if err := store.InstallFloored(ctx, p, place.Epoch, m.beyondClocks()); err != nil {
-					return err
-				}
-				return store.Enter(ctx, p, place.Epoch)
+				return store.EnterFloored(ctx, p, place.Epoch, m.beyondClocks())
 			}
+		case here.Installed == place.Epoch && !place.Floored:
+			return func(ctx context.Context, p ring.Partition) error { return store.Enter(ctx, p, place.Epoch) }
 		}
 	case slices.Contains(place.Next, m.id) || slices.Contains(place.Target, m.id):
 	case place.Epoch > here.Epoch && place.Epoch >= here.Installed && !blank(here) && !here.Incomplete:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -111,16 +112,61 @@ func TestRecoveredEpochWaitsForTheClocks(t *testing.T) {
 }
 
 // Those who are lost may have had this node install an epoch of the number that the recovery chose, and admitted in it what
-// this node has never heard of.
+// this node has never heard of. A floor that came with it, of an earlier recovery or a crash, knows nothing of that either.
 func TestRecoveredEpochHasAFloor(t *testing.T) {
 	m := member(t)
 	m.compared = true
-	if err := m.node.store.Install(t.Context(), 0, 5, register.Partition{}); err != nil {
+	old := m.node.clock.Now() - int64(time.Hour)
+	for p, join := range []register.Partition{{}, {Floored: true, Floor: old}} {
+		if err := m.node.store.Install(t.Context(), ring.Partition(p), 5, join); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.node.store.EnterFloored(t.Context(), 2, 4, old); err != nil { // an earlier recovery
 		t.Fatal(err)
 	}
-	m.settleTable(t, ring.Place{Epoch: 5, Replicas: []ring.NodeID{m.id}, Floored: true})
-	if got := m.node.store.Partition(0); got.Epoch != 5 || !got.Floored {
-		t.Errorf("the partition is %+v, without a floor", got)
+	before := m.node.clock.Now()
+	place := ring.Place{Epoch: 5, Replicas: []ring.NodeID{m.id}, Floored: true}
+	m.settleTable(t, place, place, place)
+	for p := range ring.Partition(3) {
+		if got := m.node.store.Partition(p); got.Epoch != 5 || got.Sealed || !got.Floored || got.Floor < before {
+			t.Errorf("partition %d is %+v, without the floor of this recovery", p, got)
+		}
+	}
+}
+
+// What has ended for a recovery is entered with its floor, dropped where it is kept elsewhere, and installed by the moves that
+// follow; what the state from before says counts for nothing, whoever has it installed yet.
+func TestEndedPartitionsFollowTheRecovery(t *testing.T) {
+	m := member(t)
+	m.compared = true
+	store := m.node.store
+	self, other := []ring.NodeID{m.id}, []ring.NodeID{{1}}
+	for range 2 { // the second time, as one that is told late
+		before := []ring.Place{{Epoch: 1, Replicas: self}, {Epoch: 1, Replicas: self}, {Epoch: 1, Replicas: other}}
+		m.settleTable(t, before...)
+		if err := store.End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		late := store.Install(t.Context(), 0, 2, register.Partition{})
+		before[0].Epoch, before[1].Epoch = 2, 2
+		m.settleTable(t, before...)
+		if got := store.Partition(0); !errors.Is(late, storage.ErrEpoch) || got.Epoch != 1 || !got.Sealed {
+			t.Fatalf("an epoch of those who are lost is installed, %v, and entered: %+v", late, got)
+		}
+	}
+	again := ring.Recovered(2)
+	m.settleTable(t,
+		ring.Place{Epoch: again, Replicas: self, Floored: true},
+		ring.Place{Epoch: again, Replicas: other, Floored: true},
+		ring.Place{Epoch: again, Replicas: other, Next: self, Floored: true})
+	if kept, gone := store.Partition(0), store.Partition(1); kept.Epoch != again || kept.Sealed || !kept.Floored || !gone.Incomplete {
+		t.Errorf("after the recovery they are %+v and %+v", kept, gone)
+	}
+	for p := range ring.Partition(2) {
+		if err := store.Install(t.Context(), 1+p, again+1, register.Partition{}); err != nil {
+			t.Errorf("partition %d does not take part in a move after the recovery: %v", 1+p, err)
+		}
 	}
 }
 

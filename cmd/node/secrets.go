@@ -37,11 +37,16 @@ type keptFiles struct {
 func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 	s.log = cfg.Logger
 	if cfg.ClusterKeyFile != "" {
-		if s.key, err = key.Read(cfg.ClusterKeyFile); err != nil {
+		if s.key, err = key.Read(cfg.ClusterKeyFile, cfg.Insecure); err != nil {
 			return err
 		}
 	}
-	if files := cfg.tlsFiles(); files != (rpc.TLSFiles{}) {
+	files := cfg.tlsFiles()
+	given, err := files.Given()
+	if err != nil {
+		return err
+	}
+	if given {
 		s.certificates, err = rpc.NewCertificates(rpc.CertificatesConfig{Files: files, Registerer: metrics})
 		if err != nil {
 			return err
@@ -51,7 +56,7 @@ func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 	if s.key == nil && cfg.AdminTokenFile == "" {
 		return nil
 	}
-	s.tokens, err = rpc.NewTokens(rpc.TokensConfig{Key: s.key, File: cfg.AdminTokenFile, Registerer: metrics})
+	s.tokens, err = rpc.NewTokens(rpc.TokensConfig{Key: s.key, File: cfg.AdminTokenFile, Insecure: cfg.Insecure, Registerer: metrics})
 	if err == nil && cfg.AdminTokenFile != "" {
 		s.kept = append(s.kept, &keptFiles{options: "admin-token-file", reload: s.tokens.Reload})
 	}

@@ -89,59 +89,6 @@ func plainHTTP() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
-// The rules of the HTTP port: every path, with every token, on loopback and beyond.
-func TestWhoMayAskOverHTTP(t *testing.T) {
-	keyFile, tokens := writeFile(t, "key", secret), writeFile(t, "tokens", fileToken+"\n")
-	limits := writeFile(t, "limits.yaml", "limits: {demo: {capacity: 1000, refill: 1/s}}")
-	const own, all = "127.0.0.1:0", "0.0.0.0:0"
-	for _, tt := range []struct {
-		name                string
-		cfg                 node.Config
-		byKey, byFile       bool // these tokens count
-		needsPut, needsRest bool
-	}{
-		{"loopback", node.Config{ListenHTTP: own}, false, false, false, false},
-		{"loopback with a key", node.Config{ListenHTTP: own, ClusterKeyFile: keyFile}, true, false, true, false},
-		{"loopback with tokens", node.Config{ListenHTTP: own, AdminTokenFile: tokens}, false, true, true, false},
-		{"beyond with a key", node.Config{ListenHTTP: all, ClusterKeyFile: keyFile}, true, false, true, true},
-		{"beyond with tokens", node.Config{ListenHTTP: all, AdminTokenFile: tokens}, false, true, true, true},
-		{"beyond with both", node.Config{ListenHTTP: all, ClusterKeyFile: keyFile, AdminTokenFile: tokens}, true, true, true, true},
-		{"beyond, insecure", node.Config{ListenHTTP: all, Insecure: true}, false, false, false, false},
-		{"beyond, insecure with tokens", node.Config{ListenHTTP: all, Insecure: true, AdminTokenFile: tokens}, false, true, true, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			cfg := tt.cfg
-			cfg.Data, cfg.Limits, cfg.Advertise, cfg.Logger = t.TempDir(), limits, "127.0.0.1", slog.New(slog.DiscardHandler)
-			cfg.ListenGRPC, cfg.ListenGossip, cfg.ListenRaft = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0" // a cluster of one
-			n := open(t, cfg)
-			for _, path := range []string{
-				"POST /v1/check", "POST /v1/return", "GET /v1/limits", "GET /livez", "GET /readyz", "GET /metrics", "GET /",
-				"PUT /v1/limits", "GET /v1/buckets/demo/k", "DELETE /v1/buckets/demo/k", "GET /debug/", "GET /debug/actors",
-				"GET /debug/ring", "GET /debug/buckets/demo/k", "GET /debug/pprof/", "GET /debug/pprof/cmdline", "POST /debug/pprof/symbol",
-			} {
-				method, path, _ := strings.Cut(path, " ")
-				needs := tt.needsRest && (strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/v1/buckets/"))
-				if method == http.MethodPut {
-					needs = tt.needsPut
-				}
-				for token, counts := range map[string]bool{
-					"": false, "wrong-wrong-wrong-wrong": false, tokenOf(t, secret): tt.byKey, fileToken: tt.byFile,
-				} {
-					res := send(t, plainHTTP(), "http", method, n.HTTPAddr(), path, token)
-					refused := res.status == http.StatusUnauthorized
-					if want := needs && !counts; refused != want || !refused && res.status >= 300 {
-						t.Errorf("%s %s with token %q: %d, refused must be %v", method, path, token, res.status, want)
-					}
-					if refused && (!strings.HasPrefix(res.header.Get("WWW-Authenticate"), "Bearer") ||
-						res.header.Get("Content-Type") != "application/problem+json") {
-						t.Errorf("%s %s: refused with %v", method, path, res.header)
-					}
-				}
-			}
-		})
-	}
-}
-
 // Wrong secrets are refused at the start, by the name of the option.
 func TestOpenRefusesSecrets(t *testing.T) {
 	ca := authority.New(t, "ours")
@@ -166,6 +113,9 @@ func TestOpenRefusesSecrets(t *testing.T) {
 		{"a member without a cluster key", member(node.Config{TLSCert: files.Cert, TLSKey: files.Key, TLSCA: files.CA}), "--cluster-key-file"},
 		{"no tokens", node.Config{AdminTokenFile: filepath.Join(t.TempDir(), "none")}, "admin-token-file: "},
 		{"a short token", node.Config{AdminTokenFile: writeFile(t, "tokens", "short\n")}, "line 1: a token has at least 16"},
+		{"tokens for everybody to read", node.Config{AdminTokenFile: readable(t, "tokens", fileToken)}, "chmod g-w,o= "},
+		{"a key for everybody to read", node.Config{ClusterKeyFile: readable(t, "key", secret)}, "chmod g-w,o= "},
+		{"a private key for everybody to read", node.Config{TLSCert: files.Cert, TLSKey: readable(t, "key", "PEM"), TLSCA: files.CA}, "tls-key: "},
 		{"HTTP beyond loopback", node.Config{ListenHTTP: "0.0.0.0:0"}, "listen-http: 0.0.0.0:0 can be reached from other machines"},
 		{
 			"HTTP beyond loopback with certificates alone",
@@ -201,6 +151,16 @@ func TestOpenRefusesSecrets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readable makes a file that everybody on the machine may read.
+func readable(t *testing.T, name, text string) string {
+	t.Helper()
+	path := writeFile(t, name, text)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // A journal keeps what a node logs.

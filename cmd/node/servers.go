@@ -7,20 +7,18 @@ import (
 	"net/http"
 
 	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 // openServers makes the ways in and starts them on the listeners that there are.
 func (n *Node) openServers() (err error) {
 	cfg := rpc.Config{
-		Limiter: n.Limiter, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates,
+		Limiter: n.Limiter, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates, Tokens: n.secrets.tokens,
 		Registerer: n.metrics, Logger: n.cfg.Logger,
 	}
 	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.Ready, Fail: rpc.WriteProblem}
-	api := rpc.APIConfig{Limiter: n, Limits: n.Limits, Tokens: n.secrets.tokens, Registerer: n.metrics, Logger: n.cfg.Logger}
-	if beyond(n.httpListener) {
-		api.Beyond, pages.Admit = true, n.secrets.tokens.Admit
-	}
+	api := rpc.APIConfig{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
 	if m := n.member; m != nil {
 		peer := m.peer()
 		cfg.Tables, cfg.Cluster, cfg.Peer = m.tables, m.cluster, &peer
@@ -32,11 +30,9 @@ func (n *Node) openServers() (err error) {
 	if api.Other, err = debug.New(pages); err != nil {
 		return err
 	}
-	handler, err := rpc.NewAPI(api)
-	if err != nil {
+	if n.http, err = n.httpServer(api); err != nil {
 		return err
 	}
-	n.http = rpc.NewHTTPServer(handler, n.cfg.Logger)
 	if n.secrets.certificates != nil {
 		n.http.TLSConfig = n.secrets.certificates.HTTPS()
 	}
@@ -51,6 +47,19 @@ func (n *Node) openServers() (err error) {
 	}
 	n.running.Go(n.watchStore)
 	return nil
+}
+
+// httpServer is the server of the JSON API and the pages behind it, with the guard before both.
+func (n *Node) httpServer(cfg rpc.APIConfig) (*http.Server, error) {
+	api, err := rpc.NewAPI(cfg)
+	if err != nil {
+		return nil, err
+	}
+	tokens := n.secrets.tokens
+	guarded, err := rpc.NewGuard(api, rpc.GuardConfig{
+		Door: access.NodeHTTP, Beyond: beyond(n.httpListener), Tokens: tokens.Counts, Where: tokens.Where(), Registerer: n.metrics,
+	})
+	return rpc.NewHTTPServer(guarded, n.cfg.Logger), err
 }
 
 // serveHTTP answers over HTTP, or over HTTPS if there are certificates.

@@ -41,6 +41,8 @@ func (k Kind) traits() traits {
 		return traits{"unavailable", http.StatusServiceUnavailable, reduced, busy, true}
 	case Overloaded:
 		return traits{"overloaded", http.StatusServiceUnavailable, reduced, busy, true}
+	case Crowded:
+		return traits{"crowded", http.StatusTooManyRequests, own + "crowded", "Too many requests of one client are under way", false}
 	case Forbidden:
 		return traits{"forbidden", http.StatusForbidden, own + "forbidden", "The caller is not let through", false}
 	case Nobody:
@@ -51,6 +53,8 @@ func (k Kind) traits() traits {
 		return traits{"bad-request", http.StatusBadRequest, own + "bad-request", "The request cannot be understood", false}
 	case TooLarge:
 		return traits{"too-large", http.StatusRequestEntityTooLarge, own + "too-large", "The body is too large", false}
+	case BodyTimeout:
+		return traits{"body-timeout", http.StatusRequestTimeout, own + "body-timeout", "The body came too slowly", false}
 	case BadGateway:
 		return traits{"bad-gateway", http.StatusBadGateway, own + "bad-gateway", "The upstream cannot be reached", false}
 	case GatewayTimeout:

@@ -13,11 +13,13 @@ const (
 	Exceeded       Kind = iota // denied by a limit: 429, or as the configuration says
 	Unavailable                // no decision could be had, and the policy is to deny: 503
 	Overloaded                 // more requests are under way than may be: 503
+	Crowded                    // more requests of one client are under way than may be: 429
 	Forbidden                  // on the deny list: 403
 	Nobody                     // it is not known who is asking: 401
 	NotFound                   // no route, and so nobody to pass it to: 404
 	BadRequest                 // servers might read it differently, or it is malformed: 400
 	TooLarge                   // the body is larger than allowed: 413
+	BodyTimeout                // the body came too slowly: 408
 	BadGateway                 // the upstream could not be reached, or its answer not be read: 502
 	GatewayTimeout             // the upstream took too long: 504
 )
@@ -43,7 +45,7 @@ type Refusal struct {
 // capacity, or it is not the load or a limit that the request was refused for.
 func (r *Refusal) RetryAfter() (seconds int64, ok bool) {
 	switch r.Kind {
-	case Unavailable, Overloaded:
+	case Unavailable, Overloaded, Crowded:
 		return 1, true
 	case Exceeded:
 	default:

@@ -63,6 +63,11 @@ func (c Cluster) Sharers() int { return cmp.Or(c.Gateways, 1) }
 // MostInFlight is how many requests may be under way at once.
 func (c Cluster) MostInFlight() int { return cmp.Or(c.MaxInFlight, 10_000) }
 
+// MostInFlightPerClient is how many of them may be of one client.
+func (c Cluster) MostInFlightPerClient() int {
+	return cmp.Or(c.MaxInFlightPerClient, max(1, c.MostInFlight()/8))
+}
+
 // Address is where the proxy listens.
 func (p Proxy) Address() string { return cmp.Or(p.Listen, DefaultProxy) }
 
@@ -75,8 +80,28 @@ func (p Proxy) LongestBody() int64 { return cmp.Or(p.MaxBody, 10<<20) }
 // HeaderTimeout is how long a client may take to send a header.
 func (p Proxy) HeaderTimeout() time.Duration { return p.HeaderWithin.Or(5 * time.Second) }
 
-// LongestPause is how long a client may send nothing of a body that it has begun.
+// LeastBodyRate is how many bytes of a body must come in a second; -1 is any number.
+func (p Proxy) LeastBodyRate() int64 { return cmp.Or(p.BodyRate, 500) }
+
+// LeastBodyRate is how many bytes of a body for this upstream must come in a second, where the proxy's number is that;
+// -1 is any number.
+func (u Upstream) LeastBodyRate(ofProxy int64) int64 { return cmp.Or(u.BodyRate, ofProxy) }
+
+// LongestPause is how long the gateway waits for a body, besides the time that its rate gives.
 func (p Proxy) LongestPause() time.Duration { return p.BodyPause.Or(time.Minute) }
+
+// UnreadTimeout is how long a client may read nothing of an answer.
+func (p Proxy) UnreadTimeout() time.Duration { return p.AnswerPause.Or(time.Minute) }
+
+// MostConnections is how many connections may be open at once, where the process may have so many files open.
+func (p Proxy) MostConnections(files int) int {
+	return cmp.Or(p.MaxConnections, max(1, min(20_000, files/2)))
+}
+
+// MostConnectionsPerClient is how many of so many connections may be of one address.
+func (p Proxy) MostConnectionsPerClient(all int) int {
+	return cmp.Or(p.MaxConnectionsPerClient, max(1, all/8))
+}
 
 // IdleTimeout is how long a connection may rest between two requests.
 func (p Proxy) IdleTimeout() time.Duration { return p.IdleWithin.Or(2 * time.Minute) }

@@ -42,6 +42,10 @@ type Cluster struct {
 	Servers []string `yaml:"servers"`
 	// TLS is what the gateway presents to nodes, and by what it knows them; without it, plain text is spoken.
 	TLS *MutualTLS `yaml:"tls"`
+	// TokenFile holds the token, of at least 16 characters, that the gateway shows to nodes when an operator looks at a bucket
+	// or fills one at the admin listener: the first line that does not begin with #. Nodes with a cluster key or certificates
+	// ask for one. It is shown over TLS and over loopback only.
+	TokenFile File `yaml:"token_file"`
 	// DecideWithin is how long a request may wait for its decision, second tries included: 1ms to 30s. 0 means 50ms.
 	DecideWithin Duration `yaml:"decide_within"`
 	// Gateways is how many gateways share the limits whose on_unavailable is local, at most 10000: each then has that part
@@ -50,6 +54,10 @@ type Cluster struct {
 	// MaxInFlight is how many requests may be under way at once, at most 10 million; more are answered 503 before anything
 	// else is done for them. 0 means 10000.
 	MaxInFlight int `yaml:"max_in_flight"`
+	// MaxInFlightPerClient is how many of them may be of one client, at most 10 million; more are answered 429 before anything
+	// else is done for them. A client is an address as {ip} has it. Streams and WebSockets are under way as long as they last.
+	// 0 means an eighth of max_in_flight.
+	MaxInFlightPerClient int `yaml:"max_in_flight_per_client"`
 }
 
 // MutualTLS is a certificate with its key, and the authority that the other side's certificate is from. All are PEM files.
@@ -84,10 +92,22 @@ type Proxy struct {
 	MaxBody int64 `yaml:"max_body"`
 	// HeaderWithin is how long a client may take to send a header: 1ms to 10m. 0 means 5s.
 	HeaderWithin Duration `yaml:"header_within"`
-	// BodyPause is how long a client may send nothing of a body that it has begun: 1ms to 24h. 0 means 1m.
+	// BodyPause is how long the gateway waits for a body in all, besides the time that body_rate gives: 1ms to 24h. 0 means 1m.
 	BodyPause Duration `yaml:"body_pause"`
+	// BodyRate is how many bytes of a body must come in a second, at most 1 GiB: the gateway waits a second longer for every so
+	// many. A client that takes longer is answered 408. What the upstream takes to read is the client's time no more than an
+	// answer is. 0 means 500, -1 any: then body_pause is how long a client may send nothing.
+	BodyRate int64 `yaml:"body_rate"`
+	// AnswerPause is how long a client may read nothing of an answer that has been written: 1ms to 24h. 0 means 1m.
+	AnswerPause Duration `yaml:"answer_pause"`
 	// IdleWithin is how long a connection may rest between two requests: 1ms to 24h. 0 means 2m.
 	IdleWithin Duration `yaml:"idle_within"`
+	// MaxConnections is how many connections may be open at once, at most a million. Beyond it, an address with few gets the
+	// place of one of the address that has most. 0 means 20000, or half of the files that the process may open if that is less.
+	MaxConnections int `yaml:"max_connections"`
+	// MaxConnectionsPerClient is how many of them may be of one address, or of one /64 of IPv6, at most a million; those of
+	// identity.trusted_proxies do not count. Further ones are closed at once. 0 means an eighth of max_connections.
+	MaxConnectionsPerClient int `yaml:"max_connections_per_client"`
 }
 
 // Upstream is one service behind the proxy.
@@ -99,6 +119,9 @@ type Upstream struct {
 	KeepHost bool `yaml:"keep_host"`
 	// ConnectWithin is how long a connection may take: 1ms to 10m. 0 means 5s.
 	ConnectWithin Duration `yaml:"connect_within"`
+	// BodyRate is proxy.body_rate for this upstream. 0 means what that says; -1 is for services whose clients stream, such as
+	// those of gRPC that send a message now and then.
+	BodyRate int64 `yaml:"body_rate"`
 	// RespondWithin is how long the upstream may take until the header of its answer, 1ms to 24h; a stream may then last as
 	// long as it will. 0 means 60s.
 	RespondWithin Duration `yaml:"respond_within"`

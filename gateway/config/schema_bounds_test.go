@@ -24,25 +24,30 @@ const (
 var bounds = map[string]bound{
 	"Document.name": pattern(`^$|` + identityPattern),
 
-	"Cluster.servers":       all(different, each(pattern(addressPattern))),
-	"Cluster.gateways":      upTo(10_000),
-	"Cluster.max_in_flight": upTo(10_000_000),
-	"MutualTLS":             required("cert", "key", "ca"),
-	"ServerTLS":             required("cert", "key"),
+	"Cluster.servers":                  all(different, each(pattern(addressPattern))),
+	"Cluster.gateways":                 upTo(10_000),
+	"Cluster.max_in_flight":            upTo(10_000_000),
+	"Cluster.max_in_flight_per_client": upTo(10_000_000),
+	"MutualTLS":                        required("cert", "key", "ca"),
+	"ServerTLS":                        required("cert", "key"),
 
-	"Proxy":              required("upstreams"),
-	"Proxy.listen":       pattern(`^$|` + addressPattern),
-	"Proxy.upstreams":    named,
-	"Proxy.max_header":   upTo(16 << 20),
-	"Proxy.max_body":     least(-1),
-	"Upstream":           required("urls"),
-	"Upstream.urls":      all(some(1, 0), each(pattern(urlPattern))),
-	"ForwardAuth.listen": pattern(`^$|` + addressPattern),
-	"Admin.listen":       pattern(`^$|` + addressPattern),
-	"Tracing.endpoint":   pattern(`^$|` + addressPattern),
-	"Tracing.share":      upTo(1),
-	"Log.denied":         upTo(1),
-	"Log.allowed":        upTo(1),
+	"Proxy":                            required("upstreams"),
+	"Proxy.listen":                     pattern(`^$|` + addressPattern),
+	"Proxy.upstreams":                  named,
+	"Proxy.max_header":                 upTo(16 << 20),
+	"Proxy.max_body":                   least(-1),
+	"Proxy.body_rate":                  all(least(-1), most(1<<30)),
+	"Proxy.max_connections":            upTo(1_000_000),
+	"Proxy.max_connections_per_client": upTo(1_000_000),
+	"Upstream.body_rate":               all(least(-1), most(1<<30)),
+	"Upstream":                         required("urls"),
+	"Upstream.urls":                    all(some(1, 0), each(pattern(urlPattern))),
+	"ForwardAuth.listen":               pattern(`^$|` + addressPattern),
+	"Admin.listen":                     pattern(`^$|` + addressPattern),
+	"Tracing.endpoint":                 pattern(`^$|` + addressPattern),
+	"Tracing.share":                    upTo(1),
+	"Log.denied":                       upTo(1),
+	"Log.allowed":                      upTo(1),
 
 	"Identity.key":         all(different, each(pattern(`.`))),
 	"Identity.ipv6_prefix": upTo(128),
@@ -99,8 +104,10 @@ func least(n int64) bound {
 }
 
 // upTo is of numbers from 0 on.
-func upTo(most int64) bound {
-	return all(least(0), func(s *jsonschema.Schema) { s.Maximum = json.Number(strconv.FormatInt(most, 10)) })
+func upTo(n int64) bound { return all(least(0), most(n)) }
+
+func most(n int64) bound {
+	return func(s *jsonschema.Schema) { s.Maximum = json.Number(strconv.FormatInt(n, 10)) }
 }
 
 // different is of lists in which nothing is twice.

@@ -29,9 +29,11 @@ func (f *findings) cluster(c Cluster) {
 			f.add("cluster.tls.ca", "%.64q holds no certificate in PEM", ca.Path)
 		}
 	}
+	f.tokens("cluster.token_file", c.TokenFile)
 	f.duration("cluster.decide_within", c.DecideWithin, time.Millisecond, 30*time.Second)
 	within(f, "cluster.gateways", c.Gateways, 1, 10_000)
 	within(f, "cluster.max_in_flight", c.MaxInFlight, 1, 10_000_000)
+	within(f, "cluster.max_in_flight_per_client", c.MaxInFlightPerClient, 1, 10_000_000)
 }
 
 func (f *findings) proxy(p *Proxy) {
@@ -55,6 +57,7 @@ func (f *findings) proxy(p *Proxy) {
 				f.add(item(path+".urls", i), "has another path than the first one: instances of one upstream differ in their host only")
 			}
 		}
+		f.bodyRate(path+".body_rate", u.BodyRate)
 		f.duration(path+".connect_within", u.ConnectWithin, time.Millisecond, 10*time.Minute)
 		f.duration(path+".respond_within", u.RespondWithin, time.Millisecond, 24*time.Hour)
 	}
@@ -64,7 +67,18 @@ func (f *findings) proxy(p *Proxy) {
 	}
 	f.duration("proxy.header_within", p.HeaderWithin, time.Millisecond, 10*time.Minute)
 	f.duration("proxy.body_pause", p.BodyPause, time.Millisecond, 24*time.Hour)
+	f.bodyRate("proxy.body_rate", p.BodyRate)
+	f.duration("proxy.answer_pause", p.AnswerPause, time.Millisecond, 24*time.Hour)
 	f.duration("proxy.idle_within", p.IdleWithin, time.Millisecond, 24*time.Hour)
+	within(f, "proxy.max_connections", p.MaxConnections, 1, 1_000_000)
+	within(f, "proxy.max_connections_per_client", p.MaxConnectionsPerClient, 1, 1_000_000)
+}
+
+// bodyRate checks how many bytes a second must come of a body.
+func (f *findings) bodyRate(path string, rate int64) {
+	if rate < -1 || rate > 1<<30 {
+		f.add(path, "%d is out of range: write 1 to %d bytes a second, or -1 for any", rate, 1<<30)
+	}
 }
 
 // pathOf is the path of a URL, without the slash at its end.

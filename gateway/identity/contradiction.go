@@ -130,6 +130,9 @@ func (f *Facts) Contradiction() string {
 		case s.place == inQuery:
 			problem = s.parameter(f.request.RawQuery)
 		}
+		if problem == "" && s.place != inQuery && len(f.request.Header["Connection"]) > 0 {
+			problem = s.dropped(f.request.Header)
+		}
 		if problem != "" {
 			return problem
 		}
@@ -202,6 +205,23 @@ func (s *source) parameter(query string) string {
 // beginsBearer says whether a value begins with the word Bearer, or with one that only begins so.
 func beginsBearer(value string) bool {
 	return len(value) > len(bearerScheme) && strings.EqualFold(value[:len(bearerScheme)], bearerScheme)
+}
+
+// dropped says that Connection names the header of s, empty if it does not: a proxy takes what it names out of the request
+// that it passes on (RFC 9110, section 7.6.1), and whoever stands behind it would serve somebody else than was counted.
+func (s *source) dropped(h http.Header) string {
+	name := s.name
+	if s.place == inCookie {
+		name = "Cookie"
+	}
+	for _, line := range h["Connection"] {
+		for option := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(trim(option), name) {
+				return fmt.Sprintf("the header Connection takes the header %s out of the request: leave that out", name)
+			}
+		}
+	}
+	return ""
 }
 
 // isOneWord says whether no server would take s for several words.

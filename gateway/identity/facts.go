@@ -2,6 +2,7 @@ package identity
 
 import (
 	"encoding/hex"
+	"net/http"
 	"net/netip"
 )
 
@@ -31,6 +32,22 @@ func (f *Facts) Client() netip.Addr {
 		f.client = f.finder.addresses.client(f.request.Peer, f.request.Header)
 	}
 	return f.client
+}
+
+// Origin is the network by which the client of a request is told apart from others: one address of IPv4, or as many bits of
+// IPv6 as count. It is found as [Facts.Client] is; peer is the connection's other end. It is the zero Prefix when that has no
+// address.
+func (f *Finder) Origin(peer netip.Addr, h http.Header) netip.Prefix {
+	client := f.addresses.client(peer, h)
+	bits := client.BitLen()
+	if client.Is6() {
+		bits = f.addresses.prefix
+	}
+	origin, err := client.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return origin
 }
 
 // KnowsKey says whether the request shows an API key that counts; see [Finder.Strip].

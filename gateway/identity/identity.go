@@ -30,7 +30,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lestrrat-go/jwx/v3/jwk"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -45,7 +44,7 @@ type Config struct {
 	Identity   config.Identity
 	Logger     *slog.Logger          // nil means that nothing is logged
 	Registerer prometheus.Registerer // nil means no metrics; several Finders may share one
-	Client     *http.Client          // reads key sets; nil means one of its own that follows few redirects, none from https to http
+	Client     *http.Client          // reads key sets; nil means one of its own. Redirects are followed within the URL's host only
 	Now        func() time.Time      // the time that tokens are held against; nil means time.Now
 }
 
@@ -116,9 +115,9 @@ func (f *Finder) start(client *http.Client) {
 				IdleConnTimeout:        time.Minute,
 				TLSHandshakeTimeout:    fetchWithin,
 			}
-			client, f.idle = jwk.WrapHTTPClientDefaults(&http.Client{Transport: own}), own.CloseIdleConnections
+			client, f.idle = &http.Client{Transport: own}, own.CloseIdleConnections
 		}
-		is.refresh.client = client
+		is.refresh.client = &http.Client{Transport: client.Transport, Timeout: client.Timeout, Jar: client.Jar, CheckRedirect: ownOrigin}
 		first = append(first, is.refresh.first)
 		f.running.Go(func() { is.refresh.run(ctx) })
 	}

@@ -10,7 +10,7 @@ import (
 // A Request is what rules see of a request, whichever way it came.
 type Request struct {
 	Method   string
-	Host     string      // as the client said it; a port does not count
+	Host     string      // in the form of route.Host; empty when it is not known
 	Path     string      // clean: decoded, without dot segments
 	Header   http.Header // names in canonical form
 	RawQuery string      // without the question mark

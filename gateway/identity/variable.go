@@ -139,7 +139,7 @@ func (v Variable) free(facts *Facts) string {
 	case method:
 		return r.Method
 	case host:
-		return hostName(r.Host)
+		return r.Host
 	case pathParam:
 		return r.param(v.name)
 	default:

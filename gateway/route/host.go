@@ -3,13 +3,102 @@ package route
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
-// maxHost is the most bytes that a host may have, as in RFC 1035, section 2.3.4. A longer one is no route's.
-const maxHost = 255
+// Bounds of a name in DNS (RFC 1035), in bytes.
+const (
+	maxHost  = 253
+	maxLabel = 63
+)
 
-// hostPattern is a host of a route, in lower case, without port and trailing dot.
+// Host reads the host of a request: a name, an IPv4 address, or an IPv6 address in brackets, each alone or with a port. name
+// is the one form that all ways to write the host have: lower case, without the dot at the end, an IPv6 address as short as
+// it can be. port has its colon, and is empty without one.
+//
+//	API.Example.com.:8443  →  api.example.com  :8443
+//	[2001:DB8:0::1]        →  [2001:db8::1]
+//
+// Everything else is no host, such as a:80:80, a.., a%2ecom or user@a: one server would take it for a, and another for
+// something that anybody can make up.
+func Host(s string) (name, port string, ok bool) {
+	if at := strings.LastIndexByte(s, ':'); at >= 0 && !strings.HasSuffix(s, "]") {
+		if !isPort(s[at+1:]) {
+			return "", "", false
+		}
+		s, port = s[:at], s[at:]
+	}
+	if strings.HasPrefix(s, "[") {
+		if name, ok = sixInBrackets(s); !ok {
+			port = ""
+		}
+		return name, port, ok
+	}
+	name = strings.TrimSuffix(s, ".")
+	if !isName(name) {
+		return "", "", false
+	}
+	return strings.ToLower(name), port, true
+}
+
+// isPort says whether s is a port from 1 to 65535 without zeros before it.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0 && s[0] != '0'
+}
+
+// sixInBrackets is [2001:db8::1] in its shortest form. A zone means something to the client's machine alone.
+func sixInBrackets(s string) (string, bool) {
+	inside, closed := strings.CutSuffix(s[1:], "]")
+	if !closed || len(inside) > maxLabel {
+		return "", false
+	}
+	a, err := netip.ParseAddr(inside)
+	if err != nil || !a.Is6() || a.Zone() != "" {
+		return "", false
+	}
+	return "[" + a.String() + "]", true
+}
+
+// isName says whether s is a name in DNS, which may have underscores, or an IPv4 address. A name whose last label is a number
+// would be an address in one of its other forms: 127.1, 0x7f.0.0.1.
+func isName(s string) bool {
+	if s == "" || len(s) > maxHost {
+		return false
+	}
+	label := 0 // where it begins
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '.' && i > label:
+			label = i + 1
+		case !isLetterOrDigit(c) && c != '-' && c != '_', i-label >= maxLabel:
+			return false
+		}
+	}
+	if label == len(s) {
+		return false
+	}
+	if isNumber(s[label:]) {
+		a, err := netip.ParseAddr(s)
+		return err == nil && a.Is4()
+	}
+	return true
+}
+
+func isLetterOrDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// isNumber says whether some server reads a label as a number: digits alone, or 0x and hexadecimal ones.
+func isNumber(label string) bool {
+	if rest, ok := strings.CutPrefix(strings.ToLower(label), "0x"); ok {
+		return strings.Trim(rest, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+// hostPattern is a host of a route, in the form of [Host].
 type hostPattern struct {
 	name     string // of a wildcard: what follows the *, with its dot
 	wildcard bool
@@ -37,60 +126,15 @@ func parseHosts(texts []string) ([]hostPattern, error) {
 func parseHost(text string) (hostPattern, error) {
 	wrong := fmt.Errorf("%.300q is no host: write a name without a port, *.name, or an address", text)
 	name, wildcard := strings.CutPrefix(text, "*.")
-	if inner, ok := strings.CutPrefix(name, "["); ok {
-		name = strings.TrimSuffix(inner, "]")
+	if a, err := netip.ParseAddr(name); err == nil && a.Is6() { // brackets need not be written
+		name = "[" + name + "]"
 	}
-	if strings.Contains(name, ":") {
-		addr, err := netip.ParseAddr(name)
-		if err != nil || wildcard || addr.Zone() != "" {
-			return hostPattern{}, wrong
-		}
-		return hostPattern{name: addr.String()}, nil
-	}
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	outside := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`*/\[]@?#"{}`, c) }
-	if name == "" || len(name) > maxHost || strings.Contains("."+name+".", "..") || strings.ContainsFunc(name, outside) {
+	name, port, ok := Host(name)
+	if !ok || port != "" || wildcard && strings.HasPrefix(name, "[") {
 		return hostPattern{}, wrong
 	}
 	if wildcard {
 		name = "." + name
 	}
 	return hostPattern{name: name, wildcard: wildcard}, nil
-}
-
-// normalize puts the host of a request into the form of hostPattern.name, in place: without port, brackets and trailing
-// dot, in lower case, an address in its canonical form. A host that is too long counts as none.
-func (q *query) normalize(host string) {
-	host = withoutPort(host)
-	if strings.Contains(host, ":") {
-		host, _, _ = strings.Cut(host, "%") // a zone is of no concern to the server
-		if addr, err := netip.ParseAddr(host); err == nil {
-			q.length = len(addr.AppendTo(q.buffer[:0]))
-			return
-		}
-	}
-	host = strings.TrimSuffix(host, ".")
-	if len(host) > len(q.buffer) {
-		return
-	}
-	q.length = len(host)
-	for i := range len(host) {
-		c := host[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		q.buffer[i] = c
-	}
-}
-
-// withoutPort is the host of host, host:port, [address] and [address]:port. An IPv6 address without brackets is one.
-func withoutPort(host string) string {
-	if inner, ok := strings.CutPrefix(host, "["); ok {
-		inner, _, _ = strings.Cut(inner, "]")
-		return inner
-	}
-	if name, _, ok := strings.Cut(host, ":"); ok && !strings.Contains(host[len(name)+1:], ":") {
-		return name
-	}
-	return host
 }

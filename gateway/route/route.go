@@ -60,14 +60,12 @@ func New(routes []config.Route) (*Table, error) {
 	return t, nil
 }
 
-// Find is the route that fits best, as its index in the routes that New was given, or -1 if none does. host is that of
-// the request, with or without a port; path is decoded, and is held against the patterns as [Clean] leaves it. params are
-// the {name} segments, in the order of the path; without any, Find does not allocate for a path that is clean already.
+// Find is the route that fits best, as its index in the routes that New was given, or -1 if none does. host is in the form
+// of [Host]; path is decoded, and is held against the patterns as [Clean] leaves it. params are the {name} segments, in the
+// order of the path; without any, Find does not allocate for a path that is clean already.
 func (t *Table) Find(host, method, path string) (index int, params []Param) {
 	path = Clean(path)
-	var q query
-	q.normalize(host)
-	q.method = method
+	q := query{host: host, method: method}
 	index = q.search(&t.tree.root, path)
 	if index < 0 || len(t.names[index]) == 0 {
 		return index, nil

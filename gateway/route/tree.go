@@ -137,11 +137,10 @@ func (m *methods) find(method string) int {
 
 // query is one search: what of a request is not its path.
 type query struct {
+	host   string // in the form of [Host]
 	method string
-	length int           // of the host
-	buffer [maxHost]byte // the host, in lower case
-	best   int           // the index of the best route up to now, -1 for none
-	depth  int           // how many segments its path has, -1 for none
+	best   int // the index of the best route up to now, -1 for none
+	depth  int // how many segments its path has, -1 for none
 }
 
 // search is the index of the best route below root for path, which is clean, or -1.
@@ -180,19 +179,18 @@ func (q *query) visit(n *node, rest string, ended bool, depth int) {
 
 // match is the index of the leaf's best route for the host and method, or -1.
 func (q *query) match(l *leaf) int {
-	host := q.buffer[:q.length]
-	if m := l.hosts[string(host)]; m != nil {
+	if m := l.hosts[q.host]; m != nil {
 		if i := m.find(q.method); i >= 0 {
 			return i
 		}
 	}
 	if len(l.under) > 0 {
 		// *.example.com stands for at least one more label, and the longest of several goes first.
-		for at := 1; at < len(host); at++ {
-			if host[at] != '.' {
+		for at := 1; at < len(q.host); at++ {
+			if q.host[at] != '.' {
 				continue
 			}
-			if i := l.under[string(host[at:])].find(q.method); i >= 0 {
+			if i := l.under[q.host[at:]].find(q.method); i >= 0 {
 				return i
 			}
 		}

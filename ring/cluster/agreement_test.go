@@ -484,24 +484,54 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	if err := survivor.start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := survivor.recoverAlone(g.ctx); err != nil {
+	known, err := survivor.supposed()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if s := survivor.state(); s.Nodes[nodeID(3)].Mark.Minute != 400 {
-		t.Errorf("what was agreed on is lost: %s", text(t, s))
+	if known.state.Nodes[nodeID(3)].Mark.Minute != 400 || len(known.servers) != 3 {
+		t.Errorf("what was agreed on is lost: %s, by %v", text(t, known.state), known.servers)
 	}
 	var places []change
-	for p := range survivor.state().Table.Places {
+	for p := range known.state.Table.Places {
 		places = append(places, change{ring.Partition(p), 5, nodeIDs(1)})
 	}
-	g.propose(command{Recover: &recovery{Lost: nodeIDs(3), Places: places}})
+	if err := survivor.recoverAlone(g.ctx, &recovery{Lost: nodeIDs(9), Places: places, Raft: true}); !errors.Is(err, ErrUnknownNode) {
+		t.Errorf("a recovery that makes no sense: %v", err)
+	}
+	if again, err := survivor.supposed(); err != nil || len(again.servers) != 3 || again.state.Version != known.state.Version {
+		t.Errorf("it has changed something: %+v, %v", again, err)
+	}
+	what := &recovery{Lost: nodeIDs(3), Places: places, Raft: true}
+	if err := survivor.recoverAlone(g.ctx, what); err != nil {
+		t.Fatal(err)
+	}
+	// Whenever the node leads, the recovery is agreed: also if nothing more was written.
+	g.kill(1)
+	survivor = g.node(1)
+	if s, servers := survivor.state(), survivor.servers(); len(servers) != 1 || !what.done(s) || s.Version != ring.Recovered(known.state.Version) {
+		t.Errorf("with the servers %v, the recovery is not agreed: %s", servers, text(t, s))
+	}
+	if err := survivor.start(); err != nil {
+		t.Fatal(err)
+	}
+	own, err := survivor.supposed()
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	// The other survivor, whose disk is of the old cluster.
 	other := g.node(2)
 	if m, ok := other.highestMark(nodeID(3)); !ok || m != (Mark{1, 400}) {
 		t.Errorf("before the reset the mark is %s", m)
 	}
-	if err := other.reset(); err != nil {
+	theirs, err := other.supposed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.reset(logEnd{theirs.end.Term, theirs.end.Index - 1}); !errors.Is(err, ErrStale) {
+		t.Errorf("a log is thrown away for a shorter one: %v", err)
+	}
+	if err := other.reset(own.end); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.start(); err != nil {
@@ -526,16 +556,16 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 func TestRecoverNeedsSomethingToRecover(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.node(1)
-	if err := a.recoverAlone(g.ctx); err == nil {
+	if err := a.recoverAlone(g.ctx, &recovery{}); err == nil {
 		t.Error("an empty disk was recovered")
 	} else {
 		t.Log(err)
 	}
 	g.kill(1)
-	if err := a.recoverAlone(g.ctx); err == nil {
+	if err := a.recoverAlone(g.ctx, &recovery{}); err == nil {
 		t.Error("a closed one was recovered")
 	}
-	if err := a.reset(); err == nil {
+	if err := a.reset(logEnd{Term: 1 << 60}); err == nil {
 		t.Error("a closed one was reset")
 	}
 }
@@ -544,7 +574,7 @@ func TestResetWhileRaftRuns(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.founded(1)
 	changed := a.changed()
-	if err := a.reset(); err != nil {
+	if err := a.reset(logEnd{Term: 1 << 60}); err != nil {
 		t.Fatal(err)
 	}
 	select {

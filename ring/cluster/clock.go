@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -18,15 +19,16 @@ const (
 )
 
 // A clocks compares this node's clock with those of the other nodes. It moves this node's clock forward, never back,
-// when it is behind: the machine was suspended.
+// when a majority of all members is ahead of it: the machine was suspended. See [clock.Comparison].
 //
-// Of two clocks nobody can tell which is wrong. With fewer than three, nothing is moved and this node's counts as right:
-// clusters so small have one replica of everything, and what matters is that one node's clock.
+// Of two clocks nobody can tell which is wrong. With fewer than three members, nothing is moved and this node's counts as
+// right: clusters so small have one replica of everything, and what matters is that one node's clock.
 type clocks struct {
 	now     func() int64
 	advance func(by int64)
 	ask     func(ctx context.Context, address string) (int64, error) // another node's now
 	peers   func() map[ring.NodeID]string                            // the gRPC addresses of the other nodes that are alive
+	members func() int                                               // how many nodes are agreed to be members; 0 while that is not known
 	logger  *slog.Logger
 
 	rounds  sync.Mutex // held by a round: two at once would both put the clock forward
@@ -62,12 +64,23 @@ func (k *clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 	ctx, cancel := context.WithTimeout(ctx, clockInterval)
 	defer cancel()
 	var all sync.WaitGroup
+	var answered []int64 // by how much those are ahead who did
 	for id, address := range peers {
-		all.Go(func() { k.compare(ctx, id, address) })
+		all.Go(func() {
+			ahead, ok := k.compare(ctx, address)
+			if !ok {
+				return
+			}
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.offsets[id] = ahead
+			answered = append(answered, ahead)
+		})
 	}
 	all.Wait()
-	if behind, heard := k.offset(); heard >= 2 && behind > clockTolerance {
-		k.logger.Warn("the clock of this node is behind those of the others, as after a suspended machine: it is put forward",
+	// Who is silent now may have been wrong when it answered last, and is right since.
+	if behind := (clock.Comparison{Members: k.members(), Ahead: answered}).Behind(); behind > clockTolerance {
+		k.logger.Warn("the clock of this node is behind those of a majority of the members, as after a suspended machine: it is put forward",
 			"by", time.Duration(behind))
 		k.advance(behind)
 		k.mu.Lock()
@@ -80,36 +93,24 @@ func (k *clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 
 // compare asks one clock. Half of the round trip is taken as its way here; an answer that was on its way for longer than
 // what could be wrong by then is not used.
-func (k *clocks) compare(ctx context.Context, id ring.NodeID, address string) {
+func (k *clocks) compare(ctx context.Context, address string) (ahead int64, ok bool) {
 	sent := k.now()
 	theirs, err := k.ask(ctx, address)
 	trip := k.now() - sent
-	if err != nil || trip < 0 || trip > 2*clockTolerance {
-		return
-	}
-	k.mu.Lock()
-	k.offsets[id] = theirs - (sent + trip/2)
-	k.mu.Unlock()
+	return theirs - (sent + trip/2), err == nil && trip >= 0 && trip <= 2*clockTolerance
 }
 
-// offset is how far the median of all clocks, this one included, is ahead of this one, in nanoseconds, and how many others
-// were heard.
-func (k *clocks) offset() (ahead int64, heard int) {
+// comparison is what is known of the clocks now.
+func (k *clocks) comparison() clock.Comparison {
 	k.mu.Lock()
-	all := append(slices.Collect(maps.Values(k.offsets)), 0)
-	k.mu.Unlock()
-	slices.Sort(all)
-	n := len(all)
-	if n%2 == 1 {
-		return all[n/2], n - 1
-	}
-	return all[n/2-1] + (all[n/2]-all[n/2-1])/2, n - 1
+	defer k.mu.Unlock()
+	return clock.Comparison{Members: k.members(), Ahead: slices.Collect(maps.Values(k.offsets))}
 }
 
-// agrees says whether this node's clock is near enough to the others' to serve and to sweep.
+// agrees says whether this node's clock is near enough to those that were heard to serve and to sweep.
 func (k *clocks) agrees() bool {
-	ahead, heard := k.offset()
-	return heard < 2 || max(ahead, -ahead) <= clockTolerance
+	off := k.comparison().Offset()
+	return max(off, -off) <= clockTolerance
 }
 
 // highest is the highest of all clocks, as they stand now.
@@ -141,20 +142,22 @@ func (c *Cluster) askNow(ctx context.Context, address string) (int64, error) {
 // compareWithin is how long CompareClocks waits for clocks that are not heard.
 const compareWithin = 3 * time.Second
 
-// CompareClocks asks the other members for their clocks, until two of them are heard, or the only other one, but for no
-// longer than 3 seconds: they may be down. Afterwards HighestNow is worth something on a node that has just started.
+// CompareClocks asks the other members for their clocks, until so many are heard as could put this node's forward, or all
+// others where they are fewer, but for no longer than 3 seconds: they may be down. Afterwards HighestNow is worth something
+// on a node that has just started.
 func (c *Cluster) CompareClocks(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, compareWithin)
 	defer cancel()
 	for ctx.Err() == nil {
+		members := c.State().Nodes
 		others := map[ring.NodeID]string{}
-		for id := range c.State().Nodes {
+		for id := range members {
 			if id != c.config.ID {
 				others[id] = c.addressOf(id)
 			}
 		}
 		c.clocks.round(ctx, others)
-		if _, heard := c.clocks.offset(); heard >= min(2, len(others)) {
+		if heard := len(c.clocks.comparison().Ahead); heard >= min(ring.Majority(len(members)), len(others)) {
 			return
 		}
 		again := time.NewTimer(clockInterval / 10)
@@ -166,15 +169,15 @@ func (c *Cluster) CompareClocks(ctx context.Context) {
 	}
 }
 
-// ClockOffset is how far the median of the clocks of all living nodes is ahead of this node's, and from how many others it
-// was heard.
+// ClockOffset is how far the clocks of a majority of all living nodes are ahead of this node's, and from how many others it
+// was heard. It is 0 while as many are behind it as are ahead.
 func (c *Cluster) ClockOffset() (ahead time.Duration, heard int) {
-	offset, heard := c.clocks.offset()
-	return time.Duration(offset), heard
+	known := c.clocks.comparison()
+	return time.Duration(known.Offset()), len(known.Ahead)
 }
 
-// ClockAgrees says whether this node's clock is within 250 ms of the median of all: near enough to serve and to sweep. It
-// is true while fewer than two other clocks were heard, for then nobody can tell who is wrong.
+// ClockAgrees says whether this node's clock is within 250 ms of those of a majority of the living nodes: near enough to
+// serve and to sweep. It is true while fewer than two other clocks were heard, for then nobody can tell who is wrong.
 func (c *Cluster) ClockAgrees() bool { return c.clocks.agrees() }
 
 // HighestNow is the highest of the clocks that were heard, this node's included, as they stand now, in nanoseconds.

@@ -19,6 +19,7 @@ func clocksOf(now *int64, others ...*int64) *clocks {
 		clock[nodeID(i+1).String()] = other
 	}
 	k.peers = func() map[ring.NodeID]string { return peers }
+	k.members = func() int { return len(others) + 1 }
 	k.ask = func(_ context.Context, address string) (int64, error) {
 		if clock[address] == nil {
 			return 0, errors.New("silence")
@@ -43,21 +44,47 @@ func TestClockMedian(t *testing.T) {
 	}{
 		{"alone", nil, 1000_000, 0, true},
 		{"nobody answers", []*int64{nil, nil}, 1000_000, 0, true},
-		{"of two nobody knows", []*int64{at(1010_000)}, 1000_000, 5000, true},
+		{"of two nobody knows", []*int64{at(1010_000)}, 1000_000, 0, true},
 		{"near", []*int64{at(1000_100), at(1000_200)}, 1000_000, 100, true},
 		{"one is far ahead", []*int64{at(1000_001), at(2000_000)}, 1000_000, 1, true},
 		{"it is behind", []*int64{at(1010_000), at(1010_100)}, 1010_000, 0, true},
 		{"it is ahead", []*int64{at(990_000), at(990_100)}, 1000_000, -9900, false},
-		{"of four, one does not answer", []*int64{at(1010_000), nil, at(1010_100)}, 1010_000, 0, true},
-		{"of four", []*int64{at(1000_200), at(1000_600), at(1000_900)}, 1000_400, 100, true},
+		{"of four, two are ahead of it and of one more", []*int64{at(1000_000), at(1032_000), at(1032_000)}, 1000_000, 0, true},
+		{"of four, three are ahead", []*int64{at(1010_000), at(1010_300), at(1010_100)}, 1010_000, 0, true},
+		{"of four, one does not answer: two are no majority", []*int64{at(1010_000), nil, at(1010_100)}, 1000_000, 10_000, false},
+		{"of five, two do not answer", []*int64{at(1010_000), nil, nil, at(1010_100)}, 1000_000, 10_000, false},
+		{"of five, one does not answer", []*int64{at(1010_000), nil, at(1010_200), at(1010_100)}, 1010_000, 0, true},
+		{"of four, all near", []*int64{at(1000_200), at(1000_600), at(1000_900)}, 1000_000, 200, true},
 	} {
 		now := at(1000_000)
 		k := clocksOf(now, c.others...)
 		k.round(t.Context(), k.peers())
-		offset, _ := k.offset()
-		if *now != *at(c.after) || offset != *at(c.offset) || k.agrees() != c.agrees {
+		if offset := k.comparison().Offset(); *now != *at(c.after) || offset != *at(c.offset) || k.agrees() != c.agrees {
 			t.Errorf("%s: it is %d, %d off, agrees %v", c.name, *now/1e6, offset/1e6, k.agrees())
 		}
+	}
+}
+
+// A node that is silent now has a clock that was right or wrong when it answered last. One that was wrong then, and one that
+// is wrong now, are no majority.
+func TestOldReadingMovesNoClock(t *testing.T) {
+	now, one, two := at(1000_000), at(1010_000), at(1000_000)
+	k := clocksOf(now, one, two)
+	k.round(t.Context(), k.peers())
+	ask := k.ask
+	k.ask = func(ctx context.Context, address string) (int64, error) {
+		if address == nodeID(1).String() {
+			return 0, errors.New("silence")
+		}
+		return ask(ctx, address)
+	}
+	*two = *at(1010_000)
+	k.round(t.Context(), k.peers())
+	if *now != *at(1000_000) {
+		t.Errorf("the clock was put forward by %d ms", (*now-*at(1000_000))/1e6)
+	}
+	if k.agrees() {
+		t.Error("it differs from all that is known, and agrees")
 	}
 }
 
@@ -87,7 +114,7 @@ func TestSlowAnswerIsNotUsed(t *testing.T) {
 		return ask(ctx, address)
 	}
 	k.round(t.Context(), k.peers())
-	if _, heard := k.offset(); heard != 0 {
+	if heard := len(k.comparison().Ahead); heard != 0 {
 		t.Error("it is used")
 	}
 	k.ask = func(ctx context.Context, address string) (int64, error) {

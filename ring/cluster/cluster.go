@@ -101,7 +101,7 @@ func New(config Config) (*Cluster, error) {
 		return nil, err
 	}
 	c.book = openBook(in)
-	if c.wire, err = bindGossip(config.BindGossip, config.AdvertiseHost, newGossipLog(c.logger)); err != nil {
+	if c.wire, err = bindGossip(config.BindGossip, config.AdvertiseHost, config.GossipBounds, config.Key); err != nil {
 		return nil, fmt.Errorf("listening for gossip on %s (--listen-gossip, --advertise): %w", config.BindGossip, err)
 	}
 	if err := c.openAgreement(); err != nil {
@@ -114,6 +114,7 @@ func New(config Config) (*Cluster, error) {
 	c.gossip = newGossip(&c.config, own, c.wire, c.meetTwin)
 	c.clocks = newClocks(config.Now, config.Advance, c.logger)
 	c.clocks.peers, c.clocks.ask = c.livingAddresses, c.askNow
+	c.clocks.members = func() int { return len(c.agreement.state().Nodes) }
 	c.registry = prometheus.NewRegistry()
 	c.metrics = newMetrics(c.registry, c)
 	c.driver = newDriver(driverConfig{
@@ -146,7 +147,7 @@ func (c *Cluster) openAgreement() error {
 	}
 	c.agreement, err = openAgreement(agreementConfig{
 		Dir: c.config.Dir, FS: c.config.FS, OpenRaft: c.config.OpenRaft, ID: c.config.ID, Listener: listener, Advertise: net.JoinHostPort(host, port),
-		Key: c.config.Key, Address: c.raftAddressOf, Logger: c.logger,
+		Bounds: c.config.RaftBounds, Key: c.config.Key, Address: c.raftAddressOf, Logger: c.logger,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -124,10 +124,14 @@ type (
 		Limits Document `json:"limits"`
 	}
 	// recovery is what forced recovery writes: Lost are removed for ever, and each partition of Places begins its Epoch,
-	// which is above the one it was in, with these replicas and a floor.
+	// which is above the one it was in, with these replicas and a floor. Where raft has not lost its majority, only a
+	// partition may that keeps too few replicas to go on by itself, else ErrStale.
 	recovery struct {
 		Lost   []ring.NodeID `json:"lost"`
 		Places []change      `json:"places"`
+		// Raft says that raft has lost its majority: those who are lost may have agreed on what nobody left has heard of.
+		// Everybody who is left accepts nothing by then, so all partitions may begin anew. Version jumps, as epochs do.
+		Raft bool `json:"raft,omitempty"`
 	}
 )
 

@@ -269,6 +269,13 @@ func TestRecover(t *testing.T) {
 	refused(t, s, command{Recover: &recovery{Lost: nodeIDs(2, 1), Places: places}}, ErrRemoved)
 	refused(t, s, command{Recover: &recovery{Lost: nodeIDs(9)}}, ErrUnknownNode)
 	refused(t, s, command{Recover: &recovery{Places: []change{{0, 1, nodeIDs(1)}}}}, ErrStale)
+	// Two of three go on in the old epoch until they hear of the new one: unless they have ended, it must not begin.
+	alive := &recovery{Lost: nodeIDs(3), Places: []change{{0, 7, nodeIDs(1, 2, 3)[:1]}}}
+	refused(t, s, command{Recover: alive}, ErrStale)
+	alive.Raft = true
+	if s := done(t, s, command{Recover: alive}); !s.Table.Places[0].Floored || s.Version != ring.Recovered(1) {
+		t.Errorf("with raft's majority lost: version %d, %+v", s.Version, s.Table.Places[0])
+	}
 	refused(t, s, command{Recover: &recovery{Places: []change{{9, 2, nodeIDs(1)}}}}, ErrInvalid)
 	c := command{Recover: &recovery{Lost: lost, Places: places}}
 	s = done(t, s, c)

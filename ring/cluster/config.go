@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/memberlist"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
 )
@@ -84,8 +85,16 @@ type Config struct {
 	// Epochs are the highest epochs of the partitions, by their numbers, that this node's registers know of: a forced
 	// recovery goes above them. Nil: no higher ones than were agreed.
 	Epochs func() []uint64
+	// End makes this node's registers accept nothing any more, for good, until a recovered epoch begins. It is called before
+	// this node's raft log is given up for a forced recovery. Nil: there are none.
+	End func(ctx context.Context) error
 	// Check says what is wrong with a limits document. Nil: nothing ever is.
 	Check func(limits []byte) error
+	// GossipBounds and RaftBounds bound what strangers can make the two listeners hold. Their Name, Metrics and Logger are
+	// set here. Zero values: no bound but those of time and of single messages.
+	GossipBounds, RaftBounds bound.Config
+	// Listeners counts what the two refuse. Nil: nobody does.
+	Listeners *bound.Metrics
 	// Logger is told what happens. Nil: nobody is.
 	Logger *slog.Logger
 	// Metrics is where the metrics of this package are registered. Nil: nowhere.
@@ -112,6 +121,11 @@ func (c *Config) check() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	for name, b := range map[string]*bound.Config{"gossip": &c.GossipBounds, "raft": &c.RaftBounds} {
+		b.Name, b.Metrics, b.Logger = name, c.Listeners, c.Logger
+	}
+	// A message of raft is followed by its answer; only without a key do strangers get so far.
+	c.RaftBounds.Exchanges = true
 	if c.tuning.step == nil {
 		c.tuning.step = func(string) error { return nil }
 	}

@@ -110,6 +110,8 @@ func (g *gossip) start() error {
 	settings.Alive, settings.Merge, settings.Conflict = g, g, g
 	if g.config.Key != nil {
 		settings.SecretKey = g.config.Key.Gossip()
+	} else {
+		settings.EnableCompression = false // what strangers have compressed is not taken: it may be of any size
 	}
 	if g.config.tuning.gossip != nil {
 		g.config.tuning.gossip(settings)

@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"context"
 	"log"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jeton-dev/jeton/internal/bound"
 )
 
 // loggerOfMemberlist is what memberlist logs to.
@@ -92,18 +95,30 @@ func (l *lasting) long(topic string) bool {
 	return long
 }
 
-// gossipLog turns memberlist's lines into records: what matters in this project's own words, the rest for debugging.
+// gossipLog turns memberlist's lines into records: what matters in this project's own words, the rest for debugging. What is
+// said again and again, whoever it is about, is one line in a while.
 type gossipLog struct {
-	logger  *slog.Logger
-	seldom  *seldom
+	log     *slog.Logger
+	lines   *bound.Lines
 	lasting *lasting
 }
 
-func newGossipLog(logger *slog.Logger) loggerOfMemberlist {
-	return log.New(gossipLog{logger, newSeldom(), newLasting()}, "", 0)
+func newGossipLog(logger *slog.Logger) *gossipLog {
+	return &gossipLog{logger, bound.NewLines(), newLasting()}
 }
 
-func (l gossipLog) Write(text []byte) (int, error) {
+// logger is what memberlist logs to.
+func (l *gossipLog) logger() loggerOfMemberlist { return log.New(l, "", 0) }
+
+// otherKey logs that the node at an address has another cluster key.
+func (l *gossipLog) otherKey(address string) {
+	if before, may := l.lines.May("key"); may {
+		l.log.Error(saysOtherKey, "address", address, "more_since_last", before)
+	}
+}
+
+// Write implements io.Writer, for lines of memberlist.
+func (l *gossipLog) Write(text []byte) (int, error) {
 	line := strings.TrimSpace(string(text))
 	level := slog.LevelDebug
 	if rest, is := strings.CutPrefix(line, "[ERR] "); is {
@@ -113,18 +128,27 @@ func (l gossipLog) Write(text []byte) (int, error) {
 		line = strings.TrimPrefix(line, prefix)
 	}
 	line = strings.TrimPrefix(line, "memberlist: ")
+	args := []any{"message", line}
 	switch {
-	case logOtherKey(l.logger, l.seldom, line, from(line)):
+	case isOtherKey(line):
+		l.otherKey(from(line))
+		return len(text), nil
 	case strings.Contains(line, "over TCP but UDP probes failed"):
 		if l.lasting.long("UDP") {
-			l.logger.Warn("a node is reached at its gossip address over TCP but not over UDP: let UDP through too (--listen-gossip)",
+			l.log.Warn("a node is reached at its gossip address over TCP but not over UDP: let UDP through too (--listen-gossip)",
 				"gossip", line)
 		}
-	case saidElsewhere(line) || unheard(line) || level > slog.LevelDebug && !l.seldom.may(line):
-		l.logger.Debug("gossip", "message", line)
-	default:
-		l.logger.Log(nil, level, "gossip", "message", line) //nolint:staticcheck // there is no context to a line of text
+		return len(text), nil
+	case saidElsewhere(line) || unheard(line):
+		level = slog.LevelDebug
+	case level > slog.LevelDebug:
+		before, may := l.lines.May(bound.Reason(line))
+		if !may {
+			level = slog.LevelDebug
+		}
+		args = append(args, "more_since_last", before)
 	}
+	l.log.Log(context.Background(), level, "gossip", args...)
 	return len(text), nil
 }
 
@@ -155,14 +179,19 @@ func from(line string) string {
 	return host
 }
 
-// logOtherKey logs, once in a while, that the node at an address has another cluster key, if that is what a line or an
-// error of memberlist means.
+const saysOtherKey = "a node has another cluster key than this one, or none: give all of them the same file (--cluster-key-file)"
+
+// isOtherKey says whether a line or an error of memberlist means that a node has another cluster key.
+func isOtherKey(said string) bool {
+	return strings.Contains(said, "could decrypt the message") ||
+		strings.Contains(said, "encryption is configured but remote state is not encrypted") ||
+		strings.Contains(said, "remote state is encrypted and encryption is not configured")
+}
+
+// logOtherKey logs, once in a while, that the node at an address has another cluster key, if that is what an error of
+// memberlist means.
 func logOtherKey(logger *slog.Logger, seldom *seldom, said, where string) bool {
-	switch {
-	case strings.Contains(said, "could decrypt the message"),
-		strings.Contains(said, "encryption is configured but remote state is not encrypted"),
-		strings.Contains(said, "remote state is encrypted and encryption is not configured"):
-	default:
+	if !isOtherKey(said) {
 		return false
 	}
 	host := where
@@ -170,8 +199,7 @@ func logOtherKey(logger *slog.Logger, seldom *seldom, said, where string) bool {
 		host = where[:i] // the port is another one each time
 	}
 	if seldom.may("key " + host) {
-		logger.Error("a node has another cluster key than this one, or none: give all of them the same file (--cluster-key-file)",
-			"address", where)
+		logger.Error(saysOtherKey, "address", where)
 	}
 	return true
 }

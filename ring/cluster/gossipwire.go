@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"sync"
 
-	"github.com/hashicorp/memberlist"
+	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/ring/key"
 )
 
 // A gossipWire is the bound sockets of gossip, TCP and UDP, and where others reach them.
 type gossipWire struct {
-	transport *memberlist.NetTransport
+	transport *gossipSockets
 	ip        string
 	port      int
 	logger    loggerOfMemberlist
@@ -20,15 +20,19 @@ type gossipWire struct {
 
 // bindGossip binds bind, host:port; others reach it at the same port of the host advertise, or, if that is empty, of the
 // host that was bound, or, if that is every one, of this machine's private address.
-func bindGossip(bind, advertise string, logger loggerOfMemberlist) (*gossipWire, error) {
+func bindGossip(bind, advertise string, bounds bound.Config, k *key.Key) (*gossipWire, error) {
 	ip, port, err := resolve(bind)
 	if err != nil {
 		return nil, err
 	}
-	settings := &memberlist.NetTransportConfig{BindAddrs: []string{ip}, BindPort: port, Logger: logger}
-	t, err := memberlist.NewNetTransport(settings)
+	sealed, err := gossipKey(k)
+	if err != nil {
+		return nil, fmt.Errorf("the cluster key: %w", err)
+	}
+	logs := newGossipLog(bounds.Logger)
+	t, err := openGossip(ip, port, bounds, sealed, logs)
 	for try := 0; err != nil && port == 0 && try < 10; try++ { // TCP was given a port that UDP has given to somebody else
-		t, err = memberlist.NewNetTransport(settings)
+		t, err = openGossip(ip, port, bounds, sealed, logs)
 	}
 	if err != nil {
 		return nil, err
@@ -39,39 +43,20 @@ func bindGossip(bind, advertise string, logger loggerOfMemberlist) (*gossipWire,
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the advertised host: %w", err), t.Shutdown())
 	}
-	at, port, err := t.FinalAdvertiseAddr(advertise, t.GetAutoBindPort())
+	at, port, err := t.FinalAdvertiseAddr(advertise, t.port())
 	if err == nil && at.IsUnspecified() {
 		err = errors.New("it listens on every address of this machine: say by which one others reach it (--advertise)")
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Shutdown())
 	}
-	return &gossipWire{transport: t, ip: at.String(), port: port, logger: logger}, nil
+	return &gossipWire{transport: t, ip: at.String(), port: port, logger: logs.logger()}, nil
 }
 
 func (w *gossipWire) address() string { return net.JoinHostPort(w.ip, strconv.Itoa(w.port)) }
 
-// close closes the sockets of a gossip that has never begun: what they have received is taken from them, since they wait
-// for somebody to take it.
-func (w *gossipWire) close() error {
-	closed := make(chan struct{})
-	var drain sync.WaitGroup
-	drain.Go(func() {
-		for {
-			select {
-			case conn := <-w.transport.StreamCh():
-				_ = conn.Close()
-			case <-w.transport.PacketCh():
-			case <-closed:
-				return
-			}
-		}
-	})
-	err := w.transport.Shutdown()
-	close(closed)
-	drain.Wait()
-	return err
-}
+// close closes the sockets of a gossip that has never begun.
+func (w *gossipWire) close() error { return w.transport.Shutdown() }
 
 // resolve is the first address of host:port, which memberlist wants in numbers.
 func resolve(address string) (ip string, port int, err error) {

@@ -253,7 +253,7 @@ func (d *disk) read(kept kept, m *marks) (found contents, err error) {
 			return contents{}, fmt.Errorf("entry %d of the log: %w", index, err)
 		}
 		m.noteEntry(&entry)
-		if entry.Type == raft.LogConfiguration && index > covered {
+		if entry.Type == raft.LogConfiguration && index > covered.Index {
 			found.configuration = raft.DecodeConfiguration(entry.Data)
 		}
 	}
@@ -262,20 +262,20 @@ func (d *disk) read(kept kept, m *marks) (found contents, err error) {
 
 // newestSnapshot is the newest snapshot that can be read, and the last entry of the log that it covers. Without any it is
 // the state before the founding.
-func newestSnapshot(snapshots raft.SnapshotStore) (found contents, covered uint64, err error) {
+func newestSnapshot(snapshots raft.SnapshotStore) (found contents, covered logEnd, err error) {
 	list, err := snapshots.List()
 	if err != nil {
-		return contents{}, 0, err
+		return contents{}, logEnd{}, err
 	}
 	var unread []error
 	for _, meta := range list {
 		state, err := openSnapshot(snapshots, meta.ID)
 		if err == nil {
-			return contents{state: state, configuration: meta.Configuration}, meta.Index, nil
+			return contents{state: state, configuration: meta.Configuration}, logEnd{Term: meta.Term, Index: meta.Index}, nil
 		}
 		unread = append(unread, fmt.Errorf("snapshot %s: %w", meta.ID, err))
 	}
-	return contents{state: &State{}}, 0, errors.Join(unread...)
+	return contents{state: &State{}}, logEnd{}, errors.Join(unread...)
 }
 
 // openSnapshot reads one snapshot.

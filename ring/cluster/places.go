@@ -135,8 +135,11 @@ func (c *recovery) apply(s *State) (*State, error) {
 			return nil, fmt.Errorf("%w: partition %d of %d", ErrInvalid, p, len(next.Table.Places))
 		}
 		place := &next.Table.Places[p]
-		if change.Epoch <= place.Epoch {
+		switch {
+		case change.Epoch <= place.Epoch:
 			return nil, fmt.Errorf("%w: partition %d is in epoch %d already", ErrStale, p, place.Epoch)
+		case !c.Raft && next.present(place.Replicas) >= ring.Enough(len(place.Replicas)):
+			return nil, fmt.Errorf("%w: partition %d has enough replicas in epoch %d to go on", ErrStale, p, place.Epoch)
 		}
 		if err := next.checkReplicas(change.Partition, change.Replicas); err != nil {
 			return nil, err
@@ -151,6 +154,9 @@ func (c *recovery) apply(s *State) (*State, error) {
 	}
 	if err := next.checkKnowledge(); err != nil {
 		return nil, err
+	}
+	if c.Raft {
+		next.Version = ring.Recovered(s.Version)
 	}
 	return next, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
 )
@@ -45,6 +46,7 @@ type agreementConfig struct {
 	OpenRaft  openRaft     // nil: openFiles
 	ID        ring.NodeID  // this node
 	Listener  net.Listener // for raft; the agreement closes it in stop
+	Bounds    bound.Config // of what comes over it
 	Advertise string       // host:port at which others reach the listener
 	Key       *key.Key     // nil: plain TCP
 	// Address is where a node's raft is now, where that is known better than raft's own configuration says, else empty.
@@ -146,6 +148,11 @@ func (a *agreement) servers() []server {
 			configuration = future.Configuration()
 		}
 	}
+	return serversOf(configuration)
+}
+
+// serversOf are the servers of a configuration of raft's.
+func serversOf(configuration raft.Configuration) []server {
 	servers := make([]server, 0, len(configuration.Servers))
 	for _, s := range configuration.Servers {
 		id, err := ring.ParseNodeID(string(s.ID))

@@ -9,11 +9,11 @@ import (
 )
 
 // recoverAlone is raft's half of a forced recovery, on the one node that the operator asks: it makes raft a cluster of
-// this node alone, with everything that is in its log taken for committed, and waits until this node leads. Then the
-// recover command can be proposed. Every other node that survived has to be reset before it may come back. The agreement
-// runs afterwards, on an error too, unless that says otherwise.
-func (a *agreement) recoverAlone(ctx context.Context) error {
-	if err := a.restartAlone(); err != nil {
+// this node alone, in which everything in its log is agreed and then the recovery, and waits until this node leads. All of
+// it is one step on the disk: there is no state in which this node leads and the recovery is not agreed. Every other node
+// that is left has to be reset before. The agreement runs afterwards, on an error too, unless that says otherwise.
+func (a *agreement) recoverAlone(ctx context.Context, what *recovery) error {
+	if err := a.restartAlone(what); err != nil {
 		return fmt.Errorf("recovering raft: %w", err)
 	}
 	for {
@@ -29,8 +29,8 @@ func (a *agreement) recoverAlone(ctx context.Context) error {
 	}
 }
 
-// restartAlone stops raft, rewrites its configuration, and starts it again.
-func (a *agreement) restartAlone() error {
+// restartAlone stops raft, rewrites its configuration and its state, and starts it again.
+func (a *agreement) restartAlone(what *recovery) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
@@ -40,21 +40,44 @@ func (a *agreement) restartAlone() error {
 		return err
 	}
 	if err := a.connectLocked(); err != nil {
-		return err
+		return errors.Join(err, a.startLocked())
 	}
 	alone := configurationOf([]server{{ID: a.config.ID, Address: a.config.Advertise, Voter: true}})
-	err := raft.RecoverCluster(a.raftConfig(), newMachine(a.marks, a.fail), a.disk.logs, a.disk.stable,
-		a.disk.snapshots, a.transport, alone)
-	if err == nil {
+	last := &recovering{machine: newMachine(a.marks, a.fail), what: what}
+	err := raft.RecoverCluster(a.raftConfig(), last, a.disk.logs, a.disk.stable, a.disk.snapshots, a.transport, alone)
+	switch {
+	case err == nil:
 		a.stored.Store(&alone)
+	case last.refused != nil:
+		err = last.refused
 	}
 	return errors.Join(err, a.startLocked())
 }
 
+// recovering is a machine whose snapshot is what comes of a forced recovery, after all that it has applied.
+type recovering struct {
+	*machine
+
+	what    *recovery
+	refused error // why there is none
+}
+
+// Snapshot implements raft.FSM.
+func (r *recovering) Snapshot() (raft.FSMSnapshot, error) {
+	if r.refused = r.broken; r.refused != nil {
+		return nil, r.refused
+	}
+	var s *State
+	if s, r.refused = r.what.apply(r.current); r.refused != nil {
+		return nil, r.refused
+	}
+	return snapshot{s}, nil
+}
+
 // reset makes this node one that raft can be given again, after another node has recovered the cluster: it drops the log,
 // the snapshots and the state, and keeps the highest marks, and raft's term and vote. If raft ran it runs again, without
-// a configuration, and waits to be added.
-func (a *agreement) reset() error {
+// a configuration, and waits to be added. A log that ends after longest is not dropped: the error is ErrStale.
+func (a *agreement) reset(longest logEnd) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
@@ -62,6 +85,16 @@ func (a *agreement) reset() error {
 	}
 	ran := a.running.Load() != nil
 	if err := a.stopRaftLocked(); err != nil {
+		return err
+	}
+	own, err := a.disk.contents()
+	if err == nil && own.end.after(longest) {
+		err = fmt.Errorf("%w: the raft log of this node ends at %s, and that of the node that recovers at %s", ErrStale, own.end, longest)
+	}
+	if err != nil {
+		if ran {
+			err = errors.Join(err, a.startLocked())
+		}
 		return err
 	}
 	keep, err := a.disk.keep(a.marks)
@@ -100,41 +133,72 @@ func dropRaft(in folder, k kept) error {
 	return in.sync(in.dir)
 }
 
-// supposed is the state if everything in this node's log is agreed. A recovery makes it so; until then, while raft does not
-// run, nobody knows how much of it is.
-func (a *agreement) supposed() (*State, error) {
+// A logEnd is where a raft log ends. Of several nodes' logs, the one that ends last holds all that was ever agreed on and
+// that any of them holds.
+type logEnd struct {
+	Term  uint64 `json:"term"` // of the last entry
+	Index uint64 `json:"index"`
+}
+
+func (e logEnd) after(other logEnd) bool {
+	return e.Term > other.Term || e.Term == other.Term && e.Index > other.Index
+}
+
+// String is the end as people read it.
+func (e logEnd) String() string { return fmt.Sprintf("entry %d of term %d", e.Index, e.Term) }
+
+// A supposition is what a node's log comes to if everything in it is agreed. A forced recovery makes it so; until then, nobody
+// knows how much of it is.
+type supposition struct {
+	state   *State
+	servers []server // that raft has then
+	end     logEnd
+}
+
+// supposed is what this node's log comes to. Raft may run.
+func (a *agreement) supposed() (supposition, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
-		return nil, errors.New("the agreement is closed")
+		return supposition{}, errors.New("the agreement is closed")
 	}
-	found, covered, err := newestSnapshot(a.disk.snapshots)
+	for tries := 3; ; tries-- {
+		s, err := a.disk.contents()
+		if tries == 0 || !errors.Is(err, raft.ErrLogNotFound) { // raft has just compacted it
+			return s, err
+		}
+	}
+}
+
+// contents reads what the disk holds.
+func (d *disk) contents() (supposition, error) {
+	found, covered, err := newestSnapshot(d.snapshots)
 	if err != nil {
-		return nil, err
+		return supposition{}, err
 	}
-	last, err := a.disk.logs.LastIndex()
+	last, err := d.logs.LastIndex()
 	if err != nil {
-		return nil, err
+		return supposition{}, err
 	}
-	first, err := a.disk.logs.FirstIndex()
-	if err != nil {
-		return nil, err
-	}
-	s := found.state
-	for index := max(first, covered+1); index <= last; index++ {
+	s := supposition{state: found.state, servers: serversOf(found.configuration), end: covered}
+	for index := covered.Index + 1; index <= last; index++ {
 		var entry raft.Log
-		if err := a.disk.logs.GetLog(index, &entry); err != nil {
-			return nil, fmt.Errorf("entry %d of the log: %w", index, err)
+		if err := d.logs.GetLog(index, &entry); err != nil {
+			return supposition{}, fmt.Errorf("entry %d of the log: %w", index, err)
 		}
-		if entry.Type != raft.LogCommand {
-			continue
-		}
-		c, err := decodeCommand(entry.Data)
-		if err != nil {
-			return nil, fmt.Errorf("entry %d of the log: %w", index, err)
-		}
-		if next, err := c.apply(s); err == nil { // a refused one has changed nothing
-			s = next
+		s.end = logEnd{Term: entry.Term, Index: index}
+		switch entry.Type {
+		case raft.LogConfiguration:
+			s.servers = serversOf(raft.DecodeConfiguration(entry.Data))
+		case raft.LogCommand:
+			c, err := decodeCommand(entry.Data)
+			if err != nil {
+				return supposition{}, fmt.Errorf("entry %d of the log: %w", index, err)
+			}
+			if next, err := c.apply(s.state); err == nil { // a refused one has changed nothing
+				s.state = next
+			}
+		default:
 		}
 	}
 	return s, nil

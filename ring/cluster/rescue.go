@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,24 +13,35 @@ import (
 
 // A Recovery is what a forced recovery has done.
 type Recovery struct {
-	Floored int `json:"floored"` // partitions that had lost too many replicas: they begin again with a floor
-	Moved   int `json:"moved"`   // partitions that have lost some: they move to other nodes, and nothing is forgotten
+	Floored int `json:"floored"` // partitions of which too little is known: they begin again with a floor
+	Moved   int `json:"moved"`   // partitions that have lost some replicas: they move to other nodes, and nothing is forgotten
 }
 
 // Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names
-// or ids of all nodes that do not answer: they are removed, and never taken back. Partitions that keep too few replicas
-// begin a new epoch with a floor: for a moment their buckets count as empty. Where raft has lost its majority, what this
-// node has in its log counts as agreed, and the log of the others begins anew.
+// or ids of all nodes that do not answer: they are removed, and never taken back.
 //
-// It is refused while a lost node answers (ErrAlive), while another node does not (ErrUnreachable), and where another
-// node knows more than this one (ErrStale): then it is to be asked there. A recovery that was interrupted is asked for again.
+// Where raft has kept its majority, all that was agreed is known. Partitions that keep too few replicas begin an epoch above
+// every one that is known, with a floor: for a moment their buckets count as empty. The others move.
+//
+// Where raft has lost it, those who are lost may have agreed on anything that nobody left has heard of, and served by it. So
+// every partition begins anew:
+//
+//	each that is left   ends what its registers take part in, for good, and empties its raft log
+//	this one            in one step on its disk: its log counts as agreed, it is raft's only server, all partitions
+//	                    begin an epoch above any that anybody was in, with a floor
+//	each that is left   is let in again, and enters the epochs with a floor that lies after all of that
+//
+// It is refused while a lost node answers or leads (ErrAlive), while another node does not answer or has not proved its disk
+// (ErrUnreachable), and where the raft log of another node is longer than this one's (ErrStale): then it is to be asked there.
+// A recovery that was interrupted is asked for again; until then, what is left may accept nothing.
 func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) {
 	c.rescue.Lock()
 	defer c.rescue.Unlock()
-	s, err := c.supposed()
+	own, err := c.agreement.supposed()
 	if err != nil {
 		return Recovery{}, err
 	}
+	s := own.state
 	if !s.Founded() {
 		return Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", ErrUnreachable)
 	}
@@ -39,40 +49,59 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) 
 	if err != nil {
 		return Recovery{}, err
 	}
-	known, err := c.surveyAll(ctx, s, gone)
+	known, err := c.survey(ctx, s, gone)
 	if err != nil {
 		return Recovery{}, err
 	}
-	what, done, err := planRecovery(s, gone, known)
+	raftLost := known.majorityLost(gone)
+	if err := c.mayRecover(known, raftLost); err != nil {
+		return Recovery{}, err
+	}
+	what, done, err := planRecovery(s, gone, known.epochs, raftLost)
 	if err != nil {
 		return Recovery{}, err
 	}
-	switch {
-	case c.leaderless(gone):
-		if err := c.recoverRaft(ctx, s, gone); err != nil {
-			return Recovery{}, err
-		}
-	case !c.agreement.runs():
-		return Recovery{}, fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", ErrUnreachable)
-	}
-	c.logger.Warn("forced recovery", "lost", lost, "floored", done.Floored, "moved", done.Moved)
-	if _, err := lead[nothing](ctx, c, kindRecover, *what); err != nil {
+	c.logger.Warn("forced recovery", "lost", lost, "raft_lost", raftLost, "floored", done.Floored, "moved", done.Moved)
+	if !raftLost {
+		_, err := lead[nothing](ctx, c, kindRecover, *what)
 		return done, err
 	}
-	c.assert() // not before what this node cannot prove has a floor
+	if err := c.recoverRaft(ctx, s, gone, own.end, what); err != nil {
+		return Recovery{}, err
+	}
+	c.assert()
 	return done, nil
 }
 
-// supposed is what counts as agreed. A node that was started when too few others were up asks in vain whether its disk is an
-// old copy, and raft does not run: then it is all that is in its log.
-func (c *Cluster) supposed() (*State, error) {
-	if c.proved.Load() || c.agreement.runs() {
-		return c.State(), nil
+// mayRecover says why another node is to be asked, or waited for.
+func (c *Cluster) mayRecover(known *knowledge, raftLost bool) error {
+	switch {
+	case raftLost && known.newest.ID != c.config.ID:
+		return fmt.Errorf("%w: node %q knows more than this one; ask it to recover", ErrStale, c.nameOf(known.newest.ID))
+	case raftLost:
+		return nil
+	case !c.agreement.runs():
+		return fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", ErrUnreachable)
+	case known.doubt != "":
+		return fmt.Errorf("%w: %q has not proved yet that its disk is no old copy; wait until it is ready, or stop it for good and name it too",
+			ErrUnreachable, known.doubt)
 	}
-	return c.agreement.supposed()
+	return nil
 }
 
-// assert ends that asking: a recovery says that nobody is left who could answer.
+// nameOf is what a node is called, by what is agreed, or else by gossip.
+func (c *Cluster) nameOf(id ring.NodeID) string {
+	if n, member := c.State().Nodes[id]; member {
+		return n.Name
+	}
+	if p, found := c.gossip.find(id); found {
+		return p.Name
+	}
+	return id.String()
+}
+
+// assert ends this node's asking whether its disk is an old copy: a recovery says that too few are left who could answer, and
+// nothing that it keeps counts as known.
 func (c *Cluster) assert() { c.asserting.Do(func() { close(c.asserted) }) }
 
 func (c *Cluster) answerRecover(ctx context.Context, q recovery) (nothing, error) {
@@ -98,147 +127,39 @@ func (c *Cluster) goneNodes(ctx context.Context, s *State, lost []string) (map[r
 		}
 		gone[n.ID] = n
 	}
-	if !s.Founded() {
-		return nil, ErrNotFounded
-	}
 	return gone, nil
 }
 
-// A survey is what a node knows before a forced recovery.
-type survey struct {
-	ID      ring.NodeID `json:"id"`
-	Cluster Unique      `json:"cluster"`
-	Version uint64      `json:"version"`
-	// Epochs are the highest epochs of the partitions that the node knows of.
-	Epochs []uint64 `json:"epochs"`
-	// Proved says that the node's disk was found to be no old copy.
-	Proved bool `json:"proved"`
-}
-
-func (c *Cluster) answerSurvey(context.Context, nothing) (survey, error) {
-	s, err := c.supposed()
-	if err != nil {
-		return survey{}, err
-	}
-	known := survey{ID: c.config.ID, Cluster: s.Cluster, Version: s.Version, Epochs: epochsOf(s), Proved: c.proved.Load()}
-	if c.config.Epochs != nil {
-		known.Epochs = higher(known.Epochs, c.config.Epochs())
-	}
-	return known, nil
-}
-
-// epochsOf are the highest epochs that a state knows of: where a move is under way, the next one may be in use.
-func epochsOf(s *State) []uint64 {
-	var epochs []uint64
-	if s.Table != nil {
-		for _, place := range s.Table.Places {
-			epoch := place.Epoch
-			if len(place.Next) > 0 {
-				epoch++
-			}
-			epochs = append(epochs, epoch)
-		}
-	}
-	return epochs
-}
-
-// higher is the higher epoch of each partition.
-func higher(a, b []uint64) []uint64 {
-	all := make([]uint64, max(len(a), len(b)))
-	copy(all, a)
-	for p, epoch := range b {
-		all[p] = max(all[p], epoch)
-	}
-	return all
-}
-
-// A knowledge is what all nodes that are left know together.
-type knowledge struct {
-	epochs  []uint64             // the highest ones of the partitions
-	doubted map[ring.NodeID]bool // whose registers may be those of an old copy
-}
-
-func (k *knowledge) add(s survey) {
-	k.epochs = higher(k.epochs, s.Epochs)
-	if !s.Proved {
-		k.doubted[s.ID] = true
-	}
-}
-
-// surveyAll asks every node that is left what it knows.
-func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]Node) (*knowledge, error) {
-	own, err := c.answerSurvey(ctx, nothing{})
-	if err != nil {
-		return nil, err
-	}
-	known := &knowledge{epochs: epochsOf(s), doubted: map[ring.NodeID]bool{}}
-	known.add(own)
-	var mu sync.Mutex
-	var problems []error
-	c.eachLeft(s, gone, func(n Node) {
-		said, err := call[survey](ctx, c.config.Peers, c.addressFor(n), kindSurvey, nothing{})
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err != nil:
-			problems = append(problems, fmt.Errorf("%w: %q, which is not said to be lost: start it, or name it too: %w", ErrUnreachable, n.Name, err))
-			return
-		case said.ID != n.ID:
-			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", ErrUnreachable, n.Name, said.ID))
-		case said.Version > 0 && said.Cluster != s.Cluster:
-			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", ErrForeign, n.Name, said.Cluster))
-		case said.Version > s.Version:
-			problems = append(problems, fmt.Errorf("%w: node %q knows more than this one; ask it to recover", ErrStale, n.Name))
-		}
-		known.add(said)
-	})
-	return known, errors.Join(problems...)
-}
-
-// addressFor is where a member is, by gossip, or else by what is supposed.
-func (c *Cluster) addressFor(n Node) string { return cmp.Or(c.addressOf(n.ID), n.GRPC) }
-
-// eachLeft calls f at once for every other node that is left, and waits.
-func (c *Cluster) eachLeft(s *State, gone map[ring.NodeID]Node, f func(Node)) {
-	var all sync.WaitGroup
-	for id, n := range s.Nodes {
-		if _, lost := gone[id]; !lost && id != c.config.ID {
-			all.Go(func() { f(n) })
-		}
-	}
-	all.Wait()
-}
-
-// planRecovery says where partitions go that have too few replicas left: to sets of the nodes that are left, in an epoch
-// above every one that is known. It is pure.
-func planRecovery(s *State, gone map[ring.NodeID]Node, known *knowledge) (*recovery, Recovery, error) {
+// planRecovery says where partitions go that begin anew: all if raft has lost its majority, else those that keep too few
+// replicas. They go to sets of the nodes that are left. It is pure.
+//
+// With raft's majority lost, counting the replicas that are left proves nothing, not even where all are: those who are lost may
+// have agreed on another replica set, in an epoch that nobody left has heard of.
+func planRecovery(s *State, gone map[ring.NodeID]Node, epochs []uint64, raftLost bool) (*recovery, Recovery, error) {
 	var members []ring.Member
 	for id, n := range s.Nodes {
 		if _, lost := gone[id]; !lost {
 			members = append(members, ring.Member{ID: id, Zone: n.Zone})
 		}
 	}
-	current := make([][]ring.NodeID, len(s.Table.Places))
-	for p, place := range s.Table.Places {
-		current[p] = place.Replicas
-	}
+	current := s.Table.Sets()
 	sets, err := ring.Assign(current, members, len(current), ring.Replication(len(members), s.Replicas))
 	if err != nil {
 		return nil, Recovery{}, err
 	}
-	what := &recovery{Lost: slices.SortedFunc(maps.Keys(gone), ring.NodeID.Compare)}
+	what := &recovery{Lost: slices.SortedFunc(maps.Keys(gone), ring.NodeID.Compare), Raft: raftLost}
 	var done Recovery
 	for p, place := range s.Table.Places {
 		left := 0
 		for _, id := range place.Replicas {
 			_, member := s.Nodes[id]
-			if _, lost := gone[id]; member && !lost && !known.doubted[id] {
+			if _, lost := gone[id]; member && !lost {
 				left++
 			}
 		}
 		switch {
-		case left < ring.Enough(len(place.Replicas)):
-			what.Places = append(what.Places, change{Partition: ring.Partition(p), Epoch: known.epochs[p] + 1, Replicas: sets[p]})
+		case raftLost || left < ring.Enough(len(place.Replicas)):
+			what.Places = append(what.Places, change{Partition: ring.Partition(p), Epoch: ring.Recovered(epochs[p]), Replicas: sets[p]})
 			done.Floored++
 		case left < len(place.Replicas):
 			done.Moved++
@@ -247,34 +168,23 @@ func planRecovery(s *State, gone map[ring.NodeID]Node, known *knowledge) (*recov
 	return what, done, nil
 }
 
-// leaderless says whether raft has too few voters left to elect a leader.
-func (c *Cluster) leaderless(gone map[ring.NodeID]Node) bool {
-	voters, left := 0, 0
-	for _, s := range c.agreement.servers() {
-		if !s.Voter {
-			continue
-		}
-		voters++
-		if _, lost := gone[s.ID]; !lost {
-			left++
-		}
-	}
-	return left < ring.Majority(voters)
-}
-
 // A resetNotice says which cluster a node is to learn anew.
 type resetNotice struct {
 	Cluster Unique `json:"cluster"`
-	By      string `json:"by"` // the name of the node that recovers it
+	By      string `json:"by"`  // the name of the node that recovers it
+	End     logEnd `json:"end"` // of its log
 }
 
-// recoverRaft empties the logs of all others that are left, which then cannot elect anybody, and makes this node lead
-// alone. The others are added again, since they are members.
-func (c *Cluster) recoverRaft(ctx context.Context, s *State, gone map[ring.NodeID]Node) error {
+// recoverRaft has all that are left, this node too, take part in nothing any more that was agreed before, and then makes this
+// node lead alone, with what is agreed from then on. The others are added again, since they are members.
+func (c *Cluster) recoverRaft(ctx context.Context, s *State, gone map[ring.NodeID]Node, end logEnd, what *recovery) error {
+	if err := c.endRegisters(ctx); err != nil {
+		return err
+	}
 	var mu sync.Mutex
 	var problems []error
-	c.eachLeft(s, gone, func(n Node) {
-		_, err := callFor[nothing](ctx, c.config.Peers, leadTime, c.addressFor(n), kindReset, resetNotice{s.Cluster, c.config.Name})
+	eachOf(c.left(s, gone), func(n Node) {
+		_, err := callFor[nothing](ctx, c.config.Peers, leadTime, n.GRPC, kindReset, resetNotice{s.Cluster, c.config.Name, end})
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -284,11 +194,20 @@ func (c *Cluster) recoverRaft(ctx context.Context, s *State, gone map[ring.NodeI
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	return c.agreement.recoverAlone(ctx)
+	return c.agreement.recoverAlone(ctx, what)
 }
 
-// answerReset empties raft's log here, for a node that recovers the cluster.
-func (c *Cluster) answerReset(_ context.Context, q resetNotice) (nothing, error) {
+// endRegisters has this node accept nothing any more before a recovered epoch begins. Else those who are left and were a majority
+// of a partition would go on in its old epoch, while others, whom the recovery has chosen, begin the new one with their floors.
+func (c *Cluster) endRegisters(ctx context.Context) error {
+	if c.config.End == nil {
+		return nil
+	}
+	return c.config.End(ctx)
+}
+
+// answerReset ends what this node takes part in, and empties raft's log here, for a node that recovers the cluster.
+func (c *Cluster) answerReset(ctx context.Context, q resetNotice) (nothing, error) {
 	if !c.rescue.TryLock() {
 		return nothing{}, fmt.Errorf("%w: node %q is recovering the cluster itself", ErrStale, c.config.Name)
 	}
@@ -296,11 +215,17 @@ func (c *Cluster) answerReset(_ context.Context, q resetNotice) (nothing, error)
 	if s := c.State(); s.Founded() && s.Cluster != q.Cluster {
 		return nothing{}, fmt.Errorf("%w: this node is in cluster %s", ErrForeign, s.Cluster)
 	}
+	if leader := c.leaderHeard(); leader != "" {
+		return nothing{}, fmt.Errorf("%w: %q leads, as node %q hears", ErrAlive, leader, c.config.Name)
+	}
 	if err := c.record.belong(q.Cluster); err != nil { // or this node, if it was the founder, would found it again
 		return nothing{}, err
 	}
-	c.logger.Warn("a node recovers the cluster by force: this node's raft log begins anew", "by", q.By)
-	if err := c.agreement.reset(); err != nil {
+	c.logger.Warn("a node recovers the cluster by force: this node's registers end, and its raft log begins anew", "by", q.By)
+	if err := c.endRegisters(ctx); err != nil {
+		return nothing{}, err
+	}
+	if err := c.agreement.reset(q.End); err != nil {
 		return nothing{}, err
 	}
 	c.assert() // the leader asks this node's mark when it lets it in

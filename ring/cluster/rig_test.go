@@ -32,6 +32,7 @@ type fabric struct {
 	mu    sync.Mutex
 	nodes map[string]*Cluster
 	cut   func(address string) error // nil: nothing is
+	held  bool                       // installs fail
 }
 
 func (f *fabric) plug(address string, c *Cluster) {
@@ -68,8 +69,20 @@ func (f *fabric) Call(ctx context.Context, address string, message []byte) ([]by
 func (*fabric) Seal(context.Context, string, ring.Partition, uint64) error   { return nil }
 func (*fabric) Copy(context.Context, string, ring.Partition, []string) error { return nil }
 
-func (*fabric) Install(context.Context, string, ring.Partition, uint64, int, []string) error {
+func (f *fabric) Install(context.Context, string, ring.Partition, uint64, int, []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held {
+		return errors.New("held up")
+	}
 	return nil
+}
+
+// hold has installs fail, so that a move that has begun does not end, or no longer.
+func (f *fabric) hold(held bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held = held
 }
 
 // A rig is the nodes of one test.

@@ -35,6 +35,7 @@ func newTransport(config agreementConfig, addressOf addressFunc, logger hclog.Lo
 	if err != nil {
 		return nil, err
 	}
+	s.begin()
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Logger: logger, Stream: s, MaxPool: pooledConns, Timeout: callTimeout, ServerAddressProvider: addressOf,
 	})

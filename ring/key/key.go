@@ -14,8 +14,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
+
+	"github.com/jeton-dev/jeton/ring/secret"
 )
 
 // MinSecret is how long a secret is at least, in bytes, white space at its ends not counted.
@@ -37,30 +37,26 @@ type Key struct {
 }
 
 // Read reads the key from a file of text: 16 to 4096 bytes, where white space at both ends does not count. The text
-// should be random, as from `openssl rand -base64 32`: whoever reaches a port can find out whether a guess is right.
-func Read(path string) (*Key, error) {
-	file, err := os.Open(path)
+// should be random, as from `openssl rand -base64 32`: whoever reaches a port can find out whether a guess is right. Unless
+// insecure is set, a file that others may read is refused, as [secret.Read] does.
+func Read(path string, insecure bool) (*Key, error) {
+	text, err := secret.Read(path, MaxSecret, insecure)
 	if err != nil {
 		return nil, fmt.Errorf("cluster key file: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it is only read
-	secret, err := io.ReadAll(io.LimitReader(file, MaxSecret+1))
-	if err != nil {
-		return nil, fmt.Errorf("cluster key file: %w", err)
-	}
-	k, err := New(secret)
+	k, err := New(text)
 	if err != nil {
 		return nil, fmt.Errorf("cluster key file %s: %w", path, err)
 	}
 	return k, nil
 }
 
-// New is the key made from the text of a key file. secret is not kept.
-func New(secret []byte) (*Key, error) {
-	if len(secret) > MaxSecret {
+// New is the key made from the text of a key file. text is not kept.
+func New(text []byte) (*Key, error) {
+	if len(text) > MaxSecret {
 		return nil, fmt.Errorf("a cluster key has at most %d bytes: is this the key?", MaxSecret)
 	}
-	trimmed := bytes.TrimSpace(secret)
+	trimmed := bytes.TrimSpace(text)
 	if len(trimmed) < MinSecret {
 		return nil, fmt.Errorf("a cluster key has at least %d bytes, and this one has %d: make one with `openssl rand -base64 32`",
 			MinSecret, len(trimmed))

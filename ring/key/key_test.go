@@ -31,7 +31,7 @@ func TestReadMakesTheKeyOfTheText(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		k, err := key.Read(path)
+		k, err := key.Read(path, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,10 +43,10 @@ func TestReadMakesTheKeyOfTheText(t *testing.T) {
 
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := key.Read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "cluster key file") {
+	if _, err := key.Read(filepath.Join(dir, "none"), false); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "cluster key file") {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := key.Read(dir); err == nil {
+	if _, err := key.Read(dir, false); err == nil {
 		t.Error("a directory is a key")
 	}
 	for text, want := range map[string]string{
@@ -60,7 +60,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := key.Read(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := key.Read(path, false); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d bytes: %v, want %q and the file's name", len(text), err, want)
 		}
 	}

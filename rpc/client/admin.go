@@ -11,10 +11,21 @@ import (
 )
 
 // ask calls a method of the Limiter service of n.
-func ask[In, Out any](ctx context.Context, n *node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error)) (Out, error) {
+func ask[In, Out any](
+	ctx context.Context, n *node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error), options ...grpc.CallOption,
+) (Out, error) {
 	var trailer metadata.MD
-	out, err := method(pb.NewLimiterClient(n.conn()), ctx, in, grpc.Trailer(&trailer))
+	out, err := method(pb.NewLimiterClient(n.conn()), ctx, in, append(options, grpc.Trailer(&trailer))...)
 	return out, n.hear(trailer, err)
+}
+
+// askAsOperator is ask with the operator's token, if there is one.
+func askAsOperator[In, Out any](ctx context.Context, n *node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error)) (out Out, err error) {
+	shown, err := n.showToken()
+	if err != nil {
+		return out, err
+	}
+	return ask(ctx, n, in, method, shown...)
 }
 
 // operate calls a method of the Admin service at any node that can be reached, the servers first. Which node does not
@@ -23,7 +34,11 @@ func operate[In, Out any](ctx context.Context, c *Client, in In, method func(pb.
 	w := c.start(ctx, "")
 	w.any, w.sticky = true, true
 	return walk(w, func(ctx context.Context, n *node) (Out, error) {
-		out, err := method(pb.NewAdminClient(n.conn()), ctx, in)
+		shown, err := n.showToken()
+		if err != nil {
+			return *new(Out), err
+		}
+		out, err := method(pb.NewAdminClient(n.conn()), ctx, in, shown...)
 		return out, pb.DecodeError(err)
 	})
 }

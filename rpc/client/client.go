@@ -68,8 +68,12 @@ type Config struct {
 	// refuse connections or all checks, or to be silent. Otherwise such a check is sent all the same. Probes find out when
 	// a node is back, and go out four times a second then, and else once.
 	FailFast bool
-	// TLS encrypts the connections; nil for plain text. Operators need it, with the cluster key.
+	// TLS encrypts the connections; nil for plain text. With the cluster key, it proves an operator.
 	TLS *tls.Config
+	// Token is what an operator without the cluster key shows to look at buckets, to fill them and to change limits: one of a
+	// node's --admin-token-file, or of `jeton cluster token`. It is asked for each such call; nil, or an empty answer, shows
+	// none. Without TLS it is shown over loopback alone: such a call to another machine fails.
+	Token func() string
 	// Dial opens a connection to an address of a node, before ctx ends; TLS goes over it. Nil for plain TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -95,6 +99,7 @@ type Client struct {
 	maxChecks   int
 	failFast    bool
 	secure      *tls.Config
+	token       func() string
 	dial        func(context.Context, string) (net.Conn, error) // nil for plain TCP
 	marks       metadata.MD                                     // of calls that go by the table
 	servers     []*node                                         // that the caller named
@@ -133,6 +138,7 @@ func New(cfg Config) (*Client, error) {
 		maxChecks:   orElse(cfg.MaxChecks, defaultMaxChecks),
 		failFast:    cfg.FailFast,
 		secure:      cfg.TLS,
+		token:       cfg.Token,
 		dial:        cfg.Dial,
 		marks:       metadata.Pairs(pb.MarkRouted, "1"),
 		tables:      cfg.Tables,
@@ -200,7 +206,7 @@ func (c *Client) reachLocked(address string) (*node, error) {
 		return n, nil
 	}
 	life, cancel := context.WithCancel(c.life)
-	n := &node{address: address, cancel: cancel, marked: c.marked, stale: c.heardOf}
+	n := &node{address: address, cancel: cancel, marked: c.marked, stale: c.heardOf, token: c.token, private: c.secure != nil || isLoopback(address)}
 	n.health = &health{
 		longest: lastPause,
 		probe:   n.probe, afford: c.budget.take, worse: func() { c.avoid(n) },
@@ -315,7 +321,7 @@ func (c *Client) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 		if n.local != nil {
 			return n.local.Inspect(ctx, key, ref)
 		}
-		m, err := ask(c.marked(ctx), n, &pb.InspectRequest{Key: key, Limit: pb.EncodeRef(ref)}, pb.LimiterClient.Inspect)
+		m, err := askAsOperator(c.marked(ctx), n, &pb.InspectRequest{Key: key, Limit: pb.EncodeRef(ref)}, pb.LimiterClient.Inspect)
 		if err != nil {
 			return limit.Inspection{}, err
 		}
@@ -332,7 +338,7 @@ func (c *Client) Reset(ctx context.Context, key string, ref limit.Ref) error {
 		if n.local != nil {
 			return struct{}{}, n.local.Reset(ctx, key, ref)
 		}
-		_, err := ask(c.marked(ctx), n, &pb.ResetRequest{Key: key, Limit: pb.EncodeRef(ref)}, pb.LimiterClient.Reset)
+		_, err := askAsOperator(c.marked(ctx), n, &pb.ResetRequest{Key: key, Limit: pb.EncodeRef(ref)}, pb.LimiterClient.Reset)
 		return struct{}{}, err
 	})
 	return err

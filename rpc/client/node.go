@@ -33,6 +33,9 @@ type node struct {
 	health *health
 	cancel context.CancelFunc // ends what health runs
 
+	token   func() string // of an operator; nil for none
+	private bool          // nobody reads what is said on the way to the node
+
 	marked func(context.Context) context.Context // puts the marks of a routed call on its context
 	stale  func(n *node, version uint64)         // is told that n has a table of that version
 }

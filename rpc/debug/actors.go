@@ -20,7 +20,7 @@ func WriteOverview(w io.Writer, o actor.Overview) error {
 	}
 	fmt.Fprintln(table, "\nbusiest key\ttokens/s\twaiting\tlimits")
 	for _, b := range o.Busiest {
-		fmt.Fprintf(table, "%s\t%.1f\t%d\t%s\n", strconv.Quote(b.Key), b.PerSecond, b.Waiting, strings.Join(b.Limits, ", "))
+		_ = Printf(table, "%s\t%.1f\t%d\t%s\n", strconv.Quote(b.Key), b.PerSecond, b.Waiting, strings.Join(b.Limits, ", "))
 	}
 	if len(o.Busiest) == 0 {
 		fmt.Fprintln(table, "none in the last tenth of a second")

@@ -30,7 +30,7 @@ func WriteBucket(w io.Writer, in limit.Inspection, costs ...int64) error {
 	return p.err
 }
 
-// A page is text on its way to a reader. After an error the rest is lost.
+// A page is text on its way to a reader, without what would steer a terminal. After an error the rest is lost.
 type page struct {
 	w   io.Writer
 	err error
@@ -38,7 +38,7 @@ type page struct {
 
 func (p *page) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+		p.err = Printf(p.w, format+"\n", args...)
 	}
 }
 

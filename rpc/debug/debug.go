@@ -29,7 +29,7 @@ type Actors interface {
 	Overview(ctx context.Context, top int) (actor.Overview, error)
 }
 
-// Config says what the pages show. Every field but Ring and Admit is required.
+// Config says what the pages show. Every field but Ring is required. Who may look is for whoever serves the pages to say.
 type Config struct {
 	// Inspector looks at buckets.
 	Inspector limit.Inspector
@@ -43,9 +43,6 @@ type Config struct {
 	Ready func() error
 	// Fail answers a request with an error, as the JSON API does.
 	Fail func(http.ResponseWriter, error)
-	// Admit says why a request may not see what is under /debug/, or nil if it may; nil lets everybody. /metrics, /livez and
-	// /readyz are for everybody.
-	Admit func(*http.Request) error
 }
 
 const (
@@ -68,44 +65,29 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, errors.New("debug: a field of Config is missing")
 	}
 	p := &pages{Config: cfg, mux: http.NewServeMux()}
-	inside := p.inside()
-	p.mux.HandleFunc("GET /{$}", p.index)
-	p.mux.HandleFunc("/debug/", func(w http.ResponseWriter, r *http.Request) {
-		if p.admitted(w, r) {
-			inside.ServeHTTP(w, r)
-		}
-	})
-	p.mux.Handle("GET /metrics", promhttp.HandlerFor(cfg.Metrics, promhttp.HandlerOpts{}))
-	p.mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { write(w, plain, []byte("ok\n")) })
-	p.mux.HandleFunc("GET /readyz", p.ready)
+	for pattern, h := range p.routes() {
+		p.mux.Handle(pattern, h)
+	}
 	return p, nil
 }
 
-// inside is what is under /debug/, but for buckets.
-func (p *pages) inside() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /debug/{$}", p.index)
-	mux.HandleFunc("GET /debug/actors", p.actors)
-	mux.HandleFunc("GET /debug/ring", p.ring)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // go tool pprof posts what it asks about
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
-}
-
-// admitted says whether a request may see what is under /debug/, and answers it if not.
-func (p *pages) admitted(w http.ResponseWriter, r *http.Request) bool {
-	if p.Admit == nil {
-		return true
+// routes are the handlers by their patterns, but for those of buckets.
+func (p *pages) routes() map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET /{$}":                 http.HandlerFunc(p.index),
+		"GET /metrics":             promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}),
+		"GET /livez":               http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, plain, []byte("ok\n")) }),
+		"GET /readyz":              http.HandlerFunc(p.ready),
+		"GET /debug/{$}":           http.HandlerFunc(p.index),
+		"GET /debug/actors":        http.HandlerFunc(p.actors),
+		"GET /debug/ring":          http.HandlerFunc(p.ring),
+		"GET /debug/pprof/":        http.HandlerFunc(pprof.Index),
+		"GET /debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
+		"GET /debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+		"GET /debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		"POST /debug/pprof/symbol": http.HandlerFunc(pprof.Symbol), // go tool pprof posts what it asks about
+		"GET /debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
 	}
-	err := p.Admit(r)
-	if err != nil {
-		p.Fail(w, err)
-	}
-	return err == nil
 }
 
 // ServeHTTP answers with a page.
@@ -115,7 +97,6 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !isBucket:
 		p.mux.ServeHTTP(w, r)
-	case !p.admitted(w, r): // it has been answered
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "looking takes GET; DELETE /v1/buckets/{limit}/{key} fills a bucket", http.StatusMethodNotAllowed)
@@ -151,7 +132,7 @@ func readCosts(r *http.Request) (costs []int64, err error) {
 	for _, text := range r.URL.Query()["cost"] {
 		cost, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || cost < 0 {
-			return nil, &limit.FieldError{Field: "cost", Problem: fmt.Sprintf("%q is not a whole number of tokens, 0 or more", text)}
+			return nil, &limit.FieldError{Field: "cost", Problem: fmt.Sprintf("%s is not a whole number of tokens, 0 or more", limit.Quote(text))}
 		}
 		costs = append(costs, cost)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/access"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -308,63 +309,14 @@ func TestProfilesTakeTheirTime(t *testing.T) {
 	}
 }
 
-// Where strangers can reach the port, what is under /debug/ is for whoever is admitted, however the path is written.
-func TestAdmit(t *testing.T) {
+// Every page is in the table of who may look.
+func TestEveryPageIsInTheTable(t *testing.T) {
 	cfg, _ := newConfig(t)
-	var asked []string
-	cfg.Admit = func(r *http.Request) error {
-		asked = append(asked, r.URL.Path)
-		if r.Header.Get("Authorization") == "Bearer good" {
-			return nil
-		}
-		return errFull
-	}
-	cfg.Fail = func(w http.ResponseWriter, err error) { http.Error(w, err.Error(), http.StatusUnauthorized) }
-	ask := serve(t, cfg)
-	for _, tt := range []struct {
-		method, path string
-		status       int // of who is admitted
-		guarded      bool
-	}{
-		{"GET", "/", 200, false},
-		{"GET", "/livez", 200, false},
-		{"GET", "/readyz", 200, false},
-		{"GET", "/metrics", 200, false},
-		{"GET", "/other", 404, false},
-		{"GET", "/debug", 301, false},
-		{"GET", "/debug/", 200, true},
-		{"GET", "/debug/actors", 200, true},
-		{"HEAD", "/debug/actors", 200, true},
-		{"POST", "/debug/actors", 405, true},
-		{"GET", "/debug/ring", 404, true},
-		{"GET", "/debug/pprof/", 200, true},
-		{"GET", "/debug/pprof/cmdline", 200, true},
-		{"GET", "/debug/pprof/goroutine?debug=1", 200, true},
-		{"POST", "/debug/pprof/symbol", 200, true},
-		{"GET", "/debug/nothing", 404, true},
-		{"GET", "/debug/buckets/demo/k", 200, true},
-		{"DELETE", "/debug/buckets/demo/k", 405, true},
-		{"GET", "/debug/buckets/", 401, true}, // Fail is asked, for the path names no limit
-		{"GET", "/%64ebug/actors", 200, true},
-		{"GET", "/%64ebug/pprof/cmdline", 200, true},
-		{"GET", "/debug%2Factors", 404, false},
-		{"GET", "//debug/actors", 301, false},
-		{"GET", "/x/../debug/actors", 301, false},
-	} {
-		asked = nil
-		status, _, body := ask(tt.method, tt.path)
-		want := tt.status
-		if tt.guarded {
-			want = http.StatusUnauthorized
-		}
-		redirected := status == http.StatusTemporaryRedirect && want == http.StatusMovedPermanently
-		if status != want && !redirected || (len(asked) > 0) != tt.guarded {
-			t.Errorf("%s %s by a stranger: %d, asked for %q, want %d: %s", tt.method, tt.path, status, asked, want, body)
-		}
-		status, _, body = ask(tt.method, tt.path, "Authorization", "Bearer good")
-		redirected = status == http.StatusTemporaryRedirect && tt.status == http.StatusMovedPermanently
-		if status != tt.status && !redirected {
-			t.Errorf("%s %s by an operator: %d, want %d: %s", tt.method, tt.path, status, tt.status, body)
+	p := &pages{Config: cfg}
+	for pattern := range p.routes() {
+		method, path, _ := strings.Cut(strings.TrimSuffix(pattern, "{$}"), " ")
+		if _, _, ok := access.Route(access.NodeHTTP, method, path); !ok {
+			t.Errorf("%s is missing in the table of rpc/access", pattern)
 		}
 	}
 }

@@ -34,26 +34,27 @@ func (p *pages) ring(w http.ResponseWriter, r *http.Request) {
 // WriteStatus shows how the cluster is, for people.
 func WriteStatus(w io.Writer, s *cluster.Status) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	say := func(format string, args ...any) { _ = Printf(table, format, args...) } // Flush tells of an error
 	if s.Cluster == "" {
-		fmt.Fprintf(table, "%s belongs to no cluster yet\n", s.Node)
+		say("%s belongs to no cluster yet\n", s.Node)
 		return table.Flush()
 	}
 	if s.Partitions == 0 {
-		fmt.Fprintf(table, "%s belongs to cluster %s and knows no more yet: it has not heard from a majority of the others\n", s.Node, s.Cluster)
+		say("%s belongs to cluster %s and knows no more yet: it has not heard from a majority of the others\n", s.Node, s.Cluster)
 		return table.Flush()
 	}
 	leader := s.Leader
 	if leader == "" {
 		leader = "none at the moment: nothing can be changed until a majority of the voters is up; checks go on"
 	}
-	fmt.Fprintf(table, "cluster\t%s, as %s sees it\nleader\t%s\n", s.Cluster, s.Node, leader)
-	fmt.Fprintf(table, "table\tversion %d, %d partitions in epochs %d to %d, %s%s\n",
+	say("cluster\t%s, as %s sees it\nleader\t%s\n", s.Cluster, s.Node, leader)
+	say("table\tversion %d, %d partitions in epochs %d to %d, %s%s\n",
 		s.Version, s.Partitions, s.LowestEpoch, s.HighestEpoch, replicas(s), floors(s))
-	fmt.Fprintf(table, "moves\t%s\nlimits\tversion %d\n\n", moves(s), s.LimitsVersion)
+	say("moves\t%s\nlimits\tversion %d\n\n", moves(s), s.LimitsVersion)
 	fmt.Fprintln(table, "node\tzone\tis\traft\towner of\treplica of\tclock\tgRPC\tid")
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+		say("%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
 			n.Name, orDash(n.Zone), state(n), orDash(n.Role), n.Owner, n.Replica, clockOf(n, s.Node), n.GRPC, n.ID)
 	}
 	return table.Flush()

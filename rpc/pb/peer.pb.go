@@ -116,7 +116,9 @@ type Reservation struct {
 	// How far ahead of the clock the limit may ever spend.
 	ReachNs int64 `protobuf:"varint,9,opt,name=reach_ns,json=reachNs" json:"reach_ns,omitempty"`
 	// What an algorithm keeps beside the position.
-	Aux           []byte `protobuf:"bytes,10,opt,name=aux" json:"aux,omitempty"`
+	Aux []byte `protobuf:"bytes,10,opt,name=aux" json:"aux,omitempty"`
+	// The request has defined the limit: a replica bounds how many registers of such limits it keeps.
+	Inline        bool `protobuf:"varint,11,opt,name=inline" json:"inline,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +221,13 @@ func (x *Reservation) GetAux() []byte {
 		return x.Aux
 	}
 	return nil
+}
+
+func (x *Reservation) GetInline() bool {
+	if x != nil {
+		return x.Inline
+	}
+	return false
 }
 
 // ReserveResponse answers a ReserveRequest.
@@ -1100,7 +1109,7 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x16\n" +
 	"\x06writer\x18\x03 \x01(\fR\x06writer\x129\n" +
-	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\xf6\x01\n" +
+	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\x8e\x02\n" +
 	"\vReservation\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1c\n" +
@@ -1114,7 +1123,8 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x05to_ns\x18\b \x01(\x03R\x04toNs\x12\x19\n" +
 	"\breach_ns\x18\t \x01(\x03R\areachNs\x12\x10\n" +
 	"\x03aux\x18\n" +
-	" \x01(\fR\x03aux\"n\n" +
+	" \x01(\fR\x03aux\x12\x16\n" +
+	"\x06inline\x18\v \x01(\bR\x06inline\"n\n" +
 	"\x0fReserveResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
 	"\aanswers\x18\x02 \x03(\v2\x1b.jeton.v1.ReservationAnswerR\aanswers\x12\x14\n" +

@@ -49,6 +49,7 @@ const (
 	tagTo         = 8<<3 + typeVarint
 	tagReach      = 9<<3 + typeVarint
 	tagAux        = 10<<3 + typeBytes
+	tagOfInline   = 11<<3 + typeVarint
 )
 
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too, but for a partition above 65,535. The keys of all
@@ -127,6 +128,8 @@ func (r *reader) reservation(m *register.Reservation, end int) (odd bool) {
 			m.Reach = int64(r.varint(end))
 		case tagAux:
 			m.Aux = []byte(r.string(end))
+		case tagOfInline:
+			m.Inline = r.varint(end) != 0
 		default:
 			r.skip(tag, end)
 		}
@@ -191,6 +194,9 @@ func appendReservation(b []byte, m *register.Reservation) []byte {
 	b = appendNumber(b, 9, uint64(m.Reach))
 	if len(m.Aux) > 0 {
 		b = protowire.AppendBytes(append(b, 10<<3|byte(protowire.BytesType)), m.Aux)
+	}
+	if m.Inline {
+		b = append(b, tagOfInline, 1)
 	}
 	return b
 }

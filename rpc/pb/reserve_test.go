@@ -49,7 +49,7 @@ func stockReserve(data []byte) (in ReserveIn, odd bool, err error) {
 			in.Reservations[i] = register.Reservation{
 				Writer: writer, Seq: r.GetSeq(), Epoch: r.GetEpoch(), Now: in.Now,
 				Partition: ring.Partition(r.GetPartition()), Key: r.GetKey(), Limit: r.GetLimit(),
-				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Aux: r.GetAux(),
+				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Inline: r.GetInline(), Aux: r.GetAux(),
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 				Partition: ring.Partition(rapid.Uint16().Draw(t, "partition")),
 				Key:       rapid.StringN(0, -1, 200).Draw(t, "key"), Limit: rapid.StringN(0, -1, 20).Draw(t, "limit"),
 				Generation: rapid.Int64().Draw(t, "generation"), From: rapid.Int64().Draw(t, "from"), To: rapid.Int64().Draw(t, "to"),
-				Reach: rapid.Int64().Draw(t, "reach"), Aux: rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "aux"),
+				Reach: rapid.Int64().Draw(t, "reach"), Inline: rapid.Bool().Draw(t, "inline"), Aux: rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "aux"),
 			}
 		}), 0, 5)
 		m := ReserveOut{
@@ -175,7 +175,7 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 			for _, r := range rs {
 				stock.Reservations = append(stock.Reservations, &Reservation{
 					Seq: r.Seq, Epoch: r.Epoch, Partition: uint32(r.Partition), Key: r.Key, Limit: r.Limit,
-					Generation: r.Generation, FromNs: r.From, ToNs: r.To, ReachNs: r.Reach, Aux: r.Aux,
+					Generation: r.Generation, FromNs: r.From, ToNs: r.To, ReachNs: r.Reach, Inline: r.Inline, Aux: r.Aux,
 				})
 			}
 		}

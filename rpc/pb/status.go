@@ -41,6 +41,7 @@ var sentinels = []struct {
 	{limit.ErrUnknownLimit, Class{codes.NotFound, http.StatusNotFound, "unknown-limit", "The limit is not stored"}},
 	{limit.ErrOverloaded, Class{codes.ResourceExhausted, http.StatusServiceUnavailable, "overloaded", "The node is shedding load"}},
 	{limit.ErrUnavailable, Class{codes.Unavailable, http.StatusServiceUnavailable, "unavailable", "No decision could be had"}},
+	{limit.ErrUnauthenticated, Class{codes.Unauthenticated, http.StatusForbidden, "not-an-operator", "The cluster takes this from its operators"}},
 	{context.DeadlineExceeded, Class{codes.DeadlineExceeded, http.StatusGatewayTimeout, "deadline-exceeded", "No decision was made in time"}},
 	{context.Canceled, Class{codes.Canceled, http.StatusServiceUnavailable, "canceled", "The caller left"}},
 }

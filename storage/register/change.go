@@ -43,13 +43,25 @@ func (p Partition) Install(epoch uint64, join Partition) (after Partition, ok bo
 	return p, true
 }
 
-// InstallFloored is Install where nobody knows all that was accepted: every bucket counts as emptied until the floor, or
-// until the partition's own if that is later.
-func (p Partition) InstallFloored(epoch uint64, floor int64) (after Partition, ok bool) {
+// End accepts nothing any more, and takes part in no epoch before the one that a forced recovery is about to begin
+// ([ring.Recovered]): it counts as installed for the last one below, so it can be installed for none of those who are lost,
+// and is a source for none.
+func (p Partition) End() Partition {
+	p.Sealed, p.Installed = true, ring.Recovered(max(p.Epoch, p.Installed))-1
+	return p
+}
+
+// EnterFloored answers in an epoch that a forced recovery began: nobody knows all that was accepted before it, so every
+// bucket counts as emptied until the floor, or until the partition's own if that is later. Whatever was installed for an
+// epoch up to that one, by those who are lost, counts for nothing. In that epoch already it stays as it is.
+func (p Partition) EnterFloored(epoch uint64, floor int64) (after Partition, ok bool) {
 	if p.Floored {
 		floor = max(floor, p.Floor)
 	}
-	return p.Install(epoch, Partition{Floored: true, Floor: floor})
+	if after, ok = p.Install(epoch, Partition{Floored: true, Floor: floor}); !ok {
+		return p, false
+	}
+	return after.Enter(epoch)
 }
 
 // Enter answers in the epoch for which the partition is installed: the cluster has agreed on it. In that epoch already it

@@ -3,6 +3,7 @@ package register_test
 import (
 	"testing"
 
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -19,7 +20,7 @@ func TestSteps(t *testing.T) {
 	enter := func(epoch uint64) func(partition) (partition, bool) {
 		return func(p partition) (partition, bool) { return p.Enter(epoch) }
 	}
-	floored := func(p partition) (partition, bool) { return p.InstallFloored(5, 3) }
+	floored := func(p partition) (partition, bool) { return p.EnterFloored(5, 3) }
 	for _, tt := range []struct {
 		name   string
 		step   func(partition) (partition, bool)
@@ -39,7 +40,12 @@ func TestSteps(t *testing.T) {
 		{"install the present one", install(2), partition{Epoch: 2, Installed: 3, Sealed: true}, partition{Epoch: 2, Installed: 3, Sealed: true}, true},
 		{"install what is past", install(1), partition{Epoch: 2}, partition{Epoch: 2}, false},
 		{"install before what is installed", install(3), partition{Epoch: 2, Installed: 4, Sealed: true}, partition{Epoch: 2, Installed: 4, Sealed: true}, false},
-		{"install with a floor", floored, partition{Epoch: 2, Floored: true, Floor: 8}, partition{Epoch: 2, Installed: 5, Sealed: true, Floored: true, Floor: 8}, true},
+		{"enter with a floor", floored, partition{Epoch: 2, Floored: true, Floor: 8}, partition{Epoch: 5, Floored: true, Floor: 8}, true},
+		{"enter with a floor what was installed without", floored, partition{Epoch: 2, Installed: 5, Sealed: true}, partition{Epoch: 5, Floored: true, Floor: 3}, true},
+		{"enter with a floor what was ended", floored, partition{Epoch: 2, Sealed: true, Incomplete: true}, partition{Epoch: 5, Floored: true, Floor: 3}, true},
+		{"enter with a floor again", floored, partition{Epoch: 5, Floored: true, Floor: 2}, partition{Epoch: 5, Floored: true, Floor: 2}, true},
+		{"enter with a floor what is past", floored, partition{Epoch: 6}, partition{Epoch: 6}, false},
+		{"enter with a floor before what is installed", floored, partition{Epoch: 2, Installed: 6, Sealed: true}, partition{Epoch: 2, Installed: 6, Sealed: true}, false},
 		{"enter", enter(3), partition{Epoch: 2, Installed: 3, Sealed: true}, partition{Epoch: 3}, true},
 		{"enter again", enter(3), partition{Epoch: 3, Sealed: true}, partition{Epoch: 3, Sealed: true}, true},
 		{"enter another", enter(4), partition{Epoch: 2, Installed: 3, Sealed: true}, partition{Epoch: 2, Installed: 3, Sealed: true}, false},
@@ -57,6 +63,29 @@ func TestSteps(t *testing.T) {
 	} {
 		if got := before.Found(); got != after {
 			t.Errorf("%+v is founded as %+v, want %+v", before, got, after)
+		}
+	}
+	for _, before := range []partition{{Epoch: 3}, {Epoch: 3, Installed: 4, Sealed: true}, {Sealed: true}, {Epoch: 3, Sealed: true, Incomplete: true}} {
+		ended := before.End()
+		if !ended.Sealed || ended.End() != ended {
+			t.Errorf("%+v ends as %+v, and then as %+v", before, ended, ended.End())
+		}
+		for epoch := uint64(1); epoch < 6; epoch++ {
+			_, installed := ended.Install(epoch, partition{})
+			_, entered := ended.Enter(epoch)
+			_, err := register.Join([]partition{ended}, 1, epoch)
+			if installed && ended.Epoch != epoch || entered && ended.Epoch != epoch || err == nil || ended.Found() != ended {
+				t.Errorf("%+v takes part in epoch %d after its end: installs %v, enters %v, is a source: %v", before, epoch, installed, entered, err)
+			}
+		}
+		again := ring.Recovered(ended.Installed)
+		for _, epoch := range []uint64{again, again + 1} {
+			if after, ok := ended.Install(epoch, partition{}); !ok || after.Installed != epoch {
+				t.Errorf("%+v is not installed for epoch %d of the recovery: %+v", before, epoch, after)
+			}
+		}
+		if after, ok := ended.EnterFloored(again, 3); !ok || after != (partition{Epoch: again, Floored: true, Floor: 3}) {
+			t.Errorf("%+v enters the recovered epoch as %+v", before, after)
 		}
 	}
 	if got := (partition{Epoch: 3, Installed: 4}).Drop(); got != (partition{Epoch: 3, Sealed: true, Incomplete: true}) {

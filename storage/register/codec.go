@@ -12,14 +12,23 @@ var ErrCorrupt = errors.New("register: corrupt encoding")
 // that a sweep can read it without the rest.
 //
 //	┌──────────┬──────────┬────────────┬────────┬────────┬───────┬───────┬──────────┬───────┬─────┐
-//	│ layout=1 │ H        │ generation │ expire │ writer │ seq   │ epoch │ H − from │ reach │ aux │
+//	│ layout   │ H        │ generation │ expire │ writer │ seq   │ epoch │ H − from │ reach │ aux │
 //	│ 1 byte   │ 8 bytes  │ varint     │ varint │ 16     │       │       │          │       │ …   │
 //	└──────────┴──────────┴────────────┴────────┴────────┴───────┴───────┴──────────┴───────┴─────┘
-const registerLayout = 1
+//
+// The layout is 1 for a stored limit, and 2 for one that a request has defined.
+const (
+	registerLayout = 1
+	inlineLayout   = 2
+)
 
 // Append encodes r behind dst.
 func (r Register) Append(dst []byte) []byte {
-	dst = append(dst, registerLayout)
+	layout := byte(registerLayout)
+	if r.Inline {
+		layout = inlineLayout
+	}
+	dst = append(dst, layout)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.H))
 	dst = binary.AppendUvarint(dst, uint64(r.Generation))
 	dst = binary.AppendUvarint(dst, uint64(r.Expire))
@@ -34,10 +43,11 @@ func (r Register) Append(dst []byte) []byte {
 // Decode reads what Append wrote. Aux is copied.
 func Decode(src []byte) (Register, error) {
 	d := decoder{src: src}
-	if d.byte() != registerLayout {
+	layout := d.byte()
+	if layout != registerLayout && layout != inlineLayout {
 		return Register{}, ErrCorrupt
 	}
-	r := Register{H: int64(d.uint64())}
+	r := Register{H: int64(d.uint64()), Inline: layout == inlineLayout}
 	r.Generation = int64(d.uvarint())
 	r.Expire = int64(d.uvarint())
 	copy(r.Writer[:], d.bytes(len(r.Writer)))

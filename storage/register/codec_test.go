@@ -17,6 +17,7 @@ var registers = []register.Register{
 		Generation: math.MaxInt64, H: math.MaxInt64, Expire: math.MaxInt64, Writer: register.Writer{0xff, 15: 0xff},
 		Seq: math.MaxUint64, Epoch: math.MaxUint64, From: math.MinInt64, Reach: math.MaxInt64, Aux: []byte("aux"),
 	},
+	{H: 1_795_228_948_401_704_085, From: 1_795_228_900_000_000_000, Seq: 9, Epoch: 1, Reach: 3_600_000_000_000, Inline: true},
 	{Generation: 5, H: 1_795_228_948_401_704_085, From: 1_795_228_900_000_000_000, Seq: 9, Epoch: 1, Reach: 3_600_000_000_000},
 }
 

@@ -50,6 +50,7 @@ type Reservation struct {
 	Generation int64
 	From, To   int64
 	Reach      int64 // how far ahead of its now the limit may ever spend
+	Inline     bool  // the request has defined the limit
 	Aux        []byte
 }
 
@@ -64,6 +65,7 @@ type Register struct {
 	Epoch  uint64 // 0 when another replica has accepted it: see Join
 	From   int64
 	Reach  int64
+	Inline bool // the limit is one that a request has defined
 	Aux    []byte
 }
 
@@ -91,6 +93,7 @@ const (
 	Sealed                // the replica set is changing
 	Skewed                // the owner's clock differs too much: see Skew
 	TooFar                // To lies further ahead than any owner may reserve
+	Full                  // the replica keeps as many registers of limits that requests define as it may
 )
 
 // An Answer is what a replica says to a reservation.
@@ -145,7 +148,7 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 		a.Verdict, a.Position = Accepted, m.To
 		return Register{
 			Generation: m.Generation, H: m.To, Expire: r.Expire,
-			Writer: m.Writer, Seq: m.Seq, Epoch: m.Epoch, From: m.From, Reach: m.Reach, Aux: m.Aux,
+			Writer: m.Writer, Seq: m.Seq, Epoch: m.Epoch, From: m.From, Reach: m.Reach, Inline: m.Inline, Aux: m.Aux,
 		}, a, true
 	}
 	return r, a, false
@@ -155,7 +158,7 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 // stamps anew. It is not enough that r is reserved up to m.To: that may have been for another owner.
 func (r Register) repeats(m Reservation) bool {
 	return r.Writer == m.Writer && r.Seq == m.Seq && r.Epoch == m.Epoch && r.Generation == m.Generation &&
-		r.From == m.From && r.H == m.To && r.Reach == m.Reach && bytes.Equal(r.Aux, m.Aux)
+		r.From == m.From && r.H == m.To && r.Reach == m.Reach && r.Inline == m.Inline && bytes.Equal(r.Aux, m.Aux)
 }
 
 // Swept says whether r says nothing any more once the horizon stands at that time, and can be deleted.

@@ -1,0 +1,257 @@
+package actor
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/clock"
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// inventions are the ways in which callers make a node remember things, each a request by its number.
+var inventions = map[string]func(i int) limit.Request{
+	"keys": func(i int) limit.Request { return spend("key:"+strconv.Itoa(10_000_000+i), 1, "demo") },
+	"receipts": func(i int) limit.Request {
+		r := spend("key:"+strconv.Itoa(10_000_000+i), 1, "demo")
+		r.Receipt = true
+		return r
+	},
+	"ids": func(i int) limit.Request {
+		r := spend("key:"+strconv.Itoa(10_000_000+i), 1, "demo")
+		r.ID = "request"
+		return r
+	},
+	"ids of few keys": func(i int) limit.Request {
+		r := spend("key:"+strconv.Itoa(i%1000), 0, "demo")
+		r.ID = strconv.Itoa(i)
+		return r
+	},
+	"limits": func(i int) limit.Request {
+		r := inline("key:"+strconv.Itoa(i%1000), 1, "limit-"+strconv.Itoa(i), 10, "10/1h")
+		r.Receipt = true
+		return r
+	},
+	"receipts of few keys": func(i int) limit.Request {
+		r := spend("key:"+strconv.Itoa(i%1000), 1, "slow")
+		r.Receipt = true
+		return r
+	},
+}
+
+// invent makes n requests in batches, and returns how many were refused for want of memory or of room.
+func invent(tb testing.TB, s *System, n int, request func(i int) limit.Request) (refused int) {
+	tb.Helper()
+	for at := 0; at < n; at += limit.MaxBatch {
+		batch := make([]limit.Request, min(limit.MaxBatch, n-at))
+		for i := range batch {
+			batch[i] = request(at + i)
+		}
+		for _, r := range s.CheckBatch(tb.Context(), batch) {
+			switch {
+			case errors.Is(r.Err, limit.ErrOverloaded):
+				refused++
+			case r.Err != nil:
+				tb.Fatal(r.Err)
+			}
+		}
+	}
+	return refused
+}
+
+// TestEstimates compares what a shard takes things to cost with what they cost. Go's maps have room for up to twice as
+// many as are in them, and a slice that grows for a quarter to twice as many.
+func TestEstimates(t *testing.T) {
+	const within = 1.6
+	for name, request := range inventions {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, IdleAfter: time.Hour})
+			invent(t, s, 2*limit.MaxBatch, func(i int) limit.Request { return spend("before:"+strconv.Itoa(i), 1, "demo") })
+			overview(t, s)
+			before, held := liveHeap(), s.shards[0].heldNow.Load()
+			if n := invent(t, s, 60_000, request); n > 0 {
+				t.Fatalf("%d were refused", n)
+			}
+			overview(t, s)
+			measured, estimated := float64(liveHeap()-before), float64(s.shards[0].heldNow.Load()-held)
+			t.Logf("%.0f kB measured, %.0f kB estimated", measured/1024, estimated/1024)
+			if ratio := measured / estimated; ratio > within || ratio < 1/within {
+				t.Errorf("%.2f times as much as is estimated", ratio)
+			}
+			runtime.KeepAlive(s)
+		})
+	}
+}
+
+// weighed fails the test unless a shard knows what its actors weigh.
+func weighed(t *testing.T, s *System) {
+	t.Helper()
+	for _, sh := range s.shards {
+		sh.mu.Lock()
+		sum := int64(0)
+		for a := range sh.actors.all() {
+			sum += a.bytes()
+		}
+		if sh.held != sum {
+			t.Errorf("a shard holds %d bytes, and its actors weigh %d", sh.held, sum)
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// TestWeights does a bit of everything with some keys, in trouble too: shards go on to know what their actors weigh.
+func TestWeights(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	synctest.Test(t, func(t *testing.T) {
+		s, c := quorum(t, 3, Config{Shards: 2, Memory: 4 << 20, beforeStep: func(key string) {
+			if key == "panic" {
+				panic("as it is told to")
+			}
+		}})
+		names := []string{"demo", "fast", "slow", "wide"}
+		var receipts []limit.Receipt
+		for i := range 400 {
+			key := "key:" + strconv.Itoa(random.IntN(20))
+			r := spend(key, random.Int64N(3), names[:1+random.IntN(len(names))]...)
+			r.Receipt = random.IntN(2) == 0
+			switch random.IntN(12) {
+			case 0:
+				r.ID = strconv.Itoa(random.IntN(30))
+			case 1:
+				r = inline(key, 1, "invented-"+strconv.Itoa(random.IntN(200)), 10, "1/1h")
+			case 2:
+				s.Return(t.Context(), key, receipts) //nolint:errcheck // a key that is not awake has nothing to return
+			case 3:
+				s.Reset(t.Context(), key, limit.Named("demo")) //nolint:errcheck // whether it comes about does not matter
+			case 4:
+				pass(time.Duration(random.IntN(2000)) * time.Millisecond)
+			case 5:
+				r.Key = "panic"
+			case 6:
+				c.peers[random.IntN(2)].trouble(random.IntN(2) == 0, random.IntN(3) == 0)
+			}
+			if d, err := s.Check(t.Context(), r); err == nil && len(d.Receipts) > 0 {
+				receipts = d.Receipts
+			}
+			if i%100 == 0 {
+				weighed(t, s)
+			}
+		}
+		pass(time.Minute)
+		weighed(t, s)
+	})
+}
+
+// TestBudget has callers invent more than there is memory for: the System stays within its budget, says what it gives up,
+// and goes on to serve others.
+func TestBudget(t *testing.T) {
+	const memory = 6 << 20
+	sheds := map[string]string{
+		"keys": "idle_keys", "receipts": "receipts", "ids": "request_ids", "ids of few keys": "request_ids", "limits": "receipts",
+		"receipts of few keys": "receipts",
+	}
+	for name, request := range inventions {
+		t.Run(name, func(t *testing.T) {
+			reg, log := prometheus.NewRegistry(), &bytes.Buffer{}
+			s := start(t, Config{
+				Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, IdleAfter: time.Hour, Memory: memory, Metrics: reg,
+				Logger: slog.New(slog.NewTextHandler(log, nil)),
+			})
+			for at := 0; at < 120_000; at += 4 * limit.MaxBatch {
+				if n := invent(t, s, 4*limit.MaxBatch, func(i int) limit.Request { return request(at + i) }); n > 0 {
+					t.Fatalf("%d were refused, and none need be", n)
+				}
+				if held := s.shards[0].heldNow.Load(); held > memory {
+					t.Fatalf("%d bytes are held after %d, of a budget of %d", held, at, memory)
+				}
+				decide(t, s, spend("honest", 1, "wide"))
+			}
+			weighed(t, s)
+			s.Close()
+			label := sheds[name]
+			if n := count(t, reg, "jeton_shed_total", label); n == 0 {
+				t.Errorf("nothing of %s was counted as given up", label)
+			}
+			said := log.String()
+			if lines := strings.Count(said, "\n"); lines < 1 || lines > 2*shedKinds || !strings.Contains(said, "what="+label) {
+				t.Errorf("the log has %d lines, want a few:\n%s", lines, said)
+			}
+		})
+	}
+}
+
+// TestNoMemory has nothing that could be given up: what wakes further keys is refused until there is.
+func TestNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, now := shutFor("flood")
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Replicas: []Replica{g}, Now: now, Shards: 1, Memory: 4 << 20, Metrics: reg, Inbox: 1 << 17})
+		refused := 0
+		var waits []func()
+		results := make(chan []limit.Result, 100)
+		for i := range 40 {
+			waits = append(waits, flood(t, s, strconv.Itoa(i), 400, func(rs []limit.Result) { results <- rs }))
+			synctest.Wait()
+		}
+		if held := s.shards[0].heldNow.Load(); held > 4<<20 {
+			t.Errorf("%d bytes are held", held)
+		}
+		if got := settled(t, ask(as(t, "other"), s, spend("new", 1, "wide"))); !errors.Is(got.err, limit.ErrOverloaded) {
+			t.Errorf("a further key: %+v", got)
+		}
+		g.open()
+		for _, wait := range waits {
+			wait()
+		}
+		close(results)
+		for rs := range results {
+			for _, r := range rs {
+				if errors.Is(r.Err, limit.ErrOverloaded) {
+					refused++
+				} else if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+		}
+		if n := count(t, reg, "jeton_shed_total", "new_keys"); refused == 0 || int(n) != refused+1 {
+			t.Errorf("%d were refused, and %v counted", refused, n)
+		}
+		pass(time.Minute)
+		if got := settled(t, ask(as(t, "other"), s, spend("new", 1, "wide"))); got.err != nil || !got.Allowed {
+			t.Errorf("a further key, after the flood: %+v", got)
+		}
+	})
+}
+
+// TestStricterWithoutMemory has what was given up for want of memory be of no effect any more, and nothing be granted twice.
+func TestStricterWithoutMemory(t *testing.T) {
+	s := start(t, Config{Replicas: []Replica{newRegisters(clock.New().Now)}, Shards: 1, IdleAfter: time.Hour, Memory: 1 << 20})
+	r := spend("honest", 4, "demo")
+	r.Receipt, r.ID = true, "id"
+	d := decide(t, s, r)
+	if _, err := s.Return(t.Context(), "honest", nil); err != nil {
+		t.Fatal(err)
+	}
+	invent(t, s, 20_000, inventions["ids"])
+	if back, err := s.Return(t.Context(), "honest", d.Receipts); err != nil || back[0] {
+		t.Errorf("a receipt that was given up: %v, %v", back, err)
+	}
+	r.Receipt = false
+	if again := decide(t, s, r); !again.Allowed || again.Limits[0].Remaining != 2 {
+		t.Errorf("a request whose id was given up: %+v, want that it is charged again", again)
+	}
+	if got := drain(t, s, "honest", "demo"); got != 2 {
+		t.Errorf("%d of 10 were admitted after 4 and 4, want 2", got)
+	}
+}

@@ -1,0 +1,122 @@
+package limit
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// parsePlain reads a document whose every line is plain: limits, a name, a field with its value, a comment, or nothing, as
+// [Document.YAML] writes it and most people do. It keeps nothing but the rules, where the parser of YAML keeps a tree of two
+// kilobytes for each limit. Whatever is not plain, and whatever is wrong, is left to that parser: ok is false then.
+func parsePlain(text string) (doc *Document, ok bool) {
+	doc = &Document{rules: make(map[string]*Rule, min(len(text)/usualLimit, strings.Count(text, "\n")/2)), names: make([]string, 0, len(text)/usualLimit)}
+	p := plainReader{doc: doc}
+	for line := range strings.Lines(text) {
+		if !p.line(strings.TrimRight(line, " \r\n")) {
+			return nil, false
+		}
+	}
+	if !p.begun || !p.end() {
+		return nil, false
+	}
+	slices.Sort(doc.names)
+	return doc, true
+}
+
+// A plainReader reads lines of a plain document.
+type plainReader struct {
+	doc           *Document
+	begun         bool    // limits: was there
+	names, fields int     // how far names and fields are indented; 0 until there is one
+	limit         Limit   // that is being read; without a name before the first
+	seen          [4]bool // of limitFields
+}
+
+// line reads a line without its end, and says whether it is plain.
+func (p *plainReader) line(line string) bool {
+	content := strings.TrimLeft(line, " ")
+	indent := len(line) - len(content)
+	if at := strings.Index(content, " #"); at >= 0 {
+		content = strings.TrimRight(content[:at], " ")
+	}
+	if content == "" || content[0] == '#' {
+		return true
+	}
+	key, value, one := strings.Cut(content, ":")
+	if value != "" && value[0] != ' ' {
+		return false
+	}
+	value = strings.TrimLeft(value, " ")
+	if !one || !isPlain(key) || value != "" && !isPlain(value) {
+		return false
+	}
+	switch {
+	case indent == 0:
+		begun := p.begun
+		p.begun = true
+		return !begun && key == "limits" && value == ""
+	case !p.begun:
+		return false
+	case p.names == 0 || indent == p.names:
+		p.names = indent
+		if value != "" || !p.end() {
+			return false
+		}
+		p.limit, p.seen, p.fields = Limit{Name: strings.Clone(key)}, [4]bool{}, 0
+		return true
+	case indent > p.names && p.limit.Name != "" && (p.fields == 0 || indent == p.fields):
+		p.fields = indent
+		return p.field(key, value)
+	}
+	return false
+}
+
+// field reads a field of the limit.
+func (p *plainReader) field(key, value string) bool {
+	at := slices.Index(limitFields, key)
+	if at < 0 || p.seen[at] || value == "" {
+		return false
+	}
+	p.seen[at] = true
+	var err error
+	switch key {
+	case "algorithm":
+		p.limit.Algorithm = strings.Clone(value)
+	case "on_unavailable":
+		p.limit.OnUnavailable = Policy(strings.Clone(value))
+	case "capacity":
+		p.limit.Capacity, err = strconv.ParseInt(value, 10, 64)
+	case "refill":
+		p.limit.Refill, err = ParseRefill(value)
+	}
+	return err == nil
+}
+
+// end takes in the limit that has been read, if there is one.
+func (p *plainReader) end() bool {
+	if p.limit.Name == "" {
+		return true
+	}
+	rule, err := p.limit.Rule()
+	if _, twice := p.doc.rules[p.limit.Name]; err != nil || twice {
+		return false
+	}
+	p.doc.rules[rule.Name] = rule
+	p.doc.names = append(p.doc.names, rule.Name)
+	return true
+}
+
+// isPlain says whether YAML takes a text for itself wherever it stands: it begins with a letter or a digit and has no
+// character that could mean something.
+func isPlain(text string) bool {
+	for i, c := range text {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && (c == '.' || c == '_' || c == '-' || c == '/' || c == 'µ'):
+		default:
+			return false
+		}
+	}
+	return text != ""
+}

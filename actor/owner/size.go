@@ -1,0 +1,89 @@
+package owner
+
+import (
+	"unsafe"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// The sizes of what an owner allocates, in bytes.
+const (
+	crowdBytes   = int64(unsafe.Sizeof(crowd{}))
+	waiterBytes  = int64(unsafe.Sizeof(waiter{}))
+	bucketBytes  = int64(unsafe.Sizeof(bucket{}))
+	extraBytes   = int64(unsafe.Sizeof(extra{}))
+	talkBytes    = int64(unsafe.Sizeof(talk{}))
+	refusalBytes = int64(unsafe.Sizeof(refusal{}))
+	returnsBytes = int64(unsafe.Sizeof(returns{}))
+	madeBytes    = int64(unsafe.Sizeof(made{}))
+	pieceBytes   = int64(unsafe.Sizeof(piece{}))
+	pointerBytes = int64(unsafe.Sizeof(uintptr(0)))
+	ruleBytes    = int64(256) // a Rule that a request has defined, with its names
+)
+
+// Bytes is about how much memory the owner holds besides the Owner itself. Stored rules are not its own. It costs a few
+// nanoseconds for each of its buckets.
+func (o *Owner) Bytes() int64 {
+	n := o.bucket.bytes()
+	c := o.crowd
+	if c == nil {
+		return n
+	}
+	n += crowdBytes + int64(cap(c.items))*waiterBytes + int64(cap(c.buckets))*pointerBytes
+	for _, b := range c.buckets {
+		n += bucketBytes + ruleBytes + b.bytes()
+	}
+	return n
+}
+
+// bytes is what the bucket holds besides itself.
+func (b *bucket) bytes() int64 {
+	x := b.extra
+	if x == nil {
+		return 0
+	}
+	n := extraBytes
+	if t := x.talk; t != nil {
+		n += talkBytes
+		if t.refused != nil {
+			n += refusalBytes
+		}
+	}
+	if r := x.returns; r != nil {
+		n += returnsBytes + int64(cap(r.made))*madeBytes + int64(cap(r.free))*pieceBytes
+	}
+	return n
+}
+
+// ForgetReturns forgets all receipts and all line that was given back, which makes the key stricter: a return of what it
+// has admitted so far takes no effect, and what came back is not spent again. It says of how many buckets.
+func (o *Owner) ForgetReturns() (forgotten int) {
+	for i := range o.size() {
+		if b := o.at(i); b.returns() != nil {
+			b.forgetReturns()
+			if b.extra.talk == nil && b.extra.older.n == 0 {
+				b.extra = nil
+			}
+			forgotten++
+		}
+	}
+	return forgotten
+}
+
+// Knows says whether the owner has the bucket of every rule.
+func (o *Owner) Knows(rules []*limit.Rule) bool {
+	for _, rule := range rules {
+		if o.find(rule.Name) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Tidy forgets the buckets besides the first that lose nothing by it, unless checks wait. It says how many are left.
+func (o *Owner) Tidy(now int64) (left int) {
+	if c := o.crowd; c != nil && c.len() == 0 {
+		o.forgetIdle(now)
+	}
+	return o.size()
+}

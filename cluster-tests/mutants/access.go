@@ -1,0 +1,60 @@
+package mutants
+
+// ofAccess are mutants of who may do what, and how much.
+func ofAccess() []Mutant {
+	return []Mutant{
+		{
+			Name: "whoever checks may fill",
+			Why:  "who may check may not fill buckets; else a limit holds only as long as everybody behind it wants",
+			Edits: []Edit{{
+				File: "rpc/access/table.go",
+				Old:  `{NodeGRPC, "/jeton.v1.Limiter/Reset", Change,`,
+				New:  `{NodeGRPC, "/jeton.v1.Limiter/Reset", Check,`,
+			}},
+			Caught: []Hunt{
+				{Package: "./rpc/access", Run: "^TestWhatTakesNoProof$", Says: `Limiter/Reset takes no proof`},
+				{Package: "./rpc", Run: "^TestWhoMayFillOverGRPC$", Says: `it may: false`},
+			},
+		},
+		{
+			Name: "no guard before a method",
+			Why:  "the table decides nothing unless a guard asks it before each method",
+			Edits: []Edit{{
+				File: "rpc/guard.go",
+				Old:  "m.Handler = d.guarded(need, method, m.Handler)",
+				New:  "_ = method",
+			}},
+			Caught: []Hunt{{Package: "./cmd/node", Run: "^TestEveryCallAsEveryCaller$", Says: `calls /jeton\.v1\.\S+: served true, want false`}},
+		},
+		{
+			Name: "pages may ask",
+			Why:  "a web page must not make the browser of somebody on the machine check or fill at a loopback port",
+			Edits: []Edit{{
+				File: "rpc/guard_http.go",
+				Old:  "if need > access.Reach && !counts {",
+				New:  "if need > access.Key && !counts {",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestWebPagesMayNotAsk$", Says: `it must get through: false`}},
+		},
+		{
+			Name: "no bound on invented registers",
+			Why:  "callers invent limits, and no sweep removes their registers for a year: without a bound they fill every disk",
+			Edits: []Edit{{
+				File: "storage/commit.go",
+				Old:  "write && m.Inline && !exists && s.inline.total.Load() >= s.cfg.Inline",
+				New:  "write && m.Inline && !exists && s.cfg.Inline < 0",
+			}},
+			Caught: []Hunt{{Package: "./storage", Run: "^TestInlineRegistersAreBounded$", Says: `were accepted, want`}},
+		},
+		{
+			Name: "invented registers not counted at the start",
+			Why:  "the count must survive a restart; else every restart lets as many be invented again",
+			Edits: []Edit{{
+				File: "storage/inline.go",
+				Old:  "c.set(c.at, c.seen)",
+				New:  "_ = c.seen",
+			}},
+			Caught: []Hunt{{Package: "./storage", Run: "^TestInlineRegistersAreBounded$", Says: `are counted in the next life`}},
+		},
+	}
+}

@@ -1,0 +1,122 @@
+package simulation
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// Line is burned that nobody has spent and nobody can: an owner has passed it over, because it took it for reserved, and
+// got what lies behind. No rule of safety is broken by that, so only counting shows it.
+//
+// An owner passes line over without need if a majority of its replicas would have accepted it, when the reservation was
+// sent. A replica that is lost then, or was a moment before, would not have, and neither one whose clock differs too much;
+// one that is merely late would.
+
+// lostFor is how long an owner may take a replica for lost that was, and answers again.
+const lostFor = 2 * second
+
+// passedOver is the line that a reservation leaves out without need: from where a majority would have accepted it, and
+// behind everything that was anybody's already.
+func (w *World) passedOver(p *process, partition ring.Partition, bucket int, set *replicaSet, s *owner.Send) interval {
+	var free [owner.MaxReplicas]int64
+	for i, id := range set.ids {
+		free[i] = w.freeAt(p, id, partition, bucket, s)
+	}
+	slices.Sort(free[:len(set.ids)])
+	from := max(free[ring.Majority(len(set.ids))-1], p.read())
+	if granted := w.ledger.buckets[bucket].era(s.Generation).granted; len(granted) > 0 {
+		from = max(from, granted[len(granted)-1].to)
+	}
+	return interval{from, max(from, s.From)}
+}
+
+// freeAt is from where on a replica would accept a reservation now; math.MaxInt64 if it is lost to the owner.
+func (w *World) freeAt(p *process, id ring.NodeID, partition ring.Partition, bucket int, s *owner.Send) int64 {
+	slot := int(id[0]) - 1
+	n := &w.nodes[slot]
+	q := n.proc
+	lost := q == nil || q.id() != id || n.frozen || !q.joined || w.now < q.since+lostFor || w.now < p.lost[slot]+lostFor ||
+		!w.connected(p.slot, slot) || !w.connected(slot, p.slot) || w.now < w.mended+lostFor
+	if lost {
+		return math.MaxInt64
+	}
+	part, r := q.store.part(partition), q.store.cells[bucket].Register
+	if part.Epoch != s.Epoch || part.Sealed || r.Generation > s.Generation || w.now < q.places[partition].since+lostFor {
+		return math.MaxInt64
+	}
+	return part.Free(r, s.Generation, s.Reach, w.bounds)
+}
+
+// accepted notes that a replica has accepted a reservation. Once a majority has, its line is somebody's, and what it passed
+// over is nobody's.
+func (l *ledger) accepted(r *reserved, slot int) {
+	majority := ring.Majority(len(r.sets.ids))
+	before := bits.OnesCount8(r.at)
+	r.at |= 1 << slot
+	if before >= majority || bits.OnesCount8(r.at) < majority {
+		return
+	}
+	l.granted(r)
+}
+
+// granted notes that the line of a reservation is somebody's now.
+func (l *ledger) granted(r *reserved) {
+	w, account := l.w, l.buckets[r.bucket]
+	e := account.era(r.generation)
+	e.granted.add(r.From, r.To)
+	left := r.passed
+	if left.from >= left.to {
+		return
+	}
+	name := w.bucketName(account.key, account.limit)
+	w.count("line passed over without need")
+	w.say(account.key, "%s of %s is passed over without need", w.span(left.from, left.to), name)
+	e.burned.add(left.from, left.to)
+	if most := w.mayPassOver(account.limit, r.Reach); left.to-left.from > most && !w.variant.outcome {
+		w.violate(account.key, "%s of %s is burned at once: a majority would have accepted it, and at most %s may be passed over", w.span(left.from, left.to),
+			name, seconds(most))
+	}
+}
+
+// mayPassOver is how much line one reservation may pass over without need: a tenth of the bucket, and in any case two tokens and
+// what refills in 0.4 s. It is twice what an owner passes over rather than wait for a silent replica.
+func (w *World) mayPassOver(limit int, reach int64) int64 {
+	token := int64(0)
+	for _, rule := range w.limits[limit].rules {
+		token = max(token, rule.Length(1).Ceil())
+	}
+	return max(reach/10, 2*token, 400*ms)
+}
+
+// burnedShare bounds what may be burned of a bucket in a whole run: one part in so many of what was reserved of it and of
+// one bucket, and as much as one reservation may pass over in any case. Rivals of a busy key burn most.
+const burnedShare = 5
+
+// burned holds the line of each bucket that was burned against its bound, once all is over.
+func (l *ledger) burned() {
+	for _, account := range l.buckets {
+		burned, granted := int64(0), int64(0)
+		for _, e := range account.eras {
+			for _, g := range e.granted {
+				e.burned.cut(g.from, g.to)
+			}
+			granted += e.granted.length()
+			burned += e.burned.length()
+		}
+		reach := int64(0)
+		for _, rule := range l.w.limits[account.limit].rules {
+			reach = max(reach, rule.Reach())
+		}
+		if burned > 0 {
+			l.w.count("buckets of which line was burned")
+			l.w.counts["burned line, in milliseconds"] += int(burned / ms)
+		}
+		if most := max((granted+reach)/burnedShare, l.w.mayPassOver(account.limit, 0)); burned > most {
+			l.w.violate(account.key, "%s of the line of %s is burned, and %s may be", seconds(burned), l.w.bucketName(account.key, account.limit), seconds(most))
+		}
+	}
+}

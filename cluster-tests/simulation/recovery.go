@@ -1,0 +1,254 @@
+package simulation
+
+import (
+	"slices"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// A ruin is the loss for ever of so many members that raft has lost its majority, and the forced recovery by which an operator
+// goes on with those that are left; see ring/cluster. Until it is done, nothing is agreed.
+type ruin struct {
+	left  []int   // slots
+	known *agreed // what those know together
+	tries int
+}
+
+// loseMajority takes the disks of all members but those of mask, which are too few to agree on anything.
+func (w *World) loseMajority(i *item, d *die) {
+	left, known := w.leftBy(i)
+	w.ruin = &ruin{left: left, known: known}
+	w.raft.lost++
+	w.say(noKey, "all members but %s are lost for ever", w.nameSlots(left))
+	for slot := range w.nodes {
+		if n := &w.nodes[slot]; !slices.Contains(left, slot) {
+			w.crash(slot, d)
+			n.disk = nil
+		}
+	}
+	w.after(i.last, w.recover)
+}
+
+// leftBy are those who are left: members that run, of those in the mask, and too few of all for a majority; and the newest
+// state that any of them knows.
+func (w *World) leftBy(i *item) (left []int, known *agreed) {
+	s := w.raft.state
+	for slot, m := range s.members {
+		p := w.nodes[slot].proc
+		if i.mask>>slot&1 == 1 && m.in && p != nil && p.joined && p.me == m.id && len(left)+1 < ring.Majority(s.size()) {
+			left = append(left, slot)
+			if known == nil || p.latest.version > known.version {
+				known = p.latest
+			}
+		}
+	}
+	return slices.DeleteFunc(left, func(slot int) bool { return known.slot(w.nodes[slot].disk.id) != slot }), known
+}
+
+func (w *World) nameSlots(slots []int) string {
+	var ids []ring.NodeID
+	for _, slot := range slots {
+		ids = append(ids, w.nodes[slot].disk.id)
+	}
+	return w.nameAll(ids)
+}
+
+// recover tries to recover by force, again and again: all who are left must be up and reach the one that recovers. What a try
+// has done before it was cut off stays done.
+func (w *World) recover() {
+	r := w.ruin
+	r.tries++
+	d := throw(w.seed, forFault, uint64(w.now), uint64(r.tries), 1<<32)
+	w.after(d.between(second, 10*second), func() {
+		if w.ruin == r {
+			w.recover()
+		}
+	})
+	chief := w.nodes[r.left[0]].proc
+	open := 0
+	for _, slot := range r.left {
+		switch p := w.nodes[slot].proc; {
+		case p == nil || p.frozen || chief == nil || !w.connected(chief.slot, slot) || !w.connected(slot, chief.slot):
+			return
+		case !w.variant.recounts:
+			open += w.partitions
+		}
+	}
+	finish := func() {
+		if w.ruin != r || chief.dead || chief.frozen {
+			return
+		}
+		if w.healed == 0 && d.percent(20) {
+			w.count("recoveries cut off")
+			return
+		}
+		w.recoverAt(chief)
+	}
+	if open == 0 {
+		finish()
+		return
+	}
+	for _, slot := range r.left {
+		for i := range w.partitions {
+			w.nodes[slot].proc.store.change(ring.Partition(i), func(part register.Partition) (register.Partition, bool) { return part.End(), true }, func(bool) {
+				if open--; open == 0 {
+					finish()
+				}
+			})
+		}
+	}
+}
+
+// recoverAt makes what is known the state of what is agreed, with the members that are left, and begins every partition anew.
+func (w *World) recoverAt(chief *process) {
+	next := w.ruin.known.draft()
+	next.version = int(ring.Recovered(uint64(next.version)))
+	next.removed = slices.Clone(next.removed)
+	for slot := range next.members {
+		m := &next.members[slot]
+		n := &w.nodes[slot]
+		switch {
+		case !m.in:
+		case slices.Contains(w.ruin.left, slot) && n.disk != nil && n.disk.id == m.id:
+			m.draining = false
+		default:
+			next.removed = append(next.removed, m.id)
+			*m = member{}
+		}
+	}
+	w.placeAnew(next)
+	w.count("clusters recovered by force")
+	w.say(noKey, "%s recovers the cluster: %d are left", chief.name, next.size())
+	w.ruin = nil
+	w.raft.state, w.raft.past = next, []*agreed{next}
+	for i := range w.nodes {
+		if p := w.nodes[i].proc; p != nil {
+			p.after(us, p.learn)
+		}
+	}
+}
+
+// placeAnew gives partitions the replica sets and epochs with which they begin again.
+func (w *World) placeAnew(next *agreed) {
+	members := next.staying()
+	var current [][]ring.NodeID
+	for _, place := range next.places {
+		current = append(current, place.Replicas)
+	}
+	sets, err := ring.Assign(current, members, w.partitions, ring.Replication(len(members), w.scenario.wanted))
+	if err != nil {
+		panic(err)
+	}
+	for i := range next.places {
+		place := &next.places[i]
+		known := w.knownEpoch(ring.Partition(i), place)
+		if w.variant.recounts && next.present(place.Replicas) >= ring.Enough(len(place.Replicas)) {
+			if next.present(place.Target) < len(place.Target) {
+				place.Target = nil
+			}
+			continue
+		}
+		w.count("partitions begun anew")
+		*place = ring.Place{Epoch: ring.Recovered(known), Replicas: sets[i], Floored: true}
+	}
+}
+
+// knownEpoch is the highest epoch of a partition that anybody knows who is left.
+func (w *World) knownEpoch(p ring.Partition, place *ring.Place) uint64 {
+	known := place.Epoch
+	if len(place.Next) > 0 {
+		known++
+	}
+	for _, slot := range w.ruin.left {
+		if d := w.nodes[slot].disk; d != nil {
+			known = max(known, d.parts[p].Epoch, d.parts[p].Installed)
+		}
+	}
+	return known
+}
+
+// begun enters an epoch that a recovery began, with a floor beyond all clocks that are heard.
+func (p *process) begun(i ring.Partition, place ring.Place, done func()) {
+	floor := max(p.read(), p.clocks.highest(p.read())) + p.w.bounds.EpsMax
+	p.store.change(i, func(part register.Partition) (register.Partition, bool) {
+		p.store.copying[i] = copyingNothing
+		return part.EnterFloored(place.Epoch, floor)
+	}, func(ok bool) {
+		defer done()
+		if !ok {
+			return
+		}
+		p.w.count("floors set")
+		p.w.count("epochs of a recovery entered")
+		p.w.say(noKey, "%s enters epoch %d of partition %d, which a recovery began, with a floor at %s", p.name, place.Epoch, i, p.w.clockTime(floor))
+	})
+}
+
+// fill makes a disk full for a while: the next write ends the process, some of it may be on the disk, and the node does not
+// start before there is room again.
+func (w *World) fill(n *node, i *item) {
+	n.full++
+	slot := n.slot
+	if p := n.proc; p.store.doom == nil {
+		p.store.doom = func() {
+			if n.full > 0 && w.healed == 0 {
+				d := throw(w.seed, forFault, i.id, uint64(slot))
+				w.count("processes ended by a full disk")
+				w.crash(slot, &d)
+			}
+		}
+	}
+	w.after(i.last, func() {
+		if n.full--; n.full == 0 {
+			w.restartAfter(slot, us, 0)
+		}
+	})
+}
+
+// late plans what came into the mix later, by a die of its own: disks that are full and, in a ruinous scenario, members lost for
+// ever, mostly while those who are left have heard nothing of what the others agree on.
+func (p *planner) late() {
+	die := throw(p.seed, forRuin)
+	q := &planner{scenario: p.scenario, die: &die, ids: p.ids}
+	if perHour := level(q.die, 2, 20); perHour > 0 && p.theme != tardy {
+		for at := q.die.below(2 * hour / perHour); at < p.duration; at += q.die.below(2 * hour / perHour) {
+			q.plan(at, item{kind: fills, slot: int(q.die.below(int64(max(p.founders, 3)))), last: q.die.spread(10*ms, minute)})
+		}
+	}
+	if p.theme == ruinous {
+		q.ruins()
+	}
+	p.ids = q.ids
+}
+
+// floorsAhead says whether an epoch that a recovery began is to be entered here, with a floor.
+func (p *process) floorsAhead() bool {
+	return slices.ContainsFunc(p.latest.places, func(place ring.Place) bool { return place.Floored && place.Has(p.me) })
+}
+
+// ruinsEvery is how far the losses of a majority lie apart, on average.
+const ruinsEvery = 5 * minute
+
+// ruins plans them. All clocks are right then: who is left may be one node, and a floor is as late as its clock.
+func (p *planner) ruins() {
+	d := p.die
+	p.items = slices.DeleteFunc(p.items, func(i item) bool { return i.kind == jumps || i.kind == drifts || i.kind == suspends })
+	for i := range p.items {
+		if p.items[i].kind == crashes {
+			p.items[i].value = 0
+		}
+	}
+	for at := d.below(ruinsEvery); at < p.duration; at += d.between(minute, 2*ruinsEvery) {
+		left := uint(d.between(1, 1<<maxSlots-1))
+		before := d.spread(second, 30*second)
+		if d.percent(80) {
+			p.plan(max(0, at-before), item{kind: deafens, slot: int(d.below(maxSlots)), mask: left, last: before + second})
+		}
+		if d.percent(80) { // the others move on without them
+			p.plan(max(0, at-d.between(0, before)), item{kind: joins, mask: p.members()})
+		}
+		p.plan(at, item{kind: ruins, mask: left, last: d.spread(10*ms, 20*second)})
+		p.plan(at+d.spread(10*second, 2*minute), item{kind: joins, mask: p.members()})
+	}
+}

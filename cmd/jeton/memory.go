@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/jeton-dev/jeton/cmd/node"
+)
+
+const (
+	// memoryShare is how much of the memory that its group or its machine has a node takes, unless --memory says otherwise.
+	memoryShare = 0.75
+	// leastMemory is what a node needs to be of use.
+	leastMemory = 128 << 20
+	// gcPercent is by how much the heap may grow between two collections while memory is plenty. What lives long is little,
+	// and what dies young much: Go's own 100 costs a third of a node's processor time, and a tenth of a gateway's. Where
+	// memory is short it is less, down to leastGCPercent: below that the collector would take what is left of the processor.
+	gcPercent      = 400
+	leastGCPercent = 50
+	// While a node starts, which takes startsWithin as a rule, it copies its limits several times and leaves the collector as
+	// Go has it.
+	startGCPercent = 100
+	startsWithin   = 10 * time.Second
+)
+
+// A memorySize is an option that takes a number of bytes, as GOMEMLIMIT does.
+type memorySize int64
+
+var memoryUnits = []struct {
+	name  string
+	bytes int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"B", 1}, {"", 1}}
+
+// Set takes a whole number and a unit.
+func (m *memorySize) Set(text string) error {
+	for _, unit := range memoryUnits {
+		number, ok := strings.CutSuffix(text, unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/unit.bytes {
+			break
+		}
+		if n *= unit.bytes; n < leastMemory {
+			return fmt.Errorf("%q is too little: at least %dMiB", text, leastMemory>>20)
+		}
+		*m = memorySize(n)
+		return nil
+	}
+	return fmt.Errorf("%.64q is not a number of bytes, such as 512MiB or 4GiB", text)
+}
+
+// String and Type are those of a [pflag.Value].
+func (m *memorySize) String() string {
+	switch {
+	case *m == 0:
+		return ""
+	case *m%(1<<20) == 0:
+		return fmt.Sprintf("%dMiB", *m>>20)
+	}
+	return fmt.Sprintf("%dB", int64(*m))
+}
+
+// Type names the value in the help text.
+func (*memorySize) Type() string { return "size" }
+
+// A memoryBound is how much memory this process may take, and where that was said.
+type memoryBound struct {
+	bytes  int64 // 0 for no bound
+	source string
+	fixed  bool // GOMEMLIMIT is set: the collector has been told already
+}
+
+// boundOf is the bound that holds: GOMEMLIMIT's, or the option's, or a share of what there is.
+func boundOf(option memorySize, env lookup) memoryBound {
+	if _, ok := env("GOMEMLIMIT"); ok {
+		b := memoryBound{bytes: debug.SetMemoryLimit(-1), source: "GOMEMLIMIT", fixed: true}
+		if b.bytes == math.MaxInt64 { // it is off
+			b.bytes = 0
+		}
+		return b
+	}
+	if option != 0 {
+		return memoryBound{bytes: int64(option), source: "--memory"}
+	}
+	machine, err := memlimit.FromSystem()
+	if err != nil {
+		machine = 0
+	}
+	b := memoryBound{bytes: portion(machine), source: "the machine"}
+	if group, err := memlimit.FromCgroup(); err == nil && (machine == 0 || group < machine) {
+		b = memoryBound{bytes: portion(group), source: "the control group"}
+	}
+	return b
+}
+
+func portion(of uint64) int64 { return int64(memoryShare * float64(min(of, math.MaxInt64/2))) }
+
+// A memoryKeeper keeps this process below its bound: it has the collector run more often the nearer the bound is, and gives
+// back to the operating system what is not needed any more.
+type memoryKeeper struct {
+	bound  memoryBound
+	log    *slog.Logger
+	adapts bool // GOGC does not say what is wanted
+	start  time.Time
+
+	percent   int
+	sample    []metrics.Sample
+	allocated uint64
+	calm      int       // looks in a row at which little was allocated
+	gaveBack  time.Time // memory, to the operating system
+}
+
+// What a memoryKeeper looks at, in this order.
+var memoryMetrics = []string{
+	"/gc/heap/live:bytes", "/memory/classes/total:bytes", "/memory/classes/heap/released:bytes", "/gc/heap/allocs:bytes",
+}
+
+// keepMemory tells the collector of a bound, and looks after it until ctx ends, when the channel is closed. A node is
+// told the bound in cfg.
+func keepMemory(ctx context.Context, cfg *node.Config, b memoryBound) (done <-chan struct{}) {
+	cfg.Memory = b.bytes
+	if b.bytes > 0 && !b.fixed {
+		debug.SetMemoryLimit(b.bytes - cfg.OffHeap())
+	}
+	_, given := os.LookupEnv("GOGC")
+	k := &memoryKeeper{bound: b, log: cfg.Logger, adapts: !given, start: time.Now()}
+	for _, name := range memoryMetrics {
+		k.sample = append(k.sample, metrics.Sample{Name: name})
+	}
+	cfg.Logger.Info("memory", "bound_bytes", b.bytes, "from", b.source)
+	k.look()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticks := time.NewTicker(time.Second)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+				k.look()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ended
+}
+
+const (
+	// giveBackEvery is how long after memory was given back it is again: it takes a collection.
+	giveBackEvery = time.Minute
+	// calmFor is how many looks in a row must find it calm before.
+	calmFor = 5
+	// worthIt is how much must be there to be given back, in bytes.
+	worthIt = 64 << 20
+)
+
+// look adapts the collector to what lives, and gives memory back once a flood is over.
+func (k *memoryKeeper) look() {
+	metrics.Read(k.sample)
+	live, held := k.sample[0].Value.Uint64(), k.sample[1].Value.Uint64()-k.sample[2].Value.Uint64()
+	allocated := k.sample[3].Value.Uint64()
+	percent := gcPercentFor(int64(live), k.bound.bytes)
+	if time.Since(k.start) < startsWithin {
+		percent = min(percent, startGCPercent)
+	}
+	if k.adapts && percent != k.percent {
+		debug.SetGCPercent(percent)
+		k.percent = percent
+	}
+	if allocated-k.allocated < held/8 {
+		k.calm++
+	} else {
+		k.calm = 0
+	}
+	k.allocated = allocated
+	if k.calm < calmFor || held < live+worthIt || time.Since(k.gaveBack) < giveBackEvery {
+		return
+	}
+	debug.FreeOSMemory()
+	k.gaveBack = time.Now()
+	metrics.Read(k.sample)
+	after := k.sample[1].Value.Uint64() - k.sample[2].Value.Uint64()
+	k.log.Info("memory given back", "held_bytes", after, "before", held)
+}
+
+// gcPercentFor is by how much the heap may grow until the next collection, with so many bytes alive: in steps, for a change
+// stops everything for a moment. The heap may then take three quarters of the bound.
+func gcPercentFor(live, bound int64) int {
+	if bound <= 0 || live <= 0 {
+		return gcPercent
+	}
+	percent := 100 * (bound/4*3 - live) / live
+	return int(min(max(percent/25*25, leastGCPercent), gcPercent))
+}
+
+// collectSeldom lets the heap of a process that has no bound of its own grow, if the environment variable GOGC does not say
+// otherwise.
+func collectSeldom() {
+	if _, ok := os.LookupEnv("GOGC"); !ok {
+		debug.SetGCPercent(gcPercent)
+	}
+}

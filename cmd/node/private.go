@@ -1,0 +1,61 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+)
+
+// everybody are the permissions of whoever does not own a file.
+const everybody = fs.FileMode(0o077)
+
+// keepPrivate makes the data directory one that its owner alone may enter, and takes from files of earlier versions what others
+// may do with them: registers tell whose requests there were. What belongs to another user, as the root of a volume may, is
+// left as it is, with a warning. New files are as the umask of the process says: jeton serve sets 0077.
+func keepPrivate(dir string, log *slog.Logger) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	tightened := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		mode := info.Mode()
+		if mode.Perm()&everybody == 0 || !mode.IsRegular() && !mode.IsDir() {
+			return nil
+		}
+		switch err := os.Chmod(path, mode.Perm()&^everybody); {
+		case errors.Is(err, fs.ErrPermission):
+			log.Warn("others on this machine may look into the data, and this user may not change that: run chmod as its owner",
+				"command", "chmod -R go= "+path, "error", err)
+		case err != nil:
+			return ignoreMissing(err)
+		default:
+			tightened++
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	if tightened > 0 {
+		log.Info("files and directories of the data are for their owner alone now", "changed", tightened, "data", dir)
+	}
+	return nil
+}
+
+// ignoreMissing is err, but for that of a file that is gone.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

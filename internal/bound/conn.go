@@ -1,0 +1,209 @@
+package bound
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Conn is a connection that a [Listener] has accepted. Its methods may be called by any number of goroutines at once.
+type Conn struct {
+	net.Conn
+
+	listener *Listener
+	from     netip.Prefix
+	cut      atomic.Bool
+
+	mu     sync.Mutex
+	proof  Proof
+	held   int64 // bytes
+	read   int64 // of them, those of an exchange: what was read since something was written
+	closed bool
+}
+
+// Of is the Conn below c, which may wrap it in anything that has a NetConn, as TLS does; nil if there is none.
+func Of(c net.Conn) *Conn {
+	for c != nil {
+		if found, ok := c.(*Conn); ok {
+			return found
+		}
+		below, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil
+		}
+		c = below.NetConn()
+	}
+	return nil
+}
+
+// Prove says what the other end has proved: from now on it counts for its address no more, and has another budget.
+func (c *Conn) Prove(proof Proof) {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || proof <= c.proof {
+		return
+	}
+	if c.proof == Stranger {
+		l.addresses[c.from].strangers--
+	}
+	c.countLocked(-c.held)
+	c.proof = proof
+	c.countLocked(c.held)
+}
+
+// Proved is what the other end has proved.
+func (c *Conn) Proved() Proof {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.proof
+}
+
+// Hold counts bytes that are held for the connection until Release, or until it is closed. It says whether the connection
+// goes on: it does not if it held most when the budget was used up.
+func (c *Conn) Hold(bytes int) bool {
+	c.mu.Lock()
+	proof := c.proof
+	over := c.holdLocked(int64(bytes))
+	c.mu.Unlock()
+	for over {
+		most := c.listener.largest(proof)
+		if most == nil {
+			break
+		}
+		most.Cut(tooMuch)
+		over = c.listener.Held(proof) > c.listener.cfg.Memory
+	}
+	return !c.cut.Load()
+}
+
+// holdLocked says whether the budget is used up.
+func (c *Conn) holdLocked(bytes int64) (over bool) {
+	if c.closed {
+		return false
+	}
+	c.held += bytes
+	return c.countLocked(bytes)
+}
+
+// countLocked counts bytes into the budget of the connection.
+func (c *Conn) countLocked(bytes int64) (over bool) {
+	if c.proof == Node {
+		return false
+	}
+	l := c.listener
+	return l.held[c.proof].Add(bytes) > l.cfg.Memory && bytes > 0 && l.cfg.Memory > 0
+}
+
+// Release counts bytes that Hold has counted no more.
+func (c *Conn) Release(bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.held -= int64(bytes)
+	c.countLocked(-int64(bytes))
+}
+
+// Held is how many bytes are held for the connection.
+func (c *Conn) Held() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.listener.cfg.Exchanges && n > 0 {
+		c.mu.Lock()
+		c.read += int64(n)
+		c.mu.Unlock()
+		if !c.Hold(n) {
+			return 0, net.ErrClosed
+		}
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(b []byte) (int, error) {
+	if within := c.listener.cfg.WriteWithin; within > 0 {
+		if err := c.SetWriteDeadline(time.Now().Add(within)); err != nil {
+			return 0, err
+		}
+	}
+	if c.listener.cfg.Exchanges {
+		c.mu.Lock()
+		if !c.closed {
+			c.held -= c.read
+			c.countLocked(-c.read)
+			c.read = 0
+		}
+		c.mu.Unlock()
+	}
+	return c.Conn.Write(b)
+}
+
+// Cut closes the connection at once, and counts and logs why: one of this package's reasons.
+func (c *Conn) Cut(reason string) {
+	if c.cut.Swap(true) {
+		return
+	}
+	c.listener.Refused(reason, c.RemoteAddr(), whys[reason])
+	c.forget()
+	abort(c.Conn)
+}
+
+// Refuse closes the connection as Cut does, but lets the other end read what it was told last.
+func (c *Conn) Refuse(reason string) {
+	if c.cut.Swap(true) {
+		return
+	}
+	c.listener.Refused(reason, c.RemoteAddr(), whys[reason])
+	_ = c.Close() // nothing was asked over it
+}
+
+// whys are what the log says of a reason.
+var whys = map[string]string{ //nolint:gochecknoglobals // it is a constant
+	tooMany:   "a connection was closed: its address has most of them, and others want some",
+	tooMuch:   "a connection was closed: it held most of the bytes that may wait for messages to be complete and answers to be read",
+	Late:      "a connection was closed: a handshake or a message on it was not complete in time",
+	Unread:    "a connection was closed: answers on it were not read in time",
+	Unproved:  "a connection was closed: the handshake failed",
+	Malformed: "a connection was closed: what came over it is no message",
+}
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	c.forget()
+	return c.Conn.Close()
+}
+
+// forget counts the connection no more.
+func (c *Conn) forget() {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	c.countLocked(-c.held)
+	c.held = 0
+	delete(l.conns, c)
+	l.cfg.Metrics.open(l.cfg.Name, -1)
+	of := l.addresses[c.from]
+	delete(of.conns, c)
+	if c.proof == Stranger {
+		of.strangers--
+	}
+	l.dropLocked(c.from)
+}

@@ -1,0 +1,320 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// cutRaft has nodes hear nothing any more of what is agreed on, and healRaft ends that.
+func cutRaft(t *testing.T, all ...*chair) {
+	t.Helper()
+	for _, ch := range all {
+		a := ch.cluster.agreement
+		a.mu.Lock()
+		err := a.stopRaftLocked()
+		a.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func healRaft(t *testing.T, all ...*chair) {
+	t.Helper()
+	for _, ch := range all {
+		if err := ch.cluster.agreement.start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// leads waits until one of the nodes leads.
+func leads(all ...*chair) (leader *chair) {
+	all[0].rig.t.Helper()
+	all[0].soon("somebody leads", func() bool {
+		i := slices.IndexFunc(all, func(ch *chair) bool {
+			leading, _ := ch.cluster.agreement.leading()
+			return leading
+		})
+		if i >= 0 {
+			leader = all[i]
+		}
+		return i >= 0
+	})
+	return leader
+}
+
+// recovered has one of those that are left recover the cluster: the one that knows most.
+func recovered(t *testing.T, left []*chair, lost ...*chair) Recovery {
+	t.Helper()
+	var names []string
+	for _, ch := range lost {
+		names = append(names, ch.config.Name)
+	}
+	var errs []error
+	for _, ch := range left {
+		done, err := ch.cluster.Recover(t.Context(), names)
+		if err == nil {
+			return done
+		}
+		if !errors.Is(err, ErrStale) { // another one knows more
+			t.Fatal(err)
+		}
+		errs = append(errs, err)
+	}
+	t.Fatal(errors.Join(errs...))
+	return Recovery{}
+}
+
+// A cut-off majority agrees on the end of a move, serves in the new epoch, and is lost for ever. Those that are left were
+// enough of the old replicas, and have installed the epoch that they have not heard of: they must not begin it again, for
+// they do not know what was accepted in it.
+func TestRecoveryOfAMoveThatNobodyLeftHasHeardOf(t *testing.T) {
+	r := newRig(t)
+	all := expecting(5, r.chairs(5)...)
+	startAll(all...)
+	const p = 0
+	by := map[ring.NodeID]*chair{}
+	for _, ch := range all {
+		by[ch.config.ID] = ch
+	}
+	old := all[0].cluster.State().Table.Places[p].Replicas
+	left := []*chair{by[old[0]], by[old[1]]}
+	lost := slices.DeleteFunc(slices.Clone(all), func(ch *chair) bool { return slices.Contains(left, ch) })
+	spare := lost[slices.IndexFunc(lost, func(ch *chair) bool { return ch.config.ID != old[2] })]
+	next := []ring.NodeID{spare.config.ID, old[2], old[1]}
+
+	r.fabric.hold(true) // as far as the seals, the move goes
+	err := leads(all...).cluster.agreement.propose(t.Context(), command{SetNext: &setNext{Changes: []change{{p, ring.FirstEpoch, next}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ch := range all {
+		ch.sees("the partition moves", func(s *State) bool { return len(s.Table.Places[p].Next) > 0 })
+	}
+	cutRaft(t, left...)
+	r.fabric.hold(false)
+	for _, ch := range lost {
+		ch.sees("the next epoch has begun", func(s *State) bool { return s.Table.Places[p].Epoch == 2 })
+	}
+	for _, ch := range lost {
+		ch.stop()
+	}
+	healRaft(t, left...)
+
+	recovered(t, left, lost...)
+	for _, ch := range left {
+		s := ch.sees("two are left", func(s *State) bool { return len(s.Nodes) == 2 })
+		for i, place := range s.Table.Places {
+			if place.Epoch <= 2 || !place.Floored {
+				t.Errorf("partition %d goes on as %+v: those who are lost have served in epoch 2", i, place)
+			}
+		}
+	}
+}
+
+// A node may have stored what it has not heard the end of. Who has stored less must not recover: what was agreed on would be
+// thrown away.
+func TestRecoveryKeepsTheLongestLog(t *testing.T) {
+	all := expecting(5, newRig(t).chairs(5)...)
+	startAll(all...)
+	newest := uint64(0)
+	for _, ch := range all {
+		newest = max(newest, ch.cluster.State().Version)
+	}
+	for _, ch := range all {
+		ch.sees("what was agreed", func(s *State) bool { return s.Version >= newest })
+	}
+	left, lost := all[:2], all[2:]
+	cutRaft(t, left...)
+	for _, ch := range lost {
+		ch.stop()
+	}
+	// The last that the lost leader had agreed on: it has reached one of those who are left, and not that it was agreed.
+	d := left[1].cluster.agreement.disk
+	last, err := d.logs.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entry raft.Log
+	if err := d.logs.GetLog(last, &entry); err != nil {
+		t.Fatal(err)
+	}
+	other, err := left[0].cluster.agreement.disk.logs.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for index := last + 1; index <= max(last, other)+1; index++ {
+		limits := []byte(`{"set_limits":{"base":0,"limits":"agreed and not applied"}}`)
+		if err := d.logs.StoreLog(&raft.Log{Index: index, Term: entry.Term + 1, Type: raft.LogCommand, Data: limits}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	healRaft(t, left...)
+	names := []string{"c", "d", "e"}
+	if _, err := left[0].cluster.Recover(t.Context(), names); !errors.Is(err, ErrStale) {
+		t.Fatalf("the one whose log is shorter recovers: %v", err)
+	}
+	recovered(t, left, lost...)
+	for _, ch := range left {
+		ch.sees("the limits are those of the longer log", func(s *State) bool { return string(s.Limits) == "agreed and not applied" })
+	}
+}
+
+// Whoever is left ends what it takes part in before the recovery is agreed: a floor that is set afterwards lies after all that
+// was accepted, also where those who are left were a majority.
+func TestWhoIsLeftEndsBeforeARecovery(t *testing.T) {
+	all := expecting(5, newRig(t).chairs(5)...)
+	left, lost := all[:2], all[2:]
+	var mu sync.Mutex
+	ended := map[string]int{}
+	for _, ch := range left {
+		ch.config.End = func(context.Context) error {
+			mu.Lock()
+			defer mu.Unlock()
+			ended[ch.config.Name]++
+			for _, other := range left {
+				if s, err := other.cluster.agreement.supposed(); err == nil && len(s.state.Removed) > 0 {
+					t.Errorf("the recovery was agreed before %q has ended", ch.config.Name)
+				}
+			}
+			return nil
+		}
+	}
+	startAll(all...)
+	for _, ch := range lost {
+		ch.stop()
+	}
+	recovered(t, left, lost...)
+	mu.Lock()
+	defer mu.Unlock()
+	if ended["a"] == 0 || ended["b"] == 0 {
+		t.Errorf("ended: %v", ended)
+	}
+}
+
+// A majority that is not lost has a leader, whom some of those hear that are left. Nobody takes their part away then.
+func TestNoRecoveryBesideALeader(t *testing.T) {
+	all := expecting(5, newRig(t).chairs(5)...)
+	ended := false
+	all[1].config.End = func(context.Context) error { ended = true; return nil }
+	startAll(all...)
+	a, b := all[0].cluster, all[1].cluster
+	leads(all...)
+	all[1].soon("it hears the leader", func() bool { return b.leaderHeard() != "" })
+	notice := resetNotice{Cluster: b.State().Cluster, By: "a", End: logEnd{Term: 1 << 60}}
+	if _, err := b.answerReset(t.Context(), notice); !errors.Is(err, ErrAlive) || ended {
+		t.Errorf("it gives up its raft log beside a leader: %v, ended %v", err, ended)
+	}
+	gone := map[ring.NodeID]Node{}
+	for _, ch := range all[2:] {
+		gone[ch.config.ID] = a.State().Nodes[ch.config.ID]
+	}
+	if _, err := a.survey(t.Context(), a.State(), gone); !errors.Is(err, ErrAlive) {
+		t.Errorf("those who are said to be lost have a leader: %v", err)
+	}
+}
+
+// Those who are lost may have let a node in of whom the one that recovers has not heard. It is alive, and knows more.
+func TestRecoveryMissesNobody(t *testing.T) {
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	startAll(all...)
+	for _, ch := range all {
+		ch.members(3)
+	}
+	cutRaft(t, all[0])
+	late := r.chair("d", 40)
+	late.config.Join = []string{all[1].config.BindGossip}
+	startAll(late)
+	for _, ch := range all[1:] {
+		ch.stop()
+	}
+	healRaft(t, all[0])
+	if _, err := all[0].cluster.Recover(t.Context(), []string{"b", "c"}); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), `"d"`) {
+		t.Fatalf("a node that the lost ones have let in is left out: %v", err)
+	}
+	recovered(t, []*chair{late}, all[1:]...)
+	for _, ch := range []*chair{all[0], late} {
+		ch.members(2)
+	}
+}
+
+// Where raft has kept its majority, a node that has not proved its disk yet is waited for: in a moment it may accept in an
+// epoch that was left behind because it did not count.
+func TestNoRecoveryBeforeADiskIsProved(t *testing.T) {
+	a := expecting(1, newRig(t).chairs(1)...)[0]
+	startAll(a)
+	known := &knowledge{newest: survey{ID: a.config.ID}}
+	known.add("b", survey{Proved: true})
+	if err := a.cluster.mayRecover(known, false); err != nil {
+		t.Error(err)
+	}
+	known.add("c", survey{})
+	if err := a.cluster.mayRecover(known, false); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), `"c"`) {
+		t.Errorf("an unproved disk is passed over: %v", err)
+	}
+	if err := a.cluster.mayRecover(known, true); err != nil {
+		t.Errorf("with raft's majority lost nobody can prove anything: %v", err)
+	}
+}
+
+// Who is left and what is lost, and what follows.
+func TestPlanRecovery(t *testing.T) {
+	s := done(t, &State{}, testFound(5))
+	set := func(p int, replicas ...int) { s.Table.Places[p] = ring.Place{Epoch: 7, Replicas: nodeIDs(replicas...)} }
+	set(0, 1, 2, 3)
+	set(1, 1, 2, 4)
+	set(2, 1, 4, 5)
+	set(3, 3, 4, 5)
+	epochs := []uint64{7, 7, 8, 2_000_003}
+	gone := map[ring.NodeID]Node{nodeID(4): testNode(4), nodeID(5): testNode(5)}
+	for raftLost, want := range map[bool]struct {
+		done   Recovery
+		floors map[ring.Partition]uint64
+	}{
+		false: {Recovery{Floored: 2, Moved: 1}, map[ring.Partition]uint64{2: 1_000_000, 3: 3_000_000}},
+		true:  {Recovery{Floored: 4}, map[ring.Partition]uint64{0: 1_000_000, 1: 1_000_000, 2: 1_000_000, 3: 3_000_000}},
+	} {
+		what, did, err := planRecovery(s, gone, epochs, raftLost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		floors := map[ring.Partition]uint64{}
+		for _, place := range what.Places {
+			floors[place.Partition] = place.Epoch
+			if slices.ContainsFunc(place.Replicas, func(id ring.NodeID) bool { _, lost := gone[id]; return lost }) {
+				t.Errorf("partition %d goes to a node that is lost", place.Partition)
+			}
+		}
+		if did != want.done || !maps.Equal(floors, want.floors) || what.Raft != raftLost || len(what.Lost) != 2 {
+			t.Errorf("raft lost %v: %+v, floors %v, %+v", raftLost, did, floors, what)
+		}
+		done(t, s, command{Recover: what})
+	}
+}
+
+func TestLogEnds(t *testing.T) {
+	for _, c := range []struct {
+		a, b  logEnd
+		after bool
+	}{
+		{logEnd{2, 5}, logEnd{2, 5}, false},
+		{logEnd{2, 6}, logEnd{2, 5}, true},
+		{logEnd{3, 4}, logEnd{2, 5}, true}, // what of term 2 stands behind entry 4 was never agreed
+		{logEnd{2, 5}, logEnd{3, 4}, false},
+	} {
+		if c.a.after(c.b) != c.after {
+			t.Errorf("%s after %s: %v", c.a, c.b, !c.after)
+		}
+	}
+}

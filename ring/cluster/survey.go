@@ -1,0 +1,193 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// A survey is what a node knows before a forced recovery.
+type survey struct {
+	ID      ring.NodeID `json:"id"`
+	Cluster Unique      `json:"cluster"` // by its log; none if that is empty
+	// Epochs are the highest epochs of the partitions that the node knows of.
+	Epochs []uint64 `json:"epochs"`
+	// Proved says that the node's disk was found to be no old copy.
+	Proved bool `json:"proved"`
+	// Servers are raft's by the node's log, and End is where that ends.
+	Servers []server `json:"servers"`
+	End     logEnd   `json:"end"`
+	// Leader is the name of the node that leads raft, as far as this one hears; empty if none does.
+	Leader string `json:"leader,omitempty"`
+}
+
+func (c *Cluster) answerSurvey(context.Context, nothing) (survey, error) {
+	own, err := c.agreement.supposed()
+	if err != nil {
+		return survey{}, err
+	}
+	known := survey{
+		ID: c.config.ID, Cluster: own.state.Cluster, Epochs: epochsOf(own.state), Proved: c.proved.Load(),
+		Servers: own.servers, End: own.end, Leader: c.leaderHeard(),
+	}
+	if c.config.Epochs != nil {
+		known.Epochs = higher(known.Epochs, c.config.Epochs())
+	}
+	return known, nil
+}
+
+// leaderHeard is the name of the node that leads raft, as far as this one hears; empty if none does.
+func (c *Cluster) leaderHeard() string {
+	id, _, known := c.agreement.leader()
+	if !known {
+		return ""
+	}
+	return cmp.Or(c.agreement.state().Nodes[id].Name, id.String())
+}
+
+// epochsOf are the highest epochs that a state knows of: where a move is under way, the next one may be in use.
+func epochsOf(s *State) []uint64 {
+	var epochs []uint64
+	if s.Table != nil {
+		for _, place := range s.Table.Places {
+			epoch := place.Epoch
+			if len(place.Next) > 0 {
+				epoch++
+			}
+			epochs = append(epochs, epoch)
+		}
+	}
+	return epochs
+}
+
+// higher is the higher epoch of each partition.
+func higher(a, b []uint64) []uint64 {
+	all := make([]uint64, max(len(a), len(b)))
+	copy(all, a)
+	for p, epoch := range b {
+		all[p] = max(all[p], epoch)
+	}
+	return all
+}
+
+// A knowledge is what all nodes that are left know together.
+type knowledge struct {
+	epochs []uint64 // the highest ones of the partitions
+	newest survey   // of the node whose raft log ends last: this one, if none ends later
+	leader string   // whom any of them hears leading
+	doubt  string   // the name of one whose registers may be those of an old copy
+}
+
+// add takes what a node has said.
+func (k *knowledge) add(name string, s survey) {
+	k.epochs = higher(k.epochs, s.Epochs)
+	if s.End.after(k.newest.End) {
+		k.newest = s
+	}
+	k.leader = cmp.Or(k.leader, s.Leader)
+	if !s.Proved {
+		k.doubt = name
+	}
+}
+
+// majorityLost says whether raft has too few voters left to elect a leader, by the configuration that is known last.
+func (k *knowledge) majorityLost(gone map[ring.NodeID]Node) bool {
+	voters, left := 0, 0
+	for _, s := range k.newest.Servers {
+		if !s.Voter {
+			continue
+		}
+		voters++
+		if _, lost := gone[s.ID]; !lost {
+			left++
+		}
+	}
+	return left < ring.Majority(voters)
+}
+
+// missedWithin is how long it may take until a leader that is lost is missed.
+const missedWithin = 4 * electionTimeout
+
+// survey asks every node that is left what it knows. Where raft has lost its majority, it waits until nobody hears a leader: as
+// long as somebody does, the nodes that are said to be lost are not.
+func (c *Cluster) survey(ctx context.Context, s *State, gone map[ring.NodeID]Node) (*knowledge, error) {
+	for begun := time.Now(); ; {
+		known, err := c.surveyAll(ctx, s, gone)
+		if err != nil || !known.majorityLost(gone) || known.leader == "" {
+			return known, err
+		}
+		if time.Since(begun) > missedWithin {
+			return nil, fmt.Errorf("%w: %q leads, as a node that is left hears: stop for good what is lost, or leave it out", ErrAlive, known.leader)
+		}
+		if _, err := pause(ctx, electionTimeout/10, nil); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// surveyAll asks every node that is left once.
+func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]Node) (*knowledge, error) {
+	own, err := c.answerSurvey(ctx, nothing{})
+	if err != nil {
+		return nil, err
+	}
+	known := &knowledge{newest: own}
+	known.add(c.config.Name, own)
+	var mu sync.Mutex
+	var problems []error
+	eachOf(c.left(s, gone), func(n Node) {
+		said, err := call[survey](ctx, c.config.Peers, n.GRPC, kindSurvey, nothing{})
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("%w: %q, which is not said to be lost: start it, or name it too: %w", ErrUnreachable, n.Name, err))
+		case said.ID != n.ID:
+			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", ErrUnreachable, n.Name, said.ID))
+		case said.Cluster != Unique{} && said.Cluster != s.Cluster:
+			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", ErrForeign, n.Name, said.Cluster))
+		default:
+			_, member := s.Nodes[n.ID]
+			said.Proved = said.Proved || !member // which is no replica of anything
+			known.add(n.Name, said)
+		}
+	})
+	return known, errors.Join(problems...)
+}
+
+// left are the other nodes that are left, where they are by gossip or else by what is supposed: the members, and whoever else
+// is of this cluster by gossip, which those who are lost may have let in.
+func (c *Cluster) left(s *State, gone map[ring.NodeID]Node) []Node {
+	var left []Node
+	for id, n := range s.Nodes {
+		if _, lost := gone[id]; !lost && id != c.config.ID {
+			n.GRPC = c.addressFor(n)
+			left = append(left, n)
+		}
+	}
+	for id, p := range c.gossip.all() {
+		_, member := s.Nodes[id]
+		_, removed := s.Removed[id]
+		if p.Alive && p.Cluster == s.Cluster.String() && !member && !removed {
+			left = append(left, Node{ID: id, Name: p.Name, GRPC: p.GRPC})
+		}
+	}
+	return left
+}
+
+// addressFor is where a member is, by gossip, or else by what is supposed.
+func (c *Cluster) addressFor(n Node) string { return cmp.Or(c.addressOf(n.ID), n.GRPC) }
+
+// eachOf calls f at once for every node, and waits.
+func eachOf(nodes []Node, f func(Node)) {
+	var all sync.WaitGroup
+	for _, n := range nodes {
+		all.Go(func() { f(n) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// errTokenInClear refuses to show a token to whoever listens on the way.
+var errTokenInClear = fmt.Errorf("%w: a token is not sent in plain text to another machine: give a certificate, or the cluster key instead",
+	limit.ErrUnauthenticated)
+
+// showToken is what makes a call to n show the operator's token, if there is one.
+func (n *node) showToken() ([]grpc.CallOption, error) {
+	if n.token == nil {
+		return nil, nil
+	}
+	token := n.token()
+	switch {
+	case token == "":
+		return nil, nil
+	case !n.private:
+		return nil, errTokenInClear
+	}
+	return []grpc.CallOption{grpc.PerRPCCredentials(bearer(token))}, nil
+}
+
+// bearer is a token as a call shows it.
+type bearer string
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials. Where a token may be shown is for showToken to say, which
+// knows loopback.
+func (bearer) RequireTransportSecurity() bool { return false }
+
+// isLoopback says whether an address, host:port, is of this machine.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.Unmap().IsLoopback()
+}

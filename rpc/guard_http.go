@@ -1,0 +1,118 @@
+package rpc
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/access"
+)
+
+// GuardConfig says who may ask what at an HTTP port.
+type GuardConfig struct {
+	// Door is which one it is: access.NodeHTTP or access.GatewayHTTP.
+	Door access.Door
+	// Beyond says that other machines can reach the port.
+	Beyond bool
+	// Tokens says of a token whether it is an operator's, and whether there are tokens at all. Required. [Tokens.Counts] is one.
+	Tokens func(token string) (counts, exist bool)
+	// Where says where a token can be had, as what follows "send the header Authorization: Bearer with". Required.
+	Where string
+	// Registerer gets the metrics; nil leaves them unregistered.
+	Registerer prometheus.Registerer
+}
+
+// A guard stands before the handler of an HTTP port. It lets through what the table of rpc/access names, from whom it says:
+//
+//	not in the table ──▶ 404, 405 (who may not look is told 401)
+//	a web page asks, or on loopback somebody asks for another host ──▶ 403, but for probes
+//	operators' business without a token ──▶ 401
+//
+// Browsers attach no token to a request that a page makes up, so who shows one is asked nothing else.
+type guard struct {
+	GuardConfig
+	next    http.Handler
+	pages   *http.CrossOriginProtection
+	metrics guardMetrics
+}
+
+// NewGuard makes the guard of a port whose handler is next. The error says why the metrics cannot be registered.
+func NewGuard(next http.Handler, cfg GuardConfig) (http.Handler, error) {
+	g := &guard{GuardConfig: cfg, next: next, pages: http.NewCrossOriginProtection(), metrics: newGuardMetrics()}
+	return g, register(cfg.Registerer, g.metrics.collectors()...)
+}
+
+// ServeHTTP answers who may not ask, and hands on the rest.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	entry, allow, known := access.Route(g.Door, r.Method, r.URL.EscapedPath())
+	if !known {
+		entry.Need = access.Look // so that strangers do not learn what there is
+	}
+	err := g.admit(r, entry.Need)
+	switch {
+	case err != nil:
+	case len(allow) > 0:
+		err = wrongMethod(r.Method, allow)
+	case !known:
+		err = errNotFound
+	}
+	if err != nil {
+		WriteProblem(w, err)
+		return
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+// admit says why a request is refused, or nil if it is not.
+func (g *guard) admit(r *http.Request, need access.Need) error {
+	counts, exist := g.Tokens(bearer(r.Header.Get("Authorization")))
+	if need > access.Reach && !counts {
+		if err := g.foreign(r); err != nil {
+			g.metrics.foreign.Inc()
+			return err
+		}
+	}
+	if need.Admits(g.Door, access.Port{Tokens: exist, Beyond: g.Beyond}, access.Shown{Token: counts}) {
+		return nil
+	}
+	g.metrics.unauthorized.Inc()
+	return &problem{
+		Name: "needs-token", Title: "The request needs a token", Status: http.StatusUnauthorized,
+		Detail: "send the header Authorization: Bearer with " + g.Where, challenge: `Bearer realm="jeton"`,
+	}
+}
+
+// foreign is the problem of a request that a web page may have made a browser send: it says that it comes from a page
+// elsewhere, or it asks a loopback port for a host that is not this machine, whose name somebody made lead here.
+func (g *guard) foreign(r *http.Request) error {
+	if !g.Beyond && !isLocal(r.Host) {
+		return &problem{
+			Name: "foreign-host", Title: "The request is for another host", Status: http.StatusForbidden,
+			Detail: fmt.Sprintf("the header Host is %s, and this port is for this machine alone: ask for localhost or 127.0.0.1, or show a token", limit.Quote(r.Host)),
+		}
+	}
+	if g.pages.Check(r) != nil {
+		return &problem{
+			Name: "foreign-origin", Title: "The request comes from a web page", Status: http.StatusForbidden,
+			Detail: fmt.Sprintf("the header Origin is %s, and web pages may not ask here: ask from a program, or show a token", limit.Quote(r.Header.Get("Origin"))),
+		}
+	}
+	return nil
+}
+
+// isLocal says whether the value of a Host header means this machine and nothing that a name server says. HTTP/1.0, which no
+// browser speaks, has none.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return a.Unmap().IsLoopback()
+	}
+	return host == "" || strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
+}
