@@ -57,7 +57,7 @@ func TestFloodOfInventedKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { honest.Close() })
+	t.Cleanup(func() { _ = honest.Close() })
 	admitted, peak := 0, int64(0)
 	for _, kind := range []string{"receipts", "ids", "keys", "limits"} {
 		flood := process.Launch(t, binary, "bench", "flood-client", "--server", node.GRPC, "--kind", kind, "--checks", strconv.Itoa(floodChecks))

@@ -199,10 +199,7 @@ func TestOddTokensOverGRPC(t *testing.T) {
 		{[]string{"Bearer " + oneToken, "Bearer " + oneToken}, codes.Unauthenticated},
 		{[]string{"Basic " + oneToken}, codes.Unauthenticated},
 	} {
-		ctx := t.Context()
-		for _, said := range tt.says {
-			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", said)
-		}
+		ctx := metadata.NewOutgoingContext(t.Context(), metadata.MD{"authorization": tt.says})
 		_, err := pb.NewLimiterClient(conn).Reset(ctx, &pb.ResetRequest{Key: "k", Limit: pb.EncodeRef(limit.Named("demo"))})
 		if tt.want == codes.OK {
 			if err != nil {

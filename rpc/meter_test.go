@@ -43,16 +43,16 @@ type pipeAddr struct{ net.Conn }
 func (pipeAddr) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
 
 // metering is a meter on a pipe, and the other end of that.
-func metering(t testing.TB, cfg bound.Config) (m *meter, l *bound.Listener, caller net.Conn) {
-	t.Helper()
+func metering(tb testing.TB, cfg bound.Config) (m *meter, l *bound.Listener, caller net.Conn) {
+	tb.Helper()
 	caller, ours := net.Pipe()
 	cfg.Name = "grpc"
 	l = bound.New(oneConn{conn: pipeAddr{ours}}, cfg)
 	conn, err := l.Accept()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(conn.Close(), caller.Close()) })
+	tb.Cleanup(func() { _ = errors.Join(conn.Close(), caller.Close()) })
 	return newMeter(conn, bound.Of(conn)), l, caller
 }
 

@@ -378,7 +378,7 @@ func (w *world) deliver(m *message, replica int) {
 		verdict = Skewed
 	case register.WrongEpoch, register.Sealed:
 		verdict = Elsewhere
-	case register.Taken, register.TooFar:
+	case register.Taken, register.TooFar, register.Full:
 	}
 	w.say("%s of %s arrives at replica %d, which refuses it: its line is free from %d on in generation %s, skew %d",
 		m, w.name(int(m.who)), replica+1, a.Position/tick, position(a.Generation), a.Skew/tick)

@@ -1,7 +1,7 @@
 package mutants
 
 // ofCluster are mutants of what the nodes agree on.
-func ofCluster() []Mutant {
+func ofCluster() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "an old copy goes unnoticed",

@@ -1,7 +1,7 @@
 package mutants
 
 // ofGateway are mutants of the gateway.
-func ofGateway() []Mutant {
+func ofGateway() []Mutant { //nolint:funlen // a list
 	return []Mutant{{
 		Name: "a whole limit at each gateway",
 		Why:  "while the cluster cannot be asked, each of n gateways admits the n-th part of a limit; if each admits the whole, n times as much passes",

@@ -167,7 +167,7 @@ func changing() Hunt {
 }
 
 // ofJoining are mutants of what a replica takes over when the replica set changes.
-func ofJoining() []Mutant {
+func ofJoining() []Mutant { //nolint:funlen // a list
 	forgotten := Hunt{Package: "./storage/register", Run: "^TestWhateverAMajorityAcceptedIsInEveryJoin$", Flags: rapid(), Says: `which \d+ accepted, is free from`}
 	change := changing()
 	return []Mutant{

@@ -70,20 +70,20 @@ func draw(seed uint64, duration int64) *scenario {
 type theme int64
 
 const (
-	nervous   theme = iota // processes that crash again and again, under a hot load, with coarse clocks
-	stranding              // nodes that are cut off while the members change
-	forgetful              // disks that are put back from copies
-	tardy                  // answers that are late by a little, and one replica with a floor; and nothing else goes wrong
-	reforming              // changes of limits, and returns across them
-	crowded                // floods of invented keys, and little room for keys that are awake
-	rivalling              // several owners of a busy key, who all reserve ahead
-	erring                 // clocks that are wrong, one after the other, of nodes that are cut off in between
-	plainly                // nothing; and so are all that are drawn beyond, but for some
-	ruinous                // a majority lost for ever, and recoveries by force
+	nervous    theme = iota // processes that crash again and again, under a hot load, with coarse clocks
+	stranding               // nodes that are cut off while the members change
+	forgetful               // disks that are put back from copies
+	tardy                   // answers that are late by a little, and one replica with a floor; and nothing else goes wrong
+	reforming               // changes of limits, and returns across them
+	crowded                 // floods of invented keys, and little room for keys that are awake
+	contending              // several owners of a busy key, who all reserve ahead
+	erring                  // clocks that are wrong, one after the other, of nodes that are cut off in between
+	plainly                 // nothing; and so are all that are drawn beyond, but for some
+	ruinous                 // a majority lost for ever, and recoveries by force
 )
 
 func (t theme) String() string {
-	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "rivalling", "erring", "plainly", "ruinous"}[t]
+	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "contending", "erring", "plainly", "ruinous"}[t]
 }
 
 // drawMix draws what came into the mix later. It has a die of its own, so that all else is as it was.
@@ -97,7 +97,7 @@ func (s *scenario) drawMix() {
 		s.drawInvented(&d)
 	}
 	switch s.theme {
-	case rivalling:
+	case contending:
 		for l := range s.limits {
 			for i, r := range s.limits[l].rules {
 				s.limits[l].rules[i] = newRule(r.Name, d.between(100, 1000), d.between(500, 2000), second)
@@ -215,7 +215,7 @@ func (p *planner) calls() {
 		if p.exact {
 			l.back, l.resets = 0, 0
 		}
-		if p.theme == rivalling {
+		if p.theme == contending {
 			l.shape, l.of = hot, byRivals
 		}
 		if p.theme == reforming {
@@ -265,7 +265,7 @@ func (l *loader) load() {
 			at += d.spread(5*second, 20*minute)
 		default: // hot
 			gap := d.between(us, 6*ms)
-			if l.theme == rivalling {
+			if l.theme == contending {
 				gap /= 4
 			}
 			l.wave(at, d.spread(200*ms, 3*second), gap, 800)
@@ -303,7 +303,7 @@ func (l *loader) check(at int64) {
 	case 3:
 		c.cost = d.between(1, l.limits[0].rules[0].Capacity+1)
 	}
-	if l.theme == rivalling { // dear ones would leave nothing to reserve ahead
+	if l.theme == contending { // dear ones would leave nothing to reserve ahead
 		c.cost = 1
 	}
 	for i := range l.limits {

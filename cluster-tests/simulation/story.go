@@ -145,7 +145,7 @@ func (c *call) String() string {
 }
 
 // describe is an item as people read it.
-func (w *World) describe(i *item) string {
+func (w *World) describe(i *item) string { //nolint:funlen // one switch
 	name, last := nodeName(i.slot), time.Duration(i.last).Round(time.Millisecond)
 	switch i.kind {
 	case crashes:
@@ -202,6 +202,8 @@ func (w *World) describe(i *item) string {
 		return fmt.Sprintf("the disk of %s is full for %s", name, seconds(i.last))
 	case ruins:
 		return "a majority is lost for ever"
+	case floods:
+		return "callers ask for every invented key"
 	case asksFor, kinds:
 	}
 	return "a call"

@@ -62,8 +62,14 @@ func (f FloodClient) Run(ctx context.Context) error {
 	)
 	ctx, end := context.WithCancel(ctx)
 	names.Store(uint64(time.Now().UnixNano())) // no flood repeats what an earlier one has invented
-	defer callers.Wait()
-	defer end()
+	var conns []*grpc.ClientConn
+	defer func() {
+		end()
+		callers.Wait()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	}()
 	for range f.Connections {
 		conn, err := grpc.NewClient("passthrough:///"+f.Server, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithNoProxy(), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
@@ -71,7 +77,7 @@ func (f FloodClient) Run(ctx context.Context) error {
 		if err != nil {
 			return flagError("server", "%s: %w", f.Server, err)
 		}
-		defer conn.Close() //nolint:errcheck // nothing depends on it
+		conns = append(conns, conn)
 		for range f.Calls {
 			message, err := newFloodMessage(f.Kind, &names)
 			if err != nil {

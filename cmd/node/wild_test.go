@@ -40,11 +40,11 @@ type asIs struct{}
 func (asIs) Name() string { return "proto" }
 
 func (asIs) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil //nolint:forcetypeassert // the tests send nothing else
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
 }
 
 func (asIs) Unmarshal(data mem.BufferSlice, v any) error {
-	*v.(*[]byte) = data.Materialize() //nolint:forcetypeassert // the tests read nothing else
+	*v.(*[]byte) = data.Materialize()
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (w *wilderness) message(of protoreflect.MessageDescriptor, depth int) []byt
 func (w *wilderness) field(b []byte, field protoreflect.FieldDescriptor, depth int) []byte {
 	numbers, texts := wildNumbers(), wildBytes()
 	number := numbers[w.draw(len(numbers))]
-	switch field.Kind() {
+	switch field.Kind() { //nolint:exhaustive // all others are varints
 	case protoreflect.StringKind, protoreflect.BytesKind:
 		return protowire.AppendString(protowire.AppendTag(b, field.Number(), protowire.BytesType), texts[w.draw(len(texts))])
 	case protoreflect.MessageKind, protoreflect.GroupKind:

@@ -180,7 +180,7 @@ func TestPacketsOfStrangersAreNotLogged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer conn.Close()
+			t.Cleanup(func() { _ = conn.Close() })
 			for i := range packets {
 				label := fmt.Sprintf("label%d", i)
 				for _, packet := range [][]byte{
