@@ -241,7 +241,7 @@ func (c *cluster) swap(t *rapid.T, at int) {
 	moves := c.become(t, members)
 	most := had[gone.ID] + 2
 	if !c.enough() { // places in a zone that has too many are not inherited
-		most = had[gone.ID]*13/10 + 2
+		most = had[gone.ID]*3/2 + 2
 	}
 	if moves > most {
 		t.Fatalf("%d moves, and the one that is gone had %d", moves, had[gone.ID])

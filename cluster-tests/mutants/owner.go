@@ -73,12 +73,14 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Why:  "a reservation given up is never spent; taken up later, it is line that the retry has asked for once more",
 			Edits: []Edit{{
 				File: "actor/owner/answer.go",
-				Old:  "\t\tr.record(a)\n",
-				New: `		if r.record(a); r.count().accepted >= o.cfg.majority() {
+				Old:  "\tif r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) && r.count().full > o.cfg.spare() {",
+				New: `	if r := b.refused(); r != nil && r.Seq == a.Seq {
+		if r.record(a); r.count().accepted >= o.cfg.majority() {
 			p := r.pending
 			o.take(b, &p, out)
 		}
-`,
+	}
+	if r := b.refused(); r != nil && r.Seq == a.Seq && r.count().full > o.cfg.spare() {`,
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestGivenUpIsNeverSpent$", Says: `reservations were sent, want 2`}},
 		},

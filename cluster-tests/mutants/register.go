@@ -45,7 +45,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 				{
 					File: registerFile,
 					Old: `return r.Writer == m.Writer && r.Seq == m.Seq && r.Epoch == m.Epoch && r.Generation == m.Generation &&
-		r.From == m.From && r.H == m.To && r.Reach == m.Reach && bytes.Equal(r.Aux, m.Aux)`,
+		r.From == m.From && r.H == m.To && r.Reach == m.Reach && r.Inline == m.Inline && bytes.Equal(r.Aux, m.Aux)`,
 					New: `return r.Seq == m.Seq && r.Epoch == m.Epoch`,
 				},
 				{File: registerFile, Old: "import (\n\t\"bytes\"\n", New: "import (\n"},
