@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
-	"github.com/jeton-dev/jeton/internal/bound"
 )
 
 // A front is one listener with its server.
@@ -29,20 +28,20 @@ type front struct {
 // openFronts opens the listeners that the document names, so that an address in use is found before anything else runs.
 func (e *Edge) openFronts(s *setup) (err error) {
 	if s.doc.Proxy != nil {
-		if e.proxy, err = e.listen("proxy", s.doc.Proxy.Address()); err != nil {
+		if e.proxy, err = listen("proxy", s.doc.Proxy.Address()); err != nil {
 			return err
 		}
 	}
 	if s.doc.ForwardAuth != nil {
-		if e.forwardAuth, err = e.listen("forward_auth", s.doc.ForwardAuth.Address()); err != nil {
+		if e.forwardAuth, err = listen("forward_auth", s.doc.ForwardAuth.Address()); err != nil {
 			return err
 		}
 	}
-	e.admin, err = e.listen("admin", s.doc.Admin.Address())
+	e.admin, err = listen("admin", s.doc.Admin.Address())
 	return err
 }
 
-func (e *Edge) listen(name, address string) (*front, error) {
+func listen(name, address string) (*front, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -50,13 +49,7 @@ func (e *Edge) listen(name, address string) (*front, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s.listen: cannot listen on %s: %w", name, address, err)
 	}
-	share := bound.Share{Part: 1, Of: 4} // of the proxy: each request may have a connection to an upstream too
-	if name != "proxy" {
-		share = bound.Share{Part: 1, Of: 8, Most: 4096}
-	}
-	return &front{name: name, listener: bound.New(l, bound.Config{
-		Name: name, Connections: share.Connections(bound.Limit()), Metrics: e.listeners, Logger: e.cfg.Logger,
-	})}, nil
+	return &front{name: name, listener: l}, nil
 }
 
 func (f *front) address() string {

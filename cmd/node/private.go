@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+
+	"github.com/jeton-dev/jeton/storage"
 )
 
 // everybody are the permissions of whoever does not own a file.
@@ -17,7 +19,7 @@ const everybody = fs.FileMode(0o077)
 // left as it is, with a warning. New files are as the umask of the process says: jeton serve sets 0077.
 func keepPrivate(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("data: %w", err)
+		return fmt.Errorf("%w: %w: give one that this user may write with --data", storage.ErrUnwritable, err)
 	}
 	tightened := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
