@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/bench"
+	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -191,10 +191,8 @@ func benchSetup(cmd *cobra.Command, temp string) (bench.Setup, error) {
 		return bench.Setup{}, fmt.Errorf("find this program, to start it as a node: %w", err)
 	}
 	s := bench.Setup{Program: program, Temp: temp, Log: cmd.ErrOrStderr()}
-	serveVerb().Flags().VisitAll(func(f *pflag.Flag) {
-		if strings.HasPrefix(f.Name, "listen-") {
-			s.Listen = append(s.Listen, "--"+f.Name, "127.0.0.1:0")
-		}
-	})
+	addresses := pflag.NewFlagSet("", pflag.ContinueOnError)
+	addListenFlags(addresses, &node.Config{})
+	addresses.VisitAll(func(f *pflag.Flag) { s.Listen = append(s.Listen, "--"+f.Name, "127.0.0.1:0") })
 	return s, nil
 }

@@ -90,8 +90,6 @@ func untilEnd(ctx context.Context, input io.Reader) (context.Context, context.Ca
 }
 
 func addClusterFlags(flags *pflag.FlagSet, cfg *node.Config) {
-	flags.StringVar(&cfg.ListenGossip, "listen-gossip", "127.0.0.1:7701", "address, TCP and UDP, at which nodes find each other; empty for a node that no other ever joins")
-	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address at which nodes agree on what changes seldom")
 	flags.StringVar(&cfg.Advertise, "advertise", "", "host at which other nodes and clients reach this one; that of the addresses above if empty")
 	flags.StringSliceVar(&cfg.Join, "join", nil, "gossip addresses of nodes, a,b,c; this one's may be among them")
 	flags.IntVar(&cfg.Expect, "expect", 0, "how many empty nodes found a cluster together: 1, 3 or 5; 0 joins one with --join, and is alone without")
@@ -112,6 +110,8 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC, and for other nodes")
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
+	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address at which nodes agree on what changes seldom")
+	flags.StringVar(&cfg.ListenGossip, "listen-gossip", "127.0.0.1:7701", "address, TCP and UDP, at which nodes find each other; empty for a node that no other ever joins")
 }
 
 func newLogger(w io.Writer, level string) *slog.Logger {
