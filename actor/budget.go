@@ -112,14 +112,15 @@ func (sh *shard) weigh(a *actor, f func()) {
 	}
 }
 
-// maxShed is how many actors are looked at in a round for what they can do without: more than wake in one.
-const maxShed = 4 * maxRound
+// shedPerCheck is how many actors are looked at, for each check of a round, for what they can do without: more than a check
+// wakes, and few enough that a caller who asks for one key does not look through all others.
+const shedPerCheck = 4
 
 // shed gives up what the shard has no memory for. It takes the actors in the order of their visits, and no more than
-// some of them in a round, so that checks get their turn.
-func (sh *shard) shed(now int64) {
+// so many of them, so that checks get their turn.
+func (sh *shard) shed(now int64, most int) {
 	b, n := &sh.budget, [shedKinds]int{}
-	for i := 0; i < maxShed && sh.held > b.receipts; i++ {
+	for i := 0; i < most && sh.held > b.receipts; i++ {
 		a := sh.visits.next()
 		if a == nil {
 			break

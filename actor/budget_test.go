@@ -255,3 +255,20 @@ func TestStricterWithoutMemory(t *testing.T) {
 		t.Errorf("%d of 10 were admitted after 4 and 4, want 2", got)
 	}
 }
+
+// TestReturnsLeaveNothingBehind has one caller spend and return, each time with an id: a shard goes on to know what it holds.
+func TestReturnsLeaveNothingBehind(t *testing.T) {
+	s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, Memory: 4 << 20, IdleAfter: time.Hour})
+	r := spend("one", 1, "slow")
+	r.Receipt = true
+	for i := range 10_000 {
+		r.ID = strconv.Itoa(i)
+		d := decide(t, s, r)
+		if back, err := s.Return(t.Context(), r.Key, d.Receipts); err != nil || !back[0] {
+			t.Fatalf("return %d of one key: %v, %v; %d bytes are held", i, back, err, s.shards[0].heldNow.Load())
+		}
+	}
+	if held := s.shards[0].heldNow.Load(); held > 100<<10 {
+		t.Errorf("%d bytes are held for one key", held)
+	}
+}

@@ -163,9 +163,7 @@ func (rs *requests) returned(r *limit.Receipt) {
 	if i < 0 {
 		return
 	}
-	if q := rs.answered[i]; rs.byID[q.id] == q {
-		delete(rs.byID, q.id)
-	}
+	rs.remove(rs.answered[i])
 	rs.answered = slices.Delete(rs.answered, i, i+1)
 }
 

@@ -160,7 +160,7 @@ func (sh *shard) round() (closed bool) {
 	} else {
 		sh.deliverAll(sh.mail, now)
 	}
-	sh.shed(now)
+	sh.shed(now, shedPerCheck*(1+len(sh.mail)))
 	sh.finish(now)
 	return closed
 }
@@ -183,7 +183,7 @@ func (sh *shard) look(now int64) {
 		sh.call(a, now)
 		n++
 	}
-	sh.shed(now)
+	sh.shed(now, shedPerCheck*maxRound)
 	sh.finish(now)
 }
 

@@ -112,25 +112,29 @@ func (p *pending) count() (c count) {
 }
 
 // settle ends a reservation if its answers permit: a majority has accepted it, or would only if it began further on. One
-// that cannot come about for another reason is sent again. Once a replica has refused because of the clock the answers
-// that are missing are awaited: the one on the owner's own node, which has the same clock, must not end every try before a
-// majority has said so.
+// that cannot come about for another reason is sent again: a replica whose clock differs, or that is lost, is asked anew, and
+// what others have accepted is not asked of them once more further on. Once a replica has refused because of the clock the
+// answers that are missing are awaited: the one on the owner's own node, which has the same clock, must not end every try
+// before a majority has said so.
 func (o *Owner) settle(b *bucket, p *pending, now int64, out *Out) {
 	c, spare := p.count(), o.cfg.spare()
+	decided := c.skewed == 0 || c.answered() == o.cfg.Replicas
 	switch {
 	case c.accepted >= o.cfg.majority():
 		o.take(b, p, out)
 	case c.full > spare:
 		o.giveUp(b, now, false, out)
 		o.noRoom(b, out)
-	case c.skewed > spare || c.answered() == o.cfg.Replicas && c.skewed > 0:
+	case c.skewed > spare:
 		o.giveUp(b, now, false, out)
-	case c.skewed == 0 && b.beyond(p, o.cfg):
+	case decided && b.beyond(p, o.cfg):
 		o.giveUp(b, now, false, out)
-	case c.answered()-c.accepted <= spare:
-	case c.lost+c.elsewhere > 0:
+	case c.answered()-c.accepted <= spare || !decided && c.lost+c.elsewhere == 0:
+	case c.skewed+c.full > 0 && c.refused > 0 && b.free(p.Generation, talking, p, o.cfg)-p.From <= b.skips(o.cfg):
+		o.giveUp(b, now, true, out)
+	case c.skewed+c.lost+c.elsewhere > 0:
 		o.inVain(b, p, c, now, out)
-	case c.skewed == 0:
+	default:
 		o.giveUp(b, now, false, out)
 		if c.full > 0 {
 			o.noRoom(b, out)

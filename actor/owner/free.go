@@ -22,7 +22,8 @@ const (
 	all quorum = iota
 	// present leaves out those that are known to be lost.
 	present
-	// talking leaves out those that are silent too.
+	// talking leaves out those that are silent too, and those that accept nothing from this owner, wherever it begins: its clock
+	// differs from theirs, or they have no room.
 	talking
 )
 
@@ -32,7 +33,7 @@ func (q quorum) leavesOut(v Verdict) bool {
 	case present:
 		return v == Lost || v == Gone
 	case talking:
-		return !v.tells()
+		return !v.tells() || v == Skewed || v == Full
 	default:
 		return false
 	}

@@ -16,7 +16,7 @@ const maxLost = 5
 // [limit.ErrUnavailable].
 type LostError struct {
 	Replicas int   // how many keep each register
-	Lost     []int // the indices of those that will not answer, or have not for long
+	Lost     []int // the indices of those that will not answer, or have not for long, or accept nothing from this owner
 }
 
 // Error says how many replicas are left.
@@ -33,10 +33,10 @@ func (e *LostError) Unwrap() error { return limit.ErrUnavailable }
 // been lost for long.
 func (o *Owner) inVain(b *bucket, p *pending, c count, now int64, out *Out) {
 	doublings := uint8(maxDouble)
-	if c.lost > o.cfg.spare() {
+	if c.lost+c.skewed+c.full > o.cfg.spare() {
 		doublings = maxLost
 		patience := o.cfg.Patience
-		if c.gone > o.cfg.spare() {
+		if c.gone+c.full > o.cfg.spare() {
 			patience = 0
 		}
 		o.failLost(p, patience, now, out)
@@ -62,11 +62,11 @@ func (o *Owner) failLost(p *pending, patience, now int64, out *Out) {
 	}
 }
 
-// lost names those who will not answer and, if that is asked for, those who have not.
+// lost names those who will not answer or accept and, if that is asked for, those who have not answered.
 func (p *pending) lost(cfg *Config, silent bool) *LostError {
 	e := &LostError{Replicas: cfg.Replicas}
 	for i, v := range p.replies[:cfg.Replicas] {
-		if v == Lost || v == Gone || silent && v == 0 {
+		if v == Lost || v == Gone || v == Skewed || v == Full || silent && v == 0 {
 			e.Lost = append(e.Lost, i)
 		}
 	}

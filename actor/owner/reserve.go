@@ -122,7 +122,7 @@ func (o *Owner) resend(b *bucket, now int64, out *Out) {
 func (p *pending) renew(now int64, cfg *Config) {
 	p.inVain, p.sentAt, p.resendAt = false, now, cfg.resendAt(now)
 	for i := range p.replies {
-		if v := &p.replies[i]; !v.tells() {
+		if v := &p.replies[i]; !v.tells() || *v == Skewed {
 			*v = 0
 		}
 	}

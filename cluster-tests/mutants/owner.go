@@ -69,6 +69,16 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestDenialByWhatIsKnownDoesNoIO$", Says: `want a decision`}},
 		},
 		{
+			Name: "one that accepts nothing counts",
+			Why:  "a replica whose clock differs, or that has no room, is no part of a majority; counted, each try begins where one of the others refuses",
+			Edits: []Edit{{
+				File: "actor/owner/free.go",
+				Old:  "return !v.tells() || v == Skewed || v == Full",
+				New:  "return !v.tells()",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneThatAcceptsNothing$", Says: `checks were admitted by`}},
+		},
+		{
 			Name: "spent while it is refused",
 			Why:  "a reservation given up is never spent; taken up later, it is line that the retry has asked for once more",
 			Edits: []Edit{{
