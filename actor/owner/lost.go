@@ -16,7 +16,7 @@ const maxLost = 5
 // [limit.ErrUnavailable].
 type LostError struct {
 	Replicas int   // how many keep each register
-	Lost     []int // the indices of those that will not answer, or have not for long, or accept nothing from this owner
+	Lost     []int // the indices of those that will not answer, or have not for long, or have no room
 }
 
 // Error says how many replicas are left.
@@ -33,7 +33,7 @@ func (e *LostError) Unwrap() error { return limit.ErrUnavailable }
 // been lost for long.
 func (o *Owner) inVain(b *bucket, p *pending, c count, now int64, out *Out) {
 	doublings := uint8(maxDouble)
-	if c.lost+c.skewed+c.full > o.cfg.spare() {
+	if c.lost+c.full > o.cfg.spare() {
 		doublings = maxLost
 		patience := o.cfg.Patience
 		if c.gone+c.full > o.cfg.spare() {
@@ -66,7 +66,7 @@ func (o *Owner) failLost(p *pending, patience, now int64, out *Out) {
 func (p *pending) lost(cfg *Config, silent bool) *LostError {
 	e := &LostError{Replicas: cfg.Replicas}
 	for i, v := range p.replies[:cfg.Replicas] {
-		if v == Lost || v == Gone || v == Skewed || v == Full || silent && v == 0 {
+		if v == Lost || v == Gone || v == Full || silent && v == 0 {
 			e.Lost = append(e.Lost, i)
 		}
 	}
