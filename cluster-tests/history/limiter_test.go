@@ -49,6 +49,7 @@ type position struct {
 	generation int64
 	serial     uint64
 	skew       int64
+	under      history.Limit  // the version of the limit that it was last judged by
 	free       []history.Span // given back, in n-ths of a nanosecond
 	taken      map[uint64]bool
 	whole      map[uint64][]history.Span // what a receipt stands for
@@ -109,6 +110,7 @@ func (l *limiter) decide(s step) {
 		b = l.fresh(0)
 		l.buckets[s.call.Key] = b
 	}
+	b.judgedBy(l.version(s.at))
 	lost := l.random.Float64() < l.failures
 	happens := !lost || l.random.IntN(2) == 0 // it failed, and happened all the same
 	c := s.call
@@ -148,14 +150,29 @@ func (l *limiter) fresh(generation int64) *position {
 	return b
 }
 
-// limit is the one in force.
-func (l *limiter) limit(at int64) (capacity, n, p int64) {
+// judgedBy ends what was paid under another version of the limit: it is not given back any more, nor spent again.
+func (b *position) judgedBy(v history.Limit) {
+	if b.under != v {
+		b.under = v
+		b.free = nil
+		clear(b.whole)
+	}
+}
+
+// version is the one in force.
+func (l *limiter) version(at int64) history.Limit {
 	now := l.limits[0]
 	for _, v := range l.limits {
 		if v.At <= at {
 			now = v
 		}
 	}
+	return now
+}
+
+// limit is the one in force, in its smallest numbers.
+func (l *limiter) limit(at int64) (capacity, n, p int64) {
+	now := l.version(at)
 	a, b := now.Tokens, now.PerNS
 	for b != 0 {
 		a, b = b, a%b
@@ -232,7 +249,7 @@ func down(a, n int64) int64 {
 }
 
 func (b *position) giveBack(serial uint64, generation int64) history.Outcome {
-	if generation != b.generation || b.taken[serial] {
+	if generation != b.generation || b.taken[serial] || b.whole[serial] == nil {
 		return history.Ignored
 	}
 	b.taken[serial] = true
