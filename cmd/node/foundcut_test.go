@@ -107,8 +107,8 @@ func TestOldCopyOfAClusterOfOne(t *testing.T) {
 	first.restore(copied)
 	started(first)
 	r.eventually("the old copy's place is taken", arrived(3, 3, nodes...))
-	if first.renewed != 1 {
-		t.Errorf("the old copy was given up %d times", first.renewed)
+	if first.renewed == 0 || first.renewed > 1+first.halved {
+		t.Errorf("the old copy was given up %d times, and in %d of them the power was cut", first.renewed, first.halved)
 	}
 	l.held()
 }

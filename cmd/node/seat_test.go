@@ -26,6 +26,7 @@ type seat struct {
 	platter *vfs.MemFS // what is on the disk while the node does not run
 	life    *life      // nil while it does not
 	renewed int        // how often it has given up an old copy
+	halved  int        // in how many of these the power was cut, so that the old copy may have stayed
 	starts  int        // how often it was started
 	cuts    int        // how often its power was cut
 	percent *int       // how much of what is not synced a cut leaves; nil: drawn each time
@@ -235,7 +236,12 @@ func (s *seat) renew() error {
 	if s.rig.intN(2) == 0 {
 		d.arm(1+s.rig.intN(25), anything, func() { s.platter = d.cut(0, nil) })
 	}
-	if err := Renew(d, s.cfg.Data); err != nil && !errors.Is(err, errNoPower) {
+	switch err := Renew(d, s.cfg.Data); {
+	case errors.Is(err, errNoPower):
+		s.mu.Lock()
+		s.halved++
+		s.mu.Unlock()
+	case err != nil:
 		return err
 	}
 	s.start()
