@@ -11,71 +11,71 @@ import (
 var changing = []sized{
 	{setting: setting{
 		name: "step by step", capacity: 2, calendar: apart,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011},
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011},
 	}, large: true},
 	{setting: setting{
 		name: "step by step, with copies", capacity: 2, opening: spentByTwo, calendar: apart,
-		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, planned: true},
+		checks: [owners][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, planned: true},
 	}},
 	{setting: setting{
 		name: "two drivers", capacity: 2, opening: twoDrivers, calendar: apart,
-		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011},
+		checks: [owners][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011},
 	}, large: true},
 	{setting: setting{
 		name: "a driver that does not hear", capacity: 2, opening: spentByTwo, calendar: apart,
-		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, failures: 1},
+		checks: [owners][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, failures: 1},
 	}, large: true},
 	{setting: setting{
 		name: "another next, and a driver that does not hear", capacity: 2, opening: spentByTwo, calendar: apart,
-		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, instead: 0b1101, failures: 1},
+		checks: [owners][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, instead: 0b1101, failures: 1},
 	}, large: true},
 	{setting: setting{
 		name: "a lost disk, step by step", capacity: 2, opening: spentByTwo, calendar: apart,
-		checks: [2][]int64{{}, {2}}, epsMax: 1, losses: 1, change: change{from: 0b0111, to: 0b1011},
+		checks: [owners][]int64{{}, {2}}, epsMax: 1, losses: 1, change: change{from: 0b0111, to: 0b1011},
 	}, large: true},
 	{setting: setting{
 		name: "another next", capacity: 2, opening: spentByTwo, calendar: apart,
-		checks: [2][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, instead: 0b1101},
+		checks: [owners][]int64{{}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, instead: 0b1101},
 	}, large: true},
 	{setting: setting{
 		name: "one becomes three, step by step", capacity: 2,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0001, to: 0b0111, drivers: 1},
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0001, to: 0b0111, drivers: 1},
 	}, large: true},
 	{setting: setting{
 		name: "one becomes three", capacity: 2,
-		ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0001, to: 0b0111, atOnce: true},
+		ticks: 1, checks: [owners][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0001, to: 0b0111, atOnce: true},
 	}},
 	{setting: setting{
 		name: "three become one", capacity: 2,
-		ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1, change: change{from: 0b0111, to: 0b0001, atOnce: true},
+		ticks: 1, checks: [owners][]int64{{2}, {1}}, epsMax: 1, change: change{from: 0b0111, to: 0b0001, atOnce: true},
 	}},
 	{setting: setting{
 		name: "another replica", capacity: 2,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}},
 	{setting: setting{
 		name: "another replica, and a longer time", capacity: 2, calendar: apart,
-		ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
+		ticks: 1, checks: [owners][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 	{setting: setting{
 		name: "replicas that say that they are elsewhere", capacity: 2, calendar: apart,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true, elsewhere: true},
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true, elsewhere: true},
 	}, large: true},
 	{setting: setting{
 		name: "a restart", capacity: 2,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, restarts: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, restarts: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 	{setting: setting{
 		name: "a reset", capacity: 2, calendar: resetByB,
-		checks: [2][]int64{{2}, {}}, epsMax: 1, resets: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
+		checks: [owners][]int64{{2}, {}}, epsMax: 1, resets: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 	{setting: setting{
 		name: "a lost disk", capacity: 2, calendar: apart,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, losses: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 	{setting: setting{
 		name: "a sweep", capacity: 2,
-		ticks: 1, checks: [2][]int64{{2}, {}}, epsMax: 1, sweeps: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
+		ticks: 1, checks: [owners][]int64{{2}, {}}, epsMax: 1, sweeps: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true},
 	}, large: true},
 }
 
@@ -127,7 +127,7 @@ func TestModelOfAChangeAtOnceLosesNothing(t *testing.T) {
 		return
 	}
 	histories := func(c change) map[string]bool {
-		s := setting{capacity: 2, calendar: apart, checks: [2][]int64{{2}, {2}}, epsMax: 1, change: c}
+		s := setting{capacity: 2, calendar: apart, checks: [owners][]int64{{2}, {2}}, epsMax: 1, change: c}
 		reached := map[string]bool{}
 		var enc encoder
 		x := &exploration{digest: enc.digest}

@@ -145,7 +145,7 @@ func (w *world) changeEvents(list []event, elapsed int64) []event {
 			list = append(list, e)
 		}
 	}
-	for who := range w.players {
+	for who := range w.team() {
 		if w.players[who].epoch < uint64(w.place.epoch) {
 			add(follows, who, 0, 0)
 		}

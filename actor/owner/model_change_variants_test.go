@@ -21,35 +21,35 @@ func TestModelFindsWhatIsWrongWithAChange(t *testing.T) {
 	atOnce := change{from: 0b0111, to: 0b1011, atOnce: true}
 	for _, s := range []setting{
 		{
-			name: "no seal", checks: [2][]int64{{2}, {2}}, change: atOnce, calendar: apart,
+			name: "no seal", checks: [owners][]int64{{2}, {2}}, change: atOnce, calendar: apart,
 			variant: variant{wrongMove: wrongMove{noSeal: true, outcome: true}},
 		},
 		{
-			name: "too few seals", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
+			name: "too few seals", checks: [owners][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{fewSeals: true, outcome: true}},
 		},
 		{
-			name: "the registers of one", checks: [2][]int64{{2}, {2}}, change: atOnce, calendar: apart,
+			name: "the registers of one", checks: [owners][]int64{{2}, {2}}, change: atOnce, calendar: apart,
 			variant: variant{wrongMove: wrongMove{oneJoined: true, outcome: true}},
 		},
 		{
-			name: "an epoch that does not matter", checks: [2][]int64{{2}, {2}}, change: atOnce, calendar: apart,
+			name: "an epoch that does not matter", checks: [owners][]int64{{2}, {2}}, change: atOnce, calendar: apart,
 			variant: variant{replica: anyEpoch, wrongMove: wrongMove{outcome: true}},
 		},
 		{
-			name: "answers before the install", checks: [2][]int64{{}, {}}, change: another, opening: spentByTwo, calendar: apart,
+			name: "answers before the install", checks: [owners][]int64{{}, {}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{unready: true}},
 		},
 		{
-			name: "a commit before W installs, and answers before them", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
+			name: "a commit before W installs, and answers before them", checks: [owners][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{soon: true, unready: true, outcome: true}},
 		},
 		{
-			name: "a source that was dropped", checks: [2][]int64{{}, {}}, change: another, opening: spentByTwo, calendar: apart,
+			name: "a source that was dropped", checks: [owners][]int64{{}, {}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{dropped: true}},
 		},
 		{
-			name: "a commit before W installs, and a source that was dropped", checks: [2][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
+			name: "a commit before W installs, and a source that was dropped", checks: [owners][]int64{{}, {2}}, change: another, opening: spentByTwo, calendar: apart,
 			variant: variant{wrongMove: wrongMove{soon: true, dropped: true, outcome: true}},
 		},
 	} {

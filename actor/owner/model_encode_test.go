@@ -59,7 +59,10 @@ func (e *encoder) flag(fs ...bool) {
 func (e *encoder) world(w *world) {
 	e.time(w.now)
 	l := w.left
-	e.buf = append(e.buf, byte(l.asked[0]), byte(l.asked[1]), byte(l.restarts), byte(l.resets), byte(l.losses),
+	for i := range w.team() {
+		e.buf = append(e.buf, byte(l.asked[i]))
+	}
+	e.buf = append(e.buf, byte(l.restarts), byte(l.resets), byte(l.losses),
 		byte(l.sweeps), byte(l.returns), w.place.epoch, byte(len(w.post)), byte(len(w.strays)))
 	for i := range w.nodes {
 		if w.machines.has(i) {
@@ -76,7 +79,7 @@ func (e *encoder) world(w *world) {
 		e.time(s.to)
 		e.time(min(s.until, w.end())) // what outlasts the world outlasts it for ever
 	}
-	for i := range w.players {
+	for i := range w.team() {
 		e.player(w, i)
 	}
 	for i := range w.proofs {

@@ -53,7 +53,7 @@ func (w *world) events(list []event) []event {
 	if w.left.ticks > 0 {
 		add(passes, 0, 0)
 	}
-	for i := range w.players {
+	for i := range w.team() {
 		p := &w.players[i]
 		if int(w.left.asked[i]) < len(w.checks[i]) {
 			add(asks, i, 0)
@@ -100,7 +100,7 @@ func (w *world) events(list []event) []event {
 	}
 	for i := range w.proofs {
 		if w.left.returns > 0 {
-			for who := range w.players {
+			for who := range w.team() {
 				add(brings, i, who)
 			}
 		}
@@ -157,7 +157,11 @@ func (w *world) apply(e event) {
 		w.applyChange(e)
 	}
 	w.tidy()
-	w.history.settle(min(w.oldest(0)-w.setting.clock[0]*tick, w.oldest(1)-w.setting.clock[1]*tick), w.setting.returns > 0)
+	oldest := w.now
+	for i := range w.team() {
+		oldest = min(oldest, w.oldest(i)-w.setting.clock[i]*tick)
+	}
+	w.history.settle(oldest, w.setting.returns > 0)
 	w.remember()
 }
 

@@ -19,17 +19,18 @@ const restless = 200
 // whether owners find out that it is dead, if the checks have a deadline.
 func TestModelDecidesInTheEnd(t *testing.T) {
 	for _, s := range []setting{
-		{name: "checks", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1},
-		{name: "checks of one", capacity: 2, checks: [2][]int64{{1}, {1}}, epsMax: 9},
-		{name: "a restart", capacity: 2, checks: [2][]int64{{2}, {1}}, epsMax: 1, restarts: 1},
-		{name: "clocks that differ", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1, clock: [2]int64{0, 1}},
-		{name: "reserving ahead", capacity: 2, checks: [2][]int64{{1, 1}, {1}}, epsMax: 1, busy: true},
-		{name: "a reset", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, resets: 1},
-		{name: "a reset that fails", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {}}, resets: 1, patience: 1},
-		{name: "a lost disk", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1},
-		{name: "a sweep", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1, sweeps: 1},
-		{name: "other replicas", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true}},
-		{name: "three replicas for one", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0001, to: 0b0111}},
+		{name: "checks", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {2}}, epsMax: 1},
+		{name: "checks of one", capacity: 2, checks: [owners][]int64{{1}, {1}}, epsMax: 9},
+		{name: "three owners", capacity: 2, checks: [owners][]int64{{2}, {2}, {2}}, epsMax: 1},
+		{name: "a restart", capacity: 2, checks: [owners][]int64{{2}, {1}}, epsMax: 1, restarts: 1},
+		{name: "clocks that differ", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {1}}, epsMax: 1, clock: [owners]int64{0, 1}},
+		{name: "reserving ahead", capacity: 2, checks: [owners][]int64{{1, 1}, {1}}, epsMax: 1, busy: true},
+		{name: "a reset", capacity: 2, checks: [owners][]int64{{2}, {}}, epsMax: 1, resets: 1},
+		{name: "a reset that fails", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {}}, resets: 1, patience: 1},
+		{name: "a lost disk", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {2}}, epsMax: 1, losses: 1},
+		{name: "a sweep", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {1}}, epsMax: 1, sweeps: 1},
+		{name: "other replicas", capacity: 2, checks: [owners][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true}},
+		{name: "three replicas for one", capacity: 2, checks: [owners][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0001, to: 0b0111}},
 		{name: "another next", capacity: 2, epsMax: 1, opening: spentByTwo, change: change{from: 0b0111, to: 0b1011, instead: 0b1101}},
 		{name: "other replicas, step by step", capacity: 2, epsMax: 1, opening: spentByTwo, change: change{from: 0b0111, to: 0b1011, planned: true, failures: 1}},
 	} {
@@ -48,13 +49,13 @@ func TestModelDecidesInTheEnd(t *testing.T) {
 						continue
 					}
 					for _, frozen := range []bool{false, true} {
-						if frozen && w.players[0].Waiting()+w.players[1].Waiting() > 0 && s.patience == 0 {
+						if frozen && w.waiting() > 0 && s.patience == 0 {
 							continue // who has no deadline waits until it is known to be dead
 						}
 						w.copyTo(end)
 						if !end.settles(dead, frozen) {
-							t.Fatalf("with replica %d dead, or frozen is %v, %d and %d checks are still waiting, and %d are undecided, after\n%s",
-								dead+1, frozen, end.players[0].Waiting(), end.players[1].Waiting(), end.undecided, tell(&s, way))
+							t.Fatalf("with replica %d dead, or frozen is %v, %d checks are still waiting, and %d are undecided, after\n%s",
+								dead+1, frozen, end.waiting(), end.undecided, tell(&s, way))
 						}
 					}
 				}
@@ -75,7 +76,7 @@ func (w *world) settles(dead int, frozen bool) bool {
 	w.endChange(dead)
 	w.expire()
 	w.undecided = 0
-	for who := range w.players {
+	for who := range w.team() {
 		w.askBy(who, 1, w.clock(who)+patient*tick)
 	}
 	for range patient {
@@ -85,7 +86,7 @@ func (w *world) settles(dead int, frozen bool) bool {
 			}
 			w.tidy()
 		}
-		if w.players[0].Waiting()+w.players[1].Waiting() == 0 {
+		if w.waiting() == 0 {
 			return w.undecided == 0
 		}
 		w.now += tick
@@ -99,7 +100,7 @@ func (w *world) expire() {
 		return
 	}
 	w.now += w.patience * tick
-	for who := range w.players {
+	for who := range w.team() {
 		w.step(who, func(o *Owner, now int64, out *Out) { o.Wake(now, out) })
 	}
 }
@@ -138,7 +139,7 @@ func (w *world) endChange(dead int) {
 		}
 		w.applyChange(e)
 	}
-	for who := range w.players {
+	for who := range w.team() {
 		if w.players[who].epoch < uint64(w.place.epoch) {
 			w.applyChange(event{kind: follows, a: uint8(who)})
 		}
@@ -181,7 +182,7 @@ func (w *world) fair(dead int, frozen bool) bool {
 			}
 		}
 	}
-	for who := range w.players {
+	for who := range w.team() {
 		if w.players[who].Due() <= w.clock(who) {
 			w.step(who, func(o *Owner, now int64, out *Out) { o.Wake(now, out) })
 			return true

@@ -53,7 +53,7 @@ func dump(dst []byte, v reflect.Value) []byte {
 }
 
 func (w *world) dump() string {
-	for i := range w.players {
+	for i := range w.team() {
 		if c := w.players[i].crowd; c != nil {
 			c.items, c.done = c.waiting(), 0 // what has left the queue is no part of the state
 		}
@@ -63,17 +63,17 @@ func (w *world) dump() string {
 
 // small are settings that are so small that they can be explored without any reduction.
 var small = []setting{
-	{name: "late messages, restarts", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {}}, epsMax: 9, restarts: 2},
-	{name: "patience", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {}}, patience: 1},
-	{name: "reserving ahead", capacity: 2, checks: [2][]int64{{1, 1}, {}}, epsMax: 1, busy: true},
-	{name: "a sweep", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {}}, epsMax: 1, sweeps: 1},
-	{name: "receipts", capacity: 2, ticks: 1, checks: [2][]int64{{2, 2}, {}}, epsMax: 1, returns: 2},
-	{name: "two clocks", capacity: 2, checks: [2][]int64{{2}, {1}}, epsMax: 1, clock: [2]int64{0, 1}},
-	{name: "a lost disk", capacity: 2, checks: [2][]int64{{2}, {1}}, epsMax: 1, losses: 1},
-	{name: "checks", capacity: 2, checks: [2][]int64{{1}, {1}}, epsMax: 1},
-	{name: "time", capacity: 2, ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1},
-	{name: "a reset", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, resets: 1},
-	{name: "other replicas", capacity: 2, checks: [2][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true}},
+	{name: "late messages, restarts", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {}}, epsMax: 9, restarts: 2},
+	{name: "patience", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {}}, patience: 1},
+	{name: "reserving ahead", capacity: 2, checks: [owners][]int64{{1, 1}, {}}, epsMax: 1, busy: true},
+	{name: "a sweep", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {}}, epsMax: 1, sweeps: 1},
+	{name: "receipts", capacity: 2, ticks: 1, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, returns: 2},
+	{name: "two clocks", capacity: 2, checks: [owners][]int64{{2}, {1}}, epsMax: 1, clock: [owners]int64{0, 1}},
+	{name: "a lost disk", capacity: 2, checks: [owners][]int64{{2}, {1}}, epsMax: 1, losses: 1},
+	{name: "checks", capacity: 2, checks: [owners][]int64{{1}, {1}}, epsMax: 1},
+	{name: "time", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {1}}, epsMax: 1},
+	{name: "a reset", capacity: 2, checks: [owners][]int64{{2}, {}}, epsMax: 1, resets: 1},
+	{name: "other replicas", capacity: 2, checks: [owners][]int64{{2}, {}}, epsMax: 1, change: change{from: 0b0111, to: 0b1011, atOnce: true}},
 	{name: "other replicas, step by step", capacity: 2, epsMax: 1, opening: spentByTwo, change: change{from: 0b0111, to: 0b1011, failures: 1}},
 }
 

@@ -70,31 +70,31 @@ func TestModelSkipsNothing(t *testing.T) {
 	keepsItsPromises(t, []sized{
 		{setting: setting{
 			name: "checks", capacity: 6, opening: farAhead,
-			ticks: 2, checks: [2][]int64{{1, 1}, {}}, epsMax: 1,
+			ticks: 2, checks: [owners][]int64{{1, 1}, {}}, epsMax: 1,
 		}},
 		{setting: setting{
 			name: "peeks", capacity: 6, opening: farAhead,
-			ticks: 2, checks: [2][]int64{{0, 1}, {}}, epsMax: 1,
+			ticks: 2, checks: [owners][]int64{{0, 1}, {}}, epsMax: 1,
 		}},
 		{setting: setting{
 			name: "a peek, and a replica that is lost", capacity: 6, opening: farAhead, gone: 0b100,
-			ticks: 2, checks: [2][]int64{{0, 0}, {}}, epsMax: 1,
+			ticks: 2, checks: [owners][]int64{{0, 0}, {}}, epsMax: 1,
 		}},
 		{setting: setting{
 			name: "a replica that is lost", capacity: 6, opening: farAhead, gone: 0b100,
-			ticks: 2, checks: [2][]int64{{1, 1}, {}}, epsMax: 1,
+			ticks: 2, checks: [owners][]int64{{1, 1}, {}}, epsMax: 1,
 		}},
 		{setting: setting{
 			name: "reserving ahead, and a replica that is lost", capacity: 6, opening: farAhead, gone: 0b100,
-			ticks: 1, checks: [2][]int64{{1, 1}, {}}, epsMax: 1, busy: true,
+			ticks: 1, checks: [owners][]int64{{1, 1}, {}}, epsMax: 1, busy: true,
 		}},
 		{setting: setting{
 			name: "a reset, and a floor", capacity: 2, opening: floored,
-			ticks: 2, checks: [2][]int64{{}, {2}}, epsMax: 1, resets: 1, pause: tick,
+			ticks: 2, checks: [owners][]int64{{}, {2}}, epsMax: 1, resets: 1, pause: tick,
 		}},
 		{setting: setting{
 			name: "a reset, a floor, and a replica that is lost", capacity: 2, opening: floored, gone: 0b100,
-			ticks: 2, checks: [2][]int64{{}, {}}, epsMax: 1, resets: 1, pause: tick,
+			ticks: 2, checks: [owners][]int64{{}, {}}, epsMax: 1, resets: 1, pause: tick,
 		}},
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The model check: every order in which a few checks, messages, answers and faults can happen to two owners and three
-// replicas, of which production's own steps are taken. In every state that can be reached
+// The model check: every order in which a few checks, messages, answers and faults can happen to two or three owners
+// and three replicas, of which production's own steps are taken. In every state that can be reached
 //
 //   - no line is spent twice in one generation, whoever spends it, in whichever of his lives;
 //   - line is spent in two generations only up to the position of the reset between them;
@@ -22,96 +22,116 @@ import (
 var settings = []sized{
 	{setting: setting{
 		name: "messages that are late without end", capacity: 2,
-		ticks: 1, checks: [2][]int64{{1, 1}, {2}}, epsMax: 9, restarts: 1,
+		ticks: 1, checks: [owners][]int64{{1, 1}, {2}}, epsMax: 9, restarts: 1,
 	}, large: true},
 	{setting: setting{
 		name: "owners that restart", capacity: 2,
-		ticks: 1, checks: [2][]int64{{1}, {1}}, epsMax: 9, restarts: 2,
-	}},
+		ticks: 1, checks: [owners][]int64{{1}, {1}}, epsMax: 9, restarts: 2,
+	}, large: true},
 	{setting: setting{
 		name: "a restart and a longer time", capacity: 2,
-		ticks: 2, checks: [2][]int64{{2}, {2}}, epsMax: 1, restarts: 1,
-	}},
+		ticks: 2, checks: [owners][]int64{{2}, {2}}, epsMax: 1, restarts: 1,
+	}, large: true},
 	{setting: setting{
 		name: "checks that do not wait", capacity: 2,
-		ticks: 2, checks: [2][]int64{{1}, {2}}, epsMax: 1, patience: 1,
+		ticks: 2, checks: [owners][]int64{{1}, {2}}, epsMax: 1, patience: 1,
 	}},
 	{setting: setting{
 		name: "clocks that differ", capacity: 2,
-		ticks: 2, checks: [2][]int64{{1}, {1}}, epsMax: 1, clock: [2]int64{0, 1},
+		ticks: 2, checks: [owners][]int64{{1}, {1}}, epsMax: 1, clock: [owners]int64{0, 1},
 	}, large: true},
 	{setting: setting{
 		name: "clocks that differ, and a reset", capacity: 2,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, clock: [2]int64{0, 1}, resets: 1,
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, clock: [owners]int64{0, 1}, resets: 1,
 	}},
 	{setting: setting{
 		name: "reserving ahead", capacity: 2,
-		ticks: 1, checks: [2][]int64{{1, 1, 1}, {1}}, epsMax: 1, busy: true,
+		ticks: 1, checks: [owners][]int64{{1, 1, 1}, {1}}, epsMax: 1, busy: true,
 	}, large: true},
 	{setting: setting{
 		name: "reserving ahead for a longer time", capacity: 2,
-		ticks: 2, checks: [2][]int64{{1, 1, 1, 1}, {}}, epsMax: 1, busy: true,
+		ticks: 2, checks: [owners][]int64{{1, 1, 1, 1}, {}}, epsMax: 1, busy: true,
 	}},
 	{setting: setting{
 		name: "reserving ahead, and a reset", capacity: 2,
-		checks: [2][]int64{{1, 1}, {2}}, epsMax: 1, busy: true, resets: 1,
+		checks: [owners][]int64{{1, 1}, {2}}, epsMax: 1, busy: true, resets: 1,
 	}, large: true},
 	{setting: setting{
 		name: "a next segment", capacity: 6, opening: nextUnderWay,
-		ticks: 1, checks: [2][]int64{{1, 1}, {1}}, epsMax: 1, busy: true,
+		ticks: 1, checks: [owners][]int64{{1, 1}, {1}}, epsMax: 1, busy: true,
 	}, large: true},
 	{setting: setting{
 		name: "a next segment, and receipts", capacity: 6, opening: nextUnderWay,
-		ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1, busy: true, returns: 1,
+		ticks: 1, checks: [owners][]int64{{2}, {1}}, epsMax: 1, busy: true, returns: 1,
 	}, large: true},
 	{setting: setting{
 		name: "a reset", capacity: 2,
-		ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1, resets: 1,
+		ticks: 1, checks: [owners][]int64{{2}, {2}}, epsMax: 1, resets: 1,
 	}, large: true},
 	{setting: setting{
 		name: "two resets", capacity: 2,
-		ticks: 1, checks: [2][]int64{{}, {2}}, epsMax: 1, resets: 2, pause: tick,
+		ticks: 1, checks: [owners][]int64{{}, {2}}, epsMax: 1, resets: 2, pause: tick,
 	}, large: true},
 	{setting: setting{
 		name: "a reset, done or failed long ago", capacity: 2,
-		ticks: 2, checks: [2][]int64{{2}, {2}}, resets: 1, patience: 1, calendar: resetFirst,
-	}},
+		ticks: 2, checks: [owners][]int64{{2}, {2}}, resets: 1, patience: 1, calendar: resetFirst,
+	}, large: true},
 	{setting: setting{
 		name: "a reset long ago, and a sweep", capacity: 2,
-		ticks: 2, checks: [2][]int64{{2}, {1}}, resets: 1, sweeps: 1, patience: 1, calendar: resetFirst,
+		ticks: 2, checks: [owners][]int64{{2}, {1}}, resets: 1, sweeps: 1, patience: 1, calendar: resetFirst,
 	}, large: true},
 	{setting: setting{
 		name: "a lost disk", capacity: 2,
-		ticks: 2, checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1,
+		ticks: 2, checks: [owners][]int64{{2}, {2}}, epsMax: 1, losses: 1,
 	}, large: true},
 	{setting: setting{
 		name: "a lost disk, soon", capacity: 2,
-		ticks: 1, checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1,
+		ticks: 1, checks: [owners][]int64{{2}, {2}}, epsMax: 1, losses: 1,
 	}},
 	{setting: setting{
 		name: "a lost disk and a reset", capacity: 2,
-		checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1, resets: 1,
+		checks: [owners][]int64{{2}, {2}}, epsMax: 1, losses: 1, resets: 1,
 	}, large: true},
 	{setting: setting{
 		name: "sweeps", capacity: 2,
-		ticks: 1, checks: [2][]int64{{2}, {1}}, epsMax: 1, sweeps: 2,
-	}},
+		ticks: 1, checks: [owners][]int64{{2}, {1}}, epsMax: 1, sweeps: 2,
+	}, large: true},
 	{setting: setting{
 		name: "a message that arrives after the sweep", capacity: 2, opening: oneSpentOneUnderWay,
 		ticks: 2, epsMax: 2, sweeps: 2, calendar: sweepsLast,
 	}},
 	{setting: setting{
 		name: "receipts", capacity: 2,
-		ticks: 1, checks: [2][]int64{{2, 2}, {1}}, epsMax: 1, returns: 2,
-	}},
+		ticks: 1, checks: [owners][]int64{{2, 2}, {1}}, epsMax: 1, returns: 2,
+	}, large: true},
 	{setting: setting{
 		name: "receipts, and a reset", capacity: 2,
-		checks: [2][]int64{{2, 2, 2}, {}}, epsMax: 1, returns: 2, resets: 1,
+		checks: [owners][]int64{{2, 2, 2}, {}}, epsMax: 1, returns: 2, resets: 1,
 	}},
 	{setting: setting{
 		name: "receipts, and a check that waits", capacity: 3,
-		ticks: 1, checks: [2][]int64{{2, 1}, {1}}, epsMax: 1, returns: 1,
+		ticks: 1, checks: [owners][]int64{{2, 1}, {1}}, epsMax: 1, returns: 1,
 		calendar: checksFirst,
+	}, large: true},
+	{setting: setting{
+		name: "three owners", capacity: 2,
+		checks: [owners][]int64{{1}, {1}, {1}}, epsMax: 1,
+	}, large: true},
+	{setting: setting{
+		name: "three owners and a tick", capacity: 2,
+		ticks: 1, checks: [owners][]int64{{2}, {2}, {2}}, epsMax: 1,
+	}, large: true},
+	{setting: setting{
+		name: "three owners, and a reset", capacity: 2,
+		checks: [owners][]int64{{2}, {2}, {2}}, epsMax: 1, resets: 1,
+	}, large: true},
+	{setting: setting{
+		name: "three owners, and a lost disk", capacity: 2,
+		checks: [owners][]int64{{2}, {2}, {2}}, epsMax: 1, losses: 1,
+	}},
+	{setting: setting{
+		name: "three owners, and three clocks", capacity: 2,
+		checks: [owners][]int64{{2}, {2}, {2}}, epsMax: 1, clock: [owners]int64{0, 1, 2},
 	}, large: true},
 }
 
@@ -184,6 +204,9 @@ func (s *setting) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "capacity %d, %d ticks, A is asked for %d, B for %d, messages are good for %d ticks", s.capacity, s.ticks,
 		s.checks[0], s.checks[1], s.epsMax)
+	if len(s.checks[2]) > 0 {
+		fmt.Fprintf(&b, ", C is asked for %d", s.checks[2])
+	}
 	if s.busy {
 		b.WriteString(", a busy key")
 	}

@@ -48,35 +48,35 @@ func resetFirst(_ *world, e event, elapsed int64) bool {
 func TestModelFindsWhatIsWrong(t *testing.T) {
 	wrong := []setting{
 		{
-			name: "blind maximum", capacity: 2, checks: [2][]int64{{2}, {2}}, epsMax: 1,
+			name: "blind maximum", capacity: 2, checks: [owners][]int64{{2}, {2}}, epsMax: 1,
 			variant: variant{replica: blindMaximum},
 		},
 		{
-			name: "already there, so yes", capacity: 2, checks: [2][]int64{{2}, {2}}, epsMax: 1,
+			name: "already there, so yes", capacity: 2, checks: [owners][]int64{{2}, {2}}, epsMax: 1,
 			variant: variant{replica: alreadyThere},
 		},
 		{
-			name: "numbers used again after a restart", capacity: 2, checks: [2][]int64{{2, 2}, {}}, epsMax: 1, restarts: 1,
+			name: "numbers used again after a restart", capacity: 2, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, restarts: 1,
 			variant: variant{sameName: true},
 		},
 		{
-			name: "generations that are plain counts", capacity: 2, ticks: 2, checks: [2][]int64{{2}, {2}}, resets: 1, patience: 1,
+			name: "generations that are plain counts", capacity: 2, ticks: 2, checks: [owners][]int64{{2}, {2}}, resets: 1, patience: 1,
 			calendar: resetFirst, variant: variant{counters: true},
 		},
 		{
-			name: "no floor after a lost disk", capacity: 2, checks: [2][]int64{{2}, {2}}, epsMax: 1, losses: 1,
+			name: "no floor after a lost disk", capacity: 2, checks: [owners][]int64{{2}, {2}}, epsMax: 1, losses: 1,
 			variant: variant{noFloor: true},
 		},
 		{
-			name: "an answer before any replica's", capacity: 2, checks: [2][]int64{{2}, {2}}, epsMax: 1,
+			name: "an answer before any replica's", capacity: 2, checks: [owners][]int64{{2}, {2}}, epsMax: 1,
 			variant: variant{early: true},
 		},
 		{
-			name: "a majority of one", capacity: 2, checks: [2][]int64{{2}, {2}}, epsMax: 1,
+			name: "a majority of one", capacity: 2, checks: [owners][]int64{{2}, {2}}, epsMax: 1,
 			variant: variant{one: true},
 		},
 		{
-			name: "a receipt that is good for ever", capacity: 4, checks: [2][]int64{{2, 2, 2}, {}}, epsMax: 1, returns: 2,
+			name: "a receipt that is good for ever", capacity: 4, checks: [owners][]int64{{2, 2, 2}, {}}, epsMax: 1, returns: 2,
 			variant: variant{again: true},
 		},
 	}

@@ -15,8 +15,9 @@ import (
 // The model's time moves in ticks as long as the silence after a refusal, and of its tokens one comes back every tick: a
 // token is a tick of line, and every position is a small whole number.
 const (
-	tick  = silence
-	nodes = 4 // at most; all but one are the replicas, if those do not change
+	tick   = silence
+	nodes  = 4 // at most; all but one are the replicas, if those do not change
+	owners = 3 // at most
 )
 
 func modelRule(capacity int64) *limit.Rule {
@@ -32,13 +33,13 @@ type setting struct {
 	name     string
 	capacity int64 // of the bucket, in tokens
 	ticks    int8
-	checks   [2][]int64 // what each owner is asked: the costs, in their order
-	patience int64      // of a check; 0: endless
-	epsMax   int64      // and a message is accepted so long after it was sent
-	pause    int64      // before each retry, in nanoseconds
-	clock    [2]int64   // how far the owners' clocks are ahead
-	busy     bool       // A's callers are many: it reserves ahead, in the background too
-	restarts int8       // of owners, each under a new name
+	checks   [owners][]int64 // what each owner is asked: the costs, in their order
+	patience int64           // of a check; 0: endless
+	epsMax   int64           // and a message is accepted so long after it was sent
+	pause    int64           // before each retry, in nanoseconds
+	clock    [owners]int64   // how far the owners' clocks are ahead
+	busy     bool            // A's callers are many: it reserves ahead, in the background too
+	restarts int8            // of owners, each under a new name
 	resets   int8
 	losses   int8 // of disks
 	sweeps   int8
@@ -75,7 +76,7 @@ type budget struct {
 
 	drivers, failures, replacements int8 // of a change of the replica set
 
-	asked [2]int8 // checks
+	asked [owners]int8 // checks
 }
 
 // A node is one replica.
@@ -163,9 +164,9 @@ type world struct {
 	now     int64
 	place   place // of the registers, as raft has agreed it
 	nodes   [nodes]node
-	drivers [2]uint16    // of a change of the place, by the number of what they know; 0: none
-	orders  [nodes]uint8 // what any driver ever wanted of a node
-	players [2]player
+	drivers [2]uint16      // of a change of the place, by the number of what they know; 0: none
+	orders  [nodes]uint8   // what any driver ever wanted of a node
+	players [owners]player // of which there is a team
 	post    []message
 	strays  []stray
 	proofs  []proof
@@ -176,6 +177,22 @@ type world struct {
 	undecided int // checks that were answered without a decision
 }
 
+// team are the owners that there are: A, B, and C if anything is asked of it.
+func (w *world) team() []player {
+	if len(w.checks[2]) == 0 {
+		return w.players[:2]
+	}
+	return w.players[:]
+}
+
+// waiting is how many checks wait, at all owners.
+func (w *world) waiting() (n int) {
+	for i := range w.team() {
+		n += w.players[i].Waiting()
+	}
+	return n
+}
+
 // newWorld is the state in which everything begins.
 func newWorld(s *setting) *world {
 	w := &world{company: newCompany(s), now: tick, left: budget{
@@ -183,7 +200,7 @@ func newWorld(s *setting) *world {
 		drivers: s.change.drivers, failures: s.change.failures, replacements: s.change.replacements(),
 	}}
 	w.begin()
-	for i := range w.players {
+	for i := range w.team() {
 		w.start(i)
 	}
 	if s.opening != nil {
@@ -202,7 +219,7 @@ func (w *world) copyTo(d *world) {
 	d.strays = append(d.strays[:0], w.strays...)
 	d.proofs = append(d.proofs[:0], w.proofs...)
 	w.history.copyTo(&d.history)
-	for i := range w.players {
+	for i := range w.team() {
 		w.players[i].copyTo(&d.players[i])
 	}
 }
@@ -453,7 +470,7 @@ func (w *world) reply(who int, r Reply) {
 
 // reserved is all line of a generation that owners hold, or may come to hold because a replica has accepted it.
 func (w *world) reserved(generation int64) (set uint64) {
-	for i := range w.players {
+	for i := range w.team() {
 		if b := w.players[i].bucket(); b != nil && b.gen == generation {
 			held, _ := line(b.tat.NS, b.held.to)
 			next, _ := line(b.next().from, b.next().to)

@@ -86,6 +86,7 @@ func TestOrderMeansNothing(t *testing.T) {
 		}
 		before, _ := found(t, h, 0)
 		before = slices.DeleteFunc(before, func(name string) bool { return name == "linear" })
+		h.Calls = slices.Clone(h.Calls) // what linear has given up for want of time may still be read
 		rand.New(rand.NewPCG(s.seed, 2)).Shuffle(len(h.Calls), func(i, j int) { h.Calls[i], h.Calls[j] = h.Calls[j], h.Calls[i] })
 		after, _ := found(t, h, 0)
 		if after = slices.DeleteFunc(after, func(name string) bool { return name == "linear" }); !slices.Equal(before, after) {

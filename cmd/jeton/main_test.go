@@ -160,7 +160,7 @@ func TestServeRefuses(t *testing.T) {
 		{"--no-such-option", "no-such-option"},
 		{"extra", "unknown command"},
 	} {
-		args := append([]string{"serve", "--data", filepath.Join(dir, "data")}, strings.Fields(tt.args)...)
+		args := append([]string{"serve", "--data", filepath.Join(dir, "data"), "--listen-grpc", "127.0.0.1:0"}, strings.Fields(tt.args)...)
 		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {
 			t.Errorf("jeton serve %s: exit code %d, %q, want %q", tt.args, code, stderr, tt.want)
 		}

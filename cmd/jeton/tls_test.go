@@ -117,7 +117,7 @@ func TestServeRefusesSecrets(t *testing.T) {
 		{"--admin-token-file /does/not/exist", "admin-token-file: "},
 		{"--listen-http 0.0.0.0:0", "--admin-token-file"},
 	} {
-		args := append([]string{"serve", "--data", data}, strings.Fields(tt.args)...)
+		args := append([]string{"serve", "--data", data, "--listen-grpc", "127.0.0.1:0"}, strings.Fields(tt.args)...)
 		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {
 			t.Errorf("jeton serve %s: exit code %d, %q, want %q", tt.args, code, stderr, tt.want)
 		}

@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // long is how long a test waits for what has to happen.
-const long = 60 * time.Second
+const long = 5 * time.Minute
 
 // A fabric carries the calls between the nodes of one test: an address is a name in a map.
 type fabric struct {
