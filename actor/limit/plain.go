@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // parsePlain reads a document whose every line is plain: limits, a name, a field with its value, a comment, or nothing, as
@@ -35,6 +37,9 @@ type plainReader struct {
 
 // line reads a line without its end, and says whether it is plain.
 func (p *plainReader) line(line string) bool {
+	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return false // to YAML it is wrong, even in a comment, or ends the line
+	}
 	content := strings.TrimLeft(line, " ")
 	indent := len(line) - len(content)
 	if at := strings.Index(content, " #"); at >= 0 {

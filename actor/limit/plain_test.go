@@ -35,6 +35,12 @@ func TestWhatIsPlain(t *testing.T) {
 		"limits:\n  a:\n    capacity: 1\n    refill: 1/s\n   b:\n    capacity: 1\n": false,
 		"limits:\n  a:\n    capacity: 0\n    refill: 1/s\n":                         false, // wrong
 		"limits:\n  a:\n    capacity: 1#\n    refill: 1/s\n":                        false, // wrong
+		"# größer\nlimits:\n":                                                       true,
+		"limits: #\x02\n":                                                           false, // wrong
+		"limits: # a\rb: 1\n":                                                       false, // in YAML the line ends in its middle
+		"limits: # a\u2028b: 1\n":                                                   false, // and here
+		"\ufeffx: 1\nlimits: # \xff\n":                                              false, // wrong
+		"limits: # \xff\n":                                                          false, // wrong
 	} {
 		doc, ok := parsePlain(text)
 		if ok != plain {
@@ -50,6 +56,7 @@ func TestWhatIsPlain(t *testing.T) {
 func FuzzPlain(f *testing.F) {
 	f.Add("limits:\n  a:\n    capacity: 1\n    refill: 1/s # x\n  b:\n    algorithm: token-bucket\n    capacity: 010\n    refill: 1/1m\n    on_unavailable: deny\n")
 	f.Add("limits:\n  0x1:\n    capacity: 1\n    refill: 5/µs\n\n#\n")
+	f.Add("limits: # ö\x02\r\u2028\xff\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, ok := parsePlain(text)
 		if !ok {
