@@ -206,7 +206,7 @@ func (w *World) crashFor(n *node, i *item, last, off int64) {
 // flap crashes a process as soon as it decides, again and again until then.
 func (w *World) flap(n *node, until int64) {
 	d := throw(w.seed, forFault, uint64(n.slot), uint64(w.now))
-	if w.now > until || n.frozen {
+	if w.now > until || w.healed > 0 || n.frozen {
 		return
 	}
 	if n.proc != nil && n.proc.joined {

@@ -30,6 +30,9 @@ func (w *World) heal() {
 		}
 		w.thaw(n)
 		n.deaf, n.slow = 0, 0
+		if n.proc != nil {
+			n.proc.store.doom = nil // a crash that still waits for a write
+		}
 		switch {
 		case n.proc != nil && !w.isRight(n):
 			d := throw(w.seed, forHealing, uint64(slot))

@@ -192,7 +192,7 @@ func (w *World) fill(n *node, i *item) {
 	slot := n.slot
 	if p := n.proc; p.store.doom == nil {
 		p.store.doom = func() {
-			if n.full > 0 && w.healed == 0 {
+			if n.full > 0 {
 				d := throw(w.seed, forFault, i.id, uint64(slot))
 				w.count("processes ended by a full disk")
 				w.crash(slot, &d)
