@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -17,22 +18,36 @@ import (
 // connect opens a connection and says something over it.
 func connect(t *testing.T, address, text string) net.Conn {
 	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	c, err := tryConnect(t, address, text)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return c
+}
+
+func tryConnect(t *testing.T, address, text string) (net.Conn, error) {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		return nil, err
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(c, text) // the gateway may have hung up
-	return c
+	return c, nil
 }
 
 // answers says whether a request over a connection of its own is answered.
 func answers(t *testing.T, address string) (c net.Conn, ok bool) {
 	t.Helper()
-	c = connect(t, address, "GET /open HTTP/1.1\r\nHost: h\r\n\r\n")
+	c, err := tryConnect(t, address, "GET /open HTTP/1.1\r\nHost: h\r\n\r\n")
+	if errors.Is(err, syscall.ECONNRESET) { // hung up before the dial came back
+		return nil, false
+	} else if err != nil {
+		t.Fatal(err)
+	}
 	a, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		return c, false
