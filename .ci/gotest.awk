@@ -40,6 +40,12 @@ action == "output" {
 	else if (text !~ /^=== /) output[id] = output[id] text
 }
 
+# What takes long is said at the end: make test is to stay short.
+(action == "pass" || action == "fail") && test != "" && test !~ /\// && match($0, /"Elapsed":[0-9]+/) {
+	seconds = substr($0, RSTART + 10, RLENGTH - 10) + 0
+	if (seconds >= 20) slow[id] = seconds
+}
+
 action == "pass" && test != "" {
 	passed++
 	if (show_passed) { printf "%s", output[id]; fflush() }
@@ -58,6 +64,9 @@ action == "fail" {
 (action == "pass" || action == "fail") && test == "" { packages++ }
 
 END {
+	sorted = "sort -rn | head -n 10"
+	for (id in slow) printf "%6d s  %s\n", slow[id], id | sorted
+	close(sorted)
 	printf "%d tests passed, %d failed, %d skipped, in %d packages\n", passed, failed, skipped, packages
 	print passed + 0, skipped + 0, packages + 0 >> tally
 	if (fails) exit 1
