@@ -120,7 +120,8 @@ func (w *World) harmless(i *item, n *node) bool {
 
 func (w *World) anotherIsWrong(n *node) bool {
 	for i := range w.nodes {
-		if other := &w.nodes[i]; other != n && (other.proc != nil || other.wrong != 0) && !w.isRight(other) {
+		other := &w.nodes[i]
+		if other != n && (other.proc != nil || other.wrong != 0) && (other.clock.still || !w.isRight(other)) { // it stands still: it will be
 			return true
 		}
 	}
