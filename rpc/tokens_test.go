@@ -116,6 +116,9 @@ func TestARefusedRequestIsToldWhere(t *testing.T) {
 				t.Errorf("%s does not say %q", w.Body, says)
 			}
 		}
+		if strings.Contains(w.Body.String(), "that was shown") {
+			t.Errorf("%s speaks of a token that was shown", w.Body)
+		}
 		if strings.Contains(w.Body.String(), oneToken) {
 			t.Errorf("%s tells a token", w.Body)
 		}
