@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 func benchFloodVerb() *cobra.Command {
 	var f bench.Flooding
+	memory := int64(0)
 	durability, output := newChoice(string(storage.Fsync), string(storage.Memory)), newChoice("text", "json")
 	o := &benchOptions{output: output}
 	cmd := &cobra.Command{
@@ -34,6 +36,9 @@ func benchFloodVerb() *cobra.Command {
 				return err
 			}
 			f.Setup, f.Durability = setup, storage.Durability(durability.value)
+			if memory > 0 {
+				f.Memory = strconv.FormatInt(memory, 10)
+			}
 			report, err := bench.Flood(cmd.Context(), f)
 			if report == nil {
 				return err
@@ -44,7 +49,7 @@ func benchFloodVerb() *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&f.Nodes, "nodes", 1, "how many nodes decide: 1, 3 or 5; the flood goes to the first")
 	flags.Var(durability, "durability", "of the nodes")
-	flags.StringVar(&f.Memory, "memory", "", "the --memory of the nodes, such as 300MiB")
+	flags.Var(size{&memory, leastMemory}, "memory", "the --memory of the nodes, such as 300MiB")
 	flags.Float64Var(&f.Rate, "rate", 50, "checks a second of the honest caller")
 	flags.IntVar(&f.Connections, "connections", 2, "over how many connections the flood comes")
 	flags.IntVar(&f.Calls, "calls", 4, "how many batches it has under way on each")

@@ -157,7 +157,13 @@ func TestServeRefuses(t *testing.T) {
 		{"--listen-grpc nonsense", "listen-grpc"},
 		{"--limits /does/not/exist", "/does/not/exist"},
 		{"--config /does/not/exist", "/does/not/exist"},
-		{"--no-such-option", "no-such-option"},
+		{"--inline-fill 0", "inline-fill: 0 is out of range"},
+		{"--inline-fill 9d", `"9d" is not a duration, such as 500ms, 5s or 48h`},
+		{"--inline-fill 1000000h", "inline-fill: 1000000h0m0s is out of range: give up to 640511h, such as 8784h"},
+		{"--inline-registers 0", "inline-registers: 0 is out of range: give 1 or more"},
+		{"--listen-memory 0", `--listen-memory: "0" is too little: at least 1MiB`},
+		{"--listen-memory 64MB", `--listen-memory: "64MB" is not a number of bytes, such as 512MiB`},
+		{"--listen-memory 2MiB --no-such-option", "no-such-option"},
 		{"extra", "unknown command"},
 	} {
 		args := append([]string{"serve", "--data", filepath.Join(dir, "data")}, strings.Fields(tt.args)...)
