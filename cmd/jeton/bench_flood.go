@@ -25,7 +25,9 @@ func benchFloodVerb() *cobra.Command {
 		Long: "Measure how long an honest caller waits for its checks, alone and then beside a caller who floods the same node:\n" +
 			"with batches of 1,000 checks, as fast as they are answered. For each flood nodes are started anew, on this\n" +
 			"machine. The flood's client is a process with one processor that encodes its messages once; it still takes its\n" +
-			"share of the machine from the nodes, so what counts is the ratio of the honest caller's p99 to that alone.\n\n" +
+			"share of the machine from the nodes, so what counts is the ratio of the honest caller's p99 to that alone, just before.\n" +
+			"Memory is that of the node that takes most, at its peak and fifteen seconds after the flood; CPUs are the processors that\n" +
+			"the first node and the flood's client kept busy meanwhile.\n\n" +
 			"The floods, by what their client invents: " + strings.Join(bench.Floods(), ", ") + ".",
 		Example: "  jeton bench flood\n" +
 			"  jeton bench flood --nodes 3 --only receipts --memory 300MiB",

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -145,6 +147,25 @@ func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 		if code != 0 || !strings.Contains(stdout, "Examples:\n  jeton ") {
 			t.Errorf("jeton %s --help: exit code %d:\n%s", verb, code, stdout)
 		}
+	}
+}
+
+// What a recovery asserts is asked for, and whoever does not repeat it is told what to type.
+func TestRecoverAsks(t *testing.T) {
+	const nobody, other = "nothing was done: nobody answered; --yes goes on without the question", "nothing was done: the names were not repeated: type b, c"
+	for typed, want := range map[string]string{
+		"": nobody, "\n": other, "b\n": other, "yes\n": other, "c, b\n": other, "b, c": "", "b,c\r\n": "", " b c \n": "",
+	} {
+		cmd := &cobra.Command{}
+		cmd.SetIn(strings.NewReader(typed))
+		cmd.SetErr(io.Discard)
+		err := confirm(cmd, theNames([]string{"b", " c", "b", ""}))
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("typed %q: %v, want %q", typed, err, want)
+		}
+	}
+	if _, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", " ,", "--yes"); code != exitError || !strings.Contains(stderr, "--lost: name the nodes") {
+		t.Errorf("no names: exit code %d, %q", code, stderr)
 	}
 }
 
