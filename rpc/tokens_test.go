@@ -206,3 +206,17 @@ func TestReadToken(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An error names the file once, whichever part of reading it has failed.
+func TestTokenErrorsNameTheFileOnce(t *testing.T) {
+	open, short := tokenFile(t, oneToken), tokenFile(t, "short")
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{open, short, filepath.Join(t.TempDir(), "none")} {
+		_, err := NewTokens(TokensConfig{File: path})
+		if err == nil || strings.Count(strings.ReplaceAll(err.Error(), "chmod g-w,o= "+path, ""), path) != 1 {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
