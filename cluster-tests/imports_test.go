@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 		"rpc/access", "rpc/pb", "rpc/client",
 	},
 	"rpc/debug":        {"actor", "actor/limit", "ring", "ring/cluster", "storage"},
-	"gateway/config":   {"actor/limit"},
+	"gateway/config":   {"actor/limit", "ring/secret"},
 	"gateway/route":    {"gateway/config"},
 	"gateway/identity": {"actor/limit", "gateway/config", "gateway/route"},
 	"gateway/answer":   {"actor/limit", "gateway/config"},

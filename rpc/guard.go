@@ -84,18 +84,19 @@ func (d *doorkeeper) guardedStream(need access.Need, handler grpc.StreamHandler)
 
 // admit says whether the caller of a call has shown enough.
 func (d *doorkeeper) admit(ctx context.Context, need access.Need) error {
-	shown := access.Shown{Key: hasKey(ctx)}
+	shown, token := access.Shown{Key: hasKey(ctx)}, ""
 	if said := metadata.ValueFromIncomingContext(ctx, "authorization"); len(said) == 1 {
-		shown.Token = d.tokens.has(bearer(said[0]))
+		token = bearer(said[0])
+		shown.Token = d.tokens.has(token)
 	}
 	if need.Admits(access.NodeGRPC, d.port, shown) {
 		return nil
 	}
-	return status.Error(codes.Unauthenticated, d.asks(need))
+	return status.Error(codes.Unauthenticated, d.asks(need, token != ""))
 }
 
-// asks says what a caller is to show.
-func (d *doorkeeper) asks(need access.Need) string {
+// asks says what a caller is to show, who has shown a token that does not do or none.
+func (d *doorkeeper) asks(need access.Need, token bool) string {
 	const key = "needs the cluster key: give --cluster-key-file"
 	switch {
 	case need == access.Key:
@@ -104,6 +105,8 @@ func (d *doorkeeper) asks(need access.Need) string {
 		return "is for operators, and this node knows none: start it with --admin-token-file"
 	case d.tokens == nil:
 		return key
+	case token:
+		return "does not know this token: give " + d.tokens.Where()
 	case !d.port.Key:
 		return "needs a token of an operator: give --token-file with a token of the node's --admin-token-file"
 	}

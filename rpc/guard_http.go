@@ -70,7 +70,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // admit says why a request is refused, or nil if it is not.
 func (g *guard) admit(r *http.Request, need access.Need) error {
-	counts, exist := g.Tokens(bearer(r.Header.Get("Authorization")))
+	token := bearer(r.Header.Get("Authorization"))
+	counts, exist := g.Tokens(token)
 	if need > access.Reach && !counts {
 		if err := g.foreign(r); err != nil {
 			g.metrics.foreign.Inc()
@@ -81,9 +82,13 @@ func (g *guard) admit(r *http.Request, need access.Need) error {
 		return nil
 	}
 	g.metrics.unauthorized.Inc()
+	detail := "send the header Authorization: Bearer with " + g.Where
+	if token != "" {
+		detail = "the token that was shown is none that is known here: " + detail
+	}
 	return &problem{
 		Name: "needs-token", Title: "The request needs a token", Status: http.StatusUnauthorized,
-		Detail: "send the header Authorization: Bearer with " + g.Where, challenge: `Bearer realm="jeton"`,
+		Detail: detail, challenge: `Bearer realm="jeton"`,
 	}
 }
 

@@ -83,11 +83,13 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	}
 	var found [][]byte
 	if err == nil {
-		found, err = parseTokens(text)
+		if found, err = parseTokens(text); err != nil {
+			err = fmt.Errorf("%s: %w", t.cfg.File, err)
+		}
 	}
 	if err != nil {
 		t.metrics.failures.Inc()
-		return false, fmt.Errorf("admin-token-file: %s: %w", t.cfg.File, err)
+		return false, fmt.Errorf("admin-token-file: %w", err)
 	}
 	t.put(found)
 	t.text = text

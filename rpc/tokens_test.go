@@ -116,6 +116,9 @@ func TestARefusedRequestIsToldWhere(t *testing.T) {
 				t.Errorf("%s does not say %q", w.Body, says)
 			}
 		}
+		if strings.Contains(w.Body.String(), "that was shown") {
+			t.Errorf("%s speaks of a token that was shown", w.Body)
+		}
 		if strings.Contains(w.Body.String(), oneToken) {
 			t.Errorf("%s tells a token", w.Body)
 		}
@@ -201,5 +204,19 @@ func TestReadToken(t *testing.T) {
 	}
 	if _, err := NewTokens(TokensConfig{File: open, Insecure: true}); err != nil {
 		t.Error(err)
+	}
+}
+
+// An error names the file once, whichever part of reading it has failed.
+func TestTokenErrorsNameTheFileOnce(t *testing.T) {
+	open, short := tokenFile(t, oneToken), tokenFile(t, "short")
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{open, short, filepath.Join(t.TempDir(), "none")} {
+		_, err := NewTokens(TokensConfig{File: path})
+		if err == nil || strings.Count(strings.ReplaceAll(err.Error(), "chmod g-w,o= "+path, ""), path) != 1 {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }

@@ -11,7 +11,8 @@ var (
 	ErrUnknownLimit = errors.New("unknown limit")
 	// ErrUnavailable means that no decision could be had: the replicas did not answer, or the node is stopping.
 	ErrUnavailable = errors.New("no decision available")
-	// ErrOverloaded means that the node is shedding load: a mailbox is full.
+	// ErrOverloaded means that the node is shedding load: a queue is full, there is no memory for further keys, or there are as many
+	// limits that requests define as there may be. Its text says which.
 	ErrOverloaded = errors.New("overloaded")
 	// ErrUnauthenticated means that the caller has not shown what the node asks of who does this.
 	ErrUnauthenticated = errors.New("not authenticated")

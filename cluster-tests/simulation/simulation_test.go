@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -20,11 +21,31 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 	if text == "" {
 		return otherwise
 	}
-	n, err := strconv.ParseUint(text, 10, 64)
+	n, err := number(text)
 	if err != nil {
-		t.Fatalf("%s is no number: %v", name, err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	return n
+}
+
+// mostHours is how many a [time.Duration] can hold, and fewer.
+const mostHours = 2_000_000
+
+// number reads what is given for hours or seeds. None at all would be a run that meets nothing, and passes.
+func number(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is not a whole number from 1 on", text)
+	}
+	return n, nil
+}
+
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]uint64{"1": 1, "10000": 10_000, "0": 0, "-1": 0, "abc": 0, "1.5": 0, "": 0, "1h": 0} {
+		if n, err := number(text); n != want || (err == nil) != (want > 0) {
+			t.Errorf("%q is %d, %v; want %d", text, n, err, want)
+		}
+	}
 }
 
 // regressions are seeds that have failed, in worlds as they are drawn today.
@@ -62,6 +83,9 @@ func TestFixedSeeds(t *testing.T) {
 // simulate runs seeds from the first on, and fails if one breaks a promise or if what happened was too tame.
 func simulate(t *testing.T, first, hours uint64) {
 	t.Helper()
+	if hours > mostHours {
+		t.Fatalf("%d hours are too many: give up to %d", hours, mostHours)
+	}
 	t.Logf("%d hours from seed %d on; again: make simulate HOURS=%d FIRST=%d", hours, first, hours, first)
 	c := &campaign{next: first, left: time.Duration(hours) * time.Hour, counts: Counts{}, seedsWith: Counts{}, tell: t.Logf}
 	start := time.Now()

@@ -64,13 +64,13 @@ func (f *Flooding) check() error {
 // A FloodReport is what an honest caller has seen alone, and then beside each flood.
 type FloodReport struct {
 	Nodes  int      `json:"nodes"`
-	Alone  Report   `json:"alone"`
 	Floods []Beside `json:"floods"`
 }
 
 // A Beside is what the honest caller has seen beside one flood.
 type Beside struct {
 	Flood  string  `json:"flood"`
+	Alone  Report  `json:"honest_alone"` // just before it, on the same nodes
 	Honest Report  `json:"honest"`
 	Calm   Report  `json:"honest_after_flood"` // right after it
 	Ratio  float64 `json:"p99_ratio"`          // of the honest caller's p99 to that which it has alone
@@ -92,15 +92,12 @@ func Flood(ctx context.Context, f Flooding) (*FloodReport, error) {
 		return nil, err
 	}
 	report := &FloodReport{Nodes: f.Nodes}
-	for i, name := range f.Only {
-		alone, beside, err := f.beside(ctx, name)
+	for _, name := range f.Only {
+		b, err := f.beside(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("flood %s: %w", name, err)
 		}
-		if i == 0 || alone.Latency.P99 > report.Alone.Latency.P99 {
-			report.Alone = alone
-		}
-		report.Floods = append(report.Floods, beside)
+		report.Floods = append(report.Floods, b)
 	}
 	return report, nil
 }
@@ -109,15 +106,15 @@ func Flood(ctx context.Context, f Flooding) (*FloodReport, error) {
 const settleFor = 15 * time.Second
 
 // beside measures the honest caller alone and beside one flood.
-func (f *Flooding) beside(ctx context.Context, name string) (alone Report, b Beside, err error) {
+func (f *Flooding) beside(ctx context.Context, name string) (b Beside, err error) {
 	folder, remove, err := f.folder()
 	if err != nil {
-		return alone, b, err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	nodes, err := f.startFlooded(ctx, folder)
 	if err != nil {
-		return alone, b, err
+		return b, err
 	}
 	defer nodes.children().stop()
 	honest := Load{
@@ -125,20 +122,22 @@ func (f *Flooding) beside(ctx context.Context, name string) (alone Report, b Bes
 		Duration: f.Duration, Warmup: time.Second,
 	}
 	if err := honest.check(); err != nil {
-		return alone, b, err
+		return b, err
 	}
 	s, err := dial(ctx, nodes[0].grpc, honest, nodes.children().cpu)
 	if err != nil {
-		return alone, b, err
+		return b, err
 	}
 	defer s.close() //nolint:errcheck // everything was answered, or given up
 	f.say("the honest caller alone")
-	if alone, err = measure(ctx, honest, s); err != nil {
-		return alone, b, err
+	alone, err := measure(ctx, honest, s)
+	if err != nil {
+		return b, err
 	}
 	b, err = f.flooded(ctx, name, nodes, honest, s)
+	b.Alone = alone
 	b.Ratio = float64(b.Honest.Latency.P99) / float64(alone.Latency.P99)
-	return alone, b, errors.Join(err, nodes.children().alive())
+	return b, errors.Join(err, nodes.children().alive())
 }
 
 // honestKeys is how many keys the honest caller asks about.
@@ -227,14 +226,12 @@ func (c runningCluster) peak(ctx context.Context) int64 {
 func (r *FloodReport) Write(w io.Writer) error {
 	p := &printer{w: w}
 	p.say("An honest caller beside floods, %d node(s); all processes share this machine, the flood's client included.\n", r.Nodes)
-	p.say("%-10s %9s %9s %9s %7s %7s %12s %9s %9s %6s %6s\n",
-		"flood", "p50", "p99", "max", "ratio", "failed", "flood's/s", "peak MiB", "after", "node", "flood")
-	l := r.Alone.Latency
-	p.say("%-10s %9s %9s %9s %7s %7d\n", "alone", short(l.P50), short(l.P99), short(l.Max), "1", r.Alone.errors())
+	p.say("%-10s %10s %9s %9s %9s %7s %7s %12s %9s %9s %9s %9s\n", "flood", "p99 alone", "p50", "p99", "max", "ratio", "failed",
+		"flood's/s", "peak MiB", "then MiB", "node CPUs", "its CPUs")
 	for _, b := range r.Floods {
 		l := b.Honest.Latency
-		p.say("%-10s %9s %9s %9s %7.1f %7d %12s %9d %9d %6.2f %6.2f\n", b.Flood, short(l.P50), short(l.P99), short(l.Max),
-			b.Ratio, b.Honest.errors(), count(b.Rate), b.Peak>>20, b.After>>20, b.NodeShare, b.FloodShare)
+		p.say("%-10s %10s %9s %9s %9s %7.1f %7d %12s %9d %9d %9.2f %9.2f\n", b.Flood, short(b.Alone.Latency.P99), short(l.P50), short(l.P99),
+			short(l.Max), b.Ratio, b.Honest.errors(), count(b.Rate), b.Peak>>20, b.After>>20, b.NodeShare, b.FloodShare)
 	}
 	return p.err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -78,6 +79,31 @@ func TestFloodingCheck(t *testing.T) {
 	} {
 		if _, err := Flood(t.Context(), tt.f); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %s", tt.f, err, tt.want)
+		}
+	}
+}
+
+// Each flood is shown beside what the honest caller had on the same nodes alone: the ratio is that of the two.
+func TestFloodReport(t *testing.T) {
+	with := func(p99 time.Duration) Report {
+		var r Report
+		r.Latency.P99 = p99
+		return r
+	}
+	r := FloodReport{Nodes: 1, Floods: []Beside{
+		{Flood: FloodKeys, Alone: with(20 * time.Millisecond), Honest: with(10 * time.Millisecond), Ratio: 0.5},
+		{Flood: FloodOneKey, Alone: with(2 * time.Millisecond), Honest: with(10 * time.Millisecond), Ratio: 5},
+	}}
+	var out bytes.Buffer
+	if err := r.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range [][]string{{"p99 alone"}, {"keys", "20ms", "10ms", "0.5"}, {"one-key", "2ms", "10ms", "5.0"}} {
+		for _, w := range want {
+			if !strings.Contains(lines[i+1], w) {
+				t.Errorf("line %q does not say %q", lines[i+1], w)
+			}
 		}
 	}
 }

@@ -81,7 +81,7 @@ func TestTheGatewayShowsAToken(t *testing.T) {
 	r := openAt(t, at("gateway.yaml"), Config{})
 	bucket := "http://" + r.AdminAddr() + "/v1/buckets/two/k"
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		if a := r.send(t, method, bucket, ""); a.status != http.StatusForbidden || !strings.Contains(a.body, "cluster.token_file") {
+		if a := r.send(t, method, bucket, ""); a.status != http.StatusForbidden || !strings.Contains(a.body, "cluster.token_file") || !strings.Contains(a.body, "does not know this token") {
 			t.Errorf("%s with a wrong token: %d %s", method, a.status, a.body)
 		}
 	}

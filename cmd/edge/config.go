@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/ring/secret"
 )
 
 // Config says what a gateway process is. Only Path is required.
@@ -18,6 +18,8 @@ type Config struct {
 	Servers []string
 	// TLSCert, TLSKey and TLSCA are PEM files that stand for the document's cluster.tls; all three or none.
 	TLSCert, TLSKey, TLSCA string
+	// Insecure takes files with tokens, keys and secrets that others on the machine may read.
+	Insecure bool
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -28,6 +30,9 @@ func (c *Config) setDefaults() {
 	}
 }
 
+// maxPEM is how many bytes are read of each of these files.
+const maxPEM = 1 << 20
+
 // errSomeTLS refuses half of what is presented to nodes.
 var errSomeTLS = errors.New("tls-cert, tls-key, tls-ca: give all three, or none")
 
@@ -37,7 +42,11 @@ func (c *Config) read() (*setup, error) {
 	if c.Path == "" {
 		return nil, errors.New("config: name the document, such as gateway.yaml")
 	}
-	doc, err := config.Read(c.Path)
+	read := config.Read
+	if c.Insecure {
+		read = config.ReadInsecure
+	}
+	doc, err := read(c.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +84,7 @@ func (c *Config) override(doc *config.Document) (*config.Document, []byte, error
 		{"tls-key", c.TLSKey, &over.Cluster.TLS.Key},
 		{"tls-ca", c.TLSCA, &over.Cluster.TLS.CA},
 	} {
-		text, err := os.ReadFile(f.path)
+		text, err := secret.Read(f.path, maxPEM, c.Insecure || f.into != &over.Cluster.TLS.Key)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.option, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -161,5 +162,35 @@ func TestHandshakesOfStrangersAreQuiet(t *testing.T) {
 	}
 	if n := r.log.count("handshake"); n != 0 {
 		t.Errorf("%d lines about handshakes", n)
+	}
+}
+
+// What others on the machine may read is refused, in the document as on the command line, unless somebody allows it.
+func TestExposedFilesOfAGateway(t *testing.T) {
+	cert, key := newAuthority(t).issue(t, "one")
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write(t, at("cert"), cert)
+	write(t, at("key"), key)
+	write(t, at("gateway.yaml"), aDocument(anUpstream(t).URL))
+	write(t, at("secured.yaml"), secured(anUpstream(t).URL))
+	for _, mode := range []os.FileMode{0o600, 0o644} {
+		if err := os.Chmod(at("key"), mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, cfg := range []Config{
+			{Path: at("secured.yaml")},
+			{Path: at("secured.yaml"), Insecure: true},
+			{Path: at("gateway.yaml"), TLSCert: at("cert"), TLSKey: at("key"), TLSCA: at("cert")},
+			{Path: at("gateway.yaml"), TLSCert: at("cert"), TLSKey: at("key"), TLSCA: at("cert"), Insecure: true},
+		} {
+			_, err := Try(cfg)
+			switch refused := mode == 0o644 && !cfg.Insecure; {
+			case refused && (err == nil || !strings.Contains(err.Error(), "chmod g-w,o= "+at("key"))):
+				t.Errorf("%+v with mode %04o: %v", cfg, mode, err)
+			case !refused && err != nil:
+				t.Errorf("%+v with mode %04o: %v", cfg, mode, err)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 func benchFloodVerb() *cobra.Command {
 	var f bench.Flooding
+	memory := int64(0)
 	durability, output := newChoice(string(storage.Fsync), string(storage.Memory)), newChoice("text", "json")
 	o := &benchOptions{output: output}
 	cmd := &cobra.Command{
@@ -23,7 +25,9 @@ func benchFloodVerb() *cobra.Command {
 		Long: "Measure how long an honest caller waits for its checks, alone and then beside a caller who floods the same node:\n" +
 			"with batches of 1,000 checks, as fast as they are answered. For each flood nodes are started anew, on this\n" +
 			"machine. The flood's client is a process with one processor that encodes its messages once; it still takes its\n" +
-			"share of the machine from the nodes, so what counts is the ratio of the honest caller's p99 to that alone.\n\n" +
+			"share of the machine from the nodes, so what counts is the ratio of the honest caller's p99 to that alone, just before.\n" +
+			"Memory is that of the node that takes most, at its peak and fifteen seconds after the flood; CPUs are the processors that\n" +
+			"the first node and the flood's client kept busy meanwhile.\n\n" +
 			"The floods, by what their client invents: " + strings.Join(bench.Floods(), ", ") + ".",
 		Example: "  jeton bench flood\n" +
 			"  jeton bench flood --nodes 3 --only receipts --memory 300MiB",
@@ -34,6 +38,9 @@ func benchFloodVerb() *cobra.Command {
 				return err
 			}
 			f.Setup, f.Durability = setup, storage.Durability(durability.value)
+			if memory > 0 {
+				f.Memory = strconv.FormatInt(memory, 10)
+			}
 			report, err := bench.Flood(cmd.Context(), f)
 			if report == nil {
 				return err
@@ -44,7 +51,7 @@ func benchFloodVerb() *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&f.Nodes, "nodes", 1, "how many nodes decide: 1, 3 or 5; the flood goes to the first")
 	flags.Var(durability, "durability", "of the nodes")
-	flags.StringVar(&f.Memory, "memory", "", "the --memory of the nodes, such as 300MiB")
+	flags.Var(size{&memory, leastMemory}, "memory", "the --memory of the nodes, such as 300MiB")
 	flags.Float64Var(&f.Rate, "rate", 50, "checks a second of the honest caller")
 	flags.IntVar(&f.Connections, "connections", 2, "over how many connections the flood comes")
 	flags.IntVar(&f.Calls, "calls", 4, "how many batches it has under way on each")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,7 +171,7 @@ func clusterRecoverVerb() *cobra.Command {
 		Example: "  jeton cluster recover --lost node-2,node-3 --server node-1:7700",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(lost) == 0 {
+			if lost = theNames(lost); len(lost) == 0 {
 				return errors.New("--lost: name the nodes that are lost for ever")
 			}
 			if !yes {
@@ -208,10 +209,24 @@ func confirm(cmd *cobra.Command, lost []string) error {
 		return err
 	}
 	typed := strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' })
-	if strings.Join(typed, ",") != strings.Join(lost, ",") {
-		return errors.New("nothing was done: the names were not repeated")
+	switch {
+	case line == "":
+		return errors.New("nothing was done: nobody answered; --yes goes on without the question")
+	case !slices.Equal(theNames(typed), lost):
+		return fmt.Errorf("nothing was done: the names were not repeated: type %s", names)
 	}
 	return nil
+}
+
+// theNames are names without what stands around them, each once, in their order.
+func theNames(said []string) []string {
+	var names []string
+	for _, name := range said {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func clusterTokenVerb() *cobra.Command {

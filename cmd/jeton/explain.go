@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
+	"github.com/jeton-dev/jeton/ring/secret"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
@@ -26,6 +26,7 @@ import (
 type explainer struct {
 	gateway   string
 	tokenFile string
+	insecure  bool
 	timeout   time.Duration
 }
 
@@ -54,6 +55,7 @@ func explainVerb() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&e.gateway, "gateway", "127.0.0.1:7781", "admin address of the gateway; also JETON_GATEWAY")
 	cmd.Flags().StringVar(&e.tokenFile, "token-file", "", "file with a token of an operator, in its first line")
+	cmd.Flags().BoolVar(&e.insecure, "insecure", false, "take a file that others on this machine may read")
 	cmd.Flags().DurationVar(&e.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
 	cmd.Flags().Var(output, "output", "form of the output")
 	return cmd
@@ -75,7 +77,7 @@ func (e *explainer) ask(ctx context.Context, id string) (*denial.Record, error) 
 		return nil, fmt.Errorf("--gateway: %w", err)
 	}
 	if e.tokenFile != "" {
-		token, err := firstToken(e.tokenFile)
+		token, err := firstToken(e.tokenFile, e.insecure)
 		if err != nil {
 			return nil, fmt.Errorf("--token-file: %w", err)
 		}
@@ -129,20 +131,26 @@ func (e *explainer) problem(status int, text []byte) error {
 	if err := json.Unmarshal(text, &p); err != nil || p.Detail == "" {
 		return fmt.Errorf("gateway at %s: answers %d %s: is this the admin address of a gateway?", e.gateway, status, http.StatusText(status))
 	}
-	if status == http.StatusUnauthorized {
+	switch {
+	case status == http.StatusUnauthorized && e.tokenFile != "":
+		return fmt.Errorf("gateway at %s: it does not know the token in %s: give one of its admin.token_file", e.gateway, e.tokenFile)
+	case status == http.StatusUnauthorized:
 		return fmt.Errorf("gateway at %s: it asks for a token of an operator: give --token-file", e.gateway)
 	}
 	return fmt.Errorf("gateway at %s: %s", e.gateway, p.Detail)
 }
 
-// firstToken is the first token in a file, one a line.
-func firstToken(path string) (string, error) {
-	text, err := os.ReadFile(path)
+// maxTokenFile is how many bytes of a file with tokens are read.
+const maxTokenFile = 1 << 20
+
+// firstToken is the first token in a file, one a line; lines that begin with # do not count.
+func firstToken(path string, insecure bool) (string, error) {
+	text, err := secret.Read(path, maxTokenFile, insecure)
 	if err != nil {
 		return "", err
 	}
 	for line := range strings.Lines(string(text)) {
-		if token := strings.TrimSpace(line); token != "" {
+		if token := strings.TrimSpace(line); token != "" && token[0] != '#' {
 			return token, nil
 		}
 	}

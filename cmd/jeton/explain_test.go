@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -67,9 +68,16 @@ func TestExplainWithAToken(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("\n \n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	wrong, open := filepath.Join(t.TempDir(), "wrong"), filepath.Join(t.TempDir(), "open")
+	if err := errors.Join(os.WriteFile(wrong, []byte("# mine\na-token-of-somebody\n"), 0o600), os.WriteFile(open, []byte("a-token-of-somebody"), 0o600), os.Chmod(open, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	const id = "edge-1-1-aaaaaaaaaaaaaaaa"
 	for args, want := range map[string]string{
-		"": "asks for a token of an operator: give --token-file",
+		"--token-file " + wrong:           "does not know the token in " + wrong + ": give one of its admin.token_file",
+		"--token-file " + open:            "has mode 0644",
+		"--insecure --token-file " + open: "does not know the token",
+		"":                                "asks for a token of an operator: give --token-file",
 		"--token-file " + filepath.Join(filepath.Dir(document), "secret"): "not remembered",
 		"--token-file " + empty: "holds no token",
 	} {

@@ -62,6 +62,7 @@ func gatewayVerb() *cobra.Command {
 	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate for nodes to see, instead of the document's")
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with its key")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authority of the nodes' certificates")
+	flags.BoolVar(&cfg.Insecure, "insecure", false, "take files with tokens, keys and secrets that others on this machine may read")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts gateways")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there

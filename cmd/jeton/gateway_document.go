@@ -72,7 +72,7 @@ func digestSecret(document, file string) ([]byte, error) {
 		}
 		return secret, nil
 	}
-	doc, err := config.Read(document)
+	doc, err := config.ReadInsecure(document)
 	if err != nil { // such as one that knows no key yet
 		return nil, fmt.Errorf("%w\n--secret-file takes the secret without the document", err)
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -148,6 +150,25 @@ func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 	}
 }
 
+// What a recovery asserts is asked for, and whoever does not repeat it is told what to type.
+func TestRecoverAsks(t *testing.T) {
+	const nobody, other = "nothing was done: nobody answered; --yes goes on without the question", "nothing was done: the names were not repeated: type b, c"
+	for typed, want := range map[string]string{
+		"": nobody, "\n": other, "b\n": other, "yes\n": other, "c, b\n": other, "b, c": "", "b,c\r\n": "", " b c \n": "",
+	} {
+		cmd := &cobra.Command{}
+		cmd.SetIn(strings.NewReader(typed))
+		cmd.SetErr(io.Discard)
+		err := confirm(cmd, theNames([]string{"b", " c", "b", ""}))
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("typed %q: %v, want %q", typed, err, want)
+		}
+	}
+	if _, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", " ,", "--yes"); code != exitError || !strings.Contains(stderr, "--lost: name the nodes") {
+		t.Errorf("no names: exit code %d, %q", code, stderr)
+	}
+}
+
 func TestServeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ args, want string }{
@@ -157,7 +178,13 @@ func TestServeRefuses(t *testing.T) {
 		{"--listen-grpc nonsense", "listen-grpc"},
 		{"--limits /does/not/exist", "/does/not/exist"},
 		{"--config /does/not/exist", "/does/not/exist"},
-		{"--no-such-option", "no-such-option"},
+		{"--inline-fill 0", "inline-fill: 0 is out of range"},
+		{"--inline-fill 9d", `"9d" is not a duration, such as 500ms, 5s or 48h`},
+		{"--inline-fill 1000000h", "inline-fill: 1000000h0m0s is out of range: give up to 640511h, such as 8784h"},
+		{"--inline-registers 0", "inline-registers: 0 is out of range: give 1 or more"},
+		{"--listen-memory 0", `--listen-memory: "0" is too little: at least 1MiB`},
+		{"--listen-memory 64MB", `--listen-memory: "64MB" is not a number of bytes, such as 512MiB`},
+		{"--listen-memory 2MiB --no-such-option", "no-such-option"},
 		{"extra", "unknown command"},
 	} {
 		args := append([]string{"serve", "--data", filepath.Join(dir, "data"), "--listen-grpc", "127.0.0.1:0"}, strings.Fields(tt.args)...)

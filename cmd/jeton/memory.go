@@ -33,17 +33,20 @@ const (
 	startsWithin   = 10 * time.Second
 )
 
-// A memorySize is an option that takes a number of bytes, as GOMEMLIMIT does.
-type memorySize int64
+// A size is an option that takes a number of bytes, as GOMEMLIMIT does.
+type size struct {
+	bytes *int64
+	least int64
+}
 
-var memoryUnits = []struct {
+var sizeUnits = []struct {
 	name  string
 	bytes int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"B", 1}, {"", 1}}
 
 // Set takes a whole number and a unit.
-func (m *memorySize) Set(text string) error {
-	for _, unit := range memoryUnits {
+func (s size) Set(text string) error {
+	for _, unit := range sizeUnits {
 		number, ok := strings.CutSuffix(text, unit.name)
 		if !ok {
 			continue
@@ -52,58 +55,66 @@ func (m *memorySize) Set(text string) error {
 		if err != nil || n < 0 || n > math.MaxInt64/unit.bytes {
 			break
 		}
-		if n *= unit.bytes; n < leastMemory {
-			return fmt.Errorf("%q is too little: at least %dMiB", text, leastMemory>>20)
+		if n *= unit.bytes; n < s.least {
+			return fmt.Errorf("%q is too little: at least %dMiB", text, s.least>>20)
 		}
-		*m = memorySize(n)
+		*s.bytes = n
 		return nil
 	}
 	return fmt.Errorf("%.64q is not a number of bytes, such as 512MiB or 4GiB", text)
 }
 
 // String and Type are those of a [pflag.Value].
-func (m *memorySize) String() string {
+func (s size) String() string {
 	switch {
-	case *m == 0:
+	case s.bytes == nil || *s.bytes == 0:
 		return ""
-	case *m%(1<<20) == 0:
-		return fmt.Sprintf("%dMiB", *m>>20)
+	case *s.bytes%(1<<20) == 0:
+		return fmt.Sprintf("%dMiB", *s.bytes>>20)
 	}
-	return fmt.Sprintf("%dB", int64(*m))
+	return fmt.Sprintf("%dB", *s.bytes)
 }
 
 // Type names the value in the help text.
-func (*memorySize) Type() string { return "size" }
+func (size) Type() string { return "size" }
 
 // A memoryBound is how much memory this process may take, and where that was said.
 type memoryBound struct {
 	bytes  int64 // 0 for no bound
 	source string
-	fixed  bool // GOMEMLIMIT is set: the collector has been told already
+	fixed  bool   // GOMEMLIMIT is set: the collector has been told already
+	there  uint64 // what the group or the machine has; 0 if that is not known
+	of     string // which of the two it is
 }
 
 // boundOf is the bound that holds: GOMEMLIMIT's, or the option's, or a share of what there is.
-func boundOf(option memorySize, env lookup) memoryBound {
-	if _, ok := env("GOMEMLIMIT"); ok {
-		b := memoryBound{bytes: debug.SetMemoryLimit(-1), source: "GOMEMLIMIT", fixed: true}
+func boundOf(option int64, env lookup) (memoryBound, error) {
+	b := memoryBound{of: "the machine"}
+	if machine, err := memlimit.FromSystem(); err == nil {
+		b.there = machine
+	}
+	if group, err := memlimit.FromCgroup(); err == nil && (b.there == 0 || group < b.there) {
+		b.there, b.of = group, "the control group"
+	}
+	said, ok := env("GOMEMLIMIT")
+	switch {
+	case ok:
+		b.bytes, b.source, b.fixed = debug.SetMemoryLimit(-1), "GOMEMLIMIT", true
 		if b.bytes == math.MaxInt64 { // it is off
 			b.bytes = 0
+		} else if b.bytes < leastMemory {
+			return b, fmt.Errorf("GOMEMLIMIT: %q is too little: at least %dMiB", said, leastMemory>>20)
 		}
-		return b
+	case option != 0:
+		b.bytes, b.source = option, "--memory"
+	default:
+		b.bytes, b.source = portion(b.there), b.of
 	}
-	if option != 0 {
-		return memoryBound{bytes: int64(option), source: "--memory"}
-	}
-	machine, err := memlimit.FromSystem()
-	if err != nil {
-		machine = 0
-	}
-	b := memoryBound{bytes: portion(machine), source: "the machine"}
-	if group, err := memlimit.FromCgroup(); err == nil && (machine == 0 || group < machine) {
-		b = memoryBound{bytes: portion(group), source: "the control group"}
-	}
-	return b
+	return b, nil
 }
+
+// exceeds says that the bound is more than there is, and so bounds nothing.
+func (b memoryBound) exceeds() bool { return b.there > 0 && uint64(b.bytes) > b.there } //nolint:gosec // it is no less than 0
 
 func portion(of uint64) int64 { return int64(memoryShare * float64(min(of, math.MaxInt64/2))) }
 
@@ -140,6 +151,10 @@ func keepMemory(ctx context.Context, cfg *node.Config, b memoryBound) (done <-ch
 		k.sample = append(k.sample, metrics.Sample{Name: name})
 	}
 	cfg.Logger.Info("memory", "bound_bytes", b.bytes, "from", b.source)
+	if b.exceeds() {
+		cfg.Logger.Warn("the bound on memory is more than there is, so the node may be killed before it is reached: give less",
+			"option", b.source, "bound_bytes", b.bytes, "there_bytes", b.there, "of", b.of)
+	}
 	k.look()
 	ended := make(chan struct{})
 	go func() {

@@ -136,7 +136,7 @@ func plainly(err error) error {
 	case "bool":
 		takes = "true or false"
 	case "duration":
-		takes = "a duration, such as 500ms or 5s"
+		takes = "a duration, such as 500ms, 5s or 48h; there is no unit above hours"
 	default:
 		return wrong.Unwrap()
 	}

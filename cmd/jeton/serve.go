@@ -26,7 +26,7 @@ func serveVerb() *cobra.Command {
 	cfg := node.Config{}
 	durability := newChoice(string(storage.Fsync), string(storage.Memory))
 	level := newChoice("info", "debug", "warn", "error")
-	withInput, memory := false, memorySize(0)
+	withInput, memory := false, int64(0)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node",
@@ -51,13 +51,17 @@ func serveVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Durability = storage.Durability(durability.value)
 			cfg.Logger = newLogger(cmd.ErrOrStderr(), level.value)
+			bound, err := boundOf(memory, os.LookupEnv)
+			if err := errors.Join(err, noZeros(cfg)); err != nil {
+				return err
+			}
 			ctx := cmd.Context()
 			if withInput {
 				var stop context.CancelFunc
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
-			return serve(ctx, cfg, memory)
+			return serve(ctx, cfg, bound)
 		},
 	}
 	flags := cmd.Flags()
@@ -69,7 +73,7 @@ func serveVerb() *cobra.Command {
 	flags.BoolVar(&cfg.Restored, "restored", false, "the data directory is a restored copy: assume that every bucket was emptied")
 	flags.DurationVar(&cfg.InlineFill, "inline-fill", actor.DefaultInlineFill, "how long an empty bucket may take to fill by a limit that a request defines")
 	flags.Int64Var(&cfg.InlineRegisters, "inline-registers", storage.DefaultInline, "how many registers of limits that requests define the node keeps at most")
-	flags.Var(&memory, "memory", "memory that the node stays below, such as 512MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
+	flags.Var(size{&memory, leastMemory}, "memory", "memory that the node stays below, such as 512MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
@@ -77,6 +81,17 @@ func serveVerb() *cobra.Command {
 	addClusterFlags(flags, &cfg)
 	addSecretFlags(flags, &cfg)
 	return cmd
+}
+
+// noZeros refuses what means "as usual" to a program that embeds a node, and would be taken for "none" here.
+func noZeros(cfg node.Config) error {
+	switch {
+	case cfg.InlineFill == 0:
+		return errors.New("inline-fill: 0 is out of range: give how long the fill may take, such as 1s; nothing refuses all limits that requests define")
+	case cfg.InlineRegisters == 0:
+		return errors.New("inline-registers: 0 is out of range: give 1 or more; nothing refuses all limits that requests define")
+	}
+	return nil
 }
 
 // untilEnd is ctx, ended when there is no more input.
@@ -103,7 +118,8 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with the key of that certificate")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
 	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, that operators show: who looks at buckets, fills them or changes limits; the cluster key's own counts too")
-	flags.Int64Var(&cfg.ListenMemory, "listen-memory", 64<<20, "bytes that each listener holds at most for callers that have proved nothing, 1048576 or more")
+	cfg.ListenMemory = node.DefaultListenMemory
+	flags.Var(size{&cfg.ListenMemory, node.LeastListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
 	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one; and take key and token files that others may read")
 }
 
@@ -123,10 +139,10 @@ func newLogger(w io.Writer, level string) *slog.Logger {
 }
 
 // serve runs a node until ctx ends or its disk fails.
-func serve(ctx context.Context, cfg node.Config, memory memorySize) error {
+func serve(ctx context.Context, cfg node.Config, bound memoryBound) error {
 	syscall.Umask(0o077) // whatever the node writes is for its user alone
 	kept, stop := context.WithCancel(ctx)
-	done := keepMemory(kept, &cfg, boundOf(memory, os.LookupEnv))
+	done := keepMemory(kept, &cfg, bound)
 	defer func() { <-done }()
 	defer stop()
 	for {

@@ -73,11 +73,16 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 	}
 	s.gateway.out, s.gateway.env = s.out, withoutOptions(os.Environ())
 	s.gateway.args = []string{"gateway", "--stop-with-input", "--log-level", "warn", "--config", cfg.document()}
+	memory, err := memoryOfEach(cfg.nodes, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
 	for i, n := range s.nodes {
 		n.args = []string{
 			"serve", "--stop-with-input", "--log-level", "warn", "--node-name", n.name,
 			"--data", filepath.Join(cfg.data, n.name), "--limits", cfg.limits,
 		}
+		n.args = append(n.args, memory...)
 		for _, kind := range nodeAddresses {
 			n.args = append(n.args, "--listen-"+kind, n.ports[kind])
 		}
@@ -90,6 +95,15 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 		}
 	}
 	return s, nil
+}
+
+// memoryOfEach is the option by which nodes on one machine share what a single one takes, unless somebody says what each takes.
+func memoryOfEach(nodes int, env lookup) ([]string, error) {
+	b, err := boundOf(0, env)
+	if _, said := env("JETON_MEMORY"); err != nil || said || b.fixed || b.bytes == 0 {
+		return nil, err
+	}
+	return []string{"--memory", strconv.FormatInt(max(b.bytes/int64(nodes), leastMemory), 10)}, nil
 }
 
 // portsFreeWithin is how long processes of a dev that was killed may take to be gone.

@@ -79,8 +79,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// leastListenMemory is the least of Config.ListenMemory.
-const leastListenMemory = 1 << 20
+// LeastListenMemory is the least of Config.ListenMemory.
+const LeastListenMemory = 1 << 20
 
 func (c *Config) setDefaults() error {
 	if c.Memory < 0 {
@@ -93,7 +93,7 @@ func (c *Config) setDefaults() error {
 		return fmt.Errorf("durability: %q is not known: use fsync or memory", c.Durability)
 	}
 	if c.InlineFill < 0 || c.InlineFill > limit.MaxFill {
-		return fmt.Errorf("inline-fill: %v is out of range: give up to %v, such as 8784h", c.InlineFill, limit.MaxFill)
+		return fmt.Errorf("inline-fill: %v is out of range: give up to %dh, such as 8784h", c.InlineFill, int64(limit.MaxFill.Hours()))
 	}
 	if c.InlineRegisters < 0 {
 		return fmt.Errorf("inline-registers: %d is out of range: give 1 or more", c.InlineRegisters)
@@ -109,9 +109,9 @@ func (c *Config) setDefaults() error {
 		c.Replicas = 3
 	}
 	if c.ListenMemory == 0 {
-		c.ListenMemory = defaultListenMemory
+		c.ListenMemory = DefaultListenMemory
 	}
-	if c.ListenMemory < leastListenMemory {
+	if c.ListenMemory < LeastListenMemory {
 		return fmt.Errorf("listen-memory: %d bytes are too few for one message: give 1048576 or more", c.ListenMemory)
 	}
 	if c.FS == nil {

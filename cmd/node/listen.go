@@ -34,8 +34,8 @@ func (n *Node) listen(name, address string) (net.Listener, error) {
 const (
 	// writeWithin is how long one write of an answer over HTTP may take.
 	writeWithin = 30 * time.Second
-	// defaultListenMemory is that of Config.ListenMemory.
-	defaultListenMemory = 64 << 20
+	// DefaultListenMemory is that of Config.ListenMemory.
+	DefaultListenMemory = 64 << 20
 )
 
 // share is what a listener gets of the descriptors of the process.

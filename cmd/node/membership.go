@@ -33,7 +33,7 @@ const (
 // Why a node of a cluster decides nothing.
 var (
 	errJoining = fmt.Errorf("%w: the node has not joined its cluster yet", limit.ErrUnavailable)
-	errClock   = fmt.Errorf("%w: this node's clock differs too much from the other nodes'", limit.ErrUnavailable)
+	errClock   = fmt.Errorf("%w: this node's clock differs too much from the other nodes': set the machine's clock right, then restart the node", limit.ErrUnavailable)
 )
 
 // ErrOldCopy says that the data directory is an older copy of itself. Renew makes it one of a new node.

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/secret"
 )
 
 const (
@@ -280,5 +281,8 @@ func (f *File) read(dir string) error {
 		return errors.New("it has more than 1 MiB")
 	}
 	f.content = &sealed{&content}
+	if err := secret.Check(path, info); err != nil {
+		f.exposed = err.Error()
+	}
 	return nil
 }

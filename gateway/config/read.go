@@ -19,9 +19,15 @@ import (
 // maxText is how many bytes a document may have.
 const maxText = 16 << 20
 
-// Read reads the document at path and all files that it names, and checks them. Every problem is a *[limit.FieldError] of
-// its own, joined with the others; its text begins with path:line.
-func Read(path string) (*Document, error) {
+// Read reads the document at path and all files that it names, and checks them. A file with tokens, a private key or a secret
+// that signs is refused if others on the machine may read it. Every problem is a *[limit.FieldError] of its own, joined with the
+// others; its text begins with path:line.
+func Read(path string) (*Document, error) { return read(path, false) }
+
+// ReadInsecure is Read that takes those files whoever may read them.
+func ReadInsecure(path string) (*Document, error) { return read(path, true) }
+
+func read(path string, insecure bool) (*Document, error) {
 	opened, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the gateway's document: %w", err)
@@ -31,6 +37,9 @@ func Read(path string) (*Document, error) {
 		return nil, fmt.Errorf("read the gateway's document: %w", err)
 	}
 	d, err := Parse(text, filepath.Dir(path))
+	if err == nil && !insecure {
+		err = joined(d.exposed())
+	}
 	if err != nil {
 		return nil, inFile(path, err)
 	}

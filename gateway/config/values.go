@@ -89,6 +89,7 @@ func (n *Network) UnmarshalText(text []byte) error {
 type File struct {
 	Path    string
 	content *sealed // nil when the file has not been read
+	exposed string  // why it is no place for a secret; empty when it is one, or is not on disk
 }
 
 // sealed is the content of a file. Two pointers lead to it because fmt asks no methods of what is in an unexported field,

@@ -31,7 +31,9 @@ type clocks struct {
 	members func() int                                               // how many nodes are agreed to be members; 0 while that is not known
 	logger  *slog.Logger
 
-	rounds  sync.Mutex // held by a round: two at once would both put the clock forward
+	rounds sync.Mutex // held by a round: two at once would both put the clock forward
+	apart  bool       // of rounds: what the log said last of whether this clock agrees
+
 	mu      sync.Mutex
 	offsets map[ring.NodeID]int64 // by how much each was ahead when it answered last; of living nodes only
 }
@@ -88,6 +90,27 @@ func (k *clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 			k.offsets[id] -= behind
 		}
 		k.mu.Unlock()
+	}
+	k.tell()
+}
+
+// tell says in the log when this node stops deciding because of its clock, and when it goes on. A round calls it.
+func (k *clocks) tell() {
+	ahead := -k.comparison().Offset()
+	apart := max(ahead, -ahead) > clockTolerance
+	if apart == k.apart {
+		return
+	}
+	k.apart = apart
+	const says = "the clock of this node differs from those of a majority of the nodes that it hears, so it decides nothing: " +
+		"set the machine's clock right, then restart the node"
+	switch {
+	case !apart:
+		k.logger.Info("the clock of this node agrees with the others' again, so it decides")
+	case ahead > 0:
+		k.logger.Warn(says, "ahead_by", time.Duration(ahead))
+	default:
+		k.logger.Warn(says, "behind_by", time.Duration(-ahead))
 	}
 }
 

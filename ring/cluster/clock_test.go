@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +64,45 @@ func TestClockMedian(t *testing.T) {
 		if offset := k.comparison().Offset(); *now != *at(c.after) || offset != *at(c.offset) || k.agrees() != c.agrees {
 			t.Errorf("%s: it is %d, %d off, agrees %v", c.name, *now/1e6, offset/1e6, k.agrees())
 		}
+	}
+}
+
+// A node that stops deciding because of its clock says so in the log, once, with what to do; and that it decides again.
+func TestWrongClockIsTold(t *testing.T) {
+	var log bytes.Buffer
+	now := at(1000_000)
+	k := clocksOf(now, at(990_000), at(990_100))
+	k.logger = slog.New(slog.NewTextHandler(&log, nil))
+	said := func() string {
+		k.round(t.Context(), k.peers())
+		defer log.Reset()
+		return log.String()
+	}
+	for _, want := range []string{"level=WARN", "the clock of this node", "decides nothing", "restart", "ahead_by=9.9s"} {
+		if log.Len() == 0 {
+			k.round(t.Context(), k.peers())
+		}
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q does not say %q", log.String(), want)
+		}
+	}
+	log.Reset()
+	if again := said(); again != "" {
+		t.Errorf("a second later it says %q", again)
+	}
+	*now = *at(990_000)
+	if right := said(); !strings.Contains(right, "level=INFO") || !strings.Contains(right, "agrees with the others") {
+		t.Errorf("when it is right it says %q", right)
+	}
+	if again := said(); again != "" {
+		t.Errorf("a second later it says %q", again)
+	}
+	if k = clocksOf(at(1000_000), nil, at(1010_000), at(1010_000)); k.agrees() != true {
+		t.Error("it differs before anything is heard")
+	}
+	k.logger = slog.New(slog.NewTextHandler(&log, nil))
+	if behind := said(); !strings.Contains(behind, "behind_by=10s") { // of four, two are no majority that moves it
+		t.Errorf("a clock that is behind says %q", behind)
 	}
 }
 

@@ -29,9 +29,18 @@ func Read(path string, most int64, insecure bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mode := info.Mode(); !insecure && mode.IsRegular() && mode.Perm()&others != 0 {
-		return nil, fmt.Errorf("%s: has mode %04o, so %w: run `chmod g-w,o= %s` (for a Kubernetes secret, set fsGroup and defaultMode: 0440), or say --insecure",
-			path, mode.Perm(), ErrOpen, path)
+	if err := Check(path, info); err != nil && !insecure {
+		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(file, most+1))
+}
+
+// Check refuses a file by what is known of it: see [Read]. It does not open it.
+func Check(path string, info fs.FileInfo) error {
+	mode := info.Mode()
+	if !mode.IsRegular() || mode.Perm()&others == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: has mode %04o, so %w: run `chmod g-w,o= %s` (for a Kubernetes secret, set fsGroup and defaultMode: 0440), or say --insecure",
+		path, mode.Perm(), ErrOpen, path)
 }

@@ -1,0 +1,29 @@
+package config
+
+import "github.com/jeton-dev/jeton/actor/limit"
+
+// exposed is a problem for each file that gives whoever reads it what the gateway or its operators may do, and that others on the
+// machine may read. The secret of API keys is none of them: it opens nothing without the keys.
+func (d *Document) exposed() []*limit.FieldError {
+	f := &findings{document: d}
+	f.exposed("cluster.token_file", d.Cluster.TokenFile)
+	if d.Cluster.TLS != nil {
+		f.exposed("cluster.tls.key", d.Cluster.TLS.Key)
+	}
+	if d.Proxy != nil && d.Proxy.TLS != nil {
+		f.exposed("proxy.tls.key", d.Proxy.TLS.Key)
+	}
+	f.exposed("admin.token_file", d.Admin.TokenFile)
+	for i, j := range d.Identity.JWT {
+		f.exposed(item("identity.jwt", i)+".secret_file", j.SecretFile)
+	}
+	f.exposed("exempt.token_file", d.Exempt.TokenFile)
+	return f.list
+}
+
+// exposed finds out about one file.
+func (f *findings) exposed(path string, file File) {
+	if file.exposed != "" {
+		f.add(path, "%s", file.exposed)
+	}
+}
