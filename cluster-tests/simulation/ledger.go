@@ -53,6 +53,7 @@ type over struct {
 	position int64
 	step     uint64
 	reach    int64 // the longest of any rule by then: the position may lie as far ahead
+	far      int64 // nobody whose clock is right can have reserved line from here on by then
 }
 
 // A reserved is a reservation that an owner has sent.
@@ -251,7 +252,7 @@ func (l *ledger) resetDone(p *process, a *actor, limit int) {
 	account.era(0)
 	for _, e := range account.eras {
 		if e.generation < generation {
-			e.over = append(e.over, over{position, l.step, account.reach})
+			e.over = append(e.over, over{position, l.step, account.reach, w.now + account.reach + w.bounds.Slack()})
 		}
 	}
 	w.say(a.key, "%s has reset %s: generation %s", p.name, w.bucketName(a.key, limit), w.clockTime(generation))

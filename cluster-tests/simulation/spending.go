@@ -144,6 +144,8 @@ func (account *account) spentFromReserved(l *ledger, p *process, e *era, rule *l
 			case from.first <= o.step || r.Start >= o.position:
 			case o.reach > rule.Reach() && w.counts["floors set"] > 0: // see spentBy
 				w.count("generations gone on with under a shorter rule, after a majority had forgotten the reset")
+			case r.Start >= o.far && w.counts["floors set"] > 0: // a clock that was ahead has moved the reset beyond the floors
+				w.count("generations gone on with beyond all that was reserved, after a majority had forgotten the reset")
 			default:
 				w.violate(account.key, "%s spends %s of %s in generation %s, reserved after a reset was done", p.name,
 					w.span(r.Start, r.End), name, w.clockTime(r.Generation))
