@@ -9,8 +9,8 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// description is jeton.v1.Limiter as it was generated, but that checks are read and written by messages that do it
-// themselves.
+// description is jeton.v1.Limiter as it was generated, but that checks are read and written, and returns read, by messages
+// that do it themselves.
 func (s *Server) description() *grpc.ServiceDesc {
 	desc := pb.Limiter_ServiceDesc
 	desc.Methods = slices.Clone(desc.Methods)
@@ -20,6 +20,8 @@ func (s *Server) description() *grpc.ServiceDesc {
 			m.Handler = direct(s, pb.Limiter_Check_FullMethodName, s.check)
 		case "CheckBatch":
 			m.Handler = direct(s, pb.Limiter_CheckBatch_FullMethodName, s.checkBatch)
+		case "Return":
+			m.Handler = direct(s, pb.Limiter_Return_FullMethodName, s.giveBack)
 		}
 	}
 	desc.Streams = slices.Clone(desc.Streams)

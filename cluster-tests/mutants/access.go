@@ -47,6 +47,16 @@ func ofAccess() []Mutant {
 			Caught: []Hunt{{Package: "./storage", Run: "^TestInlineRegistersAreBounded$", Says: `were accepted, want`}},
 		},
 		{
+			Name: "limits of a check are read without end",
+			Why:  "a message is read before anybody has counted what is in it: two bytes must not become a hundred as often as there is room",
+			Edits: []Edit{{
+				File: "rpc/pb/incoming.go",
+				Old:  "if len(refs)-r.refs > limit.MaxLimits {",
+				New:  "if len(refs)-r.refs > limit.MaxBatch*limit.MaxBatch*limit.MaxLimits {",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestSmallPiecesTakeLittle$", Says: `times as many`}},
+		},
+		{
 			Name: "invented registers not counted at the start",
 			Why:  "the count must survive a restart; else every restart lets as many be invented again",
 			Edits: []Edit{{
