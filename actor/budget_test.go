@@ -191,6 +191,31 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestHeldLineIsGivenUp has callers ask for keys of a slow limit so often that each reserves days of line ahead, and leave them.
+// Nothing of the kind may keep the memory from others until that line is past.
+func TestHeldLineIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const memory, perKey = 4 << 20, 25
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, Memory: memory, Metrics: reg})
+		for at := 0; at < 400_000; at += limit.MaxBatch {
+			n := invent(t, s, limit.MaxBatch, func(i int) limit.Request { return spend("key:"+strconv.Itoa((at+i)/perKey), 20, "slow") })
+			if n > 0 {
+				t.Fatalf("%d checks were refused after %d, and none need be", n, at)
+			}
+			pass(10 * time.Millisecond)
+		}
+		weighed(t, s)
+		if n := count(t, reg, "jeton_shed_total", "held_line"); n == 0 {
+			t.Error("no line was counted as given up")
+		}
+		pass(time.Minute)
+		if n := invent(t, s, 20*limit.MaxBatch, inventions["keys"]); n > 0 {
+			t.Errorf("a minute later %d checks of further keys are refused", n)
+		}
+	})
+}
+
 // TestNoMemory has nothing that could be given up: what wakes further keys is refused until there is.
 func TestNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
