@@ -22,6 +22,7 @@ const (
 	requestBytes  = int64(unsafe.Sizeof(request{})) + 40
 	outcomeBytes  = int64(unsafe.Sizeof(limit.Outcome{})) + 8
 	receiptBytes  = int64(unsafe.Sizeof(limit.Receipt{}))
+	spanBytes     = int64(unsafe.Sizeof(limit.Span{}))
 	// mailBytes is a check that is under way, with its question and its answer.
 	mailBytes = int64(unsafe.Sizeof(mail{})+unsafe.Sizeof(limit.Request{})+unsafe.Sizeof(limit.Result{})) + outcomeBytes + 100
 )

@@ -216,6 +216,37 @@ func TestHeldLineIsGivenUp(t *testing.T) {
 	})
 }
 
+// TestPiecesAreWeighed has keys whose admissions spend many returned pieces of line again, which the owner and the ids remember.
+func TestPiecesAreWeighed(t *testing.T) {
+	const keys, rounds, pieces, within = 40, 12, 120, 1.3
+	s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, IdleAfter: time.Hour})
+	before, held := liveHeap(), s.shards[0].heldNow.Load()
+	for i := range keys * rounds {
+		r := inline("key:"+strconv.Itoa(i%keys), 1, "burst", 1_000_000, "1000000/8000h")
+		r.Receipt = true
+		var back []limit.Receipt
+		for j := range 2 * pieces {
+			if d := decide(t, s, r); j%2 == 0 {
+				back = append(back, d.Receipts...)
+			}
+		}
+		if _, err := s.Return(t.Context(), r.Key, back); err != nil {
+			t.Fatal(err)
+		}
+		r.Cost, r.ID = pieces, strconv.Itoa(i)
+		if d := decide(t, s, r); len(d.Receipts[0].Reuses) < pieces-1 {
+			t.Fatalf("%d pieces are spent again, want %d", len(d.Receipts[0].Reuses), pieces)
+		}
+	}
+	measured, estimated := float64(liveHeap()-before), float64(s.shards[0].heldNow.Load()-held)
+	t.Logf("%.0f kB measured, %.0f kB estimated", measured/1024, estimated/1024)
+	if ratio := measured / estimated; ratio > within || ratio < 1/within {
+		t.Errorf("%.2f times as much as is estimated", ratio)
+	}
+	weighed(t, s)
+	runtime.KeepAlive(s)
+}
+
 // TestNoMemory has nothing that could be given up: what wakes further keys is refused until there is.
 func TestNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
