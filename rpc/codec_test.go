@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -82,7 +81,7 @@ func TestMalformedMessages(t *testing.T) {
 	wantCode(t, stream.RecvMsg(&answer), codes.Internal, "cannot parse")
 }
 
-// TestMessagesOfEveryKind sends small and large messages, compressed and not, and reads every field of the answers.
+// TestMessagesOfEveryKind sends small and large messages, and reads every field of the answers.
 func TestMessagesOfEveryKind(t *testing.T) {
 	_, conn := serve(t, Config{Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 		if err := r.Validate(); err != nil {
@@ -96,35 +95,33 @@ func TestMessagesOfEveryKind(t *testing.T) {
 		return d, nil
 	}}})
 	client := pb.NewLimiterClient(conn)
-	for _, option := range []grpc.CallOption{grpc.EmptyCallOption{}, grpc.UseCompressor(gzip.Name)} {
-		for _, length := range []int{0, 1, 100, limit.MaxKey} {
-			m := &pb.CheckBatchRequest{}
-			for i := range limit.MaxBatch {
-				key := strings.Repeat("k", length) + strconv.Itoa(i)
-				m.Checks = append(m.Checks, pb.EncodeRequest(limit.Request{
-					Key: key[max(0, len(key)-limit.MaxKey):], Cost: int64(i), Limits: []limit.Ref{limit.Named("demo"), limit.Named("other")},
-				}))
+	for _, length := range []int{0, 1, 100, limit.MaxKey} {
+		m := &pb.CheckBatchRequest{}
+		for i := range limit.MaxBatch {
+			key := strings.Repeat("k", length) + strconv.Itoa(i)
+			m.Checks = append(m.Checks, pb.EncodeRequest(limit.Request{
+				Key: key[max(0, len(key)-limit.MaxKey):], Cost: int64(i), Limits: []limit.Ref{limit.Named("demo"), limit.Named("other")},
+			}))
+		}
+		answer, err := client.CheckBatch(t.Context(), m)
+		if err != nil || len(answer.GetResults()) != limit.MaxBatch {
+			t.Fatalf("keys of %d: %d answers and %v", length, len(answer.GetResults()), err)
+		}
+		for i, result := range answer.GetResults() {
+			key := m.GetChecks()[i].GetKey()
+			d := pb.DecodeResult(result).Decision
+			if len(d.Limits) != 2 || d.Limits[1].Name != "other" || d.Limits[0].Limit != int64(i) || d.Receipts[1].Limit != key {
+				t.Fatalf("check %d of %q: got %+v", i, key, d)
 			}
-			answer, err := client.CheckBatch(t.Context(), m, option)
-			if err != nil || len(answer.GetResults()) != limit.MaxBatch {
-				t.Fatalf("keys of %d: %d answers and %v", length, len(answer.GetResults()), err)
+			if i%100 > 0 {
+				continue
 			}
-			for i, result := range answer.GetResults() {
-				key := m.GetChecks()[i].GetKey()
-				d := pb.DecodeResult(result).Decision
-				if len(d.Limits) != 2 || d.Limits[1].Name != "other" || d.Limits[0].Limit != int64(i) || d.Receipts[1].Limit != key {
-					t.Fatalf("check %d of %q: got %+v", i, key, d)
-				}
-				if i%100 > 0 {
-					continue
-				}
-				one, err := client.Check(t.Context(), m.GetChecks()[i], option)
-				if err != nil || !proto.Equal(one.GetDecision(), result.GetDecision()) {
-					t.Fatalf("check %d: got %v and %v, but %v in a batch", i, one, err, result)
-				}
-				if got := streamed(t, client, m.GetChecks()[i]).Decision; !reflect.DeepEqual(got, d) {
-					t.Fatalf("check %d: got %v in a stream, but %v in a batch", i, got, d)
-				}
+			one, err := client.Check(t.Context(), m.GetChecks()[i])
+			if err != nil || !proto.Equal(one.GetDecision(), result.GetDecision()) {
+				t.Fatalf("check %d: got %v and %v, but %v in a batch", i, one, err, result)
+			}
+			if got := streamed(t, client, m.GetChecks()[i]).Decision; !reflect.DeepEqual(got, d) {
+				t.Fatalf("check %d: got %v in a stream, but %v in a batch", i, got, d)
 			}
 		}
 	}

@@ -13,7 +13,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -144,6 +146,31 @@ func TestSmallPiecesOfJSON(t *testing.T) {
 		}
 		if answer := w.Body.String(); tt.field != "" && (w.Code != http.StatusBadRequest || !strings.Contains(answer, `"field":"`+tt.field)) {
 			t.Errorf("%s %.40s…: %d %.200s", tt.path, tt.begin+tt.piece, w.Code, answer)
+		}
+	}
+}
+
+// TestCompressedMessagesAreRefused sends to every method that takes no proof a message of 8 MiB in 8 KiB, in a program that knows
+// how to decompress it, as jeton does.
+func TestCompressedMessagesAreRefused(t *testing.T) {
+	doc := document(t)
+	_, conn := serve(t, Config{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
+	const size = 8<<20 - 100
+	message := protowire.AppendBytes(protowire.AppendTag(nil, 1000, protowire.BytesType), make([]byte, size))
+	for _, e := range access.Table() {
+		if e.Door != access.NodeGRPC || e.Need > access.Check || !strings.HasPrefix(e.Call, "/jeton.v1.") {
+			continue
+		}
+		var err error
+		var answer []byte
+		took := allocated(func() {
+			err = conn.Invoke(t.Context(), e.Call, message, &answer, grpc.ForceCodecV2(asSent{}), grpc.UseCompressor(gzip.Name))
+		})
+		if status := status.Code(err); status != codes.Internal && status != codes.Unimplemented {
+			t.Errorf("%s: %v", e.Call, err)
+		}
+		if took > size/2 {
+			t.Errorf("%s: %d bytes were allocated", e.Call, took)
 		}
 	}
 }

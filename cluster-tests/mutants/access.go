@@ -57,6 +57,16 @@ func ofAccess() []Mutant {
 			Caught: []Hunt{{Package: "./rpc", Run: "^TestSmallPiecesTakeLittle$", Says: `times as many`}},
 		},
 		{
+			Name: "compressed messages are taken",
+			Why:  "the bounds of a listener count what arrives; eight KiB that become eight MiB once they are read pass them all",
+			Edits: []Edit{{
+				File: "rpc/uncompressed.go",
+				Old:  "return grpc.RPCDecompressor(uncompressed{})",
+				New:  "return grpc.RPCDecompressor(nil)",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestCompressedMessagesAreRefused$", Says: `bytes were allocated`}},
+		},
+		{
 			Name: "invented registers not counted at the start",
 			Why:  "the count must survive a restart; else every restart lets as many be invented again",
 			Edits: []Edit{{
