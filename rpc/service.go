@@ -45,13 +45,17 @@ func direct[In, Out any](s *Server, method string, answer func(context.Context, 
 		return out, nil
 	}
 	return func(_ any, ctx context.Context, read func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-		in := new(In)
-		if err := read(in); err != nil {
+		arrived := &struct {
+			sized
+			in In
+		}{}
+		arrived.message, arrived.ctx = &arrived.in, ctx
+		if err := read(&arrived.sized); err != nil {
 			return nil, err
 		}
 		if intercept == nil {
-			return next(ctx, in)
+			return next(ctx, &arrived.in)
 		}
-		return intercept(ctx, in, info, next)
+		return intercept(ctx, &arrived.in, info, next)
 	}
 }
