@@ -125,7 +125,7 @@ func send(t *testing.T, conn *grpc.ClientConn, method string, message []byte) {
 // TestSmallPiecesOfJSON is TestSmallPiecesTakeLittle over HTTP. What encoding/json allocates while a list grows counts here,
 // which is garbage at once.
 func TestSmallPiecesOfJSON(t *testing.T) {
-	const size, most = 1 << 20, 60
+	const size, most = 1 << 20, 30
 	doc := document(t)
 	api, err := NewAPI(APIConfig{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
 	if err != nil {

@@ -91,7 +91,7 @@ func (r Ref) MarshalJSON() ([]byte, error) {
 // A Return is what POST /v1/return takes.
 type Return struct {
 	Key      string
-	Receipts []Receipt // at most MaxReturn
+	Receipts []Receipt // at most MaxReturn, without what they have spent again
 }
 
 // UnmarshalJSON reads {"key", "receipts"}. An unknown field is an error. Its errors are *FieldError.
@@ -114,15 +114,26 @@ func (rs *receipts) UnmarshalJSON(data []byte) error {
 	if hasMore(data, MaxReturn) {
 		return &FieldError{Field: "receipts", Problem: fmt.Sprintf("more than %d receipts are too many", MaxReturn)}
 	}
-	err := DecodeJSON(data, (*[]Receipt)(rs))
+	var all []struct {
+		Receipt
+		Reuses json.RawMessage `json:"reuses"` // their owner knows them, so they need not be read
+	}
+	err := DecodeJSON(data, &all)
 	var fe *FieldError
 	switch {
+	case err == nil:
 	case !errors.As(err, &fe) || fe.Field == "receipts":
 		return err
 	case fe.Field == "body":
 		return &FieldError{Field: "receipts", Problem: fe.Problem}
+	default:
+		return under("receipts", err)
 	}
-	return under("receipts", err)
+	*rs = make(receipts, len(all))
+	for i := range all {
+		(*rs)[i] = all[i].Receipt
+	}
+	return nil
 }
 
 // hasMore says whether data is a list of more than most values. It keeps none of them.
