@@ -53,8 +53,7 @@ func sameReturn(t interface{ Fatalf(string, ...any) }, data []byte) {
 	if (got.Wrong == nil) != (want.Wrong == nil) {
 		t.Fatalf("%x: %v is wrong, want %v", data, got.Wrong, want.Wrong)
 	}
-	got.Wrong, want.Wrong = nil, nil
-	if !reflect.DeepEqual(got, want) {
+	if got.Key != want.Key || got.Len != want.Len || !reflect.DeepEqual(got.Receipts, want.Receipts) {
 		t.Fatalf("%x: got %+v, but protobuf reads %+v", data, got, want)
 	}
 }
