@@ -1,7 +1,7 @@
 package mutants
 
 // ofAccess are mutants of who may do what, and how much.
-func ofAccess() []Mutant {
+func ofAccess() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "whoever checks may fill",
