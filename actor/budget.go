@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
 )
 
 // What is estimated of the memory that things take, in bytes. What an allocation is rounded up to is in it.
@@ -21,6 +22,7 @@ const (
 	requestBytes  = int64(unsafe.Sizeof(request{})) + 40
 	outcomeBytes  = int64(unsafe.Sizeof(limit.Outcome{})) + 8
 	receiptBytes  = int64(unsafe.Sizeof(limit.Receipt{}))
+	spanBytes     = int64(unsafe.Sizeof(limit.Span{}))
 	// mailBytes is a check that is under way, with its question and its answer.
 	mailBytes = int64(unsafe.Sizeof(mail{})+unsafe.Sizeof(limit.Request{})+unsafe.Sizeof(limit.Result{})) + outcomeBytes + 100
 )
@@ -31,17 +33,18 @@ const (
 //	above 70 %   receipts and returned line, of the keys that were visited longest ago
 //	above 80 %   their request ids
 //	above 85 %   the keys themselves, if they are idle, however short a time
+//	above 90 %   those too that hold line which nobody has asked for since Δ: for slow limits, that may be days of it
 //	above 95 %   no further key wakes, and no further limit of a key that a request defines
 type budget struct {
-	receipts, ids, idle, keys int64
+	receipts, ids, idle, line, keys int64
 }
 
 func newBudget(bytes int64) budget {
 	if bytes <= 0 {
-		return budget{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
+		return budget{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 	}
 	share := func(percent int64) int64 { return bytes / 100 * percent }
-	return budget{receipts: share(70), ids: share(80), idle: share(85), keys: share(95)}
+	return budget{receipts: share(70), ids: share(80), idle: share(85), line: share(90), keys: share(95)}
 }
 
 // What is shed, as a metric's label and in the log.
@@ -49,18 +52,20 @@ const (
 	shedReceipts = iota
 	shedIDs
 	shedIdle
+	shedLine
 	shedKeys
 	shedLimits
 	shedKinds
 )
 
-var shedLabels = [shedKinds]string{"receipts", "request_ids", "idle_keys", "new_keys", "new_limits"}
+var shedLabels = [shedKinds]string{"receipts", "request_ids", "idle_keys", "held_line", "new_keys", "new_limits"}
 
 // shedSays is what a shedding means to callers.
 var shedSays = [shedKinds]string{
 	"receipts are forgotten: what they prove can no longer be returned",
 	"request ids are forgotten: a repeated request is charged again",
 	"idle keys are forgotten early: their next check reserves anew",
+	"keys that hold line are forgotten: what they had reserved and not spent comes back with time",
 	"checks of further keys are refused",
 	"a key has too many limits that requests define: further ones are refused",
 }
@@ -133,6 +138,10 @@ func (sh *shard) shed(now int64, most int) {
 		if sh.held > b.idle {
 			n[shedIdle] += before - sh.actors.len()
 		}
+		if sh.held > b.line && !a.gone && a.leavesLine(now) {
+			sh.forget(a, nil)
+			n[shedLine]++
+		}
 	}
 	for what := range n {
 		sh.sys.warner.shed(what, n[what])
@@ -147,6 +156,13 @@ func (sh *shard) strip(a *actor, n *[shedKinds]int) {
 			n[shedIDs] += a.requests.forget()
 		}
 	})
+}
+
+// leavesLine says whether nothing but line that is held keeps the actor awake, and nobody has asked for it since Δ. A busy
+// key would lose what it needs next.
+func (a *actor) leavesLine(now int64) bool {
+	_, until := a.owner.Idle(now)
+	return until < math.MaxInt64 && now-a.last >= owner.DefaultDelta
 }
 
 // errNoMemory answers checks of keys that there is no memory for.

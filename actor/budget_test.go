@@ -192,6 +192,62 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestHeldLineIsGivenUp has callers ask for keys of a slow limit so often that each reserves days of line ahead, and leave them.
+// Nothing of the kind may keep the memory from others until that line is past.
+func TestHeldLineIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const memory, perKey = 4 << 20, 25
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, Memory: memory, Metrics: reg})
+		for at := 0; at < 400_000; at += limit.MaxBatch {
+			n := invent(t, s, limit.MaxBatch, func(i int) limit.Request { return spend("key:"+strconv.Itoa((at+i)/perKey), 20, "slow") })
+			if n > 0 {
+				t.Fatalf("%d checks were refused after %d, and none need be", n, at)
+			}
+			pass(10 * time.Millisecond)
+		}
+		weighed(t, s)
+		if n := count(t, reg, "jeton_shed_total", "held_line"); n == 0 {
+			t.Error("no line was counted as given up")
+		}
+		pass(time.Minute)
+		if n := invent(t, s, 20*limit.MaxBatch, inventions["keys"]); n > 0 {
+			t.Errorf("a minute later %d checks of further keys are refused", n)
+		}
+	})
+}
+
+// TestPiecesAreWeighed has keys whose admissions spend many returned pieces of line again, which the owner and the ids remember.
+func TestPiecesAreWeighed(t *testing.T) {
+	const keys, rounds, pieces, within = 40, 12, 120, 1.3
+	s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, IdleAfter: time.Hour})
+	before, held := liveHeap(), s.shards[0].heldNow.Load()
+	for i := range keys * rounds {
+		r := inline("key:"+strconv.Itoa(i%keys), 1, "burst", 1_000_000, "1000000/8000h")
+		r.Receipt = true
+		var back []limit.Receipt
+		for j := range 2 * pieces {
+			if d := decide(t, s, r); j%2 == 0 {
+				back = append(back, d.Receipts...)
+			}
+		}
+		if _, err := s.Return(t.Context(), r.Key, back); err != nil {
+			t.Fatal(err)
+		}
+		r.Cost, r.ID = pieces, strconv.Itoa(i)
+		if d := decide(t, s, r); len(d.Receipts[0].Reuses) < pieces-1 {
+			t.Fatalf("%d pieces are spent again, want %d", len(d.Receipts[0].Reuses), pieces)
+		}
+	}
+	measured, estimated := float64(liveHeap()-before), float64(s.shards[0].heldNow.Load()-held)
+	t.Logf("%.0f kB measured, %.0f kB estimated", measured/1024, estimated/1024)
+	if ratio := measured / estimated; ratio > within || ratio < 1/within {
+		t.Errorf("%.2f times as much as is estimated", ratio)
+	}
+	weighed(t, s)
+	runtime.KeepAlive(s)
+}
+
 // TestNoMemory has nothing that could be given up: what wakes further keys is refused until there is.
 func TestNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -63,6 +63,9 @@ func (r *request) bytes() int64 {
 	if r.receipt {
 		n += int64(len(r.rules)) * receiptBytes
 	}
+	for _, receipt := range r.decision.Receipts {
+		n += int64(len(receipt.Reuses)) * spanBytes
+	}
 	return n
 }
 
@@ -147,7 +150,9 @@ func (rs *requests) answer(m *mail, d limit.Decision, err error, now int64) (att
 		rs.remove(r)
 		return attached
 	}
+	rs.bytes -= r.bytes()
 	r.at, r.decision = now, copyOf(d)
+	rs.bytes += r.bytes()
 	rs.answered = append(rs.answered, r)
 	rs.prune(now)
 	return attached

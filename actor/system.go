@@ -341,7 +341,7 @@ func failed(rs []limit.Request, err error) []limit.Result {
 
 // Return gives back what the receipts prove; see [limit.Returner].
 func (s *System) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
-	if err := limit.ValidateKey(key); err != nil {
+	if err := limit.ValidateReturn(key, len(receipts)); err != nil {
 		return nil, err
 	}
 	o := &others{receipts: receipts}

@@ -34,9 +34,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer place.leave()
 	w, done := watch(w, r, rules.unread)
 	defer done()
-	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
-		// It may have had a Content-Length as well, which net/http takes away. What a server in front took for the end of the
-		// body would be the next request here, were there one (RFC 9112, section 6.3).
+	if r.ProtoMajor == 1 && (len(r.TransferEncoding) > 0 || r.ProtoMinor == 0) {
+		// It may have had a Content-Length as well, which net/http takes away, or in HTTP/1.0 a Transfer-Encoding, which it
+		// passes over. What a server in front took for the body's end, or for a part of it, would be the next request here, were
+		// there one (RFC 9112, sections 6.1 and 6.3).
 		w.Header().Set("Connection", "close")
 	}
 	if most := rules.longestBody; most >= 0 {

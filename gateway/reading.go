@@ -46,7 +46,7 @@ type reading struct {
 	advice       string // what the client should do if rules judge it otherwise
 }
 
-// methodOverrides are headers that some services take a method from.
+// methodOverrides are headers that some services take a method from, with underscores for dashes too.
 var methodOverrides = []string{"X-Http-Method", "X-Http-Method-Override", "X-Method-Override"}
 
 // otherReadings are those of the request that differ from the one by which it is judged; nearly always there are none.
@@ -66,8 +66,11 @@ func (v *visit) otherReadings() []reading {
 			add(r.Method, route.Clean(before), "the path can be read in several ways: send it without two slashes in a row")
 		}
 	}
-	for _, name := range methodOverrides {
-		for _, method := range r.Header[name] {
+	for name, methods := range r.Header {
+		if !slices.Contains(methodOverrides, withDashes(name)) {
+			continue
+		}
+		for _, method := range methods {
 			add(strings.ToUpper(strings.TrimSpace(method)), r.Path, "the header "+name+" makes it another request to some services: send that method itself")
 		}
 	}

@@ -111,10 +111,7 @@ func (a *api) check(r *http.Request) (reply, error) {
 
 // giveBack answers POST /v1/return.
 func (a *api) giveBack(r *http.Request) (reply, error) {
-	var in struct {
-		Key      string          `json:"key"`
-		Receipts []limit.Receipt `json:"receipts"`
-	}
+	var in limit.Return
 	if err := readJSON(r, &in); err != nil {
 		return reply{}, err
 	}

@@ -174,7 +174,7 @@ func TestReturnOverHTTP(t *testing.T) {
 		t.Errorf("returned nothing: got %s", got.body)
 	}
 	wantProblem(t, ask("POST", "/v1/return", `{"key":"","receipts":[]}`), 400, "key", "empty")
-	wantProblem(t, ask("POST", "/v1/return", `{"key":"k","receipts":[{"owner":"x"}]}`), 400, "owner", "hexadecimal")
+	wantProblem(t, ask("POST", "/v1/return", `{"key":"k","receipts":[{"owner":"x"}]}`), 400, "receipts.owner", "hexadecimal")
 }
 
 func TestBucketOverHTTP(t *testing.T) {

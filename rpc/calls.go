@@ -58,13 +58,15 @@ func atMostABatch(n int) error {
 	return &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", n, limit.MaxBatch)}
 }
 
-// Return implements jeton.v1.Limiter.
-func (s *Server) Return(ctx context.Context, m *pb.ReturnRequest) (*pb.ReturnResponse, error) {
-	receipts, err := pb.DecodeReceipts(m.GetReceipts())
-	if err != nil {
+// giveBack answers Return.
+func (s *Server) giveBack(ctx context.Context, m *pb.ReturnIn) (*pb.ReturnResponse, error) {
+	if err := limit.ValidateReturn(m.Key, m.Len); err != nil {
 		return nil, err
 	}
-	returned, err := s.limiter.Return(ctx, m.GetKey(), receipts)
+	if m.Wrong != nil {
+		return nil, m.Wrong
+	}
+	returned, err := s.limiter.Return(ctx, m.Key, m.Receipts)
 	if err != nil {
 		return nil, err
 	}

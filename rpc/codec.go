@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"context"
+	"net"
 	"sync"
 
 	"google.golang.org/grpc/encoding"
@@ -31,22 +33,37 @@ func newCodec() codec {
 }
 
 // largeMessage is from how many bytes on messages are read one at a time: it takes a good part of a millisecond, and as
-// many as callers like to send would keep every processor from the small ones.
+// many as callers like to send would keep every processor from the small ones. While they wait they count as held.
 const largeMessage = 16 << 10
 
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	ctx := context.Background()
 	if s, ok := v.(*sized); ok {
-		s.bytes, v = data.Len(), s.message
+		s.bytes, v, ctx = data.Len(), s.message, s.ctx
 	}
 	m, ok := v.(incoming)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	if data.Len() >= largeMessage {
-		c.large.Lock()
-		defer c.large.Unlock()
+	if data.Len() < largeMessage {
+		return c.unmarshal(data, m)
 	}
+	if conn := connOf(ctx); conn != nil {
+		if !conn.Hold(data.Len()) {
+			return net.ErrClosed
+		}
+		defer conn.Release(data.Len())
+	}
+	c.large.Lock()
+	defer c.large.Unlock()
+	if err := ctx.Err(); err != nil { // of those that callers have given up, any number may wait
+		return err
+	}
+	return c.unmarshal(data, m)
+}
+
+func (c codec) unmarshal(data mem.BufferSlice, m incoming) error {
 	whole := data.MaterializeToBuffer(c.buffers)
 	defer whole.Free()
 	return m.UnmarshalWire(whole.ReadOnlyData())

@@ -14,12 +14,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -82,7 +83,7 @@ func TestMalformedMessages(t *testing.T) {
 	wantCode(t, stream.RecvMsg(&answer), codes.Internal, "cannot parse")
 }
 
-// TestMessagesOfEveryKind sends small and large messages, compressed and not, and reads every field of the answers.
+// TestMessagesOfEveryKind sends small and large messages, and reads every field of the answers.
 func TestMessagesOfEveryKind(t *testing.T) {
 	_, conn := serve(t, Config{Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 		if err := r.Validate(); err != nil {
@@ -96,35 +97,33 @@ func TestMessagesOfEveryKind(t *testing.T) {
 		return d, nil
 	}}})
 	client := pb.NewLimiterClient(conn)
-	for _, option := range []grpc.CallOption{grpc.EmptyCallOption{}, grpc.UseCompressor(gzip.Name)} {
-		for _, length := range []int{0, 1, 100, limit.MaxKey} {
-			m := &pb.CheckBatchRequest{}
-			for i := range limit.MaxBatch {
-				key := strings.Repeat("k", length) + strconv.Itoa(i)
-				m.Checks = append(m.Checks, pb.EncodeRequest(limit.Request{
-					Key: key[max(0, len(key)-limit.MaxKey):], Cost: int64(i), Limits: []limit.Ref{limit.Named("demo"), limit.Named("other")},
-				}))
+	for _, length := range []int{0, 1, 100, limit.MaxKey} {
+		m := &pb.CheckBatchRequest{}
+		for i := range limit.MaxBatch {
+			key := strings.Repeat("k", length) + strconv.Itoa(i)
+			m.Checks = append(m.Checks, pb.EncodeRequest(limit.Request{
+				Key: key[max(0, len(key)-limit.MaxKey):], Cost: int64(i), Limits: []limit.Ref{limit.Named("demo"), limit.Named("other")},
+			}))
+		}
+		answer, err := client.CheckBatch(t.Context(), m)
+		if err != nil || len(answer.GetResults()) != limit.MaxBatch {
+			t.Fatalf("keys of %d: %d answers and %v", length, len(answer.GetResults()), err)
+		}
+		for i, result := range answer.GetResults() {
+			key := m.GetChecks()[i].GetKey()
+			d := pb.DecodeResult(result).Decision
+			if len(d.Limits) != 2 || d.Limits[1].Name != "other" || d.Limits[0].Limit != int64(i) || d.Receipts[1].Limit != key {
+				t.Fatalf("check %d of %q: got %+v", i, key, d)
 			}
-			answer, err := client.CheckBatch(t.Context(), m, option)
-			if err != nil || len(answer.GetResults()) != limit.MaxBatch {
-				t.Fatalf("keys of %d: %d answers and %v", length, len(answer.GetResults()), err)
+			if i%100 > 0 {
+				continue
 			}
-			for i, result := range answer.GetResults() {
-				key := m.GetChecks()[i].GetKey()
-				d := pb.DecodeResult(result).Decision
-				if len(d.Limits) != 2 || d.Limits[1].Name != "other" || d.Limits[0].Limit != int64(i) || d.Receipts[1].Limit != key {
-					t.Fatalf("check %d of %q: got %+v", i, key, d)
-				}
-				if i%100 > 0 {
-					continue
-				}
-				one, err := client.Check(t.Context(), m.GetChecks()[i], option)
-				if err != nil || !proto.Equal(one.GetDecision(), result.GetDecision()) {
-					t.Fatalf("check %d: got %v and %v, but %v in a batch", i, one, err, result)
-				}
-				if got := streamed(t, client, m.GetChecks()[i]).Decision; !reflect.DeepEqual(got, d) {
-					t.Fatalf("check %d: got %v in a stream, but %v in a batch", i, got, d)
-				}
+			one, err := client.Check(t.Context(), m.GetChecks()[i])
+			if err != nil || !proto.Equal(one.GetDecision(), result.GetDecision()) {
+				t.Fatalf("check %d: got %v and %v, but %v in a batch", i, one, err, result)
+			}
+			if got := streamed(t, client, m.GetChecks()[i]).Decision; !reflect.DeepEqual(got, d) {
+				t.Fatalf("check %d: got %v in a stream, but %v in a batch", i, got, d)
 			}
 		}
 	}
@@ -192,5 +191,42 @@ func TestCodec(t *testing.T) {
 	}
 	if err := c.Unmarshal(nil, &in); err != nil || in.Request.Key != "" || in.Request.Cost != 1 {
 		t.Errorf("an empty message: got %+v and %v", in.Request, err)
+	}
+}
+
+// weighing is a message that looks how much is held while it is read.
+type weighing struct {
+	l    *bound.Listener
+	held int64
+}
+
+func (w *weighing) UnmarshalWire([]byte) error {
+	w.held = w.l.Held(bound.Stranger)
+	return nil
+}
+
+// TestLargeMessagesAreHeld reads messages of a connection: while a large one waits for that, it counts, and one whose call is
+// over is not read.
+func TestLargeMessagesAreHeld(t *testing.T) {
+	m, l, _ := metering(t, bound.Config{Memory: maxMessage})
+	ctx, cancel := context.WithCancel(peer.NewContext(t.Context(), &peer.Peer{Addr: m.RemoteAddr()}))
+	defer cancel()
+	c := newCodec()
+	read := func(n int) (held int64, err error) {
+		w := &weighing{l: l, held: -1}
+		err = c.Unmarshal(mem.BufferSlice{mem.SliceBuffer(make([]byte, n))}, &sized{message: w, ctx: ctx})
+		return w.held, err
+	}
+	for n, want := range map[int]int64{largeMessage - 1: 0, largeMessage: largeMessage, maxMessage: maxMessage} {
+		if held, err := read(n); err != nil || held != want || l.Held(bound.Stranger) != 0 {
+			t.Errorf("%v: %d bytes are held while %d are read, and %d afterwards", err, held, n, l.Held(bound.Stranger))
+		}
+	}
+	cancel()
+	if held, err := read(largeMessage); !errors.Is(err, context.Canceled) || held >= 0 {
+		t.Errorf("a message of a call that is over: %v, %d bytes were held when it was read", err, held)
+	}
+	if held, err := read(maxMessage + 1); !errors.Is(err, net.ErrClosed) || held >= 0 {
+		t.Errorf("a message for which there is no room: %v, %d bytes were held when it was read", err, held)
 	}
 }

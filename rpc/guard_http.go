@@ -101,10 +101,13 @@ func (g *guard) foreign(r *http.Request) error {
 			Detail: fmt.Sprintf("the header Host is %s, and this port is for this machine alone: ask for localhost or 127.0.0.1, or show a token", limit.Quote(r.Host)),
 		}
 	}
-	if g.pages.Check(r) != nil {
+	judged := r.WithContext(r.Context())
+	judged.Method = http.MethodPost // for this package a GET does no harm; but a profile costs, though the page cannot read it
+	if g.pages.Check(judged) != nil {
 		return &problem{
 			Name: "foreign-origin", Title: "The request comes from a web page", Status: http.StatusForbidden,
-			Detail: fmt.Sprintf("the header Origin is %s, and web pages may not ask here: ask from a program, or show a token", limit.Quote(r.Header.Get("Origin"))),
+			Detail: fmt.Sprintf("the headers Origin and Sec-Fetch-Site are %s and %s, and web pages may not ask here: ask from a program, type the address, or show a token",
+				limit.Quote(r.Header.Get("Origin")), limit.Quote(r.Header.Get("Sec-Fetch-Site"))),
 		}
 	}
 	return nil

@@ -193,6 +193,7 @@ func (s *Server) transport(port portCredentials) *grpc.Server {
 		grpc.Creds(port),
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.MaxRecvMsgSize(maxMessage),
+		takeUncompressed(),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.InTapHandle(s.begin),

@@ -9,8 +9,8 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// description is jeton.v1.Limiter as it was generated, but that checks are read and written by messages that do it
-// themselves.
+// description is jeton.v1.Limiter as it was generated, but that checks are read and written, and returns read, by messages
+// that do it themselves.
 func (s *Server) description() *grpc.ServiceDesc {
 	desc := pb.Limiter_ServiceDesc
 	desc.Methods = slices.Clone(desc.Methods)
@@ -20,6 +20,8 @@ func (s *Server) description() *grpc.ServiceDesc {
 			m.Handler = direct(s, pb.Limiter_Check_FullMethodName, s.check)
 		case "CheckBatch":
 			m.Handler = direct(s, pb.Limiter_CheckBatch_FullMethodName, s.checkBatch)
+		case "Return":
+			m.Handler = direct(s, pb.Limiter_Return_FullMethodName, s.giveBack)
 		}
 	}
 	desc.Streams = slices.Clone(desc.Streams)
@@ -43,13 +45,17 @@ func direct[In, Out any](s *Server, method string, answer func(context.Context, 
 		return out, nil
 	}
 	return func(_ any, ctx context.Context, read func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-		in := new(In)
-		if err := read(in); err != nil {
+		arrived := &struct {
+			sized
+			in In
+		}{}
+		arrived.message, arrived.ctx = &arrived.in, ctx
+		if err := read(&arrived.sized); err != nil {
 			return nil, err
 		}
 		if intercept == nil {
-			return next(ctx, in)
+			return next(ctx, &arrived.in)
 		}
-		return intercept(ctx, in, info, next)
+		return intercept(ctx, &arrived.in, info, next)
 	}
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -109,7 +110,7 @@ func (b *boundedStream) SendMsg(m any) error {
 
 // RecvMsg implements grpc.ServerStream.
 func (b *boundedStream) RecvMsg(m any) error {
-	b.read.message = m
+	b.read.message, b.read.ctx = m, b.Context()
 	err := b.ServerStream.RecvMsg(&b.read)
 	b.read.message = nil
 	if err == nil {
@@ -118,10 +119,11 @@ func (b *boundedStream) RecvMsg(m any) error {
 	return err
 }
 
-// sized is a message to be read, and how many bytes it had.
+// sized is a message to be read, how many bytes it had, and the context of its call.
 type sized struct {
 	message any
 	bytes   int
+	ctx     context.Context //nolint:containedctx // grpc hands a codec none
 }
 
 // held is an answer that counts as held from when it is put into bytes until grpc needs them no more.

@@ -80,7 +80,7 @@ func jsonError(err error) error {
 	case errors.As(err, &field):
 		return field
 	case errors.As(err, &wrong):
-		path := strings.ReplaceAll(wrong.Field, "Span.", "") // embedded: no level of the JSON
+		path := strings.NewReplacer("Span.", "", "Receipt.", "").Replace(wrong.Field) // embedded: no levels of the JSON
 		if path == "" {
 			path = "body"
 		}

@@ -52,7 +52,7 @@ type Returner interface {
 	// Return gives back the admissions of key that the receipts prove. It says for each whether it took effect: only
 	// the owner that made a receipt can take it back, once, and while the bucket has not been full and the limit has kept
 	// its numbers since; anywhere else a return is acknowledged without effect. A return that takes effect forgets the
-	// request's ID.
+	// request's ID. It takes at most [MaxReturn] receipts; more are a *FieldError, and nothing is given back.
 	Return(ctx context.Context, key string, receipts []Receipt) ([]bool, error)
 }
 

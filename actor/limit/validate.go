@@ -12,6 +12,7 @@ const (
 	MaxID     = 128  // bytes of a request's ID
 	MaxLimits = 16   // limits of one request
 	MaxBatch  = 1000 // requests of one batch
+	MaxReturn = 1000 // receipts that are returned at once
 )
 
 // Validate checks everything about r that does not depend on the stored limits; the limits that r defines itself must
@@ -75,6 +76,18 @@ func ValidateKey(key string) error {
 		return &FieldError{Field: "key", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(key), MaxKey)}
 	case !utf8.ValidString(key):
 		return &FieldError{Field: "key", Problem: "is not valid UTF-8"}
+	}
+	return nil
+}
+
+// ValidateReturn checks that receipts of key may be returned at once: that key is one, and that they are at most MaxReturn.
+// Its errors are *FieldError.
+func ValidateReturn(key string, receipts int) error {
+	if err := ValidateKey(key); err != nil {
+		return err
+	}
+	if receipts > MaxReturn {
+		return &FieldError{Field: "receipts", Problem: fmt.Sprintf("%d receipts are too many: at most %d", receipts, MaxReturn)}
 	}
 	return nil
 }

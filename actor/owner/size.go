@@ -50,7 +50,7 @@ func (b *bucket) bytes() int64 {
 		}
 	}
 	if r := x.returns; r != nil {
-		n += returnsBytes + int64(cap(r.made))*madeBytes + int64(cap(r.free))*pieceBytes
+		n += returnsBytes + int64(cap(r.made))*madeBytes + int64(cap(r.free)+r.reuses)*pieceBytes
 	}
 	return n
 }

@@ -1,7 +1,7 @@
 package mutants
 
 // ofAccess are mutants of who may do what, and how much.
-func ofAccess() []Mutant {
+func ofAccess() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "whoever checks may fill",
@@ -45,6 +45,26 @@ func ofAccess() []Mutant {
 				New:  "write && m.Inline && !exists && s.cfg.Inline < 0",
 			}},
 			Caught: []Hunt{{Package: "./storage", Run: "^TestInlineRegistersAreBounded$", Says: `were accepted, want`}},
+		},
+		{
+			Name: "limits of a check are read without end",
+			Why:  "a message is read before anybody has counted what is in it: two bytes must not become a hundred as often as there is room",
+			Edits: []Edit{{
+				File: "rpc/pb/incoming.go",
+				Old:  "if len(refs)-r.refs > limit.MaxLimits {",
+				New:  "if len(refs)-r.refs > limit.MaxBatch*limit.MaxBatch*limit.MaxLimits {",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestSmallPiecesTakeLittle$", Says: `times as many`}},
+		},
+		{
+			Name: "compressed messages are taken",
+			Why:  "the bounds of a listener count what arrives; eight KiB that become eight MiB once they are read pass them all",
+			Edits: []Edit{{
+				File: "rpc/uncompressed.go",
+				Old:  "return grpc.RPCDecompressor(uncompressed{})",
+				New:  "return grpc.RPCDecompressor(nil)",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestCompressedMessagesAreRefused$", Says: `bytes were allocated`}},
 		},
 		{
 			Name: "invented registers not counted at the start",

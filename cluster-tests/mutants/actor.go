@@ -170,6 +170,16 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor", Run: "^TestBudget$", Says: `were refused, and none need be|nothing of receipts was counted`}},
 		},
 		{
+			Name: "line that is held is never given up",
+			Why:  "a key may hold days of a slow limit's line: keys that nobody asks for any more must not take the memory of all others",
+			Edits: []Edit{{
+				File: "actor/budget.go",
+				Old:  "sh.held > b.line && !a.gone && a.leavesLine(now)",
+				New:  "sh.held > 2*b.line && !a.gone && a.leavesLine(now)",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestHeldLineIsGivenUp$", Says: `were refused after \d+, and none need be`}},
+		},
+		{
 			Name: "invented limits count only while somebody waits",
 			Why:  "each check of a key looks through its buckets: there must be few, also while nobody waits",
 			Edits: []Edit{{

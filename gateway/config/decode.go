@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,6 +25,8 @@ import (
 const (
 	maxValues = 250_000 // values of a document: aliases may multiply what is written once
 	maxFile   = 1 << 20 // bytes of a file that the document names
+
+	writtenByOthers = fs.FileMode(0o002) // a permission that no such file has: it holds tokens, secrets, keys or certificates
 )
 
 // A decoder fills a document from YAML, strictly, and goes on after a problem.
@@ -267,6 +270,8 @@ func (f *File) read(dir string) error {
 		return err
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file", path)
+	case info.Mode().Perm()&writtenByOthers != 0:
+		return fmt.Errorf("%s has mode %04o, so others on this machine may say who counts: run `chmod o-w %s`", path, info.Mode().Perm(), path)
 	}
 	opened, err := os.Open(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 //
 // When a receipt was not taken back where an answer came from, but may have been where none did, the error says so.
 func (c *Client) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
-	if err := limit.ValidateKey(key); err != nil {
+	if err := limit.ValidateReturn(key, len(receipts)); err != nil {
 		return nil, err
 	}
 	w := c.start(ctx, key)

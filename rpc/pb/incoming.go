@@ -85,7 +85,7 @@ func (r *reader) requests(n int, read func(i int, m *limit.Request, refs []limit
 			i, refs = 0, refs[:0]
 		}
 		m, from := &requests[i], len(refs)
-		m.Cost = 1
+		m.Cost, r.refs = 1, from
 		refs = read(i, m, refs, r.enter(end))
 		m.Limits = piece(refs, from)
 		i++
@@ -151,13 +151,17 @@ func (r *reader) numbered(id *uint64, m *limit.Request, refs []limit.Ref, end in
 	return refs
 }
 
-// request reads a CheckRequest into m, all but the limits, which it appends to refs.
+// request reads a CheckRequest into m, all but the limits, which it appends to refs: one more than a request may have at most.
 func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Ref {
 	for r.at < end {
 		switch tag := r.varint(end); tag {
 		case tagKey:
 			m.Key = r.string(end)
 		case tagLimits:
+			if len(refs)-r.refs > limit.MaxLimits { // it will be refused: there need be no more of them
+				r.skip(tag, end)
+				continue
+			}
 			refs = append(refs, r.ref(r.enter(end)))
 		case tagCost:
 			m.Cost = int64(r.varint(end))

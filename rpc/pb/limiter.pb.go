@@ -1078,7 +1078,7 @@ type ReturnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key that was checked.
 	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
-	// What is given back.
+	// What is given back, at most 1,000 receipts.
 	Receipts      []*Receipt `protobuf:"bytes,2,rep,name=receipts" json:"receipts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

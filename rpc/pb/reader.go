@@ -25,6 +25,7 @@ type reader struct {
 	data []byte // the whole message
 	text string // a copy of data, of which every string that is read is a piece
 	at   int    // of what comes next in data; failed after a failure
+	refs int    // where the limits of the request that is read begin among those of all
 }
 
 func newReader(data []byte) reader { return reader{data: data, text: string(data)} }
