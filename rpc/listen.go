@@ -15,6 +15,7 @@ const (
 	headerWithin   = 5 * time.Second  // from the start of a request to the end of its header
 	requestWithin  = 10 * time.Second // to the end of its body
 	idleConnection = 2 * time.Minute  // between two requests
+	lineCost       = 96               // bytes that a line of a header takes besides its own
 )
 
 // NewHTTPServer makes the server of a node's HTTP port: h behind bounds on what a client may send, and how slowly. The
@@ -24,7 +25,7 @@ func NewHTTPServer(h http.Handler, l *slog.Logger) *http.Server {
 	only.SetHTTP1(true) // in HTTP/2 one connection may send as much as many
 	return &http.Server{
 		Protocols:         only,
-		Handler:           h,
+		Handler:           Counted(h),
 		MaxHeaderBytes:    maxHeader,
 		ReadHeaderTimeout: headerWithin,
 		ReadTimeout:       requestWithin,
@@ -33,3 +34,30 @@ func NewHTTPServer(h http.Handler, l *slog.Logger) *http.Server {
 		ErrorLog:          bound.NewLogger(logger(l)),
 	}
 }
+
+// Counted is h, with the header of each request counted as held of the bounds of its connection until it is answered; for
+// whoever gives a server of NewHTTPServer another handler.
+func Counted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn, ok := r.Context().Value(boundKey{}).(*bound.Conn); ok {
+			if !conn.Begin(headerCost(r.Header)) {
+				return // it is cut off
+			}
+			defer conn.End()
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// headerCost is about how many bytes a header takes.
+func headerCost(h http.Header) (bytes int) {
+	for name, values := range h {
+		for _, v := range values {
+			bytes += len(name) + len(v) + lineCost
+		}
+	}
+	return bytes
+}
+
+// boundKey is of the bounds of a connection, in the contexts of what comes over it.
+type boundKey struct{}

@@ -15,7 +15,7 @@ import (
 // A meter is a connection of HTTP/2 that counts what grpc keeps for it, by the frames that pass: calls that are under way, and
 // messages that are not complete. grpc bounds each of them, but not all together, nor their time.
 //
-//	client ─▶ HEADERS ─▶ a call costs callCost until the server ends it
+//	client ─▶ HEADERS ─▶ a call costs callCost, and what its header is worth, until the server ends it
 //	       ─▶ DATA ─▶ a message that is not complete costs its bytes, and has to be complete within messageWithin
 //	       ─▶ RST_STREAM ─▶ the call is over
 //	server ─▶ HEADERS or DATA with END_STREAM, RST_STREAM ─▶ the call is over
@@ -30,6 +30,7 @@ type meter struct {
 	mu      sync.Mutex
 	calls   map[uint32]*metered
 	highest uint32    // the last call that was begun
+	header  fields    // of the call that was begun last
 	partial []partial // messages that are not complete, the oldest first; some may be complete by now
 	due     time.Time // the deadline that reading has
 }
@@ -41,7 +42,7 @@ type metered struct {
 	left   int       // bytes of the message that are missing, its head not counted
 	held   int       // for a message that is not complete
 	begun  time.Time // when the message began
-	always int       // what the call costs anyway
+	always int       // what the call costs anyway: callCost, and its header
 }
 
 // partial is a message by its call.
@@ -51,8 +52,12 @@ type partial struct {
 }
 
 const (
-	// callCost is about what a call costs besides its message: a header, and a goroutine.
+	// callCost is about what a call costs besides its header and its message: a goroutine, and what grpc knows of it.
 	callCost = 8 << 10
+	// fieldCost is about what a field of a header costs, however short it is: grpc makes room for all of them twice over.
+	fieldCost = 160
+	// maxHeaderCost is what a header costs at most: grpc keeps no longer one.
+	maxHeaderCost = maxHeaders/32*fieldCost + maxHeaders
 	// frameCost is about what grpc needs for a piece of a message, however small it is.
 	frameCost = 256
 	// messageWithin is how long a message may take from its first byte to its last.
@@ -63,13 +68,16 @@ const (
 
 // The frames of HTTP/2 that matter.
 const (
-	frameData    = 0
-	frameHeaders = 1
-	frameReset   = 3
-	flagEnd      = 1 // END_STREAM
-	flagPadded   = 8
-	frameHead    = 9
-	preface      = 24 // "PRI * HTTP/2.0…", what a client says first
+	frameData     = 0
+	frameHeaders  = 1
+	frameReset    = 3
+	frameContinue = 9 // a header goes on
+	flagEnd       = 1 // END_STREAM
+	flagPadded    = 8
+	flagPriority  = 32
+	priority      = 5 // bytes
+	frameHead     = 9
+	preface       = 24 // "PRI * HTTP/2.0…", what a client says first
 )
 
 // newMeter meters conn, which stands on of.
@@ -148,9 +156,11 @@ func (m *meter) NetConn() net.Conn { return m.Conn }
 func (m *meter) received(f *frames, part []byte) int {
 	switch {
 	case f.kind == frameHeaders && len(part) == 0 && f.stream > m.highest:
-		m.highest = f.stream
+		m.highest, m.header = f.stream, fields{}
 		m.calls[f.stream] = &metered{always: callCost}
 		return callCost
+	case f.kind == frameHeaders || f.kind == frameContinue:
+		return m.begun(f.stream, part)
 	case f.kind == frameReset:
 		return m.over(f.stream)
 	case f.kind != frameData:
@@ -161,6 +171,18 @@ func (m *meter) received(f *frames, part []byte) int {
 		return 0
 	}
 	return m.data(call, part)
+}
+
+// begun takes a piece of the header of a call.
+func (m *meter) begun(stream uint32, part []byte) (held int) {
+	call := m.calls[stream]
+	if call == nil || stream != m.highest {
+		return 0
+	}
+	n, spelled := m.header.count(part)
+	held = min(n*fieldCost+spelled, callCost+maxHeaderCost-call.always)
+	call.always += held
+	return held
 }
 
 // data takes a piece of a call's messages.
@@ -250,13 +272,15 @@ type frames struct {
 	had    int // bytes of head that were read
 	left   int // bytes of the frame that are missing
 	pad    int // of them, those at the end that are padding
+	front  int // of them, those at the beginning that say how urgent a call is
 	padded bool
 	kind   byte
 	flags  byte
 	stream uint32
 }
 
-// each calls take at the head of every frame, with nothing, and with every piece of DATA, and adds up what it returns.
+// each calls take at the head of every frame, with nothing, and with every piece of data and of headers, and adds up what it
+// returns.
 func (f *frames) each(b []byte) (sum int) {
 	for len(b) > 0 {
 		if f.skip > 0 {
@@ -282,7 +306,10 @@ func (f *frames) each(b []byte) (sum int) {
 		f.left = int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
 		f.kind, f.flags = f.head[3], f.head[4]
 		f.stream = binary.BigEndian.Uint32(f.head[5:]) &^ (1 << 31)
-		f.padded, f.pad = f.kind == frameData && f.flags&flagPadded != 0, 0
+		f.padded, f.pad, f.front = f.kind <= frameHeaders && f.flags&flagPadded != 0, 0, 0
+		if f.kind == frameHeaders && f.flags&flagPriority != 0 {
+			f.front = priority
+		}
 		sum += f.take(f, nil)
 	}
 	return sum
@@ -290,7 +317,7 @@ func (f *frames) each(b []byte) (sum int) {
 
 // payload takes the next n bytes of a frame.
 func (f *frames) payload(b []byte) int {
-	if f.kind != frameData {
+	if f.kind > frameHeaders && f.kind != frameContinue {
 		return 0
 	}
 	left := f.left
@@ -298,6 +325,9 @@ func (f *frames) payload(b []byte) int {
 		f.padded, f.pad = false, int(b[0])
 		b, left = b[1:], left-1
 	}
+	n := min(f.front, len(b))
+	f.front -= n
+	b, left = b[n:], left-n
 	if n := min(len(b), left-f.pad); n > 0 {
 		return f.take(f, b[:n])
 	}

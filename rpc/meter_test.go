@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -386,6 +387,54 @@ func TestHalfSentMessagesHoldLittle(t *testing.T) {
 
 // TestHeadersAreBounded sends headers that are long once they are unpacked: the call is refused, and the connection and
 // others go on.
+// TestHeadersOfManyFieldsHoldLittle begins calls whose headers have as many fields as there may be, each of a byte or two. grpc
+// makes room for all of them, and keeps it as long as the call.
+func TestHeadersOfManyFieldsHoldLittle(t *testing.T) {
+	const memory, conns, calls, perCall = 4 << 20, 20, 40, maxHeaders/34 - 20
+	l, honest := bounded(t, memory, Config{Limiter: fake{}})
+	checks(t, honest)
+	block := called(slices.Repeat([]hpack.HeaderField{{Name: "te"}}, perCall)...)
+	s := newFraming(true)
+	for id := uint32(1); id < 2*calls; id += 2 {
+		_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true}) // to memory
+	}
+	_ = s.WritePing(false, [8]byte{}) // to memory
+	before := liveHeap()
+	highest, live := int64(0), int64(0)
+	for range conns {
+		heard(attacks(t, l, s.Bytes()))
+		checks(t, honest)
+		highest, live = max(highest, l.Held(bound.Stranger)), max(live, liveHeap()-before)
+	}
+	t.Logf("at most %d bytes counted, and %d bytes were there, of a budget of %d", highest, live, memory)
+	if highest > memory+1<<20 {
+		t.Errorf("%d bytes were held, of a budget of %d", highest, memory)
+	}
+	if live > 3*memory {
+		t.Errorf("%d bytes of memory were in use, of a budget of %d", live, memory)
+	}
+	checks(t, honest)
+}
+
+// heard reads until a ping is answered, so that all before it was read, or until the connection is cut off.
+func heard(conn net.Conn) {
+	answers := http2.NewFramer(nil, conn)
+	for {
+		frame, err := answers.ReadFrame()
+		if p, ok := frame.(*http2.PingFrame); err != nil || ok && p.IsAck() {
+			return
+		}
+	}
+}
+
+// liveHeap is how many bytes are in use.
+func liveHeap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far less than 2⁶³
+}
+
 func TestHeadersAreBounded(t *testing.T) {
 	l, honest := bounded(t, 4<<20, Config{Limiter: fake{}})
 	s := newFraming(true)

@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -11,7 +12,8 @@ import (
 )
 
 const (
-	// descriptorsWithin is how long an operation waits for a file descriptor. Connections end, and others are refused.
+	// descriptorsWithin is how long an operation waits for a file descriptor once the Store is to end. Before that it waits as
+	// long as there is none: connections end, and others are refused.
 	descriptorsWithin = time.Minute
 	// descriptorsAgain is how long it waits between two tries.
 	descriptorsAgain = 20 * time.Millisecond
@@ -23,31 +25,41 @@ type patientFS struct {
 	vfs.FS
 	log   *slog.Logger
 	lines *bound.Lines
+
+	once   sync.Once
+	ending chan struct{} // closed by hurry
 }
 
 func newPatientFS(fs vfs.FS, log *slog.Logger) *patientFS {
-	return &patientFS{fs, log, bound.NewLines()}
+	return &patientFS{FS: fs, log: log, lines: bound.NewLines(), ending: make(chan struct{})}
 }
+
+// hurry has operations wait for descriptorsWithin at most from now on, and from their beginning.
+func (p *patientFS) hurry() { p.once.Do(func() { close(p.ending) }) }
 
 // Unwrap is the file system below.
 func (p *patientFS) Unwrap() vfs.FS { return p.FS }
 
 // opened opens a file, and waits for a descriptor if there is none.
 func (p *patientFS) opened(name string, open func() (vfs.File, error)) (vfs.File, error) {
-	late := time.Now().Add(descriptorsWithin)
+	ending := p.ending
+	var late <-chan time.Time // never, until the Store is to end
 	for {
 		f, err := open()
 		if !bound.NoDescriptors(err) {
 			return f, err
 		}
-		if time.Now().After(late) {
-			return nil, fmt.Errorf("no file descriptor has come free for %v: raise the limit of open files (LimitNOFILE, ulimit -n): %w", descriptorsWithin, err)
-		}
 		if before, may := p.lines.May("descriptors"); may {
 			p.log.Error("no file descriptor is left to open a file: the node waits for one; raise the limit of open files (LimitNOFILE, ulimit -n)",
 				"file", name, "more_since_last", before, "error", err)
 		}
-		<-time.After(descriptorsAgain)
+		select {
+		case <-time.After(descriptorsAgain):
+		case <-ending:
+			ending, late = nil, time.After(descriptorsWithin)
+		case <-late:
+			return nil, fmt.Errorf("no file descriptor has come free for %v: raise the limit of open files (LimitNOFILE, ulimit -n): %w", descriptorsWithin, err)
+		}
 	}
 }
 

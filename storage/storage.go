@@ -122,6 +122,8 @@ type Config struct {
 	memTableSize uint64 // Pebble's; 0 means 1 MiB: what is settled does not pass through it
 	journalSize  int64  // of a file of the journal; 0 means what there is memory for, at most maxJournal
 	cacheSize    int64  // of Pebble; 0 means what there is memory for, at most maxCache
+
+	patient *patientFS // FS, from setDefaults on
 }
 
 func (c *Config) setDefaults() {
@@ -150,7 +152,8 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	c.FS = newPatientFS(c.FS, c.Logger)
+	c.patient = newPatientFS(c.FS, c.Logger)
+	c.FS = c.patient
 }
 
 func (c *Config) check() error {
@@ -334,6 +337,7 @@ func (s *Store) end(why error) {
 	defer s.mu.Unlock()
 	if s.ended == nil {
 		s.ended = why
+		s.cfg.patient.hurry()
 		s.notifyLocked()
 	}
 }
@@ -351,6 +355,7 @@ func (s *Store) fail(err error) {
 	flight, queue := s.flight, s.queue
 	s.flight, s.queue = nil, nil
 	close(s.failed)
+	s.cfg.patient.hurry()
 	s.notifyLocked()
 	s.mu.Unlock()
 	drop(flight, why)

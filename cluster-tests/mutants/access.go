@@ -76,5 +76,28 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 			}},
 			Caught: []Hunt{{Package: "./storage", Run: "^TestInlineRegistersAreBounded$", Says: `are counted in the next life`}},
 		},
+		{
+			Name: "a header costs nothing",
+			Why:  "a library keeps a header many times larger than its bytes: uncounted, calls that are counted fill a node all the same",
+			Edits: []Edit{{
+				File: "rpc/meter.go",
+				Old:  "held = min(n*fieldCost+spelled, callCost+maxHeaderCost-call.always)",
+				New:  "held = 0 * (n + spelled)",
+			}},
+			Caught: []Hunt{
+				{Package: "./rpc", Run: "^TestHeadersOfManyFieldsHoldLittle$", Says: `bytes of memory were in use`},
+				{Package: "./rpc", Run: "^TestFieldsAreCounted$", Says: `bytes are held for`},
+			},
+		},
+		{
+			Name: "a header over HTTP is forgotten",
+			Why:  "a header stays until its request is answered, which the client decides: uncounted, slow bodies fill a node",
+			Edits: []Edit{{
+				File: "rpc/listen.go",
+				Old:  "if !conn.Begin(headerCost(r.Header)) {",
+				New:  "if !conn.Begin(0 * headerCost(r.Header)) {",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestHTTPHeadersOfManyLinesHoldLittle$", Says: `bytes of memory were in use`}},
+		},
 	}
 }

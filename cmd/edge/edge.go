@@ -124,7 +124,7 @@ func (e *Edge) openServers(s *setup) error {
 		return err
 	}
 	e.admin.server = rpc.NewHTTPServer(nil, e.cfg.Logger)
-	e.start(e.admin, admin)
+	e.start(e.admin, rpc.Counted(admin))
 	if e.forwardAuth != nil {
 		e.forwardAuth.server = forwardAuthServer()
 		e.start(e.forwardAuth, e.gateway.ForwardAuth())

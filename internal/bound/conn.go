@@ -20,8 +20,13 @@ type Conn struct {
 	proof  Proof
 	held   int64 // bytes
 	read   int64 // of them, those of an exchange: what was read since something was written
+	header int64 // likewise: what its header takes
+	begun  bool  // its header was read, and somebody answers it
 	closed bool
 }
+
+// unreadWeight is how many times as large as its bytes a header may become when it is read, at most: it may be lines of four bytes.
+const unreadWeight = 16
 
 // Of is the Conn below c, which may wrap it in anything that has a NetConn, as TLS does; nil if there is none.
 func Of(c net.Conn) *Conn {
@@ -122,13 +127,53 @@ func (c *Conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if c.listener.cfg.Exchanges && n > 0 {
 		c.mu.Lock()
-		c.read += int64(n)
+		held := n
+		if !c.begun {
+			held *= unreadWeight
+		}
+		c.read += int64(held)
 		c.mu.Unlock()
-		if !c.Hold(n) {
+		if !c.Hold(held) {
 			return 0, net.ErrClosed
 		}
 	}
 	return n, err
+}
+
+// Begin says that the header of an exchange was read and takes so many bytes, which count until something is written after End:
+// what was read counts no more, and what comes now counts as it is. It says whether the connection goes on, as Hold does.
+func (c *Conn) Begin(header int) bool {
+	c.mu.Lock()
+	c.overLocked()
+	if !c.closed {
+		c.begun, c.header = true, int64(header)
+	}
+	c.mu.Unlock()
+	return c.Hold(header)
+}
+
+// End says that whoever answers an exchange is done. The header is still there while the server waits for the rest of a request
+// that nobody wanted to read.
+func (c *Conn) End() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = false
+}
+
+// overLocked counts an exchange no more.
+func (c *Conn) overLocked() {
+	c.read += c.header
+	c.header = 0
+	c.forgetReadLocked()
+}
+
+// forgetReadLocked counts what was read no more.
+func (c *Conn) forgetReadLocked() {
+	if !c.closed {
+		c.held -= c.read
+		c.countLocked(-c.read)
+	}
+	c.read = 0
 }
 
 // Write implements net.Conn.
@@ -140,10 +185,10 @@ func (c *Conn) Write(b []byte) (int, error) {
 	}
 	if c.listener.cfg.Exchanges {
 		c.mu.Lock()
-		if !c.closed {
-			c.held -= c.read
-			c.countLocked(-c.read)
-			c.read = 0
+		if c.begun {
+			c.forgetReadLocked()
+		} else {
+			c.overLocked()
 		}
 		c.mu.Unlock()
 	}

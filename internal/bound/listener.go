@@ -24,7 +24,8 @@ type Config struct {
 	// Memory is how many bytes are held at most for all connections that have proved nothing. Those of callers with a
 	// certificate have a budget of the same size to themselves; nodes have none.
 	Memory int64
-	// Exchanges says that what is read counts as held until something is written, as in HTTP/1.1. Without, only Hold counts.
+	// Exchanges says that what is read counts as held until something is written, as in HTTP/1.1: as what a header of it could
+	// take, until Conn.Begin says what it does. Without, only Hold counts.
 	Exchanges bool
 	// WriteWithin is how long one write may take: who does not read is cut off.
 	WriteWithin time.Duration

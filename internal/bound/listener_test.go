@@ -180,14 +180,14 @@ func TestWhoHoldsMostIsCutOff(t *testing.T) {
 }
 
 func TestWhatIsReadCountsUntilSomethingIsWritten(t *testing.T) {
-	l := New(newDesk(), Config{Name: "test", Memory: 100, Exchanges: true})
+	l := New(newDesk(), Config{Name: "test", Memory: 100 * unreadWeight, Exchanges: true})
 	ours, c := comes(t, l, "192.0.2.1:1")
 	go func() {
 		_, _ = ours.Write(make([]byte, 90))
 		_, _ = io.ReadFull(ours, make([]byte, 1))
 		_, _ = ours.Write(make([]byte, 110))
 	}()
-	if _, err := io.ReadFull(c, make([]byte, 90)); err != nil || c.Held() != 90 {
+	if _, err := io.ReadFull(c, make([]byte, 90)); err != nil || c.Held() != 90*unreadWeight {
 		t.Fatalf("%d bytes are held, %v", c.Held(), err)
 	}
 	if _, err := c.Write([]byte{1}); err != nil || c.Held() != 0 {
@@ -195,6 +195,54 @@ func TestWhatIsReadCountsUntilSomethingIsWritten(t *testing.T) {
 	}
 	if _, err := io.ReadFull(c, make([]byte, 110)); err == nil {
 		t.Error("more was read than may be held")
+	}
+}
+
+// TestAHeaderCountsUntilItsExchangeIsOver reads a header and a body, and writes in between.
+func TestAHeaderCountsUntilItsExchangeIsOver(t *testing.T) {
+	l := New(newDesk(), Config{Name: "test", Memory: 1 << 20, Exchanges: true})
+	ours, c := comes(t, l, "192.0.2.1:1")
+	go func() {
+		for range 3 {
+			_, _ = ours.Write(make([]byte, 10))
+		}
+	}()
+	go func() { _, _ = io.Copy(io.Discard, ours) }()
+	reads := func(want int64) {
+		t.Helper()
+		if _, err := io.ReadFull(c, make([]byte, 10)); err != nil || c.Held() != want || l.Held(Stranger) != want {
+			t.Errorf("%d bytes are held, and %d in all, want %d (%v)", c.Held(), l.Held(Stranger), want, err)
+		}
+	}
+	reads(10 * unreadWeight)
+	if !c.Begin(30) {
+		t.Fatal("it was cut off")
+	}
+	reads(30 + 10)
+	if _, err := c.Write([]byte("go on")); err != nil {
+		t.Fatal(err)
+	}
+	reads(30 + 10)
+	if _, err := c.Write([]byte("some of the answer")); err != nil {
+		t.Fatal(err)
+	}
+	c.End()
+	if held := l.Held(Stranger); held != 30 {
+		t.Errorf("%d bytes are held while the rest of a request is read, want 30", held)
+	}
+	if _, err := c.Write([]byte("answer")); err != nil {
+		t.Fatal(err)
+	}
+	if held := l.Held(Stranger); held != 0 {
+		t.Errorf("%d bytes are held after the exchange", held)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Begin(30)
+	c.End()
+	if held := l.Held(Stranger); held != 0 {
+		t.Errorf("%d bytes are held for a connection that is closed", held)
 	}
 }
 
