@@ -25,6 +25,7 @@ type actor struct {
 // A request is one whose answer an actor remembers, for callers who ask again.
 type request struct {
 	id       uint64
+	rules    []*limit.Rule // by which it is decided, whatever is in force when it is told again
 	at       int64
 	done     bool
 	decision limit.Decision
@@ -119,15 +120,16 @@ func (p *process) repeated(a *actor, q *ask, now int64) bool {
 		}
 	}
 	a.requests = kept
-	switch {
-	case known == nil:
-		q.known = &request{id: q.call.id}
+	if known == nil {
+		q.known = &request{id: q.call.id, rules: q.rules}
 		a.requests = append(a.requests, q.known)
 		return false
-	case known.done:
+	}
+	q.rules = known.rules
+	if known.done {
 		p.w.count("repeated checks answered from memory")
 		p.answer(q, known.decision, nil)
-	default:
+	} else {
 		p.w.count("repeated checks that waited for the first answer")
 		known.waiting = append(known.waiting, q)
 	}
