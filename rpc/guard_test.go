@@ -149,7 +149,7 @@ func TestWhoMayFillOverGRPC(t *testing.T) {
 		{"nobody has anything", nil, nil, "", true, ""},
 		{"a stranger", ours, byFile, "", false, "--cluster-key-file or --token-file"},
 		{"a stranger at a node without tokens", ours, nil, "", false, "--cluster-key-file"},
-		{"a wrong token", ours, byFile, oneToken + "0", false, "--token-file"},
+		{"a wrong token", ours, byFile, oneToken + "0", false, "does not know this token"},
 		{"a token of the file", ours, byFile, oneToken, true, ""},
 		{"the token of the key", ours, byFile, ours.Token(), true, ""},
 		{"tokens alone, and none shown", nil, newTokens(t, nil, tokenFile(t, oneToken)), "", false, "--admin-token-file"},

@@ -54,7 +54,7 @@ func (c *Conn) Prove(proof Proof) {
 		return
 	}
 	if c.proof == Stranger {
-		l.addresses[c.from].strangers--
+		l.strangersLocked(l.addresses[c.from], -1)
 	}
 	c.countLocked(-c.held)
 	c.proof = proof
@@ -248,7 +248,7 @@ func (c *Conn) forget() {
 	of := l.addresses[c.from]
 	delete(of.conns, c)
 	if c.proof == Stranger {
-		of.strangers--
+		l.strangersLocked(of, -1)
 	}
 	l.dropLocked(c.from)
 }

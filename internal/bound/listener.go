@@ -17,7 +17,8 @@ type Config struct {
 	// Name is what the listener is called in metrics and logs, such as "grpc". Required.
 	Name string
 	// Connections is how many are open at most. Beyond it, a stranger of the address that has most makes room for an
-	// address that has fewer.
+	// address that has fewer; an address that has no more than a few loses none, so that whoever has many addresses
+	// cannot take the connections of those who are served.
 	Connections int
 	// PerAddress is how many of them may come from one address and have proved nothing. Of IPv6, 64 bits are an address.
 	PerAddress int
@@ -71,6 +72,7 @@ type Listener struct {
 	mu        sync.Mutex
 	conns     map[*Conn]struct{}
 	addresses map[netip.Prefix]*address
+	greedy    map[*address]struct{} // those that have more than a few strangers
 
 	once   sync.Once
 	closed chan struct{}
@@ -86,7 +88,7 @@ type address struct {
 func New(l net.Listener, cfg Config) *Listener {
 	return &Listener{
 		Listener: l, cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), lines: NewLines(),
-		conns: map[*Conn]struct{}{}, addresses: map[netip.Prefix]*address{}, closed: make(chan struct{}),
+		conns: map[*Conn]struct{}{}, addresses: map[netip.Prefix]*address{}, greedy: map[*address]struct{}{}, closed: make(chan struct{}),
 	}
 }
 
@@ -156,7 +158,7 @@ func (l *Listener) admit(raw net.Conn) *Conn {
 	}
 	if reason == "" {
 		of.conns[c] = struct{}{}
-		of.strangers++
+		l.strangersLocked(of, 1)
 		l.conns[c] = struct{}{}
 		l.cfg.Metrics.open(l.cfg.Name, 1)
 	} else {
@@ -174,10 +176,23 @@ func (l *Listener) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// mostLocked is a stranger of the address that has most of them, if it has more than that many, and one.
+// few is how many strangers an address has at most that never gives one of them up: 16, or an eighth of all.
+func (l *Listener) few() int { return min(16, l.cfg.Connections/8) }
+
+// strangersLocked counts strangers of an address.
+func (l *Listener) strangersLocked(of *address, more int) {
+	of.strangers += more
+	if of.strangers > l.few() {
+		l.greedy[of] = struct{}{}
+	} else {
+		delete(l.greedy, of)
+	}
+}
+
+// mostLocked is a stranger of the address that has most of them, if it has more than a few, and more than that many and one.
 func (l *Listener) mostLocked(than int) *Conn {
 	var most *address
-	for _, of := range l.addresses {
+	for of := range l.greedy {
 		if most == nil || of.strangers > most.strangers {
 			most = of
 		}

@@ -3,6 +3,7 @@ package bound
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -114,6 +115,33 @@ func TestWhoHasProvedIsNoStranger(t *testing.T) {
 	}
 	if _, other := comes(t, l, "192.0.2.1:1"); other == nil {
 		t.Error("a connection that is closed still counts")
+	}
+}
+
+// TestManyAddressesTakeNoPlaces fills a listener from more addresses than there are places: who had a few goes on.
+func TestManyAddressesTakeNoPlaces(t *testing.T) {
+	l := New(newDesk(), Config{Name: "test", Connections: 40})
+	var honest []net.Conn
+	for range 5 {
+		ours, got := comes(t, l, "192.0.2.1:1")
+		if got == nil {
+			t.Fatal("refused, and there is room")
+		}
+		honest = append(honest, ours)
+	}
+	taken := 0
+	for i := range 100 {
+		if _, got := comes(t, l, fmt.Sprintf("198.51.100.%d:1", i)); got != nil {
+			taken++
+		}
+	}
+	if taken != 35 {
+		t.Errorf("%d of the many were taken, want 35", taken)
+	}
+	for i, ours := range honest {
+		if gone(ours) {
+			t.Errorf("connection %d of 5 was given to somebody else", i)
+		}
 	}
 }
 
