@@ -58,14 +58,23 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 	if r.Start == r.End {
 		return
 	}
-	if again, found := e.spentBy(w, rule, r.Start, r.End); found {
+	missing, by := l.reservedBy(p, w.bucket(account.key, account.limit), r.Generation, r.Start, r.End)
+	if len(missing) > 0 && !w.variant.outcome {
+		w.violate(account.key, "%s spends %s of %s, which no majority has accepted as its own", p.name,
+			w.span(missing[0].from, missing[0].to), name)
+	}
+	reach := rule.Reach() // under which it was asked for
+	for _, from := range by {
+		reach = min(reach, from.Reach)
+	}
+	if again, found := e.spentBy(w, reach, r.Start, r.End); found {
 		w.violate(c.key, "%s of %s%s is spent twice", w.span(again.from, again.to), name, w.inGeneration(r.Generation))
 	}
 	if r.Start < q.reading-1 || r.End > rule.Bound(q.reading).Ceil() {
 		w.violate(c.key, "%s of %s lies outside of what can be spent at %s", w.span(r.Start, r.End), name, w.clockTime(q.reading))
 	}
-	account.acrossEras(w, e, rule, r)
-	account.spentFromReserved(l, p, e, rule, r)
+	account.acrossEras(w, e, reach, r)
+	account.spentFromReserved(l, p, e, by, r)
 	e.spent.add(r.Start, r.End)
 	e.under(rule).spent.add(r.Start, r.End)
 }
@@ -92,7 +101,7 @@ func (e *era) under(rule *limit.Rule) *rulebook {
 // can have reserved under the rule that is asked for: if a limit was made shorter, and then a majority of its replicas
 // has forgotten, line beyond that counts as free though it was spent under the longer rule before. That is no more than
 // the promise allows: it holds from the change on.
-func (e *era) spentBy(w *World, rule *limit.Rule, start, end int64) (again interval, found bool) {
+func (e *era) spentBy(w *World, reach, start, end int64) (again interval, found bool) {
 	if again, found = e.spent.overlap(start, end); !found {
 		return again, found
 	}
@@ -101,7 +110,7 @@ func (e *era) spentBy(w *World, rule *limit.Rule, start, end int64) (again inter
 		piece, twice := book.spent.overlap(start, end)
 		switch {
 		case !twice:
-		case book.rule.Reach() > rule.Reach() && w.counts["floors set"] > 0:
+		case book.rule.Reach() > reach && w.counts["floors set"] > 0:
 			w.count("line spent again under a shorter rule, after a majority had forgotten")
 			book.free.cut(piece.from, piece.to)
 		default:
@@ -112,7 +121,7 @@ func (e *era) spentBy(w *World, rule *limit.Rule, start, end int64) (again inter
 }
 
 // acrossEras asserts that generations share line up to the reset between them and no further.
-func (account *account) acrossEras(w *World, e *era, rule *limit.Rule, r *limit.Receipt) {
+func (account *account) acrossEras(w *World, e *era, reach int64, r *limit.Receipt) {
 	for _, other := range account.eras {
 		if other == e {
 			continue
@@ -121,28 +130,23 @@ func (account *account) acrossEras(w *World, e *era, rule *limit.Rule, r *limit.
 		if beyond >= r.End {
 			continue
 		}
-		if again, found := other.spentBy(w, rule, beyond, r.End); found {
+		if again, found := other.spentBy(w, reach, beyond, r.End); found {
 			w.violate(account.key, "%s of %s is spent in two generations, beyond the reset between them at %s", w.span(again.from, again.to),
 				w.bucketName(account.key, account.limit), w.clockTime(max(other.position, e.position)))
 		}
 	}
 }
 
-// spentFromReserved asserts that what is spent was accepted by a majority as this owner's own, with a clock that was near
-// enough, and not in a generation that was over.
-func (account *account) spentFromReserved(l *ledger, p *process, e *era, rule *limit.Rule, r *limit.Receipt) {
+// spentFromReserved asserts that what is spent was reserved with a clock that was near enough, and not in a generation that
+// was over.
+func (account *account) spentFromReserved(l *ledger, p *process, e *era, by []*reserved, r *limit.Receipt) {
 	w := l.w
 	name := w.bucketName(account.key, account.limit)
-	missing, by := l.reservedBy(p, w.bucket(account.key, account.limit), r.Generation, r.Start, r.End)
-	if len(missing) > 0 && !w.variant.outcome {
-		w.violate(account.key, "%s spends %s of %s, which no majority has accepted as its own", p.name,
-			w.span(missing[0].from, missing[0].to), name)
-	}
 	for _, from := range by {
 		for _, o := range e.over {
 			switch {
 			case from.first <= o.step || r.Start >= o.position:
-			case o.reach > rule.Reach() && w.counts["floors set"] > 0: // see spentBy
+			case o.reach > from.Reach && w.counts["floors set"] > 0: // see spentBy
 				w.count("generations gone on with under a shorter rule, after a majority had forgotten the reset")
 			case r.Start >= o.far && w.counts["floors set"] > 0: // a clock that was ahead has moved the reset beyond the floors
 				w.count("generations gone on with beyond all that was reserved, after a majority had forgotten the reset")
