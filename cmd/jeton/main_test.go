@@ -71,7 +71,7 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo " + strings.Repeat("k", 513), 2, "key: 513 bytes"},
 		{"check demo k --output xml", 2, "text or json"},
 		{"check demo k --cost many", 2, `--cost: "many" is not a whole number`},
-		{"check demo k --timeout soon", 2, `--timeout: "soon" is not a duration, such as 500ms or 5s`},
+		{"check demo k --timeout soon", 2, `--timeout: "soon" is not a duration, such as 500ms, 5s or 48h`},
 		{"check demo k --receipt=perhaps", 2, `--receipt: "perhaps" is not true or false`},
 		{"check demo k --nope", 2, "unknown flag: --nope: see jeton check --help"},
 		{"check demo", 2, "use jeton check LIMIT[,LIMIT…] KEY"},
