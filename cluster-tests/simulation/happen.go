@@ -121,7 +121,8 @@ func (w *World) harmless(i *item, n *node) bool {
 func (w *World) anotherIsWrong(n *node) bool {
 	for i := range w.nodes {
 		other := &w.nodes[i]
-		if other != n && (other.proc != nil || other.wrong != 0) && (other.clock.still || !w.isRight(other)) { // it stands still: it will be
+		soon := other.clock.still || other.clock.ppm != 0 // it is right yet
+		if other != n && (other.proc != nil || other.wrong != 0) && (soon || !w.isRight(other)) {
 			return true
 		}
 	}
