@@ -2,12 +2,13 @@ package simulation
 
 // A clock is a node clock: it never goes back within one life of a process, and it may be wrong.
 type clock struct {
-	grain  int64 // it shows multiples of this
-	anchor int64 // at this true time …
-	shown  int64 // … it showed this
-	ppm    int64 // and goes so many millionths too fast
-	still  bool  // or not at all: the machine is suspended
-	last   int64 // the latest that it has shown in this life
+	grain  int64    // it shows multiples of this
+	anchor int64    // at this true time …
+	shown  int64    // … it showed this
+	ppm    int64    // and goes so many millionths too fast
+	still  bool     // or not at all: the machine is suspended
+	last   int64    // the latest that it has shown in this life
+	stood  interval // the last time that it stood still
 }
 
 // at is what the clock shows at a true time, which never goes back.
@@ -38,10 +39,21 @@ func (c *clock) shift(now, by int64) { c.anchor, c.shown = now, c.raw(now)+by }
 func (c *clock) drift(now, ppm int64) { c.anchor, c.shown, c.ppm = now, c.raw(now), ppm }
 
 // stop lets it stand still until it goes on.
-func (c *clock) stop(now int64) { c.anchor, c.shown, c.still = now, c.raw(now), true }
+func (c *clock) stop(now int64) {
+	c.anchor, c.shown, c.still = now, c.raw(now), true
+	c.stood = interval{now, now}
+}
 
 // resume lets it go on from where it stands.
-func (c *clock) resume(now int64) { c.anchor, c.still = now, false }
+func (c *clock) resume(now int64) { c.anchor, c.still, c.stood.to = now, false, now }
+
+// stoodBetween is for how long it stood still, if that began between two times.
+func (c *clock) stoodBetween(from, to int64) int64 {
+	if c.stood.from < from || c.stood.from > to {
+		return 0
+	}
+	return c.stood.to - c.stood.from
+}
 
 // restart is for the beginning of a life: what it has shown before counts no more.
 func (c *clock) restart() { c.last = 0 }
