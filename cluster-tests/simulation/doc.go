@@ -21,7 +21,7 @@
 //
 // # A scenario
 //
-// All that is asked of a world and all that goes wrong in it is drawn from the seed before it begins, as a list (draw.go):
+// All that is asked of a world and all that goes wrong in it is drawn from the seed before it begins, as a list (draw*.go):
 // each kind of failure not at all, a little, or very much. What happens by chance on the way, such as delays, is drawn for
 // each message by itself (chance.go). So anything can be taken off the list, and the rest goes on much as before. That is
 // how a run that fails is shrunk to the few things that it takes, and told as a story (shrink.go, story.go):

@@ -121,7 +121,7 @@ func (w *World) harmless(i *item, n *node) bool {
 func (w *World) anotherIsWrong(n *node) bool {
 	for i := range w.nodes {
 		other := &w.nodes[i]
-		soon := other.clock.still || other.clock.ppm != 0 // it is right yet
+		soon := other.clock.still || other.clock.ppm != 0 // be wrong, though it may still be right
 		if other != n && (other.proc != nil || other.wrong != 0) && (soon || !w.isRight(other)) {
 			return true
 		}
