@@ -228,10 +228,7 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 		t.Errorf("a node that is not said to be lost is silent: %v", err)
 	}
 	known := a.cluster.State().Table.Places
-	done, err := a.cluster.Recover(t.Context(), []string{"c", "d", "e"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := recovered(t, []*chair{a, b}, all[2:]...)
 	if done.Floored != len(known) || done.Moved != 0 {
 		t.Errorf("%+v, and raft has lost its majority: nobody knows what was accepted in any of %d partitions", done, len(known))
 	}
@@ -273,15 +270,7 @@ func TestRecoverWithoutProof(t *testing.T) {
 	for _, ch := range all[:2] {
 		ch.says("waits for a majority")
 	}
-	lost := []string{"c", "d", "e"}
-	done, err := all[0].cluster.Recover(t.Context(), lost)
-	if errors.Is(err, ErrStale) { // the other one knows more
-		all[0], all[1] = all[1], all[0]
-		done, err = all[0].cluster.Recover(t.Context(), lost)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := recovered(t, all[:2], all[2:]...)
 	for _, ch := range all[:2] {
 		s := ch.sees("two are left", func(s *State) bool { return len(s.Nodes) == 2 && len(s.Removed) == 3 })
 		floored := 0
@@ -302,7 +291,7 @@ func TestRecoverWithoutProof(t *testing.T) {
 	if after := one(all[:2]...); after != known {
 		t.Errorf("it is cluster %s, and was %s", after, known)
 	}
-	if again, err := all[0].cluster.Recover(t.Context(), lost); err != nil || again.Floored != 0 {
-		t.Errorf("once more: %+v, %v", again, err)
+	if again := recovered(t, all[:2], all[2:]...); again.Floored != 0 {
+		t.Errorf("once more: %+v", again)
 	}
 }
