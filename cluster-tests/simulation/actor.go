@@ -46,6 +46,7 @@ type ask struct {
 	reading int64 // what it showed
 	ahead   int64 // by how much it was ahead
 	shows   int64 // until this true time it shows the same
+	held    bool  // or for longer, because the clock was held: known when the check is decided
 	rules   []*limit.Rule
 	known   *request
 	exact   *verdict // what a bucket without failures says

@@ -2,13 +2,13 @@ package simulation
 
 // A clock is a node clock: it never goes back within one life of a process, and it may be wrong.
 type clock struct {
-	grain  int64    // it shows multiples of this
-	anchor int64    // at this true time …
-	shown  int64    // … it showed this
-	ppm    int64    // and goes so many millionths too fast
-	still  bool     // or not at all: the machine is suspended
-	last   int64    // the latest that it has shown in this life
-	stood  interval // the last time that it stood still
+	grain  int64 // it shows multiples of this
+	anchor int64 // at this true time …
+	shown  int64 // … it showed this
+	ppm    int64 // and goes so many millionths too fast
+	still  bool  // or not at all: the machine is suspended
+	last   int64 // the latest that it has shown in this life
+	held   int64 // when it last began to stand still, or was put back: it shows the same for longer then
 }
 
 // at is what the clock shows at a true time, which never goes back.
@@ -33,27 +33,26 @@ func (c *clock) set(now, ahead, ppm int64) {
 }
 
 // shift puts the clock forward, or back if by is negative; then it stands still until it has caught up.
-func (c *clock) shift(now, by int64) { c.anchor, c.shown = now, c.raw(now)+by }
+func (c *clock) shift(now, by int64) {
+	c.anchor, c.shown = now, c.raw(now)+by
+	if by < 0 {
+		c.held = now
+	}
+}
 
 // drift makes it go too fast or too slow from now on.
 func (c *clock) drift(now, ppm int64) { c.anchor, c.shown, c.ppm = now, c.raw(now), ppm }
 
 // stop lets it stand still until it goes on.
 func (c *clock) stop(now int64) {
-	c.anchor, c.shown, c.still = now, c.raw(now), true
-	c.stood = interval{now, now}
+	c.anchor, c.shown, c.still, c.held = now, c.raw(now), true, now
 }
 
 // resume lets it go on from where it stands.
-func (c *clock) resume(now int64) { c.anchor, c.still, c.stood.to = now, false, now }
+func (c *clock) resume(now int64) { c.anchor, c.still = now, false }
 
-// stoodBetween is for how long it stood still, if that began between two times.
-func (c *clock) stoodBetween(from, to int64) int64 {
-	if c.stood.from < from || c.stood.from > to {
-		return 0
-	}
-	return c.stood.to - c.stood.from
-}
+// heldBetween says whether it was held between two times, the last time that it was.
+func (c *clock) heldBetween(from, to int64) bool { return from <= c.held && c.held <= to }
 
 // restart is for the beginning of a life: what it has shown before counts no more.
 func (c *clock) restart() { c.last = 0 }

@@ -13,7 +13,7 @@ func (l *ledger) decided(p *process, a *actor, q *ask, d limit.Decision) {
 		return
 	}
 	w.counts["admitted"]++
-	q.shows += p.clock.stoodBetween(q.at, q.shows)
+	q.held = p.clock.heldBetween(q.at, q.shows)
 	for i, limitAt := range c.limits {
 		bucket := w.bucket(c.key, limitAt)
 		account, rule := l.buckets[bucket], q.rules[i]
