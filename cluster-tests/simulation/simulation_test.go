@@ -28,6 +28,12 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
+// What is simulated in every run of the tests: worlds that nobody has seen before, and the same ones again.
+const (
+	newHours   = 20
+	fixedHours = 80
+)
+
 // mostHours is how many a [time.Duration] can hold, and fewer.
 const mostHours = 2_000_000
 
