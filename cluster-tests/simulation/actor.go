@@ -14,6 +14,7 @@ type actor struct {
 	key       int
 	partition ring.Partition
 	owner     owner.Owner
+	woke      int64 // true time at which it did
 	last      int64 // when it was asked something last
 	alarm     int64 // true time at which it will be called; math.MaxInt64 for never
 	gone      bool
@@ -147,7 +148,7 @@ func (p *process) wake(key int, partition ring.Partition) *actor {
 		return nil
 	}
 	p.awake++
-	a := &actor{key: key, partition: partition, owner: owner.Owner{Terms: at.terms}, alarm: math.MaxInt64}
+	a := &actor{key: key, partition: partition, owner: owner.Owner{Terms: at.terms}, woke: p.w.now, alarm: math.MaxInt64}
 	p.actors[key] = a
 	p.visit(a, idleAfter)
 	return a

@@ -14,17 +14,18 @@ import (
 //
 // An owner passes line over without need if a majority of its replicas would have accepted it, when the reservation was
 // sent. A replica that is lost then, or was a moment before, would not have, and neither one whose clock differs too much;
-// one that is merely late would.
+// one that is merely late would. One that has forgotten since the owner woke is no better than lost: it had said that it would
+// not.
 
 // lostFor is how long an owner may take a replica for lost that was, and answers again.
 const lostFor = 2 * second
 
 // passedOver is the line that a reservation leaves out without need: from where a majority would have accepted it, and
 // behind everything that was anybody's already.
-func (w *World) passedOver(p *process, partition ring.Partition, bucket int, set *replicaSet, s *owner.Send) interval {
+func (w *World) passedOver(p *process, key, bucket int, set *replicaSet, s *owner.Send) interval {
 	var free [owner.MaxReplicas]int64
 	for i, id := range set.ids {
-		free[i] = w.freeAt(p, id, partition, bucket, s)
+		free[i] = w.freeAt(p, id, key, bucket, s)
 	}
 	slices.Sort(free[:len(set.ids)])
 	from := max(free[ring.Majority(len(set.ids))-1], p.read())
@@ -35,13 +36,17 @@ func (w *World) passedOver(p *process, partition ring.Partition, bucket int, set
 }
 
 // freeAt is from where on a replica would accept a reservation now; math.MaxInt64 if it is lost to the owner.
-func (w *World) freeAt(p *process, id ring.NodeID, partition ring.Partition, bucket int, s *owner.Send) int64 {
+func (w *World) freeAt(p *process, id ring.NodeID, key, bucket int, s *owner.Send) int64 {
 	slot := int(id[0]) - 1
 	n := &w.nodes[slot]
 	q := n.proc
 	lost := q == nil || q.id() != id || n.frozen || !q.joined || w.now < q.since+lostFor || w.now < p.lost[slot]+lostFor ||
 		!w.connected(p.slot, slot) || !w.connected(slot, p.slot) || w.now < w.mended+lostFor
 	if lost {
+		return math.MaxInt64
+	}
+	a, partition := p.actors[key], w.keys[key].partition
+	if q.store.forgot && (a == nil || a.woke < q.since) {
 		return math.MaxInt64
 	}
 	part, r := q.store.part(partition), q.store.cells[bucket].Register

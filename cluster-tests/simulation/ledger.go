@@ -127,7 +127,7 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 	n.last = s.Seq
 	r := &reserved{Send: *s, bucket: bucket, generation: generation, sets: set, ahead: p.clock.ahead(w.now), sent: w.now}
 	l.buckets[bucket].reach = max(l.buckets[bucket].reach, s.Reach)
-	r.passed = w.passedOver(p, w.keys[key].partition, bucket, set, s)
+	r.passed = w.passedOver(p, key, bucket, set, s)
 	switch {
 	case s.From == s.To:
 		r.passed = interval{}

@@ -21,6 +21,7 @@ type store struct {
 	mark, confirmed mark
 	ceiling         int64
 	floorDue        bool
+	forgot          bool // registers, when this life began
 	metaChanged     bool
 
 	parts   []register.Partition
@@ -48,7 +49,7 @@ const (
 // open begins a life of the registers on a disk: with a floor, if they cannot be complete.
 func (p *process) open(d *disk) *store {
 	w, now := p.w, p.read()
-	s := &store{p: p, disk: d, ceiling: d.ceiling, floorDue: d.floorDue, confirmed: d.confirmed}
+	s := &store{p: p, disk: d, forgot: d.life == lifeMemory, ceiling: d.ceiling, floorDue: d.floorDue, confirmed: d.confirmed}
 	c := d.copy()
 	s.parts, s.cells = c.parts, c.cells
 	s.staged, s.copying = make([]*register.Partition, w.partitions), make([]copying, w.partitions)
