@@ -178,10 +178,12 @@ func (p *process) rule(l int) *limit.Rule {
 // mayBeAhead is by how much a clock may be off whose reservations replicas accept at once.
 func (w *World) mayBeAhead() int64 { return w.mostAhead }
 
-// isRight says whether a node's clock is as near to the true time as it is without faults.
+// isRight says whether a node's clock is as near to the true time as it is without faults, and goes on to be: what a coarse
+// clock happens to show at the moment says little.
 func (w *World) isRight(n *node) bool {
-	ahead := n.clock.ahead(w.now)
-	return max(ahead, -ahead) <= w.epsilon
+	latest := max(n.clock.raw(w.now), n.clock.at(w.now))
+	earliest := n.clock.raw(w.now) - n.clock.grain
+	return latest-w.now <= w.epsilon && w.now-earliest <= w.epsilon
 }
 
 // isFar says whether a process's clock is farther off than any that replicas accept.
