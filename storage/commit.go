@@ -37,6 +37,7 @@ func (s *Store) push(j job) {
 		return
 	}
 	s.queue = append(s.queue, j)
+	s.queued += len(j.reservations)
 	s.notifyLocked()
 	s.mu.Unlock()
 }
@@ -46,7 +47,7 @@ func (s *Store) push(j job) {
 func (s *Store) take(spare []job) ([]job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flight, s.queue = s.queue, spare[:0]
+	s.flight, s.queue, s.queued = s.queue, spare[:0], 0
 	return s.flight, s.ended
 }
 
@@ -112,9 +113,9 @@ func (s *Store) serve() error {
 		if err != nil {
 			return err
 		}
-		// An fsync takes as much of a processor as a hundred checks: whoever is about to hand something in shares it. Where
-		// nobody is, this returns at once.
-		runtime.Gosched()
+		if !s.worthSync() {
+			runtime.Gosched() // whoever is about to hand something in shares it; where nobody is, this returns at once
+		}
 		jobs, ended := s.take(spare)
 		if errors.Is(ended, ErrFailed) {
 			return ended
@@ -132,6 +133,14 @@ func (s *Store) serve() error {
 			s.notify()
 		}
 	}
+}
+
+// worthSync says whether so many reservations are queued that an fsync takes less of a processor than they do.
+func (s *Store) worthSync() bool {
+	const worth = 128
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queued >= worth
 }
 
 // commit does all jobs as one batch.

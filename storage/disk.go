@@ -36,11 +36,11 @@ type diskTable struct {
 	written int    // registers since the last settling step
 	value   []byte // scratch
 
-	generation uint64   // this one's number
-	begun      int64    // when, or 0 when nothing has been written in it
-	fresh      []*entry // written in this generation
-	stale      []*entry // written in the one before it
-	first      uint64   // the file in which this generation began
+	generation uint64       // this one's number
+	begun      int64        // when, or 0 when nothing has been written in it
+	fresh      list[*entry] // written in this generation
+	stale      list[*entry] // written in the one before it
+	first      uint64       // the file in which this generation began
 	settling   *settling
 
 	finder *pebble.Iterator // finds registers in Pebble as they are since the last change; nil when there is none
@@ -141,7 +141,7 @@ func (t *diskTable) put(s *slot, r register.Register) error {
 	e.register = r
 	if e.generation != t.generation {
 		e.generation = t.generation
-		t.fresh = append(t.fresh, e)
+		t.fresh.add(e)
 	}
 	t.value = r.Append(t.value[:0])
 	t.record = appendWrite(t.record, s.key, t.value)
@@ -243,7 +243,7 @@ func (t *diskTable) drop(p ring.Partition) error {
 
 // tidy ends generations, and does what settling leaves to the committer.
 func (t *diskTable) tidy(now int64) (more bool, err error) {
-	if t.begun == 0 && (len(t.fresh) > 0 || len(t.stale) > 0) {
+	if t.begun == 0 && (t.fresh.len() > 0 || t.stale.len() > 0) {
 		t.begun = now
 	}
 	if t.settling != nil {
@@ -258,7 +258,8 @@ func (t *diskTable) tidy(now int64) (more bool, err error) {
 		}
 	}
 	t.settling = &settling{entries: t.stale, generation: t.generation - 1, needed: t.first}
-	t.stale, t.fresh = t.fresh, nil
+	t.stale, t.fresh = t.fresh, list[*entry]{}
+	t.written = 0
 	return true, t.begin()
 }
 

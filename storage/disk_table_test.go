@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -99,6 +100,47 @@ func TestDiskTableFindsWhatWasWritten(t *testing.T) {
 			}
 		}
 	})
+}
+
+// However much was written before, settling begins with a piece: checks wait for no more than that.
+func TestSettlingBeginsWithAPiece(t *testing.T) {
+	const count = 4 * entriesAtOnce
+	r := newRig(t, nil)
+	s := r.open(t)
+	table := s.table.(*diskTable)
+	for _, first := range []int{0, count} {
+		must(t, onCommitter(s, func() error {
+			table.size = math.MaxInt64 // generations end when the test says so
+			for table.stale.len() == 0 && first > 0 || table.settling != nil {
+				table.begun = s.cfg.Now() - generationAge
+				if _, err := table.tidy(s.cfg.Now()); err != nil {
+					return err
+				}
+				if table.settling != nil {
+					table.settling.wait()
+				}
+			}
+			table.begun = 0
+			return nil
+		}))
+		batch := make([]register.Reservation, count)
+		for i := range batch {
+			batch[i] = r.segment(keyOf(first+i), epoch, epoch+1)
+		}
+		accepted(t, s, batch...)
+	}
+	must(t, onCommitter(s, func() error {
+		for want := range []int{0, 1} {
+			table.begun = s.cfg.Now() - generationAge
+			if _, err := table.tidy(s.cfg.Now()); err != nil {
+				return err
+			}
+			if n, at := table.settling.entries.len(), table.settling.at; n != count || at != want*entriesAtOnce {
+				return fmt.Errorf("%d of %d are collected after %d steps, want %d of %d", at, n, want, want*entriesAtOnce, count)
+			}
+		}
+		return nil
+	}))
 }
 
 // What is left alone is neither in memory nor in the journal after two generations; what is written all the time does

@@ -224,7 +224,7 @@ func TestDropWhileSettling(t *testing.T) {
 			shutGate.Store(true)
 			table := s.table.(*diskTable)
 			must(t, onCommitter(s, func() error {
-				for table.settling == nil || len(table.settling.entries) == 0 {
+				for table.settling == nil || table.settling.entries.len() == 0 {
 					table.begun = s.cfg.Now() - generationAge
 					if _, err := table.tidy(s.cfg.Now()); err != nil {
 						return err
@@ -233,7 +233,7 @@ func TestDropWhileSettling(t *testing.T) {
 						table.settling.wait()
 					}
 				}
-				for table.written = 0; len(table.settling.run.items) < entriesAtOnce || far == "writing" && table.settling.done == nil; {
+				for table.written = 0; table.settling.run.items.len() < entriesAtOnce || far == "writing" && table.settling.done == nil; {
 					if _, err := table.settle(); err != nil {
 						return err
 					}

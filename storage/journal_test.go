@@ -226,7 +226,7 @@ func FuzzWrites(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		var r run
 		void := func(p ring.Partition) error {
-			for _, it := range r.items {
+			for it := range r.items.all() {
 				if it.partition() == int(p) {
 					t.Errorf("%q is left of partition %d, which was dropped", it.key, p)
 				}
@@ -237,13 +237,13 @@ func FuzzWrites(f *testing.F) {
 			return
 		}
 		var again []byte
-		for _, it := range r.items {
+		for it := range r.items.all() {
 			again = appendWrite(again, []byte(it.key), it.value)
 		}
 		var r2 run
 		none := func(p ring.Partition) error { return fmt.Errorf("partition %d is dropped", p) }
-		if err := r2.replay(again, none); err != nil || len(r2.items) != len(r.items) {
-			t.Errorf("%q, written again as %q, is %d writes, %v", payload, again, len(r2.items), err)
+		if err := r2.replay(again, none); err != nil || r2.items.len() != r.items.len() {
+			t.Errorf("%q, written again as %q, is %d writes, %v", payload, again, r2.items.len(), err)
 		}
 	})
 }

@@ -21,7 +21,7 @@ import (
 // turn: those that were not written again are collected; a goroutine of its own sorts them, writes the table and hands it
 // to Pebble; then they are forgotten, and with them the files of the journal that say nothing else.
 type settling struct {
-	entries    []*entry
+	entries    list[*entry]
 	generation uint64
 	needed     uint64 // the first file of the journal that is needed afterwards
 
@@ -36,7 +36,7 @@ type settling struct {
 // Before checks get their turn, so many entries have their step, and a few more for each register that was written
 // meanwhile: however fast registers are written, settling keeps up.
 const (
-	entriesAtOnce   = 4096
+	entriesAtOnce   = 512
 	entriesForWrite = 4
 )
 
@@ -65,15 +65,15 @@ func (s *settling) drop(p ring.Partition) {
 // settle does a piece of the settling that is under way, and says whether the next one can follow.
 func (t *diskTable) settle() (more bool, err error) {
 	s := t.settling
-	end := min(s.at+entriesAtOnce+entriesForWrite*t.written, len(s.entries))
+	end := min(s.at+entriesAtOnce+entriesForWrite*t.written, s.entries.len())
 	t.written = 0
 	if s.done == nil {
-		for _, e := range s.entries[s.at:end] {
-			if e.generation == s.generation {
+		for ; s.at < end; s.at++ {
+			if e := *s.entries.at(s.at); e.generation == s.generation {
 				s.run.add(e)
 			}
 		}
-		if s.at = end; end == len(s.entries) {
+		if end == s.entries.len() {
 			s.at = 0
 			t.ingestApart(s)
 			return false, nil
@@ -97,12 +97,12 @@ func (t *diskTable) settle() (more bool, err error) {
 		}
 		s.dropped = nil
 	}
-	for _, e := range s.entries[s.at:end] {
-		if e.generation == s.generation {
+	for ; s.at < end; s.at++ {
+		if e := *s.entries.at(s.at); e.generation == s.generation {
 			t.entries.remove(e)
 		}
 	}
-	if s.at = end; end < len(s.entries) {
+	if end < s.entries.len() {
 		return true, nil
 	}
 	t.settling = nil
@@ -128,7 +128,7 @@ func (t *diskTable) ingestApart(s *settling) {
 
 // A run is a number of registers on their way into Pebble. Where one stands twice, the later one counts.
 type run struct {
-	items []item
+	items list[item]
 	text  []byte // room for values
 }
 
@@ -140,17 +140,23 @@ type item struct {
 func (it *item) partition() int { return int(it.key[1])<<8 | int(it.key[2]) }
 
 func (r *run) add(e *entry) {
-	const room, most = 256 << 10, 128 // bytes; an encoded register has no more, but for aux
+	const room, most = 64 << 10, 128 // bytes; an encoded register has no more, but for aux
 	if cap(r.text)-len(r.text) < most+len(e.register.Aux) {
 		r.text = make([]byte, 0, room+len(e.register.Aux))
 	}
 	from := len(r.text)
 	r.text = e.register.Append(r.text)
-	r.items = append(r.items, item{e.key, r.text[from:len(r.text):len(r.text)]})
+	r.items.add(item{e.key, r.text[from:len(r.text):len(r.text)]})
 }
 
 func (r *run) drop(p ring.Partition) {
-	r.items = slices.DeleteFunc(r.items, func(it item) bool { return it.partition() == int(p) })
+	var rest list[item]
+	for it := range r.items.all() {
+		if it.partition() != int(p) {
+			rest.add(*it)
+		}
+	}
+	r.items = rest
 }
 
 // replay adds what a record of the journal says. Where it says that a partition was dropped, what was added of it before
@@ -173,7 +179,7 @@ func (r *run) replay(payload []byte, void func(ring.Partition) error) error {
 		if _, _, _, err = parseRegisterKey(key); err != nil {
 			return err
 		}
-		r.items = append(r.items, item{string(key), value})
+		r.items.add(item{string(key), value})
 	}
 	return nil
 }
@@ -185,7 +191,7 @@ func (r *run) sorted() iter.Seq[item] {
 	from := 0
 	for _, end := range ends {
 		slices.SortFunc(order[from:end], func(a, b uint32) int {
-			if c := strings.Compare(r.items[a].key, r.items[b].key); c != 0 {
+			if c := strings.Compare(r.items.at(int(a)).key, r.items.at(int(b)).key); c != 0 {
 				return c
 			}
 			return cmp.Compare(a, b)
@@ -194,11 +200,11 @@ func (r *run) sorted() iter.Seq[item] {
 	}
 	return func(yield func(item) bool) {
 		for i, at := range order {
-			it := r.items[at]
-			if i+1 < len(order) && r.items[order[i+1]].key == it.key {
+			it := r.items.at(int(at))
+			if i+1 < len(order) && r.items.at(int(order[i+1])).key == it.key {
 				continue
 			}
-			if !yield(it) {
+			if !yield(*it) {
 				return
 			}
 		}
@@ -208,8 +214,8 @@ func (r *run) sorted() iter.Seq[item] {
 // dealt are the indices of the items, those of each partition together, and for each partition where they end.
 func (r *run) dealt() (order []uint32, ends []int) {
 	ends = make([]int, maxPartitions)
-	for i := range r.items {
-		ends[r.items[i].partition()]++
+	for it := range r.items.all() {
+		ends[it.partition()]++
 	}
 	sum := 0
 	for p, n := range ends {
@@ -217,10 +223,12 @@ func (r *run) dealt() (order []uint32, ends []int) {
 		sum += n
 	}
 	order = make([]uint32, sum)
-	for i := range r.items {
-		end := &ends[r.items[i].partition()]
-		order[*end] = uint32(i)
+	at := uint32(0)
+	for it := range r.items.all() {
+		end := &ends[it.partition()]
+		order[*end] = at
 		*end++
+		at++
 	}
 	return order, ends
 }
@@ -230,7 +238,7 @@ const settledFile = "settled.sst"
 
 // ingest makes a run a part of the database: on return that is durable.
 func (db *database) ingest(r *run) error {
-	if len(r.items) == 0 {
+	if r.items.len() == 0 {
 		return nil
 	}
 	f, err := db.guard.Create(db.settled, vfs.WriteCategoryUnspecified)

@@ -199,6 +199,7 @@ type Store struct {
 	shown  []register.Partition // what is durable of partitions
 	mark   Mark                 // the last that is durable
 	queue  []job
+	queued int           // reservations in it
 	flight []job         // what the committer is at work on; it belongs to whoever takes it out
 	ended  error         // why nothing is taken any more
 	wake   chan struct{} // holds one token when the queue is not empty, or the Store has ended
