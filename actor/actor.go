@@ -71,7 +71,7 @@ func (sh *shard) awake(m *mail, now int64) *actor {
 		visit:     now + int64(sh.sys.cfg.IdleAfter),
 	}
 	sh.actors.add(m.hash, a)
-	sh.visits.add(a)
+	sh.visits.queues[0].add(a)
 	sh.held += a.bytes()
 	return a
 }

@@ -35,30 +35,3 @@ func TestActorsWithOneHash(t *testing.T) {
 		t.Errorf("%d actors, want 1", as.len())
 	}
 }
-
-// Whoever is to be visited is, in the order of his coming, and the places of those who were are given back.
-func TestVisits(t *testing.T) {
-	var v visits
-	as := make([]actor, 5*fewActors)
-	next := 0
-	for i := range as {
-		v.add(&as[i])
-		if i%3 == 0 {
-			continue
-		}
-		if got := v.next(); got != &as[next] {
-			t.Fatalf("visit %d: another's turn", next)
-		}
-		v.pop()
-		next++
-	}
-	for ; next < len(as); next++ {
-		if v.next() != &as[next] {
-			t.Fatalf("visit %d: another's turn", next)
-		}
-		v.pop()
-	}
-	if v.next() != nil || cap(v.queue) > 4*fewActors {
-		t.Errorf("%v is left, in room for %d", v.next(), cap(v.queue))
-	}
-}

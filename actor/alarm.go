@@ -66,30 +66,3 @@ func (h *alarms) remove(a *actor) {
 		heap.Remove(h, int(a.alarm)-1)
 	}
 }
-
-// visits are a shard's actors in the order in which they are to be visited: each goes to the end when it has been, and
-// the time between two visits is the same for all. That is cheaper than an alarm for each, and early enough to see
-// whether an actor can be forgotten.
-type visits struct {
-	queue []*actor
-	done  int // places before this one are empty
-}
-
-func (v *visits) next() *actor {
-	if v.done == len(v.queue) {
-		return nil
-	}
-	return v.queue[v.done]
-}
-
-func (v *visits) add(a *actor) { v.queue = append(v.queue, a) }
-
-// pop takes the next one out.
-func (v *visits) pop() {
-	v.queue[v.done] = nil
-	v.done++
-	if v.done >= fewActors && v.done >= len(v.queue)/2 {
-		rest := append([]*actor(nil), v.queue[v.done:]...)
-		*v = visits{queue: rest}
-	}
-}

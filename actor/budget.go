@@ -121,12 +121,12 @@ func (sh *shard) weigh(a *actor, f func()) {
 // wakes, and few enough that a caller who asks for one key does not look through all others.
 const shedPerCheck = 4
 
-// shed gives up what the shard has no memory for. It takes the actors in the order of their visits, and no more than
-// so many of them, so that checks get their turn.
+// shed gives up what the shard has no memory for. It takes the actors in the order of their visits, of one pace after the
+// other, and no more than so many of them, so that checks get their turn.
 func (sh *shard) shed(now int64, most int) {
 	b, n := &sh.budget, [shedKinds]int{}
 	for i := 0; i < most && sh.held > b.receipts; i++ {
-		a := sh.visits.next()
+		a, pace := sh.visits.inTurn()
 		if a == nil {
 			break
 		}
@@ -134,7 +134,7 @@ func (sh *shard) shed(now int64, most int) {
 			sh.strip(a, &n)
 		}
 		before := sh.actors.len()
-		sh.call(a, now)
+		sh.call(a, pace, now)
 		if sh.held > b.idle {
 			n[shedIdle] += before - sh.actors.len()
 		}

@@ -256,9 +256,10 @@ func TestNoMemory(t *testing.T) {
 		s := start(t, Config{Replicas: []Replica{g}, Now: now, Shards: 1, Memory: 4 << 20, Metrics: reg, Inbox: 1 << 17})
 		refused := 0
 		var waits []func()
-		results := make(chan []limit.Result, 100)
-		for i := range 40 {
-			waits = append(waits, flood(t, s, strconv.Itoa(i), 400, func(rs []limit.Result) { results <- rs }))
+		const callers = 200 // each has no more under way than its window
+		results := make(chan []limit.Result, callers)
+		for i := range callers {
+			waits = append(waits, flood(t, s, strconv.Itoa(i), 2*window, func(rs []limit.Result) { results <- rs }))
 			synctest.Wait()
 		}
 		if held := s.shards[0].heldNow.Load(); held > 4<<20 {

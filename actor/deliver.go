@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/storage/register"
@@ -177,14 +178,14 @@ func (sh *shard) ring(a *actor, now int64) {
 	sh.step(a, now, nil, func() { a.owner.Wake(now, &sh.out) })
 }
 
-// call visits an actor: it may be time to forget it, or to set an alarm for what is due before the next visit.
-func (sh *shard) call(a *actor, now int64) {
-	sh.visits.pop()
+// call visits an actor, which is the next one of its pace: it may be time to forget it, or to set an alarm for what is due
+// before the next visit.
+func (sh *shard) call(a *actor, pace int, now int64) {
+	sh.visits.queues[pace].pop()
 	if a.gone {
 		return
 	}
 	a.visit = now + int64(sh.sys.cfg.IdleAfter)
-	sh.visits.add(a)
 	ok := sh.step(a, now, nil, func() {
 		if a.owner.Due() <= now {
 			a.owner.Wake(now, &sh.out)
@@ -203,7 +204,16 @@ func (sh *shard) call(a *actor, now int64) {
 	if a.requests != nil {
 		quiet = max(quiet, a.requests.until())
 	}
-	if idle, _ := a.owner.Idle(now); idle && now >= quiet {
+	idle, again := a.owner.Idle(now)
+	if idle && now >= quiet {
 		sh.forget(a, nil)
+		return
 	}
+	pace = 0
+	if again < math.MaxInt64 {
+		pace = paceOf(max(quiet, again)-now, sh.sys.cfg.IdleAfter)
+	}
+	a.visit = now + int64(sh.sys.cfg.IdleAfter)<<pace
+	sh.visits.queues[pace].add(a)
+	sh.alert(a)
 }

@@ -119,16 +119,17 @@ func (b *inbox) take(mail []*mail) ([]*mail, bool) {
 	defer b.mu.Unlock()
 	for b.ready > 0 && len(mail) < maxRound {
 		l := b.turn(len(mail))
-		n := min(turn, maxRound-len(mail), l.len(), l.room())
+		most := l.window(len(b.lanes) == 1)
+		n := max(0, min(turn, maxRound-len(mail), l.len(), most-l.open))
 		mail = l.pop(mail, n)
 		b.mail -= n
 		b.ready -= n
 		switch {
 		case l.len() == 0:
-		case l.room() > 0:
+		case l.open < most:
 			b.old.push(l)
 		default:
-			l.full = true
+			l.full, l.most = true, most
 			b.ready -= l.len()
 		}
 	}
@@ -152,7 +153,7 @@ func (b *inbox) ease() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, l := range b.eased {
-		if l.full && l.open <= window/2 {
+		if l.full && l.open <= l.most/2 {
 			l.full = false
 			if n := l.len(); n > 0 {
 				b.ready += n

@@ -1,15 +1,21 @@
 package actor
 
-import "github.com/jeton-dev/jeton/actor/limit"
+import (
+	"math"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
 
 const (
 	// maxRound is how many mails a round takes: what arrives waits for no more than that, and for its turn.
-	maxRound = 256
+	maxRound = 128
 	// turn is how many mails of one caller are taken before it is another caller's turn.
 	turn = lookAhead
-	// window is how many checks of one caller may wait for their reservations in a shard. Those of the others wait behind
-	// them for the same fsync, so it bounds what one caller can add to that. It is as many as one fsync is worth.
-	window = 256
+	// window is how many checks of one caller may wait for their reservations in a shard while others have something there:
+	// their checks wait behind his for the same fsync, so it bounds what he can add to that.
+	window = 64
+	// loneWindow is how many of a caller who has the shard to himself: enough that it is never idle for want of them.
+	loneWindow = 256
 )
 
 // A lane is what one caller has handed to a shard: its mail that nobody has taken, and the number of those that were taken
@@ -22,19 +28,23 @@ type lane struct {
 	// Guarded by the inbox's lock. Full is only changed by who runs a round, so that it may read it without.
 	mail []*mail
 	done int  // places of mail before this one are empty
-	full bool // its window is taken: it has to wait for answers
+	full bool // its window is taken: it has to wait until half of it is answered
+	most int  // the window then
 
 	open int // of who runs a round: taken and not answered
 }
 
 func (l *lane) len() int { return len(l.mail) - l.done }
 
-// room is how many mails may be taken.
-func (l *lane) room() int {
-	if l.caller == nil { // who embeds a node has no need to be protected from itself
-		return maxRound
+// window is how many mails may be taken and not answered, if the caller is alone or not.
+func (l *lane) window(alone bool) int {
+	switch {
+	case l.caller == nil: // who embeds a node has no need to be protected from itself
+		return math.MaxInt
+	case alone:
+		return loneWindow
 	}
-	return window - l.open
+	return window
 }
 
 func (l *lane) push(ms []*mail) { l.mail = append(l.mail, ms...) }
@@ -62,7 +72,7 @@ func (l *lane) pop(to []*mail, n int) []*mail {
 // answered says that one that was taken is answered.
 func (l *lane) answered() {
 	l.open--
-	if l.open == 0 || l.full && l.open == window/2 {
+	if l.open == 0 || l.full && l.open == l.most/2 {
 		*l.eased = append(*l.eased, l)
 	}
 }

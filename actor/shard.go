@@ -22,7 +22,7 @@ const (
 	// visitSlack is how late a visit may be, so that the shard's goroutine makes many at a time, in nanoseconds.
 	visitSlack = int64(20e6)
 	// maxVisits is how many visits are made before checks get their turn.
-	maxVisits = 4096
+	maxVisits = 512
 )
 
 // A shard runs many actors, one at a time, in rounds: a round takes what has arrived and does it. A caller who finds the
@@ -179,8 +179,8 @@ func (sh *shard) look(now int64) {
 		sh.ring(a.actor, now)
 	}
 	n := 0
-	for a := sh.visits.next(); a != nil && n < maxVisits && (a.gone || a.visit <= now); a = sh.visits.next() {
-		sh.call(a, now)
+	for a, pace := sh.visits.next(); a != nil && n < maxVisits && (a.gone || a.visit <= now); a, pace = sh.visits.next() {
+		sh.call(a, pace, now)
 		n++
 	}
 	sh.shed(now, shedPerCheck*maxRound)
@@ -205,7 +205,7 @@ func (sh *shard) next() int64 {
 	if a := sh.alarms.next(); a != nil {
 		at = a.at
 	}
-	if a := sh.visits.next(); a != nil {
+	if a, _ := sh.visits.next(); a != nil {
 		at = min(at, a.visit+visitSlack)
 	}
 	return at

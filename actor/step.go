@@ -40,10 +40,15 @@ func (sh *shard) weighed(a *actor, now int64, m *mail, f func()) (ok bool) {
 	for i := range sh.out.Replies {
 		sh.answer(a, &sh.out.Replies[i], now)
 	}
+	sh.alert(a)
+	return true
+}
+
+// alert sets an alarm for what is due for an actor before its next visit.
+func (sh *shard) alert(a *actor) {
 	if due := a.owner.Due(); due < a.visit+visitSlack {
 		sh.alarms.set(a, due)
 	}
-	return true
 }
 
 // try calls f, which does something with the actor of a key, and says whether it came back.

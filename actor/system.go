@@ -129,7 +129,7 @@ func (c *Config) setDefaults() {
 		c.Bounds = register.DefaultBounds()
 	}
 	if c.Shards == 0 {
-		c.Shards = min(runtime.GOMAXPROCS(0), 16)
+		c.Shards = min(runtime.GOMAXPROCS(0), runtime.NumCPU(), 16)
 	}
 	if c.Mailbox == 0 {
 		c.Mailbox = 1 << 16

@@ -91,8 +91,8 @@ func TestCallersTakeTurns(t *testing.T) {
 	}
 }
 
-// TestWindow has a caller ask for more than its window while replicas do not answer: no more than that is on its way to
-// them, and another caller's check passes. When they answer, all are served.
+// TestWindow has callers ask for more than their windows while replicas do not answer: no more than that is on its way to
+// them, less for the second one, and another caller's check passes. When they answer, all are served.
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, now := shutFor("flood")
@@ -100,8 +100,13 @@ func TestWindow(t *testing.T) {
 		wait := flood(t, s, "a", 4*limit.MaxBatch, served(t))
 		synctest.Wait()
 		o := overview(t, s)
-		if o.Waiting != window || o.Shards[0].Inbox != 4*limit.MaxBatch-window {
-			t.Errorf("%d wait and %d are not looked at, want %d in the window", o.Waiting, o.Shards[0].Inbox, window)
+		if o.Waiting != loneWindow || o.Shards[0].Inbox != 4*limit.MaxBatch-loneWindow {
+			t.Errorf("%d wait and %d are not looked at, want %d in the window", o.Waiting, o.Shards[0].Inbox, loneWindow)
+		}
+		waitAsWell := flood(t, s, "c", limit.MaxBatch, served(t))
+		synctest.Wait()
+		if o := overview(t, s); o.Waiting != loneWindow+window {
+			t.Errorf("%d wait, want %d of the first and %d of the second", o.Waiting, loneWindow, window)
 		}
 		if got := settled(t, ask(as(t, "b"), s, spend("honest", 1, "demo"))); got.err != nil || !got.Allowed {
 			t.Errorf("another caller: %+v", got)
@@ -109,6 +114,7 @@ func TestWindow(t *testing.T) {
 		pending(t, ask(as(t, "a"), s, spend("own", 1, "demo")))
 		g.open()
 		wait()
+		waitAsWell()
 		synctest.Wait()
 		sh := s.shards[0]
 		if n := len(sh.inbox.lanes); n != 0 || sh.inbox.mail != 0 || sh.inbox.ready != 0 {
@@ -122,7 +128,7 @@ func TestWindowOfTheLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, now := shutFor("flood")
 		s := start(t, Config{Replicas: []Replica{g}, Now: now, Shards: 1})
-		wait := flood(t, s, "a", 2*window, func(rs []limit.Result) {
+		wait := flood(t, s, "a", 2*loneWindow, func(rs []limit.Result) {
 			for _, r := range rs {
 				if !errors.Is(r.Err, context.DeadlineExceeded) {
 					t.Errorf("%+v", r)

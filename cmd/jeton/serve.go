@@ -141,6 +141,7 @@ func newLogger(w io.Writer, level string) *slog.Logger {
 // serve runs a node until ctx ends or its disk fails.
 func serve(ctx context.Context, cfg node.Config, bound memoryBound) error {
 	syscall.Umask(0o077) // whatever the node writes is for its user alone
+	spreadWork()
 	kept, stop := context.WithCancel(ctx)
 	done := keepMemory(kept, &cfg, bound)
 	defer func() { <-done }()
