@@ -153,10 +153,10 @@ func (o *Owner) take(b *bucket, p *pending, out *Out) {
 			o.crowd.didSeq = p.Seq
 		}
 		b.adopt(p.Generation, out)
-		b.extend(s)
+		b.extend(s, p.far())
 	case p.Background && s.from > b.held.to:
-		t.next = s
+		t.next, t.nextFar = s, p.far()
 	default:
-		b.extend(s)
+		b.extend(s, p.far())
 	}
 }

@@ -20,8 +20,9 @@ type bucket struct {
 
 	load  load
 	last  decision
-	agree uint8  // without a talk: bit i says that replica i spoke last of gen and Hi, not set that it never spoke
-	extra *extra // nil for nothing of it
+	far   stretch // by how much what is held lay ahead when it was reserved, at most
+	agree uint8   // without a talk: bit i says that replica i spoke last of gen and Hi, not set that it never spoke
+	extra *extra  // nil for nothing of it
 }
 
 // extra is what only some buckets have.
@@ -44,14 +45,29 @@ func (b *bucket) differs(rule *limit.Rule) bool { return b.rule != rule && *b.ru
 // change puts the bucket under another rule of the same name. What is spent stays spent: debt is measured in time. Other
 // numbers end the stretch: a receipt proves tokens of its own time, and what came back in those is not tokens of this. A
 // position heard under the old rule may hold the old rule's reach in it, so the replicas must be heard anew.
-func (b *bucket) change(rule *limit.Rule) {
+//
+// What could not have been reserved under the new rule when it was is given up: replicas that forget keep by their floors what
+// can have been reserved under the rule that is asked for, and would give what lies beyond to another owner.
+func (b *bucket) change(rule *limit.Rule, cfg *Config) {
+	t := b.talk()
 	if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {
 		b.forgetReturns()
 	}
 	b.tat = rule.Carry(b.rule, b.tat)
 	b.rule = rule
 	b.agree = 0
-	if t := b.talk(); t != nil {
+	within := stretchOf(rule.Reach() + cfg.Delta)
+	if b.far > within {
+		b.held.to = min(b.held.to, b.tat.Ceil())
+		b.held.from = min(b.held.from, b.held.to)
+	}
+	if t != nil {
+		if t.nextFar > within {
+			t.next = segment{}
+		}
+		if p := t.pending; p != nil && p.far() > within {
+			t.pending = nil
+		}
 		t.heard = [MaxReplicas]heard{}
 		t.refused = nil
 	}
@@ -146,19 +162,27 @@ func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
 // enterNext leaves what remains of the held segment and goes on with the next one.
 func (b *bucket) enterNext() {
 	t := b.talk()
-	b.extend(t.next)
+	b.extend(t.next, t.nextFar)
 	t.next = segment{}
 }
 
-// extend takes in a segment that was reserved, in the course of a talk. One that does not touch the held one begins a
-// new stretch of line.
-func (b *bucket) extend(s segment) {
+// extend takes in a segment that was reserved so far ahead, in the course of a talk. One that does not touch the held one
+// begins a new stretch of line.
+func (b *bucket) extend(s segment, far stretch) {
 	if s.from > b.held.to {
 		b.tat = limit.Later(b.tat, limit.At(s.from))
 		b.forgetReturns()
 	}
-	b.held = s
+	if limit.At(b.held.to).After(b.tat) { // some of what was held is left
+		far = max(far, b.far)
+	}
+	b.held, b.far = s, far
 }
+
+// A stretch is a length of line in units of 2²⁰ ns, rounded up; the longest stands for all that are longer.
+type stretch uint32
+
+func stretchOf(ns int64) stretch { return stretch(min(max(ns, 0)>>20+1, math.MaxUint32)) }
 
 // spend takes length off the line at t, returned line first, and says which pieces of the line these are. The caller
 // has tested that it may. The receipts of whoever spent before are worthless if the bucket is full at t.

@@ -100,7 +100,7 @@ func (o *Owner) of(rule *limit.Rule, out *Out) *bucket {
 		c := o.crowded(out)
 		c.buckets = append(c.buckets, b)
 	case b.differs(rule):
-		b.change(rule)
+		b.change(rule, o.cfg)
 	}
 	return b
 }

@@ -12,6 +12,7 @@ type pending struct {
 	Send
 	reset    bool
 	inVain   bool                 // as it was sent last, it cannot come about
+	askedAt  int64                // when it was sent first
 	sentAt   int64                // when it was sent last
 	resendAt int64                // when it is to be sent again, unless its answers come
 	heardAt  int64                // when the last answer came
@@ -90,7 +91,7 @@ func (o *Owner) send(b *bucket, s Send, now int64, out *Out) *pending {
 	s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()
 	s.Inline = b.rule.Inline
 	t := b.open(out)
-	t.flight = pending{Send: s, sentAt: now, resendAt: o.cfg.resendAt(now)}
+	t.flight = pending{Send: s, askedAt: now, sentAt: now, resendAt: o.cfg.resendAt(now)}
 	t.pending = &t.flight
 	out.Sends = append(out.Sends, s)
 	return t.pending
@@ -117,6 +118,9 @@ func (o *Owner) resend(b *bucket, now int64, out *Out) {
 		out.Sends = append(out.Sends, p.Send)
 	}
 }
+
+// far is by how much it lies ahead of the time at which it was asked for.
+func (p *pending) far() stretch { return stretchOf(p.To - p.askedAt) }
 
 // renew is for a reservation that is sent again: who did not serve it may do so now.
 func (p *pending) renew(now int64, cfg *Config) {

@@ -8,6 +8,7 @@ type heard struct{ generation, position int64 }
 type talk struct {
 	heard   [MaxReplicas]heard // by replica
 	next    segment            // reserved too, and not touching Hi: entered only when the held one cannot serve
+	nextFar stretch            // by how much it lay ahead then
 	pending *pending           // the reservation in flight, if there is one: it is flight
 	flight  pending
 	refused *refusal // the reservation given up last, until one is accepted

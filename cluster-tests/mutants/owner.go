@@ -49,6 +49,16 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			},
 		},
 		{
+			Name: "far line kept under a shorter rule",
+			Why:  "what was reserved further ahead than a new rule reaches is given up; kept, it is spent a second time where replicas have forgotten, whose floors reach as far as the new rule",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "if b.far > within {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestShorterRuleGivesUpWhatLiesTooFar$", Says: `too far: held up to`}},
+		},
+		{
 			Name: "largest position",
 			Why:  "an owner begins where a majority would accept; where the last of them would, one replica with a floor empties every bucket",
 			Edits: []Edit{{

@@ -1,0 +1,71 @@
+package owner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// perSecond is a rule with a token a second, and so a reach of capacity seconds.
+func perSecond(t *testing.T, capacity int64) *limit.Rule {
+	t.Helper()
+	rule, err := limit.Limit{Name: "api", Capacity: capacity, Refill: limit.Refill{Tokens: 1, Per: time.Second}}.Rule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rule
+}
+
+// Of what is reserved and not spent, a shorter rule leaves what could have been reserved under it at the time: replicas that
+// forgot would take the rest for free. What is spent stays spent.
+func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
+	const second = int64(time.Second)
+	const start = 1000 * second
+	long, short := perSecond(t, 100), perSecond(t, 50)
+	for name, tt := range map[string]struct {
+		to    int64 // of a segment that is asked for at start
+		spent int64
+		want  int64 // up to where it is held afterwards
+	}{
+		"near":             {to: start + 50*second, spent: start + 10*second, want: start + 50*second},
+		"too far":          {to: start + 52*second, spent: start + 10*second, want: start + 10*second},
+		"too far, and all": {to: start + 52*second, spent: start + 52*second, want: start + 52*second},
+	} {
+		cfg := &Config{Replicas: 3, Delta: DefaultDelta}
+		out := &Out{}
+		b := &bucket{rule: long}
+		b.open(out).next = segment{tt.to + second, tt.to + 2*second}
+		p := &pending{Send: Send{From: start, To: tt.to}, askedAt: start}
+		b.extend(segment{p.From, p.To}, p.far())
+		b.tat = limit.At(tt.spent)
+		b.talk().nextFar, b.talk().pending = p.far(), p
+		b.change(short, cfg)
+		if b.held.to != tt.want || b.tat != limit.At(tt.spent) {
+			t.Errorf("%s: held up to %d, spent up to %v, want %d and %d", name, b.held.to, b.tat, tt.want, tt.spent)
+		}
+		gone := tt.to > start+51*second
+		if got := b.talk().next == (segment{}); got != gone {
+			t.Errorf("%s: the next segment is given up: %v", name, got)
+		}
+		if got := b.talk().pending == nil; got != gone {
+			t.Errorf("%s: the reservation under way is given up: %v", name, got)
+		}
+	}
+}
+
+// What is left of a far segment stays far when a near one is added to it, and no longer.
+func TestHeldLineIsAsFarAsItsFarthest(t *testing.T) {
+	b := &bucket{rule: perSecond(t, 100)}
+	b.open(&Out{})
+	b.extend(segment{0, 10}, 7)
+	b.extend(segment{10, 20}, 3)
+	if b.far != 7 {
+		t.Errorf("far is %d, want 7 while some of the first is left", b.far)
+	}
+	b.tat = limit.At(20)
+	b.extend(segment{20, 30}, 3)
+	if b.far != 3 {
+		t.Errorf("far is %d, want 3 when all before is spent", b.far)
+	}
+}
