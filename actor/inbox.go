@@ -31,6 +31,7 @@ type inbox struct {
 	old     turns // the others that have mail and are not full
 	mail    int   // in all lanes
 	ready   int   // of that in lanes that are not full
+	polite  int   // rounds for which lanes have the smaller window
 	answers []answered
 	bound   int
 	closed  bool
@@ -117,9 +118,13 @@ func (b *inbox) take(mail []*mail) ([]*mail, bool) {
 	mail = mail[:0]
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.polite = max(0, b.polite-1)
+	if !b.fresh.empty() && b.fresh.first.len() <= turn && len(b.lanes) > 1 {
+		b.polite = politeFor
+	}
 	for b.ready > 0 && len(mail) < maxRound {
 		l := b.turn(len(mail))
-		most := l.window(len(b.lanes) == 1)
+		most := l.window(b.polite > 0)
 		n := max(0, min(turn, maxRound-len(mail), l.len(), most-l.open))
 		mail = l.pop(mail, n)
 		b.mail -= n

@@ -11,11 +11,14 @@ const (
 	maxRound = 128
 	// turn is how many mails of one caller are taken before it is another caller's turn.
 	turn = lookAhead
-	// window is how many checks of one caller may wait for their reservations in a shard while others have something there:
-	// their checks wait behind his for the same fsync, so it bounds what he can add to that.
-	window = 64
-	// loneWindow is how many of a caller who has the shard to himself: enough that it is never idle for want of them.
-	loneWindow = 256
+	// window is how many checks of one caller may wait for their reservations in a shard: as many as keep it at work, while
+	// callers come with more than it can do.
+	window = 256
+	// politeWindow is that while callers come too who ask for a little now and then: their checks wait behind all these for the
+	// same fsync, so it bounds what one caller can add to that.
+	politeWindow = 64
+	// politeFor is for how many rounds after one of those has come the others are polite.
+	politeFor = 1024
 )
 
 // A lane is what one caller has handed to a shard: its mail that nobody has taken, and the number of those that were taken
@@ -36,13 +39,13 @@ type lane struct {
 
 func (l *lane) len() int { return len(l.mail) - l.done }
 
-// window is how many mails may be taken and not answered, if the caller is alone or not.
-func (l *lane) window(alone bool) int {
+// window is how many mails may be taken and not answered.
+func (l *lane) window(polite bool) int {
 	switch {
 	case l.caller == nil: // who embeds a node has no need to be protected from itself
 		return math.MaxInt
-	case alone:
-		return loneWindow
+	case polite:
+		return politeWindow
 	}
 	return window
 }

@@ -100,13 +100,14 @@ func TestWindow(t *testing.T) {
 		wait := flood(t, s, "a", 4*limit.MaxBatch, served(t))
 		synctest.Wait()
 		o := overview(t, s)
-		if o.Waiting != loneWindow || o.Shards[0].Inbox != 4*limit.MaxBatch-loneWindow {
-			t.Errorf("%d wait and %d are not looked at, want %d in the window", o.Waiting, o.Shards[0].Inbox, loneWindow)
+		if o.Waiting != window || o.Shards[0].Inbox != 4*limit.MaxBatch-window {
+			t.Errorf("%d wait and %d are not looked at, want %d in the window", o.Waiting, o.Shards[0].Inbox, window)
 		}
+		settled(t, ask(as(t, "b"), s, spend("honest", 1, "demo"))) // asks for a little
 		waitAsWell := flood(t, s, "c", limit.MaxBatch, served(t))
 		synctest.Wait()
-		if o := overview(t, s); o.Waiting != loneWindow+window {
-			t.Errorf("%d wait, want %d of the first and %d of the second", o.Waiting, loneWindow, window)
+		if o := overview(t, s); o.Waiting != window+politeWindow {
+			t.Errorf("%d wait, want %d of the first and %d of the second", o.Waiting, window, politeWindow)
 		}
 		if got := settled(t, ask(as(t, "b"), s, spend("honest", 1, "demo"))); got.err != nil || !got.Allowed {
 			t.Errorf("another caller: %+v", got)
@@ -128,7 +129,7 @@ func TestWindowOfTheLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, now := shutFor("flood")
 		s := start(t, Config{Replicas: []Replica{g}, Now: now, Shards: 1})
-		wait := flood(t, s, "a", 2*loneWindow, func(rs []limit.Result) {
+		wait := flood(t, s, "a", 2*window, func(rs []limit.Result) {
 			for _, r := range rs {
 				if !errors.Is(r.Err, context.DeadlineExceeded) {
 					t.Errorf("%+v", r)
