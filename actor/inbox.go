@@ -157,6 +157,9 @@ func (b *inbox) ease() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.closed { // what the lanes have is answered by whoever drains them
+		return
+	}
 	for _, l := range b.eased {
 		if l.full && l.open <= l.most/2 {
 			l.full = false

@@ -11,7 +11,8 @@ const paces = 6
 // early enough to see whether an actor can be forgotten.
 type visits struct {
 	queues [paces]queue
-	turn   int // the queue that was looked through last
+	turn   int  // the queue whose turn it was last
+	others bool // and it was not that of the longest one
 }
 
 // paceOf is that of an actor for which nothing is to be done before so much time has passed.
@@ -32,15 +33,23 @@ func (v *visits) next() (next *actor, pace int) {
 	return next, pace
 }
 
-// inTurn is the next actor of one queue after the other, due or not, and its pace; or nil.
+// inTurn is the next actor, due or not, of the longest queue and then of another, one after the other, and its pace; or nil.
+// So most are seen soon, and nobody never.
 func (v *visits) inTurn() (a *actor, pace int) {
-	for range paces {
-		v.turn = (v.turn + 1) % paces
-		if a := v.queues[v.turn].next(); a != nil {
-			return a, v.turn
+	if v.others = !v.others; v.others {
+		for range paces {
+			v.turn = (v.turn + 1) % paces
+			if a := v.queues[v.turn].next(); a != nil {
+				return a, v.turn
+			}
 		}
 	}
-	return nil, 0
+	for i := range v.queues {
+		if v.queues[i].len() > v.queues[pace].len() {
+			pace = i
+		}
+	}
+	return v.queues[pace].next(), pace
 }
 
 // A queue of actors stands in pieces: to copy a million of them as their number grows would hold up whoever waits for the
@@ -52,6 +61,9 @@ type queue struct {
 
 // queuePiece is how many actors are in each piece but the last.
 const queuePiece = 1024
+
+// len is about how many there are: whole pieces, and one more if there is any.
+func (q *queue) len() int { return len(q.pieces) }
 
 func (q *queue) next() *actor {
 	if len(q.pieces) == 0 {

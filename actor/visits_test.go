@@ -59,7 +59,7 @@ func TestVisits(t *testing.T) {
 		v.queues[(i*5)%paces].add(&as[i])
 	}
 	seen := map[int]bool{}
-	for range paces {
+	for range 2 * paces {
 		a, pace := v.inTurn()
 		if a == nil || a != v.queues[pace].next() {
 			t.Fatalf("%v is in turn, of pace %d", a, pace)

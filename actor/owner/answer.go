@@ -154,6 +154,7 @@ func (o *Owner) take(b *bucket, p *pending, out *Out) {
 		}
 		b.adopt(p.Generation, out)
 		b.extend(s, p.far())
+	case p.far().over(b.rule, p.Reach, o.cfg) > 0: // the rule was made shorter meanwhile
 	case p.Background && s.from > b.held.to:
 		t.next, t.nextFar = s, p.far()
 	default:

@@ -49,24 +49,24 @@ func (b *bucket) differs(rule *limit.Rule) bool { return b.rule != rule && *b.ru
 // What could not have been reserved under the new rule when it was is given up: replicas that forget keep by their floors what
 // can have been reserved under the rule that is asked for, and would give what lies beyond to another owner.
 func (b *bucket) change(rule *limit.Rule, cfg *Config) {
-	t := b.talk()
+	t, longer := b.talk(), b.rule.Reach()
 	if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {
 		b.forgetReturns()
 	}
 	b.tat = rule.Carry(b.rule, b.tat)
 	b.rule = rule
 	b.agree = 0
-	within := stretchOf(rule.Reach() + cfg.Delta)
-	if b.far > within {
-		b.held.to = min(b.held.to, b.tat.Ceil())
+	if over := b.far.over(rule, longer, cfg); over > 0 {
+		to := b.held.to - over
+		if limit.At(b.held.from).After(b.tat) { // some is left of what was held before, which may have been as far
+			to = b.tat.Ceil()
+		}
+		b.held.to = min(b.held.to, max(to, b.tat.Ceil()))
 		b.held.from = min(b.held.from, b.held.to)
 	}
 	if t != nil {
-		if t.nextFar > within {
+		if t.nextFar.over(rule, longer, cfg) > 0 {
 			t.next = segment{}
-		}
-		if p := t.pending; p != nil && p.far() > within {
-			t.pending = nil
 		}
 		t.heard = [MaxReplicas]heard{}
 		t.refused = nil
@@ -179,10 +179,25 @@ func (b *bucket) extend(s segment, far stretch) {
 	b.held, b.far = s, far
 }
 
-// A stretch is a length of line in units of 2²⁰ ns, rounded up; the longest stands for all that are longer.
+// A stretch is a length of line in units of 2²⁰ ns, rounded up; the longest, of 52 days, stands for all that are longer.
 type stretch uint32
 
-func stretchOf(ns int64) stretch { return stretch(min(max(ns, 0)>>20+1, math.MaxUint32)) }
+const stretchUnit = int64(1 << 20)
+
+func stretchOf(ns int64) stretch { return stretch(min(max(ns, 0)/stretchUnit+1, math.MaxUint32)) }
+
+// over is by how much what was reserved so far ahead, under a rule that reached up to longer, lies too far ahead for a rule;
+// math.MaxInt64 if that cannot be told.
+func (far stretch) over(rule *limit.Rule, longer int64, cfg *Config) int64 {
+	within := stretchOf(rule.Reach() + cfg.Delta)
+	switch {
+	case rule.Reach() >= longer:
+		return 0
+	case far == math.MaxUint32:
+		return math.MaxInt64
+	}
+	return max(0, int64(far)-int64(within)) * stretchUnit
+}
 
 // spend takes length off the line at t, returned line first, and says which pieces of the line these are. The caller
 // has tested that it may. The receipts of whoever spent before are worthless if the bucket is full at t.

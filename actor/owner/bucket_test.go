@@ -23,13 +23,14 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 	const second = int64(time.Second)
 	const start = 1000 * second
 	long, short := perSecond(t, 100), perSecond(t, 50)
+	over := int64(stretchOf(52*second)-stretchOf(50*second+DefaultDelta)) * stretchUnit
 	for name, tt := range map[string]struct {
 		to    int64 // of a segment that is asked for at start
 		spent int64
 		want  int64 // up to where it is held afterwards
 	}{
 		"near":             {to: start + 50*second, spent: start + 10*second, want: start + 50*second},
-		"too far":          {to: start + 52*second, spent: start + 10*second, want: start + 10*second},
+		"too far":          {to: start + 52*second, spent: start + 10*second, want: start + 52*second - over},
 		"too far, and all": {to: start + 52*second, spent: start + 52*second, want: start + 52*second},
 	} {
 		cfg := &Config{Replicas: 3, Delta: DefaultDelta}
@@ -39,7 +40,8 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 		p := &pending{Send: Send{From: start, To: tt.to}, askedAt: start}
 		b.extend(segment{p.From, p.To}, p.far())
 		b.tat = limit.At(tt.spent)
-		b.talk().nextFar, b.talk().pending = p.far(), p
+		b.talk().nextFar = p.far()
+		b.forgetReplicas() // as where the partition moves
 		b.change(short, cfg)
 		if b.held.to != tt.want || b.tat != limit.At(tt.spent) {
 			t.Errorf("%s: held up to %d, spent up to %v, want %d and %d", name, b.held.to, b.tat, tt.want, tt.spent)
@@ -48,7 +50,10 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 		if got := b.talk().next == (segment{}); got != gone {
 			t.Errorf("%s: the next segment is given up: %v", name, got)
 		}
-		if got := b.talk().pending == nil; got != gone {
+		more := &pending{Send: Send{From: tt.to, To: tt.to + second/20, Reach: long.Reach()}, askedAt: start}
+		b.open(out).pending = more
+		New(cfg, limit.OwnerID{}, 1).take(b, more, out)
+		if got := b.held.to != more.To; got != gone {
 			t.Errorf("%s: the reservation under way is given up: %v", name, got)
 		}
 	}

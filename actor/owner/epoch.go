@@ -33,6 +33,6 @@ func (o *Owner) Enter(t *Terms, now int64, out *Out) {
 func (b *bucket) forgetReplicas() {
 	b.agree = 0
 	if t := b.talk(); t != nil {
-		*t = talk{next: t.next}
+		*t = talk{next: t.next, nextFar: t.nextFar}
 	}
 }

@@ -34,7 +34,7 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Why:  "an accept counts in its epoch only; carried over into the next replica set, two halves of two sets make a majority",
 			Edits: []Edit{{
 				File: "actor/owner/epoch.go",
-				Old:  "*t = talk{next: t.next}",
+				Old:  "*t = talk{next: t.next, nextFar: t.nextFar}",
 				New: `p := t.pending
 		*t = talk{next: t.next, flight: t.flight}
 		if p != nil {
@@ -53,8 +53,8 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Why:  "what was reserved further ahead than a new rule reaches is given up; kept, it is spent a second time where replicas have forgotten, whose floors reach as far as the new rule",
 			Edits: []Edit{{
 				File: "actor/owner/bucket.go",
-				Old:  "if b.far > within {",
-				New:  "if false {",
+				Old:  "if over := b.far.over(rule, longer, cfg); over > 0 {",
+				New:  "if over := b.far.over(rule, longer, cfg); over > math.MaxInt64-1 {",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestShorterRuleGivesUpWhatLiesTooFar$", Says: `too far: held up to`}},
 		},

@@ -46,11 +46,12 @@ func (w *World) freeAt(p *process, id ring.NodeID, key, bucket int, s *owner.Sen
 		return math.MaxInt64
 	}
 	a, partition := p.actors[key], w.keys[key].partition
-	if q.store.forgot && (a == nil || a.woke < q.since) {
-		return math.MaxInt64
-	}
 	part, r := q.store.part(partition), q.store.cells[bucket].Register
 	if part.Epoch != s.Epoch || part.Sealed || r.Generation > s.Generation || w.now < q.places[partition].since+lostFor {
+		return math.MaxInt64
+	}
+	floored := part.Floored && w.now < part.Floor+s.Reach+w.bounds.Slack()
+	if q.store.forgot && floored && (a == nil || a.woke < q.since) {
 		return math.MaxInt64
 	}
 	return part.Free(r, s.Generation, s.Reach, w.bounds)

@@ -49,8 +49,12 @@ func (m *meter) most(w *World) int64 {
 // admit takes in an admission, as late as the clock shows what was read for it: a coarse clock does not tell whether line
 // was given back before or after. Where the clock was so far off that no replica accepts anything by it, it may only have
 // been made from what was reserved before, or while the call was long on its way: the former is asserted elsewhere, and
-// does not count here.
+// does not count here. Nor does one whose clock was held at what was read: it was made at some time while it was.
 func (m *meter) admit(w *World, q *ask, cost int64) {
+	if q.held {
+		w.count("admissions by clocks that were held left to the segment held")
+		return
+	}
 	at := min(q.shows, w.now)
 	if max(q.ahead, -q.ahead) > w.mayBeAhead() {
 		at = min(max(q.reading, q.at), w.now) // any time within the call will do

@@ -68,13 +68,13 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 	for _, from := range by {
 		reach = min(reach, from.Reach)
 	}
-	if again, found := e.spentBy(w, rule, reach, r.Start, r.End); found {
+	if again, found := e.spentBy(w, reach, r.Start, r.End); found {
 		w.violate(c.key, "%s of %s%s is spent twice", w.span(again.from, again.to), name, w.inGeneration(r.Generation))
 	}
 	if r.Start < q.reading-1 || r.End > rule.Bound(q.reading).Ceil() {
 		w.violate(c.key, "%s of %s lies outside of what can be spent at %s", w.span(r.Start, r.End), name, w.clockTime(q.reading))
 	}
-	account.acrossEras(w, e, rule, reach, r)
+	account.acrossEras(w, e, reach, r)
 	account.spentFromReserved(l, p, e, by, r)
 	e.spent.add(r.Start, r.End)
 	e.under(rule).spent.add(r.Start, r.End)
@@ -100,9 +100,9 @@ func (e *era) under(rule *limit.Rule) *rulebook {
 
 // spentBy is the first piece of the line that is spent already, in a way that must not be. A floor keeps what any owner
 // can have reserved under the rule that is asked for: if a limit was made shorter, and then a majority of its replicas
-// has forgotten, line beyond that counts as free though it was spent under the longer rule before, or is still to be by an
-// owner that has not heard of the change. That is no more than the promise allows: it holds from the change on.
-func (e *era) spentBy(w *World, rule *limit.Rule, reach, start, end int64) (again interval, found bool) {
+// has forgotten, line beyond that counts as free though it was spent under the longer rule before. That is no more than
+// the promise allows: it holds from the change on.
+func (e *era) spentBy(w *World, reach, start, end int64) (again interval, found bool) {
 	if again, found = e.spent.overlap(start, end); !found {
 		return again, found
 	}
@@ -111,7 +111,7 @@ func (e *era) spentBy(w *World, rule *limit.Rule, reach, start, end int64) (agai
 		piece, twice := book.spent.overlap(start, end)
 		switch {
 		case !twice:
-		case (book.rule.Reach() > reach || rule.Reach() > book.rule.Reach()) && w.counts["floors set"] > 0:
+		case book.rule.Reach() > reach && w.counts["floors set"] > 0:
 			w.count("line spent again under a shorter rule, after a majority had forgotten")
 			book.free.cut(piece.from, piece.to)
 		default:
@@ -122,7 +122,7 @@ func (e *era) spentBy(w *World, rule *limit.Rule, reach, start, end int64) (agai
 }
 
 // acrossEras asserts that generations share line up to the reset between them and no further.
-func (account *account) acrossEras(w *World, e *era, rule *limit.Rule, reach int64, r *limit.Receipt) {
+func (account *account) acrossEras(w *World, e *era, reach int64, r *limit.Receipt) {
 	for _, other := range account.eras {
 		if other == e {
 			continue
@@ -131,7 +131,7 @@ func (account *account) acrossEras(w *World, e *era, rule *limit.Rule, reach int
 		if beyond >= r.End {
 			continue
 		}
-		if again, found := other.spentBy(w, rule, reach, beyond, r.End); found {
+		if again, found := other.spentBy(w, reach, beyond, r.End); found {
 			w.violate(account.key, "%s of %s is spent in two generations, beyond the reset between them at %s", w.span(again.from, again.to),
 				w.bucketName(account.key, account.limit), w.clockTime(max(other.position, e.position)))
 		}

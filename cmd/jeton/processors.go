@@ -10,8 +10,8 @@ import (
 // the operating system shares its processors out among them, in finer pieces.
 const leastProcs = 4
 
-// spreadWork has at least leastProcs goroutines run at once, unless GOMAXPROCS says otherwise, or a quota: threads that use one
-// up sooner wait for the next period together.
+// spreadWork has at least leastProcs goroutines run at once, unless GOMAXPROCS says otherwise, or a quota of fewer processors than
+// there are, as Go rounds it: threads that use one up sooner wait for the next period together.
 func spreadWork() {
 	_, given := os.LookupEnv("GOMAXPROCS")
 	if n := runtime.GOMAXPROCS(0); !given && n == runtime.NumCPU() && n < leastProcs {
