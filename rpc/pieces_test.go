@@ -163,9 +163,12 @@ func TestCompressedMessagesAreRefused(t *testing.T) {
 		}
 		var err error
 		var answer []byte
-		took := allocated(func() {
-			err = conn.Invoke(t.Context(), e.Call, message, &answer, grpc.ForceCodecV2(asSent{}), grpc.UseCompressor(gzip.Name))
-		})
+		var took uint64
+		for try := 0; try == 0 || try < 20 && status.Code(err) == codes.DeadlineExceeded; try++ { // it takes long to compress where much else runs
+			took = allocated(func() {
+				err = conn.Invoke(t.Context(), e.Call, message, &answer, grpc.ForceCodecV2(asSent{}), grpc.UseCompressor(gzip.Name))
+			})
+		}
 		if status := status.Code(err); status != codes.Internal && status != codes.Unimplemented {
 			t.Errorf("%s: %v", e.Call, err)
 		}
