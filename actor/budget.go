@@ -121,8 +121,8 @@ func (sh *shard) weigh(a *actor, f func()) {
 // wakes, and few enough that a caller who asks for one key does not look through all others.
 const shedPerCheck = 4
 
-// shed gives up what the shard has no memory for. It takes the actors in the order of their visits, of one pace after the
-// other, and no more than so many of them, so that checks get their turn.
+// shed gives up what the shard has no memory for. It takes the actors in the order of [visits.inTurn], and no more than so many
+// of them, so that checks get their turn.
 func (sh *shard) shed(now int64, most int) {
 	b, n := &sh.budget, [shedKinds]int{}
 	for i := 0; i < most && sh.held > b.receipts; i++ {

@@ -63,6 +63,7 @@ func (b *bucket) change(rule *limit.Rule, cfg *Config) {
 		}
 		b.held.to = min(b.held.to, max(to, b.tat.Ceil()))
 		b.held.from = min(b.held.from, b.held.to)
+		b.far = min(b.far, stretchOf(rule.Reach()+cfg.Delta))
 	}
 	if t != nil {
 		if t.nextFar.over(rule, longer, cfg) > 0 {

@@ -46,6 +46,11 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 		if b.held.to != tt.want || b.tat != limit.At(tt.spent) {
 			t.Errorf("%s: held up to %d, spent up to %v, want %d and %d", name, b.held.to, b.tat, tt.want, tt.spent)
 		}
+		b.change(long, cfg)
+		b.change(short, cfg)
+		if b.held.to != tt.want {
+			t.Errorf("%s: to and fro, held up to %d, want %d still", name, b.held.to, tt.want)
+		}
 		gone := tt.to > start+51*second
 		if got := b.talk().next == (segment{}); got != gone {
 			t.Errorf("%s: the next segment is given up: %v", name, got)
