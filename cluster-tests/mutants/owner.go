@@ -166,7 +166,7 @@ func ofSkipping() []Mutant {
 				Old:  "return v == Lost || v == Gone",
 				New:  "return !v.tells()",
 			}},
-			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneSlowAnswerBurnsNothing$", Says: `tokens are left of 10000`}, skips},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneSlowAnswerBurnsNothing$/^a_(check|peek),", Says: `tokens are left of 10000`}, skips},
 		},
 		{
 			Name: "far beyond the silent",
