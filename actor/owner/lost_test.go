@@ -252,3 +252,27 @@ func TestSilentReplica(t *testing.T) {
 		s.denied(s.check(10, rule))
 	}
 }
+
+// Who has to leave may have stood behind one who can be served at once when its turn comes: there is line for the one and not
+// for the other. One call of Wake answers all of them.
+func TestWakeLeavesNobodyWaiting(t *testing.T) {
+	s := newTroupe(t, 3).enter('A')
+	rule, far := daily(t)
+	s.quick = []int{0, 1, 2}
+	if !s.giveBack(s.admitted(s.check(10, rule))) {
+		t.Fatal("the first check could not be returned")
+	}
+	s.quick = nil
+	s.replicas[0].registers["daily"] = taken(far)
+	tags := []int{s.checkBy(10*ms, 100, rule)}
+	s.deliver(0, 1) // one refuses, one accepts, the third is silent
+	for range 3 {
+		tags = append(tags, s.checkBy(hour, 1, rule), s.checkBy(10*ms, 100, rule))
+	}
+	s.pass(9 * ms)
+	for i, tag := range tags {
+		if r, ok := s.reply(tag); !ok || r.Err != nil {
+			t.Errorf("check %d is answered %v: %+v", i, ok, r)
+		}
+	}
+}

@@ -180,8 +180,10 @@ func (o *Owner) Wake(now int64, out *Out) {
 	for i := range o.size() {
 		o.resend(o.at(i), now, out)
 	}
-	o.sendAway(now, out)
-	o.run(now, out)
+	for leaveAt := now; leaveAt <= now; leaveAt, _ = o.sendAwayAt() { // who has to leave too may have stood behind those who were served
+		o.sendAway(now, out)
+		o.run(now, out)
+	}
 }
 
 // run does what waits in its order, as far as that can be done now, and gives back the memory that nothing needs then.
