@@ -52,19 +52,17 @@ func (q *Quota) window() (t int64, ok bool) {
 	return max(seconds(time.Duration(next.Ceil())), 1), true
 }
 
-// wait is how long a denied client is asked to wait in seconds: until it is admitted, and never less than the window.
-func (q *Quota) wait() int64 {
-	t, _ := q.window()
-	return max(seconds(q.RetryAfter), t, 1)
-}
+// wait is how long a denied client is asked to wait, in seconds: until the same request would be admitted.
+func (q *Quota) wait() int64 { return max(seconds(q.RetryAfter), 1) }
 
-// reset is what the older forms tell in seconds: the window, or of a denial the wait. Where the rule is not known, the
-// bucket is full by then.
+// reset is what the older forms tell in seconds: the window, or of a denial the wait if that is longer. Where the rule is not
+// known, the bucket is full by then.
 func (q *Quota) reset() int64 {
-	if !q.Allowed && !q.Never {
-		return q.wait()
-	}
-	if t, ok := q.window(); ok {
+	t, known := q.window()
+	switch {
+	case !q.Allowed && !q.Never:
+		return max(q.wait(), t)
+	case known:
 		return t
 	}
 	return max(seconds(q.ResetAfter), 1)

@@ -46,6 +46,20 @@ X-Content-Type-Options: nosniff
 
 {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"too many requests: the limit login is used up","instance":"urn:jeton:denial:edge-7-k3v9","violated-policies":["login"]}
 `},
+		"a costly request, 100 tokens short": {config.Answer{Headers: []string{"ratelimit", "ratelimit-03"}}, answer.Refusal{
+			Quotas: []answer.Quota{after(ruleOf(t, "api", 10_000, "10000/1m"), 3000, 7100)}, Head: true,
+		}, `429
+Cache-Control: no-store
+Content-Type: application/problem+json
+Ratelimit: "api";r=7000;t=42
+Ratelimit-Limit: 10000
+Ratelimit-Policy: "api";q=10000;w=60
+Ratelimit-Remaining: 7000
+Ratelimit-Reset: 42
+Retry-After: 1
+X-Content-Type-Options: nosniff
+
+`},
 		"a denial of HEAD": {config.Answer{Headers: []string{"none"}}, with(func(r *answer.Refusal) { r.Head = true }), `429
 Cache-Control: no-store
 Content-Type: application/problem+json
