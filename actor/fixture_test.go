@@ -105,7 +105,7 @@ func found(tb testing.TB, s *storage.Store) {
 
 // spend asks for cost tokens of stored limits.
 func spend(key string, cost int64, names ...string) limit.Request {
-	r := limit.Request{Key: key, Cost: cost}
+	r := limit.Request{Key: key, Cost: cost, Look: cost == 0}
 	for _, name := range names {
 		r.Limits = append(r.Limits, limit.Named(name))
 	}
@@ -119,7 +119,7 @@ func inline(key string, cost int64, name string, capacity int64, refill string) 
 		panic(err)
 	}
 	l := limit.Limit{Name: name, Capacity: capacity, Refill: r}
-	return limit.Request{Key: key, Cost: cost, Limits: []limit.Ref{limit.Inline(l)}}
+	return limit.Request{Key: key, Cost: cost, Look: cost == 0, Limits: []limit.Ref{limit.Inline(l)}}
 }
 
 // decide is a check that must be decided.

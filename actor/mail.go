@@ -50,7 +50,7 @@ type others struct {
 }
 
 func (m *mail) check(r *limit.Request) {
-	m.kind, m.key, m.hash, m.cost, m.id, m.receipt = check, r.Key, ring.Hash(r.Key), r.Cost, r.ID, r.Receipt
+	m.kind, m.key, m.hash, m.cost, m.id, m.receipt = check, r.Key, ring.Hash(r.Key), r.Tokens(), r.ID, r.Receipt
 }
 
 // resolve finds the rules that refs name in doc. It tries the rule of the request before first, if there is one.

@@ -111,7 +111,7 @@ func (s *siege) call(ctx context.Context, c *client.Client, r *rand.Rand, life i
 	}
 	call.Start = time.Now().UnixNano()
 	d, err := c.Check(ctx, limit.Request{
-		Key: call.Key, Limits: []limit.Ref{limit.Named(rule.Name)}, Cost: call.Cost, Receipt: true,
+		Key: call.Key, Limits: []limit.Ref{limit.Named(rule.Name)}, Cost: call.Cost, Look: call.Cost == 0, Receipt: true,
 	})
 	call.End = time.Now().UnixNano()
 	load.Decided(&call, d, err)

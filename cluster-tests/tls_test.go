@@ -206,7 +206,7 @@ func TestCertificatesAreReplacedUnderLoad(t *testing.T) {
 	}
 	defer lasting.Close() //nolint:errcheck // it has been answered
 	ask := func(who *client.Client, key string) {
-		request := limit.Request{Key: key, Limits: []limit.Ref{limit.Named("api")}, Cost: 0}
+		request := limit.Request{Key: key, Limits: []limit.Ref{limit.Named("api")}, Look: true}
 		if _, err := who.Check(t.Context(), request); err != nil {
 			t.Error(err)
 		}

@@ -102,7 +102,7 @@ func TestMessagesOfEveryKind(t *testing.T) {
 		for i := range limit.MaxBatch {
 			key := strings.Repeat("k", length) + strconv.Itoa(i)
 			m.Checks = append(m.Checks, pb.EncodeRequest(limit.Request{
-				Key: key[max(0, len(key)-limit.MaxKey):], Cost: int64(i), Limits: []limit.Ref{limit.Named("demo"), limit.Named("other")},
+				Key: key[max(0, len(key)-limit.MaxKey):], Cost: int64(i), Look: i == 0, Limits: []limit.Ref{limit.Named("demo"), limit.Named("other")},
 			}))
 		}
 		answer, err := client.CheckBatch(t.Context(), m)
@@ -189,7 +189,7 @@ func TestCodec(t *testing.T) {
 	if err := c.Unmarshal(parts[:len(parts)-1], &in); err != nil || in.Request.Cost != 7 || in.Request.Key != request.GetKey() {
 		t.Errorf("in pieces: got %+v and %v", in.Request, err)
 	}
-	if err := c.Unmarshal(nil, &in); err != nil || in.Request.Key != "" || in.Request.Cost != 1 {
+	if err := c.Unmarshal(nil, &in); err != nil || in.Request.Key != "" || in.Request.Tokens() != 1 {
 		t.Errorf("an empty message: got %+v and %v", in.Request, err)
 	}
 }

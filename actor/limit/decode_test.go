@@ -50,6 +50,7 @@ func TestRequestJSONInvalid(t *testing.T) {
 		`{"limits":[{"on_unavailable":true}]}`:          {"limits[0].on_unavailable", "is a JSON bool, not a string"},
 		`{"cost":"1"}`:                                  {"cost", "is a JSON string, not a whole number of 64 bits"},
 		`{"cost":1.5}`:                                  {"cost", "is a JSON number 1.5, not a whole number of 64 bits"},
+		`{"cost":0}`:                                    {"cost", `0 takes nothing: leave the cost out to take 1 token, or send "look":true to take none`},
 		`{"cost":1e400}`:                                {"cost", "is a JSON number 1e400, not a whole number of 64 bits"},
 		`{"cost":9223372036854775808}`:                  {"cost", "is a JSON number 9223372036854775808, not a whole number of 64 bits"},
 		`{"cost":` + strings.Repeat("9", 40) + `}`:      {"cost", "not a whole number of 64 bits"},

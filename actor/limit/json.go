@@ -15,20 +15,25 @@ import (
 type requestJSON struct {
 	Key       string `json:"key"`
 	Limits    refs   `json:"limits"`
-	Cost      *int64 `json:"cost"` // absent means 1
+	Cost      *int64 `json:"cost,omitempty"` // absent means 1
+	Look      bool   `json:"look,omitempty"`
 	RequestID string `json:"request_id,omitempty"`
 	Receipt   bool   `json:"receipt,omitempty"`
 }
 
-// UnmarshalJSON reads {"key", "limits", "cost", "request_id", "receipt"}, of which the last three are optional. An
-// unknown field is an error. Its errors are *FieldError.
+// UnmarshalJSON reads {"key", "limits", "cost", "look", "request_id", "receipt"}, of which the last four are optional. An
+// unknown field is an error, and so is a cost of 0 that is no look. Its errors are *FieldError.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	var in requestJSON
 	if err := DecodeJSON(data, &in); err != nil {
 		return err
 	}
-	*r = Request{Key: in.Key, Limits: in.Limits, Cost: 1, ID: in.RequestID, Receipt: in.Receipt}
-	if in.Cost != nil {
+	*r = Request{Key: in.Key, Limits: in.Limits, Look: in.Look, ID: in.RequestID, Receipt: in.Receipt}
+	switch {
+	case in.Cost == nil:
+	case *in.Cost == 0 && !in.Look:
+		return &FieldError{Field: "cost", Problem: `0 takes nothing: leave the cost out to take 1 token, or send "look":true to take none`}
+	default:
 		r.Cost = *in.Cost
 	}
 	return nil
@@ -36,7 +41,11 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes what [Request.UnmarshalJSON] reads.
 func (r Request) MarshalJSON() ([]byte, error) {
-	return json.Marshal(requestJSON{Key: r.Key, Limits: r.Limits, Cost: &r.Cost, RequestID: r.ID, Receipt: r.Receipt})
+	out := requestJSON{Key: r.Key, Limits: r.Limits, Look: r.Look, RequestID: r.ID, Receipt: r.Receipt}
+	if r.Cost != 0 {
+		out.Cost = &r.Cost
+	}
+	return json.Marshal(out)
 }
 
 // refs are the limits of a request. An error in one of them names its place.

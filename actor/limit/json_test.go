@@ -29,18 +29,23 @@ func TestRequestJSON(t *testing.T) {
 		},
 		"in short": {
 			"\n{\"key\": \"user:42\",\n \"limits\": [\"login\"]}\n",
-			limit.Request{Key: "user:42", Limits: []limit.Ref{limit.Named("login")}, Cost: 1},
-			`{"key":"user:42","limits":["login"],"cost":1}`,
+			limit.Request{Key: "user:42", Limits: []limit.Ref{limit.Named("login")}},
+			`{"key":"user:42","limits":["login"]}`,
 		},
-		"a peek": {
-			`{"key":"k","limits":["a"],"cost":0}`,
-			limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("a")}},
-			`{"key":"k","limits":["a"],"cost":0}`,
+		"a look": {
+			`{"key":"k","limits":["a"],"look":true}`,
+			limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("a")}, Look: true},
+			`{"key":"k","limits":["a"],"look":true}`,
+		},
+		"a look of no cost": {
+			`{"key":"k","limits":["a"],"look":true,"cost":0}`,
+			limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("a")}, Look: true},
+			`{"key":"k","limits":["a"],"look":true}`,
 		},
 		"no cost": {
 			`{"key":"k","limits":["a"],"cost":null}`,
-			limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("a")}, Cost: 1},
-			`{"key":"k","limits":["a"],"cost":1}`,
+			limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("a")}},
+			`{"key":"k","limits":["a"]}`,
 		},
 		"the greatest cost": {
 			`{"key":"k","limits":["a"],"cost":9223372036854775807}`,
@@ -50,14 +55,14 @@ func TestRequestJSON(t *testing.T) {
 		"inline limits": {
 			`{"key":"k","limits":["a", {"name":"burst","capacity":10,"refill":"1/s"},
 				{"name":"strict","algorithm":"token-bucket","capacity":1,"refill":"1/1.5s","on_unavailable":"deny"}]}`,
-			limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("a"), limit.Inline(burst), limit.Inline(strict)}, Cost: 1},
+			limit.Request{Key: "k", Limits: []limit.Ref{limit.Named("a"), limit.Inline(burst), limit.Inline(strict)}},
 			`{"key":"k","limits":["a",{"name":"burst","capacity":10,"refill":"1/s"},` +
-				`{"name":"strict","algorithm":"token-bucket","capacity":1,"refill":"1/1.5s","on_unavailable":"deny"}],"cost":1}`,
+				`{"name":"strict","algorithm":"token-bucket","capacity":1,"refill":"1/1.5s","on_unavailable":"deny"}]}`,
 		},
 		"a key with everything": {
 			`{"key":"ip:2001:db8::\/64 \u00fc \ud83e\ude99 \u0000","limits":["a"]}`,
-			limit.Request{Key: "ip:2001:db8::/64 ü 🪙 \x00", Limits: []limit.Ref{limit.Named("a")}, Cost: 1},
-			`{"key":"ip:2001:db8::/64 ü 🪙 \u0000","limits":["a"],"cost":1}`,
+			limit.Request{Key: "ip:2001:db8::/64 ü 🪙 \x00", Limits: []limit.Ref{limit.Named("a")}},
+			`{"key":"ip:2001:db8::/64 ü 🪙 \u0000","limits":["a"]}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +214,7 @@ func FuzzRequestJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"key":"user:42","limits":["login"],"cost":3,"request_id":"r1","receipt":true}`,
 		`{"key":"k","limits":["a",{"name":"burst","capacity":10,"refill":"1/s"}]}`,
-		`{"key":"k","limits":[{"name":"b","algorithm":"token-bucket","capacity":1,"refill":"1/1.5s","on_unavailable":"local"}],"cost":0}`,
+		`{"key":"k","limits":[{"name":"b","algorithm":"token-bucket","capacity":1,"refill":"1/1.5s","on_unavailable":"local"}],"look":true}`,
 		`{"KEY":"k","key":"\ud800\u0000<","limits":["a"],"limits":["b"]}`, `{"limits":[null,{},""]}`, `{"cost":1e400}`,
 		`{}]`, `null`, ``, `{"limits":[{"refill":"1/ns","capacity":2305843009213693952,"name":"a"}],"key":"\u2028"}`,
 	} {

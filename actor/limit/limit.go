@@ -7,6 +7,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -119,13 +120,23 @@ type Request struct {
 	Key string
 	// Limits are 1 to [MaxLimits] limits with different names. All of them admit, or none is charged.
 	Limits []Ref
-	// Cost in tokens, taken from every limit; 0 looks without taking. A cost above a capacity can never pass.
+	// Cost in tokens, taken from every limit; 0 means 1. A cost above a capacity can never pass.
 	Cost int64
+	// Look asks what the limits have left and takes nothing. It has no Cost.
+	Look bool
 	// ID, if not empty, makes a repeated request get the answer of the first one, as long as the owner that gave it
 	// still remembers it. At most 128 bytes of UTF-8.
 	ID string
 	// Receipt asks for receipts, the proof of the admission and the means to return it.
 	Receipt bool
+}
+
+// Tokens is what r takes from every limit: its cost, or nothing for a look.
+func (r *Request) Tokens() int64 {
+	if r.Look {
+		return 0
+	}
+	return cmp.Or(r.Cost, 1)
 }
 
 // A Decision is the answer to a Request.

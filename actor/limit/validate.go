@@ -27,7 +27,9 @@ func (r Request) Validate() error {
 	case len(r.Limits) > MaxLimits:
 		return &FieldError{Field: "limits", Problem: fmt.Sprintf("%d limits are too many: at most %d", len(r.Limits), MaxLimits)}
 	case r.Cost < 0:
-		return &FieldError{Field: "cost", Problem: fmt.Sprintf("%d is negative: use 0 or more tokens", r.Cost)}
+		return &FieldError{Field: "cost", Problem: fmt.Sprintf("%d is negative: use 1 or more tokens", r.Cost)}
+	case r.Look && r.Cost != 0:
+		return &FieldError{Field: "cost", Problem: "a look takes no tokens: leave the cost out"}
 	case len(r.ID) > MaxID:
 		return &FieldError{Field: "request_id", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(r.ID), MaxID)}
 	case !utf8.ValidString(r.ID):

@@ -33,6 +33,8 @@ func TestValidate(t *testing.T) {
 		"longest id":     {Key: "user:42", Limits: named(1), Cost: 1, ID: strings.Repeat("i", 128)},
 		"every sign":     {Key: "user:42", Limits: []limit.Ref{limit.Named("0a.Z-_9.")}, Cost: 1},
 		"receipt wanted": {Key: "user:42", Limits: named(1), Cost: 1, Receipt: true},
+		"no cost":        {Key: "user:42", Limits: named(1)},
+		"look":           {Key: "user:42", Limits: named(1), Look: true},
 	} {
 		if err := r.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -76,8 +78,9 @@ func TestValidateInvalid(t *testing.T) {
 			func(r *limit.Request) { r.Limits[0].Name, r.Limits[0].Inline = "login", &burst },
 			"limits[0].name", `"login" defines the limit "burst": use one name`,
 		},
-		"negative cost": {func(r *limit.Request) { r.Cost = -1 }, "cost", "-1 is negative: use 0 or more tokens"},
-		"least cost":    {func(r *limit.Request) { r.Cost = math.MinInt64 }, "cost", "use 0 or more tokens"},
+		"negative cost": {func(r *limit.Request) { r.Cost = -1 }, "cost", "-1 is negative: use 1 or more tokens"},
+		"look and cost": {func(r *limit.Request) { r.Look = true }, "cost", "a look takes no tokens: leave the cost out"},
+		"least cost":    {func(r *limit.Request) { r.Cost = math.MinInt64 }, "cost", "use 1 or more tokens"},
 		"a long id":     {func(r *limit.Request) { r.ID = strings.Repeat("i", 129) }, "request_id", "129 bytes are too many: at most 128"},
 		"invalid id":    {func(r *limit.Request) { r.ID = "\xff" }, "request_id", "not valid UTF-8"},
 	} {

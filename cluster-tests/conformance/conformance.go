@@ -30,6 +30,7 @@ func Run(t *testing.T, open Open) {
 		{"all limits admit, or none is charged", allOrNone},
 		{"outcomes stand in the order of the limits", outcomeOrder},
 		{"a peek charges nothing", peek},
+		{"a cost that was forgotten is 1", forgottenCost},
 		{"a limit may be defined in the request", inlineLimit},
 		{"callers at once get exactly the capacity", callersAtOnce},
 		{"a repeated request is charged once", repeatedRequest},
@@ -124,7 +125,7 @@ func (h *harness) drain(key, name string) int64 {
 
 // request asks for cost tokens of stored limits.
 func request(key string, cost int64, names ...string) limit.Request {
-	r := limit.Request{Key: key, Cost: cost}
+	r := limit.Request{Key: key, Cost: cost, Look: cost == 0}
 	for _, name := range names {
 		r.Limits = append(r.Limits, limit.Named(name))
 	}

@@ -102,6 +102,19 @@ func badLookups(h *harness) {
 	}
 }
 
+// forgottenCost asks as somebody does who has never read of costs.
+func forgottenCost(h *harness) {
+	admitted := 0
+	for range 100 {
+		if h.check(limit.Request{Key: "user:42", Limits: []limit.Ref{limit.Named("odd")}}).Allowed {
+			admitted++
+		}
+	}
+	if capacity := h.rule("odd").Capacity; int64(admitted) != capacity {
+		h.Errorf("%d of 100 were admitted by a limit of %d", admitted, capacity)
+	}
+}
+
 func batchOrder(h *harness) {
 	var rs []limit.Request
 	for i := range 60 {

@@ -42,8 +42,8 @@ func receipts(h *harness) {
 		}
 		for j, receipt := range d.Receipts {
 			sum, spans := length(receipt)
-			if receipt.Limit != names[j] || receipt.Owner == (limit.OwnerID{}) || tooFar(h.rule(names[j]), r.Cost, sum, spans) {
-				h.Errorf("cost %d of %s: receipt %+v", r.Cost, names[j], receipt)
+			if receipt.Limit != names[j] || receipt.Owner == (limit.OwnerID{}) || tooFar(h.rule(names[j]), r.Tokens(), sum, spans) {
+				h.Errorf("cost %d of %s: receipt %+v", r.Tokens(), names[j], receipt)
 			}
 			if now := h.now.Load(); receipt.Start < now || receipt.End > now+h.rule(names[j]).Reach() {
 				h.Errorf("at %d the span %v of %s was spent", now, receipt.Span, names[j])

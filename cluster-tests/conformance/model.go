@@ -91,20 +91,20 @@ func (m *Model) bucketLocked(key string, ref limit.Ref, now int64) (*bucket, err
 func (m *Model) decide(buckets []*bucket, now int64, r limit.Request) limit.Decision {
 	d := limit.Decision{Allowed: true, Limits: make([]limit.Outcome, len(buckets))}
 	for _, b := range buckets {
-		d.Allowed = d.Allowed && b.admits(now, r.Cost)
+		d.Allowed = d.Allowed && b.admits(now, r.Tokens())
 	}
 	for i, b := range buckets {
-		free, alone := b.free(now), b.admits(now, r.Cost)
-		end := b.rule.End(free, now, b.rule.Length(r.Cost))
-		if d.Allowed && r.Cost > 0 {
-			receipt := b.spend(now, r.Cost)
+		free, alone := b.free(now), b.admits(now, r.Tokens())
+		end := b.rule.End(free, now, b.rule.Length(r.Tokens()))
+		if d.Allowed && r.Tokens() > 0 {
+			receipt := b.spend(now, r.Tokens())
 			receipt.Owner = m.owner
 			if r.Receipt {
 				d.Receipts = append(d.Receipts, receipt)
 			}
 		}
-		d.Limits[i] = b.rule.Outcome(b.free(now), now, r.Cost, end, alone)
-		b.recent = append(b.recent, limit.Recent{At: now, Cost: r.Cost, Allowed: d.Allowed})
+		d.Limits[i] = b.rule.Outcome(b.free(now), now, r.Tokens(), end, alone)
+		b.recent = append(b.recent, limit.Recent{At: now, Cost: r.Tokens(), Allowed: d.Allowed})
 	}
 	return d
 }

@@ -92,7 +92,7 @@ func (l *Load) check(n int) {
 	}
 	began := time.Now()
 	d, err := l.cfg.Checker.Check(ctx, limit.Request{
-		Key: call.Key, Limits: []limit.Ref{limit.Named(l.cfg.Rule.Name)}, Cost: call.Cost, Receipt: true,
+		Key: call.Key, Limits: []limit.Ref{limit.Named(l.cfg.Rule.Name)}, Cost: call.Cost, Look: call.Cost == 0, Receipt: true,
 	})
 	took := time.Since(began)
 	call.End = call.Start + int64(took)

@@ -116,7 +116,7 @@ func (l *ledger) probed(c *caller, r *limit.Request, began time.Time, took time.
 	why := reason(err)
 	for i, ref := range r.Limits {
 		call := history.Call{
-			Kind: history.KindCheck, Limit: ref.Name, Key: r.Key, Cost: r.Cost, Start: began.UnixNano(),
+			Kind: history.KindCheck, Limit: ref.Name, Key: r.Key, Cost: r.Tokens(), Start: began.UnixNano(),
 			End: began.UnixNano() + int64(took), Via: c.name, Error: why,
 		}
 		switch {

@@ -116,7 +116,7 @@ func (tr *traffic) next(deck []stream, elapsed time.Duration) {
 func (tr *traffic) check(c *caller, s *stream, key string, cost int64, within time.Duration) []limit.Receipt {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	r := limit.Request{Key: key, Cost: cost, Receipt: !c.plain}
+	r := limit.Request{Key: key, Cost: cost, Look: cost == 0, Receipt: !c.plain}
 	for _, l := range s.rules {
 		r.Limits = append(r.Limits, limit.Named(l.name))
 	}

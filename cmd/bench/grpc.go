@@ -72,7 +72,7 @@ func dial(ctx context.Context, server string, l Load, cpu func() time.Duration) 
 func ask(ctx context.Context, c pb.LimiterClient, server string, ref limit.Ref) error {
 	within, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	peek := pb.EncodeRequest(limit.Request{Key: "jeton-bench", Limits: []limit.Ref{ref}})
+	peek := pb.EncodeRequest(limit.Request{Key: "jeton-bench", Limits: []limit.Ref{ref}, Look: true})
 	_, err := c.Check(within, peek)
 	if ctx.Err() != nil {
 		return errInterrupted

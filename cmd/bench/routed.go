@@ -22,7 +22,7 @@ func dialClient(ctx context.Context, servers []string, l Load, cpu func() time.D
 	within, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	// It costs nothing, and has the client ask for the table.
-	if _, err := c.Check(within, limit.Request{Key: "jeton-bench", Limits: []limit.Ref{l.Limit}}); err != nil {
+	if _, err := c.Check(within, limit.Request{Key: "jeton-bench", Limits: []limit.Ref{l.Limit}, Look: true}); err != nil {
 		c.Close() //nolint:errcheck // it was of no use
 		if ctx.Err() != nil {
 			return service{}, errInterrupted

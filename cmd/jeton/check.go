@@ -66,13 +66,21 @@ func checkVerb() *cobra.Command {
 		Long: "Ask whether KEY may spend tokens of every LIMIT, and spend them if so.\n\n" +
 			"Exit codes: 0 allowed, 1 denied, 2 no decision was made.",
 		Example: "  jeton check login user:42\n  jeton check per-second,per-hour user:42 --cost 3\n" +
-			"  jeton check login user:42 && ./log-in",
+			"  jeton check login user:42 --look\n  jeton check login user:42 && ./log-in",
 		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for name := range strings.SplitSeq(args[0], ",") {
 				request.Limits = append(request.Limits, limit.Named(name))
 			}
 			request.Key = args[1]
+			switch {
+			case request.Look && cmd.Flags().Changed("cost"):
+				return errors.New("--look spends nothing: leave --cost out")
+			case request.Look:
+				request.Cost = 0
+			case request.Cost < 1:
+				return fmt.Errorf("--cost: %d: use 1 or more tokens, or --look to spend none", request.Cost)
+			}
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				d, err := c.Check(ctx, request)
 				if err != nil {
@@ -91,7 +99,8 @@ func checkVerb() *cobra.Command {
 		},
 	}
 	r.addFlags(cmd)
-	cmd.Flags().Int64Var(&request.Cost, "cost", 1, "tokens to spend; 0 only looks")
+	cmd.Flags().Int64Var(&request.Cost, "cost", 1, "tokens to spend")
+	cmd.Flags().BoolVar(&request.Look, "look", false, "only say what is left, and spend nothing")
 	cmd.Flags().StringVar(&request.ID, "request-id", "", "makes a repeated request get the first one's answer")
 	cmd.Flags().BoolVar(&request.Receipt, "receipt", false, "ask for receipts (shown with --output json)")
 	cmd.Flags().Var(output, "output", "form of the output")

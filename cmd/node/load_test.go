@@ -103,7 +103,7 @@ func (l *load) ask(at int, name, key string, cost int64, within time.Duration) (
 	}
 	began := time.Now()
 	d, err := nodes[at].Check(ctx, limit.Request{
-		Key: key, Limits: []limit.Ref{limit.Named(name)}, Cost: cost, Receipt: true,
+		Key: key, Limits: []limit.Ref{limit.Named(name)}, Cost: cost, Look: cost == 0, Receipt: true,
 	})
 	if lives[at].cut() && err == nil {
 		err = errors.New("nobody heard the answer: the power was cut")

@@ -79,7 +79,8 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 			return d, false
 		}
 	}
-	if r.Cost < 0 {
+	cost := r.Tokens()
+	if cost < 0 {
 		return d, false
 	}
 	var room [4]reading
@@ -93,14 +94,14 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 	d.Allowed = true
 	missing := 0
 	for _, p := range parts {
-		at := b.readLocked(p.own, r.Key, now, r.Cost)
+		at := b.readLocked(p.own, r.Key, now, cost)
 		readings = append(readings, at)
 		d.Allowed = d.Allowed && at.allowed
 		if at.slot < 0 {
 			missing++
 		}
 	}
-	charged := d.Allowed && r.Cost > 0
+	charged := d.Allowed && cost > 0
 	if charged && len(b.slots)+missing > b.most {
 		b.refused.Add(1)
 		return limit.Decision{}, false
@@ -112,7 +113,7 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 			at.tat = at.end
 			b.writeLocked(p.own, r.Key, at)
 		}
-		d.Limits[i] = p.outcome(at, now, r.Cost)
+		d.Limits[i] = p.outcome(at, now, cost)
 	}
 	if charged && missing > 0 {
 		b.sweepLocked(now, sweepAlong)

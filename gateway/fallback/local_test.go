@@ -92,7 +92,10 @@ func TestLikeTheModel(t *testing.T) {
 		levels := map[bucketID]*level{}
 		for step := range 400 {
 			clock.move(time.Duration(random.Int64N(1 << random.IntN(32))))
-			r := limit.Request{Key: fmt.Sprint("user:", random.IntN(3)), Cost: random.Int64N(1 << random.IntN(7))}
+			r := limit.Request{Key: fmt.Sprint("user:", random.IntN(3)), Cost: 1 + random.Int64N(1<<random.IntN(7))}
+			if random.IntN(8) == 0 {
+				r.Look, r.Cost = true, 0
+			}
 			for _, i := range random.Perm(4)[:1+random.IntN(4)] {
 				r.Limits = append(r.Limits, limit.Named(fmt.Sprint("l", i)))
 			}
@@ -118,15 +121,15 @@ func modelDecision(doc *limit.Document, n int, levels map[bucketID]*level, r *li
 			levels[id].at = now
 		}
 		before = append(before, *levels[id])
-		d.Allowed = d.Allowed && levels[id].holds(now, r.Cost)
+		d.Allowed = d.Allowed && levels[id].holds(now, r.Tokens())
 	}
 	for i, ref := range r.Limits {
 		rule, _ := doc.Rule(ref.Name)
 		l := levels[bucketID{ref.Name, r.Key}]
 		if d.Allowed {
-			l.take(now, r.Cost)
+			l.take(now, r.Tokens())
 		}
-		d.Limits = append(d.Limits, l.outcome(rule.Limit, now, r.Cost, before[i]))
+		d.Limits = append(d.Limits, l.outcome(rule.Limit, now, r.Tokens(), before[i]))
 	}
 	return d
 }
@@ -282,7 +285,7 @@ func TestTooManyBuckets(t *testing.T) {
 		t.Errorf("a key with a bucket: %+v", v)
 	}
 	look := ask(key(11), "here")
-	look.Cost = 0
+	look.Look, look.Cost = true, 0
 	if v := g.Check(t.Context(), look, ""); !v.Allowed || v.Source != ByLocal || v.Limits[0].Remaining != 4 {
 		t.Errorf("a look: %+v", v)
 	}

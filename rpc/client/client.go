@@ -4,7 +4,7 @@
 //
 //	c, err := client.New(client.Config{Servers: []string{"127.0.0.1:7700"}})
 //	…
-//	d, err := c.Check(ctx, limit.Request{Key: "user:42", Limits: []limit.Ref{limit.Named("login")}, Cost: 1})
+//	d, err := c.Check(ctx, limit.Request{Key: "user:42", Limits: []limit.Ref{limit.Named("login")}})
 //
 // The path of one check:
 //

@@ -24,7 +24,7 @@ type CheckIn struct {
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too.
 func (m *CheckIn) UnmarshalWire(data []byte) error {
 	r := newReader(data)
-	m.Request = limit.Request{Cost: 1}
+	m.Request = limit.Request{}
 	refs := r.request(&m.Request, m.one[:0], len(data))
 	m.Request.Limits = piece(refs, 0)
 	return r.err()
@@ -85,7 +85,7 @@ func (r *reader) requests(n int, read func(i int, m *limit.Request, refs []limit
 			i, refs = 0, refs[:0]
 		}
 		m, from := &requests[i], len(refs)
-		m.Cost, r.refs = 1, from
+		r.refs = from
 		refs = read(i, m, refs, r.enter(end))
 		m.Limits = piece(refs, from)
 		i++
@@ -122,6 +122,7 @@ const (
 	tagCost      = 3<<3 + typeVarint
 	tagRequestID = 4<<3 + typeBytes
 	tagReceipt   = 5<<3 + typeVarint
+	tagLook      = 6<<3 + typeVarint
 
 	tagName   = 1<<3 + typeBytes // of LimitRef
 	tagInline = 2<<3 + typeBytes
@@ -169,6 +170,8 @@ func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Re
 			m.ID = r.string(end)
 		case tagReceipt:
 			m.Receipt = r.varint(end) != 0
+		case tagLook:
+			m.Look = r.varint(end) != 0
 		default:
 			r.skip(tag, end)
 		}

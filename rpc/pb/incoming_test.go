@@ -156,6 +156,8 @@ func TestDecodeTable(t *testing.T) {
 		"a cost that is a text":             {3<<3 | 2, 1, 5},
 		"a flag of two":                     {tagReceipt, 2},
 		"a flag taken back":                 {tagReceipt, 1, tagReceipt, 0},
+		"a look":                            {tagLook, 1},
+		"a look of no cost":                 {tagCost, 0, tagLook, 1},
 		"a key twice":                       {tagKey, 1, 'a', tagKey, 1, 'b'},
 		"a key that is not UTF-8":           {tagKey, 2, 'k', 0xff},
 		"a tag of two bytes":                {tagKey | 0x80, 0, 1, 'a'},

@@ -258,13 +258,15 @@ type CheckRequest struct {
 	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
 	// 1 to 16 limits with different names. All of them admit, or none is charged.
 	Limits []*LimitRef `protobuf:"bytes,2,rep,name=limits" json:"limits,omitempty"`
-	// Tokens to take from every limit, 0 or more; 0 looks without taking. Absent means 1.
+	// Tokens to take from every limit; 0 or absent means 1.
 	Cost *int64 `protobuf:"varint,3,opt,name=cost" json:"cost,omitempty"`
 	// At most 128 bytes. A repeated request with the same id gets the answer of the first one, as long as the owner that
 	// gave it still remembers it.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId" json:"request_id,omitempty"`
 	// Asks for receipts.
-	Receipt       bool `protobuf:"varint,5,opt,name=receipt" json:"receipt,omitempty"`
+	Receipt bool `protobuf:"varint,5,opt,name=receipt" json:"receipt,omitempty"`
+	// Asks what the limits have left, and takes nothing: there must be no cost.
+	Look          bool `protobuf:"varint,6,opt,name=look" json:"look,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -330,6 +332,13 @@ func (x *CheckRequest) GetRequestId() string {
 func (x *CheckRequest) GetReceipt() bool {
 	if x != nil {
 		return x.Receipt
+	}
+	return false
+}
+
+func (x *CheckRequest) GetLook() bool {
+	if x != nil {
+		return x.Look
 	}
 	return false
 }
@@ -1757,14 +1766,15 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +
-	"\x03ref\"\xa0\x01\n" +
+	"\x03ref\"\xb4\x01\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
 	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x19\n" +
 	"\x04cost\x18\x03 \x01(\x03B\x05\xaa\x01\x02\b\x01R\x04cost\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x04 \x01(\tR\trequestId\x12\x18\n" +
-	"\areceipt\x18\x05 \x01(\bR\areceipt\"?\n" +
+	"\areceipt\x18\x05 \x01(\bR\areceipt\x12\x12\n" +
+	"\x04look\x18\x06 \x01(\bR\x04look\"?\n" +
 	"\rCheckResponse\x12.\n" +
 	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"~\n" +
 	"\bDecision\x12\x18\n" +

@@ -22,7 +22,11 @@ import (
 // limits, which are then refused or unknown over there, and must have been refused before ([limit.Request.Validate]) in
 // the key and the id.
 func EncodeRequest(r limit.Request) *CheckRequest {
-	out := &CheckRequest{Key: r.Key, Cost: &r.Cost, RequestId: r.ID, Receipt: r.Receipt}
+	cost := r.Cost
+	if cost == 0 {
+		cost = r.Tokens() // 0 for a look alone: older nodes know a look by it, and take an absent cost for 1
+	}
+	out := &CheckRequest{Key: r.Key, Cost: &cost, Look: r.Look, RequestId: r.ID, Receipt: r.Receipt}
 	out.Limits = make([]*LimitRef, len(r.Limits))
 	for i, ref := range r.Limits {
 		out.Limits[i] = EncodeRef(ref)
@@ -30,12 +34,9 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 	return out
 }
 
-// DecodeRequest reads a message. An absent cost is 1.
+// DecodeRequest reads a message.
 func DecodeRequest(m *CheckRequest) limit.Request {
-	r := limit.Request{Key: m.GetKey(), Cost: 1, ID: m.GetRequestId(), Receipt: m.GetReceipt()}
-	if m != nil && m.Cost != nil {
-		r.Cost = *m.Cost
-	}
+	r := limit.Request{Key: m.GetKey(), Cost: m.GetCost(), Look: m.GetLook(), ID: m.GetRequestId(), Receipt: m.GetReceipt()}
 	if n := len(m.GetLimits()); n > 0 {
 		r.Limits = make([]limit.Ref, n)
 	}

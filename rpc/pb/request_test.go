@@ -45,6 +45,7 @@ func drawRequest(t *rapid.T) limit.Request {
 		Cost:    rapid.Int64().Draw(t, "cost"),
 		ID:      rapid.String().Draw(t, "id"),
 		Receipt: rapid.Bool().Draw(t, "receipt"),
+		Look:    rapid.Bool().Draw(t, "look"),
 	}
 }
 
@@ -64,13 +65,17 @@ func TestRequestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawRequest(t)
 		got := DecodeRequest(overTheWire(t, EncodeRequest(want), new(CheckRequest)))
+		if want.Cost == 0 {
+			want.Cost = want.Tokens()
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 	})
 }
 
-func TestAbsentCostIsOne(t *testing.T) {
+// TestACostThatIsForgottenIsOne checks it for callers who leave the field out and for those who send its zero value.
+func TestACostThatIsForgottenIsOne(t *testing.T) {
 	zero := int64(0)
 	for _, test := range []struct {
 		message *CheckRequest
@@ -78,11 +83,19 @@ func TestAbsentCostIsOne(t *testing.T) {
 	}{
 		{nil, 1},
 		{&CheckRequest{}, 1},
-		{&CheckRequest{Cost: &zero}, 0},
+		{&CheckRequest{Cost: &zero}, 1},
+		{&CheckRequest{Look: true}, 0},
+		{&CheckRequest{Look: true, Cost: &zero}, 0},
+		{EncodeRequest(limit.Request{}), 1},
+		{EncodeRequest(limit.Request{Look: true}), 0},
 	} {
-		if got := DecodeRequest(test.message).Cost; got != test.want {
-			t.Errorf("%v: cost %d, want %d", test.message, got, test.want)
+		got := DecodeRequest(test.message)
+		if got.Tokens() != test.want {
+			t.Errorf("%v takes %d tokens, want %d", test.message, got.Tokens(), test.want)
 		}
+	}
+	if sent := EncodeRequest(limit.Request{Look: true}); sent.Cost == nil || *sent.Cost != 0 {
+		t.Errorf("a look is sent as %v: a node that does not know the field takes it for a charge", sent)
 	}
 }
 
