@@ -1,6 +1,9 @@
 package actor
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -38,6 +41,8 @@ type metrics struct {
 	rejected     prometheus.Counter
 	panics       prometheus.Counter
 	shed         [shedKinds]prometheus.Counter
+
+	used sync.Map // by a limit's name, when it decided last: an *atomic.Int64 on the node clock
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -129,6 +134,7 @@ type counts struct {
 type tally struct {
 	label string
 	said  [outcomes]tallied
+	used  *atomic.Int64 // of metrics.used
 	dirty bool
 }
 
@@ -188,7 +194,8 @@ func (c *counts) of(label string) *tally {
 	}
 	t := c.byLimit[label]
 	if t == nil {
-		t = &tally{label: label}
+		used, _ := c.metrics.used.LoadOrStore(label, new(atomic.Int64))
+		t = &tally{label: label, used: used.(*atomic.Int64)} //nolint:forcetypeassert // nothing else is stored
 		for i, outcome := range outcomeLabels {
 			t.said[i].counter = c.metrics.decisions.WithLabelValues(label, outcome)
 		}
@@ -213,7 +220,7 @@ func (c *counts) answer(v register.Verdict) {
 }
 
 // flush brings the metrics up to date.
-func (c *counts) flush() {
+func (c *counts) flush(now int64) {
 	c.needed.flush()
 	c.ahead.flush()
 	c.entered.flush()
@@ -222,6 +229,7 @@ func (c *counts) flush() {
 	}
 	for _, t := range c.changed {
 		t.dirty = false
+		t.used.Store(now)
 		for i := range t.said {
 			t.said[i].flush()
 		}

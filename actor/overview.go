@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/jeton-dev/jeton/ring"
 )
@@ -29,6 +31,20 @@ type Busy struct {
 	Limits    []string // its awake buckets
 	PerSecond float64  // tokens spent a second, smoothed over about Δ, of its busiest bucket
 	Waiting   int      // checks that wait in its mailbox
+}
+
+// Used says how long ago, on the node clock, each stored limit decided a check here, of those that did so within the given
+// time.
+func (s *System) Used(within time.Duration) map[string]time.Duration {
+	now, recent := s.cfg.Now(), map[string]time.Duration{}
+	s.metrics.used.Range(func(name, at any) bool {
+		ago := time.Duration(max(0, now-at.(*atomic.Int64).Load()))      //nolint:forcetypeassert // nothing else is stored
+		if name := name.(string); ago <= within && name != inlineLabel { //nolint:forcetypeassert // likewise
+			recent[name] = ago
+		}
+		return true
+	})
+	return recent
 }
 
 // maxScanned is how many actors of a shard Overview looks at to find the busiest ones.

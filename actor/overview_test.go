@@ -1,11 +1,13 @@
 package actor
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -169,4 +171,26 @@ func TestMetricsWhileDeciding(t *testing.T) {
 	if got := count(t, reg, "jeton_decisions_total", "fast"); got != 500 {
 		t.Errorf("%v decisions counted, want 500", got)
 	}
+}
+
+func TestUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := func() int64 { return time.Now().UnixNano() }
+		s := start(t, Config{Replicas: []Replica{newRegisters(now)}, Now: now, Shards: 3})
+		drain(t, s, "a", "demo") // a denial is a use too
+		time.Sleep(time.Minute)  //nolint:forbidigo // of the bubble
+		for i := range 20 {
+			decide(t, s, spend("user:"+strconv.Itoa(i), 1, "fast"))
+		}
+		decide(t, s, inline("a", 1, "burst", 5, "1/s"))
+		synctest.Wait()
+		want := map[string]time.Duration{"demo": time.Minute, "fast": 0}
+		if got := s.Used(time.Hour); !maps.Equal(got, want) {
+			t.Errorf("used are %v, want %v", got, want)
+		}
+		delete(want, "demo")
+		if got := s.Used(time.Second); !maps.Equal(got, want) {
+			t.Errorf("used within a second are %v, want %v", got, want)
+		}
+	})
 }

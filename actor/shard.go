@@ -194,7 +194,7 @@ func (sh *shard) finish(now int64) {
 	}
 	sh.replied.flush()
 	sh.inbox.ease()
-	sh.counts.flush()
+	sh.counts.flush(now)
 	sh.awakeNow.Store(int64(sh.actors.len()))
 	sh.heldNow.Store(sh.held)
 }

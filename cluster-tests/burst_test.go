@@ -192,8 +192,9 @@ func (s *site) secondTries() (n int) {
 func (s *site) refill() {
 	s.Helper()
 	for _, key := range []string{"customer:test", "ip:127.0.0.1"} {
-		url := "http://" + s.cluster.Members[0].HTTP + "/v1/buckets/" + siteLimit + "/" + key
-		if a := request(s.T, http.MethodDelete, url, ""); a.status != http.StatusNoContent {
+		m := s.cluster.Members[0]
+		url := "http://" + m.HTTP + "/v1/buckets/" + siteLimit + "/" + key
+		if a := operate(s.T, m.Data, http.MethodDelete, url, ""); a.status != http.StatusNoContent {
 			s.Fatalf("DELETE %s: %d %s", url, a.status, a.body)
 		}
 	}

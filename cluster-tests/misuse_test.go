@@ -163,7 +163,7 @@ func TestMisuseOfKeys(t *testing.T) {
 			t.Errorf("jeton %v without the key: exit code %d: %s%s", args, code, out, errs)
 		}
 	}
-	if out, errs, code := c.Run(m, "limits", "apply", "-f", limits, "--cluster-key-file", file); code != 0 {
+	if out, errs, code := c.Run(m, "limits", "apply", "--remove", "-f", limits, "--cluster-key-file", file); code != 0 {
 		t.Errorf("jeton limits apply with the key: exit code %d: %s%s", code, out, errs)
 	}
 	if res := request(t, http.MethodPut, "http://"+m.HTTP+"/v1/limits", "limits: {}"); res.status != http.StatusUnauthorized {
@@ -229,7 +229,7 @@ func TestMisuseOfLimits(t *testing.T) {
 	for i := range codes {
 		file := writeLimits(t, fmt.Sprintf("limits: {slow: {capacity: %d, refill: 1/h}}", 20+i))
 		operators.Go(func() {
-			_, _, codes[i] = c.Run(c.Members[i%3], "limits", "apply", "-f", file, "--version", "1")
+			_, _, codes[i] = c.Run(c.Members[i%3], "limits", "apply", "--remove", "-f", file, "--version", "1")
 		})
 	}
 	operators.Wait()

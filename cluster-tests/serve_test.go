@@ -35,9 +35,22 @@ type response struct {
 // request sends one HTTP request to a node.
 func request(t *testing.T, method, url, body string) response {
 	t.Helper()
+	return operate(t, "", method, url, body)
+}
+
+// operate is request by somebody who may read the token in a node's data directory.
+func operate(t *testing.T, data, method, url, body string) response {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if data != "" {
+		token, err := os.ReadFile(filepath.Join(data, "token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -108,7 +121,8 @@ func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
 		}
 	}
 	write("limits: {a: {capacity: 5, refill: 1/h}}")
-	n := process.Start(t, binary, "--data", t.TempDir(), "--limits", file)
+	data := t.TempDir()
+	n := process.Start(t, binary, "--data", data, "--limits", file)
 	check(t, n, "a", "k")
 	check(t, n, "a", "k")
 
@@ -127,11 +141,59 @@ func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
 	if out, _, code := process.Run(t, binary, "limits", "get", "--server", n.GRPC); code != 0 || !strings.Contains(out, "capacity: 7") {
 		t.Errorf("jeton limits get: exit code %d:\n%s", code, out)
 	}
-	if res := request(t, http.MethodPut, "http://"+n.HTTP+"/v1/limits", "limits: {c: {capacity: 1, refill: 1/h}}"); res.status != http.StatusOK {
-		t.Errorf("PUT /v1/limits: %d %s", res.status, res.body)
+	for _, saving := range []string{"", "limits:\n", "limits: {}", "limits: {b: {capacity: 1, refill: 1/h}}"} { // as an editor saves it
+		write(saving)
+		n.Signal(syscall.SIGHUP)
+		n.WaitForLog(`limits not reloaded.*(limits: is empty|leaves out limits that are in force, a)`)
+	}
+	if out, _, code := process.Run(t, binary, "limits", "get", "--server", n.GRPC); code != 0 || !strings.Contains(out, "capacity: 7") || !strings.Contains(out, "b:") {
+		t.Errorf("after files that were being saved: exit code %d:\n%s", code, out)
+	}
+}
+
+// Limits are removed by who says so. What is still in use is named.
+func TestLimitsAreRemovedByName(t *testing.T) {
+	t.Parallel()
+	binary, data := process.Build(t), t.TempDir()
+	n := process.Start(t, binary, "--data", data, "--limits", writeLimits(t, "limits: {a: {capacity: 5, refill: 1/h}, b: {capacity: 1, refill: 1/h}}"))
+	check(t, n, "a", "k")
+	url := "http://" + n.HTTP + "/v1/limits"
+	if res := request(t, http.MethodPut, url, "limits: {c: {capacity: 1, refill: 1/h}}"); res.status != http.StatusUnauthorized || !strings.Contains(res.body, filepath.Join(data, "token")) {
+		t.Errorf("PUT /v1/limits without the token: %d %s", res.status, res.body)
+	}
+	for body, says := range map[string]string{
+		"{}":         "400 limits: is empty",
+		"":           "400 limits: is empty",
+		"limits: {}": "409 a (in use: it decided a check",
+		"limits: {b: {capacity: 1, refill: 1/h}}": "409 a (in use: it decided a check",
+	} {
+		status, words, _ := strings.Cut(says, " ")
+		if res := operate(t, data, http.MethodPut, url, body); strconv.Itoa(res.status) != status || !strings.Contains(res.body, words) {
+			t.Errorf("PUT of %q: %d %s, want %s", body, res.status, res.body, says)
+		}
+		if body == "" {
+			continue
+		}
+		out, errs, code := process.Run(t, binary, "limits", "apply", "--server", n.GRPC, "-f", writeLimits(t, body))
+		if code != 2 || !strings.Contains(errs, words) {
+			t.Errorf("jeton limits apply of %q: exit code %d: %s%s", body, code, out, errs)
+		}
+	}
+	if out, _, _ := process.Run(t, binary, "limits", "get", "--server", n.GRPC); !strings.Contains(out, "a:") || !strings.Contains(out, "b:") {
+		t.Errorf("after all that was refused:\n%s", out)
+	}
+	if res := operate(t, data, http.MethodPut, url+"?remove=yes", "limits: {}"); res.status != http.StatusBadRequest || !strings.Contains(res.body, "remove=true") {
+		t.Errorf("PUT with a wrong query: %d %s", res.status, res.body)
+	}
+	if res := operate(t, data, http.MethodPut, url+"?remove=true", "limits: {a: {capacity: 5, refill: 1/h}}"); res.status != http.StatusOK || !strings.Contains(res.body, `"removed":["b"]`) {
+		t.Errorf("PUT that removes b: %d %s", res.status, res.body)
+	}
+	out, errs, code := process.Run(t, binary, "limits", "apply", "--server", n.GRPC, "--remove", "-f", writeLimits(t, "limits: {c: {capacity: 1, refill: 1/h}}"))
+	if code != 0 || !strings.Contains(out, "- a (in use") || !strings.Contains(out, "+ c\n    algorithm:") {
+		t.Errorf("jeton limits apply --remove: exit code %d: %s%s", code, out, errs)
 	}
 	if out, _, _ := process.Run(t, binary, "limits", "get", "--server", n.GRPC); !strings.Contains(out, "c:") || strings.Contains(out, "a:") {
-		t.Errorf("jeton limits get after PUT /v1/limits:\n%s", out)
+		t.Errorf("jeton limits get after that:\n%s", out)
 	}
 }
 
@@ -331,7 +393,7 @@ func TestLimitsThatAreInForceAlready(t *testing.T) {
 	c := process.StartCluster(t, process.Build(t), 3, clusterLimits)
 	file := writeLimits(t, "limits:\n  other: {capacity: 3, refill: 1/s}\n")
 	for i, m := range append(c.Members, c.Members...) {
-		_, errs, code := c.Run(m, "limits", "apply", "-f", file)
+		_, errs, code := c.Run(m, "limits", "apply", "--remove", "-f", file)
 		if code != 0 || errs != "version 2 is in force\n" {
 			t.Fatalf("time %d: exit code %d: %s", i+1, code, errs)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -60,64 +59,11 @@ func (a admin) Limits(context.Context, *pb.LimitsRequest) (*pb.LimitsResponse, e
 
 // ApplyLimits implements jeton.v1.Admin.
 func (a admin) ApplyLimits(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
-	applied, err := applyLimits(ctx, a.cluster, []byte(m.GetDocument()), m.GetVersion(), m.GetDryRun())
+	applied, err := applyLimits(ctx, a.cluster, m)
 	if err != nil {
 		return nil, err
 	}
 	return applied, nil
-}
-
-// applyLimits puts a limits document in force in a cluster, if the version in force is the one that is meant: the given
-// one, or, for 0, the one that is in force here when the request arrives. So of two who change it at once, one is refused.
-func applyLimits(ctx context.Context, c *cluster.Cluster, text []byte, version uint64, dryRun bool) (*pb.ApplyLimitsResponse, error) {
-	if c == nil {
-		return nil, errAlone
-	}
-	doc, err := limit.ParseDocument(text)
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
-	s := c.State()
-	before, err := limit.ParseDocument(s.Limits)
-	if err != nil {
-		return nil, err
-	}
-	if version != 0 && version != s.LimitsVersion {
-		return nil, status.Errorf(codes.Aborted,
-			"version %d is in force, not %d: somebody has changed the limits; look at them again", s.LimitsVersion, version)
-	}
-	change := differences(before, doc)
-	change.Version = s.LimitsVersion
-	if dryRun {
-		return change, nil
-	}
-	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, text)
-	if errors.Is(err, cluster.ErrStale) {
-		return nil, status.Error(codes.Aborted, "somebody else has just changed the limits: look at them again, and apply anew")
-	}
-	return change, refusal(err)
-}
-
-// differences are the names of the limits in which two documents differ.
-func differences(before, after *limit.Document) *pb.ApplyLimitsResponse {
-	change := &pb.ApplyLimitsResponse{}
-	for _, r := range after.Rules() {
-		switch old, ok := before.Rule(r.Name); {
-		case !ok:
-			change.Added = append(change.Added, r.Name)
-		case *old != *r:
-			change.Changed = append(change.Changed, r.Name)
-		}
-	}
-	for _, r := range before.Rules() {
-		if _, ok := after.Rule(r.Name); !ok {
-			change.Removed = append(change.Removed, r.Name)
-		}
-	}
-	for _, names := range [][]string{change.Added, change.Changed, change.Removed} {
-		slices.Sort(names)
-	}
-	return change
 }
 
 // Status implements jeton.v1.Admin.

@@ -3,13 +3,16 @@ package rpc
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // limitsBy is who answers what is asked of /v1/limits.
@@ -36,45 +39,100 @@ func (a *api) limits(*http.Request) (reply, error) {
 func etag(version uint64) string { return strconv.Quote(strconv.FormatUint(version, 10)) }
 
 // putLimits answers PUT /v1/limits: the whole document, in YAML or JSON. With If-Match it takes effect only if that
-// version is in force.
+// version is in force, and only with ?remove=true are limits removed that it leaves out.
 func (a *api) putLimits(r *http.Request) (reply, error) {
-	version := uint64(0)
+	asked, err := askedToApply(r)
+	if err != nil {
+		return reply{}, err
+	}
+	applied, err := applyLimits(r.Context(), a.Cluster, asked)
+	if p := applyProblem(err); p != nil {
+		return reply{}, p
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusOK, body: appliedJSON(applied), header: http.Header{"Etag": {etag(applied.GetVersion())}}}, nil
+}
+
+// askedToApply is what a PUT of limits asks for.
+func askedToApply(r *http.Request) (*pb.ApplyLimitsRequest, error) {
+	asked := &pb.ApplyLimitsRequest{}
 	if match := r.Header.Get("If-Match"); match != "" && match != "*" {
 		n, err := strconv.ParseUint(strings.Trim(match, `"`), 10, 64)
 		if err != nil || n == 0 {
-			return reply{}, &limit.FieldError{Field: "If-Match", Problem: "is not a version such as \"3\", which GET /v1/limits answers as ETag"}
+			return nil, &limit.FieldError{Field: "If-Match", Problem: "is not a version such as \"3\", which GET /v1/limits answers as ETag"}
 		}
-		version = n
+		asked.Version = n
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &limit.FieldError{Field: "query", Problem: "cannot be read: it may have remove=true, and nothing else"}
+	}
+	for name, values := range query {
+		if name != "remove" || len(values) != 1 || values[0] != "true" && values[0] != "false" {
+			return nil, &limit.FieldError{Field: "query", Problem: "may have remove=true, which removes the limits that the document leaves out, and nothing else"}
+		}
+		asked.Remove = values[0] == "true"
 	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		return reply{}, errTooLarge
+		return nil, errTooLarge
 	}
 	if _, err := limit.ParseDocument(text); err != nil {
-		return reply{}, &limit.FieldError{Field: "document", Problem: err.Error()}
+		return nil, &limit.FieldError{Field: "document", Problem: err.Error()}
 	}
-	applied, err := applyLimits(r.Context(), a.Cluster, text, version, false)
-	switch {
-	case status.Code(err) == codes.Aborted:
-		return reply{}, &problem{
-			Name: "limits-changed", Title: "The limits were changed meanwhile", Status: http.StatusPreconditionFailed,
-			Detail: status.Convert(err).Message(),
-		}
-	case status.Code(err) == codes.Unavailable:
-		return reply{}, &problem{
-			Name: "unavailable", Title: "The cluster cannot be changed at present", Status: http.StatusServiceUnavailable,
-			Detail: status.Convert(err).Message(),
-		}
-	case err != nil:
-		return reply{}, err
+	asked.Document = string(text)
+	return asked, nil
+}
+
+// applyProblem is why limits were not applied, where that has a problem of its own; nil where it has none.
+func applyProblem(err error) *problem {
+	p := &problem{Detail: status.Convert(err).Message()}
+	switch status.Code(err) {
+	case codes.Aborted:
+		p.Name, p.Title, p.Status = "limits-changed", "The limits were changed meanwhile", http.StatusPreconditionFailed
+	case codes.FailedPrecondition:
+		p.Name, p.Title, p.Status = "limits-left-out", "The document leaves out limits that are in force", http.StatusConflict
+	case codes.Unavailable:
+		p.Name, p.Title, p.Status = "unavailable", "The cluster cannot be changed at present", http.StatusServiceUnavailable
+	default:
+		return nil
+	}
+	return p
+}
+
+// appliedJSON is what a PUT of limits has changed.
+func appliedJSON(applied *pb.ApplyLimitsResponse) any {
+	type change struct {
+		Limit  string `json:"limit"`
+		Field  string `json:"field"`
+		Before string `json:"before,omitempty"`
+		After  string `json:"after,omitempty"`
+	}
+	type use struct {
+		Limit string `json:"limit"`
+		AgoMS int64  `json:"ago_ms"`
 	}
 	body := struct {
 		Version uint64   `json:"version,string"`
 		Added   []string `json:"added"`
 		Changed []string `json:"changed"`
 		Removed []string `json:"removed"`
-	}{applied.GetVersion(), orEmpty(applied.GetAdded()), orEmpty(applied.GetChanged()), orEmpty(applied.GetRemoved())}
-	return reply{status: http.StatusOK, body: body, header: http.Header{"Etag": {etag(applied.GetVersion())}}}, nil
+		Changes []change `json:"changes"`
+		Used    []use    `json:"used,omitempty"`
+		Silent  []string `json:"silent,omitempty"`
+	}{
+		Version: applied.GetVersion(), Added: orEmpty(applied.GetAdded()), Changed: orEmpty(applied.GetChanged()),
+		Removed: orEmpty(applied.GetRemoved()), Changes: []change{}, Silent: applied.GetSilent(),
+	}
+	for _, c := range applied.GetChanges() {
+		body.Changes = append(body.Changes, change{c.GetLimit(), c.GetField(), c.GetBefore(), c.GetAfter()})
+	}
+	for _, u := range applied.GetUsed() {
+		body.Used = append(body.Used, use{u.GetLimit(), time.Duration(u.GetAgoNs()).Milliseconds()})
+	}
+	return body
 }
 
 func orEmpty(names []string) []string { return append([]string{}, names...) }

@@ -32,6 +32,8 @@ type TokensConfig struct {
 	// File has tokens, one a line: printable ASCII without spaces, 16 bytes or more. Empty lines and lines that begin with #
 	// do not count. Empty for none.
 	File string
+	// Local says that the node has made File itself.
+	Local bool
 	// Insecure takes a File that others on the machine may read.
 	Insecure bool
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -156,10 +158,13 @@ func (t *Tokens) Counts(token string) (counts, exist bool) { return t.has(token)
 
 // Where says where a token can be had.
 func (t *Tokens) Where() string {
-	const ofKey, ofFile = "what jeton cluster token --cluster-key-file prints", "a token of the node's --admin-token-file"
+	const ofKey = "what jeton cluster token --cluster-key-file prints"
+	ofFile := "a token of the node's --admin-token-file"
 	switch {
 	case t == nil:
 		return ofFile
+	case t.cfg.Local:
+		return "the token in " + t.cfg.File + ", which this node has made because it has no cluster key and no --admin-token-file"
 	case t.cfg.File == "":
 		return ofKey
 	case t.cfg.Key == nil:

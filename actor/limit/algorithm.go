@@ -36,7 +36,10 @@ func (l Limit) Rule() (*Rule, error) {
 			Problem: fmt.Sprintf("%s is not known: use %s", Quote(l.Algorithm), strings.Join(Algorithms(), " or ")),
 		}
 	}
-	if l.Capacity < 1 {
+	switch {
+	case l.Capacity == 0:
+		return nil, &FieldError{Field: "capacity", Problem: "is missing or 0: at least 1 token"}
+	case l.Capacity < 0:
 		return nil, &FieldError{Field: "capacity", Problem: fmt.Sprintf("%d is too small: at least 1 token", l.Capacity)}
 	}
 	if l.Refill == (Refill{}) {

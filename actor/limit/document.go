@@ -16,7 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Document is the set of stored limits, immutable once read. It is written in YAML, of which JSON is a part:
+// A Document is the set of stored limits, immutable once read. The zero value has none. It is written in YAML, of which JSON is
+// a part:
 //
 //	limits:
 //	  login:
@@ -30,7 +31,8 @@ type Document struct {
 }
 
 // ParseDocument reads a limits document strictly: an unknown field, a limit defined twice, a value out of range are
-// *FieldErrors that carry the line. A document without limits is valid.
+// *FieldErrors that carry the line. So is a document without the field limits, as an empty file is, or one that is being
+// written; no limits at all are "limits: {}".
 func ParseDocument(text []byte) (*Document, error) {
 	if doc, ok := parsePlain(string(text)); ok {
 		return doc, nil
@@ -48,7 +50,7 @@ func parseYAML(text []byte) (*Document, error) {
 	var root yaml.Node
 	switch err := dec.Decode(&root); {
 	case errors.Is(err, io.EOF):
-		return doc, nil
+		return nil, errNoLimits(0)
 	case err != nil:
 		return nil, syntaxError(err)
 	}
@@ -56,18 +58,31 @@ func parseYAML(text []byte) (*Document, error) {
 	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
 		return nil, at(&second, "document", "holds more than one YAML document: keep one")
 	}
+	given := false
 	err := eachField(root.Content[0], "", func(key, value *yaml.Node) error {
-		if key.Value != "limits" {
+		switch {
+		case key.Value != "limits":
 			problem := fmt.Sprintf("%s is not a known field: a limits document has only limits", Quote(key.Value))
 			return at(key, cmp.Or(key.Value, "document"), problem)
+		case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
+			return errNoLimits(key.Line)
 		}
+		given = true
 		return eachField(value, "limits", doc.add)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !given:
+		return nil, errNoLimits(0)
 	}
 	slices.Sort(doc.names)
 	return doc, nil
+}
+
+// errNoLimits refuses a document in which no limits stand, for line 0 not even their field.
+func errNoLimits(line int) error {
+	return &FieldError{Field: "limits", Problem: "is empty: name at least one limit, or write limits: {} for none at all", Line: line}
 }
 
 // add reads the limit called key.
@@ -81,6 +96,9 @@ func (d *Document) add(key, value *yaml.Node) error {
 	})
 	if err != nil {
 		return err
+	}
+	if _, given := lines["capacity"]; !given {
+		return at(key, path+".capacity", "is missing: say how many tokens a full bucket holds, at least 1")
 	}
 	rule, err := l.Rule()
 	if err != nil {

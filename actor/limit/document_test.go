@@ -52,16 +52,10 @@ func TestParseDocument(t *testing.T) {
 			"{\n\t\"limits\": {\"login\": {\"capacity\": 10, \"refill\": \"1/s\", \"on_unavailable\": \"deny\"}}\n}",
 			[]limit.Limit{login},
 		},
-		"quoted":           {`{limits: {"login": {capacity: "10", refill: '1/s', on_unavailable: "deny"}}}`, []limit.Limit{login}},
-		"of one document":  {"---\nlimits: {login: {capacity: 10, refill: 1/s, on_unavailable: deny}}\n...\n", []limit.Limit{login}},
-		"empty":            {"", []limit.Limit{}},
-		"only a comment":   {"# nothing yet\n", []limit.Limit{}},
-		"only a separator": {"---\n", []limit.Limit{}},
-		"null":             {"~", []limit.Limit{}},
-		"an empty mapping": {"{}", []limit.Limit{}},
-		"limits of null":   {"limits:\n", []limit.Limit{}},
-		"no limits":        {"limits: {}", []limit.Limit{}},
-		"a default named":  {"limits:\n  api.v1:\n    algorithm:\n    capacity: 100\n    refill: 5000/h\n    on_unavailable:\n", []limit.Limit{api}},
+		"quoted":          {`{limits: {"login": {capacity: "10", refill: '1/s', on_unavailable: "deny"}}}`, []limit.Limit{login}},
+		"of one document": {"---\nlimits: {login: {capacity: 10, refill: 1/s, on_unavailable: deny}}\n...\n", []limit.Limit{login}},
+		"no limits":       {"limits: {}", []limit.Limit{}},
+		"a default named": {"limits:\n  api.v1:\n    algorithm:\n    capacity: 100\n    refill: 5000/h\n    on_unavailable:\n", []limit.Limit{api}},
 		"an alias of a whole limit": {
 			"limits:\n  a: &a {capacity: 10, refill: 1/s}\n  b: *a\n",
 			[]limit.Limit{
@@ -91,6 +85,12 @@ func TestParseDocumentInvalid(t *testing.T) {
 		line       int
 		field, fix string
 	}{
+		"empty":             {"", 0, "limits", "is empty: name at least one limit, or write limits: {} for none at all"},
+		"only a comment":    {"# nothing yet\n", 0, "limits", "is empty"},
+		"only a separator":  {"---\n", 0, "limits", "is empty"},
+		"null":              {"~", 0, "limits", "is empty"},
+		"an empty mapping":  {"{}", 0, "limits", "is empty"},
+		"limits of null":    {"# cut off while it was saved\nlimits:\n", 2, "limits", "is empty"},
 		"not YAML":          {"limits:\n  a: [\n", 2, "document", "is not YAML: did not find expected node content"},
 		"a tab":             {"limits:\n\ta: 1\n", 2, "document", "is not YAML"},
 		"not UTF-8":         {"\xff\xfe\xff", 0, "document", "is not YAML"},
@@ -114,7 +114,7 @@ func TestParseDocumentInvalid(t *testing.T) {
 			4, "limits.login", "is defined already at line 2",
 		},
 		"a number as limit": {"limits:\n  login: 5\n", 2, "limits.login", "is not a mapping"},
-		"a null limit":      {"limits:\n\n  login:\n", 3, "limits.login.capacity", "at least 1 token"},
+		"a null limit":      {"limits:\n\n  login:\n", 3, "limits.login.capacity", "is missing: say how many tokens"},
 		"a bad name":        {"limits:\n  log in: {capacity: 1, refill: 1/s}\n", 2, "limits.log in.name", "letters, digits, dots"},
 		"an empty name":     {"limits:\n  '': {capacity: 1, refill: 1/s}\n", 2, "limits..name", "is empty"},
 		"an unknown field of a limit": {
@@ -133,7 +133,7 @@ func TestParseDocumentInvalid(t *testing.T) {
 		"a circle":           {"limits: &a\n  a: *a\n", 2, "limits.a.a", "is not a known field"},
 		"a list of a field":  {"limits:\n  a:\n    capacity: [1]\n", 3, "limits.a.capacity", "is not a single value"},
 		"capacity 0":         {"limits:\n  a:\n    refill: 1/s\n    capacity: 0\n", 4, "limits.a.capacity", "at least 1 token"},
-		"no capacity":        {"limits:\n  a:\n    refill: 1/s\n", 2, "limits.a.capacity", "at least 1 token"},
+		"no capacity":        {"limits:\n  a:\n    refill: 1/s\n", 2, "limits.a.capacity", "is missing: say how many tokens"},
 		"a broken capacity":  {"limits:\n  a:\n    capacity: 1.5\n", 3, "limits.a.capacity", `"1.5" is not a whole number of tokens`},
 		"a huge capacity":    {"limits:\n  a:\n    capacity: 9223372036854775808\n", 3, "limits.a.capacity", "at most 9223372036854775807"},
 		"too much capacity":  {"limits:\n  a:\n    capacity: 9223372036854775807\n    refill: 1/s\n", 3, "limits.a.capacity", "more than 73 years"},
@@ -187,7 +187,8 @@ func TestDocumentForms(t *testing.T) {
 		t.Errorf("got JSON, %v:\n%s\nwant:\n%s", err, object, wantJSON)
 	}
 	wantSameDocument(t, doc)
-	wantSameDocument(t, mustDocument(t, ""))
+	wantSameDocument(t, mustDocument(t, "limits: {}"))
+	wantSameDocument(t, &limit.Document{})
 }
 
 // wantSameDocument asserts that the document is read back from both of its forms.

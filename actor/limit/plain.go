@@ -19,7 +19,7 @@ func parsePlain(text string) (doc *Document, ok bool) {
 			return nil, false
 		}
 	}
-	if !p.begun || !p.end() {
+	if !p.begun || !p.end() || len(doc.rules) == 0 {
 		return nil, false
 	}
 	slices.Sort(doc.names)

@@ -20,7 +20,7 @@ func TestWhatIsPlain(t *testing.T) {
 		"limits:\n  a:\n    capacity: 1\n    refill: 1/s\n":                                          true,
 		"# all\n\nlimits: # these\n    a: # one\n      refill: 1/1.5s # slow\n      capacity: 1\r\n": true,
 		"limits:\n a:\n  capacity: 1\n  refill: 5/µs\n b:\n    capacity: 2\n    refill: 1/s":         true,
-		"limits:\n": true,
+		"limits:\n": false, // wrong
 		"":          false,
 		"limits: {a: {capacity: 1, refill: 1/s}}":                                   false,
 		"limits:\n  \"a\":\n    capacity: 1\n    refill: 1/s\n":                     false,
@@ -35,7 +35,7 @@ func TestWhatIsPlain(t *testing.T) {
 		"limits:\n  a:\n    capacity: 1\n    refill: 1/s\n   b:\n    capacity: 1\n": false,
 		"limits:\n  a:\n    capacity: 0\n    refill: 1/s\n":                         false, // wrong
 		"limits:\n  a:\n    capacity: 1#\n    refill: 1/s\n":                        false, // wrong
-		"# größer\nlimits:\n":                                                       true,
+		"# größer\nlimits:\n":                                                       false, // wrong
 		"limits: #\x02\n":                                                           false, // wrong
 		"limits: # a\rb: 1\n":                                                       false, // in YAML the line ends in its middle
 		"limits: # a\u2028b: 1\n":                                                   false, // and here

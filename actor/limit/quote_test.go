@@ -54,7 +54,7 @@ func TestErrorsRepeatLittle(t *testing.T) {
 		_, err := limit.ParseDocument([]byte(text))
 		errs = append(errs, err)
 	}
-	doc, err := limit.ParseDocument(nil)
+	doc, err := limit.ParseDocument([]byte("limits: {}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/cluster-tests/history"
+	"github.com/jeton-dev/jeton/rpc/client"
 )
 
 var kindLimits = Kind{
@@ -58,7 +59,7 @@ func (f limitsChanged) Begin(ctx context.Context, s *Stage) error {
 	err := s.until(ctx, "the limits are in force", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		applied, err := s.admin.ApplyLimits(ctx, document(f.capacity, f.perSecond, f.besides), 0, false)
+		applied, err := s.admin.ApplyLimits(ctx, client.Apply{Document: document(f.capacity, f.perSecond, f.besides), Remove: true})
 		version = applied.Version
 		return err
 	})

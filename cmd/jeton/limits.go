@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +77,7 @@ func limitsDiffVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				change, err := c.ApplyLimits(ctx, string(text), 0, true)
+				change, err := c.ApplyLimits(ctx, client.Apply{Document: string(text), DryRun: true})
 				if err != nil {
 					return err
 				}
@@ -96,20 +98,21 @@ func limitsDiffVerb() *cobra.Command {
 
 func limitsApplyVerb() *cobra.Command {
 	var (
-		r       remote
-		file    string
-		version uint64
-		dryRun  bool
+		r     remote
+		file  string
+		asked client.Apply
 	)
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE",
 		Short: "Put other limits in force in the whole cluster",
 		Long: "Put the limits of a document in force in the whole cluster, all or none, within a second. What buckets have spent\n" +
-			"stays spent: debt is measured in time. Limits that the document leaves out are gone.\n\n" +
+			"stays spent: debt is measured in time. A document that leaves out limits that are in force is refused, unless --remove\n" +
+			"says that they are to go: checks that name them fail from then on.\n\n" +
 			"If somebody else changes the limits at the same time, one of the two is refused. With --version, which limits get\n" +
 			"shows, it is also refused if they were changed since.",
 		Example: "  jeton limits apply -f limits.yaml --dry-run\n  jeton limits apply -f limits.yaml\n" +
-			"  jeton limits apply -f limits.yaml --version 4",
+			"  jeton limits apply -f limits.yaml --version 4\n" +
+			"  jeton limits apply -f limits.yaml --remove",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
@@ -117,7 +120,8 @@ func limitsApplyVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				change, err := c.ApplyLimits(ctx, string(text), version, dryRun)
+				asked.Document = string(text)
+				change, err := c.ApplyLimits(ctx, asked)
 				if err != nil {
 					return err
 				}
@@ -125,7 +129,7 @@ func limitsApplyVerb() *cobra.Command {
 					return err
 				}
 				said := fmt.Sprintf("version %d is in force", change.Version)
-				if dryRun {
+				if asked.DryRun {
 					said = fmt.Sprintf("nothing was changed: version %d is in force", change.Version)
 				}
 				_, err = fmt.Fprintln(cmd.ErrOrStderr(), said)
@@ -135,8 +139,9 @@ func limitsApplyVerb() *cobra.Command {
 	}
 	r.addFlags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the YAML document; - reads standard input")
-	cmd.Flags().Uint64Var(&version, "version", 0, "apply only if this version is in force; 0 replaces the one in force now")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would change")
+	cmd.Flags().Uint64Var(&asked.Version, "version", 0, "apply only if this version is in force; 0 replaces the one in force now")
+	cmd.Flags().BoolVar(&asked.Remove, "remove", false, "remove the limits that the document leaves out; without it such a document is refused")
+	cmd.Flags().BoolVar(&asked.DryRun, "dry-run", false, "only say what would change")
 	return cmd
 }
 
@@ -159,16 +164,43 @@ func readDocument(stdin io.Reader, file string) (text []byte, err error) {
 	return text, nil
 }
 
-// printChange writes a line for each limit that is not as it was.
+// printChange writes what is not as it was: limits that are new (+), different (~) or gone (-), and of each its fields.
 func printChange(w io.Writer, change client.Applied) error {
-	for _, kind := range []struct {
-		sign  string
-		names []string
-	}{{"+", change.Added}, {"~", change.Changed}, {"-", change.Removed}} {
-		for _, name := range kind.names {
-			if err := debug.Printf(w, "%s %s\n", kind.sign, name); err != nil {
-				return err
-			}
+	var all []string
+	sign := map[string]string{}
+	for mark, names := range map[string][]string{"+": change.Added, "~": change.Changed, "-": change.Removed} {
+		for _, name := range names {
+			all, sign[name] = append(all, name), mark
+		}
+	}
+	slices.Sort(all)
+	used := map[string]string{}
+	for _, u := range change.Used {
+		used[u.Limit] = fmt.Sprintf(" (in use: it decided a check %v ago)", u.Ago.Round(time.Second))
+	}
+	for _, name := range all {
+		if err := debug.Printf(w, "%s %s%s\n", sign[name], name, used[name]); err != nil {
+			return err
+		}
+		if err := printFields(w, name, change.Changes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printFields writes the fields of one limit that differ, old → new.
+func printFields(w io.Writer, name string, changes []client.LimitChange) error {
+	for _, c := range changes {
+		if c.Limit != name || c.After == "" {
+			continue
+		}
+		value := c.After
+		if c.Before != "" {
+			value = c.Before + " → " + c.After
+		}
+		if err := debug.Printf(w, "    %-15s %s\n", c.Field+":", value); err != nil {
+			return err
 		}
 	}
 	return nil

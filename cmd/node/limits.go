@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -15,7 +16,7 @@ var errNoLimitsFile = errors.New("there is no limits file to read again: the nod
 // readLimits reads the limits document at path; without a path there are no stored limits.
 func readLimits(path string) (*limit.Document, error) {
 	if path == "" {
-		return limit.ParseDocument(nil)
+		return &limit.Document{}, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -49,13 +50,34 @@ func (n *Node) Reload() error {
 	if n.member != nil {
 		return n.member.reload(doc)
 	}
+	if err := n.leavesOutNone(doc, "restart the node to remove them"); err != nil {
+		return err
+	}
 	n.limits.Store(doc)
 	n.cfg.Logger.Info("limits in force", "file", n.cfg.Limits, "limits", len(doc.Rules()))
 	return nil
 }
 
+// leavesOutNone refuses a document without limits that are in force: it may be a file that is just being saved.
+func (n *Node) leavesOutNone(doc *limit.Document, remove string) error {
+	var missing []string
+	for _, d := range limit.Differences(n.limits.Load(), doc) {
+		if d.After == nil {
+			missing = append(missing, d.Limit)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("limits file %s leaves out limits that are in force, %s: the old limits stay in force; put them back, or %s",
+		n.cfg.Limits, strings.Join(missing, ", "), remove)
+}
+
 // reload has the whole cluster put other limits in force.
 func (m *membership) reload(doc *limit.Document) error {
+	if err := m.node.leavesOutNone(doc, "remove them with jeton limits apply --remove"); err != nil {
+		return err
+	}
 	text, err := doc.YAML()
 	if err != nil {
 		return err

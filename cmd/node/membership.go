@@ -149,7 +149,7 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Epochs: m.epochs, End: n.store.End, Check: checkLimits, Logger: n.cfg.Logger, Metrics: n.metrics,
+		Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
 }
@@ -406,6 +406,17 @@ func (m *membership) close() error {
 		errs = append(errs, m.cluster.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// usedWithin is how long ago a limit may have decided to count as one in use.
+const usedWithin = time.Hour
+
+// used says how long ago limits decided here, of those that are in use.
+func (m *membership) used() map[string]time.Duration {
+	if m.joinedAt.Load() == 0 { // there are no actors before
+		return nil
+	}
+	return m.node.system.Used(usedWithin)
 }
 
 // checkLimits says what is wrong with a limits document.

@@ -89,14 +89,22 @@ func TestEmbedded(t *testing.T) {
 func TestReload(t *testing.T) {
 	file := writeFile(t, "limits.yaml", "limits: {a: {capacity: 2, refill: 1/h}}")
 	n := open(t, node.Config{Data: t.TempDir(), Limits: file})
-	if err := os.WriteFile(file, []byte("limits:\n  a: {capacity: 3, refill: 1/h}\n  b: {capcity: 3}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Reload(); err == nil || !strings.Contains(err.Error(), "line 3: limits.b.capcity") {
-		t.Errorf("Reload of a bad file: %v", err)
-	}
-	if r, ok := n.Limits().Rule("a"); !ok || r.Capacity != 2 {
-		t.Errorf("a bad file has changed the limits: %+v", r)
+	for text, says := range map[string]string{
+		"limits:\n  a: {capacity: 3, refill: 1/h}\n  b: {capcity: 3}\n": "line 3: limits.b.capcity",
+		"":           "limits: is empty",
+		"limits:":    "limits: is empty",
+		"limits: {}": "leaves out limits that are in force, a: the old limits stay in force; put them back, or restart the node",
+		"limits: {b: {capacity: 3, refill: 1/h}}": "leaves out limits that are in force, a:",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Reload(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("Reload of %q: %v", text, err)
+		}
+		if r, ok := n.Limits().Rule("a"); !ok || r.Capacity != 2 {
+			t.Errorf("%q has changed the limits: %+v", text, r)
+		}
 	}
 	if err := os.WriteFile(file, []byte("limits: {a: {capacity: 3, refill: 1/h}}"), 0o600); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,10 @@ func (n *Node) httpServer(cfg rpc.APIConfig) (*http.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens := n.secrets.tokens
+	tokens, err := n.localTokens()
+	if err != nil {
+		return nil, err
+	}
 	guarded, err := rpc.NewGuard(api, rpc.GuardConfig{
 		Door: access.NodeHTTP, Beyond: beyond(n.httpListener), Tokens: tokens.Counts, Where: tokens.Where(), Registerer: n.metrics,
 	})

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -51,6 +52,28 @@ func TestLimitsAreSetFromAnyNode(t *testing.T) {
 		if err := ch.cluster.Undrain(t.Context(), "a"); err != nil {
 			t.Errorf("what is not drained: %v", err)
 		}
+	}
+}
+
+// What any node has used is known at every node; who is down is named.
+func TestLimitsUsed(t *testing.T) {
+	r := newRig(t)
+	all := expecting(3, r.chairs(3)...)
+	all[1].config.Used = func() map[string]time.Duration {
+		return map[string]time.Duration{"login": time.Minute, "api": time.Second}
+	}
+	all[2].config.Used = func() map[string]time.Duration { return map[string]time.Duration{"login": time.Second} }
+	startAll(all...)
+	want := map[string]time.Duration{"login": time.Second, "api": time.Second}
+	for _, ch := range all {
+		if used, silent := ch.cluster.LimitsUsed(t.Context()); !maps.Equal(used, want) || len(silent) != 0 {
+			t.Errorf("node %s knows of %v, and not of %q", ch.config.Name, used, silent)
+		}
+	}
+	all[2].stop()
+	want["login"] = time.Minute
+	if used, silent := all[0].cluster.LimitsUsed(t.Context()); !maps.Equal(used, want) || !slices.Equal(silent, []string{all[2].config.Name}) {
+		t.Errorf("with one node down: %v, and not of %q", used, silent)
 	}
 }
 

@@ -90,6 +90,8 @@ type Config struct {
 	End func(ctx context.Context) error
 	// Check says what is wrong with a limits document. Nil: nothing ever is.
 	Check func(limits []byte) error
+	// Used says how long ago each limit decided a check on this node, of those that did so lately. Nil: none did.
+	Used func() map[string]time.Duration
 	// GossipBounds and RaftBounds bound what strangers can make the two listeners hold. Their Name, Metrics and Logger are
 	// set here. Zero values: no bound but those of time and of single messages.
 	GossipBounds, RaftBounds bound.Config

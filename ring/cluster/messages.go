@@ -38,6 +38,7 @@ const (
 	kindRelease = "release" // I have made my attempt void
 	kindAttempt = "attempt" // what has become of your attempt?
 	kindLeaving = "leaving" // I am about to stop
+	kindUsed    = "used"    // which limits have decided lately?
 	kindSurvey  = "survey"  // what do you know, and whom do you reach? (before a forced recovery)
 	kindReset   = "reset"   // forget raft's log: I have recovered the cluster
 	kindLead    = "lead"    // one for the leader, of those below
@@ -63,6 +64,7 @@ func (c *Cluster) routes() map[string]handler {
 		kindRelease: serve(c.answerRelease),
 		kindAttempt: serve(c.answerAttempt),
 		kindLeaving: serve(c.answerLeaving),
+		kindUsed:    serve(c.answerUsed),
 		kindSurvey:  serve(c.answerSurvey),
 		kindReset:   serve(c.answerReset),
 		kindLead:    serve(c.answerLead),

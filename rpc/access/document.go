@@ -24,7 +24,7 @@ func Markdown() string {
 		}},
 		{NodeHTTP, "A node's HTTP port, 7702", [...]string{
 			Reach: "nothing", Check: "nothing; no web page", Look: "on loopback nothing, beyond a token; no web page",
-			Change: "a token, where the node has a key or tokens; no web page", Key: "",
+			Change: "a token, but with `--insecure`; no web page", Key: "",
 		}},
 		{GatewayHTTP, "A gateway's operator port, 7781", [...]string{
 			Reach: "nothing", Check: "", Look: "a token, where the document has `admin.token_file`; no web page",

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -58,23 +59,56 @@ func (c *Client) LimitsText(ctx context.Context) (document string, version uint6
 	return m.GetDocument(), m.GetVersion(), err
 }
 
-// An Applied is what ApplyLimits changed, or would change.
-type Applied struct {
-	Version uint64   `json:"version,string"` // that is in force now
-	Added   []string `json:"added"`          // names of limits
-	Changed []string `json:"changed"`
-	Removed []string `json:"removed"`
+// Apply is how ApplyLimits puts limits in force.
+type Apply struct {
+	// Document is the limits document, in YAML. Required.
+	Document string
+	// Version is the one that is to be replaced; 0 is any.
+	Version uint64
+	// Remove says that limits that the document leaves out are to be removed. Without it such a document is refused.
+	Remove bool
+	// DryRun only says what would change.
+	DryRun bool
 }
 
-// ApplyLimits puts a limits document in force, whole or not at all, if the limits in force have that version; 0 is any.
-// A dry run only says what would change. Should a node break off after it has applied them, the next one is asked, and
-// may find that another version is in force: the very one.
-func (c *Client) ApplyLimits(ctx context.Context, document string, version uint64, dryRun bool) (Applied, error) {
-	m, err := operate(ctx, c, &pb.ApplyLimitsRequest{Document: document, Version: version, DryRun: dryRun}, pb.AdminClient.ApplyLimits)
+// An Applied is what ApplyLimits changed, or would change.
+type Applied struct {
+	Version uint64   // that is in force now
+	Added   []string // names of limits
+	Changed []string
+	Removed []string
+	Changes []LimitChange // what is different in them
+	Used    []LimitUse    // those of Removed that decided a check within the last hour
+	Silent  []string      // nodes that have not said which limits they used
+}
+
+// A LimitChange is a field of a limit with its value before, empty for a limit that is new, and its value now, empty for one
+// that is gone.
+type LimitChange struct{ Limit, Field, Before, After string }
+
+// A LimitUse says how long ago a limit decided last.
+type LimitUse struct {
+	Limit string
+	Ago   time.Duration
+}
+
+// ApplyLimits puts a limits document in force, whole or not at all. Should a node break off after it has applied it, the next
+// one is asked, and may find that another version is in force: the very one.
+func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
+	m, err := operate(ctx, c, &pb.ApplyLimitsRequest{
+		Document: a.Document, Version: a.Version, Remove: a.Remove, DryRun: a.DryRun,
+	}, pb.AdminClient.ApplyLimits)
 	if err != nil {
 		return Applied{}, err
 	}
-	return Applied{Version: m.GetVersion(), Added: m.GetAdded(), Changed: m.GetChanged(), Removed: m.GetRemoved()}, nil
+	out := Applied{Version: m.GetVersion(), Added: m.GetAdded(), Changed: m.GetChanged(), Removed: m.GetRemoved(), Silent: m.GetSilent()}
+	for _, ch := range m.GetChanges() {
+		out.Changes = append(out.Changes, LimitChange{ch.GetLimit(), ch.GetField(), ch.GetBefore(), ch.GetAfter()})
+	}
+	for _, u := range m.GetUsed() {
+		out.Used = append(out.Used, LimitUse{u.GetLimit(), time.Duration(u.GetAgoNs())})
+	}
+	return out, nil
 }
 
 // Status asks how the cluster is. The answer is JSON, as GET /debug/ring has it.

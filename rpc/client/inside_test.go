@@ -216,8 +216,12 @@ type operated struct {
 }
 
 func (o operated) ApplyLimits(_ context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
-	o.asked <- []any{m.GetDocument(), m.GetVersion(), m.GetDryRun()}
-	return &pb.ApplyLimitsResponse{Version: 4, Added: []string{"a"}, Changed: []string{"b"}, Removed: []string{"c"}}, nil
+	o.asked <- []any{m.GetDocument(), m.GetVersion(), m.GetRemove(), m.GetDryRun()}
+	return &pb.ApplyLimitsResponse{
+		Version: 4, Added: []string{"a"}, Changed: []string{"b"}, Removed: []string{"c"}, Silent: []string{"n3"},
+		Changes: []*pb.LimitChange{{Limit: "b", Field: "capacity", Before: "1", After: "2"}},
+		Used:    []*pb.LimitUse{{Limit: "c", AgoNs: int64(time.Minute)}},
+	}, nil
 }
 
 func (o operated) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
@@ -261,8 +265,14 @@ func TestOperating(t *testing.T) {
 			t.Errorf("%s: the node was asked %v, want %v", what, got, asked)
 		}
 	}
-	applied, err := c.ApplyLimits(t.Context(), "limits: {}", 3, true)
-	want("apply", applied, err, client.Applied{Version: 4, Added: []string{"a"}, Changed: []string{"b"}, Removed: []string{"c"}}, []any{"limits: {}", uint64(3), true})
+	applied, err := c.ApplyLimits(t.Context(), client.Apply{Document: "limits: {}", Version: 3, DryRun: true})
+	want("apply", applied, err, client.Applied{
+		Version: 4, Added: []string{"a"}, Changed: []string{"b"}, Removed: []string{"c"}, Silent: []string{"n3"},
+		Changes: []client.LimitChange{{Limit: "b", Field: "capacity", Before: "1", After: "2"}},
+		Used:    []client.LimitUse{{Limit: "c", Ago: time.Minute}},
+	}, []any{"limits: {}", uint64(3), false, true})
+	_, err = c.ApplyLimits(t.Context(), client.Apply{Document: "limits: {}", Remove: true})
+	want("apply and remove", nil, err, nil, []any{"limits: {}", uint64(0), true, false})
 	state, err := c.Status(t.Context())
 	want("status", string(state), err, "{}", nil)
 	left, err := c.Drain(t.Context(), "n1", true)

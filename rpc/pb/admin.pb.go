@@ -121,7 +121,9 @@ type ApplyLimitsRequest struct {
 	// The version that is to be replaced: if another one is in force by then, nothing is changed. 0 replaces any.
 	Version uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	// Only say what would change.
-	DryRun        bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// Remove the limits that the document leaves out. Without it, leaving out one that is in force is refused.
+	Remove        bool `protobuf:"varint,4,opt,name=remove,proto3" json:"remove,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -177,6 +179,13 @@ func (x *ApplyLimitsRequest) GetDryRun() bool {
 	return false
 }
 
+func (x *ApplyLimitsRequest) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
 // ApplyLimitsResponse answers an ApplyLimitsRequest.
 type ApplyLimitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -187,7 +196,13 @@ type ApplyLimitsResponse struct {
 	// Limits that are different.
 	Changed []string `protobuf:"bytes,3,rep,name=changed,proto3" json:"changed,omitempty"`
 	// Limits that are gone.
-	Removed       []string `protobuf:"bytes,4,rep,name=removed,proto3" json:"removed,omitempty"`
+	Removed []string `protobuf:"bytes,4,rep,name=removed,proto3" json:"removed,omitempty"`
+	// What is different in each of those limits.
+	Changes []*LimitChange `protobuf:"bytes,5,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Of the limits that are gone, those that decided a check within the last hour.
+	Used []*LimitUse `protobuf:"bytes,6,rep,name=used,proto3" json:"used,omitempty"`
+	// Nodes that have not said which limits they used: they did not answer.
+	Silent        []string `protobuf:"bytes,7,rep,name=silent,proto3" json:"silent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -250,6 +265,155 @@ func (x *ApplyLimitsResponse) GetRemoved() []string {
 	return nil
 }
 
+func (x *ApplyLimitsResponse) GetChanges() []*LimitChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *ApplyLimitsResponse) GetUsed() []*LimitUse {
+	if x != nil {
+		return x.Used
+	}
+	return nil
+}
+
+func (x *ApplyLimitsResponse) GetSilent() []string {
+	if x != nil {
+		return x.Silent
+	}
+	return nil
+}
+
+// LimitChange is a field in which a limit is different.
+type LimitChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limit.
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The field, as documents call it.
+	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	// Its value before, as documents write it; empty for a limit that is new.
+	Before string `protobuf:"bytes,3,opt,name=before,proto3" json:"before,omitempty"`
+	// Its value now; empty for a limit that is gone.
+	After         string `protobuf:"bytes,4,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitChange) Reset() {
+	*x = LimitChange{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitChange) ProtoMessage() {}
+
+func (x *LimitChange) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitChange.ProtoReflect.Descriptor instead.
+func (*LimitChange) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LimitChange) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *LimitChange) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *LimitChange) GetBefore() string {
+	if x != nil {
+		return x.Before
+	}
+	return ""
+}
+
+func (x *LimitChange) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+// LimitUse says when a limit decided last.
+type LimitUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limit.
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// How long ago, in nanoseconds.
+	AgoNs         int64 `protobuf:"varint,2,opt,name=ago_ns,json=agoNs,proto3" json:"ago_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitUse) Reset() {
+	*x = LimitUse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitUse) ProtoMessage() {}
+
+func (x *LimitUse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitUse.ProtoReflect.Descriptor instead.
+func (*LimitUse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *LimitUse) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *LimitUse) GetAgoNs() int64 {
+	if x != nil {
+		return x.AgoNs
+	}
+	return 0
+}
+
 // StatusRequest asks how the cluster is.
 type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -259,7 +423,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	mi := &file_jeton_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -271,7 +435,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	mi := &file_jeton_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -284,7 +448,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 // StatusResponse answers a StatusRequest.
@@ -298,7 +462,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	mi := &file_jeton_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +474,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	mi := &file_jeton_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +487,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StatusResponse) GetStatus() []byte {
@@ -346,7 +510,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[6]
+	mi := &file_jeton_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -358,7 +522,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[6]
+	mi := &file_jeton_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -371,7 +535,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -399,7 +563,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[7]
+	mi := &file_jeton_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -411,7 +575,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[7]
+	mi := &file_jeton_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -424,7 +588,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DrainResponse) GetLeft() uint32 {
@@ -447,7 +611,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[8]
+	mi := &file_jeton_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +623,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[8]
+	mi := &file_jeton_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +636,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RemoveRequest) GetNode() string {
@@ -498,7 +662,7 @@ type RemoveResponse struct {
 
 func (x *RemoveResponse) Reset() {
 	*x = RemoveResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[9]
+	mi := &file_jeton_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +674,7 @@ func (x *RemoveResponse) String() string {
 func (*RemoveResponse) ProtoMessage() {}
 
 func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[9]
+	mi := &file_jeton_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +687,7 @@ func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveResponse.ProtoReflect.Descriptor instead.
 func (*RemoveResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 // RecoverRequest asks for a forced recovery.
@@ -537,7 +701,7 @@ type RecoverRequest struct {
 
 func (x *RecoverRequest) Reset() {
 	*x = RecoverRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[10]
+	mi := &file_jeton_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +713,7 @@ func (x *RecoverRequest) String() string {
 func (*RecoverRequest) ProtoMessage() {}
 
 func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[10]
+	mi := &file_jeton_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +726,7 @@ func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverRequest.ProtoReflect.Descriptor instead.
 func (*RecoverRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RecoverRequest) GetLost() []string {
@@ -585,7 +749,7 @@ type RecoverResponse struct {
 
 func (x *RecoverResponse) Reset() {
 	*x = RecoverResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[11]
+	mi := &file_jeton_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +761,7 @@ func (x *RecoverResponse) String() string {
 func (*RecoverResponse) ProtoMessage() {}
 
 func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[11]
+	mi := &file_jeton_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +774,7 @@ func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverResponse.ProtoReflect.Descriptor instead.
 func (*RecoverResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RecoverResponse) GetFloored() uint32 {
@@ -635,16 +799,28 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\rLimitsRequest\"F\n" +
 	"\x0eLimitsResponse\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\tR\bdocument\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\x04R\aversion\"c\n" +
+	"\aversion\x18\x02 \x01(\x04R\aversion\"{\n" +
 	"\x12ApplyLimitsRequest\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\tR\bdocument\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x17\n" +
-	"\adry_run\x18\x03 \x01(\bR\x06dryRun\"y\n" +
+	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12\x16\n" +
+	"\x06remove\x18\x04 \x01(\bR\x06remove\"\xea\x01\n" +
 	"\x13ApplyLimitsResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
 	"\x05added\x18\x02 \x03(\tR\x05added\x12\x18\n" +
 	"\achanged\x18\x03 \x03(\tR\achanged\x12\x18\n" +
-	"\aremoved\x18\x04 \x03(\tR\aremoved\"\x0f\n" +
+	"\aremoved\x18\x04 \x03(\tR\aremoved\x12/\n" +
+	"\achanges\x18\x05 \x03(\v2\x15.jeton.v1.LimitChangeR\achanges\x12&\n" +
+	"\x04used\x18\x06 \x03(\v2\x12.jeton.v1.LimitUseR\x04used\x12\x16\n" +
+	"\x06silent\x18\a \x03(\tR\x06silent\"g\n" +
+	"\vLimitChange\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x14\n" +
+	"\x05field\x18\x02 \x01(\tR\x05field\x12\x16\n" +
+	"\x06before\x18\x03 \x01(\tR\x06before\x12\x14\n" +
+	"\x05after\x18\x04 \x01(\tR\x05after\"7\n" +
+	"\bLimitUse\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x15\n" +
+	"\x06ago_ns\x18\x02 \x01(\x03R\x05agoNs\"\x0f\n" +
 	"\rStatusRequest\"(\n" +
 	"\x0eStatusResponse\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\fR\x06status\"6\n" +
@@ -682,39 +858,43 @@ func file_jeton_v1_admin_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_admin_proto_rawDescData
 }
 
-var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_jeton_v1_admin_proto_goTypes = []any{
 	(*LimitsRequest)(nil),       // 0: jeton.v1.LimitsRequest
 	(*LimitsResponse)(nil),      // 1: jeton.v1.LimitsResponse
 	(*ApplyLimitsRequest)(nil),  // 2: jeton.v1.ApplyLimitsRequest
 	(*ApplyLimitsResponse)(nil), // 3: jeton.v1.ApplyLimitsResponse
-	(*StatusRequest)(nil),       // 4: jeton.v1.StatusRequest
-	(*StatusResponse)(nil),      // 5: jeton.v1.StatusResponse
-	(*DrainRequest)(nil),        // 6: jeton.v1.DrainRequest
-	(*DrainResponse)(nil),       // 7: jeton.v1.DrainResponse
-	(*RemoveRequest)(nil),       // 8: jeton.v1.RemoveRequest
-	(*RemoveResponse)(nil),      // 9: jeton.v1.RemoveResponse
-	(*RecoverRequest)(nil),      // 10: jeton.v1.RecoverRequest
-	(*RecoverResponse)(nil),     // 11: jeton.v1.RecoverResponse
+	(*LimitChange)(nil),         // 4: jeton.v1.LimitChange
+	(*LimitUse)(nil),            // 5: jeton.v1.LimitUse
+	(*StatusRequest)(nil),       // 6: jeton.v1.StatusRequest
+	(*StatusResponse)(nil),      // 7: jeton.v1.StatusResponse
+	(*DrainRequest)(nil),        // 8: jeton.v1.DrainRequest
+	(*DrainResponse)(nil),       // 9: jeton.v1.DrainResponse
+	(*RemoveRequest)(nil),       // 10: jeton.v1.RemoveRequest
+	(*RemoveResponse)(nil),      // 11: jeton.v1.RemoveResponse
+	(*RecoverRequest)(nil),      // 12: jeton.v1.RecoverRequest
+	(*RecoverResponse)(nil),     // 13: jeton.v1.RecoverResponse
 }
 var file_jeton_v1_admin_proto_depIdxs = []int32{
-	0,  // 0: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
-	2,  // 1: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
-	4,  // 2: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
-	6,  // 3: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
-	8,  // 4: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
-	10, // 5: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
-	1,  // 6: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
-	3,  // 7: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
-	5,  // 8: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
-	7,  // 9: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
-	9,  // 10: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
-	11, // 11: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
-	6,  // [6:12] is the sub-list for method output_type
-	0,  // [0:6] is the sub-list for method input_type
-	0,  // [0:0] is the sub-list for extension type_name
-	0,  // [0:0] is the sub-list for extension extendee
-	0,  // [0:0] is the sub-list for field type_name
+	4,  // 0: jeton.v1.ApplyLimitsResponse.changes:type_name -> jeton.v1.LimitChange
+	5,  // 1: jeton.v1.ApplyLimitsResponse.used:type_name -> jeton.v1.LimitUse
+	0,  // 2: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
+	2,  // 3: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
+	6,  // 4: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
+	8,  // 5: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
+	10, // 6: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
+	12, // 7: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
+	1,  // 8: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
+	3,  // 9: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
+	7,  // 10: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
+	9,  // 11: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
+	11, // 12: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
+	13, // 13: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
+	8,  // [8:14] is the sub-list for method output_type
+	2,  // [2:8] is the sub-list for method input_type
+	2,  // [2:2] is the sub-list for extension type_name
+	2,  // [2:2] is the sub-list for extension extendee
+	0,  // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_admin_proto_init() }
@@ -728,7 +908,7 @@ func file_jeton_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_admin_proto_rawDesc), len(file_jeton_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

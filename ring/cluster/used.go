@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// usedTime is how long the nodes may take to say which limits they have used.
+const usedTime = time.Second
+
+// LimitsUsed says how long ago limits decided checks anywhere in the cluster, of those that did so lately, and which members
+// did not answer, by their names: what they used is not known.
+func (c *Cluster) LimitsUsed(ctx context.Context) (used map[string]time.Duration, silent []string) {
+	var (
+		mu     sync.Mutex
+		others []Node
+	)
+	used = map[string]time.Duration{}
+	note := func(here map[string]time.Duration) {
+		for name, ago := range here {
+			if before, ok := used[name]; !ok || ago < before {
+				used[name] = ago
+			}
+		}
+	}
+	note(c.used())
+	for id, n := range c.State().Nodes {
+		if id != c.config.ID {
+			others = append(others, n)
+		}
+	}
+	eachOf(others, func(n Node) {
+		there, err := callFor[map[string]time.Duration](ctx, c.config.Peers, usedTime, c.addressFor(n), kindUsed, nothing{})
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			silent = append(silent, n.Name)
+		}
+		note(there)
+	})
+	slices.Sort(silent)
+	return used, silent
+}
+
+func (c *Cluster) answerUsed(context.Context, nothing) (map[string]time.Duration, error) {
+	return c.used(), nil
+}
+
+// used is what this node has used.
+func (c *Cluster) used() map[string]time.Duration {
+	if c.config.Used == nil {
+		return nil
+	}
+	return c.config.Used()
+}

@@ -1,0 +1,106 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// applyLimits puts a limits document in force in a cluster, if the version in force is the one that is meant: the given
+// one, or, for 0, the one that is in force here when the request arrives. So of two who change it at once, one is refused.
+// So is a document that leaves out limits that are in force, unless the caller has said that they are to be removed: it may
+// be a file that somebody has just begun to save.
+func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
+	if c == nil {
+		return nil, errAlone
+	}
+	doc, err := limit.ParseDocument([]byte(m.GetDocument()))
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s := c.State()
+	if version := m.GetVersion(); version != 0 && version != s.LimitsVersion {
+		return nil, status.Errorf(codes.Aborted,
+			"version %d is in force, not %d: somebody has changed the limits; look at them again", s.LimitsVersion, version)
+	}
+	before := &limit.Document{}
+	if s.LimitsVersion > 0 {
+		if before, err = limit.ParseDocument(s.Limits); err != nil {
+			return nil, err
+		}
+	}
+	change := changeOf(limit.Differences(before, doc))
+	change.Version = s.LimitsVersion
+	if len(change.GetRemoved()) > 0 {
+		noteUse(ctx, c, change)
+	}
+	switch {
+	case m.GetDryRun():
+		return change, nil
+	case len(change.GetRemoved()) > 0 && !m.GetRemove():
+		return nil, status.Error(codes.FailedPrecondition, leftOut(change))
+	}
+	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, []byte(m.GetDocument()))
+	if errors.Is(err, cluster.ErrStale) {
+		return nil, status.Error(codes.Aborted, "somebody else has just changed the limits: look at them again, and apply anew")
+	}
+	return change, refusal(err)
+}
+
+// changeOf is what a document changes, as callers are told.
+func changeOf(all []limit.Difference) *pb.ApplyLimitsResponse {
+	change := &pb.ApplyLimitsResponse{}
+	for _, d := range all {
+		switch {
+		case d.Before == nil:
+			change.Added = append(change.Added, d.Limit)
+		case d.After == nil:
+			change.Removed = append(change.Removed, d.Limit)
+		default:
+			change.Changed = append(change.Changed, d.Limit)
+		}
+		for _, f := range d.Fields() {
+			change.Changes = append(change.Changes, &pb.LimitChange{Limit: d.Limit, Field: f.Field, Before: f.Before, After: f.After})
+		}
+	}
+	return change
+}
+
+// noteUse says of the limits that are to be removed which are in use.
+func noteUse(ctx context.Context, c *cluster.Cluster, change *pb.ApplyLimitsResponse) {
+	used, silent := c.LimitsUsed(ctx)
+	for _, name := range change.GetRemoved() {
+		if ago, ok := used[name]; ok {
+			change.Used = append(change.Used, &pb.LimitUse{Limit: name, AgoNs: int64(ago)})
+		}
+	}
+	change.Silent = silent
+}
+
+// leftOut says why a document is refused that leaves out limits.
+func leftOut(change *pb.ApplyLimitsResponse) string {
+	names := make([]string, len(change.GetRemoved()))
+	for i, name := range change.GetRemoved() {
+		names[i] = name
+		if at := slices.IndexFunc(change.GetUsed(), func(u *pb.LimitUse) bool { return u.GetLimit() == name }); at >= 0 {
+			ago := time.Duration(change.GetUsed()[at].GetAgoNs()).Round(time.Second)
+			names[i] += fmt.Sprintf(" (in use: it decided a check %v ago)", ago)
+		}
+	}
+	said := "the document leaves out limits that are in force: " + strings.Join(names, ", ") +
+		": put them back, or say that they are to be removed, with jeton limits apply --remove or PUT /v1/limits?remove=true"
+	if silent := change.GetSilent(); len(silent) > 0 {
+		said += "; which limits are in use at " + strings.Join(silent, ", ") + " is not known: no answer"
+	}
+	return said
+}
