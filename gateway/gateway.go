@@ -127,8 +127,8 @@ func (g *Gateway) Load(d *config.Document) error {
 	return nil
 }
 
-// Close ends what runs in the background: shadow checks, what is being given back, keys that are being read again. It is
-// to be called when no more requests come.
+// Close ends what runs in the background: shadow checks, what is being given back, keys that are being read again, probes of
+// instances that are away. It is to be called when no more requests come.
 func (g *Gateway) Close() {
 	g.loading.Lock()
 	defer g.loading.Unlock()

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,6 +17,7 @@ type metrics struct {
 	limits   *prometheus.CounterVec // by route, limit, shadow and outcome
 	seconds  prometheus.Histogram
 	dropped  prometheus.Counter
+	lost     *prometheus.CounterVec // by upstream and URL
 
 	mu          sync.Mutex
 	routeSeries map[string]*routeSeries
@@ -55,6 +57,10 @@ func newMetrics() *metrics {
 			Name: "jeton_gateway_shadows_dropped_total",
 			Help: "Shadow checks that were not made because too many were under way.",
 		}),
+		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_gateway_upstream_lost_total",
+			Help: "How often an instance of an upstream went away: a connection to it could not be had.",
+		}, []string{"upstream", "url"}),
 		routeSeries: map[string]*routeSeries{}, limitSeries: map[limitName]*limitSeries{},
 	}
 }
@@ -68,13 +74,13 @@ func (m *metrics) register(r prometheus.Registerer, g *Gateway) error {
 		Help: "Requests that are under way.",
 	}, func() float64 { return float64(g.inFlight.Load()) })
 	var errs []error
-	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.dropped, inFlight, inForce{g}} {
+	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.dropped, m.lost, inFlight, inForce{g}} {
 		errs = append(errs, r.Register(c))
 	}
 	return errors.Join(errs...)
 }
 
-// inForce collects the metrics of the guard in force; another document may make another one.
+// inForce collects the metrics of the guard and of the upstreams in force; another document may make others.
 type inForce struct{ *Gateway }
 
 // Describe implements prometheus.Collector. What there is to collect changes, so it describes nothing.
@@ -82,7 +88,29 @@ func (inForce) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (f inForce) Collect(to chan<- prometheus.Metric) {
-	f.rules.Load().guardMetrics.Collect(to)
+	rules := f.rules.Load()
+	rules.guardMetrics.Collect(to)
+	for _, u := range rules.upstreams {
+		u.collect(to)
+	}
+}
+
+var upDesc = prometheus.NewDesc("jeton_gateway_upstream_up",
+	"1 while an instance of an upstream takes connections, 0 from the first one that could not be had until one succeeds.",
+	[]string{"upstream", "url"}, nil)
+
+// collect says of each instance whether it is up.
+func (u *upstream) collect(to chan<- prometheus.Metric) {
+	for i, at := range u.instances {
+		if slices.Index(u.instances, at) < i {
+			continue
+		}
+		up := 1.0
+		if at.presence.away.Load() {
+			up = 0
+		}
+		to <- prometheus.MustNewConstMetric(upDesc, prometheus.GaugeValue, up, u.name, at.name)
+	}
 }
 
 // routeSeries count what becomes of the requests of one route.

@@ -102,12 +102,13 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, p *passage) {
 	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passageKey{}, p)))
 }
 
-// rewrite makes the request that the upstream gets: it asks for the target that was judged. Hop-by-hop headers, and whatever
+// rewrite makes the request that the upstream gets: it asks for the target that was judged, at the instance that RoundTrip
+// puts in. Hop-by-hop headers, and whatever
 // clients say of where they come from, are gone already. Trailers are not passed on: a service may take them for headers,
 // which nobody has looked at.
 func (u *upstream) rewrite(r *httputil.ProxyRequest) {
 	p := passageOf(r.In)
-	r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.next()), "", nil
+	r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.instances[0].url), "", nil
 	if u.config.KeepHost {
 		r.Out.Host = p.target.Authority()
 	}

@@ -1,125 +1,104 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httputil"
-	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-const (
-	// idleConns are kept to an instance of an upstream, and idleFor is how long.
-	idleConns = 256
-	idleFor   = 90 * time.Second
-	// avoidFor is how long an instance that refused a connection is not asked while there are others.
-	avoidFor = time.Second
-	// copySize is how much of an answer is copied at a time.
-	copySize = 32 << 10
-)
+// copySize is how much of an answer is copied at a time.
+const copySize = 32 << 10
 
 // An upstream is one service behind the proxy: instances that are asked in turns.
 type upstream struct {
 	name      string
 	config    config.Upstream
-	instances []*instance
+	instances []*instance // one whose URL is there twice is asked twice as often
 	turn      atomic.Uint32
-	transport *http.Transport
 	proxy     *httputil.ReverseProxy
 	log       *slog.Logger
-	now       func() time.Time
-}
-
-// An instance is one address of an upstream.
-type instance struct {
-	url   *url.URL
-	avoid atomic.Int64 // until when, in nanoseconds since the Unix epoch
 }
 
 func (g *Gateway) openUpstream(name string, c config.Upstream) (*upstream, error) {
-	u := &upstream{name: name, config: c, log: g.log, now: g.now}
-	for _, text := range c.URLs {
-		at, err := url.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("proxy.upstreams.%s.urls: %w", name, err)
+	u := &upstream{name: name, config: c, log: g.log}
+	for i, text := range c.URLs {
+		if first := slices.Index(c.URLs, text); first < i {
+			u.instances = append(u.instances, u.instances[first])
+			continue
 		}
-		u.instances = append(u.instances, &instance{url: at})
-	}
-	dialer := &net.Dialer{Timeout: c.ConnectTimeout(), KeepAlive: 30 * time.Second}
-	u.transport = &http.Transport{
-		DialContext: dialer.DialContext, TLSHandshakeTimeout: c.ConnectTimeout(), ResponseHeaderTimeout: c.RespondTimeout(),
-		MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleFor, ExpectContinueTimeout: time.Second,
-		ForceAttemptHTTP2: true, DisableCompression: true, // what the client accepts is the client's business
+		at, err := newInstance(text, &c)
+		if err != nil {
+			return nil, fmt.Errorf("proxy.upstreams.%s.urls[%d]: %w", name, i, err)
+		}
+		at.presence.log = g.log.With("upstream", name, "url", text)
+		at.presence.lost = g.metrics.lost.WithLabelValues(name, text)
+		u.instances = append(u.instances, at)
 	}
 	u.proxy = u.newProxy()
 	return u, nil
 }
 
-// close gives up connections that rest. What is under way goes on.
-func (u *upstream) close() { u.transport.CloseIdleConnections() }
+// close gives up connections that rest, and ends the probing. What is under way goes on.
+func (u *upstream) close() {
+	for _, at := range u.instances {
+		at.close()
+	}
+}
 
-// next is the address of the instance whose turn it is, past those that just refused a connection.
-func (u *upstream) next() *url.URL {
-	turn, now := int(u.turn.Add(1)%(1<<16)), u.now().UnixNano()
+// inTurn are the instances in the order in which a request tries them, each once: those that are up, beginning with the one
+// whose turn it is, and then those that are away, for one of them may be back.
+func (u *upstream) inTurn() []*instance {
+	turn := int(u.turn.Add(1) % (1 << 16))
+	order := make([]*instance, 0, len(u.instances))
+	var away []*instance
 	for i := range u.instances {
-		if at := u.instances[(turn+i)%len(u.instances)]; at.avoid.Load() <= now {
-			return at.url
+		at := u.instances[(turn+i)%len(u.instances)]
+		switch {
+		case slices.Contains(order, at) || slices.Contains(away, at):
+		case at.presence.away.Load():
+			away = append(away, at)
+		default:
+			order = append(order, at)
 		}
 	}
-	return u.instances[turn%len(u.instances)].url
+	return append(order, away...)
 }
 
-// RoundTrip implements [http.RoundTripper]. A request that no connection could be had for has not been sent: if it has no
-// body, it goes to the other instances.
+// RoundTrip implements [http.RoundTripper]. A request that no connection could be had for has not been sent, nor has its body
+// been read: it goes to the next instance. One that has been sent goes to no other.
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := u.transport.RoundTrip(r)
-	if err == nil || !unconnected(err) {
-		return answer, err
+	var answer *http.Response
+	var err error
+	for _, at := range u.inTurn() {
+		body := &offer{body: r.Body}
+		answer, err = at.transport.RoundTrip(u.addressed(r, at, body))
+		if _, unsent := errors.AsType[*connectError](err); !unsent || !body.whole() || r.Context().Err() != nil {
+			break
+		}
 	}
-	first := r.URL.Host
-	u.avoid(first)
+	return answer, err
+}
+
+// addressed is a request as an instance gets it.
+func (u *upstream) addressed(r *http.Request, at *instance, body *offer) *http.Request {
+	out, to := r.WithContext(r.Context()), *r.URL
+	to.Scheme, to.Host = at.url.Scheme, at.url.Host
+	out.URL = &to
+	if !u.config.KeepHost {
+		out.Host = at.url.Host
+	}
 	if r.Body != nil && r.Body != http.NoBody {
-		return nil, err
+		out.Body = body
 	}
-	for _, at := range u.instances {
-		if at.url.Host == first || r.Context().Err() != nil {
-			continue
-		}
-		again := r.Clone(r.Context())
-		again.URL.Scheme, again.URL.Host = at.url.Scheme, at.url.Host
-		if !u.config.KeepHost {
-			again.Host = at.url.Host
-		}
-		if answer, err = u.transport.RoundTrip(again); err == nil || !unconnected(err) {
-			return answer, err
-		}
-		u.avoid(at.url.Host)
-	}
-	return nil, err
-}
-
-// unconnected says whether an error means that there was no connection.
-func unconnected(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial" && !errors.Is(err, context.Canceled)
-}
-
-func (u *upstream) avoid(host string) {
-	until := u.now().Add(avoidFor).UnixNano()
-	for _, at := range u.instances {
-		if at.url.Host == host {
-			at.avoid.Store(until)
-		}
-	}
+	return out
 }
 
 // buffers are what answers are copied through.

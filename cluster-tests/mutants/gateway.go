@@ -36,7 +36,7 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Name: "the proxy passes on what net/url makes of a request",
 		Why:  "the upstream gets the target that was judged and nothing else; net/http takes parts of a query away that it cannot parse",
 		Edits: []Edit{
-			{File: "gateway/proxy.go", Old: `r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.next()), "", nil`, New: `r.SetURL(u.next())`},
+			{File: "gateway/proxy.go", Old: `r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.instances[0].url), "", nil`, New: `r.SetURL(u.instances[0].url)`},
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestQueryIsPassedOn$", Says: `becomes`}},
 	}, {

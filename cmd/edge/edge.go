@@ -8,7 +8,8 @@
 //	client    gRPC's, by connection,            Client.Close, after the gateway
 //	          and the client's, by node
 //	gateway   those that fetch JWT keys, give   Gateway.Close, after the servers have stopped
-//	          back, and ask shadow checks
+//	          back, ask shadow checks, and
+//	          probe instances that are away
 //	http      net/http's, by connection         front.stop: when it is done, or cut off at the deadline
 //	edge      1 for each listener               end with their server
 //	          the caller's own, in Run          end of Run

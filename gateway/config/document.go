@@ -112,8 +112,9 @@ type Proxy struct {
 
 // Upstream is one service behind the proxy.
 type Upstream struct {
-	// URLs are where its instances are, http or https, such as http://127.0.0.1:9000; they are asked in turns. A path in
-	// a URL goes before that of the request, and is the same in all of them.
+	// URLs are where its instances are, http or https, such as http://127.0.0.1:9000; they are asked in turns, and one that
+	// takes no connection is passed over until it does again. A path in a URL goes before that of the request, and is the same
+	// in all of them.
 	URLs []string `yaml:"urls"`
 	// KeepHost sends the client's Host on; otherwise the upstream's own is sent, and the client's as X-Forwarded-Host.
 	KeepHost bool `yaml:"keep_host"`

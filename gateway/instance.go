@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+const (
+	// idleConns are kept to an instance, and idleFor is how long.
+	idleConns = 256
+	idleFor   = 90 * time.Second
+	// keepAlive is how often TCP asks whether the other side is still there.
+	keepAlive = 30 * time.Second
+)
+
+// An instance is one address of an upstream, with the connections to it.
+type instance struct {
+	name      string   // its URL as the document has it
+	url       *url.URL // of http or https
+	address   string   // host:port
+	within    time.Duration
+	tls       *tls.Config // nil for plain text
+	transport *http.Transport
+	presence  presence
+}
+
+// newInstance makes the instance at a URL of an upstream.
+func newInstance(text string, c *config.Upstream) (*instance, error) {
+	at, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	i := &instance{name: text, url: at, within: c.ConnectTimeout()}
+	port := "80"
+	if at.Scheme == "https" {
+		port = "443"
+		i.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: at.Hostname(), NextProtos: []string{"h2", "http/1.1"}}
+	}
+	i.address = net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), port))
+	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return i.connect(ctx) }
+	i.transport = &http.Transport{
+		DialContext: connect, DialTLSContext: connect, ResponseHeaderTimeout: c.RespondTimeout(),
+		MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleFor, ExpectContinueTimeout: time.Second,
+		ForceAttemptHTTP2: true, DisableCompression: true, // what the client accepts is the client's business
+	}
+	i.presence.probe = i.probe
+	return i, nil
+}
+
+// A connectError says that there was no connection to an instance, so that nothing was sent to it.
+type connectError struct{ error }
+
+func (e *connectError) Unwrap() error { return e.error }
+
+// connect opens a connection, all of TLS included, and tells the presence what came of it. When ctx itself ends, that says
+// nothing of the instance.
+func (i *instance) connect(ctx context.Context) (net.Conn, error) {
+	within, cancel := context.WithTimeout(ctx, i.within)
+	defer cancel()
+	conn, err := i.open(within)
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	i.presence.tell(err)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return conn, nil
+}
+
+func (i *instance) open(ctx context.Context) (net.Conn, error) {
+	conn, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", i.address)
+	if err != nil || i.tls == nil {
+		return conn, err
+	}
+	secure := tls.Client(conn, i.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close() // of no use to anybody
+		return nil, &net.OpError{Op: "TLS handshake", Net: "tcp", Addr: conn.RemoteAddr(), Err: err}
+	}
+	return secure, nil
+}
+
+// probe finds out whether a connection can be had, and lets go of it.
+func (i *instance) probe(ctx context.Context) error {
+	conn, err := i.connect(ctx)
+	if err == nil {
+		_ = conn.Close() // it was only looked at
+	}
+	return err
+}
+
+// close gives up connections that rest, and the probing. What is under way goes on.
+func (i *instance) close() {
+	i.presence.close()
+	i.transport.CloseIdleConnections()
+}
+
+// An offer is the body of a request as one instance is offered it. A transport that had no connection closes it unread: then
+// it is still whole, and can be offered to the next instance. Whoever made the body closes it at the end.
+type offer struct {
+	body io.ReadCloser // nil for none
+
+	mu           sync.Mutex
+	read, closed bool
+}
+
+// Read implements [io.Reader].
+func (o *offer) Read(b []byte) (int, error) {
+	o.mu.Lock()
+	closed := o.closed
+	o.read = o.read || !closed
+	o.mu.Unlock()
+	if closed {
+		return 0, errors.New("the body was closed before it was read")
+	}
+	return o.body.Read(b)
+}
+
+// Close implements [io.Closer].
+func (o *offer) Close() error {
+	o.mu.Lock()
+	o.closed = true
+	read := o.read
+	o.mu.Unlock()
+	if !read {
+		return nil
+	}
+	return o.body.Close()
+}
+
+// whole says whether nothing of the body was taken.
+func (o *offer) whole() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.read
+}

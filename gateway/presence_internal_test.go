@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// probes are the times at which an instance was probed.
+type probes struct {
+	mu  sync.Mutex
+	all []time.Time
+}
+
+func (p *probes) note() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, time.Now())
+}
+
+func (p *probes) times() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.all)
+}
+
+// newPresence is a presence of an instance that answers probes as up says.
+func newPresence(log *bytes.Buffer, up func() bool) (p *presence, seen *probes) {
+	seen = &probes{}
+	p = &presence{
+		log:  slog.New(slog.NewTextHandler(log, nil)),
+		lost: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost_total", Help: "How often it went away."}),
+	}
+	p.probe = func(context.Context) error {
+		seen.note()
+		var err error
+		if !up() {
+			err = errors.New("connection refused")
+		}
+		p.tell(err)
+		return err
+	}
+	return p, seen
+}
+
+// An instance that is away is probed less and less often, until it is back; then nothing runs any more.
+func TestPresenceProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var up atomic.Bool
+		p, probes := newPresence(&log, up.Load)
+		gone := time.Now()
+		p.tell(nil)
+		p.tell(errors.New("no route to host"))
+		p.tell(errors.New("another one that was on its way"))
+		<-time.After(5 * time.Minute)
+		synctest.Wait()
+		last := gone
+		for i, at := range probes.times() {
+			want := min(firstPause<<i, longestPause)
+			if pause := at.Sub(last); pause < want*3/4 || pause > want*5/4 {
+				t.Errorf("probe %d comes %v after the one before, want about %v", i+1, pause, want)
+			}
+			last = at
+		}
+		if n := len(probes.times()); n < 13 || n > 20 || !p.away.Load() {
+			t.Errorf("%d probes in five minutes", n)
+		}
+		up.Store(true)
+		<-time.After(longestPause * 2)
+		synctest.Wait()
+		p.running.Wait() // nothing runs, or the bubble is in a deadlock
+		if p.away.Load() || strings.Count(log.String(), "takes no connections") != 1 || strings.Count(log.String(), "again") != 1 {
+			t.Errorf("away: %v, log:\n%s", p.away.Load(), &log)
+		}
+		if !strings.Contains(log.String(), "away=5m") || strings.Count(log.String(), "no route to host") != 2 {
+			t.Errorf("the log does not say for how long and why:\n%s", &log)
+		}
+		counts := prometheus.NewRegistry()
+		counts.MustRegister(p.lost)
+		if lost, err := counts.Gather(); err != nil || lost[0].GetMetric()[0].GetCounter().GetValue() != 1 {
+			t.Errorf("lost: %v, %v", lost, err)
+		}
+	})
+}
+
+// A request that got a connection all the same brings the instance back at once, and ends the probing.
+func TestPresenceIsToldOfAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		p, probes := newPresence(&log, func() bool { return false })
+		p.tell(errors.New("connection refused"))
+		<-time.After(longestPause)
+		synctest.Wait()
+		p.tell(nil)
+		p.running.Wait()
+		seen := len(probes.times())
+		<-time.After(10 * longestPause)
+		if p.away.Load() || len(probes.times()) != seen || seen == 0 {
+			t.Errorf("away: %v, %d probes and then %d", p.away.Load(), seen, len(probes.times()))
+		}
+	})
+}
+
+// Whoever gives up waiting for a connection says nothing of the instance.
+func TestInstanceIsNotJudgedByWhoLeaves(t *testing.T) {
+	at, err := newInstance("http://127.0.0.1:1", &config.Upstream{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := at.connect(ctx); !errors.Is(err, context.Canceled) || at.presence.away.Load() {
+		t.Errorf("%v, away: %v", err, at.presence.away.Load())
+	}
+}
+
+// Whoever closes a presence waits for a probe that is under way, and none follows.
+func TestPresenceCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		p, probes := newPresence(&log, func() bool { return false })
+		asked := make(chan struct{})
+		p.probe = func(ctx context.Context) error {
+			close(asked)
+			<-ctx.Done() // as a connection that nobody answers
+			return ctx.Err()
+		}
+		p.tell(errors.New("connection refused"))
+		<-asked
+		p.close()
+		p.tell(nil)
+		p.tell(errors.New("connection refused, to a request that was under way"))
+		p.running.Wait()
+		if len(probes.times()) != 0 || !p.away.Load() {
+			t.Errorf("%d probes, away: %v", len(probes.times()), p.away.Load())
+		}
+	})
+}

@@ -1,0 +1,240 @@
+package gateway_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A dead is an address at which nobody listens, until somebody does. It is that of a connection to somewhere else, so that
+// nobody else takes it meanwhile.
+type dead struct {
+	*testing.T
+	address string
+	held    *net.TCPConn
+}
+
+func newDead(t *testing.T) *dead {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", silent(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return &dead{t, c.LocalAddr().String(), c.(*net.TCPConn)}
+}
+
+func (d *dead) url() string { return "http://" + d.address }
+
+// rise makes the address live. A connection to it is told to met, if there is room.
+func (d *dead) rise(h http.HandlerFunc, met chan<- struct{}) {
+	d.Helper()
+	_ = d.held.SetLinger(0)
+	_ = d.held.Close()
+	l, err := (&net.ListenConfig{}).Listen(d.Context(), "tcp", d.address)
+	if err != nil {
+		d.Fatal(err)
+	}
+	s := &httptest.Server{Listener: l, Config: &http.Server{ //nolint:gosec // of a test
+		Handler: h, ErrorLog: log.New(io.Discard, "", 0),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				select {
+				case met <- struct{}{}:
+				default:
+				}
+			}
+		},
+	}}
+	s.Start()
+	d.Cleanup(s.Close)
+}
+
+// silent is an address that takes connections and says nothing.
+func silent(t *testing.T) (address string) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken []net.Conn
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				break
+			}
+			taken = append(taken, c)
+		}
+		for _, c := range taken {
+			_ = c.Close()
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		running.Wait()
+	})
+	return l.Addr().String()
+}
+
+// A request with a body that no connection could be had for arrives at the next instance, whole and once.
+func TestProxyPostsToTheNextInstance(t *testing.T) {
+	for what, first := range map[string]func(*testing.T) string{
+		"refused":             func(t *testing.T) string { t.Helper(); return newDead(t).url() },
+		"no TLS":              func(t *testing.T) string { t.Helper(); return "https" + strings.TrimPrefix(upstream(t, echo), "http") },
+		"silent during TLS":   func(t *testing.T) string { t.Helper(); return "https://" + silent(t) },
+		"no such name in DNS": func(*testing.T) string { return "http://nobody.invalid" },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			got := map[string]int{}
+			second := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				mu.Lock()
+				defer mu.Unlock()
+				got[string(body)]++
+			})
+			r := newRig(t, fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s, %s], connect_within: 1s}}}\nroutes: [{name: all, path: /}]", first(t), second))
+			s := httptest.NewServer(r.gateway.Proxy())
+			t.Cleanup(s.Close)
+			long := strings.Repeat("x", 300<<10)
+			for i := range 6 {
+				var body io.Reader = strings.NewReader(fmt.Sprint(i, long))
+				if i%2 == 1 {
+					body = io.MultiReader(body) // whose length is not known
+				}
+				q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, err := s.Client().Do(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = a.Body.Close()
+				if a.StatusCode != http.StatusOK {
+					t.Errorf("request %d: %s", i, a.Status)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range 6 {
+				if n := got[fmt.Sprint(i, long)]; n != 1 {
+					t.Errorf("the body of request %d arrived %d times", i, n)
+				}
+			}
+			if len(got) != 6 {
+				t.Errorf("%d different bodies arrived", len(got))
+			}
+		})
+	}
+}
+
+// A request that was sent is not sent again, whatever becomes of it.
+func TestProxySendsOnce(t *testing.T) {
+	var mu sync.Mutex
+	count := 0
+	breaks := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		mu.Lock()
+		count++
+		mu.Unlock()
+		panic(http.ErrAbortHandler) // the connection breaks
+	}
+	_, s := proxied(t, "- {name: all, path: /}", "", upstream(t, breaks), upstream(t, breaks))
+	if a, _ := fetch(t, http.MethodPost, s.URL, "a payment"); a.StatusCode != http.StatusBadGateway {
+		t.Error(a.Status)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if count != 1 {
+		t.Errorf("it was sent %d times", count)
+	}
+}
+
+// An instance that refused a connection is probed by the gateway, not by users' requests; both ways are told of.
+func TestProxyProbesAnInstanceThatIsAway(t *testing.T) {
+	gone, live := newDead(t), upstream(t, echo)
+	r, s := proxied(t, "- {name: all, path: /}", "", gone.url(), live)
+	up := func(url string) float64 { return r.count("jeton_gateway_upstream_up", "upstream", "app", "url", url) }
+	if up(gone.url()) != 1 || up(live) != 1 {
+		t.Error("nobody has tried, and an instance is away")
+	}
+	for range 4 {
+		if a, _ := fetch(t, http.MethodGet, s.URL, ""); a.StatusCode != http.StatusOK {
+			t.Error(a.Status)
+		}
+	}
+	if up(gone.url()) != 0 || up(live) != 1 || r.count("jeton_gateway_upstream_lost_total", "upstream", "app", "url", gone.url()) != 1 {
+		t.Errorf("after requests: %v and %v", up(gone.url()), up(live))
+	}
+	if logs := r.logs.String(); strings.Count(logs, "takes no connections") != 1 || !strings.Contains(logs, "refused") || !strings.Contains(logs, "url="+gone.url()) {
+		t.Errorf("the log:\n%s", logs)
+	}
+	met := make(chan struct{}, 1)
+	gone.rise(echo, met)
+	<-met // nobody has sent a request
+	for deadline := time.Now().Add(time.Minute); up(gone.url()) != 1; {
+		if time.Now().After(deadline) {
+			t.Fatal("the instance does not come back")
+		}
+	}
+	if logs := r.logs.String(); !strings.Contains(logs, "takes connections again") || !strings.Contains(logs, "away=") {
+		t.Errorf("the log:\n%s", logs)
+	}
+}
+
+// While every instance is away, requests try all of them, instead of failing untried.
+func TestProxyTriesInstancesThatAreAway(t *testing.T) {
+	one, other := newDead(t), newDead(t)
+	_, s := proxied(t, "- {name: all, path: /}", "", one.url(), other.url(), other.url())
+	for range 3 {
+		if a, _ := fetch(t, http.MethodPost, s.URL, "hello"); a.StatusCode != http.StatusBadGateway {
+			t.Error(a.Status)
+		}
+	}
+	other.rise(echo, nil)
+	for range 3 {
+		if a, text := fetch(t, http.MethodPost, s.URL, "hello"); a.StatusCode != http.StatusOK || readEcho(t, text).Body != "hello" {
+			t.Errorf("%s: %s", a.Status, text)
+		}
+	}
+}
+
+// Another document, and the end of the gateway, end the probing of what it does not name; what it names as before goes on.
+func TestProxyReloadsWhileAnInstanceIsAway(t *testing.T) {
+	gone, live := newDead(t), upstream(t, echo)
+	r, s := proxied(t, "- {name: all, path: /}", "", gone.url(), live)
+	fetch(t, http.MethodGet, s.URL, "")
+	fetch(t, http.MethodGet, s.URL, "")
+	document := func(urls string) string {
+		return fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s], respond_within: 30s}}}\nroutes: [{name: every, path: /}]", urls)
+	}
+	if err := r.gateway.Load(r.parse(document(gone.url() + "," + live))); err != nil {
+		t.Fatal(err)
+	}
+	if r.count("jeton_gateway_upstream_up", "url", gone.url()) != 0 {
+		t.Error("the same upstream in another document has forgotten that an instance is away")
+	}
+	if err := r.gateway.Load(r.parse(document(live))); err != nil {
+		t.Fatal(err)
+	}
+	families, err := r.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "jeton_gateway_upstream_up" && len(f.GetMetric()) != 1 {
+			t.Errorf("%d instances are told of, want 1", len(f.GetMetric()))
+		}
+	}
+}
