@@ -25,6 +25,7 @@ type visit struct {
 	target  route.Target
 	unread  string // why the target cannot be read; empty if it can
 	facts   identity.Facts
+	sight   sight // of the face that the request came to
 
 	route   *routeRules // nil for none
 	outcome outcome
@@ -35,7 +36,7 @@ type visit struct {
 	node    string // that decided
 	key     identity.Key
 	cost    int64
-	taken   []taken // what earlier checks of the request have taken
+	taken   []taken // what checks of the request have taken, as far as it may have to be given back
 
 	deadline time.Time // of all checks together; set by the first one
 
@@ -43,7 +44,7 @@ type visit struct {
 	roomForTaken  [2]taken
 }
 
-// taken is what one check has taken, to be given back when a later one denies.
+// taken is what one check has taken, to be given back when a later one denies, or when the answer costs nothing.
 type taken struct {
 	key      string
 	receipts []limit.Receipt
@@ -164,7 +165,7 @@ func (v *visit) ask(ctx context.Context, c *check, more bool) {
 	}
 	v.key, v.cost = w.key, w.cost
 	request := w.request()
-	request.Receipt = more
+	request.Receipt = more || v.returnable()
 	if v.deadline.IsZero() {
 		v.deadline = v.rules.guard.Deadline()
 	}

@@ -14,7 +14,8 @@
 //
 //	face ─▶ is there room, in all and for this client? ─▶ read strictly ─▶ route ─▶ exempt, or on a deny list? ─▶ who is asking: keys ─▶ limits and cost of each check
 //	     ─▶ the cluster decides within 50 ms ─┬─ admitted ──▶ limit headers, and on to whom it was meant for
-//	        (else allow, deny, local bucket)  └─ denied ────▶ what earlier checks took is given back; remembered; 429
+//	        (else allow, deny, local bucket)  │             whose answer may cost nothing: then it is given back
+//	                                          └─ denied ────▶ what earlier checks took is given back; remembered; 429
 package gateway
 
 import (

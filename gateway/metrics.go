@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
 )
 
 // metrics measure a Gateway.
@@ -18,6 +19,7 @@ type metrics struct {
 	seconds  prometheus.Histogram
 	dropped  prometheus.Counter
 	lost     *prometheus.CounterVec // by upstream and URL
+	refunds  *prometheus.CounterVec // by route and reason
 
 	mu          sync.Mutex
 	routeSeries map[string]*routeSeries
@@ -61,6 +63,11 @@ func newMetrics() *metrics {
 			Name: "jeton_gateway_upstream_lost_total",
 			Help: "How often an instance of an upstream went away: a connection to it could not be had.",
 		}, []string{"upstream", "url"}),
+		refunds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_gateway_refunds_total",
+			Help: "Requests that gave back what they had taken, by route and reason: unsent (no instance of the upstream took a " +
+				"connection), answer (its status costs nothing). What became of the returns is in jeton_fallback_returns_total.",
+		}, []string{"route", "reason"}),
 		routeSeries: map[string]*routeSeries{}, limitSeries: map[limitName]*limitSeries{},
 	}
 }
@@ -74,7 +81,7 @@ func (m *metrics) register(r prometheus.Registerer, g *Gateway) error {
 		Help: "Requests that are under way.",
 	}, func() float64 { return float64(g.inFlight.Load()) })
 	var errs []error
-	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.dropped, m.lost, inFlight, inForce{g}} {
+	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.dropped, m.lost, m.refunds, inFlight, inForce{g}} {
 		errs = append(errs, r.Register(c))
 	}
 	return errors.Join(errs...)
@@ -147,6 +154,13 @@ func (m *metrics) route(name string) *routeSeries {
 }
 
 func (s *routeSeries) count(o outcome) { s[o].Inc() }
+
+// charging is that of a route, with its series.
+func (m *metrics) charging(r *config.Route) charging {
+	return charging{
+		r.Refund, r.ChargeWhen, m.refunds.WithLabelValues(r.Name, "unsent"), m.refunds.WithLabelValues(r.Name, "answer"),
+	}
+}
 
 // limitSeries count what one limit says at one route.
 type limitSeries struct{ allowed, denied, spared prometheus.Counter }

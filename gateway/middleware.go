@@ -18,7 +18,8 @@ const (
 )
 
 // Middleware puts a gateway in front of a handler: what does not pass is answered by the gateway, and what passes has the
-// limit headers set on its answer before the handler is called.
+// limit headers set on its answer before the handler is called. Where a route says refund or charge_when, the status that the
+// handler writes counts, 200 if it writes none, and 500 if it panics before it has written: the panic itself goes on.
 func Middleware(g *Gateway) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler { return &middleware{g, next} }
 }
@@ -38,9 +39,24 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer place.leave()
-	if r, ok := m.gateway.admit(w, r, rules, nil); ok {
+	to := passage{sight: seesAnswer}
+	r, ok := m.gateway.admit(w, r, rules, &to)
+	switch {
+	case !ok:
+	case to.charge.taken == nil: // nothing to give back, whatever is answered
 		m.next.ServeHTTP(w, r)
+	default:
+		m.settle(w, r, to.charge)
 	}
+}
+
+// settle calls the handler, and settles the charge of the request by what it answers.
+func (m *middleware) settle(w http.ResponseWriter, r *http.Request, c charge) {
+	h := &handled{ResponseWriter: w, status: func(status int) { c.answered(r.Context(), status) }}
+	status := http.StatusInternalServerError // if it panics
+	defer func() { h.tell(status) }()
+	m.next.ServeHTTP(h, r)
+	status = http.StatusOK
 }
 
 // shed answers a request for which there is no room. Nothing else is done for it.
@@ -58,17 +74,18 @@ func noRoom(o outcome) string {
 }
 
 // admit decides about an HTTP request and sets the headers of its answer. If it passes, it is to go on as the request that
-// is returned, which has the span in its context; otherwise it has been answered. What is needed to pass it on goes to
-// p, which may be nil.
+// is returned, which has the span in its context; otherwise it has been answered. What is needed to pass it on, and to settle
+// what it has taken, goes to p, which says what the face sees of it.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p *passage) (*http.Request, bool) {
 	v := g.visits.take(g, rules)
 	defer g.visits.put(v)
+	v.sight = p.sight
 	v.meet(r)
 	ctx := v.run(r.Context(), r.Header)
-	if p != nil {
-		p.route, p.target, p.knowsKey = v.route, v.target, v.facts.KnowsKey()
-	}
-	if !v.passes() {
+	p.route, p.target, p.knowsKey = v.route, v.target, v.facts.KnowsKey()
+	if v.passes() {
+		p.charge = v.charge()
+	} else {
 		hurry(w, r)
 	}
 	if !v.answer(w) {

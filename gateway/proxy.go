@@ -7,9 +7,11 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
@@ -53,7 +55,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &upload{ReadCloser: r.Body, conn: http.NewResponseController(w), patience: rules.patience, now: time.Now}
 	}
-	to := passage{rules: rules, writer: w, body: r.Body}
+	to := passage{sight: seesUpstream, rules: rules, writer: w, body: r.Body}
 	r, ok := p.gateway.admit(w, r, rules, &to)
 	switch {
 	case !ok:
@@ -77,6 +79,7 @@ func (r *rules) refuse(w http.ResponseWriter, at *routeRules, o outcome, detail 
 
 // A passage is one request on its way to the upstream.
 type passage struct {
+	sight    sight
 	rules    *rules
 	route    *routeRules  // nil for none
 	target   route.Target // what was judged, and is passed on
@@ -84,6 +87,8 @@ type passage struct {
 	writer   http.ResponseWriter
 	told     http.Header   // what the client is told besides what the upstream says
 	body     io.ReadCloser // of the request; an *upload if there is one
+	charge   charge
+	sent     atomic.Bool // there was a connection for it, on which something may have been sent
 }
 
 type passageKey struct{}
@@ -99,7 +104,10 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, p *passage) {
 	if upload, ok := p.body.(*upload); ok {
 		upload.rate = u.config.LeastBodyRate(upload.rate)
 	}
-	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passageKey{}, p)))
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
+	})
+	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, passageKey{}, p)))
 }
 
 // rewrite makes the request that the upstream gets: it asks for the target that was judged, at the instance that RoundTrip
@@ -173,28 +181,46 @@ func withDashes(name string) string {
 	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
-// failed answers for an upstream that has not.
+// failed answers for an upstream that has not, and settles the charge: what was not sent costs nothing.
 func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p := passageOf(r)
 	p.tellAgain()
 	hurry(w, r)
+	if !p.sent.Load() {
+		p.charge.unsent(r.Context())
+	}
+	o, detail := p.failure(err)
+	switch o {
+	case canceled: // after it was sent: what the upstream makes of it is not known, so it costs
+		p.rules.failures.count(canceled)
+		panic(http.ErrAbortHandler) // nobody is left to read an answer
+	case bodyLate:
+		w.Header().Set("Connection", "close")
+	case upstreamLate:
+		u.log.WarnContext(r.Context(), "an upstream did not answer in time", "upstream", u.name, "error", err)
+	case upstreamFailed:
+		u.log.WarnContext(r.Context(), "an upstream cannot be reached", "upstream", u.name, "error", err)
+	default:
+	}
+	p.charge.answered(r.Context(), p.route.answer.Status(o.kind()))
+	p.rules.refuse(w, p.route, o, detail)
+}
+
+// failure is what became of a request that the upstream has not answered, and what the client is told of it.
+func (p *passage) failure(err error) (o outcome, detail string) {
 	var late net.Error
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
-		p.rules.refuse(w, p.route, tooLarge, "the body of a request is too long for this service")
+		return tooLarge, "the body of a request is too long for this service"
 	case p.late():
-		w.Header().Set("Connection", "close")
-		p.rules.refuse(w, p.route, bodyLate, "the body of the request came too slowly")
+		return bodyLate, "the body of the request came too slowly"
 	case errors.Is(err, context.Canceled), p.broken():
-		p.rules.failures.count(canceled)
-		panic(http.ErrAbortHandler) // nobody is left to read an answer
+		return canceled, ""
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
-		u.log.WarnContext(r.Context(), "an upstream did not answer in time", "upstream", u.name, "error", err)
-		p.rules.refuse(w, p.route, upstreamLate, "the service behind this gateway did not answer in time")
+		return upstreamLate, "the service behind this gateway did not answer in time"
 	default:
-		u.log.WarnContext(r.Context(), "an upstream cannot be reached", "upstream", u.name, "error", err)
-		p.rules.refuse(w, p.route, upstreamFailed, "the service behind this gateway cannot be reached")
+		return upstreamFailed, "the service behind this gateway cannot be reached"
 	}
 }
 
@@ -220,10 +246,11 @@ func (p *passage) late() bool {
 	return ok && u.late.Load()
 }
 
-// keepTold takes out of an upstream's answer what says about its limits what the gateway says about its own, in the forms
-// that have room for one only.
-func keepTold(r *http.Response) error {
+// answered takes in an upstream's answer: it settles the charge by its status, and takes out of it what says about its limits
+// what the gateway says about its own, in the forms that have room for one only.
+func answered(r *http.Response) error {
 	p := passageOf(r.Request)
+	p.charge.answered(r.Request.Context(), r.StatusCode)
 	p.tellAgain()
 	told := p.told
 	for _, name := range []string{
@@ -239,7 +266,7 @@ func keepTold(r *http.Response) error {
 // newProxy is what passes requests on to an upstream.
 func (u *upstream) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Rewrite: u.rewrite, ModifyResponse: keepTold, Transport: u, ErrorHandler: u.failed, BufferPool: &buffers{},
+		Rewrite: u.rewrite, ModifyResponse: answered, Transport: u, ErrorHandler: u.failed, BufferPool: &buffers{},
 		ErrorLog: stdLog(u.log),
 	}
 }

@@ -28,6 +28,7 @@ import (
 const storedLimits = `limits:
   ten: {capacity: 10, refill: 1/s}
   sixty: {capacity: 60, refill: 1/s}
+  five: {capacity: 5, refill: 1/h}
   two: {capacity: 2, refill: 1/m}
   hundred: {capacity: 100, refill: 1/s}
   strict: {capacity: 1, refill: 1/h, on_unavailable: deny}
@@ -45,6 +46,7 @@ type rig struct {
 	down    atomic.Pointer[error] // what every check fails with; nil for none
 	asked   chan limit.Request    // every check, if somebody listens
 	unknown atomic.Bool           // the limits are not known
+	stuck   atomic.Pointer[error] // what every return fails with; nil for none
 }
 
 // logs are lines that may be read while they are written.
@@ -116,11 +118,28 @@ func (r *rig) Check(ctx context.Context, q limit.Request) (limit.Decision, error
 
 // Return implements [limit.Returner].
 func (r *rig) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
+	if err := r.stuck.Load(); err != nil {
+		return nil, *err
+	}
 	return r.model.Return(ctx, key, receipts)
 }
 
 // breakDown lets every check fail.
 func (r *rig) breakDown(err error) { r.down.Store(&err) }
+
+// returns waits until so many returns have ended so: done, failed or dropped.
+func (r *rig) returns(outcome string, n float64) {
+	r.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		got := r.count("jeton_fallback_returns_total", "outcome", outcome)
+		switch {
+		case got == n:
+			return
+		case got > n || time.Now().After(deadline):
+			r.Fatalf("%v returns are %s, want %v", got, outcome, n)
+		}
+	}
+}
 
 func (r *rig) pass(d time.Duration) { r.nanos.Add(int64(d)) }
 

@@ -50,6 +50,7 @@ type routeRules struct {
 	shadows  []check
 	answer   *answer.Writer
 	upstream *upstream // nil for none
+	charging charging
 	series   *routeSeries
 }
 
@@ -235,6 +236,7 @@ func (g *Gateway) compileRoutes(r *rules) ([]routeRules, error) {
 			to.answer = w
 		}
 		to.upstream = r.upstreams[d.UpstreamOf(from)]
+		to.charging = g.metrics.charging(from)
 		for j := range from.Checks {
 			c, err := g.compileCheck(r, from, &from.Checks[j])
 			switch {

@@ -23,7 +23,8 @@ type dead struct {
 
 func newDead(t *testing.T) *dead {
 	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", silent(t))
+	elsewhere, _ := silent(t)
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", elsewhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +58,15 @@ func (d *dead) rise(h http.HandlerFunc, met chan<- struct{}) {
 	d.Cleanup(s.Close)
 }
 
-// silent is an address that takes connections and says nothing.
-func silent(t *testing.T) (address string) {
+// silent is an address that takes connections and says nothing. met is closed with the first one.
+func silent(t *testing.T) (address string, met chan struct{}) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var taken []net.Conn
+	met = make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -72,7 +74,9 @@ func silent(t *testing.T) (address string) {
 			if err != nil {
 				break
 			}
-			taken = append(taken, c)
+			if taken = append(taken, c); len(taken) == 1 {
+				close(met)
+			}
 		}
 		for _, c := range taken {
 			_ = c.Close()
@@ -82,7 +86,7 @@ func silent(t *testing.T) (address string) {
 		_ = l.Close()
 		running.Wait()
 	})
-	return l.Addr().String()
+	return l.Addr().String(), met
 }
 
 // A request with a body that no connection could be had for arrives at the next instance, whole and once.
@@ -90,7 +94,7 @@ func TestProxyPostsToTheNextInstance(t *testing.T) {
 	for what, first := range map[string]func(*testing.T) string{
 		"refused":             func(t *testing.T) string { t.Helper(); return newDead(t).url() },
 		"no TLS":              func(t *testing.T) string { t.Helper(); return "https" + strings.TrimPrefix(upstream(t, echo), "http") },
-		"silent during TLS":   func(t *testing.T) string { t.Helper(); return "https://" + silent(t) },
+		"silent during TLS":   func(t *testing.T) string { t.Helper(); address, _ := silent(t); return "https://" + address },
 		"no such name in DNS": func(*testing.T) string { return "http://nobody.invalid" },
 	} {
 		t.Run(what, func(t *testing.T) {

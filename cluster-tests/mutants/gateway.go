@@ -40,6 +40,24 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestQueryIsPassedOn$", Says: `becomes`}},
 	}, {
+		Name: "a request that was sent goes to the next instance as well",
+		Why:  "only what had no connection was surely not sent; a payment whose connection broke may have been made",
+		Edits: []Edit{
+			{
+				File: "gateway/upstream.go", Old: "if _, unsent := errors.AsType[*connectError](err); !unsent || !body.whole() || r.Context().Err() != nil {",
+				New: "if err == nil {",
+			},
+			{File: "gateway/upstream.go", Old: "\t\"errors\"\n", New: ""},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestProxySendsOnce$", Says: `it was sent 2 times`}},
+	}, {
+		Name: "what was sent is given back",
+		Why:  "a client that leaves before the answer has made the service work, and tried its password: that costs",
+		Edits: []Edit{
+			{File: "gateway/proxy.go", Old: "if !p.sent.Load() {", New: "if true {"},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestChargeWhenTheClientLeaves$", Says: `10 remain, want 9`}},
+	}, {
 		Name: "one client takes all the room",
 		Why:  "requests under way are bounded for each client before anything is done for them, or one that sends bodies slowly shuts out all others",
 		Edits: []Edit{

@@ -142,6 +142,10 @@ func TestOpenRefuses(t *testing.T) {
 			want: []string{"admin.listen: " + taken.Addr().String() + " is in use"},
 		},
 		{name: "a bad variable", document: strings.Replace(good, "{limits: [two]}", `{limits: [two], key: ["{nope}"]}`, 1), want: []string{"nope"}},
+		{
+			name: "nobody sees the answers", document: "admin: {listen: '127.0.0.1:0'}\nroutes: [{name: r, path: /, refund: [5xx], checks: [{limits: [two]}]}]\n",
+			want: []string{"routes[0].refund: needs the proxy"},
+		},
 		{name: "half of TLS", document: good, cfg: Config{TLSCert: "x"}, want: []string{"tls-cert, tls-key, tls-ca"}},
 		{name: "no TLS files", document: good, cfg: Config{TLSCert: "x", TLSKey: "x", TLSCA: "x"}, want: []string{"tls-cert: open x"}},
 		{name: "a bad server", document: good, cfg: Config{Servers: []string{"nonsense"}}, want: []string{"cluster.servers[0]", "nonsense"}},

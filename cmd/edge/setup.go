@@ -42,6 +42,11 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", field, err))
 		}
 	}
+	if doc.Proxy == nil {
+		if err := doc.ChargingUnseen(); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if doc.Proxy != nil && doc.Proxy.TLS != nil {
 		var err error
 		s.shown, err = pair(doc.Proxy.TLS.Cert, doc.Proxy.TLS.Key)

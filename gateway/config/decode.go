@@ -202,7 +202,8 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		if tag != "!!str" {
+		number := tag == "!!int" && v.Type() == reflect.TypeFor[Status]() // as most of them are written
+		if tag != "!!str" && !number {
 			d.add(n, path, "is %s: write a text, in quotes if need be", kind(n))
 			return
 		}

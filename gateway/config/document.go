@@ -263,6 +263,15 @@ type Route struct {
 	Upstream string `yaml:"upstream"`
 	// Checks are asked in their order. When one denies, what earlier ones took is given back.
 	Checks []Check `yaml:"checks"`
+	// Refund are the answers that cost nothing: what the checks took is given back when the answer has one of these statuses,
+	// such as 503, or one of a class, such as 5xx; the gateway's own 502 and 504 are answers too. Not with ChargeWhen. It
+	// needs the proxy, or the middleware of a Go service. Whatever it says, the proxy gives back what a request took that could
+	// be sent to no instance of its upstream.
+	Refund []Status `yaml:"refund"`
+	// ChargeWhen are the only answers that cost: what the checks took is given back when the answer has another status. With
+	// [401, 403], only logins that fail count. A request is checked and charged before it passes all the same, so that those
+	// under way at once do not pass the limit together. Not with Refund; it needs what that needs.
+	ChargeWhen []Status `yaml:"charge_when"`
 	// Answer is what clients are told here, instead of the document's: nothing of that one counts.
 	Answer *Answer `yaml:"answer"`
 }

@@ -68,6 +68,9 @@ var bounds = map[string]bound{
 	"Route.hosts":   all(different, each(pattern(`^(\*\.)?[a-z0-9_.-]+$|^\[?[0-9a-fA-F.:]*:[0-9a-fA-F.:]*\]?$`))),
 	"Route.methods": all(different, each(pattern(`^[^a-z]+$`))),
 
+	"Route.refund":      all(different, some(1, 0)),
+	"Route.charge_when": all(different, some(1, 0)),
+
 	"Check":        someOf("limits", "choose"),
 	"Check.key":    all(different, each(pattern(`.`))),
 	"Check.limits": all(different, some(0, limit.MaxLimits), each(pattern(limitNamePattern))),

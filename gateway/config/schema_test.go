@@ -81,6 +81,10 @@ func ownForms(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: `^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`}
 	case reflect.TypeFor[Network]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9a-fA-F.:]+(/[0-9]+)?$`}
+	case reflect.TypeFor[Status]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+			{Type: "integer", Minimum: "100", Maximum: "599"}, {Type: "string", Pattern: statusPattern},
+		}}
 	case reflect.TypeFor[File]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[limit.Policy]():

@@ -28,6 +28,7 @@ func (f *findings) routes(routes []Route) {
 		f.methods(path+".methods", r.Methods)
 		f.check(path+".path", CheckPattern(r.Path))
 		f.upstream(path+".upstream", r.Upstream)
+		f.charging(path, r)
 		for n := range r.Checks {
 			f.routeCheck(item(path+".checks", n), &r.Checks[n], r)
 		}

@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// A sight is how much of a request a face sees after it has passed, and so what it can give back.
+type sight int
+
+const (
+	seesNothing  sight = iota
+	seesAnswer         // its status
+	seesUpstream       // and whether it was sent at all
+)
+
+// charging says of the requests of a route which ones give back what they have taken.
+type charging struct {
+	refund, chargeWhen []config.Status
+	unsent, answered   prometheus.Counter // requests that gave back
+}
+
+// free says whether an answer with that status costs nothing.
+func (c *charging) free(status int) bool {
+	covers := func(s config.Status) bool { return s.Covers(status) }
+	if c.chargeWhen != nil {
+		return !slices.ContainsFunc(c.chargeWhen, covers)
+	}
+	return slices.ContainsFunc(c.refund, covers)
+}
+
+// A charge is what a request that passed has taken of its limits. It stays taken, or is given back once, when it is known what
+// became of the request. It belongs to the goroutine of the request. Its zero value is of a request that has taken nothing.
+type charge struct {
+	rules *rules
+	route *routeRules
+	taken []taken
+}
+
+// returnable says whether what the request takes may have to be given back after it has passed. Receipts cost the cluster
+// memory, so only then is it asked for them.
+func (v *visit) returnable() bool {
+	switch c := &v.route.charging; v.sight {
+	case seesUpstream:
+		return v.route.upstream != nil
+	case seesAnswer:
+		return c.refund != nil || c.chargeWhen != nil
+	default:
+		return false
+	}
+}
+
+// charge is that of the request, which has passed.
+func (v *visit) charge() charge {
+	if len(v.taken) == 0 || !v.returnable() {
+		return charge{}
+	}
+	return charge{v.rules, v.route, slices.Clone(v.taken)} // the visit has another request soon
+}
+
+// answered settles the charge by the status of the answer.
+func (c *charge) answered(ctx context.Context, status int) {
+	if len(c.taken) > 0 && c.route.charging.free(status) {
+		c.route.charging.answered.Inc()
+		c.giveBack(ctx)
+	}
+	c.taken = nil
+}
+
+// unsent settles the charge of a request that was sent to nobody.
+func (c *charge) unsent(ctx context.Context) {
+	if len(c.taken) > 0 {
+		c.route.charging.unsent.Inc()
+		c.giveBack(ctx)
+	}
+	c.taken = nil
+}
+
+// giveBack returns all that was taken, in the background: the answer does not wait for it.
+func (c *charge) giveBack(ctx context.Context) {
+	for _, t := range c.taken {
+		c.rules.guard.Return(background(ctx), t.key, t.receipts)
+	}
+}
