@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -149,7 +150,8 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used, Logger: n.cfg.Logger, Metrics: n.metrics,
+		Refuses: m.refuses, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
+		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
 }
@@ -357,11 +359,32 @@ func (m *membership) serving() error {
 	return nil
 }
 
-// ready says why callers should not come to this node, and nil if they may.
-func (m *membership) ready() error {
+// refuses is serving in words that another node can pass on; empty for nil.
+func (m *membership) refuses() string {
 	if err := m.serving(); err != nil {
-		return err
+		return strings.TrimPrefix(err.Error(), limit.ErrUnavailable.Error()+": ")
 	}
+	return ""
+}
+
+// ready says why callers should not come to this node, and nil if they may; and what is wrong with some keys, if the others
+// can be decided.
+func (m *membership) ready() (degraded string, err error) {
+	if err := m.serving(); err != nil {
+		return "", err
+	}
+	if err := m.reached(); err != nil {
+		return "", err
+	}
+	d := m.cluster.Deciding()
+	if d.Verdict == ring.DecidesNone {
+		return "", errors.New(d.String())
+	}
+	return d.Degraded(), nil
+}
+
+// reached says which node has not reached this one yet, soon after it has joined.
+func (m *membership) reached() error {
 	if m.node.clock.Now() > m.joinedAt.Load()+reachedWithin {
 		return nil
 	}

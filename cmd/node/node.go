@@ -197,20 +197,27 @@ func (n *Node) fail(err error) {
 	})
 }
 
-// Ready says whether the node takes checks, and if not, why.
+// Ready says whether the node takes checks, and if not, why: it has not joined its cluster, say, or for no key there is
+// anybody that it can reach who can decide.
 func (n *Node) Ready() error {
+	_, err := n.readiness()
+	return err
+}
+
+// readiness is Ready, and what is wrong where some keys can be decided and others cannot.
+func (n *Node) readiness() (degraded string, err error) {
 	select {
 	case <-n.stopping:
-		return errors.New("the node is stopping")
+		return "", errors.New("the node is stopping")
 	default:
 	}
 	if err := n.store.Err(); err != nil {
-		return err
+		return "", err
 	}
 	if n.member != nil {
 		return n.member.ready()
 	}
-	return nil
+	return "", nil
 }
 
 // Close stops the node: it is not ready any more at once and leaves the callers' order, what is in flight is answered,

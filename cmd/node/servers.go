@@ -17,7 +17,7 @@ func (n *Node) openServers() (err error) {
 		Limiter: n.Limiter, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates, Tokens: n.secrets.tokens,
 		Registerer: n.metrics, Logger: n.cfg.Logger,
 	}
-	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.Ready, Fail: rpc.WriteProblem}
+	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: rpc.WriteProblem}
 	api := rpc.APIConfig{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
 	if m := n.member; m != nil {
 		peer := m.peer()

@@ -89,10 +89,10 @@ func sameAddresses(a, b Node) bool {
 type pong struct {
 	ID      ring.NodeID `json:"id"`
 	Process Unique      `json:"process"`
-}
-
-func (c *Cluster) answerPing(context.Context, nothing) (pong, error) {
-	return pong{ID: c.config.ID, Process: c.process}, nil
+	// Refuses is why the node decides nothing and takes no reservations; empty if it does.
+	Refuses string `json:"refuses,omitempty"`
+	// Hears are the other members that answer it and take reservations; nil from a node that does not tell.
+	Hears []ring.NodeID `json:"hears"`
 }
 
 // dead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard

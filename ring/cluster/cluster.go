@@ -43,6 +43,7 @@ var (
 //	show             State and Changed                the same, as all that follow
 //	seek             finds nodes by gossip
 //	clock            asks for the others' clocks
+//	hearing          asks the other members whether they answer
 //	voters           who votes in raft                idle but on the leader
 //	failed           waits for raft's disk to fail
 //	marks            has later marks agreed on        from when the node has joined
@@ -60,6 +61,7 @@ type Cluster struct {
 	record    *record
 	book      *book
 	clocks    *clocks
+	hearing   *hearing
 	driver    *driver
 	metrics   *metrics
 	registry  *prometheus.Registry // of this New: a node may leave one cluster and enter another
@@ -74,6 +76,7 @@ type Cluster struct {
 	settled   atomic.Bool                // it is known which cluster this node is in, and it promises nothing any more
 	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
 	shown     atomic.Pointer[shownState] // what State and Changed tell
+	told      atomic.Pointer[Deciding]   // what the log was told last
 	rescue    sync.Mutex                 // held by Recover and by a reset
 	closing   sync.Once
 	closed    atomic.Bool
@@ -115,6 +118,7 @@ func New(config Config) (*Cluster, error) {
 	c.clocks = newClocks(config.Now, config.Advance, c.logger)
 	c.clocks.peers, c.clocks.ask = c.livingAddresses, c.askNow
 	c.clocks.members = func() int { return len(c.agreement.state().Nodes) }
+	c.hearing = &hearing{others: c.otherMembers, ping: c.pingFor, after: c.tellDeciding, of: map[ring.NodeID]heard{}}
 	c.registry = prometheus.NewRegistry()
 	c.metrics = newMetrics(c.registry, c)
 	c.driver = newDriver(driverConfig{
@@ -192,6 +196,7 @@ func (c *Cluster) begin(ctx context.Context, cancel context.CancelCauseFunc, tas
 	tasks.Go(func() { c.keepShowing(ctx, cancel) })
 	tasks.Go(func() { c.gossip.seek(ctx, c.gossipAddresses) })
 	tasks.Go(func() { c.clocks.run(ctx) })
+	tasks.Go(func() { c.hearing.run(ctx, c.Changed) })
 	tasks.Go(func() { c.agreement.keepVoters(ctx, c.gossip.alive) })
 	tasks.Go(func() {
 		select {

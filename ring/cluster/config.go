@@ -88,6 +88,11 @@ type Config struct {
 	// End makes this node's registers accept nothing any more, for good, until a recovered epoch begins. It is called before
 	// this node's raft log is given up for a forced recovery. Nil: there are none.
 	End func(ctx context.Context) error
+	// Refuses says why this node decides nothing and takes no reservations at present; empty if it does. The others hear of it,
+	// so it must be cheap. Nil: it always does.
+	Refuses func() string
+	// OnDeciding is told when it has changed for which keys this node knows of somebody who can decide. Nil: nobody is.
+	OnDeciding func(Deciding)
 	// Check says what is wrong with a limits document. Nil: nothing ever is.
 	Check func(limits []byte) error
 	// Used says how long ago each limit decided a check on this node, of those that did so lately. Nil: none did.

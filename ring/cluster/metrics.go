@@ -38,6 +38,9 @@ func newMetrics(reg prometheus.Registerer, c *Cluster) *metrics {
 	gauge("jeton_cluster_moving_partitions", "Partitions whose replica set is about to change.", func() float64 {
 		return float64(movesOf(c.State()).UnderWay)
 	})
+	gauge("jeton_cluster_undecided_partitions", "Partitions whose keys nobody can decide that this node hears.", func() float64 {
+		return float64(c.Deciding().Undecided)
+	})
 	gauge("jeton_cluster_clock_offset_seconds", "How far the clocks of a majority of the living nodes are ahead of this node's.", func() float64 {
 		ahead, _ := c.ClockOffset()
 		return ahead.Seconds()

@@ -29,6 +29,8 @@ type Status struct {
 	Floored       int      `json:"floored"`
 	Moves         Progress `json:"moves"`
 	LimitsVersion uint64   `json:"limits_version"`
+	// Deciding says for which keys this node knows of somebody who can decide.
+	Deciding Deciding `json:"deciding"`
 }
 
 // A NodeStatus is one member.
@@ -43,8 +45,13 @@ type NodeStatus struct {
 	// Alive: gossip has heard of it in the last seconds. DeadSeconds is for how long it has not.
 	Alive       bool    `json:"alive"`
 	DeadSeconds float64 `json:"dead_seconds,omitempty"`
-	Leaving     bool    `json:"leaving,omitempty"`
-	Draining    bool    `json:"draining,omitempty"`
+	// Answering is whether it answers the node that tells this: up, suspect or unreachable. SilentSeconds is for how long it
+	// has not. Refuses is why it decides nothing, though it answers.
+	Answering     Answering `json:"answering"`
+	SilentSeconds float64   `json:"silent_seconds,omitempty"`
+	Refuses       string    `json:"refuses,omitempty"`
+	Leaving       bool      `json:"leaving,omitempty"`
+	Draining      bool      `json:"draining,omitempty"`
 	// Role in raft: leader, voter, non-voter, or none for one that is just being added.
 	Role string `json:"role"`
 	// Owner and Replica are how many partitions the node is the owner of, and keeps the registers of.
@@ -66,14 +73,15 @@ type Progress struct {
 	Phases map[string]int `json:"phases,omitempty"`
 }
 
-// Status tells how the cluster is, as this node sees it. It asks the leader about the moves, for a second at most.
+// Status tells how the cluster is, as this node sees it. It asks the leader about the moves, for a second at most, and not
+// while so few voters answer that there can be none.
 func (c *Cluster) Status(ctx context.Context) Status {
-	s := c.State()
+	s, known := c.State(), c.hearing.look()
 	leader, _, led := c.agreement.leader()
 	status := Status{
 		Cluster: c.belongsTo(), Node: c.config.Name, Version: s.Version, Removed: s.Removed, Partitions: s.Partitions,
 		Replicas: ring.Replication(len(s.Members()), s.Replicas), Wanted: s.Replicas,
-		Moves: movesOf(s), LimitsVersion: s.LimitsVersion,
+		Moves: movesOf(s), LimitsVersion: s.LimitsVersion, Deciding: c.deciding(s, known),
 	}
 	if led {
 		status.Leader = s.Nodes[leader].Name
@@ -91,11 +99,28 @@ func (c *Cluster) Status(ctx context.Context) Status {
 	}
 	roles, shares := c.roles(), ring.Shares(s.Table)
 	for id, n := range s.Nodes {
-		status.Nodes = append(status.Nodes, c.nodeStatus(n, roles[id], shares[id]))
+		status.Nodes = append(status.Nodes, c.nodeStatus(n, known[id], roles[id], shares[id]))
 	}
 	slices.SortFunc(status.Nodes, func(a, b NodeStatus) int { return cmp.Compare(a.Name, b.Name) })
-	status.Moves.Phases = c.askPhases(ctx)
+	if c.mayHaveLeader(known) {
+		status.Moves.Phases = c.askPhases(ctx)
+	}
 	return status
+}
+
+// mayHaveLeader says whether a majority of the voters answers, this node included.
+func (c *Cluster) mayHaveLeader(known map[ring.NodeID]heard) bool {
+	voters, answer := 0, 0
+	for _, s := range c.agreement.servers() {
+		if !s.Voter {
+			continue
+		}
+		voters++
+		if s.ID == c.config.ID || known[s.ID].answers() {
+			answer++
+		}
+	}
+	return answer >= ring.Majority(voters)
 }
 
 // askPhases asks the leader what is being done for the moves.
@@ -113,11 +138,18 @@ func (c *Cluster) answerMoves(context.Context, nothing) (map[string]int, error) 
 	return c.driver.phases(), nil
 }
 
-func (c *Cluster) nodeStatus(n Node, role string, share ring.Share) NodeStatus {
+func (c *Cluster) nodeStatus(n Node, h heard, role string, share ring.Share) NodeStatus {
 	status := NodeStatus{
 		ID: n.ID, Name: n.Name, Zone: n.Zone, GRPC: n.GRPC, HTTP: n.HTTP, Gossip: n.Gossip, Raft: n.Raft,
 		Alive: true, Leaving: n.Leaving, Draining: n.Draining, Role: cmp.Or(role, "none"),
 		Owner: share.Owner, Replica: share.Replica, Mark: n.Mark,
+		Answering: cmp.Or(h.answering, Unreachable), Refuses: h.refuses,
+	}
+	switch {
+	case n.ID == c.config.ID:
+		status.Answering, status.Refuses = Answers, c.refuses()
+	case h.answering == Suspect || h.answering == Unreachable:
+		status.SilentSeconds = time.Since(h.since).Round(time.Millisecond).Seconds()
 	}
 	if at, dead := c.gossip.deadSince(n.ID); dead {
 		status.Alive, status.DeadSeconds = false, time.Since(at).Round(time.Millisecond).Seconds()

@@ -39,8 +39,9 @@ type Config struct {
 	Ring Ring
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
-	// Ready says why the node takes no checks, or nil if it does.
-	Ready func() error
+	// Ready says why the node takes no checks, or nil if it does. Degraded is what is wrong with one that takes them: for some
+	// keys there is nobody who can decide. Otherwise it is empty.
+	Ready func() (degraded string, err error)
 	// Fail answers a request with an error, as the JSON API does.
 	Fail func(http.ResponseWriter, error)
 }
@@ -176,12 +177,19 @@ func wantsJSON(r *http.Request) bool {
 	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
-func (p *pages) ready(w http.ResponseWriter, _ *http.Request) {
-	if err := p.Ready(); err != nil {
-		http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
-		return
+// ready answers GET /readyz. Where some keys cannot be decided the others can, so a node is taken out for that only if the
+// query asks for strict: all nodes would be taken out at once.
+func (p *pages) ready(w http.ResponseWriter, r *http.Request) {
+	switch degraded, err := p.Ready(); {
+	case err != nil:
+		http.Error(w, "not ready: "+Plain(err.Error()), http.StatusServiceUnavailable)
+	case degraded != "" && r.URL.Query().Has("strict"):
+		http.Error(w, "degraded: "+Plain(degraded), http.StatusServiceUnavailable)
+	case degraded != "":
+		write(w, plain, []byte("degraded: "+Plain(degraded)+"\n"))
+	default:
+		write(w, plain, []byte("ready\n"))
 	}
-	write(w, plain, []byte("ready\n"))
 }
 
 func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
@@ -197,7 +205,7 @@ func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
   GET  /debug/ring                     the cluster: nodes, what they keep, moves (?format=json)
   GET  /debug/pprof/                   profiles
   GET  /metrics                        for Prometheus
-  GET  /livez  /readyz                 whether the node lives, and takes checks
+  GET  /livez  /readyz                 whether the node lives, and takes checks (/readyz?strict: of every key)
 `))
 }
 

@@ -50,7 +50,7 @@ func newConfig(t *testing.T) (Config, *conformance.Model) {
 		Inspector: model,
 		Actors:    actorsFunc(func(context.Context, int) (actor.Overview, error) { return actor.Overview{}, nil }),
 		Metrics:   prometheus.NewRegistry(),
-		Ready:     func() error { return nil },
+		Ready:     func() (string, error) { return "", nil },
 		Fail:      rpc.WriteProblem,
 	}, model
 }
@@ -251,13 +251,23 @@ func TestNoActors(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	cfg, _ := newConfig(t)
-	var notReady error
-	cfg.Ready = func() error { return notReady }
+	var (
+		degraded string
+		notReady error
+	)
+	cfg.Ready = func() (string, error) { return degraded, notReady }
 	visit := serve(t, cfg)
 	for _, path := range []string{"/livez", "/readyz"} {
 		if status, _, body := visit("GET", path); status != http.StatusOK {
 			t.Errorf("%s: got %d %s", path, status, body)
 		}
+	}
+	degraded = "partitions 3, 17 (2 of 271) cannot be decided: replicas b and c do not answer"
+	if status, _, body := visit("GET", "/readyz"); status != http.StatusOK || body != "degraded: "+degraded+"\n" {
+		t.Errorf("where some keys cannot be decided: %d %s", status, body)
+	}
+	if status, _, body := visit("GET", "/readyz?strict"); status != http.StatusServiceUnavailable || body != "degraded: "+degraded+"\n" {
+		t.Errorf("the same, strictly: %d %s", status, body)
 	}
 	notReady = errors.New("the node is stopping")
 	if status, _, body := visit("GET", "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "stopping") {

@@ -45,9 +45,9 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 	}
 	leader := s.Leader
 	if leader == "" {
-		leader = "none at the moment: nothing can be changed until a majority of the voters is up; checks go on"
+		leader = "none at the moment: nothing can be changed until a majority of the voters is up"
 	}
-	say("cluster\t%s, as %s sees it\nleader\t%s\n", s.Cluster, s.Node, leader)
+	say("%s, as %s sees it\n\ncluster\t%s\nleader\t%s\n", s.Deciding.String(), s.Node, s.Cluster, leader)
 	say("table\tversion %d, %d partitions in epochs %d to %d, %s%s\n",
 		s.Version, s.Partitions, s.LowestEpoch, s.HighestEpoch, replicas(s), floors(s))
 	say("moves\t%s\nlimits\tversion %d\n\n", moves(s), s.LimitsVersion)
@@ -92,19 +92,32 @@ func moves(s *cluster.Status) string {
 	return text
 }
 
-// state is what a node is doing.
+// state is what a node is doing, and for how long it has not answered the node that tells.
 func state(n *cluster.NodeStatus) string {
 	switch {
+	case n.Answering == cluster.Unreachable && !n.Alive:
+		return "gone for " + seconds(max(n.SilentSeconds, n.DeadSeconds))
+	case n.Answering == cluster.Unreachable:
+		return "unreachable for " + seconds(n.SilentSeconds)
+	case n.Answering == cluster.Suspect:
+		return "suspect for " + seconds(n.SilentSeconds)
 	case !n.Alive:
-		return "down for " + Human(time.Duration(n.DeadSeconds*float64(time.Second)).Round(time.Second))
+		return "up, no gossip for " + seconds(n.DeadSeconds)
 	case n.Leaving:
 		return "leaving"
 	case n.Draining && n.Replica == 0:
 		return "drained"
 	case n.Draining:
 		return "draining"
+	case n.Refuses != "":
+		return "up, decides nothing"
 	}
 	return "up"
+}
+
+// seconds is that many of them for people.
+func seconds(n float64) string {
+	return Human(time.Duration(n * float64(time.Second)).Round(time.Second))
 }
 
 // clockOf is how far a node's clock is ahead of that of the one who tells.

@@ -20,17 +20,20 @@ func someStatus() cluster.Status {
 	return cluster.Status{
 		Cluster: "c1", Node: "a", Version: 7, Leader: "b", Partitions: 271, Replicas: 3, Wanted: 5,
 		LowestEpoch: 1, HighestEpoch: 4, Floored: 2, LimitsVersion: 3,
-		Moves: cluster.Progress{Left: 12, UnderWay: 4, Phases: map[string]int{"copying": 8, "installing": 4}},
+		Deciding: cluster.Deciding{Verdict: ring.DecidesAll, Partitions: 271},
+		Moves:    cluster.Progress{Left: 12, UnderWay: 4, Phases: map[string]int{"copying": 8, "installing": 4}},
 		Nodes: []cluster.NodeStatus{
-			{ID: ring.NodeID{1}, Name: "a", Zone: "z1", GRPC: "a:7700", Alive: true, Role: "voter", Owner: 90, Replica: 271},
-			{ID: ring.NodeID{2}, Name: "b", GRPC: "b:7700", Alive: true, Role: "leader", Draining: true, Replica: 3, ClockAheadMS: &ahead},
-			{ID: ring.NodeID{3}, Name: "c", GRPC: "c:7700", DeadSeconds: 90, Role: "voter"},
+			{ID: ring.NodeID{1}, Name: "a", Zone: "z1", GRPC: "a:7700", Alive: true, Answering: cluster.Answers, Role: "voter", Owner: 90, Replica: 271},
+			{ID: ring.NodeID{2}, Name: "b", GRPC: "b:7700", Alive: true, Answering: cluster.Answers, Role: "leader", Draining: true, Replica: 3, ClockAheadMS: &ahead},
+			{ID: ring.NodeID{3}, Name: "c", GRPC: "c:7700", DeadSeconds: 80, Answering: cluster.Unreachable, SilentSeconds: 90, Role: "voter"},
 		},
 	}
 }
 
 const statusPage = `
-cluster  c1, as a sees it
+every key can be decided, as a sees it
+
+cluster  c1
 leader   b
 table    version 7, 271 partitions in epochs 1 to 4, 3 replicas of each (5 once there are as many nodes); 2 began with a floor after a forced recovery
 moves    12 partitions to move, 4 under way: 8 copying, 4 installing
@@ -39,7 +42,7 @@ limits   version 3
 node  zone  is                 raft    owner of  replica of  clock   gRPC    id
 a     z1    up                 voter   90        271         0       a:7700  01000000000000000000000000000000
 b     -     draining           leader  0         3           +1.2ms  b:7700  02000000000000000000000000000000
-c     -     down for 1m30s     voter   0         0           -       c:7700  03000000000000000000000000000000
+c     -     gone for 1m30s     voter   0         0           -       c:7700  03000000000000000000000000000000
 `
 
 // TestStatusPage compares the page with what people are to see; how wide columns are does not matter.
@@ -77,5 +80,24 @@ func TestRingOverHTTP(t *testing.T) {
 	if code, header, body := get("GET", "/debug/ring?format=json"); code != http.StatusOK ||
 		header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"leader": "b"`) {
 		t.Errorf("GET /debug/ring?format=json: %d %s", code, body)
+	}
+}
+
+// TestStateOfNodes: in the order of what matters most.
+func TestStateOfNodes(t *testing.T) {
+	for want, n := range map[string]cluster.NodeStatus{
+		"up":                   {Alive: true, Answering: cluster.Answers},
+		"up, decides nothing":  {Alive: true, Answering: cluster.Answers, Refuses: "it has not joined its cluster yet"},
+		"up, no gossip for 7s": {Answering: cluster.Answers, DeadSeconds: 7.2},
+		"suspect for 1s":       {Alive: true, Answering: cluster.Suspect, SilentSeconds: 0.9},
+		"unreachable for 3s":   {Alive: true, Answering: cluster.Unreachable, SilentSeconds: 3.1},
+		"gone for 1m":          {Answering: cluster.Unreachable, SilentSeconds: 60, DeadSeconds: 50, Leaving: true},
+		"leaving":              {Alive: true, Answering: cluster.Answers, Leaving: true, Draining: true},
+		"draining":             {Alive: true, Answering: cluster.Answers, Draining: true, Replica: 1},
+		"drained":              {Alive: true, Answering: cluster.Answers, Draining: true},
+	} {
+		if got := state(&n); got != want {
+			t.Errorf("%+v is %q, want %q", n, got, want)
+		}
 	}
 }
