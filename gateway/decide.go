@@ -32,7 +32,8 @@ type visit struct {
 	refusal answer.Refusal // when the request does not pass
 	quotas  []answer.Quota // what the limits said, of all checks
 	source  fallback.Source
-	failure error  // why the cluster did not decide
+	failure error // why the cluster did not decide
+	asked   []limit.Ref
 	node    string // that decided
 	key     identity.Key
 	cost    int64
@@ -257,6 +258,7 @@ func dearest(values []string) (most int64, ok bool) {
 // hear takes in what became of one check.
 func (v *visit) hear(d *fallback.Verdict, key string, l *limits) {
 	v.source, v.failure, v.node = d.Source, d.Err, d.Node
+	v.asked = l.refs
 	doc := v.gateway.limits()
 	for _, o := range d.Limits {
 		q := answer.Quota{Outcome: o}

@@ -36,6 +36,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/fallback"
+	"github.com/jeton-dev/jeton/gateway/identity"
 )
 
 // Config says what a Gateway is made of.
@@ -141,6 +142,12 @@ func (g *Gateway) Close() {
 	g.rules.Load().retire(nil)
 }
 
+// NoteLimits remembers the limits in force, for when one of them is gone. Requests do so; it is for a gateway that has none.
+func (g *Gateway) NoteLimits() { g.rules.Load().guard.Note() }
+
+// KeySets are those of the document in force that are read from URLs.
+func (g *Gateway) KeySets() []identity.KeySet { return g.rules.Load().finder.KeySets() }
+
 // Denials are the newest requests that were refused.
 func (g *Gateway) Denials() *denial.Memory { return g.memory }
 
@@ -178,8 +185,12 @@ func (g *Gateway) newGuard(c config.Cluster, old *rules) (*fallback.Guard, *prom
 		return old.guard, old.guardMetrics, nil
 	}
 	registry := prometheus.NewRegistry()
+	var before *fallback.Guard
+	if old != nil {
+		before = old.guard
+	}
 	guard, err := fallback.New(fallback.Config{
-		Checker: g.checker, Limits: g.limits, Gateways: c.Sharers(), Within: c.Budget(), Registerer: registry, Logger: g.log,
+		Before: before, Checker: g.checker, Limits: g.limits, Gateways: c.Sharers(), Within: c.Budget(), Registerer: registry, Logger: g.log,
 	})
 	return guard, registry, err
 }

@@ -155,6 +155,9 @@ func (v *visit) remember(at time.Time) {
 	if v.key.Text != "" {
 		r.Key = shown(v.key)
 	}
+	if r.Why = undecided(v.asked, v.failure); v.key.Secret && v.key.Text != "" {
+		r.Why = strings.ReplaceAll(r.Why, v.key.Text, r.Key)
+	}
 	for _, q := range v.refusal.Quotas {
 		l := denial.Limit{Outcome: q.Outcome}
 		if q.Rule != nil {

@@ -30,8 +30,9 @@ const limitsPath = "/v1/limits"
 //	/v1/…                       the JSON API of a node
 type admin struct {
 	*Edge
-	pages *http.ServeMux
-	api   http.Handler // which passes on to pages what does not begin with /v1/
+	sights sights
+	pages  *http.ServeMux
+	api    http.Handler // which passes on to pages what does not begin with /v1/
 }
 
 // adminHandler makes the handler of the admin listener.
@@ -124,26 +125,6 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready answers GET /readyz. That a changed document is not in force is said there and keeps nobody away: the old one is as
-// good as it was.
-func (a *admin) ready(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err := a.Ready(); err != nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprintln(w, "not ready:", err)
-	} else {
-		fmt.Fprintln(w, "ready")
-	}
-	if err := a.configured(); err != nil {
-		fmt.Fprintln(w, "configuration: last reload failed, the document before stays in force:", err)
-	}
-	if known := a.limits(); known != nil {
-		for _, m := range Missing(a.now.Load().doc, known) {
-			fmt.Fprintln(w, "limits:", m)
-		}
-	}
-}
-
 // denial answers GET /v1/denials/{id}.
 func (a *admin) denial(w http.ResponseWriter, r *http.Request) {
 	record, err := a.gateway.Denials().Recall(r.PathValue("id"))
@@ -199,7 +180,7 @@ func index(w http.ResponseWriter, _ *http.Request) {
   GET  /debug/config                   the document in force, without secrets
   GET  /debug/pprof/                   profiles
   GET  /metrics                        for Prometheus
-  GET  /livez  /readyz                 whether the gateway lives, and takes requests
+  GET  /livez  /readyz                 whether the gateway lives, and takes requests (/readyz?strict: and nothing is amiss)
 
 The cluster behind it:
 

@@ -49,7 +49,8 @@ type Edge struct {
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none
 
-	following following // the file on disk
+	following following      // the file on disk
+	missing   []MissingLimit // of which the log was told; Run's own
 
 	running  sync.WaitGroup // this package's goroutines
 	stop     sync.Once

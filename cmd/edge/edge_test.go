@@ -52,7 +52,8 @@ func TestAGatewayServes(t *testing.T) {
 		record.ID != id || record.Route != "items" || len(record.Limits) != 1 || record.Limits[0].Outcome.Name != "two" {
 		t.Errorf("the denial %s: %+v", id, a)
 	}
-	if a := r.get(t, r.AdminAddr(), "/readyz"); a.status != http.StatusOK || a.body != "ready\n" {
+	if a := r.get(t, r.AdminAddr(), "/readyz"); a.status != http.StatusOK ||
+		a.body != "ready\ncluster: every key can be decided, as test at "+cluster+" tells\n" {
 		t.Errorf("/readyz: %+v", a)
 	}
 	if a := r.send(t, http.MethodPost, "http://"+r.AdminAddr()+"/v1/check", `{"key":"k","limits":["four"]}`); a.status != http.StatusOK ||

@@ -39,7 +39,7 @@ func (e *Edge) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	for {
 		select {
 		case <-tick.C:
-			e.askLimits(ctx)
+			e.watchLimits(ctx)
 			_ = e.look(false) // which has logged what is wrong
 		case <-hangup:
 			_ = e.look(true)

@@ -63,7 +63,7 @@ type MissingLimit struct{ Route, Limit string }
 
 // String says so.
 func (m MissingLimit) String() string {
-	return fmt.Sprintf("route %s names %q, which the cluster does not have: jeton limits get shows those that it has", m.Route, m.Limit)
+	return fmt.Sprintf("route %s: unknown limit %q: the cluster does not have it; jeton limits get shows those that it has", m.Route, m.Limit)
 }
 
 // Missing are the limits that routes name and known does not have, in the order of the routes, each once for a route.

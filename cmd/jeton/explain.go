@@ -179,6 +179,9 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	if r.Source != "" {
 		row("decided by", "%s", decided(r))
 	}
+	if r.Why != "" {
+		row("because", "%s", r.Why)
+	}
 	if len(r.Limits) > 0 {
 		row("passes", "%s", passes(r, now))
 	}

@@ -110,6 +110,8 @@ func TestDenialsInWords(t *testing.T) {
 	}
 	decided := record("denied", "cluster", login, api)
 	decided.Node = "10.0.0.1:7700"
+	undecided := record("unavailable", "deny")
+	undecided.Why = `limit demo: unknown limit "demo"`
 	for _, tt := range []struct {
 		record *denial.Record
 		later  time.Duration
@@ -126,7 +128,7 @@ func TestDenialsInWords(t *testing.T) {
 		{decided, -time.Second, []string{"UTC, just now"}},
 		{record("denied", "cluster", never), 0, []string{"the cost is above the capacity and can never pass", "passes      never: lower the cost", "the cluster\n"}},
 		{record("denied", "local", login), 0, []string{"decided by  the gateway's own bucket"}},
-		{record("unavailable", "deny"), 0, []string{"no decision could be had", "decided by  nobody"}},
+		{undecided, 0, []string{"no decision could be had", "decided by  nobody", "because     limit demo: unknown limit \"demo\""}},
 		{&denial.Record{ID: "x", At: at, Reason: "nobody"}, 0, []string{"nothing says who is asking", "route none"}},
 	} {
 		var out strings.Builder

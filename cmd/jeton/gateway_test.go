@@ -99,7 +99,7 @@ func aCluster(t *testing.T) *node.Node {
 func TestGatewayCheckAsksTheCluster(t *testing.T) {
 	n := aCluster(t)
 	_, stderr, code := jeton(t, map[string]string{"JETON_SERVER": n.GRPCAddr()}, "gateway", "--check", "--config", aDocument(t, goodDocument))
-	if want := "warning: route items names \"nope\", which the cluster does not have: jeton limits get shows those that it has\n"; code != exitOK || stderr != want {
+	if want := "warning: route items: unknown limit \"nope\": the cluster does not have it; jeton limits get shows those that it has\n"; code != exitOK || stderr != want {
 		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
 	}
 }

@@ -37,6 +37,8 @@ type Record struct {
 	Node string
 	// Source is who decided: the cluster, or what stood in for it.
 	Source string
+	// Why is what kept the cluster from deciding, and of which limits; empty if it did.
+	Why string
 	// Limits are what each limit of the denied check said; empty when none was asked.
 	Limits []Limit
 	// PassesAt is from when on the same request would pass if nobody else spent meanwhile, in JSON rounded up to the

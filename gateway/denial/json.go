@@ -23,18 +23,20 @@ type recordJSON struct {
 	Cost     int64   `json:"cost"`
 	Node     string  `json:"node,omitempty"`
 	Source   string  `json:"source,omitempty"`
+	Why      string  `json:"why,omitempty"`
 	Limits   []Limit `json:"limits"`
 	PassesAt string  `json:"passes_at,omitempty"`
 }
 
 // MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "cost", "node",
-// "source", "limits": [{"rule", "outcome"}], "passes_at"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
+// "source", "why", "limits": [{"rule", "outcome"}], "passes_at"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
 // left out.
 func (r Record) MarshalJSON() ([]byte, error) {
 	out := recordJSON{
 		ID: r.ID, Gateway: r.Gateway, At: r.At.UTC().Format(layout), Route: r.Route, Method: r.Method, Path: r.Path,
 		Status: r.Status, Reason: r.Reason, Key: r.Key, Cost: r.Cost, Node: r.Node, Source: r.Source, Limits: r.Limits,
 	}
+	out.Why = r.Why
 	if out.Limits == nil {
 		out.Limits = []Limit{}
 	}
@@ -72,6 +74,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 		ID: in.ID, Gateway: in.Gateway, At: at, Route: in.Route, Method: in.Method, Path: in.Path, Status: in.Status,
 		Reason: in.Reason, Key: in.Key, Cost: in.Cost, Node: in.Node, Source: in.Source, Limits: in.Limits, PassesAt: passes,
 	}
+	r.Why = in.Why
 	return nil
 }
 

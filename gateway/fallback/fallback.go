@@ -35,6 +35,8 @@ type Config struct {
 	Limits func() *limit.Document
 	// Gateways is how many gateways share the limits that are decided locally. 0 means 1.
 	Gateways int
+	// Before is the Guard whose place this one takes: limits that it remembers are remembered. Nil means none.
+	Before *Guard
 	// Within is how long a check may take. 0 means 50 ms.
 	Within time.Duration
 	// Now is the time in nanoseconds since the Unix epoch, by which local buckets refill; one that goes back stands
@@ -105,6 +107,9 @@ func New(cfg Config) (*Guard, error) {
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Before != nil {
+		g.parts.inherit(&cfg.Before.parts)
+	}
 	g.local = newBuckets(g.now)
 	g.metrics = newMetrics(g.local, &g.outage)
 	if err := g.metrics.register(cfg.Registerer); err != nil {
@@ -128,9 +133,10 @@ func steady() func() int64 {
 //	   └─ error ─▶ policy ─▶ allow: ByAllow, deny: ByDeny, local: ByLocal
 //
 // The policy is the one given; if that is empty, it is what each limit says in its on_unavailable, and of several the
-// strictest: deny before local before allow. A limit that nobody knows, because the limits were never heard or because
-// it is not among them, is taken for one that says deny, and cannot be decided locally under any policy. So a mistake in
-// a configuration (limit.ErrUnknownLimit, a *limit.FieldError) is handled like an outage, and is counted and logged.
+// strictest: deny before local before allow. A limit that is gone from the stored ones counts as it was when it was last
+// there, for the thousand of them that are remembered. One that was never known, because the limits were never heard or
+// because it was not among them, is taken for one that says deny, and cannot be decided locally under any policy. So a
+// mistake in a configuration (limit.ErrUnknownLimit, a *limit.FieldError) is handled like an outage, and is counted and logged.
 //
 // Local buckets have the limit's capacity divided by the number of gateways, rounded down, and its refill divided
 // exactly. A capacity smaller than the number of gateways would leave nothing: such buckets hold one token, so that all
@@ -155,6 +161,7 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 	d, err := g.checker.Check(&b, r)
 	b.end()
 	if err == nil {
+		g.Note()
 		g.metrics.checks[ByCluster].Inc()
 		g.outage.decided(g)
 		return Verdict{Decision: d, Source: ByCluster}
@@ -169,6 +176,10 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 	g.metrics.checks[v.Source].Inc()
 	return v
 }
+
+// Note remembers the limits that are stored now, for when one of them is gone. Every check does so; where none may come for
+// long, it is to be called now and then.
+func (g *Guard) Note() { g.parts.stored(g.limits()) }
 
 // standIn is the verdict by the policy.
 func (g *Guard) standIn(r *limit.Request, policy limit.Policy, err error) Verdict {

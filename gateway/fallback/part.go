@@ -40,7 +40,11 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// divided are the parts of all stored limits. They are made once for each document.
+// mostGone is how many limits are remembered that are gone from the document.
+const mostGone = 1000
+
+// divided are the parts of all stored limits. They are made once for each document. Limits that were in an earlier one and
+// are gone are remembered as they were: who has taken one out by mistake goes on by its policy.
 type divided struct {
 	doc   *limit.Document
 	parts map[string]*part
@@ -52,7 +56,7 @@ type divider struct {
 	latest   atomic.Pointer[divided]
 }
 
-// of are the parts of refs, appended to parts; nil stands for a limit that nobody knows.
+// of are the parts of refs, appended to parts; nil stands for a limit that was never known.
 func (v *divider) of(parts []*part, doc *limit.Document, refs []limit.Ref) []*part {
 	stored := v.stored(doc)
 	for _, ref := range refs {
@@ -81,6 +85,28 @@ func (v *divider) stored(doc *limit.Document) map[string]*part {
 	for _, rule := range doc.Rules() {
 		d.parts[rule.Name] = divide(rule, v.gateways)
 	}
+	v.remember(d, v.latest.Load())
 	v.latest.Store(d)
 	return d.parts
+}
+
+// remember adds to d the limits of before that are gone.
+func (v *divider) remember(d, before *divided) {
+	if before == nil {
+		return
+	}
+	gone := 0
+	for name, p := range before.parts {
+		if _, there := d.parts[name]; !there && gone < mostGone {
+			d.parts[name] = divide(p.whole, v.gateways)
+			gone++
+		}
+	}
+}
+
+// inherit remembers the limits that another divider knows.
+func (v *divider) inherit(before *divider) {
+	d := &divided{parts: map[string]*part{}}
+	v.remember(d, before.latest.Load())
+	v.latest.Store(d)
 }

@@ -1,8 +1,11 @@
 package fallback
 
 import (
+	"context"
+	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,5 +88,54 @@ func TestDivideAny(t *testing.T) {
 	}
 	if divided < 1000 {
 		t.Errorf("seed %d: only %d limits were divided", seed, divided)
+	}
+}
+
+// TestLimitThatIsGone: who takes a limit out of the document by mistake gets what its policy said, not what an unknown one gets.
+func TestLimitThatIsGone(t *testing.T) {
+	var doc atomic.Pointer[limit.Document]
+	var unknown error
+	doc.Store(document(t, stored))
+	cfg := Config{
+		Gateways: 1, Limits: doc.Load,
+		Checker: fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+			return limit.Decision{Allowed: true}, unknown
+		}},
+	}
+	g := guard(t, cfg)
+	g.Check(t.Context(), ask("k", "open"), "") // the cluster decides, and the limits are noted
+	unknown = limit.ErrUnknownLimit
+	doc.Store(document(t, "limits: {other: {capacity: 1, refill: 1/s}}"))
+	verdicts := func(g *Guard, when string) {
+		t.Helper()
+		for name, want := range map[string]Source{"open": ByAllow, "closed": ByDeny, "here": ByLocal, "nowhere": ByDeny} {
+			if v := g.Check(t.Context(), ask("key of "+when, name), ""); v.Source != want {
+				t.Errorf("%s, %s: %s, want %s", when, name, v.Source, want)
+			}
+		}
+	}
+	verdicts(g, "gone")
+	doc.Store(document(t, "limits: {third: {capacity: 1, refill: 1/s}}"))
+	verdicts(g, "gone for long")
+	cfg.Before, cfg.Gateways = g, 2
+	verdicts(guard(t, cfg), "after another document of the gateway")
+	doc.Store(document(t, "limits: {open: {capacity: 1, refill: 1/s, on_unavailable: deny}}"))
+	if v := g.Check(t.Context(), ask("k", "open"), ""); v.Source != ByDeny {
+		t.Errorf("a limit that is there again with another policy: %s", v.Source)
+	}
+}
+
+// TestGoneLimitsAreBounded: documents that change for ever do not fill the memory.
+func TestGoneLimitsAreBounded(t *testing.T) {
+	v := divider{gateways: 1}
+	for i := range 3 {
+		text := "limits:\n"
+		for j := range mostGone {
+			text += fmt.Sprintf("  l%d-%d: {capacity: 1, refill: 1/s}\n", i, j)
+		}
+		v.stored(document(t, text))
+	}
+	if n := len(v.latest.Load().parts); n != 2*mostGone {
+		t.Errorf("%d limits are kept, want %d", n, 2*mostGone)
 	}
 }

@@ -39,6 +39,7 @@ type refresh struct {
 
 	wanted chan struct{} // somebody has shown a token with an unknown key
 	first  chan struct{} // closed after the first try
+	latest atomic.Pointer[reading]
 
 	good, bad prometheus.Counter
 	when      prometheus.Gauge
@@ -109,12 +110,15 @@ func (r *refresh) read(ctx context.Context) bool {
 	if err == nil {
 		err = r.store(text)
 	}
+	if ctx.Err() == nil { // else it is because of Close
+		r.note(err)
+	}
 	if err == nil {
 		r.good.Inc()
 		r.when.SetToCurrentTime()
 		return true
 	}
-	if ctx.Err() == nil { // not because of Close
+	if ctx.Err() == nil {
 		r.bad.Inc()
 		r.logger.Warn("cannot read the keys of an issuer of tokens, those known so far stay", "url", r.shown, "known",
 			len(r.keys.Load().list), "error", err)

@@ -1,0 +1,161 @@
+package edge
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/ring"
+	ringcluster "github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/rpc/debug"
+)
+
+// ready answers GET /readyz. The first line is "ready", "degraded" and why, or "not ready" and why; those after it say what is
+// known of the cluster, of key sets and of limits. What is degraded keeps nobody away, unless the query asks for strict: all
+// gateways would be taken out at once, and each has what its document says for that. That a changed document is not in force
+// keeps nobody away either: the old one is as good as it was.
+func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
+	var lines, wrong []string
+	say := func(what string, bad bool, said string) {
+		line := what + ": " + plain(said)
+		lines = append(lines, line)
+		if bad {
+			wrong = append(wrong, line)
+		}
+	}
+	notReady := a.Ready()
+	if notReady == nil {
+		sight := a.sights.look(r.Context(), a.Edge)
+		say("cluster", sight.verdict != ring.DecidesAll, sight.said)
+	}
+	for _, set := range a.gateway.KeySets() {
+		say("keys", set.Keys == 0, saidKeys(set, time.Now()))
+	}
+	if err := a.configured(); err != nil {
+		say("configuration", false, "last reload failed, the document before stays in force: "+err.Error())
+	}
+	if known := a.limits(); known != nil {
+		for _, m := range Missing(a.now.Load().doc, known) {
+			say("limits", true, m.String())
+		}
+	}
+	first, status := "ready", http.StatusOK
+	switch {
+	case notReady != nil:
+		first, status = "not ready: "+plain(notReady.Error()), http.StatusServiceUnavailable
+	case len(wrong) > 0:
+		first = "degraded: " + wrong[0]
+		if more := len(wrong) - 1; more > 0 {
+			first += fmt.Sprintf(", and %d more below", more)
+		}
+		if r.URL.Query().Has("strict") {
+			status = http.StatusServiceUnavailable
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	for _, line := range append([]string{first}, lines...) {
+		fmt.Fprintln(w, line)
+	}
+}
+
+// plain is [debug.Plain] of a text that may have several lines.
+func plain(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = debug.Plain(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// saidKeys is what is known of a key set, in words.
+func saidKeys(s identity.KeySet, now time.Time) string {
+	text := fmt.Sprintf("%s: %d keys", s.URL, s.Keys)
+	switch s.Keys {
+	case 0:
+		text = s.URL + ": no keys, so no token of this issuer counts"
+	case 1:
+		text = s.URL + ": 1 key"
+	}
+	if !s.Read.IsZero() {
+		text += ", read " + debug.Human(now.Sub(s.Read).Truncate(time.Second)) + " ago"
+	}
+	if s.Err != nil {
+		text += fmt.Sprintf("; reading them failed %s ago: %v", debug.Human(now.Sub(s.Failed).Truncate(time.Second)), s.Err)
+	}
+	return text
+}
+
+// A sight is how the cluster is, as its nodes tell.
+type sight struct {
+	verdict ring.Verdict
+	said    string
+}
+
+const (
+	// sightWithin is how long nodes may take to tell how the cluster is, and sightFor how long that is good for: whoever asks
+	// for /readyz makes a gateway ask several nodes.
+	sightWithin = time.Second
+	sightFor    = time.Second
+)
+
+// sights remembers the last sight.
+type sights struct {
+	mu   sync.Mutex // held while nodes are asked, by one for all who want to know
+	at   time.Time
+	last sight
+}
+
+// look is how the cluster is now, or was a moment ago.
+func (s *sights) look(ctx context.Context, e *Edge) sight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at.IsZero() || time.Since(s.at) > sightFor {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sightWithin)
+		defer cancel()
+		s.last = e.ask(ctx)
+		s.at = time.Now()
+	}
+	return s.last
+}
+
+// ask asks nodes how the cluster is. The best of what they tell counts: the gateway goes to whoever can decide.
+func (e *Edge) ask(ctx context.Context) sight {
+	best := sight{}
+	var failed []string
+	for _, at := range e.client.Sightings(ctx) {
+		switch s := (ringcluster.Status{}); {
+		case at.Err == nil && json.Unmarshal(at.Status, &s) == nil && s.Deciding.Verdict != "":
+			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as %s at %s tells", s.Deciding, s.Node, at.Address)})
+		case at.Err == nil || !unanswered(at.Err): // it is alone, or does not tell
+			best = best.or(sight{ring.DecidesAll, "the node at " + at.Address + " answers"})
+		default:
+			failed = append(failed, at.Address+": "+at.Err.Error())
+		}
+	}
+	if best.verdict == "" {
+		return sight{ring.DecidesNone, "no node can be reached: " + cmp.Or(strings.Join(failed, "; "), "none is known")}
+	}
+	return best
+}
+
+// or is the better of two sights.
+func (s sight) or(other sight) sight {
+	worth := map[ring.Verdict]int{ring.DecidesNone: 1, ring.DecidesSome: 2, ring.DecidesAll: 3}
+	if worth[other.verdict] > worth[s.verdict] {
+		return other
+	}
+	return s
+}
+
+func unanswered(err error) bool {
+	return errors.Is(err, limit.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}

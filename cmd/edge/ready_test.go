@@ -1,0 +1,175 @@
+package edge
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// ownCluster is a cluster of one, for a test that does something to it. Member says whether it is one, or a node alone.
+func ownCluster(t *testing.T, limits string, member bool) (n *node.Node, stop func()) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "limits.yaml")
+	write(t, file, limits)
+	cfg := node.Config{
+		Data: filepath.Join(t.TempDir(), "data"), Limits: file, Name: "own", Logger: slog.New(slog.DiscardHandler), ListenGRPC: "127.0.0.1:0",
+	}
+	if member {
+		cfg.ListenGossip, cfg.ListenRaft = "127.0.0.1:0", "127.0.0.1:0"
+	}
+	n, err := node.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		if err := n.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(stop)
+	return n, stop
+}
+
+// inFront is a gateway in front of a node.
+func inFront(t *testing.T, n *node.Node) *rig {
+	t.Helper()
+	r := open(t, Config{}, fmt.Sprintf(aText, n.GRPCAddr(), anUpstream(t).URL))
+	r.heard(t)
+	return r
+}
+
+// apply puts limits in force, and waits until the gateway has heard of them.
+func (r *rig) apply(t *testing.T, n *node.Node, limits string) {
+	t.Helper()
+	before := r.limits()
+	c, err := client.New(client.Config{Server: n.GRPCAddr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // nothing is asked any more
+	if _, err := c.ApplyLimits(t.Context(), limits, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	r.until(t, "the gateway has heard of the limits", func() bool { return r.limits() != before })
+}
+
+// until waits until something holds.
+func (r *rig) until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(patience)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("it does not come true that %s", what)
+		}
+	}
+}
+
+// readyz is what /readyz says.
+func (r *rig) readyz(t *testing.T, query string) answer {
+	t.Helper()
+	return r.get(t, r.AdminAddr(), "/readyz"+query)
+}
+
+// TestUnknownLimit: a limit is taken out of the cluster's document by mistake. What its policy said goes on, /readyz and the
+// log say what is amiss, and once it is back, that it is.
+func TestUnknownLimit(t *testing.T) {
+	n, _ := ownCluster(t, "limits: {two: {capacity: 2, refill: 1/h, on_unavailable: allow}}", true)
+	r := inFront(t, n)
+	r.watchLimits(t.Context())
+	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || !strings.HasPrefix(a.body, "ready\n") {
+		t.Errorf("at first: %+v", a)
+	}
+	r.apply(t, n, "limits: {other: {capacity: 2, refill: 1/h}}")
+	r.watchLimits(t.Context())
+	r.watchLimits(t.Context())
+	const missing = `limits: route items: unknown limit "two": the cluster does not have it; jeton limits get shows those that it has`
+	if a := r.readyz(t, ""); a.status != http.StatusOK || !strings.HasPrefix(a.body, "degraded: "+missing+"\n") || strings.Count(a.body, missing) != 2 {
+		t.Errorf("without the limit: %+v", a)
+	}
+	if a := r.readyz(t, "?strict"); a.status != http.StatusServiceUnavailable {
+		t.Errorf("without the limit, strictly: %+v", a)
+	}
+	if told := r.log.count("unknown limit: the cluster does not have it"); told != 1 {
+		t.Errorf("the log was told %d times", told)
+	}
+	for range 5 {
+		if a := r.get(t, r.ProxyAddr(), "/items"); a.status != http.StatusOK {
+			t.Errorf("a request whose limit is gone, and was to let pass: %+v", a)
+		}
+	}
+	r.apply(t, n, "limits: {two: {capacity: 2, refill: 1/h}}")
+	r.watchLimits(t.Context())
+	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || r.log.count("a limit that was unknown is known") != 1 {
+		t.Errorf("with the limit again: %+v", a)
+	}
+}
+
+// TestReadyWithoutNodes: a gateway that has heard of the limits stays ready when the cluster goes, and says what it knows.
+func TestReadyWithoutNodes(t *testing.T) {
+	n, stop := ownCluster(t, twoLimit, true)
+	r := inFront(t, n)
+	stop()
+	a := r.readyz(t, "")
+	if a.status != http.StatusOK || !strings.HasPrefix(a.body, "degraded: cluster: no node can be reached: ") || !strings.Contains(a.body, n.GRPCAddr()) {
+		t.Errorf("without nodes: %+v", a)
+	}
+	if a := r.readyz(t, "?strict"); a.status != http.StatusServiceUnavailable {
+		t.Errorf("without nodes, strictly: %+v", a)
+	}
+}
+
+// TestReadyWithANodeAlone: it has no cluster to tell of, and decides every key.
+func TestReadyWithANodeAlone(t *testing.T) {
+	n, _ := ownCluster(t, twoLimit, false)
+	r := open(t, Config{}, fmt.Sprintf(aText, n.GRPCAddr(), anUpstream(t).URL))
+	r.until(t, "the gateway knows the limits", func() bool { r.askLimits(t.Context()); return r.limits() != nil })
+	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || a.body != "ready\ncluster: the node at "+n.GRPCAddr()+" answers\n" {
+		t.Errorf("/readyz: %+v", a)
+	}
+}
+
+// TestReadyTellsOfKeys: a key set that cannot be read is told of, and when it was read.
+func TestReadyTellsOfKeys(t *testing.T) {
+	var broken atomic.Bool
+	broken.Store(true)
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if broken.Load() {
+			http.Error(w, "not now", http.StatusBadGateway)
+			return
+		}
+		fmt.Fprint(w, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`)
+	}))
+	t.Cleanup(issuer.Close)
+	document := aDocument(anUpstream(t).URL) + fmt.Sprintf("identity: {jwt: [{algorithms: [EdDSA], jwks_url: %q}]}\n", issuer.URL)
+	r := open(t, Config{}, document)
+	r.heard(t)
+	a := r.readyz(t, "?strict")
+	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "\nkeys: "+issuer.URL+": no keys, so no token of this issuer counts; reading them failed ") ||
+		!strings.Contains(a.body, "502 Bad Gateway") {
+		t.Errorf("without keys: %+v", a)
+	}
+	broken.Store(false)
+	r.until(t, "the keys are read", func() bool {
+		return strings.Contains(r.readyz(t, "?strict").body, "\nkeys: "+issuer.URL+": 1 key, read ")
+	})
+	if a := r.readyz(t, "?strict"); a.status != http.StatusOK {
+		t.Errorf("with keys: %+v", a)
+	}
+}
