@@ -24,7 +24,7 @@ import (
 func gatewayVerb() *cobra.Command {
 	cfg := edge.Config{}
 	level := newChoice("info", "debug", "warn", "error")
-	check, withInput := false, false
+	check, strict, withInput := false, false, false
 	cmd := &cobra.Command{
 		Use:   "gateway",
 		Short: "Run a gateway: it stands in front of an API and asks the cluster whether requests may pass",
@@ -33,7 +33,8 @@ func gatewayVerb() *cobra.Command {
 			"request may pass.\n\n" +
 			"The document that --config names says everything else: jeton gateway schema prints what may stand in it. It is\n" +
 			"looked at once a second, and at once on SIGHUP: what has changed is put in force whole, or not at all. --check says\n" +
-			"whether a document is good, and what it means. SIGTERM stops the gateway after what is under way was answered.",
+			"whether a document is good, and what it means: a limit that its routes name and the cluster does not have is an error,\n" +
+			"if the cluster can be asked. SIGTERM stops the gateway after what is under way was answered.",
 		Example: "  jeton gateway --config gateway.yaml\n  jeton gateway --config gateway.yaml --check\n" +
 			"  jeton gateway --config gateway.yaml --server a:7700,b:7700 --tls-cert gw.pem --tls-key gw.key --tls-ca ca.pem",
 		Args: cobra.NoArgs,
@@ -43,7 +44,10 @@ func gatewayVerb() *cobra.Command {
 				return err
 			}
 			if check {
-				return checkDocument(cmd, cfg)
+				return checkDocument(cmd, cfg, strict)
+			}
+			if strict {
+				return errors.New("--strict: it goes with --check")
 			}
 			ctx := cmd.Context()
 			if withInput {
@@ -58,6 +62,7 @@ func gatewayVerb() *cobra.Command {
 	flags := cmd.Flags()
 	addDocumentFlag(flags, &cfg.Path)
 	flags.BoolVar(&check, "check", false, "only say whether the document is good, and what it means")
+	flags.BoolVar(&strict, "strict", false, "with --check: warnings are errors, such as that the cluster cannot be asked for its limits")
 	flags.StringSliceVar(&cfg.Servers, "server", nil, "gRPC addresses of nodes, a,b,c, instead of the document's; also JETON_SERVER")
 	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate for nodes to see, instead of the document's")
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with its key")
@@ -123,9 +128,9 @@ func stopGateway(ctx context.Context, e *edge.Edge, log *slog.Logger) error {
 // askWithin is how long --check waits for the cluster, which need not run.
 const askWithin = 2 * time.Second
 
-// checkDocument says whether a document is good, and what it means. What the cluster would have to have is no fault of the
-// document.
-func checkDocument(cmd *cobra.Command, cfg edge.Config) error {
+// checkDocument says whether a document is good, and what it means. A limit that the cluster does not have is an error; that
+// the cluster cannot be asked is a warning, which strict makes an error.
+func checkDocument(cmd *cobra.Command, cfg edge.Config, strict bool) error {
 	doc, err := edge.Try(cfg)
 	if err != nil {
 		return err
@@ -135,14 +140,26 @@ func checkDocument(cmd *cobra.Command, cfg edge.Config) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), askWithin)
 	defer cancel()
+	var warnings []string
 	missing, err := edge.AskMissing(ctx, cfg)
 	if err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: whether the cluster has these limits is not known: %v\n", err)
+		warnings = append(warnings, fmt.Sprintf("whether the cluster has these limits is not known: %v", err))
 	}
+	for _, warning := range warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+	}
+	var wrong []error
 	for _, m := range missing {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", m)
+		wrong = append(wrong, errors.New(m.String()))
 	}
-	return nil
+	if n := len(warnings); strict && n > 0 {
+		wrong = append(wrong, fmt.Errorf("--strict: warnings above that count as errors: %d", n))
+	}
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "the document is good")
+	return err
 }
 
 // printDocument says in a few lines what a document means.
@@ -171,11 +188,7 @@ func printDocument(w io.Writer, d *config.Document) error {
 			fmt.Fprintf(rows, "\t  no limit\n")
 		}
 	}
-	if err := rows.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w, "the document is good")
-	return err
+	return rows.Flush()
 }
 
 // where is which requests a route is for.

@@ -98,9 +98,34 @@ func aCluster(t *testing.T) *node.Node {
 
 func TestGatewayCheckAsksTheCluster(t *testing.T) {
 	n := aCluster(t)
-	_, stderr, code := jeton(t, map[string]string{"JETON_SERVER": n.GRPCAddr()}, "gateway", "--check", "--config", aDocument(t, goodDocument))
-	if want := "warning: route items: unknown limit \"nope\": the cluster does not have it; jeton limits get shows those that it has\n"; code != exitOK || stderr != want {
+	stdout, stderr, code := jeton(t, map[string]string{"JETON_SERVER": n.GRPCAddr()}, "gateway", "--check", "--config", aDocument(t, goodDocument))
+	want := "jeton: route items: unknown limit \"nope\": the cluster does not have it; jeton limits get shows those that it has\n"
+	if code != exitError || stderr != want || strings.Contains(stdout, "the document is good") {
 		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
+	}
+	known := strings.ReplaceAll(goodDocument, ", nope", "")
+	for _, args := range [][]string{nil, {"--strict"}} {
+		_, stderr, code := jeton(t, map[string]string{"JETON_SERVER": n.GRPCAddr()}, append([]string{"gateway", "--check", "--config", aDocument(t, known)}, args...)...)
+		if code != exitOK || stderr != "" {
+			t.Errorf("with limits that are known, %v: exit code %d: %q", args, code, stderr)
+		}
+	}
+}
+
+// TestGatewayCheckStrict: where no cluster can be asked, that is a warning, and with --strict an error.
+func TestGatewayCheckStrict(t *testing.T) {
+	const warning = "warning: whether the cluster has these limits is not known: "
+	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", aDocument(t, goodDocument))
+	if code != exitOK || !strings.HasPrefix(stderr, warning) || !strings.Contains(stdout, "the document is good") {
+		t.Errorf("without a cluster: exit code %d: %q", code, stderr)
+	}
+	stdout, stderr, code = jeton(t, nil, "gateway", "--check", "--strict", "--config", aDocument(t, goodDocument))
+	if code != exitError || !strings.HasPrefix(stderr, warning) || !strings.HasSuffix(stderr, "jeton: --strict: warnings above that count as errors: 1\n") ||
+		strings.Contains(stdout, "the document is good") {
+		t.Errorf("strictly: exit code %d: %q", code, stderr)
+	}
+	if _, stderr, code := jeton(t, nil, "gateway", "--strict", "--config", aDocument(t, goodDocument)); code != exitError || !strings.Contains(stderr, "--strict: it goes with --check") {
+		t.Errorf("without --check: exit code %d: %q", code, stderr)
 	}
 }
 
