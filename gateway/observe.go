@@ -80,13 +80,16 @@ func drawn(share float64) bool { return share >= 1 || share > 0 && rand.Float64(
 
 // log writes the line of a decision. Paths and headers may hold secrets, and are not in it.
 func (v *visit) log(ctx context.Context) {
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs, slog.String("outcome", v.outcome.String()), slog.String("method", brief(v.request.Method, mostMethod)))
 	if v.route != nil {
 		attrs = append(attrs, slog.String("route", v.route.name))
 	}
 	if v.key.Text != "" {
 		attrs = append(attrs, slog.String("key", shown(v.key)), slog.Int64("cost", v.cost))
+	}
+	if label := v.facts.KeyLabel(); label != "" {
+		attrs = append(attrs, slog.String("api_key", label))
 	}
 	if q := answer.Nearest(v.quotas); q != nil {
 		attrs = append(attrs, slog.String("limit", q.Name), slog.Int64("remaining", q.Remaining), slog.Duration("retry_after", q.RetryAfter))
@@ -151,6 +154,7 @@ func (v *visit) remember(at time.Time) {
 	r := &denial.Record{
 		At: at, Route: v.request.Route, Method: brief(v.request.Method, mostMethod), Path: brief(v.request.Path, mostPath),
 		Status: v.writer().Status(v.refusal.Kind), Reason: v.outcome.String(), Cost: v.cost, Node: v.node, Source: string(v.source),
+		APIKey: v.facts.KeyLabel(),
 	}
 	if v.key.Text != "" {
 		r.Key = shown(v.key)

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/keys"
 )
 
 // "Why did I get a 429?": the id in the answer finds what was decided, and by which rule.
@@ -58,6 +61,28 @@ func TestSecretsAreHashed(t *testing.T) {
 	r.gateway.Close()
 	logs := r.logs.String()
 	if strings.Contains(logs, "hush") || strings.Contains(logs, "secret-path") || !strings.Contains(logs, "sha256-") || !strings.Contains(logs, "limit=two") {
+		t.Errorf("the log:\n%s", logs)
+	}
+}
+
+// An API key is called by its label, never by itself.
+func TestAPIKeysAreCalledByTheirLabels(t *testing.T) {
+	r := newRig(t, "{}")
+	dir := secrets(t, map[string]string{"keys.jsonl": fmt.Sprintf(`{"label":"ci","owner":"acme","digest":"%x"}`, keys.DigestOf("hush-hush"))})
+	document, err := config.Parse([]byte("identity: {key: ['{api_key}'], api_key: {keys_file: keys.jsonl}}\n"+oneRoute("{limits: [two]}")), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.gateway.Load(document); err != nil {
+		t.Fatal(err)
+	}
+	r.wants("/", []string{"X-Api-Key: hush-hush"}, 204, 204)
+	a := r.ask(request(t, http.MethodGet, "/x", "X-Api-Key: hush-hush"))
+	record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
+	if err != nil || record.APIKey != "ci" || !strings.HasPrefix(record.Key, "sha256-") {
+		t.Errorf("%+v, %v", record, err)
+	}
+	if logs := r.logs.String(); strings.Contains(logs, "hush") || !strings.Contains(logs, "api_key=ci") {
 		t.Errorf("the log:\n%s", logs)
 	}
 }

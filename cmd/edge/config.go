@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -22,12 +23,15 @@ type Config struct {
 	Insecure bool
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
+
+	reader *config.Reader // of a gateway that runs: it knows what has been read before; nil reads everything
 }
 
 func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.reader = &config.Reader{Insecure: c.Insecure}
 }
 
 // maxPEM is how many bytes are read of each of these files.
@@ -42,11 +46,7 @@ func (c *Config) read() (*setup, error) {
 	if c.Path == "" {
 		return nil, errors.New("config: name the document, such as gateway.yaml")
 	}
-	read := config.Read
-	if c.Insecure {
-		read = config.ReadInsecure
-	}
-	doc, err := read(c.Path)
+	doc, err := cmp.Or(c.reader, &config.Reader{Insecure: c.Insecure}).Read(c.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -170,6 +170,9 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	if r.Key != "" {
 		row("who", "%s", r.Key)
 	}
+	if r.APIKey != "" {
+		row("API key", "%s", r.APIKey)
+	}
 	if len(r.Limits) > 0 {
 		row("cost", "%d", r.Cost)
 	}

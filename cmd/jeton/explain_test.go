@@ -109,7 +109,7 @@ func TestDenialsInWords(t *testing.T) {
 		return r
 	}
 	decided := record("denied", "cluster", login, api)
-	decided.Node = "10.0.0.1:7700"
+	decided.Node, decided.APIKey = "10.0.0.1:7700", "ci"
 	undecided := record("unavailable", "deny")
 	undecided.Why = `limit demo: unknown limit "demo"`
 	for _, tt := range []struct {
@@ -119,7 +119,7 @@ func TestDenialsInWords(t *testing.T) {
 	}{
 		{decided, 2 * time.Second, []string{
 			"when        2026-01-02 03:04:05.678 UTC, 2s ago", "request     POST /login, route login", "answered    429, denied by a limit",
-			"who         sha256-12", "cost        1", "limit       login (capacity 5, refill 5/m): denied, 0 of 5 left: wait 12s",
+			"who         sha256-12", "API key     ci", "cost        1", "limit       login (capacity 5, refill 5/m): denied, 0 of 5 left: wait 12s",
 			"limit       api (capacity 100): would have allowed it, 42 of 100 left", "decided by  the cluster, node 10.0.0.1:7700",
 			"passes      in 10s, if nobody else spends meanwhile",
 		}},

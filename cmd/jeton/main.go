@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 			return fillOptions(cmd.Flags(), env)
 		},
 	}
-	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), explainVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
+	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
 		versionVerb(), benchVerb())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)

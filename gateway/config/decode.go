@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/keys"
 	"github.com/jeton-dev/jeton/ring/secret"
 )
 
@@ -32,6 +33,7 @@ const (
 // A decoder fills a document from YAML, strictly, and goes on after a problem.
 type decoder struct {
 	dir      string         // that relative files are found from
+	keys     *keys.Reader   // of identity.api_key.keys_file
 	lines    map[string]int // where each field stands, by path
 	problems []*limit.FieldError
 	values   int // seen
@@ -184,10 +186,15 @@ func (d *decoder) text(n *yaml.Node, path string, to encoding.TextUnmarshaler) {
 		d.add(n, path, "%s", err)
 		return
 	}
-	if f, ok := to.(*File); ok && f.Given() {
-		if err := f.read(d.dir); err != nil {
-			d.add(n, path, "cannot be read: %s", err)
-		}
+	var err error
+	switch file := to.(type) {
+	case *File:
+		err = file.read(d.dir)
+	case *KeysFile:
+		err = file.read(d.dir, d.keys)
+	}
+	if err != nil {
+		d.add(n, path, "cannot be read: %s", err)
 	}
 }
 
@@ -261,10 +268,10 @@ func kind(n *yaml.Node) string {
 
 // read takes the content in. A path that is not absolute begins at dir.
 func (f *File) read(dir string) error {
-	path := f.Path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
+	if !f.Given() {
+		return nil
 	}
+	path := from(dir, f.Path)
 	info, err := os.Stat(path) // before it is opened, since a pipe would make that wait
 	switch {
 	case err != nil:
@@ -291,4 +298,12 @@ func (f *File) read(dir string) error {
 		f.exposed = err.Error()
 	}
 	return nil
+}
+
+// from is a path that begins at dir if it is not absolute.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }

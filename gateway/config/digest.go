@@ -22,6 +22,10 @@ func (d *Document) Digest() [sha256.Size]byte {
 		case File:
 			write([]byte(value.Path))
 			write(value.Bytes())
+		case KeysFile:
+			held := value.Keys().Digest()
+			write([]byte(value.Path))
+			write(held[:])
 		default:
 			write(fmt.Append(nil, value))
 		}
@@ -33,7 +37,7 @@ func (d *Document) Digest() [sha256.Size]byte {
 // the fields. A list or mapping that is there is called for with its length.
 func eachValue(v reflect.Value, path string, f func(path string, v reflect.Value)) {
 	switch v.Interface().(type) {
-	case File, Network:
+	case File, KeysFile, Network:
 		f(path, v)
 		return
 	}

@@ -196,16 +196,20 @@ type JWT struct {
 }
 
 // APIKey is how clients show keys. A key itself is never stored, logged, or sent to the cluster: what stands for it is its
-// HMAC-SHA-256.
+// HMAC-SHA-256, or for one of KeysFile its SHA-256.
 type APIKey struct {
 	// Header is where it is. Empty, without Query, means X-Api-Key.
 	Header string `yaml:"header"`
 	// Query is a parameter of the URL in which it may be instead.
 	Query string `yaml:"query"`
-	// SecretFile holds the secret of the HMAC, at least 16 bytes; white space at its ends does not count. Required, and the
-	// same at all gateways.
+	// KeysFile holds keys that count, one a line, each with a label, an owner and perhaps attributes and an expiry: a file, or a
+	// folder whose files that end in .jsonl all count. "jeton keys" makes, lists and revokes them. What stands for such a key is
+	// its SHA-256.
+	KeysFile KeysFile `yaml:"keys_file"`
+	// SecretFile holds the secret of the HMAC, at least 16 bytes; white space at its ends does not count. Required for Known and
+	// Any, and the same at all gateways.
 	SecretFile File `yaml:"secret_file"`
-	// Known are the keys that count; required unless Any. "jeton gateway digest" computes digests.
+	// Known are keys that count besides; required unless KeysFile or Any. "jeton gateway digest" computes digests.
 	Known []KnownKey `yaml:"known"`
 	// Any makes every key count, known or not. Whoever makes keys up then has as many buckets as keys: only for a
 	// gateway behind something that has checked them.

@@ -68,6 +68,8 @@ func plain(v reflect.Value) any {
 	switch value := v.Interface().(type) {
 	case File:
 		return value.Path
+	case KeysFile:
+		return value.Path
 	case Network:
 		return value.String()
 	case Duration:

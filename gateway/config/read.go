@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/keys"
 )
 
 // maxText is how many bytes a document may have.
@@ -22,12 +23,22 @@ const maxText = 16 << 20
 // Read reads the document at path and all files that it names, and checks them. A file with tokens, a private key or a secret
 // that signs is refused if others on the machine may read it. Every problem is a *[limit.FieldError] of its own, joined with the
 // others; its text begins with path:line.
-func Read(path string) (*Document, error) { return read(path, false) }
+func Read(path string) (*Document, error) { return new(Reader).Read(path) }
 
 // ReadInsecure is Read that takes those files whoever may read them.
-func ReadInsecure(path string) (*Document, error) { return read(path, true) }
+func ReadInsecure(path string) (*Document, error) { return (&Reader{Insecure: true}).Read(path) }
 
-func read(path string, insecure bool) (*Document, error) {
+// A Reader reads a document again and again, and of its keys_file, which may be large, only what has changed. It is for one
+// goroutine at a time.
+type Reader struct {
+	// Insecure takes files with secrets whoever may read them.
+	Insecure bool
+
+	keys keys.Reader
+}
+
+// Read is [Read] or [ReadInsecure].
+func (r *Reader) Read(path string) (*Document, error) {
 	opened, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the gateway's document: %w", err)
@@ -36,8 +47,8 @@ func read(path string, insecure bool) (*Document, error) {
 	if err = errors.Join(err, opened.Close()); err != nil {
 		return nil, fmt.Errorf("read the gateway's document: %w", err)
 	}
-	d, err := Parse(text, filepath.Dir(path))
-	if err == nil && !insecure {
+	d, err := parse(text, filepath.Dir(path), &r.keys)
+	if err == nil && !r.Insecure {
 		err = joined(d.exposed())
 	}
 	if err != nil {
@@ -80,13 +91,15 @@ func inFile(path string, err error) error {
 //
 // A document without fields is {}; a text without a document is refused, and so is more than one document. Anchors and
 // aliases of whole values are allowed, merge keys (<<) are not.
-func Parse(text []byte, dir string) (*Document, error) {
+func Parse(text []byte, dir string) (*Document, error) { return parse(text, dir, new(keys.Reader)) }
+
+func parse(text []byte, dir string, by *keys.Reader) (*Document, error) {
 	root, err := parseYAML(text)
 	if err != nil {
 		return nil, errors.Join(err)
 	}
 	d := &Document{text: bytes.Clone(text)}
-	dec := decoder{dir: dir, lines: map[string]int{}}
+	dec := decoder{dir: dir, keys: by, lines: map[string]int{}}
 	dec.value(root, "", reflect.ValueOf(d).Elem())
 	d.lines = dec.lines
 

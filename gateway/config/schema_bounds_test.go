@@ -54,7 +54,7 @@ var bounds = map[string]bound{
 	"JWT":                  all(required("algorithms"), exactlyOne("jwks_url", "jwks_file", "secret_file")),
 	"JWT.jwks_url":         pattern(`^$|` + urlPattern),
 	"JWT.algorithms":       all(different, some(1, 0), each(words(append(sorted(keyTypes), secretAlgorithms...)...))),
-	"APIKey":               required("secret_file"),
+	"APIKey":               someOf("secret_file", "keys_file"),
 	"KnownKey":             required("digest"),
 	"KnownKey.digest":      pattern(`^[0-9a-f]{64}$`),
 	"KnownKey.attributes":  named,

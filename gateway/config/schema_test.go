@@ -85,7 +85,7 @@ func ownForms(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 			{Type: "integer", Minimum: "100", Maximum: "599"}, {Type: "string", Pattern: statusPattern},
 		}}
-	case reflect.TypeFor[File]():
+	case reflect.TypeFor[File](), reflect.TypeFor[KeysFile]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[limit.Policy]():
 		return &jsonschema.Schema{Type: "string", Enum: []any{"", string(limit.Allow), string(limit.Deny), string(limit.Local)}}

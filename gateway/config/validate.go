@@ -180,6 +180,9 @@ func (f *findings) files(v reflect.Value, path string) {
 		if file, ok := reflect.TypeAssert[File](v); ok && file.Given() && file.content == nil {
 			f.add(path, "%.64q has not been read: parse a document, or give the content by FileOf", file.Path)
 		}
+		if file, ok := reflect.TypeAssert[KeysFile](v); ok && file.Given() && file.set == nil {
+			f.add(path, "%.64q has not been read: parse a document, or give the keys by KeysFileOf", file.Path)
+		}
 	})
 }
 

@@ -132,13 +132,15 @@ func (f *findings) apiKey(path string, a *APIKey) {
 	if a.Query != "" && !isToken(a.Query) {
 		f.add(path+".query", "%.64q is no name of a parameter, such as api_key", a.Query)
 	}
-	if !a.SecretFile.Given() {
+	switch hmac := len(a.Known) > 0 || a.Any; {
+	case hmac && !a.SecretFile.Given():
 		f.add(path+".secret_file", "is missing: name a file with at least %d random bytes, the same at all gateways", leastKeySecret)
+	case !hmac && !a.KeysFile.Given():
+		f.add(path+".known", "is empty: no key would count; name the digests of those that do, or a keys_file")
+	case !hmac && a.SecretFile.Given():
+		f.add(path+".secret_file", "is of no use without known or any: leave it out")
 	}
 	f.secret(path+".secret_file", a.SecretFile, leastKeySecret)
-	if len(a.Known) == 0 && !a.Any {
-		f.add(path+".known", "is empty: no key would count; name the digests of those that do")
-	}
 	first := map[string]int{}
 	for i, known := range a.Known {
 		at := item(path+".known", i)
@@ -216,6 +218,9 @@ func (f *findings) keyVariable(v Variable, a *APIKey) error {
 		return fmt.Errorf("{%.64s} needs identity.api_key: say there how clients show keys", v)
 	}
 	if v.Name == "" || len(a.Known) == 0 && !a.Any { // what is said of known already
+		return nil
+	}
+	if a.KeysFile.Given() { // when the last key that has the attribute is revoked, the document stays good
 		return nil
 	}
 	for _, known := range a.Known {

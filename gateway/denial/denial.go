@@ -31,6 +31,9 @@ type Record struct {
 	Reason string
 	// Key is who asked, or its [Hash] if it is secret; empty when that was not found out.
 	Key string
+	// APIKey is the label of the API key that the request was counted by, or "hash" and a few digits of one that has no label; empty
+	// for none.
+	APIKey string
 	// Cost is what was asked for, in tokens.
 	Cost int64
 	// Node is the address of the node that decided; empty when none did.

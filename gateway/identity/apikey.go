@@ -11,9 +11,11 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/keys"
 )
 
 // Bounds of API keys.
@@ -28,9 +30,11 @@ const (
 type apiKeys struct {
 	header string // canonical name; empty for none
 	query  string // name of the parameter; empty for none
+	listed *keys.Set
 	known  map[[digestSize]byte]map[string]string
 	any    bool
 	passOn bool
+	hashed bool      // there may be keys that are known by an HMAC
 	macs   sync.Pool // of *mac
 }
 
@@ -42,12 +46,18 @@ type mac struct {
 }
 
 func newAPIKeys(cfg config.APIKey) (*apiKeys, error) {
-	a := &apiKeys{query: cfg.Query, any: cfg.Any, passOn: cfg.PassOn, known: make(map[[digestSize]byte]map[string]string, len(cfg.Known))}
+	a := &apiKeys{
+		query: cfg.Query, any: cfg.Any, passOn: cfg.PassOn, listed: cfg.KeysFile.Keys(),
+		known: make(map[[digestSize]byte]map[string]string, len(cfg.Known)),
+	}
 	if name := cfg.HeaderName(); name != "" {
 		if !isToken(name) {
 			return nil, &limit.FieldError{Field: "header", Problem: fmt.Sprintf("%q is no name of a header: use X-Api-Key, for example", name)}
 		}
 		a.header = http.CanonicalHeaderKey(name)
+	}
+	if a.hashed = len(cfg.Known) > 0 || cfg.Any; !a.hashed {
+		return a, nil
 	}
 	secret := bytes.Clone(bytes.TrimSpace(cfg.SecretFile.Bytes()))
 	if len(secret) < minAPIKeySecret {
@@ -57,19 +67,27 @@ func newAPIKeys(cfg config.APIKey) (*apiKeys, error) {
 		}
 	}
 	a.macs.New = func() any { return &mac{hash: hmac.New(sha256.New, secret)} }
+	if err := a.readKnown(cfg); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// readKnown fills known.
+func (a *apiKeys) readKnown(cfg config.APIKey) error {
 	for i, k := range cfg.Known {
 		var digest [digestSize]byte
 		if n, err := hex.Decode(digest[:], []byte(clip(k.Digest, 2*digestSize))); err != nil || n != digestSize || len(k.Digest) != 2*digestSize {
-			return nil, &limit.FieldError{
+			return &limit.FieldError{
 				Field: fmt.Sprintf("known[%d].digest", i), Problem: `is not 64 hexadecimal digits: use what "jeton gateway digest" prints`,
 			}
 		}
 		if _, twice := a.known[digest]; twice {
-			return nil, &limit.FieldError{Field: fmt.Sprintf("known[%d].digest", i), Problem: "stands above already: leave one of them out"}
+			return &limit.FieldError{Field: fmt.Sprintf("known[%d].digest", i), Problem: "stands above already: leave one of them out"}
 		}
 		a.known[digest] = k.Attributes
 	}
-	return a, nil
+	return nil
 }
 
 // clip is the first n bytes of s.
@@ -119,14 +137,44 @@ func (a *apiKeys) digest(key string) (sum [digestSize]byte) {
 	return sum
 }
 
-// lookup is what is known of a key, and whether it counts.
-func (a *apiKeys) lookup(digest [digestSize]byte) (attributes map[string]string, counts bool) {
-	attributes, known := a.known[digest]
-	return attributes, known || a.any
+// A foundKey is what is known of the API key that a request shows.
+type foundKey struct {
+	counts     bool
+	digest     [digestSize]byte
+	listed     *keys.Key         // in a keys_file; nil for none. It may have expired
+	attributes map[string]string // of one that the document has
 }
 
-// hasAttribute says whether any known key has an attribute.
-func (a *apiKeys) hasAttribute(name string) bool {
+// judge finds out about a key that is shown. It looks for hashes: how long that takes says nothing of the keys that there are.
+func (a *apiKeys) judge(key string, now time.Time) (found foundKey) {
+	if a.listed != nil {
+		digest := keys.DigestOf(key)
+		if found.listed = a.listed.Find(digest); found.listed != nil {
+			found.digest, found.counts = digest, !found.listed.Expired(now)
+			return found
+		}
+	}
+	if a.hashed {
+		found.digest = a.digest(key)
+		attributes, known := a.known[found.digest]
+		found.attributes, found.counts = attributes, known || a.any
+	}
+	return found
+}
+
+// attribute is what is known of the key under a name, empty for nothing.
+func (k *foundKey) attribute(name string) string {
+	if k.listed != nil {
+		return k.listed.Attribute(name)
+	}
+	return k.attributes[name]
+}
+
+// mayHave says whether a key may have an attribute: those of a keys_file may have any at some time.
+func (a *apiKeys) mayHave(name string) bool {
+	if a.listed != nil {
+		return true
+	}
 	for _, attributes := range a.known {
 		if _, has := attributes[name]; has {
 			return true

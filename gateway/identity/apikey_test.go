@@ -4,13 +4,18 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/gateway/keys"
 )
 
 const (
@@ -127,6 +132,98 @@ func TestAPIKeyMistakes(t *testing.T) {
 			_, err := identity.New(identity.Config{Identity: withKeys(c.change)})
 			wantProblem(t, err, c.field, c.says)
 		})
+	}
+}
+
+// listed are the keys of a keys_file with these lines.
+func listed(tb testing.TB, lines ...string) config.KeysFile {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "keys.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	set, err := new(keys.Reader).Read(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return config.KeysFileOf(set)
+}
+
+// line is that of a key.
+func line(label, key, more string) string {
+	return fmt.Sprintf(`{"label":%q,"owner":"acme",%s"digest":"%x"}`, label, more, keys.DigestOf(key))
+}
+
+// Keys of a file count beside those of the document, with their owner, label and attributes, until they expire.
+func TestKeysFile(t *testing.T) {
+	file := listed(t, line("ci", "k-ci", `"attributes":{"plan":"silver"},`), line("old", "k-old", `"expires":"2030-01-01T00:00:00Z",`))
+	for name, id := range map[string]config.Identity{
+		"alone":              {APIKey: &config.APIKey{KeysFile: file}},
+		"beside known ones":  withKeys(func(a *config.APIKey) { a.KeysFile = file }),
+		"where any counts":   withKeys(func(a *config.APIKey) { a.KeysFile, a.Any = file, true }),
+		"a file without any": {APIKey: &config.APIKey{KeysFile: listed(t, "# none yet")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2029, 12, 31, 23, 59, 59, 0, time.UTC)
+			f := open(t, identity.Config{Identity: id, Now: func() time.Time { return now }})
+			templates := compile(t, f, "key:{api_key.label}:{api_key.owner}:{api_key.plan}", "key:{api_key.label}:{api_key}", "gold:{api_key.owner}", "any:{api_key}", "ip:{ip}")
+			check := func(key, want string) {
+				t.Helper()
+				if got := keyOf(f, templates, from("203.0.113.9", "X-Api-Key", key)); got != want {
+					t.Errorf("%q makes %q, want %q", key, got, want)
+				}
+			}
+			with := func(yes bool, want, otherwise string) string {
+				if yes {
+					return want
+				}
+				return otherwise
+			}
+			there, anyCounts, document := name != "a file without any", name == "where any counts", id.APIKey.Known != nil
+			check("k-ci", with(there, "key:ci:acme:silver", "ip:203.0.113.9"))
+			check("k-old", with(there, fmt.Sprintf("key:old:%x", keys.DigestOf("k-old")), "ip:203.0.113.9"))
+			now = now.Add(time.Second)
+			check("k-old", "ip:203.0.113.9") // even where any counts: it is known, and over
+			check(goldKey, with(document, "gold:acme", "ip:203.0.113.9"))
+			check("k-nobody's", with(anyCounts, "any:"+identity.Digest([]byte(keySecret), "k-nobody's"), "ip:203.0.113.9"))
+			digest := keys.DigestOf("k-ci")
+			check(hex.EncodeToString(digest[:]), with(anyCounts, "any:"+identity.Digest([]byte(keySecret), hex.EncodeToString(digest[:])), "ip:203.0.113.9"))
+		})
+	}
+}
+
+// People are told the label of a key, or a short hash.
+func TestKeyLabel(t *testing.T) {
+	f := finder(t, withKeys(func(a *config.APIKey) { a.KeysFile = listed(t, line("ci", "k-ci", "")) }))
+	for key, want := range map[string]string{"k-ci": "ci", goldKey: "hash " + identity.Digest([]byte(keySecret), goldKey)[:8], "junk": "", "": ""} {
+		facts := f.Facts(from("203.0.113.9", "X-Api-Key", key))
+		if got := facts.KeyLabel(); got != "" {
+			t.Errorf("before anybody looks for %q, its label is %q", key, got)
+		}
+		if facts.KnowsKey(); facts.KeyLabel() != want {
+			t.Errorf("the label of %q is %q, want %q", key, facts.KeyLabel(), want)
+		}
+	}
+}
+
+// BenchmarkAPIKey is what it costs to know a key among few and among many: the same.
+func BenchmarkAPIKey(b *testing.B) {
+	for _, count := range []int{10, 100_000} {
+		lines := make([]string, count)
+		for i := range lines {
+			lines[i] = line(fmt.Sprint("key-", i), fmt.Sprint("k-", i), `"attributes":{"plan":"gold"},`)
+		}
+		f := finder(b, config.Identity{APIKey: &config.APIKey{KeysFile: listed(b, lines...)}})
+		templates := compile(b, f, "owner:{api_key.owner}", "ip:{ip}")
+		for what, key := range map[string]string{"known": fmt.Sprint("k-", count/2), "unknown": "k"} {
+			b.Run(fmt.Sprintf("%d/%s", count, what), func(b *testing.B) {
+				r := from("203.0.113.9", "X-Api-Key", key)
+				b.ReportAllocs()
+				for b.Loop() {
+					keyOf(f, templates, r)
+				}
+			})
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/netip"
+
+	"github.com/jeton-dev/jeton/gateway/keys"
 )
 
 // Facts are what is known of one request. They are found when they are first asked for, and then kept, so they belong to
@@ -18,10 +20,9 @@ type Facts struct {
 	claims      map[string]any // of the token that is believed; nil for none
 	foundClaims bool
 
-	digest     [2 * digestSize]byte // of the API key that counts, in hexadecimal
-	attributes map[string]string    // what else is known of it
-	hasKey     bool                 // there is one that counts
-	foundKey   bool
+	key     foundKey             // the API key that is shown
+	digest  [2 * digestSize]byte // of it, in hexadecimal, if it counts
+	keyLook bool                 // key has been looked for
 }
 
 // Client is the address of the client: the other end of the connection, or what trusted proxies say of it. IPv4 within
@@ -53,22 +54,34 @@ func (f *Finder) Origin(peer netip.Addr, h http.Header) netip.Prefix {
 // KnowsKey says whether the request shows an API key that counts; see [Finder.Strip].
 func (f *Facts) KnowsKey() bool {
 	f.findKey()
-	return f.hasKey
+	return f.key.counts
 }
 
-// findKey fills digest, attributes and hasKey.
+// KeyLabel is what people call the API key by which the request was counted: its label, or of one that the document itself has
+// a short hash. It is empty when there is none that counts, or nobody has looked for it.
+func (f *Facts) KeyLabel() string {
+	switch {
+	case !f.key.counts:
+		return ""
+	case f.key.listed != nil:
+		return f.key.listed.Label
+	}
+	return "hash " + keys.Digest(f.key.digest).Short()
+}
+
+// findKey fills key and digest.
 func (f *Facts) findKey() {
-	if f.foundKey || f.finder.apiKeys == nil {
+	if f.keyLook || f.finder.apiKeys == nil {
 		return
 	}
-	f.foundKey = true
+	f.keyLook = true
 	key := f.finder.apiKeys.find(f.request)
 	if key == "" {
 		return
 	}
-	sum := f.finder.apiKeys.digest(key)
-	f.attributes, f.hasKey = f.finder.apiKeys.lookup(sum)
-	hex.Encode(f.digest[:], sum[:])
+	if f.key = f.finder.apiKeys.judge(key, f.finder.now()); f.key.counts {
+		hex.Encode(f.digest[:], f.key.digest[:])
+	}
 }
 
 // token is the claims of the token that is believed, nil for none.

@@ -89,7 +89,7 @@ func (f *Finder) lacks(v Variable) string {
 		if f.apiKeys == nil {
 			return "needs identity.api_key: say there how clients show keys"
 		}
-		if v.kind == attribute && !f.apiKeys.hasAttribute(v.name) {
+		if v.kind == attribute && !f.apiKeys.mayHave(v.name) {
 			return "needs an attribute of that name in identity.api_key.known: no key has one"
 		}
 	default:
@@ -124,8 +124,9 @@ func (v Variable) free(facts *Facts) string {
 	case claim:
 		return scalar(facts.token(), v.name)
 	case attribute:
-		facts.findKey()
-		return facts.attributes[v.name]
+		if facts.KnowsKey() {
+			return facts.key.attribute(v.name)
+		}
 	case header:
 		return r.header(v.name)
 	case proxyHeader:

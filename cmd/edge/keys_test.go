@@ -1,0 +1,100 @@
+package edge
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jeton-dev/jeton/gateway/keys"
+)
+
+// keyed is a document that finds clients by API keys of a file, and answers 401 to all others.
+func keyed(upstream string) string {
+	text := strings.Replace(aDocument(upstream), "deny:", "identity: {key: [\"owner:{api_key.owner}\"], api_key: {keys_file: keys.d}}\ndeny:", 1)
+	return strings.Replace(text, "{limits: [two]}", "{limits: [four], choose: {by: api_key.plan, when: [{is: free, limits: [two]}]}}", 1)
+}
+
+// Keys that are made count, keys that are revoked do not, and a broken file leaves what was in force.
+func TestKeysAreFollowed(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "keys.d", "ours.jsonl")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var leaked atomic.Bool
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Api-Key") != "" {
+			leaked.Store(true)
+		}
+	}))
+	t.Cleanup(upstream.Close)
+	path := filepath.Join(dir, "gateway.yaml")
+	write(t, path, keyed(upstream.URL))
+	r := openAt(t, path, Config{})
+	r.heard(t)
+	add := func(label, owner, plan string) string {
+		t.Helper()
+		key := keys.Make()
+		if err := keys.Add(file, keys.Key{Label: label, Owner: owner, Digest: keys.DigestOf(key), Attributes: map[string]string{"plan": plan}}); err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	wants := func(key string, statuses ...int) {
+		t.Helper()
+		for _, want := range statuses {
+			if got := r.get(t, r.ProxyAddr(), "/items", "X-Api-Key: "+key).status; got != want {
+				t.Errorf("answered %d, want %d", got, want)
+			}
+		}
+	}
+	reloads := func(says string) {
+		t.Helper()
+		if err := r.look(false); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	gold, free := add("ci", t.Name()+"-gold", "gold"), add("trial", t.Name()+"-free", "free")
+	wants(gold, http.StatusUnauthorized)
+	reloads("")
+	wants(gold, 200, 200, 200, 200, http.StatusTooManyRequests)
+	wants(free, 200, 200, http.StatusTooManyRequests)
+	wants(gold[:len(gold)-1], http.StatusUnauthorized)
+	if leaked.Load() {
+		t.Error("the upstream gets the keys")
+	}
+
+	before := valueOf(r.counts.reloads.WithLabelValues(loaded))
+	reloads("")
+	if valueOf(r.counts.reloads.WithLabelValues(loaded)) != before {
+		t.Error("a file that has not changed is loaded again")
+	}
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, string(good)+"rubbish\n")
+	reloads("identity.api_key.keys_file: cannot be read: " + file + ":4: line: is no JSON object")
+	wants(free, http.StatusTooManyRequests)
+	if body := r.get(t, r.AdminAddr(), "/readyz").body; !strings.Contains(body, "configuration: last reload failed") || !strings.Contains(body, "ours.jsonl:4") {
+		t.Errorf("/readyz says %s", body)
+	}
+	write(t, file, string(good))
+	reloads("")
+
+	for _, label := range []string{"trial", "ci"} { // the last one, too: that no key has the attribute is no mistake
+		if err := keys.Revoke(file, label); err != nil {
+			t.Fatal(err)
+		}
+		reloads("")
+	}
+	wants(free, http.StatusUnauthorized)
+	wants(gold, http.StatusUnauthorized)
+	if n := r.log.count("api_key=ci"); n == 0 || r.log.count(gold) != 0 {
+		t.Errorf("the log names the key by its label in %d lines, and by itself in %d", n, r.log.count(gold))
+	}
+}

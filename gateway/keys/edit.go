@@ -1,0 +1,133 @@
+package keys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// header begins a file that Add makes.
+const header = "# API keys by their SHA-256, one a line: jeton keys --help.\n"
+
+// Add adds a key to a file, and makes the file if there is none, for its owner alone to read. It is an error when the label or
+// the digest is there already, or when anything in the file is wrong. On return the file is on disk.
+func Add(path string, k Key) error {
+	if err := k.Validate(); err != nil {
+		return err
+	}
+	return edit(path, func(text []byte, keys []placed) ([]byte, error) {
+		for _, other := range keys {
+			switch {
+			case other.Label == k.Label:
+				return nil, at(path, other.line, wrong(fieldLabel, fmt.Sprintf("%q is there already: choose another label, or revoke that key first", k.Label)))
+			case other.Digest == k.Digest:
+				return nil, at(path, other.line, wrong(fieldDigest, fmt.Sprintf("is there already, of the key %s", other.Label)))
+			}
+		}
+		if len(text) == 0 {
+			text = []byte(header)
+		}
+		if text[len(text)-1] != '\n' {
+			text = append(text, '\n')
+		}
+		return append(text, k.line()...), nil
+	})
+}
+
+// ErrUnknown says that no key has a label.
+var ErrUnknown = errors.New("no key has this label")
+
+// Revoke takes the key with a label out of a file. On return the file is on disk. Everything else in it stays as it was written.
+func Revoke(path, label string) error {
+	return edit(path, func(text []byte, keys []placed) ([]byte, error) {
+		i := slices.IndexFunc(keys, func(k placed) bool { return k.Label == label })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: %q: %w", path, label, ErrUnknown)
+		}
+		var kept []byte
+		n := 0
+		for line := range bytes.Lines(text) {
+			if n++; n != keys[i].line {
+				kept = append(kept, line...)
+			}
+		}
+		return kept, nil
+	})
+}
+
+// edit replaces the text of a file, which need not be there, by what change makes of it. Only one edit of a folder's files runs at
+// a time: the folder is locked meanwhile.
+func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // the file that a link leads to, not the link, is replaced
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }() // which unlocks it
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", folder.Name(), err)
+	}
+	info, err := os.Stat(path)
+	var text []byte
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		info = nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file: name a file", path)
+	default:
+		if text, err = readAll(path); err != nil {
+			return err
+		}
+	}
+	keys, err := parse(path, text)
+	if err != nil {
+		return err
+	}
+	if text, err = change(text, keys); err != nil {
+		return err
+	}
+	return errors.Join(replace(path, text, info), folder.Sync())
+}
+
+// replace puts another file in the place of the one at path, with its owner and permissions if there is one.
+func replace(path string, text []byte, before fs.FileInfo) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // for its owner alone
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(text)
+	if err == nil && before != nil {
+		err = likeBefore(f, before)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// likeBefore gives a file the owner and the permissions of the one that it replaces: the gateway may run as another user.
+func likeBefore(f *os.File, before fs.FileInfo) error {
+	if was, ok := before.Sys().(*syscall.Stat_t); ok && (int(was.Uid) != os.Geteuid() || int(was.Gid) != os.Getegid()) {
+		if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
+			return err
+		}
+	}
+	return f.Chmod(before.Mode().Perm() &^ writtenByOthers)
+}

@@ -1,0 +1,249 @@
+package keys
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Extension is that of the files which count in a folder of them.
+const Extension = ".jsonl"
+
+const (
+	maxFile = 256 << 20 // bytes
+	maxLine = 16 << 10  // bytes
+
+	writtenByOthers = fs.FileMode(0o002) // a permission that no such file or folder has
+)
+
+// A Set is all keys of a file or a folder. It never changes. A nil Set has none.
+type Set struct {
+	byDigest map[Digest]*Key
+	list     []*Key // in the order of the files and lines
+	digest   [sha256.Size]byte
+}
+
+// Find is the key with that digest, nil for none. It may have expired.
+func (s *Set) Find(d Digest) *Key {
+	if s == nil {
+		return nil
+	}
+	return s.byDigest[d]
+}
+
+// All are the keys in the order of their files and lines. They must not be changed.
+func (s *Set) All() []*Key {
+	if s == nil {
+		return nil
+	}
+	return s.list
+}
+
+// Digest is of all that the files held: sets with the same digest are the same.
+func (s *Set) Digest() [sha256.Size]byte {
+	if s == nil {
+		return [sha256.Size]byte{}
+	}
+	return s.digest
+}
+
+// A Reader reads the keys of a file or a folder again and again, and parses again only what has changed. The zero value is ready.
+// It is for one goroutine at a time.
+type Reader struct {
+	files map[string]*file
+	of    []*file // that set and err are of
+	set   *Set
+	err   error
+}
+
+// A file is what was found in one.
+type file struct {
+	path string
+	info fs.FileInfo
+	at   time.Time // when info was taken
+	sum  [sha256.Size]byte
+	keys []placed
+	err  error
+}
+
+// placed is a key with its line.
+type placed struct {
+	*Key
+
+	line int
+}
+
+// Read reads the keys at path: a file, or a folder whose files that end in [Extension] count, but for hidden ones. It is an error
+// when others on the machine may write there, or when two keys have one label or one digest. A file that is the same as at the
+// last Read, by its inode, size and time, is not read again.
+func (r *Reader) Read(path string) (*Set, error) {
+	paths, err := filesAt(path)
+	if err != nil {
+		return nil, err
+	}
+	now := make(map[string]*file, len(paths))
+	list := make([]*file, len(paths))
+	for i, p := range paths {
+		f, err := read(p, r.files[p])
+		if err != nil {
+			return nil, err
+		}
+		list[i], now[p] = f, f
+	}
+	if r.files == nil || !slices.Equal(list, r.of) {
+		r.set, r.err = join(list)
+	}
+	r.files, r.of = now, list
+	return r.set, r.err
+}
+
+// filesAt are the files that count at path.
+func filesAt(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return []string{path}, nil
+	case info.Mode().Perm()&writtenByOthers != 0:
+		return nil, openTo(path, info)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, Extension) && name[0] != '.' {
+			paths = append(paths, filepath.Join(path, name))
+		}
+	}
+	return paths, nil
+}
+
+func openTo(path string, info fs.FileInfo) error {
+	return fmt.Errorf("%s has mode %04o, so others on this machine may say who counts: run `chmod o-w %s`", path, info.Mode().Perm(), path)
+}
+
+// racy is how long after a change of a file another one may leave it with the same time.
+const racy = 2 * time.Second
+
+// same says whether f is what a file still holds, by what is known of the file without reading it.
+func (f *file) same(info fs.FileInfo) bool {
+	return f != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime()) &&
+		f.info.Mode() == info.Mode() && f.at.Sub(info.ModTime()) > racy
+}
+
+// read reads a file of which something may be known. What is wrong with its text is kept in the file: it is not parsed again until
+// it has changed.
+func read(path string, before *file) (*file, error) {
+	at := time.Now()
+	info, err := os.Stat(path) // before it is opened, since a pipe would make that wait
+	switch {
+	case err != nil:
+		return nil, err
+	case before.same(info):
+		return before, nil
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	case info.Mode().Perm()&writtenByOthers != 0:
+		return nil, openTo(path, info)
+	}
+	text, err := readAll(path)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	if before != nil && before.sum == sum {
+		before.info, before.at = info, at
+		return before, nil
+	}
+	f := &file{path: path, info: info, at: at, sum: sum}
+	f.keys, f.err = parse(path, text)
+	return f, nil
+}
+
+func readAll(path string) ([]byte, error) {
+	opened, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
+	if err := errors.Join(err, opened.Close()); err != nil {
+		return nil, err
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s has more than %d MiB: spread the keys over the files of a folder", path, maxFile>>20)
+	}
+	return text, nil
+}
+
+// parse reads the keys of a file. The error is the first thing that is wrong, with its line.
+func parse(path string, text []byte) ([]placed, error) {
+	var all []placed
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		if len(line) > maxLine {
+			return nil, at(path, n, wrong("line", fmt.Sprintf("has %d bytes: at most %d", len(line), maxLine)))
+		}
+		k, problem := parseLine(line)
+		if problem != nil {
+			return nil, at(path, n, problem)
+		}
+		all = append(all, placed{k, n})
+	}
+	return all, nil
+}
+
+// at is a problem with its place before it.
+func at(path string, line int, problem *limit.FieldError) error {
+	return fmt.Errorf("%s:%d: %s: %s", path, line, problem.Field, problem.Problem)
+}
+
+// join makes a set of files.
+func join(files []*file) (*Set, error) {
+	count := 0
+	for _, f := range files {
+		if f.err != nil {
+			return nil, f.err
+		}
+		count += len(f.keys)
+	}
+	s := &Set{byDigest: make(map[Digest]*Key, count), list: make([]*Key, 0, count)}
+	type place struct {
+		file *file
+		line int
+	}
+	labels := make(map[string]place, count)
+	h := sha256.New()
+	for _, f := range files {
+		for _, k := range f.keys {
+			if there, twice := labels[k.Label]; twice {
+				return nil, at(f.path, k.line, wrong(fieldLabel, fmt.Sprintf("%q is that of %s:%d too: give one of them another", k.Label, there.file.path, there.line)))
+			}
+			if other := s.byDigest[k.Digest]; other != nil {
+				return nil, at(f.path, k.line, wrong(fieldDigest, fmt.Sprintf("is that of %s too: leave one of them out", other.Label)))
+			}
+			labels[k.Label], s.byDigest[k.Digest] = place{f, k.line}, k.Key
+			s.list = append(s.list, k.Key)
+		}
+		_, _ = h.Write(f.sum[:])
+	}
+	h.Sum(s.digest[:0])
+	return s, nil
+}
