@@ -97,6 +97,12 @@ func (v *visit) decide(ctx context.Context) {
 	if v.listed() {
 		return
 	}
+	if v.rules.refusesFlaws {
+		if flaw := v.facts.Examine(); flaw != (identity.Flaw{}) {
+			v.refuse(unproved, flaw.String()+": send one that counts, or none")
+			return
+		}
+	}
 	if v.route == nil {
 		v.outcome = unlimited
 		return
@@ -307,8 +313,12 @@ func (v *visit) refuse(o outcome, detail string) {
 		Kind: o.kind(), Detail: detail, Route: v.request.Route,
 		Head: v.request.Method == http.MethodHead && !v.request.FromProxy, // a proxy that asks wants the answer whole
 	}
-	if o == nobody {
+	switch o {
+	case nobody:
 		v.refusal.Challenge = v.rules.challenge
+	case unproved: // RFC 6750, section 3
+		v.refusal.Challenge = `Bearer error="invalid_token", error_description="` + v.facts.Flaw().String() + `"`
+	default:
 	}
 }
 

@@ -80,7 +80,7 @@ func drawn(share float64) bool { return share >= 1 || share > 0 && rand.Float64(
 
 // log writes the line of a decision. Paths and headers may hold secrets, and are not in it.
 func (v *visit) log(ctx context.Context) {
-	attrs := make([]slog.Attr, 0, 14)
+	attrs := make([]slog.Attr, 0, 16)
 	attrs = append(attrs, slog.String("outcome", v.outcome.String()), slog.String("method", brief(v.request.Method, mostMethod)))
 	if v.route != nil {
 		attrs = append(attrs, slog.String("route", v.route.name))
@@ -90,6 +90,9 @@ func (v *visit) log(ctx context.Context) {
 	}
 	if label := v.facts.KeyLabel(); label != "" {
 		attrs = append(attrs, slog.String("api_key", label))
+	}
+	if flaw := v.facts.Flaw(); flaw != (identity.Flaw{}) {
+		attrs = append(attrs, slog.String("flaw", flaw.String()))
 	}
 	if q := answer.Nearest(v.quotas); q != nil {
 		attrs = append(attrs, slog.String("limit", q.Name), slog.Int64("remaining", q.Remaining), slog.Duration("retry_after", q.RetryAfter))
@@ -161,6 +164,9 @@ func (v *visit) remember(at time.Time) {
 	}
 	if r.Why = undecided(v.asked, v.failure); v.key.Secret && v.key.Text != "" {
 		r.Why = strings.ReplaceAll(r.Why, v.key.Text, r.Key)
+	}
+	if flaw := v.facts.Flaw(); flaw != (identity.Flaw{}) {
+		r.Flaw = &denial.Flaw{Credential: flaw.Credential, Check: flaw.Check}
 	}
 	for _, q := range v.refusal.Quotas {
 		l := denial.Limit{Outcome: q.Outcome}

@@ -18,6 +18,7 @@ const (
 	unavailable                // refused because no decision could be had
 	forbidden                  // on a deny list
 	nobody                     // it is not known who asks, and that counts
+	unproved                   // it shows a token or an API key that does not count, and that counts
 	overloaded                 // too much was under way
 	crowded                    // too much of the same client was under way
 	badRequest                 // it cannot be read in one way
@@ -58,6 +59,8 @@ func kindOf(o outcome) outcomeKind {
 		return outcomeKind{"forbidden", false, answer.Forbidden, codes.PermissionDenied}
 	case nobody:
 		return outcomeKind{"nobody", false, answer.Nobody, codes.Unauthenticated}
+	case unproved:
+		return outcomeKind{"bad_credentials", false, answer.BadCredentials, codes.Unauthenticated}
 	case overloaded:
 		return outcomeKind{"overloaded", false, answer.Overloaded, codes.Unavailable}
 	case crowded:
@@ -86,5 +89,5 @@ func (o outcome) code() codes.Code  { return kindOf(o).grpc }
 
 // remembered says whether a refusal is worth a place in the memory: whoever can be told apart by it was let down.
 func (o outcome) remembered() bool {
-	return o == denied || o == unavailable || o == forbidden || o == nobody
+	return o == denied || o == unavailable || o == forbidden || o == nobody || o == unproved
 }

@@ -41,6 +41,7 @@ type rules struct {
 	askers       *identity.Networks // who may ask the forward-auth face
 	proxies      *identity.Networks // whose word on where a request comes from counts
 	challenge    string             // of a 401; empty for none
+	refusesFlaws bool               // what shows a token or API key that does not count
 }
 
 // routeRules are one route made ready.
@@ -116,6 +117,7 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 	if len(d.Identity.JWT) > 0 {
 		r.challenge = "Bearer"
 	}
+	r.refusesFlaws = d.Identity.OnBadCredentials == config.Refuse
 	r.secrets = []string{denialHeader, decisionHeader}
 	if r.exempt.tokens != nil {
 		r.secrets = append(r.secrets, r.exempt.header)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
+	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/ring/secret"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
@@ -173,6 +174,9 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	if r.APIKey != "" {
 		row("API key", "%s", r.APIKey)
 	}
+	if r.Flaw != nil {
+		row("shown", "%s", flaw(r))
+	}
 	if len(r.Limits) > 0 {
 		row("cost", "%d", r.Cost)
 	}
@@ -202,8 +206,19 @@ func reason(r *denial.Record) string {
 		return "on a deny list"
 	case "nobody":
 		return "nothing says who is asking"
+	case "bad_credentials":
+		return "shows a token or an API key that does not count"
 	}
 	return r.Reason
+}
+
+// flaw is what was wrong with what the client showed, and what that led to.
+func flaw(r *denial.Record) string {
+	text := identity.Flaw(*r.Flaw).String()
+	if r.Reason == "bad_credentials" {
+		return text
+	}
+	return text + ": the request went on as if it showed none"
 }
 
 // rule is what a limit was.

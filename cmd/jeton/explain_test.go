@@ -129,6 +129,12 @@ func TestDenialsInWords(t *testing.T) {
 		{record("denied", "cluster", never), 0, []string{"the cost is above the capacity and can never pass", "passes      never: lower the cost", "the cluster\n"}},
 		{record("denied", "local", login), 0, []string{"decided by  the gateway's own bucket"}},
 		{undecided, 0, []string{"no decision could be had", "decided by  nobody", "because     limit demo: unknown limit \"demo\""}},
+		{&denial.Record{ID: "x", At: at, Status: 401, Reason: "bad_credentials", Flaw: &denial.Flaw{Credential: "API key", Check: "expired"}}, 0, []string{
+			"answered  401, shows a token or an API key that does not count\n", "shown     the API key has expired\n",
+		}},
+		{&denial.Record{ID: "x", At: at, Reason: "denied", Flaw: &denial.Flaw{Credential: "token", Check: "bad_signature"}}, 0, []string{
+			"shown     the token has a wrong signature: the request went on as if it showed none\n",
+		}},
 		{&denial.Record{ID: "x", At: at, Reason: "nobody"}, 0, []string{"nothing says who is asking", "route none"}},
 	} {
 		var out strings.Builder

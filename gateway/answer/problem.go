@@ -47,6 +47,8 @@ func (k Kind) traits() traits {
 		return traits{"forbidden", http.StatusForbidden, own + "forbidden", "The caller is not let through", false}
 	case Nobody:
 		return traits{"nobody", http.StatusUnauthorized, own + "nobody", "It is not known who is asking", false}
+	case BadCredentials:
+		return traits{"bad-credentials", http.StatusUnauthorized, own + "bad-credentials", "The token or API key does not count", false}
 	case NotFound:
 		return traits{"not-found", http.StatusNotFound, own + "not-found", "There is nothing at this path", false}
 	case BadRequest:

@@ -16,6 +16,7 @@ const (
 	Crowded                    // more requests of one client are under way than may be: 429
 	Forbidden                  // on the deny list: 403
 	Nobody                     // it is not known who is asking: 401
+	BadCredentials             // the token or API key that is shown does not count: 401
 	NotFound                   // no route, and so nobody to pass it to: 404
 	BadRequest                 // servers might read it differently, or it is malformed: 400
 	TooLarge                   // the body is larger than allowed: 413

@@ -185,6 +185,12 @@ func (c Check) Templates(i Identity) []string {
 	return c.Key
 }
 
+// The values of [Identity.OnBadCredentials]; Anonymous is the default.
+const (
+	Anonymous = "anonymous"
+	Refuse    = "refuse"
+)
+
 // Skip is the [Check.Nobody] that leaves the check out; the other one is the default.
 const Skip = "skip"
 

@@ -167,6 +167,10 @@ type Identity struct {
 	JWT []JWT `yaml:"jwt"`
 	// APIKey is how clients show keys that were given to them.
 	APIKey *APIKey `yaml:"api_key"`
+	// OnBadCredentials is what becomes of a request that shows a token or an API key which does not count, because it has expired
+	// or is not known, say: anonymous (the default) goes on as if it showed none, refuse answers 401 and tells what is wrong.
+	// Exempt requests pass in any case.
+	OnBadCredentials string `yaml:"on_bad_credentials"`
 }
 
 // JWT is one issuer of tokens (RFC 7519). Exactly one of JWKSURL, JWKSFile and SecretFile is given.

@@ -34,6 +34,10 @@ func (f *findings) identity(i Identity) {
 	if i.APIKey != nil {
 		f.apiKey("identity.api_key", i.APIKey)
 	}
+	f.oneOf("identity.on_bad_credentials", i.OnBadCredentials, Anonymous, Refuse)
+	if i.OnBadCredentials == Refuse && len(i.JWT) == 0 && i.APIKey == nil {
+		f.add("identity.on_bad_credentials", "is of no use without jwt or api_key: nothing that is shown could be bad; leave it out")
+	}
 }
 
 func (f *findings) jwt(path string, j JWT) {

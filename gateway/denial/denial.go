@@ -34,6 +34,8 @@ type Record struct {
 	// APIKey is the label of the API key that the request was counted by, or "hash" and a few digits of one that has no label; empty
 	// for none.
 	APIKey string
+	// Flaw is why a token or an API key that was shown did not count; nil if none was, or nobody looked at it.
+	Flaw *Flaw
 	// Cost is what was asked for, in tokens.
 	Cost int64
 	// Node is the address of the node that decided; empty when none did.
@@ -58,6 +60,14 @@ type Limit struct {
 	Rule *limit.Limit `json:"rule,omitempty"`
 	// Outcome is what it said.
 	Outcome limit.Outcome `json:"outcome"`
+}
+
+// A Flaw is what is wrong with a token or an API key, without anything of itself.
+type Flaw struct {
+	// Credential is "token" or "API key".
+	Credential string `json:"credential"`
+	// Check is what it failed, such as expired or bad_signature.
+	Check string `json:"check"`
 }
 
 // passesAt is At and the longest wait of those that Limits ask for; zero when there is none.

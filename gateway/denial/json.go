@@ -21,6 +21,7 @@ type recordJSON struct {
 	Reason   string  `json:"reason"`
 	Key      string  `json:"key,omitempty"`
 	APIKey   string  `json:"api_key,omitempty"`
+	Flaw     *Flaw   `json:"flaw,omitempty"`
 	Cost     int64   `json:"cost"`
 	Node     string  `json:"node,omitempty"`
 	Source   string  `json:"source,omitempty"`
@@ -29,13 +30,13 @@ type recordJSON struct {
 	PassesAt string  `json:"passes_at,omitempty"`
 }
 
-// MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "api_key", "cost", "node",
+// MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "api_key", "flaw": {"credential", "check"}, "cost", "node",
 // "source", "why", "limits": [{"rule", "outcome"}], "passes_at"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
 // left out.
 func (r Record) MarshalJSON() ([]byte, error) {
 	out := recordJSON{
 		ID: r.ID, Gateway: r.Gateway, At: r.At.UTC().Format(layout), Route: r.Route, Method: r.Method, Path: r.Path,
-		Status: r.Status, Reason: r.Reason, Key: r.Key, APIKey: r.APIKey, Cost: r.Cost, Node: r.Node, Source: r.Source, Limits: r.Limits,
+		Status: r.Status, Reason: r.Reason, Key: r.Key, APIKey: r.APIKey, Flaw: r.Flaw, Cost: r.Cost, Node: r.Node, Source: r.Source, Limits: r.Limits,
 	}
 	out.Why = r.Why
 	if out.Limits == nil {
@@ -73,7 +74,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	}
 	*r = Record{
 		ID: in.ID, Gateway: in.Gateway, At: at, Route: in.Route, Method: in.Method, Path: in.Path, Status: in.Status,
-		Reason: in.Reason, Key: in.Key, APIKey: in.APIKey, Cost: in.Cost, Node: in.Node, Source: in.Source, Limits: in.Limits, PassesAt: passes,
+		Reason: in.Reason, Key: in.Key, APIKey: in.APIKey, Flaw: in.Flaw, Cost: in.Cost, Node: in.Node, Source: in.Source, Limits: in.Limits, PassesAt: passes,
 	}
 	r.Why = in.Why
 	return nil

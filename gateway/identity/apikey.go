@@ -93,15 +93,15 @@ func (a *apiKeys) readKnown(cfg config.APIKey) error {
 // clip is the first n bytes of s.
 func clip(s string, n int) string { return s[:min(len(s), n)] }
 
-// find is the key that r shows, empty if it shows none. Two different ones are none: whoever stands behind the gateway might
-// read the other.
+// find is the key that r shows, however long, empty if it shows none. Two different ones are none: whoever stands behind the gateway
+// might read the other.
 func (a *apiKeys) find(r *Request) string {
 	inHeader, inQuery := a.shown(r)
 	key := inHeader
 	if key == "" {
 		key = inQuery
 	}
-	if len(key) > maxAPIKey || inHeader != "" && inQuery != "" && inHeader != inQuery {
+	if inHeader != "" && inQuery != "" && inHeader != inQuery {
 		return ""
 	}
 	return key
@@ -140,6 +140,7 @@ func (a *apiKeys) digest(key string) (sum [digestSize]byte) {
 // A foundKey is what is known of the API key that a request shows.
 type foundKey struct {
 	counts     bool
+	flaw       Flaw // why it does not
 	digest     [digestSize]byte
 	listed     *keys.Key         // in a keys_file; nil for none. It may have expired
 	attributes map[string]string // of one that the document has
@@ -150,7 +151,9 @@ func (a *apiKeys) judge(key string, now time.Time) (found foundKey) {
 	if a.listed != nil {
 		digest := keys.DigestOf(key)
 		if found.listed = a.listed.Find(digest); found.listed != nil {
-			found.digest, found.counts = digest, !found.listed.Expired(now)
+			if found.digest, found.counts = digest, !found.listed.Expired(now); !found.counts {
+				found.flaw = Flaw{anAPIKey, keyExpired}
+			}
 			return found
 		}
 	}
@@ -158,6 +161,9 @@ func (a *apiKeys) judge(key string, now time.Time) (found foundKey) {
 		found.digest = a.digest(key)
 		attributes, known := a.known[found.digest]
 		found.attributes, found.counts = attributes, known || a.any
+	}
+	if !found.counts {
+		found.flaw = Flaw{anAPIKey, keyUnknown}
 	}
 	return found
 }

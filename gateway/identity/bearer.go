@@ -27,10 +27,11 @@ func (b *bearer) parse() *unverified {
 	return b.token
 }
 
-// believe is the claims of the token in r that the first issuer believes, nil if none does.
-func (f *Finder) believe(r *Request) map[string]any {
+// believe is the claims of the token in r that the first issuer believes, nil if none does. Then outcome is what the token that
+// went furthest failed: of several issuers, most see at once that a token is another's. It is believed if there is no token.
+func (f *Finder) believe(r *Request) (_ map[string]any, furthest outcome) {
 	if len(f.issuers) == 0 {
-		return nil
+		return nil, believed
 	}
 	now := f.now()
 	var shown bearer
@@ -45,11 +46,12 @@ func (f *Finder) believe(r *Request) map[string]any {
 			claims, o := is.judge(&shown, now)
 			is.counts[o].Inc()
 			if claims != nil {
-				return claims
+				return claims, o
 			}
+			furthest = max(furthest, o)
 		}
 	}
-	return nil
+	return nil, furthest
 }
 
 // inHeader is the token in the issuer's header, empty for none.

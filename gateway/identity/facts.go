@@ -17,8 +17,9 @@ type Facts struct {
 	client      netip.Addr
 	foundClient bool
 
-	claims      map[string]any // of the token that is believed; nil for none
-	foundClaims bool
+	claims       map[string]any // of the token that is believed; nil for none
+	tokenOutcome outcome        // if none is
+	foundClaims  bool
 
 	key     foundKey             // the API key that is shown
 	digest  [2 * digestSize]byte // of it, in hexadecimal, if it counts
@@ -76,7 +77,11 @@ func (f *Facts) findKey() {
 	}
 	f.keyLook = true
 	key := f.finder.apiKeys.find(f.request)
-	if key == "" {
+	switch {
+	case key == "":
+		return
+	case len(key) > maxAPIKey:
+		f.key.flaw = Flaw{anAPIKey, keyTooLong}
 		return
 	}
 	if f.key = f.finder.apiKeys.judge(key, f.finder.now()); f.key.counts {
@@ -88,7 +93,7 @@ func (f *Facts) findKey() {
 func (f *Facts) token() map[string]any {
 	if !f.foundClaims {
 		f.foundClaims = true
-		f.claims = f.finder.believe(f.request)
+		f.claims, f.tokenOutcome = f.finder.believe(f.request)
 	}
 	return f.claims
 }

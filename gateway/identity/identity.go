@@ -53,6 +53,7 @@ type Finder struct {
 	addresses addresses
 	issuers   []*issuer
 	apiKeys   *apiKeys // nil without api_key
+	shared    bool     // tokens and API keys are shown in the same header
 	now       func() time.Time
 
 	sources atomic.Pointer[[]source]
@@ -93,6 +94,7 @@ func New(cfg Config) (*Finder, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
+	f.shared = f.sharesHeader()
 	f.noteIdentity()
 	f.start(cfg.Client)
 	return f, nil

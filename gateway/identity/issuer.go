@@ -17,7 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// outcome is what is found of a token.
+// outcome is what is found of a token. Those that say what it failed stand in the order in which it is looked at.
 type outcome int
 
 const (

@@ -111,6 +111,8 @@ func (r *Reader) Read(path string) (*Set, error) {
 func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: jeton keys make --file makes it, or write an empty one", err)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():

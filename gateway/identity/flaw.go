@@ -1,0 +1,94 @@
+package identity
+
+import "slices"
+
+// A Flaw is why a token or an API key that a request shows does not count. The zero Flaw is that of a request which shows none
+// such. It has nothing of the token or key in it.
+type Flaw struct {
+	// Credential is what was shown: "token" or "API key".
+	Credential string
+	// Check is what it failed: of a token malformed, other_algorithm, other_issuer, other_audience, expired, too_early, unknown_key
+	// or bad_signature, of an API key unknown, expired or too_long.
+	Check string
+}
+
+// The values of Flaw.Credential, and the checks of an API key.
+const (
+	aToken   = "token"
+	anAPIKey = "API key"
+
+	keyUnknown = "unknown"
+	keyExpired = "expired"
+	keyTooLong = "too_long"
+)
+
+// words say what is wrong, behind "the token" or "the API key".
+var words = map[Flaw]string{
+	{aToken, outcomeNames[malformed]}:      "is malformed",
+	{aToken, outcomeNames[otherAlgorithm]}: "is signed with an algorithm that does not count here",
+	{aToken, outcomeNames[otherIssuer]}:    "is from another issuer",
+	{aToken, outcomeNames[otherAudience]}:  "is for another audience",
+	{aToken, outcomeNames[expired]}:        "has expired",
+	{aToken, outcomeNames[tooEarly]}:       "does not count yet",
+	{aToken, outcomeNames[unknownKey]}:     "is signed with a key that is not known",
+	{aToken, outcomeNames[badSignature]}:   "has a wrong signature",
+	{anAPIKey, keyUnknown}:                 "is not known",
+	{anAPIKey, keyExpired}:                 "has expired",
+	{anAPIKey, keyTooLong}:                 "is too long",
+}
+
+// String is a sentence for people, without its point: "the token has expired". It is empty for the zero Flaw.
+func (f Flaw) String() string {
+	if f == (Flaw{}) {
+		return ""
+	}
+	if said, ok := words[f]; ok {
+		return "the " + f.Credential + " " + said
+	}
+	return "the " + f.Credential + " does not count: " + f.Check // from a gateway that is newer than its reader
+}
+
+// Examine is Flaw after everything that the request shows was looked at.
+func (f *Facts) Examine() Flaw {
+	f.token()
+	f.findKey()
+	return f.Flaw()
+}
+
+// Flaw is what is wrong with the token or the API key that the request shows, of those that somebody has looked at; of both the
+// token. One that counts somewhere makes up for another of its kind that does not. Where both are shown in the same header, one
+// that counts as either is fine.
+//
+// The zero Facts have none.
+func (f *Facts) Flaw() Flaw {
+	if f.finder == nil {
+		return Flaw{}
+	}
+	shared := f.finder.shared
+	if shared && (f.foundClaims || f.keyLook) {
+		f.token()
+		f.findKey()
+	}
+	token, key := f.tokenFlaw(), f.key.flaw
+	if shared && (f.claims != nil || f.key.counts) {
+		return Flaw{}
+	}
+	if token == (Flaw{}) || shared && token.Check == outcomeNames[malformed] && key != (Flaw{}) {
+		return key
+	}
+	return token
+}
+
+// tokenFlaw is that of the token.
+func (f *Facts) tokenFlaw() Flaw {
+	if f.claims != nil || f.tokenOutcome < malformed {
+		return Flaw{}
+	}
+	return Flaw{aToken, outcomeNames[f.tokenOutcome]}
+}
+
+// sharesHeader says whether tokens and API keys are shown in the same header.
+func (f *Finder) sharesHeader() bool {
+	return f.apiKeys != nil && f.apiKeys.header != "" &&
+		slices.ContainsFunc(f.issuers, func(is *issuer) bool { return is.header == f.apiKeys.header })
+}
