@@ -94,6 +94,10 @@ func (v *visit) decide(ctx context.Context) {
 		v.refuse(badRequest, why)
 		return
 	}
+	if v.isPreflight() {
+		v.outcome = preflight
+		return
+	}
 	if v.listed() {
 		return
 	}

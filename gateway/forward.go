@@ -70,6 +70,7 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 		w.WriteHeader(http.StatusForbidden)
 	default:
 		w.Header().Set(denialHeader, v.refusal.ID)
+		v.writer().Share(w.Header(), r.Header.Get("Origin"))
 		v.answer(w)
 	}
 }
@@ -86,6 +87,7 @@ func (f *forwardAuth) replay(w http.ResponseWriter, rules *rules, id string) {
 		rules.refuse(w, nil, notFound, "there is no answer to this refusal")
 		return
 	}
+	again.writer.Share(w.Header(), again.origin)
 	again.writer.Refuse(w, &again.refusal)
 }
 

@@ -32,6 +32,7 @@ type middleware struct {
 // ServeHTTP decides about a request, and hands it on if it passes.
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := m.gateway.rules.Load()
+	rules.answer.Share(w.Header(), r.Header.Get("Origin"))
 	place, room := m.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
 	if room != admitted {
 		hurry(w, r)
@@ -41,13 +42,19 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer place.leave()
 	to := passage{sight: seesAnswer}
 	r, ok := m.gateway.admit(w, r, rules, &to)
-	switch {
-	case !ok:
-	case to.charge.taken == nil: // nothing to give back, whatever is answered
-		m.next.ServeHTTP(w, r)
-	default:
-		m.settle(w, r, to.charge)
+	if !ok {
+		return
 	}
+	writer := rules.answer
+	if to.route != nil {
+		writer = to.route.answer
+	}
+	unshare(writer, w.Header())
+	if to.charge.taken == nil { // nothing to give back, whatever is answered
+		m.next.ServeHTTP(w, r)
+		return
+	}
+	m.settle(w, r, to.charge)
 }
 
 // settle calls the handler, and settles the charge of the request by what it answers.
@@ -83,6 +90,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p 
 	v.meet(r)
 	ctx := v.run(r.Context(), r.Header)
 	p.route, p.target, p.knowsKey = v.route, v.target, v.facts.KnowsKey()
+	v.share(w.Header())
 	if v.passes() {
 		p.charge = v.charge()
 	} else {
@@ -134,6 +142,10 @@ func (v *visit) answer(w http.ResponseWriter) bool {
 		return true
 	}
 	v.explain(w.Header())
+	if v.outcome == preflight {
+		v.writer().Preflight(w, v.request.Header)
+		return false
+	}
 	v.writer().Refuse(w, &v.refusal)
 	return false
 }

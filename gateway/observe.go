@@ -69,7 +69,7 @@ func (v *visit) finish(ctx context.Context, span trace.Span, start time.Time) {
 // sampled says whether the request is logged.
 func (v *visit) sampled() bool {
 	share := v.rules.document.Log.Allowed
-	if !v.passes() {
+	if !v.passes() && v.outcome != preflight {
 		share = v.rules.document.Log.DeniedShare()
 	}
 	return drawn(share)
@@ -147,6 +147,7 @@ func (v *visit) describe(span trace.Span) {
 const (
 	mostPath   = 512
 	mostMethod = 16
+	mostOrigin = 300 // a scheme, a name of at most 253 bytes, and a port
 )
 
 // brief is the beginning of a text, apart from the much longer one that it may be a piece of.
@@ -175,7 +176,7 @@ func (v *visit) remember(at time.Time) {
 		}
 		r.Limits = append(r.Limits, l)
 	}
-	again := replay{refusal: v.refusal, writer: v.writer()}
+	again := replay{refusal: v.refusal, writer: v.writer(), origin: brief(v.request.Header.Get("Origin"), mostOrigin)}
 	again.refusal.Quotas = append([]answer.Quota(nil), v.refusal.Quotas...)
 	r.Attached = &again
 	v.refusal.ID = v.gateway.memory.Remember(r)
@@ -186,4 +187,5 @@ func (v *visit) remember(at time.Time) {
 type replay struct {
 	refusal answer.Refusal
 	writer  *answer.Writer
+	origin  string // of the page that sent the request; empty for none
 }

@@ -13,6 +13,7 @@ const (
 	admitted    outcome = iota // by every check
 	unlimited                  // no limit applies
 	exempted                   // by a token, a network or a path
+	preflight                  // answered by the gateway, at no cost
 	unasked                    // let through although no decision could be had
 	denied                     // by a limit
 	unavailable                // refused because no decision could be had
@@ -49,6 +50,8 @@ func kindOf(o outcome) outcomeKind {
 		return outcomeKind{name: "unlimited", passes: true}
 	case exempted:
 		return outcomeKind{name: "exempt", passes: true}
+	case preflight:
+		return outcomeKind{name: "preflight"}
 	case unasked:
 		return outcomeKind{name: "allowed_unasked", passes: true}
 	case denied:

@@ -27,6 +27,7 @@ type proxy struct{ gateway *Gateway }
 // ServeHTTP decides about a request and passes it on.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := p.gateway.rules.Load()
+	rules.answer.Share(w.Header(), r.Header.Get("Origin"))
 	place, room := p.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
 	if room != admitted {
 		hurry(w, r)
@@ -260,6 +261,7 @@ func answered(r *http.Response) error {
 			delete(r.Header, name)
 		}
 	}
+	unshare(p.route.answer, p.writer.Header())
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -107,7 +108,7 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 	if r.table, err = route.New(d.Routes); err != nil {
 		return nil, err
 	}
-	if r.answer, err = answer.New(d.Answer, answer.Clock(g.now)); err != nil {
+	if r.answer, err = answer.New(d.Answer, answer.Clock(g.now), answer.Sharing(d.CORS)); err != nil {
 		return nil, err
 	}
 	if err := r.exempt.compile(&d.Exempt); err != nil {
@@ -230,8 +231,8 @@ func (g *Gateway) compileRoutes(r *rules) ([]routeRules, error) {
 		from := &d.Routes[i]
 		to := &out[i]
 		*to = routeRules{name: from.Name, answer: r.answer, series: g.metrics.route(from.Name)}
-		if from.Answer != nil {
-			w, err := answer.New(*from.Answer, answer.Clock(g.now))
+		if from.Answer != nil || from.CORS != nil {
+			w, err := answer.New(*cmp.Or(from.Answer, &d.Answer), answer.Clock(g.now), answer.Sharing(cmp.Or(from.CORS, d.CORS)))
 			if err != nil {
 				return nil, fmt.Errorf("routes[%d].%w", i, err)
 			}

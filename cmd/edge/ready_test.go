@@ -61,7 +61,7 @@ func (r *rig) apply(t *testing.T, n *node.Node, limits string) {
 		t.Fatal(err)
 	}
 	defer c.Close() //nolint:errcheck // nothing is asked any more
-	if _, err := c.ApplyLimits(t.Context(), limits, 0, false); err != nil {
+	if _, err := c.ApplyLimits(t.Context(), client.Apply{Document: limits, Remove: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.until(t, "the gateway has heard of the limits", func() bool { return r.limits() != before })

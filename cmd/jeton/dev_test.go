@@ -60,7 +60,7 @@ func TestTheDocumentOfDev(t *testing.T) {
 	}{
 		{sampleLimits, []string{"items", "login"}},
 		{"limits: {login: {capacity: 1, refill: 1/s}}", []string{"login"}},
-		{"", nil},
+		{"limits: {}", nil},
 	} {
 		known, err := limit.ParseDocument([]byte(tt.limits))
 		if err != nil {

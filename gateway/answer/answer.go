@@ -20,6 +20,7 @@ type Writer struct {
 	redirect redirect
 	body     *body // nil: a problem
 	debug    bool
+	sharing  *sharing // with pages of other origins; nil for none
 	now      func() time.Time
 	policies policies
 }

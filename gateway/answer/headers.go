@@ -47,6 +47,18 @@ func formsOf(cfg config.Answer) ([]form, error) {
 	return forms, nil
 }
 
+// fields are the names of the form's fields.
+func (f form) fields() []string {
+	switch f {
+	case threeFields:
+		return []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+	case xFields:
+		return []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+	default:
+		return []string{"RateLimit", "RateLimit-Policy"}
+	}
+}
+
 // The names of the fields, as http.Header keeps them.
 const (
 	policyField = "Ratelimit-Policy"

@@ -191,6 +191,9 @@ const (
 	Refuse    = "refuse"
 )
 
+// Remembered is how long browsers may remember a preflight.
+func (c CORS) Remembered() time.Duration { return c.MaxAge.Or(10 * time.Minute) }
+
 // Skip is the [Check.Nobody] that leaves the check out; the other one is the default.
 const Skip = "skip"
 

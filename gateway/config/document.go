@@ -26,6 +26,8 @@ type Document struct {
 	Routes []Route `yaml:"routes"`
 	// Answer is what clients are told, where a route does not say otherwise.
 	Answer Answer `yaml:"answer"`
+	// CORS is which pages of other origins may read what the gateway answers, where a route does not say otherwise.
+	CORS *CORS `yaml:"cors"`
 	// Log is which decisions are logged.
 	Log Log `yaml:"log"`
 	// Tracing is where spans go.
@@ -282,6 +284,9 @@ type Route struct {
 	ChargeWhen []Status `yaml:"charge_when"`
 	// Answer is what clients are told here, instead of the document's: nothing of that one counts.
 	Answer *Answer `yaml:"answer"`
+	// CORS is which pages of other origins may read what the gateway answers here, instead of the document's: nothing of that
+	// one counts.
+	CORS *CORS `yaml:"cors"`
 }
 
 // Check is one key with its limits.
@@ -356,6 +361,23 @@ type Answer struct {
 	ContentType string `yaml:"content_type"`
 	// Debug adds X-Jeton-Decision, which says who decided: the node, or why none.
 	Debug bool `yaml:"debug"`
+}
+
+// CORS says which pages of other origins may read what the gateway itself answers, such as a denial. Preflights are then answered
+// by the gateway, at no cost, except behind a proxy that asks (forward_auth). What an upstream answers it says of itself; the
+// gateway only adds that its own headers may be read.
+type CORS struct {
+	// Origins are those of the pages: https://app.example.com, https://*.example.com for every name below, or "*" alone for all.
+	// Required.
+	Origins []string `yaml:"origins"`
+	// Credentials lets pages send cookies and the like. Not with the origin "*".
+	Credentials bool `yaml:"credentials"`
+	// Methods are those that pages may use. Empty means any.
+	Methods []string `yaml:"methods"`
+	// Headers are those that pages may send. Empty means any.
+	Headers []string `yaml:"headers"`
+	// MaxAge is how long browsers may remember a preflight: 1s to 24h. 0 means 10m.
+	MaxAge Duration `yaml:"max_age"`
 }
 
 // Log says which decisions are logged.

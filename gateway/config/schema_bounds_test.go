@@ -87,6 +87,11 @@ var bounds = map[string]bound{
 	"Cost.least":           least(0),
 	"Cost.most":            least(0),
 
+	"CORS":         required("origins"),
+	"CORS.origins": all(different, some(1, 0), each(pattern(`^(\*|https?://[^A-Z]+)$`))),
+	"CORS.methods": all(different, each(pattern(`^[^a-z]+$`))),
+	"CORS.headers": different,
+
 	"Answer.headers": all(different, each(words(append(HeaderForms(), FormNone)...))),
 	"Answer.status":  upTo(599),
 }

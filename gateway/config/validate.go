@@ -41,6 +41,7 @@ func (d *Document) problems() []*limit.FieldError {
 	f.denyKeys(d.Deny.Keys)
 	f.routes(d.Routes)
 	f.answer("answer", d.Answer)
+	f.cors("cors", d.CORS)
 	if d.Log.Denied != nil {
 		f.share("log.denied", *d.Log.Denied)
 	}

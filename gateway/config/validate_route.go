@@ -35,6 +35,7 @@ func (f *findings) routes(routes []Route) {
 		if r.Answer != nil {
 			f.answer(path+".answer", *r.Answer)
 		}
+		f.cors(path+".cors", r.CORS)
 	}
 	f.rivals(routes)
 }
