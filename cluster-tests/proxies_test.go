@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +234,52 @@ func oddities() map[string]string {
 	return odd
 }
 
+// What is between a proxy and its gateway, and the token that exempts, stays there: clients are not told it, and what they say of
+// it does not come to the application. A denial that a page may read goes to the page.
+func TestProxiesKeepToThemselvesWhatIsTheirs(t *testing.T) {
+	t.Parallel()
+	for _, kind := range proxyKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSiteWith(t, 1, "limits: {api: {algorithm: token-bucket, capacity: 1, refill: 1/24h, on_unavailable: deny}}")
+			g := s.startGateway("forward-auth.yaml", "\nexempt:\n", "\ncors: {origins: [https://app.example.com]}\nexempt:\n")
+			p := kind.start(s)
+			defer func() {
+				if t.Failed() {
+					t.Logf("%s said:\n%s\nthe gateway said:\n%s", kind.name, p.Log(), g.Log())
+				}
+			}()
+			ask := func(more ...string) response {
+				said := known(0)
+				said.Set("Origin", "https://app.example.com")
+				for _, name := range more {
+					said.Set(name, "said by a client")
+				}
+				return s.send(http.MethodGet, p.address, "/items", "", said)
+			}
+			inner := []string{"X-Jeton-Denial", "X-Jeton-Decision", "X-Jeton-Answer", "X-Internal-Token"}
+			if a := ask(inner...); a.status != http.StatusOK {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			a := ask(inner...)
+			if a.status != http.StatusTooManyRequests || !strings.Contains(a.body, "urn:jeton:denial:") {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			for _, name := range inner {
+				if got := s.shown.Load().Get(name); got != "" && name != "X-Jeton-Answer" { // which means nothing in a request
+					t.Errorf("the application hears %s: %s", name, got)
+				}
+				if got, ok := a.header[name]; ok {
+					t.Errorf("the client is told %s: %s", name, got)
+				}
+			}
+			if got := a.header["Access-Control-Allow-Origin"]; len(got) != 1 || got[0] != "https://app.example.com" {
+				t.Errorf("a page may not read the denial: %v", a.header)
+			}
+		})
+	}
+}
+
 // A program in Lua that fails lets nobody pass.
 func TestHAProxyFailsClosed(t *testing.T) {
 	t.Parallel()
@@ -313,6 +360,47 @@ func (s *site) undecided(address string, status int) {
 		}
 		if passed := s.reached.Load() > before; passed != (status == http.StatusOK) {
 			s.Errorf("without a gateway the answer is %d, and that the application was asked is %v", a.status, passed)
+		}
+	}
+}
+
+// What Traefik passes on to the application lacks the same: its configuration cannot be run here.
+func TestTraefikKeepsToItselfWhatIsIts(t *testing.T) {
+	text, err := os.ReadFile("../deploy/traefik/dynamic.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		HTTP struct {
+			Routers     map[string]struct{ Middlewares []string }
+			Middlewares map[string]struct {
+				Headers struct {
+					CustomRequestHeaders map[string]string `yaml:"customRequestHeaders"`
+				}
+				ForwardAuth *struct {
+					AuthRequestHeaders []string `yaml:"authRequestHeaders"`
+				} `yaml:"forwardAuth"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	for name, router := range document.HTTP.Routers {
+		taken := map[string]bool{}
+		for i, name := range router.Middlewares {
+			m := document.HTTP.Middlewares[name]
+			for header, value := range m.Headers.CustomRequestHeaders {
+				taken[header] = value == "" && i > 0 // after the gateway has been asked
+			}
+			if m.ForwardAuth != nil && !slices.Contains(m.ForwardAuth.AuthRequestHeaders, "Origin") {
+				t.Errorf("router %s: the gateway does not hear whose page asks", name)
+			}
+		}
+		for _, header := range []string{"X-Jeton-Denial", "X-Jeton-Decision", "X-Internal-Token"} {
+			if !taken[header] {
+				t.Errorf("router %s passes %s on to the application", name, header)
+			}
 		}
 	}
 }

@@ -32,9 +32,10 @@ type site struct {
 
 	cluster  *process.Cluster
 	gateways []*gatewayProcess
-	app      string       // address of the application
-	reached  atomic.Int64 // requests that it got
-	inside   bool         // the application that is asked is another one, inside of the gateway
+	app      string                      // address of the application
+	reached  atomic.Int64                // requests that it got
+	shown    atomic.Pointer[http.Header] // of the last of them
+	inside   bool                        // the application that is asked is another one, inside of the gateway
 	client   *http.Client
 }
 
@@ -73,6 +74,7 @@ func newSiteWith(t *testing.T, nodes int, limits string) *site {
 // application answers what is let through. It forbids some things by itself.
 func (s *site) application(w http.ResponseWriter, r *http.Request) {
 	s.reached.Add(1)
+	s.shown.Store(&r.Header)
 	if r.URL.Path == "/forbidden" {
 		w.Header().Set("X-Application", "mine")
 		w.WriteHeader(http.StatusForbidden)

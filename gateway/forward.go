@@ -68,8 +68,7 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 		w.Header().Set("Cache-Control", "no-store")
 		v.tell(w.Header())
 		w.WriteHeader(http.StatusForbidden)
-	default:
-		w.Header().Set(denialHeader, v.refusal.ID)
+	default: // which goes to the client as it is: the id stands in its body, if the document does not have another
 		v.writer().Share(w.Header(), r.Header.Get("Origin"))
 		v.answer(w)
 	}

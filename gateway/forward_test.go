@@ -104,6 +104,19 @@ func TestForwardAuthOfNginx(t *testing.T) {
 	}
 }
 
+// What a proxy passes on to the client as it is has nothing in it that is for the proxy alone.
+func TestForwardAuthTellsClientsNoMore(t *testing.T) {
+	r := newRig(t, forwarding+oneRoute("{limits: [strict]}")+"answer: {body: 'no'}\n")
+	headers := []string{"X-Original-Uri: /", "X-Forwarded-For: 198.51.100.1"}
+	if a := r.forward("/auth", headers...); a.StatusCode != http.StatusOK || a.Header.Get("X-Jeton-Denial") != "" {
+		t.Errorf("%s, %v", a.Status, a.Header)
+	}
+	a := r.forward("/auth", headers...)
+	if _, told := a.Header["X-Jeton-Denial"]; told || a.StatusCode != http.StatusTooManyRequests || string(a.Body) != "no" {
+		t.Errorf("%s, %v", a.Status, a.Header)
+	}
+}
+
 func TestForwardAuthAnswersOnlyProxies(t *testing.T) {
 	headers := []string{"X-Original-Uri: /", "X-Forwarded-For: 198.51.100.1"}
 	r := newRig(t, forwarding+oneRoute("{limits: [two]}"))

@@ -11,7 +11,7 @@ import (
 
 // The headers of the gateway's own.
 const (
-	// denialHeader tells a proxy that asks for forward-auth the id of a refusal.
+	// denialHeader tells a proxy that asks with deny=403 the id of a refusal. It is not for clients.
 	denialHeader = "X-Jeton-Denial"
 	// decisionHeader tells whoever debugs who decided. It is sent where the document says so.
 	decisionHeader = "X-Jeton-Decision"

@@ -36,7 +36,7 @@ local kept_back = {
 	["transfer-encoding"] = true, ["upgrade"] = true, ["content-length"] = true, ["expect"] = true, ["host"] = true,
 	["x-forwarded-for"] = true, ["x-forwarded-host"] = true, ["x-forwarded-method"] = true, ["x-forwarded-proto"] = true,
 	["x-forwarded-uri"] = true, ["x-original-method"] = true, ["x-original-uri"] = true, ["x-original-url"] = true,
-	["forwarded"] = true,
+	["forwarded"] = true, ["x-jeton-denial"] = true,
 }
 
 -- question is the header with which the gateway is asked about a request, nil when the request is too long to be asked about.
