@@ -6,4 +6,4 @@
 // [CheckPattern], [ParseTemplate], [ParseVariable], [Answer.Template].
 package config
 
-//go:generate go test -count=1 -run ^TestSchemaIsCurrent$ . -args -update
+//go:generate go test -count=1 -run ^Test(Schema|Reference)IsCurrent$ . -args -update
