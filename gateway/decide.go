@@ -23,6 +23,7 @@ type visit struct {
 	rules   *rules
 	request identity.Request
 	target  route.Target
+	call    bool   // of gRPC, which is refused by a status of gRPC
 	unread  string // why the target cannot be read; empty if it can
 	facts   identity.Facts
 	sight   sight // of the face that the request came to
@@ -316,6 +317,9 @@ func (v *visit) refuse(o outcome, detail string) {
 	v.refusal = answer.Refusal{
 		Kind: o.kind(), Detail: detail, Route: v.request.Route,
 		Head: v.request.Method == http.MethodHead && !v.request.FromProxy, // a proxy that asks wants the answer whole
+	}
+	if v.call {
+		v.refusal.Call = o.code()
 	}
 	switch o {
 	case nobody:

@@ -28,13 +28,13 @@ func (f *forwardAuth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := f.gateway.rules.Load()
 	switch id, replay := strings.CutPrefix(r.URL.Path, "/denied/"); {
 	case rules.askers == nil || !rules.askers.Contains(peer(r.RemoteAddr)):
-		rules.refuse(w, nil, forbidden, "only the proxies of forward_auth.trusted may ask here")
+		rules.refuse(w, nil, nil, forbidden, "only the proxies of forward_auth.trusted may ask here")
 	case replay:
 		f.replay(w, rules, id)
 	case r.URL.Path == "/auth":
 		f.ask(w, r, rules)
 	default:
-		rules.refuse(w, nil, notFound, "ask /auth, or /denied/ with the id of a refusal")
+		rules.refuse(w, nil, nil, notFound, "ask /auth, or /denied/ with the id of a refusal")
 	}
 }
 
@@ -78,12 +78,12 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 func (f *forwardAuth) replay(w http.ResponseWriter, rules *rules, id string) {
 	record, err := f.gateway.memory.Recall(id)
 	if err != nil {
-		rules.refuse(w, nil, notFound, err.Error())
+		rules.refuse(w, nil, nil, notFound, err.Error())
 		return
 	}
 	again, ok := record.Attached.(*replay)
 	if !ok {
-		rules.refuse(w, nil, notFound, "there is no answer to this refusal")
+		rules.refuse(w, nil, nil, notFound, "there is no answer to this refusal")
 		return
 	}
 	again.writer.Share(w.Header(), again.origin)

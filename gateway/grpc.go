@@ -5,40 +5,62 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/gateway/answer"
 )
 
 // UnaryInterceptor puts a gateway in front of the unary calls of a gRPC server. To the rules a call is a POST of its full
 // method, /package.Service/Method, with its metadata for headers. One that is refused ends with ResourceExhausted for a
 // denial, and its trailer tells clients when to try again, as the retry policy of gRPC understands it
-// (grpc-retry-pushback-ms).
+// (grpc-retry-pushback-ms). Where a route says refund or charge_when, what the handler returns counts as the status of HTTP that
+// stands for it, and a panic as 500.
 func UnaryInterceptor(g *Gateway) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		ctx, done, err := g.admitCall(ctx, info.FullMethod)
-		defer done()
+	return func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (reply any, err error) {
+		ctx, c, err := g.admitCall(ctx, info.FullMethod)
 		if err != nil {
 			return nil, err
 		}
-		return next(ctx, m)
+		err = errPanicked
+		defer func() { c.end(ctx, err) }()
+		reply, err = next(ctx, m)
+		return reply, err
 	}
 }
 
 // StreamInterceptor is UnaryInterceptor for streams: it decides when one begins.
 func StreamInterceptor(g *Gateway) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		ctx, done, err := g.admitCall(stream.Context(), info.FullMethod)
-		defer done()
+		ctx, c, err := g.admitCall(stream.Context(), info.FullMethod)
 		if err != nil {
 			return err
 		}
-		return next(srv, &admittedStream{stream, ctx})
+		err = errPanicked
+		defer func() { c.end(ctx, err) }()
+		err = next(srv, &admittedStream{stream, ctx})
+		return err
 	}
+}
+
+// errPanicked is what a handler that panics has returned.
+var errPanicked = status.Error(codes.Internal, "the handler panicked")
+
+// A call is one that passed.
+type call struct {
+	place  place
+	charge charge
+}
+
+// end ends the call with what its handler returned.
+func (c *call) end(ctx context.Context, err error) {
+	c.charge.answered(ctx, answer.StatusOf(status.Code(err)))
+	c.place.leave()
 }
 
 // An admittedStream is a stream in the context of its decision.
@@ -50,25 +72,24 @@ type admittedStream struct {
 // Context implements grpc.ServerStream.
 func (s *admittedStream) Context() context.Context { return s.ctx }
 
-// admitCall decides about a call. done is to be called when it is over.
-func (g *Gateway) admitCall(ctx context.Context, method string) (_ context.Context, done func(), err error) {
+// admitCall decides about a call. If it passes it goes on in the context, and is to be ended; otherwise the error is its end.
+func (g *Gateway) admitCall(ctx context.Context, method string) (context.Context, *call, error) {
 	rules := g.rules.Load()
 	v := g.visits.take(g, rules)
 	defer g.visits.put(v)
+	v.sight = seesAnswer
 	v.meetCall(ctx, method)
 	place, room := g.enter(rules, v.request.Peer, v.request.Header)
 	if room == admitted {
-		done = place.leave
-		decided := false
+		passed := false
 		defer func() {
-			if !decided { // a bug has broken it off
+			if !passed { // or a bug has broken it off
 				place.leave()
 			}
 		}()
 		ctx = v.run(ctx, v.request.Header)
-		decided = true
+		passed = v.passes()
 	} else {
-		done = func() {}
 		v.refuse(room, noRoom(room))
 		rules.other.count(room)
 	}
@@ -76,26 +97,11 @@ func (g *Gateway) admitCall(ctx context.Context, method string) (_ context.Conte
 	v.tell(told)
 	if v.passes() {
 		_ = grpc.SetHeader(ctx, metadataOf(told)) // a call that has ended needs none
-		return ctx, done, nil
+		return ctx, &call{place, v.charge()}, nil
 	}
-	_ = grpc.SetTrailer(ctx, metadataOf(v.pushback(told)))
-	said := v.refusal.Detail
-	if v.refusal.ID != "" {
-		said += " (" + v.refusal.ID + ")"
-	}
-	return ctx, done, status.Error(v.outcome.code(), said)
-}
-
-// pushback adds when to try again, as the retry policy of gRPC understands it; -1 is never.
-func (v *visit) pushback(h http.Header) http.Header {
-	seconds, ok := v.refusal.RetryAfter()
-	if !ok {
-		h.Set("Grpc-Retry-Pushback-Ms", "-1")
-		return h
-	}
-	h.Set("Retry-After", strconv.FormatInt(seconds, 10))
-	h.Set("Grpc-Retry-Pushback-Ms", strconv.FormatInt(seconds*1000, 10))
-	return h
+	v.refusal.Pushback(told)
+	_ = grpc.SetTrailer(ctx, metadataOf(told)) // nor this
+	return ctx, nil, status.Error(v.outcome.code(), v.refusal.Message())
 }
 
 // meetCall takes in a gRPC call.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -21,6 +23,8 @@ const (
 	idleFor   = 90 * time.Second
 	// keepAlive is how often TCP asks whether the other side is still there.
 	keepAlive = 30 * time.Second
+	// pongWithin is how long an instance may take to answer a ping of HTTP/2, which it gets when it has sent nothing for keepAlive.
+	pongWithin = 15 * time.Second
 )
 
 // An instance is one address of an upstream, with the connections to it.
@@ -41,20 +45,52 @@ func newInstance(text string, c *config.Upstream) (*instance, error) {
 		return nil, err
 	}
 	i := &instance{name: text, url: at, within: c.ConnectTimeout()}
-	port := "80"
-	if at.Scheme == "https" {
+	port, speaks := "80", new(http.Protocols)
+	switch at.Scheme {
+	case config.H2C:
+		at.Scheme = "http" // what net/http calls it
+		speaks.SetUnencryptedHTTP2(true)
+	case "https":
 		port = "443"
-		i.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: at.Hostname(), NextProtos: []string{"h2", "http/1.1"}}
+		speaks.SetHTTP2(true)
+		speaks.SetHTTP1(true)
+		if i.tls, err = clientTLS(at.Hostname(), c.TLS); err != nil {
+			return nil, err
+		}
+	default:
+		speaks.SetHTTP1(true)
 	}
 	i.address = net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), port))
 	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return i.connect(ctx) }
 	i.transport = &http.Transport{
 		DialContext: connect, DialTLSContext: connect, ResponseHeaderTimeout: c.RespondTimeout(),
 		MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleFor, ExpectContinueTimeout: time.Second,
-		ForceAttemptHTTP2: true, DisableCompression: true, // what the client accepts is the client's business
+		Protocols: speaks, HTTP2: &http.HTTP2Config{SendPingTimeout: keepAlive, PingTimeout: pongWithin},
+		DisableCompression: true, // what the client accepts is the client's business
 	}
 	i.presence.probe = i.probe
 	return i, nil
+}
+
+// clientTLS is what an instance at a host is spoken to with. Both protocols are offered, and the instance chooses.
+func clientTLS(host string, c *config.UpstreamTLS) (*tls.Config, error) {
+	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, NextProtos: []string{"h2", "http/1.1"}}
+	if c == nil {
+		return t, nil
+	}
+	t.ServerName = cmp.Or(c.ServerName, host)
+	if c.CA.Given() {
+		t.RootCAs = x509.NewCertPool()
+		t.RootCAs.AppendCertsFromPEM(c.CA.Bytes()) // a document without any is not valid
+	}
+	if c.Cert.Given() {
+		own, err := tls.X509KeyPair(c.Cert.Bytes(), c.Key.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		t.Certificates = []tls.Certificate{own}
+	}
+	return t, nil
 }
 
 // A connectError says that there was no connection to an instance, so that nothing was sent to it.

@@ -36,7 +36,7 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	place, room := m.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
 	if room != admitted {
 		hurry(w, r)
-		rules.shed(w, room)
+		rules.shed(w, r, room)
 		return
 	}
 	defer place.leave()
@@ -67,9 +67,9 @@ func (m *middleware) settle(w http.ResponseWriter, r *http.Request, c charge) {
 }
 
 // shed answers a request for which there is no room. Nothing else is done for it.
-func (r *rules) shed(w http.ResponseWriter, o outcome) {
+func (r *rules) shed(w http.ResponseWriter, q *http.Request, o outcome) {
 	r.other.count(o)
-	r.answer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: noRoom(o)})
+	r.answer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: noRoom(o), Call: callCode(q, o)})
 }
 
 // noRoom is what clients are told when there is no room for their request.
@@ -132,6 +132,7 @@ func (v *visit) meet(r *http.Request) {
 			v.unread = "the header Host and :authority contradict each other: send one"
 		}
 	}
+	v.call = answer.IsCall(r)
 	v.read(r.Host, r.URL)
 }
 

@@ -180,7 +180,7 @@ func (v *visit) remember(at time.Time) {
 	again.refusal.Quotas = append([]answer.Quota(nil), v.refusal.Quotas...)
 	r.Attached = &again
 	v.refusal.ID = v.gateway.memory.Remember(r)
-	again.refusal.ID = v.refusal.ID
+	again.refusal.ID, again.refusal.Call = v.refusal.ID, 0 // whoever asks again makes no call
 }
 
 // A replay is the answer to a refused request, to be given again.

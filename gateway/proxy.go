@@ -18,8 +18,9 @@ import (
 	"github.com/jeton-dev/jeton/gateway/route"
 )
 
-// Proxy is the reverse proxy: what passes goes on to the upstream of its route. Streams and WebSockets go through it, and
-// over TLS HTTP/2. What it answers itself is problem+json: 404 for what meets no route, 408, 413, 502 and 504.
+// Proxy is the reverse proxy: what passes goes on to the upstream of its route. Streams, WebSockets and calls of gRPC go through
+// it. What it answers itself is problem+json: 404 for what meets no route, 408, 413, 502 and 504; or, to a call of gRPC, a status
+// of gRPC. For calls its server has to speak HTTP/2, over TLS or without.
 func (g *Gateway) Proxy() http.Handler { return &proxy{g} }
 
 type proxy struct{ gateway *Gateway }
@@ -31,7 +32,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	place, room := p.gateway.enter(rules, peer(r.RemoteAddr), r.Header)
 	if room != admitted {
 		hurry(w, r)
-		rules.shed(w, room)
+		rules.shed(w, r, room)
 		return
 	}
 	defer place.leave()
@@ -46,7 +47,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if most := rules.longestBody; most >= 0 {
 		if r.ContentLength > most {
 			hurry(w, r)
-			rules.refuse(w, nil, tooLarge, "the body of a request is too long for this service")
+			rules.refuse(w, r, nil, tooLarge, "the body of a request is too long for this service")
 			return
 		}
 		if r.ContentLength != 0 {
@@ -62,20 +63,20 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 	case to.route == nil || to.route.upstream == nil:
 		hurry(w, r)
-		rules.refuse(w, to.route, notFound, "there is nothing here")
+		rules.refuse(w, r, to.route, notFound, "there is nothing here")
 	default:
 		to.route.upstream.serve(w, r, &to)
 	}
 }
 
-// refuse answers a request for another reason than a decision.
-func (r *rules) refuse(w http.ResponseWriter, at *routeRules, o outcome, detail string) {
+// refuse answers the request q for another reason than a decision; nil is a question of a proxy, to which 200 would be a yes.
+func (r *rules) refuse(w http.ResponseWriter, q *http.Request, at *routeRules, o outcome, detail string) {
 	writer, name := r.answer, ""
 	if at != nil {
 		writer, name = at.answer, at.name
 	}
 	r.failures.count(o)
-	writer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: detail, Route: name})
+	writer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: detail, Route: name, Call: callCode(q, o)})
 }
 
 // A passage is one request on its way to the upstream.
@@ -86,8 +87,9 @@ type passage struct {
 	target   route.Target // what was judged, and is passed on
 	knowsKey bool         // it shows an API key that counts
 	writer   http.ResponseWriter
-	told     http.Header   // what the client is told besides what the upstream says
-	body     io.ReadCloser // of the request; an *upload if there is one
+	told     http.Header    // what the client is told besides what the upstream says
+	body     io.ReadCloser  // of the request; an *upload if there is one
+	answer   *http.Response // of the upstream, once there is one
 	charge   charge
 	sent     atomic.Bool // there was a connection for it, on which something may have been sent
 }
@@ -105,10 +107,16 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, p *passage) {
 	if upload, ok := p.body.(*upload); ok {
 		upload.rate = u.config.LeastBodyRate(upload.rate)
 	}
-	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+	ctx, cancel := withDeadline(r)
+	defer cancel()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
 	})
 	u.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, passageKey{}, p)))
+	if p.answer != nil {
+		status, _ := answer.Result(p.answer, true)
+		p.charge.answered(ctx, status)
+	}
 }
 
 // rewrite makes the request that the upstream gets: it asks for the target that was judged, at the instance that RoundTrip
@@ -190,7 +198,7 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if !p.sent.Load() {
 		p.charge.unsent(r.Context())
 	}
-	o, detail := p.failure(err)
+	o, detail := p.failure(r.Context(), err)
 	switch o {
 	case canceled: // after it was sent: what the upstream makes of it is not known, so it costs
 		p.rules.failures.count(canceled)
@@ -204,12 +212,12 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 	}
 	p.charge.answered(r.Context(), p.route.answer.Status(o.kind()))
-	p.rules.refuse(w, p.route, o, detail)
+	p.rules.refuse(w, r, p.route, o, detail)
 }
 
 // failure is what became of a request that the upstream has not answered, and what the client is told of it.
-func (p *passage) failure(err error) (o outcome, detail string) {
-	var late net.Error
+func (p *passage) failure(ctx context.Context, err error) (o outcome, detail string) {
+	var slow net.Error
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
@@ -218,7 +226,7 @@ func (p *passage) failure(err error) (o outcome, detail string) {
 		return bodyLate, "the body of the request came too slowly"
 	case errors.Is(err, context.Canceled), p.broken():
 		return canceled, ""
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
+	case late(ctx), errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		return upstreamLate, "the service behind this gateway did not answer in time"
 	default:
 		return upstreamFailed, "the service behind this gateway cannot be reached"
@@ -247,11 +255,14 @@ func (p *passage) late() bool {
 	return ok && u.late.Load()
 }
 
-// answered takes in an upstream's answer: it settles the charge by its status, and takes out of it what says about its limits
+// answered takes in an upstream's answer: it settles the charge by its status, where that is known, and takes out of it what says about its limits
 // what the gateway says about its own, in the forms that have room for one only.
 func answered(r *http.Response) error {
 	p := passageOf(r.Request)
-	p.charge.answered(r.Request.Context(), r.StatusCode)
+	if status, known := answer.Result(r, false); known {
+		p.charge.answered(r.Request.Context(), status)
+	}
+	p.answer = r
 	p.tellAgain()
 	told := p.told
 	for _, name := range []string{

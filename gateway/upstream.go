@@ -36,7 +36,7 @@ func (g *Gateway) openUpstream(name string, c config.Upstream) (*upstream, error
 		}
 		at, err := newInstance(text, &c)
 		if err != nil {
-			return nil, fmt.Errorf("proxy.upstreams.%s.urls[%d]: %w", name, i, err)
+			return nil, fmt.Errorf("proxy.upstreams.%s: %w", name, err)
 		}
 		at.presence.log = g.log.With("upstream", name, "url", text)
 		at.presence.lost = g.metrics.lost.WithLabelValues(name, text)

@@ -58,6 +58,13 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestChargeWhenTheClientLeaves$", Says: `10 remain, want 9`}},
 	}, {
+		Name: "a proxy that asks is answered as a call of gRPC",
+		Why:  "calls are refused with the status 200 of HTTP, which to a proxy that asks by forward-auth means that the request may pass",
+		Edits: []Edit{
+			{File: "gateway/forward.go", Old: "rules.refuse(w, nil, nil, notFound, \"ask", New: "rules.refuse(w, r, nil, notFound, \"ask"},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestNoCallIsAnsweredAsOne$", Says: `a proxy asks /nothing: 200`}},
+	}, {
 		Name: "one client takes all the room",
 		Why:  "requests under way are bounded for each client before anything is done for them, or one that sends bodies slowly shuts out all others",
 		Edits: []Edit{

@@ -71,10 +71,16 @@ const (
 // mostStreams is how many requests may be under way on one connection of HTTP/2.
 const mostStreams = 100
 
-// proxyServer is the server of the proxy. How long a body may take the proxy itself bounds, and how long an answer may stay
+// proxyServer is the server of the proxy. It takes HTTP/2 without TLS too, of clients that begin with it, as those of gRPC do;
+// there is no upgrade to it. How long a body may take the proxy itself bounds, and how long an answer may stay
 // unread the listener does; otherwise streams last as long as both sides will.
 func proxyServer(p *config.Proxy) *http.Server {
+	speaks := new(http.Protocols)
+	speaks.SetHTTP1(true)
+	speaks.SetHTTP2(true)
+	speaks.SetUnencryptedHTTP2(true)
 	return &http.Server{
+		Protocols:         speaks,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
 		MaxHeaderBytes:    p.LongestHeader(),
 		ReadHeaderTimeout: p.HeaderTimeout(),

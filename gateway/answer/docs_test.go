@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/config"
 )
@@ -41,11 +43,21 @@ func TestDocs(t *testing.T) {
 		}
 		return text + "\n" + body.String()
 	}
+	call := refuse(t, config.Answer{Status: 503, Body: "busy"}, &answer.Refusal{
+		Quotas: []answer.Quota{after(daily, 10, 3), after(login, 9, 3)}, ID: "edge-7-k3v9", Call: codes.ResourceExhausted,
+		Detail: "too many requests: the limit login is used up",
+	})
+	inHTTP2 := fmt.Sprintf("HTTP/2 %d\n", call.Code)
+	for line := range strings.Lines(lines(call.Header())) {
+		name, value, _ := strings.Cut(line, ":")
+		inHTTP2 += strings.ToLower(name) + ":" + value
+	}
 	spelled := strings.NewReplacer("Ratelimit", "RateLimit")
 	for _, want := range []string{
 		told("ratelimit", after(login, 6, 1)), told("ratelimit", after(daily, 100, 1), after(login, 2, 1)),
 		told("ratelimit-03", after(login, 6, 1)), told("x-ratelimit", after(login, 6, 1)),
 		refused(""), refused("https://help.example/limits/{id}?from={route}"),
+		inHTTP2,
 	} {
 		if block := "```\n" + spelled.Replace(want) + "```"; !bytes.Contains(page, []byte(block)) {
 			t.Errorf("docs/headers.md does not have\n%s", block)

@@ -3,6 +3,8 @@ package answer
 import (
 	"net/http"
 	"net/url"
+
+	"google.golang.org/grpc/codes"
 )
 
 // Kind is why a request is refused. The zero Kind is Exceeded.
@@ -39,6 +41,8 @@ type Refusal struct {
 	Challenge string
 	// Head says that the request's method is HEAD: the answer has the headers of the body and not the body.
 	Head bool
+	// Call is the status of gRPC, if it is a call of gRPC that is refused; codes.OK if it is anything else.
+	Call codes.Code
 }
 
 // RetryAfter is how long the client is asked to wait, in whole seconds, at least 1: the longest wait of the limits that
@@ -96,13 +100,18 @@ func (w *Writer) Status(k Kind) int {
 }
 
 // Refuse answers with r: the limit headers, Retry-After, the status and the body. A redirect has neither limit headers
-// nor Retry-After, which would ask the client to wait before it follows (RFC 9110, section 10.2.3).
+// nor Retry-After, which would ask the client to wait before it follows (RFC 9110, section 10.2.3). A call of gRPC is answered
+// by a status of gRPC.
 func (w *Writer) Refuse(rw http.ResponseWriter, r *Refusal) {
 	h := rw.Header()
 	for _, ofAnother := range []string{"Content-Encoding", "Etag", "Last-Modified", "Retry-After", "Transfer-Encoding"} {
 		h.Del(ofAnother)
 	}
 	h.Set("Cache-Control", "no-store")
+	if r.Call != codes.OK {
+		w.refuseCall(rw, r)
+		return
+	}
 	status := w.Status(r.Kind)
 	if status == http.StatusSeeOther {
 		h.Del("Content-Type")

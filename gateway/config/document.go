@@ -80,6 +80,19 @@ type ServerTLS struct {
 	Key File `yaml:"key"`
 }
 
+// UpstreamTLS is by what the proxy knows an instance of an upstream, and what it shows it. All files are PEM.
+type UpstreamTLS struct {
+	// CA are the certificates of the authority that the instance's certificate is from. Empty means those of the system.
+	CA File `yaml:"ca"`
+	// Cert is the certificate that the proxy shows an instance that asks for one, with those between it and its authority. Empty
+	// means none.
+	Cert File `yaml:"cert"`
+	// Key is the private key of Cert; both are given, or none.
+	Key File `yaml:"key"`
+	// ServerName is the name in the instance's certificate. Empty means the host of its URL.
+	ServerName string `yaml:"server_name"`
+}
+
 // Proxy is the reverse proxy.
 type Proxy struct {
 	// Listen is host:port. Empty means 127.0.0.1:7780.
@@ -114,10 +127,13 @@ type Proxy struct {
 
 // Upstream is one service behind the proxy.
 type Upstream struct {
-	// URLs are where its instances are, http or https, such as http://127.0.0.1:9000; they are asked in turns, and one that
-	// takes no connection is passed over until it does again. A path in a URL goes before that of the request, and is the same
-	// in all of them.
+	// URLs are where its instances are, http, https or h2c, such as http://127.0.0.1:9000; they are asked in turns, and one that
+	// takes no connection is passed over until it does again. h2c is HTTP/2 without TLS, as services of gRPC speak it; over
+	// https, HTTP/2 is spoken where the instance does. A path in a URL goes before that of the request, and is the same in all of
+	// them.
 	URLs []string `yaml:"urls"`
+	// TLS is what an instance at https is known by, and what it is shown; without it, the authorities of the system count.
+	TLS *UpstreamTLS `yaml:"tls"`
 	// KeepHost sends the client's Host on; otherwise the upstream's own is sent, and the client's as X-Forwarded-Host.
 	KeepHost bool `yaml:"keep_host"`
 	// ConnectWithin is how long a connection may take: 1ms to 10m. 0 means 5s.
@@ -275,7 +291,8 @@ type Route struct {
 	Checks []Check `yaml:"checks"`
 	// Refund are the answers that cost nothing: what the checks took is given back when the answer has one of these statuses,
 	// such as 503, or one of a class, such as 5xx; the gateway's own 502 and 504 are answers too. Not with ChargeWhen. It
-	// needs the proxy, or the middleware of a Go service. Whatever it says, the proxy gives back what a request took that could
+	// needs the proxy, or the middleware or interceptor of a Go service. A call of gRPC counts by the status of HTTP that stands
+	// for its own, such as 503 for Unavailable. Whatever it says, the proxy gives back what a request took that could
 	// be sent to no instance of its upstream.
 	Refund []Status `yaml:"refund"`
 	// ChargeWhen are the only answers that cost: what the checks took is given back when the answer has another status. With

@@ -10,8 +10,15 @@ func (d *Document) exposed() []*limit.FieldError {
 	if d.Cluster.TLS != nil {
 		f.exposed("cluster.tls.key", d.Cluster.TLS.Key)
 	}
-	if d.Proxy != nil && d.Proxy.TLS != nil {
-		f.exposed("proxy.tls.key", d.Proxy.TLS.Key)
+	if d.Proxy != nil {
+		if d.Proxy.TLS != nil {
+			f.exposed("proxy.tls.key", d.Proxy.TLS.Key)
+		}
+		for _, name := range sorted(d.Proxy.Upstreams) {
+			if t := d.Proxy.Upstreams[name].TLS; t != nil {
+				f.exposed(under("proxy.upstreams", name)+".tls.key", t.Key)
+			}
+		}
 	}
 	f.exposed("admin.token_file", d.Admin.TokenFile)
 	for i, j := range d.Identity.JWT {

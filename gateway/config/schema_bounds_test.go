@@ -17,6 +17,7 @@ const (
 	identityPattern  = `^[A-Za-z0-9]([A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`
 	limitNamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`
 	urlPattern       = `^[hH][tT][tT][pP][sS]?://`
+	upstreamPattern  = `^([hH][tT][tT][pP][sS]?|[hH]2[cC])://`
 	addressPattern   = `:[0-9]{1,5}$`
 )
 
@@ -41,7 +42,7 @@ var bounds = map[string]bound{
 	"Proxy.max_connections_per_client": upTo(1_000_000),
 	"Upstream.body_rate":               all(least(-1), most(1<<30)),
 	"Upstream":                         required("urls"),
-	"Upstream.urls":                    all(some(1, 0), each(pattern(urlPattern))),
+	"Upstream.urls":                    all(some(1, 0), each(pattern(upstreamPattern))),
 	"ForwardAuth.listen":               pattern(`^$|` + addressPattern),
 	"Admin.listen":                     pattern(`^$|` + addressPattern),
 	"Tracing.endpoint":                 pattern(`^$|` + addressPattern),

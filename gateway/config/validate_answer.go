@@ -89,7 +89,7 @@ func checkRedirect(text string) error {
 		filled = "https://host" + filled
 		text = "https://host" + text
 	}
-	if _, err := parseURL(filled); err != nil {
+	if _, err := parseURL(filled, "http", "https"); err != nil {
 		return err
 	}
 	if _, rest, _ := strings.Cut(text, "://"); strings.Contains(strings.SplitN(rest, "/", 2)[0], "{") {

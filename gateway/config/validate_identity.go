@@ -69,7 +69,7 @@ func (f *findings) jwt(path string, j JWT) {
 
 // checkKeysURL says what is wrong with where keys are: whoever could change them under way could make tokens.
 func checkKeysURL(text string) error {
-	u, err := parseURL(text)
+	u, err := parseURL(text, "http", "https")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,12 +23,10 @@ func (f *findings) cluster(c Cluster) {
 	f.different("cluster.servers", c.Servers)
 	if c.TLS != nil {
 		f.pair("cluster.tls", c.TLS.Cert, c.TLS.Key)
-		switch ca := c.TLS.CA; {
-		case !ca.Given():
+		if !c.TLS.CA.Given() {
 			f.add("cluster.tls.ca", "is missing: name the file with the certificates of the nodes' authority")
-		case ca.content != nil && !x509.NewCertPool().AppendCertsFromPEM(ca.Bytes()):
-			f.add("cluster.tls.ca", "%.64q holds no certificate in PEM", ca.Path)
 		}
+		f.authority("cluster.tls.ca", c.TLS.CA)
 	}
 	f.tokens("cluster.token_file", c.TokenFile)
 	f.duration("cluster.decide_within", c.DecideWithin, time.Millisecond, 30*time.Second)
@@ -57,6 +56,7 @@ func (f *findings) proxy(p *Proxy) {
 				f.add(item(path+".urls", i), "has another path than the first one: instances of one upstream differ in their host only")
 			}
 		}
+		f.upstreamTLS(path+".tls", &u)
 		f.bodyRate(path+".body_rate", u.BodyRate)
 		f.duration(path+".connect_within", u.ConnectWithin, time.Millisecond, 10*time.Minute)
 		f.duration(path+".respond_within", u.RespondWithin, time.Millisecond, 24*time.Hour)
@@ -220,9 +220,41 @@ func isHostname(s string) bool {
 	return true
 }
 
+// H2C is the scheme of upstreams that speak HTTP/2 without TLS.
+const H2C = "h2c"
+
+// upstreamTLS checks what instances are known by, and shown.
+func (f *findings) upstreamTLS(path string, u *Upstream) {
+	t := u.TLS
+	if t == nil {
+		return
+	}
+	secure := func(text string) bool {
+		at, err := url.Parse(text)
+		return err == nil && at.Scheme == "https"
+	}
+	if !slices.ContainsFunc(u.URLs, secure) {
+		f.add(path, "is of no use: no URL of this upstream is https")
+	}
+	f.authority(path+".ca", t.CA)
+	if t.Cert.Given() || t.Key.Given() {
+		f.pair(path, t.Cert, t.Key)
+	}
+	if t.ServerName != "" && checkHostname(t.ServerName) != nil {
+		f.add(path+".server_name", "%.64q is no name of a server: write one such as api.internal", t.ServerName)
+	}
+}
+
+// authority checks the certificates of one, if there are any.
+func (f *findings) authority(path string, ca File) {
+	if ca.content != nil && !x509.NewCertPool().AppendCertsFromPEM(ca.Bytes()) {
+		f.add(path, "%.64q holds no certificate in PEM", ca.Path)
+	}
+}
+
 // checkURL says what is wrong with the URL of an upstream.
 func checkURL(text string) error {
-	u, err := parseURL(text)
+	u, err := parseURL(text, "http", "https", H2C)
 	if err != nil {
 		return err
 	}
@@ -235,14 +267,14 @@ func checkURL(text string) error {
 	return nil
 }
 
-// parseURL reads an absolute URL of http or https. Its errors do not repeat the text, which may hold a password.
-func parseURL(text string) (*url.URL, error) {
+// parseURL reads an absolute URL with one of these schemes. Its errors do not repeat the text, which may hold a password.
+func parseURL(text string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Opaque != "" || u.Host == "":
 		return nil, errors.New("is no URL: write one of http or https with a host, such as http://127.0.0.1:9000")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("has the scheme %.64q: write a URL of http or https", u.Scheme)
+	case !slices.Contains(schemes, u.Scheme):
+		return nil, fmt.Errorf("has the scheme %.64q: write a URL of %s", u.Scheme, strings.Join(schemes, " or "))
 	case u.User != nil:
 		return nil, errors.New("holds a user name or password: none may stand in a URL")
 	case checkHostname(u.Hostname()) != nil, u.Port() == "" && strings.HasSuffix(u.Host, ":"), u.Port() != "" && checkPort(u.Port(), 1) != nil:

@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/jeton-dev/jeton/gateway/answer"
+)
+
+// callCode is the status of gRPC by which a request is refused; codes.OK if it is no call of gRPC. Nil is no request of a client.
+func callCode(q *http.Request, o outcome) codes.Code {
+	if q == nil || !answer.IsCall(q) {
+		return codes.OK
+	}
+	return o.code()
+}
+
+// withDeadline is the context of a request, which for a call of gRPC ends when the client no longer waits. The service knows it
+// too, from the same header; it may reset the call then, or not look at all.
+func withDeadline(r *http.Request) (context.Context, context.CancelFunc) {
+	if answer.IsCall(r) {
+		if timeout, ok := callTimeout(r.Header.Get("Grpc-Timeout")); ok {
+			return context.WithTimeout(r.Context(), timeout)
+		}
+	}
+	return r.Context(), func() {}
+}
+
+// late says whether a deadline of the context is over, also where its end has not been noticed.
+func late(ctx context.Context) bool {
+	at, ok := ctx.Deadline()
+	return ok && !time.Now().Before(at)
+}
+
+// callTimeout reads a grpc-timeout: at most eight digits and a unit.
+func callTimeout(text string) (time.Duration, bool) {
+	units := map[byte]time.Duration{
+		'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
+	}
+	if len(text) < 2 || len(text) > 9 {
+		return 0, false
+	}
+	unit, ok := units[text[len(text)-1]]
+	n, err := strconv.ParseUint(text[:len(text)-1], 10, 32)
+	if !ok || err != nil {
+		return 0, false
+	}
+	if n > uint64(longestTimeout/unit) {
+		return longestTimeout, true
+	}
+	return time.Duration(n) * unit, true
+}
+
+// longestTimeout is as good as none.
+const longestTimeout = 10 * 365 * 24 * time.Hour

@@ -1,0 +1,149 @@
+package gateway_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// An authority issues certificates that no system knows.
+type authority struct {
+	testing.TB
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+}
+
+func newAuthority(tb testing.TB) *authority {
+	tb.Helper()
+	a := &authority{TB: tb}
+	var pair tls.Certificate
+	a.pem, _, pair = a.issue("authority")
+	a.cert, a.key = pair.Leaf, pair.PrivateKey.(*ecdsa.PrivateKey)
+	return a
+}
+
+// issue makes a certificate of a name, for clients and servers; the first one is the authority's own.
+func (a *authority) issue(name string) (cert, key []byte, pair tls.Certificate) {
+	a.Helper()
+	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, BasicConstraintsValid: true, IsCA: a.cert == nil,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	parent, signer := template, own
+	if a.cert != nil {
+		parent, signer = a.cert, a.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &own.PublicKey, signer)
+	if err != nil {
+		a.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(own)
+	if err != nil {
+		a.Fatal(err)
+	}
+	cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	key = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+	if pair, err = tls.X509KeyPair(cert, key); err != nil {
+		a.Fatal(err)
+	}
+	return cert, key, pair
+}
+
+// server is what a server with a certificate of that name is configured by, which asks clients for one of the authority.
+func (a *authority) server(name string) *tls.Config {
+	a.Helper()
+	_, _, own := a.issue(name)
+	clients := x509.NewCertPool()
+	clients.AddCert(a.cert)
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert,
+	}
+}
+
+// A service of gRPC with a certificate of a private authority, which wants to see one, is reached over TLS.
+func TestCallsOverMutualTLS(t *testing.T) {
+	a := newAuthority(t)
+	cert, key, _ := a.issue("gateway")
+	dir := secrets(t, map[string]string{"ca.pem": string(a.pem), "cert.pem": string(cert), "key.pem": string(key)})
+	c := &caller{}
+	address := c.start(t, grpc.Creds(credentials.NewTLS(a.server("api.internal"))))
+	const files = "ca: %[1]s/ca.pem, cert: %[1]s/cert.pem, key: %[1]s/key.pem"
+	for tls, want := range map[string]codes.Code{
+		files + ", server_name: api.internal": codes.OK,
+		files + ", server_name: other":        codes.Unavailable,
+		files:                                 codes.Unavailable, // 127.0.0.1 is not in the certificate
+		"cert: %[1]s/cert.pem, key: %[1]s/key.pem, server_name: api.internal": codes.Unavailable, // nor the authority in the system
+		"ca: %[1]s/ca.pem, server_name: api.internal":                         codes.Unavailable, // nor any certificate shown
+	} {
+		c.serve(t, true, fmt.Sprintf("proxy: {upstreams: {app: {urls: [https://%s], tls: {%s}}}}\nroutes: [{name: all, path: /}]", address, fmt.Sprintf(tls, dir)))
+		if err := c.check(t.Context(), ""); status.Code(err) != want {
+			t.Errorf("with %s: %v, want %v", tls, err, want)
+		}
+		if want == codes.OK {
+			s := c.talk(t.Context())
+			c.say(s, "hello")
+			_ = s.CloseSend()
+		}
+	}
+}
+
+// Another certificate for the upstream is shown by the next connection; an instance may choose HTTP/1 or HTTP/2.
+func TestUpstreamCertificateIsExchanged(t *testing.T) {
+	a := newAuthority(t)
+	for _, major := range []int{1, 2} {
+		app := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, r.TLS.PeerCertificates[0].Subject.CommonName, " ", r.Proto)
+		}))
+		app.TLS, app.EnableHTTP2 = a.server("api.internal"), major == 2
+		app.Config.ErrorLog = log.New(io.Discard, "", 0)
+		app.StartTLS()
+		t.Cleanup(app.Close)
+		document := func(name string) *config.Document {
+			cert, key, _ := a.issue(name)
+			return &config.Document{
+				Proxy: &config.Proxy{Upstreams: map[string]config.Upstream{"app": {URLs: []string{app.URL}, TLS: &config.UpstreamTLS{
+					CA: config.FileOf(a.pem), Cert: config.FileOf(cert), Key: config.FileOf(key), ServerName: "api.internal",
+				}}}},
+				Routes: []config.Route{{Name: "all", Path: "/"}},
+			}
+		}
+		r := newRig(t, "{}")
+		s := httptest.NewServer(r.gateway.Proxy())
+		t.Cleanup(s.Close)
+		for _, name := range []string{"one", "other"} {
+			if err := r.gateway.Load(document(name)); err != nil {
+				t.Fatal(err)
+			}
+			if answer, text := fetch(t, http.MethodGet, s.URL, ""); !strings.HasPrefix(text, fmt.Sprintf("%s HTTP/%d", name, major)) {
+				t.Errorf("with the certificate of %s: %s, %q", name, answer.Status, text)
+			}
+		}
+	}
+}
