@@ -30,7 +30,7 @@ type caller struct {
 	*rig
 	health healthpb.HealthClient
 	conn   *grpc.ClientConn
-	left   chan struct{} // gets something when the service notices that a call has ended
+	left   chan struct{} // gets something when the service notices that a client has left a stream
 }
 
 // talker is a service of gRPC with one call, /test.Talk/Talk, that answers each message until its client says no more.
@@ -57,19 +57,24 @@ func (c *caller) talker() *grpc.ServiceDesc {
 	}
 }
 
-// waiter answers health checks: of "wait" when the client has gone, of "wrong" that nobody is known.
-type waiter struct {
+// checker answers health checks: of "wait" at the deadline, which is NOT_SERVING without one; of "stuck" at its own end; of
+// "wrong" that nobody is known.
+type checker struct {
 	healthpb.UnimplementedHealthServer
-	left chan struct{}
+	end chan struct{}
 }
 
 // Check implements the service.
-func (w waiter) Check(ctx context.Context, q *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+func (s checker) Check(ctx context.Context, q *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	switch q.GetService() {
 	case "wait":
+		if _, ok := ctx.Deadline(); !ok {
+			return &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_NOT_SERVING}, nil
+		}
 		<-ctx.Done()
-		w.left <- struct{}{}
 		return nil, ctx.Err()
+	case "stuck":
+		<-s.end
 	case "wrong":
 		return nil, status.Error(codes.Unauthenticated, "a wrong password")
 	}
@@ -94,11 +99,13 @@ func (c *caller) start(t *testing.T, options ...grpc.ServerOption) (address stri
 	}
 	c.left = make(chan struct{}, 10)
 	service := grpc.NewServer(options...)
-	healthpb.RegisterHealthServer(service, waiter{left: c.left})
+	end := make(chan struct{})
+	healthpb.RegisterHealthServer(service, checker{end: end})
 	service.RegisterService(c.talker(), nil)
 	done := make(chan error, 1)
 	go func() { done <- service.Serve(l) }()
 	t.Cleanup(func() {
+		close(end)
 		service.Stop()
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -280,12 +287,19 @@ func TestCallsOfNobody(t *testing.T) {
 // The service is told how long the client waits, and when it leaves.
 func TestCallsEnd(t *testing.T) {
 	c := newCaller(t, false, everyCall)
-	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if err := c.check(short, "wait"); status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("late: %v\n%s", err, c.logs)
+	for _, what := range []string{"wait", "stuck"} {
+		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		err := c.check(short, what)
+		cancel()
+		if status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("%s: %v\n%s", what, err, c.logs)
+		}
 	}
-	<-c.left
+	for deadline := time.Now().Add(time.Minute); c.count("jeton_gateway_requests_in_flight") != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("a call whose time is over holds a place")
+		}
+	}
 	ctx, leave := context.WithCancel(t.Context())
 	s := c.talk(ctx)
 	c.say(s, "something")

@@ -36,9 +36,9 @@ func (c *charging) free(status int) bool {
 // A charge is what a request that passed has taken of its limits. It stays taken, or is given back once, when it is known what
 // became of the request. It belongs to the goroutine of the request. Its zero value is of a request that has taken nothing.
 type charge struct {
-	rules *rules
-	route *routeRules
-	taken []taken
+	gateway *Gateway
+	route   *routeRules
+	taken   []taken
 }
 
 // returnable says whether what the request takes may have to be given back after it has passed. Receipts cost the cluster
@@ -59,7 +59,7 @@ func (v *visit) charge() charge {
 	if len(v.taken) == 0 || !v.returnable() {
 		return charge{}
 	}
-	return charge{v.rules, v.route, slices.Clone(v.taken)} // the visit has another request soon
+	return charge{v.gateway, v.route, slices.Clone(v.taken)} // the visit has another request soon
 }
 
 // answered settles the charge by the status of the answer.
@@ -80,9 +80,11 @@ func (c *charge) unsent(ctx context.Context) {
 	c.taken = nil
 }
 
-// giveBack returns all that was taken, in the background: the answer does not wait for it.
+// giveBack returns all that was taken, in the background: the answer does not wait for it. The guard is that in force, as the one
+// that the request was checked by may have been closed meanwhile.
 func (c *charge) giveBack(ctx context.Context) {
+	guard := c.gateway.rules.Load().guard
 	for _, t := range c.taken {
-		c.rules.guard.Return(background(ctx), t.key, t.receipts)
+		guard.Return(background(ctx), t.key, t.receipts)
 	}
 }

@@ -290,6 +290,30 @@ func TestMiddlewareChargesUpgrades(t *testing.T) {
 	r.returns("done", 1)
 }
 
+// What a request took comes back also when another document has taken the place of its own meanwhile.
+func TestRefundAfterAReload(t *testing.T) {
+	const document = "cluster: {decide_within: %s}\nproxy: {upstreams: {app: {urls: [%s]}}}\nroutes: [{name: all, path: /, refund: [503], checks: [{limits: [ten]}]}]"
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	app := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-answer
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	r := newRig(t, fmt.Sprintf(document, "10s", app))
+	go func() {
+		defer close(answer)
+		<-arrived
+		if err := r.gateway.Load(r.parse(fmt.Sprintf(document, "20s", app))); err != nil {
+			t.Error(err)
+		}
+	}()
+	r.gateway.Proxy().ServeHTTP(httptest.NewRecorder(), request(t, http.MethodGet, "/"))
+	r.returns("done", 1)
+	if got := r.remaining("ip:192.0.2.1", "ten"); got != 10 {
+		t.Errorf("%d remain", got)
+	}
+}
+
 // Receipts are asked for where they may be needed, and nowhere else.
 func TestReceiptsAreAskedForWhereTheyAreNeeded(t *testing.T) {
 	const checks = "checks: [{limits: [sixty]}]"

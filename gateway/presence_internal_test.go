@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -123,6 +124,28 @@ func TestInstanceIsNotJudgedByWhoLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	if _, err := at.connect(ctx); !errors.Is(err, context.Canceled) || at.presence.away.Load() {
+		t.Errorf("%v, away: %v", err, at.presence.away.Load())
+	}
+}
+
+// An instance that takes connections and says nothing is away once connect_within is over, TLS included.
+func TestInstanceThatIsSilent(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // who connects waits in the kernel
+	at, err := newInstance("https://"+l.Addr().String(), &config.Upstream{ConnectWithin: config.Duration(20 * time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	p, _ := newPresence(&text, func() bool { return false })
+	at.presence.log, at.presence.lost = p.log, p.lost
+	defer at.close()
+	_, err = at.connect(t.Context())
+	var slow net.Error
+	if _, unsent := errors.AsType[*connectError](err); !unsent || !errors.As(err, &slow) || !slow.Timeout() || !at.presence.away.Load() {
 		t.Errorf("%v, away: %v", err, at.presence.away.Load())
 	}
 }

@@ -97,7 +97,7 @@ type UpstreamTLS struct {
 type Proxy struct {
 	// Listen is host:port. Empty means 127.0.0.1:7780.
 	Listen string `yaml:"listen"`
-	// TLS is the certificate that clients are shown; without it, plain HTTP is spoken.
+	// TLS is the certificate that clients are shown; without it, HTTP/1.1 and HTTP/2 are spoken in plain text.
 	TLS *ServerTLS `yaml:"tls"`
 	// Upstreams are who answers what is let through, at least one, by names like those of routes.
 	Upstreams map[string]Upstream `yaml:"upstreams"`
@@ -136,7 +136,7 @@ type Upstream struct {
 	TLS *UpstreamTLS `yaml:"tls"`
 	// KeepHost sends the client's Host on; otherwise the upstream's own is sent, and the client's as X-Forwarded-Host.
 	KeepHost bool `yaml:"keep_host"`
-	// ConnectWithin is how long a connection may take: 1ms to 10m. 0 means 5s.
+	// ConnectWithin is how long a connection may take, TLS included: 1ms to 10m. 0 means 5s.
 	ConnectWithin Duration `yaml:"connect_within"`
 	// BodyRate is proxy.body_rate for this upstream. 0 means what that says; -1 is for services whose clients stream, such as
 	// those of gRPC that send a message now and then.
