@@ -29,13 +29,14 @@ const (
 
 // An instance is one address of an upstream, with the connections to it.
 type instance struct {
-	name      string   // its URL as the document has it
-	url       *url.URL // of http or https
-	address   string   // host:port
-	within    time.Duration
-	tls       *tls.Config // nil for plain text
-	transport *http.Transport
-	presence  presence
+	name     string   // its URL as the document has it
+	url      *url.URL // of http or https
+	address  string   // host:port
+	within   time.Duration
+	tls      *tls.Config     // nil for plain text
+	requests *http.Transport // speaks what the URL says
+	upgrades *http.Transport // speaks HTTP/1.1: there are no upgrades, as to a WebSocket, in what net/http speaks of HTTP/2
+	presence presence
 }
 
 // newInstance makes the instance at a URL of an upstream.
@@ -45,36 +46,57 @@ func newInstance(text string, c *config.Upstream) (*instance, error) {
 		return nil, err
 	}
 	i := &instance{name: text, url: at, within: c.ConnectTimeout()}
-	port, speaks := "80", new(http.Protocols)
+	port, speaks, http1 := "80", new(http.Protocols), new(http.Protocols)
+	http1.SetHTTP1(true)
 	switch at.Scheme {
 	case config.H2C:
 		at.Scheme = "http" // what net/http calls it
 		speaks.SetUnencryptedHTTP2(true)
 	case "https":
 		port = "443"
-		speaks.SetHTTP2(true)
 		speaks.SetHTTP1(true)
+		speaks.SetHTTP2(true)
 		if i.tls, err = clientTLS(at.Hostname(), c.TLS); err != nil {
 			return nil, err
 		}
 	default:
-		speaks.SetHTTP1(true)
+		speaks = http1
 	}
 	i.address = net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), port))
-	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return i.connect(ctx) }
-	i.transport = &http.Transport{
+	i.requests, i.upgrades = i.transport(c, speaks), i.transport(c, http1)
+	i.presence.probe = i.probe
+	return i, nil
+}
+
+// transport is one that speaks these protocols with the instance.
+func (i *instance) transport(c *config.Upstream, speaks *http.Protocols) *http.Transport {
+	secure := i.tls
+	if secure != nil {
+		secure = secure.Clone()
+		if secure.NextProtos = []string{"http/1.1"}; speaks.HTTP2() {
+			secure.NextProtos = []string{"h2", "http/1.1"} // the instance chooses
+		}
+	}
+	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return i.connect(ctx, secure) }
+	return &http.Transport{
 		DialContext: connect, DialTLSContext: connect, ResponseHeaderTimeout: c.RespondTimeout(),
 		MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleFor, ExpectContinueTimeout: time.Second,
 		Protocols: speaks, HTTP2: &http.HTTP2Config{SendPingTimeout: keepAlive, PingTimeout: pongWithin},
 		DisableCompression: true, // what the client accepts is the client's business
 	}
-	i.presence.probe = i.probe
-	return i, nil
 }
 
-// clientTLS is what an instance at a host is spoken to with. Both protocols are offered, and the instance chooses.
+// roundTrip sends a request to the instance.
+func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Upgrade") != "" {
+		return i.upgrades.RoundTrip(r)
+	}
+	return i.requests.RoundTrip(r)
+}
+
+// clientTLS is what an instance at a host is spoken to with.
 func clientTLS(host string, c *config.UpstreamTLS) (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, NextProtos: []string{"h2", "http/1.1"}}
+	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
 	if c == nil {
 		return t, nil
 	}
@@ -98,12 +120,12 @@ type connectError struct{ error }
 
 func (e *connectError) Unwrap() error { return e.error }
 
-// connect opens a connection, all of TLS included, and tells the presence what came of it. When ctx itself ends, that says
-// nothing of the instance.
-func (i *instance) connect(ctx context.Context) (net.Conn, error) {
+// connect opens a connection, all of TLS included unless that is nil, and tells the presence what came of it. When ctx itself
+// ends, that says nothing of the instance.
+func (i *instance) connect(ctx context.Context, secure *tls.Config) (net.Conn, error) {
 	within, cancel := context.WithTimeout(ctx, i.within)
 	defer cancel()
-	conn, err := i.open(within)
+	conn, err := i.open(within, secure)
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
@@ -114,22 +136,22 @@ func (i *instance) connect(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-func (i *instance) open(ctx context.Context) (net.Conn, error) {
+func (i *instance) open(ctx context.Context, secure *tls.Config) (net.Conn, error) {
 	conn, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", i.address)
-	if err != nil || i.tls == nil {
+	if err != nil || secure == nil {
 		return conn, err
 	}
-	secure := tls.Client(conn, i.tls)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	over := tls.Client(conn, secure)
+	if err := over.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // of no use to anybody
 		return nil, &net.OpError{Op: "TLS handshake", Net: "tcp", Addr: conn.RemoteAddr(), Err: err}
 	}
-	return secure, nil
+	return over, nil
 }
 
 // probe finds out whether a connection can be had, and lets go of it.
 func (i *instance) probe(ctx context.Context) error {
-	conn, err := i.connect(ctx)
+	conn, err := i.connect(ctx, i.tls)
 	if err == nil {
 		_ = conn.Close() // it was only looked at
 	}
@@ -139,7 +161,8 @@ func (i *instance) probe(ctx context.Context) error {
 // close gives up connections that rest, and the probing. What is under way goes on.
 func (i *instance) close() {
 	i.presence.close()
-	i.transport.CloseIdleConnections()
+	i.requests.CloseIdleConnections()
+	i.upgrades.CloseIdleConnections()
 }
 
 // An offer is the body of a request as one instance is offered it. A transport that had no connection closes it unread: then

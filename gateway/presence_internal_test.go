@@ -123,7 +123,7 @@ func TestInstanceIsNotJudgedByWhoLeaves(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := at.connect(ctx); !errors.Is(err, context.Canceled) || at.presence.away.Load() {
+	if _, err := at.connect(ctx, at.tls); !errors.Is(err, context.Canceled) || at.presence.away.Load() {
 		t.Errorf("%v, away: %v", err, at.presence.away.Load())
 	}
 }
@@ -143,7 +143,7 @@ func TestInstanceThatIsSilent(t *testing.T) {
 	p, _ := newPresence(&text, func() bool { return false })
 	at.presence.log, at.presence.lost = p.log, p.lost
 	defer at.close()
-	_, err = at.connect(t.Context())
+	_, err = at.connect(t.Context(), at.tls)
 	var slow net.Error
 	if _, unsent := errors.AsType[*connectError](err); !unsent || !errors.As(err, &slow) || !slow.Timeout() || !at.presence.away.Load() {
 		t.Errorf("%v, away: %v", err, at.presence.away.Load())

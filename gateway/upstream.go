@@ -79,7 +79,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	var err error
 	for _, at := range u.inTurn() {
 		body := &offer{body: r.Body}
-		answer, err = at.transport.RoundTrip(u.addressed(r, at, body))
+		answer, err = at.roundTrip(u.addressed(r, at, body))
 		if _, unsent := errors.AsType[*connectError](err); !unsent || !body.whole() || r.Context().Err() != nil {
 			break
 		}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -144,6 +145,56 @@ func TestUpstreamCertificateIsExchanged(t *testing.T) {
 			if answer, text := fetch(t, http.MethodGet, s.URL, ""); !strings.HasPrefix(text, fmt.Sprintf("%s HTTP/%d", name, major)) {
 				t.Errorf("with the certificate of %s: %s, %q", name, answer.Status, text)
 			}
+		}
+	}
+}
+
+// A WebSocket goes through to an instance that would speak HTTP/2 with everybody else.
+func TestWebSocketBesideHTTP2(t *testing.T) {
+	chat := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") == "" {
+			fmt.Fprint(w, r.Proto)
+			return
+		}
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		_ = c.Write(r.Context(), websocket.MessageText, []byte("welcome"))
+		_ = c.Close(websocket.StatusNormalClosure, "")
+	})
+	secure, plain := httptest.NewUnstartedServer(chat), httptest.NewUnstartedServer(chat)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	plain.Config.Protocols = new(http.Protocols)
+	plain.Config.Protocols.SetHTTP1(true)
+	plain.Config.Protocols.SetUnencryptedHTTP2(true)
+	plain.Start()
+	t.Cleanup(plain.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	for _, url := range []string{secure.URL, "h2c" + strings.TrimPrefix(plain.URL, "http")} {
+		r := newRig(t, "{}")
+		if err := r.gateway.Load(&config.Document{
+			Proxy:  &config.Proxy{Upstreams: map[string]config.Upstream{"app": {URLs: []string{url, secure.URL}, TLS: &config.UpstreamTLS{CA: config.FileOf(ca)}}}},
+			Routes: []config.Route{{Name: "all", Path: "/"}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewServer(r.gateway.Proxy())
+		t.Cleanup(s.Close)
+		if _, text := fetch(t, http.MethodGet, s.URL, ""); text != "HTTP/2.0" {
+			t.Errorf("%s speaks %q", url, text)
+		}
+		for range 2 { // to both instances
+			c, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http"), nil) //nolint:bodyclose // the connection is what it holds
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", url, err, r.logs)
+			}
+			if _, text, err := c.Read(t.Context()); err != nil || string(text) != "welcome" {
+				t.Errorf("%q, %v", text, err)
+			}
+			_ = c.CloseNow()
 		}
 	}
 }
