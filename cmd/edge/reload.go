@@ -25,6 +25,9 @@ func (e *Edge) followed(s *setup) {
 	e.following.problem, e.following.refused = nil, [32]byte{}
 	e.counts.loadedAt.SetToCurrentTime()
 	e.counts.current.Set(1)
+	for _, w := range s.doc.Warnings() {
+		e.cfg.Logger.Warn("the document lets clients decide what they should not", "file", e.cfg.Path, "line", w.Line, "field", w.Field, "problem", w.Problem)
+	}
 }
 
 // Run follows the document until ctx ends, which is no error, or the gateway fails, and does not close it. It looks once

@@ -111,6 +111,28 @@ func TestAMistakeIsSaidOnce(t *testing.T) {
 	}
 }
 
+// What clients may decide by themselves is said at the start and with every document that is put in force, and keeps none out.
+func TestWarningsAreLogged(t *testing.T) {
+	good := aDocument(anUpstream(t).URL)
+	bad := strings.Replace(good, "{limits: [two]}", "{limits: [two], cost: {header: X-Units}}", 1)
+	r := open(t, Config{}, bad)
+	step := func(document string, want int) {
+		t.Helper()
+		write(t, r.path, document)
+		for range 2 {
+			if err := r.look(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := r.log.count("level=WARN"); n != want || r.log.count("field=routes[1].checks[0].cost.header") != want {
+			t.Errorf("%d warnings are logged, want %d", n, want)
+		}
+	}
+	step(bad, 1)
+	step(good, 1)
+	step(bad, 2)
+}
+
 // Files are replaced as orchestrators do it: a symbolic link points to another folder.
 func TestFilesBehindSymbolicLinks(t *testing.T) {
 	good := strings.Replace(aDocument(anUpstream(t).URL), "deny:", "exempt: {token_file: token}\ndeny:", 1)

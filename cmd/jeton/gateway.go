@@ -138,6 +138,9 @@ func checkDocument(cmd *cobra.Command, cfg edge.Config, strict bool) error {
 	if err := printDocument(cmd.OutOrStdout(), doc); err != nil {
 		return err
 	}
+	for _, w := range doc.Warnings() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s:%d: %s: %s\n", cfg.Path, w.Line, w.Field, w.Problem)
+	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), askWithin)
 	defer cancel()
 	var warnings []string

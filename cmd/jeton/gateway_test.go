@@ -74,6 +74,21 @@ the document is good
 	}
 }
 
+// What a client may decide by itself is warned of, and no error.
+func TestGatewayCheckWarns(t *testing.T) {
+	document := aDocument(t, strings.Replace(goodDocument, "checks: [{limits: [login]}]", `checks: [{limits: [login], key: ["user:{header.X-User}"]}]`, 1))
+	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", document)
+	if want := "warning: " + document + ":12: routes[0].checks[0].key[0]: {header.X-User} is what the client writes"; code != exitOK || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d: %s, want %s", code, stderr, want)
+	}
+	if !strings.HasSuffix(stdout, "the document is good\n") {
+		t.Errorf("it prints %s", stdout)
+	}
+	if _, stderr, _ := jeton(t, nil, "gateway", "--check", "--config", aDocument(t, goodDocument)); strings.Contains(stderr, "what the client writes") {
+		t.Errorf("a document in which clients decide nothing: %s", stderr)
+	}
+}
+
 // aCluster is a cluster of one with the sample limits: unlike a node that is alone, it tells its clients of them.
 func aCluster(t *testing.T) *node.Node {
 	t.Helper()

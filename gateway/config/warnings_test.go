@@ -1,0 +1,76 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a client decides by itself is warned of, with its line and what to do; what it does not decide is not.
+func TestWarnings(t *testing.T) {
+	const (
+		web     = "proxy: {upstreams: {web: {urls: [http://127.0.0.1:9000]}}}\n"
+		keys    = "api_key: {secret_file: files/secret, any: true}"
+		known   = "api_key: {keys_file: files/keys.jsonl}"
+		trusted = "identity: {trusted_proxies: [10.0.0.0/8]}\n"
+		route   = "routes:\n- name: a\n  path: /{user}\n  checks:\n"
+	)
+	for name, c := range map[string]struct {
+		document string
+		want     []string // parts of the warnings, in their order
+	}{
+		"nothing":                      {web, nil},
+		"addresses":                    {web + route + "  - {limits: [l]}", nil},
+		"a cost":                       {web + route + "  - limits: [l]\n    cost: {header: X-Units}", []string{"line 7: routes[0].checks[0].cost.header: X-Units is what the client writes: one that writes 0 pays the least: let a proxy in front set it"}},
+		"a cost, from a proxy":         {web + trusted + route + "  - {limits: [l], cost: {header: X-Units}}", nil},
+		"a cost, of a proxy that asks": {"forward_auth: {}\n" + route + "  - {limits: [l], cost: {header: X-Units}}", nil},
+		"a cost, of clients besides":   {web + "forward_auth: {}\n" + route + "  - {limits: [l], cost: {header: X-Units}}", []string{"cost.header"}},
+		"a cost, only counted":         {web + route + "  - {limits: [l], shadow: true, cost: {header: X-Units}}", nil},
+		"a cost of bytes":              {web + route + "  - {limits: [l], cost: {bytes_per_token: 100}}", nil},
+		"a header": {web + route + "  - limits: [l]\n    key: ['user:{header.X-User}', 'ip:{ip}']", []string{
+			"line 7: routes[0].checks[0].key[0]: {header.X-User} is what the client writes: one that writes another with each request is never denied: let a proxy in front set it, name that in identity.trusted_proxies and write {proxy_header.X-User}, or add a check by ip:{ip} beside",
+		}},
+		"a header, behind a proxy":        {web + trusted + route + "  - {limits: [l], key: ['user:{header.X-User}']}", []string{"key[0]: {header.X-User} is what the client writes: one that writes another with each request is never denied: write {proxy_header.X-User}, which counts only"}},
+		"a header of the proxy":           {web + trusted + route + "  - {limits: [l], key: ['user:{proxy_header.X-User}', 'ip:{ip}']}", nil},
+		"a header, and an address":        {web + route + "  - {limits: [l], key: ['{header.X-User}:{ip}']}", []string{"{header.X-User}"}},
+		"an address beside":               {web + route + "  - {limits: [l], key: ['user:{header.X-User}']}\n  - {limits: [l]}", nil},
+		"an address beside, only counted": {web + route + "  - {limits: [l], key: ['user:{header.X-User}']}\n  - {limits: [l], shadow: true}", []string{"{header.X-User}"}},
+		"a header that only counts":       {web + route + "  - {limits: [l], shadow: true, key: ['user:{header.X-User}']}", nil},
+		"a cookie":                        {web + route + "  - {limits: [l], key: ['{cookie.sid}']}", []string{"{cookie.sid} is what the client writes: one that writes another with each request is never denied: use a token, as in {jwt.sub}"}},
+		"a path":                          {web + route + "  - {limits: [l], key: ['{path.user}']}", nil},
+		"any key":                         {web + "identity: {key: ['{api_key}'], " + keys + "}\n" + route + "  - {limits: [l]}\n  - {limits: [m]}", []string{"line 2: identity.key[0]: {api_key} is what the client writes: one that writes another with each request is never denied: leave out identity.api_key.any"}},
+		"known keys":                      {web + "identity: {key: ['{api_key}', 'ip:{ip}'], " + known + "}\n" + route + "  - {limits: [l]}", nil},
+		"a choice":                        {web + route + "  - limits: [l]\n    choose: {by: header.X-Plan, when: [{is: gold, limits: [g]}]}", []string{"line 7: routes[0].checks[0].choose.by: header.X-Plan is what the client writes, and so it chooses its limits: let a proxy in front set it"}},
+		"two, in the order of lines":      {web + route + "  - limits: [l]\n    cost: {header: X-Units}\n    key: ['{header.A}']", []string{"line 7: routes[0].checks[0].cost.header", "line 8: routes[0].checks[0].key[0]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Parse([]byte(c.document), "testdata")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := d.Warnings()
+			if len(found) != len(c.want) {
+				t.Fatalf("%d warnings, want %d: %v", len(found), len(c.want), found)
+			}
+			for i, want := range c.want {
+				if got := fmt.Sprint(found[i]); !strings.Contains(got, want) {
+					t.Errorf("the warning is\n%s, want\n%s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// What deploy has is meant so.
+func TestDeployHasNoWarnings(t *testing.T) {
+	for _, name := range []string{"proxy.yaml", "forward-auth.yaml"} {
+		d, err := ReadInsecure(filepath.Join("..", "..", "deploy", "gateway", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := d.Warnings(); len(found) > 0 {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
