@@ -148,8 +148,12 @@ func (g *Gateway) compileRunning(r, old *rules) (err error) {
 	if r.guard, r.guardMetrics, err = g.newGuard(d.Cluster, old); err != nil {
 		return err
 	}
+	var before *identity.Finder
+	if old != nil {
+		before = old.finder
+	}
 	r.finder, err = identity.New(identity.Config{
-		Identity: d.Identity, Logger: g.log, Registerer: g.registerer, Now: g.now,
+		Identity: d.Identity, Logger: g.log, Registerer: g.registerer, Now: g.now, Before: before,
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,9 @@ type Config struct {
 	Registerer prometheus.Registerer // nil means no metrics; several Finders may share one
 	Client     *http.Client          // reads key sets; nil means one of its own. Redirects are followed within the URL's host only
 	Now        func() time.Time      // the time that tokens are held against; nil means time.Now
+	// Before is the Finder of which this one takes the place; nil for none. Of an issuer of whom the document says the same, its
+	// keys stay known, and so do the tokens whose signatures were looked at.
+	Before *Finder
 }
 
 // A Finder finds out who is asking. Its methods may be called from any number of goroutines.
@@ -89,6 +92,9 @@ func New(cfg Config) (*Finder, error) {
 	for i, entry := range cfg.Identity.JWT {
 		is, err := newIssuer(entry, i, cfg.Logger, m)
 		problems = append(problems, under(fmt.Sprintf("identity.jwt[%d]", i), err))
+		if err == nil && cfg.Before != nil {
+			is.inherit(cfg.Before.issuers)
+		}
 		f.issuers = append(f.issuers, is)
 	}
 	if err := errors.Join(problems...); err != nil {

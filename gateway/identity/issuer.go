@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -52,6 +53,7 @@ const maxTries = 8
 
 // issuer is one of identity.jwt.
 type issuer struct {
+	from       config.JWT
 	header     string // canonical name
 	bare       bool   // the header may hold a token without "Bearer "
 	cookie     string // empty for none
@@ -68,7 +70,7 @@ type issuer struct {
 
 func newIssuer(cfg config.JWT, number int, logger *slog.Logger, m *metrics) (*issuer, error) {
 	is := &issuer{
-		header: http.CanonicalHeaderKey(cfg.HeaderName()), cookie: cfg.Cookie, name: cfg.Issuer, audience: cfg.Audience,
+		from: cfg, header: http.CanonicalHeaderKey(cfg.HeaderName()), cookie: cfg.Cookie, name: cfg.Issuer, audience: cfg.Audience,
 		leeway: cfg.Skew(), memory: newMemory(),
 	}
 	if !isToken(is.header) {
@@ -97,6 +99,20 @@ func newIssuer(cfg config.JWT, number int, logger *slog.Logger, m *metrics) (*is
 		is.refresh, err = newRefresh(cfg, &is.keys, label, logger, m)
 	}
 	return is, err
+}
+
+// inherit takes over what is known of the same issuer.
+func (is *issuer) inherit(before []*issuer) {
+	i := slices.IndexFunc(before, func(old *issuer) bool { return reflect.DeepEqual(old.from, is.from) })
+	if i < 0 {
+		return
+	}
+	old := before[i]
+	is.keys.Store(old.keys.Load())
+	is.memory = old.memory
+	if is.refresh != nil {
+		is.refresh.plan.Store(old.refresh.plan.Load())
+	}
 }
 
 // readAlgorithms fills algorithms with those of cfg, which have to fit the kind of its keys.

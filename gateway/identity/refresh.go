@@ -37,6 +37,8 @@ type refresh struct {
 	client *http.Client
 	logger *slog.Logger
 
+	plan atomic.Pointer[plan] // nil before the first try
+
 	wanted chan struct{} // somebody has shown a token with an unknown key
 	first  chan struct{} // closed after the first try
 	latest atomic.Pointer[reading]
@@ -44,6 +46,9 @@ type refresh struct {
 	good, bad prometheus.Counter
 	when      prometheus.Gauge
 }
+
+// A plan is when keys were read, or should have been, and when they are to be read again.
+type plan struct{ last, next time.Time }
 
 func newRefresh(cfg config.JWT, keys *atomic.Pointer[keySet], label string, logger *slog.Logger, m *metrics) (*refresh, error) {
 	u, err := url.Parse(cfg.JWKSURL)
@@ -76,6 +81,11 @@ func (r *refresh) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var last, next time.Time
+	if p := r.plan.Load(); p != nil { // of whoever read them before
+		last, next = p.last, p.next
+		timer.Reset(time.Until(next))
+		close(r.first)
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -100,6 +110,7 @@ func (r *refresh) run(ctx context.Context) {
 		}
 		last = time.Now()
 		next = last.Add(pause)
+		r.plan.Store(&plan{last, next})
 		timer.Reset(pause)
 	}
 }

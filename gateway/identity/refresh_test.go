@@ -126,6 +126,55 @@ func TestUnknownKeysAreReadAtOnce(t *testing.T) {
 	})
 }
 
+// Another document that says the same of an issuer goes on with its keys and its schedule: while the issuer cannot be reached, and
+// however often documents change.
+func TestAnotherFinderGoesOnWithTheKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := newSigner(t, "ES256", "one")
+		var gone atomic.Bool
+		s := &site{answer: func(int) (int, io.Reader, error) {
+			if gone.Load() {
+				return 0, nil, errors.New("no route to host")
+			}
+			return http.StatusOK, bytes.NewReader(set(t, one)), nil
+		}}
+		next := func(before *identity.Finder, url string) *identity.Finder {
+			f := open(t, identity.Config{
+				Identity: config.Identity{JWT: []config.JWT{{JWKSURL: url, Algorithms: []string{"ES256"}, Issuer: "https://issuer.example"}}},
+				Client:   &http.Client{Transport: s}, Now: func() time.Time { return time.Unix(noon, 0) }, Before: before,
+			})
+			if before != nil {
+				before.Close()
+			}
+			return f
+		}
+		f := next(nil, "https://issuer.example/keys")
+		gone.Store(true)
+		begun := time.Now()
+		for range 100 {
+			f = next(f, "https://issuer.example/keys")
+			if got := subOf(t, f, one.sign(t, good)); got != "42" {
+				t.Fatalf("a token makes %q", got)
+			}
+			later(time.Second)
+		}
+		if n := s.asked.Load(); n != 1 {
+			t.Errorf("the keys were read %d times in %v, though they are not old", n, time.Since(begun))
+		}
+		later(10 * time.Minute)
+		if n := s.asked.Load(); n < 2 {
+			t.Error("the keys are old, and are not read again")
+		}
+		if got := subOf(t, f, one.sign(t, good)); got != "42" {
+			t.Errorf("while the issuer cannot be reached, a token makes %q", got)
+		}
+		f = next(f, "https://issuer.example/other-keys")
+		if got := subOf(t, f, one.sign(t, good)); got != "" {
+			t.Errorf("with the keys of another URL a token makes %q", got)
+		}
+	})
+}
+
 // Tokens of others, or that nobody would believe with any key, are no reason to read keys.
 func TestForeignTokensDoNotCauseReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
