@@ -79,6 +79,9 @@ func digestSecret(document, file string) ([]byte, error) {
 	if doc.Identity.APIKey == nil {
 		return nil, fmt.Errorf("%s: identity.api_key: is not there, so there is no secret: add it, or give --secret-file", document)
 	}
+	if !doc.Identity.APIKey.SecretFile.Given() {
+		return nil, fmt.Errorf("%s: identity.api_key.secret_file: is not there: keys of a keys_file are made with jeton keys make", document)
+	}
 	return doc.Identity.APIKey.SecretFile.Bytes(), nil
 }
 

@@ -145,6 +145,10 @@ func TestGatewayCheckStrict(t *testing.T) {
 }
 
 func TestGatewayRefuses(t *testing.T) {
+	noKeys := filepath.Join(t.TempDir(), "keys.jsonl")
+	if err := os.WriteFile(noKeys, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	bad := aDocument(t, "nonsense: 1\nadmin: {listen: nowhere}\nroutes: [{name: r, path: x}]\n")
 	good := aDocument(t, goodDocument)
 	for _, tt := range []struct {
@@ -163,6 +167,7 @@ func TestGatewayRefuses(t *testing.T) {
 		{"gateway digest --config " + good + " --secret-file x", []string{"give one of the two"}},
 		{"gateway digest --secret-file /does/not/exist", []string{"--secret-file", "/does/not/exist"}},
 		{"gateway digest --config " + aDocument(t, "forward_auth: {}"), []string{"identity.api_key"}},
+		{"gateway digest --config " + aDocument(t, "identity: {api_key: {keys_file: "+noKeys+"}}"), []string{"identity.api_key.secret_file: is not there", "jeton keys make"}},
 	} {
 		_, stderr, code := jeton(t, nil, strings.Fields(tt.args)...)
 		for _, want := range tt.want {
