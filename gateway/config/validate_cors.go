@@ -44,7 +44,7 @@ func checkOrigin(origin string) error {
 		return wrong
 	}
 	plain := strings.Replace(origin, "://*.", "://", 1) // a star stands nowhere else
-	u, err := parseURL(plain)
+	u, err := parseURL(plain, "http", "https")
 	if err != nil || plain != u.Scheme+"://"+u.Host || strings.ToLower(origin) != origin || strings.ContainsAny(u.Host, "*@") {
 		return wrong
 	}
