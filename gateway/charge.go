@@ -41,14 +41,18 @@ type charge struct {
 	taken   []taken
 }
 
-// returnable says whether what the request takes may have to be given back after it has passed. Receipts cost the cluster
-// memory, so only then is it asked for them.
+// byAnswer says whether the answer decides what a request costs.
+func (c *charging) byAnswer() bool { return c.refund != nil || c.chargeWhen != nil }
+
+// returnable says whether what the request takes may have to be given back after it has passed. Only then is the cluster asked
+// for receipts: it remembers each for minutes, and keeps its key awake. A request to an upstream that holds a connection is as
+// good as sent: the connections to one that has died end with it.
 func (v *visit) returnable() bool {
-	switch c := &v.route.charging; v.sight {
+	switch v.sight {
 	case seesUpstream:
-		return v.route.upstream != nil
+		return v.route.upstream != nil && (v.route.charging.byAnswer() || !v.route.upstream.connected())
 	case seesAnswer:
-		return c.refund != nil || c.chargeWhen != nil
+		return v.route.charging.byAnswer()
 	default:
 		return false
 	}
@@ -56,7 +60,7 @@ func (v *visit) returnable() bool {
 
 // charge is that of the request, which has passed.
 func (v *visit) charge() charge {
-	if len(v.taken) == 0 || !v.returnable() {
+	if len(v.taken) == 0 || v.sight != seesUpstream && !v.route.charging.byAnswer() {
 		return charge{}
 	}
 	return charge{v.gateway, v.route, slices.Clone(v.taken)} // the visit has another request soon

@@ -343,3 +343,39 @@ func TestReceiptsAreAskedForWhereTheyAreNeeded(t *testing.T) {
 		}
 	}
 }
+
+// The cluster is asked for receipts only as long as it is not known that a request will be sent: it remembers each for minutes.
+func TestReceiptsAreForUpstreamsThatMayBeGone(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer service.Close()
+	r, s := proxied(t, "- {name: all, path: /, checks: [{limits: [sixty]}]}", "", service.URL)
+	ask := func(want int) {
+		t.Helper()
+		if a, _ := fetch(t, http.MethodGet, s.URL, ""); a.StatusCode != want {
+			t.Fatal(a.Status)
+		}
+	}
+	ask(http.StatusOK)
+	first := r.receipts.Load()
+	for range 5 {
+		ask(http.StatusOK)
+	}
+	if got := r.receipts.Load(); first != 1 || got != 1 {
+		t.Errorf("%d receipts for the first request, %d for the first six", first, got)
+	}
+	service.Close() // and its connections
+	for range 100 {
+		ask(http.StatusBadGateway)
+		if r.receipts.Load() > 1 {
+			break
+		}
+	}
+	left := r.remaining("ip:127.0.0.1", "sixty")
+	for range 5 {
+		ask(http.StatusBadGateway)
+	}
+	r.returns("done", float64(r.receipts.Load()-1))
+	if got := r.remaining("ip:127.0.0.1", "sixty"); got < left {
+		t.Errorf("%d of %d remain: what was not sent has cost", got, left)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
@@ -37,6 +38,8 @@ type instance struct {
 	requests *http.Transport // speaks what the URL says
 	upgrades *http.Transport // speaks HTTP/1.1: there are no upgrades, as to a WebSocket, in what net/http speaks of HTTP/2
 	presence presence
+
+	connections atomic.Int64 // that are open
 }
 
 // newInstance makes the instance at a URL of an upstream.
@@ -137,9 +140,14 @@ func (i *instance) connect(ctx context.Context, secure *tls.Config) (net.Conn, e
 }
 
 func (i *instance) open(ctx context.Context, secure *tls.Config) (net.Conn, error) {
-	conn, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", i.address)
-	if err != nil || secure == nil {
-		return conn, err
+	tcp, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", i.address)
+	if err != nil {
+		return nil, err
+	}
+	i.connections.Add(1)
+	conn := &counted{Conn: tcp, open: &i.connections}
+	if secure == nil {
+		return conn, nil
 	}
 	over := tls.Client(conn, secure)
 	if err := over.HandshakeContext(ctx); err != nil {
@@ -147,6 +155,21 @@ func (i *instance) open(ctx context.Context, secure *tls.Config) (net.Conn, erro
 		return nil, &net.OpError{Op: "TLS handshake", Net: "tcp", Addr: conn.RemoteAddr(), Err: err}
 	}
 	return over, nil
+}
+
+// counted is a connection that counts as long as it is open.
+type counted struct {
+	net.Conn
+	open   *atomic.Int64
+	closed atomic.Bool
+}
+
+// Close implements [net.Conn].
+func (c *counted) Close() error {
+	if !c.closed.Swap(true) {
+		c.open.Add(-1)
+	}
+	return c.Conn.Close()
 }
 
 // probe finds out whether a connection can be had, and lets go of it.

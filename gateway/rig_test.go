@@ -47,6 +47,8 @@ type rig struct {
 	asked   chan limit.Request    // every check, if somebody listens
 	unknown atomic.Bool           // the limits are not known
 	stuck   atomic.Pointer[error] // what every return fails with; nil for none
+
+	receipts atomic.Int64 // how many checks asked for receipts
 }
 
 // logs are lines that may be read while they are written.
@@ -107,6 +109,9 @@ func (r *rig) parse(document string) *config.Document {
 func (r *rig) Check(ctx context.Context, q limit.Request) (limit.Decision, error) {
 	if r.asked != nil {
 		r.asked <- q
+	}
+	if q.Receipt {
+		r.receipts.Add(1)
 	}
 	if err := r.down.Load(); err != nil {
 		return limit.Decision{}, *err

@@ -53,6 +53,11 @@ func (u *upstream) close() {
 	}
 }
 
+// connected says whether an instance that is up holds a connection: a request is sure to be sent somewhere.
+func (u *upstream) connected() bool {
+	return slices.ContainsFunc(u.instances, func(at *instance) bool { return at.connections.Load() > 0 && !at.presence.away.Load() })
+}
+
 // inTurn are the instances in the order in which a request tries them, each once: those that are up, beginning with the one
 // whose turn it is, and then those that are away, for one of them may be back.
 func (u *upstream) inTurn() []*instance {
