@@ -32,7 +32,7 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	notReady := a.Ready()
-	if notReady == nil {
+	if notReady == nil || a.limits() == nil {
 		sight := a.sights.look(r.Context(), a.Edge)
 		say("cluster", sight.verdict != ring.DecidesAll, sight.said)
 	}
@@ -138,7 +138,7 @@ func (e *Edge) ask(ctx context.Context) sight {
 		case at.Err == nil || !unanswered(at.Err): // it is alone, or does not tell
 			best = best.or(sight{ring.DecidesAll, "the node at " + at.Address + " answers"})
 		default:
-			failed = append(failed, at.Address+": "+at.Err.Error())
+			failed = append(failed, at.Err.Error())
 		}
 	}
 	if best.verdict == "" {

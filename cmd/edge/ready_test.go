@@ -173,3 +173,14 @@ func TestReadyTellsOfKeys(t *testing.T) {
 		t.Errorf("with keys: %+v", a)
 	}
 }
+
+// TestReadyAtAWrongPort: the addresses of the cluster are those of HTTP.
+func TestReadyAtAWrongPort(t *testing.T) {
+	other := anUpstream(t)
+	r := open(t, Config{Servers: []string{other.Listener.Addr().String()}}, aDocument(other.URL))
+	r.until(t, "/readyz says what is wrong", func() bool {
+		a := r.readyz(t, "")
+		return a.status == http.StatusServiceUnavailable && strings.HasPrefix(a.body, "not ready: the cluster has not told its limits yet") &&
+			strings.Contains(a.body, "\ncluster: no node can be reached: "+other.Listener.Addr().String()+" speaks HTTP, not gRPC: nodes take checks at --listen-grpc")
+	})
+}

@@ -47,6 +47,9 @@ func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client
 	ctx, cancel := context.WithTimeout(cmd.Context(), r.timeout)
 	defer cancel()
 	err = f(ctx, c)
+	if wrong, is := errors.AsType[*client.MisdirectedError](err); is {
+		return wrong
+	}
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.Canceled)
 	if late || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: no answer within %v: jeton cluster status shows who is down; --timeout waits longer", r.server, r.timeout)

@@ -121,6 +121,9 @@ func (e *explainer) explain(ctx context.Context, err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
+	if strings.Contains(err.Error(), "malformed HTTP response") { // net/http has no error of its own for it
+		return fmt.Errorf("%s does not speak HTTP, as the gRPC of a node does not: give the admin address of a gateway with --gateway, such as edge-1:7781", e.gateway)
+	}
 	return fmt.Errorf("gateway at %s: %w: give its admin address with --gateway, such as edge-1:7781", e.gateway, err)
 }
 

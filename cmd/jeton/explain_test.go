@@ -148,3 +148,13 @@ func TestDenialsInWords(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainAtAWrongPort: a node's gRPC is not the admin listener of a gateway.
+func TestExplainAtAWrongPort(t *testing.T) {
+	n := aCluster(t)
+	_, stderr, code := jeton(t, nil, "explain", "edge-1-4f-k7wq2m5ttzrcx3ha", "--gateway", n.GRPCAddr())
+	want := "jeton: " + n.GRPCAddr() + " does not speak HTTP, as the gRPC of a node does not: give the admin address of a gateway with --gateway, such as edge-1:7781\n"
+	if code != exitError || stderr != want {
+		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
+	}
+}

@@ -150,7 +150,7 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Refuses: m.refuses, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
+		Refuses: m.refuses, Speaks: speaks, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
 		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
@@ -357,6 +357,16 @@ func (m *membership) serving() error {
 		return errClock
 	}
 	return nil
+}
+
+// speaks is what an address speaks that is not one of gossip; empty where it may be.
+func speaks(ctx context.Context, address string) string {
+	switch p := client.Speaks(ctx, address); p {
+	case client.SpeaksGRPC, client.SpeaksHTTP, client.SpeaksHTTPS, client.SpeaksTLS:
+		return string(p)
+	case client.SpeaksNothing, client.SpeaksOther:
+	}
+	return ""
 }
 
 // refuses is serving in words that another node can pass on; empty for nil.

@@ -21,6 +21,13 @@ type outage struct {
 	latest   atomic.Int64  // when a check was not decided
 	checks   atomic.Uint64 // that were not decided in it
 	reminded atomic.Int64  // when a mistake was logged; 0: never
+	cause    atomic.Pointer[cause]
+}
+
+// A cause is what began an outage: the error names the addresses that could not be reached, and why.
+type cause struct {
+	reason reason
+	said   string
 }
 
 // undecided notes a check that the cluster did not decide.
@@ -36,8 +43,10 @@ func (o *outage) undecided(g *Guard, why reason, err error) {
 	o.latest.Store(now)
 	o.checks.Add(1)
 	if !o.down.Load() && o.down.CompareAndSwap(false, true) {
+		began := &cause{why, err.Error()}
 		o.began.Store(now)
-		g.log.Warn("the cluster does not decide: policies do", "reason", string(why), "error", err)
+		o.cause.Store(began)
+		g.log.Warn("the cluster does not decide: policies do", "reason", string(why), "error", began.said)
 	}
 }
 
@@ -52,7 +61,11 @@ func (o *outage) decided(g *Guard) {
 	}
 	checks := o.checks.Swap(0)
 	lasted := time.Duration(o.latest.Load() - o.began.Load())
-	g.log.Info("the cluster decides again", "outage", max(lasted, 0), "undecided_checks", min(checks, math.MaxInt64))
+	args := []any{"outage", max(lasted, 0), "undecided_checks", min(checks, math.MaxInt64)}
+	if began := o.cause.Load(); began != nil { // it may not be noted yet, just after the beginning
+		args = append(args, "reason", string(began.reason), "error", began.said)
+	}
+	g.log.Info("the cluster decides again", args...)
 }
 
 // gauge is 1 in an outage.

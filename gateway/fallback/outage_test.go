@@ -60,7 +60,7 @@ func TestOutageIsToldOnce(t *testing.T) {
 	told()
 	outage(1)
 	checks(1, nil)
-	told(map[string]string{"level": "INFO", "message": "the cluster decides again", "outage": "249ms", "undecided_checks": "150"})
+	told(map[string]string{"level": "INFO", "message": "the cluster decides again", "outage": "249ms", "undecided_checks": "150", "reason": "unavailable", "error": limit.ErrUnavailable.Error()})
 	outage(0)
 	checks(1, limit.ErrUnavailable)
 	told(lost)

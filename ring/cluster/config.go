@@ -93,6 +93,9 @@ type Config struct {
 	Refuses func() string
 	// OnDeciding is told when it has changed for which keys this node knows of somebody who can decide. Nil: nobody is.
 	OnDeciding func(Deciding)
+	// Speaks says in a word what an address speaks that does not speak gossip, such as gRPC; empty where that is not to be seen. It is
+	// asked once for an address of Join at which no node can be met. Nil: nobody knows.
+	Speaks func(ctx context.Context, address string) string
 	// Check says what is wrong with a limits document. Nil: nothing ever is.
 	Check func(limits []byte) error
 	// Used says how long ago each limit decided a check on this node, of those that did so lately. Nil: none did.

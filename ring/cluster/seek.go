@@ -83,11 +83,22 @@ func (g *gossip) join(addresses []string) {
 				g.seldom.over("join " + a)
 			case g.otherKey(err.Error(), a):
 			case g.seldom.once("join " + a):
-				g.logger.Info("no node can be met at this gossip address yet; this node keeps trying", "address", a, "why", lastCause(err))
+				g.tellUnmet(a, err)
 			}
 		})
 	}
 	all.Wait()
+}
+
+// tellUnmet logs that no node could be met at an address.
+func (g *gossip) tellUnmet(address string, err error) {
+	if g.config.Speaks != nil {
+		if other := g.config.Speaks(context.Background(), address); other != "" {
+			g.logger.Warn("an address of --join does not speak gossip: name addresses of --listen-gossip, 7701 by default", "address", address, "speaks", other)
+			return
+		}
+	}
+	g.logger.Info("no node can be met at this gossip address yet; this node keeps trying", "address", address, "why", lastCause(err))
 }
 
 // lastCause is the end of a chain of reasons that memberlist gives, in one line.

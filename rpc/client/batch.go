@@ -68,7 +68,7 @@ func (c *Client) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 			err = &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", len(rs), limit.MaxBatch)}
 		}
 		if hash := ring.Hash(rs[i].Key); err == nil && c.hopeless(hash) {
-			err = c.unsent()
+			err = c.unsent(hash)
 		} else if err == nil {
 			items = append(items, item{start: &start, hash: hash, request: &rs[i], result: &results[i]})
 		}

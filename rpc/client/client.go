@@ -306,7 +306,7 @@ func (c *Client) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	}
 	w := c.start(ctx, r.Key)
 	if c.hopeless(w.hash) {
-		return limit.Decision{}, c.unsent()
+		return limit.Decision{}, c.unsent(w.hash)
 	}
 	m := pb.EncodeRequest(r)
 	return walk(w, func(ctx context.Context, n *node) (limit.Decision, error) { return n.check(ctx, m) })

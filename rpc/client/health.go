@@ -59,6 +59,7 @@ type health struct {
 	pause       time.Duration // before the next probe; 0 before the first trouble
 	recovering  bool          // recovery is running
 	better      chan struct{} // closed when the node is good again; of the recovery that is running
+	why         error         // it is not good
 	idle        chan struct{} // closed when no call waits; nil when nobody wants to know
 }
 
@@ -141,9 +142,10 @@ func (h *health) spoilLocked(to standing) {
 	h.begin(func(ctx context.Context) { h.recover(ctx, to == suspect) })
 }
 
-// fail notes that the node cannot be reached, or refuses everything.
-func (h *health) fail() {
+// fail notes that the node cannot be reached, or refuses everything, and why.
+func (h *health) fail(why error) {
 	h.mu.Lock()
+	h.why = why
 	was := h.standing()
 	if was != bad {
 		h.spoilLocked(bad)
@@ -170,6 +172,7 @@ func (h *health) look() {
 	}
 	found := h.standing() == good
 	if found {
+		h.why = errSilent
 		h.spoilLocked(suspect)
 	}
 	seconds, lost := h.sortLocked(now)

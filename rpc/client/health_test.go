@@ -213,8 +213,8 @@ func TestProbing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient(t)
 		p.answers(errors.New("refused"))
-		p.fail()
-		p.fail()
+		p.fail(errSilent)
+		p.fail(errSilent)
 		p.want(t, bad, 1)
 		last := time.Now()
 		for _, pause := range []int{50, 100, 200, 400, 800, 1000, 1000} {
@@ -231,7 +231,7 @@ func TestProbing(t *testing.T) {
 		p.want(t, good, 1)
 
 		p.answers(errors.New("refused")) // in trouble again, without an answer in between
-		p.fail()
+		p.fail(errSilent)
 		start := time.Now()
 		if at := <-p.probed; at.Sub(start) != lastPause {
 			t.Errorf("probed after %v, want %v", at.Sub(start), lastPause)
@@ -240,7 +240,7 @@ func TestProbing(t *testing.T) {
 		p.leave(&g.waiter, true)
 		p.want(t, good, 2)
 		synctest.Wait()
-		p.fail()
+		p.fail(errSilent)
 		start = time.Now()
 		if at := <-p.probed; at.Sub(start) != firstPause {
 			t.Errorf("after an answer it is probed after %v, want %v", at.Sub(start), firstPause)
@@ -360,7 +360,7 @@ func TestProbingOften(t *testing.T) {
 		p := newPatient(t)
 		p.longest = fastPause
 		p.answers(errors.New("refused"))
-		p.fail()
+		p.fail(errSilent)
 		last := time.Now()
 		for _, pause := range []int{50, 100, 200, 250, 250} {
 			at := <-p.probed

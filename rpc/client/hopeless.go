@@ -2,12 +2,37 @@ package client
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// errUnsent is the answer to a check that is not worth sending. It is made once: it may be given very often.
-var errUnsent = fmt.Errorf("%w: every replica of the key is known to be bad, and is being probed", limit.ErrUnavailable)
+// An unsentError is the answer to a check that is not worth sending. What keeps the nodes from being asked is put into words only
+// for who wants to read it: it may be given very often.
+type unsentError struct{ seats []seat }
+
+func (e *unsentError) Error() string {
+	var whys []string
+	for _, s := range e.seats {
+		whys = append(whys, s.trouble())
+	}
+	return fmt.Sprintf("%v: every replica of the key is known to be bad, and is being probed: %s", limit.ErrUnavailable, strings.Join(whys, "; "))
+}
+
+// Is says that it is [limit.ErrUnavailable].
+func (e *unsentError) Is(target error) bool { return target == limit.ErrUnavailable }
+
+// trouble is why the node is not good, with its address.
+func (n *node) trouble() string {
+	n.health.mu.Lock()
+	why := n.health.why
+	n.health.mu.Unlock()
+	if why == nil {
+		return "jeton at " + n.address
+	}
+	said := n.explain(false, why).Error()
+	return strings.ReplaceAll(said, limit.ErrUnavailable.Error()+": ", "")
+}
 
 // hopeless says whether a check of a key with that hash is not to be sent: all nodes that could decide it are bad. A
 // suspect one may still answer. With every node that is bad runs a recovery, which needs no calls to find out that the
@@ -25,8 +50,8 @@ func (c *Client) hopeless(hash uint64) bool {
 	return len(seats) > 0
 }
 
-// unsent counts a check that is refused at once.
-func (c *Client) unsent() error {
+// unsent counts a check of a key with that hash that is refused at once.
+func (c *Client) unsent(hash uint64) error {
 	c.counts.unsent.Add(1)
-	return errUnsent
+	return &unsentError{c.table.Load().of(hash)}
 }

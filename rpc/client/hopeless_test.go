@@ -1,8 +1,12 @@
 package client
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -29,6 +33,29 @@ func TestHopeless(t *testing.T) {
 		c.table.Store(&table{})
 		if c.hopeless(hash) {
 			t.Error("hopeless without a node: there is another error for that")
+		}
+	}
+}
+
+// TestUnsentSaysWhy: the error of a check that is not sent names every replica, and what is wrong with it.
+func TestUnsentSaysWhy(t *testing.T) {
+	c, err := New(Config{Servers: []string{"127.0.0.1:1", "127.0.0.1:2"}, FailFast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	c.servers[0].health.why = fmt.Errorf("%w: cannot connect: connection refused", limit.ErrUnavailable)
+	c.servers[1].health.why = errSilent
+	for _, n := range c.servers {
+		n.health.level.Store(int32(bad))
+	}
+	_, err = c.Check(t.Context(), limit.Request{Key: "user:42", Limits: []limit.Ref{limit.Named("demo")}, Cost: 1})
+	if !errors.Is(err, limit.ErrUnavailable) {
+		t.Errorf("it is %v", err)
+	}
+	for _, want := range []string{"known to be bad", "jeton at 127.0.0.1:1: cannot connect: connection refused", "jeton at 127.0.0.1:2: it is silent"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
 		}
 	}
 }

@@ -36,12 +36,19 @@ type node struct {
 	token   func() string // of an operator; nil for none
 	private bool          // nobody reads what is said on the way to the node
 
+	secure    *tls.Config // nil for plain text
+	dial      dialer
+	suspicion suspicion
+
 	marked func(context.Context) context.Context // puts the marks of a routed call on its context
 	stale  func(n *node, version uint64)         // is told that n has a table of that version
 }
 
 // open opens the connections of a node when they are first needed. Without dial they are plain TCP.
 func (n *node) open(connections int, secure *tls.Config, dial func(context.Context, string) (net.Conn, error)) error {
+	if n.secure, n.dial = secure, dial; dial == nil {
+		n.dial = dialTCP
+	}
 	for range connections {
 		conn, err := connect(n.address, secure, dial)
 		if err != nil {
@@ -96,6 +103,9 @@ func (n *node) down() (connectivity.State, bool) {
 	return state, true
 }
 
+// errRefuses is why a node is bad that answers every check with an error.
+var errRefuses = fmt.Errorf("%w: the node refuses every check at present", limit.ErrUnavailable)
+
 // A refusedError is the error of a node that refuses every check at present.
 type refusedError struct{ error }
 
@@ -106,6 +116,7 @@ func (e refusedError) Unwrap() error { return e.error }
 func (n *node) answered(err error) bool {
 	switch {
 	case err == nil:
+		n.suspicion.clear()
 		return true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errTooMany), errors.Is(err, errClosed):
 		return false
@@ -114,14 +125,23 @@ func (n *node) answered(err error) bool {
 	}
 	_, refused := errors.AsType[refusedError](err)
 	if _, down := n.down(); down || refused {
-		n.health.fail()
+		n.health.fail(err)
 		return false
 	}
 	return true
 }
 
-// probe asks the node whether it serves. It first tries to connect, however long the next attempt would be off.
+// probe asks the node whether it serves, and if it does not, looks what keeps it from being asked. It first tries to connect,
+// however long the next attempt would be off.
 func (n *node) probe(ctx context.Context) error {
+	err := n.askHealth(ctx)
+	if err != nil {
+		n.suspect(context.WithoutCancel(ctx), fmt.Errorf("%w: %w", limit.ErrUnavailable, err))
+	}
+	return err
+}
+
+func (n *node) askHealth(ctx context.Context) error {
 	conn := n.conn()
 	if conn.GetState() == connectivity.TransientFailure { // before a first attempt, grpc-go would race with making it
 		conn.ResetConnectBackoff()
@@ -149,7 +169,7 @@ func (n *node) hear(trailer metadata.MD, err error) error {
 		}
 		if len(trailer[pb.MarkRefuses]) > 0 {
 			if err == nil { // the answers were errors one by one
-				n.health.fail()
+				n.health.fail(errRefuses)
 				return nil
 			}
 			return refusedError{pb.DecodeError(err)}

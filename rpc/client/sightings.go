@@ -30,7 +30,11 @@ func (c *Client) Sightings(ctx context.Context) []Sighting {
 	for i, n := range nodes {
 		all.Go(func() {
 			m, err := pb.NewAdminClient(n.conn()).Status(ctx, &pb.StatusRequest{})
-			sightings[i] = Sighting{Address: n.address, Status: m.GetStatus(), Err: pb.DecodeError(err)}
+			if err = pb.DecodeError(err); err != nil {
+				n.suspect(ctx, err)
+				err = n.explain(ctx.Err() != nil, err)
+			}
+			sightings[i] = Sighting{Address: n.address, Status: m.GetStatus(), Err: err}
 		})
 	}
 	all.Wait()

@@ -125,6 +125,7 @@ func (w *way) fork(ctx context.Context, n *node) way {
 
 // failed notes that n had no answer.
 func (w *way) failed(n *node, err error) {
+	w.look(n, err)
 	err = n.explain(w.ended(), err)
 	for i, f := range w.failures {
 		if f.node == n {
@@ -162,6 +163,7 @@ func (w *way) conclude(n *node, err error) error {
 	if _, ok := errors.AsType[*outcomeError](err); ok || err == nil {
 		return err
 	}
+	w.look(n, err)
 	ended := w.ended()
 	if err = n.explain(ended, err); !ended || len(w.failures) == 0 {
 		return err
@@ -223,5 +225,17 @@ func (n *node) explain(ended bool, err error) error {
 	if state, down := n.down(); down && state != connectivity.Shutdown && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: no connection in time (%s)", limit.ErrUnavailable, state)
 	}
+	if wrong := n.suspicion.found.Load(); wrong != nil {
+		return &explainedError{&MisdirectedError{*wrong, err}}
+	}
 	return &explainedError{fmt.Errorf("jeton at %s: %w", n.address, err)}
+}
+
+// look finds out whether n speaks something else, if there is time for that.
+func (w *way) look(n *node, err error) {
+	if n.local == nil && !w.ended() && !explained(err) {
+		ctx, cancel := context.WithDeadline(w.ctx, w.deadline)
+		defer cancel()
+		n.suspect(ctx, err)
+	}
 }

@@ -1,0 +1,130 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// A Protocol is what an address turns out to speak.
+type Protocol string
+
+// The protocols that are told apart.
+const (
+	SpeaksNothing Protocol = ""      // nobody takes a connection there
+	SpeaksGRPC    Protocol = "gRPC"  // in plain text
+	SpeaksHTTP    Protocol = "HTTP"  // of version 1, in plain text
+	SpeaksHTTPS   Protocol = "HTTPS" // HTTP of version 1 over TLS
+	SpeaksTLS     Protocol = "TLS"   // and perhaps gRPC over it
+	SpeaksOther   Protocol = "other" // such as gossip, raft, or silence
+)
+
+// speakWithin is how long an address may take to show what it speaks.
+const speakWithin = 300 * time.Millisecond
+
+// question is a request of HTTP/1.1. A server of HTTP/2, and so of gRPC, answers its own settings to whatever comes; one of TLS
+// answers an alert; those of gossip and raft break off or are silent.
+const question = "GET /livez HTTP/1.1\r\nHost: localhost\r\nUser-Agent: jeton\r\nConnection: close\r\n\r\n"
+
+// How answers to the question begin.
+var (
+	ofHTTP     = []byte("HTTP/1.")
+	ofHTTPS    = []byte("Client sent an HTTP request to an HTTPS server")
+	ofAlert    = []byte{21, 3} // the record type of an alert, and the first byte of every version of TLS
+	ofSettings = []byte{4, 0}  // type and flags of a SETTINGS frame, after three bytes of length
+)
+
+// A dialer opens connections.
+type dialer func(ctx context.Context, address string) (net.Conn, error)
+
+func dialTCP(ctx context.Context, address string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
+}
+
+// Speaks finds out what an address speaks to whoever speaks plain text to it. It takes as long as ctx at most, and a third of a
+// second.
+func Speaks(ctx context.Context, address string) Protocol { return speaks(ctx, address, dialTCP) }
+
+func speaks(ctx context.Context, address string, dial dialer) Protocol {
+	ctx, cancel := context.WithTimeout(ctx, speakWithin)
+	defer cancel()
+	conn, err := dial(ctx, address)
+	if err != nil {
+		return SpeaksNothing
+	}
+	defer conn.Close() //nolint:errcheck // nothing more is said
+	if at, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(at) // a connection without deadlines is read as long as it lasts
+	}
+	if _, err := io.WriteString(conn, question); err != nil {
+		return SpeaksOther
+	}
+	return protocolOf(beginning(conn))
+}
+
+// beginning reads what comes until it can be told apart, or no more comes.
+func beginning(r io.Reader) []byte {
+	text := make([]byte, 0, 512)
+	for len(text) < cap(text) {
+		n, err := r.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if known := protocolOf(text); err != nil || known != SpeaksOther && known != SpeaksHTTP {
+			break
+		}
+	}
+	return text
+}
+
+// protocolOf is the protocol whose answer to the question begins so.
+func protocolOf(text []byte) Protocol {
+	switch {
+	case bytes.HasPrefix(text, ofHTTP) && bytes.Contains(text, ofHTTPS):
+		return SpeaksHTTPS
+	case bytes.HasPrefix(text, ofHTTP):
+		return SpeaksHTTP
+	case bytes.HasPrefix(text, ofAlert):
+		return SpeaksTLS
+	case len(text) >= 5 && text[0] == 0 && bytes.Equal(text[3:5], ofSettings):
+		return SpeaksGRPC
+	}
+	return SpeaksOther
+}
+
+// shakes says how a TLS handshake with an address goes: the protocol that was agreed on within TLS, or the error.
+func shakes(ctx context.Context, address string, secure *tls.Config, dial dialer) (agreed string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, speakWithin)
+	defer cancel()
+	raw, err := dial(ctx, address)
+	if err != nil {
+		return "", err
+	}
+	defer raw.Close() //nolint:errcheck // nothing is said over it
+	cfg := secure.Clone()
+	cfg.NextProtos = []string{"h2"}
+	if host, _, err := net.SplitHostPort(address); err == nil && cfg.ServerName == "" {
+		cfg.ServerName = host
+	}
+	conn := tls.Client(raw, cfg)
+	err = conn.HandshakeContext(ctx)
+	return conn.ConnectionState().NegotiatedProtocol, err
+}
+
+// shakesAtAll says whether an address speaks TLS: some servers break plain text off without a word.
+func shakesAtAll(ctx context.Context, address string, dial dialer) bool {
+	anybody := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is said over it
+	_, err := shakes(ctx, address, anybody, dial)
+	return err == nil || !notTLS(err)
+}
+
+// notTLS says whether a handshake failed because the other side does not speak TLS, or breaks off. An alert is a word of TLS.
+func notTLS(err error) bool {
+	if _, is := errors.AsType[tls.RecordHeaderError](err); is {
+		return true
+	}
+	broken, is := errors.AsType[*net.OpError](err)
+	return is && broken.Op != "remote error" || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded)
+}
