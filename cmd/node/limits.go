@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,33 @@ func readLimits(path string) (*limit.Document, error) {
 		return nil, fmt.Errorf("limits file %s: %w", path, err)
 	}
 	return doc, nil
+}
+
+// tellSeed logs where the limits file that the node was started with differs from the cluster's limits, which rule.
+func (n *Node) tellSeed(file *limit.Document) {
+	if n.cfg.Limits == "" {
+		return
+	}
+	if names := differing(file, n.Limits()); len(names) > 0 {
+		n.cfg.Logger.Warn("the limits file differs from the limits of the cluster, which rule: see jeton limits get; SIGHUP puts the file in force",
+			"file", n.cfg.Limits, "limits", names)
+	}
+}
+
+// differing are the names of the limits that only one of two documents has, or that differ, in order.
+func differing(a, b *limit.Document) (names []string) {
+	for _, r := range a.Rules() {
+		if other, ok := b.Rule(r.Name); !ok || *other != *r {
+			names = append(names, r.Name)
+		}
+	}
+	for _, r := range b.Rules() {
+		if _, ok := a.Rule(r.Name); !ok {
+			names = append(names, r.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // reloadWithin is how long it may take until a cluster has agreed on other limits.

@@ -62,6 +62,7 @@ type membership struct {
 	router  *rpc.Router
 	gate    *gate
 	marks   chan cluster.Mark
+	seed    *limit.Document // what the limits file said at the start
 
 	placements atomic.Pointer[placements]
 	view       atomic.Pointer[view]
@@ -138,7 +139,8 @@ func (m *membership) join() (err error) {
 	if err != nil {
 		return err
 	}
-	seed, err := n.Limits().YAML()
+	m.seed = n.Limits()
+	seed, err := m.seed.YAML()
 	if err != nil {
 		return err
 	}
@@ -267,6 +269,7 @@ func (m *membership) prove(ctx context.Context) error {
 	m.gate.open.Store(true)
 	m.joinedAt.Store(m.node.clock.Now())
 	close(m.decides)
+	m.node.tellSeed(m.seed)
 	m.node.cfg.Logger.Info("this node decides", "cluster", s.Cluster, "nodes", len(s.Nodes))
 	return nil
 }

@@ -1,0 +1,56 @@
+package node
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLimitsFileThatDiffers: a node that is started with another limits file than the cluster has in force names the limits, and
+// goes by the cluster's.
+func TestLimitsFileThatDiffers(t *testing.T) {
+	data, file := t.TempDir(), filepath.Join(t.TempDir(), "limits.yaml")
+	start := func(limits string) (lines string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(limits), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said := make(logged, 1000)
+		n, err := Open(Config{
+			Name: "one", Data: data, Limits: file, Logger: slog.New(slog.NewTextHandler(said, nil)),
+			ListenGRPC: "127.0.0.1:0", ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rule, ok := n.Limits().Rule("same"); !ok || rule.Capacity != 1 {
+			t.Errorf("the cluster's limits are not in force: %v", rule)
+		}
+		if err := n.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			select {
+			case line := <-said:
+				if strings.Contains(line, "the limits file differs") {
+					lines += line
+				}
+			default:
+				return lines
+			}
+		}
+	}
+	const before = "limits: {same: {capacity: 1, refill: 1/s}, changed: {capacity: 1, refill: 1/s}, gone: {capacity: 1, refill: 1/s}}"
+	if said := start(before); said != "" {
+		t.Errorf("the founder of the cluster: %s", said)
+	}
+	if said := start(before); said != "" {
+		t.Errorf("with the same file: %s", said)
+	}
+	said := start("limits: {same: {capacity: 1, refill: 1/s}, changed: {capacity: 2, refill: 1/s}, new: {capacity: 1, refill: 1/s}}")
+	if !strings.Contains(said, "level=WARN") || !strings.Contains(said, "limits=\"[changed gone new]\"") || !strings.Contains(said, file) {
+		t.Errorf("with another file: %q", said)
+	}
+}
