@@ -104,6 +104,9 @@ func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
 		default:
 			d.lines[under(path, key.Value)] = key.Line
 			d.value(value, under(path, key.Value), v.Field(i))
+			if fix := v.Type().Field(i).Tag.Get("zero"); fix != "" && value.Value == "0" {
+				d.add(value, under(path, key.Value), "is 0: %s", fix)
+			}
 		}
 	})
 }
@@ -179,6 +182,10 @@ func (d *decoder) list(n *yaml.Node, path string, v reflect.Value) {
 // text reads a value that has a form of its own, and the content of a file.
 func (d *decoder) text(n *yaml.Node, path string, to encoding.TextUnmarshaler) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		if _, is := to.(*Duration); is {
+			d.add(n, path, "is %s: write a duration with its unit, such as 2s or 500ms", kind(n))
+			return
+		}
 		d.add(n, path, "is %s: write a text, in quotes if need be", kind(n))
 		return
 	}

@@ -354,7 +354,7 @@ type Cost struct {
 	Header string `yaml:"header"`
 	// BytesPerToken makes a body cost a token for every so many bytes or part of them. A body of unknown length costs as
 	// much as the longest one that is allowed; with forward_auth and gRPC none is known.
-	BytesPerToken int64 `yaml:"bytes_per_token"`
+	BytesPerToken int64 `yaml:"bytes_per_token" zero:"write how many bytes cost a token, such as 1024, or leave the field out"`
 	// Least is the least that Header and BytesPerToken may come to. 0 means 1.
 	Least int64 `yaml:"least"`
 	// Most is the most that Header and BytesPerToken may come to. 0 means a million.
