@@ -245,7 +245,7 @@ Through the gateway, to a sample API: sixty pass, and one more each second; the 
   curl -i -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items
   {{.Program}} explain ID{{if .Gateway}} --gateway {{.Gateway}}{{end}}
 {{end}}
-  kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else}}checks go on; it is started again{{end}}
+  kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else if eq 2 (len .Nodes)}}its keys wait until it is started again: two nodes keep one replica of each, three and more keep three{{else}}checks go on; it is started again{{end}}
 
 Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}} and {{if .Keeps}}keeps{{else}}removes{{end}} the data.
 `))

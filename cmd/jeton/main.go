@@ -25,6 +25,7 @@ var errDenied = errors.New("denied")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	warnOfVariables(os.Environ(), os.Stderr)
 	code := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -33,21 +34,7 @@ func main() {
 // run is the program: its arguments and surroundings in, its exit code out.
 func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Writer) int {
 	stdout, stderr = &terminal{to: stdout}, &terminal{to: stderr}
-	root := &cobra.Command{
-		Use:   "jeton",
-		Short: "A distributed rate limiter whose limits hold",
-		Long: "jeton is a distributed rate limiter whose limits hold, through crashes, partitions and restarts.\n\n" +
-			"Exit codes: 0 done or allowed, 1 denied, 2 error.",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return fillOptions(cmd.Flags(), env)
-		},
-	}
-	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
-		versionVerb(), benchVerb())
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(wrongFlag)
+	root := rootVerb(env)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -60,4 +47,26 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 		fmt.Fprintln(stderr, "jeton:", err)
 		return exitError
 	}
+}
+
+// rootVerb is the program with all its verbs, whose options come from env where the command line leaves them open.
+func rootVerb(env lookup) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "jeton",
+		Short: "A distributed rate limiter whose limits hold",
+		Long: "jeton is a distributed rate limiter whose limits hold, through crashes, partitions and restarts.\n\n" +
+			"Exit codes: 0 done or allowed, 1 denied, 2 error.",
+		Version:       thisBuild().String(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return fillOptions(cmd.Flags(), env)
+		},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
+		versionVerb(), benchVerb())
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(wrongFlag)
+	return root
 }

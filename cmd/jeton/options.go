@@ -30,7 +30,7 @@ func fillOptions(flags *pflag.FlagSet, env lookup) error {
 	flags.VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed || f.Name == "help" })
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		name := "JETON_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variableOf(f.Name)
 		value, ok := env(name)
 		if given[f.Name] || !ok {
 			return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -15,6 +16,11 @@ type build struct {
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
 	System  string `json:"system"`
+}
+
+// String is the line for people.
+func (b build) String() string {
+	return strings.Join([]string{"jeton", b.Version, b.Commit, b.Go, b.System}, " ")
 }
 
 func thisBuild() build {
@@ -46,7 +52,7 @@ func versionVerb() *cobra.Command {
 			if output.value == "json" {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "jeton", b.Version, b.Commit, b.Go, b.System)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), b)
 			return err
 		},
 	}
