@@ -138,12 +138,12 @@ func checkDocument(cmd *cobra.Command, cfg edge.Config, strict bool) error {
 	if err := printDocument(cmd.OutOrStdout(), doc); err != nil {
 		return err
 	}
+	var warnings []string
 	for _, w := range doc.Warnings() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s:%d: %s: %s\n", cfg.Path, w.Line, w.Field, w.Problem)
+		warnings = append(warnings, fmt.Sprintf("%s:%d: %s: %s", cfg.Path, w.Line, w.Field, w.Problem))
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), askWithin)
 	defer cancel()
-	var warnings []string
 	missing, err := edge.AskMissing(ctx, cfg)
 	if err != nil {
 		warnings = append(warnings, fmt.Sprintf("whether the cluster has these limits is not known: %v", err))

@@ -139,6 +139,12 @@ func TestGatewayCheckStrict(t *testing.T) {
 		strings.Contains(stdout, "the document is good") {
 		t.Errorf("strictly: exit code %d: %q", code, stderr)
 	}
+	written := aDocument(t, goodDocument+"- {name: costly, path: /costly, checks: [{limits: [demo], cost: {header: X-Units}}]}\n")
+	stdout, stderr, code = jeton(t, nil, "gateway", "--check", "--strict", "--config", written)
+	if code != exitError || !strings.Contains(stderr, "checks[0].cost.header: X-Units is what the client writes") ||
+		!strings.HasSuffix(stderr, "count as errors: 2\n") || strings.Contains(stdout, "the document is good") {
+		t.Errorf("a cost that the client writes, strictly: exit code %d: %q", code, stderr)
+	}
 	if _, stderr, code := jeton(t, nil, "gateway", "--strict", "--config", aDocument(t, goodDocument)); code != exitError || !strings.Contains(stderr, "--strict: it goes with --check") {
 		t.Errorf("without --check: exit code %d: %q", code, stderr)
 	}
