@@ -66,9 +66,11 @@ func (v *visit) charge() charge {
 	return charge{v.gateway, v.route, slices.Clone(v.taken)} // the visit has another request soon
 }
 
-// answered settles the charge by the status of the answer.
+// answered settles the charge by the status of the answer. For a client that has left, or whose deadline is over, every answer
+// costs: it would choose by when it leaves what it pays for what the service has done.
 func (c *charge) answered(ctx context.Context, status int) {
-	if len(c.taken) > 0 && c.route.charging.free(status) {
+	gone := ctx.Err() != nil || late(ctx)
+	if len(c.taken) > 0 && !gone && c.route.charging.free(status) {
 		c.route.charging.answered.Inc()
 		c.giveBack(ctx)
 	}

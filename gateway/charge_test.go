@@ -12,6 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway"
 )
@@ -101,6 +105,9 @@ func TestUnsentCostsNothing(t *testing.T) {
 		if got := r.remaining(key[0], key[1]); got != full {
 			t.Errorf("%v: %d remain, want %d", key, got, full)
 		}
+	}
+	if states := r.gateway.Upstreams(); len(states) != 1 || len(states[0].Away) != 1 || states[0].Away[0].URL != gone.url() || states[0].Away[0].Why == nil {
+		t.Errorf("the upstreams are %+v", states)
 	}
 	if got := r.count("jeton_gateway_refunds_total", "route", "all", "reason", "unsent"); got != 5 {
 		t.Errorf("%v requests gave back", got)
@@ -377,5 +384,70 @@ func TestReceiptsAreForUpstreamsThatMayBeGone(t *testing.T) {
 	r.returns("done", float64(r.receipts.Load()-1))
 	if got := r.remaining("ip:127.0.0.1", "sixty"); got < left {
 		t.Errorf("%d of %d remain: what was not sent has cost", got, left)
+	}
+}
+
+// What the service has done is paid for, if it is the client who ends the request: by its deadline, by leaving, or by a body that
+// is too long.
+func TestTheClientDoesNotChooseWhatItPays(t *testing.T) {
+	const route = "- {name: all, path: /, refund: [4xx, 5xx], checks: [{limits: [ten]}]}"
+	app := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Grpc-Timeout") == "" {
+			_, _ = r.Body.Read(make([]byte, 1)) // it has seen the request
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	for name, run := range map[string]func(r *rig, w http.ResponseWriter){
+		"the deadline of a call": func(r *rig, w http.ResponseWriter) {
+			q := request(t, http.MethodPost, "/", "Content-Type: application/grpc", "Grpc-Timeout: 20m")
+			q.ProtoMajor, q.ProtoMinor = 2, 0
+			r.gateway.Proxy().ServeHTTP(w, q)
+		},
+		"a body that is too long": func(r *rig, w http.ResponseWriter) {
+			body, send := io.Pipe()
+			q := request(t, http.MethodPost, "/")
+			q.Body, q.ContentLength = body, -1
+			go func() {
+				_, _ = send.Write([]byte("x"))
+				_, _ = send.Write(make([]byte, 2000))
+			}()
+			r.gateway.Proxy().ServeHTTP(w, q)
+			_ = body.Close()
+		},
+		"one who leaves a handler": func(r *rig, w http.ResponseWriter) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			h := gateway.Middleware(r.gateway)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				leave()
+				w.WriteHeader(http.StatusBadGateway)
+			}))
+			h.ServeHTTP(w, request(t, http.MethodGet, "/").WithContext(ctx))
+		},
+		"one who cancels a call": func(r *rig, _ http.ResponseWriter) {
+			from := metadata.NewIncomingContext(t.Context(), metadata.Pairs(":authority", "h"))
+			ctx, leave := context.WithCancel(peer.NewContext(from, &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP("192.0.2.1"), Port: 9}}))
+			defer leave()
+			_, err := gateway.UnaryInterceptor(r.gateway)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/a/b"}, func(ctx context.Context, _ any) (any, error) {
+				leave()
+				return nil, ctx.Err()
+			})
+			if !errors.Is(err, context.Canceled) {
+				r.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := proxied(t, route, "", app)
+			w := httptest.NewRecorder()
+			func() {
+				defer func() { _ = recover() }() // nobody is left to be answered
+				run(r, w)
+			}()
+			r.gateway.Close() // which waits for returns
+			if got := r.remaining("ip:192.0.2.1", "ten"); got != 9 {
+				t.Errorf("%d remain after an answer of %d, want 9", got, w.Code)
+			}
+		})
 	}
 }

@@ -203,7 +203,7 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case canceled: // after it was sent: what the upstream makes of it is not known, so it costs
 		p.rules.failures.count(canceled)
 		panic(http.ErrAbortHandler) // nobody is left to read an answer
-	case bodyLate:
+	case bodyLate: // the client's doing, as one that is too long: it costs, for the service may have acted on what came before
 		w.Header().Set("Connection", "close")
 	case upstreamLate:
 		u.log.WarnContext(r.Context(), "an upstream did not answer in time", "upstream", u.name, "error", err)
@@ -211,7 +211,9 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 		u.log.WarnContext(r.Context(), "an upstream cannot be reached", "upstream", u.name, "error", err)
 	default:
 	}
-	p.charge.answered(r.Context(), p.route.answer.Status(o.kind()))
+	if o == upstreamLate || o == upstreamFailed {
+		p.charge.answered(r.Context(), p.route.answer.Status(o.kind()))
+	}
 	p.rules.refuse(w, r, p.route, o, detail)
 }
 
