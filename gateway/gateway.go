@@ -19,12 +19,14 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,6 +149,38 @@ func (g *Gateway) NoteLimits() { g.rules.Load().guard.Note() }
 
 // KeySets are those of the document in force that are read from URLs.
 func (g *Gateway) KeySets() []identity.KeySet { return g.rules.Load().finder.KeySets() }
+
+// An UpstreamState is an upstream of the document in force, with those of its instances that take no connections.
+type UpstreamState struct {
+	Name string
+	Away []InstanceAway
+}
+
+// An InstanceAway is an instance that takes no connections: since when, and why.
+type InstanceAway struct {
+	URL   string
+	Since time.Time
+	Why   error
+}
+
+// Upstreams are those of the document in force, by their names.
+func (g *Gateway) Upstreams() []UpstreamState {
+	var all []UpstreamState
+	for _, u := range g.rules.Load().upstreams {
+		s := UpstreamState{Name: u.name}
+		for i, at := range u.instances {
+			if slices.Index(u.instances, at) < i {
+				continue
+			}
+			if since, why := at.presence.gone(); why != nil {
+				s.Away = append(s.Away, InstanceAway{at.name, since, why})
+			}
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b UpstreamState) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
 
 // Denials are the newest requests that were refused.
 func (g *Gateway) Denials() *denial.Memory { return g.memory }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,7 +130,10 @@ func (i *instance) connect(ctx context.Context, secure *tls.Config) (net.Conn, e
 	within, cancel := context.WithTimeout(ctx, i.within)
 	defer cancel()
 	conn, err := i.open(within, secure)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil && refusesProtocol(err): // of an upgrade, which takes HTTP/1.1: it is there, and speaks something else
 		return nil, err
 	}
 	i.presence.tell(err)
@@ -144,9 +148,9 @@ func (i *instance) open(ctx context.Context, secure *tls.Config) (net.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	i.connections.Add(1)
 	conn := &counted{Conn: tcp, open: &i.connections}
 	if secure == nil {
+		conn.count()
 		return conn, nil
 	}
 	over := tls.Client(conn, secure)
@@ -154,22 +158,35 @@ func (i *instance) open(ctx context.Context, secure *tls.Config) (net.Conn, erro
 		_ = conn.Close() // of no use to anybody
 		return nil, &net.OpError{Op: "TLS handshake", Net: "tcp", Addr: conn.RemoteAddr(), Err: err}
 	}
+	conn.count()
 	return over, nil
 }
 
-// counted is a connection that counts as long as it is open.
+// counted is a connection that counts from when it can be used until it is closed.
 type counted struct {
 	net.Conn
 	open   *atomic.Int64
-	closed atomic.Bool
+	counts atomic.Bool
+}
+
+func (c *counted) count() {
+	c.counts.Store(true)
+	c.open.Add(1)
 }
 
 // Close implements [net.Conn].
 func (c *counted) Close() error {
-	if !c.closed.Swap(true) {
+	if c.counts.Swap(false) {
 		c.open.Add(-1)
 	}
 	return c.Conn.Close()
+}
+
+// refusesProtocol says whether the other side of TLS speaks none of the protocols that it was offered (RFC 7301, section 3.2).
+// crypto/tls has no type of its own for what the other side alerts.
+func refusesProtocol(err error) bool {
+	remote, ok := errors.AsType[*net.OpError](err)
+	return ok && strings.HasSuffix(remote.Error(), "tls: no application protocol")
 }
 
 // probe finds out whether a connection can be had, and lets go of it.

@@ -73,6 +73,16 @@ func (p *presence) backLocked() {
 	}
 }
 
+// gone says since when the instance takes no connections, and why; nil if it does.
+func (p *presence) gone() (since time.Time, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.away.Load() {
+		return time.Time{}, nil
+	}
+	return p.since, p.why
+}
+
 // seek probes until the instance is back or ctx ends.
 func (p *presence) seek(ctx context.Context) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {

@@ -3,9 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -171,4 +174,35 @@ func TestPresenceCloses(t *testing.T) {
 			t.Errorf("%d probes, away: %v", len(probes.times()), p.away.Load())
 		}
 	})
+}
+
+// An instance that does not speak HTTP/1.1 takes no upgrades. That is no reason to pass it over, nor was nothing asked of it.
+func TestInstanceThatTakesNoUpgrades(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
+	defer s.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{"acme-tls/1"}, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			_ = conn.(*tls.Conn).HandshakeContext(t.Context())
+			_ = conn.Close()
+		}
+	}()
+	at, err := newInstance("https://"+l.Addr().String(), &config.Upstream{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	p, _ := newPresence(&text, func() bool { return false })
+	at.presence.log, at.presence.lost = p.log, p.lost
+	defer at.close()
+	old := at.tls.Clone()
+	old.NextProtos = []string{"http/1.1"}
+	_, err = at.connect(t.Context(), old)
+	if _, unsent := errors.AsType[*connectError](err); err == nil || unsent || at.presence.away.Load() || !refusesProtocol(err) {
+		t.Errorf("%v, away: %v", err, at.presence.away.Load())
+	}
 }

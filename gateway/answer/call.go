@@ -22,10 +22,14 @@ func (w *Writer) refuseCall(rw http.ResponseWriter, r *Refusal) {
 	rw.WriteHeader(http.StatusOK)
 }
 
-// Pushback tells clients of gRPC in h when to try again, as their retry policy understands it; -1 is never.
+// Pushback tells clients of gRPC in h when to try again, as their retry policy understands it; -1 is never. Of a service that
+// cannot be reached nothing is told: the client's own policy counts.
 func (r *Refusal) Pushback(h http.Header) {
 	seconds, ok := r.RetryAfter()
-	if !ok {
+	switch {
+	case !ok && (r.Kind == BadGateway || r.Kind == GatewayTimeout):
+		return
+	case !ok:
 		h.Set("Grpc-Retry-Pushback-Ms", "-1")
 		return
 	}

@@ -82,11 +82,16 @@ func (s *sharing) allows(origin string) bool {
 	}
 	for _, b := range s.below {
 		rest, scheme := strings.CutPrefix(origin, b.scheme)
-		if name, below := strings.CutSuffix(rest, b.name); scheme && below && name != "" && !strings.ContainsAny(name, "/:@?#*") {
+		if name, below := strings.CutSuffix(rest, b.name); scheme && below && name != "" && !strings.ContainsFunc(name, notOfHost) {
 			return true
 		}
 	}
 	return false
+}
+
+// notOfHost says whether a character stands in no name of a host as browsers send it.
+func notOfHost(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
 }
 
 // Shares says whether pages of other origins may read any answers.

@@ -21,8 +21,8 @@ type Document struct {
 	Exempt Exempt `yaml:"exempt"`
 	// Deny is who is never let through.
 	Deny Deny `yaml:"deny"`
-	// Routes are which limits apply. The one that fits a request best counts, whatever their order; a request that none
-	// fits is not limited, and the proxy has nobody to pass it to: it answers 404.
+	// Routes are which limits apply. The one that fits a request best counts, whatever their order; a request that
+	// fits no route is not limited; the proxy answers it 404.
 	Routes []Route `yaml:"routes"`
 	// Answer is what clients are told, where a route does not say otherwise.
 	Answer Answer `yaml:"answer"`

@@ -13,6 +13,11 @@ import (
 // are in the order of their lines. A document that has some is good all the same.
 func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
+	for i, network := range d.Identity.TrustedProxies {
+		if network.Bits() == 0 {
+			f.add(item("identity.trusted_proxies", i), "%v is everybody: any client then says itself what its address is, and has as many buckets as it writes addresses", network)
+		}
+	}
 	for i := range d.Routes {
 		for n := range d.Routes[i].Checks {
 			c := &d.Routes[i].Checks[n]

@@ -22,6 +22,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		"nothing":                      {web, nil},
 		"addresses":                    {web + route + "  - {limits: [l]}", nil},
+		"everybody is a proxy":         {web + "identity: {trusted_proxies: [10.0.0.0/8, 0.0.0.0/0, '::/0']}\n", []string{"identity.trusted_proxies[1]: 0.0.0.0/0 is everybody", "identity.trusted_proxies[2]: ::/0 is everybody"}},
 		"a cost":                       {web + route + "  - limits: [l]\n    cost: {header: X-Units}", []string{"line 7: routes[0].checks[0].cost.header: X-Units is what the client writes: one that writes 0 pays the least: let a proxy in front set it"}},
 		"a cost, from a proxy":         {web + trusted + route + "  - {limits: [l], cost: {header: X-Units}}", nil},
 		"a cost, of a proxy that asks": {"forward_auth: {}\n" + route + "  - {limits: [l], cost: {header: X-Units}}", nil},

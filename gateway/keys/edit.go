@@ -56,6 +56,9 @@ func Revoke(path, label string) error {
 				kept = append(kept, line...)
 			}
 		}
+		if len(bytes.TrimSpace(kept)) == 0 {
+			kept = []byte(header) // an empty file is an error: see [Reader.Read]
+		}
 		return kept, nil
 	})
 }
@@ -89,7 +92,7 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 		}
 	}
 	keys, err := parse(path, text)
-	if err != nil {
+	if err != nil && !errors.Is(err, errEmpty) {
 		return err
 	}
 	if text, err = change(text, keys); err != nil {

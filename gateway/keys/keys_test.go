@@ -259,6 +259,27 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
+// The last key can be revoked. A file that is empty is one that somebody is just saving: it revokes nothing.
+func TestRevokeTheLast(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.jsonl")
+	write(t, path, good)
+	if err := keys.Revoke(path, "ci"); err != nil {
+		t.Fatal(err)
+	}
+	if set := read(t, path); len(set.All()) != 0 {
+		t.Errorf("%s are left", labels(set))
+	}
+	for _, text := range []string{"", "\n", " \n\n"} {
+		write(t, path, text)
+		if _, err := new(keys.Reader).Read(path); err == nil || !strings.Contains(err.Error(), path+" is empty, and would revoke every key in it") {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err := keys.Add(path, keys.Key{Label: "ci", Owner: "acme", Digest: keys.DigestOf("x")}); err != nil || labels(read(t, path)) != "ci" {
+			t.Errorf("%q: a key cannot be added: %v", text, err)
+		}
+	}
+}
+
 // What cannot be added leaves the file as it is, and nothing beside it.
 func TestAddRefuses(t *testing.T) {
 	dir := t.TempDir()

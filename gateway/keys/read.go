@@ -112,7 +112,7 @@ func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: jeton keys make --file makes it, or write an empty one", err)
+		return nil, fmt.Errorf("%w: jeton keys make --file makes it", err)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -190,8 +190,14 @@ func readAll(path string) ([]byte, error) {
 	return text, nil
 }
 
+// errEmpty refuses a file without anything in it, as one is that somebody has just begun to save.
+var errEmpty = errors.New("is empty, and would revoke every key in it: where none is to count, leave a line that begins with #")
+
 // parse reads the keys of a file. The error is the first thing that is wrong, with its line.
 func parse(path string, text []byte) ([]placed, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, fmt.Errorf("%s %w", path, errEmpty)
+	}
 	var all []placed
 	n := 0
 	for line := range bytes.Lines(text) {
