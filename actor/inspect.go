@@ -17,7 +17,7 @@ import (
 
 // Inspect tells the state of a bucket; see [limit.Inspector]. A limit that is not stored is found by its name alone if
 // an actor of the key holds a bucket of it. A register that cannot be read is shown as such; there is no Inspection only
-// if what is known would come from the registers, and fewer than a majority can be read.
+// if what is known would come from the registers, and fewer than a majority can be read: an actor that holds no line knows no more.
 func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
 	if err := limit.ValidateKey(key); err != nil {
 		return limit.Inspection{}, err
@@ -49,7 +49,7 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 	switch {
 	case ctx.Err() != nil:
 		return limit.Inspection{}, ctx.Err()
-	case !sure && !l.awake:
+	case !sure && !l.holds(in.Now):
 		return limit.Inspection{}, fmt.Errorf("%w: too few registers can be read: %w", limit.ErrUnavailable, err)
 	}
 	l.show(&in, known)
@@ -62,6 +62,9 @@ type local struct {
 	awake   bool // there is an actor, and it has the bucket
 	waiting int
 }
+
+// holds says whether the actor knows by itself how full the bucket is: it has reserved line that is not past.
+func (l *local) holds(now int64) bool { return l.awake && l.view.Hi > now }
 
 // lookIn looks in on a key's actor, if it has one. A key that has none gets none.
 func (s *System) lookIn(ctx context.Context, key, name string) (*local, error) {

@@ -146,3 +146,21 @@ func TestInspectWaiting(t *testing.T) {
 		}
 	})
 }
+
+// An actor that woke while no majority answered knows nothing of the bucket, and says so.
+func TestInspectWithoutAMajority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := quorum(t, 3, Config{})
+		drain(t, s, "a", "demo")
+		<-time.After(time.Minute) // until the actor is forgotten
+		for _, p := range c.peers[1:] {
+			p.trouble(true, false)
+		}
+		if _, err := s.Check(t.Context(), spend("a", 1, "demo")); !errors.Is(err, limit.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		if in, err := s.Inspect(t.Context(), "a", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
+			t.Errorf("a bucket that is used up is shown with %d tokens, %v", in.Tokens, err)
+		}
+	})
+}

@@ -20,8 +20,7 @@ import (
 
 // ready answers GET /readyz. The first line is "ready", "degraded" and why, or "not ready" and why; those after it say what is
 // known of the cluster, of key sets and of limits. What is degraded keeps nobody away, unless the query asks for strict: all
-// gateways would be taken out at once, and each has what its document says for that. That a changed document is not in force
-// keeps nobody away either: the old one is as good as it was.
+// gateways would be taken out at once, and each has what its document says for that.
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	var lines, wrong []string
 	say := func(what string, bad bool, said string) {
@@ -36,11 +35,16 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		sight := a.sights.look(r.Context(), a.Edge)
 		say("cluster", sight.verdict != ring.DecidesAll, sight.said)
 	}
+	for _, u := range a.gateway.Upstreams() {
+		for _, at := range u.Away {
+			say("upstream "+u.Name, true, at.URL+" takes no connections, since "+debug.Human(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
+		}
+	}
 	for _, set := range a.gateway.KeySets() {
 		say("keys", set.Keys == 0, saidKeys(set, time.Now()))
 	}
 	if err := a.configured(); err != nil {
-		say("configuration", false, "last reload failed, the document before stays in force: "+err.Error())
+		say("configuration", true, "last reload failed, the document before stays in force: "+err.Error())
 	}
 	if known := a.limits(); known != nil {
 		for _, m := range Missing(a.now.Load().doc, known) {
@@ -103,7 +107,7 @@ type sight struct {
 const (
 	// sightWithin is how long nodes may take to tell how the cluster is, and sightFor how long that is good for: whoever asks
 	// for /readyz makes a gateway ask several nodes.
-	sightWithin = time.Second
+	sightWithin = 500 * time.Millisecond // probes wait for a second, often
 	sightFor    = time.Second
 )
 

@@ -92,7 +92,7 @@ func checkVerb() *cobra.Command {
 				if output.value == "json" {
 					err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 				} else {
-					err = printDecision(cmd.OutOrStdout(), d)
+					err = printDecision(cmd.OutOrStdout(), d, request.Look)
 				}
 				if err == nil && !d.Allowed {
 					err = errDenied
@@ -103,15 +103,15 @@ func checkVerb() *cobra.Command {
 	}
 	r.addFlags(cmd)
 	cmd.Flags().Int64Var(&request.Cost, "cost", 1, "tokens to spend")
-	cmd.Flags().BoolVar(&request.Look, "look", false, "only say what is left, and spend nothing")
+	cmd.Flags().BoolVar(&request.Look, "look", false, "only say what is left, and spend nothing; the exit code is 0 however little that is")
 	cmd.Flags().StringVar(&request.ID, "request-id", "", "makes a repeated request get the first one's answer")
 	cmd.Flags().BoolVar(&request.Receipt, "receipt", false, "ask for receipts (shown with --output json)")
 	cmd.Flags().Var(output, "output", "form of the output")
 	return cmd
 }
 
-// printDecision writes a line for each limit.
-func printDecision(w io.Writer, d limit.Decision) error {
+// printDecision writes a line for each limit. A look is neither allowed nor denied.
+func printDecision(w io.Writer, d limit.Decision, look bool) error {
 	for _, o := range d.Limits {
 		line := fmt.Sprintf("%s: %d of %d left", o.Name, o.Remaining, o.Limit)
 		switch {
@@ -124,6 +124,8 @@ func printDecision(w io.Writer, d limit.Decision) error {
 		}
 		word := "allowed"
 		switch {
+		case look:
+			word = "look   "
 		case !o.Allowed:
 			word = "denied "
 		case !d.Allowed:

@@ -99,8 +99,11 @@ func (e *explainer) ask(ctx context.Context, id string) (*denial.Record, error) 
 		return nil, e.problem(a.StatusCode, text)
 	}
 	record := &denial.Record{}
-	if err := json.Unmarshal(text, record); err != nil {
+	switch err := json.Unmarshal(text, record); {
+	case err != nil:
 		return nil, fmt.Errorf("%s: the answer is no denial: is this the admin address of a gateway? %w", e.gateway, err)
+	case record.ID != id:
+		return nil, fmt.Errorf("%s: the answer is not the denial %s: is this the admin address of a gateway?", e.gateway, id)
 	}
 	return record, nil
 }

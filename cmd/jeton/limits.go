@@ -78,6 +78,9 @@ func limitsDiffVerb() *cobra.Command {
 					return err
 				}
 				change, err := c.ApplyLimits(ctx, client.Apply{Document: string(text), DryRun: true})
+				if errors.Is(err, limit.ErrUnauthenticated) { // which limits there are is no secret, only which are in use
+					change, err = differenceTo(ctx, c, text)
+				}
 				if err != nil {
 					return err
 				}
@@ -94,6 +97,33 @@ func limitsDiffVerb() *cobra.Command {
 	r.addFlags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the YAML document; - reads standard input")
 	return cmd
+}
+
+// differenceTo is what a document would change.
+func differenceTo(ctx context.Context, c *client.Client, text []byte) (client.Applied, error) {
+	after, err := limit.ParseDocument(text)
+	if err != nil {
+		return client.Applied{}, err
+	}
+	before, err := c.StoredLimits(ctx)
+	if err != nil {
+		return client.Applied{}, err
+	}
+	var change client.Applied
+	for _, d := range limit.Differences(before, after) {
+		switch {
+		case d.Before == nil:
+			change.Added = append(change.Added, d.Limit)
+		case d.After == nil:
+			change.Removed = append(change.Removed, d.Limit)
+		default:
+			change.Changed = append(change.Changed, d.Limit)
+		}
+		for _, f := range d.Fields() {
+			change.Changes = append(change.Changes, client.LimitChange{Limit: d.Limit, Field: f.Field, Before: f.Before, After: f.After})
+		}
+	}
+	return change, nil
 }
 
 func limitsApplyVerb() *cobra.Command {

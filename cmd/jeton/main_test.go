@@ -57,7 +57,7 @@ func TestCheckVerb(t *testing.T) {
 		want string // in stdout, or in stderr if the code is 2
 	}{
 		{"check demo k --cost 9", 0, "allowed demo: 1 of 10 left; full again in"},
-		{"check demo k --look", 0, "allowed demo: 1 of 10 left"},
+		{"check demo k --look", 0, "look    demo: 1 of 10 left"},
 		{"check demo k --cost 0", 2, "--cost: 0: use 1 or more tokens, or --look to spend none"},
 		{"check demo k --look --cost 2", 2, "--look spends nothing: leave --cost out"},
 		{"check demo k", 0, "allowed demo: 0 of 10 left"},

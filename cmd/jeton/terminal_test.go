@@ -115,7 +115,7 @@ func TestExplainIsPlain(t *testing.T) {
 func TestAnswersArePlain(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, string) error{
 		"check": func(w io.Writer, text string) error {
-			return printDecision(w, limit.Decision{Limits: []limit.Outcome{{Name: text}, {Name: text, Allowed: true}}})
+			return printDecision(w, limit.Decision{Limits: []limit.Outcome{{Name: text}, {Name: text, Allowed: true}}}, false)
 		},
 		"limits diff": func(w io.Writer, text string) error {
 			return printChange(w, client.Applied{Added: []string{text}, Changed: []string{text}, Removed: []string{text}})

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/memberlist"
 	"github.com/prometheus/client_golang/prometheus"
@@ -77,6 +78,7 @@ type Cluster struct {
 	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
 	shown     atomic.Pointer[shownState] // what State and Changed tell
 	told      atomic.Pointer[Deciding]   // what the log was told last
+	began     time.Time                  // of this New
 	rescue    sync.Mutex                 // held by Recover and by a reset
 	closing   sync.Once
 	closed    atomic.Bool
@@ -93,7 +95,7 @@ func New(config Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{
-		config: config, logger: config.Logger, seldom: newSeldom(),
+		config: config, logger: config.Logger, seldom: newSeldom(), began: time.Now(),
 		admission: make(chan struct{}, 1), twin: make(chan struct{}, 1), asserted: make(chan struct{}), joined: make(chan struct{}),
 	}
 	c.handlers, c.leaders = c.routes(), c.leaderRoutes()

@@ -6,9 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/ring"
 )
+
+// startWithin is how long after its start a node does not tell that keys cannot be decided, unless they could before.
+const startWithin = 10 * time.Second
 
 // showStuck is how many of the partitions that cannot be decided are named.
 const showStuck = 5
@@ -141,7 +145,11 @@ func (c *Cluster) tellDeciding() {
 		return // which the log has from elsewhere
 	}
 	d := c.Deciding()
-	before := c.told.Swap(&d)
+	before := c.told.Load()
+	if before == nil && d.Verdict != ring.DecidesAll && time.Since(c.began) < startWithin {
+		return // the others may be about to start, too
+	}
+	c.told.Store(&d)
 	switch {
 	case before == nil && d.Verdict == ring.DecidesAll, before != nil && before.String() == d.String():
 		return

@@ -53,7 +53,7 @@ func TestLimitsInForce(t *testing.T) {
 		t.Error("limits that nobody here understands have taken the place of others")
 	}
 
-	f.publish(limited(f, 5, 4, ""))
+	f.publish(limited(f, 5, 4, "limits: {}\n"))
 	await(t, "the limits go", func() bool { return c.Limits() != second })
 	if n := len(c.Limits().Rules()); n != 0 {
 		t.Errorf("%d limits after all were taken away", n)
