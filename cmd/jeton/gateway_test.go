@@ -152,7 +152,7 @@ func TestGatewayCheckStrict(t *testing.T) {
 
 func TestGatewayRefuses(t *testing.T) {
 	noKeys := filepath.Join(t.TempDir(), "keys.jsonl")
-	if err := os.WriteFile(noKeys, nil, 0o600); err != nil {
+	if err := os.WriteFile(noKeys, []byte("# none yet\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	bad := aDocument(t, "nonsense: 1\nadmin: {listen: nowhere}\nroutes: [{name: r, path: x}]\n")

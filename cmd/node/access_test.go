@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -248,7 +250,7 @@ func TestEveryRouteAsEveryCaller(t *testing.T) {
 		byKey, byFile bool        // these tokens count
 		needs         access.Need // the least that takes a token
 	}{
-		{"loopback", node.Config{ListenHTTP: own}, false, false, access.Key},
+		{"loopback", node.Config{ListenHTTP: own}, false, false, access.Change}, // by the token of the data directory
 		{"loopback with a key", node.Config{ListenHTTP: own, ClusterKeyFile: keyFile}, true, false, access.Change},
 		{"loopback with tokens", node.Config{ListenHTTP: own, AdminTokenFile: tokens}, false, true, access.Change},
 		{"beyond with a key", node.Config{ListenHTTP: everybody, ClusterKeyFile: keyFile}, true, false, access.Look},
@@ -262,9 +264,14 @@ func TestEveryRouteAsEveryCaller(t *testing.T) {
 			cfg.Data, cfg.Limits, cfg.Advertise, cfg.Logger = t.TempDir(), limits, "127.0.0.1", slog.New(slog.DiscardHandler)
 			cfg.ListenGRPC, cfg.ListenGossip, cfg.ListenRaft = own, own, own // a cluster of one
 			n := open(t, cfg)
-			for token, counts := range map[string]bool{
-				"": false, "wrong-wrong-wrong-wrong": false, tokenOf(t, secret): tt.byKey, fileToken: tt.byFile,
-			} {
+			shown := map[string]bool{"": false, "wrong-wrong-wrong-wrong": false, tokenOf(t, secret): tt.byKey, fileToken: tt.byFile}
+			local, err := os.ReadFile(filepath.Join(cfg.Data, "token"))
+			if made := err == nil; made != (tt.needs < access.Key && !tt.byKey && !tt.byFile) {
+				t.Fatalf("a token in the data directory: %v, %v", made, err)
+			} else if made {
+				shown[strings.TrimSpace(string(local))] = true
+			}
+			for token, counts := range shown {
 				for _, e := range access.Table() {
 					if e.Door != access.NodeHTTP {
 						continue
