@@ -10,7 +10,7 @@ import (
 )
 
 // drawnMutants is how many mutants a run hunts if nothing else is said.
-const drawnMutants = 24
+const drawnMutants = 16
 
 // Every mutant of jeton must be caught, by the tests that are said to catch it and by what they say. A run draws some of them,
 // and hunts each in the fastest way.
