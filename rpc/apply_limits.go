@@ -39,7 +39,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 			return nil, err
 		}
 	}
-	change := changeOf(limit.Differences(before, doc))
+	change := changeOf(limit.Difference(before, doc))
 	change.Version = s.LimitsVersion
 	if len(change.GetRemoved()) > 0 {
 		noteUse(ctx, c, change)
@@ -58,20 +58,10 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 }
 
 // changeOf is what a document changes, as callers are told.
-func changeOf(all []limit.Difference) *pb.ApplyLimitsResponse {
-	change := &pb.ApplyLimitsResponse{}
-	for _, d := range all {
-		switch {
-		case d.Before == nil:
-			change.Added = append(change.Added, d.Limit)
-		case d.After == nil:
-			change.Removed = append(change.Removed, d.Limit)
-		default:
-			change.Changed = append(change.Changed, d.Limit)
-		}
-		for _, f := range d.Fields() {
-			change.Changes = append(change.Changes, &pb.LimitChange{Limit: d.Limit, Field: f.Field, Before: f.Before, After: f.After})
-		}
+func changeOf(c limit.Changes) *pb.ApplyLimitsResponse {
+	change := &pb.ApplyLimitsResponse{Added: c.Added, Changed: c.Changed, Removed: c.Removed}
+	for _, f := range c.Fields {
+		change.Changes = append(change.Changes, &pb.LimitChange{Limit: f.Limit, Field: f.Field, Before: f.Before, After: f.After})
 	}
 	return change
 }

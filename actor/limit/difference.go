@@ -1,47 +1,50 @@
 package limit
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 )
 
-// A Difference is what one limit is in two documents, before and after.
-type Difference struct {
-	Limit         string
-	Before, After *Rule // nil where the document does not have it
+// Changes are how one document differs from another.
+type Changes struct {
+	Added, Changed, Removed []string      // names of limits, each list sorted
+	Fields                  []FieldChange // of all of them, sorted by limit, in the order of a document
 }
 
-// Differences are the limits in which two documents differ, sorted by name.
-func Differences(before, after *Document) []Difference {
-	var all []Difference
-	for _, r := range after.Rules() {
-		if old, ok := before.Rule(r.Name); !ok || *old != *r {
-			all = append(all, Difference{Limit: r.Name, Before: old, After: r})
+// A FieldChange is a field of a limit as documents write it, with its value before, empty for a limit that is new, and its value
+// now, empty for one that is gone.
+type FieldChange struct{ Limit, Field, Before, After string }
+
+// Difference is what changes from one document to another.
+func Difference(before, after *Document) (c Changes) {
+	names := slices.Concat(before.names, after.names)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		old, was := before.Rule(name)
+		now, is := after.Rule(name)
+		switch {
+		case !was:
+			c.Added = append(c.Added, name)
+		case !is:
+			c.Removed = append(c.Removed, name)
+		case *old != *now:
+			c.Changed = append(c.Changed, name)
+		}
+		values, others := fieldsOf(old), fieldsOf(now)
+		for i, field := range limitFields {
+			if values[i] != others[i] {
+				c.Fields = append(c.Fields, FieldChange{name, field, values[i], others[i]})
+			}
 		}
 	}
-	for _, r := range before.Rules() {
-		if _, ok := after.Rule(r.Name); !ok {
-			all = append(all, Difference{Limit: r.Name, Before: r})
-		}
-	}
-	slices.SortFunc(all, func(a, b Difference) int { return cmp.Compare(a.Limit, b.Limit) })
-	return all
+	return c
 }
 
-// A FieldDifference is a field of a limit as documents write it; empty where the limit is missing.
-type FieldDifference struct{ Field, Before, After string }
-
-// Fields are the fields in which the limit differs, in the order of a document.
-func (d Difference) Fields() []FieldDifference {
-	var all []FieldDifference
-	before, after := fieldsOf(d.Before), fieldsOf(d.After)
-	for i, field := range limitFields {
-		if before[i] != after[i] {
-			all = append(all, FieldDifference{Field: field, Before: before[i], After: after[i]})
-		}
-	}
-	return all
+// Names are those of all limits that differ, sorted.
+func (c *Changes) Names() []string {
+	names := slices.Concat(c.Added, c.Changed, c.Removed)
+	slices.Sort(names)
+	return names
 }
 
 // fieldsOf are the values of limitFields, all empty without a rule.

@@ -7,7 +7,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-func TestDifferences(t *testing.T) {
+func TestDifference(t *testing.T) {
 	parse := func(text string) *limit.Document {
 		doc, err := limit.ParseDocument([]byte(text))
 		if err != nil {
@@ -17,26 +17,31 @@ func TestDifferences(t *testing.T) {
 	}
 	before := parse("limits: {login: {capacity: 10, refill: 1/s, on_unavailable: deny}, old: {capacity: 1, refill: 1/h}, same: {capacity: 2, refill: 60/1m}}")
 	after := parse("limits: {login: {capacity: 20, refill: 1/s, on_unavailable: allow}, export: {capacity: 5, refill: 5/1m}, same: {capacity: 2, refill: 60/1m}}")
-	type fields = []limit.FieldDifference
-	want := map[string]fields{
-		"export": {{"algorithm", "", "token-bucket"}, {"capacity", "", "5"}, {"refill", "", "5/m"}, {"on_unavailable", "", "allow"}},
-		"login":  {{"capacity", "10", "20"}, {"on_unavailable", "deny", "allow"}},
-		"old":    {{"algorithm", "token-bucket", ""}, {"capacity", "1", ""}, {"refill", "1/h", ""}, {"on_unavailable", "allow", ""}},
+	want := limit.Changes{
+		Added: []string{"export"}, Changed: []string{"login"}, Removed: []string{"old"},
+		Fields: []limit.FieldChange{
+			{"export", "algorithm", "", "token-bucket"},
+			{"export", "capacity", "", "5"},
+			{"export", "refill", "", "5/m"},
+			{"export", "on_unavailable", "", "allow"},
+			{"login", "capacity", "10", "20"},
+			{"login", "on_unavailable", "deny", "allow"},
+			{"old", "algorithm", "token-bucket", ""},
+			{"old", "capacity", "1", ""},
+			{"old", "refill", "1/h", ""},
+			{"old", "on_unavailable", "allow", ""},
+		},
 	}
-	var names []string
-	for _, d := range limit.Differences(before, after) {
-		names = append(names, d.Limit)
-		if got := d.Fields(); !reflect.DeepEqual(got, want[d.Limit]) {
-			t.Errorf("%s: %+v, want %+v", d.Limit, got, want[d.Limit])
-		}
+	got := limit.Difference(before, after)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if !reflect.DeepEqual(names, []string{"export", "login", "old"}) {
+	if names := got.Names(); !reflect.DeepEqual(names, []string{"export", "login", "old"}) {
 		t.Errorf("the limits that differ are %q", names)
 	}
-	if same := limit.Differences(after, after); len(same) != 0 {
-		t.Errorf("a document differs from itself in %+v", same)
-	}
-	if none := limit.Differences(&limit.Document{}, &limit.Document{}); len(none) != 0 {
-		t.Errorf("nothing differs from nothing in %+v", none)
+	for what, same := range map[string]*limit.Document{"a document": after, "nothing": {}} {
+		if got := limit.Difference(same, same); !reflect.DeepEqual(got, limit.Changes{}) {
+			t.Errorf("%s differs from itself in %+v", what, got)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,7 +86,7 @@ func limitsDiffVerb() *cobra.Command {
 				if err := printChange(cmd.OutOrStdout(), change); err != nil {
 					return err
 				}
-				if len(change.Added)+len(change.Changed)+len(change.Removed) > 0 {
+				if len(change.Names()) > 0 {
 					return errDenied
 				}
 				return nil
@@ -109,21 +108,7 @@ func differenceTo(ctx context.Context, c *client.Client, text []byte) (client.Ap
 	if err != nil {
 		return client.Applied{}, err
 	}
-	var change client.Applied
-	for _, d := range limit.Differences(before, after) {
-		switch {
-		case d.Before == nil:
-			change.Added = append(change.Added, d.Limit)
-		case d.After == nil:
-			change.Removed = append(change.Removed, d.Limit)
-		default:
-			change.Changed = append(change.Changed, d.Limit)
-		}
-		for _, f := range d.Fields() {
-			change.Changes = append(change.Changes, client.LimitChange{Limit: d.Limit, Field: f.Field, Before: f.Before, After: f.After})
-		}
-	}
-	return change, nil
+	return client.Applied{Changes: limit.Difference(before, after)}, nil
 }
 
 func limitsApplyVerb() *cobra.Command {
@@ -196,23 +181,21 @@ func readDocument(stdin io.Reader, file string) (text []byte, err error) {
 
 // printChange writes what is not as it was: limits that are new (+), different (~) or gone (-), and of each its fields.
 func printChange(w io.Writer, change client.Applied) error {
-	var all []string
 	sign := map[string]string{}
 	for mark, names := range map[string][]string{"+": change.Added, "~": change.Changed, "-": change.Removed} {
 		for _, name := range names {
-			all, sign[name] = append(all, name), mark
+			sign[name] = mark
 		}
 	}
-	slices.Sort(all)
 	used := map[string]string{}
 	for _, u := range change.Used {
 		used[u.Limit] = fmt.Sprintf(" (in use: it decided a check %v ago)", u.Ago.Round(time.Second))
 	}
-	for _, name := range all {
+	for _, name := range change.Names() {
 		if err := debug.Printf(w, "%s %s%s\n", sign[name], name, used[name]); err != nil {
 			return err
 		}
-		if err := printFields(w, name, change.Changes); err != nil {
+		if err := printFields(w, name, change.Fields); err != nil {
 			return err
 		}
 	}
@@ -220,7 +203,7 @@ func printChange(w io.Writer, change client.Applied) error {
 }
 
 // printFields writes the fields of one limit that differ, old → new.
-func printFields(w io.Writer, name string, changes []client.LimitChange) error {
+func printFields(w io.Writer, name string, changes []limit.FieldChange) error {
 	for _, c := range changes {
 		if c.Limit != name || c.After == "" {
 			continue

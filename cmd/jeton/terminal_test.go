@@ -118,7 +118,7 @@ func TestAnswersArePlain(t *testing.T) {
 			return printDecision(w, limit.Decision{Limits: []limit.Outcome{{Name: text}, {Name: text, Allowed: true}}}, false)
 		},
 		"limits diff": func(w io.Writer, text string) error {
-			return printChange(w, client.Applied{Added: []string{text}, Changed: []string{text}, Removed: []string{text}})
+			return printChange(w, client.Applied{Changes: limit.Changes{Added: []string{text}, Changed: []string{text}, Removed: []string{text}}})
 		},
 	} {
 		var out bytes.Buffer

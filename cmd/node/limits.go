@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/cluster"
 )
 
 var errNoLimitsFile = errors.New("there is no limits file to read again: the node was started without --limits")
@@ -35,26 +35,11 @@ func (n *Node) tellSeed(file *limit.Document) {
 	if n.cfg.Limits == "" {
 		return
 	}
-	if names := differing(file, n.Limits()); len(names) > 0 {
-		n.cfg.Logger.Warn("the limits file differs from the limits of the cluster, which rule: see jeton limits get; SIGHUP puts the file in force",
+	differs := limit.Difference(n.Limits(), file)
+	if names := differs.Names(); len(names) > 0 {
+		n.cfg.Logger.Warn("the limits file differs from the limits of the cluster, which rule: see jeton limits diff; jeton limits apply puts the file in force",
 			"file", n.cfg.Limits, "limits", names)
 	}
-}
-
-// differing are the names of the limits that only one of two documents has, or that differ, in order.
-func differing(a, b *limit.Document) (names []string) {
-	for _, r := range a.Rules() {
-		if other, ok := b.Rule(r.Name); !ok || *other != *r {
-			names = append(names, r.Name)
-		}
-	}
-	for _, r := range b.Rules() {
-		if _, ok := a.Rule(r.Name); !ok {
-			names = append(names, r.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // reloadWithin is how long it may take until a cluster has agreed on other limits.
@@ -78,7 +63,7 @@ func (n *Node) Reload() error {
 	if n.member != nil {
 		return n.member.reload(doc)
 	}
-	if err := n.leavesOutNone(doc, "restart the node to remove them"); err != nil {
+	if err := n.leavesOutNone(n.Limits(), doc, "restart the node to remove them"); err != nil {
 		return err
 	}
 	n.limits.Store(doc)
@@ -86,36 +71,70 @@ func (n *Node) Reload() error {
 	return nil
 }
 
-// leavesOutNone refuses a document without limits that are in force: it may be a file that is just being saved.
-func (n *Node) leavesOutNone(doc *limit.Document, remove string) error {
-	var missing []string
-	for _, d := range limit.Differences(n.limits.Load(), doc) {
-		if d.After == nil {
-			missing = append(missing, d.Limit)
-		}
-	}
-	if len(missing) == 0 {
+// leavesOutNone refuses a limits file without limits that are in force: it may be just being saved.
+func (n *Node) leavesOutNone(inForce, file *limit.Document, remove string) error {
+	removed := limit.Difference(inForce, file).Removed
+	if len(removed) == 0 {
 		return nil
 	}
 	return fmt.Errorf("limits file %s leaves out limits that are in force, %s: the old limits stay in force; put them back, or %s",
-		n.cfg.Limits, strings.Join(missing, ", "), remove)
+		n.cfg.Limits, strings.Join(removed, ", "), remove)
 }
 
-// reload has the whole cluster put other limits in force.
+// reload has the whole cluster put other limits in force, in place of those that they were compared with: if somebody else has
+// changed these meanwhile, they are compared again.
 func (m *membership) reload(doc *limit.Document) error {
-	if err := m.node.leavesOutNone(doc, "remove them with jeton limits apply --remove"); err != nil {
-		return err
-	}
 	text, err := doc.YAML()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), reloadWithin)
 	defer cancel()
-	if _, err := m.cluster.SetLimits(ctx, 0, text); err != nil {
-		return fmt.Errorf("%w: the old limits stay in force", err)
+	for {
+		changed, s := m.cluster.Changed(), m.cluster.State()
+		if s.LimitsVersion > 0 {
+			inForce, err := limit.ParseDocument(s.Limits)
+			if err != nil {
+				return fmt.Errorf("the cluster's limits: %w", err)
+			}
+			if err := m.node.leavesOutNone(inForce, doc, "remove them with jeton limits apply --remove"); err != nil {
+				return err
+			}
+		}
+		_, err := m.cluster.SetLimits(ctx, s.LimitsVersion, text)
+		if !errors.Is(err, cluster.ErrStale) {
+			return stillInForce(err)
+		}
+		select {
+		case <-changed: // this node was late
+		case <-ctx.Done():
+			return stillInForce(err)
+		}
 	}
-	return nil
+}
+
+func stillInForce(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: the old limits stay in force", err)
+}
+
+// usedWithin is how long ago a limit may have decided to count as one in use.
+const usedWithin = time.Hour
+
+// used says how long ago limits decided here, of those that are in use.
+func (m *membership) used() map[string]time.Duration {
+	if m.joinedAt.Load() == 0 { // there are no actors before
+		return nil
+	}
+	return m.node.system.Used(usedWithin)
+}
+
+// checkLimits says what is wrong with a limits document.
+func checkLimits(text []byte) error {
+	_, err := limit.ParseDocument(text)
+	return err
 }
 
 // Limits are the stored limits that are in force.

@@ -443,20 +443,3 @@ func (m *membership) close() error {
 	}
 	return errors.Join(errs...)
 }
-
-// usedWithin is how long ago a limit may have decided to count as one in use.
-const usedWithin = time.Hour
-
-// used says how long ago limits decided here, of those that are in use.
-func (m *membership) used() map[string]time.Duration {
-	if m.joinedAt.Load() == 0 { // there are no actors before
-		return nil
-	}
-	return m.node.system.Used(usedWithin)
-}
-
-// checkLimits says what is wrong with a limits document.
-func checkLimits(text []byte) error {
-	_, err := limit.ParseDocument(text)
-	return err
-}

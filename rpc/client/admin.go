@@ -73,18 +73,11 @@ type Apply struct {
 
 // An Applied is what ApplyLimits changed, or would change.
 type Applied struct {
-	Version uint64   // that is in force now
-	Added   []string // names of limits
-	Changed []string
-	Removed []string
-	Changes []LimitChange // what is different in them
-	Used    []LimitUse    // those of Removed that decided a check within the last hour
-	Silent  []string      // nodes that have not said which limits they used
+	Version uint64 // that is in force now
+	limit.Changes
+	Used   []LimitUse // those of Removed that decided a check within the last hour
+	Silent []string   // nodes that have not said which limits they used
 }
-
-// A LimitChange is a field of a limit with its value before, empty for a limit that is new, and its value now, empty for one
-// that is gone.
-type LimitChange struct{ Limit, Field, Before, After string }
 
 // A LimitUse says how long ago a limit decided last.
 type LimitUse struct {
@@ -101,9 +94,12 @@ func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
 	if err != nil {
 		return Applied{}, err
 	}
-	out := Applied{Version: m.GetVersion(), Added: m.GetAdded(), Changed: m.GetChanged(), Removed: m.GetRemoved(), Silent: m.GetSilent()}
-	for _, ch := range m.GetChanges() {
-		out.Changes = append(out.Changes, LimitChange{ch.GetLimit(), ch.GetField(), ch.GetBefore(), ch.GetAfter()})
+	out := Applied{
+		Version: m.GetVersion(), Silent: m.GetSilent(),
+		Changes: limit.Changes{Added: m.GetAdded(), Changed: m.GetChanged(), Removed: m.GetRemoved()},
+	}
+	for _, f := range m.GetChanges() {
+		out.Fields = append(out.Fields, limit.FieldChange{Limit: f.GetLimit(), Field: f.GetField(), Before: f.GetBefore(), After: f.GetAfter()})
 	}
 	for _, u := range m.GetUsed() {
 		out.Used = append(out.Used, LimitUse{u.GetLimit(), time.Duration(u.GetAgoNs())})

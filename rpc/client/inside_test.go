@@ -267,9 +267,12 @@ func TestOperating(t *testing.T) {
 	}
 	applied, err := c.ApplyLimits(t.Context(), client.Apply{Document: "limits: {}", Version: 3, DryRun: true})
 	want("apply", applied, err, client.Applied{
-		Version: 4, Added: []string{"a"}, Changed: []string{"b"}, Removed: []string{"c"}, Silent: []string{"n3"},
-		Changes: []client.LimitChange{{Limit: "b", Field: "capacity", Before: "1", After: "2"}},
-		Used:    []client.LimitUse{{Limit: "c", Ago: time.Minute}},
+		Version: 4, Silent: []string{"n3"},
+		Changes: limit.Changes{
+			Added: []string{"a"}, Changed: []string{"b"}, Removed: []string{"c"},
+			Fields: []limit.FieldChange{{Limit: "b", Field: "capacity", Before: "1", After: "2"}},
+		},
+		Used: []client.LimitUse{{Limit: "c", Ago: time.Minute}},
 	}, []any{"limits: {}", uint64(3), false, true})
 	_, err = c.ApplyLimits(t.Context(), client.Apply{Document: "limits: {}", Remove: true})
 	want("apply and remove", nil, err, nil, []any{"limits: {}", uint64(0), true, false})
