@@ -57,7 +57,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 		return nil, errors.New("router: no limiter to ask, no table to go by, or no name of its own")
 	}
 	c, err := client.New(client.Config{
-		Tables: cfg.Tables, Self: cfg.Self, Local: cfg.Local,
+		Tables: cfg.Tables, Self: cfg.Self, Local: cfg.Local, FailFast: true,
 		Timeout: defaultTime, TLS: cfg.TLS, Registerer: cfg.Registerer,
 	})
 	if err != nil {

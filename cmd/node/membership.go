@@ -367,7 +367,7 @@ func speaks(ctx context.Context, address string) string {
 	switch p := client.Speaks(ctx, address); p {
 	case client.SpeaksGRPC, client.SpeaksHTTP, client.SpeaksHTTPS, client.SpeaksTLS:
 		return string(p)
-	case client.SpeaksNothing, client.SpeaksOther:
+	case client.SpeaksNothing, client.SpeaksOther, client.StaysSilent:
 	}
 	return ""
 }

@@ -38,9 +38,19 @@ func (it *item) way() *way {
 // next is the node to try next; nil when all have been tried.
 func (it *item) next() *node {
 	if it.own == nil && it.at == nil {
-		return pick(it.start.client.table.Load().of(it.hash), nil)
+		return pick(it.start.client.table.Load().of(it.hash), nil, it.start.skipsBad)
 	}
 	return it.way().next()
+}
+
+// giveUp ends an item that nobody is left to decide, and says whether it did.
+func (it *item) giveUp() bool {
+	w := it.way()
+	if !w.hopeless() {
+		return false
+	}
+	*it.result = limit.Result{Err: w.outcome()}
+	return true
 }
 
 // try notes that n is being tried.
@@ -61,16 +71,14 @@ func (c *Client) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	}
 	results := make([]limit.Result, len(rs))
 	items := make([]item, 0, len(rs))
-	start := c.start(ctx, "")
+	start := c.startCheck(ctx, "")
 	for i := range rs {
 		err := rs[i].Validate()
 		if len(rs) > limit.MaxBatch {
 			err = &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", len(rs), limit.MaxBatch)}
 		}
-		if hash := ring.Hash(rs[i].Key); err == nil && c.hopeless(hash) {
-			err = c.unsent(hash)
-		} else if err == nil {
-			items = append(items, item{start: &start, hash: hash, request: &rs[i], result: &results[i]})
+		if err == nil {
+			items = append(items, item{start: &start, hash: ring.Hash(rs[i].Key), request: &rs[i], result: &results[i]})
 		}
 		results[i].Err = err
 	}
@@ -86,6 +94,10 @@ func deliver(items []item) {
 	}
 	for len(pending) > 0 {
 		groups, stuck := split(pending)
+		stuck = slices.DeleteFunc(stuck, (*item).giveUp)
+		if len(groups)+len(stuck) == 0 {
+			return
+		}
 		if len(groups) == 0 {
 			first := stuck[0].way()
 			if !first.rest() {
@@ -179,7 +191,7 @@ func (g *group) more() bool {
 	if it.own != nil {
 		return it.own.more()
 	}
-	return pick(it.start.client.table.Load().of(it.hash), []*node{g.node}) != nil
+	return pick(it.start.client.table.Load().of(it.hash), []*node{g.node}, it.start.skipsBad) != nil
 }
 
 // later implements traveler, by the first item as well.

@@ -64,9 +64,10 @@ type Config struct {
 	Timeout time.Duration
 	// MaxChecks is how many checks may be under way at once; more are refused with limit.ErrOverloaded. 0 for 10,000.
 	MaxChecks int
-	// FailFast refuses a check at once, with limit.ErrUnavailable, while every replica of its key is known to be bad: to
-	// refuse connections or all checks, or to be silent. Otherwise such a check is sent all the same. Probes find out when
-	// a node is back, and go out four times a second then, and else once.
+	// FailFast sends no check to a node that is known to be bad: to refuse connections or all checks, or to be silent. While
+	// every replica of its key is, a check is refused at once, with limit.ErrUnavailable. Otherwise a check goes there last, and
+	// waits for an answer as long as it may. Probes find out when a node is back, and go out four times a second then, and else
+	// once.
 	FailFast bool
 	// TLS encrypts the connections; nil for plain text. With the cluster key, it proves an operator.
 	TLS *tls.Config
@@ -207,6 +208,7 @@ func (c *Client) reachLocked(address string) (*node, error) {
 	}
 	life, cancel := context.WithCancel(c.life)
 	n := &node{address: address, cancel: cancel, marked: c.marked, stale: c.heardOf, token: c.token, private: c.secure != nil || isLoopback(address)}
+	n.suspicion.never = c.self != nil
 	n.health = &health{
 		longest: lastPause,
 		probe:   n.probe, afford: c.budget.take, worse: func() { c.avoid(n) },
@@ -288,6 +290,13 @@ func (c *Client) start(ctx context.Context, key string) way {
 	return way{client: c, ctx: ctx, deadline: c.deadline(ctx), hash: ring.Hash(key)}
 }
 
+// startCheck is the way of a check.
+func (c *Client) startCheck(ctx context.Context, key string) way {
+	w := c.start(ctx, key)
+	w.skipsBad = c.failFast
+	return w
+}
+
 // deadline is that of a call with ctx, even if ctx has none.
 func (c *Client) deadline(ctx context.Context) time.Time {
 	if at, ok := ctx.Deadline(); ok {
@@ -304,8 +313,8 @@ func (c *Client) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
-	w := c.start(ctx, r.Key)
-	if c.hopeless(w.hash) {
+	w := c.startCheck(ctx, r.Key)
+	if w.hopeless() {
 		return limit.Decision{}, c.unsent(w.hash)
 	}
 	m := pb.EncodeRequest(r)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -34,20 +35,11 @@ func (n *node) trouble() string {
 	return strings.ReplaceAll(said, limit.ErrUnavailable.Error()+": ", "")
 }
 
-// hopeless says whether a check of a key with that hash is not to be sent: all nodes that could decide it are bad. A
-// suspect one may still answer. With every node that is bad runs a recovery, which needs no calls to find out that the
-// node is back.
-func (c *Client) hopeless(hash uint64) bool {
-	if !c.failFast {
-		return false
-	}
-	seats := c.table.Load().of(hash)
-	for _, s := range seats {
-		if s.local != nil || s.health.standing() != bad {
-			return false
-		}
-	}
-	return len(seats) > 0
+// hopeless says whether nobody is left to be asked, because all nodes that could decide are bad. A suspect one may still answer.
+// With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
+func (w *way) hopeless() bool {
+	seats := w.seats()
+	return w.skipsBad && len(seats) > 0 && !slices.ContainsFunc(seats, func(s seat) bool { return !s.bad() })
 }
 
 // unsent counts a check of a key with that hash that is refused at once.

@@ -21,19 +21,19 @@ func TestHopeless(t *testing.T) {
 		if err := c.Close(); err != nil { // or connections that are refused would judge the nodes, too
 			t.Fatal(err)
 		}
-		hash := ring.Hash("user:42")
+		const key = "user:42"
 		for _, first := range []standing{good, suspect, bad} {
 			for _, second := range []standing{good, suspect, bad} {
 				c.servers[0].health.level.Store(int32(first))
 				c.servers[1].health.level.Store(int32(second))
 				want := failFast && first == bad && second == bad
-				if got := c.hopeless(hash); got != want {
-					t.Errorf("fail fast %v, standings %d and %d: hopeless %v", failFast, first, second, got)
+				if w := c.startCheck(t.Context(), key); w.hopeless() != want {
+					t.Errorf("fail fast %v, standings %d and %d: hopeless %v", failFast, first, second, !want)
 				}
 			}
 		}
 		c.table.Store(&table{})
-		if c.hopeless(hash) {
+		if w := c.startCheck(t.Context(), key); w.hopeless() {
 			t.Error("hopeless without a node: there is another error for that")
 		}
 	}

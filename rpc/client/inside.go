@@ -27,7 +27,7 @@ func (c *Client) Lone() bool {
 
 // first says whether the own node is the one to ask first about a key.
 func (c *Client) first(key string) bool {
-	n := pick(c.table.Load().of(ring.Hash(key)), nil)
+	n := pick(c.table.Load().of(ring.Hash(key)), nil, false)
 	return n != nil && n.local != nil
 }
 
@@ -45,7 +45,7 @@ func (c *Client) checkInside(ctx context.Context, r limit.Request) (limit.Decisi
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
-	w := c.start(ctx, r.Key)
+	w := c.startCheck(ctx, r.Key)
 	w.came(c.self, met)
 	return walk(w, func(ctx context.Context, n *node) (limit.Decision, error) {
 		if n.local != nil {
@@ -69,7 +69,7 @@ func (c *Client) batchInside(ctx context.Context, rs []limit.Request) (results [
 	results = c.self.local.CheckBatch(ctx, rs)
 	for i := range results {
 		if err := results[i].Err; err != nil && errors.Is(err, limit.ErrUnavailable) {
-			start := c.start(ctx, rs[i].Key)
+			start := c.startCheck(ctx, rs[i].Key)
 			start.came(c.self, err)
 			left = append(left, item{start: &start, own: &start, hash: start.hash, request: &rs[i], result: &results[i]})
 		}

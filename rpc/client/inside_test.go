@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -49,17 +50,17 @@ func (l *local) Return(context.Context, string, []limit.Receipt) ([]bool, error)
 	return l.returned, nil
 }
 
-// inside makes the client of the node with that index.
-func inside(t *testing.T, f *fakeCluster, i int, l limit.Limiter) *client.Client {
+// inside makes the client of the first node.
+func inside(t *testing.T, f *fakeCluster, l limit.Limiter) *client.Client {
 	t.Helper()
-	return connect(t, client.Config{Tables: f.tables, Self: f.nodes[i].id, Local: l, Timeout: 20 * time.Second})
+	return connect(t, client.Config{Tables: f.tables, Self: f.nodes[0].id, Local: l, Timeout: 20 * time.Second, FailFast: true})
 }
 
 // TestInsideANode asks the own node for what it owns, and marks what goes to others as forwarded.
 func TestInsideANode(t *testing.T) {
 	f := startCluster(t, 4)
 	own := &local{}
-	c := inside(t, f, 0, own)
+	c := inside(t, f, own)
 	if c.Version() != 1 || !c.Mine(f.keyOf(0)) || c.Mine(f.keyOf(1)) {
 		t.Errorf("table %d, mine: %v and %v", c.Version(), c.Mine(f.keyOf(0)), c.Mine(f.keyOf(1)))
 	}
@@ -96,13 +97,48 @@ func TestInsideANode(t *testing.T) {
 	}
 }
 
+// TestTheLastNodeStanding freezes both others: what the own node cannot decide by itself waits for nobody who is known to be
+// silent, alone or in a batch.
+func TestTheLastNodeStanding(t *testing.T) {
+	f := startCluster(t, 3)
+	alone := fmt.Errorf("%w: too few replicas can answer", limit.ErrUnavailable)
+	own := &local{check: func(context.Context, limit.Request) (limit.Decision, error) { return limit.Decision{}, alone }}
+	c := inside(t, f, own)
+	if _, err := c.Check(t.Context(), check(f.keyOf(0))); err != nil { // which connects
+		t.Fatal(err)
+	}
+	c.AwaitConnections(t.Context())
+	f.nodes[1].ice.freeze()
+	f.nodes[2].ice.freeze()
+	judge := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, limit.ErrUnavailable) || !strings.Contains(err.Error(), alone.Error()) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if strings.Contains(err.Error(), "keepalive") || strings.Contains(err.Error(), "neither") {
+			t.Errorf("%s waited until the connection broke: %v", what, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for range 3 {
+		for i := range f.nodes {
+			_, err := c.Check(ctx, check(f.keyOf(i)))
+			judge("a check", err)
+		}
+		for _, r := range c.CheckBatch(ctx, []limit.Request{check(f.keyOf(0)), check(f.keyOf(1)), check(f.keyOf(2))}) {
+			judge("a check of a batch", r.Err)
+		}
+	}
+}
+
 // TestOwnNodeCannotDecide goes to the next replica.
 func TestOwnNodeCannotDecide(t *testing.T) {
 	f := startCluster(t, 3)
 	own := &local{check: func(context.Context, limit.Request) (limit.Decision, error) {
 		return limit.Decision{}, limit.ErrUnavailable
 	}}
-	c := inside(t, f, 0, own)
+	c := inside(t, f, own)
 	if _, err := c.Check(t.Context(), check(f.keyOf(0))); err != nil || len(own.keys) != 1 {
 		t.Errorf("the own node was asked for %q: %v", own.keys, err)
 	}
@@ -143,7 +179,7 @@ func TestInsideBeforeTheTable(t *testing.T) {
 // TestReturnInsideANode asks all replicas: what one of them took back, is.
 func TestReturnInsideANode(t *testing.T) {
 	f := startCluster(t, 3)
-	c := inside(t, f, 0, &local{returned: []bool{true, false, false}})
+	c := inside(t, f, &local{returned: []bool{true, false, false}})
 	f.nodes[1].giveUp = func(context.Context) []bool { return []bool{false, true, false} }
 	receipts := make([]limit.Receipt, 3)
 	got, err := c.Return(t.Context(), "k", receipts)

@@ -80,6 +80,9 @@ func (n *node) closeConns() error {
 // good says whether the node can be expected to answer.
 func (n *node) good() bool { return n.local != nil || n.health.standing() == good }
 
+// bad says whether the node is known not to answer.
+func (n *node) bad() bool { return n.local == nil && n.health.standing() == bad }
+
 // conn is the connection whose turn it is. One that just failed to open is passed over.
 func (n *node) conn() *grpc.ClientConn {
 	turn := int(n.turn.Add(1) % (1 << 16))

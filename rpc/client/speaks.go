@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -20,7 +21,8 @@ const (
 	SpeaksHTTP    Protocol = "HTTP"  // of version 1, in plain text
 	SpeaksHTTPS   Protocol = "HTTPS" // HTTP of version 1 over TLS
 	SpeaksTLS     Protocol = "TLS"   // and perhaps gRPC over it
-	SpeaksOther   Protocol = "other" // such as gossip, raft, or silence
+	SpeaksOther   Protocol = "other" // such as gossip or raft
+	StaysSilent   Protocol = "none"  // it takes connections and says nothing: a process that is frozen, perhaps
 )
 
 // speakWithin is how long an address may take to show what it speaks.
@@ -63,20 +65,25 @@ func speaks(ctx context.Context, address string, dial dialer) Protocol {
 	if _, err := io.WriteString(conn, question); err != nil {
 		return SpeaksOther
 	}
-	return protocolOf(beginning(conn))
+	text, err := beginning(conn)
+	if len(text) == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		return StaysSilent
+	}
+	return protocolOf(text)
 }
 
 // beginning reads what comes until it can be told apart, or no more comes.
-func beginning(r io.Reader) []byte {
-	text := make([]byte, 0, 512)
+func beginning(r io.Reader) (text []byte, err error) {
+	text = make([]byte, 0, 512)
 	for len(text) < cap(text) {
-		n, err := r.Read(text[len(text):cap(text)])
+		var n int
+		n, err = r.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
 		if known := protocolOf(text); err != nil || known != SpeaksOther && known != SpeaksHTTP {
 			break
 		}
 	}
-	return text
+	return text, err
 }
 
 // protocolOf is the protocol whose answer to the question begins so.

@@ -37,6 +37,7 @@ type way struct {
 	any      bool  // any node will do
 	only     *node // it and no other; nil for all
 	sticky   bool  // no second try while one is under way: what is asked may be done once only
+	skipsBad bool  // nodes known to be bad are not asked: probes find out when they are back
 
 	tried    []*node // in this round
 	round    int
@@ -74,7 +75,7 @@ func (w *way) seats() []seat {
 }
 
 // next is the node to try next; nil when all have been tried.
-func (w *way) next() *node { return pick(w.seats(), w.tried) }
+func (w *way) next() *node { return pick(w.seats(), w.tried, w.skipsBad) }
 
 // more says whether another node may be tried while one is silent.
 func (w *way) more() bool { return !w.sticky && w.next() != nil }
@@ -90,14 +91,14 @@ func (w *way) try(n *node) {
 	w.tried = append(w.tried, n)
 }
 
-// pick is the first of seats to be asked that has not been tried.
-func pick(seats []seat, tried []*node) *node {
+// pick is the first of seats to be asked that has not been tried. Bad ones come last, or are skipped.
+func pick(seats []seat, tried []*node, skipsBad bool) *node {
 	var best *node
 	least := 3
 	for _, s := range seats {
 		rank := 0
 		switch {
-		case slices.Contains(tried, s.node):
+		case slices.Contains(tried, s.node) || skipsBad && s.bad():
 			continue
 		case !s.good():
 			rank = 2
@@ -138,7 +139,7 @@ func (w *way) failed(n *node, err error) {
 
 // rest waits until the next round may begin. It says no when there is none, or no time for it.
 func (w *way) rest() bool {
-	if w.only == nil && !w.any && w.client.hopeless(w.hash) {
+	if w.hopeless() {
 		return false
 	}
 	pause := leastRest + rand.N(mostRest-leastRest)
@@ -176,6 +177,9 @@ func (w *way) conclude(n *node, err error) error {
 func (w *way) outcome() error {
 	err := w.ctx.Err()
 	if err == nil && len(w.failures) == 0 {
+		if w.hopeless() {
+			return w.client.unsent(w.hash)
+		}
 		err = errNowhere
 	}
 	for _, f := range slices.Backward(w.failures) {

@@ -22,6 +22,8 @@ const takesChecks = "nodes take checks at --listen-grpc, 7700 by default"
 // A suspicion is what is known of an address that does not speak what a client of a cluster does: the wrong port, or TLS on one
 // side only. It is looked for only after an error.
 type suspicion struct {
+	never  bool                   // the address is from a table of the node that the client is in, and right
+	spoke  atomic.Bool            // the node has answered once: it is where checks go
 	found  atomic.Pointer[string] // what is wrong there; nil for nothing that is known
 	mu     sync.Mutex             // held by whoever looks
 	looked time.Time              // when somebody did last; guarded by mu
@@ -30,7 +32,7 @@ type suspicion struct {
 // suspect looks what the node's address speaks, if err may come of that and nobody has looked just now. It takes no longer than
 // ctx.
 func (n *node) suspect(ctx context.Context, err error) {
-	if _, down := n.down(); !down || !errors.Is(err, limit.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+	if _, down := n.down(); !down || n.suspicion.never || !errors.Is(err, limit.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
 	s := &n.suspicion
@@ -42,10 +44,11 @@ func (n *node) suspect(ctx context.Context, err error) {
 		return
 	}
 	s.looked = time.Now()
-	if wrong := misdirected(ctx, n.address, n.secure, n.dial); wrong != "" {
-		s.found.Store(&wrong)
-	} else {
+	said, wrong := misdirected(ctx, n.address, n.secure, n.dial)
+	if wrong == "" || said == StaysSilent && s.spoke.Load() { // it is frozen
 		s.found.Store(nil)
+	} else {
+		s.found.Store(&wrong)
 	}
 }
 
@@ -61,19 +64,22 @@ func (e *MisdirectedError) Unwrap() error { return e.err }
 
 // clear forgets what was wrong: the node has answered.
 func (s *suspicion) clear() {
+	if !s.spoke.Load() {
+		s.spoke.Store(true)
+	}
 	if s.found.Load() != nil {
 		s.found.Store(nil)
 	}
 }
 
-// misdirected says what keeps an address from being asked over gRPC, in plain text or by secure; empty if that is not to be seen.
-func misdirected(ctx context.Context, address string, secure *tls.Config, dial dialer) string {
+// misdirected says what an address speaks, as far as that was found out, and what keeps it from being asked over gRPC, in plain
+// text or by secure; wrong is empty if that is not to be seen.
+func misdirected(ctx context.Context, address string, secure *tls.Config, dial dialer) (p Protocol, wrong string) {
 	if secure == nil {
-		p := speaks(ctx, address, dial)
-		if p == SpeaksOther && shakesAtAll(ctx, address, dial) {
+		if p = speaks(ctx, address, dial); p == SpeaksOther && shakesAtAll(ctx, address, dial) {
 			p = SpeaksTLS
 		}
-		return misdirectedPlain(address, p)
+		return p, misdirectedPlain(address, p)
 	}
 	agreed, err := shakes(ctx, address, secure, dial)
 	var (
@@ -82,21 +88,21 @@ func misdirected(ctx context.Context, address string, secure *tls.Config, dial d
 	)
 	switch {
 	case errors.As(err, &foreign):
-		return fmt.Sprintf("the certificate of %s is not from an authority that is trusted here: see --tls-ca, or --cluster-key-file for the other cluster's key", address)
+		return SpeaksTLS, fmt.Sprintf("the certificate of %s is not from an authority that is trusted here: see --tls-ca, or --cluster-key-file for the other cluster's key", address)
 	case errors.As(err, &name):
-		return fmt.Sprintf("the certificate of %s is for another name: %v", address, name)
+		return SpeaksTLS, fmt.Sprintf("the certificate of %s is for another name: %v", address, name)
 	case err == nil && agreed != "h2":
-		return fmt.Sprintf("%s speaks TLS, but not gRPC: %s", address, takesChecks)
+		return SpeaksTLS, fmt.Sprintf("%s speaks TLS, but not gRPC: %s", address, takesChecks)
 	case err == nil || !notTLS(err):
-		return ""
+		return SpeaksTLS, ""
 	}
-	switch p := speaks(ctx, address, dial); p {
+	switch p = speaks(ctx, address, dial); p {
 	case SpeaksGRPC:
-		return fmt.Sprintf("%s speaks plain text, not TLS: leave out --tls-cert, --tls-key, --tls-ca and --cluster-key-file, or give the node certificates", address)
+		return p, fmt.Sprintf("%s speaks plain text, not TLS: leave out --tls-cert, --tls-key, --tls-ca and --cluster-key-file, or give the node certificates", address)
 	case SpeaksTLS:
-		return ""
+		return p, ""
 	default:
-		return misdirectedPlain(address, p)
+		return p, misdirectedPlain(address, p)
 	}
 }
 
@@ -109,6 +115,8 @@ func misdirectedPlain(address string, p Protocol) string {
 		return fmt.Sprintf("%s speaks TLS, and was asked in plain text: show a certificate with --tls-cert, --tls-key and --tls-ca, or the cluster key with --cluster-key-file", address)
 	case SpeaksOther:
 		return fmt.Sprintf("%s takes connections and speaks neither gRPC nor HTTP, as ports of gossip and raft do: %s", address, takesChecks)
+	case StaysSilent:
+		return fmt.Sprintf("%s takes connections and says nothing: its process may be frozen, or it is a port of another kind: %s", address, takesChecks)
 	case SpeaksNothing, SpeaksGRPC:
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,28 @@ func listener(t *testing.T, do func(net.Conn)) string {
 	return l.Addr().String()
 }
 
+// keepsSilent is the address of who takes connections and never says a word.
+func keepsSilent(t *testing.T) string {
+	t.Helper()
+	var (
+		mu   sync.Mutex
+		open []net.Conn
+	)
+	at := listener(t, func(c net.Conn) {
+		mu.Lock()
+		defer mu.Unlock()
+		open = append(open, c)
+	})
+	t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range open {
+			c.Close() //nolint:errcheck // nothing was written
+		}
+	})
+	return at
+}
+
 // gossip is the address of a node of memberlist.
 func gossip(t *testing.T) string {
 	t.Helper()
@@ -77,6 +100,7 @@ func TestWrongPort(t *testing.T) {
 	foreign := &tls.Config{RootCAs: others, MinVersion: tls.VersionTLS13}
 	gossips := gossip(t)
 	breaks := listener(t, func(c net.Conn) { c.Close() }) //nolint:errcheck // that is what it is for
+	silent := keepsSilent(t)
 	const checks = "nodes take checks at --listen-grpc, 7700 by default"
 	for name, c := range map[string]struct {
 		address string
@@ -89,6 +113,8 @@ func TestWrongPort(t *testing.T) {
 		"gossip":                    {gossips, plain, " takes connections and speaks neither gRPC nor HTTP, as ports of gossip and raft do: " + checks},
 		"gossip, asked over TLS":    {gossips, trusting, " takes connections and speaks neither gRPC nor HTTP, as ports of gossip and raft do: " + checks},
 		"what breaks off":           {breaks, plain, " takes connections and speaks neither gRPC nor HTTP, as ports of gossip and raft do: " + checks},
+		"silence":                   {silent, plain, " takes connections and says nothing: its process may be frozen, or it is a port of another kind: " + checks},
+		"silence, asked over TLS":   {silent, trusting, " takes connections and says nothing: its process may be frozen, or it is a port of another kind: " + checks},
 		"gRPC over TLS, in plain":   {secured, plain, " speaks TLS, and was asked in plain text: show a certificate with --tls-cert"},
 		"gRPC in plain, over TLS":   {open, trusting, " speaks plain text, not TLS: leave out --tls-cert"},
 		"gRPC, foreign authority":   {secured, foreign, "is not from an authority that is trusted here: see --tls-ca"},
