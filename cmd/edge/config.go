@@ -42,11 +42,23 @@ var errSomeTLS = errors.New("tls-cert, tls-key, tls-ca: give all three, or none"
 
 // read reads the document and all files that belong to it, and makes of it what a gateway runs on. The error is
 // everything that is wrong.
-func (c *Config) read() (*setup, error) {
+func (c *Config) read() (*setup, error) { return c.make(c.look()) }
+
+// look is what is on disk now.
+func (c *Config) look() onDisk {
 	if c.Path == "" {
-		return nil, errors.New("config: name the document, such as gateway.yaml")
+		return onDisk{err: errors.New("config: name the document, such as gateway.yaml")}
 	}
-	doc, err := cmp.Or(c.reader, &config.Reader{Insecure: c.Insecure}).Read(c.Path)
+	text, err := config.ReadText(c.Path)
+	return onDisk{text, err}
+}
+
+// make is read of a text that was on disk; all files that belong to it are read now.
+func (c *Config) make(found onDisk) (*setup, error) {
+	if found.err != nil {
+		return nil, found.err
+	}
+	doc, err := cmp.Or(c.reader, &config.Reader{Insecure: c.Insecure}).Parse(c.Path, found.text)
 	if err != nil {
 		return nil, err
 	}

@@ -64,13 +64,14 @@ type Edge struct {
 // heard of. The error is everything that is wrong with the document, or says which address cannot be listened on.
 func Open(cfg Config) (e *Edge, err error) {
 	cfg.setDefaults()
-	first, err := cfg.read()
+	found := cfg.look()
+	first, err := cfg.make(found)
 	if err != nil {
 		return nil, err
 	}
 	e = &Edge{
 		cfg: cfg, metrics: prometheus.NewRegistry(), counts: newMetrics(),
-		stopping: make(chan struct{}), failed: make(chan struct{}),
+		stopping: make(chan struct{}), failed: make(chan struct{}), following: following{last: found, settled: found},
 	}
 	e.now.Store(first)
 	defer func() {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,34 @@ const lookEvery = time.Second
 // following is what is known of the document on disk.
 type following struct {
 	mu      sync.Mutex
-	problem error    // why what is on disk is not in force; nil when it is
+	last    onDisk   // at the last look
+	settled onDisk   // what two looks in a row saw, or one that was asked for: nothing newer is judged
+	problem error    // why settled is not in force; nil when it is
 	refused [32]byte // digest of the document that problem is about, if it could be read
+}
+
+// onDisk is what one look finds: the text of the document, or why it cannot be read.
+type onDisk struct {
+	text []byte
+	err  error
+}
+
+// same says whether two looks have found the same.
+func (d onDisk) same(other onDisk) bool {
+	if d.err != nil || other.err != nil {
+		return d.err != nil && other.err != nil && d.err.Error() == other.err.Error()
+	}
+	return bytes.Equal(d.text, other.text)
+}
+
+// found notes what a look finds, and says whether it is settled. A text that is new, or a document that is not there, may be one
+// that is just being saved: it is settled when the next look finds the same, or when somebody asks for it.
+func (f *following) found(now onDisk, asked bool) bool {
+	if asked || now.same(f.last) {
+		f.settled = now
+	}
+	f.last = now
+	return now.same(f.settled)
 }
 
 // followed notes that s, which is on disk, is in force.
@@ -32,8 +59,10 @@ func (e *Edge) followed(s *setup) {
 
 // Run follows the document until ctx ends, which is no error, or the gateway fails, and does not close it. It looks once
 // a second whether the document or one of its files has changed, however it was replaced, and at once when hangup has
-// something. A changed document is put in force whole, or, if anything is wrong with it, not at all: then the old one stays
-// in force, and the log, /readyz and the metrics say so.
+// something. A text that has changed counts from the second look on that finds it: one that is just being saved is neither
+// put in force nor complained of. One that hangup asks for counts at once, and so does every file that the document names. A changed
+// document is put in force whole, or, if anything is wrong with it, not at all: then the old one stays in force, and the log,
+// /readyz and the metrics say so.
 //
 // Nodes of a cluster tell the gateway when limits change. One that is alone does not: Run asks it once a second.
 func (e *Edge) Run(ctx context.Context, hangup <-chan os.Signal) error {
@@ -42,8 +71,8 @@ func (e *Edge) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	for {
 		select {
 		case <-tick.C:
-			e.watchLimits(ctx)
-			_ = e.look(false) // which has logged what is wrong
+			_ = e.look(false)  // which has logged what is wrong
+			e.watchLimits(ctx) // which may take a while, and looks are to be a second apart
 		case <-hangup:
 			_ = e.look(true)
 		case <-e.failed:
@@ -57,13 +86,16 @@ func (e *Edge) Run(ctx context.Context, hangup <-chan os.Signal) error {
 // Reload looks at the document on disk now. The error is why it is not in force.
 func (e *Edge) Reload() error { return e.look(true) }
 
-// look puts the document on disk in force, if it is another one. What is wrong is said once, or again when it was asked for.
+// look puts the document on disk in force, if it is another one and settled; until it is, what the files have counts for the one
+// before. What is wrong is said once, or again when it was asked for.
 func (e *Edge) look(asked bool) error {
 	f := &e.following
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, err := e.cfg.read()
+	settled := f.found(e.cfg.look(), asked)
+	s, err := e.cfg.make(f.settled)
 	switch {
+	case err != nil && !settled: // a file that the document names may have gone because the new document does without it
 	case err != nil:
 		again := f.problem != nil && f.refused == [32]byte{} && f.problem.Error() == err.Error()
 		e.keepOld(invalid, err, [32]byte{}, again, asked)

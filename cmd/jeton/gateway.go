@@ -32,9 +32,10 @@ func gatewayVerb() *cobra.Command {
 			"the API behind it, or answers 429. Beside that, or instead, it answers nginx, HAProxy, Caddy and Traefik whether a\n" +
 			"request may pass.\n\n" +
 			"The document that --config names says everything else: jeton gateway schema prints what may stand in it. It is\n" +
-			"looked at once a second, and at once on SIGHUP: what has changed is put in force whole, or not at all. --check says\n" +
-			"whether a document is good, and what it means: a limit that its routes name and the cluster does not have is an error,\n" +
-			"if the cluster can be asked. SIGTERM stops the gateway after what is under way was answered.",
+			"looked at once a second: what has changed is put in force whole, or not at all, when two looks in a row have found the\n" +
+			"same text, and at once on SIGHUP. --check says whether a document is good, and what it means: a limit that its routes\n" +
+			"name and the cluster does not have is an error, if the cluster can be asked. SIGTERM stops the gateway after what is\n" +
+			"under way was answered.",
 		Example: "  jeton gateway --config gateway.yaml\n  jeton gateway --config gateway.yaml --check\n" +
 			"  jeton gateway --config gateway.yaml --server a:7700,b:7700 --tls-cert gw.pem --tls-key gw.key --tls-ca ca.pem",
 		Args: cobra.NoArgs,

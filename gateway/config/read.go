@@ -39,6 +39,15 @@ type Reader struct {
 
 // Read is [Read] or [ReadInsecure].
 func (r *Reader) Read(path string) (*Document, error) {
+	text, err := ReadText(path)
+	if err != nil {
+		return nil, err
+	}
+	return r.Parse(path, text)
+}
+
+// ReadText is the text of the document at path, of which nothing is checked but that it can be read.
+func ReadText(path string) ([]byte, error) {
 	opened, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the gateway's document: %w", err)
@@ -47,6 +56,11 @@ func (r *Reader) Read(path string) (*Document, error) {
 	if err = errors.Join(err, opened.Close()); err != nil {
 		return nil, fmt.Errorf("read the gateway's document: %w", err)
 	}
+	return text, nil
+}
+
+// Parse is Read of a text that was read from path; the files that it names are read now.
+func (r *Reader) Parse(path string, text []byte) (*Document, error) {
 	d, err := parse(text, filepath.Dir(path), &r.keys)
 	if err == nil && !r.Insecure {
 		err = joined(d.exposed())
