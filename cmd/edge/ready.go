@@ -43,9 +43,11 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	for _, set := range a.gateway.KeySets() {
 		say("keys", set.Keys == 0, saidKeys(set, time.Now()))
 	}
-	if err := a.configured(); err != nil {
-		say("configuration", true, "last reload failed, the document before stays in force: "+err.Error())
+	inForce, problem := a.configured()
+	if problem != nil {
+		say("configuration", true, "last reload failed, the document before stays in force: "+problem.Error())
 	}
+	say("configuration", false, inForce)
 	if known := a.limits(); known != nil {
 		for _, m := range Missing(a.now.Load().doc, known) {
 			say("limits", true, m.String())

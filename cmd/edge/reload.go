@@ -20,6 +20,9 @@ type following struct {
 	settled onDisk   // what two looks in a row saw, or one that was asked for: nothing newer is judged
 	problem error    // why settled is not in force; nil when it is
 	refused [32]byte // digest of the document that problem is about, if it could be read
+
+	routes int // of the document in force
+	since  time.Time
 }
 
 // onDisk is what one look finds: the text of the document, or why it cannot be read.
@@ -49,7 +52,9 @@ func (f *following) found(now onDisk, asked bool) bool {
 // followed notes that s, which is on disk, is in force.
 func (e *Edge) followed(s *setup) {
 	e.now.Store(s)
-	e.following.problem, e.following.refused = nil, [32]byte{}
+	f := &e.following
+	f.problem, f.refused = nil, [32]byte{}
+	f.routes, f.since = len(s.doc.Routes), time.Now()
 	e.counts.loadedAt.SetToCurrentTime()
 	e.counts.current.Set(1)
 	for _, w := range s.doc.Warnings() {
@@ -116,7 +121,8 @@ func (e *Edge) look(asked bool) error {
 
 // replace puts s in force, if that can be done. following.mu is held.
 func (e *Edge) replace(s *setup, asked bool) {
-	err := s.follows(e.now.Load())
+	before := e.now.Load()
+	err := s.follows(before)
 	if err == nil {
 		err = e.gateway.Load(s.doc)
 	}
@@ -126,7 +132,7 @@ func (e *Edge) replace(s *setup, asked bool) {
 	}
 	e.followed(s)
 	e.counts.reloads.WithLabelValues(loaded).Inc()
-	e.cfg.Logger.Info("document in force", "file", e.cfg.Path, "routes", len(s.doc.Routes))
+	e.sayChange(before.doc, s.doc)
 }
 
 // keepOld notes that what is on disk cannot be put in force. It is counted and said once for each thing on disk.
@@ -141,12 +147,16 @@ func (e *Edge) keepOld(outcome string, err error, digest [32]byte, again, asked 
 	}
 }
 
-// configured says why the document on disk is not in force, and nil if it is.
-func (e *Edge) configured() error {
+// configured says what is in force, and why the document on disk is not; nil if it is.
+func (e *Edge) configured() (inForce string, problem error) {
 	f := &e.following
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.problem
+	routes := "routes"
+	if f.routes == 1 {
+		routes = "route"
+	}
+	return fmt.Sprintf("%d %s, in force since %s", f.routes, routes, f.since.UTC().Format(time.RFC3339)), f.problem
 }
 
 // Ready says whether the gateway takes requests, and if not, why.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -125,5 +126,35 @@ func TestFilesDoNotWaitForTheDocument(t *testing.T) {
 	}
 	if got := r.served(t); got != http.StatusNotFound || r.log.count("level=ERROR") != 0 {
 		t.Errorf("with another folder of keys: %d, and %d errors are logged", got, r.log.count("level=ERROR"))
+	}
+}
+
+// What a document changes is said in one line, and when something is gone, as from a file that was cut off for good, loudly.
+func TestWhatADocumentChangesIsSaid(t *testing.T) {
+	good := aDocument(anUpstream(t).URL)
+	r := open(t, Config{}, good)
+	for _, step := range []struct{ document, says, held string }{
+		{withNew(good), `level=INFO msg="document in force" file=` + r.path + ` routes=3 routes_before=2 added=[new]`, "3 routes"},
+		{cut(t, good, "- {name: items"), `level=WARN msg="document in force, without some of what the one before had" file=` + r.path + ` routes=1 routes_before=3 removed="[items new]"`, "1 route"},
+		{strings.Replace(good, ", checks: [{limits: [two]}]", "", 1), `level=INFO msg="document in force" file=` + r.path + ` routes=2 routes_before=1 added=[items]`, "2 routes"},
+		{strings.Replace(good, "limits: [two]", "limits: [two, four]", 1), `routes=2 routes_before=2 changed=[items]`, "2 routes"},
+		{strings.Replace(good, `{keys: ["ip:192.0.2.1"]}`, "{}", 1), `level=WARN msg="document in force, without some of what the one before had" file=` + r.path + ` routes=2 routes_before=2 changed=[items] fewer_checks=[items] gone="[deny.keys: 1 of 1]" fields=[deny]`, "2 routes"},
+	} {
+		write(t, r.path, step.document)
+		if err := r.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if n := r.log.count(step.says + "\n"); n != 1 {
+			t.Errorf("%d lines say\n%s\nin\n%s", n, step.says, r.log.text.String())
+		}
+		line := regexp.MustCompile(`(?m)^configuration: ` + step.held + `, in force since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
+		if body := r.readyz(t, "").body; !line.MatchString(body) {
+			t.Errorf("/readyz says\n%s, want %v", body, line)
+		}
+	}
+	write(t, r.path, "nonsense: 1")
+	_ = r.Reload()
+	if body := r.readyz(t, "").body; !strings.Contains(body, "\nconfiguration: last reload failed") || !strings.Contains(body, "\nconfiguration: 2 routes, in force since") {
+		t.Errorf("/readyz says\n%s", body)
 	}
 }

@@ -10,13 +10,18 @@ import (
 // Digest is of the text that the document was parsed from, of all its fields and of the content of all files that it
 // names. Documents with the same digest say the same.
 func (d *Document) Digest() [sha256.Size]byte {
+	return digest(d.text, reflect.ValueOf(d).Elem())
+}
+
+// digest is of a text and of all values in v, with the content of files.
+func digest(text []byte, v reflect.Value) [sha256.Size]byte {
 	h := sha256.New()
 	write := func(b []byte) {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
 		_, _ = h.Write(b)
 	}
-	write(d.text)
-	eachValue(reflect.ValueOf(d).Elem(), "", func(path string, v reflect.Value) {
+	write(text)
+	eachValue(v, "", func(path string, v reflect.Value) {
 		write([]byte(path))
 		switch value := v.Interface().(type) {
 		case File:

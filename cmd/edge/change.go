@@ -1,0 +1,49 @@
+package edge
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// mostNames is how many names a line of the log has of each kind.
+const mostNames = 20
+
+// sayChange logs what a document that is in force says otherwise than the one before it. If it does without something, which may
+// be meant or be the end of a file that was cut off, that is a warning.
+func (e *Edge) sayChange(before, now *config.Document) {
+	diff := now.Since(before)
+	attributes := []any{
+		slog.String("file", e.cfg.Path), slog.Int("routes", len(now.Routes)), slog.Int("routes_before", len(before.Routes)),
+	}
+	for _, list := range []struct {
+		name  string
+		names []string
+	}{
+		{"added", diff.Added},
+		{"changed", diff.Changed},
+		{"removed", diff.Removed},
+		{"fewer_checks", diff.FewerChecks},
+		{"gone", diff.Gone},
+		{"fields", diff.Fields},
+	} {
+		if len(list.names) > 0 {
+			attributes = append(attributes, slog.Any(list.name, bounded(list.names)))
+		}
+	}
+	if diff.Less() {
+		e.cfg.Logger.Warn("document in force, without some of what the one before had", attributes...)
+		return
+	}
+	e.cfg.Logger.Info("document in force", attributes...)
+}
+
+// bounded are the first names of a list, and how many more there are.
+func bounded(names []string) []string {
+	if len(names) <= mostNames {
+		return names
+	}
+	return append(slices.Clip(names[:mostNames]), fmt.Sprintf("and %d more", len(names)-mostNames))
+}

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// A Difference is what a document says otherwise than the one before it, by names. Every list is in the order of the document
+// that has the names.
+type Difference struct {
+	// Added, Changed and Removed are routes.
+	Added, Changed, Removed []string
+	// FewerChecks are those of Changed that ask fewer limits than before. Shadow checks, which deny nothing, do not count.
+	FewerChecks []string
+	// Gone is what kept clients out, let them in or told them apart, and is not there any more: "identity.api_key", or, of a list,
+	// how many of those before, such as "deny.keys: 2 of 3". It has no values, which may be those of users.
+	Gone []string
+	// Fields are those at the top of the document, routes apart, that say something else or name a file that holds something else.
+	Fields []string
+}
+
+// Less says whether something is missing that was there before: on purpose, or because the document was cut off.
+func (d Difference) Less() bool { return len(d.Removed)+len(d.FewerChecks)+len(d.Gone) > 0 }
+
+// Since is what d says otherwise than before.
+func (d *Document) Since(before *Document) Difference {
+	var diff Difference
+	had := make(map[string]*Route, len(before.Routes))
+	for i := range before.Routes {
+		had[before.Routes[i].Name] = &before.Routes[i]
+	}
+	for i := range d.Routes {
+		r := &d.Routes[i]
+		old := had[r.Name]
+		delete(had, r.Name)
+		switch {
+		case old == nil:
+			diff.Added = append(diff.Added, r.Name)
+			continue
+		case digest(nil, reflect.ValueOf(*r)) == digest(nil, reflect.ValueOf(*old)):
+			continue
+		}
+		diff.Changed = append(diff.Changed, r.Name)
+		if r.asks().less(old.asks()) {
+			diff.FewerChecks = append(diff.FewerChecks, r.Name)
+		}
+	}
+	for i := range before.Routes {
+		if name := before.Routes[i].Name; had[name] != nil {
+			diff.Removed = append(diff.Removed, name)
+		}
+	}
+	diff.Gone = gone(before.holdings(), d.holdings())
+	diff.Fields = changedFields(reflect.ValueOf(before).Elem(), reflect.ValueOf(d).Elem())
+	return diff
+}
+
+// asks is how many checks of a route may deny, and how many limits they name.
+type asks struct{ checks, limits int }
+
+func (a asks) less(than asks) bool { return a.checks < than.checks || a.limits < than.limits }
+
+func (r *Route) asks() (a asks) {
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		if c.Shadow {
+			continue
+		}
+		a.checks++
+		a.limits += len(c.Limits)
+		if c.Choose != nil {
+			for _, when := range c.Choose.When {
+				a.limits += len(when.Limits)
+			}
+		}
+	}
+	return a
+}
+
+// A holding is what a field holds that keeps clients out, lets them in or tells them apart.
+type holding struct {
+	field  string
+	list   bool
+	values []string
+}
+
+// holdings are those of a document, always the same fields in the same order.
+func (d *Document) holdings() []holding {
+	one := func(field string, given bool) holding {
+		h := holding{field: field}
+		if given {
+			h.values = []string{field}
+		}
+		return h
+	}
+	var issuers []string
+	for _, j := range d.Identity.JWT {
+		issuers = append(issuers, fmt.Sprintf("%q %q %q %q", j.Issuer, j.JWKSURL, j.JWKSFile.Path, j.SecretFile.Path))
+	}
+	return []holding{
+		{"identity.trusted_proxies", true, texts(d.Identity.TrustedProxies)},
+		{"identity.jwt", true, issuers},
+		one("identity.api_key", d.Identity.APIKey != nil),
+		one("exempt.token_file", d.Exempt.TokenFile.Given()),
+		{"exempt.paths", true, d.Exempt.Paths},
+		{"exempt.networks", true, texts(d.Exempt.Networks)},
+		{"deny.networks", true, texts(d.Deny.Networks)},
+		{"deny.keys", true, d.Deny.Keys},
+	}
+}
+
+func texts(networks []Network) []string {
+	all := make([]string, len(networks))
+	for i, n := range networks {
+		all[i] = n.String()
+	}
+	return all
+}
+
+// gone is what was held before and is not now.
+func gone(before, now []holding) (list []string) {
+	for i, had := range before {
+		missing := 0
+		for _, value := range had.values {
+			if !slices.Contains(now[i].values, value) {
+				missing++
+			}
+		}
+		switch {
+		case missing == 0:
+		case had.list:
+			list = append(list, fmt.Sprintf("%s: %d of %d", had.field, missing, len(had.values)))
+		default:
+			list = append(list, had.field)
+		}
+	}
+	return list
+}
+
+// changedFields are the fields at the top of a document, routes apart, in which two differ.
+func changedFields(before, now reflect.Value) (names []string) {
+	for i, name := range fieldNames(now.Type()) {
+		if name != "" && name != "routes" && digest(nil, before.Field(i)) != digest(nil, now.Field(i)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
