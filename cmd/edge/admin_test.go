@@ -129,22 +129,3 @@ deny:`, 1) + "- name: choice\n  path: /choice\n  checks: [{limits: [two], choose
 		t.Errorf("read back, it is another document: %v\n%s\nwas\n%s", err, again, page)
 	}
 }
-
-func TestMissingLimits(t *testing.T) {
-	doc, err := config.Parse([]byte(`
-forward_auth: {}
-routes:
-- {name: a, path: /a, checks: [{limits: [two, five]}, {limits: [five, six]}]}
-- {name: b, path: /b, checks: [{limits: [four], choose: {by: header.Plan, when: [{is: free, limits: [seven, two]}]}}]}
-`), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, m := range Missing(doc, known(t, twoLimit)) {
-		got = append(got, m.Route+" "+m.Limit)
-	}
-	if want := "[a five a six b seven]"; fmt.Sprint(got) != want {
-		t.Errorf("missing are %v, want %v", got, want)
-	}
-}

@@ -49,8 +49,8 @@ type Edge struct {
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none
 
-	following following      // the file on disk
-	missing   []MissingLimit // of which the log was told; Run's own
+	following following // the file on disk
+	told      []Problem // of routes with the limits in force, of which the log was told; Run's own
 
 	running  sync.WaitGroup // this package's goroutines
 	stop     sync.Once

@@ -49,8 +49,8 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	say("configuration", false, inForce)
 	if known := a.limits(); known != nil {
-		for _, m := range Missing(a.now.Load().doc, known) {
-			say("limits", true, m.String())
+		for _, p := range Problems(a.now.Load().doc, known) {
+			say("limits", !p.Warning, p.String())
 		}
 	}
 	first, status := "ready", http.StatusOK

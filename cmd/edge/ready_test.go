@@ -106,7 +106,7 @@ func TestUnknownLimit(t *testing.T) {
 	if a := r.readyz(t, "?strict"); a.status != http.StatusServiceUnavailable {
 		t.Errorf("without the limit, strictly: %+v", a)
 	}
-	if told := r.log.count("unknown limit: the cluster does not have it"); told != 1 {
+	if told := r.log.count("a route does not fit the limits in force"); told != 1 {
 		t.Errorf("the log was told %d times", told)
 	}
 	for range 5 {
@@ -116,7 +116,7 @@ func TestUnknownLimit(t *testing.T) {
 	}
 	r.apply(t, n, "limits: {two: {capacity: 2, refill: 1/h}}")
 	r.watchLimits(t.Context())
-	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || r.log.count("a limit that was unknown is known") != 1 {
+	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || r.log.count("a problem of a route with the limits in force is over") != 1 {
 		t.Errorf("with the limit again: %+v", a)
 	}
 }

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 
@@ -30,9 +29,9 @@ func Try(cfg Config) (*config.Document, error) {
 	return s.doc, nil
 }
 
-// AskMissing asks the cluster of a document which of the limits that its routes name are missing there. It waits until
-// ctx ends.
-func AskMissing(ctx context.Context, cfg Config) ([]MissingLimit, error) {
+// AskProblems asks the cluster of a document for its limits, and says what of the routes does not fit them. It waits until ctx
+// ends.
+func AskProblems(ctx context.Context, cfg Config) ([]Problem, error) {
 	s, err := cfg.read()
 	if err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func AskMissing(ctx context.Context, cfg Config) ([]MissingLimit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Missing(s.doc, known), nil
+	return Problems(s.doc, known), nil
 }
 
 // nobody decides.
@@ -55,29 +54,6 @@ type nobody struct{}
 // Check implements [limit.Checker].
 func (nobody) Check(context.Context, limit.Request) (limit.Decision, error) {
 	return limit.Decision{}, limit.ErrUnavailable
-}
-
-// A MissingLimit is a limit that a route names and the cluster does not have. What happens to the requests of that route
-// is what on_unavailable says.
-type MissingLimit struct{ Route, Limit string }
-
-// String says so.
-func (m MissingLimit) String() string {
-	return fmt.Sprintf("route %s: unknown limit %q: the cluster does not have it; jeton limits get shows those that it has", m.Route, m.Limit)
-}
-
-// Missing are the limits that routes name and known does not have, in the order of the routes, each once for a route.
-func Missing(doc *config.Document, known *limit.Document) []MissingLimit {
-	var missing []MissingLimit
-	for _, r := range doc.Routes {
-		for _, name := range Limits(r) {
-			m := MissingLimit{r.Name, name}
-			if _, ok := known.Rule(name); !ok && !slices.Contains(missing, m) {
-				missing = append(missing, m)
-			}
-		}
-	}
-	return missing
 }
 
 // Limits are the names of all limits that may apply to requests of a route, each once, in their order.

@@ -34,8 +34,8 @@ func gatewayVerb() *cobra.Command {
 			"The document that --config names says everything else: jeton gateway schema prints what may stand in it. It is\n" +
 			"looked at once a second: what has changed is put in force whole, or not at all, when two looks in a row have found the\n" +
 			"same text, and at once on SIGHUP. --check says whether a document is good, and what it means: a limit that its routes\n" +
-			"name and the cluster does not have is an error, if the cluster can be asked. SIGTERM stops the gateway after what is\n" +
-			"under way was answered.",
+			"name and the cluster does not have is an error, if the cluster can be asked, and so is a cost above a limit's capacity.\n" +
+			"SIGTERM stops the gateway after what is under way was answered.",
 		Example: "  jeton gateway --config gateway.yaml\n  jeton gateway --config gateway.yaml --check\n" +
 			"  jeton gateway --config gateway.yaml --server a:7700,b:7700 --tls-cert gw.pem --tls-key gw.key --tls-ca ca.pem",
 		Args: cobra.NoArgs,
@@ -129,8 +129,8 @@ func stopGateway(ctx context.Context, e *edge.Edge, log *slog.Logger) error {
 // askWithin is how long --check waits for the cluster, which need not run.
 const askWithin = 2 * time.Second
 
-// checkDocument says whether a document is good, and what it means. A limit that the cluster does not have is an error; that
-// the cluster cannot be asked is a warning, which strict makes an error.
+// checkDocument says whether a document is good, and what it means. A limit that the cluster does not have is an error, as is a
+// cost that no bucket of it holds; that the cluster cannot be asked is a warning, which strict makes an error.
 func checkDocument(cmd *cobra.Command, cfg edge.Config, strict bool) error {
 	doc, err := edge.Try(cfg)
 	if err != nil {
@@ -145,16 +145,20 @@ func checkDocument(cmd *cobra.Command, cfg edge.Config, strict bool) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), askWithin)
 	defer cancel()
-	missing, err := edge.AskMissing(ctx, cfg)
+	problems, err := edge.AskProblems(ctx, cfg)
 	if err != nil {
 		warnings = append(warnings, fmt.Sprintf("whether the cluster has these limits is not known: %v", err))
 	}
+	var wrong []error
+	for _, p := range problems {
+		if p.Warning {
+			warnings = append(warnings, p.String())
+			continue
+		}
+		wrong = append(wrong, errors.New(p.String()))
+	}
 	for _, warning := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
-	}
-	var wrong []error
-	for _, m := range missing {
-		wrong = append(wrong, errors.New(m.String()))
 	}
 	if n := len(warnings); strict && n > 0 {
 		wrong = append(wrong, fmt.Errorf("--strict: warnings above that count as errors: %d", n))

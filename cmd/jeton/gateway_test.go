@@ -127,6 +127,24 @@ func TestGatewayCheckAsksTheCluster(t *testing.T) {
 	}
 }
 
+// A cost that no bucket holds is an error, one that some requests may have a warning.
+func TestGatewayCheckComparesCosts(t *testing.T) {
+	environment := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}
+	document := strings.ReplaceAll(goodDocument, ", nope", "")
+	dear := aDocument(t, strings.Replace(document, "{limits: [login]}", "{limits: [login], cost: 1000}", 1))
+	stdout, stderr, code := jeton(t, environment, "gateway", "--check", "--config", dear)
+	if want := "jeton: route login: checks[0].cost: every request costs 1000, and limit \"login\" has a capacity of 5: all are denied: raise the capacity, or write a cost of at most 5\n"; code != exitError || stderr != want || strings.Contains(stdout, "is good") {
+		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
+	}
+	long := aDocument(t, strings.Replace(document, "{limits: [login]}", "{limits: [login], cost: {bytes_per_token: 1024}}", 1))
+	for args, want := range map[string]int{"": exitOK, "--strict": exitError} {
+		_, stderr, code := jeton(t, environment, append([]string{"gateway", "--check", "--config", long}, strings.Fields(args)...)...)
+		if code != want || !strings.HasPrefix(stderr, "warning: route login: checks[0].cost.bytes_per_token: a long body") {
+			t.Errorf("%s: exit code %d: %q", args, code, stderr)
+		}
+	}
+}
+
 // TestGatewayCheckStrict: where no cluster can be asked, that is a warning, and with --strict an error.
 func TestGatewayCheckStrict(t *testing.T) {
 	const warning = "warning: whether the cluster has these limits is not known: "

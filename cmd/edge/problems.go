@@ -1,0 +1,115 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// A Problem is something of a route that does not fit the limits in force.
+type Problem struct {
+	Route, Limit string
+	// Text says what does not fit, and what to do.
+	Text string
+	// Warning says that it is about some of the requests, or about a check that denies none.
+	Warning bool
+}
+
+// String says so.
+func (p Problem) String() string { return fmt.Sprintf("route %s: %s", p.Route, p.Text) }
+
+// Problems are what of the routes does not fit the limits that the cluster has, in the order of the routes, each once: limits that
+// it does not have, of which on_unavailable says what happens to the requests, and costs that no bucket of a limit holds.
+func Problems(doc *config.Document, known *limit.Document) []Problem {
+	var found []Problem
+	for _, r := range doc.Routes {
+		for i := range r.Checks {
+			c := &r.Checks[i]
+			for _, name := range Limits(config.Route{Checks: r.Checks[i : i+1]}) {
+				p := Problem{Route: r.Name, Limit: name}
+				if rule, ok := known.Rule(name); !ok {
+					p.Text = fmt.Sprintf("unknown limit %q: the cluster does not have it; jeton limits get shows those that it has", name)
+				} else if over, ok := tooDear(doc, c, rule.Capacity); ok {
+					p.Text = fmt.Sprintf("checks[%d].%s: %s %d, and limit %q has a capacity of %d: %s: raise the capacity, or write %s",
+						i, over.field, over.who, over.tokens, name, rule.Capacity, over.so, fmt.Sprintf(over.fix, rule.Capacity))
+					p.Warning = c.Shadow || over.some
+				}
+				if p.Text != "" && !slices.Contains(found, p) {
+					found = append(found, p)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// A price is what requests of a check may cost.
+type price struct {
+	field  string // of the check
+	tokens int64
+	who    string // pays it
+	so     string // what follows where that is more than a bucket holds
+	fix    string // what to write instead, for a capacity
+	some   bool   // there are requests that pay less
+}
+
+// tooDear is the first price of a check that is more than a bucket of that capacity holds.
+func tooDear(doc *config.Document, c *config.Check, capacity int64) (price, bool) {
+	for _, p := range prices(doc, c.Cost) {
+		if p.tokens > capacity {
+			return p, true
+		}
+	}
+	return price{}, false
+}
+
+// prices are what requests may cost, those that concern most of them first.
+func prices(doc *config.Document, c config.Cost) []price {
+	const all, some = "all are denied", "those that cost more than that are always denied"
+	least, most := c.Bounds()
+	floor := price{"cost.least", least, "every request costs at least", all, "least: %d", false}
+	switch {
+	case c.Header != "":
+		missing := price{"cost.tokens", c.Fixed(), "a request without a number in " + c.Header + " costs", "such requests are always denied", "tokens: %d", false}
+		if c.Most == 0 { // that is a bound of what makes sense, and says nothing about this limit
+			return []price{floor, missing}
+		}
+		return []price{floor, missing, {"cost.most", most, "a request may cost", some, "most: %d", true}}
+	case c.BytesPerToken > 0 && doc.Proxy == nil:
+		return []price{floor, {"cost.bytes_per_token", c.OfBody(-1), "no length of a body is known without the proxy, so every request costs", all, "most: %d", false}}
+	case c.BytesPerToken > 0:
+		longest := doc.Proxy.LongestBody()
+		return []price{floor, {"cost.bytes_per_token", c.OfBody(longest), "a long body, and one of unknown length, may cost", some, "most: %d", true}}
+	}
+	return []price{{"cost", c.Fixed(), "every request costs", all, "a cost of at most %d", false}}
+}
+
+// watchLimits keeps what the gateway knows of the limits current. Only Run calls it.
+func (e *Edge) watchLimits(ctx context.Context) {
+	e.askLimits(ctx)
+	e.gateway.NoteLimits()
+	e.tellProblems()
+}
+
+// tellProblems logs once what of the routes does not fit the limits in force, and once that it does.
+func (e *Edge) tellProblems() {
+	known := e.limits()
+	if known == nil {
+		return
+	}
+	now := Problems(e.now.Load().doc, known)
+	for _, p := range now {
+		if !slices.Contains(e.told, p) {
+			e.cfg.Logger.Warn("a route does not fit the limits in force", "route", p.Route, "limit", p.Limit, "problem", p.Text)
+		}
+	}
+	for _, p := range e.told {
+		if !slices.Contains(now, p) {
+			e.cfg.Logger.Info("a problem of a route with the limits in force is over", "route", p.Route, "limit", p.Limit, "problem", p.Text)
+		}
+	}
+	e.told = now
+}

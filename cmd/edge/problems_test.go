@@ -1,0 +1,85 @@
+package edge
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/jeton-dev/jeton/gateway/config"
+)
+
+// TestProblems compares routes with the limits of a cluster: those that it does not have, and costs that no bucket holds.
+func TestProblems(t *testing.T) {
+	const proxy, asked = `proxy: {max_body: 10240, upstreams: {web: {urls: ["http://127.0.0.1:9"]}}}`, "forward_auth: {}"
+	for _, c := range []struct {
+		name, face, checks string
+		want               []string // ! before those that are no warnings
+	}{
+		{"unknown limits", asked, `{limits: [two, five]}, {limits: [five, six]}, {limits: [four], choose: {by: header.Plan, when: [{is: free, limits: [seven, two]}]}}`, []string{
+			`!route r: unknown limit "five": the cluster does not have it; jeton limits get shows those that it has`, `!route r: unknown limit "six"`, `!route r: unknown limit "seven"`,
+		}},
+		{"no cost", asked, `{limits: [two, four]}`, nil},
+		{"a cost that fits", asked, `{limits: [four], cost: 4}`, nil},
+		{"a cost", asked, `{limits: [four, two]}, {limits: [four, two], cost: 3}`, []string{
+			`!route r: checks[1].cost: every request costs 3, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write a cost of at most 2`,
+		}},
+		{"a cost of some clients", asked, `{limits: [four], cost: 3, choose: {by: header.Plan, when: [{is: free, limits: [two]}]}}`, []string{`!route r: checks[0].cost: every request costs 3, and limit "two"`}},
+		{"a cost that only counts", asked, `{limits: [two], cost: 3, shadow: true}`, []string{`route r: checks[0].cost: every request costs 3`}},
+		{"a header", asked, `{limits: [two], cost: {header: Units}}`, nil},
+		{"a header, with a floor", asked, `{limits: [two], cost: {header: Units, least: 3}}`, []string{`!route r: checks[0].cost.least: every request costs at least 3, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write least: 2`}},
+		{"a header that is missing", asked, `{limits: [two], cost: {header: Units, tokens: 3}}`, []string{`!route r: checks[0].cost.tokens: a request without a number in Units costs 3`}},
+		{"a header, with a bound", asked, `{limits: [two, four], cost: {header: Units, most: 3}}`, []string{
+			`route r: checks[0].cost.most: a request may cost 3, and limit "two" has a capacity of 2: those that cost more than that are always denied: raise the capacity, or write most: 2`,
+		}},
+		{"bodies that fit", proxy, `{limits: [two], cost: {bytes_per_token: 5120}}`, nil},
+		{"bodies with a bound", proxy, `{limits: [two], cost: {bytes_per_token: 1024, most: 2}}`, nil},
+		{"bodies", proxy, `{limits: [two], cost: {bytes_per_token: 1024}}`, []string{`route r: checks[0].cost.bytes_per_token: a long body, and one of unknown length, may cost 10, and limit "two" has a capacity of 2`}},
+		{"bodies that nobody sees", asked, `{limits: [two], cost: {bytes_per_token: 1024, most: 9}}`, []string{
+			`!route r: checks[0].cost.bytes_per_token: no length of a body is known without the proxy, so every request costs 9, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write most: 2`,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			doc, err := config.Parse([]byte(c.face+"\nroutes: [{name: r, path: /, checks: ["+c.checks+"]}]\n"), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := Problems(doc, known(t, twoLimit))
+			if len(found) != len(c.want) {
+				t.Fatalf("%d problems, want %d: %v", len(found), len(c.want), found)
+			}
+			for i, p := range found {
+				want, wrong := strings.CutPrefix(c.want[i], "!")
+				if !strings.HasPrefix(p.String(), want) || p.Warning == wrong {
+					t.Errorf("the problem is\n%v, a warning: %v; want\n%s", p, p.Warning, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// A cost that no bucket holds is told once, and that it fits now; one that some requests may have does not make a gateway degraded.
+func TestACostBeyondTheCapacity(t *testing.T) {
+	n, _ := ownCluster(t, twoLimit, true)
+	dear := strings.Replace(fmt.Sprintf(aText, n.GRPCAddr(), anUpstream(t).URL), "{limits: [two]}", "{limits: [two], cost: 3}, {limits: [four], cost: {header: Units, most: 5}}", 1)
+	r := open(t, Config{}, dear+"identity: {trusted_proxies: [127.0.0.1]}\n")
+	r.heard(t)
+	for range 2 {
+		r.watchLimits(t.Context())
+	}
+	if a := r.get(t, r.ProxyAddr(), "/items"); a.status != http.StatusTooManyRequests {
+		t.Errorf("a request that costs more than the capacity: %+v", a)
+	}
+	const cost, most = `limits: route items: checks[0].cost: every request costs 3, and limit "two" has a capacity of 2: all are denied`, "\nlimits: route items: checks[1].cost.most: a request may cost 5"
+	if a := r.readyz(t, "?strict"); a.status != http.StatusServiceUnavailable || !strings.HasPrefix(a.body, "degraded: "+cost) || !strings.Contains(a.body, most) || strings.Contains(a.body, "more below") {
+		t.Errorf("/readyz: %+v", a)
+	}
+	if told := r.log.count("level=WARN msg=\"a route does not fit the limits in force\" route=items"); told != 2 {
+		t.Errorf("the log was told %d times, want 2", told)
+	}
+	r.apply(t, n, "limits: {two: {capacity: 3, refill: 1/h}, four: {capacity: 4, refill: 1/h}}")
+	r.watchLimits(t.Context())
+	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || !strings.Contains(a.body, most) || r.log.count("a problem of a route with the limits in force is over") != 1 {
+		t.Errorf("with a greater capacity: %+v", a)
+	}
+}
