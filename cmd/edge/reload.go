@@ -58,7 +58,7 @@ func (e *Edge) followed(s *setup) {
 	e.counts.loadedAt.SetToCurrentTime()
 	e.counts.current.Set(1)
 	for _, w := range s.doc.Warnings() {
-		e.cfg.Logger.Warn("the document lets clients decide what they should not", "file", e.cfg.Path, "line", w.Line, "field", w.Field, "problem", w.Problem)
+		e.cfg.Logger.Warn("something in the document is probably not meant", "file", e.cfg.Path, "line", w.Line, "field", w.Field, "problem", w.Problem)
 	}
 }
 

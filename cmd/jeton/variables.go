@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
 // prefix begins the names of all environment variables that jeton reads.
@@ -34,7 +36,7 @@ func warnOfVariables(environment []string, to io.Writer) {
 		if !strings.HasPrefix(name, prefix) || foreign.MatchString(name) || slices.Contains(known, name) {
 			continue
 		}
-		fmt.Fprintf(&terminal{to: to}, "jeton: warning: the environment variable %s is not known: is %s meant?\n", name, nearest(name, known))
+		fmt.Fprintf(&terminal{to: to}, "jeton: warning: the environment variable %s is not known: is %s meant?\n", name, spelling.Nearest(name, known))
 	}
 }
 
@@ -47,30 +49,4 @@ func variables(of *cobra.Command) (names []string) {
 		names = append(names, variables(verb)...)
 	}
 	return names
-}
-
-// nearest is the name that takes the fewest changes of a letter, of which there is one.
-func nearest(name string, known []string) string {
-	return slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
-}
-
-// distance is how many letters have to be put in, taken out or changed to make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

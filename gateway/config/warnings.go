@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
 // Warnings are what is allowed in the document and probably not meant: places where a client decides by itself whom it is
-// counted as, what it pays, or which limits it has, because they come from a header, a cookie or a key that anybody writes. They
-// are in the order of their lines. A document that has some is good all the same.
+// counted as, what it pays, or which limits it has, because they come from a header, a cookie or a key that anybody writes; and
+// attributes of API keys that no key has. They are in the order of their lines. A document that has some is good all the same.
 func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
@@ -21,10 +22,11 @@ func (d *Document) Warnings() []*limit.FieldError {
 	for i := range d.Routes {
 		for n := range d.Routes[i].Checks {
 			c := &d.Routes[i].Checks[n]
+			path := item(item("routes", i)+".checks", n)
+			f.unknownAttributes(path, c)
 			if c.Shadow { // which denies nobody, and so lets nobody escape
 				continue
 			}
-			path := item(item("routes", i)+".checks", n)
 			f.madeUpKey(path, &d.Routes[i], c)
 			f.madeUpCost(path+".cost.header", c.Cost.Header)
 			if c.Choose != nil {
@@ -79,11 +81,7 @@ func (f *findings) madeUpKey(path string, r *Route, c *Check) {
 			return
 		}
 	}
-	at := "identity.key"
-	if len(c.Key) > 0 {
-		at = path + ".key"
-	}
-	f.add(item(at, template), "{%s} is what the client writes: one that writes another with each request is never denied: %s, or add a check by ip:{ip} beside",
+	f.add(item(keyField(path, c), template), "{%s} is what the client writes: one that writes another with each request is never denied: %s, or add a check by ip:{ip} beside",
 		v, f.instead(v))
 }
 
@@ -120,4 +118,60 @@ func (f *findings) madeUpChoice(path, by string) {
 	if err == nil && f.document.anybodyWrites(v) {
 		f.add(path, "%s is what the client writes, and so it chooses its limits: %s", v, f.instead(v))
 	}
+}
+
+// keyField is the field that says whom a check counts.
+func keyField(path string, c *Check) string {
+	if len(c.Key) > 0 {
+		return path + ".key"
+	}
+	return "identity.key"
+}
+
+// unknownAttributes warns of attributes of API keys that no key has: a template with one is never filled, and a choice by one always
+// falls to the check's own limits. It is no error, as one may be given to the next key, and was perhaps that of the last one.
+func (f *findings) unknownAttributes(path string, c *Check) {
+	for i, text := range c.Templates(f.document.Identity) {
+		parts, err := ParseTemplate(text)
+		if err != nil {
+			continue // which is said elsewhere
+		}
+		for _, v := range variables(parts) {
+			f.unknownAttribute(item(keyField(path, c), i), v, "so this template is never filled")
+		}
+	}
+	if c.Choose != nil {
+		if v, err := ParseVariable(strings.TrimSpace(c.Choose.By)); err == nil {
+			f.unknownAttribute(path+".choose.by", v, "so no case ever fits")
+		}
+	}
+}
+
+func (f *findings) unknownAttribute(path string, v Variable, so string) {
+	a := f.document.Identity.APIKey
+	if v.Kind != KindAPIKey || v.Name == "" || a == nil {
+		return
+	}
+	there := a.KeysFile.Keys().Names()
+	if there == nil { // no key yet, or none any more
+		return
+	}
+	for _, known := range a.Known {
+		there = append(there, sorted(known.Attributes)...)
+	}
+	slices.Sort(there)
+	there = slices.Compact(there)
+	if slices.Contains(there, v.Name) {
+		return
+	}
+	f.add(path, "no key has the attribute %.64q, %s: there are %s; is %s meant?", v.Name, so, enumerated(there), spelling.Nearest(v.Name, there))
+}
+
+// enumerated is a list of names, of which there may be many.
+func enumerated(names []string) string {
+	const most = 10
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }

@@ -41,9 +41,18 @@ func TestWarnings(t *testing.T) {
 		"a cookie":                        {web + route + "  - {limits: [l], key: ['{cookie.sid}']}", []string{"{cookie.sid} is what the client writes: one that writes another with each request is never denied: use a token, as in {jwt.sub}"}},
 		"a path":                          {web + route + "  - {limits: [l], key: ['{path.user}']}", nil},
 		"any key":                         {web + "identity: {key: ['{api_key}'], " + keys + "}\n" + route + "  - {limits: [l]}\n  - {limits: [m]}", []string{"line 2: identity.key[0]: {api_key} is what the client writes: one that writes another with each request is never denied: leave out identity.api_key.any"}},
-		"known keys":                      {web + "identity: {key: ['{api_key}', 'ip:{ip}'], " + known + "}\n" + route + "  - {limits: [l]}", nil},
-		"a choice":                        {web + route + "  - limits: [l]\n    choose: {by: header.X-Plan, when: [{is: gold, limits: [g]}]}", []string{"line 7: routes[0].checks[0].choose.by: header.X-Plan is what the client writes, and so it chooses its limits: let a proxy in front set it"}},
-		"two, in the order of lines":      {web + route + "  - limits: [l]\n    cost: {header: X-Units}\n    key: ['{header.A}']", []string{"line 7: routes[0].checks[0].cost.header", "line 8: routes[0].checks[0].key[0]"}},
+		"an attribute that no key has": {web + "identity: {" + known + "}\n" + route + "  - limits: [l]\n    choose: {by: api_key.plna, when: [{is: pro, limits: [g]}]}", []string{
+			`line 8: routes[0].checks[0].choose.by: no key has the attribute "plna", so no case ever fits: there are label, owner, plan; is plan meant?`,
+		}},
+		"an attribute that no key has, in a key": {web + "identity: {key: ['o:{api_key.onwer}', 'ip:{ip}'], " + known + "}\n" + route + "  - {limits: [l]}\n  - {limits: [m], shadow: true, key: ['{api_key.tier}']}", []string{
+			`line 2: identity.key[0]: no key has the attribute "onwer", so this template is never filled: there are label, owner, plan; is owner meant?`,
+			`routes[0].checks[1].key[0]: no key has the attribute "tier"`,
+		}},
+		"attributes of keys in the file and in the document": {web + "identity: {api_key: {keys_file: files/keys.jsonl, secret_file: files/secret, known: [{digest: " + strings.Repeat("0f", 32) + ", attributes: {tier: a}}]}}\n" + route + "  - {limits: [l], key: ['{api_key.tier}:{api_key.plan}:{api_key.label}']}", nil},
+		"an attribute where there are no keys":               {web + "identity: {api_key: {keys_file: files/nokeys.jsonl}}\n" + route + "  - {limits: [l], key: ['{api_key.tier}']}", nil},
+		"known keys":                                         {web + "identity: {key: ['{api_key}', 'ip:{ip}'], " + known + "}\n" + route + "  - {limits: [l]}", nil},
+		"a choice":                                           {web + route + "  - limits: [l]\n    choose: {by: header.X-Plan, when: [{is: gold, limits: [g]}]}", []string{"line 7: routes[0].checks[0].choose.by: header.X-Plan is what the client writes, and so it chooses its limits: let a proxy in front set it"}},
+		"two, in the order of lines":                         {web + route + "  - limits: [l]\n    cost: {header: X-Units}\n    key: ['{header.A}']", []string{"line 7: routes[0].checks[0].cost.header", "line 8: routes[0].checks[0].key[0]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Parse([]byte(c.document), "testdata")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,20 @@ func (s *Set) All() []*Key {
 		return nil
 	}
 	return s.list
+}
+
+// Names are those under which something is known of a key, label and owner among them, sorted; none of a set without keys.
+func (s *Set) Names() []string {
+	if s == nil || len(s.list) == 0 {
+		return nil
+	}
+	names := map[string]bool{fieldLabel: true, fieldOwner: true}
+	for _, k := range s.list {
+		for name := range k.Attributes {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Digest is of all that the files held: sets with the same digest are the same.

@@ -1,0 +1,33 @@
+package spelling
+
+import "testing"
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		known []string
+		want  string
+	}{
+		{"plna", []string{"label", "owner", "plan"}, "plan"},
+		{"Plan", []string{"planet", "plan"}, "plan"},
+		{"pla", []string{"plan", "play"}, "plan"},
+		{"tier", []string{"plan"}, "plan"},
+		{"", []string{"owner", "plan"}, "plan"},
+		{"plan", nil, ""},
+	} {
+		if got := Nearest(c.name, c.known); got != c.want {
+			t.Errorf("nearest to %q of %q is %q, want %q", c.name, c.known, got, c.want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"plan", "plan", 0}, {"kitten", "sitting", 3}, {"plna", "plan", 2}, {"flaw", "lawn", 2}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("from %q to %q it takes %d changes, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
