@@ -7,8 +7,8 @@ import "slices"
 type Flaw struct {
 	// Credential is what was shown: "token" or "API key".
 	Credential string
-	// Check is what it failed: of a token malformed, other_algorithm, other_issuer, other_audience, expired, too_early, unknown_key
-	// or bad_signature, of an API key unknown, expired or too_long.
+	// Check is what it failed: of a token malformed, other_algorithm, other_issuer, other_audience, no_expiry, expired, too_early,
+	// unknown_key or bad_signature, of an API key unknown, expired or too_long.
 	Check string
 }
 
@@ -28,6 +28,7 @@ var words = map[Flaw]string{
 	{aToken, outcomeNames[otherAlgorithm]}: "is signed with an algorithm that does not count here",
 	{aToken, outcomeNames[otherIssuer]}:    "is from another issuer",
 	{aToken, outcomeNames[otherAudience]}:  "is for another audience",
+	{aToken, outcomeNames[noExpiry]}:       "has no expiry: it lacks exp",
 	{aToken, outcomeNames[expired]}:        "has expired",
 	{aToken, outcomeNames[tooEarly]}:       "does not count yet",
 	{aToken, outcomeNames[unknownKey]}:     "is signed with a key that is not known",

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,8 @@ func TestFlaws(t *testing.T) {
 	bearer := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
 	sign := func(more claims) []string { return bearer(s.sign(t, good.with(more))) }
 	valid := s.sign(t, good)
+	forever := maps.Clone(good)
+	delete(forever, "exp")
 	for name, c := range map[string]struct {
 		id      config.Identity
 		headers []string
@@ -39,6 +42,11 @@ func TestFlaws(t *testing.T) {
 		"a key nobody knows":       {id, bearer(other.sign(t, good)), "the token is signed with a key that is not known"},
 		"forged":                   {id, bearer(forged.sign(t, good)), "the token has a wrong signature"},
 		"another algorithm":        {id, bearer(newSigner(t, "ES256", "").sign(t, good)), "the token is signed with an algorithm that does not count here"},
+		"no expiry":                {id, bearer(s.sign(t, forever)), "the token has no expiry: it lacks exp"},
+		"no expiry, forged":        {id, bearer(forged.sign(t, forever)), "the token has no expiry: it lacks exp"},
+		"no expiry, another's":     {id, bearer(s.sign(t, forever.with(claims{"iss": "x"}))), "the token is from another issuer"},
+		"an expiry that is none":   {id, sign(claims{"exp": "soon"}), "the token is malformed"},
+		"an expiry of nothing":     {id, sign(claims{"exp": nil}), "the token is malformed"},
 		"garbage":                  {id, bearer("garbage"), "the token is malformed"},
 		"a token too long":         {id, bearer(strings.Repeat("x.", 9000)), "the token is malformed"},
 		"the other issuer's":       {id, bearer(newSigner(t, "HS256", "").sign(t, good.with(claims{"exp": noon - 31}))), "the token has expired"},

@@ -28,6 +28,7 @@ const (
 	otherAlgorithm
 	otherIssuer
 	otherAudience
+	noExpiry
 	expired
 	tooEarly
 	unknownKey
@@ -37,7 +38,7 @@ const (
 
 // outcomeNames are for metrics.
 var outcomeNames = [outcomes]string{
-	"believed", "remembered", "malformed", "other_algorithm", "other_issuer", "other_audience", "expired", "too_early",
+	"believed", "remembered", "malformed", "other_algorithm", "other_issuer", "other_audience", "no_expiry", "expired", "too_early",
 	"unknown_key", "bad_signature",
 }
 

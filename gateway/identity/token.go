@@ -34,12 +34,15 @@ type unverified struct {
 
 // window is when a token counts.
 type window struct {
-	expires   time.Time
+	expires   time.Time // the zero Time when it says none, and then it never counts
 	notBefore time.Time // the zero Time when there is none
 }
 
 // holds is why the token does not count at now, or believed.
 func (w window) holds(now time.Time, leeway time.Duration) outcome {
+	if w.expires.IsZero() {
+		return noExpiry
+	}
 	if !now.Before(w.expires.Add(leeway)) {
 		return expired
 	}
@@ -49,7 +52,7 @@ func (w window) holds(now time.Time, leeway time.Duration) outcome {
 	return believed
 }
 
-// parseToken reads a token of three parts; nil if it is none, or lacks exp.
+// parseToken reads a token of three parts; nil if it is none.
 func parseToken(raw string) *unverified {
 	head, rest, _ := strings.Cut(raw, ".")
 	body, signature, _ := strings.Cut(rest, ".")
@@ -79,8 +82,10 @@ func parseToken(raw string) *unverified {
 	if t.audience, ok = audience(t.claims["aud"]); !ok {
 		return nil
 	}
-	if t.window.expires, ok = moment(t.claims["exp"]); !ok {
-		return nil
+	if exp, has := t.claims["exp"]; has {
+		if t.window.expires, ok = moment(exp); !ok {
+			return nil
+		}
 	}
 	if nbf, has := t.claims["nbf"]; has {
 		if t.window.notBefore, ok = moment(nbf); !ok {
