@@ -83,6 +83,55 @@ func TestBadCredentialsAreRefused(t *testing.T) {
 	}
 }
 
+// A 401 asks for what the document knows clients by, and says of what was shown what is wrong with it.
+func TestChallenges(t *testing.T) {
+	const (
+		tokens = "jwt: [{secret_file: secret, algorithms: [HS256]}], "
+		inBoth = "api_key: {header: X-Api-Key, query: key, secret_file: secret, known: [{digest: %s}]}, "
+		keyed  = "api_key: {secret_file: secret, known: [{digest: %s}]}, "
+
+		badToken = "Authorization: Bearer junk"
+		badKey   = "X-Api-Key: junk"
+		token    = `Bearer error="invalid_token", error_description="the token is malformed"`
+		key      = `ApiKey header="X-Api-Key", error="invalid_key", error_description="the API key is not known"`
+	)
+	for _, c := range []struct{ name, identity, shows, want string }{
+		{"tokens", tokens + "key: ['{jwt.sub}']", "", "Bearer"},
+		{"tokens, a bad one", tokens + "key: ['{jwt.sub}']", badToken, token},
+		{"keys", keyed + "key: ['{api_key}']", "", `ApiKey header="X-Api-Key"`},
+		{"keys, a bad one", keyed + "key: ['{api_key}']", badKey, key},
+		{"keys in two places", inBoth + "key: ['{api_key}']", "", `ApiKey header="X-Api-Key", query="key"`},
+		{"both", tokens + keyed + "key: ['{jwt.sub}', '{api_key}']", "", `Bearer, ApiKey header="X-Api-Key"`},
+		{"both, a bad token", tokens + keyed + "key: ['{jwt.sub}', '{api_key}']", badToken, token + `, ApiKey header="X-Api-Key"`},
+		{"both, a bad key", tokens + keyed + "key: ['{jwt.sub}', '{api_key}']", badKey, key + ", Bearer"},
+		{"neither", "key: ['{header.X-User}']", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, "{}")
+			refuse := ", on_bad_credentials: refuse"
+			if c.want == "" { // nothing that is shown could be bad
+				refuse = ""
+			}
+			id := strings.ReplaceAll(c.identity, "%s", strings.Repeat("0f", 32))
+			d, err := config.Parse([]byte("identity: {"+id+refuse+"}\nforward_auth: {}\n"+oneRoute("{limits: [two]}")), secrets(t, map[string]string{"secret": tokenSecret}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.gateway.Load(d); err != nil {
+				t.Fatal(err)
+			}
+			var headers []string
+			if c.shows != "" {
+				headers = append(headers, c.shows)
+			}
+			a := r.ask(request(t, http.MethodGet, "/v1", headers...))
+			if got := strings.Join(a.Header.Values("WWW-Authenticate"), "|"); a.StatusCode != http.StatusUnauthorized || got != c.want {
+				t.Errorf("%d, WWW-Authenticate: %s; want %s", a.StatusCode, got, c.want)
+			}
+		})
+	}
+}
+
 // Unless told so, such a request is anonymous; when a limit denies it, it is known that it showed a bad token.
 func TestBadCredentialsAreAnonymous(t *testing.T) {
 	for _, option := range []string{"", "on_bad_credentials: anonymous"} {

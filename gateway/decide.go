@@ -323,9 +323,9 @@ func (v *visit) refuse(o outcome, detail string) {
 	}
 	switch o {
 	case nobody:
-		v.refusal.Challenge = v.rules.challenge
-	case unproved: // RFC 6750, section 3
-		v.refusal.Challenge = `Bearer error="invalid_token", error_description="` + v.facts.Flaw().String() + `"`
+		v.refusal.Challenge = v.rules.challenges.String()
+	case unproved:
+		v.refusal.Challenge = v.rules.challenges.after(v.facts.Flaw())
 	default:
 	}
 }

@@ -41,7 +41,7 @@ type rules struct {
 	unread       time.Duration      // that an answer may stay so
 	askers       *identity.Networks // who may ask the forward-auth face
 	proxies      *identity.Networks // whose word on where a request comes from counts
-	challenge    string             // of a 401; empty for none
+	challenges   challenges         // of a 401
 	refusesFlaws bool               // what shows a token or API key that does not count
 }
 
@@ -115,9 +115,7 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 		return nil, err
 	}
 	r.ofProxies = append(proxyVariables(d), http.CanonicalHeaderKey(d.Identity.Header()))
-	if len(d.Identity.JWT) > 0 {
-		r.challenge = "Bearer"
-	}
+	r.challenges = newChallenges(&d.Identity)
 	r.refusesFlaws = d.Identity.OnBadCredentials == config.Refuse
 	r.secrets = []string{denialHeader, decisionHeader}
 	if r.exempt.tokens != nil {

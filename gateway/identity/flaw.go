@@ -49,6 +49,9 @@ func (f Flaw) String() string {
 	return "the " + f.Credential + " does not count: " + f.Check // from a gateway that is newer than its reader
 }
 
+// OfToken says whether it is a token that does not count.
+func (f Flaw) OfToken() bool { return f.Credential == aToken }
+
 // Examine is Flaw after everything that the request shows was looked at.
 func (f *Facts) Examine() Flaw {
 	f.token()
