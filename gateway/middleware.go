@@ -89,7 +89,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, p 
 	v.sight = p.sight
 	v.meet(r)
 	ctx := v.run(r.Context(), r.Header)
-	p.route, p.target, p.knowsKey = v.route, v.target, v.facts.KnowsKey()
+	p.route, p.target, p.knowsKey, p.key = v.route, v.target, v.facts.KnowsKey(), v.key
 	v.share(w.Header())
 	if v.passes() {
 		p.charge = v.charge()

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/denial"
+	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
 )
 
@@ -57,7 +59,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &upload{ReadCloser: r.Body, conn: http.NewResponseController(w), patience: rules.patience, now: time.Now}
 	}
-	to := passage{sight: seesUpstream, rules: rules, writer: w, body: r.Body}
+	to := passage{gateway: p.gateway, sight: seesUpstream, rules: rules, writer: w, body: r.Body}
 	r, ok := p.gateway.admit(w, r, rules, &to)
 	switch {
 	case !ok:
@@ -71,21 +73,29 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers the request q for another reason than a decision; nil is a question of a proxy, to which 200 would be a yes.
 func (r *rules) refuse(w http.ResponseWriter, q *http.Request, at *routeRules, o outcome, detail string) {
-	writer, name := r.answer, ""
+	r.refuseBy(w, q, at, o, &answer.Refusal{Detail: detail})
+}
+
+// refuseBy is refuse with all that the client is told but what o says.
+func (r *rules) refuseBy(w http.ResponseWriter, q *http.Request, at *routeRules, o outcome, refusal *answer.Refusal) {
+	writer := r.answer
 	if at != nil {
-		writer, name = at.answer, at.name
+		writer, refusal.Route = at.answer, at.name
 	}
 	r.failures.count(o)
-	writer.Refuse(w, &answer.Refusal{Kind: o.kind(), Detail: detail, Route: name, Call: callCode(q, o)})
+	refusal.Kind, refusal.Call = o.kind(), callCode(q, o)
+	writer.Refuse(w, refusal)
 }
 
 // A passage is one request on its way to the upstream.
 type passage struct {
+	gateway  *Gateway // nil but for the proxy
 	sight    sight
 	rules    *rules
 	route    *routeRules  // nil for none
 	target   route.Target // what was judged, and is passed on
 	knowsKey bool         // it shows an API key that counts
+	key      identity.Key // that it was counted by; empty for none
 	writer   http.ResponseWriter
 	told     http.Header    // what the client is told besides what the upstream says
 	body     io.ReadCloser  // of the request; an *upload if there is one
@@ -198,6 +208,7 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if !p.sent.Load() {
 		p.charge.unsent(r.Context())
 	}
+	id := ""
 	o, detail := p.failure(r.Context(), err)
 	switch o {
 	case canceled: // after it was sent: what the upstream makes of it is not known, so it costs
@@ -206,15 +217,27 @@ func (u *upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case bodyLate: // the client's doing, as one that is too long: it costs, for the service may have acted on what came before
 		w.Header().Set("Connection", "close")
 	case upstreamLate:
-		u.log.WarnContext(r.Context(), "an upstream did not answer in time", "upstream", u.name, "error", err)
+		id = p.lost(r, u, o, err)
+		u.log.WarnContext(r.Context(), "an upstream did not answer in time", "upstream", u.name, "error", err, "denial", id)
 	case upstreamFailed:
-		u.log.WarnContext(r.Context(), "an upstream cannot be reached", "upstream", u.name, "error", err)
+		id = p.lost(r, u, o, err)
+		u.log.WarnContext(r.Context(), "an upstream cannot be reached", "upstream", u.name, "error", err, "denial", id)
 	default:
 	}
-	if o == upstreamLate || o == upstreamFailed {
-		p.charge.answered(r.Context(), p.route.answer.Status(o.kind()))
+	p.rules.refuseBy(w, r, p.route, o, &answer.Refusal{Detail: detail, ID: id})
+}
+
+// lost settles the charge of a request that an upstream has not answered, and keeps what became of it for whoever asks why.
+func (p *passage) lost(r *http.Request, u *upstream, o outcome, err error) (id string) {
+	p.charge.answered(r.Context(), p.route.answer.Status(o.kind()))
+	record := &denial.Record{
+		At: p.gateway.now(), Route: p.route.name, Method: brief(r.Method, mostMethod), Path: brief(p.target.Path, mostPath),
+		Status: p.route.answer.Status(o.kind()), Reason: o.String(), Upstream: u.name, Why: brief(err.Error(), mostWhy),
 	}
-	p.rules.refuse(w, r, p.route, o, detail)
+	if p.key.Text != "" {
+		record.Key = shown(p.key)
+	}
+	return p.gateway.memory.Remember(record)
 }
 
 // failure is what became of a request that the upstream has not answered, and what the client is told of it.

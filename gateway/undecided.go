@@ -8,7 +8,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// mostWhy is how many bytes are kept of why a check was not decided.
+// mostWhy is how many bytes are kept of why a check was not decided, or a request not answered.
 const mostWhy = 1024
 
 // undecided says for operators why the cluster did not decide a check of these limits; empty if it did.

@@ -37,8 +37,9 @@ func explainVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Say why a request was refused, and from when on it passes",
-		Long: "Say why a gateway refused a request, and from when on the same request passes. ID is what the client was told: the\n" +
-			"end of \"instance\" in the body of the answer. A gateway remembers its last ten thousand refusals.",
+		Long: "Say why a gateway refused a request, and from when on the same request passes, or why it answered 502 or 504 instead\n" +
+			"of the API behind it. ID is what the client was told: the end of \"instance\" in the body of the answer. A gateway\n" +
+			"remembers the last ten thousand.",
 		Example: "  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha\n  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha --gateway edge-1:7781 --token-file token",
 		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -192,6 +193,9 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	if r.Source != "" {
 		row("decided by", "%s", decided(r))
 	}
+	if r.Upstream != "" {
+		row("upstream", "%s", r.Upstream)
+	}
 	if r.Why != "" {
 		row("because", "%s", r.Why)
 	}
@@ -214,6 +218,10 @@ func reason(r *denial.Record) string {
 		return "nothing says who is asking"
 	case "bad_credentials":
 		return "shows a token or an API key that does not count"
+	case "upstream_failed":
+		return "it passed, and the upstream cannot be reached or its answer not be read"
+	case "upstream_late":
+		return "it passed, and the upstream did not answer in time"
 	}
 	return r.Reason
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// A Record is one refusal.
+// A Record is one refusal, or one request that passed and found no answer.
 type Record struct {
 	// ID is how the client was told to call it; [Memory.Remember] sets it.
 	ID string
@@ -42,7 +42,9 @@ type Record struct {
 	Node string
 	// Source is who decided: the cluster, or what stood in for it.
 	Source string
-	// Why is what kept the cluster from deciding, and of which limits; empty if it did.
+	// Upstream is the name of the upstream that has not answered a request which had passed; empty for one that had not.
+	Upstream string
+	// Why is what kept the cluster from deciding, and of which limits, or Upstream from answering; empty if nothing did.
 	Why string
 	// Limits are what each limit of the denied check said; empty when none was asked.
 	Limits []Limit

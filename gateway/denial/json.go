@@ -25,20 +25,21 @@ type recordJSON struct {
 	Cost     int64   `json:"cost"`
 	Node     string  `json:"node,omitempty"`
 	Source   string  `json:"source,omitempty"`
+	Upstream string  `json:"upstream,omitempty"`
 	Why      string  `json:"why,omitempty"`
 	Limits   []Limit `json:"limits"`
 	PassesAt string  `json:"passes_at,omitempty"`
 }
 
 // MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "api_key", "flaw": {"credential", "check"}, "cost", "node",
-// "source", "why", "limits": [{"rule", "outcome"}], "passes_at"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
+// "source", "upstream", "why", "limits": [{"rule", "outcome"}], "passes_at"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
 // left out.
 func (r Record) MarshalJSON() ([]byte, error) {
 	out := recordJSON{
 		ID: r.ID, Gateway: r.Gateway, At: r.At.UTC().Format(layout), Route: r.Route, Method: r.Method, Path: r.Path,
 		Status: r.Status, Reason: r.Reason, Key: r.Key, APIKey: r.APIKey, Flaw: r.Flaw, Cost: r.Cost, Node: r.Node, Source: r.Source, Limits: r.Limits,
 	}
-	out.Why = r.Why
+	out.Upstream, out.Why = r.Upstream, r.Why
 	if out.Limits == nil {
 		out.Limits = []Limit{}
 	}
@@ -76,7 +77,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 		ID: in.ID, Gateway: in.Gateway, At: at, Route: in.Route, Method: in.Method, Path: in.Path, Status: in.Status,
 		Reason: in.Reason, Key: in.Key, APIKey: in.APIKey, Flaw: in.Flaw, Cost: in.Cost, Node: in.Node, Source: in.Source, Limits: in.Limits, PassesAt: passes,
 	}
-	r.Why = in.Why
+	r.Upstream, r.Why = in.Upstream, in.Why
 	return nil
 }
 
