@@ -150,10 +150,13 @@ func (g *Gateway) NoteLimits() { g.rules.Load().guard.Note() }
 // KeySets are those of the document in force that are read from URLs.
 func (g *Gateway) KeySets() []identity.KeySet { return g.rules.Load().finder.KeySets() }
 
-// An UpstreamState is an upstream of the document in force, with those of its instances that take no connections.
+// An UpstreamState is an upstream of the document in force, with what is wrong with its instances.
 type UpstreamState struct {
 	Name string
+	// Away are those that take no connections.
 	Away []InstanceAway
+	// Misnamed are those that take connections and speak something else than their URLs say, each in words.
+	Misnamed []string
 }
 
 // An InstanceAway is an instance that takes no connections: since when, and why.
@@ -174,6 +177,8 @@ func (g *Gateway) Upstreams() []UpstreamState {
 			}
 			if since, why := at.presence.gone(); why != nil {
 				s.Away = append(s.Away, InstanceAway{at.name, since, why})
+			} else if why := at.misnamed(); why != "" {
+				s.Misnamed = append(s.Misnamed, why)
 			}
 		}
 		all = append(all, s)

@@ -36,11 +36,13 @@ type instance struct {
 	address  string   // host:port
 	within   time.Duration
 	tls      *tls.Config     // nil for plain text
+	speaks   dialect         // as the URL says
 	requests *http.Transport // speaks what the URL says
 	upgrades *http.Transport // speaks HTTP/1.1: there are no upgrades, as to a WebSocket, in what net/http speaks of HTTP/2
 	presence presence
 
-	connections atomic.Int64 // that are open
+	connections atomic.Int64            // that are open
+	foreign     atomic.Pointer[dialect] // that it spoke last instead of what its URL says; nil for none
 }
 
 // newInstance makes the instance at a URL of an upstream.
@@ -56,15 +58,16 @@ func newInstance(text string, c *config.Upstream) (*instance, error) {
 	case config.H2C:
 		at.Scheme = "http" // what net/http calls it
 		speaks.SetUnencryptedHTTP2(true)
+		i.speaks = plainHTTP2
 	case "https":
-		port = "443"
+		port, i.speaks = "443", overTLS
 		speaks.SetHTTP1(true)
 		speaks.SetHTTP2(true)
 		if i.tls, err = clientTLS(at.Hostname(), c.TLS); err != nil {
 			return nil, err
 		}
 	default:
-		speaks = http1
+		speaks, i.speaks = http1, plainHTTP1
 	}
 	i.address = net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), port))
 	i.requests, i.upgrades = i.transport(c, speaks), i.transport(c, http1)
@@ -81,7 +84,11 @@ func (i *instance) transport(c *config.Upstream, speaks *http.Protocols) *http.T
 			secure.NextProtos = []string{"h2", "http/1.1"} // the instance chooses
 		}
 	}
-	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return i.connect(ctx, secure) }
+	wants := i.speaks
+	if wants == plainHTTP2 && !speaks.UnencryptedHTTP2() { // an upgrade: the instance may do without
+		wants = unheard
+	}
+	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return i.connect(ctx, secure, wants) }
 	return &http.Transport{
 		DialContext: connect, DialTLSContext: connect, ResponseHeaderTimeout: c.RespondTimeout(),
 		MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleFor, ExpectContinueTimeout: time.Second,
@@ -95,7 +102,11 @@ func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Upgrade") != "" {
 		return i.upgrades.RoundTrip(r)
 	}
-	return i.requests.RoundTrip(r)
+	answer, err := i.requests.RoundTrip(r)
+	if _, unsent := errors.AsType[*connectError](err); !unsent { // which is in words already
+		err = i.inWords(err)
+	}
+	return answer, err
 }
 
 // clientTLS is what an instance at a host is spoken to with.
@@ -126,16 +137,17 @@ func (e *connectError) Unwrap() error { return e.error }
 
 // connect opens a connection, all of TLS included unless that is nil, and tells the presence what came of it. When ctx itself
 // ends, that says nothing of the instance.
-func (i *instance) connect(ctx context.Context, secure *tls.Config) (net.Conn, error) {
+func (i *instance) connect(ctx context.Context, secure *tls.Config, wants dialect) (net.Conn, error) {
 	within, cancel := context.WithTimeout(ctx, i.within)
 	defer cancel()
-	conn, err := i.open(within, secure)
+	conn, err := i.open(within, secure, wants)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, err
 	case err != nil && refusesProtocol(err): // of an upgrade, which takes HTTP/1.1: it is there, and speaks something else
 		return nil, err
 	}
+	err = i.inWords(err)
 	i.presence.tell(err)
 	if err != nil {
 		return nil, &connectError{err}
@@ -143,12 +155,12 @@ func (i *instance) connect(ctx context.Context, secure *tls.Config) (net.Conn, e
 	return conn, nil
 }
 
-func (i *instance) open(ctx context.Context, secure *tls.Config) (net.Conn, error) {
+func (i *instance) open(ctx context.Context, secure *tls.Config, wants dialect) (net.Conn, error) {
 	tcp, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", i.address)
 	if err != nil {
 		return nil, err
 	}
-	conn := &counted{Conn: tcp, open: &i.connections}
+	conn := &counted{Conn: tcp, open: &i.connections, begins: func(first []byte) { i.hear(first, wants) }}
 	if secure == nil {
 		conn.count()
 		return conn, nil
@@ -162,11 +174,22 @@ func (i *instance) open(ctx context.Context, secure *tls.Config) (net.Conn, erro
 	return over, nil
 }
 
-// counted is a connection that counts from when it can be used until it is closed.
+// counted is a connection that counts from when it can be used until it is closed, and tells how the other side begins.
 type counted struct {
 	net.Conn
 	open   *atomic.Int64
 	counts atomic.Bool
+	begins func(first []byte) // nil once it was told; of whoever reads
+}
+
+// Read implements [net.Conn].
+func (c *counted) Read(b []byte) (n int, err error) {
+	n, err = c.Conn.Read(b)
+	if c.begins != nil && n > 0 {
+		c.begins(b[:n])
+		c.begins = nil
+	}
+	return n, err
 }
 
 func (c *counted) count() {
@@ -191,7 +214,7 @@ func refusesProtocol(err error) bool {
 
 // probe finds out whether a connection can be had, and lets go of it.
 func (i *instance) probe(ctx context.Context) error {
-	conn, err := i.connect(ctx, i.tls)
+	conn, err := i.connect(ctx, i.tls, i.speaks)
 	if err == nil {
 		_ = conn.Close() // it was only looked at
 	}

@@ -126,7 +126,7 @@ func TestInstanceIsNotJudgedByWhoLeaves(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := at.connect(ctx, at.tls); !errors.Is(err, context.Canceled) || at.presence.away.Load() {
+	if _, err := at.connect(ctx, at.tls, at.speaks); !errors.Is(err, context.Canceled) || at.presence.away.Load() {
 		t.Errorf("%v, away: %v", err, at.presence.away.Load())
 	}
 }
@@ -146,7 +146,7 @@ func TestInstanceThatIsSilent(t *testing.T) {
 	p, _ := newPresence(&text, func() bool { return false })
 	at.presence.log, at.presence.lost = p.log, p.lost
 	defer at.close()
-	_, err = at.connect(t.Context(), at.tls)
+	_, err = at.connect(t.Context(), at.tls, at.speaks)
 	var slow net.Error
 	if _, unsent := errors.AsType[*connectError](err); !unsent || !errors.As(err, &slow) || !slow.Timeout() || !at.presence.away.Load() {
 		t.Errorf("%v, away: %v", err, at.presence.away.Load())
@@ -201,7 +201,7 @@ func TestInstanceThatTakesNoUpgrades(t *testing.T) {
 	defer at.close()
 	old := at.tls.Clone()
 	old.NextProtos = []string{"http/1.1"}
-	_, err = at.connect(t.Context(), old)
+	_, err = at.connect(t.Context(), old, at.speaks)
 	if _, unsent := errors.AsType[*connectError](err); err == nil || unsent || at.presence.away.Load() || !refusesProtocol(err) {
 		t.Errorf("%v, away: %v", err, at.presence.away.Load())
 	}

@@ -39,6 +39,9 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		for _, at := range u.Away {
 			say("upstream "+u.Name, true, at.URL+" takes no connections, since "+debug.Human(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
 		}
+		for _, why := range u.Misnamed {
+			say("upstream "+u.Name, true, why)
+		}
 	}
 	for _, set := range a.gateway.KeySets() {
 		say("keys", set.Keys == 0, saidKeys(set, time.Now()))

@@ -185,3 +185,24 @@ func TestReadyAtAWrongPort(t *testing.T) {
 			strings.Contains(a.body, "\ncluster: no node can be reached: "+other.Listener.Addr().String()+" speaks HTTP, not gRPC: nodes take checks at --listen-grpc")
 	})
 }
+
+// TestReadyTellsOfAWrongURL: an upstream speaks HTTP/1.1, and its URL says otherwise. An instance that cannot be spoken to is away; one
+// that takes connections is not, and is told of all the same.
+func TestReadyTellsOfAWrongURL(t *testing.T) {
+	at := anUpstream(t).Listener.Addr().String()
+	for scheme, want := range map[string]string{
+		"https": "\nupstream api: https://" + at + " takes no connections, since ",
+		"h2c":   "\nupstream api: h2c://" + at + " speaks HTTP/1.1 without TLS: write http://" + at + "\n",
+	} {
+		r := open(t, Config{}, aDocument(scheme+"://"+at))
+		r.heard(t)
+		if a := r.get(t, r.ProxyAddr(), "/open"); a.status != http.StatusBadGateway {
+			t.Errorf("%s: a request is answered %d", scheme, a.status)
+		}
+		a := r.readyz(t, "?strict")
+		if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, want) ||
+			!strings.Contains(a.body, scheme+"://"+at+" speaks HTTP/1.1 without TLS: write http://"+at) {
+			t.Errorf("%s: %+v, want %s", scheme, a, want)
+		}
+	}
+}
