@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -186,6 +188,11 @@ func printDocument(w io.Writer, d *config.Document) error {
 		fmt.Fprintf(rows, "forward-auth\thttp://%s/auth\n", d.ForwardAuth.Address())
 	}
 	fmt.Fprintf(rows, "admin\thttp://%s\n", d.Admin.Address())
+	if d.Proxy != nil {
+		for _, name := range slices.Sorted(maps.Keys(d.Proxy.Upstreams)) {
+			fmt.Fprintf(rows, "upstream %s\t%s\n", name, instances(d.Proxy.Upstreams[name]))
+		}
+	}
 	for i := range d.Routes {
 		r := &d.Routes[i]
 		fmt.Fprintf(rows, "route %s\t%s%s\n", r.Name, where(r), to(d, r))
@@ -197,6 +204,26 @@ func printDocument(w io.Writer, d *config.Document) error {
 		}
 	}
 	return rows.Flush()
+}
+
+// instances is where the instances of an upstream are, and how those are spoken to that have TLS.
+func instances(u config.Upstream) string {
+	text := strings.Join(u.URLs, ", ")
+	if !slices.ContainsFunc(u.URLs, func(url string) bool { return strings.HasPrefix(url, "https:") }) {
+		return text
+	}
+	var t config.UpstreamTLS
+	if u.TLS != nil {
+		t = *u.TLS
+	}
+	text += ", known by " + cmp.Or(t.CA.Path, "the authorities of the system")
+	if t.ServerName != "" {
+		text += " as " + t.ServerName
+	}
+	if t.Cert.Given() {
+		text += ", shown " + t.Cert.Path
+	}
+	return text
 }
 
 // where is which requests a route is for.

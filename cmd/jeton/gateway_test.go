@@ -61,6 +61,7 @@ cluster       127.0.0.1:1, decides within 50ms
 proxy         http://127.0.0.1:0
 forward-auth  http://127.0.0.1:0/auth
 admin         http://127.0.0.1:0
+upstream api  http://127.0.0.1:9
 route login   POST /login at example.com → api
                 login by ip:{ip}
 route items   /v1/items → api
@@ -71,6 +72,38 @@ route rest    / → api
 the document is good
 `; stdout != want {
 		t.Errorf("it prints\n%s\nwant\n%s", stdout, want)
+	}
+}
+
+// What --check prints says where upstreams are, and how they are known.
+func TestGatewayCheckShowsUpstreams(t *testing.T) {
+	document := aDocument(t, `
+proxy:
+  upstreams:
+    web: {urls: ["http://10.0.0.1:80", "http://10.0.0.2:80"]}
+    calls: {urls: ["h2c://10.0.0.3:50051"]}
+    orders: {urls: ["https://10.0.1.7:8443"], tls: {ca: ca.pem, cert: gw.pem, key: gw.key, server_name: orders.internal}}
+    public: {urls: ["https://api.example"]}
+`)
+	for name, from := range map[string]string{"ca.pem": "cert.pem", "gw.pem": "cert.pem", "gw.key": "key.pem"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "gateway", "config", "testdata", "files", from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(filepath.Dir(document), name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", document)
+	for _, want := range []string{
+		"\nupstream calls   h2c://10.0.0.3:50051\n",
+		"\nupstream orders  https://10.0.1.7:8443, known by ca.pem as orders.internal, shown gw.pem\n",
+		"\nupstream public  https://api.example, known by the authorities of the system\n",
+		"\nupstream web     http://10.0.0.1:80, http://10.0.0.2:80\n",
+	} {
+		if code != exitOK || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d: %s%s, want %s", code, stdout, stderr, want)
+		}
 	}
 }
 
