@@ -19,11 +19,12 @@ const (
 )
 
 // dialectOf is what begins with these bytes: an alert or a handshake of TLS (RFC 8446, section 5.1), a status line, or the SETTINGS
-// without flags by which HTTP/2 begins (RFC 9113, section 3.4).
+// without flags by which HTTP/2 begins (RFC 9113, section 3.4). Some servers of HTTP/1.1 answer what they cannot read with a page and
+// no status line.
 func dialectOf(first []byte) dialect {
 	const alert, handshake, settings, frame = 21, 22, 4, 9
 	switch {
-	case bytes.HasPrefix(first, []byte("HTTP/")):
+	case bytes.HasPrefix(first, []byte("HTTP/")), bytes.HasPrefix(first, []byte("<")):
 		return plainHTTP1
 	case len(first) > 1 && (first[0] == alert || first[0] == handshake) && first[1] == 3:
 		return overTLS

@@ -58,6 +58,8 @@ func TestAnUpstreamAtAWrongURL(t *testing.T) {
 		{"https, and it speaks HTTP", "https", plain.Listener.Addr().String(), "HTTP/1.1 without TLS", "http"},
 		{"https, and it speaks HTTP/2", "https", says(t, settings), "HTTP/2 without TLS", "h2c"},
 		{"h2c, and it speaks HTTP/1.1", "h2c", plain.Listener.Addr().String(), "HTTP/1.1 without TLS", "http"},
+		{"https, and it answers with a page", "https", says(t, "<!DOCTYPE HTML>\n<h1>Error response</h1>\n"), "HTTP/1.1 without TLS", "http"},
+		{"h2c, and it answers with a page", "h2c", says(t, "<html>\r\n<head><title>400 Bad Request</title></head>"), "HTTP/1.1 without TLS", "http"},
 		{"h2c, and it says so", "h2c", says(t, old), "HTTP/1.1 without TLS", "http"},
 		{"h2c, and it speaks TLS", "h2c", says(t, alert), "TLS", "https"},
 	} {

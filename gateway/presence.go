@@ -32,7 +32,7 @@ type presence struct {
 	mu     sync.Mutex
 	closed bool
 	since  time.Time          // when the instance went away
-	why    error              // it went away
+	why    error              // it is away, as the last attempt told
 	stop   context.CancelFunc // ends the probing; nil while the instance is up
 }
 
@@ -46,7 +46,9 @@ func (p *presence) tell(err error) {
 	switch away := p.away.Load(); {
 	case err != nil && !away:
 		p.goneLocked(err)
-	case err == nil && away:
+	case err != nil:
+		p.why = err
+	case away:
 		p.backLocked()
 	}
 }

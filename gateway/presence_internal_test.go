@@ -69,6 +69,9 @@ func TestPresenceProbes(t *testing.T) {
 		p.tell(nil)
 		p.tell(errors.New("no route to host"))
 		p.tell(errors.New("another one that was on its way"))
+		if _, why := p.gone(); why == nil || why.Error() != "another one that was on its way" {
+			t.Errorf("it is away because of %v, which was so before", why)
+		}
 		<-time.After(5 * time.Minute)
 		synctest.Wait()
 		last := gone
@@ -89,7 +92,8 @@ func TestPresenceProbes(t *testing.T) {
 		if p.away.Load() || strings.Count(log.String(), "takes no connections") != 1 || strings.Count(log.String(), "again") != 1 {
 			t.Errorf("away: %v, log:\n%s", p.away.Load(), &log)
 		}
-		if !strings.Contains(log.String(), "away=5m") || strings.Count(log.String(), "no route to host") != 2 {
+		if !strings.Contains(log.String(), "away=5m") || strings.Count(log.String(), "no route to host") != 1 ||
+			strings.Count(log.String(), "connection refused") != 1 { // which is why it was away at last
 			t.Errorf("the log does not say for how long and why:\n%s", &log)
 		}
 		counts := prometheus.NewRegistry()
