@@ -7,29 +7,39 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// A dead is an address at which nobody listens, until somebody does. It is that of a connection to somewhere else, so that
-// nobody else takes it meanwhile.
+// A dead is an address at which nobody listens, until somebody does. A socket has it that is bound and does not listen, so that
+// nobody else takes it meanwhile, nor in the moment in which somebody begins to listen.
 type dead struct {
 	*testing.T
 	address string
-	held    *net.TCPConn
+	held    *os.File
 }
 
 func newDead(t *testing.T) *dead {
 	t.Helper()
-	elsewhere, _ := silent(t)
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", elsewhere)
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
-	return &dead{t, c.LocalAddr().String(), c.(*net.TCPConn)}
+	syscall.CloseOnExec(socket)
+	held := os.NewFile(uintptr(socket), "an address that nobody listens at")
+	t.Cleanup(func() { _ = held.Close() })
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := syscall.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &dead{t, fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port), held}
 }
 
 func (d *dead) url() string { return "http://" + d.address }
@@ -37,12 +47,14 @@ func (d *dead) url() string { return "http://" + d.address }
 // rise makes the address live. A connection to it is told to met, if there is room.
 func (d *dead) rise(h http.HandlerFunc, met chan<- struct{}) {
 	d.Helper()
-	_ = d.held.SetLinger(0)
-	_ = d.held.Close()
-	l, err := (&net.ListenConfig{}).Listen(d.Context(), "tcp", d.address)
+	if err := syscall.Listen(int(d.held.Fd()), syscall.SOMAXCONN); err != nil {
+		d.Fatal(err)
+	}
+	l, err := net.FileListener(d.held)
 	if err != nil {
 		d.Fatal(err)
 	}
+	_ = d.held.Close()                                       // the listener has a descriptor of its own
 	s := &httptest.Server{Listener: l, Config: &http.Server{ //nolint:gosec // of a test
 		Handler: h, ErrorLog: log.New(io.Discard, "", 0),
 		ConnState: func(_ net.Conn, state http.ConnState) {
