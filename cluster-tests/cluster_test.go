@@ -3,7 +3,6 @@ package clustertests
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -190,13 +189,7 @@ type status struct {
 // ring asks a node how the cluster is.
 func (d *drill) ring(m *process.Member) (s status) {
 	d.Helper()
-	out, errs, code := d.cluster.Run(m, "cluster", "status", "--output", "json")
-	if code != 0 {
-		d.Fatalf("jeton cluster status: exit code %d: %s", code, errs)
-	}
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		d.Fatalf("%v: %s", err, out)
-	}
+	d.cluster.Status(m, &s)
 	return s
 }
 

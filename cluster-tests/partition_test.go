@@ -1,7 +1,6 @@
 package clustertests
 
 import (
-	"encoding/json"
 	"flag"
 	"reflect"
 	"slices"
@@ -133,13 +132,7 @@ type view struct {
 // view asks a node how the cluster is.
 func (p *partition) view(m *process.Member) (v view) {
 	p.Helper()
-	out, errs, code := p.cluster.Run(m, "cluster", "status", "--output", "json")
-	if code != 0 {
-		p.Fatalf("jeton cluster status: exit code %d: %s", code, errs)
-	}
-	if err := json.Unmarshal([]byte(out), &v); err != nil {
-		p.Fatalf("%v: %s", err, out)
-	}
+	p.cluster.Status(m, &v)
 	return v
 }
 

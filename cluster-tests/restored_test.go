@@ -1,7 +1,6 @@
 package clustertests
 
 import (
-	"encoding/json"
 	"os"
 	"testing"
 	"time"
@@ -98,25 +97,19 @@ func TestEventDiskOfThisLifeRestored(t *testing.T) {
 // mark is the minute of a node's mark, as another node knows it.
 func (d *drill) mark(m *process.Member) int64 {
 	d.Helper()
-	out, errs, code := d.cluster.Run(d.cluster.Members[0], "cluster", "status", "--output", "json")
-	if code != 0 {
-		d.Fatalf("jeton cluster status: exit code %d: %s", code, errs)
-	}
 	var s struct {
 		Nodes []struct {
 			Name string
 			Mark struct{ Minute int64 }
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		d.Fatalf("%v: %s", err, out)
-	}
+	d.cluster.Status(d.cluster.Members[0], &s)
 	for _, n := range s.Nodes {
 		if n.Name == m.Name && n.Mark.Minute > 0 {
 			return n.Mark.Minute
 		}
 	}
-	d.Fatalf("no mark of %s: %s", m.Name, out)
+	d.Fatalf("no mark of %s: %+v", m.Name, s)
 	return 0
 }
 

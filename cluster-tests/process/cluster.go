@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -157,6 +158,18 @@ func (c *Cluster) Servers() []string {
 func (c *Cluster) Run(m *Member, args ...string) (stdout, stderr string, code int) {
 	c.t.Helper()
 	return Run(c.t, c.binary, append(args, "--server", m.GRPC)...)
+}
+
+// Status reads into a value what jeton cluster status says at a node. That no key can be decided is an answer too.
+func (c *Cluster) Status(m *Member, into any) {
+	c.t.Helper()
+	text, errs, code := c.Run(m, "cluster", "status", "--output", "json")
+	if code > 1 {
+		c.t.Fatalf("jeton cluster status: exit code %d: %s", code, errs)
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		c.t.Fatalf("jeton cluster status: %v: %s", err, text)
+	}
 }
 
 // Args adds arguments to those that the node is started with.

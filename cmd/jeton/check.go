@@ -95,7 +95,7 @@ func checkVerb() *cobra.Command {
 					err = printDecision(cmd.OutOrStdout(), d, request.Look)
 				}
 				if err == nil && !d.Allowed {
-					err = errDenied
+					err = errNo
 				}
 				return err
 			})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/client"
@@ -32,12 +34,20 @@ func clusterVerb() *cobra.Command {
 }
 
 func clusterStatusVerb() *cobra.Command {
-	var r remote
-	output := newChoice("text", "json")
+	var (
+		r      remote
+		strict bool
+		output = newChoice("text", "json")
+	)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the nodes, what they keep, and what is being moved",
+		Short: "Show whether every key can be decided, the nodes, what they keep, and what is being moved",
+		Long: "Show whether every key can be decided, the nodes, what they keep, and what is being moved. All of it is what the node\n" +
+			"that is asked knows.\n\n" +
+			"Exit codes: 0 some keys can be decided, or with --strict all of them; 1 not so; 2 no node answers. They are those of\n" +
+			"a node's /readyz and /readyz?strict.",
 		Example: "  jeton cluster status\n" +
+			"  jeton cluster status --strict || ./call-somebody\n" +
 			"  jeton cluster status --output json | jq '.nodes[].name'",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,21 +56,31 @@ func clusterStatusVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if output.value == "json" {
-					_, err = fmt.Fprintln(cmd.OutOrStdout(), string(text))
-					return err
-				}
 				var s cluster.Status
 				if err := json.Unmarshal(text, &s); err != nil {
 					return fmt.Errorf("the node speaks another version of jeton: %w", err)
 				}
-				return debug.WriteStatus(cmd.OutOrStdout(), &s)
+				if output.value == "json" {
+					_, err = fmt.Fprintln(cmd.OutOrStdout(), string(text))
+				} else {
+					err = debug.WriteStatus(cmd.OutOrStdout(), &s)
+				}
+				return cmp.Or(err, verdictOf(s.Deciding, strict))
 			})
 		},
 	}
 	r.addFlags(cmd)
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 unless every key can be decided, not only where none can be")
 	cmd.Flags().Var(output, "output", "form of the output")
 	return cmd
+}
+
+// verdictOf is how a status ends: as /readyz answers, or strictly as /readyz?strict does.
+func verdictOf(d cluster.Deciding, strict bool) error {
+	if d.Verdict == ring.DecidesNone || strict && d.Verdict != ring.DecidesAll {
+		return errNo
+	}
+	return nil
 }
 
 // drainEvery is how often a drain is looked at.

@@ -87,7 +87,7 @@ func limitsDiffVerb() *cobra.Command {
 					return err
 				}
 				if len(change.Names()) > 0 {
-					return errDenied
+					return errNo
 				}
 				return nil
 			})

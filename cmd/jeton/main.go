@@ -15,13 +15,14 @@ import (
 
 // The exit codes of every verb.
 const (
-	exitOK     = 0
-	exitDenied = 1
-	exitError  = 2
+	exitOK    = 0
+	exitNo    = 1
+	exitError = 2
 )
 
-// errDenied ends a verb whose check was denied: an answer, with an exit code of its own and no message.
-var errDenied = errors.New("denied")
+// errNo ends a verb that was asked something and has shown that the answer is no, such as a check that is denied: it has an exit
+// code of its own and no message.
+var errNo = errors.New("the answer is no")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -41,8 +42,8 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errDenied):
-		return exitDenied
+	case errors.Is(err, errNo):
+		return exitNo
 	default:
 		fmt.Fprintln(stderr, "jeton:", err)
 		return exitError
@@ -55,7 +56,8 @@ func rootVerb(env lookup) *cobra.Command {
 		Use:   "jeton",
 		Short: "A distributed rate limiter whose limits hold",
 		Long: "jeton is a distributed rate limiter whose limits hold, through crashes, partitions and restarts.\n\n" +
-			"Exit codes: 0 done or allowed, 1 denied, 2 error.",
+			"Exit codes: 0 done, or the answer is yes; 1 the answer is no: a check is denied, limits diff shows a difference, or\n" +
+			"cluster status that no key can be decided; 2 error.",
 		Version:       thisBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -29,10 +29,11 @@ func jeton(t *testing.T, env map[string]string, args ...string) (stdout, stderr 
 	return out.String(), errs.String(), code
 }
 
-// aNode is a node with the sample limits, for the verbs to ask.
-func aNode(t *testing.T) *node.Node {
+// opened is a node that listens on ports of its own, closed with the test.
+func opened(t *testing.T, cfg node.Config) *node.Node {
 	t.Helper()
-	n, err := node.Open(node.Config{Data: t.TempDir(), ListenGRPC: "127.0.0.1:0", ListenHTTP: "127.0.0.1:0", Name: "test"})
+	cfg.Data, cfg.Name, cfg.ListenGRPC, cfg.ListenHTTP = t.TempDir(), "test", "127.0.0.1:0", "127.0.0.1:0"
+	n, err := node.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +42,13 @@ func aNode(t *testing.T) *node.Node {
 			t.Error(err)
 		}
 	})
+	return n
+}
+
+// aNode is a node with the sample limits, for the verbs to ask.
+func aNode(t *testing.T) *node.Node {
+	t.Helper()
+	n := opened(t, node.Config{})
 	doc, err := limit.ParseDocument([]byte(sampleLimits))
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/cluster"
+)
+
+// aFounder is a node that waits for two others before it founds a cluster with them: it decides nothing.
+func aFounder(t *testing.T) *node.Node {
+	t.Helper()
+	return opened(t, node.Config{
+		Expect: 3, Join: []string{"127.0.0.1:1"}, Advertise: "127.0.0.1", Logger: slog.New(slog.DiscardHandler),
+		ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0",
+	})
+}
+
+// A script asks whether the cluster works: the exit code answers as /readyz does, and what is shown is shown all the same.
+func TestClusterStatusExitsAsReadyzAnswers(t *testing.T) {
+	well, waiting := aCluster(t).GRPCAddr(), aFounder(t).GRPCAddr()
+	for _, tt := range []struct {
+		server, args string
+		code         int
+		want         string
+	}{
+		{well, "", 0, "every key can be decided, as test sees it\n"},
+		{well, "--strict", 0, "every key can be decided, as test sees it\n"},
+		{well, "--output json", 0, `"decides":"all"`},
+		{waiting, "", 1, "test belongs to no cluster yet\n"},
+		{waiting, "--strict", 1, "test belongs to no cluster yet\n"},
+		{waiting, "--output json", 1, `"decides":"none"`},
+	} {
+		stdout, stderr, code := jeton(t, nil, append([]string{"cluster", "status", "--server", tt.server}, strings.Fields(tt.args)...)...)
+		if code != tt.code || !strings.Contains(stdout, tt.want) || stderr != "" {
+			t.Errorf("jeton cluster status %s: exit code %d, %q, %q; want %d and %q", tt.args, code, stdout, stderr, tt.code, tt.want)
+		}
+	}
+	if _, stderr, code := jeton(t, nil, "cluster", "status", "--server", "127.0.0.1:1"); code != exitError || stderr == "" {
+		t.Errorf("nobody there: exit code %d, %q", code, stderr)
+	}
+}
+
+// Where some keys can be decided, only a strict question is answered no.
+func TestVerdictOfStatus(t *testing.T) {
+	for verdict, want := range map[ring.Verdict][2]error{
+		ring.DecidesAll: {nil, nil}, ring.DecidesSome: {nil, errNo}, ring.DecidesNone: {errNo, errNo},
+	} {
+		for i, strict := range []bool{false, true} {
+			if got := verdictOf(cluster.Deciding{Verdict: verdict}, strict); !errors.Is(got, want[i]) {
+				t.Errorf("decides %s, strict %v: %v, want %v", verdict, strict, got, want[i])
+			}
+		}
+	}
+}
