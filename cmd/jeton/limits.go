@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,8 +31,10 @@ func limitsGetVerb() *cobra.Command {
 	var r remote
 	output := newChoice("yaml", "json")
 	cmd := &cobra.Command{
-		Use:     "get",
-		Short:   "Print the limits in force as a document that --limits and limits apply take",
+		Use:   "get",
+		Short: "Print the limits in force as a document that --limits and limits apply take",
+		Long: "Print the limits in force as a document that --limits and limits apply take. Its first line is a comment with the version\n" +
+			"in force: limits apply replaces that version only. Remove the line from a file that is to replace any.",
 		Example: "  jeton limits get > limits.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,7 +50,7 @@ func limitsGetVerb() *cobra.Command {
 					}
 					return json.NewEncoder(cmd.OutOrStdout()).Encode(doc)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "# version %d\n%s", version, text)
+				_, err = fmt.Fprint(cmd.OutOrStdout(), withVersion(version, text))
 				return err
 			})
 		},
@@ -72,13 +73,13 @@ func limitsDiffVerb() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
-				text, err := readDocument(cmd.InOrStdin(), file)
+				d, err := readDocument(cmd.InOrStdin(), file)
 				if err != nil {
 					return err
 				}
-				change, err := c.ApplyLimits(ctx, client.Apply{Document: string(text), DryRun: true})
+				change, err := c.ApplyLimits(ctx, client.Apply{Document: d.text, DryRun: true})
 				if errors.Is(err, limit.ErrUnauthenticated) { // which limits there are is no secret, only which are in use
-					change, err = differenceTo(ctx, c, text)
+					change, err = differenceTo(ctx, c, d.text)
 				}
 				if err != nil {
 					return err
@@ -86,10 +87,13 @@ func limitsDiffVerb() *cobra.Command {
 				if err := printChange(cmd.OutOrStdout(), change); err != nil {
 					return err
 				}
-				if len(change.Names()) > 0 {
-					return errNo
+				if len(change.Names()) == 0 {
+					return nil
 				}
-				return nil
+				if d.otherThan(change.Version) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s:1: the document was made from version %d, and version %d is in force\n", d.file, d.version, change.Version)
+				}
+				return errNo
 			})
 		},
 	}
@@ -99,16 +103,20 @@ func limitsDiffVerb() *cobra.Command {
 }
 
 // differenceTo is what a document would change.
-func differenceTo(ctx context.Context, c *client.Client, text []byte) (client.Applied, error) {
-	after, err := limit.ParseDocument(text)
+func differenceTo(ctx context.Context, c *client.Client, text string) (client.Applied, error) {
+	after, err := limit.ParseDocument([]byte(text))
 	if err != nil {
 		return client.Applied{}, err
 	}
-	before, err := c.StoredLimits(ctx)
+	stored, version, err := c.LimitsText(ctx)
 	if err != nil {
 		return client.Applied{}, err
 	}
-	return client.Applied{Changes: limit.Difference(before, after)}, nil
+	before, err := limit.ParseDocument([]byte(stored))
+	if err != nil {
+		return client.Applied{}, err
+	}
+	return client.Applied{Version: version, Changes: limit.Difference(before, after)}, nil
 }
 
 func limitsApplyVerb() *cobra.Command {
@@ -123,27 +131,33 @@ func limitsApplyVerb() *cobra.Command {
 		Long: "Put the limits of a document in force in the whole cluster, all or none, within a second. What buckets have spent\n" +
 			"stays spent: debt is measured in time. A document that leaves out limits that are in force is refused, unless --remove\n" +
 			"says that they are to go: checks that name them fail from then on.\n\n" +
-			"If somebody else changes the limits at the same time, one of the two is refused. With --version, which limits get\n" +
-			"shows, it is also refused if they were changed since.",
+			"If somebody else changes the limits at the same time, one of the two is refused. A document whose first line is\n" +
+			"# version 4, as limits get prints it, is also refused if they were changed since, unless the document says what is in\n" +
+			"force already. --version takes the place of that line.",
 		Example: "  jeton limits apply -f limits.yaml --dry-run\n  jeton limits apply -f limits.yaml\n" +
 			"  jeton limits apply -f limits.yaml --version 4\n" +
 			"  jeton limits apply -f limits.yaml --remove",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
-				text, err := readDocument(cmd.InOrStdin(), file)
+				d, err := readDocument(cmd.InOrStdin(), file)
 				if err != nil {
 					return err
 				}
-				asked.Document = string(text)
-				change, err := c.ApplyLimits(ctx, asked)
+				asked.Document = d.text
+				var change client.Applied
+				if cmd.Flags().Changed("version") {
+					change, err = c.ApplyLimits(ctx, asked)
+				} else {
+					change, err = d.apply(ctx, c, asked)
+				}
 				if err != nil {
 					return err
 				}
 				if err := printChange(cmd.OutOrStdout(), change); err != nil {
 					return err
 				}
-				said := fmt.Sprintf("version %d is in force", change.Version)
+				said := fmt.Sprintf("version %d is in force%s", change.Version, d.beforeTheNext(change))
 				if asked.DryRun {
 					said = fmt.Sprintf("nothing was changed: version %d is in force", change.Version)
 				}
@@ -154,29 +168,10 @@ func limitsApplyVerb() *cobra.Command {
 	}
 	r.addFlags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the YAML document; - reads standard input")
-	cmd.Flags().Uint64Var(&asked.Version, "version", 0, "apply only if this version is in force; 0 replaces the one in force now")
+	cmd.Flags().Uint64Var(&asked.Version, "version", 0, "apply only if this version is in force, whatever the first line of the document says; 0 replaces the one in force now")
 	cmd.Flags().BoolVar(&asked.Remove, "remove", false, "remove the limits that the document leaves out; without it such a document is refused")
 	cmd.Flags().BoolVar(&asked.DryRun, "dry-run", false, "only say what would change")
 	return cmd
-}
-
-// readDocument reads a limits document and makes sure that it is one, so that what is wrong is told with its line.
-func readDocument(stdin io.Reader, file string) (text []byte, err error) {
-	switch file {
-	case "":
-		return nil, errors.New("-f: name the file with the limits, or - for standard input")
-	case "-":
-		text, err = io.ReadAll(stdin)
-	default:
-		text, err = os.ReadFile(file)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("-f: %w", err)
-	}
-	if _, err := limit.ParseDocument(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return text, nil
 }
 
 // printChange writes what is not as it was: limits that are new (+), different (~) or gone (-), and of each its fields.

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A limitsFile is a document that somebody got from a cluster, edits and applies.
+type limitsFile struct {
+	*testing.T
+
+	path string
+	env  map[string]string
+}
+
+func newLimitsFile(t *testing.T) *limitsFile {
+	t.Helper()
+	f := &limitsFile{t, filepath.Join(t.TempDir(), "limits.yaml"), map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}}
+	f.write(f.get())
+	return f
+}
+
+func (f *limitsFile) write(text string) {
+	f.Helper()
+	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// get is what limits get prints.
+func (f *limitsFile) get() string {
+	f.Helper()
+	stdout, stderr, code := jeton(f.T, f.env, "limits", "get")
+	if code != exitOK {
+		f.Fatal(stderr)
+	}
+	return stdout
+}
+
+// edit adds a limit to the file.
+func (f *limitsFile) edit(name string) {
+	f.Helper()
+	text, err := os.ReadFile(f.path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.write(string(text) + "  " + name + ": {capacity: 1, refill: 1/s}\n")
+}
+
+// run runs limits VERB -f with the file, and says what must be in what it prints.
+func (f *limitsFile) run(args string, code int, says ...string) {
+	f.Helper()
+	stdout, stderr, got := jeton(f.T, f.env, append(strings.Fields("limits "+args), "-f", f.path)...)
+	if got != code {
+		f.Errorf("limits %s: exit code %d, want %d: %s%s", args, got, code, stdout, stderr)
+	}
+	for _, want := range says {
+		if !strings.Contains(stdout+stderr, want) {
+			f.Errorf("limits %s: %q is not in %q", args, want, stdout+stderr)
+		}
+	}
+}
+
+// A document that limits get printed replaces the version that it was made from, and no other.
+func TestLimitsApplyHeedsTheVersionOfTheDocument(t *testing.T) {
+	f := newLimitsFile(t)
+	if !strings.HasPrefix(f.get(), "# version 1\nlimits:") {
+		t.Fatalf("limits get prints %q", f.get())
+	}
+	f.run("apply", exitOK, "version 1 is in force") // as it was got
+	f.edit("mine")
+	f.run("apply", exitOK, "+ mine", "version 2 is in force; for your next change, let "+f.path+" begin with # version 2\n")
+	f.run("apply", exitOK, "version 2 is in force\n") // the same again, as from a file in git
+	if text := f.get(); !strings.HasPrefix(text, "# version 2\nlimits:") || strings.Count(text, "# version") != 1 {
+		t.Errorf("limits get prints %q", text)
+	}
+
+	f.edit("later")
+	conflict := []string{f.path + ":1: the document was made from version 1", "version 2 is in force", "jeton limits get", "remove the line", "--version 2"}
+	f.run("apply", exitError, conflict...)
+	f.run("apply --dry-run", exitError, conflict...)
+	f.run("diff", exitNo, "+ later", f.path+":1: the document was made from version 1, and version 2 is in force")
+	if strings.Contains(f.get(), "later") {
+		t.Error("it was applied all the same")
+	}
+	f.run("apply --version 1", exitError, "version 2 is in force, not 1")
+	f.run("apply --version 2", exitOK, "+ later", "version 3 is in force")
+	f.edit("latest")
+	f.run("apply --version 0", exitOK, "+ latest", "version 4 is in force")
+}
+
+// Whoever removes the line replaces whatever is in force.
+func TestLimitsApplyWithoutAVersion(t *testing.T) {
+	f := newLimitsFile(t)
+	_, bare, _ := strings.Cut(f.get(), "\n")
+	for _, first := range []string{"", "# versions 1\n", "# version one\n", "#version 9\n", "# ours\n# version 9\n"} {
+		f.write(first + bare + "  " + strings.Repeat("x", 1+len(first)) + ": {capacity: 1, refill: 1/s}\n")
+		f.run("apply --remove", exitOK, "is in force")
+	}
+	f.write("# version 1\r\n" + strings.ReplaceAll(bare, "\n", "\r\n"))
+	f.run("apply --remove", exitError, ":1: the document was made from version 1,")
+}
+
+// A document that was put in force with its line, as over HTTP, is got with the line of the version in force alone.
+func TestLimitsGetReplacesTheVersionOfTheDocument(t *testing.T) {
+	f := newLimitsFile(t)
+	for text, want := range map[string]string{
+		"# version 1\n# version 1\nlimits: {}\n": "# version 7\nlimits: {}\n",
+		"limits: {}\n# version 1\n":              "# version 7\nlimits: {}\n# version 1\n",
+		"# version 1":                            "# version 7\n",
+		"":                                       "# version 7\n",
+	} {
+		if got := withVersion(7, text); got != want {
+			t.Errorf("%q is got as %q, want %q", text, got, want)
+		}
+	}
+	f.run("diff", exitOK)
+}
