@@ -53,7 +53,6 @@ func benchVerb() *cobra.Command {
 			"  jeton bench --compare noop --batch 1000 --callers 16\n" +
 			"  jeton bench --nodes 3 --compare 1 --batch 1000 --callers 16 --keys new\n" +
 			"  jeton bench table --quick",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.addFlags(cmd.Flags())

@@ -31,7 +31,6 @@ func benchFloodVerb() *cobra.Command {
 			"The floods, by what their client invents: " + strings.Join(bench.Floods(), ", ") + ".",
 		Example: "  jeton bench flood\n" +
 			"  jeton bench flood --nodes 3 --only receipts --memory 300MiB",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setup, err := benchSetup(cmd, f.Temp)
 			if err != nil {
@@ -70,7 +69,6 @@ func benchFloodClientVerb() *cobra.Command {
 		Short:   "Flood a node with checks; bench flood starts it",
 		Example: "  jeton bench flood-client --server 127.0.0.1:7700 --kind receipts",
 		Hidden:  true,
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			runtime.GOMAXPROCS(1)
 			f.Log = cmd.ErrOrStderr()

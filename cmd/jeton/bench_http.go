@@ -38,7 +38,6 @@ func benchHTTPVerb() *cobra.Command {
 		Example: "  jeton bench http\n" +
 			"  jeton bench http --quick --only proxy --keys one\n" +
 			"  jeton bench http --by header --output json",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setup, err := benchSetup(cmd, h.Temp)
 			if err != nil {
@@ -81,7 +80,6 @@ func benchHTTPServerVerb() *cobra.Command {
 		Short:   "Serve HTTP and limit nothing; bench http starts it",
 		Example: "  jeton bench http-server --role bare-proxy --upstream http://127.0.0.1:9000",
 		Hidden:  true,
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			collectSeldom() // as a gateway does
 			return bench.ServeHTTP(cmd.Context(), role, upstream, newLogger(cmd.ErrOrStderr(), "info"))

@@ -16,7 +16,6 @@ func benchNoopVerb() *cobra.Command {
 		Short:   "Serve the gRPC interface of a node and decide nothing; bench --compare starts it",
 		Example: "  jeton bench noop-server --limit open",
 		Hidden:  true,
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return bench.ServeNoop(cmd.Context(), name, deny, newLogger(cmd.ErrOrStderr(), "info"))
 		},

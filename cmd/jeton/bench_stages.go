@@ -25,7 +25,6 @@ func benchStagesVerb() *cobra.Command {
 		Example: "  jeton bench stages capture --before ./jeton-older --into speed.json\n" +
 			"  jeton bench stages --from speed.json\n" +
 			"  jeton bench stages --from docs/speed.json --output docs/speed.svg --page docs/speed.md",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	cmd.Flags().StringVar(&o.from, "from", "", "file with what was measured")
@@ -87,7 +86,6 @@ func benchStagesCaptureVerb() *cobra.Command {
 			"The loads: " + strings.Join(bench.StageLoads(), ", ") + ".",
 		Example: "  jeton bench stages capture --before ./jeton-older --into speed.json\n" +
 			"  jeton bench stages capture --into speed.json --only batch-fsync",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setup, err := benchSetup(cmd, c.Temp)
 			if err != nil {

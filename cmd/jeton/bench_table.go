@@ -26,7 +26,6 @@ func benchTableVerb() *cobra.Command {
 		Example: "  jeton bench table --quick\n" +
 			"  jeton bench table --only unary,denials --output json\n" +
 			"  jeton bench table --cluster",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setup, err := benchSetup(cmd, t.Temp)
 			if err != nil {

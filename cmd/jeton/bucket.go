@@ -19,7 +19,6 @@ func bucketVerb() *cobra.Command {
 		Short:   "Show a bucket on its line: why a key is denied, and until when",
 		Long:    "Show a bucket on its line: why a key is denied, and until when. Looking changes nothing.",
 		Example: "  jeton bucket login user:42",
-		Args:    takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				in, err := c.Inspect(ctx, args[1], limit.Named(args[0]))

@@ -70,7 +70,6 @@ func checkVerb() *cobra.Command {
 			"Exit codes: 0 allowed, 1 denied, 2 no decision was made.",
 		Example: "  jeton check login user:42\n  jeton check per-second,per-hour user:42 --cost 3\n" +
 			"  jeton check login user:42 --look\n  jeton check login user:42 && ./log-in",
-		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for name := range strings.SplitSeq(args[0], ",") {
 				request.Limits = append(request.Limits, limit.Named(name))

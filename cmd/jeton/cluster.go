@@ -26,7 +26,6 @@ func clusterVerb() *cobra.Command {
 		Use:     "cluster",
 		Short:   "See and change which nodes the cluster has",
 		Example: "  jeton cluster status\n  jeton cluster drain node-4",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(clusterStatusVerb(), clusterDrainVerb(), clusterRemoveVerb(), clusterRecoverVerb(), clusterTokenVerb())
@@ -40,8 +39,9 @@ func clusterStatusVerb() *cobra.Command {
 		output = newChoice("text", "json")
 	)
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show whether every key can be decided, the nodes, what they keep, and what is being moved",
+		Use:        "status",
+		SuggestFor: []string{"show", "get", "info", "nodes", "members", "list", "ls"},
+		Short:      "Show whether every key can be decided, the nodes, what they keep, and what is being moved",
 		Long: "Show whether every key can be decided, the nodes, what they keep, and what is being moved. All of it is what the node\n" +
 			"that is asked knows.\n\n" +
 			"Exit codes: 0 some keys can be decided, or with --strict all of them; 1 not so; 2 no node answers. They are those of\n" +
@@ -49,7 +49,6 @@ func clusterStatusVerb() *cobra.Command {
 		Example: "  jeton cluster status\n" +
 			"  jeton cluster status --strict || ./call-somebody\n" +
 			"  jeton cluster status --output json | jq '.nodes[].name'",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				text, err := c.Status(ctx)
@@ -97,7 +96,6 @@ func clusterDrainVerb() *cobra.Command {
 		Long: "Move every partition off a node, while checks go on. It ends when the node keeps nothing any more and is safe to\n" +
 			"stop for good. Interrupting it does not stop the drain: --undo does.",
 		Example: "  jeton cluster drain node-4\n  jeton cluster drain node-4 --undo",
-		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(_ context.Context, c *client.Client) error {
 				return drain(cmd.Context(), &r, c, args[0], undo, cmd.ErrOrStderr())
@@ -145,13 +143,13 @@ func clusterRemoveVerb() *cobra.Command {
 		force bool
 	)
 	cmd := &cobra.Command{
-		Use:   "remove NODE",
-		Short: "Take a node out of the cluster for ever",
+		Use:        "remove NODE",
+		SuggestFor: []string{"delete", "rm"},
+		Short:      "Take a node out of the cluster for ever",
 		Long: "Take a node out of the cluster for ever: its disk is refused from then on. A node that still keeps partitions is\n" +
 			"drained first, or, if it is dead for good, removed with --force: its partitions are then completed elsewhere from\n" +
 			"what the other replicas know.",
 		Example: "  jeton cluster remove node-4\n  jeton cluster remove node-4 --force   # its disk is lost",
-		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				if err := c.Remove(ctx, args[0], force); err != nil {
@@ -189,7 +187,6 @@ func clusterRecoverVerb() *cobra.Command {
 			"others are completed from what their replicas know.\n\n" +
 			"Nodes that are merely down need none of this: start them.",
 		Example: "  jeton cluster recover --lost node-2,node-3 --server node-1:7700",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if lost = theNames(lost); len(lost) == 0 {
 				return errors.New("--lost: name the nodes that are lost for ever")
@@ -261,7 +258,6 @@ func clusterTokenVerb() *cobra.Command {
 			"derived from the cluster key, which cannot be had from it.",
 		Example: "  jeton cluster token --cluster-key-file key\n" +
 			"  curl -T limits.yaml -H \"Authorization: Bearer $(jeton cluster token --cluster-key-file key)\" http://localhost:7702/v1/limits",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
 				return errors.New("--cluster-key-file: name the file with the cluster key")

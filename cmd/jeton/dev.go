@@ -65,7 +65,6 @@ func devVerb() *cobra.Command {
 			"What was decided survives kill -9 of any node, and of all: start dev again and the limits have held. Ctrl-C\n" +
 			"stops all nodes and removes their data, unless --data names a directory to keep.",
 		Example: "  jeton dev\n  jeton dev --nodes 5 --data ./dev-data",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("gateway-port") {
 				cfg.gatewayPort = cfg.freeGatewayPort()

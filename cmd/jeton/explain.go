@@ -41,7 +41,6 @@ func explainVerb() *cobra.Command {
 			"of the API behind it. ID is what the client was told: the end of \"instance\" in the body of the answer. A gateway\n" +
 			"remembers the last ten thousand.",
 		Example: "  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha\n  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha --gateway edge-1:7781 --token-file token",
-		Args:    takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), e.timeout)
 			defer cancel()

@@ -25,7 +25,6 @@ func keysVerb() *cobra.Command {
 			"file within two seconds. Where gateways run on several machines, each needs the file.",
 		Example: "  jeton keys make --file keys.jsonl --label ci --owner acme --attribute plan=gold > key\n" +
 			"  jeton keys list --file keys.jsonl\n  jeton keys revoke ci --file keys.jsonl",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(keysMakeVerb(), keysListVerb(), keysRevokeVerb())
@@ -44,20 +43,34 @@ func needsFile(path string) error {
 	return nil
 }
 
+// needsAll is an error that says which of a verb's options are missing, and shows a command line that has them.
+func needsAll(verb *cobra.Command, names ...string) error {
+	var missing []string
+	for _, name := range names {
+		if verb.Flags().Lookup(name).Value.String() == "" {
+			missing = append(missing, "--"+name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("missing: %s: as in %s", strings.Join(missing, ", "), exampleOf(verb))
+}
+
 func keysMakeVerb() *cobra.Command {
 	var file, expires string
 	var attributes []string
 	var k keys.Key
 	cmd := &cobra.Command{
-		Use:   "make",
-		Short: "Make a key, add it to the file, and print it: this is the only time that it can be seen",
+		Use:        "make",
+		SuggestFor: []string{"create", "add", "new", "generate"},
+		Short:      "Make a key, add it to the file, and print it: this is the only time that it can be seen",
 		Long: "Make a key of 256 random bits, add it to the file, which is made if there is none, and print the key. The file\n" +
 			"has its SHA-256 only: whoever loses the key needs another one.",
 		Example: "  jeton keys make --file keys.jsonl --label ci --owner acme --attribute plan=gold\n" +
 			"  jeton keys make --file keys.jsonl --label trial-17 --owner initech --expires 720h",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if err := needsFile(file); err != nil {
+			if err := needsAll(cmd, "file", "label", "owner"); err != nil {
 				return err
 			}
 			if k.Attributes, err = readAttributes(attributes); err != nil {
@@ -140,11 +153,11 @@ func keysListVerb() *cobra.Command {
 	var file string
 	output := newChoice("text", "json")
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the keys in a file, or in a folder of such files",
-		Long:    "List the keys in a file, or in a folder whose files that end in .jsonl all count. hash is the beginning of a key's SHA-256.",
-		Example: "  jeton keys list --file keys.jsonl\n  jeton keys list --file keys.d --output json",
-		Args:    cobra.NoArgs,
+		Use:        "list",
+		SuggestFor: []string{"ls", "show", "get"},
+		Short:      "List the keys in a file, or in a folder of such files",
+		Long:       "List the keys in a file, or in a folder whose files that end in .jsonl all count. hash is the beginning of a key's SHA-256.",
+		Example:    "  jeton keys list --file keys.jsonl\n  jeton keys list --file keys.d --output json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := needsFile(file); err != nil {
 				return err
@@ -196,10 +209,10 @@ func printKeys(w io.Writer, list []listedKey) error {
 func keysRevokeVerb() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:     "revoke LABEL",
-		Short:   "Take a key out of the file: gateways that follow it do not know the key any more",
-		Example: "  jeton keys revoke ci --file keys.jsonl",
-		Args:    takes(1),
+		Use:        "revoke LABEL",
+		SuggestFor: []string{"delete", "remove", "rm"},
+		Short:      "Take a key out of the file: gateways that follow it do not know the key any more",
+		Example:    "  jeton keys revoke ci --file keys.jsonl",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := needsFile(file); err != nil {
 				return err

@@ -20,7 +20,6 @@ func limitsVerb() *cobra.Command {
 		Use:     "limits",
 		Short:   "See and change the limits in force",
 		Example: "  jeton limits get > limits.yaml\n  jeton limits apply -f limits.yaml",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(limitsGetVerb(), limitsDiffVerb(), limitsApplyVerb())
@@ -31,12 +30,12 @@ func limitsGetVerb() *cobra.Command {
 	var r remote
 	output := newChoice("yaml", "json")
 	cmd := &cobra.Command{
-		Use:   "get",
-		Short: "Print the limits in force as a document that --limits and limits apply take",
+		Use:        "get",
+		SuggestFor: []string{"show", "list", "ls", "print", "export"},
+		Short:      "Print the limits in force as a document that --limits and limits apply take",
 		Long: "Print the limits in force as a document that --limits and limits apply take. Its first line is a comment with the version\n" +
 			"in force: limits apply replaces that version only. Remove the line from a file that is to replace any.",
 		Example: "  jeton limits get > limits.yaml",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				text, version, err := c.LimitsText(ctx)
@@ -70,7 +69,6 @@ func limitsDiffVerb() *cobra.Command {
 		Short:   "Show what limits apply would change",
 		Long:    "Show what limits apply would change, and change nothing.\n\nExit codes: 0 nothing, 1 something, 2 error.",
 		Example: "  jeton limits diff -f limits.yaml",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				d, err := readDocument(cmd.InOrStdin(), file)
@@ -126,8 +124,9 @@ func limitsApplyVerb() *cobra.Command {
 		asked client.Apply
 	)
 	cmd := &cobra.Command{
-		Use:   "apply -f FILE",
-		Short: "Put other limits in force in the whole cluster",
+		Use:        "apply -f FILE",
+		SuggestFor: []string{"set", "put", "update", "edit", "import"},
+		Short:      "Put other limits in force in the whole cluster",
 		Long: "Put the limits of a document in force in the whole cluster, all or none, within a second. What buckets have spent\n" +
 			"stays spent: debt is measured in time. A document that leaves out limits that are in force is refused, unless --remove\n" +
 			"says that they are to go: checks that name them fail from then on.\n\n" +
@@ -137,7 +136,6 @@ func limitsApplyVerb() *cobra.Command {
 		Example: "  jeton limits apply -f limits.yaml --dry-run\n  jeton limits apply -f limits.yaml\n" +
 			"  jeton limits apply -f limits.yaml --version 4\n" +
 			"  jeton limits apply -f limits.yaml --remove",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
 				d, err := readDocument(cmd.InOrStdin(), file)

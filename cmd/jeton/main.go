@@ -61,6 +61,7 @@ func rootVerb(env lookup) *cobra.Command {
 		Version:       thisBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return fillOptions(cmd.Flags(), env)
 		},
@@ -68,6 +69,7 @@ func rootVerb(env lookup) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
 		versionVerb(), benchVerb())
+	checkArguments(root)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
 	return root

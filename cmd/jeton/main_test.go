@@ -83,8 +83,8 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo k --cost many", 2, `--cost: "many" is not a whole number`},
 		{"check demo k --timeout soon", 2, `--timeout: "soon" is not a duration, such as 500ms, 5s or 48h`},
 		{"check demo k --receipt=perhaps", 2, `--receipt: "perhaps" is not true or false`},
-		{"check demo k --nope", 2, "unknown flag: --nope: see jeton check --help"},
-		{"check demo", 2, "use jeton check LIMIT[,LIMIT…] KEY"},
+		{"check demo k --nope", 2, "unknown option --nope: see jeton check --help"},
+		{"check demo", 2, "KEY is missing: use jeton check LIMIT[,LIMIT…] KEY"},
 		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "jeton at 127.0.0.1:1: cannot connect: connection refused\n"},
 		{"check demo k --server nonsense", 2, "nonsense"},
 	} {
@@ -195,7 +195,7 @@ func TestServeRefuses(t *testing.T) {
 		{"--listen-memory 0", `--listen-memory: "0" is too little: at least 1MiB`},
 		{"--listen-memory 64MB", `--listen-memory: "64MB" is not a number of bytes, such as 512MiB`},
 		{"--listen-memory 2MiB --no-such-option", "no-such-option"},
-		{"extra", "unknown command"},
+		{"extra", `"extra": to name a file, say --config extra`},
 	} {
 		args := append([]string{"serve", "--data", filepath.Join(dir, "data"), "--listen-grpc", "127.0.0.1:0"}, strings.Fields(tt.args)...)
 		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
@@ -113,14 +112,6 @@ func textOf(value *yaml.Node) string {
 	return strings.Join(all, ",")
 }
 
-// wrongFlag is the error of a command line that cannot be read, and what to do.
-func wrongFlag(cmd *cobra.Command, err error) error {
-	if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is {
-		return fmt.Errorf("--%s: %w", wrong.GetFlag().Name, plainly(err))
-	}
-	return fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
-}
-
 // plainly says what is wrong with the value of an option, and what it takes.
 func plainly(err error) error {
 	wrong, is := errors.AsType[*pflag.InvalidValueError](err)
@@ -141,16 +132,6 @@ func plainly(err error) error {
 		return wrong.Unwrap()
 	}
 	return fmt.Errorf("%q is not %s", wrong.GetValue(), takes)
-}
-
-// takes is a check that a verb has as many arguments as its first line names.
-func takes(arguments int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == arguments {
-			return nil
-		}
-		return fmt.Errorf("use %s; arguments given: %d", cmd.UseLine(), len(args))
-	}
 }
 
 // A choice is an option that takes one of a few values.

@@ -28,8 +28,9 @@ func serveVerb() *cobra.Command {
 	level := newChoice("info", "debug", "warn", "error")
 	withInput, memory := false, int64(0)
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Run a node",
+		Use:        "serve",
+		SuggestFor: []string{"start", "run", "server", "node"},
+		Short:      "Run a node",
 		Long: "Run a node. Alone, it is a cluster of one, which others may join later.\n\n" +
 			"With --expect 3 and --join a,b,c, the gossip addresses of all of them, three nodes that are started in any order\n" +
 			"found a cluster together, once and for ever. With --join alone, a node joins what exists. A node that is started\n" +
@@ -47,7 +48,6 @@ func serveVerb() *cobra.Command {
 			"  jeton serve --node-name a --expect 3 --join a:7701,b:7701,c:7701 --cluster-key-file key \\\n" +
 			"    --listen-grpc :7700 --listen-gossip :7701 --listen-http :7702 --listen-raft :7703 --advertise a \\\n" +
 			"    --tls-cert tls.crt --tls-key tls.key --tls-ca ca.crt",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Durability = storage.Durability(durability.value)
 			cfg.Logger = newLogger(cmd.ErrOrStderr(), level.value)

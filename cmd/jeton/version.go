@@ -46,7 +46,6 @@ func versionVerb() *cobra.Command {
 		Use:     "version",
 		Short:   "Print which jeton this is",
 		Example: "  jeton version --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
 			if output.value == "json" {

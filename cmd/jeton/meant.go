@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// checkArguments has every verb take as many arguments as its first line names, and say what was meant by others.
+func checkArguments(verb *cobra.Command) {
+	verb.Args = takesWhatItNames
+	for _, below := range verb.Commands() {
+		checkArguments(below)
+	}
+}
+
+// takesWhatItNames checks the arguments of a verb by its first line, such as "bucket LIMIT KEY" or "apply -f FILE".
+func takesWhatItNames(verb *cobra.Command, args []string) error {
+	names := strings.Fields(verb.Use)[1:]
+	if at := slices.IndexFunc(names, func(name string) bool { return name[0] == '-' }); at >= 0 {
+		names = names[:at]
+	}
+	switch {
+	case len(args) < len(names):
+		return fmt.Errorf("%s is missing: use %s, as in %s", names[len(args)], verb.UseLine(), exampleOf(verb))
+	case len(args) == len(names):
+		return nil
+	case verb.HasSubCommands():
+		return unknownVerb(verb, args[0])
+	}
+	extra := args[len(names)]
+	if option := optionOfFile(verb); option != "" {
+		return fmt.Errorf("%.64q: to name a file, say %s %s: see %s --help", extra, option, extra, verb.CommandPath())
+	}
+	return fmt.Errorf("%.64q is one argument too many: use %s", extra, verb.UseLine())
+}
+
+// exampleOf is a command line that shows how a verb is used.
+func exampleOf(verb *cobra.Command) string {
+	example, _, _ := strings.Cut(strings.TrimSpace(verb.Example), "\n")
+	return example
+}
+
+// optionOfFile is the option that names the file of a verb, where none was named; empty for none.
+func optionOfFile(verb *cobra.Command) string {
+	for _, name := range []string{"file", configOption} {
+		switch f := verb.Flags().Lookup(name); {
+		case f == nil || f.Changed:
+		case f.Shorthand != "":
+			return "-" + f.Shorthand
+		default:
+			return "--" + name
+		}
+	}
+	return ""
+}
+
+// unknownVerb is the error of a verb that has none below it of that name.
+func unknownVerb(verb *cobra.Command, typed string) error {
+	problem := fmt.Sprintf("unknown command %.64q of %s: ", typed, verb.CommandPath())
+	if meant := meantVerb(verb, typed); meant != nil {
+		return fmt.Errorf("%sdid you mean %s?", problem, meant.CommandPath())
+	}
+	if option := optionOfFile(verb); option != "" {
+		return fmt.Errorf("%sto name a file, say %s %s: see %s --help", problem, option, typed, verb.CommandPath())
+	}
+	var names []string
+	for _, below := range verb.Commands() {
+		if below.IsAvailableCommand() {
+			names = append(names, below.Name())
+		}
+	}
+	return fmt.Errorf("%suse %s: see %s --help", problem, either(names), verb.CommandPath())
+}
+
+// meantVerb is the verb that was meant by what was typed below one: by another word for it, without the verb above it, or with a
+// slip; nil for none.
+func meantVerb(verb *cobra.Command, typed string) *cobra.Command {
+	var names []string
+	for _, below := range verb.Commands() {
+		if slices.Contains(below.SuggestFor, typed) {
+			return below
+		}
+		if at := slices.IndexFunc(below.Commands(), func(c *cobra.Command) bool { return c.Name() == typed }); at >= 0 {
+			return below.Commands()[at]
+		}
+		names = append(names, below.Name())
+	}
+	if name := near(typed, names); name != "" {
+		return verb.Commands()[slices.Index(names, name)]
+	}
+	return nil
+}
+
+// wrongFlag is the error of options that cannot be read, and what to do.
+func wrongFlag(verb *cobra.Command, err error) error {
+	if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		return fmt.Errorf("--%s: %w", wrong.GetFlag().Name, plainly(err))
+	}
+	unknown, is := errors.AsType[*pflag.NotExistError](err)
+	if !is {
+		return fmt.Errorf("%w: see %s --help", err, verb.CommandPath())
+	}
+	if before := verb.Flags().Args(); verb.HasSubCommands() && len(before) > 0 {
+		return unknownVerb(verb, before[0]) // whose options these are
+	}
+	typed, meant := "--"+unknown.GetSpecifiedName(), ""
+	names := optionsOf(verb)
+	if letters := unknown.GetSpecifiedShortnames(); letters == "" {
+		meant = near(unknown.GetSpecifiedName(), names)
+	} else if typed = "-" + letters; len(letters) > 1 {
+		meant = near(letters, names) // -file, as some programs have it
+	} else {
+		names = slices.DeleteFunc(names, func(name string) bool { return name[0] != letters[0] })
+		if len(names) == 1 {
+			meant = names[0]
+		}
+	}
+	if meant != "" {
+		meant = "did you mean --" + meant + "? "
+	}
+	return fmt.Errorf("unknown option %.64s: %ssee %s --help", typed, meant, verb.CommandPath())
+}
+
+// optionsOf are the names of a verb's options.
+func optionsOf(verb *cobra.Command) (names []string) {
+	verb.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// either is a choice in words: a, b or c.
+func either(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// mostSlips is how many letters of a word may be wrong.
+const mostSlips = 2
+
+// near is the name that was probably meant: it begins with what was typed, or a slip or two away from it; empty for none.
+func near(typed string, names []string) string {
+	if len(names) == 0 || len(typed) <= 1 {
+		return ""
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, typed) {
+			return name
+		}
+	}
+	if name := nearest(typed, names); distance(typed, name) <= min(mostSlips, len(typed)-1) {
+		return name
+	}
+	return ""
+}
+
+// nearest is the name that takes the fewest changes of a letter, of which there is one.
+func nearest(name string, known []string) string {
+	return slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
+}
+
+// distance is how many letters have to be put in, taken out or changed to make b of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(changed, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

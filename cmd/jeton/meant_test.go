@@ -1,0 +1,73 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Who mistypes something is told what was probably meant, or where to look.
+func TestSlipsOfTheCommandLine(t *testing.T) {
+	for args, want := range map[string]string{
+		"limits apply limits.yaml":      `"limits.yaml": to name a file, say -f limits.yaml`,
+		"limits diff limits.yaml":       `"limits.yaml": to name a file, say -f limits.yaml`,
+		"limits apply -f a b":           `"b" is one argument too many: use jeton limits apply -f FILE`,
+		"keys list keys.jsonl":          `say --file keys.jsonl`,
+		"keys revoke ci keys.jsonl":     `"keys.jsonl": to name a file, say --file keys.jsonl`,
+		"gateway gateway.yaml":          `unknown command "gateway.yaml" of jeton gateway: to name a file, say --config gateway.yaml`,
+		"version 2":                     `"2" is one argument too many: use jeton version`,
+		"check login":                   `KEY is missing: use jeton check LIMIT[,LIMIT…] KEY [flags], as in jeton check login user:42`,
+		"bucket":                        `LIMIT is missing: use jeton bucket LIMIT KEY`,
+		"cluster recover node-1":        `"node-1" is one argument too many: use jeton cluster recover --lost NODE[,NODE…]`,
+		"limit get":                     `unknown command "limit" of jeton: did you mean jeton limits?`,
+		"limit get --output json":       `did you mean jeton limits?`,
+		"limits gte":                    `unknown command "gte" of jeton limits: did you mean jeton limits get?`,
+		"limits show":                   `did you mean jeton limits get?`,
+		"cluster stauts":                `did you mean jeton cluster status?`,
+		"status":                        `did you mean jeton cluster status?`,
+		"get":                           `did you mean jeton limits get?`,
+		"apply -f limits.yaml":          `did you mean jeton limits apply?`,
+		"keys create":                   `did you mean jeton keys make?`,
+		"expl 17":                       `did you mean jeton explain?`,
+		"keys nonsense":                 `unknown command "nonsense" of jeton keys: use list, make or revoke: see jeton keys --help`,
+		"nonsense":                      `limits, serve or version: see jeton --help`,
+		"check login k -s here":         `unknown option -s: did you mean --server? see jeton check --help`,
+		"check login k -server here":    `unknown option -server: did you mean --server?`,
+		"check login k --sever here":    `unknown option --sever: did you mean --server?`,
+		"cluster token --cluster-key k": `unknown option --cluster-key: did you mean --cluster-key-file?`,
+		"limits get -f limits.yaml":     `unknown option -f: see jeton limits get --help`,
+		"check login k --nonsense":      `unknown option --nonsense: see jeton check --help`,
+		"check login k -t 5":            `unknown option -t: see jeton check --help`,
+	} {
+		stdout, stderr, code := jeton(t, nil, strings.Fields(args)...)
+		if code != exitError || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("jeton %s: exit code %d, %q, %q; want %q in one line", args, code, stdout, stderr, want)
+		}
+	}
+}
+
+// A group alone shows its help, as the program does.
+func TestGroupsShowTheirHelp(t *testing.T) {
+	for _, group := range []string{"", "limits", "keys", "cluster"} {
+		stdout, stderr, code := jeton(t, nil, strings.Fields(group)...)
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, "Available Commands:") {
+			t.Errorf("jeton %s: exit code %d, %q, %q", group, code, stdout, stderr)
+		}
+	}
+}
+
+// A name is near if it begins with what was typed or is a slip or two away, and nothing is near to a single letter.
+func TestNear(t *testing.T) {
+	names := []string{"list", "make", "revoke"}
+	for typed, want := range map[string]string{
+		"": "", "l": "", "li": "list", "lsit": "list", "maek": "make", "revok": "revoke", "reboke": "revoke", "revokes": "revoke",
+		"ma": "make", "xx": "", "remove": "revoke", "delete": "", "ls": "",
+	} {
+		if got := near(typed, names); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+	if got := near("make", slices.Concat(names, []string{"maker", "makes"})); got != "make" {
+		t.Errorf("the name itself is %q", got)
+	}
+}
