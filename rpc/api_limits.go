@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"bytes"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -80,10 +82,29 @@ func askedToApply(r *http.Request) (*pb.ApplyLimitsRequest, error) {
 		return nil, errTooLarge
 	}
 	if _, err := limit.ParseDocument(text); err != nil {
-		return nil, &limit.FieldError{Field: "document", Problem: err.Error()}
+		problem := strings.Replace(err.Error(), "document: ", "", 1) // which is the field
+		if lines := lostLines(r, text); lines != "" {
+			problem += ": " + lines
+		}
+		return nil, &limit.FieldError{Field: "document", Problem: problem}
 	}
 	asked.Document = string(text)
 	return asked, nil
+}
+
+// lostLines says how a document came to be none, where the caller has probably sent a file in a way that does not keep it as it
+// is: curl -d @FILE joins its lines, --data-urlencode escapes them, and -F wraps a form around them. It is empty for others.
+func lostLines(r *http.Request, text []byte) string {
+	const send = "send the file as it is, with curl -T limits.yaml or curl -X PUT --data-binary @limits.yaml"
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	text = bytes.TrimSpace(text)
+	switch {
+	case kind == "multipart/form-data":
+		return "the body is a form: " + send
+	case len(text) > 0 && text[0] != '{' && !bytes.ContainsAny(text, "\r\n"):
+		return "the body is a single line, as curl -d makes of a file: " + send
+	}
+	return ""
 }
 
 // applyProblem is why limits were not applied, where that has a problem of its own; nil where it has none.
