@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 		"actor", "actor/limit", "internal/bound", "ring", "ring/cluster", "ring/key", "ring/secret", "storage", "storage/register",
 		"rpc/access", "rpc/pb", "rpc/client",
 	},
-	"rpc/debug":        {"actor", "actor/limit", "ring", "ring/cluster", "storage"},
+	"rpc/debug":        {"actor", "actor/limit", "ring", "ring/cluster", "rpc/access", "storage"},
 	"gateway/keys":     {"actor/limit"},
 	"gateway/config":   {"actor/limit", "gateway/keys", "internal/spelling", "ring/secret"},
 	"gateway/route":    {"gateway/config"},

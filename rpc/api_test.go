@@ -371,7 +371,7 @@ func TestOtherPaths(t *testing.T) {
 			t.Errorf("%s: got %d %s", path, got.StatusCode, got.body)
 		}
 	}
-	wantProblem(t, ask("GET", "/v1/nothing", ""), 404, "", "/v1/check")
+	wantProblem(t, ask("GET", "/v1/nothing", ""), 404, "", "PUT /v1/limits")
 }
 
 // TestSlowBody starts a request and leaves before its body is whole: that is no check.

@@ -59,7 +59,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(allow) > 0:
 		err = wrongMethod(r.Method, allow)
 	case !known:
-		err = errNotFound
+		err = notFound(g.Door)
 	}
 	if err != nil {
 		WriteProblem(w, err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -26,10 +27,6 @@ type problem struct {
 
 // The problems that only HTTP has.
 var (
-	errNotFound = &problem{
-		Name: "not-found", Title: "There is nothing at this path", Status: http.StatusNotFound,
-		Detail: "use POST /v1/check, POST /v1/return, GET or DELETE /v1/buckets/{limit}/{key}, or GET /v1/limits",
-	}
 	errTooLarge = &problem{
 		Name: "too-large", Title: "The body is too large", Status: http.StatusRequestEntityTooLarge,
 		Detail: fmt.Sprintf("a body may have up to %d bytes", maxBody),
@@ -41,6 +38,14 @@ var (
 		allow: "GET, HEAD",
 	}
 )
+
+// notFound is the problem of a request whose path a door does not have.
+func notFound(at access.Door) *problem {
+	return &problem{
+		Name: "not-found", Title: "There is nothing at this path", Status: http.StatusNotFound,
+		Detail: "use " + access.Calls(at, apiPrefix) + "; GET / lists all paths",
+	}
+}
 
 // problemOf is err as the JSON API says it.
 func problemOf(err error) *problem {

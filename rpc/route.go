@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/access"
 )
 
 // An answerer answers one request.
@@ -27,7 +28,7 @@ func (a *api) route(r *http.Request) (string, answerer) {
 		if a.Other != nil {
 			return "", nil
 		}
-		return "other", refuse(errNotFound)
+		return "other", refuse(notFound(access.NodeHTTP))
 	}
 	switch path {
 	case "/v1/check":
@@ -39,7 +40,7 @@ func (a *api) route(r *http.Request) (string, answerer) {
 	}
 	rest, ok := strings.CutPrefix(path, bucketPrefix)
 	if !ok {
-		return "other", refuse(errNotFound)
+		return "other", refuse(notFound(access.NodeHTTP))
 	}
 	name, key, err := limit.ParseBucketPath(rest)
 	if err != nil {

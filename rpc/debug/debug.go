@@ -22,6 +22,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/access"
 )
 
 // Actors can say what a System is doing.
@@ -192,21 +193,9 @@ func (p *pages) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// index answers GET / with every route of the port, those of the JSON API too.
 func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
-	write(w, plain, []byte(`jeton
-
-  POST /v1/check                       {"key":"user:42","limits":["demo"]}
-  POST /v1/return                      {"key":"user:42","receipts":[…]} gives admissions back
-  GET  /v1/limits                      the limits in force
-  GET  /v1/buckets/{limit}/{key}       a bucket as JSON; DELETE fills it
-  GET  /debug/buckets/{limit}/{key}    a bucket on its line: why a key is denied, and until when
-                                       (?cost=3 says when that would pass; ?format=json)
-  GET  /debug/actors                   awake keys, mailboxes, the busiest keys (?format=json)
-  GET  /debug/ring                     the cluster: nodes, what they keep, moves (?format=json)
-  GET  /debug/pprof/                   profiles
-  GET  /metrics                        for Prometheus
-  GET  /livez  /readyz                 whether the node lives, and takes checks (/readyz?strict: of every key)
-`))
+	write(w, plain, []byte("jeton\n\n"+access.List(access.NodeHTTP)))
 }
 
 func write(w http.ResponseWriter, contentType string, body []byte) {

@@ -319,6 +319,20 @@ func TestProfilesTakeTheirTime(t *testing.T) {
 	}
 }
 
+// Who asks for the root of a node is shown every path that it has, PUT /v1/limits too.
+func TestTheIndexListsEveryRoute(t *testing.T) {
+	cfg, _ := newConfig(t)
+	for _, path := range []string{"/", "/debug/"} {
+		_, _, body := serve(t, cfg)("GET", path)
+		shown := strings.Join(strings.Fields(body), " ")
+		for _, e := range access.Table() {
+			if listed := strings.Contains(shown, " "+e.Call+" "); e.Door == access.NodeHTTP && !listed {
+				t.Errorf("GET %s does not list %s:\n%s", path, e.Call, body)
+			}
+		}
+	}
+}
+
 // Every page is in the table of who may look.
 func TestEveryPageIsInTheTable(t *testing.T) {
 	cfg, _ := newConfig(t)
