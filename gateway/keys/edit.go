@@ -66,8 +66,8 @@ func Revoke(path, label string) error {
 // edit replaces the text of a file, which need not be there, by what change makes of it. Only one edit of a folder's files runs at
 // a time: the folder is locked meanwhile.
 func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) (err error) {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // the file that a link leads to, not the link, is replaced
+	if path, err = linked(path); err != nil {
+		return err
 	}
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -78,7 +78,8 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 		return fmt.Errorf("lock %s: %w", folder.Name(), err)
 	}
 	info, err := os.Stat(path)
-	var text []byte
+	var was bytes.Buffer
+	var keys []placed
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		info = nil
@@ -86,19 +87,38 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 		return err
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file: name a file", path)
+	case info.Mode().Perm()&writtenByOthers != 0:
+		return openTo(path, info)
 	default:
-		if text, err = readAll(path); err != nil {
+		var problem error
+		if keys, _, problem, err = parseFile(path, info, &was); err != nil {
 			return err
 		}
+		if problem != nil && !errors.Is(problem, errEmpty) {
+			return problem
+		}
 	}
-	keys, err := parse(path, text)
-	if err != nil && !errors.Is(err, errEmpty) {
-		return err
-	}
-	if text, err = change(text, keys); err != nil {
+	text, err := change(was.Bytes(), keys)
+	if err != nil {
 		return err
 	}
 	return errors.Join(replace(path, text, info), folder.Sync())
+}
+
+// linked is the file that a path leads to: not a link, but what it names is replaced. A link to what is not there is an error: it
+// may lead to a place that is only there later.
+func linked(path string) (string, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return target, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if to, err := os.Readlink(path); err == nil {
+		return "", fmt.Errorf("%s is a link to %s, which is not there: make that file by its own name, or remove the link", path, to)
+	}
+	return path, nil // which is made
 }
 
 // replace puts another file in the place of the one at path, with its owner and permissions if there is one.
@@ -132,5 +152,5 @@ func likeBefore(f *os.File, before fs.FileInfo) error {
 			return err
 		}
 	}
-	return f.Chmod(before.Mode().Perm() &^ writtenByOthers)
+	return f.Chmod(before.Mode().Perm())
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -125,7 +126,7 @@ func TestMistakes(t *testing.T) {
 		"beyond all years":   {change("2027-01-01T00:00:00Z", "9999-12-31T23:59:59-10:00"), "expires: is in no year"},
 		"a day":              {change("2027-01-01T00:00:00Z", "2027-01-01"), "expires: "},
 		"not UTF-8":          {change("acme", "\xff"), "line: is not UTF-8"},
-		"a long line":        {change("acme", strings.Repeat("a", 20_000)), "line: has "},
+		"a long line":        {change("acme", strings.Repeat("a", 20_000)), "line: has more than 16 KiB: write a key on each line"},
 		"the label twice":    {change(one, two), `label: "ci" is that of `},
 		"the digest twice":   {change("ci", "ci2"), "digest: is that of ci too"},
 	} {
@@ -176,11 +177,13 @@ func TestAFolder(t *testing.T) {
 	write(t, filepath.Join(dir, "b.jsonl"), line("b", one))
 	step("a b")
 	for what, path := range map[string]string{"folder": dir, "file": filepath.Join(dir, "a.jsonl")} {
-		if err := os.Chmod(path, 0o702); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := new(keys.Reader).Read(dir); err == nil || !strings.Contains(err.Error(), "chmod o-w "+path) {
-			t.Errorf("a %s that others may write: %v", what, err)
+		for _, mode := range []fs.FileMode{0o702, 0o720} {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := new(keys.Reader).Read(dir); err == nil || !strings.Contains(err.Error(), "chmod go-w "+path) {
+				t.Errorf("a %s that others may write, %04o: %v", what, mode, err)
+			}
 		}
 		if err := os.Chmod(path, 0o700); err != nil {
 			t.Fatal(err)
@@ -280,6 +283,41 @@ func TestRevokeTheLast(t *testing.T) {
 	}
 }
 
+// A file of one huge line is refused before it is read whole.
+func TestALineOfManyMegabytes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.jsonl")
+	write(t, path, good+"\n")
+	if err := os.Truncate(path, 200<<20); err != nil { // with a hole of zeros, which takes no disk
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	for what, ask := range map[string]func() error{
+		"read":  func() error { _, err := new(keys.Reader).Read(path); return err },
+		"added": func() error { return keys.Add(path, keys.Key{Label: "a", Owner: "b", Digest: keys.DigestOf("x")}) },
+	} {
+		runtime.ReadMemStats(&before)
+		err := ask()
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.HasPrefix(err.Error(), path+":2: line: has more than 16 KiB") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
+			t.Errorf("%s: it took %d bytes of memory", what, took)
+		}
+	}
+}
+
+// A line of as much as is allowed counts, however it ends.
+func TestTheLongestLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.jsonl")
+	for _, end := range []string{"", "\n", "\r\n"} {
+		write(t, path, strings.Repeat(" ", 16<<10-len(good))+good+end)
+		if labels(read(t, path)) != "ci" {
+			t.Errorf("a line that ends in %q does not count", end)
+		}
+	}
+}
+
 // What cannot be added leaves the file as it is, and nothing beside it.
 func TestAddRefuses(t *testing.T) {
 	dir := t.TempDir()
@@ -303,9 +341,26 @@ func TestAddRefuses(t *testing.T) {
 	if err := keys.Add(dir, keys.Key{Label: "a", Owner: "b", Digest: fresh}); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("a folder: %v", err)
 	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("none/keys.jsonl", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.Add(link, keys.Key{Label: "a", Owner: "b", Digest: fresh}); err == nil || !strings.Contains(err.Error(), link+" is a link to none/keys.jsonl, which is not there") {
+		t.Errorf("a link to nothing: %v", err)
+	}
+	if err := os.Chmod(path, 0o620); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"added": keys.Add(path, keys.Key{Label: "a", Owner: "b", Digest: fresh}), "revoked": keys.Revoke(path, "ci"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "chmod go-w "+path) {
+			t.Errorf("a key is %s in a file that others may write: %v", what, err)
+		}
+	}
 	text, err := os.ReadFile(path)
 	entries, derr := os.ReadDir(dir)
-	if err != nil || derr != nil || string(text) != good+"\n" || len(entries) != 2 {
+	if err != nil || derr != nil || string(text) != good+"\n" || len(entries) != 3 {
 		t.Errorf("afterwards there are %v with %q: %v %v", entries, text, err, derr)
 	}
 }

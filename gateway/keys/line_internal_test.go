@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{"x":{"y":{"z":[{"a":1}]}}}`)
 	f.Add("{}")
 	f.Fuzz(func(t *testing.T, text string) {
-		all, err := parse("file", []byte(text))
+		all, err := parse("file", strings.NewReader(text))
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "file:") && !errors.Is(err, errEmpty) {
 				t.Fatalf("the error has no line: %v", err)
@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 			}
 			written = append(written, k.Key.line()...)
 		}
-		again, err := parse("file", written)
+		again, err := parse("file", bytes.NewReader(written))
 		if err != nil || len(again) != len(all) {
 			t.Fatalf("of %d keys %d are read again: %v\n%s", len(all), len(again), err, written)
 		}

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"errors"
@@ -24,7 +25,7 @@ const (
 	maxFile = 256 << 20 // bytes
 	maxLine = 16 << 10  // bytes
 
-	writtenByOthers = fs.FileMode(0o002) // a permission that no such file or folder has
+	writtenByOthers = fs.FileMode(0o022) // permissions that no such file or folder has: the group's and everybody's to write
 )
 
 // A Set is all keys of a file or a folder. It never changes. A nil Set has none.
@@ -149,7 +150,7 @@ func filesAt(path string) ([]string, error) {
 }
 
 func openTo(path string, info fs.FileInfo) error {
-	return fmt.Errorf("%s has mode %04o, so others on this machine may say who counts: run `chmod o-w %s`", path, info.Mode().Perm(), path)
+	return fmt.Errorf("%s has mode %04o, so others on this machine may say who counts: run `chmod go-w %s`", path, info.Mode().Perm(), path)
 }
 
 // racy is how long after a change of a file another one may leave it with the same time.
@@ -176,59 +177,66 @@ func read(path string, before *file) (*file, error) {
 	case info.Mode().Perm()&writtenByOthers != 0:
 		return nil, openTo(path, info)
 	}
-	text, err := readAll(path)
-	if err != nil {
+	f := &file{path: path, info: info, at: at}
+	if f.keys, f.sum, f.err, err = parseFile(path, info, io.Discard); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(text)
-	if before != nil && before.sum == sum {
+	if before != nil && before.sum == f.sum {
 		before.info, before.at = info, at
 		return before, nil
 	}
-	f := &file{path: path, info: info, at: at, sum: sum}
-	f.keys, f.err = parse(path, text)
 	return f, nil
 }
 
-func readAll(path string) ([]byte, error) {
+// parseFile reads the keys of a file, and copies what it has read of its text to another place. wrong is what is wrong with the
+// text, and err why it cannot be read. The sum is of what was read: up to the first thing that is wrong.
+func parseFile(path string, info fs.FileInfo, text io.Writer) (all []placed, sum [sha256.Size]byte, wrong, err error) {
+	if info.Size() > maxFile {
+		return nil, sum, nil, fmt.Errorf("%s has more than %d MiB: spread the keys over the files of a folder", path, maxFile>>20)
+	}
 	opened, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, sum, nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
-	if err := errors.Join(err, opened.Close()); err != nil {
-		return nil, err
+	h := sha256.New()
+	all, wrong = parse(path, io.TeeReader(io.LimitReader(opened, maxFile), io.MultiWriter(h, text)))
+	h.Sum(sum[:0])
+	err = opened.Close()
+	if _, unread := errors.AsType[*fs.PathError](wrong); unread { // the next try may succeed
+		wrong, err = nil, wrong
 	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("%s has more than %d MiB: spread the keys over the files of a folder", path, maxFile>>20)
-	}
-	return text, nil
+	return all, sum, wrong, err
 }
 
 // errEmpty refuses a file without anything in it, as one is that somebody has just begun to save.
 var errEmpty = errors.New("is empty, and would revoke every key in it: where none is to count, leave a line that begins with #")
 
-// parse reads the keys of a file. The error is the first thing that is wrong, with its line.
-func parse(path string, text []byte) ([]placed, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, fmt.Errorf("%s %w", path, errEmpty)
-	}
+// parse reads the keys of a file, of which it holds a line at a time. The error is the first thing that is wrong, with its line.
+func parse(path string, text io.Reader) ([]placed, error) {
 	var all []placed
-	n := 0
-	for line := range bytes.Lines(text) {
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, maxLine+len("\r\n"))
+	empty, n := true, 0
+	for lines.Scan() {
 		n++
-		line = bytes.TrimSpace(line)
+		line := bytes.TrimSpace(lines.Bytes())
+		empty = empty && len(line) == 0
 		if len(line) == 0 || line[0] == '#' {
 			continue
-		}
-		if len(line) > maxLine {
-			return nil, at(path, n, wrong("line", fmt.Sprintf("has %d bytes: at most %d", len(line), maxLine)))
 		}
 		k, problem := parseLine(line)
 		if problem != nil {
 			return nil, at(path, n, problem)
 		}
 		all = append(all, placed{k, n})
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, at(path, n+1, wrong("line", fmt.Sprintf("has more than %d KiB: write a key on each line", maxLine>>10)))
+	case err != nil:
+		return nil, err
+	case empty:
+		return nil, fmt.Errorf("%s %w", path, errEmpty)
 	}
 	return all, nil
 }
