@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,47 +14,6 @@ import (
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
-
-// A remote is how a verb reaches a node.
-type remote struct {
-	server     string
-	credential credential
-	timeout    time.Duration
-}
-
-func (r *remote) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.server, "server", "127.0.0.1:7700", "gRPC address of a node, or of several, a,b,c; also JETON_SERVER")
-	r.credential.addFlags(cmd.Flags())
-	cmd.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
-}
-
-// with calls f with a client and a context that ends with the timeout.
-func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
-	secure, err := r.credential.tls()
-	if err != nil {
-		return err
-	}
-	token, err := r.credential.token()
-	if err != nil {
-		return err
-	}
-	c, err := client.New(client.Config{Servers: strings.Split(r.server, ","), TLS: secure, Token: token})
-	if err != nil {
-		return err
-	}
-	defer c.Close() //nolint:errcheck // the answer has been read
-	ctx, cancel := context.WithTimeout(cmd.Context(), r.timeout)
-	defer cancel()
-	err = f(ctx, c)
-	if wrong, is := errors.AsType[*client.MisdirectedError](err); is {
-		return wrong
-	}
-	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.Canceled)
-	if late || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: no answer within %v: jeton cluster status shows who is down; --timeout waits longer", r.server, r.timeout)
-	}
-	return err
-}
 
 func checkVerb() *cobra.Command {
 	var (

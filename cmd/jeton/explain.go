@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -42,6 +43,9 @@ func explainVerb() *cobra.Command {
 			"remembers the last ten thousand.",
 		Example: "  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha\n  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha --gateway edge-1:7781 --token-file token",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkTimeout(e.timeout); err != nil {
+				return err
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), e.timeout)
 			defer cancel()
 			r, err := e.ask(ctx, strings.TrimPrefix(args[0], denialURN))
@@ -71,11 +75,11 @@ const maxAnswer = 1 << 20
 // ask asks the gateway for a denial.
 func (e *explainer) ask(ctx context.Context, id string) (*denial.Record, error) {
 	if _, err := denial.GatewayOf(id); err != nil {
-		return nil, err
+		return nil, noID(id, err)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base()+"/v1/denials/"+url.PathEscape(id), http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("--gateway: %w", err)
+		return nil, fmt.Errorf("--gateway: %q is no address: write HOST:PORT, such as edge-1:7781", e.gateway)
 	}
 	if e.tokenFile != "" {
 		token, err := firstToken(e.tokenFile, e.insecure)
@@ -108,6 +112,15 @@ func (e *explainer) ask(ctx context.Context, id string) (*denial.Record, error) 
 	return record, nil
 }
 
+// noID says why what was given is no id, and where one stands.
+func noID(given string, err error) error {
+	if status, wrong := strconv.Atoi(given); wrong == nil && http.StatusText(status) != "" {
+		return fmt.Errorf("%s is a status, and no id: the id is the end of \"instance\" in the body of the answer; "+
+			"an answer without one is no refusal of the gateway's, which has more of it in its log", given)
+	}
+	return err
+}
+
 // base is the URL of the gateway's admin listener.
 func (e *explainer) base() string {
 	if strings.Contains(e.gateway, "://") {
@@ -130,9 +143,13 @@ func (e *explainer) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("gateway at %s: %w: give its admin address with --gateway, such as edge-1:7781", e.gateway, err)
 }
 
+// notFound is the problem of a path that a port of jeton does not have.
+const notFound = "urn:jeton:problem:not-found"
+
 // problem is what the gateway says instead.
 func (e *explainer) problem(status int, text []byte) error {
 	var p struct {
+		Type   string `json:"type"`
 		Detail string `json:"detail"`
 	}
 	if err := json.Unmarshal(text, &p); err != nil || p.Detail == "" {
@@ -143,6 +160,9 @@ func (e *explainer) problem(status int, text []byte) error {
 		return fmt.Errorf("gateway at %s: it does not know the token in %s: give one of its admin.token_file", e.gateway, e.tokenFile)
 	case status == http.StatusUnauthorized:
 		return fmt.Errorf("gateway at %s: it asks for a token of an operator: give --token-file", e.gateway)
+	}
+	if p.Type == notFound {
+		return fmt.Errorf("%s has no denials: is this the admin address of a gateway? Give that with --gateway, such as edge-1:7781", e.gateway)
 	}
 	return fmt.Errorf("gateway at %s: %s", e.gateway, p.Detail)
 }

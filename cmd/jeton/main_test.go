@@ -75,7 +75,7 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo a/b//../c", 0, "allowed demo: 9 of 10 left"},
 		{"check demo k --output json", 1, `"allowed":false`},
 		{"check demo other --output json --receipt", 0, `"receipts":[{"limit":"demo"`},
-		{"check nope k", 2, `unknown limit "nope"`},
+		{"check nope k", 2, `unknown limit "nope": jeton limits get shows those that there are`},
 		{"check demo k --cost -1", 2, "cost"},
 		{"check demo,demo k", 2, "named twice"},
 		{"check demo " + strings.Repeat("k", 513), 2, "key: 513 bytes"},
@@ -85,8 +85,12 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo k --receipt=perhaps", 2, `--receipt: "perhaps" is not true or false`},
 		{"check demo k --nope", 2, "unknown option --nope: see jeton check --help"},
 		{"check demo", 2, "KEY is missing: use jeton check LIMIT[,LIMIT…] KEY"},
-		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "jeton at 127.0.0.1:1: cannot connect: connection refused\n"},
-		{"check demo k --server nonsense", 2, "nonsense"},
+		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "jeton at 127.0.0.1:1: cannot connect: connection refused: --server names the gRPC port of a node that runs, such as 127.0.0.1:7700\n"},
+		{"check demo k --server nonsense", 2, `--server: "nonsense" is no address of a node's gRPC port: write HOST:PORT, such as 127.0.0.1:7700`},
+		{"check demo k --server http://localhost:7700", 2, `--server: "http://localhost:7700" is no address`},
+		{"check demo k --server localhost:7700,", 2, `--server: "" is no address`},
+		{"check demo k --timeout 0s", 2, "--timeout: 0s: give more than 0, such as 5s"},
+		{"check demo k --token-file /does/not/exist", 2, "--token-file: open /does/not/exist"},
 	} {
 		stdout, stderr, code := jeton(t, env, strings.Fields(tt.args)...)
 		said := stdout

@@ -39,7 +39,7 @@ func (c *credential) token() (func() string, error) {
 	}
 	token, err := rpc.ReadToken(c.tokenFile, c.files.Insecure)
 	if err != nil {
-		return nil, fmt.Errorf("token-file: %w", err)
+		return nil, fmt.Errorf("--token-file: %w", err)
 	}
 	return func() string { return token }, nil
 }

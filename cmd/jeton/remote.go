@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// A remote is how a verb reaches a node.
+type remote struct {
+	server     string
+	credential credential
+	timeout    time.Duration
+}
+
+func (r *remote) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.server, "server", "127.0.0.1:7700", "gRPC address of a node, or of several, a,b,c; also JETON_SERVER")
+	r.credential.addFlags(cmd.Flags())
+	cmd.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
+}
+
+// with calls f with a client and a context that ends with the timeout.
+func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
+	servers, err := r.servers()
+	if err != nil {
+		return err
+	}
+	if err := checkTimeout(r.timeout); err != nil {
+		return err
+	}
+	secure, err := r.credential.tls()
+	if err != nil {
+		return err
+	}
+	token, err := r.credential.token()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(client.Config{Servers: servers, TLS: secure, Token: token})
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // the answer has been read
+	ctx, cancel := context.WithTimeout(cmd.Context(), r.timeout)
+	defer cancel()
+	return r.explain(ctx, f(ctx, c))
+}
+
+// servers are the addresses of --server.
+func (r *remote) servers() ([]string, error) {
+	var all []string
+	for server := range strings.SplitSeq(r.server, ",") {
+		if host, port, err := net.SplitHostPort(server); err != nil || host == "" || port == "" {
+			return nil, fmt.Errorf("--server: %q is no address of a node's gRPC port: write HOST:PORT, such as 127.0.0.1:7700", server)
+		}
+		all = append(all, server)
+	}
+	return all, nil
+}
+
+// checkTimeout says of a --timeout that it ends before anything can be asked.
+func checkTimeout(d time.Duration) error {
+	if d <= 0 {
+		return fmt.Errorf("--timeout: %v: give more than 0, such as 5s", d)
+	}
+	return nil
+}
+
+// explain says what can be done about an error, where more is known than the error tells.
+func (r *remote) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if wrong, is := errors.AsType[*client.MisdirectedError](err); is {
+		return wrong
+	}
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.Canceled)
+	switch {
+	case late || errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: no answer within %v: jeton cluster status shows who is down; --timeout waits longer", r.server, r.timeout)
+	case errors.Is(err, limit.ErrUnknownLimit):
+		return fmt.Errorf("%w: jeton limits get shows those that there are", err)
+	case strings.Contains(err.Error(), ": cannot connect: "): // as the client words it, which has no error of its own for it
+		return fmt.Errorf("%w: --server names the gRPC port of a node that runs, such as 127.0.0.1:7700", err)
+	}
+	return err
+}
