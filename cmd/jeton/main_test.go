@@ -85,7 +85,7 @@ func TestCheckVerb(t *testing.T) {
 		{"check demo k --receipt=perhaps", 2, `--receipt: "perhaps" is not true or false`},
 		{"check demo k --nope", 2, "unknown option --nope: see jeton check --help"},
 		{"check demo", 2, "KEY is missing: use jeton check LIMIT[,LIMIT…] KEY"},
-		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "jeton at 127.0.0.1:1: cannot connect: connection refused: --server names the gRPC port of a node that runs, such as 127.0.0.1:7700\n"},
+		{"check demo k --server 127.0.0.1:1 --timeout 5s", 2, "jeton at 127.0.0.1:1: cannot connect: connection refused: is a node running there? --server names another one, and jeton dev starts some\n"},
 		{"check demo k --server nonsense", 2, `--server: "nonsense" is no address of a node's gRPC port: write HOST:PORT, such as 127.0.0.1:7700`},
 		{"check demo k --server http://localhost:7700", 2, `--server: "http://localhost:7700" is no address`},
 		{"check demo k --server localhost:7700,", 2, `--server: "" is no address`},
@@ -155,7 +155,7 @@ func TestVersionVerb(t *testing.T) {
 func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 	for _, verb := range []string{
 		"serve", "dev", "gateway", "gateway schema", "gateway digest", "explain", "check", "bucket", "limits", "limits get", "limits diff", "limits apply",
-		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "version", "bench",
+		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "keys", "keys make", "keys list", "keys revoke", "version", "bench",
 	} {
 		stdout, _, code := jeton(t, nil, append(strings.Fields(verb), "--help")...)
 		if code != 0 || !strings.Contains(stdout, "Examples:\n  jeton ") {

@@ -89,7 +89,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	case errors.Is(err, limit.ErrUnknownLimit):
 		return fmt.Errorf("%w: jeton limits get shows those that there are", err)
 	case strings.Contains(err.Error(), ": cannot connect: "): // as the client words it, which has no error of its own for it
-		return fmt.Errorf("%w: --server names the gRPC port of a node that runs, such as 127.0.0.1:7700", err)
+		return fmt.Errorf("%w: is a node running there? --server names another one, and jeton dev starts some", err)
 	}
 	return err
 }
