@@ -174,19 +174,5 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 
 func index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, `jeton gateway
-
-  GET  /v1/denials/{id}                why a request was refused (jeton explain ID)
-  GET  /debug/config                   the document in force, without secrets
-  GET  /debug/pprof/                   profiles
-  GET  /metrics                        for Prometheus
-  GET  /livez  /readyz                 whether the gateway lives, and takes requests (/readyz?strict: and nothing is amiss)
-
-The cluster behind it:
-
-  POST /v1/check                       {"key":"user:42","limits":["demo"]}
-  POST /v1/return                      {"key":"user:42","receipts":[…]} gives admissions back
-  GET  /v1/limits                      the limits in force
-  GET  /v1/buckets/{limit}/{key}       a bucket as JSON; DELETE fills it
-`)
+	_, _ = io.WriteString(w, "jeton gateway\n\n"+access.List(access.GatewayHTTP))
 }

@@ -61,7 +61,7 @@ func devVerb() *cobra.Command {
 			"is a process of its own, and is started again when it was stopped or killed. The limits can be changed with\n" +
 			"jeton limits apply while it runs.\n\n" +
 			"In front of it is a gateway, which lets requests through to a small sample API as long as limits allow. Its\n" +
-			"document, gateway.yaml in the data, is an example to read and to change: the gateway takes changes within a second.\n\n" +
+			"document, gateway.yaml in the data, is an example to read and to change: the gateway takes changes within two seconds.\n\n" +
 			"What was decided survives kill -9 of any node, and of all: start dev again and the limits have held. Ctrl-C\n" +
 			"stops all nodes and removes their data, unless --data names a directory to keep.",
 		Example: "  jeton dev\n  jeton dev --nodes 5 --data ./dev-data",

@@ -28,7 +28,7 @@ func (cfg devConfig) document() string { return filepath.Join(cfg.data, document
 // documentText is the gateway of dev, and an example of a document.
 var documentText = template.Must(template.New("document").Parse(
 	`# The gateway of jeton dev, as an example. It is written anew whenever dev starts. Change it while dev runs, and the
-# gateway takes the change within a second, whole or not at all. "jeton gateway schema" says what else may stand here,
+# gateway takes the change within two seconds, whole or not at all. "jeton gateway schema" says what else may stand here,
 # and "jeton gateway --check --config FILE" whether a document is good.
 
 # The name begins the id of every refusal, by which "jeton explain ID" finds it.
