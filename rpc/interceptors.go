@@ -31,7 +31,7 @@ func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerI
 
 func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, most time.Duration) (answer any, err error) {
 	defer rescue(s.metrics.panics, &err)
-	ctx, cancel := timedAtMost(ofConnection(withRoute(ctx)), most)
+	ctx, cancel := timedAtMost(ofConnection(withMarks(ctx)), most)
 	defer cancel()
 	return next(ctx, m)
 }

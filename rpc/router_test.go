@@ -30,19 +30,19 @@ import (
 // A book holds a table and tells it to those who watch.
 type book struct {
 	mu      sync.Mutex
-	view    *client.View
+	view    *pb.View
 	changed chan struct{}
 }
 
 func newBook() *book { return &book{changed: make(chan struct{})} }
 
-func (b *book) tables() (*client.View, <-chan struct{}) {
+func (b *book) tables() (*pb.View, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.view, b.changed
 }
 
-func (b *book) publish(v *client.View) {
+func (b *book) publish(v *pb.View) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.view = v
@@ -164,13 +164,13 @@ func (n *routedNode) start(t *testing.T, l net.Listener) {
 }
 
 // tableOf is a table over owners, in which partition p begins with owner p mod n, and has two replicas if it can.
-func tableOf(version uint64, nodes []*routedNode, owners ...*routedNode) *client.View {
+func tableOf(version uint64, nodes []*routedNode, owners ...*routedNode) *pb.View {
 	return replicated(2, version, nodes, owners...)
 }
 
 // replicated is tableOf with that many replicas.
-func replicated(replicas int, version uint64, nodes []*routedNode, owners ...*routedNode) *client.View {
-	v := &client.View{Version: version, Table: &ring.Table{}}
+func replicated(replicas int, version uint64, nodes []*routedNode, owners ...*routedNode) *pb.View {
+	v := &pb.View{Version: version, Table: &ring.Table{}}
 	for _, n := range nodes {
 		v.Nodes = append(v.Nodes, pb.Node{ID: n.id, GRPC: n.address})
 	}
@@ -184,7 +184,7 @@ func replicated(replicas int, version uint64, nodes []*routedNode, owners ...*ro
 	return v
 }
 
-func publish(nodes []*routedNode, v *client.View) {
+func publish(nodes []*routedNode, v *pb.View) {
 	for _, n := range nodes {
 		n.book.publish(v)
 	}
@@ -375,7 +375,7 @@ func TestOwnerIsDead(t *testing.T) {
 // awaitTable checks at a node until it goes by that table.
 func awaitTable(t *testing.T, n *routedNode, version uint64) {
 	t.Helper()
-	for n.router.client.Version() < version {
+	for n.router.nodes.Version() < version {
 		if err := n.conn.Invoke(t.Context(), "/grpc.health.v1.Health/Check", &pb.LimitsRequest{}, &pb.LimitsResponse{}); err != nil {
 			t.Fatal(err)
 		}
@@ -526,7 +526,7 @@ func BenchmarkWithRoute(b *testing.B) {
 		":authority", "127.0.0.1:7700", "content-type", "application/grpc", "user-agent", "grpc-go/1.85.0"))
 	b.ReportAllocs()
 	for b.Loop() {
-		if withRoute(ctx) != ctx {
+		if withMarks(ctx) != ctx {
 			b.Fatal("marks out of nothing")
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Server) checkStream(stream grpc.ServerStream) error {
 		messages:     make(chan *pb.StreamIn),
 		answers:      make(chan *pb.Answer, maxUnanswered),
 	}
-	ctx, cancel := context.WithCancel(ofConnection(withRoute(stream.Context())))
+	ctx, cancel := context.WithCancel(ofConnection(withMarks(stream.Context())))
 	defer c.checks.Wait()
 	defer cancel()
 	s.readers.Go(func() { c.read(ctx) })

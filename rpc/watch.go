@@ -5,13 +5,12 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // Tables tells what a node knows of its cluster: the newest table, nil before there is one, and a channel that is closed
 // when there is a newer one. It is cheap, and safe for concurrent use.
-type Tables func() (*client.View, <-chan struct{})
+type Tables func() (*pb.View, <-chan struct{})
 
 // clusterService answers jeton.v1.Cluster.
 type clusterService struct {
@@ -22,7 +21,7 @@ type clusterService struct {
 
 // encoded is a table as it is sent: every watcher gets the same message.
 type encoded struct {
-	view    *client.View
+	view    *pb.View
 	message *pb.WatchResponse
 }
 
@@ -31,7 +30,7 @@ func newClusterService(tables Tables) *clusterService { return &clusterService{t
 // Watch implements jeton.v1.Cluster: it sends the table at once, and again whenever it has changed. A client that is slow
 // misses tables, but never the newest one. It ends with the context of the stream, which does when the node stops.
 func (s *clusterService) Watch(_ *pb.WatchRequest, stream grpc.ServerStreamingServer[pb.WatchResponse]) error {
-	var sent *client.View
+	var sent *pb.View
 	for {
 		v, changed := s.tables()
 		if v != nil && v != sent {
@@ -48,7 +47,7 @@ func (s *clusterService) Watch(_ *pb.WatchRequest, stream grpc.ServerStreamingSe
 	}
 }
 
-func (s *clusterService) encode(v *client.View) *pb.WatchResponse {
+func (s *clusterService) encode(v *pb.View) *pb.WatchResponse {
 	last := s.last.Load()
 	if last == nil || last.view != v {
 		last = &encoded{view: v, message: pb.EncodeView(v)}

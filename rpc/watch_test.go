@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -55,7 +54,7 @@ func TestWatchersMissTables(t *testing.T) {
 	w := slowWatcher{ctx: ctx, sent: make(chan uint64)}
 	ended := make(chan error, 1)
 	go func() { ended <- newClusterService(b.tables).Watch(nil, w) }()
-	view := func(version uint64) *client.View { return &client.View{Version: version, Table: &ring.Table{}} }
+	view := func(version uint64) *pb.View { return &pb.View{Version: version, Table: &ring.Table{}} }
 	b.publish(view(1))
 	if got := <-w.sent; got != 1 {
 		t.Errorf("got table %d first", got)

@@ -15,8 +15,8 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc"
-	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/speaks"
 	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -80,7 +80,7 @@ type membership struct {
 
 // A view is what callers are told; without a table before the first state.
 type view struct {
-	table   *client.View
+	table   *pb.View
 	changed chan struct{} // closed when there is a newer one
 }
 
@@ -152,7 +152,7 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Refuses: m.refuses, Speaks: speaks, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
+		Refuses: m.refuses, Speaks: spoken, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
 		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
@@ -321,13 +321,13 @@ func (m *membership) tell(s *cluster.State) {
 }
 
 // sameView says whether callers would do the same by both.
-func sameView(a, b *client.View) bool {
+func sameView(a, b *pb.View) bool {
 	return a.Cluster == b.Cluster && a.Table == b.Table && a.LimitsVersion == b.LimitsVersion && slices.Equal(a.Nodes, b.Nodes)
 }
 
 // viewOf is a state as callers see it.
-func viewOf(s *cluster.State) *client.View {
-	v := &client.View{
+func viewOf(s *cluster.State) *pb.View {
+	v := &pb.View{
 		Version: s.Version, Cluster: s.Cluster, Table: s.Table, LimitsVersion: s.LimitsVersion, Limits: s.Limits,
 	}
 	for id, n := range s.Nodes {
@@ -338,7 +338,7 @@ func viewOf(s *cluster.State) *client.View {
 }
 
 // tables is what callers go by now, and a channel that is closed when that has changed.
-func (m *membership) tables() (*client.View, <-chan struct{}) {
+func (m *membership) tables() (*pb.View, <-chan struct{}) {
 	v := m.view.Load()
 	return v.table, v.changed
 }
@@ -362,12 +362,12 @@ func (m *membership) serving() error {
 	return nil
 }
 
-// speaks is what an address speaks that is not one of gossip; empty where it may be.
-func speaks(ctx context.Context, address string) string {
-	switch p := client.Speaks(ctx, address); p {
-	case client.SpeaksGRPC, client.SpeaksHTTP, client.SpeaksHTTPS, client.SpeaksTLS:
+// spoken is what an address speaks that is not one of gossip; empty where it may be.
+func spoken(ctx context.Context, address string) string {
+	switch p := speaks.At(ctx, address); p {
+	case speaks.GRPC, speaks.HTTP, speaks.HTTPS, speaks.TLS:
 		return string(p)
-	case client.SpeaksNothing, client.SpeaksOther, client.StaysSilent:
+	case speaks.Nothing, speaks.Other, speaks.Silent:
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func TestJoinAtAWrongPort(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := net.SplitHostPort(first.GossipAddr()); err != nil || speaks(t.Context(), first.GossipAddr()) != "" {
+	if _, _, err := net.SplitHostPort(first.GossipAddr()); err != nil || spoken(t.Context(), first.GossipAddr()) != "" {
 		t.Errorf("the port of gossip at %s is taken for another", first.GossipAddr())
 	}
 }

@@ -5,41 +5,21 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/nodes"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
-
-// ask calls a method of the Limiter service of n.
-func ask[In, Out any](
-	ctx context.Context, n *node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error), options ...grpc.CallOption,
-) (Out, error) {
-	var trailer metadata.MD
-	out, err := method(pb.NewLimiterClient(n.conn()), ctx, in, append(options, grpc.Trailer(&trailer))...)
-	return out, n.hear(trailer, err)
-}
-
-// askAsOperator is ask with the operator's token, if there is one.
-func askAsOperator[In, Out any](ctx context.Context, n *node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error)) (out Out, err error) {
-	shown, err := n.showToken()
-	if err != nil {
-		return out, err
-	}
-	return ask(ctx, n, in, method, shown...)
-}
 
 // operate calls a method of the Admin service at any node that can be reached, the servers first. Which node does not
 // matter: one that cannot answer itself knows which can.
 func operate[In, Out any](ctx context.Context, c *Client, in In, method func(pb.AdminClient, context.Context, In, ...grpc.CallOption) (Out, error)) (Out, error) {
-	w := c.start(ctx, "")
-	w.any, w.sticky = true, true
-	return walk(w, func(ctx context.Context, n *node) (Out, error) {
-		shown, err := n.showToken()
+	return nodes.Anywhere(ctx, c.known(), func(ctx context.Context, n *nodes.Node) (Out, error) {
+		shown, err := c.showToken(n)
 		if err != nil {
 			return *new(Out), err
 		}
-		out, err := method(pb.NewAdminClient(n.conn()), ctx, in, shown...)
+		out, err := method(pb.NewAdminClient(n.Conn()), ctx, in, shown...)
 		return out, pb.DecodeError(err)
 	})
 }
@@ -136,16 +116,12 @@ type Recovered struct {
 // Recover makes a cluster of what is left when the nodes that are lost, named by their names or ids, will never come
 // back. It asks the first server alone, and only once: nobody else may begin the same recovery again.
 func (c *Client) Recover(ctx context.Context, lost []string) (Recovered, error) {
-	ctx, cancel := context.WithDeadline(ctx, c.deadline(ctx))
+	ctx, cancel := context.WithDeadline(ctx, c.nodes.Deadline(ctx))
 	defer cancel()
-	seats := c.everywhere()
-	if len(seats) == 0 {
-		return Recovered{}, errNowhere
-	}
-	n := seats[0].node
-	m, err := pb.NewAdminClient(n.conn()).Recover(ctx, &pb.RecoverRequest{Lost: lost})
+	n := c.nodes.Others()[0]
+	m, err := pb.NewAdminClient(n.Conn()).Recover(ctx, &pb.RecoverRequest{Lost: lost})
 	if err != nil {
-		return Recovered{}, n.explain(ctx.Err() != nil, pb.DecodeError(err))
+		return Recovered{}, n.Explain(ctx.Err() != nil, pb.DecodeError(err))
 	}
 	return Recovered{Floored: int(m.GetFloored()), Moved: int(m.GetMoved())}, nil
 }

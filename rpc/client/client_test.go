@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"errors"
-	"net"
 	"reflect"
 	"strconv"
 	"strings"
@@ -17,7 +16,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
-	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/cluster-tests/fakenodes"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -26,18 +25,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // listen opens a port; address is empty for one that nobody uses.
-func listen(tb testing.TB, address string) net.Listener {
-	tb.Helper()
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return l
-}
-
 // serve starts a node that asks limiter, on a port of its own or that address, until the test or stop ends it.
 func serve(tb testing.TB, address string, cfg rpc.Config) (server string, stop func()) {
 	tb.Helper()
@@ -45,7 +32,7 @@ func serve(tb testing.TB, address string, cfg rpc.Config) (server string, stop f
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l := listen(tb, address)
+	l := fakenodes.Listen(tb, address)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	stop = sync.OnceFunc(func() {
@@ -99,8 +86,6 @@ func TestNewWithout(t *testing.T) {
 		"negative connections": {Server: "127.0.0.1:1", Connections: -1},
 		"negative timeout":     {Server: "127.0.0.1:1", Timeout: -1},
 		"an empty server":      {Servers: []string{"127.0.0.1:1", ""}},
-		"self without local":   {Server: "127.0.0.1:1", Self: ring.NodeID{1}},
-		"local without tables": {Server: "127.0.0.1:1", Self: ring.NodeID{1}, Local: limiter{}},
 	} {
 		if _, err := client.New(cfg); err == nil {
 			t.Errorf("%s: a client was made", what)
@@ -119,11 +104,11 @@ func (l limiter) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 }
 
 func TestUnreachable(t *testing.T) {
-	refused := listen(t, "")
+	refused := fakenodes.Listen(t, "")
 	if err := refused.Close(); err != nil {
 		t.Fatal(err)
 	}
-	silent := listen(t, "") // connections open, and that is all
+	silent := fakenodes.Listen(t, "") // connections open, and that is all
 	t.Cleanup(func() { _ = silent.Close() })
 	for what, server := range map[string]string{"refused": refused.Addr().String(), "silent": silent.Addr().String()} {
 		t.Run(what, func(t *testing.T) {
@@ -246,14 +231,9 @@ func (p *post) arrive(checks int) {
 	p.all.Wait()
 }
 
-func decision(key string) *pb.Decision {
-	n, _ := strconv.ParseInt(key, 10, 64)
-	return pb.EncodeDecision(limit.Decision{Allowed: true, Limits: []limit.Outcome{{Remaining: n}}})
-}
-
 func (p *post) Check(_ context.Context, m *pb.CheckRequest) (*pb.CheckResponse, error) {
 	p.arrive(1)
-	return &pb.CheckResponse{Decision: decision(m.GetKey())}, nil
+	return &pb.CheckResponse{Decision: fakenodes.Decision(m.GetKey())}, nil
 }
 
 func (p *post) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse]) error {
@@ -264,7 +244,7 @@ func (p *post) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest
 	p.arrive(len(m.GetChecks()))
 	out := &pb.CheckStreamResponse{}
 	for _, c := range m.GetChecks() {
-		result := &pb.CheckResult{Result: &pb.CheckResult_Decision{Decision: decision(c.GetCheck().GetKey())}}
+		result := &pb.CheckResult{Result: &pb.CheckResult_Decision{Decision: fakenodes.Decision(c.GetCheck().GetKey())}}
 		out.Results = append(out.Results, &pb.StreamResult{Id: c.GetId(), Result: result})
 	}
 	return stream.Send(out)
@@ -277,7 +257,7 @@ func TestCallersShareMessages(t *testing.T) {
 	p.all.Add(callers)
 	server := grpc.NewServer()
 	pb.RegisterLimiterServer(server, p)
-	l := listen(t, "")
+	l := fakenodes.Listen(t, "")
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {

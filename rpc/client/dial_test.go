@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jeton-dev/jeton/cluster-tests/fakenodes"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
 // Whoever says how to connect is asked for every connection, with the address as it was given.
 func TestDial(t *testing.T) {
-	n := startSpec(t, fakeSpec{})
+	n := fakenodes.StartSpec(t, fakenodes.Spec{})
 	var dialed atomic.Int64
 	c := connect(t, client.Config{
 		Server: "beyond the sea:7700", Timeout: time.Minute,
@@ -21,7 +22,7 @@ func TestDial(t *testing.T) {
 				t.Errorf("dialed %q", address)
 			}
 			dialed.Add(1)
-			return new(net.Dialer).DialContext(ctx, "tcp", n.address)
+			return new(net.Dialer).DialContext(ctx, "tcp", n.Address)
 		},
 	})
 	if d, err := c.Check(t.Context(), check("1")); err != nil || !d.Allowed {

@@ -1,29 +1,18 @@
 package client
 
-import (
-	"context"
-
-	"google.golang.org/grpc/connectivity"
-)
+import "context"
 
 // AwaitConnections returns when every connection to every node is open, or ctx has ended.
-func (c *Client) AwaitConnections(ctx context.Context) {
-	for _, s := range c.everywhere() {
-		for _, conn := range s.conns {
-			for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
-				conn.Connect()
-				if !conn.WaitForStateChange(ctx, state) {
-					return
-				}
-			}
-		}
-	}
-}
+func (c *Client) AwaitConnections(ctx context.Context) { c.nodes.AwaitConnections(ctx) }
 
-// Tries are how many calls there were, how many second tries, and how many tries after one that failed.
-func (c *Client) Tries() (calls, second, again uint64) {
-	return c.counts.calls.Load(), c.counts.second.Load(), c.counts.again.Load()
+// Tries are how many calls there were, how many were hedged, and how many attempts came after one that failed.
+func (c *Client) Tries() (calls, hedges, retries uint64) {
+	calls, hedges, retries, _ = c.nodes.Counts()
+	return calls, hedges, retries
 }
 
 // Unsent are how many checks were refused at once.
-func (c *Client) Unsent() uint64 { return c.counts.unsent.Load() }
+func (c *Client) Unsent() uint64 {
+	_, _, _, unsent := c.nodes.Counts()
+	return unsent
+}

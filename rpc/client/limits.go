@@ -2,10 +2,14 @@ package client
 
 import (
 	"bytes"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // limits are the stored limits, as they are told together with the table.
@@ -22,8 +26,8 @@ type stored struct {
 	read    func() *limit.Document // once; nil if this client is too old to understand them
 }
 
-// hear notes the limits of a view that has been put in force. The caller holds Client.mu.
-func (l *limits) hear(v *View) {
+// hear notes the limits of a view that has been put in force. Only one goroutine calls it.
+func (l *limits) hear(v *pb.View) {
 	before := l.latest.Load()
 	if before != nil && before.version == v.LimitsVersion && bytes.Equal(before.text, v.Limits) {
 		return
@@ -64,13 +68,26 @@ func (l *limits) version() uint64 {
 // before it has heard of any. It does not wait. The pointer stays the same until they change. Limits that this client is
 // too old to understand leave those before them in place.
 func (c *Client) Limits() *limit.Document {
-	c.awake.Do(c.keepTable)
+	c.known()
 	return c.limits.document()
 }
 
 // Heard is closed when the client has heard of the table and the limits for the first time: from then on, it asks every
 // key's owner straight away and Limits has something to tell. It may be long before that where no node can be reached.
 func (c *Client) Heard() <-chan struct{} {
-	c.awake.Do(c.keepTable)
+	c.known()
 	return c.limits.heard
+}
+
+// register makes the version known as a metric.
+func (l *limits) register(r prometheus.Registerer) error {
+	if r == nil {
+		return nil
+	}
+	if err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "jeton_client_limits_version", Help: "The version of the limits that the client has heard of; 0 before it has.",
+	}, func() float64 { return float64(l.version()) })); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	return nil
 }

@@ -3,21 +3,23 @@ package client_test
 import (
 	"testing"
 
+	"github.com/jeton-dev/jeton/cluster-tests/fakenodes"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // limited is the cluster's table with a limits document.
-func limited(f *fakeCluster, version, limits uint64, text string) *client.View {
-	v := f.table(version)
+func limited(f *fakenodes.Cluster, version, limits uint64, text string) *pb.View {
+	v := f.Table(version)
 	v.LimitsVersion, v.Limits = limits, []byte(text)
 	return v
 }
 
 // TestLimitsInForce hears of limits without asking for anything else, and of each change.
 func TestLimitsInForce(t *testing.T) {
-	f := &fakeCluster{book: newBook()}
-	f.nodes = []*fakeNode{startFake(t, 0, "", f.book)}
-	c := connect(t, client.Config{Servers: f.servers()})
+	f := &fakenodes.Cluster{Book: fakenodes.NewBook()}
+	f.Nodes = []*fakenodes.Node{fakenodes.Start(t, 0, "", f.Book)}
+	c := connect(t, client.Config{Servers: f.Servers()})
 	if c.Limits() != nil {
 		t.Error("there are limits before any were heard")
 	}
@@ -27,33 +29,33 @@ func TestLimitsInForce(t *testing.T) {
 	default:
 	}
 
-	f.publish(limited(f, 1, 1, "limits:\n  a: {capacity: 1, refill: 1/s}\n"))
+	f.Publish(limited(f, 1, 1, "limits:\n  a: {capacity: 1, refill: 1/s}\n"))
 	<-c.Heard()
 	first := c.Limits()
 	if rule, ok := first.Rule("a"); !ok || rule.Capacity != 1 || c.Version() != 1 {
 		t.Fatalf("limits %+v with table %d", first, c.Version())
 	}
 
-	f.publish(limited(f, 2, 1, "limits:\n  a: {capacity: 1, refill: 1/s}\n"))
+	f.Publish(limited(f, 2, 1, "limits:\n  a: {capacity: 1, refill: 1/s}\n"))
 	await(t, "the table changes", func() bool { return c.Version() == 2 })
 	if c.Limits() != first {
 		t.Error("the same limits were read twice")
 	}
 
-	f.publish(limited(f, 3, 2, "limits:\n  a: {capacity: 2, refill: 1/s}\n"))
+	f.Publish(limited(f, 3, 2, "limits:\n  a: {capacity: 2, refill: 1/s}\n"))
 	await(t, "the limits change", func() bool { return c.Limits() != first })
 	second := c.Limits()
 	if rule, ok := second.Rule("a"); !ok || rule.Capacity != 2 {
 		t.Errorf("limits %+v after the change", second)
 	}
 
-	f.publish(limited(f, 4, 3, "limits:\n  a: {capacity: 2, refill: 1/s, algorithm: of-tomorrow}\n"))
+	f.Publish(limited(f, 4, 3, "limits:\n  a: {capacity: 2, refill: 1/s, algorithm: of-tomorrow}\n"))
 	await(t, "the table changes", func() bool { return c.Version() == 4 })
 	if c.Limits() != second {
 		t.Error("limits that nobody here understands have taken the place of others")
 	}
 
-	f.publish(limited(f, 5, 4, "limits: {}\n"))
+	f.Publish(limited(f, 5, 4, "limits: {}\n"))
 	await(t, "the limits go", func() bool { return c.Limits() != second })
 	if n := len(c.Limits().Rules()); n != 0 {
 		t.Errorf("%d limits after all were taken away", n)
@@ -62,10 +64,10 @@ func TestLimitsInForce(t *testing.T) {
 
 // TestLimitsThatCannotBeRead are heard, and are none.
 func TestLimitsThatCannotBeRead(t *testing.T) {
-	f := &fakeCluster{book: newBook()}
-	f.nodes = []*fakeNode{startFake(t, 0, "", f.book)}
-	c := connect(t, client.Config{Servers: f.servers()})
-	f.publish(limited(f, 1, 1, "limit: {}"))
+	f := &fakenodes.Cluster{Book: fakenodes.NewBook()}
+	f.Nodes = []*fakenodes.Node{fakenodes.Start(t, 0, "", f.Book)}
+	c := connect(t, client.Config{Servers: f.Servers()})
+	f.Publish(limited(f, 1, 1, "limit: {}"))
 	<-c.Heard()
 	if c.Limits() != nil {
 		t.Error("there are limits that cannot be read")

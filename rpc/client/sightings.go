@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/jeton-dev/jeton/rpc/nodes"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -21,20 +22,18 @@ type Sighting struct {
 // Sightings asks several nodes at the same time how the cluster is, those that are good first. An error of a node that answers,
 // such as one that is alone and has no cluster, is none of [limit.ErrUnavailable] and of the end of ctx.
 func (c *Client) Sightings(ctx context.Context) []Sighting {
-	c.awake.Do(c.keepTable)
-	ctx, cancel := context.WithDeadline(ctx, c.deadline(ctx))
+	ctx, cancel := context.WithDeadline(ctx, c.known().Deadline(ctx))
 	defer cancel()
-	nodes := c.reachable()
-	sightings := make([]Sighting, len(nodes))
+	asked := c.reachable()
+	sightings := make([]Sighting, len(asked))
 	var all sync.WaitGroup
-	for i, n := range nodes {
+	for i, n := range asked {
 		all.Go(func() {
-			m, err := pb.NewAdminClient(n.conn()).Status(ctx, &pb.StatusRequest{})
+			m, err := pb.NewAdminClient(n.Conn()).Status(ctx, &pb.StatusRequest{})
 			if err = pb.DecodeError(err); err != nil {
-				n.suspect(ctx, err)
-				err = n.explain(ctx.Err() != nil, err)
+				err = n.Diagnosed(ctx, err)
 			}
-			sightings[i] = Sighting{Address: n.address, Status: m.GetStatus(), Err: err}
+			sightings[i] = Sighting{Address: n.Address(), Status: m.GetStatus(), Err: err}
 		})
 	}
 	all.Wait()
@@ -42,15 +41,15 @@ func (c *Client) Sightings(ctx context.Context) []Sighting {
 }
 
 // reachable are the nodes to ask, each once, those that are good first.
-func (c *Client) reachable() []*node {
-	var good, others []*node
-	for _, s := range c.everywhere() {
+func (c *Client) reachable() []*nodes.Node {
+	var good, others []*nodes.Node
+	for _, s := range c.nodes.Others() {
 		switch {
-		case slices.Contains(good, s.node) || slices.Contains(others, s.node):
-		case s.good():
-			good = append(good, s.node)
+		case slices.Contains(good, s.Node) || slices.Contains(others, s.Node):
+		case s.Good():
+			good = append(good, s.Node)
 		default:
-			others = append(others, s.node)
+			others = append(others, s.Node)
 		}
 	}
 	all := slices.Concat(good, others)

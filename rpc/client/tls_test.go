@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/fakenodes"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -45,16 +46,16 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 
 func TestTLS(t *testing.T) {
 	mine, trusted := certificate(t)
-	n := startSpec(t, fakeSpec{admin: pb.UnimplementedAdminServer{}, options: []grpc.ServerOption{
+	n := fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}, Options: []grpc.ServerOption{
 		grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{mine}, MinVersion: tls.VersionTLS13})),
 	}})
 	c := connect(t, client.Config{
-		Server: n.address, Timeout: time.Minute, TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13},
+		Server: n.Address, Timeout: time.Minute, TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13},
 	})
 	if d, err := c.Check(t.Context(), check("1")); err != nil || !d.Allowed {
 		t.Errorf("got %+v and %v", d, err)
 	}
-	c = connect(t, client.Config{Server: n.address, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
+	c = connect(t, client.Config{Server: n.Address, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
 	if _, err := c.Check(t.Context(), check("1")); !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("a node that is not trusted: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/nodes"
 )
 
 // errTokenInClear refuses to show a token to whoever listens on the way.
@@ -16,15 +17,15 @@ var errTokenInClear = fmt.Errorf("%w: a token is not sent in plain text to anoth
 	limit.ErrUnauthenticated)
 
 // showToken is what makes a call to n show the operator's token, if there is one.
-func (n *node) showToken() ([]grpc.CallOption, error) {
-	if n.token == nil {
+func (c *Client) showToken(n *nodes.Node) ([]grpc.CallOption, error) {
+	if c.token == nil {
 		return nil, nil
 	}
-	token := n.token()
+	token := c.token()
 	switch {
 	case token == "":
 		return nil, nil
-	case !n.private:
+	case !c.secure && !isLoopback(n.Address()):
 		return nil, errTokenInClear
 	}
 	return []grpc.CallOption{grpc.PerRPCCredentials(bearer(token))}, nil

@@ -8,53 +8,25 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/jeton-dev/jeton/rpc/nodes"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // How the table is watched.
 const (
-	heardWithin = time.Second      // a node that says nothing by then is left
-	firstWatch  = firstPause       // the first pause between two attempts
-	lastWatch   = lastPause        // the longest one
-	rareWatch   = 30 * time.Second // the longest one where nobody knows of tables
+	heardWithin = time.Second           // a node that says nothing by then is left
+	firstWatch  = 50 * time.Millisecond // the first pause between two attempts
+	lastWatch   = time.Second           // the longest one
+	rareWatch   = 30 * time.Second      // the longest one where nobody knows of tables
 )
 
 // A watch is the state of the goroutine that watches the table. Guarded by Client.mu.
 type watch struct {
-	at     *node              // the node that is watched; nil between two
+	at     *nodes.Node        // the node that is watched; nil between two
 	leave  context.CancelFunc // leaves it
-	prefer *node              // the one to go to next; nil for any
+	prefer *nodes.Node        // the one to go to next; nil for any
 	told   uint64             // the highest version that an answer told of
 	poke   chan struct{}      // has something when there shall be no pause
-}
-
-// keepTable begins to keep the table up to date.
-func (c *Client) keepTable() {
-	if c.tables != nil {
-		c.begin(c.followTables)
-		return
-	}
-	c.begin(c.watchTables)
-}
-
-// followTables keeps the table of a client inside a node.
-func (c *Client) followTables(ctx context.Context) {
-	for {
-		v, changed := c.tables()
-		c.accept(v)
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// accept is apply for what may be nothing yet.
-func (c *Client) accept(v *View) {
-	if v != nil {
-		c.apply(v)
-	}
 }
 
 // watchTables watches the table at one node after the other, each for as long as it goes well.
@@ -81,7 +53,7 @@ func (c *Client) watchTables(ctx context.Context) {
 }
 
 // lookout is the node to watch next: the one that knows of a newer table, or else one that is good, in turns.
-func (c *Client) lookout(turn int) *node {
+func (c *Client) lookout(turn int) *nodes.Node {
 	c.mu.Lock()
 	prefer := c.watch.prefer
 	c.watch.prefer = nil
@@ -89,17 +61,17 @@ func (c *Client) lookout(turn int) *node {
 	if prefer != nil {
 		return prefer
 	}
-	seats := c.everywhere()
+	seats := c.nodes.Others()
 	for i := range seats {
-		if s := seats[(turn+i)%len(seats)]; s.good() && !s.leaving {
-			return s.node
+		if s := seats[(turn+i)%len(seats)]; s.Good() && !s.Leaving {
+			return s.Node
 		}
 	}
-	return seats[turn%len(seats)].node
+	return seats[turn%len(seats)].Node
 }
 
 // watchAt watches the table at one node. It says whether it heard of one, and why it ended.
-func (c *Client) watchAt(ctx context.Context, n *node) (heard bool, err error) {
+func (c *Client) watchAt(ctx context.Context, n *nodes.Node) (heard bool, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	c.mu.Lock()
@@ -112,16 +84,16 @@ func (c *Client) watchAt(ctx context.Context, n *node) (heard bool, err error) {
 	}()
 	silent := time.AfterFunc(heardWithin, leave)
 	defer silent.Stop()
-	stream, err := pb.NewClusterClient(n.conn()).Watch(ctx, &pb.WatchRequest{})
+	stream, err := pb.NewClusterClient(n.Conn()).Watch(ctx, &pb.WatchRequest{})
 	if err != nil {
-		n.answered(pb.DecodeError(err))
+		n.Note(pb.DecodeError(err))
 		return false, err
 	}
 	for {
 		m, err := stream.Recv()
 		silent.Stop()
 		if err != nil {
-			n.answered(pb.DecodeError(err))
+			n.Note(pb.DecodeError(err))
 			return heard, err
 		}
 		v, err := pb.DecodeView(m)
@@ -129,7 +101,9 @@ func (c *Client) watchAt(ctx context.Context, n *node) (heard bool, err error) {
 			return heard, err
 		}
 		heard = true
-		c.apply(v)
+		if c.nodes.Apply(v) {
+			c.limits.hear(v)
+		}
 		if c.elsewhere(n) {
 			return heard, nil
 		}
@@ -137,13 +111,13 @@ func (c *Client) watchAt(ctx context.Context, n *node) (heard bool, err error) {
 }
 
 // elsewhere says whether n is about to stop while other nodes are not.
-func (c *Client) elsewhere(n *node) bool {
+func (c *Client) elsewhere(n *nodes.Node) bool {
 	leaving, others := false, false
-	for _, s := range c.table.Load().all {
+	for _, s := range c.nodes.Members() {
 		switch {
-		case s.node == n:
-			leaving = s.leaving
-		case s.good() && !s.leaving:
+		case s.Node == n:
+			leaving = s.Leaving
+		case s.Good() && !s.Leaving:
 			others = true
 		}
 	}
@@ -151,10 +125,10 @@ func (c *Client) elsewhere(n *node) bool {
 }
 
 // avoid leaves a node that is good no more, if it is the one that is watched and there is another one.
-func (c *Client) avoid(n *node) {
+func (c *Client) avoid(n *nodes.Node) {
 	others := false
-	for _, s := range c.everywhere() {
-		others = others || s.node != n && s.good()
+	for _, s := range c.nodes.Others() {
+		others = others || s.Node != n && s.Good()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,11 +137,8 @@ func (c *Client) avoid(n *node) {
 	}
 }
 
-// heardOf is told that n has a table of that version. If it is newer, it is fetched from there at once.
-func (c *Client) heardOf(n *node, version uint64) {
-	if c.tables != nil || version <= c.Version() {
-		return
-	}
+// heardOf is told that n has a table of a newer version, which is fetched from there at once.
+func (c *Client) heardOf(n *nodes.Node, version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version <= c.watch.told || c.watch.at == n {

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/fakenodes"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -92,10 +93,10 @@ func TestWrongPort(t *testing.T) {
 	t.Cleanup(overHTTPS.Close)
 	mine, trusted := certificate(t)
 	_, others := certificate(t)
-	secured := startSpec(t, fakeSpec{admin: pb.UnimplementedAdminServer{}, options: []grpc.ServerOption{
+	secured := fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}, Options: []grpc.ServerOption{
 		grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{mine}, MinVersion: tls.VersionTLS13})),
-	}}).address
-	open := startSpec(t, fakeSpec{admin: pb.UnimplementedAdminServer{}}).address
+	}}).Address
+	open := fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}}).Address
 	plain, trusting := (*tls.Config)(nil), &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13}
 	foreign := &tls.Config{RootCAs: others, MinVersion: tls.VersionTLS13}
 	gossips := gossip(t)

@@ -1,4 +1,4 @@
-package client
+package nodes
 
 import (
 	"context"
@@ -73,7 +73,7 @@ type caller struct {
 }
 
 // call starts one, and returns when it waits.
-func call(t *testing.T, q *queue, key string, within time.Duration) *caller {
+func send(t *testing.T, q *queue, key string, within time.Duration) *caller {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	c := &caller{leave: cancel}
@@ -113,7 +113,7 @@ func TestQueueSendsLoneChecksAtOnce(t *testing.T) {
 		var sent []parcel
 		var callers []*caller
 		for _, key := range []string{"0", "1"} {
-			callers = append(callers, call(t, q, key, time.Second))
+			callers = append(callers, send(t, q, key, time.Second))
 			p := <-parcels
 			if len(p.keys) != 1 || p.keys[0] != key {
 				t.Errorf("sent %q, want %q alone", p.keys, key)
@@ -170,10 +170,10 @@ func TestQueueGathersWhatWaits(t *testing.T) {
 func TestQueueOfALeaver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, parcels := newQueue(1, 10)
-		first := call(t, q, "0", time.Second)
+		first := send(t, q, "0", time.Second)
 		p := <-parcels
-		waits, leaves := call(t, q, "1", time.Second), call(t, q, "2", time.Second)
-		leavesLater, last := call(t, q, "3", time.Second), call(t, q, "4", time.Second)
+		waits, leaves := send(t, q, "1", time.Second), send(t, q, "2", time.Second)
+		leavesLater, last := send(t, q, "3", time.Second), send(t, q, "4", time.Second)
 		leaves.leave()
 		leaves.want(t, context.Canceled)
 		p.allow()
@@ -201,10 +201,10 @@ func TestQueueOfALeaver(t *testing.T) {
 func TestQueueDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, parcels := newQueue(1, 10)
-		call(t, q, "0", time.Second)
+		send(t, q, "0", time.Second)
 		p := <-parcels
 		start := time.Now()
-		short, long := call(t, q, "1", 100*time.Millisecond), call(t, q, "2", time.Minute)
+		short, long := send(t, q, "1", 100*time.Millisecond), send(t, q, "2", time.Minute)
 		p.allow()
 		p = <-parcels
 		if got := p.deadline.Sub(start); got != time.Minute {
@@ -221,10 +221,10 @@ func TestQueueDeadlines(t *testing.T) {
 func TestQueueLosesPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, parcels := newQueue(1, 10)
-		slow := call(t, q, "0", time.Second)
+		slow := send(t, q, "0", time.Second)
 		held := <-parcels
 		start := time.Now()
-		fast := call(t, q, "1", time.Second)
+		fast := send(t, q, "1", time.Second)
 		p := <-parcels
 		if took := time.Since(start); took != patience {
 			t.Errorf("the next message went after %v, want %v", took, patience)
@@ -240,14 +240,14 @@ func TestQueueLosesPatience(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, parcels := newQueue(1, 3)
-		call(t, q, "0", time.Second)
+		send(t, q, "0", time.Second)
 		p := <-parcels
-		call(t, q, "1", time.Second)
-		leaves := call(t, q, "2", time.Second)
-		call(t, q, "3", time.Second).want(t, limit.ErrOverloaded)
+		send(t, q, "1", time.Second)
+		leaves := send(t, q, "2", time.Second)
+		send(t, q, "3", time.Second).want(t, limit.ErrOverloaded)
 		leaves.leave()
 		leaves.want(t, context.Canceled)
-		again := call(t, q, "4", time.Second)
+		again := send(t, q, "4", time.Second)
 		p.allow()
 		p = <-parcels
 		p.allow()
@@ -259,9 +259,9 @@ func TestQueueIsBounded(t *testing.T) {
 func TestQueueErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, parcels := newQueue(1, 10)
-		alone := call(t, q, "0", time.Second)
+		alone := send(t, q, "0", time.Second)
 		p := <-parcels
-		answered, unanswered := call(t, q, "1", time.Second), call(t, q, "2", time.Second)
+		answered, unanswered := send(t, q, "1", time.Second), send(t, q, "2", time.Second)
 		p.end <- limit.ErrUnavailable
 		alone.want(t, limit.ErrUnavailable)
 		p = <-parcels
@@ -271,7 +271,7 @@ func TestQueueErrors(t *testing.T) {
 		answered.want(t, nil)
 		unanswered.want(t, limit.ErrUnavailable)
 
-		silent := call(t, q, "3", time.Second)
+		silent := send(t, q, "3", time.Second)
 		p = <-parcels
 		p.end <- nil
 		silent.want(t, errNoAnswer)
@@ -281,14 +281,14 @@ func TestQueueErrors(t *testing.T) {
 func TestQueueCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, parcels := newQueue(1, 10)
-		alone := call(t, q, "0", time.Second)
+		alone := send(t, q, "0", time.Second)
 		p := <-parcels
-		sent := call(t, q, "1", time.Second)
-		sentToo := call(t, q, "2", time.Second)
+		sent := send(t, q, "1", time.Second)
+		sentToo := send(t, q, "2", time.Second)
 		p.allow()
 		alone.want(t, nil)
 		p = <-parcels
-		waits := call(t, q, "3", time.Second)
+		waits := send(t, q, "3", time.Second)
 		closed := make(chan struct{})
 		go func() {
 			defer close(closed)
@@ -304,6 +304,6 @@ func TestQueueCloses(t *testing.T) {
 		sent.want(t, nil)
 		sentToo.want(t, nil)
 		<-closed
-		call(t, q, "4", time.Second).want(t, limit.ErrUnavailable)
+		send(t, q, "4", time.Second).want(t, limit.ErrUnavailable)
 	})
 }

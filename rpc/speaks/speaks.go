@@ -1,4 +1,6 @@
-package client
+// Package speaks finds out what an address speaks, for people who have written a wrong one: the port of something else, or TLS on one
+// side only.
+package speaks
 
 import (
 	"bytes"
@@ -16,13 +18,13 @@ type Protocol string
 
 // The protocols that are told apart.
 const (
-	SpeaksNothing Protocol = ""      // nobody takes a connection there
-	SpeaksGRPC    Protocol = "gRPC"  // in plain text
-	SpeaksHTTP    Protocol = "HTTP"  // of version 1, in plain text
-	SpeaksHTTPS   Protocol = "HTTPS" // HTTP of version 1 over TLS
-	SpeaksTLS     Protocol = "TLS"   // and perhaps gRPC over it
-	SpeaksOther   Protocol = "other" // such as gossip or raft
-	StaysSilent   Protocol = "none"  // it takes connections and says nothing: a process that is frozen, perhaps
+	Nothing Protocol = ""      // nobody takes a connection there
+	GRPC    Protocol = "gRPC"  // in plain text
+	HTTP    Protocol = "HTTP"  // of version 1, in plain text
+	HTTPS   Protocol = "HTTPS" // HTTP of version 1 over TLS
+	TLS     Protocol = "TLS"   // and perhaps gRPC over it
+	Other   Protocol = "other" // such as gossip or raft
+	Silent  Protocol = "none"  // it takes connections and says nothing: a process that is frozen, perhaps
 )
 
 // speakWithin is how long an address may take to show what it speaks.
@@ -40,34 +42,33 @@ var (
 	ofSettings = []byte{4, 0}  // type and flags of a SETTINGS frame, after three bytes of length
 )
 
-// A dialer opens connections.
-type dialer func(ctx context.Context, address string) (net.Conn, error)
+// A Dialer opens connections.
+type Dialer func(ctx context.Context, address string) (net.Conn, error)
 
 func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// Speaks finds out what an address speaks to whoever speaks plain text to it. It takes as long as ctx at most, and a third of a
-// second.
-func Speaks(ctx context.Context, address string) Protocol { return speaks(ctx, address, dialTCP) }
+// At finds out what an address speaks to whoever speaks plain text to it. It takes as long as ctx at most, and a third of a second.
+func At(ctx context.Context, address string) Protocol { return over(ctx, address, dialTCP) }
 
-func speaks(ctx context.Context, address string, dial dialer) Protocol {
+func over(ctx context.Context, address string, dial Dialer) Protocol {
 	ctx, cancel := context.WithTimeout(ctx, speakWithin)
 	defer cancel()
 	conn, err := dial(ctx, address)
 	if err != nil {
-		return SpeaksNothing
+		return Nothing
 	}
 	defer conn.Close() //nolint:errcheck // nothing more is said
 	if at, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(at) // a connection without deadlines is read as long as it lasts
 	}
 	if _, err := io.WriteString(conn, question); err != nil {
-		return SpeaksOther
+		return Other
 	}
 	text, err := beginning(conn)
 	if len(text) == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-		return StaysSilent
+		return Silent
 	}
 	return protocolOf(text)
 }
@@ -79,7 +80,7 @@ func beginning(r io.Reader) (text []byte, err error) {
 		var n int
 		n, err = r.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
-		if known := protocolOf(text); err != nil || known != SpeaksOther && known != SpeaksHTTP {
+		if known := protocolOf(text); err != nil || known != Other && known != HTTP {
 			break
 		}
 	}
@@ -90,19 +91,19 @@ func beginning(r io.Reader) (text []byte, err error) {
 func protocolOf(text []byte) Protocol {
 	switch {
 	case bytes.HasPrefix(text, ofHTTP) && bytes.Contains(text, ofHTTPS):
-		return SpeaksHTTPS
+		return HTTPS
 	case bytes.HasPrefix(text, ofHTTP):
-		return SpeaksHTTP
+		return HTTP
 	case bytes.HasPrefix(text, ofAlert):
-		return SpeaksTLS
+		return TLS
 	case len(text) >= 5 && text[0] == 0 && bytes.Equal(text[3:5], ofSettings):
-		return SpeaksGRPC
+		return GRPC
 	}
-	return SpeaksOther
+	return Other
 }
 
 // shakes says how a TLS handshake with an address goes: the protocol that was agreed on within TLS, or the error.
-func shakes(ctx context.Context, address string, secure *tls.Config, dial dialer) (agreed string, err error) {
+func shakes(ctx context.Context, address string, secure *tls.Config, dial Dialer) (agreed string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, speakWithin)
 	defer cancel()
 	raw, err := dial(ctx, address)
@@ -121,7 +122,7 @@ func shakes(ctx context.Context, address string, secure *tls.Config, dial dialer
 }
 
 // shakesAtAll says whether an address speaks TLS: some servers break plain text off without a word.
-func shakesAtAll(ctx context.Context, address string, dial dialer) bool {
+func shakesAtAll(ctx context.Context, address string, dial Dialer) bool {
 	anybody := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is said over it
 	_, err := shakes(ctx, address, anybody, dial)
 	return err == nil || !notTLS(err)

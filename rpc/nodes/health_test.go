@@ -1,4 +1,4 @@
-package client
+package nodes
 
 import (
 	"context"
@@ -16,7 +16,7 @@ type patient struct {
 	end    context.CancelFunc
 	probed chan time.Time // when it was probed
 	fell   atomic.Int32   // how many times it was good no more
-	money  int            // for second tries; guarded by health.mu
+	money  int            // for hedges; guarded by health.mu
 
 	mu     sync.Mutex
 	answer error // to probes; context.DeadlineExceeded: none
@@ -67,22 +67,21 @@ func (p *patient) answers(err error) {
 // A guest is a call that waits.
 type guest struct {
 	waiter
-	alone            atomic.Bool
-	seconds, givenUp atomic.Int32
+	alone         atomic.Bool
+	hedges, ended atomic.Int32
 }
 
-func (g *guest) possible() bool { return !g.alone.Load() }
-
-func (g *guest) later() bool { return false }
-func (g *guest) second()     { g.seconds.Add(1) }
-func (g *guest) giveUp()     { g.givenUp.Add(1) }
+func (g *guest) canMove() bool   { return !g.alone.Load() }
+func (g *guest) comesBack() bool { return false }
+func (g *guest) hedge()          { g.hedges.Add(1) }
+func (g *guest) giveUp()         { g.ended.Add(1) }
 
 // calls makes guests wait.
 func (p *patient) calls(n int) []*guest {
 	guests := make([]*guest, n)
 	for i := range guests {
 		guests[i] = new(guest)
-		guests[i].move = guests[i]
+		guests[i].of = guests[i]
 		p.enter(&guests[i].waiter)
 	}
 	return guests
@@ -94,14 +93,14 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func (p *patient) want(t *testing.T, want standing, fell int) {
+func (p *patient) want(t *testing.T, want state, fell int) {
 	t.Helper()
-	if p.standing() != want || int(p.fell.Load()) != fell {
-		t.Errorf("standing %d, fell %d times; want %d and %d", p.standing(), p.fell.Load(), want, fell)
+	if p.state() != want || int(p.fell.Load()) != fell {
+		t.Errorf("state %d, fell %d times; want %d and %d", p.state(), p.fell.Load(), want, fell)
 	}
 }
 
-// TestSilenceIsSuspect lets calls wait: after 50 ms some are tried elsewhere, and as the node does not answer a probe
+// TestSilenceIsSuspect lets calls wait: after 50 ms some are hedged, and as the node does not answer a probe
 // either, all are given up 250 ms after they came.
 func TestSilenceIsSuspect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -114,16 +113,16 @@ func TestSilenceIsSuspect(t *testing.T) {
 		pass(1)
 		p.want(t, suspect, 1)
 		for i, want := range []int32{1, 0, 1, 1, 0} {
-			if got := guests[i].seconds.Load(); got != want {
-				t.Errorf("call %d was tried a second time %d times", i, got)
+			if got := guests[i].hedges.Load(); got != want {
+				t.Errorf("call %d was hedged %d times", i, got)
 			}
 		}
 		p.health.mu.Lock()
 		p.money = 1
 		p.health.mu.Unlock()
 		pass(suspectAfter) // before the next look at the latest
-		if guests[4].seconds.Load() != 1 {
-			t.Error("the last call was not tried again when it could be afforded")
+		if guests[4].hedges.Load() != 1 {
+			t.Error("the last call was not hedged when it could be afforded")
 		}
 		pass(giveUpAfter - 2*suspectAfter - 1)
 		p.want(t, suspect, 1)
@@ -131,15 +130,15 @@ func TestSilenceIsSuspect(t *testing.T) {
 		pass(suspectAfter + 1)
 		p.want(t, bad, 1)
 		for i, g := range guests {
-			if (g.givenUp.Load() == 1) == g.alone.Load() {
-				t.Errorf("call %d was given up %d times", i, g.givenUp.Load())
+			if (g.ended.Load() == 1) == g.alone.Load() {
+				t.Errorf("call %d was given up %d times", i, g.ended.Load())
 			}
 		}
-		if late.givenUp.Load() != 0 {
+		if late.ended.Load() != 0 {
 			t.Error("a call that has just come was given up")
 		}
 		pass(giveUpAfter + suspectAfter)
-		if late.givenUp.Load() != 1 {
+		if late.ended.Load() != 1 {
 			t.Error("a call at a bad node was not given up")
 		}
 	})
@@ -276,13 +275,13 @@ func TestDeafNode(t *testing.T) {
 		p.leave(&answered.waiter, true)
 		late := p.calls(1)[0]
 		pass(deafAfter - 1)
-		if early.givenUp.Load()+late.givenUp.Load() != 0 {
+		if early.ended.Load()+late.ended.Load() != 0 {
 			t.Error("one was given up too early")
 		}
 		pass(2 * suspectAfter)
 		for i, g := range []*guest{early, late} {
-			if g.givenUp.Load() != 1 || g.seconds.Load() != 0 {
-				t.Errorf("call %d was given up %d times, and tried again %d times", i, g.givenUp.Load(), g.seconds.Load())
+			if g.ended.Load() != 1 || g.hedges.Load() != 0 {
+				t.Errorf("call %d was given up %d times, and tried again %d times", i, g.ended.Load(), g.hedges.Load())
 			}
 		}
 	})
@@ -316,7 +315,7 @@ func TestBudget(t *testing.T) {
 	if n := taken(); n != burst {
 		t.Errorf("%d second tries at first, want %d", n, burst)
 	}
-	for range 1000 * pricePerTry {
+	for range 1000 * pricePerHedge {
 		b.earn()
 	}
 	if n := taken(); n != burst {
@@ -327,7 +326,7 @@ func TestBudget(t *testing.T) {
 		b.earn()
 		second += taken()
 	}
-	if second != 10_000/pricePerTry {
+	if second != 10_000/pricePerHedge {
 		t.Errorf("%d second tries of 10,000 calls, want a twentieth", second)
 	}
 }

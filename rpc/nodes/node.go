@@ -1,12 +1,10 @@
-package client
+package nodes
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"sync/atomic"
 
@@ -21,38 +19,28 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// A node is one node of the cluster: connections to it, the checks on their way there, and how it does. Or it is the
-// program's own node, which is asked without any of this and is always good.
-type node struct {
+// A Node is one node of a cluster: connections to it, the checks on their way there, and how it does. Or it is the program's own,
+// which is asked without any of this and is always good.
+type Node struct {
 	address string
 	local   limit.Limiter // the own node; nil for all others
 
+	set    *Set // nil for the own node
 	conns  []*grpc.ClientConn
 	turn   atomic.Uint32 // of conns
 	queue  *queue
 	health *health
 	cancel context.CancelFunc // ends what health runs
 
-	token   func() string // of an operator; nil for none
-	private bool          // nobody reads what is said on the way to the node
-
-	secure    *tls.Config // nil for plain text
-	dial      dialer
-	suspicion suspicion
-
-	marked func(context.Context) context.Context // puts the marks of a routed call on its context
-	stale  func(n *node, version uint64)         // is told that n has a table of that version
+	diagnosed diagnosed
 }
 
-// open opens the connections of a node when they are first needed. Without dial they are plain TCP.
-func (n *node) open(connections int, secure *tls.Config, dial func(context.Context, string) (net.Conn, error)) error {
-	if n.secure, n.dial = secure, dial; dial == nil {
-		n.dial = dialTCP
-	}
-	for range connections {
-		conn, err := connect(n.address, secure, dial)
+// open makes the connections of a node, which open when they are first needed.
+func (n *Node) open() error {
+	for range n.set.cfg.Connections {
+		conn, err := connect(n.address, n.set.cfg.TLS, n.set.cfg.Dial)
 		if err != nil {
-			return errors.Join(fmt.Errorf("jeton client: %s: %w", n.address, err), n.closeConns())
+			return errors.Join(fmt.Errorf("%s: %w", n.address, err), n.closeConns())
 		}
 		n.conns = append(n.conns, conn)
 	}
@@ -60,14 +48,14 @@ func (n *node) open(connections int, secure *tls.Config, dial func(context.Conte
 }
 
 // close gives up what is under way and closes the connections.
-func (n *node) close() error {
+func (n *Node) close() error {
 	n.cancel()
 	err := n.closeConns()
 	n.queue.close()
 	return err
 }
 
-func (n *node) closeConns() error {
+func (n *Node) closeConns() error {
 	var errs []error
 	for _, conn := range n.conns {
 		if err := conn.Close(); err != nil && status.Code(err) != codes.Canceled { // closed already
@@ -77,14 +65,17 @@ func (n *node) closeConns() error {
 	return errors.Join(errs...)
 }
 
-// good says whether the node can be expected to answer.
-func (n *node) good() bool { return n.local != nil || n.health.standing() == good }
+// Address is that of the node's gRPC.
+func (n *Node) Address() string { return n.address }
+
+// Good says whether the node can be expected to answer.
+func (n *Node) Good() bool { return n.local != nil || n.health.state() == good }
 
 // bad says whether the node is known not to answer.
-func (n *node) bad() bool { return n.local == nil && n.health.standing() == bad }
+func (n *Node) bad() bool { return n.local == nil && n.health.state() == bad }
 
-// conn is the connection whose turn it is. One that just failed to open is passed over.
-func (n *node) conn() *grpc.ClientConn {
+// Conn is the connection whose turn it is. One that just failed to open is passed over.
+func (n *Node) Conn() *grpc.ClientConn {
 	turn := int(n.turn.Add(1) % (1 << 16))
 	for i := range n.conns {
 		conn := n.conns[(turn+i)%len(n.conns)]
@@ -96,7 +87,7 @@ func (n *node) conn() *grpc.ClientConn {
 }
 
 // down says whether no connection is open, and how one of them is.
-func (n *node) down() (connectivity.State, bool) {
+func (n *Node) down() (connectivity.State, bool) {
 	var state connectivity.State
 	for _, conn := range n.conns {
 		if state = conn.GetState(); state == connectivity.Ready {
@@ -114,12 +105,12 @@ type refusedError struct{ error }
 
 func (e refusedError) Unwrap() error { return e.error }
 
-// answered says whether it was the node that ended a call so, and draws the conclusion from an error that means that it
+// Note says whether it was the node that ended a call so, and draws the conclusion from an error that means that it
 // cannot be asked.
-func (n *node) answered(err error) bool {
+func (n *Node) Note(err error) bool {
 	switch {
 	case err == nil:
-		n.suspicion.clear()
+		n.diagnosed.clear()
 		return true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errTooMany), errors.Is(err, errClosed):
 		return false
@@ -136,16 +127,16 @@ func (n *node) answered(err error) bool {
 
 // probe asks the node whether it serves, and if it does not, looks what keeps it from being asked. It first tries to connect,
 // however long the next attempt would be off.
-func (n *node) probe(ctx context.Context) error {
+func (n *Node) probe(ctx context.Context) error {
 	err := n.askHealth(ctx)
 	if err != nil {
-		n.suspect(context.WithoutCancel(ctx), fmt.Errorf("%w: %w", limit.ErrUnavailable, err))
+		n.diagnose(context.WithoutCancel(ctx), fmt.Errorf("%w: %w", limit.ErrUnavailable, err))
 	}
 	return err
 }
 
-func (n *node) askHealth(ctx context.Context) error {
-	conn := n.conn()
+func (n *Node) askHealth(ctx context.Context) error {
+	conn := n.Conn()
 	if conn.GetState() == connectivity.TransientFailure { // before a first attempt, grpc-go would race with making it
 		conn.ResetConnectBackoff()
 	}
@@ -163,11 +154,11 @@ func (n *node) askHealth(ctx context.Context) error {
 }
 
 // hear reads what an answer says beside itself, and returns the error of the call as it is on this side of the wire.
-func (n *node) hear(trailer metadata.MD, err error) error {
+func (n *Node) hear(trailer metadata.MD, err error) error {
 	if len(trailer) > 0 {
 		if v := trailer[pb.TableVersion]; len(v) > 0 {
 			if version, err := strconv.ParseUint(v[0], 10, 64); err == nil {
-				n.stale(n, version)
+				n.set.stale(n, version)
 			}
 		}
 		if len(trailer[pb.MarkRefuses]) > 0 {
@@ -181,9 +172,12 @@ func (n *node) hear(trailer metadata.MD, err error) error {
 	return pb.DecodeError(err)
 }
 
-// check sends one check, together with others.
-func (n *node) check(ctx context.Context, m *pb.CheckRequest) (limit.Decision, error) {
-	result := n.queue.do(ctx, m)
+// check has one check decided, together with others that go there.
+func (n *Node) check(ctx context.Context, r *limit.Request) (limit.Decision, error) {
+	if n.local != nil {
+		return n.local.Check(ctx, *r)
+	}
+	result := n.queue.do(ctx, pb.EncodeRequest(*r))
 	if result.Err == nil {
 		result.Decision.Node = n.address
 	}
@@ -192,9 +186,9 @@ func (n *node) check(ctx context.Context, m *pb.CheckRequest) (limit.Decision, e
 
 // send is the sender of the queue: a check by itself is a call of Check, several are a CheckStream that lasts until they
 // are answered, so that one which waits for a disk holds up no other.
-func (n *node) send(ctx context.Context, checks []*pb.CheckRequest, answer func(int, limit.Result)) error {
-	ctx = n.marked(ctx)
-	client := pb.NewLimiterClient(n.conn())
+func (n *Node) send(ctx context.Context, checks []*pb.CheckRequest, answer func(int, limit.Result)) error {
+	ctx = n.set.marked(ctx)
+	client := pb.NewLimiterClient(n.Conn())
 	if len(checks) > 1 {
 		stream, err := client.CheckStream(ctx)
 		if err != nil {
@@ -241,21 +235,53 @@ func converse(stream grpc.BidiStreamingClient[pb.CheckStreamRequest, pb.CheckStr
 	}
 }
 
-// sendBatch sends checks in one message.
-func (n *node) sendBatch(ctx context.Context, checks []*pb.CheckRequest) ([]limit.Result, error) {
-	var trailer metadata.MD
-	m, err := pb.NewLimiterClient(n.conn()).CheckBatch(n.marked(ctx), &pb.CheckBatchRequest{Checks: checks}, grpc.Trailer(&trailer))
-	if err := n.hear(trailer, err); err != nil {
-		return nil, err
+// checkBatch has checks decided in one message.
+func (n *Node) checkBatch(ctx context.Context, rs []limit.Request) ([]limit.Result, error) {
+	if n.local != nil {
+		return n.local.CheckBatch(ctx, rs), nil
 	}
-	if len(m.GetResults()) != len(checks) {
+	in := &pb.CheckBatchRequest{Checks: make([]*pb.CheckRequest, len(rs))}
+	for i := range rs {
+		in.Checks[i] = pb.EncodeRequest(rs[i])
+	}
+	m, err := ask(n.set.marked(ctx), n, in, pb.LimiterClient.CheckBatch)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(m.GetResults()) != len(rs):
 		return nil, errNoAnswer
 	}
-	results := make([]limit.Result, len(checks))
+	results := make([]limit.Result, len(rs))
 	for i, r := range m.GetResults() {
 		if results[i] = pb.DecodeResult(r); results[i].Err == nil {
 			results[i].Decision.Node = n.address
 		}
 	}
 	return results, nil
+}
+
+// ask calls a method of the Limiter service of n.
+func ask[In, Out any](
+	ctx context.Context, n *Node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error), options ...grpc.CallOption,
+) (Out, error) {
+	var trailer metadata.MD
+	out, err := method(pb.NewLimiterClient(n.Conn()), ctx, in, append(options, grpc.Trailer(&trailer))...)
+	return out, n.hear(trailer, err)
+}
+
+// askAsOperator is ask with what proves an operator, if there is something.
+func askAsOperator[In, Out any](ctx context.Context, n *Node, in In, method func(pb.LimiterClient, context.Context, In, ...grpc.CallOption) (Out, error)) (out Out, err error) {
+	shown, err := n.shown()
+	if err != nil {
+		return out, err
+	}
+	return ask(ctx, n, in, method, shown...)
+}
+
+// shown is what makes a call to the node show an operator's credentials.
+func (n *Node) shown() ([]grpc.CallOption, error) {
+	if n.set.cfg.Operator == nil {
+		return nil, nil
+	}
+	return n.set.cfg.Operator(n)
 }

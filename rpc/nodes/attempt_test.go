@@ -1,4 +1,4 @@
-package client
+package nodes
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A lonely traveler has nowhere else to go.
+// A lonely call has nowhere else to go.
 type lonely struct{}
 
 func (lonely) more() bool                         { return false }
 func (lonely) later() bool                        { return true }
 func (lonely) again(context.Context) (int, error) { return 0, nil }
 
-// TestTriesThatWereGivenUp ends tries in the ways in which a client itself ends them: nobody is told that he has canceled.
-func TestTriesThatWereGivenUp(t *testing.T) {
+// TestAttemptsThatWereGivenUp ends attempts in the ways in which a client itself ends them: nobody is told that he has canceled.
+func TestAttemptsThatWereGivenUp(t *testing.T) {
 	for _, test := range []struct {
 		what   string
 		after  time.Duration
@@ -29,19 +29,19 @@ func TestTriesThatWereGivenUp(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &node{health: newPatient(t).health}
+				n := &Node{set: &Set{}, health: newPatient(t).health}
 				caller, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				w := &way{ctx: caller, deadline: time.Now().Add(time.Second)}
-				var try trial[int]
-				ctx := try.set(w, n, lonely{})
+				c := &call{ctx: caller, deadline: time.Now().Add(time.Second)}
+				var try attempt[int]
+				ctx := try.begin(c, n, lonely{})
 				try.giveUp()
 				<-ctx.Done()
 				pass(test.after)
 				if test.cancel {
 					cancel()
 				}
-				if _, err := try.conclude(n, 0, context.Canceled); !errors.Is(err, test.want) {
+				if _, err := try.end(n, 0, context.Canceled); !errors.Is(err, test.want) {
 					t.Errorf("got %v, want %v", err, test.want)
 				}
 			})

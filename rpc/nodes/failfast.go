@@ -1,4 +1,4 @@
-package client
+package nodes
 
 import (
 	"fmt"
@@ -8,9 +8,22 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
+// hopeless says whether nobody is left to be asked, because all nodes that could decide are bad. A suspect one may still answer.
+// With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
+func (c *call) hopeless() bool {
+	seats := c.seats()
+	return c.skipsBad && len(seats) > 0 && !slices.ContainsFunc(seats, func(s Seat) bool { return !s.bad() })
+}
+
+// unsent counts a check that is refused at once.
+func (c *call) unsent() error {
+	c.set.counts.unsent.Add(1)
+	return &unsentError{c.seats()}
+}
+
 // An unsentError is the answer to a check that is not worth sending. What keeps the nodes from being asked is put into words only
 // for who wants to read it: it may be given very often.
-type unsentError struct{ seats []seat }
+type unsentError struct{ seats []Seat }
 
 func (e *unsentError) Error() string {
 	var whys []string
@@ -24,26 +37,13 @@ func (e *unsentError) Error() string {
 func (e *unsentError) Is(target error) bool { return target == limit.ErrUnavailable }
 
 // trouble is why the node is not good, with its address.
-func (n *node) trouble() string {
+func (n *Node) trouble() string {
 	n.health.mu.Lock()
 	why := n.health.why
 	n.health.mu.Unlock()
 	if why == nil {
 		return "jeton at " + n.address
 	}
-	said := n.explain(false, why).Error()
+	said := n.Explain(false, why).Error()
 	return strings.ReplaceAll(said, limit.ErrUnavailable.Error()+": ", "")
-}
-
-// hopeless says whether nobody is left to be asked, because all nodes that could decide are bad. A suspect one may still answer.
-// With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
-func (w *way) hopeless() bool {
-	seats := w.seats()
-	return w.skipsBad && len(seats) > 0 && !slices.ContainsFunc(seats, func(s seat) bool { return !s.bad() })
-}
-
-// unsent counts a check of a key with that hash that is refused at once.
-func (c *Client) unsent(hash uint64) error {
-	c.counts.unsent.Add(1)
-	return &unsentError{c.table.Load().of(hash)}
 }

@@ -1,4 +1,4 @@
-package client
+package nodes
 
 import (
 	"context"
@@ -9,22 +9,53 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/rpc/pb"
 )
+
+// CheckBatch implements [limit.BatchChecker], with one message to each node that is to decide something.
+func (s *Set) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
+	return s.checkBatch(ctx, rs, nil)
+}
+
+// CheckBatchElsewhere is CheckBatch after the own node was asked for all requests, and could not decide for these reasons.
+func (s *Set) CheckBatchElsewhere(ctx context.Context, rs []limit.Request, whys []error) []limit.Result {
+	return s.checkBatch(ctx, rs, whys)
+}
+
+func (s *Set) checkBatch(ctx context.Context, rs []limit.Request, whys []error) []limit.Result {
+	results := make([]limit.Result, len(rs))
+	items := make([]item, 0, len(rs))
+	start := s.callCheck(ctx, "")
+	for i := range rs {
+		err := rs[i].Validate()
+		if len(rs) > limit.MaxBatch {
+			err = &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", len(rs), limit.MaxBatch)}
+		}
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		it := item{start: &start, hash: ring.Hash(rs[i].Key), request: &rs[i], result: &results[i]}
+		if whys != nil {
+			it.call().beginsAfter(s.own, whys[i])
+		}
+		items = append(items, it)
+	}
+	deliver(items)
+	return results
+}
 
 // An item is one request of a batch on its way.
 type item struct {
-	start   *way // of the batch
-	own     *way // the item's; nil until its first node had no answer
-	at      *node
+	start   *call // of the batch
+	own     *call // the item's; nil until its first node had no answer
+	at      *Node
 	hash    uint64
 	request *limit.Request
-	message *pb.CheckRequest // the request; nil before it is needed
 	result  *limit.Result
 }
 
-// way is the item's own way.
-func (it *item) way() *way {
+// call is the item's own call.
+func (it *item) call() *call {
 	if it.own == nil {
 		own := *it.start
 		own.hash = it.hash
@@ -35,55 +66,30 @@ func (it *item) way() *way {
 	return it.own
 }
 
-// next is the node to try next; nil when all have been tried.
-func (it *item) next() *node {
+// next is the node to ask next; nil when all have been tried.
+func (it *item) next() *Node {
 	if it.own == nil && it.at == nil {
-		return pick(it.start.client.table.Load().of(it.hash), nil, it.start.skipsBad)
+		return pick(it.start.set.table.Load().of(it.hash), nil, it.start.skipsBad)
 	}
-	return it.way().next()
+	return it.call().next()
 }
 
 // giveUp ends an item that nobody is left to decide, and says whether it did.
 func (it *item) giveUp() bool {
-	w := it.way()
-	if !w.hopeless() {
+	c := it.call()
+	if !c.hopeless() {
 		return false
 	}
-	*it.result = limit.Result{Err: w.outcome()}
+	*it.result = limit.Result{Err: c.outcome()}
 	return true
 }
 
-// try notes that n is being tried.
-func (it *item) try(n *node) {
+// try notes that n is being asked.
+func (it *item) try(n *Node) {
 	if it.own != nil {
 		it.own.try(n)
 	}
 	it.at = n
-}
-
-// CheckBatch implements [limit.BatchChecker], with one message to each node that is to decide something.
-func (c *Client) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	if c.self != nil {
-		if results, left, ok := c.batchInside(ctx, rs); ok {
-			deliver(left)
-			return results
-		}
-	}
-	results := make([]limit.Result, len(rs))
-	items := make([]item, 0, len(rs))
-	start := c.startCheck(ctx, "")
-	for i := range rs {
-		err := rs[i].Validate()
-		if len(rs) > limit.MaxBatch {
-			err = &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", len(rs), limit.MaxBatch)}
-		}
-		if err == nil {
-			items = append(items, item{start: &start, hash: ring.Hash(rs[i].Key), request: &rs[i], result: &results[i]})
-		}
-		results[i].Err = err
-	}
-	deliver(items)
-	return results
 }
 
 // deliver finds a result for every item: each goes its way, and those that go to the same node go together.
@@ -99,13 +105,13 @@ func deliver(items []item) {
 			return
 		}
 		if len(groups) == 0 {
-			first := stuck[0].way()
+			first := stuck[0].call()
 			if !first.rest() {
 				break
 			}
 			for _, it := range stuck[1:] {
-				w := it.way()
-				w.tried, w.round = w.tried[:0], first.round
+				c := it.call()
+				c.tried, c.round = c.tried[:0], first.round
 			}
 			continue
 		}
@@ -122,13 +128,13 @@ func deliver(items []item) {
 		pending = append(pending, stuck...)
 	}
 	for _, it := range pending {
-		*it.result = limit.Result{Err: it.way().outcome()}
+		*it.result = limit.Result{Err: it.call().outcome()}
 	}
 }
 
 // A group is what goes to one node.
 type group struct {
-	node  *node
+	node  *Node
 	items []*item
 }
 
@@ -161,51 +167,44 @@ func split(items []*item) (groups []*group, stuck []*item) {
 
 // carry brings a group to its node, and its results back.
 func (g *group) carry() {
-	w := g.items[0].start
+	c := g.items[0].start
+	rs := make([]limit.Request, len(g.items))
+	for i, it := range g.items {
+		rs[i] = *it.request
+	}
 	if g.node.local != nil {
-		rs := make([]limit.Request, len(g.items))
-		for i, it := range g.items {
-			rs[i] = *it.request
-		}
-		ctx, cancel := context.WithDeadline(w.ctx, w.deadline)
+		ctx, cancel := c.withDeadline()
 		defer cancel()
-		g.hand(g.node.local.CheckBatch(ctx, rs), nil)
+		g.hand(g.node.checkBatch(ctx, rs))
 		return
 	}
-	checks := make([]*pb.CheckRequest, len(g.items))
-	for i, it := range g.items {
-		if it.message == nil {
-			it.message = pb.EncodeRequest(*it.request)
-		}
-		checks[i] = it.message
-	}
-	var t trial[[]limit.Result]
-	ctx := t.set(w, g.node, g)
-	results, err := g.node.sendBatch(ctx, checks)
-	g.hand(t.conclude(g.node, results, err))
+	var t attempt[[]limit.Result]
+	ctx := t.begin(c, g.node, g)
+	results, err := g.node.checkBatch(ctx, rs)
+	g.hand(t.end(g.node, results, err))
 }
 
-// more implements traveler. It looks at the first item alone: most keys have as many replicas as the others.
+// more implements further. It looks at the first item alone: most keys have as many replicas as the others.
 func (g *group) more() bool {
 	it := g.items[0]
 	if it.own != nil {
 		return it.own.more()
 	}
-	return pick(it.start.client.table.Load().of(it.hash), []*node{g.node}, it.start.skipsBad) != nil
+	return pick(it.start.set.table.Load().of(it.hash), []*Node{g.node}, it.start.skipsBad) != nil
 }
 
-// later implements traveler, by the first item as well.
+// later implements further, by the first item as well.
 func (g *group) later() bool {
 	it := g.items[0]
-	return it.own == nil || it.own.later() // in the first round without a way of its own
+	return it.own == nil || it.own.later() // in the first round without a call of its own
 }
 
-// again implements traveler: it delivers the group elsewhere, item by item, for each has a next node of its own.
+// again implements further: it delivers the group elsewhere, item by item, for each has a next node of its own.
 func (g *group) again(ctx context.Context) ([]limit.Result, error) {
 	items, results := make([]item, len(g.items)), make([]limit.Result, len(g.items))
 	for i, it := range g.items {
-		own := it.way().fork(ctx, g.node)
-		items[i] = item{start: &own, own: &own, hash: it.hash, request: it.request, message: it.message, result: &results[i]}
+		own := it.call().fork(ctx, g.node)
+		items[i] = item{start: &own, own: &own, hash: it.hash, request: it.request, result: &results[i]}
 	}
 	deliver(items)
 	for i, it := range g.items {
@@ -235,12 +234,12 @@ func (g *group) settle() (pending []*item) {
 			continue
 		}
 		if _, over := errors.AsType[*outcomeError](err); !over && it.start.movable(err) {
-			it.way().failed(g.node, err)
-			it.start.client.counts.again.Add(1)
+			it.call().failed(g.node, err)
+			it.start.set.counts.retries.Add(1)
 			pending = append(pending, it)
 			continue
 		}
-		it.result.Err = it.way().conclude(g.node, err)
+		it.result.Err = it.call().conclude(g.node, err)
 	}
 	return pending
 }

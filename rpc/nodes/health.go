@@ -1,4 +1,4 @@
-package client
+package nodes
 
 import (
 	"context"
@@ -21,13 +21,13 @@ const (
 	fastPause    = 250 * time.Millisecond // the same where nothing is sent to a bad node that could find out sooner
 )
 
-// A standing is what a client thinks of a node.
-type standing int32
+// A state is how a node does, as far as is known.
+type state int32
 
 const (
-	good    standing = iota
-	suspect          // it has answered nobody for a while
-	bad              // it cannot be reached, refuses everything, or is silent even when it is probed
+	good    state = iota
+	suspect       // it has answered nobody for a while
+	bad           // it cannot be reached, refuses everything, or is silent even when it is probed
 )
 
 // A health follows how a node does, by the results of calls:
@@ -36,14 +36,14 @@ const (
 //	  │ ──────── no connection, or it refuses everything ────────────────────────────────────────────▶ bad
 //	  ◀── answers a call, or, after a pause, a probe ── suspect, bad
 //
-// The calls that wait at a suspect node may be tried a second time elsewhere. Those that wait at a bad one are given up,
+// The calls that wait at a suspect node may be sent to another node beside: hedged. Those that wait at a bad one are given up,
 // as are those that have waited for deafAfter at one that answers probes but no call.
 type health struct {
 	probe  func(context.Context) error      // asks the node something cheap
 	begin  func(func(context.Context)) bool // runs a function that ends when the node is wanted no more; not if it is so
-	afford func() bool                      // whether one more second try may be made; it counts it
+	afford func() bool                      // whether one more call may be hedged; it counts it
 	worse  func()                           // is called when the node is good no more
-	level  atomic.Int32                     // a standing; written under mu
+	level  atomic.Int32                     // a state; written under mu
 
 	longest time.Duration // the longest pause between two probes
 
@@ -63,7 +63,7 @@ type health struct {
 	idle        chan struct{} // closed when no call waits; nil when nobody wants to know
 }
 
-func (h *health) standing() standing { return standing(h.level.Load()) }
+func (h *health) state() state { return state(h.level.Load()) }
 
 // enter notes that a call waits for the node from now on.
 func (h *health) enter(w *waiter) {
@@ -97,7 +97,7 @@ func (h *health) leave(w *waiter, answered bool) {
 	case answered:
 		h.usual += (now.Sub(w.since) - h.usual) / 8
 		h.silence, h.silentSince, h.answered, h.pause = 0, now, now, 0
-		h.restoreLocked()
+		h.markUpLocked()
 	case h.calls.empty():
 		h.silence = now.Sub(h.silentSince)
 	}
@@ -120,17 +120,17 @@ func (h *health) rested() <-chan struct{} {
 	return idle
 }
 
-func (h *health) restoreLocked() {
-	if h.standing() == good {
+func (h *health) markUpLocked() {
+	if h.state() == good {
 		return
 	}
 	h.level.Store(int32(good))
 	close(h.better)
 }
 
-// spoilLocked makes a node that was good be not so any more, and sees to it that it becomes so again.
-func (h *health) spoilLocked(to standing) {
-	was := h.standing()
+// markDownLocked notes that the node is not good, and begins to find out when it is again.
+func (h *health) markDownLocked(to state) {
+	was := h.state()
 	h.level.Store(int32(to))
 	if was == good {
 		h.better = make(chan struct{})
@@ -146,9 +146,9 @@ func (h *health) spoilLocked(to standing) {
 func (h *health) fail(why error) {
 	h.mu.Lock()
 	h.why = why
-	was := h.standing()
+	was := h.state()
 	if was != bad {
-		h.spoilLocked(bad)
+		h.markDownLocked(bad)
 	}
 	h.mu.Unlock()
 	if was == good {
@@ -170,13 +170,13 @@ func (h *health) look() {
 		h.mu.Unlock()
 		return
 	}
-	found := h.standing() == good
+	found := h.state() == good
 	if found {
 		h.why = errSilent
-		h.spoilLocked(suspect)
+		h.markDownLocked(suspect)
 	}
-	seconds, lost := h.sortLocked(now)
-	if h.interval = min(2*h.interval, suspectAfter); found || len(seconds)+len(lost) > 0 {
+	hedged, lost := h.sortLocked(now)
+	if h.interval = min(2*h.interval, suspectAfter); found || len(hedged)+len(lost) > 0 {
 		h.interval = lookAgain
 	}
 	h.timer.Reset(h.interval)
@@ -184,43 +184,43 @@ func (h *health) look() {
 	if found {
 		h.worse()
 	}
-	for _, w := range seconds {
-		w.move.second()
+	for _, w := range hedged {
+		w.of.hedge()
 	}
 	for _, w := range lost {
-		w.move.giveUp()
+		w.of.giveUp()
 	}
 }
 
 // patienceLocked is how long nobody may be answered before the node counts as silent. One that is asked for so much that
-// every answer takes long is slow, and second tries would make it slower.
+// every answer takes long is slow, and hedges would make it slower.
 func (h *health) patienceLocked() time.Duration {
 	return min(max(suspectAfter, unusual*h.usual), suspectMost)
 }
 
-// sortLocked finds the calls that are to be tried a second time, first come, first served, and those to be given up.
-func (h *health) sortLocked(now time.Time) (seconds, lost []*waiter) {
-	down, rich := h.standing() == bad, true
+// sortLocked finds the calls that are to be hedged, first come, first served, and those to be given up.
+func (h *health) sortLocked(now time.Time) (hedged, lost []*waiter) {
+	down, rich := h.state() == bad, true
 	for w := h.calls.first; w != nil; w = w.next {
 		waited := now.Sub(w.since)
 		vain := down && waited >= giveUpAfter || min(waited, now.Sub(h.answered)) >= deafAfter
 		switch {
 		case !vain && !rich:
-			return seconds, lost // all others came later
-		case w.moved:
+			return hedged, lost // all others came later
+		case w.givenUp:
 		case vain:
-			if w.move.possible() || w.move.later() {
-				w.moved = true
+			if w.of.canMove() || w.of.comesBack() {
+				w.givenUp = true
 				lost = append(lost, w)
 			}
-		case !w.doubled && w.move.possible():
+		case !w.hedged && w.of.canMove():
 			if rich = h.afford(); rich {
-				w.doubled = true
-				seconds = append(seconds, w)
+				w.hedged = true
+				hedged = append(hedged, w)
 			}
 		}
 	}
-	return seconds, lost
+	return hedged, lost
 }
 
 // recover probes a node that is not good until it is.
@@ -239,7 +239,7 @@ func (h *health) recover(ctx context.Context, atOnce bool) {
 	}
 }
 
-// rest waits before the next probe. It says no when none is needed: the node is good already, or the client ends.
+// rest waits before the next probe. It says no when none is needed: the node is good already, or the set is closed.
 func (h *health) rest(ctx context.Context) bool {
 	h.mu.Lock()
 	h.pause = min(max(2*h.pause, firstPause), h.longest)
@@ -256,7 +256,7 @@ func (h *health) rest(ctx context.Context) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.recovering = h.standing() != good // it may be in trouble again
+	h.recovering = h.state() != good // it may be in trouble again
 	return h.recovering
 }
 
@@ -266,7 +266,7 @@ func (h *health) judge(err error, atOnce bool) (over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.standing() == good:
+	case h.state() == good:
 	case err != nil:
 		h.level.Store(int32(bad))
 		return false
@@ -274,7 +274,7 @@ func (h *health) judge(err error, atOnce bool) (over bool) {
 		return false
 	default:
 		h.silence, h.silentSince = 0, time.Now()
-		h.restoreLocked()
+		h.markUpLocked()
 	}
 	h.recovering = false
 	return true
@@ -282,21 +282,21 @@ func (h *health) judge(err error, atOnce bool) (over bool) {
 
 // A waiter is a call that waits for a node.
 type waiter struct {
-	move mover // how it gets on elsewhere
+	of waiting
 
 	// Guarded by health.mu.
 	since          time.Time
-	doubled        bool // a second try was made
-	moved          bool // it was given up
+	hedged         bool
+	givenUp        bool
 	previous, next *waiter
 }
 
-// A mover takes a call elsewhere.
-type mover interface {
-	possible() bool // there is somewhere else
-	later() bool    // somewhere else was tried before, and will be tried once more
-	second()        // tries there too
-	giveUp()        // ends the try here
+// A waiting call can go on elsewhere.
+type waiting interface {
+	canMove() bool   // there is another node to ask
+	comesBack() bool // all nodes were asked, and will be once more
+	hedge()          // asks another node beside
+	giveUp()         // ends the attempt here
 }
 
 // waiters are a list, the longest waiting first.

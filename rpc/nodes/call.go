@@ -1,0 +1,261 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring"
+)
+
+// The pause before all nodes are asked once more is drawn from these.
+const (
+	minRest = time.Millisecond
+	maxRest = 20 * time.Millisecond
+)
+
+// rounds is how many times a call asks each node.
+const rounds = 2
+
+// ErrNowhere ends the calls of a set without nodes.
+var ErrNowhere = fmt.Errorf("%w: no node is known that could decide: the table is not there yet", limit.ErrUnavailable)
+
+// A call is on its way from node to node, until one of them has the answer:
+//
+//	the key's replicas in the table's order, those first that are good and not leaving; each once
+//	  └─ a short random pause ─▶ each once more, by the table of then
+type call struct {
+	set      *Set
+	ctx      context.Context //nolint:containedctx // the caller's
+	deadline time.Time       // that of ctx may be later
+	hash     uint64          // of the key
+	any      bool            // any node will do
+	only     *Node           // it and no other; nil for all
+	sticky   bool            // no hedges: what is asked may be done once only
+	skipsBad bool            // nodes known to be bad are not asked: probes find out when they are back
+
+	tried    []*Node // in this round
+	round    int
+	failures []failure
+	room     [3]*Node // for tried
+}
+
+// A failure is why a node had no answer.
+type failure struct {
+	node *Node
+	err  error
+}
+
+// call is one about key.
+func (s *Set) call(ctx context.Context, key string) call {
+	s.counts.calls.Add(1)
+	s.budget.earn()
+	return call{set: s, ctx: ctx, deadline: s.Deadline(ctx), hash: ring.Hash(key)}
+}
+
+// callCheck is a call to have a check decided.
+func (s *Set) callCheck(ctx context.Context, key string) call {
+	c := s.call(ctx, key)
+	c.skipsBad = s.cfg.FailFast
+	return c
+}
+
+// do asks one node after the other. The answer is that of the first one which has one; the error says what each met.
+func do[T any](c call, ask func(context.Context, *Node) (T, error)) (T, error) {
+	p := &progress[T]{call: c, ask: ask}
+	return p.run()
+}
+
+// Anywhere asks one node after the other, the servers first, until one has an answer: any will do. What is asked may be done once
+// only, so it is not asked of two at a time.
+func Anywhere[T any](ctx context.Context, s *Set, ask func(context.Context, *Node) (T, error)) (T, error) {
+	c := s.call(ctx, "")
+	c.any, c.sticky = true, true
+	return do(c, ask)
+}
+
+// A progress is a call under way.
+type progress[T any] struct {
+	call
+	ask   func(context.Context, *Node) (T, error)
+	first attempt[T]
+}
+
+func (p *progress[T]) run() (v T, err error) {
+	t := &p.first
+	for {
+		n := p.next()
+		if n == nil {
+			if !p.rest() {
+				return v, p.outcome()
+			}
+			continue
+		}
+		p.try(n)
+		v, err = p.at(t, n)
+		if _, over := errors.AsType[*outcomeError](err); over || !p.movable(err) {
+			return v, p.conclude(n, err)
+		}
+		p.failed(n, err)
+		p.set.counts.retries.Add(1)
+		t = new(attempt[T]) // somebody may still look at the last one
+	}
+}
+
+// at asks n, and others as well if n is silent.
+func (p *progress[T]) at(t *attempt[T], n *Node) (T, error) {
+	if n.local != nil {
+		ctx, cancel := p.withDeadline()
+		defer cancel()
+		return p.ask(ctx, n)
+	}
+	ctx := t.begin(&p.call, n, p)
+	v, err := p.ask(ctx, n)
+	return t.end(n, v, err)
+}
+
+// withDeadline is the context of the call with its deadline.
+func (c *call) withDeadline() (context.Context, context.CancelFunc) {
+	if _, ok := c.ctx.Deadline(); ok {
+		return c.ctx, func() {}
+	}
+	return context.WithDeadline(c.ctx, c.deadline)
+}
+
+// again implements further.
+func (p *progress[T]) again(ctx context.Context) (T, error) {
+	return do(p.fork(ctx, p.tried[len(p.tried)-1]), p.ask)
+}
+
+// ended says whether the call has: what it met then is final.
+func (c *call) ended() bool { return c.ctx.Err() != nil || !time.Now().Before(c.deadline) }
+
+// movable says whether another node may have the answer that one did not have: it could not be reached, or could not
+// decide.
+func (c *call) movable(err error) bool {
+	if err == nil || !errors.Is(err, limit.ErrUnavailable) && !errors.Is(err, context.Canceled) {
+		return false // Canceled: the connection was closed
+	}
+	return !c.ended()
+}
+
+// seats are the nodes to choose from.
+func (c *call) seats() []Seat {
+	switch {
+	case c.any:
+		return c.set.Others()
+	case c.only != nil:
+		return []Seat{{Node: c.only}}
+	}
+	return c.set.table.Load().of(c.hash)
+}
+
+// next is the node to ask next; nil when all have been tried.
+func (c *call) next() *Node { return pick(c.seats(), c.tried, c.skipsBad) }
+
+// more says whether another node may be asked while one is silent.
+func (c *call) more() bool { return !c.sticky && c.next() != nil }
+
+// later says whether all nodes will be asked once more: one that was silent may not be so any more.
+func (c *call) later() bool { return !c.sticky && c.only == nil && c.round+1 < rounds }
+
+// try notes that n is being asked.
+func (c *call) try(n *Node) {
+	if c.tried == nil {
+		c.tried = c.room[:0]
+	}
+	c.tried = append(c.tried, n)
+}
+
+// fork is the call of a hedge while n is silent: it goes on from here.
+func (c *call) fork(ctx context.Context, n *Node) call {
+	fork := *c
+	fork.ctx = ctx
+	fork.tried, fork.failures = slices.Clone(c.tried), slices.Clone(c.failures)
+	fork.failed(n, errSilent)
+	return fork
+}
+
+// failed notes that n had no answer.
+func (c *call) failed(n *Node, err error) {
+	c.diagnose(n, err)
+	err = n.Explain(c.ended(), err)
+	for i, f := range c.failures {
+		if f.node == n {
+			c.failures[i].err = err
+			return
+		}
+	}
+	c.failures = append(c.failures, failure{n, err})
+}
+
+// rest waits until the next round may begin. It says no when there is none, or no time for it.
+func (c *call) rest() bool {
+	if c.hopeless() {
+		return false
+	}
+	pause := minRest + rand.N(maxRest-minRest)
+	if c.round++; c.round >= rounds || time.Until(c.deadline) <= pause {
+		return false
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+		return false
+	case <-c.set.life.Done():
+		return false
+	}
+	c.tried = c.tried[:0]
+	return true
+}
+
+// conclude is the error with which the call ends at n, if it does, after what it met before.
+func (c *call) conclude(n *Node, err error) error {
+	if _, ok := errors.AsType[*outcomeError](err); ok || err == nil {
+		return err
+	}
+	c.diagnose(n, err)
+	ended := c.ended()
+	if err = n.Explain(ended, err); !ended || len(c.failures) == 0 {
+		return err
+	}
+	c.failed(n, err)
+	return c.outcome()
+}
+
+// outcome is the error of a call that no node had an answer to.
+func (c *call) outcome() error {
+	err := c.ctx.Err()
+	if err == nil && len(c.failures) == 0 {
+		if c.hopeless() {
+			return c.unsent()
+		}
+		err = ErrNowhere
+	}
+	for _, f := range slices.Backward(c.failures) {
+		switch {
+		case err == nil:
+			err = f.err
+		case !errors.Is(f.err, err):
+			err = fmt.Errorf("%w; %w", f.err, err)
+		default:
+			err = f.err
+		}
+	}
+	return &outcomeError{err}
+}
+
+// diagnose looks what is at n's address, if there is time for that.
+func (c *call) diagnose(n *Node, err error) {
+	if n.local == nil && !c.ended() && !explained(err) {
+		ctx, cancel := context.WithDeadline(c.ctx, c.deadline)
+		defer cancel()
+		n.diagnose(ctx, err)
+	}
+}

@@ -1,0 +1,68 @@
+package nodes
+
+import (
+	"context"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/pb"
+)
+
+// Check has a request decided by the first of the key's replicas that can. Checks that are made at the same time travel together.
+//
+// With FailFast, a replica that is known to be bad is not asked, and where all are, the check is refused at once. Otherwise such a
+// replica is asked last, for as long as the call may take.
+func (s *Set) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	if err := r.Validate(); err != nil {
+		return limit.Decision{}, err
+	}
+	c := s.callCheck(ctx, r.Key)
+	if c.hopeless() {
+		return limit.Decision{}, c.unsent()
+	}
+	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
+}
+
+// CheckElsewhere is Check after the own node was asked and could not decide, for the reason why.
+func (s *Set) CheckElsewhere(ctx context.Context, r limit.Request, why error) (limit.Decision, error) {
+	c := s.callCheck(ctx, r.Key)
+	c.beginsAfter(s.own, why)
+	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
+}
+
+// beginsAfter notes what the call met at n before it began.
+func (c *call) beginsAfter(n *Node, why error) {
+	c.try(n)
+	c.failed(n, why)
+}
+
+// Inspect implements [limit.Inspector].
+func (s *Set) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+	if err := limit.ValidateKey(key); err != nil {
+		return limit.Inspection{}, err
+	}
+	return do(s.call(ctx, key), func(ctx context.Context, n *Node) (limit.Inspection, error) {
+		if n.local != nil {
+			return n.local.Inspect(ctx, key, ref)
+		}
+		m, err := askAsOperator(s.marked(ctx), n, &pb.InspectRequest{Key: key, Limit: pb.EncodeRef(ref)}, pb.LimiterClient.Inspect)
+		if err != nil {
+			return limit.Inspection{}, err
+		}
+		return pb.DecodeInspection(m.GetInspection())
+	})
+}
+
+// Reset implements [limit.Resetter].
+func (s *Set) Reset(ctx context.Context, key string, ref limit.Ref) error {
+	if err := limit.ValidateKey(key); err != nil {
+		return err
+	}
+	_, err := do(s.call(ctx, key), func(ctx context.Context, n *Node) (struct{}, error) {
+		if n.local != nil {
+			return struct{}{}, n.local.Reset(ctx, key, ref)
+		}
+		_, err := askAsOperator(s.marked(ctx), n, &pb.ResetRequest{Key: key, Limit: pb.EncodeRef(ref)}, pb.LimiterClient.Reset)
+		return struct{}{}, err
+	})
+	return err
+}

@@ -1,0 +1,74 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// diagnoseEvery is how often an address that cannot be asked is looked at.
+const diagnoseEvery = 5 * time.Second
+
+// A Diagnosis is what keeps an address from being asked over gRPC, as far as that is to be seen from outside.
+type Diagnosis struct {
+	Wrong  string // in words for people; empty for nothing that is known
+	Silent bool   // the address takes connections and says nothing: a node that has answered there before is frozen
+}
+
+// A MisdirectedError says in words for people what is wrong with an address: it is not where a node takes checks, or TLS is on one
+// side only. It is what the call met, too.
+type MisdirectedError struct {
+	wrong string
+	err   error
+}
+
+func (e *MisdirectedError) Error() string { return e.wrong }
+func (e *MisdirectedError) Unwrap() error { return e.err }
+
+// diagnosed is what is known of a node's address. It is looked at only after an error.
+type diagnosed struct {
+	wrong atomic.Pointer[string] // nil for nothing that is known
+	spoke atomic.Bool            // the node has answered once
+	mu    sync.Mutex             // held by whoever looks
+	at    time.Time              // when somebody looked last; guarded by mu
+}
+
+// clear forgets what was wrong: the node has answered.
+func (d *diagnosed) clear() {
+	if !d.spoke.Load() {
+		d.spoke.Store(true)
+	}
+	if d.wrong.Load() != nil {
+		d.wrong.Store(nil)
+	}
+}
+
+// diagnose looks at the node's address, if err may come of what is there and nobody has looked just now. It takes no longer than
+// ctx.
+func (n *Node) diagnose(ctx context.Context, err error) {
+	if n.set.cfg.Diagnose == nil || !errors.Is(err, limit.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	if _, down := n.down(); !down {
+		return
+	}
+	d := &n.diagnosed
+	if !d.mu.TryLock() {
+		return
+	}
+	defer d.mu.Unlock()
+	if !d.at.IsZero() && time.Since(d.at) < diagnoseEvery {
+		return
+	}
+	d.at = time.Now()
+	found := n.set.cfg.Diagnose(ctx, n.address)
+	if found.Wrong == "" || found.Silent && d.spoke.Load() {
+		d.wrong.Store(nil)
+	} else {
+		d.wrong.Store(&found.Wrong)
+	}
+}
