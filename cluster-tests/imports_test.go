@@ -21,6 +21,7 @@ const module = "github.com/jeton-dev/jeton"
 // nobody else may import cluster-tests.
 var mayImport = map[string][]string{
 	"internal/bound":    {},
+	"internal/plain":    {},
 	"internal/spelling": {},
 	"actor/limit":       {},
 	"actor/owner":       {"actor/limit"},
@@ -42,7 +43,7 @@ var mayImport = map[string][]string{
 		"actor", "actor/limit", "internal/bound", "ring", "ring/cluster", "ring/key", "ring/secret", "storage", "storage/register",
 		"rpc/access", "rpc/nodes", "rpc/pb",
 	},
-	"rpc/debug":        {"actor", "actor/limit", "ring", "ring/cluster", "rpc/access", "storage"},
+	"rpc/debug":        {"actor", "actor/limit", "internal/plain", "ring", "ring/cluster", "rpc/access", "storage"},
 	"gateway/keys":     {"actor/limit"},
 	"gateway/config":   {"actor/limit", "gateway/keys", "internal/spelling", "ring/secret"},
 	"gateway/route":    {"gateway/config"},

@@ -13,9 +13,8 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring"
-	ringcluster "github.com/jeton-dev/jeton/ring/cluster"
-	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 // ready answers GET /readyz. The first line is "ready", "degraded" and why, or "not ready" and why; those after it say what is
@@ -24,7 +23,7 @@ import (
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	var lines, wrong []string
 	say := func(what string, bad bool, said string) {
-		line := what + ": " + plain(said)
+		line := what + ": " + plain.Lines(said)
 		lines = append(lines, line)
 		if bad {
 			wrong = append(wrong, line)
@@ -37,7 +36,7 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, u := range a.gateway.Upstreams() {
 		for _, at := range u.Away {
-			say("upstream "+u.Name, true, at.URL+" takes no connections, since "+debug.Human(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
+			say("upstream "+u.Name, true, at.URL+" takes no connections, since "+plain.Duration(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
 		}
 		for _, why := range u.Misnamed {
 			say("upstream "+u.Name, true, why)
@@ -59,7 +58,7 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	first, status := "ready", http.StatusOK
 	switch {
 	case notReady != nil:
-		first, status = "not ready: "+plain(notReady.Error()), http.StatusServiceUnavailable
+		first, status = "not ready: "+plain.Lines(notReady.Error()), http.StatusServiceUnavailable
 	case len(wrong) > 0:
 		first = "degraded: " + wrong[0]
 		if more := len(wrong) - 1; more > 0 {
@@ -76,15 +75,6 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// plain is [debug.Plain] of a text that may have several lines.
-func plain(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = debug.Plain(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // saidKeys is what is known of a key set, in words.
 func saidKeys(s identity.KeySet, now time.Time) string {
 	text := fmt.Sprintf("%s: %d keys", s.URL, s.Keys)
@@ -95,10 +85,10 @@ func saidKeys(s identity.KeySet, now time.Time) string {
 		text = s.URL + ": 1 key"
 	}
 	if !s.Read.IsZero() {
-		text += ", read " + debug.Human(now.Sub(s.Read).Truncate(time.Second)) + " ago"
+		text += ", read " + plain.Duration(now.Sub(s.Read).Truncate(time.Second)) + " ago"
 	}
 	if s.Err != nil {
-		text += fmt.Sprintf("; reading them failed %s ago: %v", debug.Human(now.Sub(s.Failed).Truncate(time.Second)), s.Err)
+		text += fmt.Sprintf("; reading them failed %s ago: %v", plain.Duration(now.Sub(s.Failed).Truncate(time.Second)), s.Err)
 	}
 	return text
 }
@@ -136,12 +126,18 @@ func (s *sights) look(ctx context.Context, e *Edge) sight {
 	return s.last
 }
 
+// A seen is what the gateway reads of the cluster as a node sees it.
+type seen struct {
+	Node     string        `json:"node"`
+	Deciding ring.Deciding `json:"deciding"`
+}
+
 // ask asks nodes how the cluster is. The best of what they tell counts: the gateway goes to whoever can decide.
 func (e *Edge) ask(ctx context.Context) sight {
 	best := sight{}
 	var failed []string
 	for _, at := range e.client.Sightings(ctx) {
-		switch s := (ringcluster.Status{}); {
+		switch s := (seen{}); {
 		case at.Err == nil && json.Unmarshal(at.Status, &s) == nil && s.Deciding.Verdict != "":
 			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as %s at %s tells", s.Deciding, s.Node, at.Address)})
 		case at.Err == nil || !unanswered(at.Err): // it is alone, or does not tell

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/client"
-	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 func checkVerb() *cobra.Command {
@@ -75,9 +75,9 @@ func printDecision(w io.Writer, d limit.Decision, look bool) error {
 		case o.Never:
 			line += "; the cost is above the capacity and can never pass"
 		case !o.Allowed:
-			line += "; try again in " + debug.Human(o.RetryAfter)
+			line += "; try again in " + plain.Duration(o.RetryAfter)
 		case o.ResetAfter > 0:
-			line += "; full again in " + debug.Human(o.ResetAfter)
+			line += "; full again in " + plain.Duration(o.ResetAfter)
 		}
 		word := "allowed"
 		switch {
@@ -88,7 +88,7 @@ func printDecision(w io.Writer, d limit.Decision, look bool) error {
 		case !d.Allowed:
 			word = "spared "
 		}
-		if err := debug.Printf(w, "%s %s\n", word, line); err != nil {
+		if err := plain.Fprintf(w, "%s %s\n", word, line); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,7 @@ func clusterStatusVerb() *cobra.Command {
 }
 
 // verdictOf is how a status ends: as /readyz answers, or strictly as /readyz?strict does.
-func verdictOf(d cluster.Deciding, strict bool) error {
+func verdictOf(d ring.Deciding, strict bool) error {
 	if d.Verdict == ring.DecidesNone || strict && d.Verdict != ring.DecidesAll {
 		return errNo
 	}

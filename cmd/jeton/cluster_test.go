@@ -8,7 +8,6 @@ import (
 
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/ring/cluster"
 )
 
 // aFounder is a node that waits for two others before it founds a cluster with them: it decides nothing.
@@ -51,7 +50,7 @@ func TestVerdictOfStatus(t *testing.T) {
 		ring.DecidesAll: {nil, nil}, ring.DecidesSome: {nil, errNo}, ring.DecidesNone: {errNo, errNo},
 	} {
 		for i, strict := range []bool{false, true} {
-			if got := verdictOf(cluster.Deciding{Verdict: verdict}, strict); !errors.Is(got, want[i]) {
+			if got := verdictOf(ring.Deciding{Verdict: verdict}, strict); !errors.Is(got, want[i]) {
 				t.Errorf("decides %s, strict %v: %v, want %v", verdict, strict, got, want[i])
 			}
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring/secret"
-	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 // An explainer asks a gateway why it refused a request.
@@ -188,7 +188,7 @@ func firstToken(path string, insecure bool) (string, error) {
 func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
-		_ = debug.Printf(table, name+"\t"+format+"\n", args...) // Flush tells of an error
+		_ = plain.Fprintf(table, name+"\t"+format+"\n", args...) // Flush tells of an error
 	}
 	row("denial", "%s", r.ID)
 	row("when", "%s, %s", r.At.UTC().Format("2006-01-02 15:04:05.000 UTC"), ago(r.At, now))
@@ -269,7 +269,7 @@ func said(o limit.Outcome) string {
 	case o.Never:
 		return "denied, " + left + ": the cost is above the capacity and can never pass"
 	case !o.Allowed:
-		return "denied, " + left + ": wait " + debug.Human(o.RetryAfter)
+		return "denied, " + left + ": wait " + plain.Duration(o.RetryAfter)
 	}
 	return "would have allowed it, " + left
 }
@@ -298,7 +298,7 @@ func passes(r *denial.Record, now time.Time) string {
 	case r.PassesAt.IsZero():
 		return "not known"
 	case now.Before(r.PassesAt):
-		return "in " + debug.Human(r.PassesAt.Sub(now)) + ", if nobody else spends meanwhile"
+		return "in " + plain.Duration(r.PassesAt.Sub(now)) + ", if nobody else spends meanwhile"
 	}
 	return "now, since " + ago(r.PassesAt, now) + ", if nobody else has spent meanwhile"
 }
@@ -309,5 +309,5 @@ func ago(t, now time.Time) string {
 	if past <= 0 {
 		return "just now"
 	}
-	return debug.Human(past) + " ago"
+	return plain.Duration(past) + " ago"
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/client"
-	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 func limitsVerb() *cobra.Command {
@@ -185,7 +185,7 @@ func printChange(w io.Writer, change client.Applied) error {
 		used[u.Limit] = fmt.Sprintf(" (in use: it decided a check %v ago)", u.Ago.Round(time.Second))
 	}
 	for _, name := range change.Names() {
-		if err := debug.Printf(w, "%s %s%s\n", sign[name], name, used[name]); err != nil {
+		if err := plain.Fprintf(w, "%s %s%s\n", sign[name], name, used[name]); err != nil {
 			return err
 		}
 		if err := printFields(w, name, change.Fields); err != nil {
@@ -205,7 +205,7 @@ func printFields(w io.Writer, name string, changes []limit.FieldChange) error {
 		if c.Before != "" {
 			value = c.Before + " → " + c.After
 		}
-		if err := debug.Printf(w, "    %-15s %s\n", c.Field+":", value); err != nil {
+		if err := plain.Fprintf(w, "    %-15s %s\n", c.Field+":", value); err != nil {
 			return err
 		}
 	}

@@ -73,13 +73,13 @@ type Cluster struct {
 	proved    atomic.Bool   // the disk was found to be no old copy, or nobody ever heard of it
 	asserted  chan struct{} // closed by assert
 	asserting sync.Once
-	joined    chan struct{}              // closed once this node is a member whose mark is raised
-	settled   atomic.Bool                // it is known which cluster this node is in, and it promises nothing any more
-	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
-	shown     atomic.Pointer[shownState] // what State and Changed tell
-	told      atomic.Pointer[Deciding]   // what the log was told last
-	began     time.Time                  // of this New
-	rescue    sync.Mutex                 // held by Recover and by a reset
+	joined    chan struct{}                 // closed once this node is a member whose mark is raised
+	settled   atomic.Bool                   // it is known which cluster this node is in, and it promises nothing any more
+	chosen    atomic.Value                  // the id, a string, of a cluster that exists and that this node is to join
+	shown     atomic.Pointer[shownState]    // what State and Changed tell
+	told      atomic.Pointer[ring.Deciding] // what the log was told last
+	began     time.Time                     // of this New
+	rescue    sync.Mutex                    // held by Recover and by a reset
 	closing   sync.Once
 	closed    atomic.Bool
 }

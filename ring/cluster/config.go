@@ -92,7 +92,7 @@ type Config struct {
 	// so it must be cheap. Nil: it always does.
 	Refuses func() string
 	// OnDeciding is told when it has changed for which keys this node knows of somebody who can decide. Nil: nobody is.
-	OnDeciding func(Deciding)
+	OnDeciding func(ring.Deciding)
 	// Speaks says in a word what an address speaks that does not speak gossip, such as gRPC; empty where that is not to be seen. It is
 	// asked once for an address of Join at which no node can be met. Nil: nobody knows.
 	Speaks func(ctx context.Context, address string) string

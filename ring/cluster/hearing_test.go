@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -122,20 +121,5 @@ func TestDecidingRefused(t *testing.T) {
 	})
 	if d := all[1].cluster.Deciding(); d.String() != "no key can be decided: its clock is off" {
 		t.Errorf("the node that refuses says: %v", d)
-	}
-}
-
-// TestDecidingWords: what is said where some partitions are stuck.
-func TestDecidingWords(t *testing.T) {
-	d := Deciding{Verdict: ring.DecidesSome, Undecided: 85, Partitions: 256, First: []ring.Partition{3, 17}, Silent: []string{"b", "c"}}
-	d.Why = d.why(5)
-	if got, want := d.Degraded(), "partitions 3, 17, … (85 of 256) cannot be decided: replicas b and c do not answer"; got != want {
-		t.Errorf("degraded: %s, want %s", got, want)
-	}
-	if got, want := d.String(), "85 of 256 partitions cannot be decided: replicas b and c do not answer"; got != want {
-		t.Errorf("in one line: %s, want %s", got, want)
-	}
-	if got := (&Deciding{Verdict: ring.DecidesNone}).why(0); !strings.Contains(got, "not heard") {
-		t.Errorf("before a table is known: %s", got)
 	}
 }

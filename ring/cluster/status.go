@@ -30,7 +30,7 @@ type Status struct {
 	Moves         Progress `json:"moves"`
 	LimitsVersion uint64   `json:"limits_version"`
 	// Deciding says for which keys this node knows of somebody who can decide.
-	Deciding Deciding `json:"deciding"`
+	Deciding ring.Deciding `json:"deciding"`
 }
 
 // A NodeStatus is one member.

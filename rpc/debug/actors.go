@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // WriteOverview shows what the actors are doing, for people.
@@ -20,7 +21,7 @@ func WriteOverview(w io.Writer, o actor.Overview) error {
 	}
 	fmt.Fprintln(table, "\nbusiest key\ttokens/s\twaiting\tlimits")
 	for _, b := range o.Busiest {
-		_ = Printf(table, "%s\t%.1f\t%d\t%s\n", strconv.Quote(b.Key), b.PerSecond, b.Waiting, strings.Join(b.Limits, ", "))
+		_ = plain.Fprintf(table, "%s\t%.1f\t%d\t%s\n", strconv.Quote(b.Key), b.PerSecond, b.Waiting, strings.Join(b.Limits, ", "))
 	}
 	if len(o.Busiest) == 0 {
 		fmt.Fprintln(table, "none in the last tenth of a second")

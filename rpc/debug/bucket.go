@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // WriteBucket draws a bucket on its line and says all that is known of it, for people, 100 characters wide. For each of
@@ -38,7 +39,7 @@ type page struct {
 
 func (p *page) line(format string, args ...any) {
 	if p.err == nil {
-		p.err = Printf(p.w, format+"\n", args...)
+		p.err = plain.Fprintf(p.w, format+"\n", args...)
 	}
 }
 
@@ -59,13 +60,13 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 	r := in.Rule
 	rows := []row{
 		{"limit", fmt.Sprintf("%s, capacity %d, refill %s: a token every %s, a whole bucket in %s",
-			r.Algorithm, r.Capacity, r.Refill, Human(time.Duration(r.Length(1).Ceil())), Human(r.Fill()))},
+			r.Algorithm, r.Capacity, r.Refill, plain.Duration(time.Duration(r.Length(1).Ceil())), plain.Duration(r.Fill()))},
 		{"tokens now", fmt.Sprintf("%d of %d", in.Tokens, r.Capacity)},
 	}
 	if in.Tokens < r.Capacity {
 		rows = append(rows,
-			row{"one more", "in " + Human(wait(in, in.Tokens+1))},
-			row{"full", "in " + Human(wait(in, r.Capacity))})
+			row{"one more", "in " + plain.Duration(wait(in, in.Tokens+1))},
+			row{"full", "in " + plain.Duration(wait(in, r.Capacity))})
 		if half := r.Capacity / 2; len(costs) == 0 && half > in.Tokens+1 {
 			costs = []int64{half}
 		}
@@ -92,7 +93,7 @@ func passes(in limit.Inspection, cost int64) string {
 	case cost <= in.Tokens:
 		return "would pass now"
 	}
-	return "would pass in " + Human(wait(in, cost))
+	return "would pass in " + plain.Duration(wait(in, cost))
 }
 
 // placeRows say where the bucket lives and what is known of it there.
@@ -105,7 +106,7 @@ func placeRows(in limit.Inspection) []row {
 		rows = append(rows, row{"next", segment(in.Next, in)})
 	}
 	if in.Credit > 0 {
-		rows = append(rows, row{"credit", Human(time.Duration(in.Credit)) + " of returned line, to be spent again first"})
+		rows = append(rows, row{"credit", plain.Duration(time.Duration(in.Credit)) + " of returned line, to be spent again first"})
 	}
 	rows = append(rows,
 		row{"actor", awake(in)},
@@ -123,7 +124,7 @@ func segment(s limit.Span, in limit.Inspection) string {
 	}
 	length := s.End - max(s.Start, in.Now)
 	held := in.Rule.Tokens(limit.At(in.Rule.Bound(in.Now).NS-length), in.Now)
-	return fmt.Sprintf("%s of line, %d whole tokens, up to %s", Human(time.Duration(length)), held, position(s.End, in.Now))
+	return fmt.Sprintf("%s of line, %d whole tokens, up to %s", plain.Duration(time.Duration(length)), held, position(s.End, in.Now))
 }
 
 func awake(in limit.Inspection) string {

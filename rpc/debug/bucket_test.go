@@ -217,27 +217,3 @@ func TestPageToNowhere(t *testing.T) {
 		}
 	}
 }
-
-func TestHuman(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0:                             "0s",
-		1:                             "1ns",
-		12345:                         "13µs",
-		1234567:                       "1.235ms",
-		12345678:                      "13ms",
-		1500 * time.Millisecond:       "1.5s",
-		10*time.Second + 1:            "11s",
-		6 * time.Minute:               "6m",
-		time.Hour:                     "1h",
-		time.Hour + time.Minute:       "1h1m",
-		72*time.Hour + 59*time.Second: "72h0m59s",
-		4 * day:                       "4d",
-		4*day + time.Nanosecond:       "4d1h",
-		math.MaxInt64:                 "106751d23h",
-		-5 * time.Second:              "-5s",
-	} {
-		if got := Human(d); got != want {
-			t.Errorf("%d ns: got %s, want %s", int64(d), got, want)
-		}
-	}
-}

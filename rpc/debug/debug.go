@@ -22,6 +22,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/access"
 )
 
@@ -49,7 +50,7 @@ type Config struct {
 
 const (
 	bucketPrefix = "/debug/buckets/"
-	plain        = "text/plain; charset=utf-8"
+	plainText    = "text/plain; charset=utf-8"
 	topKeys      = 20               // in the list of the busiest
 	mostTime     = 10 * time.Second // to make a page; profiles take as long as they are asked to
 )
@@ -78,7 +79,7 @@ func (p *pages) routes() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET /{$}":                 http.HandlerFunc(p.index),
 		"GET /metrics":             promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}),
-		"GET /livez":               http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, plain, []byte("ok\n")) }),
+		"GET /livez":               http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, plainText, []byte("ok\n")) }),
 		"GET /readyz":              http.HandlerFunc(p.ready),
 		"GET /debug/{$}":           http.HandlerFunc(p.index),
 		"GET /debug/actors":        http.HandlerFunc(p.actors),
@@ -155,7 +156,7 @@ func (p *pages) actors(w http.ResponseWriter, r *http.Request) {
 
 // answer writes a page in the form that r asks for: text, unless it wants JSON.
 func (p *pages) answer(w http.ResponseWriter, r *http.Request, v any, text func(io.Writer) error) {
-	contentType, render := plain, text
+	contentType, render := plainText, text
 	if wantsJSON(r) {
 		contentType, render = "application/json", func(w io.Writer) error { return writeJSON(w, v) }
 	}
@@ -183,19 +184,19 @@ func wantsJSON(r *http.Request) bool {
 func (p *pages) ready(w http.ResponseWriter, r *http.Request) {
 	switch degraded, err := p.Ready(); {
 	case err != nil:
-		http.Error(w, "not ready: "+Plain(err.Error()), http.StatusServiceUnavailable)
+		http.Error(w, "not ready: "+plain.Text(err.Error()), http.StatusServiceUnavailable)
 	case degraded != "" && r.URL.Query().Has("strict"):
-		http.Error(w, "degraded: "+Plain(degraded), http.StatusServiceUnavailable)
+		http.Error(w, "degraded: "+plain.Text(degraded), http.StatusServiceUnavailable)
 	case degraded != "":
-		write(w, plain, []byte("degraded: "+Plain(degraded)+"\n"))
+		write(w, plainText, []byte("degraded: "+plain.Text(degraded)+"\n"))
 	default:
-		write(w, plain, []byte("ready\n"))
+		write(w, plainText, []byte("ready\n"))
 	}
 }
 
 // index answers GET / with every route of the port, those of the JSON API too.
 func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
-	write(w, plain, []byte("jeton\n\n"+access.List(access.NodeHTTP)))
+	write(w, plainText, []byte("jeton\n\n"+access.List(access.NodeHTTP)))
 }
 
 func write(w http.ResponseWriter, contentType string, body []byte) {

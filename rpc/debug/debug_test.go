@@ -114,7 +114,7 @@ func TestBucketOverHTTP(t *testing.T) {
 	const path = "/debug/buckets/demo/a//../b%20c"
 	for range 2 { // looking changes nothing
 		status, head, page := visit("GET", path)
-		if status != http.StatusOK || head.Get("Content-Type") != plain || head.Get("Cache-Control") != "no-store" {
+		if status != http.StatusOK || head.Get("Content-Type") != plainText || head.Get("Cache-Control") != "no-store" {
 			t.Errorf("got %d, %v", status, head)
 		}
 		for _, want := range []string{`demo of "a//../b c"`, "3 of 10", "cost 5       would pass in 12m", "cost 7", "|####"} {

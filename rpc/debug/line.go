@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // How wide a page is, in characters.
@@ -63,10 +64,10 @@ func draw(in limit.Inspection) []string {
 			d.mark(s.End, []string{"segment ends", "next segment ends"}[i], in.Now)
 		}
 	}
-	right := "t+τ = now + " + Human(time.Duration(bound-in.Now))
+	right := "t+τ = now + " + plain.Duration(time.Duration(bound-in.Now))
 	if d.to > bound {
 		d.mark(bound, "t+τ, to be spent up to here", in.Now)
-		right = "now + " + Human(time.Duration(d.to-in.Now))
+		right = "now + " + plain.Duration(time.Duration(d.to-in.Now))
 	}
 	gap := barWidth + 2 - len([]rune("t = now"+right))
 	lines := []string{"t = now" + strings.Repeat(" ", gap) + right, "|" + string(d.cells) + "|"}
@@ -135,9 +136,9 @@ func (d *drawing) pointer(n int, text string) string {
 func relative(at, now int64) string {
 	switch {
 	case at > now:
-		return "now + " + Human(time.Duration(at-now))
+		return "now + " + plain.Duration(time.Duration(at-now))
 	case at < now:
-		return "now − " + Human(time.Duration(now-at))
+		return "now − " + plain.Duration(time.Duration(now-at))
 	}
 	return "now"
 }

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring/cluster"
 )
 
@@ -34,7 +35,7 @@ func (p *pages) ring(w http.ResponseWriter, r *http.Request) {
 // WriteStatus shows how the cluster is, for people.
 func WriteStatus(w io.Writer, s *cluster.Status) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	say := func(format string, args ...any) { _ = Printf(table, format, args...) } // Flush tells of an error
+	say := func(format string, args ...any) { _ = plain.Fprintf(table, format, args...) } // Flush tells of an error
 	if s.Cluster == "" {
 		say("%s belongs to no cluster yet\n", s.Node)
 		return table.Flush()
@@ -117,7 +118,7 @@ func state(n *cluster.NodeStatus) string {
 
 // seconds is that many of them for people.
 func seconds(n float64) string {
-	return Human(time.Duration(n * float64(time.Second)).Round(time.Second))
+	return plain.Duration(time.Duration(n * float64(time.Second)).Round(time.Second))
 }
 
 // clockOf is how far a node's clock is ahead of that of the one who tells.

@@ -20,7 +20,7 @@ func someStatus() cluster.Status {
 	return cluster.Status{
 		Cluster: "c1", Node: "a", Version: 7, Leader: "b", Partitions: 271, Replicas: 3, Wanted: 5,
 		LowestEpoch: 1, HighestEpoch: 4, Floored: 2, LimitsVersion: 3,
-		Deciding: cluster.Deciding{Verdict: ring.DecidesAll, Partitions: 271},
+		Deciding: ring.Deciding{Verdict: ring.DecidesAll, Partitions: 271},
 		Moves:    cluster.Progress{Left: 12, UnderWay: 4, Phases: map[string]int{"copying": 8, "installing": 4}},
 		Nodes: []cluster.NodeStatus{
 			{ID: ring.NodeID{1}, Name: "a", Zone: "z1", GRPC: "a:7700", Alive: true, Answering: cluster.Answers, Role: "voter", Owner: 90, Replica: 271},

@@ -18,42 +18,6 @@ import (
 // hostile is a text that clears the screen, sets the title, turns the direction of writing, and forges a line.
 const hostile = "\x1b[2J\x1b]0;owned\x07\u009b31m\u202e\x9b1m\r\nallowed\tforged\x7f\u2028"
 
-func TestPlain(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                    "",
-		"/v1/items?a=\"b c\"": "/v1/items?a=\"b c\"",
-		"/ä/日本/😀":             "/ä/日本/😀",
-		"\x1b[31m":            `"\x1b[31m"`,
-		"a\nb":                `"a\nb"`,
-		"a\tb":                `"a\tb"`,
-		"\u009b31m":           `"\u009b31m"`,
-		"\x9b31m":             `"\x9b31m"`,
-		"\u202egnp":           `"\u202egnp"`,
-		"\u2066a":             `"\u2066a"`,
-		"a\u00a0b":            `"a\u00a0b"`,
-		"\U000e0001":          `"\U000e0001"`,
-		"\uFFFD":              `"�"`,
-	} {
-		if got := debug.Plain(in); got != want {
-			t.Errorf("%q is shown as %s, want %s", in, got, want)
-		}
-	}
-}
-
-func FuzzPlain(f *testing.F) {
-	f.Add(hostile)
-	f.Add("/v1/items")
-	f.Fuzz(func(t *testing.T, s string) {
-		got := debug.Plain(s)
-		if strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Fatalf("%q is shown as %q", s, got)
-		}
-		if debug.Plain(got) != got {
-			t.Fatalf("%q is shown as %q, and that otherwise", s, got)
-		}
-	})
-}
-
 // fill sets every text in v, however deep, and gives every list an entry.
 func fill(v reflect.Value, text string, depth int) {
 	if depth > 6 || !v.CanSet() {

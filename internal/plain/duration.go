@@ -1,4 +1,4 @@
-package debug
+package plain
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ const (
 	manyDays = 4 * day // from here on hours are hard to read
 )
 
-// Human is a duration as people read it: about three digits, rounded up.
-func Human(d time.Duration) string {
+// Duration is a duration as people read it: about three digits, rounded up.
+func Duration(d time.Duration) string {
 	for _, step := range []struct{ from, unit time.Duration }{
 		{manyDays, time.Hour},
 		{10 * time.Second, time.Second},

@@ -1,0 +1,91 @@
+package ring
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Deciding says for which keys a node knows of somebody who can decide: itself, or another one that it asks.
+type Deciding struct {
+	Verdict Verdict `json:"decides"` // all, some or none
+	// Undecided is how many of the partitions nobody can decide, and First are the first few of them.
+	Undecided  int         `json:"undecided_partitions"`
+	Partitions int         `json:"partitions"`
+	First      []Partition `json:"first_undecided,omitempty"`
+	// Silent are the names of their replicas that do not answer, and Refusing those that answer and take no reservations.
+	Silent   []string `json:"silent,omitempty"`
+	Refusing []string `json:"refusing,omitempty"`
+	// Why says it in words; empty while every key can be decided.
+	Why string `json:"why,omitempty"`
+}
+
+// String is the sentence for people.
+func (d Deciding) String() string {
+	switch d.Verdict {
+	case DecidesAll:
+		return "every key can be decided"
+	case DecidesSome:
+		return fmt.Sprintf("%d of %d partitions cannot be decided: %s", d.Undecided, d.Partitions, d.Why)
+	case DecidesNone:
+	}
+	return "no key can be decided: " + d.Why
+}
+
+// Degraded is what is wrong where some keys can be decided, with the partitions of the others; else it is empty.
+func (d Deciding) Degraded() string {
+	if d.Verdict != DecidesSome {
+		return ""
+	}
+	var first []string
+	for _, p := range d.First {
+		first = append(first, strconv.Itoa(int(p)))
+	}
+	more := ""
+	if d.Undecided > len(first) {
+		more = ", …"
+	}
+	return fmt.Sprintf("partitions %s%s (%d of %d) cannot be decided: %s", strings.Join(first, ", "), more, d.Undecided, d.Partitions, d.Why)
+}
+
+// Explain says in words, in Why, what keeps partitions of a cluster of that many nodes from being decided.
+func (d *Deciding) Explain(nodes int) { d.Why = d.why(nodes) }
+
+func (d *Deciding) why(nodes int) string {
+	switch {
+	case d.Verdict == DecidesAll:
+		return ""
+	case d.Partitions == 0:
+		return "this node has not heard from its cluster yet"
+	case len(d.Silent)+len(d.Refusing) == 0:
+		return "their replicas do not hear one another"
+	}
+	var whys []string
+	switch n := len(d.Silent); {
+	case n == 0:
+	case d.Verdict == DecidesNone:
+		whys = append(whys, fmt.Sprintf("%d of %d nodes %s not answer: %s", n, nodes, plural(n, "does", "do"), list(d.Silent)))
+	default:
+		whys = append(whys, fmt.Sprintf("%s %s %s not answer", plural(n, "replica", "replicas"), list(d.Silent), plural(n, "does", "do")))
+	}
+	if n := len(d.Refusing); n > 0 {
+		whys = append(whys, fmt.Sprintf("%s %s %s no reservations", plural(n, "replica", "replicas"), list(d.Refusing), plural(n, "takes", "take")))
+	}
+	return strings.Join(whys, "; ")
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// list is names as a sentence has them.
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
