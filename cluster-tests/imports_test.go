@@ -21,6 +21,8 @@ const module = "github.com/jeton-dev/jeton"
 // nobody else may import cluster-tests.
 var mayImport = map[string][]string{
 	"internal/bound":    {},
+	"internal/fault":    {},
+	"internal/metrics":  {},
 	"internal/plain":    {},
 	"internal/spelling": {},
 	"actor/limit":       {},
@@ -39,8 +41,9 @@ var mayImport = map[string][]string{
 	"rpc/nodes":         {"actor/limit", "ring", "rpc/pb"},
 	"rpc/client":        {"actor/limit", "rpc/nodes", "rpc/pb", "rpc/speaks"},
 	"rpc/access":        {},
+	"rpc/web":           {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "rpc/access", "rpc/pb"},
 	"rpc": {
-		"actor", "actor/limit", "internal/bound", "ring", "ring/cluster", "ring/key", "ring/secret", "storage", "storage/register",
+		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "ring/secret", "storage", "storage/register",
 		"rpc/access", "rpc/nodes", "rpc/pb",
 	},
 	"rpc/debug":        {"actor", "actor/limit", "internal/plain", "ring", "ring/cluster", "rpc/access", "storage"},

@@ -16,6 +16,17 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
+// StoredLimits are the limits that a cluster keeps, for its HTTP API.
+type StoredLimits struct{ Cluster *cluster.Cluster }
+
+// Version is that of the limits in force.
+func (l StoredLimits) Version() uint64 { return l.Cluster.State().LimitsVersion }
+
+// Apply puts other limits in force.
+func (l StoredLimits) Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
+	return applyLimits(ctx, l.Cluster, m)
+}
+
 // applyLimits puts a limits document in force in a cluster, if the version in force is the one that is meant: the given
 // one, or, for 0, the one that is in force here when the request arrives. So of two who change it at once, one is refused.
 // So is a document that leaves out limits that are in force, unless the caller has said that they are to be removed: it may

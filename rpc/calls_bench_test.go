@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
 // BenchmarkCheck measures one call after the other, and BenchmarkCheckBatch full batches, both over loopback and
 // decided by nobody.
 func BenchmarkCheck(b *testing.B) {
-	_, conn := serve(b, Config{Limiter: fake{}})
+	_, conn := serve(b, Config{Limiter: conformance.Stub{}})
 	client := pb.NewLimiterClient(conn)
 	m := checkMessage("user:42")
 	b.ReportAllocs()
@@ -25,7 +26,7 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 func BenchmarkCheckBatch(b *testing.B) {
-	_, conn := serve(b, Config{Limiter: fake{}})
+	_, conn := serve(b, Config{Limiter: conformance.Stub{}})
 	client := pb.NewLimiterClient(conn)
 	m := &pb.CheckBatchRequest{}
 	for i := range limit.MaxBatch {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/internal/metrics"
 )
 
 // CertificatesConfig says where Certificates come from.
@@ -49,7 +51,7 @@ func NewCertificates(cfg CertificatesConfig) (*Certificates, error) {
 	if _, err := c.Reload(); err != nil {
 		return nil, err
 	}
-	if err := register(cfg.Registerer, c.metrics.collectors()...); err != nil {
+	if err := metrics.Register(cfg.Registerer, c.metrics.collectors()...); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -53,7 +54,7 @@ func stock(t *testing.T) *grpc.ClientConn {
 
 // TestMalformedMessages checks that bytes that are no message are refused as grpc's own server refuses them.
 func TestMalformedMessages(t *testing.T) {
-	_, ours := serve(t, Config{Limiter: fake{}})
+	_, ours := serve(t, Config{Limiter: conformance.Stub{}})
 	theirs := stock(t)
 	refusal := func(conn *grpc.ClientConn, method string, message []byte) *status.Status {
 		var answer []byte
@@ -85,7 +86,7 @@ func TestMalformedMessages(t *testing.T) {
 
 // TestMessagesOfEveryKind sends small and large messages, and reads every field of the answers.
 func TestMessagesOfEveryKind(t *testing.T) {
-	_, conn := serve(t, Config{Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+	_, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 		if err := r.Validate(); err != nil {
 			return limit.Decision{}, err
 		}
@@ -133,7 +134,7 @@ func TestMessagesOfEveryKind(t *testing.T) {
 func TestKeysOutliveTheirMessages(t *testing.T) {
 	var mu sync.Mutex
 	var keys []string
-	_, conn := serve(t, Config{Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+	_, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		keys = append(keys, r.Key)

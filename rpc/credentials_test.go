@@ -14,6 +14,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -63,7 +64,7 @@ func TestWhoMayCall(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			peers := newTestPeers(t, PeersConfig{})
 			s, err := New(Config{
-				Limiter: fake{}, Limits: func() *limit.Document { return doc }, Key: test.node,
+				Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: test.node,
 				Peer: &PeerConfig{
 					Store: newLedger(1, reg.Partition{Epoch: 1}), Address: "here", Peers: peers,
 					Handle: func(_ context.Context, m []byte) ([]byte, error) { return m, nil },
@@ -193,7 +194,7 @@ func TestPeersNeed(t *testing.T) {
 			t.Errorf("%+v was enough", cfg)
 		}
 	}
-	if _, err := New(Config{Limiter: fake{}, Peer: &PeerConfig{}}); err == nil {
+	if _, err := New(Config{Limiter: conformance.Stub{}, Peer: &PeerConfig{}}); err == nil {
 		t.Error("a peer service without anything was made")
 	}
 }

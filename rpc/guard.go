@@ -86,7 +86,7 @@ func (d *doorkeeper) guardedStream(need access.Need, handler grpc.StreamHandler)
 func (d *doorkeeper) admit(ctx context.Context, need access.Need) error {
 	shown, token := access.Shown{Key: hasKey(ctx)}, ""
 	if said := metadata.ValueFromIncomingContext(ctx, "authorization"); len(said) == 1 {
-		token = bearer(said[0])
+		token = access.Bearer(said[0])
 		shown.Token = d.tokens.has(token)
 	}
 	if need.Admits(access.NodeGRPC, d.port, shown) {

@@ -12,9 +12,11 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // A method that the table does not name is not served: nobody has said who may call it.
@@ -56,7 +58,7 @@ func TestTheGuardOfTheAPI(t *testing.T) {
 		for _, beyond := range []bool{false, true} {
 			for _, header := range []string{"", "Bearer wrong-wrong-wrong", "Bearer " + oneToken} {
 				doc := document(t)
-				api, err := NewAPI(APIConfig{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
+				api, err := web.NewAPI(web.APIConfig{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -190,7 +192,7 @@ func TestWhoMayFillOverGRPC(t *testing.T) {
 
 // Of several tokens none counts, and no other form does.
 func TestOddTokensOverGRPC(t *testing.T) {
-	s, conn := serve(t, Config{Limiter: fake{}, Tokens: newTokens(t, nil, tokenFile(t, oneToken))})
+	s, conn := serve(t, Config{Limiter: conformance.Stub{}, Tokens: newTokens(t, nil, tokenFile(t, oneToken))})
 	_ = s
 	for _, tt := range []struct {
 		says []string

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -30,7 +31,7 @@ func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerI
 }
 
 func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, most time.Duration) (answer any, err error) {
-	defer rescue(s.metrics.panics, &err)
+	defer fault.Rescue(s.metrics.panics, &err)
 	ctx, cancel := timedAtMost(ofConnection(withMarks(ctx)), most)
 	defer cancel()
 	return next(ctx, m)
@@ -52,11 +53,11 @@ func (s *Server) logFault(ctx context.Context, method string, err error) {
 	if _, ok := status.FromError(err); ok || code(err) != codes.Internal {
 		return
 	}
-	s.log.ErrorContext(ctx, "call failed", append(faultAttrs(err), "method", method)...)
+	s.log.ErrorContext(ctx, "call failed", append(fault.Attrs(err), "method", method)...)
 }
 
 func (s *Server) recoverStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	err := safely(s.metrics.panics, func() error { return next(srv, stream) })
+	err := fault.Safely(s.metrics.panics, func() error { return next(srv, stream) })
 	s.logFault(stream.Context(), info.FullMethod, err)
 	return wireError(err)
 }

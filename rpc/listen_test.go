@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // TestHTTPHeadersOfManyLinesHoldLittle sends headers of lines as short as can be, and never the body that they announce: to who
@@ -24,7 +25,7 @@ func TestHTTPHeadersOfManyLinesHoldLittle(t *testing.T) {
 		}
 		l := bound.New(raw, bound.Config{Name: "http", Memory: memory, Exchanges: true})
 		begun := make(chan struct{}, conns)
-		server := NewHTTPServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		server := web.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			go func() { begun <- struct{}{} }()
 			if r.Header.Get("X") == "" {
 				_, _ = r.Body.Read(make([]byte, 10)) // it never comes
@@ -63,10 +64,13 @@ func TestHTTPHeadersOfManyLinesHoldLittle(t *testing.T) {
 	}
 }
 
+// maxHTTPHeader is how many bytes of a header a port of HTTP takes.
+const maxHTTPHeader = 16 << 10
+
 // shortLines is the beginning of a request whose header has as many lines as there may be.
 func shortLines(more string) []byte {
 	b := bytes.NewBufferString("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n" + more)
-	for i := 0; b.Len() < maxHeader; i++ {
+	for i := 0; b.Len() < maxHTTPHeader; i++ {
 		fmt.Fprintf(b, "%03x:\n", i)
 	}
 	b.WriteString("\r\n")

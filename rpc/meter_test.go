@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -359,7 +360,7 @@ func checks(t *testing.T, conn *grpc.ClientConn) {
 // the budget, and an honest caller is answered beside them.
 func TestHalfSentMessagesHoldLittle(t *testing.T) {
 	const memory = 4 << 20
-	l, honest := bounded(t, memory, Config{Limiter: fake{}})
+	l, honest := bounded(t, memory, Config{Limiter: conformance.Stub{}})
 	checks(t, honest)
 	s := newFraming(true)
 	for id := uint32(1); id < 21; id += 2 {
@@ -391,7 +392,7 @@ func TestHalfSentMessagesHoldLittle(t *testing.T) {
 // makes room for all of them, and keeps it as long as the call.
 func TestHeadersOfManyFieldsHoldLittle(t *testing.T) {
 	const memory, conns, calls, perCall = 4 << 20, 20, 40, maxHeaders/34 - 20
-	l, honest := bounded(t, memory, Config{Limiter: fake{}})
+	l, honest := bounded(t, memory, Config{Limiter: conformance.Stub{}})
 	checks(t, honest)
 	block := called(slices.Repeat([]hpack.HeaderField{{Name: "te"}}, perCall)...)
 	s := newFraming(true)
@@ -436,7 +437,7 @@ func liveHeap() int64 {
 }
 
 func TestHeadersAreBounded(t *testing.T) {
-	l, honest := bounded(t, 4<<20, Config{Limiter: fake{}})
+	l, honest := bounded(t, 4<<20, Config{Limiter: conformance.Stub{}})
 	s := newFraming(true)
 	block := called(hpack.HeaderField{Name: "x", Value: strings.Repeat("v", 3000)})
 	for range 5000 {
@@ -468,7 +469,7 @@ func TestHeadersAreBounded(t *testing.T) {
 
 // TestCallsWithoutAMessageEnd opens calls and sends no message: they end with the time that a call has.
 func TestCallsWithoutAMessageEnd(t *testing.T) {
-	_, honest := bounded(t, 4<<20, Config{Limiter: fake{}})
+	_, honest := bounded(t, 4<<20, Config{Limiter: conformance.Stub{}})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*defaultTime)
 	defer cancel()
 	// grpc tells the node the deadline of ctx; that of the node is what is looked at, so the context has none.
@@ -492,7 +493,7 @@ func TestCallsWithoutAMessageEnd(t *testing.T) {
 // TestNothingIsHeldAfterwards makes calls of every shape, some of which are given up in the middle: when the last one is over,
 // nothing is held.
 func TestNothingIsHeldAfterwards(t *testing.T) {
-	l, conn := bounded(t, 1<<30, Config{Limiter: fake{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	l, conn := bounded(t, 1<<30, Config{Limiter: conformance.Stub{OnCheck: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
 		if strings.HasPrefix(r.Key, "slow") {
 			<-ctx.Done()
 			return limit.Decision{}, ctx.Err()

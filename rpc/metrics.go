@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -76,35 +74,6 @@ func (m serverMetrics) observe(method string, err error, start time.Time) {
 	m.series(method, code(err)).Observe(took)
 }
 
-// apiMetrics measure the JSON API.
-type apiMetrics struct {
-	seconds *prometheus.HistogramVec // by route and status
-	panics  prometheus.Counter
-}
-
-func newAPIMetrics() apiMetrics {
-	return apiMetrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "jeton_http_seconds",
-			Help:    "How long requests of the JSON API took, by route and HTTP status.",
-			Buckets: buckets,
-		}, []string{"route", "status"}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jeton_http_panics_total",
-			Help: "Requests of the JSON API that ran into a bug of the node.",
-		}),
-	}
-}
-
-func (m apiMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.panics}
-}
-
-// observe counts a request that started then and was answered now, with status.
-func (m apiMetrics) observe(route string, status int, start time.Time) {
-	m.seconds.WithLabelValues(route, strconv.Itoa(status)).Observe(time.Since(start).Seconds())
-}
-
 // certificateMetrics measure Certificates.
 type certificateMetrics struct {
 	expiry   prometheus.Gauge
@@ -141,38 +110,3 @@ func newTokenMetrics() tokenMetrics {
 }
 
 func (m tokenMetrics) collectors() []prometheus.Collector { return []prometheus.Collector{m.failures} }
-
-// guardMetrics measure the guard of an HTTP port.
-type guardMetrics struct {
-	unauthorized prometheus.Counter
-	foreign      prometheus.Counter
-}
-
-func newGuardMetrics() guardMetrics {
-	return guardMetrics{
-		unauthorized: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jeton_http_unauthorized_total",
-			Help: "HTTP requests that showed no token, or a wrong one, where they need one.",
-		}),
-		foreign: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jeton_http_foreign_total",
-			Help: "HTTP requests that were refused because a web page may have sent them: they named another origin, or another host.",
-		}),
-	}
-}
-
-func (m guardMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.unauthorized, m.foreign}
-}
-
-func register(r prometheus.Registerer, cs ...prometheus.Collector) error {
-	if r == nil {
-		return nil
-	}
-	for _, c := range cs {
-		if err := r.Register(c); err != nil {
-			return fmt.Errorf("metrics of rpc: %w", err)
-		}
-	}
-	return nil
-}

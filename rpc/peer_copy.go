@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/storage"
@@ -102,7 +103,7 @@ func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, source
 		since := slices.Clone(of.cursors[source])
 		go func() {
 			f := fetched{source: source}
-			if err := safely(c.panics, func() error { return c.fetchOne(ctx, p, since, &f) }); err != nil {
+			if err := fault.Safely(c.panics, func() error { return c.fetchOne(ctx, p, since, &f) }); err != nil {
 				f.err = err
 			}
 			results <- f

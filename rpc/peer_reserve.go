@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
@@ -141,7 +142,7 @@ func (r *reserveStream) hand(m *pb.ReserveIn, cost int) error {
 		r.answered(&reserved{ReservedOut: pb.ReservedOut{ID: m.ID, Error: problem}, cost: cost})
 		return nil
 	}
-	return safely(r.server.metrics.panics, func() error {
+	return fault.Safely(r.server.metrics.panics, func() error {
 		r.store.Reserve(m.Reservations, func(answers []reg.Answer, err error) {
 			out := &reserved{ReservedOut: pb.ReservedOut{ID: m.ID, Answers: answers}, cost: cost}
 			if err != nil {

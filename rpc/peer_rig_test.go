@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/storage"
@@ -246,7 +247,7 @@ func startStation(tb testing.TB, cfg stationConfig) *station {
 	}
 	n := &station{tb: tb, id: ring.NodeID{cfg.id}, address: l.Addr().String(), served: make(chan error, 1)}
 	n.peers = newTestPeers(tb, PeersConfig{ID: n.id, Address: n.address, Key: cfg.key})
-	n.Server, err = New(Config{Limiter: fake{}, Key: cfg.key, Peer: &PeerConfig{
+	n.Server, err = New(Config{Limiter: conformance.Stub{}, Key: cfg.key, Peer: &PeerConfig{
 		Store: cfg.store, Handle: cfg.handle, Address: n.address, Peers: n.peers,
 	}})
 	if err != nil {

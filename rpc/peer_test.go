@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	reg "github.com/jeton-dev/jeton/storage/register"
@@ -292,7 +293,7 @@ func TestPeersConnected(t *testing.T) {
 	}
 	b.peers.Keep(nil)
 	eventually(t, "nobody is connected to a", func() bool { return len(a.PeersConnected()) == 0 })
-	s, err := New(Config{Limiter: fake{}})
+	s, err := New(Config{Limiter: conformance.Stub{}})
 	if err != nil {
 		t.Fatal(err)
 	}

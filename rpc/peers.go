@@ -17,6 +17,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
@@ -100,7 +101,7 @@ func NewPeers(cfg PeersConfig) (*Peers, error) {
 		cfg: cfg, log: logger(cfg.Logger), metrics: newPeerMetrics(),
 		credentials: credentials, answerWithin: answerWithin, remotes: map[string]*remote{},
 	}
-	if err := register(cfg.Registerer, p.metrics.collectors()...); err != nil {
+	if err := metrics.Register(cfg.Registerer, p.metrics.collectors()...); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -21,8 +21,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // asSent is a codec of messages that are bytes already.
@@ -127,7 +129,7 @@ func send(t *testing.T, conn *grpc.ClientConn, method string, message []byte) {
 func TestSmallPiecesOfJSON(t *testing.T) {
 	const size, most = 1 << 20, 30
 	doc := document(t)
-	api, err := NewAPI(APIConfig{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
+	api, err := web.NewAPI(web.APIConfig{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +183,8 @@ func TestCompressedMessagesAreRefused(t *testing.T) {
 // TestManyReceipts returns as many receipts as may be returned at once, and one more, whichever way.
 func TestManyReceipts(t *testing.T) {
 	doc := document(t)
-	_, conn := serve(t, Config{Limiter: fake{}})
-	api, err := NewAPI(APIConfig{Limiter: fake{}, Limits: func() *limit.Document { return doc }})
+	_, conn := serve(t, Config{Limiter: conformance.Stub{}})
+	api, err := web.NewAPI(web.APIConfig{Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }})
 	if err != nil {
 		t.Fatal(err)
 	}

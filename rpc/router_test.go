@@ -25,6 +25,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // A book holds a table and tells it to those who watch.
@@ -113,13 +114,13 @@ func routedNodes(t *testing.T, n int, local func(i int) limit.Limiter) []*routed
 		}
 		listeners[i] = l
 		node := &routedNode{id: ring.NodeID{byte(i + 1)}, address: l.Addr().String(), book: newBook()}
-		node.local = fake{
-			check: node.number,
-			reset: func(_ context.Context, key string, _ limit.Ref) error {
+		node.local = conformance.Stub{
+			OnCheck: node.number,
+			OnReset: func(_ context.Context, key string, _ limit.Ref) error {
 				node.asked("reset " + key)
 				return nil
 			},
-			inspect: func(_ context.Context, key string, _ limit.Ref) (limit.Inspection, error) {
+			OnInspect: func(_ context.Context, key string, _ limit.Ref) (limit.Inspection, error) {
 				node.asked("inspect " + key)
 				return limit.Inspection{}, errors.New("nothing to see")
 			},
@@ -434,7 +435,7 @@ func TestNotServing(t *testing.T) {
 		}
 	}
 	wantDecided(t, nodes, 0)
-	handler, err := NewAPI(APIConfig{Limiter: n.router, Limits: func() *limit.Document { return nil }})
+	handler, err := web.NewAPI(web.APIConfig{Limiter: n.router, Limits: func() *limit.Document { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,7 +457,7 @@ func TestNotServing(t *testing.T) {
 // TestReturnIsAskedEverywhere gives receipts of two owners to a node that is no replica.
 func TestReturnIsAskedEverywhere(t *testing.T) {
 	nodes := routedNodes(t, 3, func(i int) limit.Limiter {
-		return fake{giveUp: func(_ context.Context, _ string, receipts []limit.Receipt) ([]bool, error) {
+		return conformance.Stub{OnReturn: func(_ context.Context, _ string, receipts []limit.Receipt) ([]bool, error) {
 			returned := make([]bool, len(receipts))
 			returned[i] = true
 			return returned, nil
@@ -506,7 +507,7 @@ func TestConformanceOfRouters(t *testing.T) {
 }
 
 func TestNewRouterWithout(t *testing.T) {
-	full := RouterConfig{Self: ring.NodeID{1}, Local: fake{}, Tables: newBook().tables}
+	full := RouterConfig{Self: ring.NodeID{1}, Local: conformance.Stub{}, Tables: newBook().tables}
 	for what, spoil := range map[string]func(*RouterConfig){
 		"self":   func(c *RouterConfig) { c.Self = ring.NodeID{} },
 		"local":  func(c *RouterConfig) { c.Local = nil },

@@ -28,6 +28,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/access"
@@ -124,7 +125,7 @@ func New(cfg Config) (*Server, error) {
 		calls:    map[string]time.Duration{},
 		stopping: make(chan struct{}),
 	}
-	if err := register(cfg.Registerer, s.metrics.collectors()...); err != nil {
+	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {
 		return nil, err
 	}
 	port, err := newPortCredentials(cfg.Key, cfg.Certificates, s.metrics.refused)

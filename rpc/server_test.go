@@ -22,58 +22,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// A fake is a Limiter of functions; one that is missing allows everything.
-type fake struct {
-	check   func(context.Context, limit.Request) (limit.Decision, error)
-	batch   func(context.Context, []limit.Request) []limit.Result
-	giveUp  func(context.Context, string, []limit.Receipt) ([]bool, error)
-	inspect func(context.Context, string, limit.Ref) (limit.Inspection, error)
-	reset   func(context.Context, string, limit.Ref) error
-}
-
-func (f fake) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
-	if f.check == nil {
-		return limit.Decision{Allowed: true}, nil
-	}
-	return f.check(ctx, r)
-}
-
-func (f fake) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	if f.batch != nil {
-		return f.batch(ctx, rs)
-	}
-	results := make([]limit.Result, len(rs))
-	for i, r := range rs {
-		results[i].Decision, results[i].Err = f.Check(ctx, r)
-	}
-	return results
-}
-
-func (f fake) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
-	if f.giveUp == nil {
-		return make([]bool, len(receipts)), nil
-	}
-	return f.giveUp(ctx, key, receipts)
-}
-
-func (f fake) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
-	if f.inspect == nil {
-		return limit.Inspection{Key: key}, nil
-	}
-	return f.inspect(ctx, key, ref)
-}
-
-func (f fake) Reset(ctx context.Context, key string, ref limit.Ref) error {
-	if f.reset == nil {
-		return nil
-	}
-	return f.reset(ctx, key, ref)
-}
 
 // serve starts a Server that asks l, and connects to it. Both end with the test.
 func serve(tb testing.TB, cfg Config) (*Server, *grpc.ClientConn) {
@@ -122,15 +76,15 @@ func TestNewWithout(t *testing.T) {
 	if _, err := New(Config{}); err == nil {
 		t.Error("a server without a limiter was made")
 	}
-	if _, err := NewAPI(APIConfig{Limiter: fake{}}); err == nil {
+	if _, err := web.NewAPI(web.APIConfig{Limiter: conformance.Stub{}}); err == nil {
 		t.Error("an API without limits was made")
 	}
 	reg := prometheus.NewRegistry()
-	s, err := New(Config{Limiter: fake{}, Registerer: reg})
+	s, err := New(Config{Limiter: conformance.Stub{}, Registerer: reg})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{Limiter: fake{}, Registerer: reg}); err == nil {
+	if _, err := New(Config{Limiter: conformance.Stub{}, Registerer: reg}); err == nil {
 		t.Error("the metrics of two servers were registered as one")
 	}
 	if err := s.Stop(t.Context()); err != nil {
@@ -151,7 +105,7 @@ func TestDeadlines(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			var left []time.Duration
 			var mu sync.Mutex
-			_, conn := serve(t, Config{Limiter: fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+			_, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
 				deadline, _ := ctx.Deadline()
 				mu.Lock()
 				defer mu.Unlock()
@@ -218,11 +172,11 @@ func TestErrorsArrive(t *testing.T) {
 		context.DeadlineExceeded, context.Canceled, errors.New("the disk is on fire"),
 	} {
 		t.Run(want.Error(), func(t *testing.T) {
-			_, conn := serve(t, Config{Limiter: fake{
-				check:   func(context.Context, limit.Request) (limit.Decision, error) { return limit.Decision{}, want },
-				giveUp:  func(context.Context, string, []limit.Receipt) ([]bool, error) { return nil, want },
-				inspect: func(context.Context, string, limit.Ref) (limit.Inspection, error) { return limit.Inspection{}, want },
-				reset:   func(context.Context, string, limit.Ref) error { return want },
+			_, conn := serve(t, Config{Limiter: conformance.Stub{
+				OnCheck:   func(context.Context, limit.Request) (limit.Decision, error) { return limit.Decision{}, want },
+				OnReturn:  func(context.Context, string, []limit.Receipt) ([]bool, error) { return nil, want },
+				OnInspect: func(context.Context, string, limit.Ref) (limit.Inspection, error) { return limit.Inspection{}, want },
+				OnReset:   func(context.Context, string, limit.Ref) error { return want },
 			}})
 			client := pb.NewLimiterClient(conn)
 			_, checked := client.Check(t.Context(), checkMessage("k"))
@@ -246,7 +200,7 @@ func TestErrorsArrive(t *testing.T) {
 }
 
 func TestBadMessages(t *testing.T) {
-	_, conn := serve(t, Config{Limiter: fake{}})
+	_, conn := serve(t, Config{Limiter: conformance.Stub{}})
 	client := pb.NewLimiterClient(conn)
 	_, err := client.CheckBatch(t.Context(), &pb.CheckBatchRequest{Checks: make([]*pb.CheckRequest, limit.MaxBatch+1)})
 	wantCode(t, err, codes.InvalidArgument, "1001")
@@ -267,7 +221,7 @@ func TestBadMessages(t *testing.T) {
 }
 
 func TestBatchInOrder(t *testing.T) {
-	_, conn := serve(t, Config{Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+	_, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 		if r.Cost == 13 {
 			return limit.Decision{}, limit.ErrOverloaded
 		}
@@ -300,7 +254,7 @@ func TestPanics(t *testing.T) {
 	_, conn := serve(t, Config{
 		Registerer: reg,
 		Logger:     slog.New(slog.NewTextHandler(&log, nil)),
-		Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+		Limiter: conformance.Stub{OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 			if r.Key == "bug" {
 				panic("index out of range")
 			}
@@ -346,7 +300,7 @@ func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	_, conn := serve(t, Config{
 		Registerer: reg,
-		Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+		Limiter: conformance.Stub{OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 			if r.Key == "" {
 				return limit.Decision{}, limit.ValidateKey("")
 			}
@@ -378,7 +332,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestHealthAndReflection(t *testing.T) {
-	_, conn := serve(t, Config{Limiter: fake{}})
+	_, conn := serve(t, Config{Limiter: conformance.Stub{}})
 	for _, service := range []string{"", "jeton.v1.Limiter"} {
 		answer, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
 		if err != nil || answer.GetStatus() != healthpb.HealthCheckResponse_SERVING {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -37,7 +38,7 @@ func (g gate) check(ctx context.Context, r limit.Request) (limit.Decision, error
 // TestStopAnswersWhatIsUnderWay stops a server in the middle of a check, a stream and a watch of its health.
 func TestStopAnswersWhatIsUnderWay(t *testing.T) {
 	g := newGate()
-	s, conn := serve(t, Config{Limiter: fake{check: g.check}})
+	s, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: g.check}})
 	client := pb.NewLimiterClient(conn)
 
 	watch, err := healthpb.NewHealthClient(conn).Watch(t.Context(), &healthpb.HealthCheckRequest{})
@@ -97,7 +98,7 @@ func TestStopAnswersWhatIsUnderWay(t *testing.T) {
 // TestStopIsForced stops a server whose checks do not end: they are cut off, and none is left afterwards.
 func TestStopIsForced(t *testing.T) {
 	g := newGate()
-	s, conn := serve(t, Config{Limiter: fake{check: g.check}})
+	s, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: g.check}})
 	client := pb.NewLimiterClient(conn)
 	called := make(chan error, 1)
 	go func() {
@@ -127,7 +128,7 @@ func TestStopIsForced(t *testing.T) {
 }
 
 func TestStopBeforeServe(t *testing.T) {
-	s, err := New(Config{Limiter: fake{}})
+	s, err := New(Config{Limiter: conformance.Stub{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestStopBeforeServe(t *testing.T) {
 // health protocol and a stream.
 func TestMoreCallsThanWorkers(t *testing.T) {
 	g := newGate()
-	_, conn := serve(t, Config{Limiter: fake{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	_, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
 		if r.Key == "quick" {
 			return limit.Decision{Allowed: true}, nil
 		}

@@ -12,12 +12,13 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// An eachFake is a fake that takes many checks at once, and remembers how they came.
+// An eachFake is a Stub that takes many checks at once, and remembers how they came.
 type eachFake struct {
-	fake
+	conformance.Stub
 
 	mu   sync.Mutex
 	came [][]string // the keys of each call
@@ -47,10 +48,10 @@ func (f *eachFake) calls() [][]string {
 }
 
 // everyWay runs test with Limiters that streams ask one check at a time, and with such that take many at once.
-func everyWay(t *testing.T, test func(t *testing.T, asked func(fake) limit.Limiter)) {
+func everyWay(t *testing.T, test func(t *testing.T, asked func(conformance.Stub) limit.Limiter)) {
 	t.Helper()
-	t.Run("one by one", func(t *testing.T) { test(t, func(f fake) limit.Limiter { return f }) })
-	t.Run("together", func(t *testing.T) { test(t, func(f fake) limit.Limiter { return &eachFake{fake: f} }) })
+	t.Run("one by one", func(t *testing.T) { test(t, func(f conformance.Stub) limit.Limiter { return f }) })
+	t.Run("together", func(t *testing.T) { test(t, func(f conformance.Stub) limit.Limiter { return &eachFake{Stub: f} }) })
 }
 
 // TestStreamAsksTogether sends messages to a node that is a replica of some keys only: what is its business is asked in
@@ -59,7 +60,7 @@ func TestStreamAsksTogether(t *testing.T) {
 	fakes := make([]*eachFake, 3)
 	stuck := make(chan struct{})
 	nodes := routedNodes(t, 3, func(i int) limit.Limiter {
-		fakes[i] = &eachFake{fake: fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+		fakes[i] = &eachFake{Stub: conformance.Stub{OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
 			if i == 0 {
 				select {
 				case <-stuck:
@@ -133,7 +134,7 @@ func TestStreamPanicsBeforeDeciding(t *testing.T) {
 	}
 }
 
-type panicking struct{ fake }
+type panicking struct{ conformance.Stub }
 
 func (panicking) CheckEach(context.Context, []limit.Request, func(int, limit.Result)) {
 	panic("index out of range")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -89,6 +90,6 @@ func (s *Server) place(ctx context.Context, key string) (limit.Limiter, error) {
 
 // checkSafely is by's Check, with a panic as an error.
 func (s *Server) checkSafely(ctx context.Context, by limit.Checker, r limit.Request) (d limit.Decision, err error) {
-	defer rescue(s.metrics.panics, &err)
+	defer fault.Rescue(s.metrics.panics, &err)
 	return by.Check(ctx, r)
 }

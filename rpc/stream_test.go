@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -55,10 +56,10 @@ func receive(t *testing.T, stream clientStream, n int, got map[uint64]limit.Resu
 
 func TestStreamAnswersInAnyOrder(t *testing.T) { everyWay(t, streamAnswersInAnyOrder) }
 
-func streamAnswersInAnyOrder(t *testing.T, asked func(fake) limit.Limiter) {
+func streamAnswersInAnyOrder(t *testing.T, asked func(conformance.Stub) limit.Limiter) {
 	t.Helper()
 	first := make(chan struct{})
-	_, conn := serve(t, Config{Limiter: asked(fake{check: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	_, conn := serve(t, Config{Limiter: asked(conformance.Stub{OnCheck: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
 		switch r.Key {
 		case "0":
 			select {
@@ -141,11 +142,11 @@ func arrived(t *testing.T, m *pb.CheckStreamRequest) *pb.StreamIn {
 // client does not read its answers, it is not read either.
 func TestStreamIsBounded(t *testing.T) { everyWay(t, streamIsBounded) }
 
-func streamIsBounded(t *testing.T, asked func(fake) limit.Limiter) {
+func streamIsBounded(t *testing.T, asked func(conformance.Stub) limit.Limiter) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		s, err := New(Config{Limiter: asked(fake{check: g.check})})
+		s, err := New(Config{Limiter: asked(conformance.Stub{OnCheck: g.check})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,11 +197,11 @@ func streamIsBounded(t *testing.T, asked func(fake) limit.Limiter) {
 // goroutine is left, as the test's end makes sure.
 func TestStreamOfALeaver(t *testing.T) { everyWay(t, streamOfALeaver) }
 
-func streamOfALeaver(t *testing.T, asked func(fake) limit.Limiter) {
+func streamOfALeaver(t *testing.T, asked func(conformance.Stub) limit.Limiter) {
 	t.Helper()
 	left := make(chan error, 3)
 	entered := make(chan struct{}, 3)
-	s, conn := serve(t, Config{Limiter: asked(fake{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+	s, conn := serve(t, Config{Limiter: asked(conformance.Stub{OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
 		entered <- struct{}{}
 		<-ctx.Done()
 		left <- ctx.Err()
@@ -225,7 +226,7 @@ func streamOfALeaver(t *testing.T, asked func(fake) limit.Limiter) {
 }
 
 func BenchmarkCheckStream(b *testing.B) {
-	_, conn := serve(b, Config{Limiter: fake{}})
+	_, conn := serve(b, Config{Limiter: conformance.Stub{}})
 	stream, err := pb.NewLimiterClient(conn).CheckStream(b.Context())
 	if err != nil {
 		b.Fatal(err)

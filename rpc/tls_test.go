@@ -20,6 +20,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -41,7 +42,7 @@ func startGuarded(t *testing.T, k *key.Key, c *Certificates) (address string, s 
 	t.Helper()
 	doc := document(t)
 	s, err := New(Config{
-		Limiter: fake{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,
+		Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,
 		Peer: &PeerConfig{
 			Store: newLedger(1, reg.Partition{Epoch: 1}), Address: "here", Peers: newTestPeers(t, PeersConfig{}),
 			Handle: func(_ context.Context, m []byte) ([]byte, error) { return m, nil },

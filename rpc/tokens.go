@@ -6,12 +6,12 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/ring/secret"
 )
@@ -65,7 +65,7 @@ func NewTokens(cfg TokensConfig) (*Tokens, error) {
 	if _, err := t.Reload(); err != nil {
 		return nil, err
 	}
-	if err := register(cfg.Registerer, t.metrics.collectors()...); err != nil {
+	if err := metrics.Register(cfg.Registerer, t.metrics.collectors()...); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -184,13 +184,4 @@ func (t *Tokens) has(token string) bool {
 		found |= subtle.ConstantTimeCompare(asked[:], known[:])
 	}
 	return found == 1
-}
-
-// bearer is the token that the value of an Authorization header shows; empty for none.
-func bearer(header string) string {
-	scheme, token, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 const (
@@ -54,7 +55,7 @@ func admits(t *testing.T, tokens *Tokens, header string) bool {
 // newGuard stands before the handler of a node's HTTP port.
 func newGuard(t *testing.T, next http.Handler, tokens *Tokens, beyond bool) http.Handler {
 	t.Helper()
-	h, err := NewGuard(next, GuardConfig{Door: access.NodeHTTP, Beyond: beyond, Tokens: tokens.Counts, Where: tokens.Where()})
+	h, err := web.NewGuard(next, web.GuardConfig{Door: access.NodeHTTP, Beyond: beyond, Tokens: tokens.Counts, Where: tokens.Where()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/fault"
 )
 
 const (
@@ -59,7 +60,7 @@ func (s *Server) boundStream(srv any, stream grpc.ServerStream, _ *grpc.StreamSe
 	}
 	ended := make(chan error, 1)
 	s.readers.Go(func() {
-		err := safely(s.metrics.panics, func() error { return next(srv, b) })
+		err := fault.Safely(s.metrics.panics, func() error { return next(srv, b) })
 		b.late.Stop()
 		b.release()
 		ended <- err

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/encoding"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -21,7 +22,7 @@ func (raw) Name() string                       { return "proto" }
 
 // A caller in a language whose strings are bytes is told which of them is not UTF-8.
 func TestKeyThatIsNotUTF8OverRawGRPC(t *testing.T) {
-	_, conn := serve(t, Config{Limiter: fake{check: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+	_, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
 		return limit.Decision{}, r.Validate()
 	}}})
 	message, answer := []byte{0x0a, 2, 'k', 0xff}, []byte(nil)

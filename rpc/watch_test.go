@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -78,7 +79,7 @@ func TestWatchersMissTables(t *testing.T) {
 // TestWatchEndsWithTheServer stops a server that is watched.
 func TestWatchEndsWithTheServer(t *testing.T) {
 	b := newBook()
-	s, err := New(Config{Limiter: fake{}})
+	s, err := New(Config{Limiter: conformance.Stub{}})
 	if err != nil {
 		t.Fatal(err)
 	}

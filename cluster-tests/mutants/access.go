@@ -30,7 +30,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 			Name: "pages may ask",
 			Why:  "a web page must not make the browser of somebody on the machine check or fill at a loopback port",
 			Edits: []Edit{{
-				File: "rpc/guard_http.go",
+				File: "rpc/web/guard.go",
 				Old:  "if need > access.Reach && !counts {",
 				New:  "if need > access.Key && !counts {",
 			}},
@@ -93,7 +93,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 			Name: "a header over HTTP is forgotten",
 			Why:  "a header stays until its request is answered, which the client decides: uncounted, slow bodies fill a node",
 			Edits: []Edit{{
-				File: "rpc/listen.go",
+				File: "rpc/web/server.go",
 				Old:  "if !conn.Begin(headerCost(r.Header)) {",
 				New:  "if !conn.Begin(0 * headerCost(r.Header)) {",
 			}},

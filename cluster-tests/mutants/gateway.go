@@ -82,9 +82,9 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Name: "the path of a denial steers the terminal",
 		Why:  "what clients and other nodes have sent is shown to operators quoted, or it can forge lines and change what they see",
 		Edits: []Edit{
-			{File: "rpc/debug/plain.go", Old: "if !strconv.IsPrint(r) || r == '\\uFFFD' {", New: "if r == '\\uFFFD' {"},
+			{File: "internal/plain/plain.go", Old: "if !strconv.IsPrint(r) || r == '\\uFFFD' {", New: "if r == '\\uFFFD' {"},
 		},
-		Caught: []Hunt{{Package: "./rpc/debug", Run: "^TestPlain$", Says: `is shown as`}},
+		Caught: []Hunt{{Package: "./internal/plain", Run: "^TestPlain$", Says: `is shown as`}},
 	}, {
 		Name: "a redirect says whose tokens are believed",
 		Why:  "keys of tokens are read from the host that the document names and from no other, whatever that one answers",

@@ -15,8 +15,8 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // limitsPath is where the JSON API shows the limits. It is the nodes' business to change them.
@@ -41,14 +41,14 @@ func (e *Edge) adminHandler() (http.Handler, error) {
 	for pattern, h := range a.routes() {
 		a.pages.Handle(pattern, h)
 	}
-	api, err := rpc.NewAPI(rpc.APIConfig{
+	api, err := web.NewAPI(web.APIConfig{
 		Limiter: operators{e.client}, Limits: e.limits, Other: a.pages, Registerer: e.metrics, Logger: e.cfg.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.api = api
-	return rpc.NewGuard(a, rpc.GuardConfig{
+	return web.NewGuard(a, web.GuardConfig{
 		Door: access.GatewayHTTP, Beyond: !isLoopback(e.admin.listener.Addr()), Tokens: a.counts,
 		Where: "one of the tokens in admin.token_file", Registerer: e.metrics,
 	})
@@ -119,7 +119,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Detail: "a gateway does not change limits: use jeton limits apply, or PUT /v1/limits at a node",
 		})
 	case path == limitsPath && a.limits() == nil:
-		rpc.WriteProblem(w, fmt.Errorf("%w: %w", limit.ErrUnavailable, a.Ready()))
+		web.WriteProblem(w, fmt.Errorf("%w: %w", limit.ErrUnavailable, a.Ready()))
 	default:
 		a.api.ServeHTTP(w, r)
 	}
@@ -164,7 +164,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		rpc.WriteProblem(w, err)
+		web.WriteProblem(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", contentType)

@@ -29,8 +29,8 @@ import (
 
 	"github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // An Edge is a running gateway.
@@ -126,8 +126,8 @@ func (e *Edge) openServers(s *setup) error {
 	if err != nil {
 		return err
 	}
-	e.admin.server = rpc.NewHTTPServer(nil, e.cfg.Logger)
-	e.start(e.admin, rpc.Counted(admin))
+	e.admin.server = web.NewServer(nil, e.cfg.Logger)
+	e.start(e.admin, web.Counted(admin))
 	if e.forwardAuth != nil {
 		e.forwardAuth.server = forwardAuthServer()
 		e.start(e.forwardAuth, e.gateway.ForwardAuth())

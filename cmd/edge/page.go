@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jeton-dev/jeton/gateway/config"
-	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // config answers GET /debug/config: the document in force, as the command line has changed it. Of files only the names are
@@ -17,7 +17,7 @@ import (
 func (a *admin) config(w http.ResponseWriter, _ *http.Request) {
 	text, err := yaml.Marshal(shown(reflect.ValueOf(a.now.Load().doc)))
 	if err != nil {
-		rpc.WriteProblem(w, err)
+		web.WriteProblem(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")

@@ -9,6 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/debug"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // openServers makes the ways in and starts them on the listeners that there are.
@@ -17,12 +18,12 @@ func (n *Node) openServers() (err error) {
 		Limiter: n.Limiter, Limits: n.Limits, Key: n.secrets.key, Certificates: n.secrets.certificates, Tokens: n.secrets.tokens,
 		Registerer: n.metrics, Logger: n.cfg.Logger,
 	}
-	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: rpc.WriteProblem}
-	api := rpc.APIConfig{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
+	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: web.WriteProblem}
+	api := web.APIConfig{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
 	if m := n.member; m != nil {
 		peer := m.peer()
 		cfg.Tables, cfg.Cluster, cfg.Peer = m.tables, m.cluster, &peer
-		pages.Ring, api.Cluster = m.cluster, m.cluster
+		pages.Ring, api.Stored = m.cluster, rpc.StoredLimits{Cluster: m.cluster}
 	}
 	if n.grpc, err = rpc.New(cfg); err != nil {
 		return err
@@ -50,8 +51,8 @@ func (n *Node) openServers() (err error) {
 }
 
 // httpServer is the server of the JSON API and the pages behind it, with the guard before both.
-func (n *Node) httpServer(cfg rpc.APIConfig) (*http.Server, error) {
-	api, err := rpc.NewAPI(cfg)
+func (n *Node) httpServer(cfg web.APIConfig) (*http.Server, error) {
+	api, err := web.NewAPI(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +60,10 @@ func (n *Node) httpServer(cfg rpc.APIConfig) (*http.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guarded, err := rpc.NewGuard(api, rpc.GuardConfig{
+	guarded, err := web.NewGuard(api, web.GuardConfig{
 		Door: access.NodeHTTP, Beyond: beyond(n.httpListener), Tokens: tokens.Counts, Where: tokens.Where(), Registerer: n.metrics,
 	})
-	return rpc.NewHTTPServer(guarded, n.cfg.Logger), err
+	return web.NewServer(guarded, n.cfg.Logger), err
 }
 
 // serveHTTP answers over HTTP, or over HTTPS if there are certificates.

@@ -18,8 +18,8 @@ import (
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,7 +51,7 @@ func newConfig(t *testing.T) (Config, *conformance.Model) {
 		Actors:    actorsFunc(func(context.Context, int) (actor.Overview, error) { return actor.Overview{}, nil }),
 		Metrics:   prometheus.NewRegistry(),
 		Ready:     func() (string, error) { return "", nil },
-		Fail:      rpc.WriteProblem,
+		Fail:      web.WriteProblem,
 	}, model
 }
 

@@ -1,6 +1,9 @@
-package rpc
+// Package web is HTTP for operators and for the JSON API, of a node and of a gateway alike: the API itself, problem documents (RFC
+// 9457), the guard that asks for tokens, and the settings of the servers. It decides nothing and stores nothing.
+package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +15,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/internal/fault"
+	"github.com/jeton-dev/jeton/internal/metrics"
+	"github.com/jeton-dev/jeton/rpc/pb"
 )
+
+// answerWithin is how long a request may take.
+const answerWithin = 5 * time.Second
 
 // maxBody is the most bytes that the body of a request may have.
 const maxBody = 1 << 20
@@ -24,14 +32,23 @@ type APIConfig struct {
 	Limiter limit.Limiter
 	// Limits are the stored limits as they are now. Required.
 	Limits func() *limit.Document
-	// Cluster is what other limits are put in force in; nil for a node that is alone, whose limits are a file's.
-	Cluster *cluster.Cluster
+	// Stored is what other limits are put in force in; nil for a node that is alone, whose limits are a file's.
+	Stored Stored
 	// Other answers every path outside /v1/; nil answers 404.
 	Other http.Handler
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Logger gets faults of the node, never those of callers; nil discards them.
 	Logger *slog.Logger
+}
+
+// Stored are limits that a cluster keeps.
+type Stored interface {
+	// Version is that of the limits in force.
+	Version() uint64
+	// Apply puts others in force. Its error has a gRPC code: Aborted when another version is in force than the one that is meant,
+	// FailedPrecondition when limits are left out that are not to be removed.
+	Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error)
 }
 
 // api is the JSON API. Keys stand in paths and may hold anything, // and .. too, so it routes by the path as it was
@@ -48,15 +65,23 @@ type api struct {
 	metrics apiMetrics
 }
 
+// orDiscard is l, or a logger that discards everything for nil.
+func orDiscard(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l
+}
+
 // NewAPI makes the JSON API, a handler for the root of a server. The error says what is missing in cfg, or why the
 // metrics cannot be registered.
 func NewAPI(cfg APIConfig) (http.Handler, error) {
 	if cfg.Limiter == nil || cfg.Limits == nil {
 		return nil, errors.New("JSON API: no limiter to ask, or no limits to show")
 	}
-	cfg.Logger = logger(cfg.Logger)
+	cfg.Logger = orDiscard(cfg.Logger)
 	a := &api{APIConfig: cfg, metrics: newAPIMetrics()}
-	if err := register(cfg.Registerer, a.metrics.collectors()...); err != nil {
+	if err := metrics.Register(cfg.Registerer, a.metrics.collectors()...); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -70,12 +95,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	start := time.Now()
-	ctx, cancel := timed(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	var out reply
-	err := safely(a.metrics.panics, func() (err error) {
+	err := fault.Safely(a.metrics.panics, func() (err error) {
 		out, err = answer(r)
 		return err
 	})
@@ -83,7 +108,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out = problemOf(err).reply()
 	}
 	if out.status == http.StatusInternalServerError {
-		a.Logger.ErrorContext(ctx, "request failed", append(faultAttrs(err), "route", route)...)
+		a.Logger.ErrorContext(ctx, "request failed", append(fault.Attrs(err), "route", route)...)
 	}
 	out.write(w)
 	a.metrics.observe(route, out.status, start)

@@ -1,4 +1,5 @@
-package rpc
+// Package fault turns a panic of one call into an error of that call, so that a bug in it does not end the process.
+package fault
 
 import (
 	"errors"
@@ -16,22 +17,22 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// safely calls f, and turns a panic into an error.
-func safely(panics prometheus.Counter, f func() error) (err error) {
-	defer rescue(panics, &err)
+// Safely calls f, and turns a panic into an error.
+func Safely(panics prometheus.Counter, f func() error) (err error) {
+	defer Rescue(panics, &err)
 	return f()
 }
 
-// rescue is deferred: it turns a panic into an error.
-func rescue(panics prometheus.Counter, err *error) {
+// Rescue is deferred: it turns a panic into an error, and counts it.
+func Rescue(panics prometheus.Counter, err *error) {
 	if value := recover(); value != nil { //nolint:revive // it is deferred itself
 		panics.Inc()
 		*err = &panicError{value: value, stack: debug.Stack()}
 	}
 }
 
-// faultAttrs are what a log says about a fault.
-func faultAttrs(err error) []any {
+// Attrs are what a log says about an error: of a panic, the stack too.
+func Attrs(err error) []any {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		return []any{"error", err, "stack", string(p.stack)}
 	}

@@ -1,4 +1,4 @@
-package rpc
+package web
 
 import (
 	"bytes"
@@ -18,10 +18,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const documentText = `
 limits:
@@ -75,7 +79,7 @@ func serveAPI(t *testing.T, cfg APIConfig) func(method, path, body string) answe
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = NewHTTPServer(h, nil)
+	server.Config = NewServer(h, nil)
 	server.Start()
 	client := server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -145,7 +149,7 @@ func TestRetryAfter(t *testing.T) {
 		{"never", limit.Decision{Limits: []limit.Outcome{{RetryAfter: time.Second}, {Never: true}}}, ""},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			ask := serveAPI(t, APIConfig{Limiter: fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+			ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{OnCheck: func(context.Context, limit.Request) (limit.Decision, error) {
 				return test.d, nil
 			}}})
 			got := ask("POST", "/v1/check", `{"key":"k","limits":["demo"]}`)
@@ -221,7 +225,7 @@ func TestBucketOverHTTP(t *testing.T) {
 // TestKeysInPaths asks for buckets of keys that a router would like to tidy up.
 func TestKeysInPaths(t *testing.T) {
 	var seen []string
-	ask := serveAPI(t, APIConfig{Limiter: fake{inspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+	ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{OnInspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
 		seen = append(seen, ref.Name+" "+key)
 		return limit.Inspection{Key: key}, limit.ValidateKey(key)
 	}}})
@@ -258,7 +262,7 @@ func TestKeysInPaths(t *testing.T) {
 
 func TestLimitsOverHTTP(t *testing.T) {
 	doc := document(t)
-	ask := serveAPI(t, APIConfig{Limiter: fake{}, Limits: func() *limit.Document { return doc }})
+	ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }})
 	got := ask("GET", "/v1/limits", "")
 	back, err := limit.ParseDocument([]byte(got.body))
 	if err != nil || got.StatusCode != http.StatusOK || !reflect.DeepEqual(back, doc) {
@@ -321,18 +325,34 @@ func TestHTTPErrors(t *testing.T) {
 		{limit.ErrUnknownLimit, 404},
 		{errors.New("the disk is on fire"), 500},
 	} {
-		ask := serveAPI(t, APIConfig{Limiter: fake{
-			check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
-				if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > defaultTime {
+		ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{
+			OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+				if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > answerWithin {
 					t.Errorf("a check has until %v", deadline)
 				}
 				return limit.Decision{}, test.err
 			},
-			reset: func(context.Context, string, limit.Ref) error { return test.err },
+			OnReset: func(context.Context, string, limit.Ref) error { return test.err },
 		}})
 		wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["demo"]}`), test.status, "", test.err.Error())
 		wantProblem(t, ask("DELETE", "/v1/buckets/demo/k", ""), test.status, "", test.err.Error())
 	}
+}
+
+// gather is a metric that was registered.
+func gather(t *testing.T, reg *prometheus.Registry, name string) []*dto.Metric {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return nil
 }
 
 func TestHTTPPanics(t *testing.T) {
@@ -341,7 +361,7 @@ func TestHTTPPanics(t *testing.T) {
 	ask := serveAPI(t, APIConfig{
 		Registerer: reg,
 		Logger:     slog.New(slog.NewTextHandler(&log, nil)),
-		Limiter: fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+		Limiter: conformance.Stub{OnCheck: func(context.Context, limit.Request) (limit.Decision, error) {
 			panic("index out of range")
 		}},
 	})
@@ -362,7 +382,7 @@ func TestHTTPPanics(t *testing.T) {
 }
 
 func TestOtherPaths(t *testing.T) {
-	ask := serveAPI(t, APIConfig{Limiter: fake{}, Other: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{}, Other: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		_, _ = io.WriteString(w, r.URL.EscapedPath())
 	})})
@@ -378,7 +398,7 @@ func TestOtherPaths(t *testing.T) {
 func TestSlowBody(t *testing.T) {
 	h, err := NewAPI(APIConfig{
 		Limits: func() *limit.Document { return document(t) },
-		Limiter: fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+		Limiter: conformance.Stub{OnCheck: func(context.Context, limit.Request) (limit.Decision, error) {
 			t.Error("half a request was checked")
 			return limit.Decision{}, nil
 		}},
@@ -414,7 +434,7 @@ func FuzzBucketPath(f *testing.F) {
 	var asked string
 	h, err := NewAPI(APIConfig{
 		Limits: func() *limit.Document { return nil },
-		Limiter: fake{inspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+		Limiter: conformance.Stub{OnInspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
 			asked = ref.Name + " " + key
 			return limit.Inspection{}, nil
 		}},

@@ -1,4 +1,4 @@
-package rpc
+package web
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 func (a *api) limitsBy(r *http.Request) answerer {
 	answerers := map[string]answerer{http.MethodGet: a.limits, http.MethodHead: a.limits}
 	switch {
-	case a.Cluster != nil:
+	case a.Stored != nil:
 		answerers[http.MethodPut] = a.putLimits
 	case r.Method == http.MethodPut:
 		return refuse(errLimitsFile)
@@ -32,8 +32,8 @@ func (a *api) limitsBy(r *http.Request) answerer {
 // limits answers GET /v1/limits. In a cluster the version stands in ETag.
 func (a *api) limits(*http.Request) (reply, error) {
 	out := reply{status: http.StatusOK, body: a.Limits()}
-	if a.Cluster != nil {
-		out.header = http.Header{"Etag": {etag(a.Cluster.State().LimitsVersion)}}
+	if a.Stored != nil {
+		out.header = http.Header{"Etag": {etag(a.Stored.Version())}}
 	}
 	return out, nil
 }
@@ -47,7 +47,7 @@ func (a *api) putLimits(r *http.Request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	applied, err := applyLimits(r.Context(), a.Cluster, asked)
+	applied, err := a.Stored.Apply(r.Context(), asked)
 	if p := applyProblem(err); p != nil {
 		return reply{}, p
 	}

@@ -1,10 +1,13 @@
-package rpc
+package web
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
 )
 
@@ -18,9 +21,9 @@ const (
 	lineCost       = 96               // bytes that a line of a header takes besides its own
 )
 
-// NewHTTPServer makes the server of a node's HTTP port: h behind bounds on what a client may send, and how slowly. The
+// NewServer makes the server of an HTTP port for operators and the JSON API: h behind bounds on what a client may send, and how slowly. The
 // logger gets what net/http has to say, a line a minute about each reason; nil discards it.
-func NewHTTPServer(h http.Handler, l *slog.Logger) *http.Server {
+func NewServer(h http.Handler, l *slog.Logger) *http.Server {
 	only := new(http.Protocols)
 	only.SetHTTP1(true) // in HTTP/2 one connection may send as much as many
 	return &http.Server{
@@ -30,13 +33,13 @@ func NewHTTPServer(h http.Handler, l *slog.Logger) *http.Server {
 		ReadHeaderTimeout: headerWithin,
 		ReadTimeout:       requestWithin,
 		IdleTimeout:       idleConnection,
-		ConnContext:       ofHTTPConnection,
-		ErrorLog:          bound.NewLogger(logger(l)),
+		ConnContext:       ofConnection,
+		ErrorLog:          bound.NewLogger(orDiscard(l)),
 	}
 }
 
 // Counted is h, with the header of each request counted as held of the bounds of its connection until it is answered; for
-// whoever gives a server of NewHTTPServer another handler.
+// whoever gives a server of NewServer another handler.
 func Counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(boundKey{}).(*bound.Conn); ok {
@@ -61,3 +64,12 @@ func headerCost(h http.Header) (bytes int) {
 
 // boundKey is of the bounds of a connection, in the contexts of what comes over it.
 type boundKey struct{}
+
+// ofConnection is the context of a request as that of its connection, which takes turns with the others, with the bounds of the
+// connection if it has some.
+func ofConnection(ctx context.Context, c net.Conn) context.Context {
+	if of := bound.Of(c); of != nil {
+		ctx = context.WithValue(ctx, boundKey{}, of)
+	}
+	return limit.WithCaller(ctx, c.RemoteAddr())
+}

@@ -1,4 +1,4 @@
-package rpc
+package web
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/rpc/access"
 )
 
@@ -44,7 +45,7 @@ type guard struct {
 // NewGuard makes the guard of a port whose handler is next. The error says why the metrics cannot be registered.
 func NewGuard(next http.Handler, cfg GuardConfig) (http.Handler, error) {
 	g := &guard{GuardConfig: cfg, next: next, pages: http.NewCrossOriginProtection(), metrics: newGuardMetrics()}
-	return g, register(cfg.Registerer, g.metrics.collectors()...)
+	return g, metrics.Register(cfg.Registerer, g.metrics.collectors()...)
 }
 
 // ServeHTTP answers who may not ask, and hands on the rest.
@@ -70,7 +71,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // admit says why a request is refused, or nil if it is not.
 func (g *guard) admit(r *http.Request, need access.Need) error {
-	token := bearer(r.Header.Get("Authorization"))
+	token := access.Bearer(r.Header.Get("Authorization"))
 	counts, exist := g.Tokens(token)
 	if need > access.Reach && !counts {
 		if err := g.foreign(r); err != nil {

@@ -1,0 +1,60 @@
+package conformance
+
+import (
+	"context"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A Stub is a Limiter of functions; one that is missing allows everything.
+type Stub struct {
+	OnCheck   func(context.Context, limit.Request) (limit.Decision, error)
+	OnBatch   func(context.Context, []limit.Request) []limit.Result
+	OnReturn  func(context.Context, string, []limit.Receipt) ([]bool, error)
+	OnInspect func(context.Context, string, limit.Ref) (limit.Inspection, error)
+	OnReset   func(context.Context, string, limit.Ref) error
+}
+
+// Check implements [limit.Limiter].
+func (s Stub) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	if s.OnCheck == nil {
+		return limit.Decision{Allowed: true}, nil
+	}
+	return s.OnCheck(ctx, r)
+}
+
+// CheckBatch implements [limit.Limiter].
+func (s Stub) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
+	if s.OnBatch != nil {
+		return s.OnBatch(ctx, rs)
+	}
+	results := make([]limit.Result, len(rs))
+	for i, r := range rs {
+		results[i].Decision, results[i].Err = s.Check(ctx, r)
+	}
+	return results
+}
+
+// Return implements [limit.Limiter].
+func (s Stub) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
+	if s.OnReturn == nil {
+		return make([]bool, len(receipts)), nil
+	}
+	return s.OnReturn(ctx, key, receipts)
+}
+
+// Inspect implements [limit.Limiter].
+func (s Stub) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+	if s.OnInspect == nil {
+		return limit.Inspection{Key: key}, nil
+	}
+	return s.OnInspect(ctx, key, ref)
+}
+
+// Reset implements [limit.Limiter].
+func (s Stub) Reset(ctx context.Context, key string, ref limit.Ref) error {
+	if s.OnReset == nil {
+		return nil
+	}
+	return s.OnReset(ctx, key, ref)
+}
