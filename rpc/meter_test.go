@@ -161,7 +161,8 @@ func TestMeterCounts(t *testing.T) {
 				incomplete++
 			}
 		}
-		least, most := int64(len(open)*callCost+incomplete), int64(len(open)*callCost+incomplete*(305+305*frameCost))
+		each := callCost + fieldCost // and the one field of its header
+		least, most := int64(len(open)*each+incomplete), int64(len(open)*each+incomplete*(305+305*frameCost))
 		if held := l.Held(bound.Stranger); held < least || held > most || len(m.calls) != len(open) {
 			t.Fatalf("%d bytes and %d calls are held, want %d to %d and %d", held, len(m.calls), least, most, len(open))
 		}
