@@ -40,6 +40,9 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	s := c.State()
+	if !s.Founded() {
+		return nil, status.Error(codes.Unavailable, "this node has not heard yet which limits are in force: ask it again, or another node")
+	}
 	if version := m.GetVersion(); version != 0 && version != s.LimitsVersion {
 		return nil, status.Errorf(codes.Aborted,
 			"version %d is in force, not %d: somebody has changed the limits; look at them again", s.LimitsVersion, version)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -52,5 +53,39 @@ func TestLimitsFileThatDiffers(t *testing.T) {
 	said := start("limits: {same: {capacity: 1, refill: 1/s}, changed: {capacity: 2, refill: 1/s}, new: {capacity: 1, refill: 1/s}}")
 	if !strings.Contains(said, "level=WARN") || !strings.Contains(said, "limits=\"[changed gone new]\"") || !strings.Contains(said, file) {
 		t.Errorf("with another file: %q", said)
+	}
+}
+
+// TestAJoiningNodeRemovesNoLimits reloads a file that leaves out limits at a node that has not heard which are in force: they stay.
+func TestAJoiningNodeRemovesNoLimits(t *testing.T) {
+	start := func(name, limits string, join ...string) *Node {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "limits.yaml")
+		if err := os.WriteFile(file, []byte(limits), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n, err := Open(Config{
+			Name: name, Data: t.TempDir(), Limits: file, Logger: slog.New(slog.DiscardHandler), Join: join,
+			ListenGRPC: "127.0.0.1:0", ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := n.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		return n
+	}
+	a := start("a", "limits: {kept: {capacity: 1, refill: 1/s}, gone: {capacity: 1, refill: 1/s}}")
+	b := start("b", "limits: {kept: {capacity: 1, refill: 1/s}}", a.GossipAddr())
+	if err := b.Reload(); err == nil {
+		t.Error("a limits file is in force that leaves out limits")
+	} else if !strings.Contains(err.Error(), "gone") && !strings.Contains(err.Error(), "stay in force") {
+		t.Errorf("Reload: %v", err)
+	}
+	if _, ok := a.Limits().Rule("gone"); !ok || a.member.cluster.State().LimitsVersion != 1 {
+		t.Error("the limit is gone")
 	}
 }

@@ -97,7 +97,8 @@ func TestWritesFail(t *testing.T) {
 				l.admitted(20)
 				flawed.Store(&f)
 				// So that raft has something to write.
-				if _, err := other.present().node.member.cluster.SetLimits(t.Context(), 0, []byte(limitsText)); err != nil {
+				agreed := other.present().node.member.cluster
+				if _, err := agreed.SetLimits(t.Context(), agreed.State().LimitsVersion, []byte(limitsText)); err != nil {
 					t.Logf("the limits were not set: %v", err)
 				}
 				node := bad.present().node

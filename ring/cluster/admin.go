@@ -9,7 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// SetLimits puts another limits document in force, if the one in force is of that version; version 0 is any. It returns
+// SetLimits puts another limits document in force, if the one in force is of that version. It returns
 // the new version once this node knows it: ErrInvalid for a document that is wrong, ErrStale when another version is in
 // force. While the cluster has no leader it waits, until ctx ends: then it is ErrNoLeader, and the change may or may not
 // take effect.
@@ -40,7 +40,7 @@ func (c *Cluster) answerLimits(ctx context.Context, q setLimits) (uint64, error)
 	if err := c.agreement.propose(ctx, command{SetLimits: &q}); err != nil {
 		return 0, err
 	}
-	if s := c.agreement.state(); q.Base == 0 || bytes.Equal(q.Limits, s.Limits) { // which may have been in force already
+	if s := c.agreement.state(); bytes.Equal(q.Limits, s.Limits) { // which may have been in force already
 		return s.LimitsVersion, nil
 	}
 	return q.Base + 1, nil

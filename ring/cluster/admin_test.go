@@ -37,6 +37,9 @@ func TestLimitsAreSetFromAnyNode(t *testing.T) {
 		if _, err := ch.cluster.SetLimits(t.Context(), now, []byte("others")); !errors.Is(err, ErrStale) {
 			t.Errorf("an old version is replaced: %v", err)
 		}
+		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("others")); !errors.Is(err, ErrStale) {
+			t.Errorf("limits are replaced by who has not heard of any: %v", err)
+		}
 		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("wrong")); !errors.Is(err, ErrInvalid) || !errors.Is(err, wrong) {
 			t.Errorf("wrong limits are set: %v", err)
 		}
@@ -263,7 +266,7 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 			}
 		}
 	}
-	if _, err := b.cluster.SetLimits(t.Context(), 0, []byte("after")); err != nil {
+	if _, err := b.cluster.SetLimits(t.Context(), b.cluster.State().LimitsVersion, []byte("after")); err != nil {
 		t.Error(err)
 	}
 	if after := one(a, b); after != before {

@@ -287,9 +287,9 @@ func (c *setLimits) apply(s *State) (*State, error) {
 	}
 	same := bytes.Equal(c.Limits, s.Limits)
 	switch {
-	case same && (c.Base == 0 || c.Base == s.LimitsVersion || c.Base+1 == s.LimitsVersion):
+	case same && (c.Base == s.LimitsVersion || c.Base+1 == s.LimitsVersion):
 		return s, nil // the last: proposed again
-	case c.Base != 0 && c.Base != s.LimitsVersion:
+	case c.Base != s.LimitsVersion:
 		return nil, fmt.Errorf("%w: the limits document is version %d, not %d", ErrStale, s.LimitsVersion, c.Base)
 	}
 	next := s.draft()

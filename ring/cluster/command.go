@@ -118,7 +118,7 @@ type (
 	commit struct {
 		Changes []change `json:"changes"`
 	}
-	// setLimits replaces the limits document of version Base; 0 is any.
+	// setLimits replaces the limits document of version Base.
 	setLimits struct {
 		Base   uint64   `json:"base"`
 		Limits Document `json:"limits"`

@@ -248,7 +248,8 @@ func TestLimitsByVersion(t *testing.T) {
 	idle(t, s, set(1, "two")) // proposed again
 	refused(t, s, set(1, "other"), ErrStale)
 	refused(t, s, set(3, "other"), ErrStale)
-	s = done(t, s, set(0, "three"))
+	refused(t, s, set(0, "other"), ErrStale)
+	s = done(t, s, set(2, "three"))
 	if s.LimitsVersion != 3 || string(s.Limits) != "three" {
 		t.Errorf("version %d is %q", s.LimitsVersion, s.Limits)
 	}

@@ -154,7 +154,7 @@ func TestRecoveryKeepsTheLongestLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for index := last + 1; index <= max(last, other)+1; index++ {
-		limits := []byte(`{"set_limits":{"base":0,"limits":"agreed and not applied"}}`)
+		limits := []byte(`{"set_limits":{"base":1,"limits":"agreed and not applied"}}`)
 		if err := d.logs.StoreLog(&raft.Log{Index: index, Term: entry.Term + 1, Type: raft.LogCommand, Data: limits}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,8 @@ const (
 	suspectMost  = 250 * time.Millisecond // and at most, where calls usually take long
 	unusual      = 3                      // times as long as calls usually take is silence
 	lookAgain    = 5 * time.Millisecond   // while calls wait at a silent node, at first
-	probeWithin  = 200 * time.Millisecond // that a probe is answered
+	probeWithin  = 200 * time.Millisecond // that a probe is answered, before the node is bad
+	probeLasts   = 2 * time.Second        // that an answer to a probe is waited for: a late one counts, too
 	giveUpAfter  = suspectAfter + probeWithin
 	deafAfter    = 500 * time.Millisecond // that a call waits and nobody is answered
 	firstPause   = 50 * time.Millisecond  // before a node is probed again
@@ -229,10 +230,12 @@ func (h *health) recover(ctx context.Context, atOnce bool) {
 		if !atOnce && !h.rest(ctx) {
 			return
 		}
-		probing, cancel := context.WithTimeout(ctx, probeWithin)
+		probing, cancel := context.WithTimeout(ctx, probeLasts)
+		began, late := time.Now(), time.AfterFunc(probeWithin, h.unanswered)
 		err := h.probe(probing)
+		late.Stop()
 		cancel()
-		if h.judge(err, atOnce) {
+		if h.judge(err, time.Since(began), atOnce) {
 			return
 		}
 		atOnce = false
@@ -260,9 +263,19 @@ func (h *health) rest(ctx context.Context) bool {
 	return h.recovering
 }
 
-// judge draws the conclusion from a probe, and says whether the recovery is over. A node that answers one at once but
-// nobody else has to wait for the next: it may be that it cannot decide.
-func (h *health) judge(err error, atOnce bool) (over bool) {
+// unanswered draws the conclusion from a probe that has waited for long: the node is bad, until it answers.
+func (h *health) unanswered() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state() == suspect {
+		h.level.Store(int32(bad))
+	}
+}
+
+// judge draws the conclusion from a probe that took so long, and says whether the recovery is over. A node that answers one at once
+// but nobody else has to wait for the next: it may be that it cannot decide. One whose answers take long is far away or slow, and
+// not silent.
+func (h *health) judge(err error, took time.Duration, atOnce bool) (over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -270,9 +283,10 @@ func (h *health) judge(err error, atOnce bool) (over bool) {
 	case err != nil:
 		h.level.Store(int32(bad))
 		return false
-	case atOnce:
+	case atOnce && took < probeWithin:
 		return false
 	default:
+		h.usual = max(h.usual, took)
 		h.silence, h.silentSince = 0, time.Now()
 		h.markUpLocked()
 	}

@@ -370,3 +370,38 @@ func TestProbingOften(t *testing.T) {
 		}
 	})
 }
+
+// TestFarAway has a node answer every probe after 210 ms: once it was bad, it is good again as soon as it has answered one, though
+// nothing else is sent to it; and calls to it may take as long.
+func TestFarAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const away = probeWithin + 10*time.Millisecond
+		p := newPatient(t)
+		p.longest = fastPause
+		p.health.probe = func(ctx context.Context) error {
+			select {
+			case <-time.After(away):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		p.fail(errSilent) // a connection that broke
+		pass(fastPause + away)
+		p.want(t, good, 1)
+		for range 10 {
+			g := p.calls(1)[0]
+			pass(away)
+			p.leave(&g.waiter, true)
+			p.want(t, good, 1)
+		}
+		g := p.calls(1)[0] // and one that comes back no more
+		p.health.probe = func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		pass(suspectMost + probeWithin + 1)
+		p.want(t, bad, 2)
+		p.leave(&g.waiter, false)
+	})
+}

@@ -135,13 +135,31 @@ func (n *Node) probe(ctx context.Context) error {
 	return err
 }
 
+// errNoConnection ends a probe of a node to which there is no connection.
+var errNoConnection = fmt.Errorf("%w: there is no connection", limit.ErrUnavailable)
+
+// connected says whether a connection opens within a moment. The next probe tries anew, sooner than grpc would.
+func connected(ctx context.Context, conn *grpc.ClientConn) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeWithin)
+	defer cancel()
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		conn.Connect()
+		if state == connectivity.Shutdown || !conn.WaitForStateChange(ctx, state) {
+			return false
+		}
+	}
+	return true
+}
+
 func (n *Node) askHealth(ctx context.Context) error {
 	conn := n.Conn()
 	if conn.GetState() == connectivity.TransientFailure { // before a first attempt, grpc-go would race with making it
 		conn.ResetConnectBackoff()
 	}
-	m, err := healthpb.NewHealthClient(conn).Check(ctx,
-		&healthpb.HealthCheckRequest{Service: pb.Limiter_ServiceDesc.ServiceName}, grpc.WaitForReady(true))
+	if !connected(ctx, conn) {
+		return errNoConnection
+	}
+	m, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{Service: pb.Limiter_ServiceDesc.ServiceName})
 	switch {
 	case status.Code(err) == codes.Unimplemented || status.Code(err) == codes.NotFound:
 		return nil // it speaks, if not of its health
