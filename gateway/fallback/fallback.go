@@ -214,7 +214,7 @@ func strictest(parts []*part) limit.Policy {
 	return policy
 }
 
-// Return gives back, in the background, the admissions of key that the receipts prove. At most 1,000 wait at a time;
+// Return gives back, in the background, the admissions of key that the receipts prove. At most 10,000 wait at a time;
 // more are dropped and counted, as are those that come after Close and those that the Checker does not take back: the
 // tokens then come back with the refill alone. Of ctx only the values count, not its end.
 func (g *Guard) Return(ctx context.Context, key string, receipts []limit.Receipt) {
