@@ -36,6 +36,9 @@ func (s *Store) push(j job) {
 		drop([]job{j}, why)
 		return
 	}
+	if s.busy.IsZero() {
+		s.busy = time.Now()
+	}
 	s.queue = append(s.queue, j)
 	s.queued += len(j.reservations)
 	s.notifyLocked()
@@ -57,7 +60,20 @@ func (s *Store) land() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flight = nil
+	if s.busy = (time.Time{}); len(s.queue) > 0 {
+		s.busy = time.Now()
+	}
 	return !errors.Is(s.ended, ErrFailed)
+}
+
+// Stalled is how long something has waited for the disk while nothing came back from it. It is 0 when nothing waits.
+func (s *Store) Stalled() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy.IsZero() {
+		return 0
+	}
+	return time.Since(s.busy)
 }
 
 // run is the committer. All work on the database is done on its goroutine, from opening to closing, because Pebble may

@@ -201,6 +201,7 @@ type Store struct {
 	queue  []job
 	queued int           // reservations in it
 	flight []job         // what the committer is at work on; it belongs to whoever takes it out
+	busy   time.Time     // since when something waits for the disk and nothing has come back; zero when nothing waits
 	ended  error         // why nothing is taken any more
 	wake   chan struct{} // holds one token when the queue is not empty, or the Store has ended
 	failed chan struct{} // closed when the disk has failed

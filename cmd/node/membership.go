@@ -152,7 +152,7 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Refuses: m.refuses, Speaks: spoken, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
+		Refuses: m.refuses, Stalled: m.stalled, Speaks: spoken, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
 		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
@@ -378,6 +378,17 @@ func (m *membership) refuses() string {
 		return strings.TrimPrefix(err.Error(), limit.ErrUnavailable.Error()+": ")
 	}
 	return ""
+}
+
+// stallsAfter is how long the disk may keep reservations waiting before the node counts as one that takes none.
+const stallsAfter = time.Second
+
+// stalled says that the disk hangs; empty if it does not.
+func (m *membership) stalled() string {
+	if m.joinedAt.Load() == 0 || m.node.store.Stalled() < stallsAfter {
+		return ""
+	}
+	return "its disk has not finished a write for more than a second"
 }
 
 // ready says why callers should not come to this node, and nil if they may; and what is wrong with some keys, if the others

@@ -91,6 +91,9 @@ type Config struct {
 	// Refuses says why this node decides nothing and takes no reservations at present; empty if it does. The others hear of it,
 	// so it must be cheap. Nil: it always does.
 	Refuses func() string
+	// Stalled says why this node takes no reservations at present though it does decide, such as that its disk hangs; empty if it takes
+	// them. The others hear of it, so it must be cheap. Nil: it always does.
+	Stalled func() string
 	// OnDeciding is told when it has changed for which keys this node knows of somebody who can decide. Nil: nobody is.
 	OnDeciding func(ring.Deciding)
 	// Speaks says in a word what an address speaks that does not speak gossip, such as gRPC; empty where that is not to be seen. It is

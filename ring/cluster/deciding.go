@@ -19,14 +19,15 @@ func (c *Cluster) Deciding() ring.Deciding { return c.deciding(c.State(), c.hear
 
 func (c *Cluster) deciding(s *State, known map[ring.NodeID]heard) ring.Deciding {
 	refuses := c.refuses()
+	takes := refuses == "" && c.stalled() == ""
 	hears := func(by, id ring.NodeID) bool {
 		switch {
 		case by == id && id == c.config.ID:
-			return refuses == ""
+			return takes
 		case by == id || by == c.config.ID || known[by].hears == nil: // who does not tell hears whom this one hears
 			return known[id].takes()
 		case id == c.config.ID:
-			return refuses == "" && known[by].hears[id]
+			return takes && known[by].hears[id]
 		}
 		return known[by].hears[id]
 	}
@@ -37,7 +38,9 @@ func (c *Cluster) deciding(s *State, known map[ring.NodeID]heard) ring.Deciding 
 	}
 	for _, id := range j.Silent {
 		switch name := cmp.Or(s.Nodes[id].Name, id.String()); {
+		case id == c.config.ID && takes:
 		case id == c.config.ID:
+			d.Refusing = append(d.Refusing, name)
 		case known[id].refuses == "" || !known[id].answers():
 			d.Silent = append(d.Silent, name)
 		default:

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (h *hearing) look() map[ring.NodeID]heard {
 
 // answerPing says who is there, whether this node takes reservations, and which others it hears that do.
 func (c *Cluster) answerPing(context.Context, nothing) (pong, error) {
-	p := pong{ID: c.config.ID, Process: c.process, Refuses: c.refuses(), Hears: []ring.NodeID{}}
+	p := pong{ID: c.config.ID, Process: c.process, Refuses: cmp.Or(c.refuses(), c.stalled()), Hears: []ring.NodeID{}}
 	for id, h := range c.hearing.look() {
 		if h.takes() {
 			p.Hears = append(p.Hears, id)
@@ -147,6 +148,14 @@ func (c *Cluster) refuses() string {
 		return ""
 	}
 	return c.config.Refuses()
+}
+
+// stalled says why this node takes no reservations though it decides; empty if it takes them.
+func (c *Cluster) stalled() string {
+	if c.config.Stalled == nil {
+		return ""
+	}
+	return c.config.Stalled()
 }
 
 // otherMembers are the gRPC addresses of the other members.
