@@ -19,15 +19,26 @@ func callCode(q *http.Request, o outcome) codes.Code {
 	return o.code()
 }
 
-// withDeadline is the context of a request, which for a call of gRPC ends when the client no longer waits. The service knows it
-// too, from the same header; it may reset the call then, or not look at all.
+// withDeadline is the context of a request, which for a call of gRPC or of Connect ends when the client no longer waits. The service
+// knows it too, from the same header; it may reset the call then, answer 504, or not look at all.
 func withDeadline(r *http.Request) (context.Context, context.CancelFunc) {
+	timeout, ok := connectTimeout(r.Header.Get("Connect-Timeout-Ms"))
 	if answer.IsCall(r) {
-		if timeout, ok := callTimeout(r.Header.Get("Grpc-Timeout")); ok {
-			return context.WithTimeout(r.Context(), timeout)
-		}
+		timeout, ok = callTimeout(r.Header.Get("Grpc-Timeout"))
+	}
+	if ok {
+		return context.WithTimeout(r.Context(), timeout)
 	}
 	return r.Context(), func() {}
+}
+
+// connectTimeout reads a connect-timeout-ms: at most ten digits.
+func connectTimeout(text string) (time.Duration, bool) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || len(text) > 10 {
+		return 0, false
+	}
+	return time.Duration(n) * time.Millisecond, true
 }
 
 // late says whether a deadline of the context is over, also where its end has not been noticed.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -391,7 +392,13 @@ func TestReceiptsAreForUpstreamsThatMayBeGone(t *testing.T) {
 // is too long.
 func TestTheClientDoesNotChooseWhatItPays(t *testing.T) {
 	const route = "- {name: all, path: /, refund: [4xx, 5xx], checks: [{limits: [ten]}]}"
-	app := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+	app := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if text := r.Header.Get("Connect-Timeout-Ms"); text != "" {
+			timeout, _ := time.ParseDuration(text + "ms")
+			<-time.After(timeout)
+			w.WriteHeader(http.StatusGatewayTimeout)
+			return
+		}
 		if r.Header.Get("Grpc-Timeout") == "" {
 			_, _ = r.Body.Read(make([]byte, 1)) // it has seen the request
 		}
@@ -403,6 +410,9 @@ func TestTheClientDoesNotChooseWhatItPays(t *testing.T) {
 			q := request(t, http.MethodPost, "/", "Content-Type: application/grpc", "Grpc-Timeout: 20m")
 			q.ProtoMajor, q.ProtoMinor = 2, 0
 			r.gateway.Proxy().ServeHTTP(w, q)
+		},
+		"the deadline of a call of Connect": func(r *rig, w http.ResponseWriter) {
+			r.gateway.Proxy().ServeHTTP(w, request(t, http.MethodPost, "/", "Content-Type: application/json", "Connect-Timeout-Ms: 20"))
 		},
 		"a body that is too long": func(r *rig, w http.ResponseWriter) {
 			body, send := io.Pipe()

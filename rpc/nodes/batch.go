@@ -105,6 +105,7 @@ func deliver(items []item) {
 			return
 		}
 		if len(groups) == 0 {
+			pending = stuck
 			first := stuck[0].call()
 			if !first.rest() {
 				break

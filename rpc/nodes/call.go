@@ -233,7 +233,7 @@ func (c *call) conclude(n *Node, err error) error {
 func (c *call) outcome() error {
 	err := c.ctx.Err()
 	if err == nil && len(c.failures) == 0 {
-		if c.hopeless() {
+		if len(c.seats()) > 0 { // none of which was worth asking
 			return c.unsent()
 		}
 		err = ErrNowhere
