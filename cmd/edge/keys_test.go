@@ -87,7 +87,7 @@ func TestKeysAreFollowed(t *testing.T) {
 	reloads("")
 
 	for _, label := range []string{"trial", "ci"} { // the last one, too: that no key has the attribute is no mistake
-		if err := keys.Revoke(file, label); err != nil {
+		if _, err := keys.Revoke(file, label); err != nil {
 			t.Fatal(err)
 		}
 		reloads("")

@@ -101,7 +101,7 @@ func TestFilesDoNotWaitForTheDocument(t *testing.T) {
 	}
 	wants(http.StatusOK)
 	write(t, path, withNew(good))
-	if err := keys.Revoke(file, "ci"); err != nil {
+	if _, err := keys.Revoke(file, "ci"); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.look(false); err != nil {

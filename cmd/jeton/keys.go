@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/gateway/keys"
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 func keysVerb() *cobra.Command {
@@ -213,15 +214,18 @@ func keysRevokeVerb() *cobra.Command {
 		SuggestFor: []string{"delete", "remove", "rm"},
 		Short:      "Take a key out of the file: gateways that follow it do not know the key any more",
 		Example:    "  jeton keys revoke ci --file keys.jsonl",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := needsFile(file); err != nil {
 				return err
 			}
-			err := keys.Revoke(file, args[0])
-			if errors.Is(err, keys.ErrUnknown) {
+			k, err := keys.Revoke(file, args[0])
+			switch {
+			case errors.Is(err, keys.ErrUnknown):
 				return fmt.Errorf("%w: jeton keys list --file %s shows those that there are", err, file)
+			case err != nil:
+				return err
 			}
-			return err
+			return plain.Fprintf(cmd.OutOrStdout(), "revoked %s, of %s, whose SHA-256 begins with %s\n", k.Label, k.Owner, k.Digest.Short())
 		},
 	}
 	addFileFlag(cmd, &file, "file of keys to take it out of")

@@ -46,7 +46,8 @@ func TestKeysVerbs(t *testing.T) {
 		{"revoke --file " + file, 2, []string{"use jeton keys revoke LABEL"}},
 		{"revoke c --file " + file, 2, []string{`"c": no key has this label: jeton keys list --file ` + file}},
 		{"revoke ci", 2, []string{"--file"}},
-		{"revoke ci --file " + file, 0, nil},
+		{"revoke ci --file " + dir + "/none.jsonl", 2, []string{dir + "/none.jsonl: no such file"}},
+		{"revoke ci --file " + file, 0, []string{"revoked ci, of Acme Inc, whose SHA-256 begins with " + hash + "\n"}},
 		{"revoke ci --file " + file, 2, []string{"no key has this label"}},
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"keys"}, strings.Fields(tt.args)...)...)

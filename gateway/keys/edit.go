@@ -42,13 +42,19 @@ func Add(path string, k Key) error {
 // ErrUnknown says that no key has a label.
 var ErrUnknown = errors.New("no key has this label")
 
-// Revoke takes the key with a label out of a file. On return the file is on disk. Everything else in it stays as it was written.
-func Revoke(path, label string) error {
-	return edit(path, func(text []byte, keys []placed) ([]byte, error) {
+// Revoke takes the key with a label out of a file, and returns what was known of it. On return the file is on disk. Everything else
+// in it stays as it was written.
+func Revoke(path, label string) (Key, error) {
+	if _, err := os.Stat(path); err != nil {
+		return Key{}, err
+	}
+	var revoked Key
+	err := edit(path, func(text []byte, keys []placed) ([]byte, error) {
 		i := slices.IndexFunc(keys, func(k placed) bool { return k.Label == label })
 		if i < 0 {
 			return nil, fmt.Errorf("%s: %q: %w", path, label, ErrUnknown)
 		}
+		revoked = *keys[i].Key
 		var kept []byte
 		n := 0
 		for line := range bytes.Lines(text) {
@@ -61,6 +67,7 @@ func Revoke(path, label string) error {
 		}
 		return kept, nil
 	})
+	return revoked, err
 }
 
 // edit replaces the text of a file, which need not be there, by what change makes of it. Only one edit of a folder's files runs at

@@ -239,11 +239,11 @@ func TestRevoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, label := range []string{"c", "", "CI"} {
-		if err := keys.Revoke(path, label); !errors.Is(err, keys.ErrUnknown) {
+		if _, err := keys.Revoke(path, label); !errors.Is(err, keys.ErrUnknown) {
 			t.Errorf("%q is revoked: %v", label, err)
 		}
 	}
-	if err := keys.Revoke(link, "ci"); err != nil {
+	if _, err := keys.Revoke(link, "ci"); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
@@ -266,7 +266,7 @@ func TestRevoke(t *testing.T) {
 func TestRevokeTheLast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.jsonl")
 	write(t, path, good)
-	if err := keys.Revoke(path, "ci"); err != nil {
+	if _, err := keys.Revoke(path, "ci"); err != nil {
 		t.Fatal(err)
 	}
 	if set := read(t, path); len(set.All()) != 0 {
@@ -351,8 +351,9 @@ func TestAddRefuses(t *testing.T) {
 	if err := os.Chmod(path, 0o620); err != nil {
 		t.Fatal(err)
 	}
+	_, revoking := keys.Revoke(path, "ci")
 	for what, err := range map[string]error{
-		"added": keys.Add(path, keys.Key{Label: "a", Owner: "b", Digest: fresh}), "revoked": keys.Revoke(path, "ci"),
+		"added": keys.Add(path, keys.Key{Label: "a", Owner: "b", Digest: fresh}), "revoked": revoking,
 	} {
 		if err == nil || !strings.Contains(err.Error(), "chmod go-w "+path) {
 			t.Errorf("a key is %s in a file that others may write: %v", what, err)
@@ -382,7 +383,7 @@ func TestSeveralAtOnce(t *testing.T) {
 		})
 	}
 	running.Go(func() {
-		if err := keys.Revoke(path, "gone"); err != nil {
+		if _, err := keys.Revoke(path, "gone"); err != nil {
 			t.Error(err)
 		}
 	})
