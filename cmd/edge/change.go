@@ -18,6 +18,9 @@ func (e *Edge) sayChange(before, now *config.Document) {
 	attributes := []any{
 		slog.String("file", e.cfg.Path), slog.Int("routes", len(now.Routes)), slog.Int("routes_before", len(before.Routes)),
 	}
+	if had, has := before.APIKeys(), now.APIKeys(); had+has > 0 {
+		attributes = append(attributes, slog.Int("keys", has), slog.Int("keys_before", had))
+	}
 	for _, list := range []struct {
 		name  string
 		names []string
@@ -27,6 +30,7 @@ func (e *Edge) sayChange(before, now *config.Document) {
 		{"removed", diff.Removed},
 		{"fewer_checks", diff.FewerChecks},
 		{"gone", diff.Gone},
+		{"keys_gone", diff.KeysGone},
 		{"fields", diff.Fields},
 	} {
 		if len(list.names) > 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/keys"
 )
@@ -87,7 +88,7 @@ func TestKeysAreFollowed(t *testing.T) {
 	reloads("")
 
 	for _, label := range []string{"trial", "ci"} { // the last one, too: that no key has the attribute is no mistake
-		if _, err := keys.Revoke(file, label); err != nil {
+		if _, err := keys.Revoke(file, label, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		reloads("")
@@ -97,4 +98,47 @@ func TestKeysAreFollowed(t *testing.T) {
 	if n := r.log.count("api_key=ci"); n == 0 || r.log.count(gold) != 0 {
 		t.Errorf("the log names the key by its label in %d lines, and by itself in %d", n, r.log.count(gold))
 	}
+}
+
+// Keys that are lost, as by a file that was cut off, are said loudly and by their labels; those that were revoked are not.
+func TestKeysThatAreLostAreSaid(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "keys.d", "ours.jsonl")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, label := range []string{"ci", "web", "app", "trial", "shop"} {
+		if err := keys.Add(file, keys.Key{Label: label, Owner: t.Name(), Digest: keys.DigestOf(label), Attributes: map[string]string{"plan": "free"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "gateway.yaml")
+	write(t, path, keyed(anUpstream(t).URL))
+	r := openAt(t, path, Config{})
+	step := func(says, held string) {
+		t.Helper()
+		if err := r.look(false); err != nil {
+			t.Fatal(err)
+		}
+		if says += "\n"; says != "\n" && r.log.count(says) != 1 {
+			t.Errorf("no line of the log ends with\n%s\nin\n%s", says, r.log.text.String())
+		}
+		if body := r.readyz(t, "").body; !strings.Contains(body, "\nconfiguration: 2 routes, "+held+", in force since 2") {
+			t.Errorf("/readyz says\n%s, want %s", body, held)
+		}
+	}
+	step("", "5 API keys")
+	if _, err := keys.Revoke(file, "shop", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	step(`level=INFO msg="document in force" file=`+path+` routes=2 routes_before=2 keys=4 keys_before=5 fields=[identity]`, "4 API keys")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, cut(t, string(whole), `{"label":"web"`))
+	step(`level=WARN msg="document in force, without some of what the one before had" file=`+path+
+		` routes=2 routes_before=2 keys=1 keys_before=4 keys_gone="[web app trial]" fields=[identity]`, "1 API key")
+	write(t, file, string(whole))
+	step(`level=INFO msg="document in force" file=`+path+` routes=2 routes_before=2 keys=4 keys_before=1 fields=[identity]`, "4 API keys")
 }

@@ -21,8 +21,7 @@ type following struct {
 	problem error    // why settled is not in force; nil when it is
 	refused [32]byte // digest of the document that problem is about, if it could be read
 
-	routes int // of the document in force
-	since  time.Time
+	since time.Time // when the document in force was put there
 }
 
 // onDisk is what one look finds: the text of the document, or why it cannot be read.
@@ -54,7 +53,7 @@ func (e *Edge) followed(s *setup) {
 	e.now.Store(s)
 	f := &e.following
 	f.problem, f.refused = nil, [32]byte{}
-	f.routes, f.since = len(s.doc.Routes), time.Now()
+	f.since = time.Now()
 	e.counts.loadedAt.SetToCurrentTime()
 	e.counts.current.Set(1)
 	for _, w := range s.doc.Warnings() {
@@ -152,11 +151,20 @@ func (e *Edge) configured() (inForce string, problem error) {
 	f := &e.following
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	routes := "routes"
-	if f.routes == 1 {
-		routes = "route"
+	doc := e.now.Load().doc
+	holds := counted(len(doc.Routes), "route")
+	if doc.Identity.APIKey != nil {
+		holds += ", " + counted(doc.APIKeys(), "API key")
 	}
-	return fmt.Sprintf("%d %s, in force since %s", f.routes, routes, f.since.UTC().Format(time.RFC3339)), f.problem
+	return fmt.Sprintf("%s, in force since %s", holds, f.since.UTC().Format(time.RFC3339)), f.problem
+}
+
+// counted is how many there are of something.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Ready says whether the gateway takes requests, and if not, why.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/keys"
 )
@@ -101,7 +102,7 @@ func TestFilesDoNotWaitForTheDocument(t *testing.T) {
 	}
 	wants(http.StatusOK)
 	write(t, path, withNew(good))
-	if _, err := keys.Revoke(file, "ci"); err != nil {
+	if _, err := keys.Revoke(file, "ci", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.look(false); err != nil {

@@ -218,7 +218,7 @@ func keysRevokeVerb() *cobra.Command {
 			if err := needsFile(file); err != nil {
 				return err
 			}
-			k, err := keys.Revoke(file, args[0])
+			k, err := keys.Revoke(file, args[0], time.Now())
 			switch {
 			case errors.Is(err, keys.ErrUnknown):
 				return fmt.Errorf("%w: jeton keys list --file %s shows those that there are", err, file)

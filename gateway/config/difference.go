@@ -16,12 +16,17 @@ type Difference struct {
 	// Gone is what kept clients out, let them in or told them apart, and is not there any more: "identity.api_key", or, of a list,
 	// how many of those before, such as "deny.keys: 2 of 3". It has no values, which may be those of users.
 	Gone []string
+	// KeysGone are the labels of keys that the files had and do not have any more, without saying that they were revoked. It is empty
+	// where the document does without API keys, which Gone says.
+	KeysGone []string
 	// Fields are those at the top of the document, routes apart, that say something else or name a file that holds something else.
 	Fields []string
 }
 
 // Less says whether something is missing that was there before: on purpose, or because the document was cut off.
-func (d Difference) Less() bool { return len(d.Removed)+len(d.FewerChecks)+len(d.Gone) > 0 }
+func (d Difference) Less() bool {
+	return len(d.Removed)+len(d.FewerChecks)+len(d.Gone)+len(d.KeysGone) > 0
+}
 
 // Since is what d says otherwise than before.
 func (d *Document) Since(before *Document) Difference {
@@ -52,8 +57,23 @@ func (d *Document) Since(before *Document) Difference {
 		}
 	}
 	diff.Gone = gone(before.holdings(), d.holdings())
+	diff.KeysGone = keysGone(before.Identity.APIKey, d.Identity.APIKey)
 	diff.Fields = changedFields(reflect.ValueOf(before).Elem(), reflect.ValueOf(d).Elem())
 	return diff
+}
+
+// keysGone are the labels of keys that were in the files before, and were lost.
+func keysGone(before, now *APIKey) (labels []string) {
+	if before == nil || now == nil {
+		return nil
+	}
+	have := now.KeysFile.Keys()
+	for _, k := range before.KeysFile.Keys().All() {
+		if have.Find(k.Digest) == nil && !have.Revoked(k.Digest) {
+			labels = append(labels, k.Label)
+		}
+	}
+	return labels
 }
 
 // asks is how many checks of a route may deny, and how many limits they name.
@@ -98,10 +118,17 @@ func (d *Document) holdings() []holding {
 	for _, j := range d.Identity.JWT {
 		issuers = append(issuers, fmt.Sprintf("%q %q %q %q", j.Issuer, j.JWKSURL, j.JWKSFile.Path, j.SecretFile.Path))
 	}
+	var known []string
+	if a := d.Identity.APIKey; a != nil {
+		for _, k := range a.Known {
+			known = append(known, k.Digest)
+		}
+	}
 	return []holding{
 		{"identity.trusted_proxies", true, texts(d.Identity.TrustedProxies)},
 		{"identity.jwt", true, issuers},
 		one("identity.api_key", d.Identity.APIKey != nil),
+		{"identity.api_key.known", true, known},
 		one("exempt.token_file", d.Exempt.TokenFile.Given()),
 		{"exempt.paths", true, d.Exempt.Paths},
 		{"exempt.networks", true, texts(d.Exempt.Networks)},

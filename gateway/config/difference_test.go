@@ -47,7 +47,11 @@ func TestDifference(t *testing.T) {
 		text, _, _ := strings.Cut(before, at)
 		return text
 	}
-	const key = `{"label":"%","owner":"acme","digest":"f1ef346b5ed47f7fd3a4d7929b44a425400232df88f6458dc12c6df28f6e95d9"}`
+	const digest = "f1ef346b5ed47f7fd3a4d7929b44a425400232df88f6458dc12c6df28f6e95d9"
+	files := map[string]string{
+		"": `{"label":"ci","owner":"acme","digest":"` + digest + `"}`, "other": `{"label":"other","owner":"acme","digest":"` + digest + `"}`,
+		"none": "# ours", "revoked": "# revoked ci " + digest + " 2026-11-22T18:00:00Z",
+	}
 	for _, c := range []struct {
 		name, document, keys string
 		want                 config.Difference
@@ -57,6 +61,8 @@ func TestDifference(t *testing.T) {
 		{name: "a comment", document: before + "# more\n"},
 		{name: "another order", document: edit("- {name: open, path: /open}\n", "") + "- {name: open, path: /open}\n"},
 		{name: "another key in the file", document: before, keys: "other", want: config.Difference{Fields: []string{"identity"}}},
+		{name: "no key in the file", document: before, keys: "none", want: config.Difference{KeysGone: []string{"ci"}, Fields: []string{"identity"}}, less: true},
+		{name: "a key that was revoked", document: before, keys: "revoked", want: config.Difference{Fields: []string{"identity"}}},
 		{name: "a route more", document: before + "- {name: new, path: /new}\n", want: config.Difference{Added: []string{"new"}}},
 		{name: "another path", document: edit("path: /items", "path: /v1/items"), want: config.Difference{Changed: []string{"items"}}},
 		{name: "another name", document: edit("name: items", "name: things"), want: config.Difference{Added: []string{"things"}, Removed: []string{"items"}}, less: true},
@@ -78,9 +84,9 @@ func TestDifference(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			parse := func(text, label string) *config.Document {
+			parse := func(text, keys string) *config.Document {
 				t.Helper()
-				if err := os.WriteFile(filepath.Join(dir, "keys.jsonl"), []byte(strings.Replace(key, "%", label, 1)), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, "keys.jsonl"), []byte(files[keys]), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				d, err := config.Parse([]byte(text), dir)
@@ -89,12 +95,8 @@ func TestDifference(t *testing.T) {
 				}
 				return d
 			}
-			first := parse(before, "ci")
-			label := "ci"
-			if c.keys != "" {
-				label = c.keys
-			}
-			got := parse(c.document, label).Since(first)
+			first := parse(before, "")
+			got := parse(c.document, c.keys).Since(first)
 			if !reflect.DeepEqual(got, c.want) || got.Less() != c.less {
 				t.Errorf("it differs in\n%+v, less: %v; want\n%+v, %v", got, got.Less(), c.want, c.less)
 			}

@@ -21,6 +21,15 @@ func (f KeysFile) Given() bool { return f.Path != "" }
 // Keys are those that it held when it was read.
 func (f KeysFile) Keys() *keys.Set { return f.set }
 
+// APIKeys is how many API keys count, those of the files and those in the document; expired ones, too.
+func (d *Document) APIKeys() int {
+	a := d.Identity.APIKey
+	if a == nil {
+		return 0
+	}
+	return len(a.KeysFile.Keys().All()) + len(a.Known)
+}
+
 // UnmarshalText reads the path.
 func (f *KeysFile) UnmarshalText(text []byte) error {
 	*f = KeysFile{Path: string(text)}

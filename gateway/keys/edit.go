@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // header begins a file that Add makes.
@@ -42,9 +43,9 @@ func Add(path string, k Key) error {
 // ErrUnknown says that no key has a label.
 var ErrUnknown = errors.New("no key has this label")
 
-// Revoke takes the key with a label out of a file, and returns what was known of it. On return the file is on disk. Everything else
-// in it stays as it was written.
-func Revoke(path, label string) (Key, error) {
+// Revoke takes the key with a label out of a file, and returns what was known of it. On return the file is on disk. In the place of
+// the key is a comment with its label, its digest and now: see [Set.Revoked]. Everything else stays as it was written.
+func Revoke(path, label string, now time.Time) (Key, error) {
 	if _, err := os.Stat(path); err != nil {
 		return Key{}, err
 	}
@@ -58,12 +59,10 @@ func Revoke(path, label string) (Key, error) {
 		var kept []byte
 		n := 0
 		for line := range bytes.Lines(text) {
-			if n++; n != keys[i].line {
-				kept = append(kept, line...)
+			if n++; n == keys[i].line {
+				line = revoked.revocation(now)
 			}
-		}
-		if len(bytes.TrimSpace(kept)) == 0 {
-			kept = []byte(header) // an empty file is an error: see [Reader.Read]
+			kept = append(kept, line...)
 		}
 		return kept, nil
 	})
@@ -86,7 +85,7 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 	}
 	info, err := os.Stat(path)
 	var was bytes.Buffer
-	var keys []placed
+	var has contents
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		info = nil
@@ -98,14 +97,14 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 		return openTo(path, info)
 	default:
 		var problem error
-		if keys, _, problem, err = parseFile(path, info, &was); err != nil {
+		if has, _, problem, err = parseFile(path, info, &was); err != nil {
 			return err
 		}
 		if problem != nil && !errors.Is(problem, errEmpty) {
 			return problem
 		}
 	}
-	text, err := change(was.Bytes(), keys)
+	text, err := change(was.Bytes(), has.keys)
 	if err != nil {
 		return err
 	}

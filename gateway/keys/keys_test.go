@@ -239,16 +239,16 @@ func TestRevoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, label := range []string{"c", "", "CI"} {
-		if _, err := keys.Revoke(path, label); !errors.Is(err, keys.ErrUnknown) {
+		if _, err := keys.Revoke(path, label, time.Now()); !errors.Is(err, keys.ErrUnknown) {
 			t.Errorf("%q is revoked: %v", label, err)
 		}
 	}
-	if _, err := keys.Revoke(link, "ci"); err != nil {
+	if _, err := keys.Revoke(link, "ci", time.Date(2026, 11, 22, 18, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
 	info, serr := os.Stat(path)
-	if want := "# ours\n\n# theirs\n" + other; err != nil || string(text) != want {
+	if want := "# ours\n# revoked ci " + one + " 2026-11-22T18:00:00Z\n\n# theirs\n" + other; err != nil || string(text) != want {
 		t.Errorf("what is left is %q, %v; want %q", text, err, want)
 	}
 	if serr != nil || info.Mode().Perm() != 0o640 {
@@ -262,15 +262,30 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
+// digest is that of 64 hexadecimal digits.
+func digest(t *testing.T, text string) (d keys.Digest) {
+	t.Helper()
+	if _, err := hex.Decode(d[:], []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // The last key can be revoked. A file that is empty is one that somebody is just saving: it revokes nothing.
 func TestRevokeTheLast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.jsonl")
 	write(t, path, good)
-	if _, err := keys.Revoke(path, "ci"); err != nil {
+	if _, err := keys.Revoke(path, "ci", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if set := read(t, path); len(set.All()) != 0 {
-		t.Errorf("%s are left", labels(set))
+	if set := read(t, path); len(set.All()) != 0 || set.Find(digest(t, one)) != nil || !set.Revoked(digest(t, one)) || set.Revoked(digest(t, two)) {
+		t.Errorf("%s are left, or what was revoked is not told", labels(set))
+	}
+	for _, text := range []string{"# revoked", "# revoked ci", "# revoked ci " + one[:10], "# revoked ci x" + one[1:], "# ci " + one} {
+		write(t, path, text)
+		if read(t, path).Revoked(digest(t, one)) {
+			t.Errorf("%q revokes the key", text)
+		}
 	}
 	for _, text := range []string{"", "\n", " \n\n"} {
 		write(t, path, text)
@@ -351,7 +366,7 @@ func TestAddRefuses(t *testing.T) {
 	if err := os.Chmod(path, 0o620); err != nil {
 		t.Fatal(err)
 	}
-	_, revoking := keys.Revoke(path, "ci")
+	_, revoking := keys.Revoke(path, "ci", time.Now())
 	for what, err := range map[string]error{
 		"added": keys.Add(path, keys.Key{Label: "a", Owner: "b", Digest: fresh}), "revoked": revoking,
 	} {
@@ -383,7 +398,7 @@ func TestSeveralAtOnce(t *testing.T) {
 		})
 	}
 	running.Go(func() {
-		if _, err := keys.Revoke(path, "gone"); err != nil {
+		if _, err := keys.Revoke(path, "gone", time.Now()); err != nil {
 			t.Error(err)
 		}
 	})

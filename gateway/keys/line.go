@@ -48,6 +48,25 @@ func (k *Key) line() []byte {
 	return append(text, '\n')
 }
 
+// revokedBy begins the comment that stands in the place of a key that was revoked: # revoked LABEL SHA-256 TIME.
+const revokedBy = "# revoked "
+
+// revocation is the comment in the place of the key, with the end of the line. It does not say whose the key was.
+func (k *Key) revocation(now time.Time) []byte {
+	return fmt.Appendf(nil, "%s%s %x %s\n", revokedBy, k.Label, k.Digest, now.UTC().Format(time.RFC3339))
+}
+
+// parseRevocation is the digest in such a comment; ok is false for any other.
+func parseRevocation(line []byte) (d Digest, ok bool) {
+	rest, ours := bytes.CutPrefix(line, []byte(revokedBy))
+	words := bytes.Fields(rest)
+	if !ours || len(words) < 2 || len(words[1]) != hex.EncodedLen(len(d)) {
+		return d, false
+	}
+	_, err := hex.Decode(d[:], words[1])
+	return d, err == nil
+}
+
 // parseLine reads one line strictly, without its end.
 func parseLine(line []byte) (*Key, *limit.FieldError) {
 	var in lineJSON

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzParse holds that no text makes parse panic, that what is wrong has a line, and that what it takes can be written and is then
@@ -18,6 +20,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{"label":"a","attributes":{"a":"b","a":"c"}}`)
 	f.Add(`{"x":{"y":{"z":[{"a":1}]}}}`)
 	f.Add("{}")
+	f.Add("# revoked ci " + digest + " 2026-11-22T18:00:00Z\n# revoked ci\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		all, err := parse("file", strings.NewReader(text))
 		if err != nil {
@@ -27,18 +30,21 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		written := []byte(header) // a file without a key is not empty
-		for _, k := range all {
+		for _, k := range all.keys {
 			if bytes.IndexByte(k.Key.line(), '\n') != len(k.Key.line())-1 {
 				t.Fatalf("%+v is not written on one line", k.Key)
 			}
 			written = append(written, k.Key.line()...)
 		}
-		again, err := parse("file", bytes.NewReader(written))
-		if err != nil || len(again) != len(all) {
-			t.Fatalf("of %d keys %d are read again: %v\n%s", len(all), len(again), err, written)
+		for _, d := range all.revoked {
+			written = append(written, (&Key{Label: "a", Digest: d}).revocation(time.Now())...)
 		}
-		for i := range all {
-			k, other := all[i].Key, again[i].Key
+		again, err := parse("file", bytes.NewReader(written))
+		if err != nil || len(again.keys) != len(all.keys) || !slices.Equal(again.revoked, all.revoked) {
+			t.Fatalf("of %d keys %d are read again: %v\n%s", len(all.keys), len(again.keys), err, written)
+		}
+		for i := range all.keys {
+			k, other := all.keys[i].Key, again.keys[i].Key
 			if k.Label != other.Label || k.Owner != other.Owner || k.Digest != other.Digest || !k.Expires.Equal(other.Expires) ||
 				!maps.Equal(k.Attributes, other.Attributes) {
 				t.Fatalf("%+v is read again as %+v", k, other)

@@ -31,7 +31,8 @@ const (
 // A Set is all keys of a file or a folder. It never changes. A nil Set has none.
 type Set struct {
 	byDigest map[Digest]*Key
-	list     []*Key // in the order of the files and lines
+	list     []*Key          // in the order of the files and lines
+	revoked  map[Digest]bool // of which the files say so
 	digest   [sha256.Size]byte
 }
 
@@ -50,6 +51,9 @@ func (s *Set) All() []*Key {
 	}
 	return s.list
 }
+
+// Revoked says whether the files say that a key was revoked: a key that is gone and was not is one that somebody lost.
+func (s *Set) Revoked(d Digest) bool { return s != nil && s.revoked[d] }
 
 // Names are those under which something is known of a key, label and owner among them, sorted; none of a set without keys.
 func (s *Set) Names() []string {
@@ -88,8 +92,14 @@ type file struct {
 	info fs.FileInfo
 	at   time.Time // when info was taken
 	sum  [sha256.Size]byte
-	keys []placed
+	text contents
 	err  error
+}
+
+// contents are the keys of a file, and the digests of those that it says were revoked.
+type contents struct {
+	keys    []placed
+	revoked []Digest
 }
 
 // placed is a key with its line.
@@ -178,7 +188,7 @@ func read(path string, before *file) (*file, error) {
 		return nil, openTo(path, info)
 	}
 	f := &file{path: path, info: info, at: at}
-	if f.keys, f.sum, f.err, err = parseFile(path, info, io.Discard); err != nil {
+	if f.text, f.sum, f.err, err = parseFile(path, info, io.Discard); err != nil {
 		return nil, err
 	}
 	if before != nil && before.sum == f.sum {
@@ -190,13 +200,13 @@ func read(path string, before *file) (*file, error) {
 
 // parseFile reads the keys of a file, and copies what it has read of its text to another place. wrong is what is wrong with the
 // text, and err why it cannot be read. The sum is of what was read: up to the first thing that is wrong.
-func parseFile(path string, info fs.FileInfo, text io.Writer) (all []placed, sum [sha256.Size]byte, wrong, err error) {
+func parseFile(path string, info fs.FileInfo, text io.Writer) (all contents, sum [sha256.Size]byte, wrong, err error) {
 	if info.Size() > maxFile {
-		return nil, sum, nil, fmt.Errorf("%s has more than %d MiB: spread the keys over the files of a folder", path, maxFile>>20)
+		return all, sum, nil, fmt.Errorf("%s has more than %d MiB: spread the keys over the files of a folder", path, maxFile>>20)
 	}
 	opened, err := os.Open(path)
 	if err != nil {
-		return nil, sum, nil, err
+		return all, sum, nil, err
 	}
 	h := sha256.New()
 	all, wrong = parse(path, io.TeeReader(io.LimitReader(opened, maxFile), io.MultiWriter(h, text)))
@@ -212,8 +222,7 @@ func parseFile(path string, info fs.FileInfo, text io.Writer) (all []placed, sum
 var errEmpty = errors.New("is empty, and would revoke every key in it: where none is to count, leave a line that begins with #")
 
 // parse reads the keys of a file, of which it holds a line at a time. The error is the first thing that is wrong, with its line.
-func parse(path string, text io.Reader) ([]placed, error) {
-	var all []placed
+func parse(path string, text io.Reader) (all contents, err error) {
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, maxLine+len("\r\n"))
 	empty, n := true, 0
@@ -222,21 +231,24 @@ func parse(path string, text io.Reader) ([]placed, error) {
 		line := bytes.TrimSpace(lines.Bytes())
 		empty = empty && len(line) == 0
 		if len(line) == 0 || line[0] == '#' {
+			if d, is := parseRevocation(line); is {
+				all.revoked = append(all.revoked, d)
+			}
 			continue
 		}
 		k, problem := parseLine(line)
 		if problem != nil {
-			return nil, at(path, n, problem)
+			return contents{}, at(path, n, problem)
 		}
-		all = append(all, placed{k, n})
+		all.keys = append(all.keys, placed{k, n})
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, at(path, n+1, wrong("line", fmt.Sprintf("has more than %d KiB: write a key on each line", maxLine>>10)))
+		return contents{}, at(path, n+1, wrong("line", fmt.Sprintf("has more than %d KiB: write a key on each line", maxLine>>10)))
 	case err != nil:
-		return nil, err
+		return contents{}, err
 	case empty:
-		return nil, fmt.Errorf("%s %w", path, errEmpty)
+		return contents{}, fmt.Errorf("%s %w", path, errEmpty)
 	}
 	return all, nil
 }
@@ -253,9 +265,9 @@ func join(files []*file) (*Set, error) {
 		if f.err != nil {
 			return nil, f.err
 		}
-		count += len(f.keys)
+		count += len(f.text.keys)
 	}
-	s := &Set{byDigest: make(map[Digest]*Key, count), list: make([]*Key, 0, count)}
+	s := &Set{byDigest: make(map[Digest]*Key, count), list: make([]*Key, 0, count), revoked: map[Digest]bool{}}
 	type place struct {
 		file *file
 		line int
@@ -263,7 +275,7 @@ func join(files []*file) (*Set, error) {
 	labels := make(map[string]place, count)
 	h := sha256.New()
 	for _, f := range files {
-		for _, k := range f.keys {
+		for _, k := range f.text.keys {
 			if there, twice := labels[k.Label]; twice {
 				return nil, at(f.path, k.line, wrong(fieldLabel, fmt.Sprintf("%q is that of %s:%d too: give one of them another", k.Label, there.file.path, there.line)))
 			}
@@ -272,6 +284,9 @@ func join(files []*file) (*Set, error) {
 			}
 			labels[k.Label], s.byDigest[k.Digest] = place{f, k.line}, k.Key
 			s.list = append(s.list, k.Key)
+		}
+		for _, d := range f.text.revoked {
+			s.revoked[d] = true
 		}
 		_, _ = h.Write(f.sum[:])
 	}
