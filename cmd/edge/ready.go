@@ -50,6 +50,9 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		say("configuration", true, "last reload failed, the document before stays in force: "+problem.Error())
 	}
 	say("configuration", false, inForce)
+	if why := a.now.Load().doc.Unrouted(); why != "" {
+		say("routes", true, why)
+	}
 	if known := a.limits(); known != nil {
 		for _, p := range Problems(a.now.Load().doc, known) {
 			say("limits", !p.Warning, p.String())

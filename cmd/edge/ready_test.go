@@ -206,3 +206,25 @@ func TestReadyTellsOfAWrongURL(t *testing.T) {
 		}
 	}
 }
+
+// A document without routes is good, and hardly meant: the proxy answers 404 to everything.
+func TestReadyWithoutRoutes(t *testing.T) {
+	good := aDocument(anUpstream(t).URL)
+	r := open(t, Config{}, cut(t, good, "routes:"))
+	r.heard(t)
+	const said = "routes: there is none, so the proxy answers 404 to every request, and no request that forward_auth is asked about is limited"
+	a := r.readyz(t, "")
+	if a.status != http.StatusOK || !strings.HasPrefix(a.body, "degraded: "+said+"\n") || !strings.Contains(a.body, "\nconfiguration: 0 routes, in force since ") {
+		t.Errorf("/readyz says %+v", a)
+	}
+	if n := r.log.count("level=WARN msg=\"something in the document is probably not meant\""); n != 1 || r.log.count("field=routes problem=\"there is none") != 1 {
+		t.Errorf("the log has %d warnings:\n%s", n, r.log.text.String())
+	}
+	write(t, r.path, good)
+	if err := r.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if body := r.readyz(t, "").body; !strings.HasPrefix(body, "ready\n") {
+		t.Errorf("with routes, /readyz says %s", body)
+	}
+}

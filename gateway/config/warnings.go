@@ -11,13 +11,16 @@ import (
 
 // Warnings are what is allowed in the document and probably not meant: places where a client decides by itself whom it is
 // counted as, what it pays, or which limits it has, because they come from a header, a cookie or a key that anybody writes; and
-// attributes of API keys that no key has. They are in the order of their lines. A document that has some is good all the same.
+// attributes of API keys that no key has; and a document without routes. They are in the order of their lines. A document that has some is good all the same.
 func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
 		if network.Bits() == 0 {
 			f.add(item("identity.trusted_proxies", i), "%v is everybody: any client then says itself what its address is, and has as many buckets as it writes addresses", network)
 		}
+	}
+	if why := d.Unrouted(); why != "" {
+		f.add("routes", "%s: add one, such as {name: all, path: /}, and its checks", why)
 	}
 	for i := range d.Routes {
 		for n := range d.Routes[i].Checks {
@@ -36,6 +39,24 @@ func (d *Document) Warnings() []*limit.FieldError {
 	}
 	slices.SortStableFunc(f.list, func(a, b *limit.FieldError) int { return a.Line - b.Line })
 	return slices.CompactFunc(f.list, func(a, b *limit.FieldError) bool { return *a == *b }) // identity.key, of several checks
+}
+
+// Unrouted says what becomes of requests because the document has no routes; empty if it has some, or nowhere takes requests.
+func (d *Document) Unrouted() string {
+	if len(d.Routes) > 0 {
+		return ""
+	}
+	var so []string
+	if d.Proxy != nil {
+		so = append(so, "the proxy answers 404 to every request")
+	}
+	if d.ForwardAuth != nil {
+		so = append(so, "no request that forward_auth is asked about is limited")
+	}
+	if len(so) == 0 {
+		return ""
+	}
+	return "there is none, so " + strings.Join(so, ", and ")
 }
 
 // madeUp is the first variable that anybody writes in the templates of a check, and which template has it; ok is false when

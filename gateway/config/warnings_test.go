@@ -20,9 +20,13 @@ func TestWarnings(t *testing.T) {
 		document string
 		want     []string // parts of the warnings, in their order
 	}{
-		"nothing":                      {web, nil},
+		"no route":                     {web, []string{"routes: there is none, so the proxy answers 404 to every request: add one, such as {name: all, path: /}, and its checks"}},
+		"no route, for proxies":        {"forward_auth: {}\n", []string{"routes: there is none, so no request that forward_auth is asked about is limited: add one"}},
+		"no route, for both":           {web + "forward_auth: {}\nroutes: []\n", []string{"line 3: routes: there is none, so the proxy answers 404 to every request, and no request that forward_auth is asked about is limited: add"}},
+		"nothing for anybody":          {"name: a\n", nil},
+		"a route without checks":       {web + "routes: [{name: all, path: /}]", nil},
 		"addresses":                    {web + route + "  - {limits: [l]}", nil},
-		"everybody is a proxy":         {web + "identity: {trusted_proxies: [10.0.0.0/8, 0.0.0.0/0, '::/0']}\n", []string{"identity.trusted_proxies[1]: 0.0.0.0/0 is everybody", "identity.trusted_proxies[2]: ::/0 is everybody"}},
+		"everybody is a proxy":         {web + "identity: {trusted_proxies: [10.0.0.0/8, 0.0.0.0/0, '::/0']}\nroutes: [{name: all, path: /}]", []string{"identity.trusted_proxies[1]: 0.0.0.0/0 is everybody", "identity.trusted_proxies[2]: ::/0 is everybody"}},
 		"a cost":                       {web + route + "  - limits: [l]\n    cost: {header: X-Units}", []string{"line 7: routes[0].checks[0].cost.header: X-Units is what the client writes: one that writes 0 pays the least: let a proxy in front set it"}},
 		"a cost, from a proxy":         {web + trusted + route + "  - {limits: [l], cost: {header: X-Units}}", nil},
 		"a cost, of a proxy that asks": {"forward_auth: {}\n" + route + "  - {limits: [l], cost: {header: X-Units}}", nil},
