@@ -11,7 +11,7 @@ import (
 
 // Warnings are what is allowed in the document and probably not meant: places where a client decides by itself whom it is
 // counted as, what it pays, or which limits it has, because they come from a header, a cookie or a key that anybody writes; and
-// attributes of API keys that no key has; and a document without routes. They are in the order of their lines. A document that has some is good all the same.
+// attributes of API keys, and values of them, that no key has; and a document without routes. They are in the order of their lines. A document that has some is good all the same.
 func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
@@ -149,8 +149,8 @@ func keyField(path string, c *Check) string {
 	return "identity.key"
 }
 
-// unknownAttributes warns of attributes of API keys that no key has: a template with one is never filled, and a choice by one always
-// falls to the check's own limits. It is no error, as one may be given to the next key, and was perhaps that of the last one.
+// unknownAttributes warns of attributes of API keys, and of their values, that no key has: a template with one is never filled, and a
+// choice by one never takes its case. It is no error, as one may be given to the next key, and was perhaps that of the last one.
 func (f *findings) unknownAttributes(path string, c *Check) {
 	for i, text := range c.Templates(f.document.Identity) {
 		parts, err := ParseTemplate(text)
@@ -161,21 +161,23 @@ func (f *findings) unknownAttributes(path string, c *Check) {
 			f.unknownAttribute(item(keyField(path, c), i), v, "so this template is never filled")
 		}
 	}
-	if c.Choose != nil {
-		if v, err := ParseVariable(strings.TrimSpace(c.Choose.By)); err == nil {
-			f.unknownAttribute(path+".choose.by", v, "so no case ever fits")
-		}
+	if c.Choose == nil {
+		return
+	}
+	if v, err := ParseVariable(strings.TrimSpace(c.Choose.By)); err == nil && f.unknownAttribute(path+".choose.by", v, "so no case ever fits") {
+		f.unknownValues(path+".choose.when", c.Choose.When, v)
 	}
 }
 
-func (f *findings) unknownAttribute(path string, v Variable, so string) {
+// unknownAttribute warns of a variable that is an attribute which no key has. It returns whether it is one that a key has.
+func (f *findings) unknownAttribute(path string, v Variable, so string) bool {
 	a := f.document.Identity.APIKey
 	if v.Kind != KindAPIKey || v.Name == "" || a == nil {
-		return
+		return false
 	}
 	there := a.KeysFile.Keys().Names()
 	if there == nil { // no key yet, or none any more
-		return
+		return false
 	}
 	for _, known := range a.Known {
 		there = append(there, sorted(known.Attributes)...)
@@ -183,9 +185,30 @@ func (f *findings) unknownAttribute(path string, v Variable, so string) {
 	slices.Sort(there)
 	there = slices.Compact(there)
 	if slices.Contains(there, v.Name) {
-		return
+		return true
 	}
 	f.add(path, "no key has the attribute %.64q, %s: there are %s; is %s meant?", v.Name, so, enumerated(there), spelling.Nearest(v.Name, there))
+	return false
+}
+
+// unknownValues warns of cases for values of an attribute that no key has.
+func (f *findings) unknownValues(path string, cases []Case, attribute Variable) {
+	a := f.document.Identity.APIKey
+	values := map[string]bool{}
+	for _, k := range a.KeysFile.Keys().All() {
+		values[k.Attribute(attribute.Name)] = true
+	}
+	for _, known := range a.Known {
+		values[known.Attributes[attribute.Name]] = true
+	}
+	delete(values, "") // of keys without it
+	there := sorted(values)
+	for i, when := range cases {
+		if when.Is != "" && !values[when.Is] {
+			f.add(item(path, i)+".is", "no key has the %s %.64q, so this case never fits: there are %s; is %s meant?",
+				attribute.Name, when.Is, enumerated(there), spelling.Nearest(when.Is, there))
+		}
+	}
 }
 
 // enumerated is a list of names, of which there may be many.

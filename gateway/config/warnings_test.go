@@ -52,6 +52,14 @@ func TestWarnings(t *testing.T) {
 			`line 2: identity.key[0]: no key has the attribute "onwer", so this template is never filled: there are label, owner, plan; is owner meant?`,
 			`routes[0].checks[1].key[0]: no key has the attribute "tier"`,
 		}},
+		"a value that no key has": {web + "identity: {" + known + "}\n" + route + "  - limits: [l]\n    choose:\n      by: api_key.plan\n      when:\n      - {is: pro, limits: [g]}\n      - {is: por, limits: [h]}", []string{
+			`line 12: routes[0].checks[0].choose.when[1].is: no key has the plan "por", so this case never fits: there are pro; is pro meant?`,
+		}},
+		"a value of a key in the document": {web + "identity: {api_key: {keys_file: files/keys.jsonl, secret_file: files/secret, known: [{digest: " + strings.Repeat("0f", 32) + ", attributes: {plan: free}}]}}\n" + route + "  - limits: [l]\n    choose: {by: api_key.plan, when: [{is: pro, limits: [g]}, {is: free, limits: [h]}, {is: fre, limits: [h]}, {from: 3, limits: [h]}]}", []string{
+			`choose.when[2].is: no key has the plan "fre", so this case never fits: there are free, pro; is free meant?`,
+		}},
+		"a value where there are no keys":                    {web + "identity: {api_key: {keys_file: files/nokeys.jsonl}}\n" + route + "  - limits: [l]\n    choose: {by: api_key.plan, when: [{is: por, limits: [h]}]}", nil},
+		"a value of a claim":                                 {web + "identity: {" + known + "}\n" + route + "  - limits: [l]\n    choose: {by: path.user, when: [{is: por, limits: [h]}]}", nil},
 		"attributes of keys in the file and in the document": {web + "identity: {api_key: {keys_file: files/keys.jsonl, secret_file: files/secret, known: [{digest: " + strings.Repeat("0f", 32) + ", attributes: {tier: a}}]}}\n" + route + "  - {limits: [l], key: ['{api_key.tier}:{api_key.plan}:{api_key.label}']}", nil},
 		"an attribute where there are no keys":               {web + "identity: {api_key: {keys_file: files/nokeys.jsonl}}\n" + route + "  - {limits: [l], key: ['{api_key.tier}']}", nil},
 		"known keys":                                         {web + "identity: {key: ['{api_key}', 'ip:{ip}'], " + known + "}\n" + route + "  - {limits: [l]}", nil},
