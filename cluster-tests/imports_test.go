@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"internal/fault":    {},
 	"internal/metrics":  {},
 	"internal/plain":    {},
+	"internal/speaks":   {},
 	"internal/spelling": {},
 	"actor/limit":       {},
 	"actor/owner":       {"actor/limit"},
@@ -37,9 +38,8 @@ var mayImport = map[string][]string{
 	"storage":           {"internal/bound", "ring", "storage/register"},
 	"actor":             {"actor/limit", "actor/owner", "actor/clock", "ring", "storage", "storage/register"},
 	"rpc/pb":            {"actor/limit", "ring", "storage/register"},
-	"rpc/speaks":        {},
 	"rpc/nodes":         {"actor/limit", "ring", "rpc/pb"},
-	"rpc/client":        {"actor/limit", "rpc/nodes", "rpc/pb", "rpc/speaks"},
+	"rpc/client":        {"actor/limit", "internal/speaks", "rpc/nodes", "rpc/pb"},
 	"rpc/access":        {},
 	"rpc/web":           {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "rpc/access", "rpc/pb"},
 	"rpc": {
@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"gateway/fallback": {"actor/limit"},
 	"gateway/denial":   {"actor/limit"},
 	"gateway": {
-		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route",
+		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route", "internal/speaks",
 	},
 	"cmd/edge":  {},
 	"cmd/node":  {},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
 )
@@ -52,8 +53,11 @@ func (i *instance) hear(first []byte, wants dialect) {
 	case heard == unheard || wants == unheard:
 	case heard != wants:
 		i.foreign.Store(&heard)
-	case i.foreign.Load() != nil:
-		i.foreign.Store(nil)
+	default:
+		i.familiar.Store(time.Now().UnixNano())
+		if i.foreign.Load() != nil {
+			i.foreign.Store(nil)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -8,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/gateway"
 )
@@ -100,6 +103,106 @@ func TestAnUpstreamAtTheRightURL(t *testing.T) {
 		a, _ := fetch(t, http.MethodGet, s.URL, "")
 		if got := wrong(r.gateway); a.StatusCode != want.status || (got != "") != want.wrong {
 			t.Errorf("request %d: %s, and it is known that %q", i, a.Status, got)
+		}
+	}
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("it does not come true that %s", what)
+		}
+	}
+}
+
+// A greeter is a server that hangs up on all that is no TLS, and counts how often somebody says the hello of TLS to it.
+type greeter struct {
+	address string
+	hellos  chan struct{} // one for each
+}
+
+// greets is one that answers hellos with secure, or hangs up on them too if that is nil.
+func greets(t *testing.T, secure *tls.Config) greeter {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := greeter{l.Addr().String(), make(chan struct{}, 100)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			begin := bufio.NewReader(conn)
+			if first, err := begin.Peek(1); err == nil && first[0] == 22 {
+				g.hellos <- struct{}{}
+				if secure != nil {
+					_ = tls.Server(reread{conn, begin}, secure).HandshakeContext(t.Context())
+				}
+			}
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-ended
+	})
+	return g
+}
+
+// reread is a connection of which something was read already.
+type reread struct {
+	net.Conn
+	from io.Reader
+}
+
+func (r reread) Read(b []byte) (int, error) { return r.from.Read(b) }
+
+// An upstream that hangs up on plain text without a word is asked once whether it speaks TLS.
+func TestAnUpstreamThatHangsUpOnPlainText(t *testing.T) {
+	certified := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(certified.Close)
+	for name, secure := range map[string]*tls.Config{
+		"it speaks TLS": {Certificates: certified.TLS.Certificates}, "it hangs up on everybody": nil,
+		"it speaks TLS and wants a certificate": {Certificates: certified.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert},
+	} {
+		for _, scheme := range []string{"http", "h2c"} {
+			t.Run(name+", "+scheme, func(t *testing.T) {
+				g := greets(t, secure)
+				r, s := proxied(t, "- {name: all, path: /}", "", scheme+"://"+g.address)
+				for range 3 {
+					if a, _ := fetch(t, http.MethodGet, s.URL, ""); a.StatusCode != http.StatusBadGateway {
+						t.Errorf("answered %s", a.Status)
+					}
+				}
+				<-g.hellos
+				want := ""
+				if secure != nil {
+					want = fmt.Sprintf("%s://%s speaks TLS: write https://%s", scheme, g.address, g.address)
+					eventually(t, "it is known", func() bool { return wrong(r.gateway) == want })
+				}
+				_, _ = fetch(t, http.MethodGet, s.URL, "")
+				if secure != nil && !strings.Contains(r.logs.String(), `an upstream cannot be reached" upstream=app error="`+want+" (") {
+					t.Errorf("the log does not say %s:\n%s", want, r.logs)
+				}
+				r.gateway.Close()
+				if got := wrong(r.gateway); got != want {
+					t.Errorf("it is known that %q, want %q", got, want)
+				}
+				if n := len(g.hellos); n != 0 {
+					t.Errorf("it is asked %d times more", n)
+				}
+			})
 		}
 	}
 }

@@ -102,6 +102,9 @@ func (m *mirror) receive() {
 			_ = c.SetDeadline(time.Now().Add(time.Minute)) // a gateway that is broken is to fail the test, not to hang
 			var raw bytes.Buffer
 			in := bufio.NewReader(io.TeeReader(c, &raw))
+			if first, err := in.Peek(1); err == nil && first[0] == 22 {
+				return // a hello of TLS, by which the gateway finds out what it speaks to after something went wrong
+			}
 			r, err := http.ReadRequest(in)
 			if err != nil {
 				m.note("malformed: " + raw.String())

@@ -40,9 +40,11 @@ type instance struct {
 	requests *http.Transport // speaks what the URL says
 	upgrades *http.Transport // speaks HTTP/1.1: there are no upgrades, as to a WebSocket, in what net/http speaks of HTTP/2
 	presence presence
+	hello    hello
 
 	connections atomic.Int64            // that are open
 	foreign     atomic.Pointer[dialect] // that it spoke last instead of what its URL says; nil for none
+	familiar    atomic.Int64            // when it spoke what its URL says last, in nanoseconds of Unix; 0 for never
 }
 
 // newInstance makes the instance at a URL of an upstream.
@@ -104,6 +106,9 @@ func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := i.requests.RoundTrip(r)
 	if _, unsent := errors.AsType[*connectError](err); !unsent { // which is in words already
+		if r.Context().Err() == nil {
+			i.suspect(err)
+		}
 		err = i.inWords(err)
 	}
 	return answer, err
@@ -221,9 +226,10 @@ func (i *instance) probe(ctx context.Context) error {
 	return err
 }
 
-// close gives up connections that rest, and the probing. What is under way goes on.
+// close gives up connections that rest, and the probing and asking. What is under way goes on.
 func (i *instance) close() {
 	i.presence.close()
+	i.hello.close()
 	i.requests.CloseIdleConnections()
 	i.upgrades.CloseIdleConnections()
 }

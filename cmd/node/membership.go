@@ -12,11 +12,11 @@ import (
 
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/speaks"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/pb"
-	"github.com/jeton-dev/jeton/rpc/speaks"
 	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/register"
 )

@@ -22,8 +22,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/speaks"
 	"github.com/jeton-dev/jeton/rpc/nodes"
-	"github.com/jeton-dev/jeton/rpc/speaks"
 )
 
 // Config says how to reach a cluster.

@@ -19,7 +19,7 @@ func Misdirected(ctx context.Context, address string, secure *tls.Config, dial D
 		dial = dialTCP
 	}
 	if secure == nil {
-		if p = over(ctx, address, dial); p == Other && shakesAtAll(ctx, address, dial) {
+		if p = over(ctx, address, dial); p == Other && OverTLS(ctx, address, dial) {
 			p = TLS
 		}
 		return p, misdirectedPlain(address, p)
