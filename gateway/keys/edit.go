@@ -72,6 +72,9 @@ func Revoke(path, label string, now time.Time) (Key, error) {
 // edit replaces the text of a file, which need not be there, by what change makes of it. Only one edit of a folder's files runs at
 // a time: the folder is locked meanwhile.
 func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) (err error) {
+	if err := safely(path); err != nil {
+		return err
+	}
 	if path, err = linked(path); err != nil {
 		return err
 	}

@@ -441,3 +441,37 @@ func BenchmarkRead(b *testing.B) {
 		read(b, path)
 	}
 }
+
+// A file is as safe as the folder that it is in, by whichever way it is reached: who may write there may put another file in its place.
+// In a sticky folder, such as /tmp, only the owner of a file may.
+func TestAFolderThatOthersMayWrite(t *testing.T) {
+	k := keys.Key{Label: "a", Owner: "b", Digest: keys.DigestOf("x")}
+	for mode, taken := range map[fs.FileMode]bool{
+		0o755: true, 0o700: true, 0o777: false, 0o775: false, 0o757: false, 0o777 | fs.ModeSticky: true, 0o775 | fs.ModeSticky: true,
+	} {
+		top := t.TempDir()
+		dir, link := filepath.Join(top, "dir"), filepath.Join(top, "link.jsonl")
+		path := filepath.Join(dir, "keys.jsonl")
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(path, link)); err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, good+"\n")
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []string{path, link} {
+			_, reading := new(keys.Reader).Read(at)
+			adding := keys.Add(at, k)
+			_, revoking := keys.Revoke(at, "ci", time.Now())
+			for what, err := range map[string]error{"read": reading, "added": adding, "revoked": revoking} {
+				if taken != (err == nil) || !taken && !strings.Contains(err.Error(), "may put another file in the place of "+path+": run `chmod go-w "+dir+"`") {
+					t.Errorf("a key is %s in a folder of mode %v: %v; it must be: %v", what, mode, err, taken)
+				}
+			}
+			write(t, path, good+"\n")
+		}
+		if err := keys.Add(filepath.Join(dir, "new.jsonl"), k); taken != (err == nil) {
+			t.Errorf("a file is made in a folder of mode %v: %v", mode, err)
+		}
+	}
+}

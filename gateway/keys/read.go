@@ -142,7 +142,7 @@ func filesAt(path string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return []string{path}, nil
+		return []string{path}, safely(path)
 	case info.Mode().Perm()&writtenByOthers != 0:
 		return nil, openTo(path, info)
 	}
@@ -161,6 +161,31 @@ func filesAt(path string) ([]string, error) {
 
 func openTo(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o, so others on this machine may say who counts: run `chmod go-w %s`", path, info.Mode().Perm(), path)
+}
+
+// safely says whether others may put another file in the place of the one at path, which need not be there. Links are followed, and
+// the folder of each file is looked at, that of the link too.
+func safely(path string) error {
+	for _, at := range []string{path, resolved(path)} {
+		folder := filepath.Dir(at)
+		info, err := os.Stat(folder)
+		if err != nil {
+			return err
+		}
+		if mode := info.Mode(); mode.Perm()&writtenByOthers != 0 && mode&fs.ModeSticky == 0 {
+			return fmt.Errorf("%s has mode %04o, so others on this machine may put another file in the place of %s: run `chmod go-w %s`",
+				folder, mode.Perm(), at, folder)
+		}
+	}
+	return nil
+}
+
+// resolved is the file that a path leads to, or the path itself where that is not known.
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
 }
 
 // racy is how long after a change of a file another one may leave it with the same time.
