@@ -9,10 +9,12 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jeton-dev/jeton/cmd/node"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
 )
 
@@ -221,5 +223,20 @@ func TestANodeThatIsAlone(t *testing.T) {
 	r.askLimits(t.Context())
 	if rule, ok := r.limits().Rule("two"); !ok || rule.Capacity != 3 {
 		t.Errorf("after a change: %+v", rule)
+	}
+}
+
+// What docs/gateway.md says of restarts is what a gateway does.
+func TestWhatCannotChangeIsDocumented(t *testing.T) {
+	r := open(t, Config{}, aDocument(anUpstream(t).URL))
+	var fields []string
+	for _, s := range r.now.Load().settings() {
+		fields = append(fields, s.field)
+	}
+	documented := config.Fixed()
+	slices.Sort(fields)
+	slices.Sort(documented)
+	if !slices.Equal(fields, documented) {
+		t.Errorf("a running gateway refuses to change\n%v, and it is documented of\n%v", fields, documented)
 	}
 }

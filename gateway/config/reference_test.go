@@ -144,6 +144,7 @@ func anchor(name string) string {
 
 func (r *reference) markdown() string {
 	var b strings.Builder
+	unmarked := Fixed()
 	for _, s := range r.sections[1:] {
 		name := r.name(s.path)
 		fmt.Fprintf(&b, "%s- [`%s`](#%s)\n", strings.Repeat("  ", strings.Count(name, ".")), name, anchor(name))
@@ -170,8 +171,16 @@ func (r *reference) markdown() string {
 			if slices.Contains(s.fields.Required, at.Key) {
 				field += " (required)"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", field, r.takes(at.Value), strings.ReplaceAll(prose(at.Value.Description), "|", `\|`))
+			says := prose(at.Value.Description)
+			if i := slices.Index(unmarked, r.name(append(slices.Clone(s.path), at.Key))); i >= 0 {
+				unmarked = slices.Delete(unmarked, i, i+1)
+				says += r.restart(at.Value)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", field, r.takes(at.Value), strings.ReplaceAll(says, "|", `\|`))
 		}
+	}
+	if len(unmarked) > 0 {
+		r.Errorf("these fields cannot change while a gateway runs, and are not there: %v", unmarked)
 	}
 	for _, s := range r.sections {
 		for at := s.fields.Properties.Oldest(); at != nil; at = at.Next() {
@@ -181,6 +190,14 @@ func (r *reference) markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// restart says that a field cannot change while a gateway runs.
+func (r *reference) restart(s *jsonschema.Schema) string {
+	if fields, _ := r.nested(s); fields != nil {
+		return " **Restart** to give it, or to leave it out."
+	}
+	return " **Restart** to change it."
 }
 
 // prose is a comment on one line, in which braces and stars stand for themselves.
