@@ -52,6 +52,9 @@ type Edge struct {
 	following following // the file on disk
 	told      []Problem // of routes with the limits in force, of which the log was told; Run's own
 
+	opened      time.Time
+	toldUnheard bool // that no node has told the limits; Run's own
+
 	running  sync.WaitGroup // this package's goroutines
 	stop     sync.Once
 	stopping chan struct{} // closed when the gateway is to stop
@@ -70,7 +73,7 @@ func Open(cfg Config) (e *Edge, err error) {
 		return nil, err
 	}
 	e = &Edge{
-		cfg: cfg, metrics: prometheus.NewRegistry(), counts: newMetrics(),
+		cfg: cfg, metrics: prometheus.NewRegistry(), counts: newMetrics(), opened: time.Now(),
 		stopping: make(chan struct{}), failed: make(chan struct{}), following: following{last: found, settled: found},
 	}
 	e.now.Store(first)

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -42,4 +43,18 @@ func (e *Edge) askLimits(ctx context.Context) {
 	if doc, err := limit.ParseDocument([]byte(text)); err == nil {
 		e.asked.Store(&asked{text, doc})
 	}
+}
+
+// unheardFor is how long the cluster may be silent at first before the log is told.
+const unheardFor = 5 * time.Second
+
+// tellUnheard logs once that nobody has told the limits, and why, when the gateway has waited for them long enough. Only Run calls it.
+func (e *Edge) tellUnheard(ctx context.Context, now time.Time) {
+	if e.toldUnheard || now.Sub(e.opened) < unheardFor || e.limits() != nil {
+		return
+	}
+	e.toldUnheard = true
+	ctx, cancel := context.WithTimeout(ctx, sightWithin)
+	defer cancel()
+	e.cfg.Logger.Warn("no node of the cluster has told its limits yet", slog.Any("servers", e.now.Load().servers), slog.String("error", e.ask(ctx).said))
 }

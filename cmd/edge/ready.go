@@ -11,6 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/internal/plain"
@@ -143,6 +146,8 @@ func (e *Edge) ask(ctx context.Context) sight {
 		switch s := (seen{}); {
 		case at.Err == nil && json.Unmarshal(at.Status, &s) == nil && s.Deciding.Verdict != "":
 			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as %s at %s tells", s.Deciding, s.Node, at.Address)})
+		case foreign(at.Err):
+			failed = append(failed, fmt.Sprintf("%s is no node of jeton: it answers gRPC with %v: %v", at.Address, status.Code(at.Err), at.Err))
 		case at.Err == nil || !unanswered(at.Err): // it is alone, or does not tell
 			best = best.or(sight{ring.DecidesAll, "the node at " + at.Address + " answers"})
 		default:
@@ -166,4 +171,11 @@ func (s sight) or(other sight) sight {
 
 func unanswered(err error) bool {
 	return errors.Is(err, limit.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// foreign says whether an error is of something that is no node, such as the proxy of a gateway: nodes have the method that was called,
+// and answer with a status of their own.
+func foreign(err error) bool {
+	s, told := status.FromError(err)
+	return told && (s.Code() == codes.Unimplemented || s.Code() == codes.Unknown)
 }

@@ -228,3 +228,36 @@ func TestReadyWithoutRoutes(t *testing.T) {
 		t.Errorf("with routes, /readyz says %s", body)
 	}
 }
+
+// A gateway that takes another one's proxy for a node hears an answer, and not that of a node.
+func TestReadyAtAnotherGateway(t *testing.T) {
+	other := open(t, Config{}, aDocument(anUpstream(t).URL))
+	r := open(t, Config{Servers: []string{other.ProxyAddr()}}, aDocument(anUpstream(t).URL))
+	r.until(t, "/readyz says what is wrong", func() bool {
+		body := r.readyz(t, "").body
+		if strings.Contains(body, "\ncluster: the node at") {
+			t.Fatalf("it takes a gateway for a node:\n%s", body)
+		}
+		return strings.Contains(body, "\ncluster: no node can be reached: "+other.ProxyAddr()+" is no node of jeton: it answers gRPC with Unimplemented: ")
+	})
+}
+
+// A gateway that has heard of no node for a while says so once, with the addresses and why, before anybody asks.
+func TestNoNodeIsSaid(t *testing.T) {
+	r := open(t, Config{Servers: []string{"127.0.0.1:1"}}, aDocument(anUpstream(t).URL))
+	const line = `level=WARN msg="no node of the cluster has told its limits yet" servers=[127.0.0.1:1] error="no node can be reached: jeton at 127.0.0.1:1: `
+	for _, step := range []struct {
+		after time.Duration
+		said  int
+	}{{0, 0}, {unheardFor - 1, 0}, {unheardFor, 1}, {unheardFor + time.Second, 1}, {time.Hour, 1}} {
+		r.tellUnheard(t.Context(), r.opened.Add(step.after))
+		if n := r.log.count(line); n != step.said || r.log.count("level=WARN") != step.said {
+			t.Errorf("after %v it is said %d times, want %d:\n%s", step.after, n, step.said, r.log.text.String())
+		}
+	}
+	r = open(t, Config{}, aDocument(anUpstream(t).URL))
+	r.heard(t)
+	if r.tellUnheard(t.Context(), r.opened.Add(time.Hour)); r.log.count("level=WARN") != 0 {
+		t.Errorf("with a cluster it is said that\n%s", r.log.text.String())
+	}
+}

@@ -77,6 +77,7 @@ func (e *Edge) Run(ctx context.Context, hangup <-chan os.Signal) error {
 		case <-tick.C:
 			_ = e.look(false)  // which has logged what is wrong
 			e.watchLimits(ctx) // which may take a while, and looks are to be a second apart
+			e.tellUnheard(ctx, time.Now())
 		case <-hangup:
 			_ = e.look(true)
 		case <-e.failed:
