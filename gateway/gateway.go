@@ -157,6 +157,8 @@ type UpstreamState struct {
 	Away []InstanceAway
 	// Misnamed are those that take connections and speak something else than their URLs say, each in words.
 	Misnamed []string
+	// Silent are those that take connections and have not answered the last requests in time.
+	Silent []InstanceSilent
 }
 
 // An InstanceAway is an instance that takes no connections: since when, and why.
@@ -164,6 +166,13 @@ type InstanceAway struct {
 	URL   string
 	Since time.Time
 	Why   error
+}
+
+// An InstanceSilent is an instance that answers nothing: since when, and how many requests.
+type InstanceSilent struct {
+	URL      string
+	Since    time.Time
+	Requests int
 }
 
 // Upstreams are those of the document in force, by their names.
@@ -179,6 +188,8 @@ func (g *Gateway) Upstreams() []UpstreamState {
 				s.Away = append(s.Away, InstanceAway{at.name, since, why})
 			} else if why := at.misnamed(); why != "" {
 				s.Misnamed = append(s.Misnamed, why)
+			} else if since, requests := at.silence.lasts(time.Now()); requests > 0 {
+				s.Silent = append(s.Silent, InstanceSilent{at.name, since, requests})
 			}
 		}
 		all = append(all, s)

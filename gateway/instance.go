@@ -41,6 +41,7 @@ type instance struct {
 	upgrades *http.Transport // speaks HTTP/1.1: there are no upgrades, as to a WebSocket, in what net/http speaks of HTTP/2
 	presence presence
 	hello    hello
+	silence  silence
 
 	connections atomic.Int64            // that are open
 	foreign     atomic.Pointer[dialect] // that it spoke last instead of what its URL says; nil for none
@@ -107,6 +108,7 @@ func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := i.requests.RoundTrip(r)
 	if _, unsent := errors.AsType[*connectError](err); !unsent { // which is in words already
 		if r.Context().Err() == nil {
+			i.silence.tell(err, time.Now())
 			i.suspect(err)
 		}
 		err = i.inWords(err)

@@ -41,6 +41,10 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		for _, at := range u.Away {
 			say("upstream "+u.Name, true, at.URL+" takes no connections, since "+plain.Duration(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
 		}
+		for _, at := range u.Silent {
+			say("upstream "+u.Name, true, fmt.Sprintf("%s answers nothing, since %s: the last %d requests got no answer in time",
+				at.URL, plain.Duration(time.Since(at.Since).Truncate(time.Second)), at.Requests))
+		}
 		for _, why := range u.Misnamed {
 			say("upstream "+u.Name, true, why)
 		}

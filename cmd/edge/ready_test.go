@@ -261,3 +261,20 @@ func TestNoNodeIsSaid(t *testing.T) {
 		t.Errorf("with a cluster it is said that\n%s", r.log.text.String())
 	}
 }
+
+// An upstream that is frozen takes connections, and answers nothing.
+func TestReadyTellsOfASilentUpstream(t *testing.T) {
+	frozen := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(frozen.Close)
+	r := open(t, Config{}, strings.Replace(aDocument(frozen.URL), "api: {", "api: {respond_within: 50ms, ", 1))
+	r.heard(t)
+	for range 5 {
+		if a := r.get(t, r.ProxyAddr(), "/open"); a.status != http.StatusGatewayTimeout {
+			t.Fatalf("a request is answered %d", a.status)
+		}
+	}
+	a := r.readyz(t, "")
+	if want := "degraded: upstream api: " + frozen.URL + " answers nothing, since "; !strings.HasPrefix(a.body, want) || !strings.Contains(a.body, ": the last 5 requests got no answer in time\n") {
+		t.Errorf("/readyz says\n%s, want %s", a.body, want)
+	}
+}
