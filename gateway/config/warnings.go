@@ -11,7 +11,8 @@ import (
 
 // Warnings are what is allowed in the document and probably not meant: places where a client decides by itself whom it is
 // counted as, what it pays, or which limits it has, because they come from a header, a cookie or a key that anybody writes; and
-// attributes of API keys, and values of them, that no key has; and a document without routes. They are in the order of their lines. A document that has some is good all the same.
+// attributes of API keys, and values of them, that no key has; and a document without routes. They are in the order of their
+// lines. A document that has some is good all the same.
 func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
