@@ -27,10 +27,11 @@ func (l StoredLimits) Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.
 	return applyLimits(ctx, l.Cluster, m)
 }
 
-// applyLimits puts a limits document in force in a cluster, if the version in force is the one that is meant: the given
-// one, or, for 0, the one that is in force here when the request arrives. So of two who change it at once, one is refused.
-// So is a document that leaves out limits that are in force, unless the caller has said that they are to be removed: it may
-// be a file that somebody has just begun to save.
+// applyLimits puts a limits document in force in a cluster, if the version in force is the one that is meant: the given one, or,
+// for 0, the one that the document says it was made from, or, if it says nothing, the one that is in force here when the request
+// arrives. So of two who change it at once, one is refused. So is a document that leaves out limits that are in force, unless the
+// caller has said that they are to be removed: it may be a file that somebody has just begun to save. A document that says what is
+// in force already changes nothing, whatever version is meant.
 func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
 	if c == nil {
 		return nil, errAlone
@@ -43,18 +44,26 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	if !s.Founded() {
 		return nil, status.Error(codes.Unavailable, "this node has not heard yet which limits are in force: ask it again, or another node")
 	}
-	if version := m.GetVersion(); version != 0 && version != s.LimitsVersion {
-		return nil, status.Errorf(codes.Aborted,
-			"version %d is in force, not %d: somebody has changed the limits; look at them again", s.LimitsVersion, version)
-	}
 	before := &limit.Document{}
 	if s.LimitsVersion > 0 {
 		if before, err = limit.ParseDocument(s.Limits); err != nil {
 			return nil, err
 		}
 	}
-	change := changeOf(limit.Difference(before, doc))
+	difference := limit.Difference(before, doc)
+	change := changeOf(difference)
 	change.Version = s.LimitsVersion
+	text, made, line := limit.CutVersion([]byte(m.GetDocument()))
+	switch {
+	case len(difference.Names()) == 0 && s.LimitsVersion > 0:
+		text = s.Limits // the leader says whether that is in force still
+	case m.GetVersion() != 0 && m.GetVersion() != s.LimitsVersion:
+		return nil, status.Errorf(codes.Aborted,
+			"version %d is in force, not %d: somebody has changed the limits; look at them again", s.LimitsVersion, m.GetVersion())
+	case m.GetVersion() == 0 && line > 0 && made != s.LimitsVersion:
+		return nil, status.Errorf(codes.Aborted, "line %d: the document was made from version %d, and version %d is in force: somebody has "+
+			"changed the limits since: get them again and make your change there, or remove that line to replace what is in force", line, made, s.LimitsVersion)
+	}
 	if len(change.GetRemoved()) > 0 {
 		noteUse(ctx, c, change)
 	}
@@ -64,7 +73,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	case len(change.GetRemoved()) > 0 && !m.GetRemove():
 		return nil, status.Error(codes.FailedPrecondition, leftOut(change))
 	}
-	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, []byte(m.GetDocument()))
+	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, text)
 	if errors.Is(err, cluster.ErrStale) {
 		return nil, status.Error(codes.Aborted, "somebody else has just changed the limits: look at them again, and apply anew")
 	}

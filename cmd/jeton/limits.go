@@ -89,7 +89,7 @@ func limitsDiffVerb() *cobra.Command {
 					return nil
 				}
 				if d.otherThan(change.Version) {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s:1: the document was made from version %d, and version %d is in force\n", d.file, d.version, change.Version)
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: the document was made from version %d, and version %d is in force\n", d.file, d.line, d.version, change.Version)
 				}
 				return errNo
 			})
@@ -130,9 +130,9 @@ func limitsApplyVerb() *cobra.Command {
 		Long: "Put the limits of a document in force in the whole cluster, all or none, within a second. What buckets have spent\n" +
 			"stays spent: debt is measured in time. A document that leaves out limits that are in force is refused, unless --remove\n" +
 			"says that they are to go: checks that name them fail from then on.\n\n" +
-			"If somebody else changes the limits at the same time, one of the two is refused. A document whose first line is\n" +
-			"# version 4, as limits get prints it, is also refused if they were changed since, unless the document says what is in\n" +
-			"force already. --version takes the place of that line.",
+			"If somebody else changes the limits at the same time, one of the two is refused. A document that begins with\n" +
+			"the comment # version 4, as limits get prints it, is also refused if they were changed since. --version takes the place\n" +
+			"of that comment. A document that says what is in force already changes nothing, and makes no new version.",
 		Example: "  jeton limits apply -f limits.yaml --dry-run\n  jeton limits apply -f limits.yaml\n" +
 			"  jeton limits apply -f limits.yaml --version 4\n" +
 			"  jeton limits apply -f limits.yaml --remove",
@@ -156,7 +156,10 @@ func limitsApplyVerb() *cobra.Command {
 					return err
 				}
 				said := fmt.Sprintf("version %d is in force%s", change.Version, d.beforeTheNext(change))
-				if asked.DryRun {
+				switch {
+				case len(change.Names()) == 0:
+					said = fmt.Sprintf("nothing to change: version %d is in force, and says the same", change.Version)
+				case asked.DryRun:
 					said = fmt.Sprintf("nothing was changed: version %d is in force", change.Version)
 				}
 				_, err = fmt.Fprintln(cmd.ErrOrStderr(), said)

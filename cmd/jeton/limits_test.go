@@ -69,10 +69,13 @@ func TestLimitsApplyHeedsTheVersionOfTheDocument(t *testing.T) {
 	if !strings.HasPrefix(f.get(), "# version 1\nlimits:") {
 		t.Fatalf("limits get prints %q", f.get())
 	}
-	f.run("apply", exitOK, "version 1 is in force") // as it was got
+	f.run("apply", exitOK, "nothing to change: version 1 is in force") // as it was got
+	f.write("# of ours\n" + f.get())
+	f.run("apply", exitOK, "nothing to change: version 1 is in force")
+	f.write(f.get())
 	f.edit("mine")
 	f.run("apply", exitOK, "+ mine", "version 2 is in force; for your next change, let "+f.path+" begin with # version 2\n")
-	f.run("apply", exitOK, "version 2 is in force\n") // the same again, as from a file in git
+	f.run("apply", exitOK, "nothing to change: version 2 is in force") // the same again, as from a file in git
 	if text := f.get(); !strings.HasPrefix(text, "# version 2\nlimits:") || strings.Count(text, "# version") != 1 {
 		t.Errorf("limits get prints %q", text)
 	}
@@ -95,12 +98,14 @@ func TestLimitsApplyHeedsTheVersionOfTheDocument(t *testing.T) {
 func TestLimitsApplyWithoutAVersion(t *testing.T) {
 	f := newLimitsFile(t)
 	_, bare, _ := strings.Cut(f.get(), "\n")
-	for _, first := range []string{"", "# versions 1\n", "# version one\n", "#version 9\n", "# ours\n# version 9\n"} {
+	for _, first := range []string{"", "# versions 1\n", "# version one\n", "#version 9\n"} {
 		f.write(first + bare + "  " + strings.Repeat("x", 1+len(first)) + ": {capacity: 1, refill: 1/s}\n")
 		f.run("apply --remove", exitOK, "is in force")
 	}
 	f.write("# version 1\r\n" + strings.ReplaceAll(bare, "\n", "\r\n"))
 	f.run("apply --remove", exitError, ":1: the document was made from version 1,")
+	f.write("\n# ours\n# version 1\n" + bare)
+	f.run("apply --remove", exitError, ":3: the document was made from version 1,")
 }
 
 // A document that was put in force with its line, as over HTTP, is got with the line of the version in force alone.

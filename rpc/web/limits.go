@@ -40,8 +40,9 @@ func (a *api) limits(*http.Request) (reply, error) {
 
 func etag(version uint64) string { return strconv.Quote(strconv.FormatUint(version, 10)) }
 
-// putLimits answers PUT /v1/limits: the whole document, in YAML or JSON. With If-Match it takes effect only if that
-// version is in force, and only with ?remove=true are limits removed that it leaves out.
+// putLimits answers PUT /v1/limits: the whole document, in YAML or JSON. With If-Match it takes effect only if that version is in
+// force, or any for *; without, only if the one is that it says it was made from. Only with ?remove=true are limits removed that
+// it leaves out.
 func (a *api) putLimits(r *http.Request) (reply, error) {
 	asked, err := askedToApply(r)
 	if err != nil {
@@ -60,7 +61,8 @@ func (a *api) putLimits(r *http.Request) (reply, error) {
 // askedToApply is what a PUT of limits asks for.
 func askedToApply(r *http.Request) (*pb.ApplyLimitsRequest, error) {
 	asked := &pb.ApplyLimitsRequest{}
-	if match := r.Header.Get("If-Match"); match != "" && match != "*" {
+	match := r.Header.Get("If-Match")
+	if match != "" && match != "*" {
 		n, err := strconv.ParseUint(strings.Trim(match, `"`), 10, 64)
 		if err != nil || n == 0 {
 			return nil, &limit.FieldError{Field: "If-Match", Problem: "is not a version such as \"3\", which GET /v1/limits answers as ETag"}
@@ -87,6 +89,9 @@ func askedToApply(r *http.Request) (*pb.ApplyLimitsRequest, error) {
 			problem += ": " + lines
 		}
 		return nil, &limit.FieldError{Field: "document", Problem: problem}
+	}
+	if match == "*" {
+		text, _, _ = limit.CutVersion(text)
 	}
 	asked.Document = string(text)
 	return asked, nil
