@@ -88,8 +88,21 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%s: no answer within %v: jeton cluster status shows who is down; --timeout waits longer", r.server, r.timeout)
 	case errors.Is(err, limit.ErrUnknownLimit):
 		return fmt.Errorf("%w: jeton limits get shows those that there are", err)
-	case strings.Contains(err.Error(), ": cannot connect: "): // as the client words it, which has no error of its own for it
+	case errors.Is(err, client.ErrUnknownNode):
+		return fmt.Errorf("%w: jeton cluster status shows those that there are", err)
+	case r.refused(err):
 		return fmt.Errorf("%w: is a node running there? --server names another one, and jeton dev starts some", err)
 	}
 	return err
+}
+
+// refused says whether nothing takes connections at any of the addresses of --server, as the client words it, which has no error of
+// its own for that. What a node that runs says of others is not about these addresses.
+func (r *remote) refused(err error) bool {
+	for server := range strings.SplitSeq(r.server, ",") {
+		if !strings.Contains(err.Error(), "jeton at "+server+": cannot connect: connection refused") {
+			return false
+		}
+	}
+	return true
 }

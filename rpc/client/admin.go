@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"google.golang.org/grpc"
@@ -93,18 +94,34 @@ func (c *Client) Status(ctx context.Context) ([]byte, error) {
 	return m.GetStatus(), err
 }
 
+// ErrUnknownNode means that no node of the cluster has the name or the id that was given.
+var ErrUnknownNode = errors.New("unknown node")
+
+// An unknownNodeError is [ErrUnknownNode] in the words of the node that was asked.
+type unknownNodeError struct{ error }
+
+func (e unknownNodeError) Is(target error) bool { return target == ErrUnknownNode }
+
+// ofNode is the error of a call that names a node. What is not found then is the node: gRPC has one code for whatever that is.
+func ofNode(err error) error {
+	if errors.Is(err, limit.ErrUnknownLimit) {
+		return unknownNodeError{err}
+	}
+	return err
+}
+
 // Drain moves every partition off a node, which is named by its name or its id, or takes that back. It does not wait for
 // the moves, but says how many partitions the node still has.
 func (c *Client) Drain(ctx context.Context, name string, undo bool) (left int, err error) {
 	m, err := operate(ctx, c, &pb.DrainRequest{Node: name, Undo: undo}, pb.AdminClient.Drain)
-	return int(m.GetLeft()), err
+	return int(m.GetLeft()), ofNode(err)
 }
 
 // Remove takes a node, which is named by its name or its id, out of the cluster for ever. force does so even if fewer
 // nodes are left than there are replicas.
 func (c *Client) Remove(ctx context.Context, name string, force bool) error {
 	_, err := operate(ctx, c, &pb.RemoveRequest{Node: name, Force: force}, pb.AdminClient.Remove)
-	return err
+	return ofNode(err)
 }
 
 // A Recovered is what a forced recovery did.
@@ -121,7 +138,7 @@ func (c *Client) Recover(ctx context.Context, lost []string) (Recovered, error) 
 	n := c.nodes.Others()[0]
 	m, err := pb.NewAdminClient(n.Conn()).Recover(ctx, &pb.RecoverRequest{Lost: lost})
 	if err != nil {
-		return Recovered{}, n.Explain(ctx.Err() != nil, pb.DecodeError(err))
+		return Recovered{}, ofNode(n.Explain(ctx.Err() != nil, pb.DecodeError(err)))
 	}
 	return Recovered{Floored: int(m.GetFloored()), Moved: int(m.GetMoved())}, nil
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Only who has named an address where nothing runs is asked whether a node runs there.
+func TestWhoRefusedTheConnection(t *testing.T) {
+	const hint = "is a node running there?"
+	for _, tt := range []struct {
+		server, err string
+		hint        bool
+	}{
+		{"a:7700", "jeton at a:7700: cannot connect: connection refused", true},
+		{"a:7700,b:7700", "jeton at b:7700: cannot connect: connection refused; jeton at a:7700: cannot connect: connection refused", true},
+		{"a:7700", "jeton at a:7700: no decision available: too few replicas can answer: 1 of 3 (n2 and n3 do not); " +
+			"jeton at c:7700: cannot connect: connection refused; jeton at b:7700: cannot connect: connection refused", false},
+		{"a:7700,b:7700", "jeton at a:7700: no decision available: too few replicas can answer: 1 of 2 (n2 does not); " +
+			"jeton at b:7700: cannot connect: connection refused", false},
+		{"a:7700", "jeton at a:7700: cannot connect: the other end does not have this cluster key: compare the cluster key files", false},
+	} {
+		r := remote{server: tt.server}
+		if said := r.explain(t.Context(), errors.New(tt.err)).Error(); !strings.HasPrefix(said, tt.err) || strings.Contains(said, hint) != tt.hint {
+			t.Errorf("with --server %s it is said: %s", tt.server, said)
+		}
+	}
+	env := map[string]string{"JETON_SERVER": "127.0.0.1:1,127.0.0.2:1"}
+	if _, stderr, code := jeton(t, env, "check", "demo", "k"); code != exitError || !strings.Contains(stderr, hint) {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// Who names a node that there is none of is told where to see the names, not those of limits.
+func TestNodesThatThereAreNone(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}
+	for _, args := range []string{"drain nobody", "drain nobody --undo", "remove nobody", "recover --lost nobody --yes"} {
+		_, stderr, code := jeton(t, env, append([]string{"cluster"}, strings.Fields(args)...)...)
+		if code != exitError || !strings.Contains(stderr, `"nobody"`) || !strings.Contains(stderr, "jeton cluster status shows those that there are") ||
+			strings.Contains(stderr, "limits") {
+			t.Errorf("cluster %s: exit code %d: %s", args, code, stderr)
+		}
+	}
+}
