@@ -30,8 +30,8 @@ func TestClusterStatusExitsAsReadyzAnswers(t *testing.T) {
 		{well, "", 0, "every key can be decided, as test sees it\n"},
 		{well, "--strict", 0, "every key can be decided, as test sees it\n"},
 		{well, "--output json", 0, `"decides":"all"`},
-		{waiting, "", 1, "test belongs to no cluster yet\n"},
-		{waiting, "--strict", 1, "test belongs to no cluster yet\n"},
+		{waiting, "", 1, "test belongs to no cluster yet"},
+		{waiting, "--strict", 1, "test belongs to no cluster yet"},
 		{waiting, "--output json", 1, `"decides":"none"`},
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"cluster", "status", "--server", tt.server}, strings.Fields(tt.args)...)...)

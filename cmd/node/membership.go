@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,11 +30,17 @@ const (
 	aloneWithin = 30 * time.Second
 )
 
-// Why a node of a cluster decides nothing.
-var (
-	errJoining = fmt.Errorf("%w: the node has not joined its cluster yet", limit.ErrUnavailable)
-	errClock   = fmt.Errorf("%w: this node's clock differs too much from the other nodes': set the machine's clock right, then restart the node", limit.ErrUnavailable)
-)
+// errClock is why a node of a cluster decides nothing whose clock is off.
+var errClock = notServing{func() string {
+	return "this node's clock differs too much from the other nodes': set the machine's clock right, then restart the node"
+}}
+
+// A notServing is a [limit.ErrUnavailable] without the words of that, which who passes it on puts in front. Its own are asked for only
+// by who wants to read them: it may be given very often.
+type notServing struct{ why func() string }
+
+func (e notServing) Error() string        { return e.why() }
+func (e notServing) Is(target error) bool { return target == limit.ErrUnavailable }
 
 // ErrOldCopy says that the data directory is an older copy of itself. Renew makes it one of a new node.
 var ErrOldCopy = cluster.ErrOldCopy
@@ -355,11 +360,20 @@ func (m *membership) placement(p ring.Partition) *actor.Placement {
 func (m *membership) serving() error {
 	switch {
 	case m.joinedAt.Load() == 0:
-		return errJoining
+		return notServing{m.joining}
 	case !m.cluster.ClockAgrees():
 		return errClock
 	}
 	return nil
+}
+
+// joining is why the node has not joined yet.
+func (m *membership) joining() string {
+	const said = "the node has not joined its cluster yet"
+	if waits := m.cluster.Waits(); waits != "" {
+		return said + ": " + waits
+	}
+	return said
 }
 
 // spoken is what an address speaks that is not one of gossip; empty where it may be.
@@ -375,7 +389,7 @@ func spoken(ctx context.Context, address string) string {
 // refuses is serving in words that another node can pass on; empty for nil.
 func (m *membership) refuses() string {
 	if err := m.serving(); err != nil {
-		return strings.TrimPrefix(err.Error(), limit.ErrUnavailable.Error()+": ")
+		return err.Error()
 	}
 	return ""
 }

@@ -49,8 +49,15 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// At finds out what an address speaks to whoever speaks plain text to it. It takes as long as ctx at most, and a third of a second.
-func At(ctx context.Context, address string) Protocol { return over(ctx, address, dialTCP) }
+// At finds out what an address speaks, to whoever comes without a certificate. It takes as long as ctx at most, and two thirds of a
+// second.
+func At(ctx context.Context, address string) Protocol {
+	p := over(ctx, address, dialTCP)
+	if p == Other && OverTLS(ctx, address, dialTCP) {
+		return TLS
+	}
+	return p
+}
 
 func over(ctx context.Context, address string, dial Dialer) Protocol {
 	ctx, cancel := context.WithTimeout(ctx, speakWithin)

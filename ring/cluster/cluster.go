@@ -78,6 +78,7 @@ type Cluster struct {
 	chosen    atomic.Value                  // the id, a string, of a cluster that exists and that this node is to join
 	shown     atomic.Pointer[shownState]    // what State and Changed tell
 	told      atomic.Pointer[ring.Deciding] // what the log was told last
+	waiting   atomic.Pointer[string]        // for what, before this node is a member
 	began     time.Time                     // of this New
 	rescue    sync.Mutex                    // held by Recover and by a reset
 	closing   sync.Once

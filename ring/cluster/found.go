@@ -69,6 +69,7 @@ func (c *Cluster) findCluster(ctx context.Context) error {
 			c.chosen.Store(v.cluster)
 			return nil
 		}
+		c.wait("it looks for a node of its cluster at the addresses of --join")
 		if c.seldom.may("find") {
 			c.logger.Info("looking for a node of the cluster at the addresses of --join", "join", c.config.Join)
 		}
@@ -147,12 +148,14 @@ func (c *Cluster) foundingStep(ctx context.Context, v view) (done bool, err erro
 	case first && len(v.founding) >= n:
 		return c.attempt(ctx, v.founding[:n])
 	}
+	var names []string
+	for _, p := range v.founding {
+		names = append(names, p.Name)
+	}
+	here := strings.Join(names, ", ")
+	c.wait(fmt.Sprintf("it waits for nodes to found a cluster with: %d of %d are here (%s)", len(names), n, here))
 	if c.seldom.may("found") {
-		var names []string
-		for _, p := range v.founding {
-			names = append(names, p.Name)
-		}
-		c.logger.Info("waiting for nodes to found a cluster with", "expect", n, "here", strings.Join(names, ", "))
+		c.logger.Info("waiting for nodes to found a cluster with", "expect", n, "here", here)
 	}
 	return false, nil
 }

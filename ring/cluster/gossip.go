@@ -73,6 +73,7 @@ type gossip struct {
 	config *Config
 	logger *slog.Logger
 	seldom *seldom
+	unmets unmets
 	wire   *gossipWire
 	begun  time.Time
 	twin   func()                                // called when another process says that it is this node

@@ -39,22 +39,6 @@ func (s *seldom) may(topic string) bool {
 	return true
 }
 
-// once says whether nothing has been said about topic since it was over, and notes that something was.
-func (s *seldom) once(topic string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, said := s.said[topic]
-	s.said[topic] = time.Now()
-	return !said
-}
-
-// over lets something be said about topic again.
-func (s *seldom) over(topic string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.said, topic)
-}
-
 // A lasting tells what lasts from what passes.
 type lasting struct {
 	mu    sync.Mutex
@@ -130,6 +114,8 @@ func (l *gossipLog) Write(text []byte) (int, error) {
 	line = strings.TrimPrefix(line, "memberlist: ")
 	args := []any{"message", line}
 	switch {
+	case strings.HasPrefix(line, "failed to join"): // which join is told too
+		level = slog.LevelDebug
 	case isOtherKey(line):
 		l.otherKey(from(line))
 		return len(text), nil

@@ -73,9 +73,11 @@ func (c *Cluster) prove(ctx context.Context) error {
 		if verdict != nil || missing == nil {
 			return verdict
 		}
+		who := strings.Join(missing, ", ")
+		c.wait("it was a member, and waits for a majority of the voters to say whether its disk is an old copy: missing " + who)
 		if c.seldom.may("prove") {
 			c.logger.Info("this node was a member and asks the voters whether its disk is an old copy; it waits for a majority of them",
-				"missing", strings.Join(missing, ", "))
+				"missing", who)
 		}
 		select {
 		case <-c.asserted:
@@ -207,6 +209,7 @@ func (c *Cluster) enroll(ctx context.Context) error {
 		case passing && time.Since(since) > c.config.tuning.patience:
 			return err
 		}
+		c.wait("the cluster does not let it in yet: " + err.Error())
 		if c.seldom.may("enroll") {
 			c.logger.Warn("the cluster does not let this node in yet", "error", err)
 		}

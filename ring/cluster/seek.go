@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 )
@@ -78,34 +77,12 @@ func (g *gossip) join(addresses []string) {
 	for _, a := range addresses {
 		all.Go(func() {
 			_, err := g.list.Load().Join([]string{a})
-			switch {
-			case err == nil:
-				g.seldom.over("join " + a)
-			case g.otherKey(err.Error(), a):
-			case g.seldom.once("join " + a):
-				g.tellUnmet(a, err)
+			if err != nil {
+				g.noteUnmet(a, err)
+				return
 			}
+			g.unmets.over(a)
 		})
 	}
 	all.Wait()
-}
-
-// tellUnmet logs that no node could be met at an address.
-func (g *gossip) tellUnmet(address string, err error) {
-	if g.config.Speaks != nil {
-		if other := g.config.Speaks(context.Background(), address); other != "" {
-			g.logger.Warn("an address of --join does not speak gossip: name addresses of --listen-gossip, 7701 by default", "address", address, "speaks", other)
-			return
-		}
-	}
-	g.logger.Info("no node can be met at this gossip address yet; this node keeps trying", "address", address, "why", lastCause(err))
-}
-
-// lastCause is the end of a chain of reasons that memberlist gives, in one line.
-func lastCause(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if i := strings.LastIndex(text, ": "); i >= 0 {
-		return text[i+2:]
-	}
-	return text
 }

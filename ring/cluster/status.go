@@ -13,6 +13,8 @@ import (
 type Status struct {
 	Cluster string `json:"cluster"` // its id; empty as long as this node belongs to none
 	Node    string `json:"node"`    // the name of the node that tells this
+	// Waits is what that node waits for before it is a member; empty for one that is.
+	Waits   string `json:"waits,omitempty"`
 	Version uint64 `json:"version"` // of what was agreed on
 	Leader  string `json:"leader"`  // its name; empty while none is known
 	// Nodes are the members by name.
@@ -79,7 +81,7 @@ func (c *Cluster) Status(ctx context.Context) Status {
 	s, known := c.State(), c.hearing.look()
 	leader, _, led := c.agreement.leader()
 	status := Status{
-		Cluster: c.belongsTo(), Node: c.config.Name, Version: s.Version, Removed: s.Removed, Partitions: s.Partitions,
+		Cluster: c.belongsTo(), Node: c.config.Name, Waits: c.Waits(), Version: s.Version, Removed: s.Removed, Partitions: s.Partitions,
 		Replicas: ring.Replication(len(s.Members()), s.Replicas), Wanted: s.Replicas,
 		Moves: movesOf(s), LimitsVersion: s.LimitsVersion, Deciding: c.deciding(s, known),
 	}

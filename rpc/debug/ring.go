@@ -37,11 +37,11 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	say := func(format string, args ...any) { _ = plain.Fprintf(table, format, args...) } // Flush tells of an error
 	if s.Cluster == "" {
-		say("%s belongs to no cluster yet\n", s.Node)
+		say("%s belongs to no cluster yet%s\n", s.Node, waits(s))
 		return table.Flush()
 	}
 	if s.Partitions == 0 {
-		say("%s belongs to cluster %s and knows no more yet: it has not heard from a majority of the others\n", s.Node, s.Cluster)
+		say("%s belongs to cluster %s and knows no more yet: it has not heard from a majority of the others%s\n", s.Node, s.Cluster, waits(s))
 		return table.Flush()
 	}
 	leader := s.Leader
@@ -59,6 +59,14 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 			n.Name, orDash(n.Zone), state(n), orDash(n.Role), n.Owner, n.Replica, clockOf(n, s.Node), n.GRPC, n.ID)
 	}
 	return table.Flush()
+}
+
+// waits is what a node waits for that is no member yet.
+func waits(s *cluster.Status) string {
+	if s.Waits == "" {
+		return ""
+	}
+	return ": " + s.Waits
 }
 
 func replicas(s *cluster.Status) string {
