@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"rpc/nodes":         {"actor/limit", "ring", "rpc/pb"},
 	"rpc/client":        {"actor/limit", "internal/speaks", "rpc/nodes", "rpc/pb"},
 	"rpc/access":        {},
-	"rpc/web":           {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "rpc/access", "rpc/pb"},
+	"rpc/web":           {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling", "rpc/access", "rpc/pb"},
 	"rpc": {
 		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "ring/secret", "storage", "storage/register",
 		"rpc/access", "rpc/nodes", "rpc/pb",

@@ -31,16 +31,16 @@ const (
 )
 
 // errClock is why a node of a cluster decides nothing whose clock is off.
-var errClock = notServing{func() string {
+var errClock = notServingError{func() string {
 	return "this node's clock differs too much from the other nodes': set the machine's clock right, then restart the node"
 }}
 
-// A notServing is a [limit.ErrUnavailable] without the words of that, which who passes it on puts in front. Its own are asked for only
+// A notServingError is a [limit.ErrUnavailable] without the words of that, which who passes it on puts in front. Its own are asked for only
 // by who wants to read them: it may be given very often.
-type notServing struct{ why func() string }
+type notServingError struct{ why func() string }
 
-func (e notServing) Error() string        { return e.why() }
-func (e notServing) Is(target error) bool { return target == limit.ErrUnavailable }
+func (e notServingError) Error() string        { return e.why() }
+func (e notServingError) Is(target error) bool { return target == limit.ErrUnavailable }
 
 // ErrOldCopy says that the data directory is an older copy of itself. Renew makes it one of a new node.
 var ErrOldCopy = cluster.ErrOldCopy
@@ -360,7 +360,7 @@ func (m *membership) placement(p ring.Partition) *actor.Placement {
 func (m *membership) serving() error {
 	switch {
 	case m.joinedAt.Load() == 0:
-		return notServing{m.joining}
+		return notServingError{m.joining}
 	case !m.cluster.ClockAgrees():
 		return errClock
 	}

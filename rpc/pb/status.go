@@ -28,7 +28,7 @@ type Class struct {
 
 // The classes of errors that are not one of the vocabulary's sentinels.
 var (
-	invalid  = Class{codes.InvalidArgument, http.StatusBadRequest, "invalid-request", "The request can never be decided"}
+	invalid  = Class{codes.InvalidArgument, http.StatusBadRequest, "invalid-request", "The request is not valid"}
 	internal = Class{codes.Internal, http.StatusInternalServerError, "internal", "The node has a fault"}
 )
 

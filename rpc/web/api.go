@@ -3,6 +3,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return err
 	})
 	if err != nil {
-		out = problemOf(err).reply()
+		out = cmp.Or(a.unknownLimit(err), problemOf(err)).reply()
 	}
 	if out.status == http.StatusInternalServerError {
 		a.Logger.ErrorContext(ctx, "request failed", append(fault.Attrs(err), "route", route)...)
@@ -118,7 +119,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *api) check(r *http.Request) (reply, error) {
 	var request limit.Request
 	if err := readJSON(r, &request); err != nil {
-		return reply{}, err
+		return reply{}, wrongField(err)
 	}
 	d, err := a.Limiter.Check(r.Context(), request)
 	if err != nil {

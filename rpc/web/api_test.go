@@ -299,6 +299,13 @@ func TestBadHTTPRequests(t *testing.T) {
 		wantProblem(t, ask("POST", "/v1/check", body), 400, want.field, want.says)
 	}
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["nobody"]}`), 404, "", "nobody")
+	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["dmeo"]}`), 404, "",
+		`unknown limit "dmeo": the nearest name is "demo"; GET /v1/limits shows those that there are`)
+	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limit":["demo"]}`), 400, "limit",
+		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt: is "limits" meant?`)
+	if title := ask("PUT", "/v1/limits", "nothing").member(t, "title"); title == "The request can never be decided" {
+		t.Errorf("a document that is none has the title %v", title)
+	}
 	wantProblem(t, ask("POST", "/v1/check", `"`+strings.Repeat("x", maxBody)+`"`), 413, "", "1048576")
 	for path, allow := range map[string]string{
 		"/v1/check": "POST", "/v1/return": "POST", "/v1/limits": "GET, HEAD", "/v1/buckets/demo/a": "DELETE, GET, HEAD",
