@@ -111,7 +111,8 @@ func leftOut(change *pb.ApplyLimitsResponse) string {
 		}
 	}
 	said := "the document leaves out limits that are in force: " + strings.Join(names, ", ") +
-		": put them back, or say that they are to be removed, with jeton limits apply --remove or PUT /v1/limits?remove=true"
+		": put them back, or leave them as they are with jeton limits apply --merge, or say that they are to be removed, with " +
+		"jeton limits apply --remove or PUT /v1/limits?remove=true"
 	if silent := change.GetSilent(); len(silent) > 0 {
 		said += "; which limits are in use at " + strings.Join(silent, ", ") + " is not known: no answer"
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -201,6 +202,17 @@ func syntaxError(err error) error {
 func (d *Document) Rule(name string) (*Rule, bool) {
 	r, ok := d.rules[name]
 	return r, ok
+}
+
+// With is the document with the limits of another in addition, which take the place of its own of the same names.
+func (d *Document) With(other *Document) *Document {
+	both := &Document{rules: maps.Clone(d.rules)}
+	if both.rules == nil {
+		both.rules = map[string]*Rule{}
+	}
+	maps.Copy(both.rules, other.rules)
+	both.names = slices.Sorted(maps.Keys(both.rules))
+	return both
 }
 
 // Rules are all stored limits, sorted by name.

@@ -61,8 +61,9 @@ func limitsGetVerb() *cobra.Command {
 
 func limitsDiffVerb() *cobra.Command {
 	var (
-		r    remote
-		file string
+		r     remote
+		file  string
+		merge bool
 	)
 	cmd := &cobra.Command{
 		Use:     "diff -f FILE",
@@ -74,6 +75,11 @@ func limitsDiffVerb() *cobra.Command {
 				d, err := readDocument(cmd.InOrStdin(), file)
 				if err != nil {
 					return err
+				}
+				if merge {
+					if d, _, err = d.merged(ctx, c); err != nil {
+						return err
+					}
 				}
 				change, err := c.ApplyLimits(ctx, client.Apply{Document: d.text, DryRun: true})
 				if errors.Is(err, limit.ErrUnauthenticated) { // which limits there are is no secret, only which are in use
@@ -97,6 +103,7 @@ func limitsDiffVerb() *cobra.Command {
 	}
 	r.addFlags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the YAML document; - reads standard input")
+	cmd.Flags().BoolVar(&merge, "merge", false, "what limits apply --merge would change")
 	return cmd
 }
 
@@ -122,33 +129,32 @@ func limitsApplyVerb() *cobra.Command {
 		r     remote
 		file  string
 		asked client.Apply
+		merge bool
 	)
 	cmd := &cobra.Command{
 		Use:        "apply -f FILE",
 		SuggestFor: []string{"set", "put", "update", "edit", "import"},
 		Short:      "Put other limits in force in the whole cluster",
 		Long: "Put the limits of a document in force in the whole cluster, all or none, within a second. What buckets have spent\n" +
-			"stays spent: debt is measured in time. A document that leaves out limits that are in force is refused, unless --remove\n" +
-			"says that they are to go: checks that name them fail from then on.\n\n" +
+			"stays spent: debt is measured in time. A document that leaves out limits that are in force is refused, unless --merge\n" +
+			"says that they stay as they are, or --remove that they are to go: checks that name them fail from then on.\n\n" +
 			"If somebody else changes the limits at the same time, one of the two is refused. A document that begins with\n" +
 			"the comment # version 4, as limits get prints it, is also refused if they were changed since. --version takes the place\n" +
 			"of that comment. A document that says what is in force already changes nothing, and makes no new version.",
 		Example: "  jeton limits apply -f limits.yaml --dry-run\n  jeton limits apply -f limits.yaml\n" +
 			"  jeton limits apply -f limits.yaml --version 4\n" +
+			"  jeton limits apply -f one-more.yaml --merge\n" +
 			"  jeton limits apply -f limits.yaml --remove",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
+				if merge && asked.Remove {
+					return errors.New("--merge keeps the limits that the document leaves out, and --remove removes them: leave one of them out")
+				}
 				d, err := readDocument(cmd.InOrStdin(), file)
 				if err != nil {
 					return err
 				}
-				asked.Document = d.text
-				var change client.Applied
-				if cmd.Flags().Changed("version") {
-					change, err = c.ApplyLimits(ctx, asked)
-				} else {
-					change, err = d.apply(ctx, c, asked)
-				}
+				change, err := d.apply(ctx, c, asked, merge, cmd.Flags().Changed("version"))
 				if err != nil {
 					return err
 				}
@@ -171,6 +177,7 @@ func limitsApplyVerb() *cobra.Command {
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the YAML document; - reads standard input")
 	cmd.Flags().Uint64Var(&asked.Version, "version", 0, "apply only if this version is in force, whatever the first line of the document says; 0 replaces the one in force now")
 	cmd.Flags().BoolVar(&asked.Remove, "remove", false, "remove the limits that the document leaves out; without it such a document is refused")
+	cmd.Flags().BoolVar(&merge, "merge", false, "leave the limits as they are that the document leaves out")
 	cmd.Flags().BoolVar(&asked.DryRun, "dry-run", false, "only say what would change")
 	return cmd
 }

@@ -47,6 +47,26 @@ func readDocument(stdin io.Reader, file string) (d limitsDocument, err error) {
 	return limitsDocument{file: file, text: string(rest), line: line, version: version}, nil
 }
 
+// merged is the document with the limits in force in addition, and the version of those.
+func (d limitsDocument) merged(ctx context.Context, c *client.Client) (all limitsDocument, version uint64, err error) {
+	own, err := limit.ParseDocument([]byte(d.text))
+	if err != nil {
+		return d, 0, err
+	}
+	stored, version, err := c.LimitsText(ctx)
+	if err != nil {
+		return d, 0, err
+	}
+	inForce, err := limit.ParseDocument([]byte(stored))
+	if err != nil {
+		return d, 0, err
+	}
+	text, err := inForce.With(own).YAML()
+	all = d
+	all.text = string(text)
+	return all, version, err
+}
+
 // withVersion is a document as limits get prints it.
 func withVersion(version uint64, text string) string {
 	bare, _, _ := limit.CutVersion([]byte(text))
@@ -56,12 +76,31 @@ func withVersion(version uint64, text string) string {
 // otherThan says whether the document was made from another version than one.
 func (d limitsDocument) otherThan(version uint64) bool { return d.line > 0 && d.version != version }
 
-// apply puts the document in force in the place of the version that it was made from. Where another one is in force, that is an
-// error, unless the document says what is in force already: so a file can be applied again and again.
-func (d limitsDocument) apply(ctx context.Context, c *client.Client, asked client.Apply) (client.Applied, error) {
+// apply puts the document in force, with the limits in force in addition if it is to be merged with them. Overruled means that it does
+// not matter from which version the document says that it was made.
+func (d limitsDocument) apply(ctx context.Context, c *client.Client, asked client.Apply, merge, overruled bool) (change client.Applied, err error) {
+	if overruled {
+		d.line = 0
+	}
+	if merge {
+		var version uint64
+		if d, version, err = d.merged(ctx, c); err != nil {
+			return change, err
+		}
+		if asked.Version == 0 && d.line == 0 {
+			asked.Version = version // what was merged with is what is to be replaced
+		}
+	}
+	asked.Document = d.text
 	if d.line == 0 {
 		return c.ApplyLimits(ctx, asked)
 	}
+	return d.replace(ctx, c, asked)
+}
+
+// replace puts the document in force in the place of the version that it was made from. Where another one is in force, that is an
+// error, unless the document says what is in force already: so a file can be applied again and again.
+func (d limitsDocument) replace(ctx context.Context, c *client.Client, asked client.Apply) (client.Applied, error) {
 	would := asked
 	would.DryRun = true
 	change, err := c.ApplyLimits(ctx, would)

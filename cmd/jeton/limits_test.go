@@ -108,6 +108,31 @@ func TestLimitsApplyWithoutAVersion(t *testing.T) {
 	f.run("apply --remove", exitError, ":3: the document was made from version 1,")
 }
 
+// Who adds a limit need not have those of others in the file.
+func TestLimitsApplyMerges(t *testing.T) {
+	f := newLimitsFile(t)
+	before := f.get()
+	f.write("limits:\n  mine: {capacity: 1, refill: 1/s}\n")
+	f.run("apply", exitError, "the document leaves out limits that are in force", "jeton limits apply --merge")
+	f.run("apply --merge --dry-run", exitOK, "+ mine", "nothing was changed: version 1 is in force")
+	f.run("apply --merge", exitOK, "+ mine", "version 2 is in force\n")
+	_, limits, _ := strings.Cut(before, "limits:\n")
+	if got := f.get(); !strings.Contains(got, "mine:") || len(got) <= len(limits) {
+		t.Errorf("in force is %s", got)
+	}
+	f.run("apply --merge", exitOK, "nothing to change: version 2 is in force")
+	f.write("# version 1\nlimits:\n  mine: {capacity: 2, refill: 1/s}\n")
+	f.run("apply --merge", exitError, f.path+":1: the document was made from version 1, and version 2 is in force")
+	f.write("limits:\n  mine: {capacity: 2, refill: 1/s}\n")
+	f.run("apply --merge --version 1", exitError, "version 2 is in force, not 1")
+	f.run("apply --merge", exitOK, "~ mine", "capacity:       1 → 2", "version 3 is in force")
+	f.run("apply --merge --remove", exitError, "--merge", "--remove")
+	f.run("diff --merge", exitOK)
+	f.write("limits: {}\n")
+	f.run("apply --merge", exitOK, "nothing to change: version 3 is in force")
+	f.run("diff", exitNo, "- mine")
+}
+
 // A document that was put in force with its line, as over HTTP, is got with the line of the version in force alone.
 func TestLimitsGetReplacesTheVersionOfTheDocument(t *testing.T) {
 	f := newLimitsFile(t)
