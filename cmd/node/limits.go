@@ -66,9 +66,23 @@ func (n *Node) Reload() error {
 	if err := n.leavesOutNone(n.Limits(), doc, "restart the node to remove them"); err != nil {
 		return err
 	}
+	if same(n.Limits(), doc) {
+		n.tellUnchanged()
+		return nil
+	}
 	n.limits.Store(doc)
 	n.cfg.Logger.Info("limits in force", "file", n.cfg.Limits, "limits", len(doc.Rules()))
 	return nil
+}
+
+// same says whether two documents say the same.
+func same(a, b *limit.Document) bool {
+	c := limit.Difference(a, b)
+	return len(c.Names()) == 0
+}
+
+func (n *Node) tellUnchanged() {
+	n.cfg.Logger.Info("the limits file says what is in force already: nothing changes", "file", n.cfg.Limits)
 }
 
 // leavesOutNone refuses a limits file without limits that are in force: it may be just being saved.
@@ -84,14 +98,15 @@ func (n *Node) leavesOutNone(inForce, file *limit.Document, remove string) error
 // reload has the whole cluster put other limits in force, in place of those that they were compared with: if somebody else has
 // changed these meanwhile, they are compared again.
 func (m *membership) reload(doc *limit.Document) error {
-	text, err := doc.YAML()
+	written, err := doc.YAML()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), reloadWithin)
 	defer cancel()
 	for {
-		changed, s := m.cluster.Changed(), m.cluster.State()
+		text := written
+		changed, s, unchanged := m.cluster.Changed(), m.cluster.State(), false
 		if s.LimitsVersion > 0 {
 			inForce, err := limit.ParseDocument(s.Limits)
 			if err != nil {
@@ -100,8 +115,14 @@ func (m *membership) reload(doc *limit.Document) error {
 			if err := m.node.leavesOutNone(inForce, doc, "remove them with jeton limits apply --remove"); err != nil {
 				return err
 			}
+			if unchanged = same(inForce, doc); unchanged {
+				text = s.Limits // the leader says whether that is in force still
+			}
 		}
 		_, err := m.cluster.SetLimits(ctx, s.LimitsVersion, text)
+		if err == nil && unchanged {
+			m.node.tellUnchanged()
+		}
 		if !errors.Is(err, cluster.ErrStale) {
 			return stillInForce(err)
 		}

@@ -89,3 +89,41 @@ func TestAJoiningNodeRemovesNoLimits(t *testing.T) {
 		t.Error("the limit is gone")
 	}
 }
+
+// TestReloadOfWhatIsInForce: whoever has a node read its limits file again that says what is in force is told that nothing changes, and
+// there is no new version, whatever is written otherwise in the file.
+func TestReloadOfWhatIsInForce(t *testing.T) {
+	for name, gossip := range map[string]string{"alone": "", "in a cluster": "127.0.0.1:0"} {
+		file, said := filepath.Join(t.TempDir(), "limits.yaml"), make(logged, 1000)
+		write := func(text string) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("limits: {a: {capacity: 1, refill: 1/s}}")
+		n, err := Open(Config{
+			Name: "one", Data: t.TempDir(), Limits: file, Logger: slog.New(slog.NewTextHandler(said, nil)),
+			ListenGRPC: "127.0.0.1:0", ListenGossip: gossip, ListenRaft: gossip,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("# another comment\nlimits:\n  a: {refill: 1/s, capacity: 1}\n")
+		if err := n.Reload(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n.member != nil && n.member.cluster.State().LimitsVersion != 1 {
+			t.Errorf("%s: version %d is in force", name, n.member.cluster.State().LimitsVersion)
+		}
+		if err := n.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		told := false
+		for len(said) > 0 {
+			told = told || strings.Contains(<-said, "the limits file says what is in force already: nothing changes")
+		}
+		if !told {
+			t.Errorf("%s: it is not told that nothing changes", name)
+		}
+	}
+}
