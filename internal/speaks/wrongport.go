@@ -41,7 +41,7 @@ func Misdirected(ctx context.Context, address string, secure *tls.Config, dial D
 	}
 	switch p = over(ctx, address, dial); p {
 	case GRPC:
-		return p, fmt.Sprintf("%s speaks plain text, not TLS: leave out --tls-cert, --tls-key, --tls-ca and --cluster-key-file, or give the node certificates", address)
+		return p, fmt.Sprintf("%s speaks plain text, not TLS: leave out --tls-cert, --tls-key, --tls-ca and --cluster-key-file (and JETON_CLUSTER_KEY_FILE and its like in the environment), or give the node certificates", address)
 	case TLS:
 		return p, ""
 	default:
