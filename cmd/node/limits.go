@@ -30,8 +30,12 @@ func readLimits(path string) (*limit.Document, error) {
 	return doc, nil
 }
 
-// tellSeed logs where the limits file that the node was started with differs from the cluster's limits, which rule.
+// tellSeed logs that there are no limits, and where the limits file that the node was started with differs from the cluster's limits,
+// which rule.
 func (n *Node) tellSeed(file *limit.Document) {
+	if len(n.Limits().Rules()) == 0 {
+		n.cfg.Logger.Warn("there are no limits yet, and every check of one is refused as unknown: jeton limits apply -f limits.yaml puts some in force")
+	}
 	if n.cfg.Limits == "" {
 		return
 	}

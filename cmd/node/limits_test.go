@@ -127,3 +127,27 @@ func TestReloadOfWhatIsInForce(t *testing.T) {
 		}
 	}
 }
+
+// TestNodeWithoutLimits: whoever has started a node without limits is told how there come to be some.
+func TestNodeWithoutLimits(t *testing.T) {
+	said := make(logged, 1000)
+	n, err := Open(Config{
+		Name: "one", Data: t.TempDir(), Logger: slog.New(slog.NewTextHandler(said, nil)),
+		ListenGRPC: "127.0.0.1:0", ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	warned := 0
+	for len(said) > 0 {
+		if line := <-said; strings.Contains(line, "level=WARN") && strings.Contains(line, "there are no limits yet") && strings.Contains(line, "jeton limits apply -f") {
+			warned++
+		}
+	}
+	if warned != 1 {
+		t.Errorf("it is told %d times", warned)
+	}
+}
