@@ -70,6 +70,7 @@ func rootVerb(env lookup) *cobra.Command {
 	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
 		versionVerb(), benchVerb())
 	checkArguments(root)
+	checkHelp(root)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
 	return root

@@ -185,3 +185,24 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// checkHelp has help refuse the name of a verb that there is none of, as the program does.
+func checkHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return // a program without verbs has no help
+	}
+	help.Run = nil
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		at := root
+		for _, name := range args {
+			below, rest, err := at.Find([]string{name})
+			if err != nil || below == at || len(rest) > 0 {
+				return unknownVerb(at, name)
+			}
+			at = below
+		}
+		return at.Help()
+	}
+}

@@ -71,3 +71,21 @@ func TestNear(t *testing.T) {
 		t.Errorf("the name itself is %q", got)
 	}
 }
+
+// Help for a verb that there is none of is an error, and names the one that was meant.
+func TestHelpForNothing(t *testing.T) {
+	for args, want := range map[string]string{
+		"help chekc":        "unknown command \"chekc\" of jeton: did you mean jeton check?",
+		"help limits aply":  "unknown command \"aply\" of jeton limits: did you mean jeton limits apply?",
+		"help check nosuch": "unknown command \"nosuch\" of jeton check",
+	} {
+		if stdout, stderr, code := jeton(t, nil, strings.Fields(args)...); code != exitError || !strings.Contains(stderr, want) || stdout != "" {
+			t.Errorf("jeton %s: exit code %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	for _, args := range []string{"help", "help limits apply"} {
+		if stdout, stderr, code := jeton(t, nil, strings.Fields(args)...); code != exitOK || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("jeton %s: exit code %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+}
