@@ -194,6 +194,10 @@ func (c *Cluster) settle(ctx context.Context) error {
 	}
 }
 
+// enrollsWithin is how long it may take until the leader has let a node in before that is worth a line in the log: nodes that start
+// together wait for one another's ports.
+const enrollsWithin = 3 * time.Second
+
 // enroll has the leader let this node in. What may still pass is tried again for a while: the node whose name this one has
 // may be dead and not known to be, and this node's ports may be on their way.
 func (c *Cluster) enroll(ctx context.Context) error {
@@ -210,7 +214,7 @@ func (c *Cluster) enroll(ctx context.Context) error {
 			return err
 		}
 		c.wait("the cluster does not let it in yet: " + err.Error())
-		if c.seldom.may("enroll") {
+		if time.Since(since) > enrollsWithin && c.seldom.may("enroll") {
 			c.logger.Warn("the cluster does not let this node in yet", "error", err)
 		}
 		if _, err := pause(ctx, wait, nil); err != nil {
