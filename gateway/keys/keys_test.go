@@ -298,6 +298,19 @@ func TestRevokeTheLast(t *testing.T) {
 	}
 }
 
+// A folder without a file is one in which a file is just being replaced: it revokes nothing either.
+func TestAFolderWithoutAFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"", "notes.txt", ".hidden.jsonl"} {
+		if name != "" {
+			write(t, filepath.Join(dir, name), good)
+		}
+		if _, err := new(keys.Reader).Read(dir); err == nil || !strings.Contains(err.Error(), dir+" holds no file that ends in .jsonl") {
+			t.Errorf("with %q: %v", name, err)
+		}
+	}
+}
+
 // A file of one huge line is refused before it is read whole.
 func TestALineOfManyMegabytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.jsonl")

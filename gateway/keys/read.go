@@ -156,6 +156,10 @@ func filesAt(path string) ([]string, error) {
 			paths = append(paths, filepath.Join(path, name))
 		}
 	}
+	if len(paths) == 0 { // as while the only one is being replaced
+		return nil, fmt.Errorf("%s holds no file that ends in %s, so no key would count: jeton keys make --file %s makes one",
+			path, Extension, filepath.Join(path, "keys"+Extension))
+	}
 	return paths, nil
 }
 
