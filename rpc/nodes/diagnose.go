@@ -16,7 +16,7 @@ const diagnoseEvery = 5 * time.Second
 // A Diagnosis is what keeps an address from being asked over gRPC, as far as that is to be seen from outside.
 type Diagnosis struct {
 	Wrong  string // in words for people; empty for nothing that is known
-	Silent bool   // the address takes connections and says nothing: a node that has answered there before is frozen
+	Silent bool   // the address takes connections and says nothing: a node of the table, or that has answered before, is frozen
 }
 
 // A MisdirectedError says in words for people what is wrong with an address: it is not where a node takes checks, or TLS is on one
@@ -66,7 +66,7 @@ func (n *Node) diagnose(ctx context.Context, err error) {
 	}
 	d.at = time.Now()
 	found := n.set.cfg.Diagnose(ctx, n.address)
-	if found.Wrong == "" || found.Silent && d.spoke.Load() {
+	if found.Wrong == "" || found.Silent && (d.spoke.Load() || !n.named) {
 		d.wrong.Store(nil)
 	} else {
 		d.wrong.Store(&found.Wrong)

@@ -23,6 +23,7 @@ import (
 // which is asked without any of this and is always good.
 type Node struct {
 	address string
+	named   bool          // by the caller, and not by a table alone
 	local   limit.Limiter // the own node; nil for all others
 
 	set    *Set // nil for the own node

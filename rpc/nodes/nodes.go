@@ -126,6 +126,7 @@ func New(cfg Config) (*Set, error) {
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
+		n.named = true
 		s.servers = append(s.servers, n)
 	}
 	s.table.Store(makeshift(s.servers))
