@@ -224,6 +224,44 @@ func TestRepository(t *testing.T) {
 	}
 }
 
+// engines are what a node stores and agrees with. A gateway does neither.
+var engines = []string{
+	"github.com/cockroachdb/pebble", "github.com/hashicorp/raft", "github.com/hashicorp/memberlist", "go.etcd.io/bbolt",
+}
+
+// TestWhatAGatewayLinks follows the imports of a gateway's packages: none of them stands on a storage engine, on raft or on gossip.
+func TestWhatAGatewayLinks(t *testing.T) {
+	sources, err := readSources("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := map[string][]string{}
+	for _, s := range sources {
+		imports[s.folder] = s.imports
+	}
+	if !slices.ContainsFunc(imports["storage"], func(to string) bool { return underAny(to, engines) }) {
+		t.Fatal("not even the storage has an engine: looked for the wrong ones")
+	}
+	seen := map[string]bool{}
+	var follow func(folder string, path []string)
+	follow = func(folder string, path []string) {
+		if seen[folder] {
+			return
+		}
+		seen[folder] = true
+		path = append(slices.Clone(path), folder)
+		for _, imported := range imports[folder] {
+			if inside, ours := strings.CutPrefix(imported, module+"/"); ours {
+				follow(inside, path)
+			} else if underAny(imported, engines) {
+				t.Errorf("%s imports %s", strings.Join(path, " → "), imported)
+			}
+		}
+	}
+	follow("cmd/edge", nil)
+	follow("gateway", nil)
+}
+
 // TestImportTable checks the table itself: every entry names a package of the table, and imports go one way.
 func TestImportTable(t *testing.T) {
 	var visit func(from string, path []string)
