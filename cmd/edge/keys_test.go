@@ -26,6 +26,7 @@ func TestKeysAreFollowed(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	write(t, file, "# none yet\n")
 	var leaked atomic.Bool
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Api-Key") != "" {
