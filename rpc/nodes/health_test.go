@@ -378,9 +378,14 @@ func TestFarAway(t *testing.T) {
 		const away = probeWithin + 10*time.Millisecond
 		p := newPatient(t)
 		p.longest = fastPause
+		var gone atomic.Bool
 		p.health.probe = func(ctx context.Context) error {
+			answer := time.After(away)
+			if gone.Load() {
+				answer = nil
+			}
 			select {
-			case <-time.After(away):
+			case <-answer:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -395,11 +400,8 @@ func TestFarAway(t *testing.T) {
 			p.leave(&g.waiter, true)
 			p.want(t, good, 1)
 		}
-		g := p.calls(1)[0] // and one that comes back no more
-		p.health.probe = func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
+		gone.Store(true)
+		g := p.calls(1)[0] // which has no answer
 		pass(suspectMost + probeWithin + 1)
 		p.want(t, bad, 2)
 		p.leave(&g.waiter, false)
