@@ -13,6 +13,7 @@ type unmet struct {
 	cause  string // what memberlist met
 	speaks string // what the address speaks instead of gossip; empty where it may be gossip
 	key    bool   // the node there has another cluster key, or none
+	asked  bool   // what it speaks
 }
 
 // String is why in words.
@@ -69,8 +70,12 @@ func (u *unmets) list() string {
 func (g *gossip) noteUnmet(address string, err error) {
 	before, known := g.unmets.of(address)
 	now := unmet{cause: lastCause(err), key: isOtherKey(err.Error()), speaks: before.speaks}
-	if (!known || now.cause != before.cause) && g.config.Speaks != nil {
-		now.speaks = g.config.Speaks(context.Background(), address)
+	now.asked = before.asked && now.cause == before.cause
+	// A node with a key takes the question what it speaks for that of a stranger, and says so in its log. So it is put where somebody
+	// answers otherwise, twice in a row, and not to a node that only starts late.
+	foreign := g.config.Key == nil || now.key || known && now.cause == before.cause && answers(now.cause)
+	if foreign && !now.asked && g.config.Speaks != nil {
+		now.speaks, now.asked = g.config.Speaks(context.Background(), address), true
 	}
 	g.unmets.note(address, now)
 	switch {
@@ -82,6 +87,11 @@ func (g *gossip) noteUnmet(address string, err error) {
 	case !known:
 		g.logger.Info("no node can be met at this gossip address yet; this node keeps trying", "address", address, "why", now.cause)
 	}
+}
+
+// answers says whether somebody took the connection that failed for that cause.
+func answers(cause string) bool {
+	return !strings.Contains(cause, "refused") && !strings.Contains(cause, "timeout") && !strings.Contains(cause, "no route")
 }
 
 // lastCause is the end of a chain of reasons that memberlist gives, in one line.
