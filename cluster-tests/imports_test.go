@@ -38,8 +38,8 @@ var mayImport = map[string][]string{
 	"storage":           {"internal/bound", "ring", "storage/register"},
 	"actor":             {"actor/limit", "actor/owner", "actor/clock", "ring", "storage", "storage/register"},
 	"rpc/pb":            {"actor/limit", "ring", "storage/register"},
-	"rpc/nodes":         {"actor/limit", "ring", "rpc/pb"},
-	"rpc/client":        {"actor/limit", "internal/speaks", "rpc/nodes", "rpc/pb"},
+	"rpc/nodes":         {"actor/limit", "internal/metrics", "ring", "rpc/pb"},
+	"rpc/client":        {"actor/limit", "internal/metrics", "internal/speaks", "rpc/nodes", "rpc/pb"},
 	"rpc/access":        {},
 	"rpc/web":           {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling", "rpc/access", "rpc/pb"},
 	"rpc": {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
 // checkArguments has every verb take as many arguments as its first line names, and say what was meant by others.
@@ -90,7 +92,7 @@ func meantVerb(verb *cobra.Command, typed string) *cobra.Command {
 		}
 		names = append(names, below.Name())
 	}
-	if name := near(typed, names); name != "" {
+	if name := spelling.Near(typed, names); name != "" {
 		return verb.Commands()[slices.Index(names, name)]
 	}
 	return nil
@@ -111,9 +113,9 @@ func wrongFlag(verb *cobra.Command, err error) error {
 	typed, meant := "--"+unknown.GetSpecifiedName(), ""
 	names := optionsOf(verb)
 	if letters := unknown.GetSpecifiedShortnames(); letters == "" {
-		meant = near(unknown.GetSpecifiedName(), names)
+		meant = spelling.Near(unknown.GetSpecifiedName(), names)
 	} else if typed = "-" + letters; len(letters) > 1 {
-		meant = near(letters, names) // -file, as some programs have it
+		meant = spelling.Near(letters, names) // -file, as some programs have it
 	} else {
 		names = slices.DeleteFunc(names, func(name string) bool { return name[0] != letters[0] })
 		if len(names) == 1 {
@@ -139,51 +141,6 @@ func either(names []string) string {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// mostSlips is how many letters of a word may be wrong.
-const mostSlips = 2
-
-// near is the name that was probably meant: it begins with what was typed, or a slip or two away from it; empty for none.
-func near(typed string, names []string) string {
-	if len(names) == 0 || len(typed) <= 1 {
-		return ""
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, typed) {
-			return name
-		}
-	}
-	if name := nearest(typed, names); distance(typed, name) <= min(mostSlips, len(typed)-1) {
-		return name
-	}
-	return ""
-}
-
-// nearest is the name that takes the fewest changes of a letter, of which there is one.
-func nearest(name string, known []string) string {
-	return slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
-}
-
-// distance is how many letters have to be put in, taken out or changed to make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // checkHelp has help refuse the name of a verb that there is none of, as the program does.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -53,22 +52,6 @@ func TestGroupsShowTheirHelp(t *testing.T) {
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, "Available Commands:") {
 			t.Errorf("jeton %s: exit code %d, %q, %q", group, code, stdout, stderr)
 		}
-	}
-}
-
-// A name is near if it begins with what was typed or is a slip or two away, and nothing is near to a single letter.
-func TestNear(t *testing.T) {
-	names := []string{"list", "make", "revoke"}
-	for typed, want := range map[string]string{
-		"": "", "l": "", "li": "list", "lsit": "list", "maek": "make", "revok": "revoke", "reboke": "revoke", "revokes": "revoke",
-		"ma": "make", "xx": "", "remove": "revoke", "delete": "", "ls": "",
-	} {
-		if got := near(typed, names); got != want {
-			t.Errorf("%q: %q, want %q", typed, got, want)
-		}
-	}
-	if got := near("make", slices.Concat(names, []string{"maker", "makes"})); got != "make" {
-		t.Errorf("the name itself is %q", got)
 	}
 }
 

@@ -1,7 +1,30 @@
-// Package spelling guesses which name is meant by one that is not known. Start with [Nearest].
+// Package spelling guesses which name is meant by one that is not known. Start with [Nearest], or with [Near] where none may be meant.
 package spelling
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
+
+// maxSlips is how many letters of a word may be wrong that is near to another.
+const maxSlips = 2
+
+// Near is the known name that was probably meant: it begins with what was typed, or is a slip or two away from it; empty for none, and
+// for a single letter.
+func Near(typed string, known []string) string {
+	if len(known) == 0 || len(typed) <= 1 {
+		return ""
+	}
+	for _, name := range known {
+		if strings.HasPrefix(name, typed) {
+			return name
+		}
+	}
+	if name := Nearest(typed, known); distance(typed, name) <= min(maxSlips, len(typed)-1) {
+		return name
+	}
+	return ""
+}
 
 // Nearest is the known name that takes the fewest changes of a letter, the first of several; empty if no name is known.
 func Nearest(name string, known []string) string {

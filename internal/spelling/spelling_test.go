@@ -1,6 +1,9 @@
 package spelling
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestNearest(t *testing.T) {
 	for _, c := range []struct {
@@ -29,5 +32,21 @@ func TestDistance(t *testing.T) {
 		if got := distance(c.a, c.b); got != c.want {
 			t.Errorf("from %q to %q it takes %d changes, want %d", c.a, c.b, got, c.want)
 		}
+	}
+}
+
+// A name is near if it begins with what was typed or is a slip or two away, and nothing is near to a single letter.
+func TestNear(t *testing.T) {
+	names := []string{"list", "make", "revoke"}
+	for typed, want := range map[string]string{
+		"": "", "l": "", "li": "list", "lsit": "list", "maek": "make", "revok": "revoke", "reboke": "revoke", "revokes": "revoke",
+		"ma": "make", "xx": "", "remove": "revoke", "delete": "", "ls": "",
+	} {
+		if got := Near(typed, names); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+	if got := Near("make", slices.Concat(names, []string{"maker", "makes"})); got != "make" {
+		t.Errorf("the name itself is %q", got)
 	}
 }

@@ -2,13 +2,13 @@ package client
 
 import (
 	"bytes"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -81,13 +81,7 @@ func (c *Client) Heard() <-chan struct{} {
 
 // register makes the version known as a metric.
 func (l *limits) register(r prometheus.Registerer) error {
-	if r == nil {
-		return nil
-	}
-	if err := r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	return metrics.Register(r, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_client_limits_version", Help: "The version of the limits that the client has heard of; 0 before it has.",
-	}, func() float64 { return float64(l.version()) })); err != nil {
-		return fmt.Errorf("metrics: %w", err)
-	}
-	return nil
+	}, func() float64 { return float64(l.version()) }))
 }

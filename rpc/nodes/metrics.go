@@ -1,10 +1,11 @@
 package nodes
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/internal/metrics"
 )
 
 // counts are what a set counts.
@@ -22,13 +23,10 @@ func (s *Set) Counts() (calls, hedges, retries, unsent uint64) {
 
 // register makes the counts known as metrics.
 func (s *Set) register(r prometheus.Registerer) error {
-	if r == nil {
-		return nil
-	}
 	count := func(name, help string, n *atomic.Uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(n.Load()) })
 	}
-	for _, m := range []prometheus.Collector{
+	return metrics.Register(r,
 		count("jeton_client_calls_total", "Calls of the client; a batch counts once.", &s.counts.calls),
 		count("jeton_client_second_tries_total", "Calls that were tried at a further node while one was silent.", &s.counts.hedges),
 		count("jeton_client_retries_total", "Tries of calls after one that failed.", &s.counts.retries),
@@ -36,10 +34,5 @@ func (s *Set) register(r prometheus.Registerer) error {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "jeton_client_table_version", Help: "The version of the table that the client goes by.",
 		}, func() float64 { return float64(s.Version()) }),
-	} {
-		if err := r.Register(m); err != nil {
-			return fmt.Errorf("metrics: %w", err)
-		}
-	}
-	return nil
+	)
 }
