@@ -1,0 +1,3 @@
+package tangle
+
+func low() int { return deep() }
