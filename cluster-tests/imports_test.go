@@ -57,10 +57,10 @@ var mayImport = map[string][]string{
 	"gateway": {
 		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route", "internal/speaks",
 	},
-	"cmd/edge":  {},
-	"cmd/node":  {},
-	"cmd/bench": {},
-	"cmd/jeton": {},
+	"cmd/gateway": {},
+	"cmd/node":    {},
+	"cmd/bench":   {},
+	"cmd/jeton":   {},
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
@@ -258,7 +258,7 @@ func TestWhatAGatewayLinks(t *testing.T) {
 			}
 		}
 	}
-	follow("cmd/edge", nil)
+	follow("cmd/gateway", nil)
 	follow("gateway", nil)
 }
 

@@ -23,7 +23,7 @@ var upward = map[string]int{
 	"cluster-tests/process":       1,
 	"cluster-tests/simulation":    37,
 	"cmd/bench":                   10,
-	"cmd/edge":                    4,
+	"cmd/gateway":                 4,
 	"cmd/jeton":                   12,
 	"cmd/node":                    3,
 	"gateway":                     15,

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/cmd/edge"
+	"github.com/jeton-dev/jeton/cmd/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
@@ -69,15 +69,15 @@ func TestTheDocumentOfDev(t *testing.T) {
 		if err := cfg.writeDocument(s, "http://127.0.0.1:9", known); err != nil {
 			t.Fatal(err)
 		}
-		doc, err := edge.Try(edge.Config{Path: cfg.document()})
+		doc, err := gateway.Try(gateway.Config{Path: cfg.document()})
 		if err != nil {
 			t.Fatalf("with the limits %q: %v", tt.limits, err)
 		}
 		var got []string
 		for _, r := range doc.Routes {
-			got = append(got, edge.Limits(r)...)
+			got = append(got, gateway.Limits(r)...)
 		}
-		if !slices.Equal(got, tt.want) || len(edge.Problems(doc, known)) > 0 || len(doc.Routes) != 3 {
+		if !slices.Equal(got, tt.want) || len(gateway.Problems(doc, known)) > 0 || len(doc.Routes) != 3 {
 			t.Errorf("with the limits %q, those of the routes are %q, want %q", tt.limits, got, tt.want)
 		}
 		checkDocumentOfDev(t, doc, s)

@@ -19,12 +19,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/jeton-dev/jeton/cmd/edge"
+	"github.com/jeton-dev/jeton/cmd/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
 func gatewayVerb() *cobra.Command {
-	cfg := edge.Config{}
+	cfg := gateway.Config{}
 	level := newChoice("info", "debug", "warn", "error")
 	check, strict, withInput := false, false, false
 	cmd := &cobra.Command{
@@ -92,11 +92,11 @@ func needsDocument(path string) error {
 }
 
 // runGateway runs a gateway until ctx ends or it cannot go on.
-func runGateway(ctx context.Context, cfg edge.Config) error {
+func runGateway(ctx context.Context, cfg gateway.Config) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
-	e, err := edge.Open(cfg)
+	e, err := gateway.Open(cfg)
 	if err != nil {
 		return err
 	}
@@ -117,11 +117,11 @@ func runGateway(ctx context.Context, cfg edge.Config) error {
 }
 
 // stopGateway gives what is under way a while to be answered. That spans were lost is no failure of the gateway.
-func stopGateway(ctx context.Context, e *edge.Edge, log *slog.Logger) error {
+func stopGateway(ctx context.Context, e *gateway.Gateway, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	err := e.Close(ctx)
-	if errors.Is(err, edge.ErrSpansLost) {
+	if errors.Is(err, gateway.ErrSpansLost) {
 		log.Warn("stopped before all spans were sent", "error", err)
 		return nil
 	}
@@ -133,8 +133,8 @@ const askWithin = 2 * time.Second
 
 // checkDocument says whether a document is good, and what it means. A limit that the cluster does not have is an error, as is a
 // cost that no bucket of it holds; that the cluster cannot be asked is a warning, which strict makes an error.
-func checkDocument(cmd *cobra.Command, cfg edge.Config, strict bool) error {
-	doc, err := edge.Try(cfg)
+func checkDocument(cmd *cobra.Command, cfg gateway.Config, strict bool) error {
+	doc, err := gateway.Try(cfg)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func checkDocument(cmd *cobra.Command, cfg edge.Config, strict bool) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), askWithin)
 	defer cancel()
-	problems, err := edge.AskProblems(ctx, cfg)
+	problems, err := gateway.AskProblems(ctx, cfg)
 	if err != nil {
 		warnings = append(warnings, fmt.Sprintf("whether the cluster has these limits is not known: %v", err))
 	}
@@ -249,7 +249,7 @@ func to(d *config.Document, r *config.Route) string {
 
 // what is a check's limits, and whom they count.
 func what(d *config.Document, c config.Check) string {
-	limits := edge.Limits(config.Route{Checks: []config.Check{c}})
+	limits := gateway.Limits(config.Route{Checks: []config.Check{c}})
 	text := cmp.Or(strings.Join(limits, ", "), "no limit") + " by " + strings.Join(c.Templates(d.Identity), ", else ")
 	if c.Choose != nil {
 		text += ", chosen by " + c.Choose.By

@@ -1,19 +1,22 @@
-// Package edge assembles a gateway process: the document, the client of the cluster, the gateway itself and its
-// listeners, opened in the order in which they need one another and closed in reverse. The command "jeton gateway" is
-// one call of [Open] and one of [Edge.Run].
+// Package gateway is the process of a gateway: the command "jeton gateway" is one call of [Open] and one of [Gateway.Run]. It
+// reads the document, gateway.yaml, and opens the client of the cluster, the gateway itself and its listeners, in the order in
+// which they need one another; it closes them in reverse. While it runs it follows the document and the files that the document
+// names, and answers operators at the admin listener.
+//
+// What decides about requests is the package gateway at the top of the repository; here it is called core.
 //
 // The goroutines of a gateway, and who ends them:
 //
-//	tracing   the exporter's queue, gRPC's      Edge.Close, at the very end, after what is left was sent
-//	client    gRPC's, by connection,            Client.Close, after the gateway
+//	tracing   the exporter's queue, gRPC's      Gateway.Close, at the very end, after what is left was sent
+//	client    gRPC's, by connection,            Client.Close, after the core
 //	          and the client's, by node
-//	gateway   those that fetch JWT keys, give   Gateway.Close, after the servers have stopped
-//	          back, ask shadow checks, and
-//	          probe instances that are away
+//	core      those that fetch JWT keys, give   core.Gateway.Close, after the servers have stopped
+//	          tokens back, make shadow checks,
+//	          and probe instances that are down
 //	http      net/http's, by connection         front.stop: when it is done, or cut off at the deadline
-//	edge      1 for each listener               end with their server
+//	process   1 for each listener               end with their server
 //	          the caller's own, in Run          end of Run
-package edge
+package gateway
 
 import (
 	"context"
@@ -27,14 +30,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/jeton-dev/jeton/gateway"
+	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
 
-// An Edge is a running gateway.
-type Edge struct {
+// A Gateway is a running gateway.
+type Gateway struct {
 	cfg     Config
 	now     atomic.Pointer[setup] // what is in force
 	asked   atomic.Pointer[asked] // limits of a node that is alone; nil for none
@@ -45,7 +48,7 @@ type Edge struct {
 
 	tracing *tracing
 	client  *client.Client
-	gateway *gateway.Gateway
+	gateway *core.Gateway
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none
 
@@ -65,14 +68,14 @@ type Edge struct {
 
 // Open starts a gateway: on return its listeners take requests. It does not wait for the cluster; Ready tells when it was
 // heard of. The error is everything that is wrong with the document, or says which address cannot be listened on.
-func Open(cfg Config) (e *Edge, err error) {
+func Open(cfg Config) (e *Gateway, err error) {
 	cfg.setDefaults()
 	found := cfg.look()
 	first, err := cfg.make(found)
 	if err != nil {
 		return nil, err
 	}
-	e = &Edge{
+	e = &Gateway{
 		cfg: cfg, metrics: prometheus.NewRegistry(), counts: newMetrics(), opened: time.Now(),
 		stopping: make(chan struct{}), failed: make(chan struct{}), following: following{last: found, settled: found},
 	}
@@ -101,7 +104,7 @@ func Open(cfg Config) (e *Edge, err error) {
 }
 
 // openCore opens what decides: the client of the cluster, and the gateway on it.
-func (e *Edge) openCore(s *setup) (err error) {
+func (e *Gateway) openCore(s *setup) (err error) {
 	if e.tracing, err = openTracing(s.doc, e.cfg.Logger, e.counts.exportFailures); err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func (e *Edge) openCore(s *setup) (err error) {
 		return err
 	}
 	e.client.Heard() // which begins to listen for the limits
-	e.gateway, err = gateway.New(gateway.Config{
+	e.gateway, err = core.New(core.Config{
 		Document: s.doc, Checker: e.client, Limits: e.limits,
 		Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,
 	})
@@ -124,7 +127,7 @@ func (e *Edge) openCore(s *setup) (err error) {
 const maxChecks = 1_000_000
 
 // openServers makes the ways in and starts them on their listeners.
-func (e *Edge) openServers(s *setup) error {
+func (e *Gateway) openServers(s *setup) error {
 	admin, err := e.adminHandler()
 	if err != nil {
 		return err
@@ -146,7 +149,7 @@ func (e *Edge) openServers(s *setup) error {
 }
 
 // start runs a front until it is stopped; if it ends before, the gateway has failed.
-func (e *Edge) start(f *front, h http.Handler) {
+func (e *Gateway) start(f *front, h http.Handler) {
 	f.prepare(h, e.cfg.Logger)
 	e.running.Go(func() {
 		if err := f.serve(); err != nil {
@@ -156,19 +159,19 @@ func (e *Edge) start(f *front, h http.Handler) {
 }
 
 // ProxyAddr is the address at which the proxy takes requests; empty without one.
-func (e *Edge) ProxyAddr() string { return e.proxy.address() }
+func (e *Gateway) ProxyAddr() string { return e.proxy.address() }
 
 // ForwardAuthAddr is the address at which other proxies ask; empty without one.
-func (e *Edge) ForwardAuthAddr() string { return e.forwardAuth.address() }
+func (e *Gateway) ForwardAuthAddr() string { return e.forwardAuth.address() }
 
 // AdminAddr is the address for operators.
-func (e *Edge) AdminAddr() string { return e.admin.address() }
+func (e *Gateway) AdminAddr() string { return e.admin.address() }
 
 // Failed is closed when the gateway cannot go on: a listener has failed. Err says how. The gateway is then to be closed.
-func (e *Edge) Failed() <-chan struct{} { return e.failed }
+func (e *Gateway) Failed() <-chan struct{} { return e.failed }
 
 // Err is why the gateway has failed.
-func (e *Edge) Err() error {
+func (e *Gateway) Err() error {
 	select {
 	case <-e.failed:
 		return e.failure
@@ -177,7 +180,7 @@ func (e *Edge) Err() error {
 	}
 }
 
-func (e *Edge) fail(err error) {
+func (e *Gateway) fail(err error) {
 	e.failOnce.Do(func() {
 		e.failure = err
 		close(e.failed)
@@ -187,7 +190,7 @@ func (e *Edge) fail(err error) {
 // Close stops the gateway: it is not ready any more at once, takes nothing new, and answers what is under way. When ctx
 // ends, what is still under way is cut off, streams and upgraded connections too. The admin listener goes last, so that
 // it can be watched. What Close returns is what could not be closed.
-func (e *Edge) Close(ctx context.Context) error {
+func (e *Gateway) Close(ctx context.Context) error {
 	e.stop.Do(func() { close(e.stopping) })
 	var draining sync.WaitGroup
 	for _, f := range []*front{e.proxy, e.forwardAuth} {
@@ -202,7 +205,7 @@ func (e *Edge) Close(ctx context.Context) error {
 }
 
 // cutOff logs that a server could not wait for its callers.
-func (e *Edge) cutOff(f *front, err error) {
+func (e *Gateway) cutOff(f *front, err error) {
 	if err != nil {
 		e.cfg.Logger.Warn("callers that were not done were cut off", "server", f.name, "error", err)
 	}
@@ -212,7 +215,7 @@ func (e *Edge) cutOff(f *front, err error) {
 const abandonWithin = time.Second
 
 // abandon closes what Open had opened when something after it went wrong.
-func (e *Edge) abandon() error {
+func (e *Gateway) abandon() error {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonWithin)
 	defer cancel()
 	e.stop.Do(func() { close(e.stopping) })

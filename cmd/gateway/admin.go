@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"context"
@@ -29,15 +29,15 @@ const limitsPath = "/v1/limits"
 //	/v1/denials/{id}            why a request was refused
 //	/v1/…                       the JSON API of a node
 type admin struct {
-	*Edge
+	*Gateway
 	sights sights
 	pages  *http.ServeMux
 	api    http.Handler // which passes on to pages what does not begin with /v1/
 }
 
 // adminHandler makes the handler of the admin listener.
-func (e *Edge) adminHandler() (http.Handler, error) {
-	a := &admin{Edge: e, pages: http.NewServeMux()}
+func (e *Gateway) adminHandler() (http.Handler, error) {
+	a := &admin{Gateway: e, pages: http.NewServeMux()}
 	for pattern, h := range a.routes() {
 		a.pages.Handle(pattern, h)
 	}

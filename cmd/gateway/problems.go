@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"context"
@@ -88,14 +88,14 @@ func prices(doc *config.Document, c config.Cost) []price {
 }
 
 // watchLimits keeps what the gateway knows of the limits current. Only Run calls it.
-func (e *Edge) watchLimits(ctx context.Context) {
+func (e *Gateway) watchLimits(ctx context.Context) {
 	e.askLimits(ctx)
 	e.gateway.NoteLimits()
 	e.tellProblems()
 }
 
 // tellProblems logs once what of the routes does not fit the limits in force, and once that it does.
-func (e *Edge) tellProblems() {
+func (e *Gateway) tellProblems() {
 	known := e.limits()
 	if known == nil {
 		return

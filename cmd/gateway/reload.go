@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func (f *following) found(now onDisk, asked bool) bool {
 }
 
 // followed notes that s, which is on disk, is in force.
-func (e *Edge) followed(s *setup) {
+func (e *Gateway) followed(s *setup) {
 	e.now.Store(s)
 	f := &e.following
 	f.problem, f.refused = nil, [32]byte{}
@@ -69,7 +69,7 @@ func (e *Edge) followed(s *setup) {
 // /readyz and the metrics say so.
 //
 // Nodes of a cluster tell the gateway when limits change. One that is alone does not: Run asks it once a second.
-func (e *Edge) Run(ctx context.Context, hangup <-chan os.Signal) error {
+func (e *Gateway) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -89,11 +89,11 @@ func (e *Edge) Run(ctx context.Context, hangup <-chan os.Signal) error {
 }
 
 // Reload looks at the document on disk now. The error is why it is not in force.
-func (e *Edge) Reload() error { return e.look(true) }
+func (e *Gateway) Reload() error { return e.look(true) }
 
 // look puts the document on disk in force, if it is another one and settled; until it is, what the files have counts for the one
 // before. What is wrong is said once, or again when it was asked for.
-func (e *Edge) look(asked bool) error {
+func (e *Gateway) look(asked bool) error {
 	f := &e.following
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,7 +120,7 @@ func (e *Edge) look(asked bool) error {
 }
 
 // replace puts s in force, if that can be done. following.mu is held.
-func (e *Edge) replace(s *setup, asked bool) {
+func (e *Gateway) replace(s *setup, asked bool) {
 	before := e.now.Load()
 	err := s.follows(before)
 	if err == nil {
@@ -136,7 +136,7 @@ func (e *Edge) replace(s *setup, asked bool) {
 }
 
 // keepOld notes that what is on disk cannot be put in force. It is counted and said once for each thing on disk.
-func (e *Edge) keepOld(outcome string, err error, digest [32]byte, again, asked bool) {
+func (e *Gateway) keepOld(outcome string, err error, digest [32]byte, again, asked bool) {
 	e.following.problem, e.following.refused = err, digest
 	e.counts.current.Set(0)
 	if !again {
@@ -148,7 +148,7 @@ func (e *Edge) keepOld(outcome string, err error, digest [32]byte, again, asked 
 }
 
 // configured says what is in force, and why the document on disk is not; nil if it is.
-func (e *Edge) configured() (inForce string, problem error) {
+func (e *Gateway) configured() (inForce string, problem error) {
 	f := &e.following
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -169,7 +169,7 @@ func counted(n int, what string) string {
 }
 
 // Ready says whether the gateway takes requests, and if not, why.
-func (e *Edge) Ready() error {
+func (e *Gateway) Ready() error {
 	select {
 	case <-e.stopping:
 		return errors.New("the gateway is stopping")

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"context"
@@ -16,7 +16,7 @@ type asked struct {
 
 // limits are those in force in the cluster as far as the gateway has heard; nil before it has heard of any. The pointer
 // stays the same until they change.
-func (e *Edge) limits() *limit.Document {
+func (e *Gateway) limits() *limit.Document {
 	if heard := e.client.Limits(); heard != nil {
 		return heard
 	}
@@ -30,7 +30,7 @@ func (e *Edge) limits() *limit.Document {
 const askWithin = time.Second
 
 // askLimits asks for the limits as long as nobody tells of them. That nobody can be reached is seen elsewhere.
-func (e *Edge) askLimits(ctx context.Context) {
+func (e *Gateway) askLimits(ctx context.Context) {
 	if e.client.Limits() != nil {
 		return
 	}
@@ -49,7 +49,7 @@ func (e *Edge) askLimits(ctx context.Context) {
 const unheardFor = 5 * time.Second
 
 // tellUnheard logs once that nobody has told the limits, and why, when the gateway has waited for them long enough. Only Run calls it.
-func (e *Edge) tellUnheard(ctx context.Context, now time.Time) {
+func (e *Gateway) tellUnheard(ctx context.Context, now time.Time) {
 	if e.toldUnheard || now.Sub(e.opened) < unheardFor || e.limits() != nil {
 		return
 	}

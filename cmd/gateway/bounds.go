@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"net"
@@ -23,13 +23,13 @@ const (
 
 // bind puts bounds on what the connections of a front cost. Those from addresses that known says yes to count for no
 // address: all clients of a proxy come from there.
-func (e *Edge) bind(f *front, cfg bound.Config, known func(*setup, netip.Addr) bool) {
+func (e *Gateway) bind(f *front, cfg bound.Config, known func(*setup, netip.Addr) bool) {
 	cfg.Name, cfg.Metrics, cfg.Logger = f.name, e.listeners, e.cfg.Logger
 	f.listener = &knowing{bound.New(f.listener, cfg), func(a netip.Addr) bool { return known(e.now.Load(), a) }}
 }
 
 // bindFronts puts bounds on all listeners.
-func (e *Edge) bindFronts(s *setup) {
+func (e *Gateway) bindFronts(s *setup) {
 	files := int(min(bound.Limit(), 1<<30))
 	if p := s.doc.Proxy; p != nil {
 		most := p.MostConnections(files)

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"fmt"
@@ -105,10 +105,10 @@ deny:`, 1) + "- name: choice\n  path: /choice\n  checks: [{limits: [two], choose
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Edge{}
+	e := &Gateway{}
 	e.now.Store(s)
 	w := httptest.NewRecorder()
-	(&admin{Edge: e}).config(w, nil)
+	(&admin{Gateway: e}).config(w, nil)
 	page := w.Body.String()
 	if strings.Contains(page, "nobody may see") {
 		t.Errorf("a secret is shown:\n%s", page)

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/gateway"
+	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -19,7 +19,7 @@ func Try(cfg Config) (*config.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := gateway.New(gateway.Config{
+	g, err := core.New(core.Config{
 		Document: s.doc, Checker: nobody{}, Limits: func() *limit.Document { return nil }, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // Config says what a gateway process is. Only Path is required.
 type Config struct {
-	// Path is the document, gateway.yaml. It is looked at again while the gateway runs: see [Edge.Run].
+	// Path is the document, gateway.yaml. It is looked at again while the gateway runs: see [Gateway.Run].
 	Path string
 	// Servers, if there are any, are the cluster's instead of those that the document names.
 	Servers []string

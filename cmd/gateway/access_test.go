@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 
 // Every page is in the table of who may look.
 func TestEveryPageIsInTheTable(t *testing.T) {
-	e := &Edge{}
-	for pattern := range (&admin{Edge: e}).routes() {
+	e := &Gateway{}
+	for pattern := range (&admin{Gateway: e}).routes() {
 		method, path, _ := strings.Cut(strings.TrimSuffix(pattern, "{$}"), " ")
 		if _, _, ok := access.Route(access.GatewayHTTP, method, path); !ok {
 			t.Errorf("%s is missing in the table of rpc/access", pattern)

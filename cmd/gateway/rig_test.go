@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 
 // withCluster runs the tests while there is a cluster.
 func withCluster(run func() int) (code int, err error) {
-	dir, err := os.MkdirTemp("", "edge-")
+	dir, err := os.MkdirTemp("", "gateway-")
 	if err != nil {
 		return 1, err
 	}
@@ -113,7 +113,7 @@ func write(t *testing.T, path, text string) {
 
 // A rig is a gateway and what is around it.
 type rig struct {
-	*Edge
+	*Gateway
 	path string // of its document
 	log  *journal
 	http *http.Client
@@ -136,7 +136,7 @@ func openAt(t *testing.T, path string, cfg Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Edge = e
+	r.Gateway = e
 	t.Cleanup(func() {
 		r.http.CloseIdleConnections()
 		select {

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ const mostNames = 20
 
 // sayChange logs what a document that is in force says otherwise than the one before it. If it does without something, which may
 // be meant or be the end of a file that was cut off, that is a warning.
-func (e *Edge) sayChange(before, now *config.Document) {
+func (e *Gateway) sayChange(before, now *config.Document) {
 	diff := now.Since(before)
 	attributes := []any{
 		slog.String("file", e.cfg.Path), slog.Int("routes", len(now.Routes)), slog.Int("routes_before", len(before.Routes)),

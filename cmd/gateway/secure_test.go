@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"crypto/tls"

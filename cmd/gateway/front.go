@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type front struct {
 }
 
 // openFronts opens the listeners that the document names, so that an address in use is found before anything else runs.
-func (e *Edge) openFronts(s *setup) (err error) {
+func (e *Gateway) openFronts(s *setup) (err error) {
 	if s.doc.Proxy != nil {
 		if e.proxy, err = listen("proxy", s.doc.Proxy.Address()); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	notReady := a.Ready()
 	if notReady == nil || a.limits() == nil {
-		sight := a.sights.look(r.Context(), a.Edge)
+		sight := a.sights.look(r.Context(), a.Gateway)
 		say("cluster", sight.verdict != ring.DecidesAll, sight.said)
 	}
 	for _, u := range a.gateway.Upstreams() {
@@ -124,7 +124,7 @@ type sights struct {
 }
 
 // look is how the cluster is now, or was a moment ago.
-func (s *sights) look(ctx context.Context, e *Edge) sight {
+func (s *sights) look(ctx context.Context, e *Gateway) sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.at.IsZero() || time.Since(s.at) > sightFor {
@@ -143,7 +143,7 @@ type seen struct {
 }
 
 // ask asks nodes how the cluster is. The best of what they tell counts: the gateway goes to whoever can decide.
-func (e *Edge) ask(ctx context.Context) sight {
+func (e *Gateway) ask(ctx context.Context) sight {
 	best := sight{}
 	var failed []string
 	for _, at := range e.client.Sightings(ctx) {

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import (
 	"crypto/tls"
@@ -7,7 +7,7 @@ import (
 
 // proxyTLS is what clients of the proxy are spoken to with. The certificate is that of the document in force at each
 // handshake, so that one can be exchanged while the gateway runs.
-func (e *Edge) proxyTLS() *tls.Config {
+func (e *Gateway) proxyTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {

@@ -1,4 +1,4 @@
-package edge
+package gateway
 
 import "github.com/prometheus/client_golang/prometheus"
 
