@@ -18,7 +18,7 @@ const module = "github.com/jeton-dev/jeton"
 
 // mayImport says for every package which others of this module its shipped code may import. Tests may import anything.
 // Not written out: the packages under cmd may import every package named here, those of cluster-tests everything, and
-// nobody else may import cluster-tests.
+// nobody else may import cluster-tests. What the root offers to other programs, "." and embed, only cluster-tests imports.
 var mayImport = map[string][]string{
 	"internal/bound":    {},
 	"internal/fault":    {},
@@ -57,6 +57,8 @@ var mayImport = map[string][]string{
 	"gateway": {
 		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route", "internal/speaks",
 	},
+	".":           {"actor/limit", "gateway", "gateway/config", "rpc/client"},
+	"embed":       {"cmd/node", "storage"},
 	"cmd/gateway": {},
 	"cmd/node":    {},
 	"cmd/bench":   {},
@@ -79,7 +81,10 @@ var harmless = []string{"net/url"}
 var protobuf = []string{"google.golang.org/protobuf", "github.com/golang/protobuf", "github.com/gogo/protobuf"}
 
 // topLevel are the folders that may hold Go.
-var topLevel = []string{"cmd", "actor", "ring", "storage", "rpc", "gateway", "internal", "cluster-tests"}
+var topLevel = []string{".", "embed", "cmd", "actor", "ring", "storage", "rpc", "gateway", "internal", "cluster-tests"}
+
+// offered are the packages that stand for others to programs outside this module.
+var offered = []string{".", "embed"}
 
 // empty are names that say nothing, for a package as for a file.
 var empty = []string{"util", "utils", "common", "helper", "helpers", "types", "base", "misc", "manager"}
@@ -106,10 +111,20 @@ func allowed(from, to string) bool {
 	switch {
 	case under(from, "cluster-tests"):
 		return true
+	case slices.Contains(offered, to):
+		return false
 	case under(from, "cmd"):
 		return known
 	}
 	return slices.Contains(mayImport[from], to)
+}
+
+// folderOf is the folder of an imported package of this module.
+func folderOf(imported string) (folder string, ours bool) {
+	if imported == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, module+"/")
 }
 
 // violations are the rules that s breaks, a sentence each.
@@ -137,7 +152,7 @@ func (s source) violations() []string {
 		}
 	}
 	for _, imported := range s.imports {
-		inside, ours := strings.CutPrefix(imported, module+"/")
+		inside, ours := folderOf(imported)
 		switch {
 		case ours && slices.Contains(independent, s.folder):
 			say("must not import %s: it judges by histories alone", inside)
@@ -229,7 +244,8 @@ var engines = []string{
 	"github.com/cockroachdb/pebble", "github.com/hashicorp/raft", "github.com/hashicorp/memberlist", "go.etcd.io/bbolt",
 }
 
-// TestWhatAGatewayLinks follows the imports of a gateway's packages: none of them stands on a storage engine, on raft or on gossip.
+// TestWhatAGatewayLinks follows the imports of a gateway's packages, and those of the package that other programs import:
+// none of them stands on a storage engine, on raft or on gossip.
 func TestWhatAGatewayLinks(t *testing.T) {
 	sources, err := readSources("..")
 	if err != nil {
@@ -251,7 +267,7 @@ func TestWhatAGatewayLinks(t *testing.T) {
 		seen[folder] = true
 		path = append(slices.Clone(path), folder)
 		for _, imported := range imports[folder] {
-			if inside, ours := strings.CutPrefix(imported, module+"/"); ours {
+			if inside, ours := folderOf(imported); ours {
 				follow(inside, path)
 			} else if underAny(imported, engines) {
 				t.Errorf("%s imports %s", strings.Join(path, " → "), imported)
@@ -260,6 +276,7 @@ func TestWhatAGatewayLinks(t *testing.T) {
 	}
 	follow("cmd/gateway", nil)
 	follow("gateway", nil)
+	follow(".", nil)
 }
 
 // TestImportTable checks the table itself: every entry names a package of the table, and imports go one way.
@@ -322,8 +339,16 @@ func TestViolations(t *testing.T) {
 		{"not in the table", func(s *source) {
 			s.folder, s.imports = "storage/index", nil
 		}, "storage/index: is missing in the table of imports"},
-		{"a new top-level folder", func(s *source) { s.folder = "pkg/storage" }, "pkg/storage: Go stands only under cmd, actor,"},
-		{"the top level itself", func(s *source) { s.folder = "." }, ".: Go stands only under"},
+		{"a new top-level folder", func(s *source) { s.folder = "pkg/storage" }, "pkg/storage: Go stands only under ., embed, cmd, actor,"},
+		{"the top level itself", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = ".", "jeton", "Package jeton limits.", []string{module + "/rpc/client"}
+		}, ""},
+		{"the top level imports a node", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = ".", "jeton", "Package jeton limits.", []string{module + "/cmd/node"}
+		}, ".: must not import cmd/node"},
+		{"a command imports the top level", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = "cmd/jeton", "main", "Command jeton limits.", []string{module}
+		}, "cmd/jeton: must not import ."},
 		{"a folder whose name only starts alike", func(s *source) { s.folder = "storages" }, "storages: Go stands only under"},
 		{"an empty folder name", func(s *source) { s.folder = "cluster-tests/common" }, "cluster-tests/common: common is a name"},
 		{"an empty package name", func(s *source) { s.name, s.doc = "util", "Package util helps." }, "storage: util is a name"},

@@ -1,0 +1,151 @@
+// Package jeton limits rates, for one process or for a whole fleet, with limits that hold. It is what a Go program imports:
+//
+//	cluster, err := jeton.Dial(jeton.Config{Servers: []string{"a:7700", "b:7700"}})
+//	…
+//	d, err := cluster.Check(ctx, jeton.Request{Key: "user:42", Limits: []jeton.Ref{jeton.Named("login")}})
+//	switch {
+//	case err != nil: // no decision: the program chooses whether the user passes
+//	case !d.Allowed: // denied: d.RetryAfterSeconds says when the same request would pass
+//	}
+//
+// Start with [Dial], which returns a [Client] of a cluster. A program that has no cluster embeds a node instead: package
+// [github.com/jeton-dev/jeton/embed] opens one, and it answers the same questions. Both are a [Checker]. [Middleware] and the
+// interceptors put the limits of a gateway's document in front of an HTTP handler or a gRPC service.
+//
+// # The promise
+//
+// A limit is a token bucket with a capacity C and a refill rate r. For every key and limit, and every window of time, the
+// admissions in the window cost at most C + r × (length of the window) + 2 × r × ε, with the clock of the deciding node
+// within ε of true time. That holds through kill -9, frozen processes, network partitions, power cuts, lost disks, and nodes
+// that join and leave. A failure can make a limit stricter for a moment, and never looser.
+//
+// # Errors
+//
+// A denial is a [Decision], not an error. An error means that no decision was made: a [*FieldError] for a request that can
+// never be decided, [ErrUnknownLimit], [ErrOverloaded], [ErrUnavailable], or the error of the context. After one of the last
+// three kinds the cost may have been charged or not: a [Request] with an ID can be sent again within ten seconds, and the
+// owner that has charged it does not charge it twice. What becomes of a user for whom there is no decision is the program's
+// choice.
+//
+// # What it is made of
+//
+// Every name here is one of another package, where its methods are documented: the vocabulary in
+// [github.com/jeton-dev/jeton/actor/limit], the client in [github.com/jeton-dev/jeton/rpc/client], the gateway in
+// [github.com/jeton-dev/jeton/gateway].
+package jeton
+
+import (
+	"net/http"
+
+	"google.golang.org/grpc"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/rpc/client"
+)
+
+// The questions, and who answers them.
+type (
+	// A Checker decides checks: a [Client] and an embedded node are Checkers.
+	Checker = limit.Checker
+	// A BatchChecker is a Checker that decides many requests in one call.
+	BatchChecker = limit.BatchChecker
+	// A Limiter answers everything that can be asked of jeton: it also takes admissions back, shows buckets and fills them.
+	Limiter = limit.Limiter
+
+	// A Request is one check: may a key spend so many tokens of each of these limits?
+	Request = limit.Request
+	// A Ref says which limit is meant; [Named] and [Inline] make one.
+	Ref = limit.Ref
+	// A Decision answers a Request.
+	Decision = limit.Decision
+	// An Outcome is what one limit of a Request says.
+	Outcome = limit.Outcome
+	// A Result is one answer of a BatchChecker: a Decision or an error.
+	Result = limit.Result
+	// A Receipt proves an admission, and gives it back.
+	Receipt = limit.Receipt
+)
+
+// What a limit is.
+type (
+	// A Limit is a named rule: a capacity, a refill, and what a gateway does when there is no decision.
+	Limit = limit.Limit
+	// A Refill is how fast a bucket fills, such as 100 tokens a minute.
+	Refill = limit.Refill
+	// A Policy is what a gateway does when there is no decision.
+	Policy = limit.Policy
+)
+
+// The policies of a Limit. The zero Policy means Allow.
+const (
+	Allow = limit.Allow // let the request through
+	Deny  = limit.Deny  // refuse it
+	Local = limit.Local // decide by a bucket in the gateway's memory
+)
+
+// A FieldError says which field of a request or of a document is wrong, and how.
+type FieldError = limit.FieldError
+
+// The errors of a Checker. None of them is a denial.
+var (
+	// ErrUnknownLimit means that the request names a limit that the cluster does not have.
+	ErrUnknownLimit = limit.ErrUnknownLimit
+	// ErrUnavailable means that no node could decide.
+	ErrUnavailable = limit.ErrUnavailable
+	// ErrOverloaded means that the node, or the client, refuses work that exceeds its bounds.
+	ErrOverloaded = limit.ErrOverloaded
+	// ErrUnauthenticated means that the caller has not proved that it may do this.
+	ErrUnauthenticated = limit.ErrUnauthenticated
+)
+
+// Named refers to a limit of the cluster's limits document.
+func Named(name string) Ref { return limit.Named(name) }
+
+// Inline refers to a limit that the request defines.
+func Inline(l Limit) Ref { return limit.Inline(l) }
+
+// ParseRefill reads a refill such as "5/s", "100/1m" or "1/1.5s". Its error is a [*FieldError].
+func ParseRefill(text string) (Refill, error) { return limit.ParseRefill(text) }
+
+// A cluster from outside.
+type (
+	// A Client asks a cluster: each key's owner first, and the next replica when that fails. It is a [Limiter], safe for
+	// concurrent use.
+	Client = client.Client
+	// A Config says how to reach a cluster. Only Servers is required.
+	Config = client.Config
+)
+
+// Dial makes a Client of a cluster, which must be closed. It does not wait for a connection: a check does. Its error says
+// which field of cfg is wrong.
+func Dial(cfg Config) (*Client, error) { return client.New(cfg) }
+
+// The limits of an HTTP or gRPC service.
+type (
+	// A Gateway decides which requests of a service pass, as its document says: who is asking, which limits apply, and what
+	// clients learn from the answer.
+	Gateway = gateway.Gateway
+	// A GatewayConfig says what a Gateway is made of.
+	GatewayConfig = gateway.Config
+	// A Document configures a Gateway.
+	Document = config.Document
+)
+
+// ReadDocument reads the document of a gateway from a file. Its error names the line and the field.
+func ReadDocument(path string) (*Document, error) { return config.Read(path) }
+
+// NewGateway makes a Gateway, which must be closed.
+func NewGateway(cfg GatewayConfig) (*Gateway, error) { return gateway.New(cfg) }
+
+// Middleware puts g in front of a handler: g answers what does not pass, and sets the limit headers of what passes.
+func Middleware(g *Gateway) func(http.Handler) http.Handler { return gateway.Middleware(g) }
+
+// UnaryInterceptor puts g in front of the unary calls of a gRPC service. A call that is denied ends with ResourceExhausted.
+func UnaryInterceptor(g *Gateway) grpc.UnaryServerInterceptor { return gateway.UnaryInterceptor(g) }
+
+// StreamInterceptor puts g in front of the streams of a gRPC service.
+func StreamInterceptor(g *Gateway) grpc.StreamServerInterceptor {
+	return gateway.StreamInterceptor(g)
+}
