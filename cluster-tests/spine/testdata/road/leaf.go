@@ -1,0 +1,3 @@
+package road
+
+func note(i int) int { return i + 1 }

@@ -1,0 +1,5 @@
+package road
+
+func seldom() {
+	note(1)
+}

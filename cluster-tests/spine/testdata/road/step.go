@@ -1,0 +1,6 @@
+package road
+
+func step(i int, f func() bool) bool {
+	note(i)
+	return f()
+}
