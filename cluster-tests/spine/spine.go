@@ -39,7 +39,10 @@ type function struct {
 	body       *ast.BlockStmt
 	source     *packages.Package
 	calls      []*function
-	leads      bool // to the decision
+	leads      bool        // to the decision
+	given      []*function // what functions that are its arguments call
+	passedBy   []*function // those that hand their own such arguments on to it
+	givenLeads bool        // one of its arguments leads to the decision
 }
 
 // Read finds in the module at root what the profile counts at least n times. Generated files do not count: nobody reads them.
@@ -158,14 +161,15 @@ func receiverOf(p *packages.Package, fn *ast.FuncDecl) (string, map[string]bool)
 // path follows the calls of the functions that were found.
 func (r *reader) path() *Path {
 	for _, f := range r.found {
-		r.follow(f, f.body, f)
+		r.follow(f, f.body)
 	}
 	for again := true; again; {
 		again = false
 		for _, f := range r.found {
-			if !f.leads && slices.ContainsFunc(f.calls, func(to *function) bool { return to.leads }) {
-				f.leads, again = true, true
-			}
+			given := f.givenLeads || slices.ContainsFunc(f.given, leads) || slices.ContainsFunc(f.passedBy, givenLeads)
+			all := f.leads || given || slices.ContainsFunc(f.calls, leads)
+			again = again || given != f.givenLeads || all != f.leads
+			f.leads, f.givenLeads = all, given
 		}
 	}
 	p := &Path{Functions: map[string][]string{}, Spine: map[string][]string{}, Changes: map[[2]string][]string{}}
@@ -189,9 +193,18 @@ func (r *reader) path() *Path {
 	return p
 }
 
-// follow adds to the callers what the functions in a body of from call. What a function literal calls that is an argument is called
-// by from, to a reader, and by the function that it is given to, when the code runs.
-func (r *reader) follow(from *function, body ast.Node, callers ...*function) {
+func (f *function) String() string {
+	if f.receiver != "" {
+		return f.receiver + "." + f.name
+	}
+	return f.name
+}
+
+func leads(f *function) bool      { return f.leads }
+func givenLeads(f *function) bool { return f.givenLeads }
+
+// follow adds to from what a body in it calls.
+func (r *reader) follow(from *function, body ast.Node) {
 	ast.Inspect(body, func(node ast.Node) bool {
 		call, ok := node.(*ast.CallExpr)
 		if !ok || !r.often(from.source, call.Pos()) {
@@ -199,24 +212,36 @@ func (r *reader) follow(from *function, body ast.Node, callers ...*function) {
 		}
 		callee := r.callee(from, call)
 		called := r.functionsOf(callee)
-		for _, caller := range callers {
-			caller.calls = append(caller.calls, called...)
-			caller.leads = caller.leads || arrives(callee)
-		}
-		for _, argument := range call.Args {
-			if literal, ok := argument.(*ast.FuncLit); ok && len(called) > 0 {
-				r.follow(from, literal.Body, called...)
+		from.calls = append(from.calls, called...)
+		from.leads = from.leads || arrives(callee)
+		for _, to := range called {
+			for _, argument := range call.Args {
+				r.give(from, to, argument)
 			}
 		}
 		return true
 	})
 }
 
-func (f *function) String() string {
-	if f.receiver != "" {
-		return f.receiver + "." + f.name
+// give adds to a function what one of its arguments calls, if that is a function: a literal, a function by its name, or one that
+// from was given itself.
+func (r *reader) give(from, to *function, argument ast.Expr) {
+	if literal, ok := argument.(*ast.FuncLit); ok {
+		inside := &function{source: from.source}
+		r.follow(inside, literal.Body)
+		to.given = append(to.given, inside.calls...)
+		to.givenLeads = to.givenLeads || inside.leads
+		return
 	}
-	return f.name
+	if _, ok := from.source.TypesInfo.TypeOf(argument).Underlying().(*types.Signature); !ok {
+		return
+	}
+	switch object := r.object(from, argument).(type) {
+	case *types.Func:
+		to.given = append(to.given, r.functionsOf(object)...)
+	case *types.Var:
+		to.passedBy = append(to.passedBy, from)
+	}
 }
 
 // arrives says whether a call is where a request has arrived: at the arithmetic of its limit, at another process, or, for an
@@ -238,13 +263,20 @@ func arrives(callee types.Object) bool {
 	return false
 }
 
-// callee is what an expression calls: a function, a method, or a field or variable that holds one. Nil for anything else.
+// callee is what is called: a function, a method, or a field or variable that holds one. Nil for anything else.
 func (r *reader) callee(from *function, call *ast.CallExpr) types.Object {
-	switch fun := ast.Unparen(call.Fun).(type) {
+	return r.object(from, call.Fun)
+}
+
+// object is what an expression names; nil for nothing.
+func (r *reader) object(from *function, x ast.Expr) types.Object {
+	switch x := ast.Unparen(x).(type) {
 	case *ast.Ident:
-		return from.source.TypesInfo.Uses[fun]
+		return from.source.TypesInfo.Uses[x]
 	case *ast.SelectorExpr:
-		return from.source.TypesInfo.Uses[fun.Sel]
+		return from.source.TypesInfo.Uses[x.Sel]
+	case *ast.IndexExpr: // a generic function
+		return r.object(from, x.X)
 	}
 	return nil
 }
