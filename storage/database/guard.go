@@ -1,4 +1,4 @@
-package storage
+package database
 
 import (
 	"os"
@@ -7,21 +7,23 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/jeton-dev/jeton/storage/files"
 )
 
-// A guard is the file system that Pebble gets: the real one, with three things made good that Pebble 2.1.7 does wrong.
+// A guard is the file system that Pebble works on: the real one, with workarounds for three faults of Pebble 2.1.7.
 //
-// In use, when it cannot close one write-ahead log or create the next, it panics without the lock that it then releases,
-// which nothing can recover from; when it cannot sync a directory, it panics too. Here the operation that would lead
-// there does not return: the Store ends with an ErrFailed, and the goroutine, which may be the committer, stands still.
-// Other errors return, and Pebble reports them: see pebbleLogger.
+// In use, if Pebble cannot close one write-ahead log or create the next, it panics without the lock that it then releases,
+// which nothing can recover from; if it cannot sync a directory, it panics too. The guard's operation does not return
+// then: the store ends with an ErrFailed, and the goroutine, which may be the committer, blocks for ever. Other errors are
+// returned, and Pebble reports them: see logger.
 //
-// When it cannot be opened, it cleans up what its own background work may be using, and panics. So while it is opened,
-// no operation returns that has failed because of the disk.
+// If Pebble cannot be opened, it frees what its own background work may still be using, and panics. So while it is
+// opened, no operation returns that has failed because of the disk.
 //
-// It moves the marker file that names its list of tables, the manifest, without a sync between the steps: the manifest is
-// created, the marker that names it is created, the old marker is removed. A power cut could leave a later step without
-// an earlier one, and with that a database that cannot be opened, or looks empty. Here the directory is synced in between.
+// Pebble moves the marker file that names its list of tables, the manifest, without a sync between the steps: it creates
+// the manifest, creates the marker that names it, and removes the old marker. A power cut could leave a later step without
+// an earlier one: a database that cannot be opened, or looks empty. The guard syncs the directory in between.
 type guard struct {
 	vfs.FS
 	fail  func(error)
@@ -34,8 +36,8 @@ const (
 	closing
 )
 
-// stop ends the Store because of err, and the calling goroutine with it.
-func (g *guard) stop(err error) {
+// endGoroutine ends the store because of err, and the calling goroutine with it.
+func (g *guard) endGoroutine(err error) {
 	if g.state.Load() == opening {
 		g.halt(err)
 	}
@@ -43,50 +45,50 @@ func (g *guard) stop(err error) {
 	runtime.Goexit()
 }
 
-// halt ends the Store because of err, and stands still.
+// halt ends the store because of err, and blocks for ever.
 func (g *guard) halt(err error) {
 	g.fail(err)
 	select {}
 }
 
-// check is for the error of any operation.
+// check returns the error of an operation, or does not return if Pebble must not see it.
 func (g *guard) check(err error) error {
-	if err != nil && g.state.Load() == opening && ofDisk(err) {
+	if err != nil && g.state.Load() == opening && files.DiskFault(err) {
 		g.halt(err)
 	}
 	return err
 }
 
-// settle makes durable what comes before a change of a marker.
-func (g *guard) settle(name string) error {
+// syncBeforeMarker syncs the directory if name is a marker, which is about to be created or removed.
+func (g *guard) syncBeforeMarker(name string) error {
 	if !strings.HasPrefix(g.PathBase(name), "marker.") {
 		return nil
 	}
-	return syncDir(g.FS, g.PathDir(name))
+	return files.SyncDir(g.FS, g.PathDir(name))
 }
 
-// A role is what sets a file apart from others.
-type role int
+// A fileRole is what the guard must know of a file.
+type fileRole int
 
 const (
-	plain role = iota
-	log
-	directory
+	otherFile fileRole = iota
+	walFile
+	directoryFile
 )
 
 // roleOf tells write-ahead logs from Pebble's other files.
-func roleOf(category vfs.DiskWriteCategory) role {
+func roleOf(category vfs.DiskWriteCategory) fileRole {
 	if category == "pebble-wal" {
-		return log
+		return walFile
 	}
-	return plain
+	return otherFile
 }
 
-func (g *guard) file(f vfs.File, role role, err error) (vfs.File, error) {
+func (g *guard) file(f vfs.File, role fileRole, err error) (vfs.File, error) {
 	if err == nil {
 		return &guardedFile{File: f, guard: g, role: role}, nil
 	}
-	if role == log && g.state.Load() == inUse {
+	if role == walFile && g.state.Load() == inUse {
 		g.halt(err)
 	}
 	return nil, g.check(err)
@@ -96,21 +98,21 @@ func (g *guard) file(f vfs.File, role role, err error) (vfs.File, error) {
 type guardedFile struct {
 	vfs.File
 	guard  *guard
-	role   role
+	role   fileRole
 	failed atomic.Pointer[error] // the first error of a log
 }
 
-// check is for the error of an operation on the file. The first error of a log is returned, and fails the commit that
-// waits for it. If Pebble goes on to use the file, it is about to close it, and to panic when it learns of the error.
+// check returns the error of an operation on the file. The first error of a log is returned, and fails the commit that
+// waits for it. If Pebble uses the log again after that, it is about to close it, and would panic at the next error.
 func (f *guardedFile) check(err error) error {
-	if err != nil && f.role == log && !f.failed.CompareAndSwap(nil, &err) && f.guard.state.Load() == inUse {
+	if err != nil && f.role == walFile && !f.failed.CompareAndSwap(nil, &err) && f.guard.state.Load() == inUse {
 		f.guard.halt(err)
 	}
 	return f.guard.check(err)
 }
 
 func (f *guardedFile) sync(err error) error {
-	if err != nil && f.role == directory {
+	if err != nil && f.role == directoryFile {
 		f.guard.halt(err)
 	}
 	return f.check(err)
@@ -124,18 +126,18 @@ func (f *guardedFile) Close() error {
 	if before := f.failed.Load(); before != nil {
 		err = *before
 	}
-	if err != nil && f.role == log && f.guard.state.Load() == inUse {
+	if err != nil && f.role == walFile && f.guard.state.Load() == inUse {
 		f.guard.halt(err)
 	}
 	return f.check(err)
 }
 
-// The rest only hands on.
+// The rest passes every operation on, and its error through check.
 
 func (g *guard) Unwrap() vfs.FS { return g.FS }
 
 func (g *guard) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := g.settle(name); err != nil {
+	if err := g.syncBeforeMarker(name); err != nil {
 		return nil, g.check(err)
 	}
 	f, err := g.FS.Create(name, category)
@@ -149,21 +151,21 @@ func (g *guard) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCat
 
 func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := g.FS.Open(name, opts...)
-	return g.file(f, plain, err)
+	return g.file(f, otherFile, err)
 }
 
 func (g *guard) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := g.FS.OpenReadWrite(name, category, opts...)
-	return g.file(f, plain, err)
+	return g.file(f, otherFile, err)
 }
 
 func (g *guard) OpenDir(name string) (vfs.File, error) {
 	f, err := g.FS.OpenDir(name)
-	return g.file(f, directory, err)
+	return g.file(f, directoryFile, err)
 }
 
 func (g *guard) Remove(name string) error {
-	if err := g.settle(name); err != nil {
+	if err := g.syncBeforeMarker(name); err != nil {
 		return g.check(err)
 	}
 	return g.check(g.FS.Remove(name))

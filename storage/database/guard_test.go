@@ -1,20 +1,31 @@
-package storage
+package database
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
+	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/jeton-dev/jeton/storage/disktest"
+	"github.com/jeton-dev/jeton/storage/files"
 )
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// The guard leaves goroutines behind that stand still, as it must.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/jeton-dev/jeton/storage/database.(*guard).halt"))
+}
 
 // What fails of the disk while Pebble is opened does not return, nor does what would make Pebble panic in use. Everything
 // else returns its error.
@@ -87,17 +98,17 @@ func TestGuardHalts(t *testing.T) {
 	for name, operate := range operations {
 		for _, state := range []int32{opening, inUse, closing} {
 			for _, cause := range []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES} {
-				halts := state == opening && ofDisk(cause) ||
+				halts := state == opening && files.DiskFault(cause) ||
 					state == inUse && slices.Contains(haltsInUse, name) ||
 					name == "sync a directory"
 				t.Run(fmt.Sprintf("%s, state %d, %v", name, state, cause), func(t *testing.T) {
-					var b breakable
+					var b disktest.Breakable
 					failed := make(chan error, 1)
-					g := &guard{FS: &disk{FS: memory, step: b.step}, fail: func(err error) { failed <- err }}
+					g := &guard{FS: &disktest.Disk{FS: memory, Step: b.Step}, fail: func(err error) { failed <- err }}
 					g.state.Store(state)
-					breaks := func(o operation) error { return fault{err: cause}.strike(o) }
+					breaks := func(o disktest.Operation) error { return disktest.Fault{Err: cause}.Strike(o) }
 					returned := make(chan error, 1)
-					go func() { returned <- operate(g, func() { b.broken.Store(&breaks) }) }()
+					go func() { returned <- operate(g, func() { b.Broken.Store(&breaks) }) }()
 					select {
 					case err := <-failed:
 						if !halts || !errors.Is(err, cause) {
@@ -142,37 +153,6 @@ func TestGuardReturnsWhatIsNormal(t *testing.T) {
 	}
 }
 
-// Before a marker is created or removed, the manifest that it names and the step before are durable.
-func TestGuardSettlesMarkers(t *testing.T) {
-	var mu sync.Mutex
-	var pending []string // manifests and markers that were changed since the directory was synced
-	changes := 0
-	r := newRig(t, &disk{FS: vfs.NewMem(), step: func(o operation) error {
-		mu.Lock()
-		defer mu.Unlock()
-		name := path.Base(o.path)
-		marker := strings.HasPrefix(name, "marker.") && (o.kind == "create" || o.kind == "remove")
-		if marker {
-			changes++
-			if len(pending) > 0 {
-				t.Errorf("%v comes before these are durable: %v", o, pending)
-			}
-		}
-		switch {
-		case o.kind == "sync" && name == registersDir:
-			pending = nil
-		case marker, o.kind == "create" && strings.HasPrefix(name, "MANIFEST-"):
-			pending = append(pending, o.String())
-		}
-		return o.do()
-	}})
-	shut(t, r.open(t))
-	shut(t, r.open(t))
-	if changes < 2 {
-		t.Errorf("%d markers were changed", changes)
-	}
-}
-
 // What Pebble calls fatal ends the goroutine in use, its deferred calls included, and none of them while it is opened.
 func TestGuardStops(t *testing.T) {
 	stop := func(state int32) <-chan struct{} {
@@ -181,18 +161,28 @@ func TestGuardStops(t *testing.T) {
 		g.state.Store(state)
 		go func() {
 			defer close(ended)
-			g.stop(syscall.EIO)
+			g.endGoroutine(syscall.EIO)
 			t.Error("it came back")
 		}()
-		if err := receive(t, failed); !errors.Is(err, syscall.EIO) {
-			t.Errorf("it failed because of %v", err)
+		select {
+		case err := <-failed:
+			if !errors.Is(err, syscall.EIO) {
+				t.Errorf("it failed because of %v", err)
+			}
+		case <-time.After(patience):
+			t.Fatal("the store was not told")
 		}
 		return ended
 	}
-	await(t, stop(inUse), "the end of the goroutine")
-	await(t, stop(closing), "the end of the goroutine")
+	for _, state := range []int32{inUse, closing} {
+		select {
+		case <-stop(state):
+		case <-time.After(patience):
+			t.Fatal("the goroutine does not end")
+		}
+	}
 
-	const halted = "storage.(*guard).halt("
+	const halted = "database.(*guard).halt("
 	before := strings.Count(stacks(), halted)
 	ended := stop(opening)
 	for deadline := time.Now().Add(patience); strings.Count(stacks(), halted) == before; {
@@ -205,4 +195,10 @@ func TestGuardStops(t *testing.T) {
 			t.Fatal("the goroutine does not stand still")
 		}
 	}
+}
+
+// stacks are those of all goroutines.
+func stacks() string {
+	text := make([]byte, 16<<20)
+	return string(text[:runtime.Stack(text, true)])
 }

@@ -1,4 +1,4 @@
-package storage
+package journal
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/files"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -18,9 +18,9 @@ type shelf struct{ fs *vfs.MemFS }
 
 func newShelf() shelf { return shelf{vfs.NewMem()} }
 
-func (s shelf) open(t *testing.T) *journal {
+func (s shelf) open(t *testing.T) *Journal {
 	t.Helper()
-	j, err := openJournal(s.fs, "/journal", DiskID{1}, 1<<10)
+	j, err := Open(s.fs, "/journal", [16]byte{1}, 1<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,18 +28,18 @@ func (s shelf) open(t *testing.T) *journal {
 }
 
 // write appends a record for each text.
-func (s shelf) write(t *testing.T, j *journal, texts ...string) {
+func (s shelf) write(t *testing.T, j *Journal, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if err := j.append(append(make([]byte, recordHead), text...)); err != nil {
+		if err := j.Append(append(make([]byte, RecordHead), text...)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func (s shelf) begin(t *testing.T, j *journal, number uint64, texts ...string) {
+func (s shelf) begin(t *testing.T, j *Journal, number uint64, texts ...string) {
 	t.Helper()
-	if err := j.begin(number); err != nil {
+	if err := j.StartFile(number); err != nil {
 		t.Fatal(err)
 	}
 	s.write(t, j, texts...)
@@ -48,7 +48,7 @@ func (s shelf) begin(t *testing.T, j *journal, number uint64, texts ...string) {
 // read is what a new life finds.
 func (s shelf) read(t *testing.T) (texts []string, err error) {
 	t.Helper()
-	err = s.open(t).replay(func(payload []byte) error {
+	err = s.open(t).Replay(func(payload []byte) error {
 		texts = append(texts, string(payload))
 		return nil
 	}, func() error { return nil })
@@ -62,9 +62,9 @@ func (s shelf) holds(t *testing.T, want ...string) {
 	}
 }
 
-func (s shelf) bytes(t *testing.T, j *journal, number uint64) []byte {
+func (s shelf) bytes(t *testing.T, j *Journal, number uint64) []byte {
 	t.Helper()
-	text, err := readFile(s.fs, j.path(number))
+	text, err := files.Read(s.fs, j.path(number))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestJournalWritesFilesAgain(t *testing.T) {
 	j := s.open(t)
 	for number := uint64(1); number < 20; number++ {
 		s.begin(t, j, number, "a", fmt.Sprint("this is the text of file ", number))
-		if err := j.drop(number, 1); err != nil {
+		if err := j.Release(number, 1); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"a", fmt.Sprint("this is the text of file ", number)}
@@ -112,7 +112,7 @@ func TestJournalWritesFilesAgain(t *testing.T) {
 	}
 	s.begin(t, j, 20, "b")
 	s.holds(t, "a", "this is the text of file 19", "b")
-	if err := j.drop(20, 0); err != nil {
+	if err := j.Release(20, 0); err != nil {
 		t.Fatal(err)
 	}
 	s.holds(t, "b")
@@ -126,9 +126,9 @@ func TestJournalTellsTornFromDamaged(t *testing.T) {
 	s := newShelf()
 	j := s.open(t)
 	s.begin(t, j, 7, "one", "two", "three")
-	ends := []int{recordHead + 3, 2*recordHead + 6, 3*recordHead + 11}
+	ends := []int{RecordHead + 3, 2*RecordHead + 6, 3*RecordHead + 11}
 	path, whole := j.path(7), s.bytes(t, j, 7)[:ends[2]]
-	if err := j.end(); err != nil {
+	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	texts := []string{"one", "two", "three"}
@@ -161,7 +161,7 @@ func TestJournalTakesNoTornEndOfAnOlderFile(t *testing.T) {
 	s.begin(t, j, 7, "one", "two")
 	s.begin(t, j, 8, "three")
 	path, whole := j.path(7), s.bytes(t, j, 7)
-	for at := recordHead + 3 + 8; at < 2*recordHead+6; at++ { // behind the mark of the second record
+	for at := RecordHead + 3 + 8; at < 2*RecordHead+6; at++ { // behind the mark of the second record
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= 0x20
 		s.put(t, path, damaged)
@@ -175,17 +175,17 @@ func TestJournalTakesNoTornEndOfAnOlderFile(t *testing.T) {
 func FuzzJournalFile(f *testing.F) {
 	record := func(text string) []byte {
 		s := newShelf()
-		j, err := openJournal(s.fs, "/journal", DiskID{1}, 0)
+		j, err := Open(s.fs, "/journal", [16]byte{1}, 0)
 		if err == nil {
-			err = j.begin(3)
+			err = j.StartFile(3)
 		}
 		if err == nil {
-			err = j.append(append(make([]byte, recordHead), text...))
+			err = j.Append(append(make([]byte, RecordHead), text...))
 		}
 		if err != nil {
 			f.Fatal(err)
 		}
-		got, err := readFile(s.fs, j.path(3))
+		got, err := files.Read(s.fs, j.path(3))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func FuzzJournalFile(f *testing.F) {
 		j := s.open(t)
 		s.put(t, j.path(3), text)
 		var again []byte
-		err := s.open(t).replay(func(payload []byte) error {
+		err := s.open(t).Replay(func(payload []byte) error {
 			again = append(again, record(string(payload))...)
 			return nil
 		}, func() error { return nil })
@@ -212,38 +212,6 @@ func FuzzJournalFile(f *testing.F) {
 		}
 		if at := s.open(t).find(text[len(again):], 3); (at >= 0) != (err != nil) {
 			t.Errorf("a whole record at %d behind the end, and the error is %v", at, err)
-		}
-	})
-}
-
-// FuzzWrites reads any bytes as the payload of a record: what is read can be written again, and nothing of a partition is
-// left from before it was dropped.
-func FuzzWrites(f *testing.F) {
-	key := registerKey(nil, 1, "user", "demo")
-	f.Add(appendWrite(nil, []byte("key"), []byte("value")))
-	f.Add(appendWrite(appendWrite(nil, key, nil), registerKey(nil, 2, "user", "demo"), bytes.Repeat([]byte("v"), 200)))
-	f.Add(appendWrite(appendWrite(appendWrite(nil, key, []byte("v")), key[:3], nil), key, []byte("w")))
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		var r run
-		void := func(p ring.Partition) error {
-			for it := range r.items.all() {
-				if it.partition() == int(p) {
-					t.Errorf("%q is left of partition %d, which was dropped", it.key, p)
-				}
-			}
-			return nil
-		}
-		if err := r.replay(payload, void); err != nil {
-			return
-		}
-		var again []byte
-		for it := range r.items.all() {
-			again = appendWrite(again, []byte(it.key), it.value)
-		}
-		var r2 run
-		none := func(p ring.Partition) error { return fmt.Errorf("partition %d is dropped", p) }
-		if err := r2.replay(again, none); err != nil || r2.items.len() != r.items.len() {
-			t.Errorf("%q, written again as %q, is %d writes, %v", payload, again, r2.items.len(), err)
 		}
 	})
 }
