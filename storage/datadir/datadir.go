@@ -140,6 +140,30 @@ func writeFormat(fs vfs.FS, path string) error {
 	return fs.Rename(path+".new", path)
 }
 
+// finishRenewal deletes the content of dir if the renewal file is there. That file goes last, after the rest is durably
+// deleted.
+func finishRenewal(fs vfs.FS, dir string) error {
+	marker := fs.PathJoin(dir, RenewFile)
+	if _, err := fs.Stat(marker); errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return Explain(dir, err)
+	}
+	for _, name := range []string{RegistersDir, JournalDir, ClusterDir} {
+		if err := fs.RemoveAll(fs.PathJoin(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return Explain(dir, fmt.Errorf("delete an old copy: %w", err))
+		}
+	}
+	err := files.SyncDir(fs, dir)
+	if err == nil {
+		err = errors.Join(fs.Remove(marker), files.SyncDir(fs, dir))
+	}
+	if err != nil {
+		return Explain(dir, err)
+	}
+	return nil
+}
+
 // Lock keeps other processes from opening the registers in dir, until the lock is closed.
 func Lock(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	path := fs.PathJoin(dir, RegistersDir)

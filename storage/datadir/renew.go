@@ -2,8 +2,6 @@ package datadir
 
 import (
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -34,28 +32,4 @@ func Renew(fs vfs.FS, dir string) error {
 		return Explain(dir, err)
 	}
 	return finishRenewal(fs, dir)
-}
-
-// finishRenewal deletes the content of dir if the renewal file is there. That file goes last, after the rest is durably
-// deleted.
-func finishRenewal(fs vfs.FS, dir string) error {
-	marker := fs.PathJoin(dir, RenewFile)
-	if _, err := fs.Stat(marker); errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return Explain(dir, err)
-	}
-	for _, name := range []string{RegistersDir, JournalDir, ClusterDir} {
-		if err := fs.RemoveAll(fs.PathJoin(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return Explain(dir, fmt.Errorf("delete an old copy: %w", err))
-		}
-	}
-	err := files.SyncDir(fs, dir)
-	if err == nil {
-		err = errors.Join(fs.Remove(marker), files.SyncDir(fs, dir))
-	}
-	if err != nil {
-		return Explain(dir, err)
-	}
-	return nil
 }
