@@ -1,4 +1,4 @@
-package rpc
+package credentials
 
 import (
 	"net/http"
@@ -220,4 +220,13 @@ func TestTokenErrorsNameTheFileOnce(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+}
+
+func newKey(t *testing.T, secret string) *key.Key {
+	t.Helper()
+	k, err := key.New([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }

@@ -1,4 +1,4 @@
-package rpc
+package transport
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func (uncompressed) Do(io.Reader) ([]byte, error) { return nil, errCompressed }
 // Type implements grpc.Decompressor.
 func (uncompressed) Type() string { return gzip.Name }
 
-// takeUncompressed has a server refuse compressed messages, whatever is registered.
-func takeUncompressed() grpc.ServerOption {
+// TakeUncompressed has a server refuse compressed messages, whatever is registered.
+func TakeUncompressed() grpc.ServerOption {
 	return grpc.RPCDecompressor(uncompressed{}) //nolint:staticcheck // deprecated in favor of the registry, which is the whole program's
 }

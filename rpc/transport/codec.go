@@ -1,4 +1,4 @@
-package rpc
+package transport
 
 import (
 	"context"
@@ -28,6 +28,9 @@ type codec struct {
 	large   *sync.Mutex // held while a large message is read
 }
 
+// NewCodec makes the codec of a server or a client, which is grpc's for every message that does not read or write itself.
+func NewCodec() encoding.CodecV2 { return newCodec() }
+
 func newCodec() codec {
 	return codec{CodecV2: encoding.GetCodecV2(proto.Name), buffers: new(buffers), large: new(sync.Mutex)}
 }
@@ -39,8 +42,8 @@ const largeMessage = 16 << 10
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	ctx := context.Background()
-	if s, ok := v.(*sized); ok {
-		s.bytes, v, ctx = data.Len(), s.message, s.ctx
+	if s, ok := v.(*Received); ok {
+		s.bytes, v, ctx = data.Len(), s.Message, s.Ctx
 	}
 	m, ok := v.(incoming)
 	if !ok {
@@ -49,7 +52,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if data.Len() < largeMessage {
 		return c.unmarshal(data, m)
 	}
-	if conn := connOf(ctx); conn != nil {
+	if conn := ConnOf(ctx); conn != nil {
 		if !conn.Hold(data.Len()) {
 			return net.ErrClosed
 		}
@@ -71,7 +74,7 @@ func (c codec) unmarshal(data mem.BufferSlice, m incoming) error {
 
 // Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	if m, ok := v.(held); ok {
+	if m, ok := v.(heldMessage); ok {
 		return c.marshalHeld(m)
 	}
 	m, ok := v.(outgoing)

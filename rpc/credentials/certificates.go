@@ -1,4 +1,4 @@
-package rpc
+package credentials
 
 import (
 	"crypto/sha256"

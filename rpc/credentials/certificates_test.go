@@ -1,8 +1,6 @@
-package rpc
+package credentials
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,18 +21,6 @@ func valueOf(t *testing.T, m prometheus.Metric) float64 {
 		t.Fatal(err)
 	}
 	return out.GetCounter().GetValue() + out.GetGauge().GetValue()
-}
-
-// shownBy is the certificate that a server shows.
-func shownBy(t *testing.T, address string, config *tls.Config) *x509.Certificate {
-	t.Helper()
-	dialer := &tls.Dialer{Config: config}
-	conn, err := dialer.DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() //nolint:errcheck // nothing was written
-	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
 }
 
 // wrongFiles are changes to good files, and what is said of them.
@@ -210,4 +196,30 @@ func TestCertificatesMetricsAreRegistered(t *testing.T) {
 	if _, err := NewCertificates(CertificatesConfig{Files: files, Registerer: registry}); err == nil {
 		t.Error("two have the same metrics")
 	}
+}
+
+// metricsOf are Certificates with metrics.
+func metricsOf(t *testing.T, f authority.Files, now func() time.Time) *Certificates {
+	t.Helper()
+	c, err := NewCertificates(CertificatesConfig{Files: TLSFiles(f), Now: now, Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// gather reads the metrics of that name, of which there must be some.
+func gather(t *testing.T, reg *prometheus.Registry, name string) []*dto.Metric {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return nil
 }

@@ -1,4 +1,4 @@
-package rpc
+package transport
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
@@ -41,7 +42,7 @@ type boundedStream struct {
 	late   *time.Timer // runs while an answer waits to be sent
 	unread chan struct{}
 
-	read sized // of the goroutine that reads
+	read Received // of the goroutine that reads
 
 	mu    sync.Mutex
 	kept  [keptMessages]int // bytes that are held for the last messages
@@ -49,18 +50,25 @@ type boundedStream struct {
 	over  bool // the handler has returned: nothing is held any more
 }
 
-// boundStream is an interceptor: the handler runs on a goroutine of its own, for one that waits in SendMsg cannot end
-// the stream.
-func (s *Server) boundStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	b := &boundedStream{ServerStream: stream, conn: connOf(stream.Context()), unread: make(chan struct{})}
+// BoundStreams is an interceptor that bounds what a stream keeps, and ends it when its answers are not read. The handler runs on a
+// goroutine of its own, for one that waits in SendMsg cannot end the stream. That goroutine is one of running; its panic counts in
+// panics, and is an error.
+func BoundStreams(running *sync.WaitGroup, panics prometheus.Counter) grpc.StreamServerInterceptor {
+	return func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		return boundStream(running, panics, stream, func(b grpc.ServerStream) error { return next(srv, b) })
+	}
+}
+
+func boundStream(running *sync.WaitGroup, panics prometheus.Counter, stream grpc.ServerStream, next func(grpc.ServerStream) error) error {
+	b := &boundedStream{ServerStream: stream, conn: ConnOf(stream.Context()), unread: make(chan struct{})}
 	b.late = time.AfterFunc(unreadWithin, func() { close(b.unread) })
 	b.late.Stop()
 	if b.conn != nil {
 		b.conn.Hold(streamCost) // if that is too much, some connection ends, and with it its streams
 	}
 	ended := make(chan error, 1)
-	s.readers.Go(func() {
-		err := fault.Safely(s.metrics.panics, func() error { return next(srv, b) })
+	running.Go(func() {
+		err := fault.Safely(panics, func() error { return next(b) })
 		b.late.Stop()
 		b.release()
 		ended <- err
@@ -106,43 +114,44 @@ func (b *boundedStream) hold(bytes int) {
 func (b *boundedStream) SendMsg(m any) error {
 	b.late.Reset(unreadWithin)
 	defer b.late.Stop()
-	return b.ServerStream.SendMsg(counted(m, b.conn))
+	return b.ServerStream.SendMsg(Held(m, b.conn))
 }
 
 // RecvMsg implements grpc.ServerStream.
 func (b *boundedStream) RecvMsg(m any) error {
-	b.read.message, b.read.ctx = m, b.Context()
+	b.read.Message, b.read.Ctx = m, b.Context()
 	err := b.ServerStream.RecvMsg(&b.read)
-	b.read.message = nil
+	b.read.Message = nil
 	if err == nil {
 		b.hold(b.read.bytes * parsedCost)
 	}
 	return err
 }
 
-// sized is a message to be read, how many bytes it had, and the context of its call.
-type sized struct {
-	message any
-	bytes   int
-	ctx     context.Context //nolint:containedctx // grpc hands a codec none
+// A Received is a message to be read, with the context of its call: that says which connection it came over, and whether anybody
+// still waits for its answer.
+type Received struct {
+	Message any
+	bytes   int             // it had
+	Ctx     context.Context //nolint:containedctx // grpc hands a codec none
 }
 
-// held is an answer that counts as held from when it is put into bytes until grpc needs them no more.
-type held struct {
+// A heldMessage is an answer that counts as held from when it is put into bytes until grpc needs them no more.
+type heldMessage struct {
 	message any
 	conn    *bound.Conn
 }
 
-// counted is m as grpc is to get it.
-func counted(m any, conn *bound.Conn) any {
+// Held is m as grpc is to get it, so that it counts as held of conn until it is sent; of no connection with nil.
+func Held(m any, conn *bound.Conn) any {
 	if conn == nil {
 		return m
 	}
-	return held{m, conn}
+	return heldMessage{m, conn}
 }
 
 // marshalHeld is Marshal for an answer that counts.
-func (c codec) marshalHeld(m held) (mem.BufferSlice, error) {
+func (c codec) marshalHeld(m heldMessage) (mem.BufferSlice, error) {
 	data, err := c.Marshal(m.message)
 	if err != nil || data.Len() < leastHeld {
 		return data, err

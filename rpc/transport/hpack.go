@@ -1,4 +1,4 @@
-package rpc
+package transport
 
 // fields counts the fields of a header as HTTP/2 packs it (HPACK, RFC 7541), in pieces that may be cut anywhere, and does not
 // unpack it. Each begins with a byte that says its kind, and a number:

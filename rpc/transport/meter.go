@@ -1,4 +1,4 @@
-package rpc
+package transport
 
 import (
 	"context"
@@ -57,7 +57,7 @@ const (
 	// fieldCost is about what a field of a header costs, however short it is: grpc makes room for all of them twice over.
 	fieldCost = 160
 	// maxHeaderCost is what a header costs at most: grpc keeps no longer one.
-	maxHeaderCost = maxHeaders/32*fieldCost + maxHeaders
+	maxHeaderCost = MaxHeaders/32*fieldCost + MaxHeaders
 	// frameCost is about what grpc needs for a piece of a message, however small it is.
 	frameCost = 256
 	// messageWithin is how long a message may take from its first byte to its last.
@@ -80,7 +80,9 @@ const (
 	preface       = 24 // "PRI * HTTP/2.0…", what a client says first
 )
 
-// newMeter meters conn, which stands on of.
+// Metered is conn, which stands on of, with what grpc keeps for it counted as held of the bounds of of.
+func Metered(conn net.Conn, of *bound.Conn) net.Conn { return newMeter(conn, of) }
+
 func newMeter(conn net.Conn, of *bound.Conn) *meter {
 	m := &meter{Conn: conn, of: of, in: frames{skip: preface}, calls: map[uint32]*metered{}}
 	m.in.take, m.out.take = m.received, m.sent
@@ -139,8 +141,8 @@ type callerAddr struct {
 	conn *bound.Conn
 }
 
-// connOf is the connection of a call; nil if it came in another way.
-func connOf(ctx context.Context) *bound.Conn {
+// ConnOf is the connection of a call; nil if it came in another way.
+func ConnOf(ctx context.Context) *bound.Conn {
 	if p, ok := peer.FromContext(ctx); ok {
 		if from, ok := p.Addr.(callerAddr); ok {
 			return from.conn

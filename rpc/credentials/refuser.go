@@ -1,4 +1,4 @@
-package rpc
+package credentials
 
 import (
 	"errors"
@@ -9,9 +9,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
-// refuseFor is how long a connection in plain text is kept to tell its caller that nothing is done over it.
+// refuseFor is how long a connection in plain text is kept to tell its caller that calls in plain text are refused.
 const refuseFor = 10 * time.Second
 
 // maxRefused is how many calls a connection in plain text may have under way.
@@ -26,7 +28,7 @@ var errNeedsTLS = status.Error(codes.Unauthenticated,
 type plainRefuser struct {
 	server *grpc.Server
 	conns  *handedOver
-	open   *undecided    // connections that are taken and not closed yet
+	open   *pending      // connections that are taken and not closed yet
 	served chan struct{} // closed when the server has ended
 }
 
@@ -34,14 +36,14 @@ type plainRefuser struct {
 func newPlainRefuser() *plainRefuser {
 	p := &plainRefuser{
 		server: grpc.NewServer(
-			grpc.ConnectionTimeout(handshakeWithin),
+			grpc.ConnectionTimeout(HandshakeWithin),
 			grpc.MaxConcurrentStreams(maxRefused),
-			grpc.MaxHeaderListSize(maxHeaders),
+			grpc.MaxHeaderListSize(transport.MaxHeaders),
 			grpc.MaxRecvMsgSize(0), // nothing is read
 			grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return errNeedsTLS }),
 		),
 		conns:  &handedOver{conns: make(chan net.Conn), closed: make(chan struct{})},
-		open:   newUndecided(),
+		open:   newPending(),
 		served: make(chan struct{}),
 	}
 	go func() {
@@ -62,7 +64,7 @@ func (p *plainRefuser) take(raw net.Conn) {
 
 // stop cuts off what is under way, and returns when no goroutine is left.
 func (p *plainRefuser) stop() {
-	p.open.hangUp()
+	p.open.closeAll()
 	p.server.Stop()
 	<-p.served
 }
@@ -70,7 +72,7 @@ func (p *plainRefuser) stop() {
 // A briefConn is a connection that is closed before long.
 type briefConn struct {
 	net.Conn
-	open *undecided
+	open *pending
 	end  *time.Timer
 }
 
