@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -30,11 +31,11 @@ func refusal(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, cluster.ErrStale):
+	case errors.Is(err, agreed.ErrStale):
 		return status.Error(codes.Aborted, err.Error())
-	case errors.Is(err, cluster.ErrUnknownNode):
+	case errors.Is(err, agreed.ErrUnknownNode):
 		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, cluster.ErrInvalid):
+	case errors.Is(err, agreed.ErrInvalid):
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, cluster.ErrNoLeader), errors.Is(err, cluster.ErrClosed):
 		return status.Error(codes.Unavailable, err.Error())

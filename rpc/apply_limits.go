@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
@@ -74,7 +75,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 		return nil, status.Error(codes.FailedPrecondition, leftOut(change))
 	}
 	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, text)
-	if errors.Is(err, cluster.ErrStale) {
+	if errors.Is(err, agreed.ErrStale) {
 		return nil, status.Error(codes.Aborted, "somebody else has just changed the limits: look at them again, and apply anew")
 	}
 	return change, refusal(err)

@@ -3,37 +3,34 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	grpccredentials "google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
 
 // certificatesOf makes Certificates of files.
-func certificatesOf(t *testing.T, f authority.Files) *credentials.Certificates {
+func certificatesOf(t *testing.T, f authority.Files) *Certificates {
 	t.Helper()
-	c, err := credentials.NewCertificates(credentials.CertificatesConfig{Files: credentials.TLSFiles(f)})
+	c, err := NewCertificates(CertificatesConfig{Files: TLSFiles(f)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +38,11 @@ func certificatesOf(t *testing.T, f authority.Files) *credentials.Certificates {
 }
 
 // startGuarded starts a node that shows certificates, with everything that a node can be asked.
-func startGuarded(t *testing.T, k *key.Key, c *credentials.Certificates) (address string, s *Server, registry *prometheus.Registry) {
+func startGuarded(t *testing.T, k *key.Key, c *Certificates) (address string, s *Server) {
 	t.Helper()
-	doc, registry := document(t), prometheus.NewRegistry()
+	doc := document(t)
 	s, err := New(Config{
-		Registerer: registry,
-		Limiter:    conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,
+		Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,
 		Peer: &PeerConfig{
 			Store: newLedger(1, reg.Partition{Epoch: 1}), Address: "here", Peers: newTestPeers(t, PeersConfig{}),
 			Handle: func(_ context.Context, m []byte) ([]byte, error) { return m, nil },
@@ -55,11 +51,11 @@ func startGuarded(t *testing.T, k *key.Key, c *credentials.Certificates) (addres
 	if err != nil {
 		t.Fatal(err)
 	}
-	return listen(t, s), s, registry
+	return listen(t, s), s
 }
 
 // dialWith connects with any credentials.
-func dialWith(t *testing.T, address string, creds grpccredentials.TransportCredentials) *grpc.ClientConn {
+func dialWith(t *testing.T, address string, creds credentials.TransportCredentials) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds))
 	if err != nil {
@@ -158,8 +154,8 @@ func TestWhoMayCallWithCertificates(t *testing.T) {
 	ours, theirs := newKey(t, "the secret of this cluster"), newKey(t, "the secret of another one")
 	ca, foreign := authority.New(t, "ours"), authority.New(t, "theirs")
 	files := authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)
-	keyed, _, _ := startGuarded(t, ours, certificatesOf(t, files))
-	keyless, _, _ := startGuarded(t, nil, certificatesOf(t, files))
+	keyed, _ := startGuarded(t, ours, certificatesOf(t, files))
+	keyless, _ := startGuarded(t, nil, certificatesOf(t, files))
 
 	showing := func(c ...tls.Certificate) *tls.Config {
 		return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: ca.Pool(), Certificates: c}
@@ -171,7 +167,7 @@ func TestWhoMayCallWithCertificates(t *testing.T) {
 	good, now := ca.Issue(t, "caller").TLS(t), time.Now()
 	old := ca.IssueFor(t, "caller", now.Add(-24*time.Hour), now.Add(-12*time.Hour)).TLS(t)
 	early := ca.IssueFor(t, "caller", now.Add(12*time.Hour), now.Add(24*time.Hour)).TLS(t)
-	callers, err := credentials.CallerTLS(credentials.TLSFiles(files))
+	callers, err := CallerTLS(TLSFiles(files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,30 +177,30 @@ func TestWhoMayCallWithCertificates(t *testing.T) {
 	mayCheck, mayAll, refused, nothing := doorstep{yes, no, no}, doorstep{yes, alone, yes}, doorstep{no, no, no}, doorstep{not, not, not}
 	for _, tt := range []struct {
 		what           string
-		caller         grpccredentials.TransportCredentials
+		caller         credentials.TransportCredentials
 		keyed, keyless doorstep
 	}{
 		{"plain text", insecure.NewCredentials(), refused, refused},
-		{"a certificate", grpccredentials.NewTLS(callers), mayCheck, mayCheck},
-		{"a certificate over TLS 1.2", grpccredentials.NewTLS(&tls.Config{
+		{"a certificate", credentials.NewTLS(callers), mayCheck, mayCheck},
+		{"a certificate over TLS 1.2", credentials.NewTLS(&tls.Config{
 			MaxVersion: tls.VersionTLS12, MinVersion: tls.VersionTLS12, RootCAs: ca.Pool(), Certificates: []tls.Certificate{good},
 		}), mayCheck, mayCheck},
-		{"a certificate, of a host called jeton", grpccredentials.NewTLS(named("jeton", showing(good))), mayCheck, mayCheck},
-		{"no certificate", grpccredentials.NewTLS(showing()), nothing, nothing},
-		{"a foreign certificate", grpccredentials.NewTLS(showing(foreign.Issue(t, "caller").TLS(t))), nothing, nothing},
-		{"an expired certificate", grpccredentials.NewTLS(showing(old)), nothing, nothing},
-		{"a certificate of the future", grpccredentials.NewTLS(showing(early)), nothing, nothing},
-		{"who does not trust the node", grpccredentials.NewTLS(&tls.Config{
+		{"a certificate, of a host called jeton", credentials.NewTLS(named("jeton", showing(good))), mayCheck, mayCheck},
+		{"no certificate", credentials.NewTLS(showing()), nothing, nothing},
+		{"a foreign certificate", credentials.NewTLS(showing(foreign.Issue(t, "caller").TLS(t))), nothing, nothing},
+		{"an expired certificate", credentials.NewTLS(showing(old)), nothing, nothing},
+		{"a certificate of the future", credentials.NewTLS(showing(early)), nothing, nothing},
+		{"who does not trust the node", credentials.NewTLS(&tls.Config{
 			MinVersion: tls.VersionTLS13, RootCAs: foreign.Pool(), Certificates: []tls.Certificate{good},
 		}), nothing, nothing},
-		{"a certificate, asking for the key", grpccredentials.NewTLS(&tls.Config{
+		{"a certificate, asking for the key", credentials.NewTLS(&tls.Config{
 			ServerName: keyName, InsecureSkipVerify: true, Certificates: []tls.Certificate{good},
 		}), nothing, mayCheck},
-		{"no certificate, asking for the key", grpccredentials.NewTLS(&tls.Config{ServerName: keyName, InsecureSkipVerify: true}), nothing, nothing},
-		{"the key", grpccredentials.NewTLS(keyTLS(t, ours, nil)), mayAll, nothing},
-		{"another key", grpccredentials.NewTLS(keyTLS(t, theirs, nil)), nothing, nothing},
-		{"another key that trusts the node", grpccredentials.NewTLS(keyTLS(t, theirs, trustAll)), nothing, nothing},
-		{"the key, asking for something else", grpccredentials.NewTLS(keyTLS(t, ours, func(c *tls.Config) {
+		{"no certificate, asking for the key", credentials.NewTLS(&tls.Config{ServerName: keyName, InsecureSkipVerify: true}), nothing, nothing},
+		{"the key", credentials.NewTLS(keyTLS(t, ours, nil)), mayAll, nothing},
+		{"another key", credentials.NewTLS(keyTLS(t, theirs, nil)), nothing, nothing},
+		{"another key that trusts the node", credentials.NewTLS(keyTLS(t, theirs, trustAll)), nothing, nothing},
+		{"the key, asking for something else", credentials.NewTLS(keyTLS(t, ours, func(c *tls.Config) {
 			trustAll(c)
 			c.ServerName = "localhost"
 		})), nothing, nothing},
@@ -223,7 +219,7 @@ func trustAll(c *tls.Config) { c.VerifyConnection = nil }
 // stopping.
 func TestPlainTextIsToldWhy(t *testing.T) {
 	ca := authority.New(t, "ours")
-	address, s, registry := startGuarded(t, nil, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
+	address, s := startGuarded(t, nil, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
 	_, err := pb.NewLimiterClient(dialAs(t, address, nil)).Check(t.Context(), checkMessage("k"))
 	wantCode(t, err, codes.Unauthenticated, "--tls-cert, --tls-key and --tls-ca")
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -235,14 +231,14 @@ func TestPlainTextIsToldWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "two connections in plain text", func() bool {
-		return refusedConnections(t, registry, "plain") == 2
+		return valueOf(t, s.metrics.refused.WithLabelValues(refusedPlain)) == 2
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := s.Stop(ctx); err != nil {
 		t.Error(err)
 	}
-	if refusedConnections(t, registry, "tls") != 0 {
+	if valueOf(t, s.metrics.refused.WithLabelValues(refusedTLS)) != 0 {
 		t.Error("a handshake is counted that nobody made")
 	}
 }
@@ -250,7 +246,7 @@ func TestPlainTextIsToldWhy(t *testing.T) {
 // TestNodesSpeakBesideCertificates has another node reserve and call over the same port.
 func TestNodesSpeakBesideCertificates(t *testing.T) {
 	ca, k := authority.New(t, "ours"), newKey(t, "the secret of this cluster")
-	address, _, _ := startGuarded(t, k, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
+	address, _ := startGuarded(t, k, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
 	p := newTestPeers(t, PeersConfig{Key: k})
 	if answer, err := p.Call(t.Context(), address, []byte("hello")); err != nil || string(answer) != "hello" {
 		t.Errorf("got %q and %v", answer, err)
@@ -264,11 +260,11 @@ func TestReloadUnderLoad(t *testing.T) {
 	ca, next := authority.New(t, "ours"), authority.New(t, "the next one")
 	dir := t.TempDir()
 	certificates := certificatesOf(t, authority.Write(t, dir, ca.Issue(t, "node"), ca))
-	address, _, _ := startGuarded(t, nil, certificates)
+	address, _ := startGuarded(t, nil, certificates)
 	pool := ca.Pool()
 	pool.AppendCertsFromPEM(next.PEM())
 	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{ca.Issue(t, "caller").TLS(t)}}
-	kept := dialWith(t, address, grpccredentials.NewTLS(config))
+	kept := dialWith(t, address, credentials.NewTLS(config))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -315,7 +311,7 @@ func TestReloadUnderLoad(t *testing.T) {
 }
 
 func connectAndCheck(ctx context.Context, address string, config *tls.Config) error {
-	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(grpccredentials.NewTLS(config)))
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
 	if err != nil {
 		return err
 	}
@@ -323,31 +319,12 @@ func connectAndCheck(ctx context.Context, address string, config *tls.Config) er
 	return errors.Join(err, conn.Close())
 }
 
-// shownBy is the certificate that a server shows.
-func shownBy(t *testing.T, address string, config *tls.Config) *x509.Certificate {
+// metricsOf are Certificates with metrics.
+func metricsOf(t *testing.T, f authority.Files, now func() time.Time) *Certificates {
 	t.Helper()
-	dialer := &tls.Dialer{Config: config}
-	conn, err := dialer.DialContext(t.Context(), "tcp", address)
+	c, err := NewCertificates(CertificatesConfig{Files: TLSFiles(f), Now: now, Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // nothing was written
-	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
-}
-
-// refusedConnections is how many connections were refused because of that.
-func refusedConnections(t *testing.T, registry *prometheus.Registry, why string) (n float64) {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			if family.GetName() == "jeton_rpc_refused_connections_total" && m.GetLabel()[0].GetValue() == why {
-				n += m.GetCounter().GetValue()
-			}
-		}
-	}
-	return n
+	return c
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -190,7 +189,7 @@ func TestRecordingsEnd(t *testing.T) {
 	fill := func(p ring.Partition, n int) {
 		for range n {
 			if of := rs.of[p]; of != nil {
-				rs.note(of, &memtable.Entry{})
+				rs.note(of, &entry{})
 			}
 		}
 	}
@@ -211,7 +210,7 @@ func TestRecordingsEnd(t *testing.T) {
 	}
 	rs = recordings{of: make([]*recording, 1)}
 	first := rs.begin(0)
-	e := &memtable.Entry{}
+	e := &entry{}
 	rs.note(first, e)
 	rs.note(first, e)
 	if len(first.entries) != 1 {

@@ -46,25 +46,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/storage/database"
-	"github.com/jeton-dev/jeton/storage/datadir"
-	"github.com/jeton-dev/jeton/storage/files"
-	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // The errors of Open, and of a Store that has ended.
 var (
 	// ErrLocked means that another process has the data directory open.
-	ErrLocked = datadir.ErrLocked
+	ErrLocked = errors.New("the data directory is in use by another process")
 	// ErrNewerFormat means that a newer jeton has written the data directory.
-	ErrNewerFormat = datadir.ErrNewerFormat
+	ErrNewerFormat = errors.New("the data directory is of a newer format")
 	// ErrUnwritable means that the data directory cannot be read and written.
-	ErrUnwritable = datadir.ErrUnwritable
-	// ErrFailed means that the disk is full or failing. Everything answered before is durable.
-	ErrFailed = datadir.ErrFailed
+	ErrUnwritable = errors.New("cannot use the data directory")
 	// ErrClosed means that the Store was closed.
 	ErrClosed = errors.New("the store is closed")
+	// ErrFailed means that the disk is full or failing. Everything answered before is durable.
+	ErrFailed = errors.New("the disk is full or failing")
 )
 
 // The errors of what is done with a partition. Nothing has been changed then.
@@ -127,7 +123,7 @@ type Config struct {
 	journalSize  int64  // of a file of the journal; 0 means what there is memory for, at most maxJournal
 	cacheSize    int64  // of Pebble; 0 means what there is memory for, at most maxCache
 
-	patient *files.Patient // FS, from setDefaults on
+	patient *patientFS // FS, from setDefaults on
 }
 
 func (c *Config) setDefaults() {
@@ -156,7 +152,7 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	c.patient = files.NewPatient(c.FS, c.Logger)
+	c.patient = newPatientFS(c.FS, c.Logger)
 	c.FS = c.patient
 }
 
@@ -179,7 +175,7 @@ type Store struct {
 	metrics *metrics
 
 	// The committer's own. The identity of the disk stays as it was when Open returned.
-	db      *database.DB
+	db      *database
 	meta    meta
 	sweep   sweeper
 	exports map[*export]struct{} // those that have an iterator
@@ -194,10 +190,10 @@ type Store struct {
 	copying    []copying                             // by partition
 	recordings recordings
 	inline     inlineCount
-	slots      [seekAhead]memtable.Slot // scratch
-	keys       []byte                   // of the slots
-	ceiling    int64                    // a copy of meta's; 0 with Fsync
-	raising    bool                     // the committer has been asked to raise it
+	slots      [seekAhead]slot // scratch
+	keys       []byte          // of the slots
+	ceiling    int64           // a copy of meta's; 0 with Fsync
+	raising    bool            // the committer has been asked to raise it
 
 	mu     sync.Mutex
 	shown  []register.Partition // what is durable of partitions
@@ -283,7 +279,7 @@ func (s *Store) looked(p ring.Partition, key, limit string) (l Looked, err error
 	}
 	l.Partition = s.partitions[p]
 	id := registerKey(nil, p, key, limit)
-	at := s.table.of(id).Lookup(id)
+	at := s.table.of(id).at(id)
 	l.Register, l.Exists, err = s.table.get(&at)
 	return l, err
 }
@@ -343,7 +339,7 @@ func (s *Store) end(why error) {
 	defer s.mu.Unlock()
 	if s.ended == nil {
 		s.ended = why
-		s.cfg.patient.StopWaiting()
+		s.cfg.patient.hurry()
 		s.notifyLocked()
 	}
 }
@@ -351,7 +347,7 @@ func (s *Store) end(why error) {
 // fail ends the Store because the disk has failed, and answers everything that waits. It may be called on any goroutine,
 // the committer's included: that one may be stuck in the database for ever.
 func (s *Store) fail(err error) {
-	why := datadir.DiskFailed(s.cfg.Dir, err)
+	why := diskFailed(s.cfg.Dir, err)
 	s.mu.Lock()
 	if errors.Is(s.ended, ErrFailed) {
 		s.mu.Unlock()
@@ -361,11 +357,17 @@ func (s *Store) fail(err error) {
 	flight, queue := s.flight, s.queue
 	s.flight, s.queue = nil, nil
 	close(s.failed)
-	s.cfg.patient.StopWaiting()
+	s.cfg.patient.hurry()
 	s.notifyLocked()
 	s.mu.Unlock()
 	drop(flight, why)
 	drop(queue, why)
+}
+
+// diskFailed says what to do about a disk that is full or failing.
+func diskFailed(dir string, err error) error {
+	return fmt.Errorf("%w: %w: make room on the disk of %s or replace it, then start again; nothing that was answered is lost",
+		ErrFailed, err, dir)
 }
 
 // notify wakes the committer.

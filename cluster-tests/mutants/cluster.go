@@ -27,11 +27,11 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "one mark for two",
 			Why:  "a mark is raised, never repeated, by another process; else two run on copies of one disk, each without what the other accepts",
 			Edits: []Edit{{
-				File: "ring/cluster/apply.go",
+				File: "ring/agreed/registry.go",
 				Old:  "case same && node.Mark.Minute < c.Mark.Minute, node.Mark.Boot < c.Mark.Boot:",
 				New:  "case node.Mark.Minute <= c.Mark.Minute, node.Mark.Boot < c.Mark.Boot:",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestMarksRise$", Says: `<nil>, want the node has raised a higher mark already`}},
+			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestMarksRise$", Says: `<nil>, want the node has raised a higher mark already`}},
 		},
 		{
 			Name: "promised to everybody",
@@ -57,12 +57,12 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "a recovery counts who is left",
 			Why:  "those who are lost with raft's majority may have agreed on an epoch and served in it; counting old replicas, it begins a second time",
 			Edits: []Edit{{
-				File: "ring/cluster/rescue.go",
+				File: "ring/agreed/recovery.go",
 				Old:  "case raftLost || left < ring.Enough(len(place.Replicas)):",
 				New:  "case left < ring.Enough(len(place.Replicas)):",
 			}},
 			Caught: []Hunt{
-				{Package: "./ring/cluster", Run: "^TestPlanRecovery$", Says: `raft lost true`},
+				{Package: "./ring/agreed", Run: "^TestPlanRecovery$", Says: `raft lost true`},
 				{Package: "./ring/cluster", Run: "^TestRecoveryOfAMoveThatNobodyLeftHasHeardOf$", Says: `those who are lost have served in epoch 2`},
 			},
 		},
@@ -80,8 +80,8 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "a recovery in two steps",
 			Why:  "a node that leads alone has the recovery agreed; cut off between the two, it goes on with the moves of those who are lost",
 			Edits: []Edit{
-				{File: "ring/cluster/recover.go", Old: "\tvar s *State\n", New: "\ts := r.current\n"},
-				{File: "ring/cluster/recover.go", Old: "if s, r.refused = r.what.apply(r.current)", New: "if _, r.refused = r.what.apply(r.current)"},
+				{File: "ring/cluster/recover.go", Old: "\tvar s *agreed.State\n", New: "\ts := r.current\n"},
+				{File: "ring/cluster/recover.go", Old: "if s, r.refused = r.what.Apply(r.current)", New: "if _, r.refused = r.what.Apply(r.current)"},
 			},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoverFromOneOfThree$", Says: `the recovery is not agreed`}},
 		},

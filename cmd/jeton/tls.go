@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc/credentials"
+	"github.com/jeton-dev/jeton/rpc"
 )
 
 // A credential is what a verb shows to a node: a certificate, the cluster key, or nothing; and a token of an operator.
 type credential struct {
-	files     credentials.TLSFiles
+	files     rpc.TLSFiles
 	keyFile   string
 	tokenFile string
 }
@@ -37,7 +37,7 @@ func (c *credential) token() (func() string, error) {
 	if c.tokenFile == "" {
 		return nil, nil //nolint:nilnil // no token is what was asked for
 	}
-	token, err := credentials.ReadToken(c.tokenFile, c.files.Insecure)
+	token, err := rpc.ReadToken(c.tokenFile, c.files.Insecure)
 	if err != nil {
 		return nil, fmt.Errorf("--token-file: %w", err)
 	}
@@ -58,7 +58,7 @@ func (c *credential) tls() (*tls.Config, error) {
 		}
 		return k.TLS()
 	case given:
-		return credentials.CallerTLS(c.files)
+		return rpc.CallerTLS(c.files)
 	}
 	return nil, nil //nolint:nilnil // plain text is what was asked for
 }

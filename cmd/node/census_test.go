@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -17,7 +17,7 @@ type census map[string]int
 // take looks at the nodes as they are, or as they were at the instant of the cut.
 func (c census) take(r *rig) {
 	stores := map[ring.NodeID]*Node{}
-	newest := &cluster.State{}
+	newest := &agreed.State{}
 	for _, s := range r.seated() {
 		s.mu.Lock()
 		l := s.life

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // Power is cut at any operation of founding: one cluster comes of it, and no promise is forgotten.
@@ -127,7 +127,7 @@ func TestPowerCutsWhileRecovering(t *testing.T) {
 	}
 	left := nodes[0]
 	left.trap(left.present(), 1+r.intN(30), []func(operation) bool{ofCluster, anything}[r.intN(2)])
-	var done cluster.Recovery
+	var done agreed.Recovery
 	r.eventually("the cluster is recovered", func() bool {
 		life := left.present()
 		if life.node != nil && life.node.member != nil && !life.cut() {
@@ -138,7 +138,7 @@ func TestPowerCutsWhileRecovering(t *testing.T) {
 			if err == nil && !life.cut() {
 				return true
 			}
-			if errors.Is(err, cluster.ErrUnknownNode) { // they are gone already
+			if errors.Is(err, agreed.ErrUnknownNode) { // they are gone already
 				return true
 			}
 		}

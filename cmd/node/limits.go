@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 var errNoLimitsFile = errors.New("there is no limits file to read again: the node was started without --limits")
@@ -127,7 +127,7 @@ func (m *membership) reload(doc *limit.Document) error {
 		if err == nil && unchanged {
 			m.node.tellUnchanged()
 		}
-		if !errors.Is(err, cluster.ErrStale) {
+		if !errors.Is(err, agreed.ErrStale) {
 			return stillInForce(err)
 		}
 		select {

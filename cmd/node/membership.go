@@ -13,6 +13,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/speaks"
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -66,7 +67,7 @@ type membership struct {
 	peers   *rpc.Peers
 	router  *rpc.Router
 	gate    *gate
-	marks   chan cluster.Mark
+	marks   chan agreed.Mark
 	seed    *limit.Document // what the limits file said at the start
 
 	placements atomic.Pointer[placements]
@@ -92,7 +93,7 @@ type view struct {
 // openMember opens the registers of a node in a cluster, its connections to the others, and the actors on top.
 func (n *Node) openMember(cfg storage.Config) (err error) {
 	m := &membership{
-		node: n, marks: make(chan cluster.Mark, 1), decides: make(chan struct{}), installed: make(chan struct{}, 1),
+		node: n, marks: make(chan agreed.Mark, 1), decides: make(chan struct{}), installed: make(chan struct{}, 1),
 	}
 	m.placements.Store(&placements{})
 	m.view.Store(&view{changed: make(chan struct{})})
@@ -153,7 +154,7 @@ func (m *membership) join() (err error) {
 		Dir: clusterDir(n.cfg.Data), FS: n.cfg.FS, OpenRaft: n.cfg.OpenRaft, ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
 		GRPC: grpc, HTTP: http, BindGossip: n.cfg.ListenGossip, BindRaft: n.cfg.ListenRaft, AdvertiseHost: n.cfg.Advertise,
 		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.secrets.key, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
-		Mark: cluster.Mark(n.store.Mark()), MarkBefore: cluster.Mark(n.store.MarkBefore()), NewMarks: m.marks,
+		Mark: agreed.Mark(n.store.Mark()), MarkBefore: agreed.Mark(n.store.MarkBefore()), NewMarks: m.marks,
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
@@ -175,7 +176,7 @@ func (m *membership) mark(mark storage.Mark) {
 	case <-m.marks: // an older one
 	default:
 	}
-	m.marks <- cluster.Mark(mark)
+	m.marks <- agreed.Mark(mark)
 }
 
 // holds says whether the disk keeps registers.
@@ -280,7 +281,7 @@ func (m *membership) prove(ctx context.Context) error {
 }
 
 // floored says whether registers have a floor, or are to get one.
-func (m *membership) floored(s *cluster.State) bool {
+func (m *membership) floored(s *agreed.State) bool {
 	has := func(p register.Partition) bool { return p.Floored }
 	gets := func(place ring.Place) bool { return place.Floored && place.Has(m.id) }
 	return slices.ContainsFunc(m.partitions(), has) || s.Table != nil && slices.ContainsFunc(s.Table.Places, gets)
@@ -292,7 +293,7 @@ func (m *membership) beyondClocks() int64 {
 }
 
 // adopt makes everything follow a state. The registers come first: an epoch is told to nobody before they are in it.
-func (m *membership) adopt(ctx context.Context, s *cluster.State) error {
+func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
 	if err := m.settle(ctx, s); err != nil {
 		return err
 	}
@@ -316,7 +317,7 @@ func (m *membership) adopt(ctx context.Context, s *cluster.State) error {
 }
 
 // tell publishes what callers go by, if that has changed: most of what is agreed does not concern them.
-func (m *membership) tell(s *cluster.State) {
+func (m *membership) tell(s *agreed.State) {
 	table, before := viewOf(s), m.view.Load()
 	if before.table != nil && sameView(before.table, table) {
 		return
@@ -331,7 +332,7 @@ func sameView(a, b *pb.View) bool {
 }
 
 // viewOf is a state as callers see it.
-func viewOf(s *cluster.State) *pb.View {
+func viewOf(s *agreed.State) *pb.View {
 	v := &pb.View{
 		Version: s.Version, Cluster: s.Cluster, Table: s.Table, LimitsVersion: s.LimitsVersion, Limits: s.Limits,
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // timeVariable names the environment variable that says how long the random mix lasts, 4s if it is not set.
@@ -171,7 +171,7 @@ func (m *mix) shrink(s *seat) bool {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			if !errors.Is(err, cluster.ErrHasPlaces) {
+			if !errors.Is(err, agreed.ErrHasPlaces) {
 				m.t.Errorf("node %s cannot be removed: %v", s.cfg.Name, err)
 			}
 			return false

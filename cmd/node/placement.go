@@ -9,7 +9,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -22,7 +22,7 @@ type placements struct {
 }
 
 // place makes the placements of a state, from those before it.
-func (m *membership) place(s *cluster.State, before *placements) *placements {
+func (m *membership) place(s *agreed.State, before *placements) *placements {
 	p := &placements{of: make([]*actor.Placement, s.Partitions), sets: map[string]*actor.ReplicaSet{}}
 	for i := range s.Table.Places {
 		place := &s.Table.Places[i]
@@ -46,7 +46,7 @@ func (m *membership) place(s *cluster.State, before *placements) *placements {
 }
 
 // setName tells replica sets apart: by the nodes and where they are, in whatever order.
-func setName(s *cluster.State, ids []ring.NodeID) string {
+func setName(s *agreed.State, ids []ring.NodeID) string {
 	var b strings.Builder
 	for _, id := range canonical(ids) {
 		b.WriteString(id.String() + "@" + s.Nodes[id].GRPC + " ")
@@ -60,7 +60,7 @@ func canonical(ids []ring.NodeID) []ring.NodeID {
 }
 
 // replicaSet makes the replicas of nodes: this node's own storage, and the others through rpc.
-func (m *membership) replicaSet(s *cluster.State, ids []ring.NodeID) *actor.ReplicaSet {
+func (m *membership) replicaSet(s *agreed.State, ids []ring.NodeID) *actor.ReplicaSet {
 	var (
 		replicas []actor.Replica
 		names    []string
@@ -79,7 +79,7 @@ func (m *membership) replicaSet(s *cluster.State, ids []ring.NodeID) *actor.Repl
 
 // settle makes the storage follow a state: the registers of a founder begin, epochs whose commit is seen are entered, and
 // partitions that are kept elsewhere are dropped.
-func (m *membership) settle(ctx context.Context, s *cluster.State) error {
+func (m *membership) settle(ctx context.Context, s *agreed.State) error {
 	store := m.node.store
 	var (
 		duties sync.WaitGroup

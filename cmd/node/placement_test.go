@@ -10,6 +10,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/register"
@@ -29,7 +30,7 @@ func member(t *testing.T) *membership {
 	m := &membership{node: &Node{clock: c, store: store}, id: store.Disk()}
 	m.cluster, err = cluster.New(cluster.Config{
 		Dir: t.TempDir(), ID: m.id, Name: "a", GRPC: "127.0.0.1:1", BindGossip: "127.0.0.1:0", BindRaft: "127.0.0.1:0",
-		Mark: cluster.Mark{Boot: 1}, Peers: nobody{}, Now: c.Now, Advance: func(int64) {},
+		Mark: agreed.Mark{Boot: 1}, Peers: nobody{}, Now: c.Now, Advance: func(int64) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func member(t *testing.T) *membership {
 // settle makes the storage follow a table.
 func (m *membership) settleTable(t *testing.T, places ...ring.Place) {
 	t.Helper()
-	if err := m.settle(t.Context(), &cluster.State{Version: 1, Partitions: len(places), Table: &ring.Table{Places: places}}); err != nil {
+	if err := m.settle(t.Context(), &agreed.State{Version: 1, Partitions: len(places), Table: &ring.Table{Places: places}}); err != nil {
 		t.Fatal(err)
 	}
 }

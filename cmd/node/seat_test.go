@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
 )
 
@@ -328,7 +329,7 @@ func started(all ...*seat) []*seat {
 	return all
 }
 
-func (s *seat) state() *cluster.State {
+func (s *seat) state() *agreed.State {
 	if n, _ := s.running(); n != nil && n.member != nil {
 		return n.member.cluster.State()
 	}

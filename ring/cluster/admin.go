@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // SetLimits puts another limits document in force, if the one in force is of that version. It returns
@@ -16,10 +16,10 @@ import (
 func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (uint64, error) {
 	if c.config.Check != nil {
 		if err := c.config.Check(text); err != nil {
-			return 0, fmt.Errorf("%w: %w", ErrInvalid, err)
+			return 0, fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
 		}
 	}
-	now, err := lead[uint64](ctx, c, kindLimits, setLimits{Base: version, Limits: text})
+	now, err := lead[uint64](ctx, c, kindLimits, agreed.SetLimits{Base: version, Limits: text})
 	if err != nil {
 		return 0, err
 	}
@@ -36,8 +36,8 @@ func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (u
 	}
 }
 
-func (c *Cluster) answerLimits(ctx context.Context, q setLimits) (uint64, error) {
-	if err := c.agreement.propose(ctx, command{SetLimits: &q}); err != nil {
+func (c *Cluster) answerLimits(ctx context.Context, q agreed.SetLimits) (uint64, error) {
+	if err := c.agreement.propose(ctx, agreed.Command{SetLimits: &q}); err != nil {
 		return 0, err
 	}
 	if s := c.agreement.state(); bytes.Equal(q.Limits, s.Limits) { // which may have been in force already
@@ -72,28 +72,18 @@ type drainAnswer struct {
 }
 
 func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswer, err error) {
-	n, err := c.agreement.state().find(q.Node)
+	n, err := c.agreement.state().Find(q.Node)
 	switch {
 	case err != nil:
 		return a, err
 	case q.Undo:
-		return a, c.agreement.propose(ctx, command{Undrain: &undrain{ID: n.ID}})
+		return a, c.agreement.propose(ctx, agreed.Command{Undrain: &agreed.Undrain{ID: n.ID}})
 	}
-	if err := c.agreement.propose(ctx, command{Drain: &drain{ID: n.ID}}); err != nil {
+	if err := c.agreement.propose(ctx, agreed.Command{Drain: &agreed.Drain{ID: n.ID}}); err != nil {
 		return a, err
 	}
-	a.Left = c.agreement.state().kept(n.ID)
+	a.Left = c.agreement.state().Kept(n.ID)
 	return a, nil
-}
-
-// kept is how many partitions a node still keeps, or is about to.
-func (s *State) kept(id ring.NodeID) (n int) {
-	for i := range s.Table.Places {
-		if p := &s.Table.Places[i]; p.Has(id) || slices.Contains(p.Next, id) {
-			n++
-		}
-	}
-	return n
 }
 
 // Remove takes a node, by its name or its id, out of the cluster for ever: its disk is never taken back. A node with
@@ -112,7 +102,7 @@ type removeRequest struct {
 
 func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (nothing, error) {
 	s := c.agreement.state()
-	n, err := s.find(q.Node)
+	n, err := s.Find(q.Node)
 	if err != nil {
 		if _, gone := s.Removed[n.ID]; gone {
 			return nothing{}, nil // it was, by this request perhaps
@@ -122,24 +112,7 @@ func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (nothing, e
 	left, replicas := len(s.Nodes)-1, ring.Replication(len(s.Nodes), s.Replicas)
 	if left < replicas && !q.Force {
 		return nothing{}, fmt.Errorf("%w: %d beside %q, and each partition has %d replicas; add a node first, or force it",
-			ErrTooFew, left, n.Name, replicas)
+			agreed.ErrTooFew, left, n.Name, replicas)
 	}
-	return nothing{}, c.agreement.propose(ctx, command{Remove: &remove{ID: n.ID, Force: q.Force}})
-}
-
-// find is the member of that name or id. Of a node that was removed it tells, beside the error, the id.
-func (s *State) find(node string) (Node, error) {
-	if n, known := s.Named(node); known {
-		return n, nil
-	}
-	id, err := ring.ParseNodeID(node)
-	if n, known := s.Nodes[id]; known && err == nil {
-		return n, nil
-	}
-	for gone, name := range s.Removed {
-		if name == node {
-			id = gone
-		}
-	}
-	return Node{ID: id}, fmt.Errorf("%w: %q; it takes a node's name, or its id in hexadecimal", ErrUnknownNode, node)
+	return nothing{}, c.agreement.propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}})
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 )
 
 func TestLimitsAreSetFromAnyNode(t *testing.T) {
@@ -34,22 +36,22 @@ func TestLimitsAreSetFromAnyNode(t *testing.T) {
 		if err != nil || v != now+1 || string(ch.cluster.State().Limits) != "limits of "+ch.config.Name {
 			t.Errorf("node %s has set version %d: %v", ch.config.Name, v, err)
 		}
-		if _, err := ch.cluster.SetLimits(t.Context(), now, []byte("others")); !errors.Is(err, ErrStale) {
+		if _, err := ch.cluster.SetLimits(t.Context(), now, []byte("others")); !errors.Is(err, agreed.ErrStale) {
 			t.Errorf("an old version is replaced: %v", err)
 		}
-		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("others")); !errors.Is(err, ErrStale) {
+		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("others")); !errors.Is(err, agreed.ErrStale) {
 			t.Errorf("limits are replaced by who has not heard of any: %v", err)
 		}
-		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("wrong")); !errors.Is(err, ErrInvalid) || !errors.Is(err, wrong) {
+		if _, err := ch.cluster.SetLimits(t.Context(), 0, []byte("wrong")); !errors.Is(err, agreed.ErrInvalid) || !errors.Is(err, wrong) {
 			t.Errorf("wrong limits are set: %v", err)
 		}
-		if _, err := ch.cluster.Drain(t.Context(), "nobody"); !errors.Is(err, ErrUnknownNode) {
+		if _, err := ch.cluster.Drain(t.Context(), "nobody"); !errors.Is(err, agreed.ErrUnknownNode) {
 			t.Errorf("nobody is drained: %v", err)
 		}
-		if err := ch.cluster.Remove(t.Context(), "a", false); !errors.Is(err, ErrTooFew) {
+		if err := ch.cluster.Remove(t.Context(), "a", false); !errors.Is(err, agreed.ErrTooFew) {
 			t.Errorf("one of three is removed: %v", err)
 		}
-		if _, err := ch.cluster.Drain(t.Context(), "a"); !errors.Is(err, ErrTooFew) || !strings.Contains(err.Error(), "3 replicas") {
+		if _, err := ch.cluster.Drain(t.Context(), "a"); !errors.Is(err, agreed.ErrTooFew) || !strings.Contains(err.Error(), "3 replicas") {
 			t.Errorf("one of three is drained: %v", err)
 		}
 		if err := ch.cluster.Undrain(t.Context(), "a"); err != nil {
@@ -189,8 +191,8 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	r.fabric.plug("a", c)
-	_, err = call[Node](t.Context(), r.fabric, "a", kindPromise, promiseRequest{promise{nodeID(1), 1}, 3})
-	if !errors.Is(err, ErrInvalid) || unanswered(err) || !strings.Contains(err.Error(), "expects") {
+	_, err = call[agreed.Node](t.Context(), r.fabric, "a", kindPromise, promiseRequest{promise{agreedtest.ID(1), 1}, 3})
+	if !errors.Is(err, agreed.ErrInvalid) || unanswered(err) || !strings.Contains(err.Error(), "expects") {
 		t.Errorf("a refusal arrives as %v", err)
 	}
 	if _, err = call[nothing](t.Context(), r.fabric, "nobody", kindPing, nothing{}); !unanswered(err) {
@@ -200,7 +202,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 		t.Errorf("a node that does not lead answers %v", err)
 	}
 	for _, text := range []string{"", "{", `{"kind":"unknown"}`} {
-		if _, err := c.Handle(t.Context(), []byte(text)); !errors.Is(err, ErrInvalid) {
+		if _, err := c.Handle(t.Context(), []byte(text)); !errors.Is(err, agreed.ErrInvalid) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -218,8 +220,8 @@ func FuzzHandle(f *testing.F) {
 	f.Add([]byte(`{"kind":"release","body":null}`))
 	ch := &chair{logs: &logbook{changed: make(chan struct{})}}
 	c, err := New(Config{
-		Dir: f.TempDir(), ID: nodeID(1), Name: "a", GRPC: "a", BindGossip: "127.0.0.1:0", BindRaft: "127.0.0.1:0",
-		Mark: Mark{Boot: 1}, Peers: &fabric{}, Now: func() int64 { return 1 }, Advance: func(int64) {},
+		Dir: f.TempDir(), ID: agreedtest.ID(1), Name: "a", GRPC: "a", BindGossip: "127.0.0.1:0", BindRaft: "127.0.0.1:0",
+		Mark: agreed.Mark{Boot: 1}, Peers: &fabric{}, Now: func() int64 { return 1 }, Advance: func(int64) {},
 	})
 	if err != nil {
 		f.Fatal(err, ch.logs)
@@ -245,7 +247,7 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 		newest = max(newest, ch.cluster.State().Version)
 	}
 	for _, ch := range all {
-		ch.sees("what was agreed", func(s *State) bool { return s.Version >= newest })
+		ch.sees("what was agreed", func(s *agreed.State) bool { return s.Version >= newest })
 	}
 	for _, ch := range all[2:] {
 		ch.stop()
@@ -259,7 +261,7 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 		t.Errorf("%+v, and raft has lost its majority: nobody knows what was accepted in any of %d partitions", done, len(known))
 	}
 	for _, ch := range []*chair{a, b} {
-		s := ch.sees("two are left", func(s *State) bool { return len(s.Nodes) == 2 && len(s.Removed) == 3 })
+		s := ch.sees("two are left", func(s *agreed.State) bool { return len(s.Nodes) == 2 && len(s.Removed) == 3 })
 		for p, place := range s.Table.Places {
 			if !place.Floored || place.Epoch <= known[p].Epoch {
 				t.Errorf("partition %d is in %+v, and was in epoch %d", p, place, known[p].Epoch)
@@ -278,7 +280,7 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 		t.Errorf("once more: %+v, %v", again, err)
 	}
 	all[2].start()
-	all[2].ends(ErrRemoved)
+	all[2].ends(agreed.ErrRemoved)
 }
 
 // All five have stopped, and three are lost for ever: the two that are started again ask in vain whether their disks are old
@@ -298,7 +300,7 @@ func TestRecoverWithoutProof(t *testing.T) {
 	}
 	done := recovered(t, all[:2], all[2:]...)
 	for _, ch := range all[:2] {
-		s := ch.sees("two are left", func(s *State) bool { return len(s.Nodes) == 2 && len(s.Removed) == 3 })
+		s := ch.sees("two are left", func(s *agreed.State) bool { return len(s.Nodes) == 2 && len(s.Removed) == 3 })
 		floored := 0
 		for _, place := range s.Table.Places {
 			if place.Floored {

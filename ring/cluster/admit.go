@@ -8,13 +8,14 @@ import (
 	"syscall"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // A joinRequest asks the leader to let a node in, or to note its new addresses.
 type joinRequest struct {
-	Node Node `json:"node"`
+	Node agreed.Node `json:"node"`
 	// Before is the mark that the node's disk had before the node started.
-	Before Mark `json:"before"`
+	Before agreed.Mark `json:"before"`
 }
 
 // answerJoin lets a node in, on the leader: nodes are let in one after another. It may be asked again and again.
@@ -27,7 +28,7 @@ func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (nothing, error
 	}
 	s, n := c.agreement.state(), q.Node
 	if !s.Founded() {
-		return nothing{}, fmt.Errorf("%w: %w", ErrNoLeader, ErrNotFounded)
+		return nothing{}, fmt.Errorf("%w: %w", ErrNoLeader, agreed.ErrNotFounded)
 	}
 	if name, removed := s.Removed[n.ID]; removed {
 		return nothing{}, removedText(n.ID, name)
@@ -49,7 +50,7 @@ func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (nothing, error
 	if err := c.reach(ctx, n.ID, n); err != nil {
 		return nothing{}, err
 	}
-	if err := c.agreement.propose(ctx, command{Join: &join{Node: n}}); err != nil {
+	if err := c.agreement.propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
 		return nothing{}, err
 	}
 	c.logger.Info("a node has joined, or has other addresses now", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
@@ -57,38 +58,38 @@ func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (nothing, error
 }
 
 // replaceDead lets n in at the place of a member of the same name, if that is dead.
-func (c *Cluster) replaceDead(ctx context.Context, old, n Node) error {
+func (c *Cluster) replaceDead(ctx context.Context, old, n agreed.Node) error {
 	if !c.dead(ctx, old) {
 		return nameTakenText(old)
 	}
 	if err := c.reach(ctx, n.ID, n); err != nil {
 		return err
 	}
-	if err := c.agreement.propose(ctx, command{Replace: &replace{Old: old.ID, New: n}}); err != nil {
+	if err := c.agreement.propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
 		return err
 	}
 	c.logger.Info("a new disk takes the place of a dead node", "node", n.Name, "old", old.ID, "new", n.ID)
 	return nil
 }
 
-func nameTakenText(other Node) error {
+func nameTakenText(other agreed.Node) error {
 	return fmt.Errorf("%w: %q is node %s at %s, which is alive; give this one another --node-name, or stop that one for good first",
-		ErrNameTaken, other.Name, other.ID, other.GRPC)
+		agreed.ErrNameTaken, other.Name, other.ID, other.GRPC)
 }
 
 func removedText(id ring.NodeID, name string) error {
 	return fmt.Errorf("%w: this data directory is that of node %s (%q); start the node with an empty one, and it joins as a new node",
-		ErrRemoved, id, name)
+		agreed.ErrRemoved, id, name)
 }
 
-func sameAddresses(a, b Node) bool {
+func sameAddresses(a, b agreed.Node) bool {
 	return a.Name == b.Name && a.Zone == b.Zone && a.GRPC == b.GRPC && a.HTTP == b.HTTP && a.Gossip == b.Gossip && a.Raft == b.Raft
 }
 
 // A pong says who answers.
 type pong struct {
-	ID      ring.NodeID `json:"id"`
-	Process Unique      `json:"process"`
+	ID      ring.NodeID   `json:"id"`
+	Process agreed.Unique `json:"process"`
 	// Refuses is why the node decides nothing and takes no reservations; empty if it does.
 	Refuses string `json:"refuses,omitempty"`
 	// Hears are the other members that answer it and take reservations; nil from a node that does not tell.
@@ -98,7 +99,7 @@ type pong struct {
 // dead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard
 // of it or the machine that it was on says that nothing listens there. A node that is merely not heard may be alive on
 // the other side of a partition, so this is asked only for a new disk of the same name.
-func (c *Cluster) dead(ctx context.Context, n Node) bool {
+func (c *Cluster) dead(ctx context.Context, n agreed.Node) bool {
 	p, err := call[pong](ctx, c.config.Peers, n.GRPC, kindPing, nothing{})
 	if err == nil {
 		return p.ID != n.ID
@@ -113,7 +114,7 @@ func (c *Cluster) dead(ctx context.Context, n Node) bool {
 }
 
 // reach calls the node id back at the addresses that n advertises.
-func (c *Cluster) reach(ctx context.Context, id ring.NodeID, n Node) error {
+func (c *Cluster) reach(ctx context.Context, id ring.NodeID, n agreed.Node) error {
 	p, err := call[pong](ctx, c.config.Peers, n.GRPC, kindPing, nothing{})
 	switch {
 	case err != nil:

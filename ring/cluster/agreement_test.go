@@ -18,6 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
@@ -68,10 +70,10 @@ func (g *agreements) node(i int) *agreement {
 		g.t.Fatal(err)
 	}
 	g.mu.Lock()
-	g.where[nodeID(i)] = listener.Addr().String()
+	g.where[agreedtest.ID(i)] = listener.Addr().String()
 	g.mu.Unlock()
 	config := agreementConfig{
-		Dir: g.dirs[i], ID: nodeID(i), Listener: listener, Advertise: listener.Addr().String(), Key: g.key,
+		Dir: g.dirs[i], ID: agreedtest.ID(i), Listener: listener, Advertise: listener.Addr().String(), Key: g.key,
 		Address: func(id ring.NodeID) string {
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -103,11 +105,11 @@ func (g *agreements) kill(i int) {
 // founded are n nodes that run, founded by the first, all voters.
 func (g *agreements) founded(n int) *agreement {
 	g.t.Helper()
-	c := testFound(n)
+	c := agreedtest.Found(n)
 	var servers []server
 	for i := 1; i <= n; i++ {
 		a := g.node(i)
-		servers = append(servers, server{ID: nodeID(i), Address: a.config.Advertise, Voter: true})
+		servers = append(servers, server{ID: agreedtest.ID(i), Address: a.config.Advertise, Voter: true})
 		c.Found.Nodes[i-1].Raft = a.config.Advertise
 	}
 	if err := g.open[1].bootstrap(servers); err != nil {
@@ -157,17 +159,17 @@ func (g *agreements) leader() *agreement {
 }
 
 // propose has whoever leads apply a command, again if the leader changes.
-func (g *agreements) propose(c command) {
+func (g *agreements) propose(c agreed.Command) {
 	g.t.Helper()
 	for {
 		err := g.leader().propose(g.ctx, c)
 		switch {
 		case err == nil:
 			return
-		case errors.Is(err, errNotLeader), errors.Is(err, errUnknown):
+		case errors.Is(err, agreed.ErrNotLeader), errors.Is(err, agreed.ErrUnknownOutcome):
 			g.t.Logf("proposing again: %v", err)
 		default:
-			g.t.Fatalf("%s: %v", text(g.t, c), err)
+			g.t.Fatalf("%s: %v", agreedtest.JSON(g.t, c), err)
 		}
 		if err := g.ctx.Err(); err != nil {
 			g.t.Fatal(err)
@@ -176,7 +178,7 @@ func (g *agreements) propose(c command) {
 }
 
 // until waits for a state of a.
-func (g *agreements) until(a *agreement, what string, holds func(*State) bool) *State {
+func (g *agreements) until(a *agreement, what string, holds func(*agreed.State) bool) *agreed.State {
 	g.t.Helper()
 	for {
 		changed := a.changed()
@@ -186,19 +188,19 @@ func (g *agreements) until(a *agreement, what string, holds func(*State) bool) *
 		select {
 		case <-changed:
 		case <-g.ctx.Done():
-			g.t.Fatalf("%s is not to be seen: %s", what, text(g.t, a.state()))
+			g.t.Fatalf("%s is not to be seen: %s", what, agreedtest.JSON(g.t, a.state()))
 		}
 	}
 }
 
 // everywhere waits until all open nodes have applied what the leader has.
-func (g *agreements) everywhere() *State {
+func (g *agreements) everywhere() *agreed.State {
 	g.t.Helper()
 	want := g.leader().state()
 	for _, a := range g.open {
-		got := g.until(a, fmt.Sprintf("version %d", want.Version), func(s *State) bool { return s.Version >= want.Version })
-		if got.Version == want.Version && text(g.t, got) != text(g.t, want) {
-			g.t.Errorf("the nodes differ: %s\n%s", text(g.t, got), text(g.t, want))
+		got := g.until(a, fmt.Sprintf("version %d", want.Version), func(s *agreed.State) bool { return s.Version >= want.Version })
+		if got.Version == want.Version && agreedtest.JSON(g.t, got) != agreedtest.JSON(g.t, want) {
+			g.t.Errorf("the nodes differ: %s\n%s", agreedtest.JSON(g.t, got), agreedtest.JSON(g.t, want))
 		}
 	}
 	return want
@@ -223,9 +225,9 @@ func (g *agreements) joined(i int) *agreement {
 	if err := a.start(); err != nil {
 		g.t.Fatal(err)
 	}
-	n := testNode(i)
+	n := agreedtest.Node(i)
 	n.Raft = a.config.Advertise
-	g.propose(command{Join: &join{n}})
+	g.propose(agreed.Command{Join: &agreed.Join{Node: n}})
 	return a
 }
 
@@ -233,8 +235,8 @@ func (g *agreements) joined(i int) *agreement {
 func all(ring.NodeID) bool { return true }
 
 // raise is a mark of node i.
-func raise(i int, minute int64) command {
-	return command{Mark: &mark{ID: nodeID(i), Mark: Mark{1, minute}, Process: testNode(i).Process}}
+func raise(i int, minute int64) agreed.Command {
+	return agreed.Command{Mark: &agreed.RaiseMark{ID: agreedtest.ID(i), Mark: agreed.Mark{Boot: 1, Minute: minute}, Process: agreedtest.Node(i).Process}}
 }
 
 // voters are who votes as a knows it.
@@ -270,25 +272,25 @@ func TestAgreementAlone(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.node(1)
 	if s, servers := a.state(), a.servers(); s.Founded() || len(servers) != 0 {
-		t.Errorf("an empty disk holds %s and %v", text(t, s), servers)
+		t.Errorf("an empty disk holds %s and %v", agreedtest.JSON(t, s), servers)
 	}
-	if err := a.propose(g.ctx, testFound(1)); !errors.Is(err, errNotLeader) {
+	if err := a.propose(g.ctx, agreedtest.Found(1)); !errors.Is(err, agreed.ErrNotLeader) {
 		t.Errorf("proposed before raft runs: %v", err)
 	}
 	g.kill(1)
 	a = g.founded(1)
-	if id, self, known := a.leader(); id != nodeID(1) || !self || !known {
+	if id, self, known := a.leader(); id != agreedtest.ID(1) || !self || !known {
 		t.Errorf("the leader is %s (%v, %v)", id, self, known)
 	}
-	if err := a.bootstrap([]server{{ID: nodeID(1), Address: "x:1", Voter: true}}); err == nil {
+	if err := a.bootstrap([]server{{ID: agreedtest.ID(1), Address: "x:1", Voter: true}}); err == nil {
 		t.Error("founded twice")
 	}
 	g.propose(raise(1, 200))
-	if err := a.propose(g.ctx, raise(1, 150)); !errors.Is(err, ErrMarkNotHigher) {
+	if err := a.propose(g.ctx, raise(1, 150)); !errors.Is(err, agreed.ErrMarkNotHigher) {
 		t.Errorf("a lower mark: %v", err)
 	}
 	g.kill(1)
-	if err := a.propose(g.ctx, raise(1, 300)); !errors.Is(err, errNotLeader) {
+	if err := a.propose(g.ctx, raise(1, 300)); !errors.Is(err, agreed.ErrNotLeader) {
 		t.Errorf("proposed to what is stopped: %v", err)
 	}
 	if err := a.start(); err == nil {
@@ -297,21 +299,21 @@ func TestAgreementAlone(t *testing.T) {
 	// From the disk alone: what is in the log is not known to be agreed on, but its marks are.
 	a = g.node(1)
 	if s := a.state(); s.Founded() {
-		t.Errorf("the log was taken for agreed: %s", text(t, s))
+		t.Errorf("the log was taken for agreed: %s", agreedtest.JSON(t, s))
 	}
-	if m, ok := a.highestMark(nodeID(1)); !ok || m != (Mark{1, 200}) {
+	if m, ok := a.highestMark(agreedtest.ID(1)); !ok || m != (agreed.Mark{Boot: 1, Minute: 200}) {
 		t.Errorf("the highest mark is %s (%v)", m, ok)
 	}
-	if got := votersOf(a); !slices.Equal(got, nodeIDs(1)) {
+	if got := votersOf(a); !slices.Equal(got, agreedtest.IDs(1)) {
 		t.Errorf("%v vote", got)
 	}
-	if err := a.bootstrap([]server{{ID: nodeID(1), Address: "x:1", Voter: true}}); err == nil {
+	if err := a.bootstrap([]server{{ID: agreedtest.ID(1), Address: "x:1", Voter: true}}); err == nil {
 		t.Error("founded twice")
 	}
 	if err := a.start(); err != nil {
 		t.Fatal(err)
 	}
-	g.until(a, "the mark", func(s *State) bool { return s.Nodes[nodeID(1)].Mark == Mark{1, 200} })
+	g.until(a, "the mark", func(s *agreed.State) bool { return s.Nodes[agreedtest.ID(1)].Mark == agreed.Mark{Boot: 1, Minute: 200} })
 }
 
 func TestThreeAgree(t *testing.T) {
@@ -324,7 +326,7 @@ func TestThreeAgree(t *testing.T) {
 				if a == leader {
 					continue
 				}
-				if err := a.propose(g.ctx, raise(i, 101)); !errors.Is(err, errNotLeader) {
+				if err := a.propose(g.ctx, raise(i, 101)); !errors.Is(err, agreed.ErrNotLeader) {
 					t.Errorf("a follower proposes: %v", err)
 				}
 				if id, self, known := a.leader(); id != leader.config.ID || self || !known {
@@ -345,7 +347,7 @@ func TestThreeAgree(t *testing.T) {
 			g.propose(raise(first, 334))
 			g.everywhere()
 			for i, a := range g.open {
-				if m, ok := a.highestMark(nodeID(first)); !ok || m != (Mark{1, 334}) {
+				if m, ok := a.highestMark(agreedtest.ID(first)); !ok || m != (agreed.Mark{Boot: 1, Minute: 334}) {
 					t.Errorf("node %d knows the mark %s", i, m)
 				}
 			}
@@ -365,10 +367,10 @@ func TestWithoutAMajorityNothingIsAgreed(t *testing.T) {
 	self := int(leader.config.ID[15])
 	err := leader.propose(g.ctx, raise(self, 500))
 	t.Logf("without a majority: %v", err)
-	if !errors.Is(err, errUnknown) && !errors.Is(err, errNotLeader) {
+	if !errors.Is(err, agreed.ErrUnknownOutcome) && !errors.Is(err, agreed.ErrNotLeader) {
 		t.Errorf("proposed without a majority: %v", err)
 	}
-	if s := leader.state(); s.Nodes[nodeID(self)].Mark.Minute == 500 {
+	if s := leader.state(); s.Nodes[agreedtest.ID(self)].Mark.Minute == 500 {
 		t.Error("agreed on without a majority")
 	}
 	for {
@@ -394,33 +396,33 @@ func TestServersFollowTheRegistry(t *testing.T) {
 	leader := g.founded(1)
 	second, third := g.joined(2), g.joined(3)
 	g.settle(all)
-	if got := votersOf(leader); !slices.Equal(got, nodeIDs(1, 2, 3)) {
+	if got := votersOf(leader); !slices.Equal(got, agreedtest.IDs(1, 2, 3)) {
 		t.Errorf("%v vote", got)
 	}
 	g.everywhere()
 	fourth := g.joined(4)
 	g.settle(all)
-	g.until(fourth, "the fourth node", func(s *State) bool { return len(s.Nodes) == 4 })
-	if got := votersOf(fourth); !slices.Equal(got, nodeIDs(1, 2, 3)) {
+	g.until(fourth, "the fourth node", func(s *agreed.State) bool { return len(s.Nodes) == 4 })
+	if got := votersOf(fourth); !slices.Equal(got, agreedtest.IDs(1, 2, 3)) {
 		t.Errorf("%v vote", got)
 	}
 	// The leader leaves: it hands over, and another one drops it.
-	g.propose(command{SetTarget: &setTarget{[]change{{0, 1, nodeIDs(2)}, {1, 1, nodeIDs(2)}, {2, 1, nodeIDs(2)}, {3, 1, nodeIDs(2)}}}})
-	next := []change{{0, 1, nodeIDs(2)}, {1, 1, nodeIDs(2)}, {2, 1, nodeIDs(2)}, {3, 1, nodeIDs(2)}}
-	g.propose(command{SetNext: &setNext{next}})
-	g.propose(command{Commit: &commit{next}})
-	g.propose(command{Remove: &remove{ID: nodeID(1)}})
-	g.until(leader, "its own removal", func(s *State) bool { _, gone := s.Removed[nodeID(1)]; return gone })
+	g.propose(agreed.Command{SetTarget: &agreed.SetTarget{Changes: []agreed.Change{{Partition: 0, Epoch: 1, Replicas: agreedtest.IDs(2)}, {Partition: 1, Epoch: 1, Replicas: agreedtest.IDs(2)}, {Partition: 2, Epoch: 1, Replicas: agreedtest.IDs(2)}, {Partition: 3, Epoch: 1, Replicas: agreedtest.IDs(2)}}}})
+	next := []agreed.Change{{Partition: 0, Epoch: 1, Replicas: agreedtest.IDs(2)}, {Partition: 1, Epoch: 1, Replicas: agreedtest.IDs(2)}, {Partition: 2, Epoch: 1, Replicas: agreedtest.IDs(2)}, {Partition: 3, Epoch: 1, Replicas: agreedtest.IDs(2)}}
+	g.propose(agreed.Command{SetNext: &agreed.SetNext{Changes: next}})
+	g.propose(agreed.Command{Commit: &agreed.Commit{Changes: next}})
+	g.propose(agreed.Command{Remove: &agreed.Remove{ID: agreedtest.ID(1)}})
+	g.until(leader, "its own removal", func(s *agreed.State) bool { _, gone := s.Removed[agreedtest.ID(1)]; return gone })
 	g.settle(all) // up to the hand-over
 	g.kill(1)
 	g.settle(all)
-	if got := votersOf(g.leader()); !slices.Equal(got, nodeIDs(2, 3, 4)) {
+	if got := votersOf(g.leader()); !slices.Equal(got, agreedtest.IDs(2, 3, 4)) {
 		t.Errorf("%v vote", got)
 	}
 	g.propose(raise(2, 700))
 	g.everywhere()
 	for _, a := range []*agreement{second, third, fourth} {
-		if m, _ := a.highestMark(nodeID(2)); m != (Mark{1, 700}) {
+		if m, _ := a.highestMark(agreedtest.ID(2)); m != (agreed.Mark{Boot: 1, Minute: 700}) {
 			t.Errorf("%s knows the mark %s", a.config.ID, m)
 		}
 	}
@@ -433,7 +435,7 @@ func TestKeepVotersAddsWhoJoins(t *testing.T) {
 	var kept sync.WaitGroup
 	kept.Go(func() { leader.keepVoters(ctx, all) })
 	a := g.joined(2)
-	g.until(a, "the second node", func(s *State) bool { return len(s.Nodes) == 2 })
+	g.until(a, "the second node", func(s *agreed.State) bool { return len(s.Nodes) == 2 })
 	cancel()
 	kept.Wait()
 }
@@ -455,13 +457,13 @@ func TestSnapshotsCarryTheState(t *testing.T) {
 	second := g.joined(2)
 	g.settle(all)
 	g.everywhere()
-	if m, ok := second.highestMark(nodeID(1)); !ok || m != want.Nodes[nodeID(1)].Mark {
+	if m, ok := second.highestMark(agreedtest.ID(1)); !ok || m != want.Nodes[agreedtest.ID(1)].Mark {
 		t.Errorf("the mark in the snapshot is not known: %s", m)
 	}
 	g.kill(1)
 	again := g.node(1)
-	if s := again.state(); text(t, s) != text(t, want) {
-		t.Errorf("the snapshot holds %s, want %s", text(t, s), text(t, want))
+	if s := again.state(); agreedtest.JSON(t, s) != agreedtest.JSON(t, want) {
+		t.Errorf("the snapshot holds %s, want %s", agreedtest.JSON(t, s), agreedtest.JSON(t, want))
 	}
 	if got := again.servers(); len(got) != 2 {
 		t.Errorf("the newest configuration on the disk is %v", got)
@@ -469,7 +471,7 @@ func TestSnapshotsCarryTheState(t *testing.T) {
 	if err := again.start(); err != nil {
 		t.Fatal(err)
 	}
-	g.until(again, "the second node", func(s *State) bool { return len(s.Nodes) == 2 })
+	g.until(again, "the second node", func(s *agreed.State) bool { return len(s.Nodes) == 2 })
 }
 
 func TestRecoverFromOneOfThree(t *testing.T) {
@@ -488,28 +490,28 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if known.state.Nodes[nodeID(3)].Mark.Minute != 400 || len(known.servers) != 3 {
-		t.Errorf("what was agreed on is lost: %s, by %v", text(t, known.state), known.servers)
+	if known.state.Nodes[agreedtest.ID(3)].Mark.Minute != 400 || len(known.servers) != 3 {
+		t.Errorf("what was agreed on is lost: %s, by %v", agreedtest.JSON(t, known.state), known.servers)
 	}
-	var places []change
+	var places []agreed.Change
 	for p := range known.state.Table.Places {
-		places = append(places, change{ring.Partition(p), 5, nodeIDs(1)})
+		places = append(places, agreed.Change{Partition: ring.Partition(p), Epoch: 5, Replicas: agreedtest.IDs(1)})
 	}
-	if err := survivor.recoverAlone(g.ctx, &recovery{Lost: nodeIDs(9), Places: places, Raft: true}); !errors.Is(err, ErrUnknownNode) {
+	if err := survivor.recoverAlone(g.ctx, &agreed.Recover{Lost: agreedtest.IDs(9), Places: places, Raft: true}); !errors.Is(err, agreed.ErrUnknownNode) {
 		t.Errorf("a recovery that makes no sense: %v", err)
 	}
 	if again, err := survivor.supposed(); err != nil || len(again.servers) != 3 || again.state.Version != known.state.Version {
 		t.Errorf("it has changed something: %+v, %v", again, err)
 	}
-	what := &recovery{Lost: nodeIDs(3), Places: places, Raft: true}
+	what := &agreed.Recover{Lost: agreedtest.IDs(3), Places: places, Raft: true}
 	if err := survivor.recoverAlone(g.ctx, what); err != nil {
 		t.Fatal(err)
 	}
 	// Whenever the node leads, the recovery is agreed: also if nothing more was written.
 	g.kill(1)
 	survivor = g.node(1)
-	if s, servers := survivor.state(), survivor.servers(); len(servers) != 1 || !what.done(s) || s.Version != ring.Recovered(known.state.Version) {
-		t.Errorf("with the servers %v, the recovery is not agreed: %s", servers, text(t, s))
+	if s, servers := survivor.state(), survivor.servers(); len(servers) != 1 || !what.Done(s) || s.Version != ring.Recovered(known.state.Version) {
+		t.Errorf("with the servers %v, the recovery is not agreed: %s", servers, agreedtest.JSON(t, s))
 	}
 	if err := survivor.start(); err != nil {
 		t.Fatal(err)
@@ -521,14 +523,14 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 
 	// The other survivor, whose disk is of the old cluster.
 	other := g.node(2)
-	if m, ok := other.highestMark(nodeID(3)); !ok || m != (Mark{1, 400}) {
+	if m, ok := other.highestMark(agreedtest.ID(3)); !ok || m != (agreed.Mark{Boot: 1, Minute: 400}) {
 		t.Errorf("before the reset the mark is %s", m)
 	}
 	theirs, err := other.supposed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.reset(logEnd{theirs.end.Term, theirs.end.Index - 1}); !errors.Is(err, ErrStale) {
+	if err := other.reset(logEnd{theirs.end.Term, theirs.end.Index - 1}); !errors.Is(err, agreed.ErrStale) {
 		t.Errorf("a log is thrown away for a shorter one: %v", err)
 	}
 	if err := other.reset(own.end); err != nil {
@@ -538,15 +540,15 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, servers := other.state(), other.servers(); s.Founded() || len(servers) != 0 {
-		t.Errorf("after the reset there are %s and %v", text(t, s), servers)
+		t.Errorf("after the reset there are %s and %v", agreedtest.JSON(t, s), servers)
 	}
-	if m, ok := other.highestMark(nodeID(3)); !ok || m != (Mark{1, 400}) {
+	if m, ok := other.highestMark(agreedtest.ID(3)); !ok || m != (agreed.Mark{Boot: 1, Minute: 400}) {
 		t.Errorf("the reset has forgotten the mark: %s", m)
 	}
 	g.settle(all)
 	s := g.everywhere()
-	if !s.Table.Places[0].Floored || s.Table.Places[0].Epoch != 5 || s.Removed[nodeID(3)] != "c" {
-		t.Errorf("recovered as %s", text(t, s))
+	if !s.Table.Places[0].Floored || s.Table.Places[0].Epoch != 5 || s.Removed[agreedtest.ID(3)] != "c" {
+		t.Errorf("recovered as %s", agreedtest.JSON(t, s))
 	}
 	if got := len(survivor.servers()); got != 2 {
 		t.Errorf("there are %d servers", got)
@@ -556,13 +558,13 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 func TestRecoverNeedsSomethingToRecover(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.node(1)
-	if err := a.recoverAlone(g.ctx, &recovery{}); err == nil {
+	if err := a.recoverAlone(g.ctx, &agreed.Recover{}); err == nil {
 		t.Error("an empty disk was recovered")
 	} else {
 		t.Log(err)
 	}
 	g.kill(1)
-	if err := a.recoverAlone(g.ctx, &recovery{}); err == nil {
+	if err := a.recoverAlone(g.ctx, &agreed.Recover{}); err == nil {
 		t.Error("a closed one was recovered")
 	}
 	if err := a.reset(logEnd{Term: 1 << 60}); err == nil {
@@ -587,7 +589,7 @@ func TestResetWhileRaftRuns(t *testing.T) {
 	}
 	g.kill(1)
 	a = g.node(1) // what was kept outlives a restart
-	if m, ok := a.highestMark(nodeID(1)); !ok || m != (Mark{1, 100}) {
+	if m, ok := a.highestMark(agreedtest.ID(1)); !ok || m != (agreed.Mark{Boot: 1, Minute: 100}) {
 		t.Errorf("the mark is %s (%v)", m, ok)
 	}
 	if term, err := a.disk.stable.GetUint64([]byte(termKey)); err != nil || term < 2 {
@@ -625,7 +627,7 @@ func TestResetInterrupted(t *testing.T) {
 	if got := len(a.servers()); got != 0 {
 		t.Errorf("%d servers are left", got)
 	}
-	if m, ok := a.highestMark(nodeID(1)); !ok || m != (Mark{1, 250}) {
+	if m, ok := a.highestMark(agreedtest.ID(1)); !ok || m != (agreed.Mark{Boot: 1, Minute: 250}) {
 		t.Errorf("the mark is %s (%v)", m, ok)
 	}
 	if term, err := a.disk.stable.GetUint64([]byte(termKey)); err != nil || term != k.Term {
@@ -636,7 +638,7 @@ func TestResetInterrupted(t *testing.T) {
 func TestOneDirectoryHasOneProcess(t *testing.T) {
 	g := newAgreements(t, nil)
 	g.node(1)
-	if _, err := openAgreement(agreementConfig{Dir: g.dirs[1], ID: nodeID(1)}); err == nil {
+	if _, err := openAgreement(agreementConfig{Dir: g.dirs[1], ID: agreedtest.ID(1)}); err == nil {
 		t.Error("opened twice")
 	} else {
 		t.Log(err)
@@ -681,7 +683,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if conn, err := s.Dial(calling(nodeID(1), a.config.Advertise), patienceOfTests); err == nil {
+	if conn, err := s.Dial(calling(agreedtest.ID(1), a.config.Advertise), patienceOfTests); err == nil {
 		t.Error("another key is taken", conn.Close())
 	} else {
 		t.Log(err)
@@ -721,7 +723,7 @@ func TestVotesInAnothersPlace(t *testing.T) {
 	g.settle(all)
 	g.kill(2)
 	g.propose(raise(1, 777)) // 1 and 3 agree
-	g.until(g.open[3], "the mark", func(s *State) bool { return s.Nodes[nodeID(1)].Mark.Minute == 777 })
+	g.until(g.open[3], "the mark", func(s *agreed.State) bool { return s.Nodes[agreedtest.ID(1)].Mark.Minute == 777 })
 	g.kill(1)
 	g.kill(3)
 	instead := g.node(4) // an empty disk
@@ -729,7 +731,7 @@ func TestVotesInAnothersPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.mu.Lock()
-	g.where[nodeID(3)] = instead.config.Advertise
+	g.where[agreedtest.ID(3)] = instead.config.Advertise
 	g.mu.Unlock()
 	behind := g.node(2)
 	if err := behind.start(); err != nil {
@@ -752,5 +754,5 @@ func TestVotesInAnothersPlace(t *testing.T) {
 	if err := g.node(1).start(); err != nil {
 		t.Fatal(err)
 	}
-	g.until(behind, "what was agreed on", func(s *State) bool { return s.Nodes[nodeID(1)].Mark.Minute == 777 })
+	g.until(behind, "what was agreed on", func(s *agreed.State) bool { return s.Nodes[agreedtest.ID(1)].Mark.Minute == 777 })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // A contact is where a node was last: its gRPC and gossip addresses.
@@ -57,7 +58,7 @@ func (b *book) look() map[ring.NodeID]contact {
 }
 
 // keep writes the members' addresses down if they are others than before.
-func (b *book) keep(nodes map[ring.NodeID]Node) error {
+func (b *book) keep(nodes map[ring.NodeID]agreed.Node) error {
 	now := make(map[ring.NodeID]contact, len(nodes))
 	for id, n := range nodes {
 		now[id] = contact{GRPC: n.GRPC, Gossip: n.Gossip}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 )
 
 // clocksOf are those of a node and of others that are ahead of it by so much; nil is one that does not answer.
@@ -17,8 +18,8 @@ func clocksOf(now *int64, others ...*int64) *clocks {
 	k := newClocks(func() int64 { return *now }, func(by int64) { *now += by }, slog.New(slog.DiscardHandler))
 	peers, clock := map[ring.NodeID]string{}, map[string]*int64{}
 	for i, other := range others {
-		peers[nodeID(i+1)] = nodeID(i + 1).String()
-		clock[nodeID(i+1).String()] = other
+		peers[agreedtest.ID(i+1)] = agreedtest.ID(i + 1).String()
+		clock[agreedtest.ID(i+1).String()] = other
 	}
 	k.peers = func() map[ring.NodeID]string { return peers }
 	k.members = func() int { return len(others) + 1 }
@@ -114,7 +115,7 @@ func TestOldReadingMovesNoClock(t *testing.T) {
 	k.round(t.Context(), k.peers())
 	ask := k.ask
 	k.ask = func(ctx context.Context, address string) (int64, error) {
-		if address == nodeID(1).String() {
+		if address == agreedtest.ID(1).String() {
 			return 0, errors.New("silence")
 		}
 		return ask(ctx, address)
@@ -135,7 +136,7 @@ func TestClockForgetsTheDead(t *testing.T) {
 	if h := k.highest(); h != *at(3000) {
 		t.Errorf("the highest clock is at %d", h/1e6)
 	}
-	if ahead, heard := k.of(nodeID(1)); !heard || ahead != *at(2000) {
+	if ahead, heard := k.of(agreedtest.ID(1)); !heard || ahead != *at(2000) {
 		t.Errorf("it is %d ahead, heard %v", ahead/1e6, heard)
 	}
 	k.peers = func() map[ring.NodeID]string { return nil }
@@ -165,7 +166,7 @@ func TestSlowAnswerIsNotUsed(t *testing.T) {
 	}
 	*now = *at(1000)
 	k.round(t.Context(), k.peers())
-	if ahead, heard := k.of(nodeID(1)); !heard || ahead != clockTolerance/2 {
+	if ahead, heard := k.of(agreedtest.ID(1)); !heard || ahead != clockTolerance/2 {
 		t.Errorf("half of the way counts: %d, %v", ahead, heard)
 	}
 }

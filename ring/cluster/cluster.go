@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/driver"
 )
 
 // Why a node cannot take part, or not any more. Each comes with words that say what to do.
@@ -54,7 +56,7 @@ var (
 type Cluster struct {
 	config    Config
 	logger    *slog.Logger
-	process   Unique // of this New
+	process   agreed.Unique // of this New
 	seldom    *seldom
 	wire      *gossipWire
 	gossip    *gossip
@@ -63,7 +65,7 @@ type Cluster struct {
 	book      *book
 	clocks    *clocks
 	hearing   *hearing
-	driver    *driver
+	driver    *driver.Driver
 	metrics   *metrics
 	registry  *prometheus.Registry // of this New: a node may leave one cluster and enter another
 	handlers  map[string]handler
@@ -100,7 +102,7 @@ func New(config Config) (*Cluster, error) {
 		admission: make(chan struct{}, 1), twin: make(chan struct{}, 1), asserted: make(chan struct{}), joined: make(chan struct{}),
 	}
 	c.handlers, c.leaders = c.routes(), c.leaderRoutes()
-	c.shown.Store(&shownState{state: &State{}, changed: make(chan struct{})})
+	c.shown.Store(&shownState{state: &agreed.State{}, changed: make(chan struct{})})
 	_, _ = rand.Read(c.process[:]) // never fails
 	var err error
 	if c.record, err = openRecord(in, config.ID, config.tuning.step); err != nil {
@@ -124,9 +126,9 @@ func New(config Config) (*Cluster, error) {
 	c.hearing = &hearing{others: c.otherMembers, ping: c.pingFor, after: c.tellDeciding, of: map[ring.NodeID]heard{}}
 	c.registry = prometheus.NewRegistry()
 	c.metrics = newMetrics(c.registry, c)
-	c.driver = newDriver(driverConfig{
+	c.driver = driver.New(driver.Config{
 		State: c.agreement.state, Changed: c.agreement.changed, Propose: c.agreement.propose, Peers: config.Peers,
-		Address: c.whereabouts, DeadSince: c.gossip.deadSince, Logger: c.logger, Metrics: newDriverMetrics(c.registry),
+		Address: c.whereabouts, DeadSince: c.gossip.deadSince, Logger: c.logger, Metrics: c.registry,
 	})
 	c.show()
 	if config.Metrics != nil {
@@ -218,7 +220,7 @@ func (c *Cluster) work(ctx context.Context, cancel context.CancelCauseFunc, task
 			cancel(err)
 		}
 	})
-	tasks.Go(func() { c.agreement.whileLeading(ctx, c.driver.run) })
+	tasks.Go(func() { c.agreement.whileLeading(ctx, c.driver.Run) })
 	c.logger.Info("this node is a member of the cluster", "cluster", c.belongsTo(), "name", c.config.Name, "id", c.config.ID)
 }
 
@@ -251,14 +253,14 @@ func (c *Cluster) choose(ctx context.Context) error {
 		return c.prove(ctx)
 	case f.Member != nil && len(c.gossipAddresses()) == 0:
 		return fmt.Errorf("%w: this node was in cluster %s, and its raft log is gone: start it with --join and the gossip addresses of others",
-			ErrInvalid, f.Member)
+			agreed.ErrInvalid, f.Member)
 	case f.Member != nil: // a forced recovery has emptied the log, and the node has stopped before it was filled again
 		return c.findCluster(ctx)
 	case f.Decided != nil: // and raft has not been told
 		return nil
 	case c.config.Holds:
 		return fmt.Errorf("%w: the data directory has registers of a node that was alone, which cannot be taken into a cluster; "+
-			"start it without --join and with --expect 1 to make it one, and let empty nodes join it", ErrInvalid)
+			"start it without --join and with --expect 1 to make it one, and let empty nodes join it", agreed.ErrInvalid)
 	case c.config.Expect > 1:
 		return c.foundTogether(ctx)
 	}
@@ -291,7 +293,7 @@ func (c *Cluster) Close() (err error) {
 func (c *Cluster) Joined() <-chan struct{} { return c.joined }
 
 // Process is the random name of this process in the cluster.
-func (c *Cluster) Process() Unique { return c.process }
+func (c *Cluster) Process() agreed.Unique { return c.process }
 
 // GossipAddress is where the others reach this node's gossip: what goes into their Join.
 func (c *Cluster) GossipAddress() string { return c.wire.address() }
@@ -300,8 +302,8 @@ func (c *Cluster) GossipAddress() string { return c.wire.address() }
 func (c *Cluster) RaftAddress() string { return c.agreement.config.Advertise }
 
 // self is this node as it wants to be known; its mark is for a time when the disk is known to be no old copy.
-func (c *Cluster) self() Node {
-	return Node{
+func (c *Cluster) self() agreed.Node {
+	return agreed.Node{
 		ID: c.config.ID, Name: c.config.Name, Zone: c.config.Zone, GRPC: c.config.GRPC, HTTP: c.config.HTTP,
 		Gossip: c.wire.address(), Raft: c.RaftAddress(),
 	}
@@ -321,9 +323,9 @@ func (c *Cluster) card() card {
 
 func (own card) check() error {
 	text, err := json.Marshal(own)
-	if err == nil && len(text)+len(`"c":"",`)+2*len(Unique{}) > memberlist.MetaMaxSize {
+	if err == nil && len(text)+len(`"c":"",`)+2*len(agreed.Unique{}) > memberlist.MetaMaxSize {
 		err = fmt.Errorf("%w: the name and the addresses of this node have %d bytes too many: give it a shorter --node-name or --advertise",
-			ErrInvalid, len(text)+len(`"c":"",`)+2*len(Unique{})-memberlist.MetaMaxSize)
+			agreed.ErrInvalid, len(text)+len(`"c":"",`)+2*len(agreed.Unique{})-memberlist.MetaMaxSize)
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
@@ -70,13 +71,13 @@ type Config struct {
 	Holds bool
 	// Mark is the disk's mark in this life: it was raised, durably, before this. MarkBefore is what it was before that;
 	// zero on a new disk. Each Run needs a mark that was raised anew.
-	Mark, MarkBefore Mark
+	Mark, MarkBefore agreed.Mark
 	// Confirm is called, and has to be durable when it returns, once the disk has turned out to be no old copy, and before
 	// any other node is told of Mark: from then on the disk answers for Mark. It is called once in each Run that gets so
 	// far. Nil: nobody asks.
 	Confirm func(ctx context.Context) error
 	// NewMarks tells later marks, each once it is durable. Only the newest matters: a sender need not wait. Nil: none.
-	NewMarks <-chan Mark
+	NewMarks <-chan agreed.Mark
 	// Peers reaches the other nodes.
 	Peers Peers
 	// Now is the node clock, in nanoseconds; Advance puts it forward. Any goroutine may call them.
@@ -147,42 +148,42 @@ func (c *Config) check() error {
 	}
 	switch {
 	case c.Dir == "":
-		return fmt.Errorf("%w: the cluster needs a directory for its files (Dir)", ErrInvalid)
+		return fmt.Errorf("%w: the cluster needs a directory for its files (Dir)", agreed.ErrInvalid)
 	case c.ID == ring.NodeID{}:
-		return fmt.Errorf("%w: the cluster needs the id of this node's disk (ID)", ErrInvalid)
+		return fmt.Errorf("%w: the cluster needs the id of this node's disk (ID)", agreed.ErrInvalid)
 	case c.Peers == nil || c.Now == nil || c.Advance == nil:
-		return fmt.Errorf("%w: the cluster needs a way to its peers and a clock (Peers, Now, Advance)", ErrInvalid)
+		return fmt.Errorf("%w: the cluster needs a way to its peers and a clock (Peers, Now, Advance)", agreed.ErrInvalid)
 	case c.Name == "" || len(c.Name) > 63 || !utf8.ValidString(c.Name):
-		return fmt.Errorf("%w: the node's name (--node-name) is %q, and has to be 1 to 63 bytes of UTF-8", ErrInvalid, c.Name)
+		return fmt.Errorf("%w: the node's name (--node-name) is %q, and has to be 1 to 63 bytes of UTF-8", agreed.ErrInvalid, c.Name)
 	case c.Mark.Compare(c.MarkBefore) <= 0:
-		return fmt.Errorf("%w: the disk's mark (%s) was not raised at this start: it was %s before", ErrInvalid, c.Mark, c.MarkBefore)
-	case c.Partitions < 1 || c.Partitions > maxPartitions:
-		return fmt.Errorf("%w: %d partitions; a cluster has 1 to %d", ErrInvalid, c.Partitions, maxPartitions)
-	case !replication(c.Replicas):
-		return fmt.Errorf("%w: %d replicas; a cluster wants 1, 3 or 5 of each partition", ErrInvalid, c.Replicas)
+		return fmt.Errorf("%w: the disk's mark (%s) was not raised at this start: it was %s before", agreed.ErrInvalid, c.Mark, c.MarkBefore)
+	case c.Partitions < 1 || c.Partitions > agreed.MaxPartitions:
+		return fmt.Errorf("%w: %d partitions; a cluster has 1 to %d", agreed.ErrInvalid, c.Partitions, agreed.MaxPartitions)
+	case !agreed.ValidReplicas(c.Replicas):
+		return fmt.Errorf("%w: %d replicas; a cluster wants 1, 3 or 5 of each partition", agreed.ErrInvalid, c.Replicas)
 	case !slices.Contains([]int{0, 1, 3, 5}, c.Expect):
-		return fmt.Errorf("%w: --expect %d; a cluster is founded by 1, 3 or 5 nodes, and more join it afterwards", ErrInvalid, c.Expect)
+		return fmt.Errorf("%w: --expect %d; a cluster is founded by 1, 3 or 5 nodes, and more join it afterwards", agreed.ErrInvalid, c.Expect)
 	}
 	return c.checkAddresses()
 }
 
 func (c *Config) checkAddresses() error {
 	if c.GRPC == "" {
-		return fmt.Errorf("%w: the node needs the address at which others reach its gRPC port (--advertise)", ErrInvalid)
+		return fmt.Errorf("%w: the node needs the address at which others reach its gRPC port (--advertise)", agreed.ErrInvalid)
 	}
 	for flag, address := range map[string]string{"--listen-gossip": c.BindGossip, "--listen-raft": c.BindRaft} {
 		if _, _, err := net.SplitHostPort(address); err != nil {
-			return fmt.Errorf("%w: %s is %q, and has to be host:port: %w", ErrInvalid, flag, address, err)
+			return fmt.Errorf("%w: %s is %q, and has to be host:port: %w", agreed.ErrInvalid, flag, address, err)
 		}
 	}
 	for _, address := range c.Join {
 		if host, _, err := net.SplitHostPort(address); err != nil || host == "" {
-			return fmt.Errorf("%w: --join has %q, and takes gossip addresses, host:port, of nodes of the cluster", ErrInvalid, address)
+			return fmt.Errorf("%w: --join has %q, and takes gossip addresses, host:port, of nodes of the cluster", agreed.ErrInvalid, address)
 		}
 	}
 	if c.Check != nil && c.Limits != nil {
 		if err := c.Check(c.Limits); err != nil {
-			return fmt.Errorf("%w: the limits that a new cluster begins with (--limits): %w", ErrInvalid, err)
+			return fmt.Errorf("%w: the limits that a new cluster begins with (--limits): %w", agreed.ErrInvalid, err)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // showStuck is how many of the partitions that cannot be decided are named.
@@ -17,7 +18,7 @@ const startWithin = 10 * time.Second
 // Deciding says for which keys this node knows of somebody who can decide.
 func (c *Cluster) Deciding() ring.Deciding { return c.deciding(c.State(), c.hearing.look()) }
 
-func (c *Cluster) deciding(s *State, known map[ring.NodeID]heard) ring.Deciding {
+func (c *Cluster) deciding(s *agreed.State, known map[ring.NodeID]heard) ring.Deciding {
 	refuses := c.refuses()
 	takes := refuses == "" && c.stalled() == ""
 	hears := func(by, id ring.NodeID) bool {

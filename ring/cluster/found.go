@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // A cluster of n is founded by the one of n empty nodes with the smallest id, and only with the durable promises of all
@@ -46,7 +47,7 @@ func (c *Cluster) look() (v view, err error) {
 			v.cluster = p.Cluster
 		case p.Phase == phaseFounding && own.Phase == phaseFounding && p.Expect != own.Expect:
 			err = fmt.Errorf("%w: node %s (%s) expects a cluster of %d nodes, and this node, %s, one of %d: give all of them the same --expect",
-				ErrInvalid, p.Name, p.Address, p.Expect, own.Name, own.Expect)
+				agreed.ErrInvalid, p.Name, p.Address, p.Expect, own.Name, own.Expect)
 		case p.Phase == phaseFounding:
 			v.founding = append(v.founding, p)
 		}
@@ -92,7 +93,7 @@ func (c *Cluster) foundAlone() error {
 	if err != nil {
 		return err
 	}
-	if err := c.decide(p, []Node{c.self()}); err != nil {
+	if err := c.decide(p, []agreed.Node{c.self()}); err != nil {
 		return err
 	}
 	c.nameCluster()
@@ -166,7 +167,7 @@ func (c *Cluster) attempt(ctx context.Context, members []peer) (done bool, err e
 	if err != nil {
 		return false, err
 	}
-	nodes, errs := make([]Node, len(members)), make([]error, len(members))
+	nodes, errs := make([]agreed.Node, len(members)), make([]error, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
 		if m.ID == c.config.ID {
@@ -174,7 +175,7 @@ func (c *Cluster) attempt(ctx context.Context, members []peer) (done bool, err e
 			continue
 		}
 		all.Go(func() {
-			nodes[i], errs[i] = call[Node](ctx, c.config.Peers, m.GRPC, kindPromise, promiseRequest{p, c.config.Expect})
+			nodes[i], errs[i] = call[agreed.Node](ctx, c.config.Peers, m.GRPC, kindPromise, promiseRequest{p, c.config.Expect})
 			if errs[i] == nil {
 				errs[i] = c.reach(ctx, m.ID, nodes[i])
 			}
@@ -199,12 +200,12 @@ func (c *Cluster) attempt(ctx context.Context, members []peer) (done bool, err e
 	return true, c.decide(p, nodes)
 }
 
-func distinctNames(nodes []Node) error {
+func distinctNames(nodes []agreed.Node) error {
 	names := map[string]ring.NodeID{}
 	for _, n := range nodes {
 		if other, taken := names[n.Name]; taken {
 			return fmt.Errorf("%w: %s and %s, which are to found a cluster, are both called %q: give each another --node-name",
-				ErrNameTaken, other, n.ID, n.Name)
+				agreed.ErrNameTaken, other, n.ID, n.Name)
 		}
 		names[n.Name] = n.ID
 	}
@@ -212,7 +213,7 @@ func distinctNames(nodes []Node) error {
 }
 
 // decide makes the attempt p found a cluster of these nodes. From then on this node says so by gossip.
-func (c *Cluster) decide(p promise, nodes []Node) error {
+func (c *Cluster) decide(p promise, nodes []agreed.Node) error {
 	var members []ring.Member
 	for _, n := range nodes {
 		members = append(members, ring.Member{ID: n.ID, Zone: n.Zone})
@@ -221,7 +222,7 @@ func (c *Cluster) decide(p promise, nodes []Node) error {
 	if err != nil {
 		return err
 	}
-	what := &found{
+	what := &agreed.Found{
 		Partitions: c.config.Partitions, Replicas: c.config.Replicas,
 		Nodes: nodes, Table: table, Limits: c.config.Limits,
 	}
@@ -279,7 +280,7 @@ func (c *Cluster) warnOfFounder(p promise, why string) {
 }
 
 // bootstrap gives raft its first voters, if this node founds and has not done so yet.
-func (c *Cluster) bootstrap(what *found) error {
+func (c *Cluster) bootstrap(what *agreed.Found) error {
 	if what == nil || len(c.agreement.servers()) > 0 {
 		return nil
 	}
@@ -297,7 +298,7 @@ func (c *Cluster) bootstrap(what *found) error {
 }
 
 // proposeFound has the cluster founded that this node has decided on, unless that is done.
-func (c *Cluster) proposeFound(ctx context.Context, what *found) error {
+func (c *Cluster) proposeFound(ctx context.Context, what *agreed.Found) error {
 	if what == nil || c.agreement.state().Founded() {
 		return nil
 	}
@@ -311,8 +312,8 @@ func (c *Cluster) proposeFound(ctx context.Context, what *found) error {
 }
 
 // answerFound proposes the command found, on the leader, for the founder.
-func (c *Cluster) answerFound(ctx context.Context, what found) (nothing, error) {
-	return nothing{}, c.agreement.propose(ctx, command{Found: &what})
+func (c *Cluster) answerFound(ctx context.Context, what agreed.Found) (nothing, error) {
+	return nothing{}, c.agreement.propose(ctx, agreed.Command{Found: &what})
 }
 
 // belongsTo is the id of the cluster that this node knows to be its own, in hexadecimal; empty while it knows of none.

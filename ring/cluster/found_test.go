@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 )
 
 func TestNodeAloneFoundsItsClusterOnce(t *testing.T) {
@@ -86,8 +88,8 @@ func TestOverlappingListsMakeOneCluster(t *testing.T) {
 
 // Two nodes with the same founder's right to their votes: whatever is refused, at most one cluster comes of four nodes.
 func TestPromisesAreExclusive(t *testing.T) {
-	a, b, other := promise{nodeID(1), 1}, promise{nodeID(2), 1}, promise{nodeID(1), 2}
-	r, err := openRecord(folderOf(nil, t.TempDir()), nodeID(3), func(string) error { return nil })
+	a, b, other := promise{agreedtest.ID(1), 1}, promise{agreedtest.ID(2), 1}, promise{agreedtest.ID(1), 2}
+	r, err := openRecord(folderOf(nil, t.TempDir()), agreedtest.ID(3), func(string) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,7 @@ func TestPromisesAreExclusive(t *testing.T) {
 func TestRecordSurvives(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *record {
-		r, err := openRecord(folderOf(nil, dir), nodeID(1), func(string) error { return nil })
+		r, err := openRecord(folderOf(nil, dir), agreedtest.ID(1), func(string) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +128,7 @@ func TestRecordSurvives(t *testing.T) {
 	}
 	r := open()
 	p, err := r.begin()
-	if err != nil || p != (promise{nodeID(1), 1}) {
+	if err != nil || p != (promise{agreedtest.ID(1), 1}) {
 		t.Fatal(p, err)
 	}
 	if again, err := open().begin(); err != nil || again != p {
@@ -136,22 +138,22 @@ func TestRecordSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = open()
-	if err := r.decide(p, &found{}); !errors.Is(err, ErrStale) {
+	if err := r.decide(p, &agreed.Found{}); !errors.Is(err, agreed.ErrStale) {
 		t.Errorf("a void attempt founds: %v", err)
 	}
 	if p, err = r.begin(); err != nil || p.Attempt != 2 {
 		t.Errorf("the next attempt is %v, %v", p, err)
 	}
-	if err := r.decide(p, &found{Cluster: Unique{1}}); err != nil {
+	if err := r.decide(p, &agreed.Found{Cluster: agreed.Unique{1}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := open().release(p); err != nil {
 		t.Fatal(err)
 	}
-	if d := open().look().Decided; d == nil || d.Cluster != (Unique{1}) {
+	if d := open().look().Decided; d == nil || d.Cluster != (agreed.Unique{1}) {
 		t.Errorf("it has decided %v", d)
 	}
-	if _, err := openRecord(folderOf(nil, dir), nodeID(2), nil); err == nil {
+	if _, err := openRecord(folderOf(nil, dir), agreedtest.ID(2), nil); err == nil {
 		t.Error("another node takes the promises over")
 	}
 }
@@ -163,18 +165,18 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := openRecord(folderOf(nil, dir), nodeID(1), nil); err == nil || !strings.Contains(err.Error(), "promised") {
+	if _, err := openRecord(folderOf(nil, dir), agreedtest.ID(1), nil); err == nil || !strings.Contains(err.Error(), "promised") {
 		t.Errorf("promises that cannot be read: %v", err)
 	}
 	b := openBook(folderOf(nil, dir))
 	if len(b.look()) != 0 {
 		t.Errorf("it has %v", b.look())
 	}
-	nodes := map[ring.NodeID]Node{nodeID(1): {GRPC: "g", Gossip: "s"}}
+	nodes := map[ring.NodeID]agreed.Node{agreedtest.ID(1): {GRPC: "g", Gossip: "s"}}
 	if err := b.keep(nodes); err != nil {
 		t.Fatal(err)
 	}
-	if again := openBook(folderOf(nil, dir)).look(); again[nodeID(1)] != (contact{"g", "s"}) {
+	if again := openBook(folderOf(nil, dir)).look(); again[agreedtest.ID(1)] != (contact{"g", "s"}) {
 		t.Errorf("it has kept %v", again)
 	}
 }
@@ -312,8 +314,8 @@ func TestExpectationsDiffer(t *testing.T) {
 	all[1].config.Expect = 5
 	all[0].start()
 	all[1].start()
-	all[0].ends(ErrInvalid)
-	all[1].ends(ErrInvalid)
+	all[0].ends(agreed.ErrInvalid)
+	all[1].ends(agreed.ErrInvalid)
 }
 
 func TestNamesOfFoundersDiffer(t *testing.T) {
@@ -323,7 +325,7 @@ func TestNamesOfFoundersDiffer(t *testing.T) {
 	for _, ch := range all {
 		ch.start()
 	}
-	all[0].ends(ErrNameTaken)
+	all[0].ends(agreed.ErrNameTaken)
 }
 
 func TestRegistersOfANodeAlone(t *testing.T) {
@@ -332,7 +334,7 @@ func TestRegistersOfANodeAlone(t *testing.T) {
 	ch := all[0]
 	ch.config.Holds = true
 	ch.start()
-	ch.ends(ErrInvalid)
+	ch.ends(agreed.ErrInvalid)
 	ch.config.Expect = 1
 	ch.raise()
 	startAll(ch)

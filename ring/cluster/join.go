@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // A marksRequest asks what a node's disk holds of the marks of another.
@@ -22,7 +23,7 @@ type marksRequest struct {
 // marksAnswer answers it from the disk, whether raft runs or not. It tells also whom else to ask.
 type marksAnswer struct {
 	ID        ring.NodeID            `json:"id"`   // who answers
-	Mark      Mark                   `json:"mark"` // the highest, committed or not
+	Mark      agreed.Mark            `json:"mark"` // the highest, committed or not
 	Known     bool                   `json:"known"`
 	Removed   string                 `json:"removed,omitempty"` // the name that the node had when it was removed
 	Version   uint64                 `json:"version"`           // of the state
@@ -204,9 +205,9 @@ func (c *Cluster) enroll(ctx context.Context) error {
 	var since time.Time
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		_, err := lead[nothing](ctx, c, kindJoin, joinRequest{Node: c.self(), Before: c.config.MarkBefore})
-		passing := errors.Is(err, ErrNameTaken) || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTooFew)
+		passing := errors.Is(err, agreed.ErrNameTaken) || errors.Is(err, ErrUnreachable) || errors.Is(err, agreed.ErrTooFew)
 		switch {
-		case !passing && !errors.Is(err, ErrStale):
+		case !passing && !errors.Is(err, agreed.ErrStale):
 			return err
 		case since.IsZero():
 			since = time.Now()
@@ -224,17 +225,17 @@ func (c *Cluster) enroll(ctx context.Context) error {
 }
 
 // A markRequest asks the leader to raise a node's mark.
-type markRequest = mark
+type markRequest = agreed.RaiseMark
 
 func (c *Cluster) answerMark(ctx context.Context, q markRequest) (nothing, error) {
-	return nothing{}, c.agreement.propose(ctx, command{Mark: &q})
+	return nothing{}, c.agreement.propose(ctx, agreed.Command{Mark: &q})
 }
 
 // raiseMark has the cluster agree on this node's mark. If another process has raised the same or a higher one, it runs on
 // a copy of this disk.
-func (c *Cluster) raiseMark(ctx context.Context, m Mark) error {
-	_, err := lead[nothing](ctx, c, kindMark, mark{ID: c.config.ID, Mark: m, Process: c.process})
-	if errors.Is(err, ErrMarkNotHigher) {
+func (c *Cluster) raiseMark(ctx context.Context, m agreed.Mark) error {
+	_, err := lead[nothing](ctx, c, kindMark, agreed.RaiseMark{ID: c.config.ID, Mark: m, Process: c.process})
+	if errors.Is(err, agreed.ErrMarkNotHigher) {
 		return fmt.Errorf("%w (node %s, %q): stop the other one, and give each its own data directory, empty at first: %w",
 			ErrDiskInUse, c.config.ID, c.config.Name, err)
 	}
@@ -255,7 +256,7 @@ func (c *Cluster) followMarks(ctx context.Context) error {
 		try, cancel := context.WithTimeout(ctx, 2*leadTime)
 		err := c.raiseMark(try, m)
 		cancel()
-		if errors.Is(err, ErrDiskInUse) || errors.Is(err, ErrRemoved) || errors.Is(err, ErrUnknownNode) {
+		if errors.Is(err, ErrDiskInUse) || errors.Is(err, agreed.ErrRemoved) || errors.Is(err, agreed.ErrUnknownNode) {
 			return err
 		}
 	}

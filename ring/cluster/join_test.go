@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // pair is a cluster of one, and a node that is to join it.
@@ -45,7 +46,7 @@ func TestEmptyNodeJoins(t *testing.T) {
 	b.stop()
 	b.config.HTTP = "elsewhere"
 	startAll(b)
-	s = a.sees("b has another address", func(s *State) bool { return s.Nodes[b.config.ID].HTTP == "elsewhere" })
+	s = a.sees("b has another address", func(s *agreed.State) bool { return s.Nodes[b.config.ID].HTTP == "elsewhere" })
 	if m := s.Nodes[b.config.ID].Mark; m != b.config.Mark {
 		t.Errorf("its mark is %s, want %s", m, b.config.Mark)
 	}
@@ -57,7 +58,7 @@ func TestNodeMovesToOtherPorts(t *testing.T) {
 	b.stop()
 	b.config.BindGossip, b.config.BindRaft, b.config.GRPC = reserve(t), reserve(t), "grpc-moved"
 	startAll(b)
-	all[0].sees("b has moved", func(s *State) bool { return s.Nodes[b.config.ID].GRPC == "grpc-moved" })
+	all[0].sees("b has moved", func(s *agreed.State) bool { return s.Nodes[b.config.ID].GRPC == "grpc-moved" })
 	if _, err := b.cluster.SetLimits(t.Context(), 1, []byte("limits: {} # 2\n")); err != nil {
 		t.Error(err)
 	}
@@ -69,11 +70,11 @@ func TestNewDiskReplacesDeadNode(t *testing.T) {
 	instead := all[0].rig.chair("c", 99)
 	instead.config.Join, instead.config.Expect = all[0].config.Join, 3
 	startAll(instead)
-	s := all[0].sees("c is the new disk", func(s *State) bool { n, _ := s.Named("c"); return n.ID == instead.config.ID })
+	s := all[0].sees("c is the new disk", func(s *agreed.State) bool { n, _ := s.Named("c"); return n.ID == instead.config.ID })
 	if s.Removed[all[2].config.ID] != "c" {
 		t.Errorf("removed are %v", s.Removed)
 	}
-	all[0].sees("it has c's places", func(s *State) bool {
+	all[0].sees("it has c's places", func(s *agreed.State) bool {
 		return s.Table.Places[0].Has(instead.config.ID) && s.Table.Places[6].Has(instead.config.ID)
 	})
 	instead.soon("it votes", func() bool {
@@ -81,7 +82,7 @@ func TestNewDiskReplacesDeadNode(t *testing.T) {
 		return len(roles) == 3 && roles[instead.config.ID] == "voter"
 	})
 	all[2].start()
-	all[2].ends(ErrRemoved)
+	all[2].ends(agreed.ErrRemoved)
 	if !strings.Contains(all[2].err.Error(), "empty") {
 		t.Errorf("it is told %q, and not what to do", all[2].err)
 	}
@@ -95,17 +96,17 @@ func TestEmptyDiskAtTheSameAddress(t *testing.T) {
 	instead := all[0].rig.chair("c", 99)
 	id, dir := instead.config.ID, instead.config.Dir
 	instead.config = old.config
-	instead.config.ID, instead.config.Dir, instead.config.Mark, instead.config.MarkBefore = id, dir, Mark{Boot: 1}, Mark{}
+	instead.config.ID, instead.config.Dir, instead.config.Mark, instead.config.MarkBefore = id, dir, agreed.Mark{Boot: 1}, agreed.Mark{}
 	startAll(instead)
 	one(all[0], instead)
-	all[0].sees("c is the new disk", func(s *State) bool { return len(s.Nodes) == 3 && s.Removed[old.config.ID] == "c" })
+	all[0].sees("c is the new disk", func(s *agreed.State) bool { return len(s.Nodes) == 3 && s.Removed[old.config.ID] == "c" })
 }
 
 func TestNameOfALivingNodeIsTaken(t *testing.T) {
 	a, b := pair(t)
 	b.config.Name, b.config.tuning.patience = "a", 300*time.Millisecond
 	b.start()
-	b.ends(ErrNameTaken)
+	b.ends(agreed.ErrNameTaken)
 	if a.members(1).Nodes[a.config.ID].Name != "a" {
 		t.Error("the name has gone to another")
 	}
@@ -210,14 +211,14 @@ func TestOldCopyOfADisk(t *testing.T) {
 	good, goodBefore := c.config.Mark, c.config.MarkBefore
 
 	t.Log("a store from before the last start")
-	c.config.Mark, c.config.MarkBefore = Mark{first.Boot + 1, 5000}, first
+	c.config.Mark, c.config.MarkBefore = agreed.Mark{Boot: first.Boot + 1, Minute: 5000}, first
 	c.start()
 	c.ends(ErrOldCopy)
 	noticedBeforeRaft(c)
 
 	t.Log("a store that lacks minutes only")
-	c.config.MarkBefore = Mark{goodBefore.Boot, goodBefore.Minute - 1}
-	c.config.Mark = Mark{goodBefore.Boot + 1, 5000}
+	c.config.MarkBefore = agreed.Mark{Boot: goodBefore.Boot, Minute: goodBefore.Minute - 1}
+	c.config.Mark = agreed.Mark{Boot: goodBefore.Boot + 1, Minute: 5000}
 	c.start()
 	c.ends(ErrOldCopy)
 	noticedBeforeRaft(c)
@@ -278,7 +279,7 @@ func TestProofCountsVoters(t *testing.T) {
 
 func TestTwoProcessesOnCopiesOfOneDisk(t *testing.T) {
 	a, b := pair(t)
-	marks := make(chan Mark, 1)
+	marks := make(chan agreed.Mark, 1)
 	b.start()
 	joined(b)
 	b.stop()
@@ -299,10 +300,10 @@ func TestTwoProcessesOnCopiesOfOneDisk(t *testing.T) {
 
 	t.Log("the copy was taken from the running node: the next mark of either tells")
 	twin.config.MarkBefore = b.config.Mark
-	twin.config.Mark = Mark{b.config.Mark.Boot + 1, b.config.Mark.Minute}
+	twin.config.Mark = agreed.Mark{Boot: b.config.Mark.Boot + 1, Minute: b.config.Mark.Minute}
 	twin.start()
-	a.sees("the twin has raised the mark", func(s *State) bool { return s.Nodes[b.config.ID].Mark == twin.config.Mark })
-	marks <- Mark{b.config.Mark.Boot, b.config.Mark.Minute + 1}
+	a.sees("the twin has raised the mark", func(s *agreed.State) bool { return s.Nodes[b.config.ID].Mark == twin.config.Mark })
+	marks <- agreed.Mark{Boot: b.config.Mark.Boot, Minute: b.config.Mark.Minute + 1}
 	b.ends(ErrDiskInUse)
 	joined(twin)
 }
@@ -310,20 +311,20 @@ func TestTwoProcessesOnCopiesOfOneDisk(t *testing.T) {
 func TestMinuteMarksFollow(t *testing.T) {
 	r := newRig(t)
 	a := r.chair("a", 1)
-	marks := make(chan Mark)
+	marks := make(chan agreed.Mark)
 	a.config.NewMarks = marks
 	startAll(a)
-	m := Mark{a.config.Mark.Boot, a.config.Mark.Minute + 7}
+	m := agreed.Mark{Boot: a.config.Mark.Boot, Minute: a.config.Mark.Minute + 7}
 	marks <- m
-	a.sees("the mark is raised", func(s *State) bool { return s.Nodes[a.config.ID].Mark == m })
+	a.sees("the mark is raised", func(s *agreed.State) bool { return s.Nodes[a.config.ID].Mark == m })
 }
 
 func TestRemovedNodeEnds(t *testing.T) {
 	a, b := pair(t)
-	marks := make(chan Mark, 1)
+	marks := make(chan agreed.Mark, 1)
 	b.config.NewMarks = marks
 	startAll(b)
-	has := func(s *State, id ring.NodeID) bool {
+	has := func(s *agreed.State, id ring.NodeID) bool {
 		for _, p := range s.Table.Places {
 			if p.Has(id) || p.Moving() {
 				return true
@@ -331,29 +332,29 @@ func TestRemovedNodeEnds(t *testing.T) {
 		}
 		return false
 	}
-	a.sees("b has partitions", func(s *State) bool { return len(s.Nodes) == 2 && has(s, b.config.ID) })
+	a.sees("b has partitions", func(s *agreed.State) bool { return len(s.Nodes) == 2 && has(s, b.config.ID) })
 	ctx := t.Context()
-	if err := a.cluster.Remove(ctx, "b", false); !errors.Is(err, ErrHasPlaces) {
+	if err := a.cluster.Remove(ctx, "b", false); !errors.Is(err, agreed.ErrHasPlaces) {
 		t.Errorf("with partitions it is removed: %v", err)
 	}
 	if _, err := b.cluster.Drain(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.cluster.Drain(ctx, a.config.ID.String()); !errors.Is(err, ErrTooFew) {
+	if _, err := b.cluster.Drain(ctx, a.config.ID.String()); !errors.Is(err, agreed.ErrTooFew) {
 		t.Errorf("the last one is drained: %v", err)
 	}
-	a.sees("b is empty", func(s *State) bool { return !has(s, b.config.ID) })
+	a.sees("b is empty", func(s *agreed.State) bool { return !has(s, b.config.ID) })
 	if err := b.cluster.Remove(ctx, "b", false); err != nil {
 		t.Fatal(err)
 	}
-	marks <- Mark{b.config.Mark.Boot, b.config.Mark.Minute + 1}
-	b.ends(ErrRemoved)
-	if err := a.cluster.Remove(ctx, "a", true); !errors.Is(err, ErrTooFew) {
+	marks <- agreed.Mark{Boot: b.config.Mark.Boot, Minute: b.config.Mark.Minute + 1}
+	b.ends(agreed.ErrRemoved)
+	if err := a.cluster.Remove(ctx, "a", true); !errors.Is(err, agreed.ErrTooFew) {
 		t.Errorf("the last node is removed: %v", err)
 	}
 	b.raise()
 	b.start()
-	b.ends(ErrRemoved)
+	b.ends(agreed.ErrRemoved)
 }
 
 // A halting fabric fails to copy once it was told to: moves do not come to their end.
@@ -380,7 +381,7 @@ func TestDrainTellsWhatTheLeaderKnows(t *testing.T) {
 		ch.config.Peers = h
 	}
 	startAll(a, b)
-	keeps := func(s *State) (n int) {
+	keeps := func(s *agreed.State) (n int) {
 		for _, p := range s.Table.Places {
 			if p.Has(b.config.ID) || slices.Contains(p.Next, b.config.ID) {
 				n++
@@ -388,7 +389,7 @@ func TestDrainTellsWhatTheLeaderKnows(t *testing.T) {
 		}
 		return n
 	}
-	a.sees("b has its share", func(s *State) bool { return keeps(s) >= 3 })
+	a.sees("b has its share", func(s *agreed.State) bool { return keeps(s) >= 3 })
 	h.halted.Store(true)
 	stranger := a.rig.chair("a", 99) // waits to be let in, for its name is taken
 	stranger.config.Join = []string{a.config.BindGossip}
@@ -419,12 +420,12 @@ func TestLeaveIsSeenAndEnds(t *testing.T) {
 	defer cancel()
 	b.cluster.Leave(ctx)
 	for _, ch := range all {
-		ch.sees("b is leaving", func(s *State) bool { return s.Nodes[b.config.ID].Leaving })
+		ch.sees("b is leaving", func(s *agreed.State) bool { return s.Nodes[b.config.ID].Leaving })
 	}
 	b.stop()
 	startAll(b)
 	for _, ch := range all {
-		ch.sees("b is back", func(s *State) bool { return !s.Nodes[b.config.ID].Leaving })
+		ch.sees("b is back", func(s *agreed.State) bool { return !s.Nodes[b.config.ID].Leaving })
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // Some messages only the leader can answer. A node sends them to the leader if it knows which one that is, or to any
@@ -101,10 +102,10 @@ func (c *Cluster) answerLead(ctx context.Context, q leadRequest) (json.RawMessag
 func (c *Cluster) answerLeading(ctx context.Context, m message) (json.RawMessage, error) {
 	h, known := c.leaders[m.Kind]
 	if !known {
-		return nil, fmt.Errorf("%w: this node knows no messages of the kind %q", ErrInvalid, m.Kind)
+		return nil, fmt.Errorf("%w: this node knows no messages of the kind %q", agreed.ErrInvalid, m.Kind)
 	}
 	a, err := h(ctx, m.Body)
-	if errors.Is(err, errNotLeader) || errors.Is(err, errUnknown) {
+	if errors.Is(err, agreed.ErrNotLeader) || errors.Is(err, agreed.ErrUnknownOutcome) {
 		return nil, fmt.Errorf("%w: %w", ErrNoLeader, err)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // leadership is whether this node leads, until changed is closed.
@@ -134,7 +135,7 @@ func (a *agreement) alone() bool {
 func (a *agreement) handOver(ctx context.Context) error {
 	r := a.running.Load()
 	if r == nil {
-		return errNotLeader
+		return agreed.ErrNotLeader
 	}
 	return await(ctx, r.LeadershipTransfer())
 }

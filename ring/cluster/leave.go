@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // Leave tells every node at once that this one is about to stop, so that callers ask the others first. It returns when all
@@ -36,8 +37,8 @@ func (a *agreement) passOn(ctx context.Context) {
 
 // A leavingNotice says that a process is about to stop.
 type leavingNotice struct {
-	ID      ring.NodeID `json:"id"`
-	Process Unique      `json:"process"`
+	ID      ring.NodeID   `json:"id"`
+	Process agreed.Unique `json:"process"`
 }
 
 func (c *Cluster) answerLeaving(_ context.Context, q leavingNotice) (nothing, error) {

@@ -19,19 +19,20 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // marks are the highest marks of nodes in anything that is durable here. They only rise: a mark whose entry raft has
 // taken back was on its node's disk before it was proposed, so it is true all the same.
 type marks struct {
 	mu      sync.Mutex
-	highest map[ring.NodeID]Mark
+	highest map[ring.NodeID]agreed.Mark
 }
 
-func newMarks() *marks { return &marks{highest: map[ring.NodeID]Mark{}} }
+func newMarks() *marks { return &marks{highest: map[ring.NodeID]agreed.Mark{}} }
 
 // of is the highest mark of a node.
-func (m *marks) of(id ring.NodeID) (Mark, bool) {
+func (m *marks) of(id ring.NodeID) (agreed.Mark, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	highest, ok := m.highest[id]
@@ -39,14 +40,14 @@ func (m *marks) of(id ring.NodeID) (Mark, bool) {
 }
 
 // all is a copy of them.
-func (m *marks) all() map[ring.NodeID]Mark {
+func (m *marks) all() map[ring.NodeID]agreed.Mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.highest)
 }
 
 // note takes a mark that is durable.
-func (m *marks) note(id ring.NodeID, mark Mark) {
+func (m *marks) note(id ring.NodeID, mark agreed.Mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if highest, ok := m.highest[id]; !ok || highest.Compare(mark) < 0 {
@@ -55,7 +56,7 @@ func (m *marks) note(id ring.NodeID, mark Mark) {
 }
 
 // noteState takes the marks of a durable snapshot.
-func (m *marks) noteState(s *State) {
+func (m *marks) noteState(s *agreed.State) {
 	for id, n := range s.Nodes {
 		m.note(id, n.Mark)
 	}
@@ -66,20 +67,11 @@ func (m *marks) noteEntry(entry *raft.Log) {
 	if entry.Type != raft.LogCommand {
 		return
 	}
-	c, err := decodeCommand(entry.Data)
-	switch {
-	case err != nil: // whoever applies it will say so
-	case c.Mark != nil:
-		m.note(c.Mark.ID, c.Mark.Mark)
-	case c.Join != nil:
-		m.note(c.Join.Node.ID, c.Join.Node.Mark)
-	case c.Replace != nil:
-		m.note(c.Replace.New.ID, c.Replace.New.Mark)
-	case c.Found != nil:
-		for _, n := range c.Found.Nodes {
-			m.note(n.ID, n.Mark)
-		}
+	c, err := agreed.DecodeCommand(entry.Data)
+	if err != nil {
+		return // applying it reports that
 	}
+	c.EachMark(m.note)
 }
 
 // logStore is raft's log, which notes the marks of what it has stored, and tells of the first write that failed.
@@ -180,7 +172,7 @@ func openFiles(dir string, logger hclog.Logger) (RaftStore, error) {
 
 // contents are what a disk holds before raft runs.
 type contents struct {
-	state         *State             // of the newest snapshot: entries of the log are not known to be committed
+	state         *agreed.State      // of the newest snapshot: entries of the log are not known to be committed
 	configuration raft.Configuration // the newest, committed or not
 }
 
@@ -275,11 +267,11 @@ func newestSnapshot(snapshots raft.SnapshotStore) (found contents, covered logEn
 		}
 		unread = append(unread, fmt.Errorf("snapshot %s: %w", meta.ID, err))
 	}
-	return contents{state: &State{}}, logEnd{}, errors.Join(unread...)
+	return contents{state: &agreed.State{}}, logEnd{}, errors.Join(unread...)
 }
 
 // openSnapshot reads one snapshot.
-func openSnapshot(snapshots raft.SnapshotStore, id string) (*State, error) {
+func openSnapshot(snapshots raft.SnapshotStore, id string) (*agreed.State, error) {
 	_, source, err := snapshots.Open(id)
 	if err != nil {
 		return nil, err
@@ -290,10 +282,10 @@ func openSnapshot(snapshots raft.SnapshotStore, id string) (*State, error) {
 
 // kept is what a reset keeps: the marks, and raft's term and vote, so that this node does not vote twice in one term.
 type kept struct {
-	Marks    map[ring.NodeID]Mark `json:"marks"`
-	Term     uint64               `json:"term"`
-	VoteTerm uint64               `json:"vote_term"`
-	Vote     string               `json:"vote"`
+	Marks    map[ring.NodeID]agreed.Mark `json:"marks"`
+	Term     uint64                      `json:"term"`
+	VoteTerm uint64                      `json:"vote_term"`
+	Vote     string                      `json:"vote"`
 }
 
 // The names under which raft keeps its term and its vote.

@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 )
 
 // entry is a command in raft's log.
-func entry(t *testing.T, index uint64, c command) *raft.Log {
+func entry(t *testing.T, index uint64, c agreed.Command) *raft.Log {
 	t.Helper()
-	return &raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: []byte(text(t, c))}
+	return &raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: []byte(agreedtest.JSON(t, c))}
 }
 
 // faultyStore fails, before or after it has stored.
@@ -49,13 +51,13 @@ func TestMarksAreNotedOnceTheyAreStored(t *testing.T) {
 			store := &faultyStore{LogStore: raft.NewInmemStore(), happened: happened}
 			var failures []error
 			l := &logStore{LogStore: store, marks: newMarks(), fail: func(err error) { failures = append(failures, err) }}
-			if err := l.StoreLogs([]*raft.Log{entry(t, 1, testFound(3)), entry(t, 2, raise(1, 150))}); err != nil {
+			if err := l.StoreLogs([]*raft.Log{entry(t, 1, agreedtest.Found(3)), entry(t, 2, raise(1, 150))}); err != nil {
 				t.Fatal(err)
 			}
-			if m, _ := l.marks.of(nodeID(1)); m != (Mark{1, 150}) {
+			if m, _ := l.marks.of(agreedtest.ID(1)); m != (agreed.Mark{Boot: 1, Minute: 150}) {
 				t.Errorf("the mark is %s", m)
 			}
-			if m, _ := l.marks.of(nodeID(3)); m != (Mark{1, 100}) {
+			if m, _ := l.marks.of(agreedtest.ID(3)); m != (agreed.Mark{Boot: 1, Minute: 100}) {
 				t.Errorf("a founder's mark is %s", m)
 			}
 			t.Logf("injected: a write fails, done nevertheless: %v", happened)
@@ -63,23 +65,23 @@ func TestMarksAreNotedOnceTheyAreStored(t *testing.T) {
 			if err := l.StoreLog(entry(t, 3, raise(1, 160))); !errors.Is(err, errInjected) {
 				t.Errorf("the failure is kept from raft: %v", err)
 			}
-			if m, _ := l.marks.of(nodeID(1)); m != (Mark{1, 150}) {
+			if m, _ := l.marks.of(agreedtest.ID(1)); m != (agreed.Mark{Boot: 1, Minute: 150}) {
 				t.Errorf("the mark is %s before it is durable", m)
 			}
 			if len(failures) != 1 || !errors.Is(failures[0], errInjected) {
 				t.Errorf("the node was told %v", failures)
 			}
 			// After a reopen the disk decides.
-			want := Mark{1, 150}
+			want := agreed.Mark{Boot: 1, Minute: 150}
 			if happened {
-				want = Mark{1, 160}
+				want = agreed.Mark{Boot: 1, Minute: 160}
 			}
 			again := &disk{logs: &logStore{LogStore: store, marks: newMarks()}, stable: raft.NewInmemStore(), snapshots: raft.NewInmemSnapshotStore()}
 			m := newMarks()
 			if _, err := again.read(kept{}, m); err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := m.of(nodeID(1)); got != want {
+			if got, _ := m.of(agreedtest.ID(1)); got != want {
 				t.Errorf("after a reopen the mark is %s, want %s", got, want)
 			}
 		})
@@ -88,15 +90,15 @@ func TestMarksAreNotedOnceTheyAreStored(t *testing.T) {
 
 func TestMarksOfEveryCommandThatCarriesOne(t *testing.T) {
 	m := newMarks()
-	joiner, heir := testNode(4), testNode(5)
-	joiner.Mark, heir.Mark = Mark{4, 4}, Mark{5, 5}
-	m.noteEntry(entry(t, 1, command{Join: &join{joiner}}))
-	m.noteEntry(entry(t, 2, command{Replace: &replace{Old: nodeID(1), New: heir}}))
-	m.noteEntry(entry(t, 3, command{Mark: &mark{ID: nodeID(4), Mark: Mark{3, 9}}})) // lower
-	m.noteEntry(entry(t, 4, command{Undrain: &undrain{ID: nodeID(6)}}))
+	joiner, heir := agreedtest.Node(4), agreedtest.Node(5)
+	joiner.Mark, heir.Mark = agreed.Mark{Boot: 4, Minute: 4}, agreed.Mark{Boot: 5, Minute: 5}
+	m.noteEntry(entry(t, 1, agreed.Command{Join: &agreed.Join{Node: joiner}}))
+	m.noteEntry(entry(t, 2, agreed.Command{Replace: &agreed.Replace{Old: agreedtest.ID(1), New: heir}}))
+	m.noteEntry(entry(t, 3, agreed.Command{Mark: &agreed.RaiseMark{ID: agreedtest.ID(4), Mark: agreed.Mark{Boot: 3, Minute: 9}}})) // lower
+	m.noteEntry(entry(t, 4, agreed.Command{Undrain: &agreed.Undrain{ID: agreedtest.ID(6)}}))
 	m.noteEntry(&raft.Log{Index: 5, Type: raft.LogCommand, Data: []byte("{")})
 	m.noteEntry(&raft.Log{Index: 6, Type: raft.LogNoop})
-	if got := m.all(); len(got) != 2 || got[nodeID(4)] != joiner.Mark || got[nodeID(5)] != heir.Mark {
+	if got := m.all(); len(got) != 2 || got[agreedtest.ID(4)] != joiner.Mark || got[agreedtest.ID(5)] != heir.Mark {
 		t.Errorf("the marks are %v", got)
 	}
 }
@@ -104,14 +106,14 @@ func TestMarksOfEveryCommandThatCarriesOne(t *testing.T) {
 func TestConfigurationsThatASnapshotCoversAreOld(t *testing.T) {
 	logs, snapshots := raft.NewInmemStore(), raft.NewInmemSnapshotStore()
 	configuration := func(i int) raft.Configuration {
-		return configurationOf([]server{{ID: nodeID(i), Address: "x:1", Voter: true}})
+		return configurationOf([]server{{ID: agreedtest.ID(i), Address: "x:1", Voter: true}})
 	}
 	_, transport := raft.NewInmemTransport("")
 	sink, err := snapshots.Create(1, 3, 1, configuration(2), 3, transport)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (snapshot{&State{Version: 9}}).Persist(sink); err != nil {
+	if err := (snapshot{&agreed.State{Version: 9}}).Persist(sink); err != nil {
 		t.Fatal(err)
 	}
 	d := &disk{logs: &logStore{LogStore: logs}, stable: logs, snapshots: snapshots}
@@ -128,8 +130,8 @@ func TestConfigurationsThatASnapshotCoversAreOld(t *testing.T) {
 		if err != nil || found.state.Version != 9 {
 			t.Fatalf("read version %d: %v", found.state.Version, err)
 		}
-		if got := string(found.configuration.Servers[0].ID); got != nodeID(step.want).String() {
-			t.Errorf("with entry %d the newest configuration is of %s, want %s", step.index, got, nodeID(step.want))
+		if got := string(found.configuration.Servers[0].ID); got != agreedtest.ID(step.want).String() {
+			t.Errorf("with entry %d the newest configuration is of %s, want %s", step.index, got, agreedtest.ID(step.want))
 		}
 	}
 }
@@ -139,7 +141,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, marksFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openAgreement(agreementConfig{Dir: dir, ID: nodeID(1)}); err == nil || !strings.Contains(err.Error(), marksFile) {
+	if _, err := openAgreement(agreementConfig{Dir: dir, ID: agreedtest.ID(1)}); err == nil || !strings.Contains(err.Error(), marksFile) {
 		t.Errorf("opened with damaged marks: %v", err)
 	}
 	snapshots := raft.NewInmemSnapshotStore()
@@ -161,7 +163,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 func TestMachineStopsAtWhatItDoesNotUnderstand(t *testing.T) {
 	var failures []error
 	m := newMachine(newMarks(), func(err error) { failures = append(failures, err) })
-	if refusal := m.Apply(entry(t, 1, testFound(1))); refusal != nil {
+	if refusal := m.Apply(entry(t, 1, agreedtest.Found(1))); refusal != nil {
 		t.Fatal(refusal)
 	}
 	unknown := &raft.Log{Index: 2, Type: raft.LogCommand, Data: []byte(`{"fly":{}}`)}
@@ -182,21 +184,21 @@ func TestMachineStopsAtWhatItDoesNotUnderstand(t *testing.T) {
 
 func TestMachineNeverShowsAnOlderState(t *testing.T) {
 	m := newMachine(newMarks(), func(err error) { t.Error(err) })
-	for i, c := range []command{testFound(1), raise(1, 200), raise(1, 201)} {
+	for i, c := range []agreed.Command{agreedtest.Found(1), raise(1, 200), raise(1, 201)} {
 		if refusal := m.Apply(entry(t, uint64(i+1), c)); refusal != nil {
 			t.Fatal(refusal)
 		}
 	}
 	newest := m.published.Load()
-	if refusal, ok := m.Apply(entry(t, 4, raise(1, 100))).(error); !ok || !errors.Is(refusal, ErrMarkNotHigher) {
+	if refusal, ok := m.Apply(entry(t, 4, raise(1, 100))).(error); !ok || !errors.Is(refusal, agreed.ErrMarkNotHigher) {
 		t.Errorf("a lower mark: %v", refusal)
 	}
-	first := testFound(1)
-	old, err := first.apply(&State{})
+	first := agreedtest.Found(1)
+	old, err := first.Apply(&agreed.State{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Restore(io.NopCloser(strings.NewReader(text(t, old)))); err != nil {
+	if err := m.Restore(io.NopCloser(strings.NewReader(agreedtest.JSON(t, old)))); err != nil {
 		t.Fatal(err)
 	}
 	if m.published.Load() != newest {
@@ -234,15 +236,15 @@ func TestSnapshotThatFailsIsCanceled(t *testing.T) {
 	for _, happened := range []bool{false, true} {
 		t.Logf("injected: writing a snapshot fails, done nevertheless: %v", happened)
 		sink := &faultySink{happened: happened}
-		if err := (snapshot{&State{}}).Persist(sink); !errors.Is(err, errInjected) || !sink.canceled || sink.taken > 0 != happened {
+		if err := (snapshot{&agreed.State{}}).Persist(sink); !errors.Is(err, errInjected) || !sink.canceled || sink.taken > 0 != happened {
 			t.Errorf("%v, canceled: %v", err, sink.canceled)
 		}
 	}
 }
 
 func TestSnapshotIsReadable(t *testing.T) {
-	c := testFound(3)
-	s, err := c.apply(&State{})
+	c := agreedtest.Found(3)
+	s, err := c.Apply(&agreed.State{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,8 +252,8 @@ func TestSnapshotIsReadable(t *testing.T) {
 		Nodes  map[string]any
 		Limits string
 	}
-	if err := json.Unmarshal([]byte(text(t, s)), &shape); err != nil || shape.Limits != "limits: {}\n" || shape.Nodes[nodeID(1).String()] == nil {
-		t.Errorf("%s (%v)", text(t, s), err)
+	if err := json.Unmarshal([]byte(agreedtest.JSON(t, s)), &shape); err != nil || shape.Limits != "limits: {}\n" || shape.Nodes[agreedtest.ID(1).String()] == nil {
+		t.Errorf("%s (%v)", agreedtest.JSON(t, s), err)
 	}
 }
 

@@ -8,49 +8,50 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // machine is raft's state machine: it applies commands and publishes each state. Raft calls Apply, Snapshot and Restore
 // one at a time.
 type machine struct {
 	published atomic.Pointer[published]
-	current   *State // raft's goroutine
-	broken    error  // raft's goroutine: a command could not be read; what follows must not be applied
+	current   *agreed.State // raft's goroutine
+	broken    error         // raft's goroutine: a command could not be read; what follows must not be applied
 	marks     *marks
 	fail      func(error)
 }
 
 // published is a state, until changed is closed.
 type published struct {
-	state   *State
+	state   *agreed.State
 	changed chan struct{}
 }
 
 // newMachine is a machine before the founding. It notes the marks of the snapshots that it restores, and tells fail of a
 // command that it cannot read.
 func newMachine(m *marks, fail func(error)) *machine {
-	machine := &machine{current: &State{}, marks: m, fail: fail}
+	machine := &machine{current: &agreed.State{}, marks: m, fail: fail}
 	machine.published.Store(&published{state: machine.current, changed: make(chan struct{})})
 	return machine
 }
 
 // publish shows s to everybody, unless they have seen it or a later one: a raft that is restarted runs through older
 // states again.
-func (m *machine) publish(s *State) {
+func (m *machine) publish(s *agreed.State) {
 	if old := m.published.Load(); s.Version > old.state.Version {
 		m.show(s)
 	}
 }
 
 // show shows s whatever was shown before.
-func (m *machine) show(s *State) {
+func (m *machine) show(s *agreed.State) {
 	old := m.published.Swap(&published{state: s, changed: make(chan struct{})})
 	close(old.changed)
 }
 
 // empty goes back to before the founding. Raft must not run.
 func (m *machine) empty() {
-	m.current, m.broken = &State{}, nil
+	m.current, m.broken = &agreed.State{}, nil
 	m.show(m.current)
 }
 
@@ -59,13 +60,13 @@ func (m *machine) Apply(entry *raft.Log) any {
 	if m.broken != nil {
 		return m.broken
 	}
-	c, err := decodeCommand(entry.Data)
+	c, err := agreed.DecodeCommand(entry.Data)
 	if err != nil {
 		m.broken = fmt.Errorf("entry %d of the raft log: %w (was it written by a newer version? run that one)", entry.Index, err)
 		m.fail(m.broken)
 		return m.broken
 	}
-	next, err := c.apply(m.current)
+	next, err := c.Apply(m.current)
 	if err != nil {
 		return err
 	}
@@ -95,8 +96,8 @@ func (m *machine) Restore(source io.ReadCloser) error {
 }
 
 // readState reads a snapshot.
-func readState(source io.Reader) (*State, error) {
-	s := &State{}
+func readState(source io.Reader) (*agreed.State, error) {
+	s := &agreed.State{}
 	if err := json.NewDecoder(source).Decode(s); err != nil {
 		return nil, fmt.Errorf("reading a snapshot: %w", err)
 	}
@@ -104,7 +105,7 @@ func readState(source io.Reader) (*State, error) {
 }
 
 // A snapshot is a state on its way to the disk.
-type snapshot struct{ state *State }
+type snapshot struct{ state *agreed.State }
 
 // Persist implements raft.FSMSnapshot.
 func (s snapshot) Persist(sink raft.SnapshotSink) error {

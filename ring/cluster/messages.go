@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // callTime is how long a node waits for another one's answer.
@@ -93,20 +95,20 @@ func wireErrors() map[string]error {
 	return map[string]error{
 		"disk in use":     ErrDiskInUse,
 		"foreign":         ErrForeign,
-		"founded":         ErrFounded,
-		"has places":      ErrHasPlaces,
-		"invalid":         ErrInvalid,
-		"mark not higher": ErrMarkNotHigher,
-		"name taken":      ErrNameTaken,
+		"founded":         agreed.ErrFounded,
+		"has places":      agreed.ErrHasPlaces,
+		"invalid":         agreed.ErrInvalid,
+		"mark not higher": agreed.ErrMarkNotHigher,
+		"name taken":      agreed.ErrNameTaken,
 		"no leader":       ErrNoLeader,
-		"not founded":     ErrNotFounded,
+		"not founded":     agreed.ErrNotFounded,
 		"old copy":        ErrOldCopy,
 		"promised":        errPromised,
 		"alive":           ErrAlive,
-		"removed":         ErrRemoved,
-		"stale":           ErrStale,
-		"too few":         ErrTooFew,
-		"unknown node":    ErrUnknownNode,
+		"removed":         agreed.ErrRemoved,
+		"stale":           agreed.ErrStale,
+		"too few":         agreed.ErrTooFew,
+		"unknown node":    agreed.ErrUnknownNode,
 		"unreachable":     ErrUnreachable,
 	}
 }
@@ -149,7 +151,7 @@ func serve[Q, A any](f func(context.Context, Q) (A, error)) handler {
 	return func(ctx context.Context, body json.RawMessage) (any, error) {
 		var q Q
 		if err := json.Unmarshal(body, &q); err != nil {
-			return nil, fmt.Errorf("%w: reading a message: %w", ErrInvalid, err)
+			return nil, fmt.Errorf("%w: reading a message: %w", agreed.ErrInvalid, err)
 		}
 		return f(ctx, q)
 	}
@@ -160,11 +162,11 @@ func serve[Q, A any](f func(context.Context, Q) (A, error)) handler {
 func (c *Cluster) Handle(ctx context.Context, text []byte) ([]byte, error) {
 	var m message
 	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("%w: reading a message: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: reading a message: %w", agreed.ErrInvalid, err)
 	}
 	h, known := c.handlers[m.Kind]
 	if !known {
-		return nil, fmt.Errorf("%w: this node knows no messages of the kind %q", ErrInvalid, m.Kind)
+		return nil, fmt.Errorf("%w: this node knows no messages of the kind %q", agreed.ErrInvalid, m.Kind)
 	}
 	if c.closed.Load() {
 		return nil, ErrClosed
@@ -203,13 +205,13 @@ func callFor[A, Q any](ctx context.Context, peers Peers, limit time.Duration, ad
 	}
 	var r answer
 	if err := json.Unmarshal(reply, &r); err != nil {
-		return a, fmt.Errorf("%w: reading the answer of the node at %s: %w", ErrInvalid, address, err)
+		return a, fmt.Errorf("%w: reading the answer of the node at %s: %w", agreed.ErrInvalid, address, err)
 	}
 	if r.Refusal != nil {
 		return a, r.Refusal.error()
 	}
 	if err := json.Unmarshal(r.Body, &a); err != nil {
-		return a, fmt.Errorf("%w: reading the answer of the node at %s: %w", ErrInvalid, address, err)
+		return a, fmt.Errorf("%w: reading the answer of the node at %s: %w", agreed.ErrInvalid, address, err)
 	}
 	return a, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // errPromised refuses a founder whom this node cannot promise its founding, because another has its promise.
@@ -30,10 +31,10 @@ type founding struct {
 	// Attempts counts this node's own. Each of them is void unless it is promised, or decided.
 	Attempts uint64 `json:"attempts"`
 	// Decided is the cluster that this node founds, come what may: all members have promised.
-	Decided *found `json:"decided,omitempty"`
+	Decided *agreed.Found `json:"decided,omitempty"`
 	// Member is the cluster that this node was let into, once it was. It founds none any more, nor the one it has decided
 	// on: its raft log may be emptied by a forced recovery, and must not begin a second time.
-	Member *Unique `json:"member,omitempty"`
+	Member *agreed.Unique `json:"member,omitempty"`
 }
 
 // A record keeps a founding on disk.
@@ -144,13 +145,13 @@ func (r *record) release(p promise) error {
 }
 
 // decide makes the attempt p a founding for ever, unless it was made void meanwhile.
-func (r *record) decide(p promise, what *found) error {
+func (r *record) decide(p promise, what *agreed.Found) error {
 	return r.change("decision", func(f *founding) error {
 		switch {
 		case f.Decided != nil:
-			return fmt.Errorf("%w by this node", ErrFounded)
+			return fmt.Errorf("%w by this node", agreed.ErrFounded)
 		case f.Promised == nil || *f.Promised != p:
-			return fmt.Errorf("%w: attempt %d of this node is void", ErrStale, p.Attempt)
+			return fmt.Errorf("%w: attempt %d of this node is void", agreed.ErrStale, p.Attempt)
 		}
 		f.Decided = what
 		return nil
@@ -158,7 +159,7 @@ func (r *record) decide(p promise, what *found) error {
 }
 
 // belong notes that this node is a member.
-func (r *record) belong(cluster Unique) error {
+func (r *record) belong(cluster agreed.Unique) error {
 	return r.change("membership", func(f *founding) error {
 		f.Member = &cluster
 		return nil
@@ -166,7 +167,7 @@ func (r *record) belong(cluster Unique) error {
 }
 
 // unfounded is what this node has decided on and has not seen founded yet.
-func (f founding) unfounded() *found {
+func (f founding) unfounded() *agreed.Found {
 	if f.Member != nil {
 		return nil
 	}
@@ -180,15 +181,15 @@ type promiseRequest struct {
 }
 
 // answerPromise promises this node's founding, durably, and tells the founder who this node is.
-func (c *Cluster) answerPromise(_ context.Context, q promiseRequest) (Node, error) {
+func (c *Cluster) answerPromise(_ context.Context, q promiseRequest) (agreed.Node, error) {
 	switch {
 	case c.belongs():
-		return Node{}, fmt.Errorf("%w, and node %s belongs to it: join it", ErrFounded, c.config.Name)
+		return agreed.Node{}, fmt.Errorf("%w, and node %s belongs to it: join it", agreed.ErrFounded, c.config.Name)
 	case q.Expect != c.config.Expect:
-		return Node{}, fmt.Errorf("%w: node %s expects %d nodes, not %d", ErrInvalid, c.config.Name, c.config.Expect, q.Expect)
+		return agreed.Node{}, fmt.Errorf("%w: node %s expects %d nodes, not %d", agreed.ErrInvalid, c.config.Name, c.config.Expect, q.Expect)
 	}
 	if err := c.record.give(q.promise); err != nil {
-		return Node{}, err
+		return agreed.Node{}, err
 	}
 	return c.self(), nil
 }
@@ -209,7 +210,7 @@ func (c *Cluster) answerAttempt(_ context.Context, q promise) (attemptState, err
 	f := c.record.look()
 	switch {
 	case q.Founder != f.ID || q.Attempt > f.Attempts:
-		return attemptState{}, fmt.Errorf("%w: node %s has made no attempt %d to found a cluster", ErrInvalid, f.ID, q.Attempt)
+		return attemptState{}, fmt.Errorf("%w: node %s has made no attempt %d to found a cluster", agreed.ErrInvalid, f.ID, q.Attempt)
 	case f.Decided != nil:
 		return attemptState{Cluster: f.Decided.Cluster.String()}, nil
 	}

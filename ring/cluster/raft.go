@@ -17,16 +17,8 @@ import (
 
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/key"
-)
-
-// Why raft could not be asked.
-var (
-	// errNotLeader says that nothing was proposed: another node leads, or nobody does.
-	errNotLeader = errors.New("this node is not the leader")
-	// errUnknown says that a proposal may take effect, later too. Commands compare and set: look at the state, or propose
-	// it again.
-	errUnknown = errors.New("it is unknown whether the proposal takes effect")
 )
 
 const (
@@ -118,14 +110,14 @@ func (a *agreement) openLocked() error {
 }
 
 // state is what was agreed on, as far as this node has applied it; of Version 0 before the founding.
-func (a *agreement) state() *State { return a.machine.published.Load().state }
+func (a *agreement) state() *agreed.State { return a.machine.published.Load().state }
 
 // changed is closed when there is a newer state than the one at this call. Call it before state, or a change between
 // the two goes unnoticed.
 func (a *agreement) changed() <-chan struct{} { return a.machine.published.Load().changed }
 
 // highestMark is the highest mark of a node in anything that was stored here: snapshot or log, committed or not.
-func (a *agreement) highestMark(id ring.NodeID) (Mark, bool) { return a.marks.of(id) }
+func (a *agreement) highestMark(id ring.NodeID) (agreed.Mark, bool) { return a.marks.of(id) }
 
 // failed receives the first error after which this node cannot take part any more: of the disk, or a command that this
 // version does not understand. The node has to stop.
@@ -288,7 +280,7 @@ func (a *agreement) addressOf(id ring.NodeID) (string, error) {
 			return s.Address, nil
 		}
 	}
-	return "", fmt.Errorf("%w: %s", ErrUnknownNode, id)
+	return "", fmt.Errorf("%w: %s", agreed.ErrUnknownNode, id)
 }
 
 // stopRaftLocked ends raft and what follows it. The files and the listener stay open.
@@ -330,19 +322,19 @@ func (a *agreement) stop() error {
 }
 
 // propose has the leader, which is this node, apply a command: nil once it is committed and applied here, or why it was
-// refused, one of this package's Err. It waits no longer than ctx. errNotLeader and a deadline that came before raft
-// took the command have changed nothing; errUnknown may have.
-func (a *agreement) propose(ctx context.Context, c command) error {
-	if _, err := c.kind(); err != nil {
+// refused, one of this package's Err. It waits no longer than ctx. agreed.ErrNotLeader and a deadline that came before raft
+// took the command have changed nothing; agreed.ErrUnknownOutcome may have.
+func (a *agreement) propose(ctx context.Context, c agreed.Command) error {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	data, err := json.Marshal(c)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+		return fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
 	}
 	r := a.running.Load()
 	if r == nil {
-		return errNotLeader
+		return agreed.ErrNotLeader
 	}
 	future := r.Apply(data, timeoutOf(ctx))
 	if err := await(ctx, future); err != nil {
@@ -376,9 +368,9 @@ func await(ctx context.Context, future raft.Future) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
-		return errNotLeader
+		return agreed.ErrNotLeader
 	case errors.Is(err, raft.ErrEnqueueTimeout):
 		return fmt.Errorf("raft is busy: %w", context.DeadlineExceeded)
 	}
-	return fmt.Errorf("%w: %w", errUnknown, err)
+	return fmt.Errorf("%w: %w", agreed.ErrUnknownOutcome, err)
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/raft"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // recoverAlone is raft's half of a forced recovery, on the one node that the operator asks: it makes raft a cluster of
 // this node alone, in which everything in its log is agreed and then the recovery, and waits until this node leads. All of
 // it is one step on the disk: there is no state in which this node leads and the recovery is not agreed. Every other node
 // that is left has to be reset before. The agreement runs afterwards, on an error too, unless that says otherwise.
-func (a *agreement) recoverAlone(ctx context.Context, what *recovery) error {
+func (a *agreement) recoverAlone(ctx context.Context, what *agreed.Recover) error {
 	if err := a.restartAlone(what); err != nil {
 		return fmt.Errorf("recovering raft: %w", err)
 	}
@@ -30,7 +31,7 @@ func (a *agreement) recoverAlone(ctx context.Context, what *recovery) error {
 }
 
 // restartAlone stops raft, rewrites its configuration and its state, and starts it again.
-func (a *agreement) restartAlone(what *recovery) error {
+func (a *agreement) restartAlone(what *agreed.Recover) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
@@ -58,7 +59,7 @@ func (a *agreement) restartAlone(what *recovery) error {
 type recovering struct {
 	*machine
 
-	what    *recovery
+	what    *agreed.Recover
 	refused error // why there is none
 }
 
@@ -67,8 +68,8 @@ func (r *recovering) Snapshot() (raft.FSMSnapshot, error) {
 	if r.refused = r.broken; r.refused != nil {
 		return nil, r.refused
 	}
-	var s *State
-	if s, r.refused = r.what.apply(r.current); r.refused != nil {
+	var s *agreed.State
+	if s, r.refused = r.what.Apply(r.current); r.refused != nil {
 		return nil, r.refused
 	}
 	return snapshot{s}, nil
@@ -89,7 +90,7 @@ func (a *agreement) reset(longest logEnd) error {
 	}
 	own, err := a.disk.contents()
 	if err == nil && own.end.after(longest) {
-		err = fmt.Errorf("%w: the raft log of this node ends at %s, and that of the node that recovers at %s", ErrStale, own.end, longest)
+		err = fmt.Errorf("%w: the raft log of this node ends at %s, and that of the node that recovers at %s", agreed.ErrStale, own.end, longest)
 	}
 	if err != nil {
 		if ran {
@@ -150,7 +151,7 @@ func (e logEnd) String() string { return fmt.Sprintf("entry %d of term %d", e.In
 // A supposition is what a node's log comes to if everything in it is agreed. A forced recovery makes it so; until then, nobody
 // knows how much of it is.
 type supposition struct {
-	state   *State
+	state   *agreed.State
 	servers []server // that raft has then
 	end     logEnd
 }
@@ -191,11 +192,11 @@ func (d *disk) contents() (supposition, error) {
 		case raft.LogConfiguration:
 			s.servers = serversOf(raft.DecodeConfiguration(entry.Data))
 		case raft.LogCommand:
-			c, err := decodeCommand(entry.Data)
+			c, err := agreed.DecodeCommand(entry.Data)
 			if err != nil {
 				return supposition{}, fmt.Errorf("entry %d of the log: %w", index, err)
 			}
-			if next, err := c.apply(s.state); err == nil { // a refused one has changed nothing
+			if next, err := c.Apply(s.state); err == nil { // a refused one has changed nothing
 				s.state = next
 			}
 		default:

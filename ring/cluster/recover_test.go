@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // cutRaft has nodes hear nothing any more of what is agreed on, and healRaft ends that.
@@ -55,7 +55,7 @@ func leads(all ...*chair) (leader *chair) {
 
 // recovered has those that are left recover the cluster, in turn until one can: who knows less is refused, and a node may for a
 // moment still hear a leader that is lost, from a message that was under way.
-func recovered(t *testing.T, left []*chair, lost ...*chair) (done Recovery) {
+func recovered(t *testing.T, left []*chair, lost ...*chair) (done agreed.Recovery) {
 	t.Helper()
 	var names []string
 	for _, ch := range lost {
@@ -65,7 +65,7 @@ func recovered(t *testing.T, left []*chair, lost ...*chair) (done Recovery) {
 		return slices.ContainsFunc(left, func(ch *chair) (ok bool) {
 			var err error
 			done, err = ch.cluster.Recover(t.Context(), names)
-			passes := errors.Is(err, ErrStale) || errors.Is(err, ErrAlive) || errors.Is(err, ErrUnreachable)
+			passes := errors.Is(err, agreed.ErrStale) || errors.Is(err, ErrAlive) || errors.Is(err, ErrUnreachable)
 			if err != nil && !passes {
 				t.Fatal(err)
 			}
@@ -94,17 +94,17 @@ func TestRecoveryOfAMoveThatNobodyLeftHasHeardOf(t *testing.T) {
 	next := []ring.NodeID{spare.config.ID, old[2], old[1]}
 
 	r.fabric.hold(true) // as far as the seals, the move goes
-	err := leads(all...).cluster.agreement.propose(t.Context(), command{SetNext: &setNext{Changes: []change{{p, ring.FirstEpoch, next}}}})
+	err := leads(all...).cluster.agreement.propose(t.Context(), agreed.Command{SetNext: &agreed.SetNext{Changes: []agreed.Change{{Partition: p, Epoch: ring.FirstEpoch, Replicas: next}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, ch := range all {
-		ch.sees("the partition moves", func(s *State) bool { return len(s.Table.Places[p].Next) > 0 })
+		ch.sees("the partition moves", func(s *agreed.State) bool { return len(s.Table.Places[p].Next) > 0 })
 	}
 	cutRaft(t, left...)
 	r.fabric.hold(false)
 	for _, ch := range lost {
-		ch.sees("the next epoch has begun", func(s *State) bool { return s.Table.Places[p].Epoch == 2 })
+		ch.sees("the next epoch has begun", func(s *agreed.State) bool { return s.Table.Places[p].Epoch == 2 })
 	}
 	for _, ch := range lost {
 		ch.stop()
@@ -113,7 +113,7 @@ func TestRecoveryOfAMoveThatNobodyLeftHasHeardOf(t *testing.T) {
 
 	recovered(t, left, lost...)
 	for _, ch := range left {
-		s := ch.sees("two are left", func(s *State) bool { return len(s.Nodes) == 2 })
+		s := ch.sees("two are left", func(s *agreed.State) bool { return len(s.Nodes) == 2 })
 		for i, place := range s.Table.Places {
 			if place.Epoch <= 2 || !place.Floored {
 				t.Errorf("partition %d goes on as %+v: those who are lost have served in epoch 2", i, place)
@@ -132,7 +132,7 @@ func TestRecoveryKeepsTheLongestLog(t *testing.T) {
 		newest = max(newest, ch.cluster.State().Version)
 	}
 	for _, ch := range all {
-		ch.sees("what was agreed", func(s *State) bool { return s.Version >= newest })
+		ch.sees("what was agreed", func(s *agreed.State) bool { return s.Version >= newest })
 	}
 	left, lost := all[:2], all[2:]
 	cutRaft(t, left...)
@@ -161,12 +161,12 @@ func TestRecoveryKeepsTheLongestLog(t *testing.T) {
 	}
 	healRaft(t, left...)
 	names := []string{"c", "d", "e"}
-	if _, err := left[0].cluster.Recover(t.Context(), names); !errors.Is(err, ErrStale) {
+	if _, err := left[0].cluster.Recover(t.Context(), names); !errors.Is(err, agreed.ErrStale) {
 		t.Fatalf("the one whose log is shorter recovers: %v", err)
 	}
 	recovered(t, left, lost...)
 	for _, ch := range left {
-		ch.sees("the limits are those of the longer log", func(s *State) bool { return string(s.Limits) == "agreed and not applied" })
+		ch.sees("the limits are those of the longer log", func(s *agreed.State) bool { return string(s.Limits) == "agreed and not applied" })
 	}
 }
 
@@ -215,7 +215,7 @@ func TestNoRecoveryBesideALeader(t *testing.T) {
 	if _, err := b.answerReset(t.Context(), notice); !errors.Is(err, ErrAlive) || ended {
 		t.Errorf("it gives up its raft log beside a leader: %v, ended %v", err, ended)
 	}
-	gone := map[ring.NodeID]Node{}
+	gone := map[ring.NodeID]agreed.Node{}
 	for _, ch := range all[2:] {
 		gone[ch.config.ID] = a.State().Nodes[ch.config.ID]
 	}
@@ -240,7 +240,7 @@ func TestRecoveryMissesNobody(t *testing.T) {
 		ch.stop()
 	}
 	healRaft(t, all[0])
-	if _, err := all[0].cluster.Recover(t.Context(), []string{"b", "c"}); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), `"d"`) {
+	if _, err := all[0].cluster.Recover(t.Context(), []string{"b", "c"}); !errors.Is(err, agreed.ErrStale) || !strings.Contains(err.Error(), `"d"`) {
 		t.Fatalf("a node that the lost ones have let in is left out: %v", err)
 	}
 	recovered(t, []*chair{late}, all[1:]...)
@@ -265,41 +265,6 @@ func TestNoRecoveryBeforeADiskIsProved(t *testing.T) {
 	}
 	if err := a.cluster.mayRecover(known, true); err != nil {
 		t.Errorf("with raft's majority lost nobody can prove anything: %v", err)
-	}
-}
-
-// Who is left and what is lost, and what follows.
-func TestPlanRecovery(t *testing.T) {
-	s := done(t, &State{}, testFound(5))
-	set := func(p int, replicas ...int) { s.Table.Places[p] = ring.Place{Epoch: 7, Replicas: nodeIDs(replicas...)} }
-	set(0, 1, 2, 3)
-	set(1, 1, 2, 4)
-	set(2, 1, 4, 5)
-	set(3, 3, 4, 5)
-	epochs := []uint64{7, 7, 8, 2_000_003}
-	gone := map[ring.NodeID]Node{nodeID(4): testNode(4), nodeID(5): testNode(5)}
-	for raftLost, want := range map[bool]struct {
-		done   Recovery
-		floors map[ring.Partition]uint64
-	}{
-		false: {Recovery{Floored: 2, Moved: 1}, map[ring.Partition]uint64{2: 1_000_000, 3: 3_000_000}},
-		true:  {Recovery{Floored: 4}, map[ring.Partition]uint64{0: 1_000_000, 1: 1_000_000, 2: 1_000_000, 3: 3_000_000}},
-	} {
-		what, did, err := planRecovery(s, gone, epochs, raftLost)
-		if err != nil {
-			t.Fatal(err)
-		}
-		floors := map[ring.Partition]uint64{}
-		for _, place := range what.Places {
-			floors[place.Partition] = place.Epoch
-			if slices.ContainsFunc(place.Replicas, func(id ring.NodeID) bool { _, lost := gone[id]; return lost }) {
-				t.Errorf("partition %d goes to a node that is lost", place.Partition)
-			}
-		}
-		if did != want.done || !maps.Equal(floors, want.floors) || what.Raft != raftLost || len(what.Lost) != 2 {
-			t.Errorf("raft lost %v: %+v, floors %v, %+v", raftLost, did, floors, what)
-		}
-		done(t, s, command{Recover: what})
 	}
 }
 

@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
-
-// A Recovery is what a forced recovery has done.
-type Recovery struct {
-	Floored int `json:"floored"` // partitions of which too little is known: they begin again with a floor
-	Moved   int `json:"moved"`   // partitions that have lost some replicas: they move to other nodes, and nothing is forgotten
-}
 
 // Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names
 // or ids of all nodes that do not answer: they are removed, and never taken back.
@@ -34,32 +27,32 @@ type Recovery struct {
 // It is refused while a lost node answers or leads (ErrAlive), while another node does not answer or has not proved its disk
 // (ErrUnreachable), and where the raft log of another node is longer than this one's (ErrStale): then it is to be asked there.
 // A recovery that was interrupted is asked for again; until then, what is left may accept nothing.
-func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) {
+func (c *Cluster) Recover(ctx context.Context, lost []string) (agreed.Recovery, error) {
 	c.rescue.Lock()
 	defer c.rescue.Unlock()
 	own, err := c.agreement.supposed()
 	if err != nil {
-		return Recovery{}, err
+		return agreed.Recovery{}, err
 	}
 	s := own.state
 	if !s.Founded() {
-		return Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", ErrUnreachable)
+		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", ErrUnreachable)
 	}
 	gone, err := c.goneNodes(ctx, s, lost)
 	if err != nil {
-		return Recovery{}, err
+		return agreed.Recovery{}, err
 	}
 	known, err := c.survey(ctx, s, gone)
 	if err != nil {
-		return Recovery{}, err
+		return agreed.Recovery{}, err
 	}
 	raftLost := known.majorityLost(gone)
 	if err := c.mayRecover(known, raftLost); err != nil {
-		return Recovery{}, err
+		return agreed.Recovery{}, err
 	}
-	what, done, err := planRecovery(s, gone, known.epochs, raftLost)
+	what, done, err := agreed.PlanRecovery(s, gone, known.epochs, raftLost)
 	if err != nil {
-		return Recovery{}, err
+		return agreed.Recovery{}, err
 	}
 	c.logger.Warn("forced recovery", "lost", lost, "raft_lost", raftLost, "floored", done.Floored, "moved", done.Moved)
 	if !raftLost {
@@ -67,7 +60,7 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) 
 		return done, err
 	}
 	if err := c.recoverRaft(ctx, s, gone, own.end, what); err != nil {
-		return Recovery{}, err
+		return agreed.Recovery{}, err
 	}
 	c.assert()
 	return done, nil
@@ -77,7 +70,7 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (Recovery, error) 
 func (c *Cluster) mayRecover(known *knowledge, raftLost bool) error {
 	switch {
 	case raftLost && known.newest.ID != c.config.ID:
-		return fmt.Errorf("%w: node %q knows more than this one; ask it to recover", ErrStale, c.nameOf(known.newest.ID))
+		return fmt.Errorf("%w: node %q knows more than this one; ask it to recover", agreed.ErrStale, c.nameOf(known.newest.ID))
 	case raftLost:
 		return nil
 	case !c.agreement.runs():
@@ -104,15 +97,15 @@ func (c *Cluster) nameOf(id ring.NodeID) string {
 // nothing that it keeps counts as known.
 func (c *Cluster) assert() { c.asserting.Do(func() { close(c.asserted) }) }
 
-func (c *Cluster) answerRecover(ctx context.Context, q recovery) (nothing, error) {
-	return nothing{}, c.agreement.propose(ctx, command{Recover: &q})
+func (c *Cluster) answerRecover(ctx context.Context, q agreed.Recover) (nothing, error) {
+	return nothing{}, c.agreement.propose(ctx, agreed.Command{Recover: &q})
 }
 
 // goneNodes are the lost nodes that are members still, none of which may answer.
-func (c *Cluster) goneNodes(ctx context.Context, s *State, lost []string) (map[ring.NodeID]Node, error) {
-	gone := map[ring.NodeID]Node{}
+func (c *Cluster) goneNodes(ctx context.Context, s *agreed.State, lost []string) (map[ring.NodeID]agreed.Node, error) {
+	gone := map[ring.NodeID]agreed.Node{}
 	for _, name := range lost {
-		n, err := s.find(name)
+		n, err := s.Find(name)
 		switch _, was := s.Removed[n.ID]; {
 		case err != nil && was:
 			continue
@@ -130,60 +123,22 @@ func (c *Cluster) goneNodes(ctx context.Context, s *State, lost []string) (map[r
 	return gone, nil
 }
 
-// planRecovery says where partitions go that begin anew: all if raft has lost its majority, else those that keep too few
-// replicas. They go to sets of the nodes that are left. It is pure.
-//
-// With raft's majority lost, counting the replicas that are left proves nothing, not even where all are: those who are lost may
-// have agreed on another replica set, in an epoch that nobody left has heard of.
-func planRecovery(s *State, gone map[ring.NodeID]Node, epochs []uint64, raftLost bool) (*recovery, Recovery, error) {
-	var members []ring.Member
-	for id, n := range s.Nodes {
-		if _, lost := gone[id]; !lost {
-			members = append(members, ring.Member{ID: id, Zone: n.Zone})
-		}
-	}
-	current := s.Table.Sets()
-	sets, err := ring.Assign(current, members, len(current), ring.Replication(len(members), s.Replicas))
-	if err != nil {
-		return nil, Recovery{}, err
-	}
-	what := &recovery{Lost: slices.SortedFunc(maps.Keys(gone), ring.NodeID.Compare), Raft: raftLost}
-	var done Recovery
-	for p, place := range s.Table.Places {
-		left := 0
-		for _, id := range place.Replicas {
-			_, member := s.Nodes[id]
-			if _, lost := gone[id]; member && !lost {
-				left++
-			}
-		}
-		switch {
-		case raftLost || left < ring.Enough(len(place.Replicas)):
-			what.Places = append(what.Places, change{Partition: ring.Partition(p), Epoch: ring.Recovered(epochs[p]), Replicas: sets[p]})
-			done.Floored++
-		case left < len(place.Replicas):
-			done.Moved++
-		}
-	}
-	return what, done, nil
-}
-
 // A resetNotice says which cluster a node is to learn anew.
 type resetNotice struct {
-	Cluster Unique `json:"cluster"`
-	By      string `json:"by"`  // the name of the node that recovers it
-	End     logEnd `json:"end"` // of its log
+	Cluster agreed.Unique `json:"cluster"`
+	By      string        `json:"by"`  // the name of the node that recovers it
+	End     logEnd        `json:"end"` // of its log
 }
 
 // recoverRaft has all that are left, this node too, take part in nothing any more that was agreed before, and then makes this
 // node lead alone, with what is agreed from then on. The others are added again, since they are members.
-func (c *Cluster) recoverRaft(ctx context.Context, s *State, gone map[ring.NodeID]Node, end logEnd, what *recovery) error {
+func (c *Cluster) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end logEnd, what *agreed.Recover) error {
 	if err := c.endRegisters(ctx); err != nil {
 		return err
 	}
 	var mu sync.Mutex
 	var problems []error
-	eachOf(c.left(s, gone), func(n Node) {
+	eachOf(c.left(s, gone), func(n agreed.Node) {
 		_, err := callFor[nothing](ctx, c.config.Peers, leadTime, n.GRPC, kindReset, resetNotice{s.Cluster, c.config.Name, end})
 		if err != nil {
 			mu.Lock()
@@ -209,7 +164,7 @@ func (c *Cluster) endRegisters(ctx context.Context) error {
 // answerReset ends what this node takes part in, and empties raft's log here, for a node that recovers the cluster.
 func (c *Cluster) answerReset(ctx context.Context, q resetNotice) (nothing, error) {
 	if !c.rescue.TryLock() {
-		return nothing{}, fmt.Errorf("%w: node %q is recovering the cluster itself", ErrStale, c.config.Name)
+		return nothing{}, fmt.Errorf("%w: node %q is recovering the cluster itself", agreed.ErrStale, c.config.Name)
 	}
 	defer c.rescue.Unlock()
 	if s := c.State(); s.Founded() && s.Cluster != q.Cluster {

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
@@ -141,7 +142,7 @@ func (r *rig) chair(name string, order byte) *chair {
 	ch.config = Config{
 		Dir: filepath.Join(r.t.TempDir(), "cluster"), Name: name, GRPC: "grpc-" + name + "-" + fmt.Sprint(order), HTTP: "http-" + name,
 		BindGossip: reserve(r.t), BindRaft: reserve(r.t), Partitions: 7, Limits: []byte("limits: {}\n"),
-		Mark: Mark{Boot: 1, Minute: 1000}, Peers: r.fabric, Now: r.now, Advance: func(int64) {},
+		Mark: agreed.Mark{Boot: 1, Minute: 1000}, Peers: r.fabric, Now: r.now, Advance: func(int64) {},
 		Logger: slog.New(ch.logs),
 		tuning: tuning{gossip: hurry, patience: 20 * time.Second},
 	}
@@ -262,7 +263,7 @@ func (ch *chair) ends(want error) {
 }
 
 // sees waits until the node's state is as holds wants it.
-func (ch *chair) sees(what string, holds func(*State) bool) *State {
+func (ch *chair) sees(what string, holds func(*agreed.State) bool) *agreed.State {
 	t := ch.rig.t
 	t.Helper()
 	limit := time.After(long)
@@ -298,13 +299,13 @@ func (ch *chair) soon(what string, holds func() bool) {
 }
 
 // members waits until a node sees so many members, none of them named twice.
-func (ch *chair) members(n int) *State {
+func (ch *chair) members(n int) *agreed.State {
 	ch.rig.t.Helper()
-	return ch.sees(fmt.Sprint("there are ", n), func(s *State) bool { return len(s.Nodes) == n })
+	return ch.sees(fmt.Sprint("there are ", n), func(s *agreed.State) bool { return len(s.Nodes) == n })
 }
 
 // one checks that all are members of one cluster, and returns its name.
-func one(all ...*chair) Unique {
+func one(all ...*chair) agreed.Unique {
 	t := all[0].rig.t
 	t.Helper()
 	id := all[0].cluster.State().Cluster

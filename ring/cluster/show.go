@@ -5,39 +5,40 @@ import (
 	"maps"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // A shownState is a state, until changed is closed.
 type shownState struct {
-	state   *State
+	state   *agreed.State
 	leaving map[ring.NodeID]bool
-	agreed  *State
+	agreed  *agreed.State
 	changed chan struct{}
 }
 
 // State is what was agreed on, as far as this node has heard, with who is leaving, as far as gossip has it. It is not to
 // be changed. Before the cluster is founded, and on a new node before it is let in, it has Version 0.
-func (c *Cluster) State() *State { return c.shown.Load().state }
+func (c *Cluster) State() *agreed.State { return c.shown.Load().state }
 
 // Changed is closed at the next change of State. Call it before State, or a change between the two goes unnoticed.
 func (c *Cluster) Changed() <-chan struct{} { return c.shown.Load().changed }
 
 // show shows what is new; only New and the goroutine of keepShowing call it.
 func (c *Cluster) show() {
-	old, agreed, leaving := c.shown.Load(), c.agreement.state(), c.gossip.leaving()
-	if !agreed.Founded() && old.state.Founded() {
-		agreed = old.agreed // raft was reset and catches up
+	old, now, leaving := c.shown.Load(), c.agreement.state(), c.gossip.leaving()
+	if !now.Founded() && old.state.Founded() {
+		now = old.agreed // raft was reset and catches up
 	}
-	if agreed == old.agreed && maps.Equal(leaving, old.leaving) {
+	if now == old.agreed && maps.Equal(leaving, old.leaving) {
 		return
 	}
-	s := *agreed
-	s.Nodes = maps.Clone(agreed.Nodes)
+	s := *now
+	s.Nodes = maps.Clone(now.Nodes)
 	for id, n := range s.Nodes {
 		n.Leaving = leaving[id]
 		s.Nodes[id] = n
 	}
-	c.shown.Store(&shownState{state: &s, leaving: leaving, agreed: agreed, changed: make(chan struct{})})
+	c.shown.Store(&shownState{state: &s, leaving: leaving, agreed: now, changed: make(chan struct{})})
 	close(old.changed)
 	c.metrics.changes.Inc()
 	if s.Nodes[c.config.ID].Process != c.process {
@@ -51,7 +52,7 @@ func (c *Cluster) show() {
 // keepShowing shows every change until ctx ends, and ends the node when it was removed.
 func (c *Cluster) keepShowing(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
-		agreed, gossiped := c.agreement.changed(), c.gossip.changed()
+		decided, gossiped := c.agreement.changed(), c.gossip.changed()
 		c.show()
 		if name, removed := c.State().Removed[c.config.ID]; removed {
 			cancel(removedText(c.config.ID, name))
@@ -59,7 +60,7 @@ func (c *Cluster) keepShowing(ctx context.Context, cancel context.CancelCauseFun
 		select {
 		case <-ctx.Done():
 			return
-		case <-agreed:
+		case <-decided:
 		case <-gossiped:
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // A Status is the cluster as one node sees it.
@@ -60,8 +61,8 @@ type NodeStatus struct {
 	Owner   int `json:"owner"`
 	Replica int `json:"replica"`
 	// ClockAheadMS is how far the node's clock is ahead of that of the node that tells this; missing if it was not heard.
-	ClockAheadMS *float64 `json:"clock_ahead_ms,omitempty"`
-	Mark         Mark     `json:"mark"`
+	ClockAheadMS *float64    `json:"clock_ahead_ms,omitempty"`
+	Mark         agreed.Mark `json:"mark"`
 }
 
 // A Progress is how far the changes of replica sets are that are planned or under way.
@@ -137,10 +138,10 @@ func (c *Cluster) askPhases(ctx context.Context) map[string]int {
 }
 
 func (c *Cluster) answerMoves(context.Context, nothing) (map[string]int, error) {
-	return c.driver.phases(), nil
+	return c.driver.Phases(), nil
 }
 
-func (c *Cluster) nodeStatus(n Node, h heard, role string, share ring.Share) NodeStatus {
+func (c *Cluster) nodeStatus(n agreed.Node, h heard, role string, share ring.Share) NodeStatus {
 	status := NodeStatus{
 		ID: n.ID, Name: n.Name, Zone: n.Zone, GRPC: n.GRPC, HTTP: n.HTTP, Gossip: n.Gossip, Raft: n.Raft,
 		Alive: true, Leaving: n.Leaving, Draining: n.Draining, Role: cmp.Or(role, "none"),
@@ -180,7 +181,7 @@ func (c *Cluster) roles() map[ring.NodeID]string {
 }
 
 // movesOf is what the table itself tells of moves.
-func movesOf(s *State) (m Progress) {
+func movesOf(s *agreed.State) (m Progress) {
 	if s.Table == nil {
 		return m
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
@@ -56,7 +57,7 @@ func aStream(t *testing.T, k *key.Key) (*stream, *pipes, *prometheus.Registry) {
 		t.Fatal(err)
 	}
 	s, err := newStream(agreementConfig{
-		ID: nodeID(1), Listener: from, Advertise: "a:7703", Key: k, Bounds: bound.Config{Name: "raft", Metrics: counts},
+		ID: agreedtest.ID(1), Listener: from, Advertise: "a:7703", Key: k, Bounds: bound.Config{Name: "raft", Metrics: counts},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestSilentConnectionsToRaftEnd(t *testing.T) {
 		}
 		keyed = keyed.Clone()
 		keyed.NextProtos = []string{raftProto}
-		id := nodeID(1)
+		id := agreedtest.ID(1)
 		honest := tls.Client(from.dial(), keyed)
 		go func() { _, _ = honest.Write(id[:]) }()
 		served, err := s.Accept()
@@ -126,7 +127,7 @@ func TestMessagesToRaftEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, from, _ := aStream(t, nil)
 		conn := from.dial()
-		id := nodeID(1)
+		id := agreedtest.ID(1)
 		go func() { _, _ = conn.Write(append(id[:], 'a')) }()
 		served, err := s.Accept()
 		if err != nil {

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // A survey is what a node knows before a forced recovery.
 type survey struct {
-	ID      ring.NodeID `json:"id"`
-	Cluster Unique      `json:"cluster"` // by its log; none if that is empty
+	ID      ring.NodeID   `json:"id"`
+	Cluster agreed.Unique `json:"cluster"` // by its log; none if that is empty
 	// Epochs are the highest epochs of the partitions that the node knows of.
 	Epochs []uint64 `json:"epochs"`
 	// Proved says that the node's disk was found to be no old copy.
@@ -51,7 +52,7 @@ func (c *Cluster) leaderHeard() string {
 }
 
 // epochsOf are the highest epochs that a state knows of: where a move is under way, the next one may be in use.
-func epochsOf(s *State) []uint64 {
+func epochsOf(s *agreed.State) []uint64 {
 	var epochs []uint64
 	if s.Table != nil {
 		for _, place := range s.Table.Places {
@@ -96,7 +97,7 @@ func (k *knowledge) add(name string, s survey) {
 }
 
 // majorityLost says whether raft has too few voters left to elect a leader, by the configuration that is known last.
-func (k *knowledge) majorityLost(gone map[ring.NodeID]Node) bool {
+func (k *knowledge) majorityLost(gone map[ring.NodeID]agreed.Node) bool {
 	voters, left := 0, 0
 	for _, s := range k.newest.Servers {
 		if !s.Voter {
@@ -115,7 +116,7 @@ const missedWithin = 4 * electionTimeout
 
 // survey asks every node that is left what it knows. Where raft has lost its majority, it waits until nobody hears a leader: as
 // long as somebody does, the nodes that are said to be lost are not.
-func (c *Cluster) survey(ctx context.Context, s *State, gone map[ring.NodeID]Node) (*knowledge, error) {
+func (c *Cluster) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	for begun := time.Now(); ; {
 		known, err := c.surveyAll(ctx, s, gone)
 		if err != nil || !known.majorityLost(gone) || known.leader == "" {
@@ -131,7 +132,7 @@ func (c *Cluster) survey(ctx context.Context, s *State, gone map[ring.NodeID]Nod
 }
 
 // surveyAll asks every node that is left once.
-func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]Node) (*knowledge, error) {
+func (c *Cluster) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	own, err := c.answerSurvey(ctx, nothing{})
 	if err != nil {
 		return nil, err
@@ -140,7 +141,7 @@ func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]
 	known.add(c.config.Name, own)
 	var mu sync.Mutex
 	var problems []error
-	eachOf(c.left(s, gone), func(n Node) {
+	eachOf(c.left(s, gone), func(n agreed.Node) {
 		said, err := call[survey](ctx, c.config.Peers, n.GRPC, kindSurvey, nothing{})
 		mu.Lock()
 		defer mu.Unlock()
@@ -149,7 +150,7 @@ func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]
 			problems = append(problems, fmt.Errorf("%w: %q, which is not said to be lost: start it, or name it too: %w", ErrUnreachable, n.Name, err))
 		case said.ID != n.ID:
 			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", ErrUnreachable, n.Name, said.ID))
-		case said.Cluster != Unique{} && said.Cluster != s.Cluster:
+		case said.Cluster != agreed.Unique{} && said.Cluster != s.Cluster:
 			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", ErrForeign, n.Name, said.Cluster))
 		default:
 			_, member := s.Nodes[n.ID]
@@ -162,8 +163,8 @@ func (c *Cluster) surveyAll(ctx context.Context, s *State, gone map[ring.NodeID]
 
 // left are the other nodes that are left, where they are by gossip or else by what is supposed: the members, and whoever else
 // is of this cluster by gossip, which those who are lost may have let in.
-func (c *Cluster) left(s *State, gone map[ring.NodeID]Node) []Node {
-	var left []Node
+func (c *Cluster) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
+	var left []agreed.Node
 	for id, n := range s.Nodes {
 		if _, lost := gone[id]; !lost && id != c.config.ID {
 			n.GRPC = c.addressFor(n)
@@ -174,17 +175,17 @@ func (c *Cluster) left(s *State, gone map[ring.NodeID]Node) []Node {
 		_, member := s.Nodes[id]
 		_, removed := s.Removed[id]
 		if p.Alive && p.Cluster == s.Cluster.String() && !member && !removed {
-			left = append(left, Node{ID: id, Name: p.Name, GRPC: p.GRPC})
+			left = append(left, agreed.Node{ID: id, Name: p.Name, GRPC: p.GRPC})
 		}
 	}
 	return left
 }
 
 // addressFor is where a member is, by gossip, or else by what is supposed.
-func (c *Cluster) addressFor(n Node) string { return cmp.Or(c.addressOf(n.ID), n.GRPC) }
+func (c *Cluster) addressFor(n agreed.Node) string { return cmp.Or(c.addressOf(n.ID), n.GRPC) }
 
 // eachOf calls f at once for every node, and waits.
-func eachOf(nodes []Node, f func(Node)) {
+func eachOf(nodes []agreed.Node, f func(agreed.Node)) {
 	var all sync.WaitGroup
 	for _, n := range nodes {
 		all.Go(func() { f(n) })

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 // usedTime is how long the nodes may take to say which limits they have used.
@@ -15,7 +17,7 @@ const usedTime = time.Second
 func (c *Cluster) LimitsUsed(ctx context.Context) (used map[string]time.Duration, silent []string) {
 	var (
 		mu     sync.Mutex
-		others []Node
+		others []agreed.Node
 	)
 	used = map[string]time.Duration{}
 	note := func(here map[string]time.Duration) {
@@ -31,7 +33,7 @@ func (c *Cluster) LimitsUsed(ctx context.Context) (used map[string]time.Duration
 			others = append(others, n)
 		}
 	}
-	eachOf(others, func(n Node) {
+	eachOf(others, func(n agreed.Node) {
 		there, err := callFor[map[string]time.Duration](ctx, c.config.Peers, usedTime, c.addressFor(n), kindUsed, nothing{})
 		mu.Lock()
 		defer mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
 const (
@@ -48,7 +49,7 @@ type sight struct {
 // nextServerChange is the next step that the leader takes: every member of the registry is a server under its address,
 // nobody else is, and [voterCount] of them vote: those that do already, then nodes that are alive and not draining. No
 // step leaves the voters without a majority that is alive. There is none when nothing is to be done, or nothing can be.
-func nextServerChange(servers []server, nodes map[ring.NodeID]Node, sight sight) (serverChange, bool) {
+func nextServerChange(servers []server, nodes map[ring.NodeID]agreed.Node, sight sight) (serverChange, bool) {
 	for _, change := range serverChanges(servers, nodes, sight) {
 		if sight.majority(after(servers, change)) {
 			return change, true
@@ -58,7 +59,7 @@ func nextServerChange(servers []server, nodes map[ring.NodeID]Node, sight sight)
 }
 
 // serverChanges are the steps that bring the configuration nearer, most urgent first.
-func serverChanges(servers []server, nodes map[ring.NodeID]Node, sight sight) []serverChange {
+func serverChanges(servers []server, nodes map[ring.NodeID]agreed.Node, sight sight) []serverChange {
 	chosen := chooseVoters(servers, nodes, sight)
 	var moves, additions, promotions, drops, demotions []serverChange
 	known, taken := map[ring.NodeID]bool{}, map[string]bool{}
@@ -99,7 +100,7 @@ func serverChanges(servers []server, nodes map[ring.NodeID]Node, sight sight) []
 
 // chooseVoters says who is to vote: an odd number of members. A voter that is missing or draining goes on where there is
 // nobody else.
-func chooseVoters(servers []server, nodes map[ring.NodeID]Node, sight sight) []ring.NodeID {
+func chooseVoters(servers []server, nodes map[ring.NodeID]agreed.Node, sight sight) []ring.NodeID {
 	voting := map[ring.NodeID]bool{}
 	for _, s := range servers {
 		voting[s.ID] = s.Voter
@@ -127,7 +128,7 @@ func chooseVoters(servers []server, nodes map[ring.NodeID]Node, sight sight) []r
 }
 
 // sortedIDs are the members in the order of their ids.
-func sortedIDs(nodes map[ring.NodeID]Node) []ring.NodeID {
+func sortedIDs(nodes map[ring.NodeID]agreed.Node) []ring.NodeID {
 	ids := make([]ring.NodeID, 0, len(nodes))
 	for id := range nodes {
 		ids = append(ids, id)
@@ -216,7 +217,7 @@ func (a *agreement) changeServers(ctx context.Context, missed *patience) bool {
 func (a *agreement) changeServer(ctx context.Context, change serverChange) error {
 	r := a.running.Load()
 	if r == nil {
-		return errNotLeader
+		return agreed.ErrNotLeader
 	}
 	id, where, limit := serverID(change.server.ID), raft.ServerAddress(change.server.Address), timeoutOf(ctx)
 	switch change.kind {
@@ -231,7 +232,7 @@ func (a *agreement) changeServer(ctx context.Context, change serverChange) error
 	case giveUp:
 		return await(ctx, r.LeadershipTransferToServer(id, where))
 	}
-	return fmt.Errorf("%w: no such change of servers: %q", ErrInvalid, change.kind)
+	return fmt.Errorf("%w: no such change of servers: %q", agreed.ErrInvalid, change.kind)
 }
 
 // patience notes how long nodes have not been heard of.
@@ -243,7 +244,7 @@ type patience struct {
 }
 
 // look notes who is not heard of now.
-func (p *patience) look(nodes map[ring.NodeID]Node, now time.Time) {
+func (p *patience) look(nodes map[ring.NodeID]agreed.Node, now time.Time) {
 	p.now = now
 	for id := range p.since {
 		if _, member := nodes[id]; !member || p.alive(id) {

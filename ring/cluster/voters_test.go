@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
 )
 
 func TestVoterCount(t *testing.T) {
@@ -20,7 +22,7 @@ func TestVoterCount(t *testing.T) {
 
 // votersCase is a registry, what raft has, and what the leader sees.
 type votersCase struct {
-	nodes   map[ring.NodeID]Node
+	nodes   map[ring.NodeID]agreed.Node
 	servers []server
 	dead    map[ring.NodeID]bool // true: for so long that it is missing
 	self    ring.NodeID
@@ -29,7 +31,7 @@ type votersCase struct {
 // members adds nodes to the registry.
 func (c *votersCase) members(ids ...int) *votersCase {
 	for _, i := range ids {
-		c.nodes[nodeID(i)] = testNode(i)
+		c.nodes[agreedtest.ID(i)] = agreedtest.Node(i)
 	}
 	return c
 }
@@ -37,7 +39,7 @@ func (c *votersCase) members(ids ...int) *votersCase {
 // has adds servers.
 func (c *votersCase) has(voters bool, ids ...int) *votersCase {
 	for _, i := range ids {
-		c.servers = append(c.servers, server{ID: nodeID(i), Address: testNode(i).Raft, Voter: voters})
+		c.servers = append(c.servers, server{ID: agreedtest.ID(i), Address: agreedtest.Node(i).Raft, Voter: voters})
 	}
 	return c
 }
@@ -45,7 +47,7 @@ func (c *votersCase) has(voters bool, ids ...int) *votersCase {
 // draining has nodes drain.
 func (c *votersCase) draining(ids ...int) *votersCase {
 	for _, i := range ids {
-		n := c.nodes[nodeID(i)]
+		n := c.nodes[agreedtest.ID(i)]
 		n.Draining = true
 		c.nodes[n.ID] = n
 	}
@@ -55,13 +57,13 @@ func (c *votersCase) draining(ids ...int) *votersCase {
 // without has nodes be dead.
 func (c *votersCase) without(missing bool, ids ...int) *votersCase {
 	for _, i := range ids {
-		c.dead[nodeID(i)] = missing
+		c.dead[agreedtest.ID(i)] = missing
 	}
 	return c
 }
 
 func newVotersCase() *votersCase {
-	return &votersCase{nodes: map[ring.NodeID]Node{}, dead: map[ring.NodeID]bool{}, self: nodeID(1)}
+	return &votersCase{nodes: map[ring.NodeID]agreed.Node{}, dead: map[ring.NodeID]bool{}, self: agreedtest.ID(1)}
 }
 
 func (c *votersCase) sight() sight {
@@ -117,21 +119,21 @@ func TestVotersFollowTheRegistry(t *testing.T) {
 		want  []ring.NodeID
 		steps int
 	}{
-		"nothing to do":                  {newVotersCase().members(1, 2, 3).has(true, 1, 2, 3), nodeIDs(1, 2, 3), 0},
-		"a second node does not vote":    {newVotersCase().members(1, 2).has(true, 1), nodeIDs(1), 1},
-		"from one to three":              {newVotersCase().members(1, 2, 3).has(true, 1), nodeIDs(1, 2, 3), 4},
-		"to five":                        {newVotersCase().members(1, 2, 3, 4, 5, 6).has(true, 1, 2, 3), nodeIDs(1, 2, 3, 4, 5), 5},
-		"the dead are not promoted":      {newVotersCase().members(1, 2, 3).has(true, 1).without(false, 3), nodeIDs(1), 2},
-		"a short absence changes little": {newVotersCase().members(1, 2, 3, 4).has(true, 1, 2, 3).has(false, 4).without(false, 3), nodeIDs(1, 2, 3), 0},
-		"a missing voter is replaced":    {newVotersCase().members(1, 2, 3, 4).has(true, 1, 2, 3).has(false, 4).without(true, 3), nodeIDs(1, 2, 4), 2},
-		"or stays if nobody else is":     {newVotersCase().members(1, 2, 3).has(true, 1, 2, 3).without(true, 3), nodeIDs(1, 2, 3), 0},
-		"a draining voter is replaced":   {newVotersCase().members(1, 2, 3, 4).draining(2).has(true, 1, 2, 3).has(false, 4), nodeIDs(1, 3, 4), 2},
-		"the leader too":                 {newVotersCase().members(1, 2, 3, 4).draining(1).has(true, 1, 2, 3).has(false, 4), nodeIDs(2, 3, 4), 3},
-		"a replaced disk":                {newVotersCase().members(1, 2, 4).has(true, 1, 2, 3).without(false, 3), nodeIDs(1, 2, 4), 3},
-		"a removed leader":               {newVotersCase().members(2, 3, 4).has(true, 1, 2, 3, 4), nodeIDs(2, 3, 4), 2},
-		"back to one":                    {newVotersCase().members(1).has(true, 1, 2, 3), nodeIDs(1), 2},
-		"five to four":                   {newVotersCase().members(1, 2, 3, 4).has(true, 1, 2, 3, 4, 5), nodeIDs(1, 2, 3), 2},
-		"alone and removed":              {newVotersCase().has(true, 1), nodeIDs(1), 0},
+		"nothing to do":                  {newVotersCase().members(1, 2, 3).has(true, 1, 2, 3), agreedtest.IDs(1, 2, 3), 0},
+		"a second node does not vote":    {newVotersCase().members(1, 2).has(true, 1), agreedtest.IDs(1), 1},
+		"from one to three":              {newVotersCase().members(1, 2, 3).has(true, 1), agreedtest.IDs(1, 2, 3), 4},
+		"to five":                        {newVotersCase().members(1, 2, 3, 4, 5, 6).has(true, 1, 2, 3), agreedtest.IDs(1, 2, 3, 4, 5), 5},
+		"the dead are not promoted":      {newVotersCase().members(1, 2, 3).has(true, 1).without(false, 3), agreedtest.IDs(1), 2},
+		"a short absence changes little": {newVotersCase().members(1, 2, 3, 4).has(true, 1, 2, 3).has(false, 4).without(false, 3), agreedtest.IDs(1, 2, 3), 0},
+		"a missing voter is replaced":    {newVotersCase().members(1, 2, 3, 4).has(true, 1, 2, 3).has(false, 4).without(true, 3), agreedtest.IDs(1, 2, 4), 2},
+		"or stays if nobody else is":     {newVotersCase().members(1, 2, 3).has(true, 1, 2, 3).without(true, 3), agreedtest.IDs(1, 2, 3), 0},
+		"a draining voter is replaced":   {newVotersCase().members(1, 2, 3, 4).draining(2).has(true, 1, 2, 3).has(false, 4), agreedtest.IDs(1, 3, 4), 2},
+		"the leader too":                 {newVotersCase().members(1, 2, 3, 4).draining(1).has(true, 1, 2, 3).has(false, 4), agreedtest.IDs(2, 3, 4), 3},
+		"a replaced disk":                {newVotersCase().members(1, 2, 4).has(true, 1, 2, 3).without(false, 3), agreedtest.IDs(1, 2, 4), 3},
+		"a removed leader":               {newVotersCase().members(2, 3, 4).has(true, 1, 2, 3, 4), agreedtest.IDs(2, 3, 4), 2},
+		"back to one":                    {newVotersCase().members(1).has(true, 1, 2, 3), agreedtest.IDs(1), 2},
+		"five to four":                   {newVotersCase().members(1, 2, 3, 4).has(true, 1, 2, 3, 4, 5), agreedtest.IDs(1, 2, 3), 2},
+		"alone and removed":              {newVotersCase().has(true, 1), agreedtest.IDs(1), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := test.c.settle(t)
@@ -144,7 +146,7 @@ func TestVotersFollowTheRegistry(t *testing.T) {
 
 func TestServersHaveTheAddressesOfTheRegistry(t *testing.T) {
 	c := newVotersCase().members(1, 2, 3).has(true, 1, 2, 3)
-	n := c.nodes[nodeID(3)]
+	n := c.nodes[agreedtest.ID(3)]
 	n.Raft = "elsewhere:7703"
 	c.nodes[n.ID] = n
 	steps := c.settle(t)
@@ -156,7 +158,7 @@ func TestServersHaveTheAddressesOfTheRegistry(t *testing.T) {
 // A node whose disk was lost comes back with a new id at the old address, where raft takes no second server.
 func TestReplacedDiskAtTheSameAddress(t *testing.T) {
 	c := newVotersCase().members(1, 2, 4).has(true, 1, 2, 3)
-	n, old := c.nodes[nodeID(4)], server{ID: nodeID(3), Address: testNode(3).Raft, Voter: true}
+	n, old := c.nodes[agreedtest.ID(4)], server{ID: agreedtest.ID(3), Address: agreedtest.Node(3).Raft, Voter: true}
 	n.Raft = old.Address
 	c.nodes[n.ID] = n
 	here := server{ID: n.ID, Address: n.Raft}
@@ -236,7 +238,7 @@ func TestVotersSettle(t *testing.T) {
 }
 
 func TestPatience(t *testing.T) {
-	dead := map[ring.NodeID]bool{nodeID(2): true}
+	dead := map[ring.NodeID]bool{agreedtest.ID(2): true}
 	p := patience{alive: func(id ring.NodeID) bool { return !dead[id] }, since: map[ring.NodeID]time.Time{}}
 	nodes := newVotersCase().members(1, 2).nodes
 	start := time.Unix(1000, 0)
@@ -252,10 +254,10 @@ func TestPatience(t *testing.T) {
 		{2 * voterPatience, true, false}, // it was there in between
 		{3 * voterPatience, true, true},
 	} {
-		dead[nodeID(2)] = look.dead
+		dead[agreedtest.ID(2)] = look.dead
 		p.look(nodes, start.Add(look.after))
-		if p.missing(nodeID(2)) != look.missing || p.missing(nodeID(1)) {
-			t.Errorf("after %s: missing is %v, want %v", look.after, p.missing(nodeID(2)), look.missing)
+		if p.missing(agreedtest.ID(2)) != look.missing || p.missing(agreedtest.ID(1)) {
+			t.Errorf("after %s: missing is %v, want %v", look.after, p.missing(agreedtest.ID(2)), look.missing)
 		}
 	}
 	p.look(nil, start)

@@ -1,0 +1,220 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/move"
+)
+
+// How long a node may take over what it is asked.
+const (
+	copyTime    = 2 * time.Minute
+	sealTime    = 2 * time.Second
+	installTime = 30 * time.Second
+)
+
+// How many calls are under way at once. What seals and installs keeps up with the partitions that may be between the two;
+// copies and completions wait for nobody, and must not take a node's disk from its checks.
+const (
+	urgentCalls   = 3 * movingAtOnce
+	copyCalls     = 8
+	completeCalls = 8
+)
+
+// A job is an action of one partition's move.
+type job struct {
+	partition ring.Partition
+	action    move.Action
+}
+
+// A lane is a queue of calls of which some are under way at once, and of those no more than half at one node: one that
+// is slow does not hold up what is asked of others.
+type lane struct {
+	queue   []job
+	limit   int
+	running int
+	at      map[ring.NodeID]int // running, by node
+}
+
+// lanes are all queues of calls. They are bounded by the partitions: a move asks each node for one thing at a time.
+type lanes struct{ urgent, copying, completing *lane }
+
+func newLanes() lanes {
+	newLane := func(limit int) *lane { return &lane{limit: limit, at: map[ring.NodeID]int{}} }
+	return lanes{urgent: newLane(urgentCalls), copying: newLane(copyCalls), completing: newLane(completeCalls)}
+}
+
+// queue puts a job where it belongs.
+func (t *tenure) queue(j job) {
+	t.queued = true
+	switch a := j.action.(type) {
+	case move.Agree:
+		t.agrees = append(t.agrees, j)
+	case move.Commit:
+		t.commits = append(t.commits, j)
+	case move.Copy:
+		t.lanes.copying.queue = append(t.lanes.copying.queue, j)
+	case move.Complete:
+		if a.Epoch == t.moves[j.partition].Place().Epoch {
+			t.lanes.completing.queue = append(t.lanes.completing.queue, j)
+			return
+		}
+		t.lanes.urgent.queue = append(t.lanes.urgent.queue, j)
+	default:
+		t.lanes.urgent.queue = append(t.lanes.urgent.queue, j)
+	}
+}
+
+// dispatch begins the calls that there is room for. What is not wanted any more, or is asked of a node that is dead, has
+// failed at once.
+func (t *tenure) dispatch(ctx context.Context) {
+	t.queued = false
+	t.dispatchLane(ctx, t.lanes.urgent)
+	t.dispatchLane(ctx, t.lanes.completing)
+	if t.state != nil && !t.ahead() {
+		t.dispatchLane(ctx, t.lanes.copying)
+	}
+}
+
+func (t *tenure) dispatchLane(ctx context.Context, l *lane) {
+	var failed, waiting []job
+	for i, j := range l.queue {
+		if l.running == l.limit {
+			waiting = append(waiting, l.queue[i:]...)
+			break
+		}
+		switch node := nodeOf(j.action); {
+		case !t.moves[j.partition].Wants(j.action) || t.dead(node, 0):
+			failed = append(failed, j)
+		case l.at[node] < l.limit/2:
+			t.begin(ctx, l, node, j)
+		default:
+			waiting = append(waiting, j)
+		}
+	}
+	l.queue = waiting
+	for _, j := range failed {
+		t.step(j.partition, move.Answer{To: j.action})
+	}
+}
+
+// begin makes a call on a goroutine of its own, and tells the move how it went.
+func (t *tenure) begin(ctx context.Context, l *lane, node ring.NodeID, j job) {
+	l.running++
+	l.at[node]++
+	c, err := t.callFor(j)
+	t.work.Go(func() {
+		if err == nil {
+			err = c.make(ctx)
+		}
+		t.report(ctx, func(t *tenure) {
+			l.running--
+			l.at[node]--
+			t.driver.metrics.call(c.name, err)
+			if err != nil {
+				t.failed(node, j, c.name, err)
+			}
+			t.step(j.partition, move.Answer{To: j.action, OK: err == nil})
+		})
+	})
+}
+
+// report hands a result to the driver's goroutine, unless that has ended.
+func (t *tenure) report(ctx context.Context, r result) {
+	select {
+	case t.results <- r:
+	case <-ctx.Done():
+	}
+}
+
+// failed notes why a call has failed.
+func (t *tenure) failed(node ring.NodeID, j job, name string, err error) {
+	if s := t.sealed[j.partition]; s != nil {
+		s.why = err
+	}
+	t.driver.config.Logger.Debug("a step of a move has failed and will be repeated",
+		"partition", j.partition, "call", name, "node", t.state.Nodes[node].Name, "error", err)
+}
+
+// nodeOf is the node that an action is asked of.
+func nodeOf(a move.Action) ring.NodeID {
+	switch a := a.(type) {
+	case move.Copy:
+		return a.Node
+	case move.Seal:
+		return a.Node
+	case move.Install:
+		return a.Node
+	case move.Complete:
+		return a.Node
+	}
+	return ring.NodeID{}
+}
+
+// A nodeCall is what is asked of a node, once it is known where the node is.
+type nodeCall struct {
+	name string
+	make func(ctx context.Context) error
+}
+
+var errNoAddress = errors.New("where the node can be reached is not known")
+
+// callFor finds out whom to ask, and how.
+func (t *tenure) callFor(j job) (c nodeCall, err error) {
+	address := t.driver.config.Address(nodeOf(j.action))
+	if address == "" {
+		err = fmt.Errorf("%w: %s", errNoAddress, nodeOf(j.action))
+	}
+	peers, p := t.driver.config.Peers, j.partition
+	install := func(name string, epoch uint64, enough int, sources []string) nodeCall {
+		return nodeCall{name, within(installTime, func(ctx context.Context) error {
+			return peers.Install(ctx, address, p, epoch, enough, sources)
+		})}
+	}
+	switch a := j.action.(type) {
+	case move.Copy:
+		sources := t.addresses(t.best(a.Sources))
+		c = nodeCall{"copy", within(copyTime, func(ctx context.Context) error { return peers.Copy(ctx, address, p, sources) })}
+	case move.Seal:
+		c = nodeCall{"seal", within(sealTime, func(ctx context.Context) error { return peers.Seal(ctx, address, p, a.Epoch) })}
+	case move.Install:
+		c = install("install", a.Epoch, a.Enough, t.addresses(a.Sources))
+	case move.Complete:
+		sources := t.addresses(a.Sources)
+		c = install("complete", a.Epoch, len(a.Sources)+1, sources) // so many never are sealed: only one that has installed counts
+	}
+	return c, err
+}
+
+// within bounds what a call may take.
+func within(limit time.Duration, ask func(ctx context.Context) error) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return ask(ctx)
+	}
+}
+
+// best are the nodes that are alive, or all if none is: a copy waits for each of its sources.
+func (t *tenure) best(nodes []ring.NodeID) []ring.NodeID {
+	if t.living(nodes) == 0 {
+		return nodes
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(id ring.NodeID) bool { return t.dead(id, 0) })
+}
+
+// addresses are where nodes are, of those that are somewhere.
+func (t *tenure) addresses(nodes []ring.NodeID) []string {
+	var addresses []string
+	for _, id := range nodes {
+		if address := t.driver.config.Address(id); address != "" {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}

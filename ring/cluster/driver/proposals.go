@@ -1,0 +1,268 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/move"
+)
+
+const (
+	// movingAtOnce is how many partitions may be between next and commit: for that long each takes no reservations.
+	movingAtOnce = 16
+	// aheadAtMost is how many partitions that are copied may wait for their turn before no more are copied: what a copy
+	// has brought grows old.
+	aheadAtMost = 8
+	// changesAtMost bounds one command about many partitions.
+	changesAtMost = 1024
+	// proposeTime is how long raft may take.
+	proposeTime = 10 * time.Second
+	// planAgain is when a plan that was not agreed is made anew.
+	planAgain = time.Second
+)
+
+// proposals wait for raft. One is under way at a time: what becomes ready meanwhile goes together in the next one.
+type proposals struct {
+	proposing bool
+	agrees    []job // at most one of each partition that is still wanted
+	commits   []job
+	rescues   []agreed.Change // made anew at each look
+	removal   *agreed.Node
+}
+
+// planning is when the table is planned anew.
+type planning struct {
+	members string          // who they are, as seen last
+	planAt  int64           // when the table is to be planned for them; 0 when it is
+	targets []agreed.Change // of the plan, that raft has not agreed to yet
+}
+
+// count looks who the members are, and when it is to be planned for them.
+func (t *tenure) count() {
+	if members := fmt.Sprint(t.state.Members(), t.state.Replicas); members != t.members {
+		t.members, t.planAt, t.targets = members, t.now()+int64(quiet), nil
+	}
+}
+
+// plan makes the table's next plan, once per change of the members.
+func (t *tenure) plan() {
+	if t.planAt == 0 || t.now() < t.planAt || t.proposing {
+		return
+	}
+	t.planAt = 0
+	targets, err := agreed.Plan(t.state)
+	if err != nil {
+		t.planAt = t.now() + int64(planAgain)
+		t.driver.config.Logger.Error("no places can be found for the partitions", "error", err)
+		return
+	}
+	if t.targets = targets; len(targets) > 0 {
+		t.driver.config.Logger.Info("the members have changed: partitions get other replicas",
+			"members", len(t.state.Members()), "partitions", len(targets))
+	}
+}
+
+// watch decides what is to be done about nodes that stay dead.
+func (t *tenure) watch() {
+	t.rescues, t.removal = agreed.PlanRescues(t.state, t.dead), nil
+	if n, found := agreed.PlanRemoval(t.state, t.dead); found {
+		t.removal = &n
+	}
+}
+
+// ahead says whether enough partitions are copied and wait for their turn.
+func (t *tenure) ahead() bool {
+	waiting := 0
+	for _, j := range t.agrees {
+		if t.canEnd(j) {
+			waiting++
+		}
+	}
+	return waiting >= aheadAtMost
+}
+
+// canEnd says whether enough nodes are alive for a move to come to its end once it begins. Until then, checks go on with
+// the replicas that there are.
+func (t *tenure) canEnd(j job) bool {
+	place := &t.state.Table.Places[j.partition]
+	agree, is := j.action.(move.Agree)
+	return is && t.living(place.Replicas) >= ring.Enough(len(place.Replicas)) && t.living(agree.Next) >= ring.Majority(len(agree.Next))
+}
+
+// living counts the nodes that are alive.
+func (t *tenure) living(nodes []ring.NodeID) (n int) {
+	for _, id := range nodes {
+		if !t.dead(id, 0) {
+			n++
+		}
+	}
+	return n
+}
+
+// propose asks raft for what is most urgent: what ends moves, what keeps moves from ending, what begins them, then plans.
+func (t *tenure) propose(ctx context.Context) {
+	t.agrees, t.commits = t.wanted(t.agrees), t.wanted(t.commits)
+	if t.proposing || t.state == nil {
+		return
+	}
+	begin := t.beginning()
+	switch {
+	case len(t.commits) > 0:
+		jobs := t.commits
+		t.commits = nil
+		t.proposeJobs(ctx, jobs, func(c []agreed.Change) agreed.Command { return agreed.Command{Commit: &agreed.Commit{Changes: c}} })
+	case len(t.rescues) > 0:
+		changes := t.rescues
+		t.rescues = nil
+		t.proposeChanges(ctx, changes, func(c []agreed.Change) agreed.Command { return agreed.Command{SetNext: &agreed.SetNext{Changes: c}} }, func(errs []error) {
+			t.rescues = nil
+			if err := errors.Join(errs...); err != nil {
+				t.driver.config.Logger.Debug("moves whose nodes are dead were not given others", "error", err)
+				return
+			}
+			t.driver.config.Logger.Warn("moves are given other nodes: too many of theirs are dead", "partitions", len(changes))
+		})
+	case len(begin) > 0:
+		t.agrees = slices.DeleteFunc(t.agrees, func(j job) bool { return slices.ContainsFunc(begin, j.same) })
+		t.proposeJobs(ctx, begin, func(c []agreed.Change) agreed.Command { return agreed.Command{SetNext: &agreed.SetNext{Changes: c}} })
+	case len(t.targets) > 0:
+		t.proposeTargets(ctx)
+	case t.removal != nil:
+		t.proposeRemoval(ctx)
+	}
+}
+
+// same says whether two jobs that wait for raft are one.
+func (j job) same(other job) bool { return j.partition == other.partition }
+
+// wanted leaves out what its move does not want any more, and all but the last of each partition.
+func (t *tenure) wanted(jobs []job) []job {
+	var kept, dropped []job
+	for i, j := range jobs {
+		if t.moves[j.partition].Wants(j.action) && !slices.ContainsFunc(jobs[i+1:], j.same) {
+			kept = append(kept, j)
+		} else {
+			dropped = append(dropped, j)
+		}
+	}
+	for _, j := range dropped {
+		t.step(j.partition, move.Answer{To: j.action})
+	}
+	return kept
+}
+
+// beginning are the moves that may begin now. One that is under way and is to get another next always may.
+func (t *tenure) beginning() []job {
+	room := movingAtOnce
+	for p := range t.state.Table.Places {
+		if len(t.state.Table.Places[p].Next) > 0 {
+			room--
+		}
+	}
+	var jobs []job
+	for _, j := range t.agrees {
+		under := len(t.state.Table.Places[j.partition].Next) > 0
+		if !under && (room <= 0 || !t.canEnd(j)) {
+			continue
+		}
+		if !under {
+			room--
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// proposeJobs proposes what moves want in one command.
+func (t *tenure) proposeJobs(ctx context.Context, jobs []job, with func([]agreed.Change) agreed.Command) {
+	changes := make([]agreed.Change, 0, len(jobs))
+	for _, j := range jobs {
+		switch a := j.action.(type) {
+		case move.Agree:
+			changes = append(changes, agreed.Change{Partition: j.partition, Epoch: a.Epoch, Replicas: a.Next})
+		case move.Commit:
+			changes = append(changes, agreed.Change{Partition: j.partition, Epoch: a.Epoch, Replicas: a.Next})
+		}
+	}
+	t.proposeChanges(ctx, changes, with, func(errs []error) {
+		for i, j := range jobs {
+			if errs[i] != nil {
+				t.failed(ring.NodeID{}, j, "agree", errs[i])
+			}
+			t.step(j.partition, move.Answer{To: j.action, OK: errs[i] == nil})
+		}
+	})
+}
+
+// proposeTargets has a piece of the plan agreed.
+func (t *tenure) proposeTargets(ctx context.Context) {
+	piece := t.targets[:min(len(t.targets), changesAtMost)]
+	members := t.members
+	t.proposeChanges(ctx, piece, func(c []agreed.Change) agreed.Command {
+		return agreed.Command{SetTarget: &agreed.SetTarget{Changes: c}}
+	}, func(errs []error) {
+		err := errors.Join(errs...)
+		switch {
+		case members != t.members: // there will be another plan
+		case err != nil:
+			t.driver.config.Logger.Debug("a plan was not agreed and will be made anew", "error", err)
+			t.targets, t.planAt = nil, t.now()+int64(planAgain)
+		default:
+			t.targets = t.targets[len(piece):]
+		}
+	})
+}
+
+// proposeRemoval removes a node that is dead for good. The change of the members is what is planned for next.
+func (t *tenure) proposeRemoval(ctx context.Context) {
+	node := *t.removal
+	t.removal = nil
+	t.give(ctx, func(ctx context.Context) result {
+		err := t.driver.config.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: node.ID, Force: true}})
+		return func(t *tenure) {
+			t.removal = nil
+			if err != nil {
+				t.driver.config.Logger.Debug("a dead node was not removed", "node", node.Name, "error", err)
+				return
+			}
+			t.driver.config.Logger.Warn("a node was dead for so long that it is removed for ever; emptied, its disk may join as a new node",
+				"node", node.Name, "id", node.ID, "dead_for", agreed.RemoveAfter)
+		}
+	})
+}
+
+// proposeChanges proposes changes of several partitions in one command, which takes effect as a whole. If that is refused,
+// because some were made for another state, each is proposed alone.
+func (t *tenure) proposeChanges(ctx context.Context, changes []agreed.Change, with func([]agreed.Change) agreed.Command, then func(errs []error)) {
+	propose := t.driver.config.Propose
+	t.give(ctx, func(ctx context.Context) result {
+		errs := make([]error, len(changes))
+		err := propose(ctx, with(changes))
+		alone := err != nil && !errors.Is(err, agreed.ErrNotLeader) && !errors.Is(err, agreed.ErrUnknownOutcome) && len(changes) > 1
+		for i := range changes {
+			if errs[i] = err; alone && ctx.Err() == nil {
+				errs[i] = propose(ctx, with(changes[i:i+1]))
+			}
+		}
+		return func(*tenure) { then(errs) }
+	})
+}
+
+// give makes a proposal on a goroutine of its own.
+func (t *tenure) give(ctx context.Context, propose func(ctx context.Context) result) {
+	t.proposing = true
+	t.work.Go(func() {
+		limited, cancel := context.WithTimeout(ctx, proposeTime)
+		defer cancel()
+		r := propose(limited)
+		t.report(ctx, func(t *tenure) {
+			t.proposing = false
+			r(t)
+		})
+	})
+}
