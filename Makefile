@@ -16,6 +16,10 @@ help: ## print these lines
 build: ## build the binary ./jeton
 	go build -o jeton ./cmd/jeton
 
+.PHONY: build-bench
+build-bench: ## build the binary ./jeton-bench, which ./jeton bench runs
+	go build -C cmd/bench -o ../../jeton-bench ./jeton-bench
+
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
@@ -39,16 +43,20 @@ check-format: tools ## check that every file is formatted
 .PHONY: vet
 vet: ## run go vet
 	$(step) "go vet" go vet ./...
+	$(step) "go vet in cmd/bench" go -C cmd/bench vet ./...
 
 .PHONY: lint
 lint: tools ## run golangci-lint, as .golangci.yml says, and buf lint
 	$(step) "golangci-lint" $(bin)/golangci-lint run
+	$(step) "golangci-lint in cmd/bench" bash -c 'cd cmd/bench && exec ../../$(bin)/golangci-lint run'
 	$(step) "buf lint" $(bin)/buf lint rpc/pb
 
 .PHONY: check-modules
 check-modules: ## check go.mod, go.sum and the modules they name
 	$(step) "modules are what go.sum says" go mod verify
 	$(step) "go.mod is tidy" go mod tidy -diff
+	$(step) "modules of cmd/bench are what its go.sum says" go -C cmd/bench mod verify
+	$(step) "go.mod of cmd/bench is tidy" go -C cmd/bench mod tidy -diff
 	$(step) "modules of cluster-tests/caddy are what its go.sum says" go -C cluster-tests/caddy mod verify
 	$(step) "go.mod of cluster-tests/caddy is tidy" go -C cluster-tests/caddy mod tidy -diff
 
@@ -58,6 +66,7 @@ check-modules: ## check go.mod, go.sum and the modules they name
 .PHONY: test-race
 test-race: ## run the tests of every package, with the race detector
 	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 20m $$(go list ./... | grep -vE '/cluster-tests(/simulation)?$$')
+	$(step) "tests of cmd/bench with the race detector" bash .ci/gotest --in cmd/bench -race -count=1 -timeout 20m ./...
 
 .PHONY: test-exhaustive
 test-exhaustive: ## run what is exhaustive, without the race detector: the model check, placement, a power cut and a failure at every write
@@ -103,11 +112,11 @@ fuzz: ## fuzz every target in turn: make fuzz TIME=1m
 	$(step) "fuzzing" bash .ci/fuzz $(or $(TIME),30s)
 
 .PHONY: bench
-bench: build ## measure what has a target, against a no-op service: make bench ARGS=--quick
+bench: build build-bench ## measure what has a target, against a no-op service: make bench ARGS=--quick
 	./jeton bench table $(ARGS)
 
 .PHONY: speed
-speed: build ## measure where the time of a check goes: make speed BEFORE=path/of/an/older/jeton
+speed: build build-bench ## measure where the time of a check goes: make speed BEFORE=path/of/an/older/jeton
 	./jeton bench stages capture $(if $(BEFORE),--before $(BEFORE)) --into docs/speed.json
 	./jeton bench stages --from docs/speed.json --output docs/speed.svg --page docs/speed.md
 
@@ -132,4 +141,4 @@ tools: ## build the tools that .ci/go.mod pins
 
 .PHONY: clean
 clean: ## remove what was built; the caches of Go stay
-	rm -rf jeton $(bin)
+	rm -rf jeton jeton-bench $(bin)

@@ -7,9 +7,43 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/cluster-tests/process"
-	"github.com/jeton-dev/jeton/cmd/bench"
+)
+
+// What "jeton bench" prints as JSON, as far as it is looked at here. Its own types are in another module.
+type (
+	benchSpread struct {
+		Median float64 `json:"median"`
+	}
+	benchReport struct {
+		Checks  int64 `json:"checks"`
+		Denied  int64 `json:"denied"`
+		Errors  []any `json:"errors"`
+		Latency struct {
+			P50 time.Duration `json:"p50"`
+		} `json:"latency_ns"`
+	}
+	benchComparison struct {
+		Nodes int `json:"nodes"`
+		Pairs []struct {
+			Node  benchReport `json:"node"`
+			Other benchReport `json:"other"`
+			Ratio float64     `json:"ratio"`
+		} `json:"pairs"`
+		Ratio    benchSpread   `json:"ratio"`
+		P50Ratio benchSpread   `json:"p50_ratio"`
+		Fsync    time.Duration `json:"fsync_ns"`
+		NodeCPU  time.Duration `json:"node_cpu_per_check_ns"`
+	}
+	benchRow struct {
+		Target string      `json:"target"`
+		Unit   string      `json:"unit"`
+		Value  benchSpread `json:"value"`
+		Met    *bool       `json:"met"`
+		Error  string      `json:"error"`
+	}
 )
 
 // The tool compares a node with the no-op, and a cluster with one node, through the binary that users have, ends what it
@@ -27,14 +61,14 @@ func TestBenchCompares(t *testing.T) {
 		temp := t.TempDir()
 		args := "bench --pairs 1 --duration 300ms --warmup 0 --output json " + flags + " --temp " + temp
 		stdout, stderr, code := process.Run(t, binary, strings.Fields(args)...)
-		var c bench.Comparison
+		var c benchComparison
 		if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != 0 {
 			t.Fatalf("jeton %s: exit code %d, %v: %s%s", args, code, err, stdout, stderr)
 		}
 		if len(c.Pairs) != 1 || c.Ratio.Median <= 0 || c.Ratio.Median != c.Pairs[0].Ratio || c.P50Ratio.Median <= 0 {
 			t.Errorf("jeton %s: %s", args, stdout)
 		}
-		for _, r := range []bench.Report{c.Pairs[0].Node, c.Pairs[0].Other} {
+		for _, r := range []benchReport{c.Pairs[0].Node, c.Pairs[0].Other} {
 			if r.Checks == 0 || len(r.Errors) > 0 || (r.Denied == 0) == strings.Contains(flags, "--deny") || r.Latency.P50 <= 0 {
 				t.Errorf("jeton %s: %+v", args, r)
 			}
@@ -53,7 +87,7 @@ func TestBenchTable(t *testing.T) {
 	t.Parallel()
 	binary, temp := binaryOf(t), t.TempDir()
 	stdout, stderr, code := process.Run(t, binary, "bench", "table", "--quick", "--only", "decision,awake", "--temp", temp, "--output", "json")
-	var rows bench.Rows
+	var rows []benchRow
 	if err := json.Unmarshal([]byte(stdout), &rows); err != nil || code != 0 || len(rows) != 3 {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
 	}
@@ -86,17 +120,21 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 }
 
-// binaryOf is the binary under a name that no other test knows: what runs under it was started by this one.
+// binaryOf is jeton, with jeton-bench beside it, in a folder that no other test knows: what runs from there was started by
+// this one.
 func binaryOf(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "jeton")
-	if err := os.Link(process.Build(t), binary); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "jeton")
+	for path, built := range map[string]string{binary: process.Build(t), filepath.Join(dir, "jeton-bench"): process.BuildBench(t)} {
+		if err := os.Link(built, path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return binary
 }
 
-// nothingIsLeft checks that no process runs the binary, and that a folder is empty.
+// nothingIsLeft checks that no process runs the binary, or what is beside it, and that a folder is empty.
 func nothingIsLeft(t *testing.T, binary, temp string) {
 	t.Helper()
 	left, err := os.ReadDir(temp)
@@ -109,7 +147,7 @@ func nothingIsLeft(t *testing.T, binary, temp string) {
 	}
 	for _, path := range commands {
 		text, err := os.ReadFile(path)
-		if err == nil && strings.HasPrefix(string(text), binary+"\x00") {
+		if err == nil && strings.HasPrefix(string(text), filepath.Dir(binary)+"/") {
 			t.Errorf("still running: %s", strings.ReplaceAll(string(text), "\x00", " "))
 		}
 	}

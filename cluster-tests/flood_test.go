@@ -60,7 +60,7 @@ func TestFloodOfInventedKeys(t *testing.T) {
 	t.Cleanup(func() { _ = honest.Close() })
 	admitted, peak := 0, int64(0)
 	for _, kind := range []string{"receipts", "ids", "keys", "limits"} {
-		flood := process.Launch(t, binary, "bench", "flood-client", "--server", node.GRPC, "--kind", kind, "--checks", strconv.Itoa(floodChecks))
+		flood := process.Launch(t, process.BuildBench(t), "flood-client", "--server", node.GRPC, "--kind", kind, "--checks", strconv.Itoa(floodChecks))
 		flood.WaitForLog(`flooding: \d+ checks`)
 		for range 3 {
 			d, err := honest.Check(t.Context(), limit.Request{Key: "honest", Cost: 1, Limits: []limit.Ref{limit.Named("honest")}})

@@ -18,7 +18,8 @@ const module = "github.com/jeton-dev/jeton"
 
 // mayImport says for every package which others of this module its shipped code may import. Tests may import anything.
 // Not written out: the packages under cmd may import every package named here, those of cluster-tests everything, and
-// nobody else may import cluster-tests. What the root offers to other programs, "." and embed, only cluster-tests imports.
+// nobody else may import cluster-tests. What the root offers to other programs, "." and embed, only cluster-tests imports, and
+// cmd/bench, a module of its own, only itself.
 var mayImport = map[string][]string{
 	"internal/bound":         {},
 	"internal/fault":         {},
@@ -60,12 +61,14 @@ var mayImport = map[string][]string{
 	"gateway": {
 		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route", "internal/speaks",
 	},
-	".":           {"actor/limit", "gateway", "gateway/config", "rpc/client"},
-	"embed":       {"cmd/node", "storage"},
-	"cmd/gateway": {},
-	"cmd/node":    {},
-	"cmd/bench":   {},
-	"cmd/jeton":   {},
+	".":                     {"actor/limit", "gateway", "gateway/config", "rpc/client"},
+	"embed":                 {"cmd/node", "storage"},
+	"cmd/gateway":           {},
+	"cmd/node":              {},
+	"cmd/internal/cli":      {},
+	"cmd/bench":             {},
+	"cmd/bench/jeton-bench": {},
+	"cmd/jeton":             {},
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
@@ -114,7 +117,7 @@ func allowed(from, to string) bool {
 	switch {
 	case under(from, "cluster-tests"):
 		return true
-	case slices.Contains(offered, to):
+	case slices.Contains(offered, to), under(to, "cmd/bench") && !under(from, "cmd/bench"):
 		return false
 	case under(from, "cmd"):
 		return known
@@ -282,6 +285,29 @@ func TestWhatAGatewayLinks(t *testing.T) {
 	follow(".", nil)
 }
 
+// measuring are modules for cmd/bench alone.
+var measuring = []string{"github.com/redis/go-redis", "github.com/HdrHistogram/", "github.com/google/pprof"}
+
+// TestWhatTheModuleRequires reads go.mod: a program that imports jeton does not get the modules that only measure.
+func TestWhatTheModuleRequires(t *testing.T) {
+	ours, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bench, err := os.ReadFile("../cmd/bench/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range measuring {
+		if strings.Contains(string(ours), name) {
+			t.Errorf("go.mod requires %s: cmd/bench/go.mod is the place for it", name)
+		}
+		if !strings.Contains(string(bench), name) {
+			t.Errorf("cmd/bench/go.mod does not require %s: looked for the wrong name", name)
+		}
+	}
+}
+
 // TestImportTable checks the table itself: every entry names a package of the table, and imports go one way.
 func TestImportTable(t *testing.T) {
 	var visit func(from string, path []string)
@@ -331,6 +357,12 @@ func TestViolations(t *testing.T) {
 		}, ""},
 		{"a test package imports what it wants", func(s *source) {
 			s.folder, s.imports = "cluster-tests/storage", []string{module + "/cmd/node", module + "/cluster-tests/faults"}
+		}, ""},
+		{"a command imports what measures", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = "cmd/jeton", "main", "Command jeton limits.", []string{module + "/cmd/bench"}
+		}, "cmd/jeton: must not import cmd/bench"},
+		{"what measures starts a node", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = "cmd/bench", "bench", "Package bench measures.", []string{module + "/cmd/node"}
 		}, ""},
 		{"not in its line", func(s *source) { s.imports = append(s.imports, module+"/actor/limit") }, "storage: must not import actor/limit"},
 		{"upwards", func(s *source) {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,17 +25,37 @@ import (
 // patience is how long a process may take to do what it is waited for. It only ends tests that hang.
 const patience = 60 * time.Second
 
-// binaries are those that were built, by their tags. They are in a folder that Remove removes.
+// binaries are those that were built, by their names. They are in a folder that Remove removes.
 var binaries struct {
 	sync.Mutex
 
 	dir    string
-	byTags map[string]string
+	byName map[string]string
 }
 
 // Build compiles the jeton command, with build tags if any are given, once for all tests, and returns the path of the
 // binary.
 func Build(t *testing.T, tags ...string) string {
+	t.Helper()
+	tag := strings.Join(tags, ",")
+	return build(t, "jeton-"+tag, "-tags", tag, module+"/cmd/jeton")
+}
+
+// BuildBench is Build of jeton-bench, which is in a module of its own.
+func BuildBench(t *testing.T) string {
+	t.Helper()
+	root, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatal("go list: ", err)
+	}
+	return build(t, "jeton-bench", "-C", filepath.Join(strings.TrimSpace(string(root)), "cmd", "bench"), "./jeton-bench")
+}
+
+// module is this one.
+const module = "github.com/jeton-dev/jeton"
+
+// build runs go build once for all tests, for a binary of that name. The last argument is the package.
+func build(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	b := &binaries
 	b.Lock()
@@ -44,23 +65,23 @@ func Build(t *testing.T, tags ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.dir, b.byTags = dir, map[string]string{}
+		b.dir, b.byName = dir, map[string]string{}
 	}
-	tag := strings.Join(tags, ",")
 	for _, dir := range filepath.SplitList(os.Getenv(shared)) {
-		if binary := filepath.Join(dir, "jeton-"+tag); b.byTags[tag] == "" && binaryAt(binary) {
-			b.byTags[tag] = binary
+		if binary := filepath.Join(dir, name); b.byName[name] == "" && binaryAt(binary) {
+			b.byName[name] = binary
 		}
 	}
-	if b.byTags[tag] == "" {
-		binary := filepath.Join(b.dir, "jeton-"+tag)
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", tag, "-o", binary, "github.com/jeton-dev/jeton/cmd/jeton")
-		if out, err := cmd.CombinedOutput(); err != nil {
+	if b.byName[name] == "" {
+		binary := filepath.Join(b.dir, name)
+		last := len(args) - 1
+		args = slices.Concat([]string{"build"}, args[:last], []string{"-o", binary, args[last]})
+		if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
 			t.Fatalf("go build: %v\n%s", err, out)
 		}
-		b.byTags[tag] = binary
+		b.byName[name] = binary
 	}
-	return b.byTags[tag]
+	return b.byName[name]
 }
 
 // shared is the variable that names the folders with binaries which other processes of tests have built.

@@ -179,7 +179,7 @@ func (f *Flooding) flooded(ctx context.Context, name string, nodes runningCluste
 // during measures the honest caller while there is a flood.
 func (f *Flooding) during(ctx context.Context, b *Beside, n *runningNode, honest Load, s service) error {
 	f.say("the honest caller beside the flood of %s", b.Flood)
-	flood, _, err := start(ctx, "the flood", flooding, f.Program, "bench", "flood-client", "--server", n.grpc,
+	flood, _, err := start(ctx, "the flood", flooding, f.Self, "flood-client", "--server", n.grpc,
 		"--kind", b.Flood, "--connections", strconv.Itoa(f.Connections), "--calls", strconv.Itoa(f.Calls))
 	if err != nil {
 		return err

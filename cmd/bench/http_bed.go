@@ -76,8 +76,8 @@ func (b *httpBed) children() children {
 
 // startHTTP starts a server that limits nothing.
 func (b *httpBed) startHTTP(ctx context.Context, role string, flags ...string) (httpServer, error) {
-	args := append([]string{"bench", "http-server", "--role", role}, flags...)
-	c, found, err := start(ctx, "the "+role, servingHTTP, b.Program, args...)
+	args := append([]string{"http-server", "--role", role}, flags...)
+	c, found, err := start(ctx, "the "+role, servingHTTP, b.Self, args...)
 	if err != nil {
 		return httpServer{}, err
 	}
@@ -90,7 +90,7 @@ func (b *httpBed) startGateway(ctx context.Context) (runningGateway, error) {
 	if err != nil {
 		return runningGateway{}, err
 	}
-	c, found, err := start(ctx, "the gateway", servingGateway, b.Program, "gateway", "--config", path)
+	c, found, err := b.startJeton(ctx, "the gateway", servingGateway, "gateway", "--config", path)
 	if err != nil {
 		return runningGateway{}, err
 	}

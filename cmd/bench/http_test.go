@@ -23,7 +23,7 @@ func TestHTTPRefuses(t *testing.T) {
 		{HTTPing{Duration: -time.Second}, "--duration: -1s is not above 0"},
 		{HTTPing{Only: []string{"proxy", "tunnel"}}, `--only: "tunnel" is no case: they are proxy, latency, forward-auth, middleware`},
 		{HTTPing{Setup: Setup{Temp: "/nonexistent"}}, "--temp: "},
-		{HTTPing{Setup: Setup{Temp: t.TempDir(), Program: "/nonexistent"}, Only: []string{"proxy"}}, "start the upstream: "},
+		{HTTPing{Setup: Setup{Temp: t.TempDir(), Self: "/nonexistent"}, Only: []string{"proxy"}}, "start the upstream: "},
 	} {
 		if report, err := HTTP(t.Context(), tt.h); report != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt.h, err)

@@ -29,10 +29,10 @@ const (
 
 // A Setup says how to start what is measured.
 type Setup struct {
-	// Program is the path of the jeton binary. Required.
+	// Program is the path of the jeton binary, which runs nodes and gateways. Required to start one.
 	Program string
-	// Listen are the flags that make "jeton serve" listen on free ports. Required.
-	Listen []string
+	// Self is the path of this program, which serves what they are measured against. Required to start that.
+	Self string
 	// Temp is the folder in which the data of nodes is kept for as long as they run, on the disk that is to be measured;
 	// empty means os.TempDir.
 	Temp string
@@ -73,6 +73,11 @@ type runningNode struct {
 	grpc, http, gossip string // addresses
 }
 
+// onFreePorts are the flags that make "jeton serve" listen on free ports.
+var onFreePorts = []string{
+	"--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-gossip", "127.0.0.1:0", "--listen-raft", "127.0.0.1:0",
+}
+
 // startNode starts a node with its data in a folder of that name, and the limits above. Further flags may be given.
 func (s *Setup) startNode(ctx context.Context, data string, d storage.Durability, flags ...string) (*runningNode, error) {
 	limits := filepath.Join(filepath.Dir(data), "limits.yaml")
@@ -80,19 +85,27 @@ func (s *Setup) startNode(ctx context.Context, data string, d storage.Durability
 		return nil, err
 	}
 	args := slices.Concat(
-		[]string{"serve", "--data", data, "--limits", limits, "--durability", string(d)}, s.Listen, flags,
+		[]string{"serve", "--data", data, "--limits", limits, "--durability", string(d)}, onFreePorts, flags,
 	)
-	c, found, err := start(ctx, filepath.Base(data), serving, s.Program, args...)
+	c, found, err := s.startJeton(ctx, filepath.Base(data), serving, args...)
 	if err != nil {
 		return nil, err
 	}
 	return &runningNode{child: c, grpc: found[1], http: found[2], gossip: found[3]}, nil
 }
 
+// startJeton starts a node or a gateway, and returns when it says a line that matches.
+func (s *Setup) startJeton(ctx context.Context, name string, ready *regexp.Regexp, args ...string) (*child, []string, error) {
+	if s.Program == "" {
+		return nil, nil, flagError("jeton", "the program jeton is neither beside jeton-bench nor in PATH: name its path")
+	}
+	return start(ctx, name, ready, s.Program, args...)
+}
+
 // startNoop starts the service that decides nothing, and returns its address.
 func (s *Setup) startNoop(ctx context.Context, limitName string, deny bool) (*child, string, error) {
-	args := []string{"bench", "noop-server", "--limit", limitName, fmt.Sprintf("--deny=%t", deny)}
-	c, found, err := start(ctx, "the no-op", serving, s.Program, args...)
+	args := []string{"noop-server", "--limit", limitName, fmt.Sprintf("--deny=%t", deny)}
+	c, found, err := start(ctx, "the no-op", serving, s.Self, args...)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,197 +1,62 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"os"
-	"time"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/cmd/bench"
-	"github.com/jeton-dev/jeton/cmd/node"
-	"github.com/jeton-dev/jeton/storage"
 )
 
-// The default times of a load.
+// benchName is the command that measures, and benchProgram the program that does it: it stands in a module of its own, so that
+// what measures, such as a client of Redis, is not among the modules of a program that imports jeton.
 const (
-	defaultDuration = 10 * time.Second
-	defaultWarmup   = time.Second
+	benchName    = "bench"
+	benchProgram = "jeton-bench"
 )
-
-// benchOptions are what the flags of "jeton bench" say.
-type benchOptions struct {
-	load     bench.Load
-	server   string
-	caller   credential
-	limit    string
-	capacity int64
-	refill   string
-
-	comparing  bench.Comparing
-	durability *choice
-
-	output *choice
-}
 
 func benchVerb() *cobra.Command {
-	o := &benchOptions{durability: newChoice(string(storage.Fsync), string(storage.Memory)), output: newChoice("text", "json")}
-	cmd := &cobra.Command{
-		Use:   "bench",
+	return &cobra.Command{
+		Use:   benchName,
 		Short: "Measure a node or a cluster",
-		Long: "Measure a node: put a load on a running one, or start one and compare it with a service that decides nothing,\n" +
-			"or with Redis. Or start a cluster of several nodes on this machine, and compare it with one of these, or with a\n" +
-			"single node.\n\n" +
-			"Without --rate every caller makes its next call when its last one was answered. With it, calls begin at their\n" +
-			"time whether earlier ones were answered or not, and latencies count from then. Ctrl-C ends a load and shows\n" +
-			"what was measured until then.",
-		Example: "  jeton bench --limit login\n" +
-			"  jeton bench --capacity 1000 --refill 100/s --rate 10000 --keys zipf --duration 30s\n" +
-			"  jeton bench --compare noop --batch 1000 --callers 16\n" +
-			"  jeton bench --nodes 3 --compare 1 --batch 1000 --callers 16 --keys new\n" +
-			"  jeton bench table --quick",
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
-	}
-	o.addFlags(cmd.Flags())
-	cmd.AddCommand(benchTableVerb(), benchStagesVerb(), benchHTTPVerb(), benchNoopVerb(), benchHTTPServerVerb(), benchFloodVerb(), benchFloodClientVerb())
-	return cmd
-}
-
-func (o *benchOptions) addFlags(flags *pflag.FlagSet) {
-	l := &o.load
-	flags.StringVar(&o.server, "server", "127.0.0.1:7700", "gRPC address of the node; also JETON_SERVER")
-	o.caller.addCertificateFlags(flags)
-	flags.StringVar(&o.limit, "limit", "", "stored limit that is checked")
-	flags.Int64Var(&o.capacity, "capacity", 0, "check a limit that is not stored, with this capacity")
-	flags.StringVar(&o.refill, "refill", "", "and this refill, such as 100/s")
-	flags.IntVar(&l.Callers, "callers", 64, "how many calls are under way at most")
-	flags.IntVar(&l.Connections, "connections", 2, "over how many connections; Redis needs one for each caller")
-	flags.Float64Var(&l.Rate, "rate", 0, "calls that begin in a second; 0: as many as are answered")
-	flags.StringVar(&l.Arrivals, "arrivals", bench.Even, "with --rate: even distances, or random ones: even, poisson")
-	flags.StringVar(&l.Keys, "keys", bench.Uniform, "which keys: uniform, zipf, one, new")
-	flags.IntVar(&l.KeyCount, "key-count", 100_000, "how many keys there are, if uniform or zipf")
-	flags.Float64Var(&l.Exponent, "zipf", 1.1, "exponent of --keys zipf")
-	flags.IntVar(&l.Batch, "batch", 1, "checks in one call, at most 1000")
-	flags.DurationVar(&l.Duration, "duration", defaultDuration, "how long the load is measured")
-	flags.DurationVar(&l.Warmup, "warmup", defaultWarmup, "how long it runs before that")
-	flags.Uint64Var(&l.Seed, "seed", 1, "makes the same draws again")
-	flags.Var(o.output, "output", "form of the output")
-
-	c := &o.comparing
-	flags.StringVar(&c.Against, "compare", "", "start a node, or a cluster, and compare it: noop, redis, 1 (a single node)")
-	flags.IntVar(&c.Nodes, "nodes", 1, "with --compare: how many nodes to start: 1, or 3 or 5, which form a cluster")
-	flags.Var(o.durability, "durability", "with --compare: of the nodes")
-	flags.BoolVar(&c.Deny, "deny", false, "with --compare: measure denials")
-	flags.IntVar(&c.Pairs, "pairs", 5, "with --compare: how often both are measured in turn")
-	flags.StringVar(&c.Temp, "temp", os.TempDir(), "with --compare: where the data of nodes is kept meanwhile, on the disk to measure")
-}
-
-func (o *benchOptions) run(cmd *cobra.Command) error {
-	if err := o.combination(cmd.Flags()); err != nil {
-		return err
-	}
-	if o.comparing.Against != "" {
-		return o.compare(cmd)
-	}
-	ref, err := o.ref()
-	if err != nil {
-		return err
-	}
-	o.load.Limit = ref
-	if o.load.TLS, err = o.caller.tls(); err != nil {
-		return err
-	}
-	report, err := bench.Run(cmd.Context(), o.server, o.load)
-	if err != nil {
-		return err
-	}
-	return o.print(cmd.OutOrStdout(), report, report.Write)
-}
-
-func (o *benchOptions) compare(cmd *cobra.Command) error {
-	setup, err := benchSetup(cmd, o.comparing.Temp)
-	if err != nil {
-		return err
-	}
-	c := o.comparing
-	c.Setup, c.Load, c.Durability = setup, o.load, storage.Durability(o.durability.value)
-	result, err := bench.Compare(cmd.Context(), c)
-	if err != nil {
-		return err
-	}
-	return o.print(cmd.OutOrStdout(), result, result.Write)
-}
-
-// print writes a result in the form that was asked for.
-func (o *benchOptions) print(w io.Writer, result any, text func(io.Writer) error) error {
-	if o.output.value == "json" {
-		return json.NewEncoder(w).Encode(result)
-	}
-	return text(w)
-}
-
-// combination refuses flags that mean nothing together.
-func (o *benchOptions) combination(flags *pflag.FlagSet) error {
-	refuse := func(names []string, why string) error {
-		for _, name := range names {
-			if flags.Changed(name) {
-				return fmt.Errorf("--%s: %s", name, why)
+		Long: "Measure a node or a cluster: hand everything on to the program jeton-bench, which lies beside jeton or in PATH.\n" +
+			"In a clone of jeton, \"make build-bench\" builds it. \"jeton bench --help\" shows its options.",
+		Example:            "  jeton bench --limit login",
+		DisableFlagParsing: true, // the flags are those of the other program
+		Args:               cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			program, err := findBench()
+			switch {
+			case err != nil && len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
+				return cmd.Help()
+			case err != nil:
+				return err
 			}
-		}
-		return nil
+			err = syscall.Exec(program, append([]string{program}, args...), os.Environ()) // which returns only when it fails
+			return fmt.Errorf("run %s: %w", program, err)
+		},
 	}
-	if o.comparing.Against != "" {
-		if err := refuse([]string{"limit", "capacity", "refill"}, "--compare brings its own limits: leave it out"); err != nil {
-			return err
-		}
-		if err := refuse([]string{"tls-cert", "tls-key", "tls-ca"}, "--compare starts nodes of its own, in plain text: leave it out, and JETON_TLS_… too"); err != nil {
-			return err
-		}
-		return refuse([]string{"server"}, "--compare starts nodes of its own: leave it out, and JETON_SERVER too")
-	}
-	if err := refuse([]string{"nodes", "durability", "deny", "pairs", "temp"}, "means something only with --compare: add that, or leave this out"); err != nil {
-		return err
-	}
-	if o.load.Rate == 0 && flags.Changed("arrivals") {
-		return fmt.Errorf("--arrivals: means something only with --rate")
-	}
-	return nil
 }
 
-// ref is the limit that a load checks.
-func (o *benchOptions) ref() (limit.Ref, error) {
-	inline := o.capacity != 0 || o.refill != ""
-	switch {
-	case o.limit == "" && !inline:
-		return limit.Ref{}, fmt.Errorf("--limit: name a stored limit (jeton limits get shows them), or define one with --capacity and --refill")
-	case o.limit != "" && inline:
-		return limit.Ref{}, fmt.Errorf("--limit: names a stored limit, and --capacity and --refill define another: keep one of the two")
-	case o.limit != "":
-		return limit.Named(o.limit), nil
-	}
-	refill, err := limit.ParseRefill(o.refill)
+// findBench is the path of jeton-bench: beside this program, or in PATH.
+func findBench() (path string, err error) {
+	self, err := os.Executable()
 	if err != nil {
-		return limit.Ref{}, fmt.Errorf("--%w", err)
+		return "", fmt.Errorf("find this program: %w", err)
 	}
-	l := limit.Limit{Name: "jeton-bench", Capacity: o.capacity, Refill: refill}
-	if _, err := l.Rule(); err != nil {
-		return limit.Ref{}, fmt.Errorf("--%w", err)
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
 	}
-	return limit.Inline(l), nil
-}
-
-// benchSetup says how to start nodes of this very program.
-func benchSetup(cmd *cobra.Command, temp string) (bench.Setup, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return bench.Setup{}, fmt.Errorf("find this program, to start it as a node: %w", err)
+	beside := filepath.Join(filepath.Dir(self), benchProgram)
+	if path, err = exec.LookPath(beside); err == nil {
+		return path, nil
 	}
-	s := bench.Setup{Program: program, Temp: temp, Log: cmd.ErrOrStderr()}
-	addresses := pflag.NewFlagSet("", pflag.ContinueOnError)
-	addListenFlags(addresses, &node.Config{})
-	addresses.VisitAll(func(f *pflag.Flag) { s.Listen = append(s.Listen, "--"+f.Name, "127.0.0.1:0") })
-	return s, nil
+	path, err = exec.LookPath(benchProgram)
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("%s is neither at %s nor in PATH: in a clone of jeton, \"make build-bench\" builds it beside ./jeton", benchProgram, beside)
+	}
+	return path, err
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/debug"
 )
 
 func bucketVerb() *cobra.Command {
 	var r remote
-	output := newChoice("text", "json")
+	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:     "bucket LIMIT KEY",
 		Short:   "Show a bucket on its line: why a key is denied, and until when",
@@ -25,7 +26,7 @@ func bucketVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if output.value == "json" {
+				if output.Value == "json" {
 					return json.NewEncoder(cmd.OutOrStdout()).Encode(in)
 				}
 				return debug.WriteBucket(cmd.OutOrStdout(), in)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -19,7 +20,7 @@ func checkVerb() *cobra.Command {
 	var (
 		r       remote
 		request limit.Request
-		output  = newChoice("text", "json")
+		output  = cli.NewChoice("text", "json")
 	)
 	cmd := &cobra.Command{
 		Use:   "check LIMIT[,LIMIT…] KEY",
@@ -46,13 +47,13 @@ func checkVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if output.value == "json" {
+				if output.Value == "json" {
 					err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 				} else {
 					err = printDecision(cmd.OutOrStdout(), d, request.Look)
 				}
 				if err == nil && !d.Allowed {
-					err = errNo
+					err = cli.ErrNo
 				}
 				return err
 			})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
@@ -36,7 +37,7 @@ func clusterStatusVerb() *cobra.Command {
 	var (
 		r      remote
 		strict bool
-		output = newChoice("text", "json")
+		output = cli.NewChoice("text", "json")
 	)
 	cmd := &cobra.Command{
 		Use:        "status",
@@ -59,7 +60,7 @@ func clusterStatusVerb() *cobra.Command {
 				if err := json.Unmarshal(text, &s); err != nil {
 					return fmt.Errorf("the node speaks another version of jeton: %w", err)
 				}
-				if output.value == "json" {
+				if output.Value == "json" {
 					_, err = fmt.Fprintln(cmd.OutOrStdout(), string(text))
 				} else {
 					err = debug.WriteStatus(cmd.OutOrStdout(), &s)
@@ -77,7 +78,7 @@ func clusterStatusVerb() *cobra.Command {
 // verdictOf is how a status ends: as /readyz answers, or strictly as /readyz?strict does.
 func verdictOf(d ring.Deciding, strict bool) error {
 	if d.Verdict == ring.DecidesNone || strict && d.Verdict != ring.DecidesAll {
-		return errNo
+		return cli.ErrNo
 	}
 	return nil
 }

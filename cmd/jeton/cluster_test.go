@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/ring"
 )
@@ -39,7 +40,7 @@ func TestClusterStatusExitsAsReadyzAnswers(t *testing.T) {
 			t.Errorf("jeton cluster status %s: exit code %d, %q, %q; want %d and %q", tt.args, code, stdout, stderr, tt.code, tt.want)
 		}
 	}
-	if _, stderr, code := jeton(t, nil, "cluster", "status", "--server", "127.0.0.1:1"); code != exitError || stderr == "" {
+	if _, stderr, code := jeton(t, nil, "cluster", "status", "--server", "127.0.0.1:1"); code != cli.ExitError || stderr == "" {
 		t.Errorf("nobody there: exit code %d, %q", code, stderr)
 	}
 }
@@ -47,7 +48,7 @@ func TestClusterStatusExitsAsReadyzAnswers(t *testing.T) {
 // Where some keys can be decided, only a strict question is answered no.
 func TestVerdictOfStatus(t *testing.T) {
 	for verdict, want := range map[ring.Verdict][2]error{
-		ring.DecidesAll: {nil, nil}, ring.DecidesSome: {nil, errNo}, ring.DecidesNone: {errNo, errNo},
+		ring.DecidesAll: {nil, nil}, ring.DecidesSome: {nil, cli.ErrNo}, ring.DecidesNone: {cli.ErrNo, cli.ErrNo},
 	} {
 		for i, strict := range []bool{false, true} {
 			if got := verdictOf(ring.Deciding{Verdict: verdict}, strict); !errors.Is(got, want[i]) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/gateway"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
@@ -29,7 +30,7 @@ func TestDevRefuses(t *testing.T) {
 		{"--port 0 --nodes 1 --limits /does/not/exist", "--limits: open /does/not/exist"},
 	} {
 		args := append([]string{"dev", "--data", t.TempDir()}, strings.Fields(tt.args)...)
-		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {
+		if _, stderr, code := jeton(t, nil, args...); code != cli.ExitError || !strings.Contains(stderr, tt.want) {
 			t.Errorf("jeton dev %s: exit code %d, %q, want %q", tt.args, code, stderr, tt.want)
 		}
 	}

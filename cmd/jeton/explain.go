@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/internal/plain"
@@ -34,7 +35,7 @@ type explainer struct {
 
 func explainVerb() *cobra.Command {
 	var e explainer
-	output := newChoice("text", "json")
+	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Say why a request was refused, and from when on it passes",
@@ -52,7 +53,7 @@ func explainVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if output.value == "json" {
+			if output.Value == "json" {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 			}
 			return printDenial(cmd.OutOrStdout(), r, time.Now())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/denial"
 )
 
@@ -52,7 +53,7 @@ func TestExplainVerb(t *testing.T) {
 	} {
 		stdout, stderr, code := jeton(t, env, append([]string{"explain"}, strings.Fields(tt.args)...)...)
 		said := stdout
-		if tt.code == exitError {
+		if tt.code == cli.ExitError {
 			said = stderr
 		}
 		for _, want := range tt.want {
@@ -86,7 +87,7 @@ func TestExplainWithAToken(t *testing.T) {
 		"--token-file " + empty: "holds no token",
 	} {
 		_, stderr, code := jeton(t, nil, append([]string{"explain", id, "--gateway", admin}, strings.Fields(args)...)...)
-		if code != exitError || !strings.Contains(stderr, want) {
+		if code != cli.ExitError || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d: %s, want %q", args, code, stderr, want)
 		}
 	}
@@ -162,7 +163,7 @@ func TestExplainAtAWrongPort(t *testing.T) {
 	n := aCluster(t)
 	_, stderr, code := jeton(t, nil, "explain", "edge-1-4f-k7wq2m5ttzrcx3ha", "--gateway", n.GRPCAddr())
 	want := "jeton: " + n.GRPCAddr() + " does not speak HTTP, as the gRPC of a node does not: give the admin address of a gateway with --gateway, such as edge-1:7781\n"
-	if code != exitError || stderr != want {
+	if code != cli.ExitError || stderr != want {
 		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
 	}
 }

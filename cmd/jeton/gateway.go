@@ -20,12 +20,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jeton-dev/jeton/cmd/gateway"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
 func gatewayVerb() *cobra.Command {
 	cfg := gateway.Config{}
-	level := newChoice("info", "debug", "warn", "error")
+	level := cli.NewChoice("info", "debug", "warn", "error")
 	check, strict, withInput := false, false, false
 	cmd := &cobra.Command{
 		Use:   "gateway",
@@ -40,9 +41,8 @@ func gatewayVerb() *cobra.Command {
 			"SIGTERM stops the gateway after what is under way was answered.",
 		Example: "  jeton gateway --config gateway.yaml\n  jeton gateway --config gateway.yaml --check\n" +
 			"  jeton gateway --config gateway.yaml --server a:7700,b:7700 --tls-cert gw.pem --tls-key gw.key --tls-ca ca.pem",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg.Logger = newLogger(cmd.ErrOrStderr(), level.value)
+			cfg.Logger = cli.NewLogger(cmd.ErrOrStderr(), level.Value)
 			if err := needsDocument(cfg.Path); err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func gatewayVerb() *cobra.Command {
 				ctx, stop = untilEnd(ctx, cmd.InOrStdin())
 				defer stop()
 			}
-			collectSeldom()
+			cli.RelaxCollector()
 			return runGateway(ctx, cfg)
 		},
 	}
@@ -80,8 +80,8 @@ func gatewayVerb() *cobra.Command {
 
 // addDocumentFlag adds the option that names the document of a gateway.
 func addDocumentFlag(flags *pflag.FlagSet, path *string) {
-	flags.StringVar(path, configOption, "", "YAML file with the document of the gateway")
-	flags.SetAnnotation(configOption, ownDocument, nil) //nolint:errcheck // it is there
+	flags.StringVar(path, cli.ConfigOption, "", "YAML file with the document of the gateway")
+	flags.SetAnnotation(cli.ConfigOption, cli.OwnDocument, nil) //nolint:errcheck // it is there
 }
 
 func needsDocument(path string) error {

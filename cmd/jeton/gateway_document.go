@@ -19,7 +19,6 @@ func gatewaySchemaVerb() *cobra.Command {
 		Use:     "schema",
 		Short:   "Print the JSON Schema of the document of a gateway, for editors",
 		Example: "  jeton gateway schema > gateway.schema.json",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			schema, err := config.Schema()
 			if err != nil {
@@ -41,7 +40,6 @@ func gatewayDigestVerb() *cobra.Command {
 			"is that of the document, or that in a file.",
 		Example: "  jeton gateway digest --config gateway.yaml < key.txt\n" +
 			"  openssl rand -hex 20 | tee key.txt | jeton gateway digest --secret-file secret",
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			secret, err := digestSecret(document, secretFile)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
@@ -53,7 +54,7 @@ func aDocument(t *testing.T, text string) string {
 
 func TestGatewayCheck(t *testing.T) {
 	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", aDocument(t, goodDocument))
-	if code != exitOK || !strings.Contains(stderr, "warning: whether the cluster has these limits is not known: ") {
+	if code != cli.ExitOK || !strings.Contains(stderr, "warning: whether the cluster has these limits is not known: ") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if want := `gateway       edge-1
@@ -101,7 +102,7 @@ proxy:
 		"\nupstream public  https://api.example, known by the authorities of the system\n",
 		"\nupstream web     http://10.0.0.1:80, http://10.0.0.2:80\n",
 	} {
-		if code != exitOK || !strings.Contains(stdout, want) {
+		if code != cli.ExitOK || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d: %s%s, want %s", code, stdout, stderr, want)
 		}
 	}
@@ -111,7 +112,7 @@ proxy:
 func TestGatewayCheckWarns(t *testing.T) {
 	document := aDocument(t, strings.Replace(goodDocument, "checks: [{limits: [login]}]", `checks: [{limits: [login], key: ["user:{header.X-User}"]}]`, 1))
 	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", document)
-	if want := "warning: " + document + ":12: routes[0].checks[0].key[0]: {header.X-User} is what the client writes"; code != exitOK || !strings.Contains(stderr, want) {
+	if want := "warning: " + document + ":12: routes[0].checks[0].key[0]: {header.X-User} is what the client writes"; code != cli.ExitOK || !strings.Contains(stderr, want) {
 		t.Errorf("exit code %d: %s, want %s", code, stderr, want)
 	}
 	if !strings.HasSuffix(stdout, "the document is good\n") {
@@ -148,13 +149,13 @@ func TestGatewayCheckAsksTheCluster(t *testing.T) {
 	n := aCluster(t)
 	stdout, stderr, code := jeton(t, map[string]string{"JETON_SERVER": n.GRPCAddr()}, "gateway", "--check", "--config", aDocument(t, goodDocument))
 	want := "jeton: route items: unknown limit \"nope\": the cluster does not have it; jeton limits get shows those that it has\n"
-	if code != exitError || stderr != want || strings.Contains(stdout, "the document is good") {
+	if code != cli.ExitError || stderr != want || strings.Contains(stdout, "the document is good") {
 		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
 	}
 	known := strings.ReplaceAll(goodDocument, ", nope", "")
 	for _, args := range [][]string{nil, {"--strict"}} {
 		_, stderr, code := jeton(t, map[string]string{"JETON_SERVER": n.GRPCAddr()}, append([]string{"gateway", "--check", "--config", aDocument(t, known)}, args...)...)
-		if code != exitOK || stderr != "" {
+		if code != cli.ExitOK || stderr != "" {
 			t.Errorf("with limits that are known, %v: exit code %d: %q", args, code, stderr)
 		}
 	}
@@ -166,11 +167,11 @@ func TestGatewayCheckComparesCosts(t *testing.T) {
 	document := strings.ReplaceAll(goodDocument, ", nope", "")
 	dear := aDocument(t, strings.Replace(document, "{limits: [login]}", "{limits: [login], cost: 1000}", 1))
 	stdout, stderr, code := jeton(t, environment, "gateway", "--check", "--config", dear)
-	if want := "jeton: route login: checks[0].cost: every request costs 1000, and limit \"login\" has a capacity of 5: all are denied: raise the capacity, or write a cost of at most 5\n"; code != exitError || stderr != want || strings.Contains(stdout, "is good") {
+	if want := "jeton: route login: checks[0].cost: every request costs 1000, and limit \"login\" has a capacity of 5: all are denied: raise the capacity, or write a cost of at most 5\n"; code != cli.ExitError || stderr != want || strings.Contains(stdout, "is good") {
 		t.Errorf("exit code %d: %q, want %q", code, stderr, want)
 	}
 	long := aDocument(t, strings.Replace(document, "{limits: [login]}", "{limits: [login], cost: {bytes_per_token: 1024}}", 1))
-	for args, want := range map[string]int{"": exitOK, "--strict": exitError} {
+	for args, want := range map[string]int{"": cli.ExitOK, "--strict": cli.ExitError} {
 		_, stderr, code := jeton(t, environment, append([]string{"gateway", "--check", "--config", long}, strings.Fields(args)...)...)
 		if code != want || !strings.HasPrefix(stderr, "warning: route login: checks[0].cost.bytes_per_token: a long body") {
 			t.Errorf("%s: exit code %d: %q", args, code, stderr)
@@ -182,21 +183,21 @@ func TestGatewayCheckComparesCosts(t *testing.T) {
 func TestGatewayCheckStrict(t *testing.T) {
 	const warning = "warning: whether the cluster has these limits is not known: "
 	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", aDocument(t, goodDocument))
-	if code != exitOK || !strings.HasPrefix(stderr, warning) || !strings.Contains(stdout, "the document is good") {
+	if code != cli.ExitOK || !strings.HasPrefix(stderr, warning) || !strings.Contains(stdout, "the document is good") {
 		t.Errorf("without a cluster: exit code %d: %q", code, stderr)
 	}
 	stdout, stderr, code = jeton(t, nil, "gateway", "--check", "--strict", "--config", aDocument(t, goodDocument))
-	if code != exitError || !strings.HasPrefix(stderr, warning) || !strings.HasSuffix(stderr, "jeton: --strict: warnings above that count as errors: 1\n") ||
+	if code != cli.ExitError || !strings.HasPrefix(stderr, warning) || !strings.HasSuffix(stderr, "jeton: --strict: warnings above that count as errors: 1\n") ||
 		strings.Contains(stdout, "the document is good") {
 		t.Errorf("strictly: exit code %d: %q", code, stderr)
 	}
 	written := aDocument(t, goodDocument+"- {name: costly, path: /costly, checks: [{limits: [demo], cost: {header: X-Units}}]}\n")
 	stdout, stderr, code = jeton(t, nil, "gateway", "--check", "--strict", "--config", written)
-	if code != exitError || !strings.Contains(stderr, "checks[0].cost.header: X-Units is what the client writes") ||
+	if code != cli.ExitError || !strings.Contains(stderr, "checks[0].cost.header: X-Units is what the client writes") ||
 		!strings.HasSuffix(stderr, "count as errors: 2\n") || strings.Contains(stdout, "the document is good") {
 		t.Errorf("a cost that the client writes, strictly: exit code %d: %q", code, stderr)
 	}
-	if _, stderr, code := jeton(t, nil, "gateway", "--strict", "--config", aDocument(t, goodDocument)); code != exitError || !strings.Contains(stderr, "--strict: it goes with --check") {
+	if _, stderr, code := jeton(t, nil, "gateway", "--strict", "--config", aDocument(t, goodDocument)); code != cli.ExitError || !strings.Contains(stderr, "--strict: it goes with --check") {
 		t.Errorf("without --check: exit code %d: %q", code, stderr)
 	}
 }
@@ -228,7 +229,7 @@ func TestGatewayRefuses(t *testing.T) {
 	} {
 		_, stderr, code := jeton(t, nil, strings.Fields(tt.args)...)
 		for _, want := range tt.want {
-			if code != exitError || !strings.Contains(stderr, want) {
+			if code != cli.ExitError || !strings.Contains(stderr, want) {
 				t.Errorf("jeton %s: exit code %d, %q, want %q", tt.args, code, stderr, want)
 			}
 		}
@@ -238,7 +239,7 @@ func TestGatewayRefuses(t *testing.T) {
 func TestGatewaySchema(t *testing.T) {
 	stdout, stderr, code := jeton(t, nil, "gateway", "schema")
 	var schema map[string]any
-	if err := json.Unmarshal([]byte(stdout), &schema); err != nil || code != exitOK || schema["$schema"] == nil {
+	if err := json.Unmarshal([]byte(stdout), &schema); err != nil || code != cli.ExitOK || schema["$schema"] == nil {
 		t.Errorf("exit code %d, %v: %s", code, err, stderr)
 	}
 }
@@ -321,7 +322,7 @@ func aGateway(t *testing.T, document string) (proxy, admin string) {
 	}()
 	t.Cleanup(func() {
 		stop()
-		if code := <-ended; code != exitOK {
+		if code := <-ended; code != cli.ExitOK {
 			t.Errorf("the gateway ends with %d:\n%s", code, said.text)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/keys"
 	"github.com/jeton-dev/jeton/internal/plain"
 )
@@ -55,7 +56,7 @@ func needsAll(verb *cobra.Command, names ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("missing: %s: as in %s", strings.Join(missing, ", "), exampleOf(verb))
+	return fmt.Errorf("missing: %s: as in %s", strings.Join(missing, ", "), cli.ExampleOf(verb))
 }
 
 func keysMakeVerb() *cobra.Command {
@@ -152,7 +153,7 @@ type listedKey struct {
 
 func keysListVerb() *cobra.Command {
 	var file string
-	output := newChoice("text", "json")
+	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:        "list",
 		SuggestFor: []string{"ls", "show", "get"},
@@ -176,7 +177,7 @@ func keysListVerb() *cobra.Command {
 				}
 				list = append(list, one)
 			}
-			if output.value == "json" {
+			if output.Value == "json" {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
 			}
 			return printKeys(cmd.OutOrStdout(), list)

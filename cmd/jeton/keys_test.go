@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/keys"
 )
 
@@ -17,10 +18,10 @@ func TestKeysVerbs(t *testing.T) {
 	file := filepath.Join(dir, "keys.jsonl")
 	made, stderr, code := jeton(t, nil, "keys", "make", "--file", file, "--label", "ci", "--owner", "Acme Inc", "--attribute", "plan=gold", "--attribute", "region=a=b")
 	key := strings.TrimSpace(made)
-	if code != exitOK || !strings.HasPrefix(key, "jeton_") || strings.Count(made, "\n") != 1 || stderr != "" {
+	if code != cli.ExitOK || !strings.HasPrefix(key, "jeton_") || strings.Count(made, "\n") != 1 || stderr != "" {
 		t.Fatalf("exit code %d, %q %q", code, made, stderr)
 	}
-	if _, stderr, code := jeton(t, nil, "keys", "make", "--file", file, "--label", "trial", "--owner", "initech", "--expires", "720h"); code != exitOK {
+	if _, stderr, code := jeton(t, nil, "keys", "make", "--file", file, "--label", "trial", "--owner", "initech", "--expires", "720h"); code != cli.ExitOK {
 		t.Fatal(stderr)
 	}
 	hash := keys.DigestOf(key).Short()
@@ -52,7 +53,7 @@ func TestKeysVerbs(t *testing.T) {
 	} {
 		stdout, stderr, code := jeton(t, nil, append([]string{"keys"}, strings.Fields(tt.args)...)...)
 		said := stdout
-		if tt.code == exitError {
+		if tt.code == cli.ExitError {
 			said = stderr
 		}
 		if code != tt.code || strings.Contains(stdout+stderr, key) {
@@ -87,7 +88,7 @@ func TestKeysListSaysWhatIsOver(t *testing.T) {
 	if err := keys.Add(file, k); err != nil {
 		t.Fatal(err)
 	}
-	if stdout, stderr, code := jeton(t, nil, "keys", "list", "--file", file); code != exitOK || !strings.Contains(stdout, "2020-01-01T00:00:00Z (over)") {
+	if stdout, stderr, code := jeton(t, nil, "keys", "list", "--file", file); code != cli.ExitOK || !strings.Contains(stdout, "2020-01-01T00:00:00Z (over)") {
 		t.Errorf("%d %q %q", code, stdout, stderr)
 	}
 }

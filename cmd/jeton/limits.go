@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
@@ -28,7 +29,7 @@ func limitsVerb() *cobra.Command {
 
 func limitsGetVerb() *cobra.Command {
 	var r remote
-	output := newChoice("yaml", "json")
+	output := cli.NewChoice("yaml", "json")
 	cmd := &cobra.Command{
 		Use:        "get",
 		SuggestFor: []string{"show", "list", "ls", "print", "export"},
@@ -42,7 +43,7 @@ func limitsGetVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if output.value == "json" {
+				if output.Value == "json" {
 					doc, err := limit.ParseDocument([]byte(text))
 					if err != nil {
 						return err
@@ -97,7 +98,7 @@ func limitsDiffVerb() *cobra.Command {
 				if d.otherThan(change.Version) {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: the document was made from version %d, and version %d is in force\n", d.file, d.line, d.version, change.Version)
 				}
-				return errNo
+				return cli.ErrNo
 			})
 		},
 	}

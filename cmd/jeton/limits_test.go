@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
 // A limitsFile is a document that somebody got from a cluster, edits and applies.
@@ -33,7 +35,7 @@ func (f *limitsFile) write(text string) {
 func (f *limitsFile) get() string {
 	f.Helper()
 	stdout, stderr, code := jeton(f.T, f.env, "limits", "get")
-	if code != exitOK {
+	if code != cli.ExitOK {
 		f.Fatal(stderr)
 	}
 	return stdout
@@ -69,29 +71,29 @@ func TestLimitsApplyHeedsTheVersionOfTheDocument(t *testing.T) {
 	if !strings.HasPrefix(f.get(), "# version 1\nlimits:") {
 		t.Fatalf("limits get prints %q", f.get())
 	}
-	f.run("apply", exitOK, "nothing to change: version 1 is in force") // as it was got
+	f.run("apply", cli.ExitOK, "nothing to change: version 1 is in force") // as it was got
 	f.write("# of ours\n" + f.get())
-	f.run("apply", exitOK, "nothing to change: version 1 is in force")
+	f.run("apply", cli.ExitOK, "nothing to change: version 1 is in force")
 	f.write(f.get())
 	f.edit("mine")
-	f.run("apply", exitOK, "+ mine", "version 2 is in force; for your next change, let "+f.path+" begin with # version 2\n")
-	f.run("apply", exitOK, "nothing to change: version 2 is in force") // the same again, as from a file in git
+	f.run("apply", cli.ExitOK, "+ mine", "version 2 is in force; for your next change, let "+f.path+" begin with # version 2\n")
+	f.run("apply", cli.ExitOK, "nothing to change: version 2 is in force") // the same again, as from a file in git
 	if text := f.get(); !strings.HasPrefix(text, "# version 2\nlimits:") || strings.Count(text, "# version") != 1 {
 		t.Errorf("limits get prints %q", text)
 	}
 
 	f.edit("later")
 	conflict := []string{f.path + ":1: the document was made from version 1", "version 2 is in force", "jeton limits get", "remove the line", "--version 2"}
-	f.run("apply", exitError, conflict...)
-	f.run("apply --dry-run", exitError, conflict...)
-	f.run("diff", exitNo, "+ later", f.path+":1: the document was made from version 1, and version 2 is in force")
+	f.run("apply", cli.ExitError, conflict...)
+	f.run("apply --dry-run", cli.ExitError, conflict...)
+	f.run("diff", cli.ExitNo, "+ later", f.path+":1: the document was made from version 1, and version 2 is in force")
 	if strings.Contains(f.get(), "later") {
 		t.Error("it was applied all the same")
 	}
-	f.run("apply --version 1", exitError, "version 2 is in force, not 1")
-	f.run("apply --version 2", exitOK, "+ later", "version 3 is in force")
+	f.run("apply --version 1", cli.ExitError, "version 2 is in force, not 1")
+	f.run("apply --version 2", cli.ExitOK, "+ later", "version 3 is in force")
 	f.edit("latest")
-	f.run("apply --version 0", exitOK, "+ latest", "version 4 is in force")
+	f.run("apply --version 0", cli.ExitOK, "+ latest", "version 4 is in force")
 }
 
 // Whoever removes the line replaces whatever is in force.
@@ -100,12 +102,12 @@ func TestLimitsApplyWithoutAVersion(t *testing.T) {
 	_, bare, _ := strings.Cut(f.get(), "\n")
 	for _, first := range []string{"", "# versions 1\n", "# version one\n", "#version 9\n"} {
 		f.write(first + bare + "  " + strings.Repeat("x", 1+len(first)) + ": {capacity: 1, refill: 1/s}\n")
-		f.run("apply --remove", exitOK, "is in force")
+		f.run("apply --remove", cli.ExitOK, "is in force")
 	}
 	f.write("# version 1\r\n" + strings.ReplaceAll(bare, "\n", "\r\n"))
-	f.run("apply --remove", exitError, ":1: the document was made from version 1,")
+	f.run("apply --remove", cli.ExitError, ":1: the document was made from version 1,")
 	f.write("\n# ours\n# version 1\n" + bare)
-	f.run("apply --remove", exitError, ":3: the document was made from version 1,")
+	f.run("apply --remove", cli.ExitError, ":3: the document was made from version 1,")
 }
 
 // Who adds a limit need not have those of others in the file.
@@ -113,24 +115,24 @@ func TestLimitsApplyMerges(t *testing.T) {
 	f := newLimitsFile(t)
 	before := f.get()
 	f.write("limits:\n  mine: {capacity: 1, refill: 1/s}\n")
-	f.run("apply", exitError, "the document leaves out limits that are in force", "jeton limits apply --merge")
-	f.run("apply --merge --dry-run", exitOK, "+ mine", "nothing was changed: version 1 is in force")
-	f.run("apply --merge", exitOK, "+ mine", "version 2 is in force\n")
+	f.run("apply", cli.ExitError, "the document leaves out limits that are in force", "jeton limits apply --merge")
+	f.run("apply --merge --dry-run", cli.ExitOK, "+ mine", "nothing was changed: version 1 is in force")
+	f.run("apply --merge", cli.ExitOK, "+ mine", "version 2 is in force\n")
 	_, limits, _ := strings.Cut(before, "limits:\n")
 	if got := f.get(); !strings.Contains(got, "mine:") || len(got) <= len(limits) {
 		t.Errorf("in force is %s", got)
 	}
-	f.run("apply --merge", exitOK, "nothing to change: version 2 is in force")
+	f.run("apply --merge", cli.ExitOK, "nothing to change: version 2 is in force")
 	f.write("# version 1\nlimits:\n  mine: {capacity: 2, refill: 1/s}\n")
-	f.run("apply --merge", exitError, f.path+":1: the document was made from version 1, and version 2 is in force")
+	f.run("apply --merge", cli.ExitError, f.path+":1: the document was made from version 1, and version 2 is in force")
 	f.write("limits:\n  mine: {capacity: 2, refill: 1/s}\n")
-	f.run("apply --merge --version 1", exitError, "version 2 is in force, not 1")
-	f.run("apply --merge", exitOK, "~ mine", "capacity:       1 → 2", "version 3 is in force")
-	f.run("apply --merge --remove", exitError, "--merge", "--remove")
-	f.run("diff --merge", exitOK)
+	f.run("apply --merge --version 1", cli.ExitError, "version 2 is in force, not 1")
+	f.run("apply --merge", cli.ExitOK, "~ mine", "capacity:       1 → 2", "version 3 is in force")
+	f.run("apply --merge --remove", cli.ExitError, "--merge", "--remove")
+	f.run("diff --merge", cli.ExitOK)
 	f.write("limits: {}\n")
-	f.run("apply --merge", exitOK, "nothing to change: version 3 is in force")
-	f.run("diff", exitNo, "- mine")
+	f.run("apply --merge", cli.ExitOK, "nothing to change: version 3 is in force")
+	f.run("diff", cli.ExitNo, "- mine")
 }
 
 // A document that was put in force with its line, as over HTTP, is got with the line of the version in force alone.
@@ -146,5 +148,5 @@ func TestLimitsGetReplacesTheVersionOfTheDocument(t *testing.T) {
 			t.Errorf("%q is got as %q, want %q", text, got, want)
 		}
 	}
-	f.run("diff", exitOK)
+	f.run("diff", cli.ExitOK)
 }

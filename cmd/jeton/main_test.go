@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
 )
 
@@ -94,7 +95,7 @@ func TestCheckVerb(t *testing.T) {
 	} {
 		stdout, stderr, code := jeton(t, env, strings.Fields(tt.args)...)
 		said := stdout
-		if tt.code == exitError {
+		if tt.code == cli.ExitError {
 			said = stderr
 		}
 		if code != tt.code || !strings.Contains(said, tt.want) {
@@ -102,7 +103,7 @@ func TestCheckVerb(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"", "\xff"} {
-		if _, stderr, code := jeton(t, env, "check", "demo", key); code != exitError || !strings.Contains(stderr, "key: ") {
+		if _, stderr, code := jeton(t, env, "check", "demo", key); code != cli.ExitError || !strings.Contains(stderr, "key: ") {
 			t.Errorf("key %q: exit code %d: %s", key, code, stderr)
 		}
 	}
@@ -123,7 +124,7 @@ func TestBucketVerb(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &bucket); err != nil || code != 0 || bucket.Key != "a/b" || bucket.Tokens != 6 {
 		t.Errorf("exit code %d, %v: %s\n%s", code, err, stderr, stdout)
 	}
-	if _, stderr, code := jeton(t, env, "bucket", "nope", "k"); code != exitError || !strings.Contains(stderr, "unknown limit") {
+	if _, stderr, code := jeton(t, env, "bucket", "nope", "k"); code != cli.ExitError || !strings.Contains(stderr, "unknown limit") {
 		t.Errorf("unknown limit: exit code %d: %s", code, stderr)
 	}
 }
@@ -155,7 +156,7 @@ func TestVersionVerb(t *testing.T) {
 func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 	for _, verb := range []string{
 		"serve", "dev", "gateway", "gateway schema", "gateway digest", "explain", "check", "bucket", "limits", "limits get", "limits diff", "limits apply",
-		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "keys", "keys make", "keys list", "keys revoke", "version", "bench",
+		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "keys", "keys make", "keys list", "keys revoke", "version",
 	} {
 		stdout, _, code := jeton(t, nil, append(strings.Fields(verb), "--help")...)
 		if code != 0 || !strings.Contains(stdout, "Examples:\n  jeton ") {
@@ -178,7 +179,7 @@ func TestRecoverAsks(t *testing.T) {
 			t.Errorf("typed %q: %v, want %q", typed, err, want)
 		}
 	}
-	if _, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", " ,", "--yes"); code != exitError || !strings.Contains(stderr, "--lost: name the nodes") {
+	if _, stderr, code := jeton(t, nil, "cluster", "recover", "--lost", " ,", "--yes"); code != cli.ExitError || !strings.Contains(stderr, "--lost: name the nodes") {
 		t.Errorf("no names: exit code %d, %q", code, stderr)
 	}
 }
@@ -202,7 +203,7 @@ func TestServeRefuses(t *testing.T) {
 		{"extra", `"extra": to name a file, say --config extra`},
 	} {
 		args := append([]string{"serve", "--data", filepath.Join(dir, "data"), "--listen-grpc", "127.0.0.1:0"}, strings.Fields(tt.args)...)
-		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {
+		if _, stderr, code := jeton(t, nil, args...); code != cli.ExitError || !strings.Contains(stderr, tt.want) {
 			t.Errorf("jeton serve %s: exit code %d, %q, want %q", tt.args, code, stderr, tt.want)
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
 // Who mistypes something is told what was probably meant, or where to look.
@@ -39,7 +41,7 @@ func TestSlipsOfTheCommandLine(t *testing.T) {
 		"check login k -t 5":            `unknown option -t: see jeton check --help`,
 	} {
 		stdout, stderr, code := jeton(t, nil, strings.Fields(args)...)
-		if code != exitError || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		if code != cli.ExitError || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("jeton %s: exit code %d, %q, %q; want %q in one line", args, code, stdout, stderr, want)
 		}
 	}
@@ -49,7 +51,7 @@ func TestSlipsOfTheCommandLine(t *testing.T) {
 func TestGroupsShowTheirHelp(t *testing.T) {
 	for _, group := range []string{"", "limits", "keys", "cluster"} {
 		stdout, stderr, code := jeton(t, nil, strings.Fields(group)...)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "Available Commands:") {
+		if code != cli.ExitOK || stderr != "" || !strings.Contains(stdout, "Available Commands:") {
 			t.Errorf("jeton %s: exit code %d, %q, %q", group, code, stdout, stderr)
 		}
 	}
@@ -62,12 +64,12 @@ func TestHelpForNothing(t *testing.T) {
 		"help limits aply":  "unknown command \"aply\" of jeton limits: did you mean jeton limits apply?",
 		"help check nosuch": "unknown command \"nosuch\" of jeton check",
 	} {
-		if stdout, stderr, code := jeton(t, nil, strings.Fields(args)...); code != exitError || !strings.Contains(stderr, want) || stdout != "" {
+		if stdout, stderr, code := jeton(t, nil, strings.Fields(args)...); code != cli.ExitError || !strings.Contains(stderr, want) || stdout != "" {
 			t.Errorf("jeton %s: exit code %d: %s%s", args, code, stdout, stderr)
 		}
 	}
 	for _, args := range []string{"help", "help limits apply"} {
-		if stdout, stderr, code := jeton(t, nil, strings.Fields(args)...); code != exitOK || !strings.Contains(stdout, "Usage:") {
+		if stdout, stderr, code := jeton(t, nil, strings.Fields(args)...); code != cli.ExitOK || !strings.Contains(stdout, "Usage:") {
 			t.Errorf("jeton %s: exit code %d: %s%s", args, code, stdout, stderr)
 		}
 	}

@@ -8,75 +8,25 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
 )
 
 const (
 	// memoryShare is how much of the memory that its group or its machine has a node takes, unless --memory says otherwise.
 	memoryShare = 0.75
-	// leastMemory is what a node needs to be of use.
-	leastMemory = 128 << 20
-	// gcPercent is by how much the heap may grow between two collections while memory is plenty. What lives long is little,
-	// and what dies young much: Go's own 100 costs a third of a node's processor time, and a tenth of a gateway's. Where
-	// memory is short it is less, down to leastGCPercent: below that the collector would take what is left of the processor.
-	gcPercent      = 400
+	// leastGCPercent is the least by which the heap may grow between two collections: below that the collector would take what
+	// is left of the processor. While memory is plenty it is cli.GCPercent.
 	leastGCPercent = 50
 	// While a node starts, which takes startsWithin as a rule, it copies its limits several times and leaves the collector as
 	// Go has it.
 	startGCPercent = 100
 	startsWithin   = 10 * time.Second
 )
-
-// A size is an option that takes a number of bytes, as GOMEMLIMIT does.
-type size struct {
-	bytes *int64
-	least int64
-}
-
-var sizeUnits = []struct {
-	name  string
-	bytes int64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"B", 1}, {"", 1}}
-
-// Set takes a whole number and a unit.
-func (s size) Set(text string) error {
-	for _, unit := range sizeUnits {
-		number, ok := strings.CutSuffix(text, unit.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/unit.bytes {
-			break
-		}
-		if n *= unit.bytes; n < s.least {
-			return fmt.Errorf("%q is too little: at least %dMiB", text, s.least>>20)
-		}
-		*s.bytes = n
-		return nil
-	}
-	return fmt.Errorf("%.64q is not a number of bytes, such as 512MiB or 4GiB", text)
-}
-
-// String and Type are those of a [pflag.Value].
-func (s size) String() string {
-	switch {
-	case s.bytes == nil || *s.bytes == 0:
-		return ""
-	case *s.bytes%(1<<20) == 0:
-		return fmt.Sprintf("%dMiB", *s.bytes>>20)
-	}
-	return fmt.Sprintf("%dB", *s.bytes)
-}
-
-// Type names the value in the help text.
-func (size) Type() string { return "size" }
 
 // A memoryBound is how much memory this process may take, and where that was said.
 type memoryBound struct {
@@ -88,7 +38,7 @@ type memoryBound struct {
 }
 
 // boundOf is the bound that holds: GOMEMLIMIT's, or the option's, or a share of what there is.
-func boundOf(option int64, env lookup) (memoryBound, error) {
+func boundOf(option int64, env cli.Lookup) (memoryBound, error) {
 	b := memoryBound{of: "the machine"}
 	if machine, err := memlimit.FromSystem(); err == nil {
 		b.there = machine
@@ -102,8 +52,8 @@ func boundOf(option int64, env lookup) (memoryBound, error) {
 		b.bytes, b.source, b.fixed = debug.SetMemoryLimit(-1), "GOMEMLIMIT", true
 		if b.bytes == math.MaxInt64 { // it is off
 			b.bytes = 0
-		} else if b.bytes < leastMemory {
-			return b, fmt.Errorf("GOMEMLIMIT: %q is too little: at least %dMiB", said, leastMemory>>20)
+		} else if b.bytes < cli.LeastMemory {
+			return b, fmt.Errorf("GOMEMLIMIT: %q is too little: at least %dMiB", said, cli.LeastMemory>>20)
 		}
 	case option != 0:
 		b.bytes, b.source = option, "--memory"
@@ -215,16 +165,8 @@ func (k *memoryKeeper) look() {
 // stops everything for a moment. The heap may then take three quarters of the bound.
 func gcPercentFor(live, bound int64) int {
 	if bound <= 0 || live <= 0 {
-		return gcPercent
+		return cli.GCPercent
 	}
 	percent := 100 * (bound/4*3 - live) / live
-	return int(min(max(percent/25*25, leastGCPercent), gcPercent))
-}
-
-// collectSeldom lets the heap of a process that has no bound of its own grow, if the environment variable GOGC does not say
-// otherwise.
-func collectSeldom() {
-	if _, ok := os.LookupEnv("GOGC"); !ok {
-		debug.SetGCPercent(gcPercent)
-	}
+	return int(min(max(percent/25*25, leastGCPercent), cli.GCPercent))
 }

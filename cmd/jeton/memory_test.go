@@ -5,32 +5,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
-)
 
-func TestSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"128MiB": 128 << 20, "2GiB": 2 << 30, "1TiB": 1 << 40, "200000KiB": 200_000 << 10, "134217728": 128 << 20, "134217729B": 128<<20 + 1,
-	} {
-		var m, again int64
-		if err := (size{&m, leastMemory}).Set(text); err != nil || m != want {
-			t.Errorf("%s: %d, %v; want %d", text, m, err, want)
-		}
-		if err := (size{&again, leastMemory}).Set(size{bytes: &m}.String()); err != nil || again != m {
-			t.Errorf("%s is shown as %s: %v", text, size{bytes: &m}, err)
-		}
-	}
-	for text, want := range map[string]string{
-		"": `"" is not a number of bytes, such as 512MiB or 4GiB`, "MiB": `"MiB" is not a number`, "-1GiB": "is not a number", "1.5GiB": "is not a number",
-		"1GB": "is not a number", "1 GiB": "is not a number", "99999999999TiB": "is not a number", "100MiB": `"100MiB" is too little: at least 128MiB`, "0": "is too little",
-	} {
-		var m int64
-		if err := (size{&m, leastMemory}).Set(text); err == nil || !strings.Contains(err.Error(), want) || m != 0 {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-}
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
+)
 
 func TestBoundOf(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
@@ -64,10 +42,10 @@ func TestBoundOf(t *testing.T) {
 // quarters of the bound as long as that lets it grow at all.
 func TestGCPercent(t *testing.T) {
 	const bound = 1 << 30
-	last := gcPercent
+	last := cli.GCPercent
 	for live := int64(1 << 20); live < bound; live += 1 << 20 {
 		percent := gcPercentFor(live, bound)
-		if percent > last || percent < leastGCPercent || percent > gcPercent {
+		if percent > last || percent < leastGCPercent || percent > cli.GCPercent {
 			t.Fatalf("%d %% with %d bytes alive, %d %% with fewer", percent, live, last)
 		}
 		if grown := live + live*int64(percent)/100; grown > bound/4*3 && percent > leastGCPercent {
@@ -75,7 +53,7 @@ func TestGCPercent(t *testing.T) {
 		}
 		last = percent
 	}
-	if last != leastGCPercent || gcPercentFor(bound, 0) != gcPercent || gcPercentFor(0, bound) != gcPercent {
+	if last != leastGCPercent || gcPercentFor(bound, 0) != cli.GCPercent || gcPercentFor(0, bound) != cli.GCPercent {
 		t.Errorf("%d %% at the bound", last)
 	}
 }
@@ -87,7 +65,7 @@ func TestNodesOfDevShareMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for variable, want := range map[string][]string{
-		"": {"--memory", strconv.FormatInt(max(alone.bytes/3, leastMemory), 10)}, "JETON_MEMORY": nil, "GOMEMLIMIT": nil,
+		"": {"--memory", strconv.FormatInt(max(alone.bytes/3, cli.LeastMemory), 10)}, "JETON_MEMORY": nil, "GOMEMLIMIT": nil,
 	} {
 		got, err := memoryOfEach(3, func(name string) (string, bool) { return "1GiB", name == variable })
 		if err != nil || !slices.Equal(got, want) {

@@ -11,19 +11,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
 // A remote is how a verb reaches a node.
 type remote struct {
 	server     string
-	credential credential
+	credential cli.Credential
 	timeout    time.Duration
 }
 
 func (r *remote) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.server, "server", "127.0.0.1:7700", "gRPC address of a node, or of several, a,b,c; also JETON_SERVER")
-	r.credential.addFlags(cmd.Flags())
+	r.credential.AddFlags(cmd.Flags())
 	cmd.Flags().DurationVar(&r.timeout, "timeout", 5*time.Second, "how long to wait for the answer")
 }
 
@@ -36,11 +37,11 @@ func (r *remote) with(cmd *cobra.Command, f func(context.Context, *client.Client
 	if err := checkTimeout(r.timeout); err != nil {
 		return err
 	}
-	secure, err := r.credential.tls()
+	secure, err := r.credential.TLS()
 	if err != nil {
 		return err
 	}
-	token, err := r.credential.token()
+	token, err := r.credential.Token()
 	if err != nil {
 		return err
 	}

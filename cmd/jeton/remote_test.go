@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
 // Only who has named an address where nothing runs is asked whether a node runs there.
@@ -27,7 +29,7 @@ func TestWhoRefusedTheConnection(t *testing.T) {
 		}
 	}
 	env := map[string]string{"JETON_SERVER": "127.0.0.1:1,127.0.0.2:1"}
-	if _, stderr, code := jeton(t, env, "check", "demo", "k"); code != exitError || !strings.Contains(stderr, hint) {
+	if _, stderr, code := jeton(t, env, "check", "demo", "k"); code != cli.ExitError || !strings.Contains(stderr, hint) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -37,7 +39,7 @@ func TestNodesThatThereAreNone(t *testing.T) {
 	env := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}
 	for _, args := range []string{"drain nobody", "drain nobody --undo", "remove nobody", "recover --lost nobody --yes"} {
 		_, stderr, code := jeton(t, env, append([]string{"cluster"}, strings.Fields(args)...)...)
-		if code != exitError || !strings.Contains(stderr, `"nobody"`) || !strings.Contains(stderr, "jeton cluster status shows those that there are") ||
+		if code != cli.ExitError || !strings.Contains(stderr, `"nobody"`) || !strings.Contains(stderr, "jeton cluster status shows those that there are") ||
 			strings.Contains(stderr, "limits") {
 			t.Errorf("cluster %s: exit code %d: %s", args, code, stderr)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -24,8 +25,8 @@ const stopWithin = 5 * time.Second
 
 func serveVerb() *cobra.Command {
 	cfg := node.Config{}
-	durability := newChoice(string(storage.Fsync), string(storage.Memory))
-	level := newChoice("info", "debug", "warn", "error")
+	durability := cli.NewChoice(string(storage.Fsync), string(storage.Memory))
+	level := cli.NewChoice("info", "debug", "warn", "error")
 	withInput, memory := false, int64(0)
 	cmd := &cobra.Command{
 		Use:        "serve",
@@ -49,8 +50,8 @@ func serveVerb() *cobra.Command {
 			"    --listen-grpc :7700 --listen-gossip :7701 --listen-http :7702 --listen-raft :7703 --advertise a \\\n" +
 			"    --tls-cert tls.crt --tls-key tls.key --tls-ca ca.crt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg.Durability = storage.Durability(durability.value)
-			cfg.Logger = newLogger(cmd.ErrOrStderr(), level.value)
+			cfg.Durability = storage.Durability(durability.Value)
+			cfg.Logger = cli.NewLogger(cmd.ErrOrStderr(), level.Value)
 			bound, err := boundOf(memory, os.LookupEnv)
 			if err := errors.Join(err, noZeros(cfg)); err != nil {
 				return err
@@ -65,7 +66,7 @@ func serveVerb() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.String(configOption, "", "YAML file with options")
+	flags.String(cli.ConfigOption, "", "YAML file with options")
 	flags.StringVar(&cfg.Data, "data", "jeton-data", "directory that keeps the registers")
 	flags.StringVar(&cfg.Limits, "limits", "", "YAML file with the limits")
 	flags.Var(durability, "durability", "when a decision counts as kept: after an fsync, or at once in memory")
@@ -73,7 +74,7 @@ func serveVerb() *cobra.Command {
 	flags.BoolVar(&cfg.Restored, "restored", false, "the data directory is a restored copy: assume that every bucket was emptied")
 	flags.DurationVar(&cfg.InlineFill, "inline-fill", actor.DefaultInlineFill, "how long an empty bucket may take to fill by a limit that a request defines")
 	flags.Int64Var(&cfg.InlineRegisters, "inline-registers", storage.DefaultInline, "how many registers of limits that requests define the node keeps at most")
-	flags.Var(size{&memory, leastMemory}, "memory", "memory that the node stays below, such as 512MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
+	flags.Var(cli.Size{Bytes: &memory, Least: cli.LeastMemory}, "memory", "memory that the node stays below, such as 512MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
 	flags.Var(level, "log-level", "least level of what is logged")
 	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
@@ -119,7 +120,7 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
 	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, that operators show: who looks at buckets, fills them or changes limits; the cluster key's own counts too")
 	cfg.ListenMemory = node.DefaultListenMemory
-	flags.Var(size{&cfg.ListenMemory, node.LeastListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
+	flags.Var(cli.Size{Bytes: &cfg.ListenMemory, Least: node.LeastListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
 	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one; and take key and token files that others may read")
 }
 
@@ -128,14 +129,6 @@ func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
 	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address at which nodes agree on what changes seldom")
 	flags.StringVar(&cfg.ListenGossip, "listen-gossip", "127.0.0.1:7701", "address, TCP and UDP, at which nodes find each other; empty for a node that no other ever joins")
-}
-
-func newLogger(w io.Writer, level string) *slog.Logger {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		l = slog.LevelInfo // the option takes only names that slog knows
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))
 }
 
 // serve runs a node until ctx ends or its disk fails.

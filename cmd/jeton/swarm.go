@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
@@ -98,12 +99,12 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 }
 
 // memoryOfEach is the option by which nodes on one machine share what a single one takes, unless somebody says what each takes.
-func memoryOfEach(nodes int, env lookup) ([]string, error) {
+func memoryOfEach(nodes int, env cli.Lookup) ([]string, error) {
 	b, err := boundOf(0, env)
 	if _, said := env("JETON_MEMORY"); err != nil || said || b.fixed || b.bytes == 0 {
 		return nil, err
 	}
-	return []string{"--memory", strconv.FormatInt(max(b.bytes/int64(nodes), leastMemory), 10)}, nil
+	return []string{"--memory", strconv.FormatInt(max(b.bytes/int64(nodes), cli.LeastMemory), 10)}, nil
 }
 
 // portsFreeWithin is how long processes of a dev that was killed may take to be gone.

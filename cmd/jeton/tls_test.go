@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/cmd/node"
 )
 
@@ -79,31 +80,9 @@ func TestVerbsWithCertificates(t *testing.T) {
 			}
 			all := append(append(strings.Fields(args), "--server", n.GRPCAddr(), "--timeout", "30s"), tt.more...)
 			stdout, stderr, code := jeton(t, tt.env, all...)
-			if (code == exitOK) != (want == "") || !strings.Contains(stderr, want) {
+			if (code == cli.ExitOK) != (want == "") || !strings.Contains(stderr, want) {
 				t.Errorf("%s, %s: exit code %d, %q, %q; want %q", args, tt.name, code, stdout, stderr, want)
 			}
-		}
-	}
-}
-
-func TestBenchWithCertificates(t *testing.T) {
-	ca := authority.New(t, "ours")
-	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte("the secret of this cluster"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	n := aSecureNode(t, ca, keyFile)
-	files := authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)
-	load := append(strings.Fields("bench --limit api"+briefly), "--server", n.GRPCAddr())
-	if stdout, stderr, code := jeton(t, nil, append(load, files.Args()...)...); code != exitOK || !strings.Contains(stdout, "checks/s") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	if _, stderr, code := jeton(t, nil, load...); code != exitError || !strings.Contains(stderr, "takes no plain text") {
-		t.Errorf("plain: exit code %d: %s", code, stderr)
-	}
-	for _, args := range []string{"bench --compare noop --tls-ca ca.crt", "bench --limit api --tls-ca ca.crt"} {
-		if _, stderr, code := jeton(t, nil, strings.Fields(args)...); code != exitError || !strings.Contains(stderr, "tls-c") {
-			t.Errorf("jeton %s: exit code %d: %s", args, code, stderr)
 		}
 	}
 }
@@ -118,7 +97,7 @@ func TestServeRefusesSecrets(t *testing.T) {
 		{"--listen-http 0.0.0.0:0", "--admin-token-file"},
 	} {
 		args := append([]string{"serve", "--data", data, "--listen-grpc", "127.0.0.1:0"}, strings.Fields(tt.args)...)
-		if _, stderr, code := jeton(t, nil, args...); code != exitError || !strings.Contains(stderr, tt.want) {
+		if _, stderr, code := jeton(t, nil, args...); code != cli.ExitError || !strings.Contains(stderr, tt.want) {
 			t.Errorf("jeton serve %s: exit code %d, %q, want %q", tt.args, code, stderr, tt.want)
 		}
 	}

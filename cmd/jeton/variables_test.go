@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
 // TestUnknownVariables: a variable with a wrong letter is told with the name that is meant; others are left alone.
@@ -23,7 +26,7 @@ func TestUnknownVariables(t *testing.T) {
 		"JETON_FAULT_CLOCK=/tmp/clock":         "",
 	} {
 		var said strings.Builder
-		warnOfVariables([]string{variable}, &said)
+		cli.WarnOfVariables(rootVerb(os.LookupEnv), []string{variable}, &said)
 		name, _, _ := strings.Cut(variable, "=")
 		if meant == "" && said.Len() > 0 || meant != "" && !strings.HasPrefix(said.String(), "jeton: warning: the environment variable "+name+" is not known: is "+meant) {
 			t.Errorf("%s: %q, want %q", variable, said.String(), meant)
@@ -35,7 +38,7 @@ func TestUnknownVariables(t *testing.T) {
 func TestVersionFlag(t *testing.T) {
 	verb, _, _ := jeton(t, nil, "version")
 	flag, stderr, code := jeton(t, nil, "--version")
-	if flag != verb || !strings.HasPrefix(flag, "jeton ") || code != exitOK || stderr != "" {
+	if flag != verb || !strings.HasPrefix(flag, "jeton ") || code != cli.ExitOK || stderr != "" {
 		t.Errorf("--version ends with %d: %q, %q, and version prints %q", code, flag, stderr, verb)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
 // A build is what the binary knows of itself.
@@ -41,14 +43,14 @@ func thisBuild() build {
 }
 
 func versionVerb() *cobra.Command {
-	output := newChoice("text", "json")
+	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print which jeton this is",
 		Example: "  jeton version --output json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
-			if output.value == "json" {
+			if output.Value == "json" {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), b)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// A terminal is a writer for what people may see in one. Whatever a verb prints, and wherever that comes from, characters that
-// would steer the terminal go out as \u001b: control characters of C0 and C1 but for line feeds and tabs, what turns the
+// A Terminal is a writer for what people may see in one. Whatever a verb prints, and wherever that comes from, characters that
+// would steer the Terminal go out as \u001b: control characters of C0 and C1 but for line feeds and tabs, what turns the
 // direction of writing or cannot be seen, and bytes that are no UTF-8. JSON stays the same to programs, which read \u001b as
 // what it stands for.
-type terminal struct {
-	to io.Writer
+type Terminal struct {
+	To io.Writer
 
 	mu   sync.Mutex
 	rest []byte // the beginning of a character whose end has not been written yet
 }
 
 // Write implements [io.Writer].
-func (t *terminal) Write(p []byte) (int, error) {
+func (t *Terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := append(t.rest, p...) //nolint:gocritic // rest is taken over
@@ -32,7 +32,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 		text = text[size:]
 	}
 	t.rest = append([]byte(nil), text...)
-	if _, err := t.to.Write(out); err != nil {
+	if _, err := t.To.Write(out); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"crypto/tls"
@@ -10,30 +10,30 @@ import (
 	"github.com/jeton-dev/jeton/rpc"
 )
 
-// A credential is what a verb shows to a node: a certificate, the cluster key, or nothing; and a token of an operator.
-type credential struct {
+// A Credential is what a verb shows to a node: a certificate, the cluster key, or nothing; and a token of an operator.
+type Credential struct {
 	files     rpc.TLSFiles
 	keyFile   string
 	tokenFile string
 }
 
-// addCertificateFlags adds those of callers.
-func (c *credential) addCertificateFlags(flags *pflag.FlagSet) {
+// AddCertificateFlags adds those of callers.
+func (c *Credential) AddCertificateFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.files.Cert, "tls-cert", "", "PEM file with the certificate to show to nodes that have their callers speak TLS; also JETON_TLS_CERT")
 	flags.StringVar(&c.files.Key, "tls-key", "", "PEM file with the key of that certificate")
 	flags.BoolVar(&c.files.Insecure, "insecure", false, "take key and token files that others on this machine may read")
 	flags.StringVar(&c.files.CA, "tls-ca", "", "PEM file with the authorities that the nodes' certificates must come from")
 }
 
-// addFlags adds those of operators too.
-func (c *credential) addFlags(flags *pflag.FlagSet) {
-	c.addCertificateFlags(flags)
+// AddFlags adds those of operators too.
+func (c *Credential) AddFlags(flags *pflag.FlagSet) {
+	c.AddCertificateFlags(flags)
 	flags.StringVar(&c.keyFile, "cluster-key-file", "", "file with the cluster key, which changes to the cluster need; it takes the place of a certificate")
 	flags.StringVar(&c.tokenFile, "token-file", "", "file with a token of an operator, for whoever has no cluster key: shows and fills buckets, changes limits")
 }
 
-// token reads the first token of the file; nil without a file.
-func (c *credential) token() (func() string, error) {
+// Token reads the first token of the file; nil without a file.
+func (c *Credential) Token() (func() string, error) {
 	if c.tokenFile == "" {
 		return nil, nil //nolint:nilnil // no token is what was asked for
 	}
@@ -44,9 +44,9 @@ func (c *credential) token() (func() string, error) {
 	return func() string { return token }, nil
 }
 
-// tls is how to connect; nil is plain text. Who has the cluster key may do whatever a certificate lets, so it is shown where
+// TLS is how to connect; nil is plain text. Who has the cluster key may do whatever a certificate lets, so it is shown where
 // both are there.
-func (c *credential) tls() (*tls.Config, error) {
+func (c *Credential) TLS() (*tls.Config, error) {
 	given, err := c.files.Given()
 	switch {
 	case err != nil:

@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/bench"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
-func benchTableVerb() *cobra.Command {
+func tableVerb() *cobra.Command {
 	var t bench.Tabling
-	o := &benchOptions{output: newChoice("text", "json")}
+	o := &options{output: cli.NewChoice("text", "json")}
 	cmd := &cobra.Command{
 		Use:   "table",
 		Short: "Measure everything that has a target",
@@ -27,7 +28,7 @@ func benchTableVerb() *cobra.Command {
 			"  jeton bench table --only unary,denials --output json\n" +
 			"  jeton bench table --cluster",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			setup, err := benchSetup(cmd, t.Temp)
+			setup, err := setupOf(cmd, t.Temp)
 			if err != nil {
 				return err
 			}

@@ -12,11 +12,11 @@ import (
 	"github.com/jeton-dev/jeton/cmd/bench"
 )
 
-// benchStages is what the flags of "jeton bench stages" say.
-type benchStages struct{ from, output, page string }
+// stages is what the flags of "jeton bench stages" say.
+type stages struct{ from, output, page string }
 
-func benchStagesVerb() *cobra.Command {
-	o := &benchStages{}
+func stagesVerb() *cobra.Command {
+	o := &stages{}
 	cmd := &cobra.Command{
 		Use:   "stages",
 		Short: "Show where the processor time of a check goes",
@@ -30,11 +30,11 @@ func benchStagesVerb() *cobra.Command {
 	cmd.Flags().StringVar(&o.from, "from", "", "file with what was measured")
 	cmd.Flags().StringVar(&o.output, "output", "", "draw a picture into this file, in SVG")
 	cmd.Flags().StringVar(&o.page, "page", "", "replace the tables in this page, in Markdown")
-	cmd.AddCommand(benchStagesCaptureVerb())
+	cmd.AddCommand(captureVerb())
 	return cmd
 }
 
-func (o *benchStages) run(cmd *cobra.Command) error {
+func (o *stages) run(cmd *cobra.Command) error {
 	if o.from == "" {
 		return fmt.Errorf("--from: name the file that jeton bench stages capture has written, such as docs/speed.json")
 	}
@@ -72,7 +72,7 @@ func (o *benchStages) run(cmd *cobra.Command) error {
 	return nil
 }
 
-func benchStagesCaptureVerb() *cobra.Command {
+func captureVerb() *cobra.Command {
 	var (
 		c     bench.StageCapture
 		after string
@@ -87,7 +87,7 @@ func benchStagesCaptureVerb() *cobra.Command {
 		Example: "  jeton bench stages capture --before ./jeton-older --into speed.json\n" +
 			"  jeton bench stages capture --into speed.json --only batch-fsync",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			setup, err := benchSetup(cmd, c.Temp)
+			setup, err := setupOf(cmd, c.Temp)
 			if err != nil {
 				return err
 			}

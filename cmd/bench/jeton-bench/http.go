@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/bench"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
 // What is measured of a gateway, unless said otherwise.
@@ -19,12 +20,12 @@ const (
 	quickHTTPDuration = 2 * time.Second
 )
 
-func benchHTTPVerb() *cobra.Command {
+func httpVerb() *cobra.Command {
 	var (
 		h     bench.HTTPing
 		quick bool
 	)
-	o := &benchOptions{output: newChoice("text", "json")}
+	o := &options{output: cli.NewChoice("text", "json")}
 	cmd := &cobra.Command{
 		Use:   "http",
 		Short: "Measure a gateway",
@@ -39,7 +40,7 @@ func benchHTTPVerb() *cobra.Command {
 			"  jeton bench http --quick --only proxy --keys one\n" +
 			"  jeton bench http --by header --output json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			setup, err := benchSetup(cmd, h.Temp)
+			setup, err := setupOf(cmd, h.Temp)
 			if err != nil {
 				return err
 			}
@@ -72,8 +73,8 @@ func benchHTTPVerb() *cobra.Command {
 	return cmd
 }
 
-// benchHTTPServerVerb serves what a gateway is measured against, and what stands behind it.
-func benchHTTPServerVerb() *cobra.Command {
+// httpServerVerb serves what a gateway is measured against, and what stands behind it.
+func httpServerVerb() *cobra.Command {
 	var role, upstream string
 	cmd := &cobra.Command{
 		Use:     "http-server",
@@ -81,8 +82,8 @@ func benchHTTPServerVerb() *cobra.Command {
 		Example: "  jeton bench http-server --role bare-proxy --upstream http://127.0.0.1:9000",
 		Hidden:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			collectSeldom() // as a gateway does
-			return bench.ServeHTTP(cmd.Context(), role, upstream, newLogger(cmd.ErrOrStderr(), "info"))
+			cli.RelaxCollector() // as a gateway does
+			return bench.ServeHTTP(cmd.Context(), role, upstream, cli.NewLogger(cmd.ErrOrStderr(), "info"))
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", bench.Upstream, "what it does: upstream, bare-proxy, bare-answer")

@@ -11,14 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/bench"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/storage"
 )
 
-func benchFloodVerb() *cobra.Command {
+func floodVerb() *cobra.Command {
 	var f bench.Flooding
 	memory := int64(0)
-	durability, output := newChoice(string(storage.Fsync), string(storage.Memory)), newChoice("text", "json")
-	o := &benchOptions{output: output}
+	durability, output := cli.NewChoice(string(storage.Fsync), string(storage.Memory)), cli.NewChoice("text", "json")
+	o := &options{output: output}
 	cmd := &cobra.Command{
 		Use:   "flood",
 		Short: "Measure an honest caller beside a flood",
@@ -32,11 +33,11 @@ func benchFloodVerb() *cobra.Command {
 		Example: "  jeton bench flood\n" +
 			"  jeton bench flood --nodes 3 --only receipts --memory 300MiB",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			setup, err := benchSetup(cmd, f.Temp)
+			setup, err := setupOf(cmd, f.Temp)
 			if err != nil {
 				return err
 			}
-			f.Setup, f.Durability = setup, storage.Durability(durability.value)
+			f.Setup, f.Durability = setup, storage.Durability(durability.Value)
 			if memory > 0 {
 				f.Memory = strconv.FormatInt(memory, 10)
 			}
@@ -50,7 +51,7 @@ func benchFloodVerb() *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&f.Nodes, "nodes", 1, "how many nodes decide: 1, 3 or 5; the flood goes to the first")
 	flags.Var(durability, "durability", "of the nodes")
-	flags.Var(size{&memory, leastMemory}, "memory", "the --memory of the nodes, such as 300MiB")
+	flags.Var(cli.Size{Bytes: &memory, Least: cli.LeastMemory}, "memory", "the --memory of the nodes, such as 300MiB")
 	flags.Float64Var(&f.Rate, "rate", 50, "checks a second of the honest caller")
 	flags.IntVar(&f.Connections, "connections", 2, "over how many connections the flood comes")
 	flags.IntVar(&f.Calls, "calls", 4, "how many batches it has under way on each")
@@ -61,8 +62,8 @@ func benchFloodVerb() *cobra.Command {
 	return cmd
 }
 
-// benchFloodClientVerb floods a node until it is killed.
-func benchFloodClientVerb() *cobra.Command {
+// floodClientVerb floods a node until it is killed.
+func floodClientVerb() *cobra.Command {
 	var f bench.FloodClient
 	cmd := &cobra.Command{
 		Use:     "flood-client",

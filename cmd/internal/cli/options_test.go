@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -14,11 +14,11 @@ import (
 func options(t *testing.T, file string, env map[string]string, args ...string) (*pflag.FlagSet, error) {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	flags.String(configOption, "", "")
+	flags.String(ConfigOption, "", "")
 	flags.String("data", "default", "")
 	flags.Int("expect", 1, "")
 	flags.StringSlice("join", nil, "")
-	flags.Var(newChoice("fsync", "memory"), "durability", "")
+	flags.Var(NewChoice("fsync", "memory"), "durability", "")
 	if file != "" {
 		path := filepath.Join(t.TempDir(), "jeton.yaml")
 		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -81,7 +81,7 @@ func TestBadOptionsSayWhere(t *testing.T) {
 	}{
 		{"unknown field", "data: x\nlissten: y\n", nil, []string{"jeton.yaml:2", "lissten", "not an option"}},
 		{"bad number", "expect: many\n", nil, []string{"jeton.yaml:1", `expect: "many" is not a whole number`}},
-		{"bad choice", "durability: disk\n", nil, []string{"jeton.yaml:1", "durability", "fsync or memory"}},
+		{"bad Choice", "durability: disk\n", nil, []string{"jeton.yaml:1", "durability", "fsync or memory"}},
 		{"twice", "data: x\ndata: y\n", nil, []string{"data", "already"}},
 		{"a list of lists", "join: [a, [b]]\n", nil, []string{"jeton.yaml:1", "join", "single value"}},
 		{"a list", "data: [x]\n", nil, []string{"jeton.yaml:1", "data", "single value"}},

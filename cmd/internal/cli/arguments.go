@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -12,9 +12,12 @@ import (
 	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
-// checkArguments has every verb take as many arguments as its first line names, and say what was meant by others.
+// checkArguments has every verb that does not say otherwise take as many arguments as its first line names, and say what was
+// meant by others.
 func checkArguments(verb *cobra.Command) {
-	verb.Args = takesWhatItNames
+	if verb.Args == nil {
+		verb.Args = takesWhatItNames
+	}
 	for _, below := range verb.Commands() {
 		checkArguments(below)
 	}
@@ -28,7 +31,7 @@ func takesWhatItNames(verb *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) < len(names):
-		return fmt.Errorf("%s is missing: use %s, as in %s", names[len(args)], verb.UseLine(), exampleOf(verb))
+		return fmt.Errorf("%s is missing: use %s, as in %s", names[len(args)], verb.UseLine(), ExampleOf(verb))
 	case len(args) == len(names):
 		return nil
 	case verb.HasSubCommands():
@@ -41,15 +44,15 @@ func takesWhatItNames(verb *cobra.Command, args []string) error {
 	return fmt.Errorf("%.64q is one argument too many: use %s", extra, verb.UseLine())
 }
 
-// exampleOf is a command line that shows how a verb is used.
-func exampleOf(verb *cobra.Command) string {
+// ExampleOf is the first command line that shows how a verb is used.
+func ExampleOf(verb *cobra.Command) string {
 	example, _, _ := strings.Cut(strings.TrimSpace(verb.Example), "\n")
 	return example
 }
 
 // optionOfFile is the option that names the file of a verb, where none was named; empty for none.
 func optionOfFile(verb *cobra.Command) string {
-	for _, name := range []string{"file", configOption} {
+	for _, name := range []string{"file", ConfigOption} {
 		switch f := verb.Flags().Lookup(name); {
 		case f == nil || f.Changed:
 		case f.Shorthand != "":
@@ -134,7 +137,7 @@ func optionsOf(verb *cobra.Command) (names []string) {
 	return names
 }
 
-// either is a choice in words: a, b or c.
+// either is a Choice in words: a, b or c.
 func either(names []string) string {
 	last := len(names) - 1
 	if last < 1 {

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
 // docs is where the report of this repository stands.
-const docs = "../../docs/"
+const docs = "../../../docs/"
 
 func TestBenchStages(t *testing.T) {
 	dir := t.TempDir()
@@ -23,7 +25,7 @@ func TestBenchStages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	from := "bench stages --from " + docs + "speed.json"
+	from := "stages --from " + docs + "speed.json"
 	for _, tt := range []struct {
 		args string
 		code int
@@ -31,23 +33,23 @@ func TestBenchStages(t *testing.T) {
 	}{
 		{from, 0, "| decide "},
 		{from + " --output " + picture + " --page " + page, 0, ""},
-		{"bench stages", 2, "--from: name the file"},
-		{"bench stages --from nowhere.json", 2, "--from: open nowhere.json"},
-		{"bench stages --from " + empty, 2, "--from: " + empty + ": there is no case: jeton bench stages capture"},
-		{"bench stages --from " + empty + " --output " + picture, 2, "--from: " + empty},
+		{"stages", 2, "--from: name the file"},
+		{"stages --from nowhere.json", 2, "--from: open nowhere.json"},
+		{"stages --from " + empty, 2, "--from: " + empty + ": there is no case: jeton bench stages capture"},
+		{"stages --from " + empty + " --output " + picture, 2, "--from: " + empty},
 		{from + " --output " + dir, 2, "--output: "},
 		{from + " --page " + empty, 2, "--page: " + empty + ": it has no place for the tables"},
-		{"bench stages capture", 2, "--into: name the file"},
-		{"bench stages capture --into x --before " + dir, 2, "--before: " + dir + " is not a jeton binary"},
-		{"bench stages capture --into x --after " + dir, 2, "--after: " + dir + " is not a jeton binary"},
+		{"stages capture", 2, "--into: name the file"},
+		{"stages capture --into x --before " + dir, 2, "--before: " + dir + " is not a jeton binary"},
+		{"stages capture --into x --after " + dir, 2, "--after: " + dir + " is not a jeton binary"},
 	} {
-		stdout, stderr, code := jeton(t, nil, strings.Fields(tt.args)...)
+		stdout, stderr, code := benchmark(t, nil, strings.Fields(tt.args)...)
 		said := stdout
-		if tt.code == exitError {
+		if tt.code == cli.ExitError {
 			said = stderr
 		}
 		if code != tt.code || !strings.Contains(said, tt.want) {
-			t.Errorf("jeton %s: exit code %d, %q %q; want %d and %q", tt.args, code, stdout, stderr, tt.code, tt.want)
+			t.Errorf("jeton bench %s: exit code %d, %q %q; want %d and %q", tt.args, code, stdout, stderr, tt.code, tt.want)
 		}
 	}
 	for path, original := range map[string]string{picture: docs + "speed.svg", page: docs + "speed.md"} {

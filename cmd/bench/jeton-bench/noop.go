@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/cmd/bench"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
-func benchNoopVerb() *cobra.Command {
+func noopVerb() *cobra.Command {
 	var (
 		name string
 		deny bool
@@ -17,7 +18,7 @@ func benchNoopVerb() *cobra.Command {
 		Example: "  jeton bench noop-server --limit open",
 		Hidden:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return bench.ServeNoop(cmd.Context(), name, deny, newLogger(cmd.ErrOrStderr(), "info"))
+			return bench.ServeNoop(cmd.Context(), name, deny, cli.NewLogger(cmd.ErrOrStderr(), "info"))
 		},
 	}
 	cmd.Flags().StringVar(&name, "limit", "open", "limit that the answers name")

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -12,19 +12,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lookup is [os.LookupEnv].
-type lookup func(name string) (value string, ok bool)
+// Lookup is [os.LookupEnv].
+type Lookup func(name string) (value string, ok bool)
 
-// configOption names the file from which options are read.
-const configOption = "config"
+// ConfigOption names the file from which options are read.
+const ConfigOption = "config"
 
-// ownDocument marks a configOption whose file is no file with options, but a document that the verb reads itself.
-const ownDocument = "own document"
+// OwnDocument marks a ConfigOption whose file is no file with options, but a document that the verb reads itself.
+const OwnDocument = "own document"
 
 // fillOptions sets every option that the command line leaves open: from the environment, where --listen-grpc is
 // JETON_LISTEN_GRPC, or else from the file named by --config, where it is the field listen-grpc. So an option is
 // defined once, as a flag, and is the same everywhere.
-func fillOptions(flags *pflag.FlagSet, env lookup) error {
+func fillOptions(flags *pflag.FlagSet, env Lookup) error {
 	given := map[string]bool{}
 	flags.VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed || f.Name == "help" })
 	var errs []error
@@ -42,11 +42,11 @@ func fillOptions(flags *pflag.FlagSet, env lookup) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	f := flags.Lookup(configOption)
+	f := flags.Lookup(ConfigOption)
 	if f == nil || f.Value.String() == "" {
 		return nil
 	}
-	if _, own := f.Annotations[ownDocument]; !own {
+	if _, own := f.Annotations[OwnDocument]; !own {
 		return fillFromFile(flags, given, f.Value.String())
 	}
 	return nil
@@ -75,7 +75,7 @@ func fillFromFile(flags *pflag.FlagSet, given map[string]bool, path string) erro
 		where := fmt.Sprintf("%s:%d: %s", path, key.Line, key.Value)
 		f := flags.Lookup(key.Value)
 		switch {
-		case f == nil || f.Name == configOption || f.Name == "help":
+		case f == nil || f.Name == ConfigOption || f.Name == "help":
 			return fmt.Errorf("%s: is not an option: see jeton serve --help", where)
 		case seen[key.Value] != 0:
 			return fmt.Errorf("%s: stands in line %d already", where, seen[key.Value])
@@ -133,28 +133,3 @@ func plainly(err error) error {
 	}
 	return fmt.Errorf("%q is not %s", wrong.GetValue(), takes)
 }
-
-// A choice is an option that takes one of a few values.
-type choice struct {
-	value   string
-	choices []string
-}
-
-func newChoice(value string, more ...string) *choice {
-	return &choice{value: value, choices: append([]string{value}, more...)}
-}
-
-// String, Set and Type are those of a [pflag.Value].
-func (c *choice) String() string { return c.value }
-
-// Set takes one of the choices and nothing else.
-func (c *choice) Set(value string) error {
-	if slices.Contains(c.choices, value) {
-		c.value = value
-		return nil
-	}
-	return fmt.Errorf("%q is not known: use %s", value, strings.Join(c.choices, " or "))
-}
-
-// Type names the choices in the help text.
-func (c *choice) Type() string { return strings.Join(c.choices, "|") }

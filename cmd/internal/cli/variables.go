@@ -1,9 +1,8 @@
-package main
+package cli
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,16 +26,16 @@ func variableOf(option string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(option, "-", "_"))
 }
 
-// warnOfVariables says which variables of an environment, each name=value, jeton would read if they had another name. It is no
+// WarnOfVariables says which variables of an environment, each name=value, jeton would read if they had another name. It is no
 // error: an older or a newer jeton may know them.
-func warnOfVariables(environment []string, to io.Writer) {
-	known := variables(rootVerb(os.LookupEnv))
+func WarnOfVariables(root *cobra.Command, environment []string, to io.Writer) {
+	known := variables(root)
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
 		if !strings.HasPrefix(name, prefix) || foreign.MatchString(name) || slices.Contains(known, name) {
 			continue
 		}
-		fmt.Fprintf(&terminal{to: to}, "jeton: warning: the environment variable %s is not known: is %s meant?\n", name, spelling.Nearest(name, known))
+		fmt.Fprintf(&Terminal{To: to}, "jeton: warning: the environment variable %s is not known: is %s meant?\n", name, spelling.Nearest(name, known))
 	}
 }
 
