@@ -271,7 +271,7 @@ func TestSlowUpload(t *testing.T) {
 	if a.StatusCode != http.StatusRequestTimeout {
 		t.Errorf("a client that sends drops is answered %s", a.Status)
 	}
-	if got := r.count("jeton_gateway_failures_total", "reason", "body_late"); got != 2 {
+	if got := r.count("jeton_gateway_failures_total", "reason", "body_timeout"); got != 2 {
 		t.Errorf("%v bodies counted as late, want 2", got)
 	}
 	for deadline := time.Now().Add(time.Minute); r.count("jeton_gateway_requests_in_flight") != 0; {
@@ -305,7 +305,7 @@ routes:
 - {name: all, path: /, checks: [{limits: [hundred]}]}
 - {name: open, path: /open}
 - {name: shadow, path: /shadow, checks: [{limits: [hundred], shadow: true}]}
-- {name: chosen, path: /chosen, checks: [{key: ["team:{header.X-Team}"], nobody: skip, choose: {by: method, when: [{is: GET, limits: []}]}}]}
+- {name: chosen, path: /chosen, checks: [{key: ["team:{header.X-Team}"], unidentified: skip, choose: {by: method, when: [{is: GET, limits: []}]}}]}
 `)
 	for _, path := range []string{"/", "/open", "/shadow", "/chosen", "/nowhere"} {
 		r.wants(path, []string{"X-User: mallory"}, 403)

@@ -7,11 +7,10 @@ import (
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
 
-// challenges are what a 401 asks clients for: a challenge for each kind of credentials that the document knows clients by (RFC 9110,
-// section 11.6.1). The one for API keys has the scheme ApiKey, which is not registered but widely used, and says where keys are
-// shown.
+// challenges are the WWW-Authenticate of a 401: one for each kind of credentials that the document accepts (RFC 9110, section 11.6.1).
+// The one for API keys has the scheme ApiKey, which is not registered but widely used, and says where the key goes.
 type challenges struct {
-	token, key string // empty where the document has none such
+	token, key string // empty where the document accepts none
 }
 
 func newChallenges(of *config.Identity) (c challenges) {
@@ -40,8 +39,8 @@ func (c challenges) String() string {
 	return c.token + ", " + c.key
 }
 
-// after is all of them for a request that shows something which does not count: the challenge for that comes first, and says what
-// is wrong with it, as RFC 6750, section 3, has it for tokens.
+// after is all of them for a request with invalid credentials: the challenge for those comes first, and says what is wrong with them,
+// as RFC 6750, section 3, has it for tokens.
 func (c challenges) after(flaw identity.Flaw) string {
 	said := `, error_description="` + flaw.String() + `"`
 	if flaw.OfToken() {

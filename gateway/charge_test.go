@@ -107,7 +107,7 @@ func TestUnsentCostsNothing(t *testing.T) {
 			t.Errorf("%v: %d remain, want %d", key, got, full)
 		}
 	}
-	if states := r.gateway.Upstreams(); len(states) != 1 || len(states[0].Away) != 1 || states[0].Away[0].URL != gone.url() || states[0].Away[0].Why == nil {
+	if states := r.gateway.Upstreams(); len(states) != 1 || len(states[0].Down) != 1 || states[0].Down[0].URL != gone.url() || states[0].Down[0].Why == nil {
 		t.Errorf("the upstreams are %+v", states)
 	}
 	if got := r.count("jeton_gateway_refunds_total", "route", "all", "reason", "unsent"); got != 5 {

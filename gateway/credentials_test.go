@@ -58,7 +58,7 @@ func TestBadCredentialsAreRefused(t *testing.T) {
 	for range 5 {
 		a := r.ask(request(t, http.MethodGet, "/v1", old))
 		p := problem(t, a)
-		if a.StatusCode != http.StatusUnauthorized || p["type"] != "urn:jeton:problem:bad-credentials" || p["detail"] != "the token has expired: send one that counts, or none" {
+		if a.StatusCode != http.StatusUnauthorized || p["type"] != "urn:jeton:problem:bad-credentials" || p["detail"] != "the token has expired: send valid credentials, or none" {
 			t.Fatalf("%d %v", a.StatusCode, p)
 		}
 		if got := a.Header.Get("WWW-Authenticate"); got != `Bearer error="invalid_token", error_description="the token has expired"` {

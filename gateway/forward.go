@@ -10,15 +10,15 @@ import (
 
 // ForwardAuth answers another proxy that asks whether a request may pass:
 //
-//	/auth           asks for a decision: 200 lets it pass, anything else is the answer to the client
-//	/auth?deny=403  says 403 instead of anything else, for a proxy that cannot carry more (nginx), with the refusal's id
-//	                in X-Jeton-Denial
-//	/denied/{id}    is the answer to the client of that refusal, in full
+//	/auth           asks for a decision: 200 lets the request pass, any other answer is for the client
+//	/auth?deny=403  answers 403 instead of any other status, for a proxy that can forward nothing else (nginx), with the id of
+//	                the denial in X-Jeton-Denial
+//	/denied/{id}    is the whole answer of that denial
 //
-// The proxy says what it was asked in X-Forwarded-Method, X-Forwarded-Host and X-Forwarded-Uri, or in X-Original-Method and
-// X-Original-URI or X-Original-URL, and by whom in X-Forwarded-For, to whose end it adds the address of whoever connected to
-// it. A client may have sent such headers too: where they contradict each other, nobody knows which is the proxy's, and the
-// request is refused (400). All other headers are those of the client. Only proxies of forward_auth.trusted may ask.
+// The proxy describes the request in X-Forwarded-Method, X-Forwarded-Host and X-Forwarded-Uri, or in X-Original-Method and
+// X-Original-URI or X-Original-URL, and adds the address of the client that connected to it at the end of X-Forwarded-For. A
+// client may have sent such headers too: where they contradict each other, the proxy's cannot be told from the client's, and
+// the request is refused (400). All other headers are the client's. Only proxies in forward_auth.trusted may ask.
 func (g *Gateway) ForwardAuth() http.Handler { return &forwardAuth{g} }
 
 type forwardAuth struct{ gateway *Gateway }
@@ -27,38 +27,38 @@ type forwardAuth struct{ gateway *Gateway }
 func (f *forwardAuth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rules := f.gateway.rules.Load()
 	switch id, replay := strings.CutPrefix(r.URL.Path, "/denied/"); {
-	case rules.askers == nil || !rules.askers.Contains(peer(r.RemoteAddr)):
-		rules.refuse(w, nil, nil, forbidden, "only the proxies of forward_auth.trusted may ask here")
+	case rules.authProxies == nil || !rules.authProxies.Contains(peerAddr(r.RemoteAddr)):
+		rules.refuse(w, nil, nil, forbidden, "only the proxies in forward_auth.trusted may ask here")
 	case replay:
 		f.replay(w, rules, id)
 	case r.URL.Path == "/auth":
 		f.ask(w, r, rules)
 	default:
-		rules.refuse(w, nil, nil, notFound, "ask /auth, or /denied/ with the id of a refusal")
+		rules.refuse(w, nil, nil, notFound, "ask /auth, or /denied/ with the id of a denial")
 	}
 }
 
 // ask answers whether a request may pass.
 func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) {
 	g := f.gateway
-	v := g.visits.take(g, rules)
-	defer g.visits.put(v)
-	met := v.meetForwarded(r)
-	switch place, room := g.enter(rules, v.request.Peer, r.Header); {
-	case room != admitted:
-		v.refuse(room, noRoom(room))
-		rules.other.count(room)
-	case !met:
-		defer place.leave()
-		v.refuse(badRequest, "the proxy in front does not say what it was asked, or is contradicted: X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
+	v := g.startVisit(rules)
+	defer g.endVisit(v)
+	complete := v.readForwarded(r)
+	switch slot, o := g.takeSlot(rules, v.request.Peer, r.Header); {
+	case o != admitted:
+		v.refuse(o, noSlot(o))
+		rules.other.count(o)
+	case !complete:
+		defer slot.release()
+		v.refuse(badRequest, "the headers of the proxy are missing or contradict each other: send X-Forwarded-For and X-Forwarded-Uri, or X-Original-URI")
 		rules.other.count(badRequest)
 	default:
-		defer place.leave()
-		v.run(r.Context(), r.Header)
+		defer slot.release()
+		v.run(r.Context())
 	}
 	switch {
 	case v.passes():
-		v.tell(w.Header())
+		v.setHeaders(w.Header())
 		w.WriteHeader(http.StatusOK)
 	case r.URL.RawQuery == "deny=403":
 		if v.refusal.ID == "" {
@@ -66,15 +66,15 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 		}
 		w.Header().Set(denialHeader, v.refusal.ID)
 		w.Header().Set("Cache-Control", "no-store")
-		v.tell(w.Header())
+		v.setHeaders(w.Header())
 		w.WriteHeader(http.StatusForbidden)
-	default: // which goes to the client as it is: the id stands in its body, if the document does not have another
+	default: // the proxy passes it on to the client: the id is in its body, unless the document has another body
 		v.writer().Share(w.Header(), r.Header.Get("Origin"))
 		v.answer(w)
 	}
 }
 
-// replay gives the answer to a refused request.
+// replay answers with the refusal of an earlier request.
 func (f *forwardAuth) replay(w http.ResponseWriter, rules *rules, id string) {
 	record, err := f.gateway.memory.Recall(id)
 	if err != nil {
@@ -83,15 +83,16 @@ func (f *forwardAuth) replay(w http.ResponseWriter, rules *rules, id string) {
 	}
 	again, ok := record.Attached.(*replay)
 	if !ok {
-		rules.refuse(w, nil, nil, notFound, "there is no answer to this refusal")
+		rules.refuse(w, nil, nil, notFound, "no answer is kept for this denial")
 		return
 	}
 	again.writer.Share(w.Header(), again.origin)
 	again.writer.Refuse(w, &again.refusal)
 }
 
-// meetForwarded takes in the request that a proxy asks about. It says no if that does not say enough, or contradicts itself.
-func (v *visit) meetForwarded(r *http.Request) bool {
+// readForwarded reads the request that a proxy asks about into the visit. It returns false if the headers of the proxy are missing
+// or contradict each other.
+func (v *visit) readForwarded(r *http.Request) bool {
 	method, agree := agreed(r.Header, "X-Forwarded-Method", "X-Original-Method")
 	if !agree {
 		return false
@@ -109,11 +110,11 @@ func (v *visit) meetForwarded(r *http.Request) bool {
 		return false
 	}
 	q.Method, q.Header, q.Length, q.FromProxy = cmp.Or(method, r.Method), r.Header, -1, true
-	v.read(cmp.Or(host, asked.Host, r.Host), asked)
+	v.readTarget(cmp.Or(host, asked.Host, r.Host), asked)
 	return true
 }
 
-// agreed is the value on which headers with these canonical names agree, those that there are; empty if there are none.
+// agreed is the value on which the headers with these canonical names agree; empty if there are none.
 func agreed(h http.Header, names ...string) (value string, ok bool) {
 	for _, name := range names {
 		for _, said := range h[name] {
@@ -126,8 +127,8 @@ func agreed(h http.Header, names ...string) (value string, ok bool) {
 	return value, true
 }
 
-// askedFor is what the proxy was asked for, on which all headers that say so agree. Where one of them has a whole URL, that
-// one is it: it has the host as well.
+// askedFor is the URL that the proxy was asked for, on which all headers with one agree. Of several, an absolute one is returned:
+// it has the host as well.
 func askedFor(h http.Header) (asked *url.URL, ok bool) {
 	for _, name := range []string{"X-Forwarded-Uri", "X-Original-Uri", "X-Original-Url"} {
 		for _, said := range h[name] {
@@ -148,7 +149,8 @@ func askedFor(h http.Header) (asked *url.URL, ok bool) {
 	return asked, asked != nil
 }
 
-// lastHop is who connected to the proxy that wrote the last address of X-Forwarded-For, and what that one said before.
+// lastHop is the last address of X-Forwarded-For, which the asking proxy wrote: that of the client which connected to it. before is
+// the rest of the header, which that client sent.
 func lastHop(lines []string) (last netip.Addr, before []string) {
 	if len(lines) == 0 {
 		return netip.Addr{}, nil
@@ -166,5 +168,5 @@ func lastHop(lines []string) (last netip.Addr, before []string) {
 	if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return a.Unmap().WithZone(""), before
 	}
-	return peer(text), before
+	return peerAddr(text), before
 }

@@ -1,31 +1,29 @@
-// Package gateway is the HTTP edge of jeton, which stands in front of an API: it finds out who is asking and which limits
-// apply, asks the cluster, and lets a request through or answers 429, telling the client all it needs to behave. It counts
-// nothing by itself while the cluster answers.
+// Package gateway is the HTTP edge of jeton, in front of an API: it finds out which client sent a request and which limits apply,
+// asks the cluster, and lets the request through or answers 429, with the headers that a well-behaved client needs. While the
+// cluster answers, the gateway counts nothing itself.
 //
-// Start with [New]. A [Gateway] has several faces on one core:
+// Start with [New]. A [Gateway] has several handlers on one core:
 //
-//	Gateway.Proxy          a reverse proxy                   ─┐
-//	Gateway.ForwardAuth    what nginx, Caddy and others ask  ─┼─▶ decide ─▶ fallback ─▶ limit.Checker
-//	Middleware             around an http.Handler            ─┤              a client of the cluster, or a node that
-//	UnaryInterceptor,      around a gRPC service             ─┘              the program embeds
+//	Gateway.Proxy          a reverse proxy              proxy.go      ─┐
+//	Gateway.ForwardAuth    asked by nginx, Caddy, …     forward.go    ─┼─▶ visit ─▶ fallback ─▶ limit.Checker
+//	Middleware             around an http.Handler       middleware.go ─┤            a client of the cluster, or an
+//	UnaryInterceptor,      around a gRPC service        grpc.go       ─┘            embedded node
 //	StreamInterceptor
 //
 // The path of one request:
 //
-//	face ─▶ is there room, in all and for this client? ─▶ read strictly ─▶ route ─▶ exempt, or on a deny list? ─▶ who is asking: keys ─▶ limits and cost of each check
-//	     ─▶ the cluster decides within 50 ms ─┬─ admitted ──▶ limit headers, and on to whom it was meant for
-//	        (else allow, deny, local bucket)  │             whose answer may cost nothing: then it is given back
-//	                                          └─ denied ────▶ what earlier checks took is given back; remembered; 429
+//	handler ─ take a slot: in all and for this client ─ visit.run ─┬─ passes ─▶ limit headers, and on to the service, whose answer
+//	                                                               │            may cost nothing: then the charge is given back
+//	                                                               └─ refused ▶ earlier checks are given back; remembered; 429
+//
+// visit.go has the steps of the decision, result.go what becomes of it: the answer, metrics, the log, the memory of denials.
 package gateway
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,7 +35,6 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
-	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
 
@@ -45,17 +42,17 @@ import (
 type Config struct {
 	// Document says what it does. Required.
 	Document *config.Document
-	// Checker decides: a client of the cluster, or an embedded node. Required. What an earlier check of a request took is
-	// given back only if it is a [limit.Returner] too.
+	// Checker decides: a client of the cluster, or an embedded node. Required. Only if it is a [limit.Returner] too can a request
+	// give back what it took.
 	Checker limit.Checker
-	// Limits are those in force, nil while they are not known: they say what headers tell of the refill, and what happens
-	// when no decision can be had. Required.
+	// Limits returns those in force, nil while they are not known. Headers tell clients their refill, and they say what happens
+	// when the cluster does not decide. Required.
 	Limits func() *limit.Document
-	// Logger gets decisions, as the document says, and what is wrong; nil discards them.
+	// Logger gets decisions, as the document says, and problems; nil discards them.
 	Logger *slog.Logger
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
-	// Tracer makes a span of every decision; nil makes none.
+	// Tracer makes a span for each decision; nil makes none.
 	Tracer trace.TracerProvider
 	// Now is the time; nil means time.Now.
 	Now func() time.Time
@@ -73,10 +70,9 @@ type Gateway struct {
 
 	registerer prometheus.Registerer // nil for none
 
-	inFlight atomic.Int64
-	crowd    *crowd                // those in flight, by client
-	rules    atomic.Pointer[rules] // replaced whole by Load
-	visits   visits
+	inFlight *inFlight
+	rules    atomic.Pointer[rules] // replaced as a whole by Load
+	visits   sync.Pool             // of *visit, to be reused
 	shadows  shadows
 
 	loading sync.Mutex // held by Load and Close
@@ -86,11 +82,11 @@ type Gateway struct {
 // New makes a Gateway, which is to be closed. The error says what is missing in cfg or wrong in its document.
 func New(cfg Config) (*Gateway, error) {
 	if cfg.Document == nil || cfg.Checker == nil || cfg.Limits == nil {
-		return nil, errors.New("gateway: no document to go by, nobody to ask, or no limits to know")
+		return nil, errors.New("gateway: Config needs a Document, a Checker and Limits")
 	}
 	g := &Gateway{
 		checker: cfg.Checker, limits: cfg.Limits, log: cfg.Logger, now: cfg.Now, metrics: newMetrics(),
-		registerer: cfg.Registerer, crowd: newCrowd(),
+		registerer: cfg.Registerer, inFlight: newInFlight(),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -102,19 +98,19 @@ func New(cfg Config) (*Gateway, error) {
 		g.tracer = cfg.Tracer.Tracer(tracerName)
 	}
 	g.memory = denial.NewMemory(cfg.Document.GatewayName(), 0)
-	g.shadows.init()
+	g.shadows.init(g.log, g.metrics.dropped)
 	if err := g.Load(cfg.Document); err != nil {
 		return nil, err
 	}
-	if err := g.metrics.register(cfg.Registerer, g); err != nil {
+	if err := g.metrics.register(cfg.Registerer, g.inFlight, inForce{g}); err != nil {
 		g.Close()
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	return g, nil
 }
 
-// Load puts another document in force, all of it or nothing: requests that are under way end by the old one. The error
-// says what is wrong with it. The gateway keeps its name.
+// Load puts another document in force, as a whole or not at all: requests under way end by the old one. The error says what is
+// wrong with the document. The gateway keeps its name.
 func (g *Gateway) Load(d *config.Document) error {
 	g.loading.Lock()
 	defer g.loading.Unlock()
@@ -131,8 +127,8 @@ func (g *Gateway) Load(d *config.Document) error {
 	return nil
 }
 
-// Close ends what runs in the background: shadow checks, what is being given back, keys that are being read again, probes of
-// instances that are away. It is to be called when no more requests come.
+// Close ends what runs in the background: shadow checks, returns of tokens, reads of key sets, probes of instances. It is to be
+// called when no more requests come.
 func (g *Gateway) Close() {
 	g.loading.Lock()
 	defer g.loading.Unlock()
@@ -144,55 +140,17 @@ func (g *Gateway) Close() {
 	g.rules.Load().retire(nil)
 }
 
-// NoteLimits remembers the limits in force, for when one of them is gone. Requests do so; it is for a gateway that has none.
+// NoteLimits remembers the limits in force, for when one of them is removed. Requests do so too; it is for a gateway without any.
 func (g *Gateway) NoteLimits() { g.rules.Load().guard.Note() }
 
 // KeySets are those of the document in force that are read from URLs.
 func (g *Gateway) KeySets() []identity.KeySet { return g.rules.Load().finder.KeySets() }
 
-// An UpstreamState is an upstream of the document in force, with what is wrong with its instances.
-type UpstreamState struct {
-	Name string
-	// Away are those that take no connections.
-	Away []InstanceAway
-	// Misnamed are those that take connections and speak something else than their URLs say, each in words.
-	Misnamed []string
-	// Silent are those that take connections and have not answered the last requests in time.
-	Silent []InstanceSilent
-}
-
-// An InstanceAway is an instance that takes no connections: since when, and why.
-type InstanceAway struct {
-	URL   string
-	Since time.Time
-	Why   error
-}
-
-// An InstanceSilent is an instance that answers nothing: since when, and how many requests.
-type InstanceSilent struct {
-	URL      string
-	Since    time.Time
-	Requests int
-}
-
 // Upstreams are those of the document in force, by their names.
 func (g *Gateway) Upstreams() []UpstreamState {
 	var all []UpstreamState
 	for _, u := range g.rules.Load().upstreams {
-		s := UpstreamState{Name: u.name}
-		for i, at := range u.instances {
-			if slices.Index(u.instances, at) < i {
-				continue
-			}
-			if since, why := at.presence.gone(); why != nil {
-				s.Away = append(s.Away, InstanceAway{at.name, since, why})
-			} else if why := at.misnamed(); why != "" {
-				s.Misnamed = append(s.Misnamed, why)
-			} else if since, requests := at.silence.lasts(time.Now()); requests > 0 {
-				s.Silent = append(s.Silent, InstanceSilent{at.name, since, requests})
-			}
-		}
-		all = append(all, s)
+		all = append(all, u.state())
 	}
 	slices.SortFunc(all, func(a, b UpstreamState) int { return cmp.Compare(a.Name, b.Name) })
 	return all
@@ -201,49 +159,17 @@ func (g *Gateway) Upstreams() []UpstreamState {
 // Denials are the newest requests that were refused.
 func (g *Gateway) Denials() *denial.Memory { return g.memory }
 
-// A place is that of one request among those under way.
-type place struct {
-	gateway *Gateway
-	client  netip.Prefix
-}
+// inForce collects the metrics of the guard and of the upstreams in force; another document may make others.
+type inForce struct{ *Gateway }
 
-// enter begins a request, if there is room for one more: in all, and for its client, whose address is found as for {ip}. peer is
-// the connection's other end. That is all that is done before there is room. Whoever entered, which is told by the outcome
-// admitted, leaves; any other outcome is that of the request.
-func (g *Gateway) enter(r *rules, peer netip.Addr, h http.Header) (place, outcome) {
-	p := place{g, r.finder.Origin(peer, h)}
-	if g.inFlight.Add(1) > r.mostInFlight {
-		g.inFlight.Add(-1)
-		return place{}, overloaded
-	}
-	if !g.crowd.enter(p.client, r.mostOfClient) {
-		g.inFlight.Add(-1)
-		return place{}, crowded
-	}
-	return p, admitted
-}
+// Describe implements prometheus.Collector. What there is to collect changes, so it describes nothing.
+func (inForce) Describe(chan<- *prometheus.Desc) {}
 
-func (p place) leave() {
-	p.gateway.crowd.leave(p.client)
-	p.gateway.inFlight.Add(-1)
-}
-
-// newGuard makes what stands between the gateway and whoever decides, with its metrics. It keeps local buckets, so another
-// document that says the same of it keeps it.
-func (g *Gateway) newGuard(c config.Cluster, old *rules) (*fallback.Guard, *prometheus.Registry, error) {
-	if old != nil && old.document.Cluster.Sharers() == c.Sharers() && old.document.Cluster.Budget() == c.Budget() {
-		return old.guard, old.guardMetrics, nil
+// Collect implements prometheus.Collector.
+func (f inForce) Collect(to chan<- prometheus.Metric) {
+	rules := f.rules.Load()
+	rules.guardMetrics.Collect(to)
+	for _, u := range rules.upstreams {
+		u.collect(to)
 	}
-	registry := prometheus.NewRegistry()
-	var before *fallback.Guard
-	if old != nil {
-		before = old.guard
-	}
-	guard, err := fallback.New(fallback.Config{
-		Before: before, Checker: g.checker, Limits: g.limits, Gateways: c.Sharers(), Within: c.Budget(), Registerer: registry, Logger: g.log,
-	})
-	return guard, registry, err
 }
-
-// background is ctx without its end: for what goes on when the request is over.
-func background(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }

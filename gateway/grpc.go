@@ -16,11 +16,10 @@ import (
 	"github.com/jeton-dev/jeton/gateway/answer"
 )
 
-// UnaryInterceptor puts a gateway in front of the unary calls of a gRPC server. To the rules a call is a POST of its full
-// method, /package.Service/Method, with its metadata for headers. One that is refused ends with ResourceExhausted for a
-// denial, and its trailer tells clients when to try again, as the retry policy of gRPC understands it
-// (grpc-retry-pushback-ms). Where a route says refund or charge_when, what the handler returns counts as the status of HTTP that
-// stands for it, and a panic as 500.
+// UnaryInterceptor puts a gateway in front of the unary calls of a gRPC server. To the rules a call is a POST to the path
+// /package.Service/Method, with the metadata as headers. A denied call ends with ResourceExhausted, and its trailer tells the
+// client when to retry, as the retry policy of gRPC has it (grpc-retry-pushback-ms). Where a route says refund or charge_when,
+// the status that the handler returns counts as the corresponding HTTP status, and a panic as 500.
 func UnaryInterceptor(g *Gateway) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (reply any, err error) {
 		ctx, c, err := g.admitCall(ctx, info.FullMethod)
@@ -34,7 +33,7 @@ func UnaryInterceptor(g *Gateway) grpc.UnaryServerInterceptor {
 	}
 }
 
-// StreamInterceptor is UnaryInterceptor for streams: it decides when one begins.
+// StreamInterceptor is UnaryInterceptor for streams: it decides when a stream starts.
 func StreamInterceptor(g *Gateway) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		ctx, c, err := g.admitCall(stream.Context(), info.FullMethod)
@@ -48,22 +47,22 @@ func StreamInterceptor(g *Gateway) grpc.StreamServerInterceptor {
 	}
 }
 
-// errPanicked is what a handler that panics has returned.
+// errPanicked stands for the result of a handler that panics.
 var errPanicked = status.Error(codes.Internal, "the handler panicked")
 
 // A call is one that passed.
 type call struct {
-	place  place
+	slot   slot
 	charge charge
 }
 
-// end ends the call with what its handler returned.
+// end ends the call with the error of its handler.
 func (c *call) end(ctx context.Context, err error) {
 	c.charge.answered(ctx, answer.StatusOf(status.Code(err)))
-	c.place.leave()
+	c.slot.release()
 }
 
-// An admittedStream is a stream in the context of its decision.
+// An admittedStream is a stream with the context of its decision.
 type admittedStream struct {
 	grpc.ServerStream
 	ctx context.Context //nolint:containedctx // a stream has one
@@ -72,40 +71,41 @@ type admittedStream struct {
 // Context implements grpc.ServerStream.
 func (s *admittedStream) Context() context.Context { return s.ctx }
 
-// admitCall decides about a call. If it passes it goes on in the context, and is to be ended; otherwise the error is its end.
+// admitCall decides about a call. If it passes, it goes on in the context that is returned, and is to be ended; otherwise the error
+// is its answer.
 func (g *Gateway) admitCall(ctx context.Context, method string) (context.Context, *call, error) {
 	rules := g.rules.Load()
-	v := g.visits.take(g, rules)
-	defer g.visits.put(v)
-	v.sight = seesAnswer
-	v.meetCall(ctx, method)
-	place, room := g.enter(rules, v.request.Peer, v.request.Header)
-	if room == admitted {
+	v := g.startVisit(rules)
+	defer g.endVisit(v)
+	v.feedback = statusFeedback
+	v.readCall(ctx, method)
+	slot, o := g.takeSlot(rules, v.request.Peer, v.request.Header)
+	if o == admitted {
 		passed := false
 		defer func() {
-			if !passed { // or a bug has broken it off
-				place.leave()
+			if !passed { // refused, or a panic
+				slot.release()
 			}
 		}()
-		ctx = v.run(ctx, v.request.Header)
+		ctx = v.run(ctx)
 		passed = v.passes()
 	} else {
-		v.refuse(room, noRoom(room))
-		rules.other.count(room)
+		v.refuse(o, noSlot(o))
+		rules.other.count(o)
 	}
-	told := http.Header{}
-	v.tell(told)
+	headers := http.Header{}
+	v.setHeaders(headers)
 	if v.passes() {
-		_ = grpc.SetHeader(ctx, metadataOf(told)) // a call that has ended needs none
-		return ctx, &call{place, v.charge()}, nil
+		_ = grpc.SetHeader(ctx, metadataOf(headers)) // fails only for a call that has ended
+		return ctx, &call{slot, v.charge()}, nil
 	}
-	v.refusal.Pushback(told)
-	_ = grpc.SetTrailer(ctx, metadataOf(told)) // nor this
+	v.refusal.Pushback(headers)
+	_ = grpc.SetTrailer(ctx, metadataOf(headers)) // as above
 	return ctx, nil, status.Error(v.outcome.code(), v.refusal.Message())
 }
 
-// meetCall takes in a gRPC call.
-func (v *visit) meetCall(ctx context.Context, method string) {
+// readCall reads a gRPC call into the visit.
+func (v *visit) readCall(ctx context.Context, method string) {
 	q := &v.request
 	q.Method, q.Length = http.MethodPost, -1
 	md, _ := metadata.FromIncomingContext(ctx)
@@ -113,13 +113,13 @@ func (v *visit) meetCall(ctx context.Context, method string) {
 	for name, values := range md {
 		q.Header[textproto.CanonicalMIMEHeaderKey(name)] = values
 	}
-	v.read(strings.Join(md.Get(":authority"), ","), &url.URL{Path: method})
+	v.readTarget(strings.Join(md.Get(":authority"), ","), &url.URL{Path: method})
 	if from, ok := grpcpeer.FromContext(ctx); ok && from.Addr != nil {
-		q.Peer = peer(from.Addr.String())
+		q.Peer = peerAddr(from.Addr.String())
 	}
 }
 
-// metadataOf are headers as metadata.
+// metadataOf converts headers to metadata.
 func metadataOf(h http.Header) metadata.MD {
 	md := make(metadata.MD, len(h))
 	for name, values := range h {

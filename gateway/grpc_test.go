@@ -74,7 +74,7 @@ routes:
 		}
 	}
 	_, trailer, err := call("a")
-	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "two is used up") {
+	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "two is exhausted") {
 		t.Errorf("the third one: %v", err)
 	}
 	if got := trailer.Get("grpc-retry-pushback-ms"); len(got) != 1 || got[0] != "60000" {

@@ -40,7 +40,7 @@ routes:
 		status                 int
 	}{
 		{"/gone", "upstream_failed", "ip:127.0.0.1", ":" + port + ": connect: connection refused", http.StatusBadGateway},
-		{"/slow", "upstream_late", denial.Hash("42"), "timeout awaiting response headers", http.StatusGatewayTimeout},
+		{"/slow", "upstream_timeout", denial.Hash("42"), "timeout awaiting response headers", http.StatusGatewayTimeout},
 	} {
 		a, text := fetch(t, http.MethodGet, s.URL+c.path+"/a?secret=1", "", "X-User: 42")
 		var p struct{ Instance string }

@@ -2,13 +2,9 @@ package gateway
 
 import (
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/gateway/config"
 )
 
 // metrics measure a Gateway.
@@ -18,7 +14,7 @@ type metrics struct {
 	limits   *prometheus.CounterVec // by route, limit, shadow and outcome
 	seconds  prometheus.Histogram
 	dropped  prometheus.Counter
-	lost     *prometheus.CounterVec // by upstream and URL
+	downs    *prometheus.CounterVec // by upstream and URL
 	refunds  *prometheus.CounterVec // by route and reason
 
 	mu          sync.Mutex
@@ -35,95 +31,63 @@ func newMetrics() *metrics {
 	return &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_requests_total",
-			Help: "Requests, by route and by what became of them: admitted, unlimited, exempt, allowed_unasked, denied, unavailable, " +
-				"forbidden, nobody, overloaded (too much under way), crowded (too much of one client), bad_request, canceled (the client " +
-				"left during the decision).",
+			Help: "Requests, by route and outcome: admitted, unlimited, exempt, preflight, fail_open (let through without a decision), " +
+				"denied, unavailable, forbidden, unidentified (no credentials), bad_credentials, overloaded (too many concurrent requests), " +
+				"too_many_concurrent (of one client), bad_request, canceled (the client left during the decision).",
 		}, []string{"route", "outcome"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_failures_total",
 			Help: "Requests that the gateway answered itself for another reason than a decision: too_large, not_found, upstream_failed, " +
-				"upstream_late, body_late (the client sends its body too slowly), canceled (the client has gone), forbidden (a proxy " +
+				"upstream_timeout, body_timeout (the client sends its body too slowly), canceled (the client has gone), forbidden (a proxy " +
 				"asks that is not trusted).",
 		}, []string{"reason"}),
 		limits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_limits_total",
-			Help: "What each limit said, by route: allowed, denied, or spared (it would have allowed what another one denied). " +
+			Help: "Outcomes of each limit, by route: allowed, denied, or spared (it would have allowed what another limit denied). " +
 				"Those of shadow checks deny nothing.",
 		}, []string{"route", "limit", "shadow", "outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "jeton_gateway_decision_seconds",
-			Help:    "How long a request waited for its decision, if the cluster was asked.",
+			Help:    "How long requests waited for a decision of the cluster.",
 			Buckets: prometheus.ExponentialBuckets(50e-6, 2.5, 10),
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_gateway_shadows_dropped_total",
-			Help: "Shadow checks that were not made because too many were under way.",
+			Help: "Shadow checks that were not made because too many were running.",
 		}),
-		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "jeton_gateway_upstream_lost_total",
-			Help: "How often an instance of an upstream went away: a connection to it could not be had.",
+		downs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_gateway_upstream_down_total",
+			Help: "How often an instance of an upstream went down: an attempt to connect failed.",
 		}, []string{"upstream", "url"}),
 		refunds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_refunds_total",
 			Help: "Requests that gave back what they had taken, by route and reason: unsent (no instance of the upstream took a " +
-				"connection), answer (its status costs nothing). What became of the returns is in jeton_fallback_returns_total.",
+				"connection), answer (its status costs nothing). jeton_fallback_returns_total has the results of the returns.",
 		}, []string{"route", "reason"}),
 		routeSeries: map[string]*routeSeries{}, limitSeries: map[limitName]*limitSeries{},
 	}
 }
 
-func (m *metrics) register(r prometheus.Registerer, g *Gateway) error {
+// register registers the metrics, and what inForce collects.
+func (m *metrics) register(r prometheus.Registerer, requests *inFlight, inForce prometheus.Collector) error {
 	if r == nil {
 		return nil
 	}
-	inFlight := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_gateway_requests_in_flight",
-		Help: "Requests that are under way.",
-	}, func() float64 { return float64(g.inFlight.Load()) })
+		Help: "Concurrent requests.",
+	}, func() float64 { return float64(requests.all.Load()) })
 	var errs []error
-	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.dropped, m.lost, m.refunds, inFlight, inForce{g}} {
+	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.dropped, m.downs, m.refunds, gauge, inForce} {
 		errs = append(errs, r.Register(c))
 	}
 	return errors.Join(errs...)
 }
 
-// inForce collects the metrics of the guard and of the upstreams in force; another document may make others.
-type inForce struct{ *Gateway }
-
-// Describe implements prometheus.Collector. What there is to collect changes, so it describes nothing.
-func (inForce) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector.
-func (f inForce) Collect(to chan<- prometheus.Metric) {
-	rules := f.rules.Load()
-	rules.guardMetrics.Collect(to)
-	for _, u := range rules.upstreams {
-		u.collect(to)
-	}
-}
-
-var upDesc = prometheus.NewDesc("jeton_gateway_upstream_up",
-	"1 while an instance of an upstream takes connections, 0 from the first one that could not be had until one succeeds.",
-	[]string{"upstream", "url"}, nil)
-
-// collect says of each instance whether it is up.
-func (u *upstream) collect(to chan<- prometheus.Metric) {
-	for i, at := range u.instances {
-		if slices.Index(u.instances, at) < i {
-			continue
-		}
-		up := 1.0
-		if at.presence.away.Load() {
-			up = 0
-		}
-		to <- prometheus.MustNewConstMetric(upDesc, prometheus.GaugeValue, up, u.name, at.name)
-	}
-}
-
-// routeSeries count what becomes of the requests of one route.
+// routeSeries count the outcomes of the requests of one route.
 type routeSeries [tooLarge]prometheus.Counter
 
-// failureSeries count what the gateway answers for another reason than a decision.
+// failureSeries count the answers for another reason than a decision.
 type failureSeries [outcomes]prometheus.Counter
 
 func (m *metrics) failed() *failureSeries {
@@ -138,7 +102,7 @@ func (m *metrics) failed() *failureSeries {
 
 func (s *failureSeries) count(o outcome) { s[o].Inc() }
 
-// route finds the series of a route. They are found once: finding them by labels costs more than a decision.
+// route is the series of a route. It is looked up by labels only once: that costs more than a decision.
 func (m *metrics) route(name string) *routeSeries {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,14 +119,7 @@ func (m *metrics) route(name string) *routeSeries {
 
 func (s *routeSeries) count(o outcome) { s[o].Inc() }
 
-// charging is that of a route, with its series.
-func (m *metrics) charging(r *config.Route) charging {
-	return charging{
-		r.Refund, r.ChargeWhen, m.refunds.WithLabelValues(r.Name, "unsent"), m.refunds.WithLabelValues(r.Name, "answer"),
-	}
-}
-
-// limitSeries count what one limit says at one route.
+// limitSeries count the outcomes of one limit at one route.
 type limitSeries struct{ allowed, denied, spared prometheus.Counter }
 
 func (m *metrics) limit(route, name string, shadow bool) *limitSeries {
@@ -178,19 +135,4 @@ func (m *metrics) limit(route, name string, shadow bool) *limitSeries {
 		m.limitSeries[id] = s
 	}
 	return s
-}
-
-// count counts what each limit of a check said.
-func (l *limits) count(d limit.Decision) {
-	for i, o := range d.Limits[:min(len(d.Limits), len(l.series))] {
-		s := l.series[i]
-		switch {
-		case !o.Allowed:
-			s.denied.Inc()
-		case d.Allowed:
-			s.allowed.Inc()
-		default:
-			s.spared.Inc()
-		}
-	}
 }

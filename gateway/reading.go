@@ -9,28 +9,27 @@ import (
 	"github.com/jeton-dev/jeton/gateway/route"
 )
 
-// read takes in what a request asks for: its Host and its URL. Where that cannot be read in one way only, the visit knows why,
-// and the request has no host and no path.
-func (v *visit) read(host string, u *url.URL) {
-	if v.unread != "" {
+// readTarget reads what a request asks for: its Host and its URL. If that is ambiguous, the visit notes why, and the request has no
+// host and no path.
+func (v *visit) readTarget(host string, u *url.URL) {
+	if v.unreadable != "" {
 		return
 	}
-	v.target, v.unread = route.Read(host, u)
+	v.target, v.unreadable = route.Read(host, u)
 	q := &v.request
 	q.Host, q.Path, q.RawQuery = v.target.Host, v.target.Path, v.target.RawQuery
 }
 
-// unclear says why the service behind the gateway might take the request for another one than the rules do; empty if it
-// cannot.
-func (v *visit) unclear() string {
+// ambiguity says why the service behind the gateway might take the request for another one than the rules do; empty if it cannot.
+func (v *visit) ambiguity() string {
 	r := &v.request
 	switch {
 	case r.Method == http.MethodConnect:
-		return "there are no tunnels here: ask for a path"
-	case v.unread != "":
-		return v.unread
+		return "CONNECT is not supported: ask for a path"
+	case v.unreadable != "":
+		return v.unreadable
 	case strings.ToUpper(r.Method) != r.Method:
-		return "the method can be read in several ways: send it in capital letters"
+		return "the method is ambiguous: send it in capital letters"
 	}
 	for _, other := range v.otherReadings() {
 		if !v.sameRules(other) {
@@ -40,16 +39,16 @@ func (v *visit) unclear() string {
 	return ""
 }
 
-// A reading is what some services take a request for.
+// A reading is how some services read a request.
 type reading struct {
 	method, path string
-	advice       string // what the client should do if rules judge it otherwise
+	advice       string // for the client, if other rules apply to this reading
 }
 
-// methodOverrides are headers that some services take a method from, with underscores for dashes too.
+// methodOverrides are headers from which some services take the method, also with underscores for dashes.
 var methodOverrides = []string{"X-Http-Method", "X-Http-Method-Override", "X-Method-Override"}
 
-// otherReadings are those of the request that differ from the one by which it is judged; nearly always there are none.
+// otherReadings are those of the request that differ from the one that is judged; there is almost never one.
 func (v *visit) otherReadings() []reading {
 	r := &v.request
 	var others []reading
@@ -59,11 +58,11 @@ func (v *visit) otherReadings() []reading {
 		}
 	}
 	if strings.Contains(r.Path, ";") {
-		add(r.Method, withoutParameters(r.Path), "the path can be read in several ways: send it without semicolons")
+		add(r.Method, withoutParameters(r.Path), "the path is ambiguous: send it without semicolons")
 	}
 	if before, _, empty := strings.Cut(v.target.Escaped(), "//"); empty {
 		if before, err := url.PathUnescape(before); err == nil {
-			add(r.Method, route.Clean(before), "the path can be read in several ways: send it without two slashes in a row")
+			add(r.Method, route.Clean(before), "the path is ambiguous: send it without two slashes in a row")
 		}
 	}
 	for name, methods := range r.Header {
@@ -71,13 +70,13 @@ func (v *visit) otherReadings() []reading {
 			continue
 		}
 		for _, method := range methods {
-			add(strings.ToUpper(strings.TrimSpace(method)), r.Path, "the header "+name+" makes it another request to some services: send that method itself")
+			add(strings.ToUpper(strings.TrimSpace(method)), r.Path, "the header "+name+" changes the method for some services: send that method itself")
 		}
 	}
 	return others
 }
 
-// sameRules says whether another reading of the request meets the same route, with the same {name}s, and is as exempt.
+// sameRules reports whether another reading of the request has the same route, with the same {name}s, and is exempt or not alike.
 func (v *visit) sameRules(other reading) bool {
 	r := &v.request
 	a, these := v.rules.table.Find(r.Host, r.Method, r.Path)
@@ -85,11 +84,19 @@ func (v *visit) sameRules(other reading) bool {
 	return a == b && slices.Equal(these, those) && v.rules.exempt.paths.Covers(r.Path) == v.rules.exempt.paths.Covers(other.path)
 }
 
-// withoutParameters is a path as services read it for which what follows a semicolon is no part of a segment.
+// withoutParameters is a path without what follows a semicolon in a segment, as some services read it.
 func withoutParameters(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		segments[i], _, _ = strings.Cut(segment, ";")
 	}
 	return route.Clean(strings.Join(segments, "/"))
+}
+
+// withDashes is the canonical name of a header with dashes for underscores.
+func withDashes(name string) string {
+	if !strings.Contains(name, "_") {
+		return name
+	}
+	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }

@@ -5,80 +5,78 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
-// mostShadows are under way at once; more are dropped and counted.
-const mostShadows = 256
+// maxShadows run at once; more are dropped and counted.
+const maxShadows = 256
 
-// shadows are the checks that count and report and never deny. They are made beside the request, which does not wait for
-// them.
+// shadows are the checks that count and report and never deny. They run beside their request, which does not wait for them.
 type shadows struct {
-	room    chan struct{}
+	log     *slog.Logger
+	dropped prometheus.Counter
+	slots   chan struct{} // one value for each that runs
+
 	mu      sync.Mutex
 	closed  bool
 	running sync.WaitGroup
 }
 
-func (s *shadows) init() { s.room = make(chan struct{}, mostShadows) }
+func (s *shadows) init(log *slog.Logger, dropped prometheus.Counter) {
+	s.log, s.dropped, s.slots = log, dropped, make(chan struct{}, maxShadows)
+}
 
-// begin runs f beside, if there is room.
-func (s *shadows) begin(f func()) bool {
+// ask makes a shadow check of a request in the background.
+func (s *shadows) ask(ctx context.Context, r *rules, route string, w want) {
+	if !s.start(func() { s.run(ctx, r, route, w) }) {
+		s.dropped.Inc()
+	}
+}
+
+// start runs f in a goroutine, unless too many run already or the gateway is closed.
+func (s *shadows) start(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
 	}
 	select {
-	case s.room <- struct{}{}:
+	case s.slots <- struct{}{}:
 	default:
 		return false
 	}
 	s.running.Go(func() {
-		defer func() { <-s.room }()
+		defer func() { <-s.slots }()
 		f()
 	})
 	return true
 }
 
-// close waits for those that run; none begins after it.
+// run asks the cluster, counts, and logs what would have been denied.
+func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
+	d := r.guard.Check(ctx, w.request(), limit.Allow)
+	if d.Source != fallback.ByCluster {
+		return
+	}
+	w.limits.count(d.Decision)
+	if d.Allowed || !sampled(r.document.Log.DeniedShare()) {
+		return
+	}
+	for _, o := range d.Limits {
+		if !o.Allowed {
+			s.log.LogAttrs(ctx, slog.LevelInfo, "a shadow limit would have denied", slog.String("route", route),
+				slog.String("key", shownKey(w.key)), slog.String("limit", o.Name), slog.Duration("retry_after", o.RetryAfter))
+		}
+	}
+}
+
+// close waits for the running checks; none starts after it.
 func (s *shadows) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.running.Wait()
-}
-
-// askShadows makes the shadow checks of a request. Whom they count is found out now, for the request may be over soon.
-func (v *visit) askShadows(ctx context.Context) {
-	g, rules, name := v.gateway, v.rules, v.route.name
-	for i := range v.route.shadows {
-		w := v.route.shadows[i].want(&v.request, &v.facts)
-		if !w.found || len(w.limits.refs) == 0 {
-			continue
-		}
-		beside := context.WithoutCancel(ctx)
-		if !g.shadows.begin(func() { g.askShadow(beside, rules, name, w) }) {
-			g.metrics.dropped.Inc()
-		}
-	}
-}
-
-// askShadow asks, counts, and logs what would have been denied.
-func (g *Gateway) askShadow(ctx context.Context, rules *rules, route string, w want) {
-	d := rules.guard.Check(ctx, w.request(), limit.Allow)
-	if d.Source != fallback.ByCluster {
-		return
-	}
-	w.limits.count(d.Decision)
-	if d.Allowed || !drawn(rules.document.Log.DeniedShare()) {
-		return
-	}
-	for _, o := range d.Limits {
-		if !o.Allowed {
-			g.log.LogAttrs(ctx, slog.LevelInfo, "a shadow limit would have denied", slog.String("route", route),
-				slog.String("key", shown(w.key)), slog.String("limit", o.Name), slog.Duration("retry_after", o.RetryAfter))
-		}
-	}
 }

@@ -201,10 +201,10 @@ func TestProxyProbesAnInstanceThatIsAway(t *testing.T) {
 			t.Error(a.Status)
 		}
 	}
-	if up(gone.url()) != 0 || up(live) != 1 || r.count("jeton_gateway_upstream_lost_total", "upstream", "app", "url", gone.url()) != 1 {
+	if up(gone.url()) != 0 || up(live) != 1 || r.count("jeton_gateway_upstream_down_total", "upstream", "app", "url", gone.url()) != 1 {
 		t.Errorf("after requests: %v and %v", up(gone.url()), up(live))
 	}
-	if logs := r.logs.String(); strings.Count(logs, "takes no connections") != 1 || !strings.Contains(logs, "refused") || !strings.Contains(logs, "url="+gone.url()) {
+	if logs := r.logs.String(); strings.Count(logs, "is down") != 1 || !strings.Contains(logs, "refused") || !strings.Contains(logs, "url="+gone.url()) {
 		t.Errorf("the log:\n%s", logs)
 	}
 	met := make(chan struct{}, 1)
@@ -215,7 +215,7 @@ func TestProxyProbesAnInstanceThatIsAway(t *testing.T) {
 			t.Fatal("the instance does not come back")
 		}
 	}
-	if logs := r.logs.String(); !strings.Contains(logs, "takes connections again") || !strings.Contains(logs, "away=") {
+	if logs := r.logs.String(); !strings.Contains(logs, "is up again") || !strings.Contains(logs, "down=") {
 		t.Errorf("the log:\n%s", logs)
 	}
 }

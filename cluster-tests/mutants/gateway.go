@@ -36,7 +36,7 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Name: "the proxy passes on what net/url makes of a request",
 		Why:  "the upstream gets the target that was judged and nothing else; net/http takes parts of a query away that it cannot parse",
 		Edits: []Edit{
-			{File: "gateway/proxy.go", Old: `r.Out.URL, r.Out.Host, r.Out.Trailer = p.target.At(u.instances[0].url), "", nil`, New: `r.SetURL(u.instances[0].url)`},
+			{File: "gateway/rewrite.go", Old: `r.Out.URL, r.Out.Host, r.Out.Trailer = x.target.At(u.instances[0].url), "", nil`, New: `r.SetURL(u.instances[0].url)`},
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestQueryIsPassedOn$", Says: `becomes`}},
 	}, {
@@ -44,7 +44,7 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Why:  "only what had no connection was surely not sent; a payment whose connection broke may have been made",
 		Edits: []Edit{
 			{
-				File: "gateway/upstream.go", Old: "if _, unsent := errors.AsType[*connectError](err); !unsent || !body.whole() || r.Context().Err() != nil {",
+				File: "gateway/upstream.go", Old: "if _, unsent := errors.AsType[*connectError](err); !unsent || !body.unread() || r.Context().Err() != nil {",
 				New: "if err == nil {",
 			},
 			{File: "gateway/upstream.go", Old: "\t\"errors\"\n", New: ""},
@@ -54,7 +54,7 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Name: "what was sent is given back",
 		Why:  "a client that leaves before the answer has made the service work, and tried its password: that costs",
 		Edits: []Edit{
-			{File: "gateway/proxy.go", Old: "if !p.sent.Load() {", New: "if true {"},
+			{File: "gateway/proxy.go", Old: "if !x.sent.Load() {", New: "if true {"},
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestChargeWhenTheClientLeaves$", Says: `10 remain, want 9`}},
 	}, {
@@ -68,16 +68,16 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Name: "one client takes all the room",
 		Why:  "requests under way are bounded for each client before anything is done for them, or one that sends bodies slowly shuts out all others",
 		Edits: []Edit{
-			{File: "gateway/crowd.go", Old: "if s.count[client] >= most {", New: "if false {"},
+			{File: "gateway/inflight.go", Old: "if s.count[client] >= most {", New: "if false {"},
 		},
-		Caught: []Hunt{{Package: "./gateway", Run: "^TestCrowds$", Says: `status 204, want 429`}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestTooManyConcurrent$", Says: `status 204, want 429`}},
 	}, {
 		Name: "a drop of a body buys all the time again",
 		Why:  "the time that a client may take for a body is bounded as a whole; a byte now and then does not begin it anew",
 		Edits: []Edit{
-			{File: "gateway/upload.go", Old: "p.pause+earned-waited", New: "p.pause+earned"},
+			{File: "gateway/requestbody.go", Old: "p.pause+earned-waited", New: "p.pause+earned"},
 		},
-		Caught: []Hunt{{Package: "./gateway", Run: "^TestPatience$", Says: `the client is late at read 0`}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestBodyPace$", Says: `the client is late at read 0`}},
 	}, {
 		Name: "the path of a denial steers the terminal",
 		Why:  "what clients and other nodes have sent is shown to operators quoted, or it can forge lines and change what they see",

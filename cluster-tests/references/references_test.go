@@ -26,7 +26,6 @@ var upward = map[string]int{
 	"cmd/gateway":                 4,
 	"cmd/jeton":                   12,
 	"cmd/node":                    3,
-	"gateway":                     15,
 	"gateway/answer":              7,
 	"gateway/config":              13,
 	"gateway/fallback":            2,

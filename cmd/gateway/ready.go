@@ -38,14 +38,14 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 		say("cluster", sight.verdict != ring.DecidesAll, sight.said)
 	}
 	for _, u := range a.gateway.Upstreams() {
-		for _, at := range u.Away {
-			say("upstream "+u.Name, true, at.URL+" takes no connections, since "+plain.Duration(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
+		for _, at := range u.Down {
+			say("upstream "+u.Name, true, at.URL+" is down: it accepts no connections, since "+plain.Duration(time.Since(at.Since).Truncate(time.Second))+": "+at.Why.Error())
 		}
-		for _, at := range u.Silent {
-			say("upstream "+u.Name, true, fmt.Sprintf("%s answers nothing, since %s: the last %d requests got no answer in time",
+		for _, at := range u.Unresponsive {
+			say("upstream "+u.Name, true, fmt.Sprintf("%s is unresponsive, since %s: the last %d requests timed out",
 				at.URL, plain.Duration(time.Since(at.Since).Truncate(time.Second)), at.Requests))
 		}
-		for _, why := range u.Misnamed {
+		for _, why := range u.WrongProtocol {
 			say("upstream "+u.Name, true, why)
 		}
 	}

@@ -191,7 +191,7 @@ func TestReadyAtAWrongPort(t *testing.T) {
 func TestReadyTellsOfAWrongURL(t *testing.T) {
 	at := anUpstream(t).Listener.Addr().String()
 	for scheme, want := range map[string]string{
-		"https": "\nupstream api: https://" + at + " takes no connections, since ",
+		"https": "\nupstream api: https://" + at + " is down: it accepts no connections, since ",
 		"h2c":   "\nupstream api: h2c://" + at + " speaks HTTP/1.1 without TLS: write http://" + at + "\n",
 	} {
 		r := open(t, Config{}, aDocument(scheme+"://"+at))
@@ -262,7 +262,7 @@ func TestNoNodeIsSaid(t *testing.T) {
 	}
 }
 
-// An upstream that is frozen takes connections, and answers nothing.
+// An upstream that is frozen accepts connections, and answers nothing.
 func TestReadyTellsOfASilentUpstream(t *testing.T) {
 	frozen := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(frozen.Close)
@@ -274,7 +274,7 @@ func TestReadyTellsOfASilentUpstream(t *testing.T) {
 		}
 	}
 	a := r.readyz(t, "")
-	if want := "degraded: upstream api: " + frozen.URL + " answers nothing, since "; !strings.HasPrefix(a.body, want) || !strings.Contains(a.body, ": the last 5 requests got no answer in time\n") {
+	if want := "degraded: upstream api: " + frozen.URL + " is unresponsive, since "; !strings.HasPrefix(a.body, want) || !strings.Contains(a.body, ": the last 5 requests timed out\n") {
 		t.Errorf("/readyz says\n%s, want %s", a.body, want)
 	}
 }

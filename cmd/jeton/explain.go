@@ -231,16 +231,16 @@ func reason(r *denial.Record) string {
 	case "denied":
 		return "denied by a limit"
 	case "unavailable":
-		return "no decision could be had, and then this is denied"
+		return "there was no decision, and the policy is to deny"
 	case "forbidden":
 		return "on a deny list"
-	case "nobody":
-		return "nothing says who is asking"
+	case "unidentified":
+		return "no credentials identify the client"
 	case "bad_credentials":
-		return "shows a token or an API key that does not count"
+		return "the token or API key is invalid"
 	case "upstream_failed":
 		return "it passed, and the upstream cannot be reached or its answer not be read"
-	case "upstream_late":
+	case "upstream_timeout":
 		return "it passed, and the upstream did not answer in time"
 	}
 	return r.Reason

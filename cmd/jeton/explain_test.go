@@ -143,8 +143,8 @@ func TestDenialsInWords(t *testing.T) {
 		{&denial.Record{ID: "x", At: at, Status: 502, Reason: "upstream_failed", Key: "ip:192.0.2.1", Upstream: "web", Why: "connection refused"}, 0, []string{
 			"answered  502, it passed, and the upstream cannot be reached or its answer not be read\n", "who       ip:192.0.2.1\n", "upstream  web\n", "because   connection refused\n",
 		}},
-		{&denial.Record{ID: "x", At: at, Status: 504, Reason: "upstream_late", Upstream: "web"}, 0, []string{"answered  504, it passed, and the upstream did not answer in time\n"}},
-		{&denial.Record{ID: "x", At: at, Reason: "nobody"}, 0, []string{"nothing says who is asking", "route none"}},
+		{&denial.Record{ID: "x", At: at, Status: 504, Reason: "upstream_timeout", Upstream: "web"}, 0, []string{"answered  504, it passed, and the upstream did not answer in time\n"}},
+		{&denial.Record{ID: "x", At: at, Reason: "unidentified"}, 0, []string{"no credentials identify the client", "route none"}},
 	} {
 		var out strings.Builder
 		if err := printDenial(&out, tt.record, at.Add(tt.later)); err != nil {

@@ -17,7 +17,7 @@ func TestRefusedCall(t *testing.T) {
 		status, message, pushback string
 	}{
 		{answer.Refusal{Kind: answer.Unavailable, Call: codes.Unavailable, Detail: "later"}, "14", "later", "1000"},
-		{answer.Refusal{Kind: answer.Nobody, Call: codes.Unauthenticated, Detail: "who?", ID: "a-1"}, "16", "who? (a-1)", "-1"},
+		{answer.Refusal{Kind: answer.Unidentified, Call: codes.Unauthenticated, Detail: "who?", ID: "a-1"}, "16", "who? (a-1)", "-1"},
 		{answer.Refusal{Kind: answer.BadRequest, Call: codes.InvalidArgument, Detail: "100 %,\nü"}, "3", "100 %25,%0A%C3%BC", "-1"},
 	} {
 		rec := refuse(t, config.Answer{Status: 599, Redirect: "https://h"}, &c.refusal)

@@ -41,22 +41,22 @@ func (k Kind) traits() traits {
 		return traits{"unavailable", http.StatusServiceUnavailable, reduced, busy, true}
 	case Overloaded:
 		return traits{"overloaded", http.StatusServiceUnavailable, reduced, busy, true}
-	case Crowded:
-		return traits{"crowded", http.StatusTooManyRequests, own + "crowded", "Too many requests of one client are under way", false}
+	case TooManyConcurrent:
+		return traits{"too-many-concurrent", http.StatusTooManyRequests, own + "too-many-concurrent", "Too many concurrent requests from one client", false}
 	case Forbidden:
-		return traits{"forbidden", http.StatusForbidden, own + "forbidden", "The caller is not let through", false}
-	case Nobody:
-		return traits{"nobody", http.StatusUnauthorized, own + "nobody", "It is not known who is asking", false}
+		return traits{"forbidden", http.StatusForbidden, own + "forbidden", "The request is denied by a list", false}
+	case Unidentified:
+		return traits{"unidentified", http.StatusUnauthorized, own + "unidentified", "No credentials identify the client", false}
 	case BadCredentials:
-		return traits{"bad-credentials", http.StatusUnauthorized, own + "bad-credentials", "The token or API key does not count", false}
+		return traits{"bad-credentials", http.StatusUnauthorized, own + "bad-credentials", "The token or API key is invalid", false}
 	case NotFound:
-		return traits{"not-found", http.StatusNotFound, own + "not-found", "There is nothing at this path", false}
+		return traits{"not-found", http.StatusNotFound, own + "not-found", "No route matches", false}
 	case BadRequest:
-		return traits{"bad-request", http.StatusBadRequest, own + "bad-request", "The request cannot be understood", false}
+		return traits{"bad-request", http.StatusBadRequest, own + "bad-request", "The request is malformed or ambiguous", false}
 	case TooLarge:
 		return traits{"too-large", http.StatusRequestEntityTooLarge, own + "too-large", "The body is too large", false}
 	case BodyTimeout:
-		return traits{"body-timeout", http.StatusRequestTimeout, own + "body-timeout", "The body came too slowly", false}
+		return traits{"body-timeout", http.StatusRequestTimeout, own + "body-timeout", "The body arrived too slowly", false}
 	case BadGateway:
 		return traits{"bad-gateway", http.StatusBadGateway, own + "bad-gateway", "The upstream cannot be reached", false}
 	case GatewayTimeout:

@@ -12,19 +12,19 @@ type Kind int
 
 // The kinds of refusals.
 const (
-	Exceeded       Kind = iota // denied by a limit: 429, or as the configuration says
-	Unavailable                // no decision could be had, and the policy is to deny: 503
-	Overloaded                 // more requests are under way than may be: 503
-	Crowded                    // more requests of one client are under way than may be: 429
-	Forbidden                  // on the deny list: 403
-	Nobody                     // it is not known who is asking: 401
-	BadCredentials             // the token or API key that is shown does not count: 401
-	NotFound                   // no route, and so nobody to pass it to: 404
-	BadRequest                 // servers might read it differently, or it is malformed: 400
-	TooLarge                   // the body is larger than allowed: 413
-	BodyTimeout                // the body came too slowly: 408
-	BadGateway                 // the upstream could not be reached, or its answer not be read: 502
-	GatewayTimeout             // the upstream took too long: 504
+	Exceeded          Kind = iota // denied by a limit: 429, or as the configuration says
+	Unavailable                   // no decision could be had, and the policy is to deny: 503
+	Overloaded                    // more requests are under way than may be: 503
+	TooManyConcurrent             // more requests of one client are under way than may be: 429
+	Forbidden                     // on the deny list: 403
+	Unidentified                  // it is not known who is asking: 401
+	BadCredentials                // the token or API key that is shown does not count: 401
+	NotFound                      // no route, and so nobody to pass it to: 404
+	BadRequest                    // servers might read it differently, or it is malformed: 400
+	TooLarge                      // the body is larger than allowed: 413
+	BodyTimeout                   // the body came too slowly: 408
+	BadGateway                    // the upstream could not be reached, or its answer not be read: 502
+	GatewayTimeout                // the upstream took too long: 504
 )
 
 // String is the kind in one word, for logs and metrics.
@@ -50,7 +50,7 @@ type Refusal struct {
 // capacity, or it is not the load or a limit that the request was refused for.
 func (r *Refusal) RetryAfter() (seconds int64, ok bool) {
 	switch r.Kind {
-	case Unavailable, Overloaded, Crowded:
+	case Unavailable, Overloaded, TooManyConcurrent:
 		return 1, true
 	case Exceeded:
 	default:

@@ -24,7 +24,7 @@ func TestRefuse(t *testing.T) {
 	login, daily := ruleOf(t, "login", 10, "1/s"), ruleOf(t, "daily", 1000, "1000/24h")
 	exceeded := answer.Refusal{
 		Quotas: []answer.Quota{after(daily, 10, 3), after(login, 9, 3)}, ID: "edge-7-k3v9", Route: "sign in",
-		Detail: "too many requests: the limit login is used up",
+		Detail: "too many requests: the limit login is exhausted",
 	}
 	with := func(change func(r *answer.Refusal)) answer.Refusal {
 		r := exceeded
@@ -44,7 +44,7 @@ Ratelimit-Policy: "daily";q=1000;w=86400, "login";q=10;w=10
 Retry-After: 2
 X-Content-Type-Options: nosniff
 
-{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"too many requests: the limit login is used up","instance":"urn:jeton:denial:edge-7-k3v9","violated-policies":["login"]}
+{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"too many requests: the limit login is exhausted","instance":"urn:jeton:denial:edge-7-k3v9","violated-policies":["login"]}
 `},
 		"a costly request, 100 tokens short": {config.Answer{Headers: []string{"ratelimit", "ratelimit-03"}}, answer.Refusal{
 			Quotas: []answer.Quota{after(ruleOf(t, "api", 10_000, "10000/1m"), 3000, 7100)}, Head: true,
@@ -101,7 +101,7 @@ Cache-Control: no-store
 Content-Type: application/problem+json
 X-Content-Type-Options: nosniff
 
-{"type":"urn:jeton:problem:forbidden","title":"The caller is not let through","status":403}
+{"type":"urn:jeton:problem:forbidden","title":"The request is denied by a list","status":403}
 `},
 		"a body that fails": {config.Answer{Body: "{{index .Limits 0}}"}, answer.Refusal{}, `429
 Cache-Control: no-store
@@ -126,16 +126,16 @@ X-Content-Type-Options: nosniff
 
 {"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints","status":503,"violated-policies":[]}
 `},
-		"nobody": {config.Answer{}, answer.Refusal{Kind: answer.Nobody, Challenge: "Bearer\r\nX-Evil: 1"}, `401
+		"unidentified": {config.Answer{}, answer.Refusal{Kind: answer.Unidentified, Challenge: "Bearer\r\nX-Evil: 1"}, `401
 Cache-Control: no-store
 Content-Type: application/problem+json
 Www-Authenticate: Bearer??X-Evil: 1
 X-Content-Type-Options: nosniff
 
-{"type":"urn:jeton:problem:nobody","title":"It is not known who is asking","status":401}
+{"type":"urn:jeton:problem:unidentified","title":"No credentials identify the client","status":401}
 `},
-		"not found":       {config.Answer{}, answer.Refusal{Kind: answer.NotFound, Challenge: "Bearer"}, plain(404, "not-found", "There is nothing at this path")},
-		"bad request":     {config.Answer{}, answer.Refusal{Kind: answer.BadRequest}, plain(400, "bad-request", "The request cannot be understood")},
+		"not found":       {config.Answer{}, answer.Refusal{Kind: answer.NotFound, Challenge: "Bearer"}, plain(404, "not-found", "No route matches")},
+		"bad request":     {config.Answer{}, answer.Refusal{Kind: answer.BadRequest}, plain(400, "bad-request", "The request is malformed or ambiguous")},
 		"too large":       {config.Answer{}, answer.Refusal{Kind: answer.TooLarge}, plain(413, "too-large", "The body is too large")},
 		"bad gateway":     {config.Answer{}, answer.Refusal{Kind: answer.BadGateway}, plain(502, "bad-gateway", "The upstream cannot be reached")},
 		"gateway timeout": {config.Answer{}, answer.Refusal{Kind: answer.GatewayTimeout}, plain(504, "gateway-timeout", "The upstream did not answer in time")},
@@ -210,7 +210,7 @@ func TestKinds(t *testing.T) {
 	w := newWriter(t, config.Answer{Status: 420})
 	words := map[string]bool{}
 	for kind, status := range map[answer.Kind]int{
-		answer.Exceeded: 420, answer.Unavailable: 503, answer.Overloaded: 503, answer.Forbidden: 403, answer.Nobody: 401,
+		answer.Exceeded: 420, answer.Unavailable: 503, answer.Overloaded: 503, answer.Forbidden: 403, answer.Unidentified: 401,
 		answer.NotFound: 404, answer.BadRequest: 400, answer.TooLarge: 413, answer.BadGateway: 502, answer.GatewayTimeout: 504, 99: 500,
 	} {
 		if got := w.Status(kind); got != status {
@@ -235,7 +235,7 @@ func FuzzRefuse(f *testing.F) {
 		rule := ruleOf(t, "login", 10, "1/s")
 		q := after(rule, 10, 1)
 		q.Name, q.Rule = name, nil
-		for _, kind := range []answer.Kind{answer.Exceeded, answer.Nobody} {
+		for _, kind := range []answer.Kind{answer.Exceeded, answer.Unidentified} {
 			rec := refuse(t, config.Answer{Debug: true}, &answer.Refusal{
 				Kind: kind, Quotas: []answer.Quota{q}, ID: id, Route: route, Detail: detail, Challenge: challenge,
 			})

@@ -194,7 +194,7 @@ const (
 // Remembered is how long browsers may remember a preflight.
 func (c CORS) Remembered() time.Duration { return c.MaxAge.Or(10 * time.Minute) }
 
-// Skip is the [Check.Nobody] that leaves the check out; the other one is the default.
+// Skip is the [Check.Unidentified] that leaves the check out; the other one is the default.
 const Skip = "skip"
 
 // How long a token of [Admin.TokenFile] and [Exempt.TokenFile] is.

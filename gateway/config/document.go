@@ -320,8 +320,8 @@ type Check struct {
 	// Shadow counts and reports, and never denies. It takes tokens as every check does, so give it limits or a key of its
 	// own.
 	Shadow bool `yaml:"shadow"`
-	// Nobody is what happens when no template of Key can be filled: deny (the default; 401), or skip this check.
-	Nobody string `yaml:"nobody"`
+	// Unidentified is what happens when no template of Key can be filled: deny (the default; 401), or skip this check.
+	Unidentified string `yaml:"unidentified"`
 	// OnUnavailable is what happens when no decision can be had: allow, deny or local. Empty means what each limit says.
 	OnUnavailable limit.Policy `yaml:"on_unavailable"`
 }

@@ -129,7 +129,7 @@ func (f *findings) routeCheck(path string, c *Check, r *Route) {
 		f.add(path+".limits", "is empty: name 1 to %d limits", limit.MaxLimits)
 	}
 	f.cost(path+".cost", c.Cost)
-	f.oneOf(path+".nobody", c.Nobody, "deny", Skip)
+	f.oneOf(path+".unidentified", c.Unidentified, "deny", Skip)
 	f.oneOf(path+".on_unavailable", string(c.OnUnavailable), string(limit.Allow), string(limit.Deny), string(limit.Local))
 }
 

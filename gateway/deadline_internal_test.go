@@ -20,12 +20,12 @@ func TestCallTimeout(t *testing.T) {
 }
 
 // A deadline is over when its time has come, whoever notices it first.
-func TestLate(t *testing.T) {
+func TestDeadlinePassed(t *testing.T) {
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	coming, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
 	defer cancel()
-	if !late(over) || late(coming) || late(t.Context()) {
-		t.Errorf("%v, %v, %v", late(over), late(coming), late(t.Context()))
+	if !deadlinePassed(over) || deadlinePassed(coming) || deadlinePassed(t.Context()) {
+		t.Errorf("%v, %v, %v", deadlinePassed(over), deadlinePassed(coming), deadlinePassed(t.Context()))
 	}
 }

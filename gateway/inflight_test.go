@@ -69,15 +69,15 @@ routes: [{name: all, path: /, checks: [{limits: [hundred]}]}]
 	if got := r.count("jeton_gateway_requests_in_flight"); got != share {
 		t.Errorf("%v requests are in flight, want %d", got, share)
 	}
-	if got := r.count("jeton_gateway_requests_total", "route", "(none)", "outcome", "crowded"); got != attackers-share {
-		t.Errorf("%v requests counted as crowded, want %d", got, attackers-share)
+	if got := r.count("jeton_gateway_requests_total", "route", "(none)", "outcome", "too_many_concurrent"); got != attackers-share {
+		t.Errorf("%v requests counted as too_many_concurrent, want %d", got, attackers-share)
 	}
 	close(leave)
 	ended.Wait()
 }
 
 // Whoever may not enter at one face may not at another, and the place of one that has ended is free.
-func TestCrowds(t *testing.T) {
+func TestTooManyConcurrent(t *testing.T) {
 	r := newRig(t, forwarding+"cluster: {max_in_flight_per_client: 1}\n"+oneRoute("{limits: [hundred]}"))
 	leave := make(chan struct{})
 	var ended sync.WaitGroup
@@ -96,7 +96,7 @@ func TestCrowds(t *testing.T) {
 	r.wants("/", []string{"From: 192.0.2.9:1"}, 204)
 	r.wants("/", []string{"From: @"}, 401) // no address, as of a Unix socket: there is room, and nobody known
 	asked := []string{"X-Forwarded-Uri: /", "X-Forwarded-For: 2001:db8::3"}
-	if a := r.forward("/auth", asked...); a.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(a.Body), "urn:jeton:problem:crowded") {
+	if a := r.forward("/auth", asked...); a.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(a.Body), "urn:jeton:problem:too-many-concurrent") {
 		t.Errorf("forward-auth: %s: %s", a.Status, a.Body)
 	}
 	service := dialService(t, r)

@@ -214,7 +214,7 @@ func TestCallsAreDenied(t *testing.T) {
 	}
 	var trailer metadata.MD
 	err := c.check(t.Context(), "", grpc.Trailer(&trailer))
-	if got := status.Convert(err); got.Code() != codes.ResourceExhausted || !strings.HasPrefix(got.Message(), "too many requests: the limit two is used up (") {
+	if got := status.Convert(err); got.Code() != codes.ResourceExhausted || !strings.HasPrefix(got.Message(), "too many requests: the limit two is exhausted (") {
 		t.Errorf("the third one: %v", err)
 	}
 	for name, want := range map[string]string{"grpc-retry-pushback-ms": "60000", "retry-after": "60", "ratelimit": `"two";r=0;t=60`} {
@@ -269,7 +269,7 @@ func TestNoCallIsAnsweredAsOne(t *testing.T) {
 }
 
 // What the gateway answers for a service that does not is a status of gRPC too.
-func TestCallsOfNobody(t *testing.T) {
+func TestCallsWithoutCredentials(t *testing.T) {
 	gone := newDead(t)
 	c := &caller{}
 	c.serve(t, false, "proxy: {upstreams: {app: {urls: [h2c://"+gone.address+"]}}}\nroutes: [{name: all, path: /grpc.health.v1.Health, checks: [{limits: [ten]}]}]")

@@ -86,10 +86,10 @@ func TestAnUpstreamAtAWrongURL(t *testing.T) {
 // wrong is what is known to be wrong with the one instance of the one upstream.
 func wrong(g *gateway.Gateway) string {
 	u := g.Upstreams()[0]
-	for _, away := range u.Away {
+	for _, away := range u.Down {
 		return away.Why.Error()
 	}
-	return strings.Join(u.Misnamed, "; ")
+	return strings.Join(u.WrongProtocol, "; ")
 }
 
 // An instance that speaks what its URL says, at last, is not told of any more; one that hangs up, or says what nobody knows, never is.

@@ -49,7 +49,7 @@ func TestDenialIsExplained(t *testing.T) {
 
 // Keys that are made of secrets are told by their hash.
 func TestSecretsAreHashed(t *testing.T) {
-	r := newRig(t, "log: {allowed: 1}\n"+oneRoute(`{key: ["session:{cookie.session}"], limits: [two]}, {key: ["h:{header.X-Client}"], limits: [two], shadow: true, nobody: skip}`))
+	r := newRig(t, "log: {allowed: 1}\n"+oneRoute(`{key: ["session:{cookie.session}"], limits: [two]}, {key: ["h:{header.X-Client}"], limits: [two], shadow: true, unidentified: skip}`))
 	headers := []string{"Cookie: session=hush-hush", "X-Client: hush-too"}
 	r.wants("/secret-path?x=hush", headers, 204, 204)
 	a := r.ask(request(t, http.MethodGet, "/x", headers...))
@@ -107,7 +107,7 @@ func TestMetrics(t *testing.T) {
 	r.wants("/", nil, 204, 204, 429)
 	r.breakDown(limit.ErrUnavailable)
 	r.wants("/", nil, 204)
-	for outcome, want := range map[string]float64{"admitted": 2, "denied": 1, "allowed_unasked": 1} {
+	for outcome, want := range map[string]float64{"admitted": 2, "denied": 1, "fail_open": 1} {
 		if got := r.count("jeton_gateway_requests_total", "route", "all", "outcome", outcome); got != want {
 			t.Errorf("%s: %v, want %v", outcome, got, want)
 		}
@@ -132,7 +132,7 @@ func TestDecisionHeader(t *testing.T) {
 	}
 	r.breakDown(limit.ErrUnavailable)
 	a = r.ask(request(t, http.MethodGet, "/"))
-	if got := a.Header.Get("X-Jeton-Decision"); !strings.HasPrefix(got, "allowed_unasked; by=allow; because=") {
+	if got := a.Header.Get("X-Jeton-Decision"); !strings.HasPrefix(got, "fail_open; by=allow; because=") {
 		t.Errorf("%q", got)
 	}
 }

@@ -40,12 +40,12 @@ func (p *probes) times() []time.Time {
 	return slices.Clone(p.all)
 }
 
-// newPresence is a presence of an instance that answers probes as up says.
-func newPresence(log *bytes.Buffer, up func() bool) (p *presence, seen *probes) {
+// newAvailability is the availability of an instance that answers probes as up says.
+func newAvailability(log *bytes.Buffer, up func() bool) (p *availability, seen *probes) {
 	seen = &probes{}
-	p = &presence{
-		log:  slog.New(slog.NewTextHandler(log, nil)),
-		lost: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost_total", Help: "How often it went away."}),
+	p = &availability{
+		log:   slog.New(slog.NewTextHandler(log, nil)),
+		downs: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost_total", Help: "How often it went away."}),
 	}
 	p.probe = func(context.Context) error {
 		seen.note()
@@ -53,24 +53,24 @@ func newPresence(log *bytes.Buffer, up func() bool) (p *presence, seen *probes) 
 		if !up() {
 			err = errors.New("connection refused")
 		}
-		p.tell(err)
+		p.record(err)
 		return err
 	}
 	return p, seen
 }
 
-// An instance that is away is probed less and less often, until it is back; then nothing runs any more.
-func TestPresenceProbes(t *testing.T) {
+// An instance that is down is probed less and less often, until it is up; then nothing runs any more.
+func TestAvailabilityProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var up atomic.Bool
-		p, probes := newPresence(&log, up.Load)
+		p, probes := newAvailability(&log, up.Load)
 		gone := time.Now()
-		p.tell(nil)
-		p.tell(errors.New("no route to host"))
-		p.tell(errors.New("another one that was on its way"))
-		if _, why := p.gone(); why == nil || why.Error() != "another one that was on its way" {
-			t.Errorf("it is away because of %v, which was so before", why)
+		p.record(nil)
+		p.record(errors.New("no route to host"))
+		p.record(errors.New("another one that was on its way"))
+		if _, why := p.status(); why == nil || why.Error() != "another one that was on its way" {
+			t.Errorf("it is down because of %v, which was so before", why)
 		}
 		<-time.After(5 * time.Minute)
 		synctest.Wait()
@@ -82,22 +82,22 @@ func TestPresenceProbes(t *testing.T) {
 			}
 			last = at
 		}
-		if n := len(probes.times()); n < 13 || n > 20 || !p.away.Load() {
+		if n := len(probes.times()); n < 13 || n > 20 || !p.down.Load() {
 			t.Errorf("%d probes in five minutes", n)
 		}
 		up.Store(true)
 		<-time.After(longestPause * 2)
 		synctest.Wait()
 		p.running.Wait() // nothing runs, or the bubble is in a deadlock
-		if p.away.Load() || strings.Count(log.String(), "takes no connections") != 1 || strings.Count(log.String(), "again") != 1 {
-			t.Errorf("away: %v, log:\n%s", p.away.Load(), &log)
+		if p.down.Load() || strings.Count(log.String(), "is down") != 1 || strings.Count(log.String(), "is up again") != 1 {
+			t.Errorf("down: %v, log:\n%s", p.down.Load(), &log)
 		}
-		if !strings.Contains(log.String(), "away=5m") || strings.Count(log.String(), "no route to host") != 1 ||
-			strings.Count(log.String(), "connection refused") != 1 { // which is why it was away at last
+		if !strings.Contains(log.String(), "down=5m") || strings.Count(log.String(), "no route to host") != 1 ||
+			strings.Count(log.String(), "connection refused") != 1 { // which is why it was down at last
 			t.Errorf("the log does not say for how long and why:\n%s", &log)
 		}
 		counts := prometheus.NewRegistry()
-		counts.MustRegister(p.lost)
+		counts.MustRegister(p.downs)
 		if lost, err := counts.Gather(); err != nil || lost[0].GetMetric()[0].GetCounter().GetValue() != 1 {
 			t.Errorf("lost: %v, %v", lost, err)
 		}
@@ -105,19 +105,19 @@ func TestPresenceProbes(t *testing.T) {
 }
 
 // A request that got a connection all the same brings the instance back at once, and ends the probing.
-func TestPresenceIsToldOfAConnection(t *testing.T) {
+func TestAvailabilityRecordsAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		p, probes := newPresence(&log, func() bool { return false })
-		p.tell(errors.New("connection refused"))
+		p, probes := newAvailability(&log, func() bool { return false })
+		p.record(errors.New("connection refused"))
 		<-time.After(longestPause)
 		synctest.Wait()
-		p.tell(nil)
+		p.record(nil)
 		p.running.Wait()
 		seen := len(probes.times())
 		<-time.After(10 * longestPause)
-		if p.away.Load() || len(probes.times()) != seen || seen == 0 {
-			t.Errorf("away: %v, %d probes and then %d", p.away.Load(), seen, len(probes.times()))
+		if p.down.Load() || len(probes.times()) != seen || seen == 0 {
+			t.Errorf("down: %v, %d probes and then %d", p.down.Load(), seen, len(probes.times()))
 		}
 	})
 }
@@ -130,12 +130,12 @@ func TestInstanceIsNotJudgedByWhoLeaves(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := at.connect(ctx, at.tls, at.speaks); !errors.Is(err, context.Canceled) || at.presence.away.Load() {
-		t.Errorf("%v, away: %v", err, at.presence.away.Load())
+	if _, err := at.connect(ctx, at.tls, at.protocol.want); !errors.Is(err, context.Canceled) || at.availability.down.Load() {
+		t.Errorf("%v, down: %v", err, at.availability.down.Load())
 	}
 }
 
-// An instance that takes connections and says nothing is away once connect_within is over, TLS included.
+// An instance that takes connections and says nothing is down once connect_within is over, TLS included.
 func TestInstanceThatIsSilent(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -147,35 +147,35 @@ func TestInstanceThatIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	p, _ := newPresence(&text, func() bool { return false })
-	at.presence.log, at.presence.lost = p.log, p.lost
+	p, _ := newAvailability(&text, func() bool { return false })
+	at.availability.log, at.availability.downs = p.log, p.downs
 	defer at.close()
-	_, err = at.connect(t.Context(), at.tls, at.speaks)
+	_, err = at.connect(t.Context(), at.tls, at.protocol.want)
 	var slow net.Error
-	if _, unsent := errors.AsType[*connectError](err); !unsent || !errors.As(err, &slow) || !slow.Timeout() || !at.presence.away.Load() {
-		t.Errorf("%v, away: %v", err, at.presence.away.Load())
+	if _, unsent := errors.AsType[*connectError](err); !unsent || !errors.As(err, &slow) || !slow.Timeout() || !at.availability.down.Load() {
+		t.Errorf("%v, down: %v", err, at.availability.down.Load())
 	}
 }
 
-// Whoever closes a presence waits for a probe that is under way, and none follows.
-func TestPresenceCloses(t *testing.T) {
+// Whoever closes it waits for a probe that is under way, and none follows.
+func TestAvailabilityCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		p, probes := newPresence(&log, func() bool { return false })
+		p, probes := newAvailability(&log, func() bool { return false })
 		asked := make(chan struct{})
 		p.probe = func(ctx context.Context) error {
 			close(asked)
 			<-ctx.Done() // as a connection that nobody answers
 			return ctx.Err()
 		}
-		p.tell(errors.New("connection refused"))
+		p.record(errors.New("connection refused"))
 		<-asked
 		p.close()
-		p.tell(nil)
-		p.tell(errors.New("connection refused, to a request that was under way"))
+		p.record(nil)
+		p.record(errors.New("connection refused, to a request that was under way"))
 		p.running.Wait()
-		if len(probes.times()) != 0 || !p.away.Load() {
-			t.Errorf("%d probes, away: %v", len(probes.times()), p.away.Load())
+		if len(probes.times()) != 0 || !p.down.Load() {
+			t.Errorf("%d probes, down: %v", len(probes.times()), p.down.Load())
 		}
 	})
 }
@@ -200,13 +200,13 @@ func TestInstanceThatTakesNoUpgrades(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	p, _ := newPresence(&text, func() bool { return false })
-	at.presence.log, at.presence.lost = p.log, p.lost
+	p, _ := newAvailability(&text, func() bool { return false })
+	at.availability.log, at.availability.downs = p.log, p.downs
 	defer at.close()
 	old := at.tls.Clone()
 	old.NextProtos = []string{"http/1.1"}
-	_, err = at.connect(t.Context(), old, at.speaks)
-	if _, unsent := errors.AsType[*connectError](err); err == nil || unsent || at.presence.away.Load() || !refusesProtocol(err) {
-		t.Errorf("%v, away: %v", err, at.presence.away.Load())
+	_, err = at.connect(t.Context(), old, at.protocol.want)
+	if _, unsent := errors.AsType[*connectError](err); err == nil || unsent || at.availability.down.Load() || !refusesProtocol(err) {
+		t.Errorf("%v, down: %v", err, at.availability.down.Load())
 	}
 }

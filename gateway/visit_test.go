@@ -52,14 +52,14 @@ func TestKeysGiveBack(t *testing.T) {
 	}
 }
 
-func TestNobody(t *testing.T) {
+func TestUnidentified(t *testing.T) {
 	r := newRig(t, oneRoute(`{key: ["user:{header.X-User}"], limits: [two]}`))
 	a := r.ask(request(t, http.MethodGet, "/"))
-	if a.StatusCode != http.StatusUnauthorized || problem(t, a)["type"] != "urn:jeton:problem:nobody" {
+	if a.StatusCode != http.StatusUnauthorized || problem(t, a)["type"] != "urn:jeton:problem:unidentified" {
 		t.Errorf("status %d", a.StatusCode)
 	}
 	r.wants("/", []string{"X-User: a"}, 204, 204, 429)
-	skips := newRig(t, oneRoute(`{key: ["user:{header.X-User}"], limits: [two], nobody: skip}`))
+	skips := newRig(t, oneRoute(`{key: ["user:{header.X-User}"], limits: [two], unidentified: skip}`))
 	skips.wants("/", nil, 204, 204, 204, 204)
 	skips.wants("/", []string{"X-User: a"}, 204, 204, 429)
 }

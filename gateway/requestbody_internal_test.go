@@ -26,7 +26,7 @@ func (w *wire) Read([]byte) (int, error) {
 func (*wire) Close() error { return nil }
 
 // The gateway waits for a body as long as its pause and its rate say, and the time that nobody reads does not count.
-func TestPatience(t *testing.T) {
+func TestBodyPace(t *testing.T) {
 	const pause = 10 * time.Second
 	for name, c := range map[string]struct {
 		rate    int64
@@ -47,11 +47,11 @@ func TestPatience(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &wire{now: time.Unix(0, 0), each: c.each, bytes: c.bytes}
-			u := &upload{ReadCloser: w, patience: patience{pause, c.rate}, conn: w, now: func() time.Time { return w.now }}
+			b := &requestBody{ReadCloser: w, bodyPace: bodyPace{pause, c.rate}, conn: w, now: func() time.Time { return w.now }}
 			late := 0
 			for i := 1; i <= 1000 && late == 0; i++ {
 				start := w.now
-				if _, err := u.Read(nil); err != nil {
+				if _, err := b.Read(nil); err != nil {
 					t.Fatal(err)
 				}
 				if left := w.deadline.Sub(start); left > pause {

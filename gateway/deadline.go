@@ -6,21 +6,11 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/jeton-dev/jeton/gateway/answer"
 )
 
-// callCode is the status of gRPC by which a request is refused; codes.OK if it is no call of gRPC. Nil is no request of a client.
-func callCode(q *http.Request, o outcome) codes.Code {
-	if q == nil || !answer.IsCall(q) {
-		return codes.OK
-	}
-	return o.code()
-}
-
-// withDeadline is the context of a request, which for a call of gRPC or of Connect ends when the client no longer waits. The service
-// knows it too, from the same header; it may reset the call then, answer 504, or not look at all.
+// withDeadline is the context of a request. That of a gRPC or Connect call ends when the client stops waiting. The service reads the
+// same header; it may reset the call then, answer 504, or ignore it.
 func withDeadline(r *http.Request) (context.Context, context.CancelFunc) {
 	timeout, ok := connectTimeout(r.Header.Get("Connect-Timeout-Ms"))
 	if answer.IsCall(r) {
@@ -41,8 +31,8 @@ func connectTimeout(text string) (time.Duration, bool) {
 	return time.Duration(n) * time.Millisecond, true
 }
 
-// late says whether a deadline of the context is over, also where its end has not been noticed.
-func late(ctx context.Context) bool {
+// deadlinePassed reports whether the deadline of the context has passed, even if the context has not ended yet.
+func deadlinePassed(ctx context.Context) bool {
 	at, ok := ctx.Deadline()
 	return ok && !time.Now().Before(at)
 }
@@ -66,5 +56,5 @@ func callTimeout(text string) (time.Duration, bool) {
 	return time.Duration(n) * unit, true
 }
 
-// longestTimeout is as good as none.
+// longestTimeout is as good as no timeout.
 const longestTimeout = 10 * 365 * 24 * time.Hour

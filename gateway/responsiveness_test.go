@@ -25,7 +25,7 @@ func TestAnUpstreamThatAnswersNothing(t *testing.T) {
 		if a, _ := fetch(t, http.MethodGet, s.URL, ""); a.StatusCode != status {
 			t.Fatalf("answered %s", a.Status)
 		}
-		silent := r.gateway.Upstreams()[0].Silent
+		silent := r.gateway.Upstreams()[0].Unresponsive
 		if len(silent) != min(requests, 1) || requests > 0 && (silent[0].URL != url || silent[0].Requests != requests || silent[0].Since.IsZero()) {
 			t.Errorf("it is known that %+v, want %d requests", silent, requests)
 		}

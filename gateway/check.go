@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/identity"
+)
+
+// A check is one of a route, compiled: whom it counts, by which limits, and at what cost.
+type check struct {
+	keys             *identity.Templates
+	limits           limits // if no case matches
+	by               identity.Variable
+	cases            []choiceCase
+	cost             config.Cost
+	unknownBodyCost  int64 // of a body of unknown length
+	skipUnidentified bool
+	policy           limit.Policy
+}
+
+// limits are those of one check, with the series that count their outcomes.
+type limits struct {
+	refs   []limit.Ref
+	series []*limitSeries
+}
+
+// A choiceCase is a compiled case of a choice.
+type choiceCase struct {
+	is          string
+	below, from *float64
+	limits      limits
+}
+
+// A want is what one check of a request asks for.
+type want struct {
+	limits *limits // empty: nothing is asked
+	key    identity.Key
+	found  bool // whether the request has a key
+	cost   int64
+}
+
+func (c *check) want(r *identity.Request, facts *identity.Facts) want {
+	w := want{limits: c.choose(facts), cost: c.costOf(r)}
+	w.key, w.found = c.keys.Key(facts)
+	return w
+}
+
+func (w *want) request() limit.Request {
+	return limit.Request{Key: w.key.Text, Limits: w.limits.refs, Cost: w.cost}
+}
+
+// choose returns the limits of the first case that matches.
+func (c *check) choose(facts *identity.Facts) *limits {
+	if len(c.cases) == 0 {
+		return &c.limits
+	}
+	value, ok := c.by.Value(facts)
+	if !ok {
+		return &c.limits
+	}
+	number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil {
+		number = math.NaN()
+	}
+	for i := range c.cases {
+		if c.cases[i].matches(value, number) {
+			return &c.cases[i].limits
+		}
+	}
+	return &c.limits
+}
+
+// matches compares a value with the case. number is the value as a number, or NaN, which matches no range.
+func (c *choiceCase) matches(value string, number float64) bool {
+	switch {
+	case c.below != nil:
+		return number < *c.below
+	case c.from != nil:
+		return number >= *c.from
+	}
+	return value == c.is
+}
+
+// costOf is how many tokens a request takes.
+func (c *check) costOf(r *identity.Request) int64 {
+	switch {
+	case c.cost.Header != "":
+		if n, ok := maxCost(r.Header.Values(c.cost.Header)); ok {
+			return c.cost.Bound(n)
+		}
+	case c.cost.BytesPerToken > 0 && r.Length < 0:
+		return c.unknownBodyCost
+	case c.cost.BytesPerToken > 0:
+		return c.cost.OfBody(r.Length)
+	}
+	return c.cost.Fixed()
+}
+
+// maxCost is the largest number among the values of a header; ok is false when there is none. A number that does not fit into
+// 64 bits is the largest or the smallest one that does.
+func maxCost(values []string) (most int64, ok bool) {
+	for _, value := range values {
+		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			continue
+		}
+		if !ok || n > most {
+			most, ok = n, true
+		}
+	}
+	return most, ok
+}
+
+// count counts the outcome of each limit of a check.
+func (l *limits) count(d limit.Decision) {
+	for i, o := range d.Limits[:min(len(d.Limits), len(l.series))] {
+		s := l.series[i]
+		switch {
+		case !o.Allowed:
+			s.denied.Inc()
+		case d.Allowed:
+			s.allowed.Inc()
+		default:
+			s.spared.Inc()
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/fallback"
+	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/gateway/route"
+)
+
+// compile makes the rules of a document. What has not changed since old, which may be nil, is taken over from it.
+func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	r = &rules{
+		document: d, maxInFlight: int64(d.Cluster.MostInFlight()), maxInFlightPerClient: d.Cluster.MostInFlightPerClient(),
+		other: g.metrics.route("(none)"), failures: g.metrics.failed(),
+		denied:  denials{networks: identity.NewNetworks(d.Deny.Networks)},
+		proxies: identity.NewNetworks(d.Identity.TrustedProxies), maxBody: -1,
+	}
+	if p := d.Proxy; p != nil {
+		r.maxBody, r.writeTimeout = p.LongestBody(), p.UnreadTimeout()
+		r.bodyPace = bodyPace{pause: p.LongestPause(), rate: p.LeastBodyRate()}
+	}
+	if r.table, err = route.New(d.Routes); err != nil {
+		return nil, err
+	}
+	if r.answer, err = answer.New(d.Answer, answer.Clock(g.now), answer.Sharing(d.CORS)); err != nil {
+		return nil, err
+	}
+	if err := r.exempt.compile(&d.Exempt); err != nil {
+		return nil, err
+	}
+	r.ofProxies = append(proxyVariables(d), http.CanonicalHeaderKey(d.Identity.Header()))
+	r.challenges = newChallenges(&d.Identity)
+	r.refusesFlaws = d.Identity.OnBadCredentials == config.Refuse
+	r.secrets = []string{denialHeader, decisionHeader}
+	if r.exempt.tokens != nil {
+		r.secrets = append(r.secrets, r.exempt.header)
+	}
+	for _, key := range d.Deny.Keys {
+		if r.denied.keys == nil {
+			r.denied.keys = map[string]bool{}
+		}
+		r.denied.keys[key] = true
+	}
+	if d.ForwardAuth != nil {
+		r.authProxies = identity.NewNetworks(d.ForwardAuth.Networks())
+	}
+	if err := g.open(r, old); err != nil {
+		r.retire(old) // closes what was opened for these rules
+		return nil, err
+	}
+	return r, nil
+}
+
+func (e *exemptions) compile(c *config.Exempt) (err error) {
+	e.networks = identity.NewNetworks(c.Networks)
+	if e.paths, err = route.NewPaths(c.Paths); err != nil {
+		return err
+	}
+	if c.TokenFile.Given() {
+		e.header = c.Header()
+		e.tokens, err = identity.NewTokens(c.TokenFile.Bytes(), config.LeastToken)
+	}
+	return err
+}
+
+// proxyVariables are the headers that the document reads from trusted proxies only.
+func proxyVariables(d *config.Document) []string {
+	var names []string
+	note := func(v config.Variable) {
+		if v.Kind == config.KindProxyHeader {
+			names = append(names, http.CanonicalHeaderKey(v.Name))
+		}
+	}
+	noteAll := func(templates []string) {
+		for _, text := range templates {
+			if parts, err := config.ParseTemplate(text); err == nil { // validated already
+				for _, p := range parts {
+					note(p.Variable)
+				}
+			}
+		}
+	}
+	noteAll(d.Identity.Key)
+	for _, r := range d.Routes {
+		for _, c := range r.Checks {
+			noteAll(c.Key)
+			if c.Choose != nil {
+				if v, err := config.ParseVariable(c.Choose.By); err == nil {
+					note(v)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// open adds to the rules what has to be closed, or needs something that has.
+func (g *Gateway) open(r, old *rules) (err error) {
+	d := r.document
+	if r.upstreams, err = g.openUpstreams(d.Proxy, old); err != nil {
+		return err
+	}
+	if r.guard, r.guardMetrics, err = g.newGuard(d.Cluster, old); err != nil {
+		return err
+	}
+	var before *identity.Finder
+	if old != nil {
+		before = old.finder
+	}
+	r.finder, err = identity.New(identity.Config{
+		Identity: d.Identity, Logger: g.log, Registerer: g.registerer, Now: g.now, Before: before,
+	})
+	if err != nil {
+		return err
+	}
+	if r.denied.keys != nil {
+		if r.keys, err = r.finder.Compile(d.Identity.Templates()); err != nil {
+			return err
+		}
+	}
+	r.routes, err = g.compileRoutes(r)
+	return err
+}
+
+// openUpstreams opens the upstreams. One that has not changed keeps its connections.
+func (g *Gateway) openUpstreams(p *config.Proxy, old *rules) (map[string]*upstream, error) {
+	if p == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	all := make(map[string]*upstream, len(p.Upstreams))
+	for name, c := range p.Upstreams {
+		if old != nil && old.upstreams[name] != nil && reflect.DeepEqual(old.upstreams[name].config, c) {
+			all[name] = old.upstreams[name]
+			continue
+		}
+		u, err := openUpstream(name, c, g.log, g.metrics.downs)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = u
+	}
+	return all, nil
+}
+
+// newGuard makes the guard between the gateway and the checker, with its metrics. It keeps local buckets, so a document that
+// configures it alike keeps it.
+func (g *Gateway) newGuard(c config.Cluster, old *rules) (*fallback.Guard, *prometheus.Registry, error) {
+	if old != nil && old.document.Cluster.Sharers() == c.Sharers() && old.document.Cluster.Budget() == c.Budget() {
+		return old.guard, old.guardMetrics, nil
+	}
+	registry := prometheus.NewRegistry()
+	var before *fallback.Guard
+	if old != nil {
+		before = old.guard
+	}
+	guard, err := fallback.New(fallback.Config{
+		Before: before, Checker: g.checker, Limits: g.limits, Gateways: c.Sharers(), Within: c.Budget(), Registerer: registry, Logger: g.log,
+	})
+	return guard, registry, err
+}
+
+func (g *Gateway) compileRoutes(r *rules) ([]routeRules, error) {
+	d := r.document
+	out := make([]routeRules, len(d.Routes))
+	for i := range d.Routes {
+		from := &d.Routes[i]
+		to := &out[i]
+		*to = routeRules{name: from.Name, answer: r.answer, series: g.metrics.route(from.Name)}
+		if from.Answer != nil || from.CORS != nil {
+			w, err := answer.New(*cmp.Or(from.Answer, &d.Answer), answer.Clock(g.now), answer.Sharing(cmp.Or(from.CORS, d.CORS)))
+			if err != nil {
+				return nil, fmt.Errorf("routes[%d].%w", i, err)
+			}
+			to.answer = w
+		}
+		to.upstream = r.upstreams[d.UpstreamOf(from)]
+		to.charging = charging{
+			from.Refund, from.ChargeWhen,
+			g.metrics.refunds.WithLabelValues(from.Name, "unsent"), g.metrics.refunds.WithLabelValues(from.Name, "answer"),
+		}
+		for j := range from.Checks {
+			c, err := g.compileCheck(r, from, &from.Checks[j])
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("routes[%d].checks[%d].%w", i, j, err)
+			case from.Checks[j].Shadow:
+				to.shadows = append(to.shadows, c)
+			default:
+				to.checks = append(to.checks, c)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (c check, err error) {
+	if c.keys, err = r.finder.Compile(from.Templates(r.document.Identity)); err != nil {
+		return c, err
+	}
+	limitsOf := func(names []string) limits { return g.limitsOf(of.Name, names, from.Shadow) }
+	c.limits, c.cost, c.policy = limitsOf(from.Limits), from.Cost, from.OnUnavailable
+	c.skipUnidentified = from.Unidentified == config.Skip
+	c.unknownBodyCost = from.Cost.OfBody(r.maxBody)
+	if from.Choose == nil {
+		return c, nil
+	}
+	if c.by, err = r.finder.Variable(from.Choose.By); err != nil {
+		return c, err
+	}
+	for _, w := range from.Choose.When {
+		c.cases = append(c.cases, choiceCase{is: w.Is, below: w.Below, from: w.From, limits: limitsOf(w.Limits)})
+	}
+	return c, nil
+}
+
+func (g *Gateway) limitsOf(route string, names []string, shadow bool) limits {
+	var l limits
+	for _, name := range names {
+		l.refs = append(l.refs, limit.Named(name))
+		l.series = append(l.series, g.metrics.limit(route, name, shadow))
+	}
+	return l
+}

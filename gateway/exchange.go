@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/jeton-dev/jeton/gateway/denial"
+)
+
+// An exchange is one request that passed, on its way to the upstream and back.
+type exchange struct {
+	admission
+
+	gateway *Gateway
+	rules   *rules
+	writer  http.ResponseWriter
+	headers http.Header    // that the gateway set before the upstream answered
+	body    io.ReadCloser  // of the request; a *requestBody if there is one
+	answer  *http.Response // of the upstream, once there is one
+	sent    atomic.Bool    // there was a connection for it, on which something may have been sent
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(r *http.Request) *exchange {
+	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// restoreHeaders sets the gateway's headers again, which an interim answer removes.
+func (x *exchange) restoreHeaders() {
+	h := x.writer.Header()
+	for name, values := range x.headers {
+		if _, ok := h[name]; !ok {
+			h[name] = values
+		}
+	}
+}
+
+const bodyTooLarge = "the body of the request is larger than this service accepts"
+
+// failure classifies the error of a request that the upstream has not answered, with what the client is told.
+func (x *exchange) failure(ctx context.Context, err error) (o outcome, detail string) {
+	var slow net.Error
+	var tooLong *http.MaxBytesError
+	body, _ := x.body.(*requestBody)
+	switch {
+	case errors.As(err, &tooLong):
+		return tooLarge, bodyTooLarge
+	case body != nil && body.late.Load():
+		return bodyTimeout, "the body of the request arrived too slowly"
+	case errors.Is(err, context.Canceled), body != nil && body.broken.Load():
+		return canceled, ""
+	case deadlinePassed(ctx), errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+		return upstreamTimeout, "the service behind this gateway did not answer in time"
+	default:
+		return upstreamFailed, "the service behind this gateway cannot be reached"
+	}
+}
+
+// recordFailure settles the charge of a request that an upstream has not answered, and remembers it for operators.
+func (x *exchange) recordFailure(r *http.Request, o outcome, err error) (id string) {
+	status := x.route.answer.Status(o.kind())
+	x.charge.answered(r.Context(), status)
+	record := &denial.Record{
+		At: x.gateway.now(), Route: x.route.name, Method: clip(r.Method, maxMethod), Path: clip(x.target.Path, maxPath),
+		Status: status, Reason: o.String(), Upstream: x.route.upstream.name, Why: clip(err.Error(), maxWhy),
+	}
+	if x.key.Text != "" {
+		record.Key = shownKey(x.key)
+	}
+	return x.gateway.memory.Remember(record)
+}

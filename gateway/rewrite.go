@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"net/http/httputil"
+	"slices"
+	"strings"
+)
+
+// rewrite makes the request that the upstream gets: for the target that was judged, without anything that only the gateway should
+// see or that a client must not set. [httputil.ReverseProxy] has removed hop-by-hop headers and the client's X-Forwarded headers
+// before; roundTrip fills in the instance. Trailers are not forwarded: a service may take them for headers, and no rule has seen
+// them.
+func rewrite(r *httputil.ProxyRequest) {
+	x := exchangeOf(r.In)
+	u := x.route.upstream
+	r.Out.URL, r.Out.Host, r.Out.Trailer = x.target.At(u.instances[0].url), "", nil
+	if u.config.KeepHost {
+		r.Out.Host = x.target.Authority()
+	}
+	x.setForwarded(r)
+	if !strings.EqualFold(r.Out.Header.Get("Upgrade"), "websocket") { // h2c would be a tunnel for any number of requests
+		r.Out.Header.Del("Upgrade")
+		r.Out.Header.Del("Connection")
+	}
+	for _, name := range x.rules.secrets {
+		r.Out.Header.Del(name)
+	}
+	x.rules.finder.Strip(r.Out, x.knowsKey)
+	inject(r.Out)
+}
+
+// setForwarded sets the headers that say where the request comes from. What a trusted proxy said is kept, with the proxy's address
+// added; what any other client said is removed, as are headers that only trusted proxies may set. Such headers with underscores
+// for dashes are always removed: services that get headers as variables (CGI and the like) take the two for one.
+func (x *exchange) setForwarded(r *httputil.ProxyRequest) {
+	trusted := x.rules.proxies.Contains(peerAddr(r.In.RemoteAddr))
+	for name := range r.Out.Header {
+		if dashed := withDashes(name); x.rules.ofProxy(dashed) && (!trusted || dashed != name) {
+			delete(r.Out.Header, name)
+		}
+	}
+	if trusted {
+		for _, name := range []string{"X-Forwarded-For", "Forwarded"} {
+			if said, ok := r.In.Header[name]; ok {
+				r.Out.Header[name] = said
+			}
+		}
+	}
+	r.SetXForwarded()
+	r.Out.Header.Set("X-Forwarded-Host", x.target.Authority())
+	if trusted {
+		for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
+			if said, ok := r.In.Header[name]; ok {
+				r.Out.Header[name] = said
+			}
+		}
+	}
+}
+
+// proxyHeaders are headers besides X-Forwarded-… in which proxies say where a request comes from, or what was asked for. Some
+// services believe them.
+var proxyHeaders = []string{
+	"Cf-Connecting-Ip", "Client-Ip", "True-Client-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Host", "X-Original-Method",
+	"X-Original-Uri", "X-Original-Url", "X-Real-Ip", "X-Rewrite-Url",
+}
+
+// ofProxy reports whether only trusted proxies may set a header.
+func (r *rules) ofProxy(name string) bool {
+	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || slices.Contains(proxyHeaders, name) ||
+		slices.Contains(r.ofProxies, name)
+}

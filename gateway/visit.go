@@ -1,0 +1,334 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/fallback"
+	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/gateway/route"
+)
+
+// A visit is one request while the gateway decides about it, and the result. The steps of the decision stand in this file in
+// the order in which they run:
+//
+//	run ─┬─ decide ─┬─ ambiguity      might a service read it as another request?   400
+//	     │          ├─ findRoute
+//	     │          ├─ Contradiction  might it be from another client?              400
+//	     │          ├─ preflight      is it one that the gateway answers?           204
+//	     │          ├─ lists          exempt, or denied by a list?                  403
+//	     │          ├─ credentials    does the document refuse invalid ones?        401
+//	     │          ├─ askShadows     checks that deny nothing, in the background
+//	     │          └─ check          the checks of the route, in their order:
+//	     │             └─ ask ─ want: whom, which limits, what cost ─ guard ─ apply 429, 503
+//	     └─ finish                    metrics, log, trace, memory: result.go
+//
+// The handler then answers the client from the result. A visit belongs to the goroutine of its request.
+type visit struct {
+	gateway    *Gateway
+	rules      *rules
+	request    identity.Request
+	target     route.Target
+	call       bool   // of gRPC, which is refused by a gRPC status
+	unreadable string // why the target cannot be read; empty if it can
+	facts      identity.Facts
+	feedback   feedback  // that the handler will have
+	deadline   time.Time // of all checks together; set by the first one
+
+	// The result.
+	route   *routeRules // nil for none
+	outcome outcome
+	refusal answer.Refusal // when the request does not pass
+	quotas  []answer.Quota // of the limits of all checks
+	source  fallback.Source
+	failure error // why the cluster did not decide
+	asked   []limit.Ref
+	node    string // that decided
+	key     identity.Key
+	cost    int64
+	taken   []taken // what the checks took, if it may have to be returned
+
+	quotaSpace [4]answer.Quota
+	takenSpace [2]taken
+}
+
+// startVisit reuses a visit: allocating one for each request would be a measurable part of its cost. The caller puts it back
+// with endVisit.
+func (g *Gateway) startVisit(r *rules) *visit {
+	v, ok := g.visits.Get().(*visit)
+	if !ok {
+		v = new(visit)
+	}
+	*v = visit{gateway: g, rules: r}
+	v.quotas, v.taken = v.quotaSpace[:0], v.takenSpace[:0]
+	return v
+}
+
+func (g *Gateway) endVisit(v *visit) { g.visits.Put(v) }
+
+// run decides about the request and publishes the result. The request goes on in the context that is returned, which has the
+// span of the decision.
+func (v *visit) run(ctx context.Context) context.Context {
+	start := v.gateway.now()
+	ctx, span := startSpan(ctx, v.gateway.tracer, v.request.Header)
+	v.decide(ctx)
+	v.finish(ctx, span, start)
+	return ctx
+}
+
+// decide finds the outcome. Only the checks wait for anything, and together for cluster.decide_within at most.
+func (v *visit) decide(ctx context.Context) {
+	v.facts = v.rules.finder.Facts(&v.request)
+	if why := v.ambiguity(); why != "" {
+		v.refuse(badRequest, why)
+		return
+	}
+	v.findRoute()
+	if why := v.facts.Contradiction(); why != "" {
+		v.refuse(badRequest, why)
+		return
+	}
+	if v.preflight() || v.lists() || v.credentials() {
+		return
+	}
+	v.outcome = unlimited
+	if v.route != nil {
+		v.askShadows(ctx)
+		v.check(ctx)
+	}
+}
+
+// findRoute finds the route that fits the request best, if any does.
+func (v *visit) findRoute() {
+	r := &v.request
+	at, params := v.rules.table.Find(r.Host, r.Method, r.Path)
+	if at >= 0 {
+		v.route = &v.rules.routes[at]
+		r.Route, r.Params = v.route.name, params
+	}
+}
+
+// preflight reports whether the gateway itself answers the request as a CORS preflight: a browser asks whether a page of another
+// origin may send a request, and the document says which origins may. The route is then that of the announced request. Behind a
+// forward-auth proxy the gateway cannot answer with success: there, a preflight is a request like any other.
+func (v *visit) preflight() bool {
+	r := &v.request
+	if r.FromProxy || !answer.IsPreflight(r.Method, r.Header) {
+		return false
+	}
+	var announced *routeRules
+	writer := v.rules.answer
+	if at, _ := v.rules.table.Find(r.Host, answer.Preflighted(r.Header), r.Path); at >= 0 {
+		announced = &v.rules.routes[at]
+		writer = announced.answer
+	}
+	if !writer.Shares() {
+		return false
+	}
+	if v.route = announced; announced != nil {
+		r.Route = announced.name
+	}
+	v.outcome = preflight
+	return true
+}
+
+// lists applies the lists of exemptions and denials, and reports whether one of them decided.
+func (v *visit) lists() bool {
+	exempt, denied := &v.rules.exempt, &v.rules.denied
+	if exempt.tokens != nil {
+		if tokens := v.request.Header[exempt.header]; len(tokens) > 0 && exempt.tokens.Has(tokens[0]) {
+			v.outcome = exempted
+			return true
+		}
+	}
+	if len(v.rules.document.Deny.Networks)+len(v.rules.document.Exempt.Networks) > 0 {
+		client := v.facts.Client()
+		switch {
+		case denied.networks.Contains(client):
+			v.refuse(forbidden, "requests from this network are denied")
+			return true
+		case exempt.networks.Contains(client):
+			v.outcome = exempted
+			return true
+		}
+	}
+	if v.rules.keys != nil {
+		if key, ok := v.rules.keys.Key(&v.facts); ok && v.refuseDenied(key) {
+			return true
+		}
+	}
+	if exempt.paths.Covers(v.request.Path) {
+		v.outcome = exempted
+		return true
+	}
+	return false
+}
+
+// refuseDenied refuses the request if its key is on the deny list, and reports whether it is.
+func (v *visit) refuseDenied(key identity.Key) bool {
+	if !v.rules.denied.keys[key.Text] {
+		return false
+	}
+	v.key = key
+	v.refuse(forbidden, "requests of this client are denied")
+	return true
+}
+
+// credentials refuses a request with an invalid token or API key, if the document says so, and reports whether it did.
+func (v *visit) credentials() bool {
+	if !v.rules.refusesFlaws {
+		return false
+	}
+	flaw := v.facts.Examine()
+	if flaw == (identity.Flaw{}) {
+		return false
+	}
+	v.refuse(badCredentials, flaw.String()+": send valid credentials, or none")
+	return true
+}
+
+// askShadows starts the shadow checks of the route in the background. Their keys are found now: the request may end before they
+// run.
+func (v *visit) askShadows(ctx context.Context) {
+	for i := range v.route.shadows {
+		w := v.route.shadows[i].want(&v.request, &v.facts)
+		if !w.found || len(w.limits.refs) == 0 {
+			continue
+		}
+		v.gateway.shadows.ask(background(ctx), v.rules, v.route.name, w)
+	}
+}
+
+// check makes the checks of the route until one refuses the request. Then it returns what the earlier ones took.
+func (v *visit) check(ctx context.Context) {
+	checks := v.route.checks
+	for i := range checks {
+		last := i == len(checks)-1
+		if v.ask(ctx, &checks[i], last); !v.outcome.passes() {
+			for _, t := range v.taken {
+				v.rules.guard.Return(background(ctx), t.key, t.receipts)
+			}
+			return
+		}
+	}
+}
+
+// ask makes one check. Receipts are asked for if what it takes may have to be returned: when a later check denies, or, after the
+// last one, by the answer.
+func (v *visit) ask(ctx context.Context, c *check, last bool) {
+	w := c.want(&v.request, &v.facts)
+	if w.found && v.refuseDenied(w.key) {
+		return
+	}
+	switch {
+	case len(w.limits.refs) == 0:
+		return
+	case !w.found && c.skipUnidentified:
+		return
+	case !w.found:
+		v.refuse(unidentified, "no credentials identify this client")
+		return
+	}
+	v.key, v.cost = w.key, w.cost
+	request := w.request()
+	request.Receipt = !last || v.returnable()
+	if v.deadline.IsZero() {
+		v.deadline = v.rules.guard.Deadline()
+	}
+	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
+	v.apply(&verdict, request.Key, w.limits)
+}
+
+// returnable reports whether what the request takes may have to be returned after it has passed. Only then is the cluster asked
+// for receipts: it remembers each for minutes, and keeps its key in memory. A request to an upstream with an open connection
+// counts as sent: when the upstream dies, its connections end.
+func (v *visit) returnable() bool {
+	switch v.feedback {
+	case deliveryFeedback:
+		return v.route.upstream != nil && (v.route.charging.byAnswer() || !v.route.upstream.connected())
+	case statusFeedback:
+		return v.route.charging.byAnswer()
+	default:
+		return false
+	}
+}
+
+// apply adds the verdict of one check to the result.
+func (v *visit) apply(d *fallback.Verdict, key string, l *limits) {
+	v.source, v.failure, v.node, v.asked = d.Source, d.Err, d.Node, l.refs
+	doc := v.gateway.limits()
+	for _, o := range d.Limits {
+		q := answer.Quota{Outcome: o}
+		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit
+			q.Rule, _ = doc.Rule(o.Name)
+		}
+		v.quotas = append(v.quotas, q)
+	}
+	l.count(d.Decision)
+	switch {
+	case d.Source == fallback.ByAllow:
+		v.outcome = failOpen
+	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
+		v.refuse(canceled, "the client has gone")
+	case d.Source == fallback.ByDeny:
+		v.refuse(unavailable, "rate limiter unavailable; retry later")
+	case !d.Allowed:
+		v.refuse(denied, exceeded(d.Decision))
+		v.refusal.Quotas = v.quotas
+	default:
+		if v.outcome != failOpen {
+			v.outcome = admitted
+		}
+		if len(d.Receipts) > 0 {
+			v.taken = append(v.taken, taken{key, d.Receipts})
+		}
+	}
+}
+
+// exceeded describes a denial for people.
+func exceeded(d limit.Decision) string {
+	for _, o := range d.Limits {
+		switch {
+		case o.Never:
+			return "this request costs more than the capacity of the limit " + o.Name
+		case !o.Allowed:
+			return "too many requests: the limit " + o.Name + " is exhausted"
+		}
+	}
+	return "too many requests"
+}
+
+// refuse sets the outcome of a request that does not pass.
+func (v *visit) refuse(o outcome, detail string) {
+	v.outcome = o
+	v.refusal = answer.Refusal{
+		Kind: o.kind(), Detail: detail, Route: v.request.Route,
+		Head: v.request.Method == http.MethodHead && !v.request.FromProxy, // a forward-auth proxy gets the answer with its body
+	}
+	if v.call {
+		v.refusal.Call = o.code()
+	}
+	switch o {
+	case unidentified:
+		v.refusal.Challenge = v.rules.challenges.String()
+	case badCredentials:
+		v.refusal.Challenge = v.rules.challenges.after(v.facts.Flaw())
+	default:
+	}
+}
+
+// charge is what the request, which has passed, may have to give back.
+func (v *visit) charge() charge {
+	if len(v.taken) == 0 || v.feedback != deliveryFeedback && !v.route.charging.byAnswer() {
+		return charge{}
+	}
+	return charge{v.gateway, v.route, slices.Clone(v.taken)} // another request reuses the visit soon
+}
+
+// background is ctx without its end, for work that outlives the request.
+func background(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
