@@ -18,13 +18,13 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
+	grpccredentials "google.golang.org/grpc/credentials"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
 	"github.com/jeton-dev/jeton/cluster-tests/process"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -124,7 +124,7 @@ func (c *secureCluster) await(what string, so func() bool) {
 // spread checks many keys at one node, which has to ask the others about most of them. The caller shows no table.
 func (c *secureCluster) spread(m *process.Member, config *tls.Config) {
 	c.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+m.GRPC, grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	conn, err := grpc.NewClient("passthrough:///"+m.GRPC, grpc.WithTransportCredentials(grpccredentials.NewTLS(config)))
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestClusterWithCertificates(t *testing.T) {
 	c := startSecure(t, ca)
 	files := authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)
 	wrong := authority.Write(t, t.TempDir(), foreign.Issue(t, "caller"), ca)
-	config, err := rpc.CallerTLS(rpc.TLSFiles(files))
+	config, err := credentials.CallerTLS(credentials.TLSFiles(files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestCertificatesAreReplacedUnderLoad(t *testing.T) {
 	ca, next := authority.New(t, "ours"), authority.New(t, "the next one")
 	c := startSecure(t, ca, next)
 	both := func(issuer *authority.Authority) *tls.Config {
-		config, err := rpc.CallerTLS(rpc.TLSFiles(authority.Write(t, t.TempDir(), issuer.Issue(t, "caller"), ca, next)))
+		config, err := credentials.CallerTLS(credentials.TLSFiles(authority.Write(t, t.TempDir(), issuer.Issue(t, "caller"), ca, next)))
 		if err != nil {
 			t.Fatal(err)
 		}

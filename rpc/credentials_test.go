@@ -17,6 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
@@ -24,7 +25,7 @@ import (
 // dialAs connects to a server as who has that key.
 func dialAs(t *testing.T, address string, k *key.Key) *grpc.ClientConn {
 	t.Helper()
-	creds, err := Credentials(k)
+	creds, err := credentials.WithKey(k)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
 // intercept measures a call, gives it a deadline, survives its panic, and puts its error into the form in which gRPC
@@ -24,7 +25,7 @@ func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerI
 	answer, err := s.attempt(ctx, m, next, most)
 	s.metrics.observe(info.FullMethod, err, start)
 	if err == nil {
-		return counted(answer, connOf(ctx)), nil
+		return transport.Held(answer, transport.ConnOf(ctx)), nil
 	}
 	s.logFault(ctx, info.FullMethod, err)
 	return nil, wireError(err)

@@ -18,7 +18,6 @@ var buckets = prometheus.ExponentialBuckets(50e-6, 2.5, 15)
 type serverMetrics struct {
 	seconds *prometheus.HistogramVec // by method and code; of a stream, each check
 	panics  prometheus.Counter
-	refused *prometheus.CounterVec // connections, by why
 	// good are the series of checks without an error, by method: finding one by its labels costs as much as a decision.
 	good map[string]func() prometheus.Observer
 }
@@ -34,11 +33,6 @@ func newServerMetrics() serverMetrics {
 			Name: "jeton_rpc_panics_total",
 			Help: "gRPC calls that ran into a bug of the node.",
 		}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "jeton_rpc_refused_connections_total",
-			Help: "Connections to the gRPC port over which nothing was done, by why: plain text where callers are to speak TLS, " +
-				"or a TLS handshake that failed.",
-		}, []string{"why"}),
 		good: map[string]func() prometheus.Observer{},
 	}
 	for _, method := range []string{
@@ -55,14 +49,8 @@ func (m serverMetrics) series(method string, code codes.Code) prometheus.Observe
 }
 
 func (m serverMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.panics, m.refused}
+	return []prometheus.Collector{m.seconds, m.panics}
 }
-
-// Why connections are refused.
-const (
-	refusedPlain = "plain"
-	refusedTLS   = "tls"
-)
 
 // observe counts a call of a method that started then and ended now, with err.
 func (m serverMetrics) observe(method string, err error, start time.Time) {
@@ -73,40 +61,3 @@ func (m serverMetrics) observe(method string, err error, start time.Time) {
 	}
 	m.series(method, code(err)).Observe(took)
 }
-
-// certificateMetrics measure Certificates.
-type certificateMetrics struct {
-	expiry   prometheus.Gauge
-	failures prometheus.Counter
-}
-
-func newCertificateMetrics() certificateMetrics {
-	return certificateMetrics{
-		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "jeton_tls_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate that callers are shown expires, in seconds since 1970.",
-		}),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jeton_tls_reload_failures_total",
-			Help: "How often the files of --tls-cert, --tls-key and --tls-ca were read again and were wrong, so that the old ones stay " +
-				"in force. It grows every few seconds until they are right.",
-		}),
-	}
-}
-
-func (m certificateMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.expiry, m.failures}
-}
-
-// tokenMetrics measure Tokens.
-type tokenMetrics struct{ failures prometheus.Counter }
-
-func newTokenMetrics() tokenMetrics {
-	return tokenMetrics{failures: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "jeton_admin_tokens_reload_failures_total",
-		Help: "How often the file of --admin-token-file was read again and was wrong, so that the old tokens stay in force. It grows " +
-			"every few seconds until it is right.",
-	})}
-}
-
-func (m tokenMetrics) collectors() []prometheus.Collector { return []prometheus.Collector{m.failures} }

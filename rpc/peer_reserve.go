@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -189,7 +190,7 @@ func (r *reserveStream) run(ctx context.Context) error {
 		case <-r.wake:
 		case <-stopping:
 			r.close()
-			stopping, end = nil, errStopping
+			stopping, end = nil, transport.ErrStopping
 		case now := <-silence.C:
 			if r.silentSince(now.Add(-silentFor)) {
 				return fmt.Errorf("%w: nothing was heard for %v", limit.ErrUnavailable, silentFor)

@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/jeton-dev/jeton/actor"
@@ -21,7 +20,9 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 	"github.com/jeton-dev/jeton/storage"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
@@ -71,10 +72,10 @@ type PeersConfig struct {
 //
 // An address may name the node that is meant, as [ring.NodeID.At] does: another one there refuses.
 type Peers struct {
-	cfg         PeersConfig
-	log         *slog.Logger
-	metrics     peerMetrics
-	credentials credentials.TransportCredentials
+	cfg     PeersConfig
+	log     *slog.Logger
+	metrics peerMetrics
+	secured grpc.DialOption // with what the node proves that it is one
 
 	answerWithin time.Duration // of streams; answerWithin, but in tests
 
@@ -93,13 +94,13 @@ func NewPeers(cfg PeersConfig) (*Peers, error) {
 	if cfg.Now == nil || cfg.ID == (ring.NodeID{}) {
 		return nil, errors.New("rpc: to speak to other nodes takes a node id and a clock")
 	}
-	credentials, err := Credentials(cfg.Key)
+	proof, err := credentials.WithKey(cfg.Key)
 	if err != nil {
 		return nil, err
 	}
 	p := &Peers{
 		cfg: cfg, log: logger(cfg.Logger), metrics: newPeerMetrics(),
-		credentials: credentials, answerWithin: answerWithin, remotes: map[string]*remote{},
+		secured: grpc.WithTransportCredentials(proof), answerWithin: answerWithin, remotes: map[string]*remote{},
 	}
 	if err := metrics.Register(cfg.Registerer, p.metrics.collectors()...); err != nil {
 		return nil, err
@@ -173,13 +174,13 @@ func (p *Peers) remote(at string) (*remote, error) {
 // dial makes a connection that is not yet open. The name of the node is looked up at every attempt.
 func (p *Peers) dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(p.credentials),
+		p.secured,
 		grpc.WithNoProxy(),
 		grpc.WithDisableRetry(),
 		grpc.WithIdleTimeout(0),
-		grpc.WithStaticStreamWindowSize(streamWindow),
-		grpc.WithStaticConnWindowSize(connWindow),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithStaticStreamWindowSize(transport.StreamWindow),
+		grpc.WithStaticConnWindowSize(transport.ConnWindow),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(transport.MaxMessage), grpc.MaxCallSendMsgSize(transport.MaxMessage)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: peerPingAfter, Timeout: peerPongWithin, PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: firstReconnect, Multiplier: 2, Jitter: 0.2, MaxDelay: lastReconnect},

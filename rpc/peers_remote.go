@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 	"github.com/jeton-dev/jeton/storage"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
@@ -227,7 +228,7 @@ func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel c
 		ctx = metadata.AppendToOutgoingContext(ctx, addressHeader, own)
 	}
 	kind := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
-	stream, err := conn.NewStream(ctx, kind, pb.Peer_Reserve_FullMethodName, grpc.ForceCodecV2(newCodec()))
+	stream, err := conn.NewStream(ctx, kind, pb.Peer_Reserve_FullMethodName, grpc.ForceCodecV2(transport.NewCodec()))
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +262,7 @@ func (r *remote) tell(before, why error) {
 	switch {
 	case why == nil:
 		log.Info("connected to another node")
-	case before == nil && why.Error() == errStopping.Error():
+	case before == nil && why.Error() == transport.ErrStopping.Error():
 		log.Info("another node is stopping")
 	case before == nil:
 		log.Warn("the connection to another node is lost: trying again", "why", why)

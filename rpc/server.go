@@ -32,16 +32,14 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
 const (
-	// maxMessage is the most bytes of one gRPC message: enough for a batch of 1,000 requests, each as long as can be.
-	maxMessage = 8 << 20
 	// maxCalls is how many calls one connection may have under way.
 	maxCalls = 1000
-	// maxHeaders is how many bytes the headers of a call may have, as HTTP/2 counts: 32 more for each.
-	maxHeaders = 16 << 10
 	// minPing is how often a client may ping a connection; the Go client does every 10 seconds.
 	minPing = 5 * time.Second
 	// pingAfter is how long a connection may be silent before the node asks whether its client still lives.
@@ -51,10 +49,6 @@ const (
 	// workers is how many goroutines answer calls one after the other, so that a call need not grow a stack of its own.
 	// While all of them are taken, by streams or by checks that wait for an fsync, every further call gets a goroutine.
 	workers = 64
-	// streamWindow and connWindow are how many bytes a client may send ahead, in one call and in all of a connection.
-	// They stay as they are: to adapt them, grpc would ping the client as often as it sends something.
-	streamWindow = 128 << 10
-	connWindow   = 4 << 20
 )
 
 // Config says what a [Server] is made of.
@@ -67,9 +61,9 @@ type Config struct {
 	// have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
 	Key *key.Key
 	// Certificates make everybody who has no cluster key show a certificate; plain text is refused. Nil takes plain text.
-	Certificates *Certificates
-	// Tokens are what operators without the cluster key show: see rpc/access. Nil leaves them the key.
-	Tokens *Tokens
+	Certificates *credentials.Certificates
+	// Tokens are what operators without the cluster key show: see rpc/access. Nil leaves only the key.
+	Tokens *credentials.Tokens
 	// Peer is what other nodes are answered with; nil leaves jeton.v1.Peer out.
 	Peer *PeerConfig
 	// Tables tells where keys live; nil leaves jeton.v1.Cluster out.
@@ -89,16 +83,15 @@ type Config struct {
 type Server struct {
 	pb.UnimplementedLimiterServer // description says who answers checks
 
-	limiter   limit.Limiter
-	log       *slog.Logger
-	metrics   serverMetrics
-	grpc      *grpc.Server
-	health    *health.Server
-	undecided *undecided
-	refuser   *plainRefuser // nil where callers speak plainly
-	bounds    bound.Config
-	calls     map[string]time.Duration // the most time of every call without a stream, by its method
-	peer      *peerServer              // nil without a peer service
+	limiter limit.Limiter
+	log     *slog.Logger
+	metrics serverMetrics
+	grpc    *grpc.Server
+	health  *health.Server
+	port    *credentials.Port
+	bounds  bound.Config
+	calls   map[string]time.Duration // the most time of every call without a stream, by its method
+	peer    *peerServer              // nil without a peer service
 
 	stop     sync.Once
 	stopping chan struct{}  // closed when no new checks are wanted
@@ -128,12 +121,12 @@ func New(cfg Config) (*Server, error) {
 	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {
 		return nil, err
 	}
-	port, err := newPortCredentials(cfg.Key, cfg.Certificates, s.metrics.refused)
+	port, err := credentials.NewPort(credentials.PortConfig{Key: cfg.Key, Certificates: cfg.Certificates, Registerer: cfg.Registerer})
 	if err != nil {
 		return nil, err
 	}
-	s.undecided, s.refuser = port.undecided, port.refuser
-	s.grpc = s.transport(port)
+	s.port = port
+	s.grpc = s.transport()
 	if err := s.registerServices(cfg); err != nil {
 		return nil, err
 	}
@@ -143,24 +136,25 @@ func New(cfg Config) (*Server, error) {
 
 // registerServices registers every service with its guard.
 func (s *Server) registerServices(cfg Config) error {
-	door := &doorkeeper{Server: s.grpc, tokens: cfg.Tokens, metrics: s.metrics, port: access.Port{
+	refused := func(method string, err error) { s.metrics.observe(method, err, time.Now()) }
+	guard := &credentials.Guard{Server: s.grpc, Tokens: cfg.Tokens, Refused: refused, Port: access.Port{
 		Key: cfg.Key != nil, Certificates: cfg.Certificates != nil, Tokens: cfg.Tokens != nil, Peers: cfg.Peer != nil,
 	}}
-	door.RegisterService(s.description(), s)
+	guard.RegisterService(s.description(), s)
 	if cfg.Limits != nil {
-		pb.RegisterAdminServer(door, admin{limits: cfg.Limits, cluster: cfg.Cluster})
+		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, cluster: cfg.Cluster})
 	}
 	if cfg.Tables != nil {
-		pb.RegisterClusterServer(door, newClusterService(cfg.Tables))
+		pb.RegisterClusterServer(guard, newClusterService(cfg.Tables))
 	}
 	if cfg.Peer != nil {
 		s.peer = newPeerServer(*cfg.Peer, s.metrics.panics)
-		door.RegisterService(s.peerDescription(s.peer), s.peer)
+		guard.RegisterService(s.peerDescription(s.peer), s.peer)
 	}
-	healthpb.RegisterHealthServer(door, s.health)
-	reflection.Register(door)
+	healthpb.RegisterHealthServer(guard, s.health)
+	reflection.Register(guard)
 	s.timeCalls()
-	return door.check()
+	return guard.Check()
 }
 
 // timeCalls notes how long every call without a stream may take.
@@ -189,24 +183,24 @@ func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, er
 }
 
 // transport is what grpc needs to know of connections and calls.
-func (s *Server) transport(port portCredentials) *grpc.Server {
+func (s *Server) transport() *grpc.Server {
 	return grpc.NewServer(
-		grpc.Creds(port),
-		grpc.ConnectionTimeout(handshakeWithin),
-		grpc.MaxRecvMsgSize(maxMessage),
-		takeUncompressed(),
+		grpc.Creds(s.port),
+		grpc.ConnectionTimeout(credentials.HandshakeWithin),
+		grpc.MaxRecvMsgSize(transport.MaxMessage),
+		transport.TakeUncompressed(),
 		grpc.MaxConcurrentStreams(maxCalls),
-		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxHeaderListSize(transport.MaxHeaders),
 		grpc.InTapHandle(s.begin),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
 		grpc.WaitForHandlers(true),
 		grpc.NumStreamWorkers(workers),
-		grpc.StaticStreamWindowSize(streamWindow),
-		grpc.StaticConnWindowSize(connWindow),
-		grpc.ForceServerCodecV2(newCodec()),
+		grpc.StaticStreamWindowSize(transport.StreamWindow),
+		grpc.StaticConnWindowSize(transport.ConnWindow),
+		grpc.ForceServerCodecV2(transport.NewCodec()),
 		grpc.UnaryInterceptor(s.intercept),
-		grpc.ChainStreamInterceptor(s.recoverStream, s.boundStream, s.endWatches),
+		grpc.ChainStreamInterceptor(s.recoverStream, transport.BoundStreams(&s.readers, s.metrics.panics), s.endWatches),
 	)
 }
 
@@ -237,10 +231,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.health.Shutdown()
 		close(s.stopping)
-		s.undecided.hangUp()
-		if s.refuser != nil {
-			s.refuser.stop()
-		}
+		s.port.Stop()
 	})
 	done := make(chan struct{})
 	go func() {

@@ -24,6 +24,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
 
@@ -206,7 +207,7 @@ func TestBadMessages(t *testing.T) {
 	wantCode(t, err, codes.InvalidArgument, "1001")
 	_, err = client.Return(t.Context(), &pb.ReturnRequest{Key: "k", Receipts: []*pb.Receipt{{Owner: []byte("x")}}})
 	wantCode(t, err, codes.InvalidArgument, "receipts[0].owner")
-	_, err = client.Check(t.Context(), &pb.CheckRequest{Key: strings.Repeat("k", maxMessage)})
+	_, err = client.Check(t.Context(), &pb.CheckRequest{Key: strings.Repeat("k", transport.MaxMessage)})
 	wantCode(t, err, codes.ResourceExhausted, "larger than max")
 
 	stream, err := client.CheckStream(t.Context())

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
 // description is jeton.v1.Limiter as it was generated, but that checks are read and written, and returns read, by messages
@@ -46,11 +47,11 @@ func direct[In, Out any](s *Server, method string, answer func(context.Context, 
 	}
 	return func(_ any, ctx context.Context, read func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 		arrived := &struct {
-			sized
+			transport.Received
 			in In
 		}{}
-		arrived.message, arrived.ctx = &arrived.in, ctx
-		if err := read(&arrived.sized); err != nil {
+		arrived.Message, arrived.Ctx = &arrived.in, ctx
+		if err := read(&arrived.Received); err != nil {
 			return nil, err
 		}
 		if intercept == nil {

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
@@ -11,13 +10,11 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
 // maxUnanswered is how many checks of one stream may be under way. A full message fits.
 const maxUnanswered = limit.MaxBatch
-
-// errStopping ends the streams of a node that stops, when their checks have been answered.
-var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
 
 // A checkStream is one call of CheckStream:
 //
@@ -110,7 +107,7 @@ func (c *checkStream) run(ctx context.Context) error {
 			}
 			unanswered -= len(ready)
 		case <-stopping:
-			messages, stopping, end = nil, nil, errStopping
+			messages, stopping, end = nil, nil, transport.ErrStopping
 		}
 	}
 	return end

@@ -3,34 +3,37 @@ package rpc
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
+	grpccredentials "google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
 
 // certificatesOf makes Certificates of files.
-func certificatesOf(t *testing.T, f authority.Files) *Certificates {
+func certificatesOf(t *testing.T, f authority.Files) *credentials.Certificates {
 	t.Helper()
-	c, err := NewCertificates(CertificatesConfig{Files: TLSFiles(f)})
+	c, err := credentials.NewCertificates(credentials.CertificatesConfig{Files: credentials.TLSFiles(f)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +41,12 @@ func certificatesOf(t *testing.T, f authority.Files) *Certificates {
 }
 
 // startGuarded starts a node that shows certificates, with everything that a node can be asked.
-func startGuarded(t *testing.T, k *key.Key, c *Certificates) (address string, s *Server) {
+func startGuarded(t *testing.T, k *key.Key, c *credentials.Certificates) (address string, s *Server, registry *prometheus.Registry) {
 	t.Helper()
-	doc := document(t)
+	doc, registry := document(t), prometheus.NewRegistry()
 	s, err := New(Config{
-		Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,
+		Registerer: registry,
+		Limiter:    conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,
 		Peer: &PeerConfig{
 			Store: newLedger(1, reg.Partition{Epoch: 1}), Address: "here", Peers: newTestPeers(t, PeersConfig{}),
 			Handle: func(_ context.Context, m []byte) ([]byte, error) { return m, nil },
@@ -51,11 +55,11 @@ func startGuarded(t *testing.T, k *key.Key, c *Certificates) (address string, s 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return listen(t, s), s
+	return listen(t, s), s, registry
 }
 
 // dialWith connects with any credentials.
-func dialWith(t *testing.T, address string, creds credentials.TransportCredentials) *grpc.ClientConn {
+func dialWith(t *testing.T, address string, creds grpccredentials.TransportCredentials) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds))
 	if err != nil {
@@ -154,8 +158,8 @@ func TestWhoMayCallWithCertificates(t *testing.T) {
 	ours, theirs := newKey(t, "the secret of this cluster"), newKey(t, "the secret of another one")
 	ca, foreign := authority.New(t, "ours"), authority.New(t, "theirs")
 	files := authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)
-	keyed, _ := startGuarded(t, ours, certificatesOf(t, files))
-	keyless, _ := startGuarded(t, nil, certificatesOf(t, files))
+	keyed, _, _ := startGuarded(t, ours, certificatesOf(t, files))
+	keyless, _, _ := startGuarded(t, nil, certificatesOf(t, files))
 
 	showing := func(c ...tls.Certificate) *tls.Config {
 		return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: ca.Pool(), Certificates: c}
@@ -167,7 +171,7 @@ func TestWhoMayCallWithCertificates(t *testing.T) {
 	good, now := ca.Issue(t, "caller").TLS(t), time.Now()
 	old := ca.IssueFor(t, "caller", now.Add(-24*time.Hour), now.Add(-12*time.Hour)).TLS(t)
 	early := ca.IssueFor(t, "caller", now.Add(12*time.Hour), now.Add(24*time.Hour)).TLS(t)
-	callers, err := CallerTLS(TLSFiles(files))
+	callers, err := credentials.CallerTLS(credentials.TLSFiles(files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,30 +181,30 @@ func TestWhoMayCallWithCertificates(t *testing.T) {
 	mayCheck, mayAll, refused, nothing := doorstep{yes, no, no}, doorstep{yes, alone, yes}, doorstep{no, no, no}, doorstep{not, not, not}
 	for _, tt := range []struct {
 		what           string
-		caller         credentials.TransportCredentials
+		caller         grpccredentials.TransportCredentials
 		keyed, keyless doorstep
 	}{
 		{"plain text", insecure.NewCredentials(), refused, refused},
-		{"a certificate", credentials.NewTLS(callers), mayCheck, mayCheck},
-		{"a certificate over TLS 1.2", credentials.NewTLS(&tls.Config{
+		{"a certificate", grpccredentials.NewTLS(callers), mayCheck, mayCheck},
+		{"a certificate over TLS 1.2", grpccredentials.NewTLS(&tls.Config{
 			MaxVersion: tls.VersionTLS12, MinVersion: tls.VersionTLS12, RootCAs: ca.Pool(), Certificates: []tls.Certificate{good},
 		}), mayCheck, mayCheck},
-		{"a certificate, of a host called jeton", credentials.NewTLS(named("jeton", showing(good))), mayCheck, mayCheck},
-		{"no certificate", credentials.NewTLS(showing()), nothing, nothing},
-		{"a foreign certificate", credentials.NewTLS(showing(foreign.Issue(t, "caller").TLS(t))), nothing, nothing},
-		{"an expired certificate", credentials.NewTLS(showing(old)), nothing, nothing},
-		{"a certificate of the future", credentials.NewTLS(showing(early)), nothing, nothing},
-		{"who does not trust the node", credentials.NewTLS(&tls.Config{
+		{"a certificate, of a host called jeton", grpccredentials.NewTLS(named("jeton", showing(good))), mayCheck, mayCheck},
+		{"no certificate", grpccredentials.NewTLS(showing()), nothing, nothing},
+		{"a foreign certificate", grpccredentials.NewTLS(showing(foreign.Issue(t, "caller").TLS(t))), nothing, nothing},
+		{"an expired certificate", grpccredentials.NewTLS(showing(old)), nothing, nothing},
+		{"a certificate of the future", grpccredentials.NewTLS(showing(early)), nothing, nothing},
+		{"who does not trust the node", grpccredentials.NewTLS(&tls.Config{
 			MinVersion: tls.VersionTLS13, RootCAs: foreign.Pool(), Certificates: []tls.Certificate{good},
 		}), nothing, nothing},
-		{"a certificate, asking for the key", credentials.NewTLS(&tls.Config{
+		{"a certificate, asking for the key", grpccredentials.NewTLS(&tls.Config{
 			ServerName: keyName, InsecureSkipVerify: true, Certificates: []tls.Certificate{good},
 		}), nothing, mayCheck},
-		{"no certificate, asking for the key", credentials.NewTLS(&tls.Config{ServerName: keyName, InsecureSkipVerify: true}), nothing, nothing},
-		{"the key", credentials.NewTLS(keyTLS(t, ours, nil)), mayAll, nothing},
-		{"another key", credentials.NewTLS(keyTLS(t, theirs, nil)), nothing, nothing},
-		{"another key that trusts the node", credentials.NewTLS(keyTLS(t, theirs, trustAll)), nothing, nothing},
-		{"the key, asking for something else", credentials.NewTLS(keyTLS(t, ours, func(c *tls.Config) {
+		{"no certificate, asking for the key", grpccredentials.NewTLS(&tls.Config{ServerName: keyName, InsecureSkipVerify: true}), nothing, nothing},
+		{"the key", grpccredentials.NewTLS(keyTLS(t, ours, nil)), mayAll, nothing},
+		{"another key", grpccredentials.NewTLS(keyTLS(t, theirs, nil)), nothing, nothing},
+		{"another key that trusts the node", grpccredentials.NewTLS(keyTLS(t, theirs, trustAll)), nothing, nothing},
+		{"the key, asking for something else", grpccredentials.NewTLS(keyTLS(t, ours, func(c *tls.Config) {
 			trustAll(c)
 			c.ServerName = "localhost"
 		})), nothing, nothing},
@@ -219,7 +223,7 @@ func trustAll(c *tls.Config) { c.VerifyConnection = nil }
 // stopping.
 func TestPlainTextIsToldWhy(t *testing.T) {
 	ca := authority.New(t, "ours")
-	address, s := startGuarded(t, nil, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
+	address, s, registry := startGuarded(t, nil, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
 	_, err := pb.NewLimiterClient(dialAs(t, address, nil)).Check(t.Context(), checkMessage("k"))
 	wantCode(t, err, codes.Unauthenticated, "--tls-cert, --tls-key and --tls-ca")
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -231,14 +235,14 @@ func TestPlainTextIsToldWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "two connections in plain text", func() bool {
-		return valueOf(t, s.metrics.refused.WithLabelValues(refusedPlain)) == 2
+		return refusedConnections(t, registry, "plain") == 2
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := s.Stop(ctx); err != nil {
 		t.Error(err)
 	}
-	if valueOf(t, s.metrics.refused.WithLabelValues(refusedTLS)) != 0 {
+	if refusedConnections(t, registry, "tls") != 0 {
 		t.Error("a handshake is counted that nobody made")
 	}
 }
@@ -246,7 +250,7 @@ func TestPlainTextIsToldWhy(t *testing.T) {
 // TestNodesSpeakBesideCertificates has another node reserve and call over the same port.
 func TestNodesSpeakBesideCertificates(t *testing.T) {
 	ca, k := authority.New(t, "ours"), newKey(t, "the secret of this cluster")
-	address, _ := startGuarded(t, k, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
+	address, _, _ := startGuarded(t, k, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
 	p := newTestPeers(t, PeersConfig{Key: k})
 	if answer, err := p.Call(t.Context(), address, []byte("hello")); err != nil || string(answer) != "hello" {
 		t.Errorf("got %q and %v", answer, err)
@@ -260,11 +264,11 @@ func TestReloadUnderLoad(t *testing.T) {
 	ca, next := authority.New(t, "ours"), authority.New(t, "the next one")
 	dir := t.TempDir()
 	certificates := certificatesOf(t, authority.Write(t, dir, ca.Issue(t, "node"), ca))
-	address, _ := startGuarded(t, nil, certificates)
+	address, _, _ := startGuarded(t, nil, certificates)
 	pool := ca.Pool()
 	pool.AppendCertsFromPEM(next.PEM())
 	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{ca.Issue(t, "caller").TLS(t)}}
-	kept := dialWith(t, address, credentials.NewTLS(config))
+	kept := dialWith(t, address, grpccredentials.NewTLS(config))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -311,7 +315,7 @@ func TestReloadUnderLoad(t *testing.T) {
 }
 
 func connectAndCheck(ctx context.Context, address string, config *tls.Config) error {
-	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(grpccredentials.NewTLS(config)))
 	if err != nil {
 		return err
 	}
@@ -319,12 +323,31 @@ func connectAndCheck(ctx context.Context, address string, config *tls.Config) er
 	return errors.Join(err, conn.Close())
 }
 
-// metricsOf are Certificates with metrics.
-func metricsOf(t *testing.T, f authority.Files, now func() time.Time) *Certificates {
+// shownBy is the certificate that a server shows.
+func shownBy(t *testing.T, address string, config *tls.Config) *x509.Certificate {
 	t.Helper()
-	c, err := NewCertificates(CertificatesConfig{Files: TLSFiles(f), Now: now, Registerer: prometheus.NewRegistry()})
+	dialer := &tls.Dialer{Config: config}
+	conn, err := dialer.DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	defer conn.Close() //nolint:errcheck // nothing was written
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
+}
+
+// refusedConnections is how many connections were refused because of that.
+func refusedConnections(t *testing.T, registry *prometheus.Registry, why string) (n float64) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "jeton_rpc_refused_connections_total" && m.GetLabel()[0].GetValue() == why {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
 }

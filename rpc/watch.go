@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
 // Tables tells what a node knows of its cluster: the newest table, nil before there is one, and a channel that is closed
@@ -42,7 +43,7 @@ func (s *clusterService) Watch(_ *pb.WatchRequest, stream grpc.ServerStreamingSe
 		select {
 		case <-changed:
 		case <-stream.Context().Done():
-			return errStopping // or the client has left, and hears nothing
+			return transport.ErrStopping // or the client has left, and hears nothing
 		}
 	}
 }

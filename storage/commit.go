@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -93,7 +94,7 @@ func (s *Store) run(opened chan<- error) {
 		err = s.save()
 	}
 	if err == nil {
-		err = s.db.close()
+		err = s.db.Close()
 	}
 	if err != nil {
 		s.fail(err)
@@ -243,28 +244,28 @@ func (s *Store) seek(rs []register.Reservation) {
 	slots := s.slots[:len(rs)]
 	for i := range rs {
 		m, at := &rs[i], &slots[i]
-		*at = slot{}
+		*at = memtable.Slot{}
 		if int(m.Partition) < len(s.partitions) {
 			from := len(s.keys)
 			s.keys = registerKey(s.keys, m.Partition, m.Key, m.Limit)
-			at.key = s.keys[from:]
-			s.table.of(at.key).seek(at)
+			at.Key = s.keys[from:]
+			s.table.of(at.Key).Seek(at)
 		}
 	}
 	for i := range slots {
-		slots[i].touch()
+		slots[i].Prefetch()
 	}
 	for i := range slots {
-		slots[i].touchKey()
+		slots[i].PrefetchKey()
 	}
 	for i := range slots {
-		if at := &slots[i]; at.entry != nil {
-			s.table.of(at.key).find(at)
+		if at := &slots[i]; at.Entry != nil {
+			s.table.of(at.Key).Find(at)
 		}
 	}
 }
 
-func (s *Store) decideOne(at *slot, m *register.Reservation, answer *register.Answer, now int64) (wrote bool, err error) {
+func (s *Store) decideOne(at *memtable.Slot, m *register.Reservation, answer *register.Answer, now int64) (wrote bool, err error) {
 	if int(m.Partition) >= len(s.partitions) {
 		answer.Verdict = register.WrongEpoch // of which there is none
 		return false, nil

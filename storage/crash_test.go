@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/disktest"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -185,7 +186,7 @@ func (w *witness) wreck(now int64) (left wreck) {
 
 // A breaker cuts the power of a disk before each of its operations and has the wrecks examined.
 type breaker struct {
-	disk    *disk
+	disk    *disktest.Disk
 	clock   *fakeClock
 	witness *witness
 	examine func(wreck)   // in a goroutine of its own
@@ -207,23 +208,23 @@ var kept = []int{0, 50, 100}
 const theEnd = "the end"
 
 // step cuts the power, in a copy, and then lets o happen.
-func (b *breaker) step(o operation) error {
-	if o.kind != "close" && o.kind != "lock" { // these change nothing that a power cut would leave
+func (b *breaker) step(o disktest.Operation) error {
+	if o.Kind != "close" && o.Kind != "lock" { // these change nothing that a power cut would leave
 		b.cut(o)
 	}
-	return o.do()
+	return o.Do()
 }
 
 // cut takes wrecks as of now. What was answered is noted first: it must be in the wreck, which is taken after.
-func (b *breaker) cut(before operation) {
+func (b *breaker) cut(before disktest.Operation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
 		return
 	}
 	b.operations++
-	b.tables = b.tables || strings.HasSuffix(before.path, ".sst")
-	if before.kind != theEnd && b.operations%stride != b.first {
+	b.tables = b.tables || strings.HasSuffix(before.Path, ".sst")
+	if before.Kind != theEnd && b.operations%stride != b.first {
 		return
 	}
 	b.cuts++
@@ -232,7 +233,7 @@ func (b *breaker) cut(before operation) {
 		seed := rand.Uint64()
 		w := known
 		w.where = fmt.Sprintf("cut before operation %d, %v, keeping %d %% of what was not synced (seed %d)", b.operations, before, percent, seed)
-		w.fs = b.disk.cutPower(percent, seed)
+		w.fs = b.disk.CutPower(percent, seed)
 		b.seats <- struct{}{}
 		b.wait.Go(func() {
 			defer func() { <-b.seats }()
@@ -253,7 +254,7 @@ func (b *breaker) finish() {
 func crashEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wreck) error) {
 	t.Helper()
 	b := &breaker{witness: newWitness(), seats: make(chan struct{}, runtime.GOMAXPROCS(0)), first: rand.IntN(stride)}
-	b.disk = &disk{FS: vfs.NewCrashableMem(), step: b.step}
+	b.disk = &disktest.Disk{FS: vfs.NewCrashableMem(), Step: b.step}
 	r := newRig(t, b.disk)
 	b.clock = r.clock
 	b.examine = func(w wreck) {
@@ -268,7 +269,7 @@ func crashEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wr
 	if err := live(t, r, b.witness); err != nil {
 		t.Fatal(err)
 	}
-	b.cut(operation{kind: theEnd})
+	b.cut(disktest.Operation{Kind: theEnd})
 	b.finish()
 	t.Logf("%d operations, %d wrecks", b.operations, b.cuts*len(kept))
 	if b.operations < 100 || !b.tables {

@@ -11,6 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/database"
+	"github.com/jeton-dev/jeton/storage/journal"
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -25,22 +28,22 @@ import (
 //
 // At the start of the next life the rest of the journal is settled: see settleJournal.
 type diskTable struct {
-	db      *database
-	journal *journal
+	db      *database.DB
+	journal *journal.Journal
 	size    int64  // of a file of the journal, after which the generation ends
 	wake    func() // has tidy called soon
 
-	entries shelves // what Pebble does not have, or not as it is now
+	entries memtable.Tables // what Pebble does not have, or not as it is now
 
 	record  []byte // the record of the next commit
 	written int    // registers since the last settling step
 	value   []byte // scratch
 
-	generation uint64       // this one's number
-	begun      int64        // when, or 0 when nothing has been written in it
-	fresh      list[*entry] // written in this generation
-	stale      list[*entry] // written in the one before it
-	first      uint64       // the file in which this generation began
+	generation uint64                // this one's number
+	begun      int64                 // when, or 0 when nothing has been written in it
+	fresh      list[*memtable.Entry] // written in this generation
+	stale      list[*memtable.Entry] // written in the one before it
+	first      uint64                // the file in which this generation began
 	settling   *settling
 
 	finder *pebble.Iterator // finds registers in Pebble as they are since the last change; nil when there is none
@@ -50,25 +53,25 @@ type diskTable struct {
 const generationAge = int64(15 * time.Second)
 
 // settleJournal moves what an earlier life has left in the journal into Pebble.
-func settleJournal(db *database, j *journal) error {
+func settleJournal(db *database.DB, j *journal.Journal) error {
 	var r run
-	void := func(p ring.Partition) error { return db.deleteRegisters(p) }
-	err := j.replay(func(payload []byte) error { return r.replay(payload, void) }, func() error { // a file at a time, as it was done before
-		err := db.ingest(&r)
+	void := func(p ring.Partition) error { return deleteRegisters(db, p) }
+	err := j.Replay(func(payload []byte) error { return r.replay(payload, void) }, func() error { // a file at a time, as it was done before
+		err := r.ingest(db)
 		r = run{}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return j.drop(math.MaxUint64, 0)
+	return j.Release(math.MaxUint64, 0)
 }
 
 // newDiskTable opens the registers in db, with a journal that has been settled. boot is a number that no earlier life had.
-func newDiskTable(db *database, j *journal, cfg *Config, boot uint64, wake func()) (*diskTable, error) {
+func newDiskTable(db *database.DB, j *journal.Journal, cfg *Config, boot uint64, wake func()) (*diskTable, error) {
 	t := &diskTable{
 		db: db, journal: j, size: cfg.journalSize, wake: wake,
-		entries: newShelves(cfg.Partitions), record: make([]byte, recordHead),
+		entries: memtable.NewTables(cfg.Partitions), record: make([]byte, journal.RecordHead),
 		generation: boot << 32,
 	}
 	err := t.begin()
@@ -79,25 +82,25 @@ func newDiskTable(db *database, j *journal, cfg *Config, boot uint64, wake func(
 func (t *diskTable) begin() error {
 	t.generation++
 	t.begun = 0
-	if t.journal.file == nil || t.journal.size > 0 {
-		if err := t.journal.begin(t.generation); err != nil {
+	if !t.journal.Fresh() {
+		if err := t.journal.StartFile(t.generation); err != nil {
 			return fmt.Errorf("begin a file of the journal: %w", err)
 		}
 	}
-	t.first = t.journal.number
+	t.first = t.journal.Number()
 	return nil
 }
 
-func (t *diskTable) of(key []byte) *entries { return t.entries.of(key) }
+func (t *diskTable) of(key []byte) *memtable.Table { return &t.entries[partitionOf(key)] }
 
-func (t *diskTable) get(s *slot) (register.Register, bool, error) {
-	if s.entry == nil { // one before may have made it
-		*s = t.of(s.key).at(s.key)
+func (t *diskTable) get(s *memtable.Slot) (register.Register, bool, error) {
+	if s.Entry == nil { // one before may have made it
+		*s = t.of(s.Key).Lookup(s.Key)
 	}
-	if s.entry != nil {
-		return s.entry.register, true, nil
+	if s.Entry != nil {
+		return s.Entry.Register, true, nil
 	}
-	return t.read(s.key)
+	return t.read(s.Key)
 }
 
 // read finds a register in Pebble.
@@ -132,34 +135,34 @@ func (t *diskTable) changed() error {
 	return err
 }
 
-func (t *diskTable) put(s *slot, r register.Register) error {
-	if s.entry == nil {
-		s.entry = t.of(s.key).add(s)
+func (t *diskTable) put(s *memtable.Slot, r register.Register) error {
+	if s.Entry == nil {
+		s.Entry = t.of(s.Key).Add(s)
 	}
-	e := s.entry
+	e := s.Entry
 	r.Aux = bytes.Clone(r.Aux)
-	e.register = r
-	if e.generation != t.generation {
-		e.generation = t.generation
+	e.Register = r
+	if e.Rotation != t.generation {
+		e.Rotation = t.generation
 		t.fresh.add(e)
 	}
 	t.value = r.Append(t.value[:0])
-	t.record = appendWrite(t.record, s.key, t.value)
+	t.record = appendWrite(t.record, s.Key, t.value)
 	t.written++
 	return nil
 }
 
 func (t *diskTable) commit() error {
-	if len(t.record) == recordHead {
+	if len(t.record) == journal.RecordHead {
 		return nil
 	}
-	if err := t.journal.append(t.record); err != nil {
+	if err := t.journal.Append(t.record); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	if cap(t.record) > keepRecord {
-		t.record = make([]byte, recordHead)
+		t.record = make([]byte, journal.RecordHead)
 	}
-	t.record = t.record[:recordHead]
+	t.record = t.record[:journal.RecordHead]
 	return nil
 }
 
@@ -190,11 +193,11 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 		r, err := register.Decode(it.Value())
 		switch {
 		case err != nil:
-		case r.Swept(part.Horizon) && t.entries[p].at(it.Key()).entry == nil:
+		case r.Swept(part.Horizon) && t.entries[p].Lookup(it.Key()).Entry == nil:
 			d.delete(it.Key())
 		default:
 			err = d.keep()
-			if r.Inline && t.entries[p].at(it.Key()).entry == nil {
+			if r.Inline && t.entries[p].Lookup(it.Key()).Entry == nil {
 				seen.inline++
 			}
 		}
@@ -203,7 +206,7 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 		}
 	}
 	if next == nil {
-		seen.inline += t.entries[p].inline()
+		seen.inline += t.entries[p].Inline()
 	}
 	if err := errors.Join(it.Error(), it.Close()); err != nil || d.count == 0 {
 		return next, seen, errors.Join(err, d.batch.Close())
@@ -218,21 +221,21 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 	return next, seen, errors.Join(d.batch.Commit(pebble.Sync), t.changed())
 }
 
-func (t *diskTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, error) {
+func (t *diskTable) export(p ring.Partition) ([]*memtable.Entry, *pebble.Iterator, error) {
 	lower, upper := registersOf(p)
 	it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read registers: %w", err)
 	}
-	return slices.Collect(t.entries[p].all()), it, nil
+	return slices.Collect(t.entries[p].All()), it, nil
 }
 
 // drop leaves behind what a settling holds of the partition, and says in the journal that what stands there before is void.
 func (t *diskTable) drop(p ring.Partition) error {
-	for e := range t.entries[p].all() {
-		e.generation = 0 // none: no settling will take it
+	for e := range t.entries[p].All() {
+		e.Rotation = 0 // none: no settling will take it
 	}
-	t.entries[p] = newEntries()
+	t.entries[p] = memtable.New()
 	if t.settling != nil {
 		t.settling.drop(p)
 	}
@@ -249,16 +252,16 @@ func (t *diskTable) tidy(now int64) (more bool, err error) {
 	if t.settling != nil {
 		return t.settle()
 	}
-	if t.journal.size < t.size {
+	if t.journal.Size() < t.size {
 		if t.begun == 0 || now-t.begun < generationAge {
 			return false, nil
 		}
-		if err := t.journal.trim(t.journal.cap + t.journal.cap/4); err != nil {
+		if err := t.journal.Trim(); err != nil {
 			return false, fmt.Errorf("trim the journal: %w", err)
 		}
 	}
 	t.settling = &settling{entries: t.stale, generation: t.generation - 1, needed: t.first}
-	t.stale, t.fresh = t.fresh, list[*entry]{}
+	t.stale, t.fresh = t.fresh, list[*memtable.Entry]{}
 	t.written = 0
 	return true, t.begin()
 }
@@ -267,5 +270,5 @@ func (t *diskTable) close() error {
 	if t.settling != nil {
 		t.settling.wait()
 	}
-	return errors.Join(t.changed(), t.journal.end())
+	return errors.Join(t.changed(), t.journal.Close())
 }

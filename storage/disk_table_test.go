@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/jeton-dev/jeton/storage/datadir"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -177,8 +178,8 @@ func TestGenerationsPass(t *testing.T) {
 	err := onCommitter(s, func() error {
 		table := s.table.(*diskTable)
 		key := registerKey(nil, r.segment("busy", 0, 0).Partition, "busy", "demo")
-		busy := table.of(key).at(key)
-		if busy.entry == nil || table.entries.len() != 1 {
+		busy := table.of(key).Lookup(key)
+		if busy.Entry == nil || table.entries.Len() != 1 {
 			return fmt.Errorf("in memory: %v, want the busy one", table.entries)
 		}
 		return nil
@@ -193,7 +194,7 @@ func TestGenerationsPass(t *testing.T) {
 		r.clock.advance(time.Duration(generationAge))
 		pass()
 	}
-	names, err := r.cfg.FS.List(r.cfg.FS.PathJoin(r.cfg.Dir, journalDir))
+	names, err := r.cfg.FS.List(r.cfg.FS.PathJoin(r.cfg.Dir, datadir.JournalDir))
 	if err != nil || len(names) != 1 || registersOnDisk(t, s) != 2 {
 		t.Errorf("at rest: %d registers in Pebble and the journal %q, %v; want both there, and a single file", registersOnDisk(t, s), names, err)
 	}

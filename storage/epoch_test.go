@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/database"
+	"github.com/jeton-dev/jeton/storage/disktest"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -208,11 +210,11 @@ func TestDropWhileSettling(t *testing.T) {
 		t.Run(far, func(t *testing.T) {
 			var shutGate atomic.Bool
 			gate := make(chan struct{})
-			r := newRig(t, &disk{FS: vfs.NewMem(), step: func(o operation) error {
-				if shutGate.Load() && strings.HasSuffix(o.path, settledFile) {
+			r := newRig(t, &disktest.Disk{FS: vfs.NewMem(), Step: func(o disktest.Operation) error {
+				if shutGate.Load() && strings.HasSuffix(o.Path, database.IngestFile) {
 					<-gate
 				}
-				return o.do()
+				return o.Do()
 			}})
 			s := r.open(t, func(c *Config) { c.journalSize = 16 << 20 })
 			rs := others(0, 0, entriesAtOnce+100)
@@ -238,7 +240,7 @@ func TestDropWhileSettling(t *testing.T) {
 						return err
 					}
 				}
-				return errors.Join(s.db.deleteRegisters(0), table.drop(0), table.commit())
+				return errors.Join(deleteRegisters(s.db, 0), table.drop(0), table.commit())
 			}))
 			close(gate)
 			must(t, onCommitter(s, func() error { return settleAll(s) }))

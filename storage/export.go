@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -29,7 +30,7 @@ type export struct {
 	part   register.Partition
 	cursor []byte
 
-	memory []*entry
+	memory []*memtable.Entry
 	at     int              // entries before this index have been read
 	disk   *pebble.Iterator // nil when there is nothing on it, or no more
 	begun  bool             // the iterator stands on a register
@@ -65,7 +66,7 @@ func (s *Store) Export(
 		return nil, register.Partition{}, err
 	}
 	if e.disk != nil { // to see, in their order, which registers on the disk are not the newest
-		slices.SortFunc(e.memory, func(a, b *entry) int { return strings.Compare(a.key, b.key) })
+		slices.SortFunc(e.memory, func(a, b *memtable.Entry) int { return strings.Compare(a.Key, b.Key) })
 	}
 	for {
 		if err := s.look(ctx, func() error { return s.readExport(e) }); err != nil {
@@ -105,8 +106,8 @@ func (s *Store) readExport(e *export) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
 	for ; e.at < len(e.memory) && len(e.piece) < exportAtOnce; e.at++ {
-		_, key, limit := cutRegisterKey(e.memory[e.at].key)
-		e.piece = append(e.piece, Exported{key, limit, e.memory[e.at].register})
+		_, key, limit := cutRegisterKey(e.memory[e.at].Key)
+		e.piece = append(e.piece, Exported{key, limit, e.memory[e.at].Register})
 	}
 	for e.disk != nil && len(e.piece) < exportAtOnce {
 		if err := s.readDisk(e); err != nil {
@@ -125,10 +126,10 @@ func (s *Store) readDisk(e *export) error {
 	if !next() {
 		return errors.Join(e.disk.Error(), s.endExport(e))
 	}
-	for e.known < len(e.memory) && e.memory[e.known].key < string(e.disk.Key()) {
+	for e.known < len(e.memory) && e.memory[e.known].Key < string(e.disk.Key()) {
 		e.known++
 	}
-	if e.known < len(e.memory) && e.memory[e.known].key == string(e.disk.Key()) {
+	if e.known < len(e.memory) && e.memory[e.known].Key == string(e.disk.Key()) {
 		return nil
 	}
 	_, key, limit, err := parseRegisterKey(e.disk.Key())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -189,7 +190,7 @@ func TestRecordingsEnd(t *testing.T) {
 	fill := func(p ring.Partition, n int) {
 		for range n {
 			if of := rs.of[p]; of != nil {
-				rs.note(of, &entry{})
+				rs.note(of, &memtable.Entry{})
 			}
 		}
 	}
@@ -210,7 +211,7 @@ func TestRecordingsEnd(t *testing.T) {
 	}
 	rs = recordings{of: make([]*recording, 1)}
 	first := rs.begin(0)
-	e := &entry{}
+	e := &memtable.Entry{}
 	rs.note(first, e)
 	rs.note(first, e)
 	if len(first.entries) != 1 {

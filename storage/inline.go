@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -69,13 +70,13 @@ func (s *Store) countOn() (more bool, err error) {
 }
 
 // put writes the register of a slot in the place of before, which is the zero Register if there is none.
-func (s *Store) put(p ring.Partition, at *slot, before, after register.Register) error {
+func (s *Store) put(p ring.Partition, at *memtable.Slot, before, after register.Register) error {
 	if err := s.table.put(at, after); err != nil {
 		return err
 	}
 	s.inline.wrote(p, before.Inline, after.Inline)
 	if of := s.recordings.of[p]; of != nil {
-		s.recordings.note(of, at.entry)
+		s.recordings.note(of, at.Entry)
 	}
 	return nil
 }

@@ -47,7 +47,9 @@ func registerKey(dst []byte, p ring.Partition, key, limit string) []byte {
 }
 
 // partitionOf is the partition that a register key begins with.
-func partitionOf(k []byte) ring.Partition { return ring.Partition(binary.BigEndian.Uint16(k[1:])) }
+func partitionOf[K []byte | string](k K) ring.Partition {
+	return ring.Partition(k[1])<<8 | ring.Partition(k[2])
+}
 
 // registerKeyHead is how many bytes stand before the key in a register's key.
 const registerKeyHead = 5

@@ -10,6 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/database"
+	"github.com/jeton-dev/jeton/storage/datadir"
+	"github.com/jeton-dev/jeton/storage/journal"
 )
 
 // A life says how the registers were kept since the last start, and so whether those on disk are complete.
@@ -24,16 +27,18 @@ const (
 
 // begin opens the directory, proves what it knows, sets a floor if it cannot, and begins a new life of the registers.
 func (s *Store) begin() error {
-	if err := openDirectory(s.cfg.FS, s.cfg.Dir); err != nil {
+	if err := datadir.Open(s.cfg.FS, s.cfg.Dir); err != nil {
 		return err
 	}
-	db, err := openDatabase(&s.cfg, s.fail)
+	db, err := database.Open(database.Config{
+		Dir: s.cfg.Dir, FS: s.cfg.FS, MemTableSize: s.cfg.memTableSize, CacheSize: s.cfg.cacheSize, Logger: s.cfg.Logger, Fail: s.fail,
+	})
 	if err != nil {
 		return err
 	}
 	s.db = db
 	if err := s.beginLife(); err != nil {
-		return errors.Join(unusable(s.cfg.Dir, err), db.close())
+		return errors.Join(datadir.Explain(s.cfg.Dir, err), db.Close())
 	}
 	return nil
 }
@@ -93,10 +98,10 @@ func (s *Store) setFloors(floor int64) {
 // openTable opens the registers, and begins their new life before any is written. Those that an earlier life has left
 // in the journal go into Pebble, whatever the durability is now.
 func (s *Store) openTable() error {
-	if err := raiseFormat(s.cfg.FS, s.cfg.Dir); err != nil {
+	if err := datadir.RaiseFormat(s.cfg.FS, s.cfg.Dir); err != nil {
 		return err
 	}
-	j, err := openJournal(s.cfg.FS, s.cfg.FS.PathJoin(s.cfg.Dir, journalDir), s.meta.disk, s.cfg.journalSize/2)
+	j, err := journal.Open(s.cfg.FS, s.cfg.FS.PathJoin(s.cfg.Dir, datadir.JournalDir), s.meta.disk, s.cfg.journalSize/2)
 	if err != nil {
 		return err
 	}

@@ -10,18 +10,19 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // A memoryTable keeps registers in memory.
 type memoryTable struct {
-	partitions shelves
+	partitions memtable.Tables
 	bytes      atomic.Int64 // about what the registers take
 }
 
 // loadMemoryTable reads the registers that are on disk.
 func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
-	t := &memoryTable{partitions: newShelves(partitions)}
+	t := &memoryTable{partitions: memtable.NewTables(partitions)}
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{registerPrefix}, UpperBound: []byte{registerPrefix + 1}})
 	if err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
 	for ok := it.First(); ok; ok = it.Next() {
 		r, err := register.Decode(it.Value())
 		if err == nil {
-			s := t.of(it.Key()).at(it.Key())
+			s := t.of(it.Key()).Lookup(it.Key())
 			err = t.put(&s, r)
 		}
 		if err != nil {
@@ -39,25 +40,25 @@ func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
 	return t, errors.Join(it.Error(), it.Close())
 }
 
-func (t *memoryTable) of(key []byte) *entries { return t.partitions.of(key) }
+func (t *memoryTable) of(key []byte) *memtable.Table { return &t.partitions[partitionOf(key)] }
 
-func (t *memoryTable) get(s *slot) (register.Register, bool, error) {
-	if s.entry == nil { // one before may have made it
-		*s = t.of(s.key).at(s.key)
+func (t *memoryTable) get(s *memtable.Slot) (register.Register, bool, error) {
+	if s.Entry == nil { // one before may have made it
+		*s = t.of(s.Key).Lookup(s.Key)
 	}
-	if s.entry == nil {
+	if s.Entry == nil {
 		return register.Register{}, false, nil
 	}
-	return s.entry.register, true, nil
+	return s.Entry.Register, true, nil
 }
 
-func (t *memoryTable) put(s *slot, r register.Register) error {
-	if s.entry == nil {
-		s.entry = t.of(s.key).add(s)
-		t.bytes.Add(s.entry.bytes())
+func (t *memoryTable) put(s *memtable.Slot, r register.Register) error {
+	if s.Entry == nil {
+		s.Entry = t.of(s.Key).Add(s)
+		t.bytes.Add(s.Entry.Bytes())
 	}
 	r.Aux = bytes.Clone(r.Aux)
-	s.entry.register = r
+	s.Entry.Register = r
 	return nil
 }
 
@@ -65,26 +66,26 @@ func (t *memoryTable) commit() error { return nil }
 
 func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, swept, error) {
 	es := &t.partitions[p]
-	before := es.len()
-	for e := range es.all() {
-		if e.register.Swept(part.Horizon) {
-			es.remove(e)
-			t.bytes.Add(-e.bytes())
+	before := es.Len()
+	for e := range es.All() {
+		if e.Register.Swept(part.Horizon) {
+			es.Remove(e)
+			t.bytes.Add(-e.Bytes())
 		}
 	}
-	es.shrink()
-	return nil, swept{deleted: before - es.len(), inline: es.inline()}, nil
+	es.Shrink()
+	return nil, swept{deleted: before - es.Len(), inline: es.Inline()}, nil
 }
 
-func (t *memoryTable) export(p ring.Partition) ([]*entry, *pebble.Iterator, error) {
-	return slices.Collect(t.partitions[p].all()), nil, nil
+func (t *memoryTable) export(p ring.Partition) ([]*memtable.Entry, *pebble.Iterator, error) {
+	return slices.Collect(t.partitions[p].All()), nil, nil
 }
 
 func (t *memoryTable) drop(p ring.Partition) error {
-	for e := range t.partitions[p].all() {
-		t.bytes.Add(-e.bytes())
+	for e := range t.partitions[p].All() {
+		t.bytes.Add(-e.Bytes())
 	}
-	t.partitions[p] = newEntries()
+	t.partitions[p] = memtable.New()
 	return nil
 }
 
@@ -101,9 +102,9 @@ func (t *memoryTable) save(db *pebble.DB, batchSize int) error {
 	}
 	var value []byte
 	for p := range t.partitions {
-		for e := range t.partitions[p].all() {
-			value = e.register.Append(value[:0])
-			if err := b.Set([]byte(e.key), value, nil); err != nil {
+		for e := range t.partitions[p].All() {
+			value = e.Register.Append(value[:0])
+			if err := b.Set([]byte(e.Key), value, nil); err != nil {
 				return err
 			}
 			if b.Len() < batchSize {

@@ -52,7 +52,7 @@ func (s *Store) merge(p ring.Partition, registers []Exported) (writes int, err e
 	for i := range registers {
 		x := &registers[i]
 		s.keys = registerKey(s.keys[:0], p, x.Key, x.Limit)
-		at := s.table.of(s.keys).at(s.keys)
+		at := s.table.of(s.keys).Lookup(s.keys)
 		mine, exists, err := s.table.get(&at)
 		if err != nil {
 			return writes, err

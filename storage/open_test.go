@@ -15,6 +15,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/jeton-dev/jeton/storage/datadir"
+	"github.com/jeton-dev/jeton/storage/disktest"
+	"github.com/jeton-dev/jeton/storage/files"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -78,7 +81,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			r := newRig(t, nil)
 			if test.text != "" {
-				write(t, r, formatFile, test.text)
+				write(t, r, datadir.FormatFile, test.text)
 			}
 			if test.other != "" {
 				write(t, r, test.other, "")
@@ -91,7 +94,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	t.Run("an empty format file", func(t *testing.T) {
 		r := newRig(t, nil)
-		write(t, r, formatFile, "")
+		write(t, r, datadir.FormatFile, "")
 		refuses(t, r.cfg, nil, "does not begin with")
 	})
 }
@@ -103,7 +106,7 @@ func TestOpenTakesEmptyDirectory(t *testing.T) {
 	write(t, r, "cluster/raft", "of the cluster") // which is not the Store's
 	shut(t, r.open(t))
 	shut(t, r.open(t))
-	text, err := readFile(r.cfg.FS, path.Join(r.cfg.Dir, formatFile))
+	text, err := files.Read(r.cfg.FS, path.Join(r.cfg.Dir, datadir.FormatFile))
 	if err != nil || text != "jeton 3\n" {
 		t.Errorf("the format file says %q, %v", text, err)
 	}
@@ -133,12 +136,12 @@ func TestOpenUnwritable(t *testing.T) {
 		for _, founded := range []bool{false, true} {
 			refusals := 0
 			for n := int64(1); ; n++ {
-				d := &failingDisk{fault: fault{err: cause}, n: n}
+				d := &failingDisk{fault: disktest.Fault{Err: cause}, n: n}
 				r := newLeakyRig(nil)
 				if founded {
 					shut(t, r.open(t))
 				}
-				s, err := Open(r.with(onDisk(&disk{FS: r.cfg.FS, step: d.step})))
+				s, err := Open(r.with(onDisk(&disktest.Disk{FS: r.cfg.FS, Step: d.step})))
 				if err == nil {
 					err = s.Close()
 				}
@@ -187,11 +190,11 @@ func TestLockedByThisProcess(t *testing.T) {
 // A full disk is not a lock, nor a directory that may not be written.
 func TestOpenOnFullDisk(t *testing.T) {
 	for _, kind := range []string{"mkdir", "create", "lock"} {
-		r := newRig(t, &disk{FS: vfs.NewMem(), step: func(o operation) error {
-			if o.kind == kind {
-				return fault{err: syscall.ENOSPC}.strike(o)
+		r := newRig(t, &disktest.Disk{FS: vfs.NewMem(), Step: func(o disktest.Operation) error {
+			if o.Kind == kind {
+				return disktest.Fault{Err: syscall.ENOSPC}.Strike(o)
 			}
-			return o.do()
+			return o.Do()
 		}})
 		refuses(t, r.cfg, ErrFailed, "make room on the disk of /var/lib/jeton")
 	}
@@ -292,7 +295,7 @@ func TestOpenTakesOlderFormat(t *testing.T) {
 	s := r.open(t)
 	accepted(t, s, r.segment("user", epoch, epoch+1))
 	shut(t, s)
-	path := r.cfg.FS.PathJoin(r.cfg.Dir, formatFile)
+	path := r.cfg.FS.PathJoin(r.cfg.Dir, datadir.FormatFile)
 	f, err := r.cfg.FS.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +310,7 @@ func TestOpenTakesOlderFormat(t *testing.T) {
 	if l := lookAt(t, s, "user"); l.Register.H != epoch+1 {
 		t.Errorf("%+v, want it reserved up to %d", l, epoch+1)
 	}
-	if text, err := readFile(r.cfg.FS, path); err != nil || text != "jeton 3\n" {
+	if text, err := files.Read(r.cfg.FS, path); err != nil || text != "jeton 3\n" {
 		t.Errorf("the format file says %q, %v", text, err)
 	}
 }

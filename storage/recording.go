@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/memtable"
 )
 
 const (
@@ -30,7 +31,7 @@ type recordings struct {
 type recording struct {
 	partition ring.Partition
 	number    uint32
-	entries   []*entry
+	entries   []*memtable.Entry
 	asked     int   // the latest place that anybody has: an entry needs to be noted once after it
 	used      int64 // when it was asked for last
 }
@@ -45,15 +46,15 @@ func (rs *recordings) begin(p ring.Partition) *recording {
 }
 
 // note notes that an entry has been written.
-func (rs *recordings) note(r *recording, e *entry) {
-	if e.recording == r.number && int(e.noted) >= r.asked {
+func (rs *recordings) note(r *recording, e *memtable.Entry) {
+	if e.ChangeLog == r.number && int(e.Place) >= r.asked {
 		return
 	}
 	if len(r.entries) >= maxRecorded || rs.entries >= maxRecordedInAll {
 		rs.end(r.partition)
 		return
 	}
-	e.recording, e.noted = r.number, uint32(len(r.entries))
+	e.ChangeLog, e.Place = r.number, uint32(len(r.entries))
 	r.entries = append(r.entries, e)
 	rs.entries++
 }
@@ -89,7 +90,7 @@ func (s *Store) cursor(r *recording) []byte {
 }
 
 // since are the entries after a cursor's place, if its recording goes on.
-func (s *Store) since(r *recording, cursor []byte) (entries []*entry, known bool) {
+func (s *Store) since(r *recording, cursor []byte) (entries []*memtable.Entry, known bool) {
 	life, place := cursor, []byte(nil)
 	if len(cursor) == len(s.life)+8 {
 		life, place = cursor[:len(s.life)], cursor[len(s.life):]

@@ -12,6 +12,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/storage/datadir"
+	"github.com/jeton-dev/jeton/storage/disktest"
+	"github.com/jeton-dev/jeton/storage/files"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -31,13 +34,13 @@ func oldCopy(t *testing.T, fs vfs.FS) (*rig, DiskID) {
 func TestRenew(t *testing.T) {
 	r, old := oldCopy(t, vfs.NewMem())
 	s := r.open(t)
-	if err := Renew(r.cfg.FS, r.cfg.Dir); !errors.Is(err, ErrLocked) {
+	if err := datadir.Renew(r.cfg.FS, r.cfg.Dir); !errors.Is(err, ErrLocked) {
 		t.Errorf("renewed while it is open: %v", err)
 	}
 	shut(t, s)
 	for range 2 {
-		must(t, Renew(r.cfg.FS, r.cfg.Dir))
-		if _, err := r.cfg.FS.Stat(path.Join(r.cfg.Dir, clusterDir)); !errors.Is(err, os.ErrNotExist) {
+		must(t, datadir.Renew(r.cfg.FS, r.cfg.Dir))
+		if _, err := r.cfg.FS.Stat(path.Join(r.cfg.Dir, datadir.ClusterDir)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the cluster's files: %v, want them gone", err)
 		}
 	}
@@ -49,7 +52,7 @@ func TestRenew(t *testing.T) {
 	must(t, s.Found(t.Context()))
 	accepted(t, s, r.segment("user", epoch, epoch+1))
 	write(t, r, "other/FORMAT", "photos")
-	if err := Renew(r.cfg.FS, path.Join(r.cfg.Dir, "other")); err == nil || !strings.Contains(err.Error(), "a data directory of jeton?") {
+	if err := datadir.Renew(r.cfg.FS, path.Join(r.cfg.Dir, "other")); err == nil || !strings.Contains(err.Error(), "a data directory of jeton?") {
 		t.Errorf("renewed what is somebody else's: %v", err)
 	}
 }
@@ -63,7 +66,7 @@ func wholeOrNew(t *testing.T, r *rig, fs vfs.FS, old DiskID) (isNew bool, err er
 	}
 	defer shut(t, s)
 	isNew = s.Disk() != old
-	_, clusterErr := fs.Stat(path.Join(r.cfg.Dir, clusterDir, "raft.db"))
+	_, clusterErr := fs.Stat(path.Join(r.cfg.Dir, datadir.ClusterDir, "raft.db"))
 	l := lookAt(t, s, "user")
 	want := state{epoch: 1}
 	if isNew {
@@ -81,25 +84,25 @@ func TestCrashRenew(t *testing.T) {
 	r, old := oldCopy(t, memory)
 	must(t, syncTree(memory, r.cfg.Dir))
 	var wrecks []wreck
-	d := &disk{FS: memory}
-	d.step = func(o operation) error {
+	d := &disktest.Disk{FS: memory}
+	d.Step = func(o disktest.Operation) error {
 		for _, percent := range kept {
 			seed := rand.Uint64()
-			wrecks = append(wrecks, wreck{where: fmt.Sprintf("cut before %v, keeping %d %% (seed %d)", o, percent, seed), fs: d.cutPower(percent, seed)})
+			wrecks = append(wrecks, wreck{where: fmt.Sprintf("cut before %v, keeping %d %% (seed %d)", o, percent, seed), fs: d.CutPower(percent, seed)})
 		}
-		if o.kind == "remove" { // the file system in memory makes no removal durable by itself, but another may
-			durable := d.cutPower(0, 0)
-			word, _ := durable.Stat(path.Join(r.cfg.Dir, renewFile))
-			registers, _ := durable.Stat(path.Join(r.cfg.Dir, registersDir))
-			if word == nil || strings.HasSuffix(o.path, renewFile) && registers != nil {
+		if o.Kind == "remove" { // the file system in memory makes no removal durable by itself, but another may
+			durable := d.CutPower(0, 0)
+			word, _ := durable.Stat(path.Join(r.cfg.Dir, datadir.RenewFile))
+			registers, _ := durable.Stat(path.Join(r.cfg.Dir, datadir.RegistersDir))
+			if word == nil || strings.HasSuffix(o.Path, datadir.RenewFile) && registers != nil {
 				t.Errorf("%v, while %v and %v are durable", o, word, registers)
 			}
 		}
-		return o.do()
+		return o.Do()
 	}
-	must(t, Renew(d, r.cfg.Dir))
+	must(t, datadir.Renew(d, r.cfg.Dir))
 	for _, percent := range kept {
-		wrecks = append(wrecks, wreck{where: "cut at the end", fs: d.cutPower(percent, 0)})
+		wrecks = append(wrecks, wreck{where: "cut at the end", fs: d.CutPower(percent, 0)})
 	}
 	count := map[bool]int{}
 	for i, w := range wrecks {
@@ -136,19 +139,19 @@ func syncTree(fs vfs.FS, dir string) error {
 			return err
 		}
 	}
-	return syncDir(fs, dir)
+	return files.SyncDir(fs, dir)
 }
 
 // Whatever fails, or fails but happens, the error says so, and what is left is the old directory or a new one.
 func TestFailureRenew(t *testing.T) {
-	for _, f := range []fault{{err: syscall.EIO}, {err: syscall.EIO, happened: true}} {
+	for _, f := range []disktest.Fault{{Err: syscall.EIO}, {Err: syscall.EIO, Happened: true}} {
 		for n := int64(1); ; n++ {
 			memory := vfs.NewCrashableMem()
 			r, old := oldCopy(t, memory)
 			must(t, syncTree(memory, r.cfg.Dir))
 			failing := &failingDisk{fault: f, n: n}
-			d := &disk{FS: memory, step: failing.step}
-			err := Renew(d, r.cfg.Dir)
+			d := &disktest.Disk{FS: memory, Step: failing.step}
+			err := datadir.Renew(d, r.cfg.Dir)
 			o := failing.struck.Load()
 			if o == nil {
 				if n < 10 {
@@ -156,11 +159,11 @@ func TestFailureRenew(t *testing.T) {
 				}
 				break
 			}
-			if !errors.Is(err, ErrFailed) && o.kind != "close" {
+			if !errors.Is(err, ErrFailed) && o.Kind != "close" {
 				t.Errorf("%v, %v: %v", o, f, err)
 			}
 			for _, percent := range []int{0, 100} {
-				if _, err := wholeOrNew(t, r, d.cutPower(percent, 0), old); err != nil {
+				if _, err := wholeOrNew(t, r, d.CutPower(percent, 0), old); err != nil {
 					t.Errorf("%v, %v, %d %%: %v", o, f, percent, err)
 				}
 			}

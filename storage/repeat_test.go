@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/storage/datadir"
+	"github.com/jeton-dev/jeton/storage/disktest"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -14,9 +16,9 @@ import (
 // first one all the same: its answer says that the register is durable.
 func TestRepetitionWaitsForTheFsync(t *testing.T) {
 	var synced atomic.Bool // the journal, since both were handed in
-	r := newRig(t, &disk{FS: vfs.NewMem(), step: func(o operation) error {
-		err := o.do()
-		if o.kind == "sync" && strings.Contains(o.path, journalDir) {
+	r := newRig(t, &disktest.Disk{FS: vfs.NewMem(), Step: func(o disktest.Operation) error {
+		err := o.Do()
+		if o.Kind == "sync" && strings.Contains(o.Path, datadir.JournalDir) {
 			synced.Store(true)
 		}
 		return err

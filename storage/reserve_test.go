@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/disktest"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -93,11 +94,11 @@ func TestReserveVerdicts(t *testing.T) {
 // A batch of nothing but repetitions is accepted again, and writes nothing.
 func TestReserveRepeated(t *testing.T) {
 	var syncs atomic.Int64
-	r := newRig(t, &disk{FS: vfs.NewMem(), step: func(o operation) error {
-		if o.kind == "sync" && strings.HasSuffix(o.path, ".log") {
+	r := newRig(t, &disktest.Disk{FS: vfs.NewMem(), Step: func(o disktest.Operation) error {
+		if o.Kind == "sync" && strings.HasSuffix(o.Path, ".log") {
 			syncs.Add(1)
 		}
-		return o.do()
+		return o.Do()
 	}})
 	s := r.open(t)
 	rs := []register.Reservation{r.segment("a", epoch, epoch+1), r.segment("b", epoch, epoch+2), r.segment("c", epoch, epoch)}
@@ -205,12 +206,12 @@ func behindGate(t *testing.T) (*gate, *rig, *Store) {
 	g := &gate{reached: make(chan struct{}, 1000), pass: make(chan struct{})}
 	g.open = sync.OnceFunc(func() { close(g.pass) })
 	var shut atomic.Bool
-	r := newRig(t, &disk{FS: vfs.NewMem(), step: func(o operation) error {
-		if o.kind == "sync" && strings.HasSuffix(o.path, ".log") && shut.Load() {
+	r := newRig(t, &disktest.Disk{FS: vfs.NewMem(), Step: func(o disktest.Operation) error {
+		if o.Kind == "sync" && strings.HasSuffix(o.Path, ".log") && shut.Load() {
 			g.reached <- struct{}{}
 			<-g.pass
 		}
-		return o.do()
+		return o.Do()
 	}})
 	s := r.open(t)
 	shut.Store(true)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // waits for it. Tests in which no disk fails make sure that none of them is left either: see newRig.
 func leftByPebble() (left []goleak.Option) {
 	for _, function := range []string{
-		"storage.(*guard).halt",
+		"storage/database.(*guard).halt",
 		"storage.(*settling).wait",
 		"pebble/v2.Open",
 		"pebble/v2.(*DB).maybeInduceWriteStall",
@@ -47,7 +47,7 @@ func leftByPebble() (left []goleak.Option) {
 		"pebble/v2/vfs.(*diskHealthCheckingFS).startTickerLocked.func1",
 	} {
 		module := "github.com/cockroachdb/"
-		if strings.HasPrefix(function, "storage.") {
+		if strings.HasPrefix(function, "storage") {
 			module = "github.com/jeton-dev/jeton/"
 		}
 		left = append(left, goleak.IgnoreAnyFunction(module+function))
@@ -237,7 +237,7 @@ func keepHouse(t *testing.T, s *Store) {
 // settleAll lets generations pass until everything is in Pebble. It is called on the committer.
 func settleAll(s *Store) error {
 	t, ok := s.table.(*diskTable)
-	for ok && (t.entries.len() > 0 || t.settling != nil) {
+	for ok && (t.entries.Len() > 0 || t.settling != nil) {
 		t.begun = min(t.begun, s.cfg.Now()-generationAge)
 		if _, err := t.tidy(s.cfg.Now()); err != nil {
 			return err

@@ -3,25 +3,22 @@ package storage
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
-	"github.com/cockroachdb/pebble/v2/sstable"
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/database"
+	"github.com/jeton-dev/jeton/storage/memtable"
 )
 
 // A settling moves the entries of a generation into Pebble, in three steps, a piece at a time so that checks get their
 // turn: those that were not written again are collected; a goroutine of its own sorts them, writes the table and hands it
 // to Pebble; then they are forgotten, and with them the files of the journal that say nothing else.
 type settling struct {
-	entries    list[*entry]
+	entries    list[*memtable.Entry]
 	generation uint64
 	needed     uint64 // the first file of the journal that is needed afterwards
 
@@ -69,7 +66,7 @@ func (t *diskTable) settle() (more bool, err error) {
 	t.written = 0
 	if s.done == nil {
 		for ; s.at < end; s.at++ {
-			if e := *s.entries.at(s.at); e.generation == s.generation {
+			if e := *s.entries.at(s.at); e.Rotation == s.generation {
 				s.run.add(e)
 			}
 		}
@@ -80,7 +77,7 @@ func (t *diskTable) settle() (more bool, err error) {
 		}
 		return true, nil
 	}
-	if t.journal.size > backlog*t.size {
+	if t.journal.Size() > backlog*t.size {
 		s.wait()
 	}
 	select {
@@ -92,26 +89,26 @@ func (t *diskTable) settle() (more bool, err error) {
 		return false, s.err
 	}
 	if s.at == 0 {
-		if err := errors.Join(t.changed(), t.db.deleteRegisters(s.dropped...)); err != nil {
+		if err := errors.Join(t.changed(), deleteRegisters(t.db, s.dropped...)); err != nil {
 			return false, err
 		}
 		s.dropped = nil
 	}
 	for ; s.at < end; s.at++ {
-		if e := *s.entries.at(s.at); e.generation == s.generation {
-			t.entries.remove(e)
+		if e := *s.entries.at(s.at); e.Rotation == s.generation {
+			t.entries[partitionOf(e.Key)].Remove(e)
 		}
 	}
 	if end < s.entries.len() {
 		return true, nil
 	}
 	t.settling = nil
-	t.entries.shrink()
+	t.entries.Shrink()
 	spare := 0
-	if t.journal.size > 0 {
+	if t.journal.Size() > 0 {
 		spare = 1
 	}
-	return true, t.journal.drop(s.needed, spare)
+	return true, t.journal.Release(s.needed, spare)
 }
 
 // ingestApart has the run ingested on a goroutine of its own, which close waits for. Where the disk fails, Pebble may
@@ -122,7 +119,7 @@ func (t *diskTable) ingestApart(s *settling) {
 	go func() {
 		defer t.wake()
 		defer close(s.done)
-		s.err = t.db.ingest(&s.run)
+		s.err = s.run.ingest(t.db)
 	}()
 }
 
@@ -139,14 +136,14 @@ type item struct {
 
 func (it *item) partition() int { return int(it.key[1])<<8 | int(it.key[2]) }
 
-func (r *run) add(e *entry) {
+func (r *run) add(e *memtable.Entry) {
 	const room, most = 64 << 10, 128 // bytes; an encoded register has no more, but for aux
-	if cap(r.text)-len(r.text) < most+len(e.register.Aux) {
-		r.text = make([]byte, 0, room+len(e.register.Aux))
+	if cap(r.text)-len(r.text) < most+len(e.Register.Aux) {
+		r.text = make([]byte, 0, room+len(e.Register.Aux))
 	}
 	from := len(r.text)
-	r.text = e.register.Append(r.text)
-	r.items.add(item{e.key, r.text[from:len(r.text):len(r.text)]})
+	r.text = e.Register.Append(r.text)
+	r.items.add(item{e.Key, r.text[from:len(r.text):len(r.text)]})
 }
 
 func (r *run) drop(p ring.Partition) {
@@ -233,31 +230,19 @@ func (r *run) dealt() (order []uint32, ends []int) {
 	return order, ends
 }
 
-// settledFile is where a table is written before Pebble takes it over.
-const settledFile = "settled.sst"
-
 // ingest makes a run a part of the database: on return that is durable.
-func (db *database) ingest(r *run) error {
+func (r *run) ingest(db *database.DB) error {
 	if r.items.len() == 0 {
 		return nil
 	}
-	f, err := db.guard.Create(db.settled, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return fmt.Errorf("settle registers: %w", err)
-	}
-	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
-		db.opts.MakeWriterOptions(0, db.FormatMajorVersion().MaxTableFormat()))
-	var key []byte
-	for it := range r.sorted() {
-		key = append(key[:0], it.key...)
-		if err := w.Set(key, it.value); err != nil {
-			return fmt.Errorf("settle register %q: %w", it.key, errors.Join(err, w.Close()))
+	err := db.Ingest(func(yield func(string, []byte) bool) {
+		for it := range r.sorted() {
+			if !yield(it.key, it.value) {
+				return
+			}
 		}
-	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("settle registers: %w", err)
-	}
-	if err := db.Ingest(context.Background(), []string{db.settled}); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("settle registers: %w", err)
 	}
 	return nil

@@ -1,7 +1,5 @@
 package storage
 
-import "unsafe"
-
 // What a Store takes of memory, in bytes, if there is enough of it. With Pebble's own cache every look for a key that was
 // never seen reads from the disk once there are a million registers.
 const (
@@ -13,12 +11,6 @@ const (
 // memory, and 100 more while it is settled; and there are up to four generations: one or two that are written, one that
 // is stale, and one that is being settled.
 const journalInMemory = 16
-
-// entryBytes is an entry, and its place in a map that may be half empty.
-const entryBytes = int64(unsafe.Sizeof(entry{})) + 40
-
-// bytes is about how much memory an entry takes.
-func (e *entry) bytes() int64 { return entryBytes + int64(len(e.key)) }
 
 // share shares the memory out among what takes it.
 func (c *Config) share() {

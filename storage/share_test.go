@@ -56,8 +56,8 @@ func TestFull(t *testing.T) {
 	table := s.table.(*memoryTable)
 	sum := int64(0)
 	for p := range table.partitions {
-		for e := range table.partitions[p].all() {
-			sum += e.bytes()
+		for e := range table.partitions[p].All() {
+			sum += e.Bytes()
 		}
 	}
 	if got := table.bytes.Load(); got != sum {

@@ -46,21 +46,25 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/database"
+	"github.com/jeton-dev/jeton/storage/datadir"
+	"github.com/jeton-dev/jeton/storage/files"
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // The errors of Open, and of a Store that has ended.
 var (
 	// ErrLocked means that another process has the data directory open.
-	ErrLocked = errors.New("the data directory is in use by another process")
+	ErrLocked = datadir.ErrLocked
 	// ErrNewerFormat means that a newer jeton has written the data directory.
-	ErrNewerFormat = errors.New("the data directory is of a newer format")
+	ErrNewerFormat = datadir.ErrNewerFormat
 	// ErrUnwritable means that the data directory cannot be read and written.
-	ErrUnwritable = errors.New("cannot use the data directory")
+	ErrUnwritable = datadir.ErrUnwritable
+	// ErrFailed means that the disk is full or failing. Everything answered before is durable.
+	ErrFailed = datadir.ErrFailed
 	// ErrClosed means that the Store was closed.
 	ErrClosed = errors.New("the store is closed")
-	// ErrFailed means that the disk is full or failing. Everything answered before is durable.
-	ErrFailed = errors.New("the disk is full or failing")
 )
 
 // The errors of what is done with a partition. Nothing has been changed then.
@@ -123,7 +127,7 @@ type Config struct {
 	journalSize  int64  // of a file of the journal; 0 means what there is memory for, at most maxJournal
 	cacheSize    int64  // of Pebble; 0 means what there is memory for, at most maxCache
 
-	patient *patientFS // FS, from setDefaults on
+	patient *files.Patient // FS, from setDefaults on
 }
 
 func (c *Config) setDefaults() {
@@ -152,7 +156,7 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	c.patient = newPatientFS(c.FS, c.Logger)
+	c.patient = files.NewPatient(c.FS, c.Logger)
 	c.FS = c.patient
 }
 
@@ -175,7 +179,7 @@ type Store struct {
 	metrics *metrics
 
 	// The committer's own. The identity of the disk stays as it was when Open returned.
-	db      *database
+	db      *database.DB
 	meta    meta
 	sweep   sweeper
 	exports map[*export]struct{} // those that have an iterator
@@ -190,10 +194,10 @@ type Store struct {
 	copying    []copying                             // by partition
 	recordings recordings
 	inline     inlineCount
-	slots      [seekAhead]slot // scratch
-	keys       []byte          // of the slots
-	ceiling    int64           // a copy of meta's; 0 with Fsync
-	raising    bool            // the committer has been asked to raise it
+	slots      [seekAhead]memtable.Slot // scratch
+	keys       []byte                   // of the slots
+	ceiling    int64                    // a copy of meta's; 0 with Fsync
+	raising    bool                     // the committer has been asked to raise it
 
 	mu     sync.Mutex
 	shown  []register.Partition // what is durable of partitions
@@ -279,7 +283,7 @@ func (s *Store) looked(p ring.Partition, key, limit string) (l Looked, err error
 	}
 	l.Partition = s.partitions[p]
 	id := registerKey(nil, p, key, limit)
-	at := s.table.of(id).at(id)
+	at := s.table.of(id).Lookup(id)
 	l.Register, l.Exists, err = s.table.get(&at)
 	return l, err
 }
@@ -339,7 +343,7 @@ func (s *Store) end(why error) {
 	defer s.mu.Unlock()
 	if s.ended == nil {
 		s.ended = why
-		s.cfg.patient.hurry()
+		s.cfg.patient.StopWaiting()
 		s.notifyLocked()
 	}
 }
@@ -347,7 +351,7 @@ func (s *Store) end(why error) {
 // fail ends the Store because the disk has failed, and answers everything that waits. It may be called on any goroutine,
 // the committer's included: that one may be stuck in the database for ever.
 func (s *Store) fail(err error) {
-	why := diskFailed(s.cfg.Dir, err)
+	why := datadir.DiskFailed(s.cfg.Dir, err)
 	s.mu.Lock()
 	if errors.Is(s.ended, ErrFailed) {
 		s.mu.Unlock()
@@ -357,17 +361,11 @@ func (s *Store) fail(err error) {
 	flight, queue := s.flight, s.queue
 	s.flight, s.queue = nil, nil
 	close(s.failed)
-	s.cfg.patient.hurry()
+	s.cfg.patient.StopWaiting()
 	s.notifyLocked()
 	s.mu.Unlock()
 	drop(flight, why)
 	drop(queue, why)
-}
-
-// diskFailed says what to do about a disk that is full or failing.
-func diskFailed(dir string, err error) error {
-	return fmt.Errorf("%w: %w: make room on the disk of %s or replace it, then start again; nothing that was answered is lost",
-		ErrFailed, err, dir)
 }
 
 // notify wakes the committer.

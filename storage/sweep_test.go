@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/memtable"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -218,7 +219,7 @@ func TestSweepPause(t *testing.T) {
 
 // The turn comes round to the first partition after the last, at the largest number of partitions too.
 func TestSweepComesRound(t *testing.T) {
-	s := &Store{partitions: make([]register.Partition, maxPartitions), table: &memoryTable{partitions: newShelves(maxPartitions)}}
+	s := &Store{partitions: make([]register.Partition, maxPartitions), table: &memoryTable{partitions: memtable.NewTables(maxPartitions)}}
 	s.sweep.at = maxPartitions - 1
 	if err := s.sweepOn(epoch); err != nil || s.sweep.at != 0 {
 		t.Errorf("after the last partition comes %d, %v", s.sweep.at, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jeton-dev/jeton/storage/datadir"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -32,7 +33,7 @@ func TestBurstLeavesNoLargeFile(t *testing.T) {
 				r.clock.advance(time.Duration(generationAge))
 				settleOnce(t, s)
 			}
-			dir := r.cfg.FS.PathJoin(r.cfg.Dir, journalDir)
+			dir := r.cfg.FS.PathJoin(r.cfg.Dir, datadir.JournalDir)
 			names, err := r.cfg.FS.List(dir)
 			if err != nil || len(names) != 1 {
 				t.Fatalf("the journal has %q, %v; want one file", names, err)

@@ -12,33 +12,34 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/jeton-dev/jeton/storage/disktest"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // A failingDisk strikes its n-th operation with a fault, and all later ones if the fault stays.
 type failingDisk struct {
-	fault fault
+	fault disktest.Fault
 	n     int64
 
 	operations atomic.Int64
-	struck     atomic.Pointer[operation]
+	struck     atomic.Pointer[disktest.Operation]
 }
 
-func (d *failingDisk) step(o operation) error {
+func (d *failingDisk) step(o disktest.Operation) error {
 	switch n := d.operations.Add(1); {
 	case n == d.n:
 		d.struck.Store(&o)
-		return d.fault.strike(o)
-	case n > d.n && d.fault.stays && o.kind != "close":
-		return fault{err: d.fault.err}.strike(o)
+		return d.fault.Strike(o)
+	case n > d.n && d.fault.Stays && o.Kind != "close":
+		return disktest.Fault{Err: d.fault.Err}.Strike(o)
 	}
-	return o.do()
+	return o.Do()
 }
 
 // faults are the ways in which an operation fails, in pairs: it failed, and it failed but happened.
-var faults = [][]fault{
-	{{err: syscall.EIO}, {err: syscall.EIO, happened: true}},
-	{{err: syscall.ENOSPC, torn: true, stays: true}, {err: syscall.ENOSPC, happened: true, stays: true}},
+var faults = [][]disktest.Fault{
+	{{Err: syscall.EIO}, {Err: syscall.EIO, Happened: true}},
+	{{Err: syscall.ENOSPC, Torn: true, Stays: true}, {Err: syscall.ENOSPC, Happened: true, Stays: true}},
 }
 
 // failEverywhere lets a story run for every operation on the disk (under the race detector, one in stride) and fault, and
@@ -49,7 +50,7 @@ func failEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wre
 	for n := 1 + rand.IntN(stride); ; n += stride {
 		for _, f := range faults[n%len(faults)] {
 			d := &failingDisk{fault: f, n: int64(n)}
-			fs := &disk{FS: vfs.NewCrashableMem(), step: d.step}
+			fs := &disktest.Disk{FS: vfs.NewCrashableMem(), Step: d.step}
 			r := newLeakyRig(fs)
 			w := newWitness()
 			err := live(t, r, w)
@@ -72,7 +73,7 @@ func failEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wre
 			}
 			for _, percent := range []int{0, 100} {
 				left := w.wreck(r.clock.now())
-				left.fs = fs.cutPower(percent, 0)
+				left.fs = fs.CutPower(percent, 0)
 				if err := examine(t, r, left); err != nil {
 					t.Fatalf("%s: then, %d %% of what was not synced being kept: %v", where, percent, err)
 				}
@@ -113,34 +114,22 @@ func failed(t *testing.T, s *Store, err error) error {
 	return err
 }
 
-// breakable is a disk that works until broken is set, which then says which operations fail and how.
-type breakable struct {
-	broken atomic.Pointer[func(operation) error]
-}
-
-func (b *breakable) step(o operation) error {
-	if broken := b.broken.Load(); broken != nil {
-		return (*broken)(o)
-	}
-	return o.do()
-}
-
 // A commit whose fsync fails ends the committer: Pebble calls Fatalf on its goroutine.
 func TestFailureOfCommitEndsCommitter(t *testing.T) {
 	for _, f := range faults[0] {
 		for _, kind := range []string{"write", "sync"} {
 			t.Run(fmt.Sprintf("%s: %v", kind, f), func(t *testing.T) {
-				var b breakable
-				r := newLeakyRig(&disk{FS: vfs.NewMem(), step: b.step})
+				var b disktest.Breakable
+				r := newLeakyRig(&disktest.Disk{FS: vfs.NewMem(), Step: b.Step})
 				s := r.open(t)
 				accepted(t, s, r.segment("user", epoch, epoch+1))
-				breaks := func(o operation) error {
-					if o.kind == kind && strings.HasSuffix(o.path, ".log") {
-						return f.strike(o)
+				breaks := func(o disktest.Operation) error {
+					if o.Kind == kind && strings.HasSuffix(o.Path, ".log") {
+						return f.Strike(o)
 					}
-					return o.do()
+					return o.Do()
 				}
-				b.broken.Store(&breaks)
+				b.Broken.Store(&breaks)
 				_, err := try(t, s, r.segment("user", epoch+1, epoch+2))
 				if !telling(failed(t, s, err)) {
 					t.Errorf("got %v", err)
@@ -157,18 +146,18 @@ func TestFailureOfSettlingWhileCommitterWaits(t *testing.T) {
 	const stalled = "storage.(*settling).wait"
 	for _, f := range faults[1] {
 		t.Run(f.String(), func(t *testing.T) {
-			var b breakable
-			r := newLeakyRig(&disk{FS: vfs.NewMem(), step: b.step})
+			var b disktest.Breakable
+			r := newLeakyRig(&disktest.Disk{FS: vfs.NewMem(), Step: b.Step})
 			s := r.open(t)
 			release := make(chan struct{})
-			blocks := func(o operation) error {
-				if o.kind == "create" && strings.HasSuffix(o.path, ".sst") {
+			blocks := func(o disktest.Operation) error {
+				if o.Kind == "create" && strings.HasSuffix(o.Path, ".sst") {
 					<-release
-					return f.strike(o)
+					return f.Strike(o)
 				}
-				return o.do()
+				return o.Do()
 			}
-			b.broken.Store(&blocks)
+			b.Broken.Store(&blocks)
 
 			before := strings.Count(stacks(), stalled)
 			errs := make(chan error, 10_000)

@@ -111,7 +111,7 @@ func (p Pair) TLS(tb testing.TB) tls.Certificate {
 	return c
 }
 
-// Files are paths of a certificate, its key, and authorities, as [rpc.TLSFiles] has them.
+// Files are paths of a certificate, its key, and authorities, as [credentials.TLSFiles] has them.
 type Files struct {
 	Cert, Key, CA string
 	Insecure      bool

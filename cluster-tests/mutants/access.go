@@ -20,8 +20,8 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 			Name: "no guard before a method",
 			Why:  "the table decides nothing unless a guard asks it before each method",
 			Edits: []Edit{{
-				File: "rpc/guard.go",
-				Old:  "m.Handler = d.guarded(need, method, m.Handler)",
+				File: "rpc/credentials/guard.go",
+				Old:  "m.Handler = g.guarded(need, method, m.Handler)",
 				New:  "_ = method",
 			}},
 			Caught: []Hunt{{Package: "./cmd/node", Run: "^TestEveryCallAsEveryCaller$", Says: `calls /jeton\.v1\.\S+: served true, want false`}},
@@ -34,7 +34,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 				Old:  "if need > access.Reach && !counts {",
 				New:  "if need > access.Key && !counts {",
 			}},
-			Caught: []Hunt{{Package: "./rpc", Run: "^TestWebPagesMayNotAsk$", Says: `it must get through: false`}},
+			Caught: []Hunt{{Package: "./rpc/web", Run: "^TestWebPagesMayNotAsk$", Says: `it must get through: false`}},
 		},
 		{
 			Name: "no bound on invented registers",
@@ -60,7 +60,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 			Name: "compressed messages are taken",
 			Why:  "the bounds of a listener count what arrives; eight KiB that become eight MiB once they are read pass them all",
 			Edits: []Edit{{
-				File: "rpc/uncompressed.go",
+				File: "rpc/transport/uncompressed.go",
 				Old:  "return grpc.RPCDecompressor(uncompressed{})",
 				New:  "return grpc.RPCDecompressor(nil)",
 			}},
@@ -80,13 +80,13 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 			Name: "a header costs nothing",
 			Why:  "a library keeps a header many times larger than its bytes: uncounted, calls that are counted fill a node all the same",
 			Edits: []Edit{{
-				File: "rpc/meter.go",
+				File: "rpc/transport/meter.go",
 				Old:  "held = min(n*fieldCost+spelled, callCost+maxHeaderCost-call.always)",
 				New:  "held = 0 * (n + spelled)",
 			}},
 			Caught: []Hunt{
 				{Package: "./rpc", Run: "^TestHeadersOfManyFieldsHoldLittle$", Says: `bytes of memory were in use`},
-				{Package: "./rpc", Run: "^TestFieldsAreCounted$", Says: `bytes are held for`},
+				{Package: "./rpc/transport", Run: "^TestFieldsAreCounted$", Says: `bytes are held for`},
 			},
 		},
 		{

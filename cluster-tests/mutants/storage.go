@@ -15,7 +15,7 @@ func ofSyncing() []Mutant {
 			Name: "answer before fsync",
 			Why:  "a replica answers after the fsync that covers the answer; else a power cut makes it forget what an owner spends",
 			Edits: []Edit{{
-				File: "storage/journal.go",
+				File: "storage/journal/journal.go",
 				Old:  "err = j.file.SyncData()",
 				New:  "_ = j.file.SyncData",
 			}},

@@ -94,7 +94,7 @@ func marked() []mark {
 		{ours + "actor/limit.", Decide},
 		{ours + "actor/owner.", Decide},
 		{ours + "actor", Route},
-		{ours + "storage.(*journal)", Fsync},
+		{ours + "storage/journal.(*Journal)", Fsync},
 		{ours + "storage", Registers},
 		{"golang.org/x/sys/unix.Fdatasync", Fsync},
 		{"golang.org/x/sys/unix.SyncFileRange", Fsync},

@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
+	grpccredentials "google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -25,13 +25,13 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
 // A caller is how somebody connects to a node, and what they say then.
 type caller struct {
-	transport credentials.TransportCredentials
+	transport grpccredentials.TransportCredentials
 	token     string
 }
 
@@ -50,18 +50,18 @@ func TestEveryCallAsEveryCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	withKey, err := rpc.Credentials(ours)
+	withKey, err := credentials.WithKey(ours)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ca := authority.New(t, "ours")
 	files := authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)
-	shown, err := rpc.CallerTLS(rpc.TLSFiles(authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)))
+	shown, err := credentials.CallerTLS(credentials.TLSFiles(authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, certificate := insecure.NewCredentials(), credentials.NewTLS(shown)
-	nobody := credentials.NewTLS(&tls.Config{RootCAs: ca.Pool(), MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}})
+	plain, certificate := insecure.NewCredentials(), grpccredentials.NewTLS(shown)
+	nobody := grpccredentials.NewTLS(&tls.Config{RootCAs: ca.Pool(), MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}})
 	callers := map[string]caller{
 		"a stranger":                    {plain, ""},
 		"a stranger with a wrong token": {plain, fileToken + "0"},

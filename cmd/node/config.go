@@ -11,7 +11,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/cluster"
-	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -127,8 +127,8 @@ func (c *Config) setDefaults() error {
 }
 
 // tlsFiles are what callers are shown, and known by.
-func (c *Config) tlsFiles() rpc.TLSFiles {
-	return rpc.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA, Insecure: c.Insecure}
+func (c *Config) tlsFiles() credentials.TLSFiles {
+	return credentials.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA, Insecure: c.Insecure}
 }
 
 // checkTLS wants a key of nodes that have their callers speak TLS: a certificate makes nobody a node.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
 // localTokenFile is the file in the data directory with the token of a node that was given neither a key nor tokens. Whoever
@@ -20,7 +20,7 @@ const localTokenFile = "token"
 
 // localTokens are those of the data directory, made at the node's first start. They are for a node on loopback that has no
 // others; nil for the rest: --insecure trusts whoever reaches the node, and one that keeps nothing on disk has no place for them.
-func (n *Node) localTokens() (*rpc.Tokens, error) {
+func (n *Node) localTokens() (*credentials.Tokens, error) {
 	if n.secrets.tokens != nil || n.cfg.FS != vfs.Default || n.httpListener == nil || beyond(n.httpListener) {
 		return n.secrets.tokens, nil
 	}
@@ -31,7 +31,7 @@ func (n *Node) localTokens() (*rpc.Tokens, error) {
 	if err := makeToken(path); err != nil {
 		return nil, fmt.Errorf("token of the data directory: %w", err)
 	}
-	return rpc.NewTokens(rpc.TokensConfig{File: path, Local: true, Insecure: n.cfg.Insecure, Registerer: n.metrics})
+	return credentials.NewTokens(credentials.TokensConfig{File: path, Local: true, Insecure: n.cfg.Insecure, Registerer: n.metrics})
 }
 
 // makeToken writes a new token to a file, unless the file is there. One that a crash has left empty is written again.

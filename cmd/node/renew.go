@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring/cluster"
-	"github.com/jeton-dev/jeton/storage"
+	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
 // rejoinFile stands in a data directory that was made empty and is to be used in its old cluster only: it names the gossip
@@ -29,7 +29,7 @@ func Renew(fs vfs.FS, data string) error {
 	if err := writeRejoin(fs, data, cluster.Addresses(fs, clusterDir(data))); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
-	return storage.Renew(fs, data) // which syncs the directory, and with it the name of that file, before it deletes anything
+	return datadir.Renew(fs, data) // which syncs the directory, and with it the name of that file, before it deletes anything
 }
 
 // writeRejoin writes the addresses down, whole or not at all: a file without them would be worse than none.

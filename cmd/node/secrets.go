@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
 // rereadEvery is how often the files of certificates and tokens are looked at. They are small.
@@ -17,9 +17,9 @@ const rereadEvery = 2 * time.Second
 // secrets are what a node knows others by: the cluster key, which stays as it was read, and certificates and tokens, which
 // follow their files.
 type secrets struct {
-	key          *key.Key          // nil for none
-	certificates *rpc.Certificates // nil: callers speak plainly
-	tokens       *rpc.Tokens       // nil for none
+	key          *key.Key                  // nil for none
+	certificates *credentials.Certificates // nil: callers speak plainly
+	tokens       *credentials.Tokens       // nil for none
 
 	log  *slog.Logger
 	mu   sync.Mutex
@@ -47,7 +47,7 @@ func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 		return err
 	}
 	if given {
-		s.certificates, err = rpc.NewCertificates(rpc.CertificatesConfig{Files: files, Registerer: metrics})
+		s.certificates, err = credentials.NewCertificates(credentials.CertificatesConfig{Files: files, Registerer: metrics})
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 	if s.key == nil && cfg.AdminTokenFile == "" {
 		return nil
 	}
-	s.tokens, err = rpc.NewTokens(rpc.TokensConfig{Key: s.key, File: cfg.AdminTokenFile, Insecure: cfg.Insecure, Registerer: metrics})
+	s.tokens, err = credentials.NewTokens(credentials.TokensConfig{Key: s.key, File: cfg.AdminTokenFile, Insecure: cfg.Insecure, Registerer: metrics})
 	if err == nil && cfg.AdminTokenFile != "" {
 		s.kept = append(s.kept, &keptFiles{options: "admin-token-file", reload: s.tokens.Reload})
 	}

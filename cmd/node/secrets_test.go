@@ -20,8 +20,8 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
 const (
@@ -194,7 +194,7 @@ func TestCertificatesOfANode(t *testing.T) {
 		TLSCert: files.Cert, TLSKey: files.Key, TLSCA: files.CA, AdminTokenFile: tokens,
 		Limits: writeFile(t, "limits.yaml", "limits: {demo: {capacity: 1000, refill: 1/s}}"), Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
-	secure, err := rpc.CallerTLS(rpc.TLSFiles(authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)))
+	secure, err := credentials.CallerTLS(credentials.TLSFiles(authority.Write(t, t.TempDir(), ca.Issue(t, "caller"), ca)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ import (
 
 	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -179,11 +179,11 @@ func startVictim(f *testing.F, secret string) *victim {
 		if err != nil {
 			f.Fatal(err)
 		}
-		credentials, err := rpc.Credentials(k)
+		proof, err := credentials.WithKey(k)
 		if err != nil {
 			f.Fatal(err)
 		}
-		v.keyed = dial(grpc.WithTransportCredentials(credentials))
+		v.keyed = dial(grpc.WithTransportCredentials(proof))
 	}
 	return v
 }

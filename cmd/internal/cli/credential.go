@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
 // A Credential is what a verb shows to a node: a certificate, the cluster key, or nothing; and a token of an operator.
 type Credential struct {
-	files     rpc.TLSFiles
+	files     credentials.TLSFiles
 	keyFile   string
 	tokenFile string
 }
@@ -37,7 +37,7 @@ func (c *Credential) Token() (func() string, error) {
 	if c.tokenFile == "" {
 		return nil, nil //nolint:nilnil // no token is what was asked for
 	}
-	token, err := rpc.ReadToken(c.tokenFile, c.files.Insecure)
+	token, err := credentials.ReadToken(c.tokenFile, c.files.Insecure)
 	if err != nil {
 		return nil, fmt.Errorf("--token-file: %w", err)
 	}
@@ -58,7 +58,7 @@ func (c *Credential) TLS() (*tls.Config, error) {
 		}
 		return k.TLS()
 	case given:
-		return rpc.CallerTLS(c.files)
+		return credentials.CallerTLS(c.files)
 	}
 	return nil, nil //nolint:nilnil // plain text is what was asked for
 }

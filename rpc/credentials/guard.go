@@ -1,0 +1,118 @@
+package credentials
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/rpc/access"
+)
+
+// A Guard is a gRPC server on which a method is registered only together with what the table of rpc/access says of it: where that
+// is more than to be able to check, the Guard looks at what the caller shows before the method runs. It stands before these
+// methods alone, so that checks do not pass it.
+type Guard struct {
+	*grpc.Server
+
+	// Port says by what callers can be known.
+	Port access.Port
+	// Tokens are those of operators; nil for none.
+	Tokens *Tokens
+	// Refused is called with every call without a stream that is refused, by its full method. Required.
+	Refused func(method string, err error)
+
+	unknown []string // methods that the table does not name
+}
+
+// RegisterService implements [grpc.ServiceRegistrar].
+func (g *Guard) RegisterService(desc *grpc.ServiceDesc, srv any) {
+	guarded := *desc
+	guarded.Methods, guarded.Streams = nil, nil
+	for _, m := range desc.Methods {
+		if need, method := g.need(desc, m.MethodName); need > access.Check {
+			m.Handler = g.guarded(need, method, m.Handler)
+		}
+		guarded.Methods = append(guarded.Methods, m)
+	}
+	for _, m := range desc.Streams {
+		if need, _ := g.need(desc, m.StreamName); need > access.Check {
+			m.Handler = g.guardedStream(need, m.Handler)
+		}
+		guarded.Streams = append(guarded.Streams, m)
+	}
+	g.Server.RegisterService(&guarded, srv)
+}
+
+// need is what a method needs by the table.
+func (g *Guard) need(desc *grpc.ServiceDesc, name string) (need access.Need, method string) {
+	method = "/" + desc.ServiceName + "/" + name
+	e, ok := access.Method(method)
+	if !ok {
+		g.unknown = append(g.unknown, method)
+	}
+	return e.Need, method
+}
+
+// Check fails if a method was registered that the table does not name: nothing says who may call it.
+func (g *Guard) Check() error {
+	if len(g.unknown) > 0 {
+		return fmt.Errorf("gRPC methods %v are missing in the table of rpc/access", g.unknown)
+	}
+	return nil
+}
+
+// guarded is a handler that first looks at what the caller shows.
+func (g *Guard) guarded(need access.Need, method string, handler grpc.MethodHandler) grpc.MethodHandler {
+	return func(srv any, ctx context.Context, read func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+		if err := g.admit(ctx, need); err != nil {
+			g.Refused(method, err)
+			return nil, err
+		}
+		return handler(srv, ctx, read, intercept)
+	}
+}
+
+// guardedStream is guarded for a method with a stream.
+func (g *Guard) guardedStream(need access.Need, handler grpc.StreamHandler) grpc.StreamHandler {
+	return func(srv any, stream grpc.ServerStream) error {
+		if err := g.admit(stream.Context(), need); err != nil {
+			return err
+		}
+		return handler(srv, stream)
+	}
+}
+
+// admit says whether the caller of a call has shown enough.
+func (g *Guard) admit(ctx context.Context, need access.Need) error {
+	shown, token := access.Shown{Key: hasKey(ctx)}, ""
+	if said := metadata.ValueFromIncomingContext(ctx, "authorization"); len(said) == 1 {
+		token = access.Bearer(said[0])
+		shown.Token = g.Tokens.has(token)
+	}
+	if need.Admits(access.NodeGRPC, g.Port, shown) {
+		return nil
+	}
+	return status.Error(codes.Unauthenticated, g.asks(need, token != ""))
+}
+
+// asks says what a caller is to show, who has shown a token that does not do or none.
+func (g *Guard) asks(need access.Need, token bool) string {
+	const key = "needs the cluster key: give --cluster-key-file"
+	switch {
+	case need == access.Key:
+		return key
+	case g.Tokens == nil && !g.Port.Key:
+		return "is for operators, and this node knows none: start it with --admin-token-file"
+	case g.Tokens == nil:
+		return key
+	case token:
+		return "does not know this token: give " + g.Tokens.Where()
+	case !g.Port.Key:
+		return "needs a token of an operator: give --token-file with a token of the node's --admin-token-file"
+	}
+	return "needs the cluster key or a token of an operator: give --cluster-key-file or --token-file"
+}

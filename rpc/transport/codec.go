@@ -1,0 +1,121 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+)
+
+// incoming is a message that reads itself, such as a *pb.BatchIn.
+type incoming interface {
+	UnmarshalWire(data []byte) error
+}
+
+// outgoing is a message that writes itself, such as a *pb.BatchOut.
+type outgoing interface {
+	WireRoom() int // about how many bytes it takes
+	AppendWire(b []byte) ([]byte, error)
+}
+
+// A codec is grpc's protobuf, but for the messages that do it themselves.
+type codec struct {
+	encoding.CodecV2
+	buffers *buffers
+	large   *sync.Mutex // held while a large message is read
+}
+
+// NewCodec makes the codec of a server or a client, which is grpc's for every message that does not read or write itself.
+func NewCodec() encoding.CodecV2 { return newCodec() }
+
+func newCodec() codec {
+	return codec{CodecV2: encoding.GetCodecV2(proto.Name), buffers: new(buffers), large: new(sync.Mutex)}
+}
+
+// largeMessage is from how many bytes on messages are read one at a time: it takes a good part of a millisecond, and as
+// many as callers like to send would keep every processor from the small ones. While they wait they count as held.
+const largeMessage = 16 << 10
+
+// Unmarshal implements encoding.CodecV2.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	ctx := context.Background()
+	if s, ok := v.(*Received); ok {
+		s.bytes, v, ctx = data.Len(), s.Message, s.Ctx
+	}
+	m, ok := v.(incoming)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	if data.Len() < largeMessage {
+		return c.unmarshal(data, m)
+	}
+	if conn := ConnOf(ctx); conn != nil {
+		if !conn.Hold(data.Len()) {
+			return net.ErrClosed
+		}
+		defer conn.Release(data.Len())
+	}
+	c.large.Lock()
+	defer c.large.Unlock()
+	if err := ctx.Err(); err != nil { // of those that callers have given up, any number may wait
+		return err
+	}
+	return c.unmarshal(data, m)
+}
+
+func (c codec) unmarshal(data mem.BufferSlice, m incoming) error {
+	whole := data.MaterializeToBuffer(c.buffers)
+	defer whole.Free()
+	return m.UnmarshalWire(whole.ReadOnlyData())
+}
+
+// Marshal implements encoding.CodecV2.
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	if m, ok := v.(heldMessage); ok {
+		return c.marshalHeld(m)
+	}
+	m, ok := v.(outgoing)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	buffer := c.buffers.Get(m.WireRoom())
+	b, err := m.AppendWire((*buffer)[:0])
+	if err != nil {
+		c.buffers.Put(buffer)
+		return nil, err
+	}
+	*buffer = b
+	return mem.BufferSlice{mem.NewBuffer(buffer, c.buffers)}, nil
+}
+
+const (
+	smallBuffer = 4 << 10 // grpc pools none below 1 KiB
+	mostPooled  = 1 << 20 // larger ones are rare: they are left to the garbage collector
+)
+
+// buffers are the bytes of messages between two uses. Those of grpc's pool are cleared whenever they are handed out, a
+// megabyte for an answer of 40 KB; these are not, for nobody sees more of them than has been written.
+type buffers struct {
+	pool sync.Pool // of *[]byte
+}
+
+// Get implements mem.BufferPool.
+func (p *buffers) Get(length int) *[]byte {
+	b, ok := p.pool.Get().(*[]byte)
+	if !ok || cap(*b) < length {
+		fresh := make([]byte, max(length, smallBuffer))
+		b = &fresh
+	}
+	*b = (*b)[:length]
+	return b
+}
+
+// Put implements mem.BufferPool.
+func (p *buffers) Put(b *[]byte) {
+	if cap(*b) <= mostPooled {
+		p.pool.Put(b)
+	}
+}

@@ -1,0 +1,194 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+
+	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/fault"
+)
+
+const (
+	// unreadWithin is how long the caller of a stream may leave an answer unread.
+	unreadWithin = 10 * time.Second
+	// streamCost is about what a stream costs besides its messages: goroutines, and what came and is not read yet.
+	streamCost = 64 << 10
+	// parsedCost is how many times as large as its bytes a message of a stream is, once it is read.
+	parsedCost = 4
+	// keptMessages is how many messages of a stream may be there at once: one waits, one is at work, one is read.
+	keptMessages = 3
+	// leastHeld is from how many bytes on an answer counts until it is sent: smaller ones are part of what their call costs.
+	leastHeld = 4 << 10
+)
+
+// errUnread ends a stream whose caller does not read.
+var errUnread = status.Error(codes.ResourceExhausted, fmt.Sprintf(
+	"answers were not read for %v: read the answers of a stream while you send, or send less", unreadWithin))
+
+// A boundedStream counts what a stream keeps, and notices when its answers are not read.
+type boundedStream struct {
+	grpc.ServerStream
+
+	conn   *bound.Conn // nil: nothing is counted
+	late   *time.Timer // runs while an answer waits to be sent
+	unread chan struct{}
+
+	read Received // of the goroutine that reads
+
+	mu    sync.Mutex
+	kept  [keptMessages]int // bytes that are held for the last messages
+	reads int
+	over  bool // the handler has returned: nothing is held any more
+}
+
+// BoundStreams is an interceptor that bounds what a stream keeps, and ends it when its answers are not read. The handler runs on a
+// goroutine of its own, for one that waits in SendMsg cannot end the stream. That goroutine is one of running; its panic counts in
+// panics, and is an error.
+func BoundStreams(running *sync.WaitGroup, panics prometheus.Counter) grpc.StreamServerInterceptor {
+	return func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		return boundStream(running, panics, stream, func(b grpc.ServerStream) error { return next(srv, b) })
+	}
+}
+
+func boundStream(running *sync.WaitGroup, panics prometheus.Counter, stream grpc.ServerStream, next func(grpc.ServerStream) error) error {
+	b := &boundedStream{ServerStream: stream, conn: ConnOf(stream.Context()), unread: make(chan struct{})}
+	b.late = time.AfterFunc(unreadWithin, func() { close(b.unread) })
+	b.late.Stop()
+	if b.conn != nil {
+		b.conn.Hold(streamCost) // if that is too much, some connection ends, and with it its streams
+	}
+	ended := make(chan error, 1)
+	running.Go(func() {
+		err := fault.Safely(panics, func() error { return next(b) })
+		b.late.Stop()
+		b.release()
+		ended <- err
+	})
+	select {
+	case err := <-ended:
+		return err
+	case <-b.unread:
+		return errUnread
+	}
+}
+
+// release counts what was held no more.
+func (b *boundedStream) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	if b.conn == nil {
+		return
+	}
+	sum := streamCost
+	for _, n := range b.kept {
+		sum += n
+	}
+	b.conn.Release(sum)
+}
+
+// hold counts a message of so many bytes instead of the one that was read so many messages before.
+func (b *boundedStream) hold(bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conn == nil || b.over {
+		return
+	}
+	slot := &b.kept[b.reads%keptMessages]
+	b.reads++
+	b.conn.Release(*slot)
+	*slot = bytes
+	b.conn.Hold(bytes)
+}
+
+// SendMsg implements grpc.ServerStream.
+func (b *boundedStream) SendMsg(m any) error {
+	b.late.Reset(unreadWithin)
+	defer b.late.Stop()
+	return b.ServerStream.SendMsg(Held(m, b.conn))
+}
+
+// RecvMsg implements grpc.ServerStream.
+func (b *boundedStream) RecvMsg(m any) error {
+	b.read.Message, b.read.Ctx = m, b.Context()
+	err := b.ServerStream.RecvMsg(&b.read)
+	b.read.Message = nil
+	if err == nil {
+		b.hold(b.read.bytes * parsedCost)
+	}
+	return err
+}
+
+// A Received is a message to be read, with the context of its call: that says which connection it came over, and whether anybody
+// still waits for its answer.
+type Received struct {
+	Message any
+	bytes   int             // it had
+	Ctx     context.Context //nolint:containedctx // grpc hands a codec none
+}
+
+// A heldMessage is an answer that counts as held from when it is put into bytes until grpc needs them no more.
+type heldMessage struct {
+	message any
+	conn    *bound.Conn
+}
+
+// Held is m as grpc is to get it, so that it counts as held of conn until it is sent; of no connection with nil.
+func Held(m any, conn *bound.Conn) any {
+	if conn == nil {
+		return m
+	}
+	return heldMessage{m, conn}
+}
+
+// marshalHeld is Marshal for an answer that counts.
+func (c codec) marshalHeld(m heldMessage) (mem.BufferSlice, error) {
+	data, err := c.Marshal(m.message)
+	if err != nil || data.Len() < leastHeld {
+		return data, err
+	}
+	return mem.BufferSlice{heldBytes(data, c.buffers, m.conn)}, nil
+}
+
+// heldBytes are the bytes of data in a buffer that counts until it is free.
+func heldBytes(data mem.BufferSlice, pool *buffers, conn *bound.Conn) mem.Buffer {
+	whole := pool.Get(data.Len())
+	data.CopyTo(*whole)
+	data.Free()
+	p := &counting{buffers: pool, answer: heldAnswer{conn, len(*whole)}}
+	p.answer.conn.Hold(p.answer.bytes)
+	p.dropped = runtime.AddCleanup(p, heldAnswer.release, p.answer)
+	return mem.NewBuffer(whole, p)
+}
+
+// counting is a pool that gets one buffer back. grpc drops some of those of calls that were given up: what is garbage is held
+// no more either.
+type counting struct {
+	*buffers
+	answer  heldAnswer
+	dropped runtime.Cleanup
+}
+
+// heldAnswer is what counts.
+type heldAnswer struct {
+	conn  *bound.Conn
+	bytes int
+}
+
+func (a heldAnswer) release() { a.conn.Release(a.bytes) }
+
+// Put implements mem.BufferPool.
+func (p *counting) Put(b *[]byte) {
+	p.dropped.Stop()
+	p.answer.release()
+	p.buffers.Put(b)
+}
