@@ -15,11 +15,11 @@ const fewActors = 1024
 type actors struct {
 	byHash map[uint64]*actor
 	others map[string]*actor
-	most   int // actors since the maps were made
+	peak   int // actors since the maps were made
 }
 
 func newActors() actors {
-	return actors{byHash: map[uint64]*actor{}, others: map[string]*actor{}, most: fewActors}
+	return actors{byHash: map[uint64]*actor{}, others: map[string]*actor{}, peak: fewActors}
 }
 
 // find is the actor of a key, or nil.
@@ -40,7 +40,7 @@ func (as *actors) add(hash uint64, a *actor) {
 	} else {
 		as.others[a.key] = a
 	}
-	as.most = max(as.most, as.len())
+	as.peak = max(as.peak, as.len())
 }
 
 func (as *actors) remove(a *actor) {
@@ -49,14 +49,14 @@ func (as *actors) remove(a *actor) {
 	} else {
 		delete(as.others, a.key)
 	}
-	if as.most > fewActors && as.len() < as.most/4 {
+	if as.peak > fewActors && as.len() < as.peak/4 {
 		as.shrink()
 	}
 }
 
 // shrink gives back the room of actors that are no more, which maps keep.
 func (as *actors) shrink() {
-	as.most = max(as.len(), fewActors)
+	as.peak = max(as.len(), fewActors)
 	byHash, others := make(map[uint64]*actor, len(as.byHash)), make(map[string]*actor, len(as.others))
 	maps.Copy(byHash, as.byHash) // a clone would keep the room
 	maps.Copy(others, as.others)

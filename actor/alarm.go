@@ -1,6 +1,8 @@
 package actor
 
-import "container/heap"
+import (
+	"container/heap"
+)
 
 // An alarm is when something is due for an actor.
 type alarm struct {
@@ -12,8 +14,16 @@ type alarm struct {
 // at most once.
 type alarms []alarm
 
+// setAlarm sets an alarm for what is due for an actor before its next visit.
+func (sh *shard) setAlarm(a *actor) {
+	if due := a.owner.Due(); due < a.visit+visitSlack {
+		sh.alarms.set(a, due)
+	}
+}
+
 // Len, Less, Swap, Push and Pop are those of a [heap.Interface].
-func (h alarms) Len() int           { return len(h) }
+func (h alarms) Len() int { return len(h) }
+
 func (h alarms) Less(i, j int) bool { return h[i].at < h[j].at }
 
 // Swap keeps every actor's place.

@@ -2,29 +2,15 @@ package actor
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"sync/atomic"
 	"time"
-	"unsafe"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
-)
-
-// What is estimated of the memory that things take, in bytes. What an allocation is rounded up to is in it.
-const (
-	// actorBytes is an awake key besides its name and what its owner has allocated: the actor, its places in the map, which
-	// may be half empty, and in the visits, and an alarm.
-	actorBytes = int64(unsafe.Sizeof(actor{})) + 40 + 8 + 16
-	// requestsBytes is what remembers the ids of a key, requestBytes each of them with its places, besides the id itself, and
-	// outcomeBytes is what one limit has said.
-	requestsBytes = int64(unsafe.Sizeof(requests{})) + 300
-	requestBytes  = int64(unsafe.Sizeof(request{})) + 40
-	outcomeBytes  = int64(unsafe.Sizeof(limit.Outcome{})) + 8
-	receiptBytes  = int64(unsafe.Sizeof(limit.Receipt{}))
-	spanBytes     = int64(unsafe.Sizeof(limit.Span{}))
-	// mailBytes is a check that is under way, with its question and its answer.
-	mailBytes = int64(unsafe.Sizeof(mail{})+unsafe.Sizeof(limit.Request{})+unsafe.Sizeof(limit.Result{})) + outcomeBytes + 100
 )
 
 // A budget is how many bytes a shard may hold. What is given up first costs callers the least, and everything that is given
@@ -73,37 +59,27 @@ var shedSays = [shedKinds]string{
 // warnEvery is how often the log says that something of a kind is shed.
 const warnEvery = 10 * time.Second
 
-// A warner says in the log that something is shed, now and then. It is safe for concurrent use.
-type warner struct {
-	sys  *System
-	next [shedKinds]atomic.Int64 // when it may be said again, in Unix nanoseconds
+// A shedLog says in the log that something is shed, now and then. It is safe for concurrent use.
+type shedLog struct {
+	counters *[shedKinds]prometheus.Counter
+	held     func() int64 // bytes of all actors
+	memory   int64
+	logger   *slog.Logger
+	next     [shedKinds]atomic.Int64 // when it may be said again, in Unix nanoseconds
 }
 
-func (w *warner) shed(what, n int) {
+func (w *shedLog) count(what, n int) {
 	if n == 0 {
 		return
 	}
-	w.sys.metrics.shed[what].Add(float64(n))
+	w.counters[what].Add(float64(n))
 	now := time.Now()
 	next := w.next[what].Load()
 	if now.UnixNano() < next || !w.next[what].CompareAndSwap(next, now.Add(warnEvery).UnixNano()) {
 		return
 	}
-	held := int64(0)
-	for _, sh := range w.sys.shards {
-		held += sh.heldNow.Load()
-	}
-	w.sys.cfg.Logger.Warn("overloaded", "what", shedLabels[what], "means", shedSays[what],
-		"held_bytes", held, "budget_bytes", w.sys.cfg.Memory, "metric", "jeton_shed_total")
-}
-
-// bytes is about how much memory the actor takes, all in all.
-func (a *actor) bytes() int64 {
-	n := actorBytes + int64(len(a.key)+7)&^7 + a.owner.Bytes()
-	if a.requests != nil {
-		n += requestsBytes + a.requests.bytes
-	}
-	return n
+	w.logger.Warn("overloaded", "what", shedLabels[what], "means", shedSays[what],
+		"held_bytes", w.held(), "budget_bytes", w.memory, "metric", "jeton_shed_total")
 }
 
 // weigh calls f, which may change how much memory an actor takes, or forget it.
@@ -117,53 +93,50 @@ func (sh *shard) weigh(a *actor, f func()) {
 	}
 }
 
-// shedPerCheck is how many actors are looked at, for each check of a round, for what they can do without: more than a check
-// wakes, and few enough that a caller who asks for one key does not look through all others.
-const shedPerCheck = 4
-
-// shed gives up what the shard has no memory for. It takes the actors in the order of [visits.inTurn], and no more than so many
-// of them, so that checks get their turn.
-func (sh *shard) shed(now int64, most int) {
-	b, n := &sh.budget, [shedKinds]int{}
-	for i := 0; i < most && sh.held > b.receipts; i++ {
-		a, pace := sh.visits.inTurn()
-		if a == nil {
-			break
-		}
-		if !a.gone {
-			sh.strip(a, &n)
-		}
-		before := sh.actors.len()
-		sh.call(a, pace, now)
-		if sh.held > b.idle {
-			n[shedIdle] += before - sh.actors.len()
-		}
-		if sh.held > b.line && !a.gone && a.leavesLine(now) {
-			sh.forget(a, nil)
-			n[shedLine]++
-		}
-	}
-	for what := range n {
-		sh.sys.warner.shed(what, n[what])
-	}
-}
-
-// strip takes from an actor what its key can do without.
-func (sh *shard) strip(a *actor, n *[shedKinds]int) {
-	sh.weigh(a, func() {
-		n[shedReceipts] += a.owner.ForgetReturns()
-		if a.requests != nil && sh.held > sh.budget.ids {
-			n[shedIDs] += a.requests.forget()
-		}
-	})
-}
-
-// leavesLine says whether nothing but line that is held keeps the actor awake, and nobody has asked for it since Δ. A busy
-// key would lose what it needs next.
-func (a *actor) leavesLine(now int64) bool {
-	_, until := a.owner.Idle(now)
-	return until < math.MaxInt64 && now-a.last >= owner.DefaultDelta
-}
-
 // errNoMemory answers checks of keys that there is no memory for.
 var errNoMemory = fmt.Errorf("%w: this node has no memory for further keys", limit.ErrOverloaded)
+
+// errFullMailbox answers checks of a key that has too many waiting already.
+var errFullMailbox = fmt.Errorf("%w: too many checks of this key are waiting", limit.ErrOverloaded)
+
+// rejectFull says whether the actor has no room for m, which is then answered.
+func (sh *shard) rejectFull(a *actor, m *mail, now int64) bool {
+	switch {
+	case a.waiting() >= sh.cfg.Mailbox:
+		sh.metrics.rejected.Inc()
+		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errFullMailbox})
+	case m.inline != 0 && sh.tooManyInline(a, m, now):
+		sh.shedLog.count(shedLimits, 1)
+		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errTooManyInline})
+	default:
+		return false
+	}
+	return true
+}
+
+// errTooManyInline answers checks that define one limit too many.
+var errTooManyInline = fmt.Errorf("%w: this key has too many limits that requests define: store them, or define fewer", limit.ErrOverloaded)
+
+// maxInline is how many buckets a key may have before checks that define further limits themselves are turned away. All of
+// a key's buckets are looked through for nearly every check of it.
+const maxInline = 128
+
+// tooManyInline says whether m defines limits of which the key must not have more. Before it comes to that, the key forgets the
+// buckets that lose nothing by it, and then those of which only receipts are left.
+func (sh *shard) tooManyInline(a *actor, m *mail, now int64) bool {
+	most := maxInline
+	if sh.held > sh.budget.keys {
+		most = 1
+	}
+	if a.owner.Buckets() < most || a.owner.Knows(m.rules) {
+		return false
+	}
+	if a.owner.Tidy(now) < most {
+		return false
+	}
+	if n := a.owner.ForgetReturns(); n > 0 {
+		sh.shedLog.count(shedReceipts, n)
+		return a.owner.Tidy(now) >= most
+	}
+	return true
+}

@@ -259,7 +259,7 @@ func TestNoMemory(t *testing.T) {
 		const callers = 200 // each has no more under way than its window
 		results := make(chan []limit.Result, callers)
 		for i := range callers {
-			waits = append(waits, flood(t, s, strconv.Itoa(i), 2*politeWindow, func(rs []limit.Result) { results <- rs }))
+			waits = append(waits, flood(t, s, strconv.Itoa(i), 2*maxOpenNarrow, func(rs []limit.Result) { results <- rs }))
 			synctest.Wait()
 		}
 		if held := s.shards[0].heldNow.Load(); held > 4<<20 {

@@ -5,19 +5,13 @@ import (
 	"sync"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/storage/register"
 )
+
+// errStopping answers what is asked of a System that has been closed.
+var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
 
 // errFullInbox answers checks that a shard has no room for.
 var errFullInbox = fmt.Errorf("%w: this node has more checks than it can look at", limit.ErrOverloaded)
-
-// answered is what a replica said to the reservations that a shard had sent to it.
-type answered struct {
-	replica int
-	sent    *sending
-	answers []register.Answer
-	err     error
-}
 
 // An inbox is where everything arrives that a shard has to do. Checks are bounded; answers need no bound, because an
 // actor has at most one reservation in flight for each bucket.
@@ -31,19 +25,19 @@ type inbox struct {
 	old     turns // the others that have mail and are not full
 	mail    int   // in all lanes
 	ready   int   // of that in lanes that are not full
-	polite  int   // rounds for which lanes have the smaller window
+	narrow  int   // rounds for which lanes have the smaller window
 	answers []answered
 	bound   int
 	closed  bool
 	wake    chan struct{} // holds one token when the shard's goroutine is to look
-	spare   *lane         // to be used again
+	unused  *lane         // to be used again
 
-	eased    []*lane // of who runs a round: see lane
+	answered []*window // of who runs a round: see window
 	rejected func(n int)
 }
 
 // push hands in mail of one caller, in order. What has no place is answered at once. It says whether there was no other mail
-// that could be taken, so that it is for the caller to have it looked at: see [shard.attend].
+// that could be taken, so that it is for the caller to have it looked at: see shard.push.
 func (b *inbox) push(ms ...*mail) (first bool) {
 	caller := ms[0].call.caller
 	b.mu.Lock()
@@ -80,8 +74,8 @@ func (b *inbox) push(ms ...*mail) (first bool) {
 func (b *inbox) laneOf(caller limit.Caller) *lane {
 	l := b.lanes[caller]
 	if l == nil {
-		if l, b.spare = b.spare, nil; l == nil {
-			l = &lane{eased: &b.eased}
+		if l, b.unused = b.unused, nil; l == nil {
+			l = &lane{window: window{toReopen: &b.answered}}
 		}
 		l.caller = caller
 		b.lanes[caller] = l
@@ -118,14 +112,14 @@ func (b *inbox) take(mail []*mail) ([]*mail, bool) {
 	mail = mail[:0]
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.polite = max(0, b.polite-1)
-	if !b.fresh.empty() && b.fresh.first.len() <= turn && len(b.lanes) > 1 {
-		b.polite = politeFor
+	b.narrow = max(0, b.narrow-1)
+	if !b.fresh.empty() && b.fresh.first.len() <= maxTurn && len(b.lanes) > 1 {
+		b.narrow = narrowFor
 	}
 	for b.ready > 0 && len(mail) < maxRound {
-		l := b.turn(len(mail))
-		most := l.window(b.polite > 0)
-		n := max(0, min(turn, maxRound-len(mail), l.len(), most-l.open))
+		l := b.nextLane(len(mail))
+		most := l.bound(b.narrow > 0)
+		n := max(0, min(maxTurn, maxRound-len(mail), l.len(), most-l.open))
 		mail = l.pop(mail, n)
 		b.mail -= n
 		b.ready -= n
@@ -134,25 +128,25 @@ func (b *inbox) take(mail []*mail) ([]*mail, bool) {
 		case l.open < most:
 			b.old.push(l)
 		default:
-			l.full, l.most = true, most
+			l.full, l.max = true, most
 			b.ready -= l.len()
 		}
 	}
 	return mail, b.closed
 }
 
-// turn is the lane whose turn it is when so many were taken in this round.
-func (b *inbox) turn(taken int) *lane {
+// nextLane is the lane whose turn it is when so many mails were taken in this round.
+func (b *inbox) nextLane(taken int) *lane {
 	if b.old.empty() || taken < maxRound/2 && !b.fresh.empty() {
 		return b.fresh.pop()
 	}
 	return b.old.pop()
 }
 
-// ease lets lanes go on in whose windows answers have made room, and forgets those that have nothing here any more. It is
-// for who runs a round.
-func (b *inbox) ease() {
-	if len(b.eased) == 0 {
+// reopen lets lanes go on in whose windows answers have made room, and forgets those that hold no mail any more. The caller runs
+// a round.
+func (b *inbox) reopen() {
+	if len(b.answered) == 0 {
 		return
 	}
 	b.mu.Lock()
@@ -160,21 +154,25 @@ func (b *inbox) ease() {
 	if b.closed { // what the lanes have is answered by whoever drains them
 		return
 	}
-	for _, l := range b.eased {
-		if l.full && l.open <= l.most/2 {
+	for _, w := range b.answered {
+		l := b.lanes[w.caller]
+		if l == nil || &l.window != w { // forgotten already
+			continue
+		}
+		if l.full && l.open <= l.max/2 {
 			l.full = false
 			if n := l.len(); n > 0 {
 				b.ready += n
 				b.old.push(l)
 			}
 		}
-		if l.len() == 0 && l.open == 0 && b.lanes[l.caller] == l {
+		if l.len() == 0 && l.open == 0 {
 			delete(b.lanes, l.caller)
-			b.spare = l
+			b.unused = l
 		}
 	}
-	clear(b.eased)
-	b.eased = b.eased[:0]
+	clear(b.answered)
+	b.answered = b.answered[:0]
 }
 
 // drain answers all mail that nobody has taken with err, when the inbox is closed.

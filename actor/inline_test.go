@@ -31,7 +31,7 @@ func TestInventedLimits(t *testing.T) {
 	}
 	kept := 0
 	count := func(_ *shard, a *actor) { kept = len(a.owner.Views(0)) }
-	if err := s.ask(t.Context(), &mail{kind: look, key: "k", others: &others{looked: count}}); err != nil {
+	if err := s.look(t.Context(), "k", count); err != nil {
 		t.Fatal(err)
 	}
 	if kept > names/10 {
@@ -50,7 +50,7 @@ func TestInventedLimitsAreBounded(t *testing.T) {
 		g, now := shutFor("k")
 		s := start(t, Config{Replicas: []Replica{g}, Now: now})
 		var waiting []<-chan result
-		for i := range 2 * maxInvented {
+		for i := range 2 * maxInline {
 			rs := limit.Request{Key: "k", Cost: 1, Limits: []limit.Ref{limit.Inline(limit.Limit{
 				Name: "l" + strconv.Itoa(i), Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Hour},
 			})}}
@@ -66,8 +66,8 @@ func TestInventedLimitsAreBounded(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		}
-		if refused < maxInvented/2 || refused > maxInvented+1 {
-			t.Errorf("%d of %d were turned away, want about %d", refused, 2*maxInvented, maxInvented)
+		if refused < maxInline/2 || refused > maxInline+1 {
+			t.Errorf("%d of %d were turned away, want about %d", refused, 2*maxInline, maxInline)
 		}
 		if got := drain(t, s, "k", "demo"); got != 10 {
 			t.Errorf("%d were admitted under a stored limit, want 10", got)
@@ -160,18 +160,18 @@ func TestInventedLimitsStayFew(t *testing.T) {
 		r.Receipt = receipt
 		return s.Check(t.Context(), r)
 	}
-	for i := range 20 * maxInvented {
+	for i := range 20 * maxInline {
 		if d, err := ask("n"+strconv.Itoa(i), true); err != nil || !d.Allowed {
 			t.Fatalf("the first check of %d: %+v, %v", i, d, err)
 		}
 	}
 	kept := 0
 	count := func(_ *shard, a *actor) { kept = a.owner.Buckets() }
-	if err := s.ask(t.Context(), &mail{kind: look, key: "k", others: &others{looked: count}}); err != nil {
+	if err := s.look(t.Context(), "k", count); err != nil {
 		t.Fatal(err)
 	}
-	if kept > maxInvented {
-		t.Errorf("the actor keeps %d buckets, want at most %d", kept, maxInvented)
+	if kept > maxInline {
+		t.Errorf("the actor keeps %d buckets, want at most %d", kept, maxInline)
 	}
 	for i, want := range []int64{8, 7} {
 		if d, err := ask("n0", false); err != nil || d.Limits[0].Remaining != want {

@@ -69,16 +69,24 @@ func (l *local) holds(now int64) bool { return l.awake && l.view.Hi > now }
 // lookIn looks in on a key's actor, if it has one. A key that has none gets none.
 func (s *System) lookIn(ctx context.Context, key, name string) (*local, error) {
 	l := &local{}
-	err := s.ask(ctx, &mail{kind: look, key: key, others: &others{looked: func(_ *shard, a *actor) {
+	err := s.look(ctx, key, func(_ *shard, a *actor) {
 		if a != nil {
 			l.waiting = a.waiting()
 			l.view, l.awake = a.owner.View(name, s.cfg.Now())
 		}
-	}}})
+	})
 	if err != nil {
 		return nil, err // the shard may yet look
 	}
 	return l, nil
+}
+
+// look calls f with the shard of a key, which is held meanwhile, and the key's actor, or nil if none is awake.
+func (s *System) look(ctx context.Context, key string, f func(*shard, *actor)) error {
+	m := &mail{kind: look, key: key, hash: ring.Hash(key)}
+	sh := s.shardOf(m)
+	m.other = &otherMail{look: func() { f(sh, sh.actors.find(m.hash, key)) }}
+	return s.ask(ctx, m)
 }
 
 // show says how full the bucket is: as the actor knows it, or as one that is just waking could learn from registers of
@@ -110,17 +118,17 @@ func (l *local) show(in *limit.Inspection, known int64) {
 // lookFor is how long an inspection waits for a register.
 const lookFor = time.Second
 
-// A seen is what a look at one replica's register has brought.
-type seen struct {
+// A lookResult is what a look at one replica's register has brought.
+type lookResult struct {
 	looked storage.Looked
 	err    error
 }
 
 // lookAll looks at every replica's register of a bucket, at all of them at once.
-func (set *ReplicaSet) lookAll(ctx context.Context, p ring.Partition, key, name string) []seen {
+func (set *ReplicaSet) lookAll(ctx context.Context, p ring.Partition, key, name string) []lookResult {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
-	all := make([]seen, len(set.Replicas))
+	all := make([]lookResult, len(set.Replicas))
 	var wait sync.WaitGroup
 	for i, r := range set.Replicas {
 		wait.Go(func() { all[i].looked, all[i].err = r.Look(ctx, p, key, name) })

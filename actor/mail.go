@@ -2,7 +2,12 @@ package actor
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring"
@@ -21,14 +26,14 @@ const (
 // A mail is one thing asked of one key's actor. Until it is answered it belongs to the shard; then to the caller.
 type mail struct {
 	call   *call
-	lane   *lane // that it was taken from, until it is answered; nil if that does not count it
+	window *window // that it is counted in, until it is answered; nil if it is not counted
 	key    string
 	hash   uint64
 	rules  []*limit.Rule
 	one    [1]*limit.Rule // room for the usual single rule
 	inline uint32         // bit i: rule i is defined by the request
 	place  int32          // in its call
-	told   atomic.Bool    // the caller has the answer; see [each]
+	told   atomic.Bool    // the caller has the answer; see callback
 	kind   kind
 
 	// A check's question, and where the answer goes.
@@ -39,14 +44,14 @@ type mail struct {
 	room    []limit.Outcome // for those of the decision
 	result  *limit.Result
 
-	others *others // nil for a check
+	other *otherMail // nil for a check
 }
 
 // others are what a mail has that is no check.
-type others struct {
+type otherMail struct {
 	receipts []limit.Receipt
 	returned []bool
-	looked   func(*shard, *actor) // called with the key's actor, or nil if none is awake
+	look     func() // called while the shard is held
 }
 
 func (m *mail) check(r *limit.Request) {
@@ -73,34 +78,46 @@ func (m *mail) resolve(doc *limit.Document, refs []limit.Ref, before *limit.Rule
 	return nil
 }
 
-// put writes the answer where the caller looks for it, once the call is answered.
-func (m *mail) put(d limit.Decision, err error) {
-	m.leave()
+// setResult writes the answer where the caller looks for it, once the call is answered.
+func (m *mail) setResult(d limit.Decision, err error) {
+	m.leaveWindow()
 	*m.result = limit.Result{Decision: d, Err: err}
 }
 
-// leave makes room in the lane that m was taken from.
-func (m *mail) leave() {
-	if m.lane != nil {
-		m.lane.answered()
-		m.lane = nil
+// leaveWindow makes room in the window that m is counted in.
+func (m *mail) leaveWindow() {
+	if m.window != nil {
+		m.window.answered()
+		m.window = nil
 	}
 }
 
 // done answers what asked for no decision. The mail must not be touched afterwards.
 func (m *mail) done() {
-	m.leave()
+	m.leaveWindow()
 	m.call.answered(1)
 }
 
 // fail answers with err. The mail must not be touched afterwards.
 func (m *mail) fail(err error) {
-	if m.call.each != nil {
-		m.tell(limit.Decision{}, err)
+	if m.call.callback != nil {
+		m.callBack(limit.Decision{}, err)
 		return
 	}
-	m.put(limit.Decision{}, err)
+	m.setResult(limit.Decision{}, err)
 	m.call.answered(1)
+}
+
+// callBack answers m, unless its context has ended before. The mail must not be touched afterwards: it may be another call's
+// already, so that with its last answer a caller may end the context, and nobody has to go through its mail.
+func (m *mail) callBack(d limit.Decision, err error) {
+	m.leaveWindow()
+	e, place, late := m.call.callback, int(m.place), m.told.Swap(true)
+	m.call.answered(1)
+	if !late {
+		e.calls.latency.Observe(time.Since(e.start).Seconds())
+		e.done(place, limit.Result{Decision: d, Err: err})
+	}
 }
 
 // A call is one caller's mail. The caller waits for the answers, or is told each; the shard never waits.
@@ -112,16 +129,22 @@ type call struct {
 	open     atomic.Int64  // mail without an answer
 	done     chan struct{} // gets one token with the last answer
 	single   limit.Result  // the answer to a call with one mail
-	each     *each         // nil if the caller waits
+	callback *callback     // nil if the caller waits
 }
 
-// newCall is a call with room for n mails, whose answers go to results, or to the call itself if there is one mail.
-func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *call {
-	c, ok := s.calls.Get().(*call)
+// calls makes calls, and uses those again that are over.
+type calls struct {
+	shards  int
+	over    sync.Pool // of *call: answered, and owned by nobody
+	latency prometheus.Observer
+}
+
+// take is a call with room for n mails, whose answers go to results, or to the call itself if there is one mail.
+func (cs *calls) take(n int, results []limit.Result) *call {
+	c, ok := cs.over.Get().(*call)
 	if !ok {
-		c = &call{done: make(chan struct{}, 1), byShard: make([][]*mail, len(s.shards))}
+		c = &call{done: make(chan struct{}, 1), byShard: make([][]*mail, cs.shards)}
 	}
-	c.deadline, c.caller = s.deadline(ctx), limit.CallerOf(ctx)
 	if cap(c.mail) < n {
 		c.mail = make([]mail, n)
 	}
@@ -140,12 +163,22 @@ func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *ca
 	return c
 }
 
+// free gives back a call whose answers have been taken, or that was never handed to a shard.
+func (cs *calls) free(c *call) {
+	clear(c.mail)
+	c.single, c.callback, c.caller = limit.Result{}, nil, nil
+	for i, ms := range c.byShard {
+		c.byShard[i] = ms[:0]
+	}
+	cs.over.Put(c)
+}
+
 // answered says that n more mails are.
 func (c *call) answered(n int64) {
 	switch {
 	case c.open.Add(-n) > 0:
-	case c.each != nil:
-		c.each.over(c)
+	case c.callback != nil:
+		c.callback.over(c)
 	default:
 		c.done <- struct{}{}
 	}
@@ -167,12 +200,62 @@ func (c *call) wait(ctx context.Context) error {
 	}
 }
 
-// free gives back a call whose answers have been taken, or that was never handed to a shard.
-func (s *System) free(c *call) {
-	clear(c.mail)
-	c.single, c.each, c.caller = limit.Result{}, nil, nil
-	for i, ms := range c.byShard {
-		c.byShard[i] = ms[:0]
-	}
-	s.calls.Put(c)
+// A callback belongs to a call whose caller does not wait: done is called for every answer by itself, by the shard that has it, or
+// with the error of the context when that has ended. The last answer frees the call; not when the context has ended, for then
+// giveUp may still be going through its mail.
+type callback struct {
+	calls *calls
+	start time.Time
+	done  func(place int, r limit.Result)
+	stop  func() bool // stops waiting for the context to end; nil if nothing does
 }
+
+// giveUp answers all that has no answer. The mail stays with the shards.
+func (e *callback) giveUp(c *call, err error) {
+	for i := range c.mail {
+		if !c.mail[i].told.Swap(true) {
+			e.done(i, limit.Result{Err: err})
+		}
+	}
+}
+
+// over is called when the shards have done with all mail of c.
+func (e *callback) over(c *call) {
+	if e.stop == nil || e.stop() {
+		e.calls.free(c)
+	}
+}
+
+// replied are mails of one call that are answered. They are counted together, because the count is what shards share.
+type replied struct {
+	call *call
+	n    int64
+}
+
+// answer gives m's caller what it waits for, at the latest when the shard has finished its round. The mail must not be
+// touched afterwards.
+func (r *replied) answer(m *mail, d limit.Decision, err error) {
+	if m.call.callback != nil {
+		m.callBack(d, err)
+		return
+	}
+	m.setResult(d, err)
+	if r.call != m.call {
+		r.flush()
+		r.call = m.call
+	}
+	r.n++
+}
+
+func (r *replied) flush() {
+	if r.call != nil {
+		r.call.answered(r.n)
+	}
+	*r = replied{}
+}
+
+// mailBytes is about how much memory a check takes that is under way, with its question and its answer.
+const mailBytes = int64(unsafe.Sizeof(mail{})+unsafe.Sizeof(limit.Request{})+unsafe.Sizeof(limit.Result{})) + outcomeBytes + 100
+
+// outcomeBytes is that of what one limit has said.
+const outcomeBytes = int64(unsafe.Sizeof(limit.Outcome{})) + 8

@@ -29,7 +29,7 @@ func bytesPerKey(tb testing.TB, shards, n int, replicas ...replica) float64 {
 		wake(tb, s, awake)
 		found := 0
 		for _, sh := range s.shards { // which have then heard all replicas, and let go of the last batch
-			count := &mail{kind: look, others: &others{looked: func(sh *shard, _ *actor) { found += sh.actors.len() }}}
+			count := &mail{kind: look, other: &otherMail{look: func() { found += sh.actors.len() }}}
 			if err := s.askShard(tb.Context(), sh, count); err != nil {
 				tb.Fatal(err)
 			}

@@ -92,30 +92,21 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// observe registers the gauges, which are read off the running shards.
-func (*metrics) observe(reg prometheus.Registerer, s *System) {
-	of := func(count func(sh *shard) int64) func() float64 {
-		return func() float64 {
-			n := int64(0)
-			for _, sh := range s.shards {
-				n += count(sh)
-			}
-			return float64(n)
-		}
-	}
+// observe registers the gauges: how many actors are awake, and how many bytes they hold, which are read off the running shards.
+func observe(reg prometheus.Registerer, awake, held func() int64, budget int64) {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_awake_actors",
 		Help: "Keys held in memory.",
-	}, of(func(sh *shard) int64 { return sh.awakeNow.Load() }))
+	}, func() float64 { return float64(awake()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_actor_memory_bytes",
 		Help: "About how much memory awake keys take, with what they remember.",
-	}, of(func(sh *shard) int64 { return sh.heldNow.Load() }))
+	}, func() float64 { return float64(held()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_actor_memory_budget_bytes",
 		Help: "How much memory awake keys and the checks that wait may take; 0 for no bound.",
-	}, func() float64 { return float64(s.cfg.Memory) })
+	}, func() float64 { return float64(budget) })
 }
 
 // counts are what one shard has counted since the last flush, on its way to the metrics, which shards share.

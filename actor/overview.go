@@ -55,7 +55,7 @@ const maxScanned = 100_000
 func (s *System) Overview(ctx context.Context, top int) (Overview, error) {
 	var o Overview
 	for _, sh := range s.shards {
-		err := s.askShard(ctx, sh, &mail{kind: look, others: &others{looked: func(sh *shard, _ *actor) {
+		err := s.askShard(ctx, sh, &mail{kind: look, other: &otherMail{look: func() {
 			one := ShardOverview{Awake: sh.actors.len(), Inbox: sh.inbox.len()}
 			o.Busiest = append(o.Busiest, sh.busiest(&one, top)...)
 			o.Shards = append(o.Shards, one)
@@ -81,7 +81,7 @@ func cut(keys []Busy, n int) []Busy {
 // busiest are the shard's keys with the highest demand, if they have any, at most n of them. It counts what waits.
 func (sh *shard) busiest(one *ShardOverview, n int) []Busy {
 	var found []Busy
-	now, scanned := sh.sys.cfg.Now(), 0
+	now, scanned := sh.cfg.Now(), 0
 	for a := range sh.actors.all() {
 		if scanned++; scanned > maxScanned {
 			break

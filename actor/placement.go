@@ -1,13 +1,17 @@
 package actor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage"
+	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // ErrMoved answers what is asked of a System about a key of whose partition this node keeps no registers: another node is
@@ -37,8 +41,24 @@ func NewReplicaSet(replicas []Replica, names []string) *ReplicaSet {
 	return &ReplicaSet{Replicas: replicas, Names: names}
 }
 
-// alone is the placement of every partition on the same replicas, for as long as the node runs.
-func alone(replicas []Replica, node string) (func(ring.Partition) *Placement, error) {
+// A Replica keeps registers: this node's storage, or a peer.
+type Replica interface {
+	// Reserve calls done once and never again, from any goroutine, with the answers to rs in their order, once they are durable; or with
+	// an error if this replica will not answer, which may be ErrGone. It must not block, and keeps rs until then. Now is left open in rs: this
+	// node's storage has the same clock, and a peer's messages are stamped when they are sent.
+	Reserve(rs []register.Reservation, done func([]register.Answer, error))
+	// Look returns a register as it stands. Nothing may be decided from it.
+	Look(ctx context.Context, p ring.Partition, key, limit string) (storage.Looked, error)
+}
+
+// ErrGone is the error of a Replica that has not been reachable for Patience: no check waits for it.
+var ErrGone = errors.New("it has been out of reach for long")
+
+// Patience is how long a check waits for a majority of replicas that was lost just now.
+const Patience = time.Duration(owner.DefaultPatience)
+
+// fixedPlacement is the placement of every partition on the same replicas, for as long as the node runs.
+func fixedPlacement(replicas []Replica, node string) (func(ring.Partition) *Placement, error) {
 	if n := len(replicas); n < 1 || n > owner.MaxReplicas {
 		return nil, fmt.Errorf("%d replicas: there must be 1 to %d", n, owner.MaxReplicas)
 	}
@@ -79,13 +99,13 @@ type place struct {
 func (sh *shard) placeOf(p ring.Partition) *place {
 	at := &sh.places[p]
 	if now := sh.placement(p); now != at.Placement {
-		sh.moved(at, now)
+		sh.updatePlace(at, now)
 	}
 	return at
 }
 
-// moved takes note that a partition is elsewhere. All partitions of the same set and epoch have the same terms.
-func (sh *shard) moved(at *place, to *Placement) {
+// updatePlace notes that a partition is elsewhere. All partitions of the same set and epoch have the same terms.
+func (sh *shard) updatePlace(at *place, to *Placement) {
 	if to == nil {
 		*at = place{}
 		return
@@ -105,32 +125,15 @@ func (sh *shard) moved(at *place, to *Placement) {
 		}
 	}
 	if terms == nil {
-		terms = owner.NewTerms(&sh.sys.owners[len(to.Set.Replicas)], sh.sys.id, to.Epoch)
+		terms = owner.NewTerms(&sh.owners[len(to.Set.Replicas)], sh.id, to.Epoch)
 	}
 	*at = place{Placement: to, terms: terms}
 }
 
-// follow lets an actor enter the epoch of its partition, and then tries f.
-func (sh *shard) follow(a *actor, at *place, now int64, f func()) bool {
-	sh.counts.entered.n++
-	return sh.try(a.key, func() {
-		a.owner.Enter(at.terms, now, &sh.out)
-		f()
-	})
-}
-
-// leave forgets an actor whose partition this node has no longer. m is what was being asked of it, or nil.
-func (sh *shard) leave(a *actor, m *mail) {
-	sh.forget(a, ErrMoved)
-	if m != nil {
-		m.fail(ErrMoved)
-	}
-}
-
 // explain says in an error to callers what only this package knows.
-func (sh *shard) explain(a *actor, err error) error {
+func (sh *shard) explain(p ring.Partition, err error) error {
 	if lost, ok := errors.AsType[*owner.LostError](err); ok {
-		if at := sh.places[a.partition]; at.Placement != nil {
+		if at := sh.places[p]; at.Placement != nil {
 			return at.Set.lostError(lost)
 		}
 	}

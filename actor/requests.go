@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -47,8 +48,8 @@ type requests struct {
 
 func newRequests() *requests { return &requests{byID: map[string]*request{}} }
 
-// begin remembers m, the first check with its id.
-func (rs *requests) begin(m *mail) {
+// add remembers m, the first check with its id.
+func (rs *requests) add(m *mail) {
 	id := strings.Clone(m.id) // it may be a part of something larger
 	r := &request{
 		id: id, rules: slices.Clone(m.rules), inline: m.inline, cost: m.cost, receipt: m.receipt, first: m,
@@ -94,15 +95,15 @@ func (rs *requests) forget() (n int) {
 func (rs *requests) find(id string, now int64) *request {
 	rs.prune(now)
 	r := rs.byID[id]
-	if r != nil && r.overtaken(now) {
+	if r != nil && r.retryDue(now) {
 		rs.remove(r)
 		return nil
 	}
 	return r
 }
 
-// overtaken says whether the answer was a denial whose wait is over: who comes back when told to is to be decided anew.
-func (r *request) overtaken(now int64) bool {
+// retryDue says whether the answer was a denial whose wait is over: a caller who retries then is decided anew.
+func (r *request) retryDue(now int64) bool {
 	if r.first != nil || r.decision.Allowed {
 		return false
 	}
@@ -116,9 +117,9 @@ func (r *request) overtaken(now int64) bool {
 	return now-r.at >= int64(wait)
 }
 
-// asks says whether m is the same question. A stored limit is the same by its name: the document may have been replaced
+// same says whether m asks the same as r. A stored limit is the same by its name: the document may have been replaced
 // since.
-func (r *request) asks(m *mail) bool {
+func (r *request) same(m *mail) bool {
 	if r.cost != m.cost || r.receipt != m.receipt || r.inline != m.inline || len(r.rules) != len(m.rules) {
 		return false
 	}
@@ -208,3 +209,12 @@ func copyOf(d limit.Decision) limit.Decision {
 	}
 	return d
 }
+
+// The sizes of what remembers the ids of a key, in bytes: requestsBytes for all of them, requestBytes for each with its places,
+// besides the id itself.
+const (
+	requestsBytes = int64(unsafe.Sizeof(requests{})) + 300
+	requestBytes  = int64(unsafe.Sizeof(request{})) + 40
+	receiptBytes  = int64(unsafe.Sizeof(limit.Receipt{}))
+	spanBytes     = int64(unsafe.Sizeof(limit.Span{}))
+)

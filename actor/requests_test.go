@@ -24,11 +24,11 @@ func named(id string, r limit.Request) limit.Request {
 // rememberedOf is how many requests the actor of a key remembers; nobody may be asking it meanwhile.
 func rememberedOf(tb testing.TB, s *System, key string) (n int) {
 	tb.Helper()
-	err := s.ask(tb.Context(), &mail{kind: look, key: key, others: &others{looked: func(_ *shard, a *actor) {
+	err := s.look(tb.Context(), key, func(_ *shard, a *actor) {
 		if a != nil && a.requests != nil {
 			n = len(a.requests.byID)
 		}
-	}}})
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

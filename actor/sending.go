@@ -3,6 +3,7 @@ package actor
 import (
 	"sync/atomic"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -23,60 +24,65 @@ type sendings struct {
 	all   []*sending // that are to be sent, each to another set
 	n     int        // reservations in them
 	spare []*sending // to be used again
+
+	arrived func(a answered, wake bool) // takes what a replica has answered, from any goroutine; wake: nobody is about to look
 }
 
-// toward is the message that is to go to set.
-func (sh *shard) toward(set *ReplicaSet) *sending {
-	if s := sh.sending.last; s != nil && s.set == set { // mostly
-		return s
-	}
-	for _, s := range sh.sending.all {
-		if s.set == set {
-			sh.sending.last = s
-			return s
-		}
-	}
-	s := sh.unused()
-	s.set = set
-	for i := len(s.done); i < len(set.Replicas); i++ {
-		s.done = append(s.done, sh.hearFrom(s, i))
-	}
-	sh.sending.last, sh.sending.all = s, append(sh.sending.all, s)
-	return s
+// answered is what a replica said to the reservations that a shard had sent to it.
+type answered struct {
+	replica int
+	sent    *sending
+	answers []register.Answer
+	err     error
 }
 
-// hearFrom takes what a replica answers to s.
-func (sh *shard) hearFrom(s *sending, replica int) func([]register.Answer, error) {
-	return func(answers []register.Answer, err error) {
-		sh.inbox.pushAnswers(answered{replica: replica, sent: s, answers: answers, err: err})
-		if !s.handing.Load() {
-			sh.inbox.notify()
-		}
-	}
-}
-
-// reserve adds what an actor wants to reserve to the message for its replicas.
-func (sh *shard) reserve(a *actor, set *ReplicaSet, what *owner.Send) {
-	s := sh.toward(set)
+// add puts what an actor wants to reserve, as the owner called id, into the message for its replicas.
+func (ss *sendings) add(a *actor, id limit.OwnerID, set *ReplicaSet, what *owner.Send) {
+	s := ss.toward(set)
 	s.actors = append(s.actors, a)
 	s.reservations = append(s.reservations, register.Reservation{
-		Writer: register.Writer(sh.sys.id), Seq: what.Seq, Epoch: what.Epoch,
+		Writer: register.Writer(id), Seq: what.Seq, Epoch: what.Epoch,
 		Partition: a.partition, Key: a.key, Limit: what.Limit,
 		Generation: what.Generation, From: what.From, To: what.To, Reach: what.Reach, Inline: what.Inline,
 	})
-	sh.sending.n++
-	sh.counts.sent(what.Background)
+	ss.n++
 }
 
+// toward is the message that is to go to set.
+func (ss *sendings) toward(set *ReplicaSet) *sending {
+	if s := ss.last; s != nil && s.set == set { // mostly
+		return s
+	}
+	for _, s := range ss.all {
+		if s.set == set {
+			ss.last = s
+			return s
+		}
+	}
+	s := ss.unused()
+	s.set = set
+	for i := len(s.done); i < len(set.Replicas); i++ {
+		s.done = append(s.done, func(answers []register.Answer, err error) {
+			ss.arrived(answered{replica: i, sent: s, answers: answers, err: err}, !s.handing.Load())
+		})
+	}
+	ss.last, ss.all = s, append(ss.all, s)
+	return s
+}
+
+// maxSending is after how many reservations a shard sends, and receives what has been answered, without finishing its round:
+// what it has in hand is to stay in the processor's caches.
+const maxSending = 128
+
 // send hands what the actors have reserved to every replica, as one message for each set of them, and says whether there
-// was anything. Then hearAll must follow: of answers that are given at once nobody is told.
-func (sh *shard) send() bool {
-	if sh.sending.n == 0 {
+// was anything. The caller then takes in the answers: no goroutine is woken for those that replicas give at once.
+func (ss *sendings) send() bool {
+	if ss.n == 0 {
 		return false
 	}
-	sh.sending.last, sh.sending.n = nil, 0
-	for i, s := range sh.sending.all {
-		sh.sending.all[i] = nil
+	ss.last, ss.n = nil, 0
+	for i, s := range ss.all {
+		ss.all[i] = nil
 		s.open = len(s.set.Replicas)
 		s.handing.Store(true)
 		for r, replica := range s.set.Replicas {
@@ -84,33 +90,51 @@ func (sh *shard) send() bool {
 		}
 		s.handing.Store(false)
 	}
-	sh.sending.all = sh.sending.all[:0]
+	ss.all = ss.all[:0]
 	return true
 }
 
-// maxSpareSendings is how many are kept to be used again: about as many as are on their way while one is synced.
-const maxSpareSendings = 16
-
-func (sh *shard) unused() *sending {
-	if s, ok := pop(&sh.sending.spare); ok {
-		return s
-	}
-	return &sending{}
-}
-
 // reuse keeps the memory of a message that every replica has answered. One that has failed may go on to look at it.
-func (sh *shard) reuse(batch *answered) {
+func (ss *sendings) reuse(batch *answered) {
 	s := batch.sent
 	if batch.err != nil {
 		s.open = -1
 	}
-	if s.open--; s.open != 0 || len(sh.sending.spare) == maxSpareSendings {
+	if s.open--; s.open != 0 || len(ss.spare) == maxSpareSendings {
 		return
 	}
 	clear(s.reservations)
 	clear(s.actors)
 	s.set, s.reservations, s.actors = nil, s.reservations[:0], s.actors[:0]
-	sh.sending.spare = append(sh.sending.spare, s)
+	ss.spare = append(ss.spare, s)
+}
+
+// maxSpareSendings is how many are kept to be used again: about as many as are on their way while one is synced.
+const maxSpareSendings = 16
+
+func (ss *sendings) unused() *sending {
+	if s, ok := pop(&ss.spare); ok {
+		return s
+	}
+	return &sending{}
+}
+
+// verdict is what a replica's verdict means to an owner. One that this version does not know tells it nothing.
+func verdict(v register.Verdict) owner.Verdict {
+	switch v {
+	case register.Accepted:
+		return owner.Accepted
+	case register.Taken, register.TooFar:
+		return owner.Refused
+	case register.OldGeneration:
+		return owner.Reset
+	case register.Skewed:
+		return owner.Skewed
+	case register.Full:
+		return owner.Full
+	case register.WrongEpoch, register.Sealed:
+	}
+	return owner.Elsewhere
 }
 
 func pop[T any](list *[]*T) (last *T, ok bool) {

@@ -21,152 +21,23 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
-	mathrand "math/rand/v2"
-	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/storage"
-	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // MaxWait is the longest that a check waits for its decision, whatever its context says.
 const MaxWait = 30 * time.Second
 
-// ErrInternal means that deciding panicked: a bug of jeton's. The key's actor was forgotten, and the next check of the
-// key starts afresh.
-var ErrInternal = errors.New("internal error")
-
-// errStopping answers what is asked of a System that has been closed.
-var errStopping = fmt.Errorf("%w: the node is stopping", limit.ErrUnavailable)
-
-// ErrGone is the error of a Replica that has not been reachable for Patience: no check waits for it.
-var ErrGone = errors.New("it has been out of reach for long")
-
-// Patience is how long a check waits for a majority of replicas that was lost just now.
-const Patience = time.Duration(owner.DefaultPatience)
-
-// A Replica keeps registers: this node's storage, or a peer.
-type Replica interface {
-	// Reserve calls done once and never again, from any goroutine, with the answers to rs in their order, once they are durable; or with
-	// an error if this replica will not answer, which may be ErrGone. It must not block, and keeps rs until then. Now is left open in rs: this
-	// node's storage has the same clock, and a peer's messages are stamped when they are sent.
-	Reserve(rs []register.Reservation, done func([]register.Answer, error))
-	// Look returns a register as it stands. Nothing may be decided from it.
-	Look(ctx context.Context, p ring.Partition, key, limit string) (storage.Looked, error)
-}
-
-// Config says how a System decides.
-type Config struct {
-	// Placement says where a partition's registers are now, or nil if this node is no replica of it; then what is asked
-	// about its keys is answered with ErrMoved. It is called for nearly every check, so it must be cheap, and must return
-	// the same pointer until something has changed. The owner goes on with what it holds when it is told of a new epoch.
-	// Required, unless Replicas are given.
-	Placement func(ring.Partition) *Placement
-	// Replicas are, in place of a Placement, those of every partition in ring.FirstEpoch for as long as the node runs: 1
-	// to owner.MaxReplicas.
-	Replicas []Replica
-	// Limits returns the stored limits that are in force. Required.
-	Limits func() *limit.Document
-	// Now is the node clock. Required.
-	Now func() int64
-	// Ahead is by how much the node clock has been put forward so far, in nanoseconds. When it has grown, checks that wait
-	// are answered with a limit.ErrUnavailable: the times that they were given are of a clock that was behind. nil means
-	// never.
-	Ahead func() int64
-	// Serving says why this node decides nothing at present, such as a clock that is off, and nil if it does: checks,
-	// denials too, resets and returns are answered with its error, which is to be a limit.ErrUnavailable. It is called once
-	// for up to some hundred checks that arrive together. nil means that the node always serves.
-	Serving func() error
-	// Node is the node's name, for people to read.
-	Node string
-	// Partitions is how many partitions the cluster has; 0 means ring.DefaultPartitions.
-	Partitions int
-	// Bounds are the cluster's; the zero value means register.DefaultBounds.
-	Bounds register.Bounds
-	// Shards is how many goroutines run actors; 0 means one for each processor, at most 16.
-	Shards int
-	// Mailbox is how many checks may wait in one actor; 0 means 65,536. More are answered with ErrOverloaded.
-	Mailbox int
-	// Inbox is how many checks may be handed to a shard and not yet looked at; 0 means 131,072, or fewer if Memory is short.
-	// More are answered with ErrOverloaded.
-	Inbox int
-	// Memory is how many bytes the awake keys, what they remember and the checks that wait may take, about; 0 means no bound.
-	// When they come near it the System forgets, the oldest first, what makes it stricter and never looser: receipts and
-	// returned line, then request ids, then keys that are idle. Last, it answers checks of further keys with ErrOverloaded.
-	Memory int64
-	// Full says that further keys have no room where their registers are kept: their checks are answered with ErrOverloaded.
-	// It is called for every key that wakes, so it must be cheap; nil means never.
-	Full func() bool
-	// IdleAfter is how long after its last check an actor may be forgotten; 0 means a second.
-	IdleAfter time.Duration
-	// InlineFill is how long an empty bucket may take to fill by a limit that a request defines: its register is kept for so
-	// long. 0 means DefaultInlineFill.
-	InlineFill time.Duration
-	// Logger receives what goes wrong; nil means slog.Default.
-	Logger *slog.Logger
-	// Metrics receives the System's metrics; nil means none.
-	Metrics prometheus.Registerer
-
-	beforeStep func(key string) // for tests: called before an actor is run
-}
-
-func (c *Config) setDefaults() {
-	if c.Ahead == nil {
-		c.Ahead = func() int64 { return 0 }
-	}
-	if c.Partitions == 0 {
-		c.Partitions = ring.DefaultPartitions
-	}
-	if c.Bounds == (register.Bounds{}) {
-		c.Bounds = register.DefaultBounds()
-	}
-	if c.Shards == 0 {
-		c.Shards = min(runtime.GOMAXPROCS(0), runtime.NumCPU(), 16)
-	}
-	if c.Mailbox == 0 {
-		c.Mailbox = 1 << 16
-	}
-	if c.Inbox == 0 {
-		c.Inbox = 1 << 17
-		if c.Memory > 0 {
-			c.Inbox = int(min(max(c.Memory/4/mailBytes/int64(c.Shards), 2*limit.MaxBatch), 1<<17))
-		}
-	}
-	if c.Full == nil {
-		c.Full = func() bool { return false }
-	}
-	if c.IdleAfter == 0 {
-		c.IdleAfter = time.Second
-	}
-	if c.InlineFill == 0 {
-		c.InlineFill = DefaultInlineFill
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.beforeStep == nil {
-		c.beforeStep = func(string) {}
-	}
-}
-
 // A System decides the checks of one node. It is safe for concurrent use.
 type System struct {
-	cfg     Config
-	id      limit.OwnerID
-	owners  [owner.MaxReplicas + 1]owner.Config // by the number of replicas
-	metrics *metrics
+	shared
+
 	shards  []*shard
 	running sync.WaitGroup
-	calls   sync.Pool // of *call: answered, and owned by nobody
-	warner  warner
+	calls   calls
 }
 
 var (
@@ -179,7 +50,7 @@ func New(cfg Config) (*System, error) {
 	cfg.setDefaults()
 	switch {
 	case cfg.Placement == nil:
-		at, err := alone(cfg.Replicas, cfg.Node)
+		at, err := fixedPlacement(cfg.Replicas, cfg.Node)
 		if err != nil {
 			return nil, fmt.Errorf("actor: %w", err)
 		}
@@ -187,45 +58,22 @@ func New(cfg Config) (*System, error) {
 	case len(cfg.Replicas) > 0:
 		return nil, errors.New("actor: both Placement and Replicas are given: leave one of them out")
 	}
-	s := &System{cfg: cfg}
+	s := &System{shared: shared{cfg: cfg}}
 	if _, err := rand.Read(s.id[:]); err != nil {
 		return nil, fmt.Errorf("draw the owner's name: %w", err)
 	}
-	s.warner.sys = s
 	s.configureOwners()
 	s.metrics = newMetrics(cfg.Metrics)
+	s.shedLog = shedLog{counters: &s.metrics.shed, held: s.held, memory: cfg.Memory, logger: cfg.Logger}
+	s.calls = calls{shards: cfg.Shards, latency: s.metrics.latency}
 	for range cfg.Shards {
-		s.shards = append(s.shards, newShard(s))
+		s.shards = append(s.shards, newShard(&s.shared))
 	}
-	s.metrics.observe(cfg.Metrics, s)
+	observe(cfg.Metrics, s.awake, s.held, cfg.Memory)
 	for _, sh := range s.shards {
 		s.running.Go(sh.run)
 	}
 	return s, nil
-}
-
-// configureOwners fills in what owners with each number of replicas need to know. A single replica is this node's own
-// storage: it answers everything, unless it has ended for good.
-func (s *System) configureOwners() {
-	var (
-		seq   atomic.Uint64
-		nonce nonces
-	)
-	for n := 1; n <= owner.MaxReplicas; n++ {
-		s.owners[n] = owner.Config{
-			Replicas:  n,
-			Delta:     owner.DefaultDelta,
-			ReturnFor: owner.DefaultReturnFor,
-			Busy:      owner.DefaultBusy,
-			Slack:     s.cfg.Bounds.Slack(),
-			NextSeq:   func() uint64 { return seq.Add(1) },
-			Nonce:     nonce.next,
-			Rand:      mathrand.Int64N,
-		}
-		if n > 1 {
-			s.owners[n].Resend, s.owners[n].Patience = owner.DefaultResend, owner.DefaultPatience
-		}
-	}
 }
 
 // Close answers everything that waits with limit.ErrUnavailable, and stops. The Replicas stay open: they are to be
@@ -253,7 +101,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	m := &c.mail[0]
 	m.check(&r)
 	if err := s.resolve(m, s.cfg.Limits(), r.Limits, nil); err != nil {
-		s.free(c)
+		s.calls.free(c)
 		return limit.Decision{}, err
 	}
 	s.shardOf(m).push(m)
@@ -261,7 +109,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 		return limit.Decision{}, err
 	}
 	answer := c.single
-	s.free(c)
+	s.calls.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
 	return answer.Decision, answer.Err
 }
@@ -278,7 +126,7 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	if err := c.wait(ctx); err != nil {
 		return failed(rs, err)
 	}
-	s.free(c)
+	s.calls.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
 	return results
 }
@@ -326,7 +174,7 @@ func (s *System) hand(c *call, rs []limit.Request) {
 		}
 	}
 	if mine != nil {
-		mine.attend()
+		mine.runOrNotify()
 	}
 }
 
@@ -339,13 +187,34 @@ func failed(rs []limit.Request, err error) []limit.Result {
 	return results
 }
 
+// CheckEach decides every request by itself, and waits for none; see [limit.EachChecker].
+func (s *System) CheckEach(ctx context.Context, rs []limit.Request, done func(place int, r limit.Result)) {
+	if len(rs) == 0 {
+		return
+	}
+	if err := refused(ctx, rs); err != nil {
+		for i, r := range failed(rs, err) {
+			done(i, r)
+		}
+		return
+	}
+	c, e := s.newCall(ctx, len(rs), nil), &callback{calls: &s.calls, start: time.Now(), done: done}
+	c.callback = e
+	c.open.Add(1) // until all that the call needs is in place
+	s.hand(c, rs)
+	if c.open.Load() > 1 {
+		e.stop = context.AfterFunc(ctx, func() { e.giveUp(c, ctx.Err()) })
+	}
+	c.answered(1)
+}
+
 // Return gives back what the receipts prove; see [limit.Returner].
 func (s *System) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	if err := limit.ValidateReturn(key, len(receipts)); err != nil {
 		return nil, err
 	}
-	o := &others{receipts: receipts}
-	if err := s.ask(ctx, &mail{kind: giveBack, key: key, others: o}); err != nil {
+	o := &otherMail{receipts: receipts}
+	if err := s.ask(ctx, &mail{kind: giveBack, key: key, other: o}); err != nil {
 		return nil, err
 	}
 	return o.returned, nil
@@ -383,6 +252,13 @@ func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 	return c.single.Err
 }
 
+// newCall is a call with room for n mails, whose answers go to results, or to the call itself if there is one mail.
+func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *call {
+	c := s.calls.take(n, results)
+	c.deadline, c.caller = s.deadline(ctx), limit.CallerOf(ctx)
+	return c
+}
+
 // deadline is when ctx ends, on the node clock.
 func (s *System) deadline(ctx context.Context) int64 {
 	wait := MaxWait
@@ -393,3 +269,19 @@ func (s *System) deadline(ctx context.Context) int64 {
 }
 
 func (s *System) shardOf(m *mail) *shard { return s.shards[m.hash%uint64(len(s.shards))] }
+
+// awake is how many actors there are.
+func (s *System) awake() (n int64) {
+	for _, sh := range s.shards {
+		n += sh.awakeNow.Load()
+	}
+	return n
+}
+
+// held is how many bytes all actors take, about.
+func (s *System) held() (n int64) {
+	for _, sh := range s.shards {
+		n += sh.heldNow.Load()
+	}
+	return n
+}

@@ -84,7 +84,7 @@ func TestCallersTakeTurns(t *testing.T) {
 					before++
 				}
 			}
-			if most := 2 * turn * (callers + 1); before > most {
+			if most := 2 * maxTurn * (callers + 1); before > most {
 				t.Errorf("%d keys of %d callers were served before one that had one check, want at most %d", before, callers, most)
 			}
 		})
@@ -100,14 +100,14 @@ func TestWindow(t *testing.T) {
 		wait := flood(t, s, "a", 4*limit.MaxBatch, served(t))
 		synctest.Wait()
 		o := overview(t, s)
-		if o.Waiting != window || o.Shards[0].Inbox != 4*limit.MaxBatch-window {
-			t.Errorf("%d wait and %d are not looked at, want %d in the window", o.Waiting, o.Shards[0].Inbox, window)
+		if o.Waiting != maxOpen || o.Shards[0].Inbox != 4*limit.MaxBatch-maxOpen {
+			t.Errorf("%d wait and %d are not looked at, want %d in the window", o.Waiting, o.Shards[0].Inbox, maxOpen)
 		}
 		settled(t, ask(as(t, "b"), s, spend("honest", 1, "demo"))) // asks for a little
 		waitAsWell := flood(t, s, "c", limit.MaxBatch, served(t))
 		synctest.Wait()
-		if o := overview(t, s); o.Waiting != window+politeWindow {
-			t.Errorf("%d wait, want %d of the first and %d of the second", o.Waiting, window, politeWindow)
+		if o := overview(t, s); o.Waiting != maxOpen+maxOpenNarrow {
+			t.Errorf("%d wait, want %d of the first and %d of the second", o.Waiting, maxOpen, maxOpenNarrow)
 		}
 		if got := settled(t, ask(as(t, "b"), s, spend("honest", 1, "demo"))); got.err != nil || !got.Allowed {
 			t.Errorf("another caller: %+v", got)
@@ -129,7 +129,7 @@ func TestWindowOfTheLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, now := shutFor("flood")
 		s := start(t, Config{Replicas: []Replica{g}, Now: now, Shards: 1})
-		wait := flood(t, s, "a", 2*window, func(rs []limit.Result) {
+		wait := flood(t, s, "a", 2*maxOpen, func(rs []limit.Result) {
 			for _, r := range rs {
 				if !errors.Is(r.Err, context.DeadlineExceeded) {
 					t.Errorf("%+v", r)

@@ -1,6 +1,11 @@
 package actor
 
-import "time"
+import (
+	"time"
+)
+
+// visitSlack is how late a visit may be, so that the shard's goroutine makes many at a time, in nanoseconds.
+const visitSlack = int64(20e6)
 
 // paces is how many queues of visits there are. The slowest one comes round every 32 IdleAfter.
 const paces = 6
@@ -10,9 +15,9 @@ const paces = 6
 // actors that only remember a receipt each are not to be looked at every second. That is cheaper than an alarm for each, and
 // early enough to see whether an actor can be forgotten.
 type visits struct {
-	queues [paces]queue
+	queues [paces]visitQueue
 	turn   int  // the queue whose turn it was last
-	others bool // and it was not that of the longest one
+	rotate bool // and it was not that of the longest one
 }
 
 // paceOf is that of an actor for which nothing is to be done before so much time has passed.
@@ -34,9 +39,9 @@ func (v *visits) next() (next *actor, pace int) {
 }
 
 // inTurn is the next actor, due or not, of the longest queue and then of another, one after the other, and its pace; or nil.
-// So most are seen soon, and nobody never.
+// So most are seen soon, and all are seen at some time.
 func (v *visits) inTurn() (a *actor, pace int) {
-	if v.others = !v.others; v.others {
+	if v.rotate = !v.rotate; v.rotate {
 		for range paces {
 			v.turn = (v.turn + 1) % paces
 			if a := v.queues[v.turn].next(); a != nil {
@@ -54,7 +59,7 @@ func (v *visits) inTurn() (a *actor, pace int) {
 
 // A queue of actors stands in pieces: to copy a million of them as their number grows would hold up whoever waits for the
 // shard.
-type queue struct {
+type visitQueue struct {
 	pieces [][]*actor
 	done   int // places of the first piece before this one are empty
 }
@@ -63,16 +68,16 @@ type queue struct {
 const queuePiece = 1024
 
 // len is about how many there are: whole pieces, and one more if there is any.
-func (q *queue) len() int { return len(q.pieces) }
+func (q *visitQueue) len() int { return len(q.pieces) }
 
-func (q *queue) next() *actor {
+func (q *visitQueue) next() *actor {
 	if len(q.pieces) == 0 {
 		return nil
 	}
 	return q.pieces[0][q.done]
 }
 
-func (q *queue) add(a *actor) {
+func (q *visitQueue) add(a *actor) {
 	switch last := len(q.pieces) - 1; {
 	case last < 0:
 		q.pieces = append(q.pieces, nil)
@@ -84,7 +89,7 @@ func (q *queue) add(a *actor) {
 }
 
 // pop takes the next one out.
-func (q *queue) pop() {
+func (q *visitQueue) pop() {
 	first := q.pieces[0]
 	first[q.done] = nil
 	if q.done++; q.done == len(first) {

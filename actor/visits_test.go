@@ -12,7 +12,7 @@ import (
 
 // Whoever is to be visited is, in the order of his coming, and the places of those who were are given back.
 func TestQueue(t *testing.T) {
-	var q queue
+	var q visitQueue
 	as := make([]actor, 5*queuePiece+1)
 	next := 0
 	for i := range as {

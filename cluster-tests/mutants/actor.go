@@ -39,14 +39,14 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Why:  "a check is decided by a time read after it arrived; by an older one it spends line that has passed, besides all that there is now",
 			Edits: []Edit{
 				{
-					File: "actor/shard.go",
-					Old:  "\tnow := sh.sys.cfg.Now()\n\tsh.hearAll(now)\n\tif err := sh.serving()",
-					New:  "\tnow := sh.read\n\tif sh.read = sh.sys.cfg.Now(); now == 0 {\n\t\tnow = sh.read\n\t}\n\tsh.hearAll(now)\n\tif err := sh.serving()",
+					File: "actor/turn.go",
+					Old:  "\tnow = sh.cfg.Now()\n\tsh.receiveAll(now)\n\tif err := sh.serving()",
+					New:  "\tnow = sh.read\n\tif sh.read = sh.cfg.Now(); now == 0 {\n\t\tnow = sh.read\n\t}\n\tsh.receiveAll(now)\n\tif err := sh.serving()",
 				},
 				{
 					File: "actor/shard.go",
-					Old:  "\twarmth  int        // means nothing: see warm\n",
-					New:  "\twarmth  int        // means nothing: see warm\n\tread    int64\n",
+					Old:  "\tprefetched int        // means nothing: see prefetch\n",
+					New:  "\tprefetched int        // means nothing: see prefetch\n\tread    int64\n",
 				},
 			},
 			Caught: []Hunt{
@@ -71,16 +71,16 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Why:  "a node that stops takes its segments with it; handed to who comes next, they are handed over twice when two come",
 			Edits: []Edit{
 				{
-					File: "actor/actor.go",
+					File: "actor/turn.go",
 					Old:  "\tsh.actors.add(m.hash, a)\n",
 					New:  "\tif left, ok := handedOver.Load(a.key); ok {\n\t\ta.owner = left.(owner.Owner)\n\t\ta.owner.Terms = at.terms\n\t}\n\tsh.actors.add(m.hash, a)\n",
 				},
 				{
-					File: "actor/actor.go",
-					Old:  "// maxInvented is",
-					New:  "var handedOver sync.Map // owner.Owner by key\n\n// maxInvented is",
+					File: "actor/turn.go",
+					Old:  "// turn takes",
+					New:  "var handedOver sync.Map // owner.Owner by key\n\n// turn takes",
 				},
-				{File: "actor/actor.go", Old: "\t\"strings\"\n", New: "\t\"strings\"\n\t\"sync\"\n"},
+				{File: "actor/turn.go", Old: "\t\"strings\"\n", New: "\t\"strings\"\n\t\"sync\"\n"},
 				{
 					File: "actor/shard.go",
 					Old:  "\t\tsh.forget(a, errStopping)\n",
@@ -93,7 +93,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "a crashed actor goes on",
 			Why:  "an actor that panicked is forgotten, its segment included; what it goes on with may be half done",
 			Edits: []Edit{{
-				File: "actor/step.go",
+				File: "actor/turn.go",
 				Old:  "\t\ta.requests.fail(ErrInternal)\n\t}\n\tsh.remove(a)",
 				New:  "\t\ta.requests.fail(ErrInternal)\n\t}",
 			}},
@@ -134,7 +134,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Why:  "a caller who asks again with the same id gets the same answer; decided anew, the retry is charged once more",
 			Edits: []Edit{{
 				File: "actor/requests.go",
-				Old:  "if r != nil && r.overtaken(now) {",
+				Old:  "if r != nil && r.retryDue(now) {",
 				New:  "if r != nil && r.first == nil {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestRepeatedRequest$", Says: `: again `}},
@@ -143,7 +143,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "a returned request is told again",
 			Why:  "what was returned is charged to nobody; told once more to its id, the answer admits work without end",
 			Edits: []Edit{{
-				File: "actor/deliver.go",
+				File: "actor/turn.go",
 				Old:  "if o.returned[i] && a.requests != nil {",
 				New:  "if o.returned[i] && a.requests == nil {",
 			}},
@@ -163,7 +163,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "receipts are kept whatever they take",
 			Why:  "what a caller has a node remember has a bound; without, invented keys with receipts end the node",
 			Edits: []Edit{{
-				File: "actor/budget.go",
+				File: "actor/upkeep.go",
 				Old:  "n[shedReceipts] += a.owner.ForgetReturns()",
 				New:  "n[shedReceipts] += 0",
 			}},
@@ -173,9 +173,9 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "line that is held is never given up",
 			Why:  "a key may hold days of a slow limit's line: keys that nobody asks for any more must not take the memory of all others",
 			Edits: []Edit{{
-				File: "actor/budget.go",
-				Old:  "sh.held > b.line && !a.gone && a.leavesLine(now)",
-				New:  "sh.held > 2*b.line && !a.gone && a.leavesLine(now)",
+				File: "actor/upkeep.go",
+				Old:  "sh.held > b.line && !a.gone && a.onlyHoldsLine(now)",
+				New:  "sh.held > 2*b.line && !a.gone && a.onlyHoldsLine(now)",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestHeldLineIsGivenUp$", Says: `were refused after \d+, and none need be`}},
 		},
@@ -183,7 +183,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "invented limits count only while somebody waits",
 			Why:  "each check of a key looks through its buckets: there must be few, also while nobody waits",
 			Edits: []Edit{{
-				File: "actor/actor.go",
+				File: "actor/budget.go",
 				Old:  "if a.owner.Buckets() < most || a.owner.Knows(m.rules) {",
 				New:  "if a.owner.Waiting() == 0 || a.owner.Buckets() < most || a.owner.Knows(m.rules) {",
 			}},
