@@ -156,7 +156,7 @@ func (sh *shard) prefetch(as []*actor) {
 	}
 	for _, a := range as {
 		if a != nil {
-			warmth += int(a.key[0]) + a.owner.Warm()
+			warmth += int(a.key[0]) + a.owner.Prefetch()
 		}
 	}
 	sh.prefetched = warmth

@@ -36,11 +36,11 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 		cfg := &Config{Replicas: 3, Delta: DefaultDelta}
 		out := &Out{}
 		b := &bucket{rule: long}
-		b.open(out).next = segment{tt.to + second, tt.to + 2*second}
+		b.startReplication(out).next = segment{tt.to + second, tt.to + 2*second}
 		p := &pending{Send: Send{From: start, To: tt.to}, askedAt: start}
 		b.extend(segment{p.From, p.To}, p.far())
 		b.tat = limit.At(tt.spent)
-		b.talk().nextFar = p.far()
+		b.replication().nextFar = p.far()
 		b.forgetReplicas() // as where the partition moves
 		b.change(short, cfg)
 		if b.held.to != tt.want || b.tat != limit.At(tt.spent) {
@@ -52,11 +52,11 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 			t.Errorf("%s: to and fro, held up to %d, want %d still", name, b.held.to, tt.want)
 		}
 		gone := tt.to > start+51*second
-		if got := b.talk().next == (segment{}); got != gone {
+		if got := b.replication().next == (segment{}); got != gone {
 			t.Errorf("%s: the next segment is given up: %v", name, got)
 		}
 		more := &pending{Send: Send{From: tt.to, To: tt.to + second/20, Reach: long.Reach()}, askedAt: start}
-		b.open(out).pending = more
+		b.startReplication(out).pending = more
 		New(cfg, limit.OwnerID{}, 1).take(b, more, out)
 		if got := b.held.to != more.To; got != gone {
 			t.Errorf("%s: the reservation under way is given up: %v", name, got)
@@ -67,7 +67,7 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 // What is left of a far segment stays far when a near one is added to it, and no longer.
 func TestHeldLineIsAsFarAsItsFarthest(t *testing.T) {
 	b := &bucket{rule: perSecond(t, 100)}
-	b.open(&Out{})
+	b.startReplication(&Out{})
 	b.extend(segment{0, 10}, 7)
 	b.extend(segment{10, 20}, 3)
 	if b.far != 7 {

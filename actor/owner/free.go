@@ -3,8 +3,6 @@ package owner
 import (
 	"math"
 	"slices"
-
-	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // Where a reservation begins follows from one question: from where on would a majority of the replicas say yes? The answer
@@ -20,20 +18,20 @@ type quorum uint8
 const (
 	// all replicas count. Resets and reservations ahead begin where all count: they skip nothing.
 	all quorum = iota
-	// present leaves out those that are known to be lost.
-	present
-	// talking leaves out those that are silent too, and those that accept nothing from this owner, wherever it begins: its clock
+	// notLost leaves out those that are known to be lost.
+	notLost
+	// responding leaves out those that are silent too, and those that accept nothing from this owner, wherever it begins: its clock
 	// differs from theirs, or they have no room.
-	talking
+	responding
 )
 
 // leavesOut says whether a replica that gave this verdict does not count.
 func (q quorum) leavesOut(v Verdict) bool {
 	switch q {
-	case present:
+	case notLost:
 		return v == Lost || v == Gone
-	case talking:
-		return !v.tells() || v == Skewed || v == Full
+	case responding:
+		return !v.hasPosition() || v == Skewed || v == Full
 	default:
 		return false
 	}
@@ -63,15 +61,6 @@ func (b *bucket) free(generation int64, q quorum, p *pending, cfg *Config) int64
 	return positions[cfg.majority()-1]
 }
 
-// freeIn is from where on the replica would accept in that generation. What it reserved under an older one does not count
-// if the reset knew of it.
-func (h heard) freeIn(generation int64) int64 {
-	if h.generation < generation && h.position <= generation {
-		return 0
-	}
-	return h.position
-}
-
 // start is where a check at t would begin to reserve.
 func (b *bucket) start(t int64, cfg *Config) int64 {
 	from := max(b.held.to, t)
@@ -79,55 +68,30 @@ func (b *bucket) start(t int64, cfg *Config) int64 {
 	if r == nil || t >= r.until {
 		return max(from, b.free(b.gen, all, nil, cfg))
 	}
-	near := b.free(b.gen, present, &r.pending, cfg)
-	if far := b.free(b.gen, talking, &r.pending, cfg); r.waited && far-max(near, from) <= b.skips(cfg) {
+	near := b.free(b.gen, notLost, &r.pending, cfg)
+	if far := b.free(b.gen, responding, &r.pending, cfg); r.waited && far-max(near, from) <= b.maxSkip(cfg) {
 		near = max(near, far)
 	}
 	return max(from, near)
 }
 
-// skips is how much line a check may skip rather than wait for a silent replica: a twentieth of the bucket, and at least
+// maxSkip is how much line a check may skip rather than wait for a silent replica: a twentieth of the bucket, and at least
 // one token and what refills in 2·Δ. A rival of a busy key has about that much in the way.
-func (b *bucket) skips(cfg *Config) int64 {
+func (b *bucket) maxSkip(cfg *Config) int64 {
 	return max(b.rule.Reach()/20, b.rule.Length(1).Ceil(), 2*cfg.Delta)
 }
 
 // beyond says whether a majority has told that it would accept p only if it began further on: sent again, it would not come
 // about.
 func (b *bucket) beyond(p *pending, cfg *Config) bool {
-	return p.count().said() >= cfg.majority() && b.free(p.Generation, present, p, cfg) > p.From
+	return p.count().said() >= cfg.majority() && b.free(p.Generation, notLost, p, cfg) > p.From
 }
 
 // silentAt is when p is given up for want of a silent replica: a while after the last answer, if a majority has told from
 // where on it would accept, and that skips little. Otherwise p waits for the replica to answer, or to be lost.
 func (b *bucket) silentAt(p *pending, cfg *Config) int64 {
-	if !p.stuck(cfg) || p.reset || b.free(p.Generation, talking, p, cfg)-p.From > b.skips(cfg) {
+	if !p.stuck(cfg) || p.reset || b.free(p.Generation, responding, p, cfg)-p.From > b.maxSkip(cfg) {
 		return math.MaxInt64
 	}
 	return p.heardAt + silence
-}
-
-// stuck says whether p waits for silent replicas although a majority has told from where on it would accept.
-func (p *pending) stuck(cfg *Config) bool {
-	c := p.count()
-	return c.said() > c.accepted && c.said() >= cfg.majority()
-}
-
-// without is what the bucket says to a check that has no more time for a silent replica: it is denied, since the line that
-// the others would accept lies too far on to be skipped. Who comes back later finds the replica answering, or lost. A
-// check of no cost is told what the others told.
-func (b *bucket) without(t *trial, at, cost int64, cfg *Config) {
-	from := max(b.held.to, at)
-	if p := b.pending(); p != nil {
-		from = max(from, b.free(b.gen, talking, p, cfg))
-	}
-	bound := b.rule.Bound(at)
-	t.end = b.rule.Add(limit.At(from), t.length)
-	switch {
-	case cost == 0 && !t.end.After(bound):
-		t.verdict = admit
-	default:
-		t.verdict = deny
-		t.end = limit.Later(t.end, b.rule.Add(bound, limit.At(cfg.Delta)))
-	}
 }

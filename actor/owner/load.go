@@ -1,6 +1,8 @@
 package owner
 
-import "github.com/jeton-dev/jeton/actor/limit"
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+)
 
 // A load is how busy a bucket is, exponentially weighted. Seven digits are enough for it.
 type load struct {

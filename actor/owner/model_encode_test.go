@@ -149,7 +149,7 @@ func (e *encoder) player(w *world, who int) {
 	}
 	e.buf = append(e.buf, byte(p.epoch), byte(p.Waiting()))
 	for _, u := range p.waiting() {
-		e.flag(u.reset != nil, u.resetSeq == 0, u.resetSeq != 0 && u.resetSeq == p.crowd.didSeq)
+		e.flag(u.reset != nil, u.resetSeq == 0, u.resetSeq != 0 && u.resetSeq == p.overflow.didSeq)
 		e.time(u.At)
 		e.buf = append(e.buf, byte(u.Cost))
 		if u.reset != nil {
@@ -159,8 +159,8 @@ func (e *encoder) player(w *world, who int) {
 			e.time(u.Deadline)
 		}
 	}
-	if w.patience > 0 && p.crowd != nil {
-		e.time(p.crowd.soon)
+	if w.patience > 0 && p.overflow != nil {
+		e.time(p.overflow.soon)
 	}
 	b := p.bucket()
 	e.flag(b != nil)
@@ -180,9 +180,9 @@ func (e *encoder) player(w *world, who int) {
 		e.time(b.next().from)
 		e.time(b.next().to)
 	}
-	t := b.talk()
+	t := b.replication()
 	if t == nil {
-		t = &talk{}
+		t = &replication{}
 	}
 	e.time(past(t.retryAt))
 	e.flag(t.skewed, t.paused, t.pending != nil, t.refused != nil, b.returns() != nil)
@@ -203,7 +203,7 @@ func (e *encoder) player(w *world, who int) {
 	for n := range w.set(p.epoch).all() {
 		h := b.latest(w.set(p.epoch).index(n))
 		if h.generation <= b.gen {
-			h = heard{b.gen, past(h.freeIn(b.gen))}
+			h = reported{b.gen, past(h.freeIn(b.gen))}
 		}
 		e.node[n] = appendTime(appendTime(e.node[n], h.generation), h.position)
 	}
@@ -211,7 +211,7 @@ func (e *encoder) player(w *world, who int) {
 
 func (e *encoder) pending(w *world, who int, p *pending) {
 	e.buf = append(e.buf, w.number(who, p.Seq))
-	e.flag(p.reset, p.Background, p.inVain)
+	e.flag(p.reset, p.Background, p.stalled)
 	e.time(max(p.resendAt-w.clock(who), 0))
 	e.time(min(w.clock(who)-p.heardAt, silence))
 	for n := range w.set(p.Epoch).all() {

@@ -189,7 +189,7 @@ func (w *world) reset(who int) {
 	})
 }
 
-// sweep raises the horizon to the present, and deletes what it has passed. The real horizon stays behind.
+// sweep raises the horizon to the notLost, and deletes what it has passed. The real horizon stays behind.
 func (w *world) sweep(n *node) {
 	w.say("a replica sweeps: its horizon is %d", w.now/tick)
 	n.partition.Horizon = w.now

@@ -54,7 +54,7 @@ func dump(dst []byte, v reflect.Value) []byte {
 
 func (w *world) dump() string {
 	for i := range w.team() {
-		if c := w.players[i].crowd; c != nil {
+		if c := w.players[i].overflow; c != nil {
 			c.items, c.done = c.waiting(), 0 // what has left the queue is no part of the state
 		}
 	}

@@ -16,7 +16,7 @@ func (w *world) skipped(m *message) {
 	if w.variant.replica != nil || w.counters || w.losses > 0 || w.sweeps > 0 || w.change.to != 0 {
 		return // registers do not only grow, or say something else
 	}
-	gone, may := w.gone, p.bucket().skips(p.cfg)
+	gone, may := w.gone, p.bucket().maxSkip(p.cfg)
 	if reset := p.bucket().pending() != nil && p.bucket().pending().reset; reset || m.Background || m.To == m.From {
 		gone, may = 0, 0
 	}

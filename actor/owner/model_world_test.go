@@ -91,10 +91,10 @@ type player struct {
 	life  uint8
 	seq   uint64
 	cache struct { // where the copy of an owner keeps what it points to
-		crowd    crowd
+		crowd    overflow
 		unserved []waiter
 		extra    extra
-		talk     talk
+		talk     replication
 		refusal  refusal
 		returns  returns
 	}
@@ -228,11 +228,11 @@ func (p *player) copyTo(d *player) {
 	d.life, d.seq = p.life, p.seq
 	d.Owner = p.Owner
 	c := &d.cache
-	if p.crowd != nil {
+	if p.overflow != nil {
 		c.unserved = append(c.unserved[:0], p.waiting()...)
-		c.crowd = *p.crowd
+		c.crowd = *p.overflow
 		c.crowd.items, c.crowd.done = c.unserved, 0
-		d.crowd = &c.crowd
+		d.overflow = &c.crowd
 	}
 	x := p.Owner.bucket.extra
 	if x == nil {
@@ -240,9 +240,9 @@ func (p *player) copyTo(d *player) {
 	}
 	c.extra = *x
 	d.Owner.bucket.extra = &c.extra
-	if t := x.talk; t != nil {
+	if t := x.replication; t != nil {
 		c.talk = *t
-		c.extra.talk = &c.talk
+		c.extra.replication = &c.talk
 		if t.pending != nil {
 			c.talk.pending = &c.talk.flight
 		}
@@ -262,10 +262,10 @@ func (p *player) copyTo(d *player) {
 
 // waiting is what waits at the player.
 func (p *player) waiting() []waiter {
-	if p.crowd == nil {
+	if p.overflow == nil {
 		return nil
 	}
-	return p.crowd.waiting()
+	return p.overflow.waiting()
 }
 
 // start gives a player a new life: nothing of the last one is known.
@@ -319,12 +319,12 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 		if w.setting.returns == 0 {
 			b.forgetReturns()
 		}
-		if t := b.talk(); t != nil {
+		if t := b.replication(); t != nil {
 			t.tries = 0
 		}
-		b.settleDown(p.cfg, out)
+		b.settle(p.cfg, out)
 	}
-	out.spare = spare{} // it may be memory of a copy, which will be used again
+	out.reusable = reusable{} // it may be memory of a copy, which will be used again
 	for _, r := range out.Replies {
 		w.reply(who, r)
 	}
@@ -546,7 +546,7 @@ func (w *world) heard(m *message, replica int) bool {
 		return true
 	}
 	awaited := p.awaits(m.Seq)
-	return awaited == nil || awaited.replies[w.set(m.Epoch).index(replica)].tells()
+	return awaited == nil || awaited.replies[w.set(m.Epoch).index(replica)].hasPosition()
 }
 
 // awaited says whether the player's present life counts answers to m.

@@ -1,8 +1,8 @@
 package owner
 
 import (
-	"context"
 	"math"
+	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -12,6 +12,20 @@ type waiter struct {
 	Check
 	reset    *limit.Rule
 	resetSeq uint64 // of the reservation that writes the reset; 0 before the first try
+}
+
+// concerns says whether w waits for b.
+func (w *waiter) concerns(b *bucket) bool {
+	return w.reset != nil && w.reset.Name == b.rule.Name ||
+		slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return r.Name == b.rule.Name })
+}
+
+// An overflow is what an owner has beyond its first bucket: the buckets of further limits, and the checks that wait.
+type overflow struct {
+	queue
+	buckets []*bucket
+	tidyAt  int    // how many buckets there are when tidy looks again
+	didSeq  uint64 // of the last reset that a majority accepted while anybody waited
 }
 
 // A queue holds what waits, first come, first served.
@@ -70,18 +84,18 @@ func (q *queue) earliest() int64 {
 	return q.soon
 }
 
-// expire answers those whose deadline has passed. As long as deadlines have come in their order, which they do when all
-// callers wait equally long, it looks at no others.
-func (q *queue) expire(now int64, out *Out) {
+// expire removes those whose deadline has passed, and calls late with each. As long as deadlines have come in their order, which
+// they do when all callers wait equally long, it looks at no others.
+func (q *queue) expire(now int64, late func(*waiter)) {
 	switch {
 	case now < q.earliest():
 		return
 	case q.mixed:
-		q.sift(now, out)
+		q.sift(now, late)
 		return
 	}
 	for q.len() > 0 && q.first().Deadline <= now {
-		out.late(q.first())
+		late(q.first())
 		q.pop()
 	}
 	if q.len() > 0 {
@@ -90,19 +104,14 @@ func (q *queue) expire(now int64, out *Out) {
 }
 
 // sift is expire for deadlines in no order.
-func (q *queue) sift(now int64, out *Out) {
+func (q *queue) sift(now int64, late func(*waiter)) {
 	old := *q
 	*q = queue{}
 	for i := range old.waiting() {
 		if w := &old.waiting()[i]; w.Deadline <= now {
-			out.late(w)
+			late(w)
 		} else {
 			q.push(*w)
 		}
 	}
-}
-
-// late answers one whose deadline has passed.
-func (o *Out) late(w *waiter) {
-	o.Replies = append(o.Replies, Reply{Tag: w.Tag, Err: context.DeadlineExceeded})
 }

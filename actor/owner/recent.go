@@ -1,6 +1,8 @@
 package owner
 
-import "github.com/jeton-dev/jeton/actor/limit"
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+)
 
 // maxOlder is how many decisions a bucket remembers besides the last one, for people who ask why.
 const maxOlder = 7
@@ -27,30 +29,4 @@ type older struct {
 func (o *older) push(d decision) {
 	o.list[o.n%maxOlder] = d
 	o.n++
-}
-
-// remember keeps the decision of a check at t.
-func (b *bucket) remember(t, cost int64, allowed bool) {
-	if b.last != (decision{}) {
-		b.extras().older.push(b.last)
-	}
-	if !allowed {
-		cost = ^cost
-	}
-	b.last = decision{at: t, cost: cost}
-}
-
-// recent is what is remembered, the newest last.
-func (b *bucket) recent() []limit.Recent {
-	if b.last == (decision{}) {
-		return nil
-	}
-	var all []limit.Recent
-	if b.extra != nil {
-		o := &b.extra.older
-		for i := max(o.n-maxOlder, 0); i < o.n; i++ {
-			all = append(all, o.list[i%maxOlder].recent())
-		}
-	}
-	return append(all, b.last.recent())
 }

@@ -61,29 +61,6 @@ func (b *bucket) forgetReturns() {
 	}
 }
 
-// Return takes back the admission that r proves and says whether it took effect: only if this owner made the receipt,
-// remembers it, and the bucket has not been full since.
-func (o *Owner) Return(r limit.Receipt, now int64) bool {
-	b := o.find(r.Limit)
-	return b != nil && r.Owner == o.id && r.Generation == b.gen && b.giveBack(r, now)
-}
-
-// receipt writes down what an admission consumed, so that it can be returned.
-func (o *Owner) receipt(b *bucket, s spent) limit.Receipt {
-	x := b.extras()
-	if x.returns == nil {
-		x.returns = &returns{}
-	}
-	r := limit.Receipt{
-		Limit: b.rule.Name, Generation: b.gen, Owner: o.id, Serial: x.returns.serial(o.cfg.Nonce()), Span: s.span(),
-	}
-	for _, p := range s.reuses {
-		r.Reuses = append(r.Reuses, p.span())
-	}
-	x.returns.remember(s, r.Serial)
-	return r
-}
-
 // serial is that of the next receipt: its place in the ring, and in all other bits a number that nobody can guess. Whoever
 // returns an admission has been given its receipt.
 func (r *returns) serial(nonce uint64) uint64 {

@@ -8,11 +8,11 @@ import (
 
 // The sizes of what an owner allocates, in bytes.
 const (
-	crowdBytes   = int64(unsafe.Sizeof(crowd{}))
+	crowdBytes   = int64(unsafe.Sizeof(overflow{}))
 	waiterBytes  = int64(unsafe.Sizeof(waiter{}))
 	bucketBytes  = int64(unsafe.Sizeof(bucket{}))
 	extraBytes   = int64(unsafe.Sizeof(extra{}))
-	talkBytes    = int64(unsafe.Sizeof(talk{}))
+	talkBytes    = int64(unsafe.Sizeof(replication{}))
 	refusalBytes = int64(unsafe.Sizeof(refusal{}))
 	returnsBytes = int64(unsafe.Sizeof(returns{}))
 	madeBytes    = int64(unsafe.Sizeof(made{}))
@@ -25,7 +25,7 @@ const (
 // nanoseconds for each of its buckets.
 func (o *Owner) Bytes() int64 {
 	n := o.bucket.bytes()
-	c := o.crowd
+	c := o.overflow
 	if c == nil {
 		return n
 	}
@@ -43,7 +43,7 @@ func (b *bucket) bytes() int64 {
 		return 0
 	}
 	n := extraBytes
-	if t := x.talk; t != nil {
+	if t := x.replication; t != nil {
 		n += talkBytes
 		if t.refused != nil {
 			n += refusalBytes
@@ -61,7 +61,7 @@ func (o *Owner) ForgetReturns() (forgotten int) {
 	for i := range o.size() {
 		if b := o.at(i); b.returns() != nil {
 			b.forgetReturns()
-			if b.extra.talk == nil && b.extra.older.n == 0 {
+			if b.extra.replication == nil && b.extra.older.n == 0 {
 				b.extra = nil
 			}
 			forgotten++
@@ -82,7 +82,7 @@ func (o *Owner) Knows(rules []*limit.Rule) bool {
 
 // Tidy forgets the buckets besides the first that lose nothing by it, unless checks wait. It says how many are left.
 func (o *Owner) Tidy(now int64) (left int) {
-	if c := o.crowd; c != nil && c.len() == 0 {
+	if c := o.overflow; c != nil && c.len() == 0 {
 		o.forgetIdle(now)
 	}
 	return o.size()

@@ -1,6 +1,8 @@
 package owner
 
-import "github.com/jeton-dev/jeton/actor/limit"
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+)
 
 // A View is what an owner knows of one bucket.
 type View struct {

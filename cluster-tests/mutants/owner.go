@@ -33,10 +33,10 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Name: "an accept of another epoch",
 			Why:  "an accept counts in its epoch only; carried over into the next replica set, two halves of two sets make a majority",
 			Edits: []Edit{{
-				File: "actor/owner/epoch.go",
-				Old:  "*t = talk{next: t.next, nextFar: t.nextFar}",
+				File: "actor/owner/replication.go",
+				Old:  "*t = replication{next: t.next, nextFar: t.nextFar}",
 				New: `p := t.pending
-		*t = talk{next: t.next, flight: t.flight}
+		*t = replication{next: t.next, flight: t.flight}
 		if p != nil {
 			t.pending = &t.flight
 			t.flight.Epoch++
@@ -83,8 +83,8 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Why:  "a replica whose clock differs, or that has no room, is no part of a majority; counted, each try begins where one of the others refuses",
 			Edits: []Edit{{
 				File: "actor/owner/free.go",
-				Old:  "return !v.tells() || v == Skewed || v == Full",
-				New:  "return !v.tells()",
+				Old:  "return !v.hasPosition() || v == Skewed || v == Full",
+				New:  "return !v.hasPosition()",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneThatAcceptsNothing$", Says: `checks were admitted by`}},
 		},
@@ -93,14 +93,14 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Why:  "a reservation given up is never spent; taken up later, it is line that the retry has asked for once more",
 			Edits: []Edit{{
 				File: "actor/owner/answer.go",
-				Old:  "\tif r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) && r.count().full > o.cfg.spare() {",
+				Old:  "\tif r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) && r.count().full > o.cfg.tolerated() {",
 				New: `	if r := b.refused(); r != nil && r.Seq == a.Seq {
 		if r.record(a); r.count().accepted >= o.cfg.majority() {
 			p := r.pending
 			o.take(b, &p, out)
 		}
 	}
-	if r := b.refused(); r != nil && r.Seq == a.Seq && r.count().full > o.cfg.spare() {`,
+	if r := b.refused(); r != nil && r.Seq == a.Seq && r.count().full > o.cfg.tolerated() {`,
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestGivenUpIsNeverSpent$", Says: `reservations were sent, want 2`}},
 		},
@@ -115,8 +115,8 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 				},
 				{
 					File: "actor/owner/owner.go",
-					Old:  "\tbucket bucket // the first one; without a rule if there is none yet\n",
-					New:  "\tbucket bucket // the first one; without a rule if there is none yet\n\tseq    uint64\n",
+					Old:  "\tbucket   bucket    // the first one; without a rule if there is none yet\n",
+					New:  "\tbucket   bucket    // the first one; without a rule if there is none yet\n\tseq    uint64\n",
 				},
 			},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestNumbersAreNotUsedAgain$/^after_a_panic$", Says: `was spent twice`}},
@@ -164,7 +164,7 @@ func ofSkipping() []Mutant {
 			Edits: []Edit{{
 				File: "actor/owner/free.go",
 				Old:  "return v == Lost || v == Gone",
-				New:  "return !v.tells()",
+				New:  "return !v.hasPosition()",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestOneSlowAnswerBurnsNothing$/^a_(check|peek),", Says: `tokens are left of 10000`}, skips},
 		},
@@ -174,12 +174,12 @@ func ofSkipping() []Mutant {
 			Edits: []Edit{
 				{
 					File: "actor/owner/free.go",
-					Old:  "r.waited && far-max(near, from) <= b.skips(cfg)",
+					Old:  "r.waited && far-max(near, from) <= b.maxSkip(cfg)",
 					New:  "r.waited && far > 0",
 				},
 				{
 					File: "actor/owner/free.go",
-					Old:  "if !p.stuck(cfg) || p.reset || b.free(p.Generation, talking, p, cfg)-p.From > b.skips(cfg) {",
+					Old:  "if !p.stuck(cfg) || p.reset || b.free(p.Generation, responding, p, cfg)-p.From > b.maxSkip(cfg) {",
 					New:  "if !p.stuck(cfg) || p.reset {",
 				},
 			},
@@ -189,7 +189,7 @@ func ofSkipping() []Mutant {
 			Name: "a peek that reserves",
 			Why:  "a check of no cost takes no line; begun where a check would begin, it takes all line before that from everybody",
 			Edits: []Edit{{
-				File: "actor/owner/bucket.go",
+				File: "actor/owner/owner.go",
 				Old:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, cfg))\n\t\tif",
 				New:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, cfg))\n\t\tif end.NS > t && b.pending() == nil {\n\t\t\treturn result{verdict: wait, end: end, need: end, from: end.NS}\n\t\t}\n\t\tif",
 			}},
@@ -209,7 +209,7 @@ func ofSkipping() []Mutant {
 			Name: "a denial that asks with line",
 			Why:  "who was denied because a replica is lost asks it again without taking line; else every denial takes its cost from who can answer",
 			Edits: []Edit{{
-				File: "actor/owner/bucket.go",
+				File: "actor/owner/owner.go",
 				Old:  "case refused != nil && t >= refused.until && refused.missing(cfg):",
 				New:  "case refused != nil && t < 0:",
 			}},
@@ -248,7 +248,7 @@ func ofSpending() []Mutant {
 			Name: "decided after the deadline",
 			Why:  "a check that nobody waits for any more is not decided; else it is admitted at a time that lies in no call",
 			Edits: []Edit{{
-				File: "actor/owner/owner.go",
+				File: "actor/owner/waiting.go",
 				Old:  "case w.Deadline <= now:",
 				New:  "case w.Deadline <= 0 && now > 0:",
 			}},
@@ -299,7 +299,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Name: "a receipt outlives a full bucket",
 			Why:  "a bucket that has been full has given back every token; a receipt from before would give it once more",
 			Edits: []Edit{{
-				File: "actor/owner/bucket.go",
+				File: "actor/owner/owner.go",
 				Old:  "if !b.spentAt(t).After(limit.At(t)) {",
 				New:  "if false {",
 			}},
@@ -339,7 +339,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Name: "a stranger's receipt",
 			Why:  "a return takes effect at the owner that made the receipt only; at every other one, the same receipt would be returned once more",
 			Edits: []Edit{{
-				File: "actor/owner/returns.go",
+				File: "actor/owner/owner.go",
 				Old:  "r.Owner == o.id && r.Generation == b.gen",
 				New:  "r.Generation == b.gen",
 			}},

@@ -6,63 +6,15 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// A crowd is what an owner has beyond its first bucket: those of further limits, and the checks that wait.
-type crowd struct {
-	queue
-	buckets []*bucket
-	tidyAt  int    // how many buckets there are when tidy looks again
-	didSeq  uint64 // of the last reset that a majority accepted while anybody waited
-}
-
-// crowded is the owner's crowd, which begins with the first who needs it.
-func (o *Owner) crowded(out *Out) *crowd {
-	if o.crowd == nil {
-		o.crowd = out.spare.crowd()
-	}
-	return o.crowd
-}
-
-// disperse gives the crowd up once there is none.
-func (o *Owner) disperse(out *Out) {
-	switch c := o.crowd; {
-	case c == nil || c.len() > 0:
-	case len(c.buckets) == 0:
-		o.crowd = nil
-		out.spare.keepCrowd(c)
-	default:
-		c.queue = queue{}
-	}
-}
-
-func (o *Owner) await(w waiter, out *Out) { o.crowded(out).push(w) }
-
-// Waiting is how many checks and resets wait.
-func (o *Owner) Waiting() int {
-	if o.crowd == nil {
-		return 0
-	}
-	return o.crowd.len()
-}
-
-// Tags calls f with the tag of every check and reset that waits.
-func (o *Owner) Tags(f func(tag any)) {
-	if o.crowd == nil {
-		return
-	}
-	for i := range o.crowd.waiting() {
-		f(o.crowd.waiting()[i].Tag)
-	}
-}
-
 // size is how many buckets there are.
 func (o *Owner) size() int {
 	switch {
 	case o.bucket.rule == nil:
 		return 0
-	case o.crowd == nil:
+	case o.overflow == nil:
 		return 1
 	}
-	return 1 + len(o.crowd.buckets)
+	return 1 + len(o.overflow.buckets)
 }
 
 // Buckets is how many buckets the owner holds.
@@ -73,7 +25,7 @@ func (o *Owner) at(i int) *bucket {
 	if i == 0 {
 		return &o.bucket
 	}
-	return o.crowd.buckets[i-1]
+	return o.overflow.buckets[i-1]
 }
 
 func (o *Owner) find(name string) *bucket {
@@ -85,8 +37,8 @@ func (o *Owner) find(name string) *bucket {
 	return nil
 }
 
-// of finds the bucket of rule, or makes one that knows nothing. A rule that was changed takes effect here.
-func (o *Owner) of(rule *limit.Rule, out *Out) *bucket {
+// bucketOf finds the bucket of rule, or makes one that knows nothing. A rule that was changed takes effect here.
+func (o *Owner) bucketOf(rule *limit.Rule, out *Out) *bucket {
 	if o.bucket.rule == rule { // mostly
 		return &o.bucket
 	}
@@ -97,7 +49,7 @@ func (o *Owner) of(rule *limit.Rule, out *Out) *bucket {
 		return &o.bucket
 	case b == nil:
 		b = &bucket{rule: rule}
-		c := o.crowded(out)
+		c := o.withOverflow(out)
 		c.buckets = append(c.buckets, b)
 	case b.differs(rule):
 		b.change(rule, o.cfg)
@@ -119,19 +71,59 @@ const roomFor = 2 * limit.MaxLimits
 
 // tidy forgets the buckets that lose nothing by it, once there are many. The first one has its room anyway.
 func (o *Owner) tidy(now int64) {
-	c := o.crowd
+	c := o.overflow
 	if c == nil || o.size() < max(c.tidyAt, roomFor) || c.len() > 0 {
 		return
 	}
 	o.forgetIdle(now)
 }
 
-// forgetIdle forgets the buckets of the crowd that lose nothing by it. Nobody must wait.
+// forgetIdle forgets the buckets besides the first that lose nothing by it. No check may wait.
 func (o *Owner) forgetIdle(now int64) {
-	c := o.crowd
+	c := o.overflow
 	c.buckets = slices.DeleteFunc(c.buckets, func(b *bucket) bool { return b.busyUntil(now, o.cfg) <= now })
 	if len(c.buckets) < cap(c.buckets)/4 {
 		c.buckets = slices.Clone(c.buckets)
 	}
 	c.tidyAt = 2 * o.size()
+}
+
+// withOverflow is the owner's overflow, which is made when it is first needed.
+func (o *Owner) withOverflow(out *Out) *overflow {
+	if o.overflow == nil {
+		o.overflow = out.reusable.overflow()
+	}
+	return o.overflow
+}
+
+// release gives the overflow back once nothing is in it.
+func (o *Owner) release(out *Out) {
+	switch c := o.overflow; {
+	case c == nil || c.len() > 0:
+	case len(c.buckets) == 0:
+		o.overflow = nil
+		out.reusable.keepOverflow(c)
+	default:
+		c.queue = queue{}
+	}
+}
+
+func (o *Owner) await(w waiter, out *Out) { o.withOverflow(out).push(w) }
+
+// Waiting is how many checks and resets wait.
+func (o *Owner) Waiting() int {
+	if o.overflow == nil {
+		return 0
+	}
+	return o.overflow.len()
+}
+
+// Tags calls f with the tag of every check and reset that waits.
+func (o *Owner) Tags(f func(tag any)) {
+	if o.overflow == nil {
+		return
+	}
+	for i := range o.overflow.waiting() {
+		f(o.overflow.waiting()[i].Tag)
+	}
 }

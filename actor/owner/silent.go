@@ -1,0 +1,95 @@
+package owner
+
+import (
+	"math"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// answerEarly answers those who have to leave and wait for silent replicas. If those are so many that there is no majority,
+// the owner may be cut off from them, though nobody has noticed yet, and another owner may not be. Otherwise the others have
+// told enough for a decision. It looks at those who wait in the order in which they came: who has less time than one before
+// waits for that one, at most until its deadline.
+func (o *Owner) answerEarly(now int64, out *Out) {
+	for {
+		at, p := o.answerEarlyAt()
+		if at > now {
+			return
+		}
+		switch w := o.overflow.first(); {
+		case w.reset == nil && p.stuck(o.cfg):
+			o.decideWithout(&w.Check, now, out)
+		default:
+			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: p.lost(o.cfg, true)})
+		}
+		o.overflow.pop()
+	}
+}
+
+// answerEarlyAt is when answerEarly has something to do next, and for want of which reservation: one to which too few have
+// said anything for a quarter of the Patience, or that is stuck.
+func (o *Owner) answerEarlyAt() (at int64, want *pending) {
+	at = math.MaxInt64
+	if o.Waiting() == 0 || o.cfg.Replicas == 1 {
+		return at, nil
+	}
+	w := o.overflow.first()
+	for i := range o.size() {
+		b := o.at(i)
+		p, due := b.pending(), w.earlyAt()
+		switch {
+		case p == nil || !w.concerns(b):
+			continue
+		case p.stuck(o.cfg):
+			due = max(due, p.heardAt+silence)
+		case o.cfg.Patience > 0 && p.silent(o.cfg):
+			due = max(due, p.sentAt+o.cfg.Patience/4)
+		default:
+			continue
+		}
+		if due < at {
+			at, want = due, p
+		}
+	}
+	return at, want
+}
+
+// earlyAt is when one who waits has to leave to have time for asking elsewhere: after three fifths of its time.
+func (w *waiter) earlyAt() int64 { return w.At + (w.Deadline-w.At)/5*3 }
+
+// decideWithout decides c by what replicas have told, without those that are silent.
+func (o *Owner) decideWithout(c *Check, now int64, out *Out) {
+	trials, _ := o.try(c, out)
+	denied := false
+	for i := range trials {
+		t := &trials[i]
+		if p := t.bucket.pending(); t.verdict != admit && (c.Cost == 0 || p != nil && p.stuck(o.cfg)) {
+			t.bucket.withoutSilent(t, c.At, c.Cost, o.cfg)
+		}
+		denied = denied || t.verdict != admit
+	}
+	if denied {
+		o.deny(c, trials, out)
+	} else {
+		o.admit(c, now, trials, out)
+	}
+}
+
+// withoutSilent is what the bucket says to a check that has no more time for a silent replica: it is denied, since the line that
+// the others would accept lies too far on to be skipped. Who comes back later finds the replica answering, or lost. A
+// check of no cost is told what the others told.
+func (b *bucket) withoutSilent(t *trial, at, cost int64, cfg *Config) {
+	from := max(b.held.to, at)
+	if p := b.pending(); p != nil {
+		from = max(from, b.free(b.gen, responding, p, cfg))
+	}
+	bound := b.rule.Bound(at)
+	t.end = b.rule.Add(limit.At(from), t.length)
+	switch {
+	case cost == 0 && !t.end.After(bound):
+		t.verdict = admit
+	default:
+		t.verdict = deny
+		t.end = limit.Later(t.end, b.rule.Add(bound, limit.At(cfg.Delta)))
+	}
+}

@@ -1,0 +1,134 @@
+package owner
+
+import (
+	"math"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Reset fills the bucket of rule. It takes its place among the waiting checks.
+func (o *Owner) Reset(tag any, rule *limit.Rule, now, deadline int64, out *Out) {
+	o.await(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, reset: rule}, out)
+	if o.Waiting() == 1 {
+		o.run(now, out)
+	}
+}
+
+// Enter goes on under other terms: the key's replica set has changed. What the owner holds of the line stays its own,
+// whoever keeps the registers now, and so does all that it knows of its checks. What the replicas have said is forgotten,
+// for they are others; the reservation in flight is given up, so it is never spent, and who waits reserves anew.
+func (o *Owner) Enter(t *Terms, now int64, out *Out) {
+	if o.Terms == t {
+		return
+	}
+	o.Terms = t
+	for i := range o.size() {
+		o.at(i).forgetReplicas()
+	}
+	o.run(now, out)
+}
+
+// Wake does what has become due by now. See [Owner.Due].
+func (o *Owner) Wake(now int64, out *Out) {
+	if o.overflow != nil {
+		o.overflow.expire(now, out.late)
+	}
+	for i := range o.size() {
+		o.resend(o.at(i), now, out)
+	}
+	for leaveAt := now; leaveAt <= now; leaveAt, _ = o.answerEarlyAt() { // who has to leave too may have stood behind those who were served
+		o.answerEarly(now, out)
+		o.run(now, out)
+	}
+}
+
+// run does what waits in its order, as far as that can be done now, and gives back the memory that nothing needs then.
+func (o *Owner) run(now int64, out *Out) {
+	for o.Waiting() > 0 && o.serve(o.overflow.first(), now, out) {
+		o.overflow.pop()
+	}
+	for i := range o.size() {
+		o.at(i).settle(o.cfg, out)
+	}
+	o.release(out)
+}
+
+// serve does what w waits for, if that can be done now.
+func (o *Owner) serve(w *waiter, now int64, out *Out) bool {
+	switch {
+	case w.Deadline <= now:
+		out.late(w)
+		return true
+	case w.reset != nil:
+		return o.reset(w, now, out)
+	default:
+		return o.decide(&w.Check, now, out)
+	}
+}
+
+// resend does what has become due with the reservation in flight: it is sent again when its answers stay away, as long
+// as anybody waits, and given up when it was refused and it costs little to leave out who stays silent.
+func (o *Owner) resend(b *bucket, now int64, out *Out) {
+	t := b.replication()
+	if t == nil {
+		return
+	}
+	t.paused = false
+	p := t.pending
+	switch {
+	case p == nil:
+	case now >= b.silentAt(p, o.cfg):
+		o.giveUp(b, now, true, out)
+	case now < p.resendAt:
+	case o.Waiting() == 0:
+		t.pending = nil
+	default:
+		p.renew(now, o.cfg)
+		out.Sends = append(out.Sends, p.Send)
+	}
+}
+
+// Due is when [Owner.Wake] wants to be called next, on the clock of its now; math.MaxInt64 for never.
+func (o *Owner) Due() int64 {
+	due := int64(math.MaxInt64)
+	if o.overflow != nil {
+		away, _ := o.answerEarlyAt()
+		due = min(o.overflow.earliest(), away)
+	}
+	for i := range o.size() {
+		due = min(due, o.at(i).due(o.cfg))
+	}
+	return due
+}
+
+// due is when the bucket wants to be woken.
+func (b *bucket) due(cfg *Config) int64 {
+	due := int64(math.MaxInt64)
+	t := b.replication()
+	if t == nil {
+		return due
+	}
+	if p := t.pending; p != nil {
+		due = min(b.silentAt(p, cfg), p.resendAt)
+	} else if t.paused {
+		due = t.retryAt
+	}
+	return due
+}
+
+// Idle says whether forgetting this owner loses nothing: nobody waits, no segment is held, no return could be used.
+// Otherwise it says when that is to be asked again.
+func (o *Owner) Idle(now int64) (idle bool, again int64) {
+	if o.Waiting() > 0 {
+		return false, math.MaxInt64
+	}
+	idle = true
+	for i := range o.size() {
+		until := o.at(i).busyUntil(now, o.cfg)
+		if until > now {
+			idle = false
+			again = max(again, until)
+		}
+	}
+	return idle, again
+}
