@@ -22,11 +22,11 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// The crash tests cut the power before every single operation that changes the disk (under the race detector, before one in
-// stride), keep none, all or a random half of what was not synced, and open what is left. They stop at the first wreck that
+// The crash tests cut the power before every operation that changes the disk (with the race detector, before one in stride),
+// keep none, all or a random half of what was not synced, and open what is left. They stop at the first copy of the disk that
 // breaks a promise.
 
-// A witness knows what a Store has been asked and what it has answered.
+// A witness records what was asked of a Store and what it answered.
 type witness struct {
 	mu       sync.Mutex
 	asked    map[string]register.Reservation // the last one of each key
@@ -63,7 +63,7 @@ func newWitness() *witness {
 	return w
 }
 
-// become asks for something that makes partitions become what change makes of their states.
+// become calls ask, which must change the states of these partitions as change does.
 func (w *witness) become(change func(*state), ask func() error, ps ...ring.Partition) error {
 	w.note(func() {
 		for _, p := range ps {
@@ -84,7 +84,7 @@ func (w *witness) become(change func(*state), ask func() error, ps ...ring.Parti
 	return err
 }
 
-// found lets a Store be founded if it is not.
+// found founds a Store, if it is not founded.
 func (w *witness) found(t *testing.T, s *Store) error {
 	t.Helper()
 	begin := func(st *state) {
@@ -95,7 +95,7 @@ func (w *witness) found(t *testing.T, s *Store) error {
 	return w.become(begin, func() error { return s.Found(t.Context()) }, 0, 1, 2, 3)
 }
 
-// open opens a Store under the eyes of w.
+// open opens a Store, and records that.
 func (w *witness) open(r *rig, changes ...func(*Config)) (*Store, error) {
 	w.note(func() { w.stopped = false })
 	s, err := Open(r.with(changes...))
@@ -106,7 +106,7 @@ func (w *witness) open(r *rig, changes ...func(*Config)) (*Store, error) {
 	return s, nil
 }
 
-// shut closes a Store under the eyes of w.
+// shut closes a Store, and records that.
 func (w *witness) shut(s *Store) error {
 	err := s.Close()
 	w.note(func() { w.stopped = err == nil })
@@ -119,7 +119,7 @@ func (w *witness) note(what func()) {
 	what()
 }
 
-// ask hands in rs, and writes down the answers in the moment they are given. The channel gets the error, or nil.
+// ask reserves rs, and records the answers when they arrive. The channel gets the error, or nil.
 func (w *witness) ask(t *testing.T, s *Store, rs ...register.Reservation) <-chan error {
 	t.Helper()
 	w.note(func() {
@@ -155,7 +155,7 @@ func (w *witness) last(key string) int64 {
 	return w.answered[key].To
 }
 
-// A wreck is a disk after the power was cut, with what had been answered by then.
+// A wreck is a disk after a power cut, with what had been answered by then.
 type wreck struct {
 	where    string // the operation before which it was cut, and what was kept
 	fs       *vfs.MemFS
@@ -169,7 +169,7 @@ type wreck struct {
 	gone     map[string]ring.Partition
 }
 
-// wreck is what w knows now.
+// wreck is a copy of what w has recorded.
 func (w *witness) wreck(now int64) (left wreck) {
 	w.note(func() {
 		left = wreck{
@@ -242,7 +242,7 @@ func (b *breaker) cut(before disktest.Operation) {
 	}
 }
 
-// finish takes no more wrecks, and waits for those that are examined.
+// finish waits for the wrecks that are being examined.
 func (b *breaker) finish() {
 	b.mu.Lock()
 	b.over = true
@@ -250,7 +250,7 @@ func (b *breaker) finish() {
 	b.wait.Wait()
 }
 
-// crashEverywhere lets a story happen on a disk whose power is cut before each operation, and examines every wreck.
+// crashEverywhere runs a story on a disk whose power is cut before each operation, and examines every wreck.
 func crashEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wreck) error) {
 	t.Helper()
 	b := &breaker{witness: newWitness(), seats: make(chan struct{}, runtime.GOMAXPROCS(0)), first: rand.IntN(stride)}
@@ -277,7 +277,7 @@ func crashEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wr
 	}
 }
 
-// raise lets four callers at once raise each of their keys, in batches, round by round, until one gets an error.
+// raise has four concurrent callers reserve further on each of their keys, in batches, until one gets an error.
 func raise(t *testing.T, r *rig, w *witness, s *Store, rounds int) error {
 	t.Helper()
 	const callers, keys = 4, 6
@@ -310,7 +310,7 @@ func raise(t *testing.T, r *rig, w *witness, s *Store, rounds int) error {
 	return nil
 }
 
-// A story is what a Store lives through, up to the first error.
+// A story is a sequence of calls of a Store, up to the first error.
 type story func(t *testing.T, r *rig, w *witness) error
 
 // oneLife opens a Store, fills some memtables, sweeps everything, asks for more, and stops.
@@ -341,7 +341,7 @@ func oneLife(changes ...func(*Config)) story {
 	}
 }
 
-// twice lives a story once more, on the same disk.
+// twice runs a story two times on the same disk.
 func twice(live story) story {
 	return func(t *testing.T, r *rig, w *witness) error {
 		t.Helper()
@@ -492,7 +492,7 @@ func (w wreck) repeatable(m register.Reservation, l Looked) bool {
 	return w.asked[m.Key].Seq == m.Seq && (l.Exists || m.To >= l.Partition.Horizon)
 }
 
-// overlaps are reservations of line that was answered to somebody else.
+// overlaps are reservations of line that was granted to another owner.
 func (w wreck) overlaps(back time.Duration) (rs []register.Reservation) {
 	for _, m := range w.answered {
 		m.Writer, m.Now, m.From = register.Writer{2}, w.now-int64(back), m.To-1
@@ -501,7 +501,7 @@ func (w wreck) overlaps(back time.Duration) (rs []register.Reservation) {
 	return rs
 }
 
-// fresh are reservations of free line of buckets that nobody has used.
+// fresh are reservations of buckets that were never used.
 func (w wreck) fresh(s *Store, now int64) (rs []register.Reservation) {
 	for p := range s.partitions {
 		m := register.Reservation{

@@ -2,37 +2,36 @@ package storage
 
 import "github.com/cockroachdb/pebble/v2"
 
-// A deletion deletes registers of a range of keys as a part of a batch. Where many are side by side, one range tombstone
-// says so for all of them: it costs little however much it covers, and Pebble drops a table that lies within such ranges
+// A deletion deletes some registers of a range of keys, as a part of a batch. It writes one range tombstone for many
+// adjacent registers: the tombstone costs little however much it covers, and Pebble drops an sstable that lies within it
 // without reading it.
 //
-// A range tombstone deletes also what nobody has looked at, so it may be used only while nothing comes into Pebble that
-// an iterator does not see.
+// A range tombstone also deletes registers that the iterator does not show, so it may be used only while none are ingested.
 type deletion struct {
-	batch  *pebble.Batch
-	ranges bool // may be used
-	count  int  // registers deleted
-	kept   bool // one that was not
+	batch     *pebble.Batch
+	useRanges bool // range tombstones may be used
+	count     int  // registers deleted
+	anyKept   bool // a register was not deleted
 
-	text []byte // the keys of those side by side
-	ends []int  // of each
+	text []byte // the keys of adjacent registers that are to be deleted
+	ends []int  // where each key ends in text
 }
 
-// sideBySide is from how many registers on a range is used: a few ranges are cheap to read across, many are not.
-const sideBySide = 256
+// minRange is how many adjacent registers are deleted by a range tombstone at least: reads must skip every tombstone.
+const minRange = 256
 
-// delete is called for each register that is to be deleted, in the order of their keys.
+// delete deletes a register. Calls of delete and keep are in the order of the keys.
 func (d *deletion) delete(key []byte) {
 	d.text = append(d.text, key...)
 	d.ends = append(d.ends, len(d.text))
 	d.count++
 }
 
-// keep is called for each that is not, in the same order.
+// keep is called for each register that stays.
 func (d *deletion) keep() error {
-	d.kept = true
+	d.anyKept = true
 	n := len(d.ends)
-	if n >= sideBySide && d.ranges {
+	if n >= minRange && d.useRanges {
 		return d.finish(d.batch.DeleteRange(d.text[:d.ends[0]], append(d.text[d.ends[n-2]:], 0), nil))
 	}
 	from := 0
@@ -45,9 +44,9 @@ func (d *deletion) keep() error {
 	return d.finish(nil)
 }
 
-// end is called after the last register between lower and upper. Ranges that touch each other count as one for Pebble.
+// end is called after the last register between lower and upper. For Pebble, adjacent ranges are one.
 func (d *deletion) end(lower, upper []byte) error {
-	if !d.kept && d.ranges && len(d.ends) >= sideBySide {
+	if !d.anyKept && d.useRanges && len(d.ends) >= minRange {
 		return d.finish(d.batch.DeleteRange(lower, upper, nil))
 	}
 	return d.keep()

@@ -8,13 +8,13 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// Spent registers side by side are deleted by a range, and those between them that are not spent are kept: at either end,
-// in the middle, and where only a few are side by side.
+// Adjacent spent registers are deleted by range tombstones, and the others are kept: at either end, in the middle, and where
+// only a few are adjacent.
 func TestSweepKeepsWhatIsBetween(t *testing.T) {
-	const count = 3*sideBySide + 10
+	const count = 3*minRange + 10
 	for name, alive := range map[string][]int{
 		"none": nil, "first": {0}, "last": {count - 1}, "middle": {count / 2},
-		"some": {3, sideBySide + 3, sideBySide + 4, 2*sideBySide + 4, 2*sideBySide + 9},
+		"some": {3, minRange + 3, minRange + 4, 2*minRange + 4, 2*minRange + 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -45,8 +45,8 @@ func TestSweepKeepsWhatIsBetween(t *testing.T) {
 	}
 }
 
-// What comes into Pebble while a partition is swept stays, whatever is deleted around it.
-func TestSweepWhileSettling(t *testing.T) {
+// Registers that Pebble ingests while their partition is swept stay, whatever is deleted around them.
+func TestSweepWhileFlushing(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t, func(c *Config) { c.Partitions = 1 })
 	write := func(from, count int, to int64) {
@@ -58,30 +58,30 @@ func TestSweepWhileSettling(t *testing.T) {
 		}
 		accepted(t, s, batch...)
 	}
-	write(100_000, 2*sideBySide, epoch+1)
-	settleOnce(t, s)
-	if err := onCommitter(s, func() error { return settleAll(s) }); err != nil {
+	write(100_000, 2*minRange, epoch+1)
+	flushOnce(t, s)
+	if err := onCommitter(s, func() error { return flushAll(s) }); err != nil {
 		t.Fatal(err)
 	}
 	r.clock.advance(time.Hour)
-	write(100_001, 2*sideBySide, r.clock.now()+int64(time.Hour)) // between the spent ones
+	write(100_001, 2*minRange, r.clock.now()+int64(time.Hour)) // between the spent ones
 	err := onCommitter(s, func() error {
-		table := s.table.(*diskTable)
-		for table.settling == nil || table.settling.done == nil {
-			table.begun = min(table.begun, r.clock.now()-generationAge)
-			if _, err := table.tidy(r.clock.now()); err != nil {
+		table := s.engine.(*diskEngine)
+		for table.flushing == nil || table.flushing.done == nil {
+			table.firstWrite = min(table.firstWrite, r.clock.now()-maxRotationAge)
+			if _, err := table.maintain(r.clock.now()); err != nil {
 				return err
 			}
 		}
-		return s.sweepOn(r.clock.now())
+		return s.sweepStep(r.clock.now())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := onCommitter(s, func() error { return settleAll(s) }); err != nil {
+	if err := onCommitter(s, func() error { return flushAll(s) }); err != nil {
 		t.Fatal(err)
 	}
-	if n := registersOnDisk(t, s); n != 2*sideBySide {
-		t.Errorf("%d registers are left, want the %d that are not spent", n, 2*sideBySide)
+	if n := registersOnDisk(t, s); n != 2*minRange {
+		t.Errorf("%d registers are left, want the %d that are not spent", n, 2*minRange)
 	}
 }

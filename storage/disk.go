@@ -17,46 +17,46 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A diskTable keeps registers in Pebble, with a journal before it: a commit is one record of the journal, and what it
-// says stays in memory too, as entries. A generation is what was written while one file of the journal was; when it
-// ends, what was last written in the generation before it is settled: it goes into Pebble as one sorted table, and then
-// out of memory and out of the journal. So a register that is written all the time costs a line of the journal each
-// time and no more, and one that is left alone is in Pebble, and nowhere else, soon after.
+// A diskEngine keeps registers in Pebble, behind a journal and memtables, as an LSM tree does: a commit appends one record
+// to the journal, and the registers in it stay in memory as well. After 16 MiB of journal, or 15 seconds, the engine
+// rotates: it starts a new file of the journal, and flushes to Pebble, as one sstable, what was last written before the
+// previous rotation. Those registers then leave the memory and the journal. So a register that is written all the time
+// costs one line of the journal for each write and nothing else, and an idle one is in Pebble only.
 //
-//	          put, commit                    a generation later               afterwards
-//	register ─────────────▶ entry + journal ───────────────────▶ entry, table ───────────▶ Pebble
+//	          put, commit                    two rotations later             flushed
+//	register ─────────────▶ entry + journal ─────────────────────▶ sstable ─────────▶ Pebble
 //
-// At the start of the next life the rest of the journal is settled: see settleJournal.
-type diskTable struct {
-	db      *database.DB
-	journal *journal.Journal
-	size    int64  // of a file of the journal, after which the generation ends
-	wake    func() // has tidy called soon
+// At the next start, what the journal still holds is flushed first: see flushJournal.
+type diskEngine struct {
+	db         *database.DB
+	journal    *journal.Journal
+	rotateSize int64  // bytes of a journal file after which the engine rotates
+	wake       func() // has maintain called soon
 
-	entries memtable.Tables // what Pebble does not have, or not as it is now
+	memtables memtable.Tables // registers that Pebble does not have, or only an older state of
 
 	record  []byte // the record of the next commit
-	written int    // registers since the last settling step
+	written int    // registers since the last flush step
 	value   []byte // scratch
 
-	generation uint64                // this one's number
-	begun      int64                 // when, or 0 when nothing has been written in it
-	fresh      list[*memtable.Entry] // written in this generation
-	stale      list[*memtable.Entry] // written in the one before it
-	first      uint64                // the file in which this generation began
-	settling   *settling
+	rotation   uint64                // the number of the last one
+	firstWrite int64                 // time of the first write since then, or 0
+	current    list[*memtable.Entry] // written since the last rotation
+	previous   list[*memtable.Entry] // written between the last two
+	firstFile  uint64                // the journal file of the last rotation
+	flushing   *flush                // nil when none is under way
 
-	finder *pebble.Iterator // finds registers in Pebble as they are since the last change; nil when there is none
+	iter *pebble.Iterator // reads Pebble as it is since its last change; nil when there is none
 }
 
-// generationAge is how long a generation lasts at most, once something has been written in it.
-const generationAge = int64(15 * time.Second)
+// maxRotationAge is how long after the first write the engine rotates at the latest, in nanoseconds.
+const maxRotationAge = int64(15 * time.Second)
 
-// settleJournal moves what an earlier life has left in the journal into Pebble.
-func settleJournal(db *database.DB, j *journal.Journal) error {
+// flushJournal moves what an earlier process has left in the journal to Pebble.
+func flushJournal(db *database.DB, j *journal.Journal) error {
 	var r run
-	void := func(p ring.Partition) error { return deleteRegisters(db, p) }
-	err := j.Replay(func(payload []byte) error { return r.replay(payload, void) }, func() error { // a file at a time, as it was done before
+	deletePartition := func(p ring.Partition) error { return deleteRegisters(db, p) }
+	err := j.Replay(func(payload []byte) error { return r.replay(payload, deletePartition) }, func() error { // one file at a time, to bound the memory
 		err := r.ingest(db)
 		r = run{}
 		return err
@@ -67,123 +67,92 @@ func settleJournal(db *database.DB, j *journal.Journal) error {
 	return j.Release(math.MaxUint64, 0)
 }
 
-// newDiskTable opens the registers in db, with a journal that has been settled. boot is a number that no earlier life had.
-func newDiskTable(db *database.DB, j *journal.Journal, cfg *Config, boot uint64, wake func()) (*diskTable, error) {
-	t := &diskTable{
-		db: db, journal: j, size: cfg.journalSize, wake: wake,
-		entries: memtable.NewTables(cfg.Partitions), record: make([]byte, journal.RecordHead),
-		generation: boot << 32,
+// newDiskEngine opens the registers in db, with a journal that flushJournal has emptied. boot is higher than at every
+// earlier start.
+func newDiskEngine(db *database.DB, j *journal.Journal, cfg *Config, boot uint64, wake func()) (*diskEngine, error) {
+	d := &diskEngine{
+		db: db, journal: j, rotateSize: cfg.journalSize, wake: wake,
+		memtables: memtable.NewTables(cfg.Partitions), record: make([]byte, journal.RecordHead),
+		rotation: boot << 32,
 	}
-	err := t.begin()
-	return t, err
+	err := d.rotate()
+	return d, err
 }
 
-// begin begins a generation with a file of its own, unless nothing was written in the file that there is.
-func (t *diskTable) begin() error {
-	t.generation++
-	t.begun = 0
-	if !t.journal.Fresh() {
-		if err := t.journal.StartFile(t.generation); err != nil {
-			return fmt.Errorf("begin a file of the journal: %w", err)
+// rotate starts a new file of the journal, unless nothing was written to the present one.
+func (d *diskEngine) rotate() error {
+	d.rotation++
+	d.firstWrite = 0
+	if !d.journal.Fresh() {
+		if err := d.journal.StartFile(d.rotation); err != nil {
+			return fmt.Errorf("start a file of the journal: %w", err)
 		}
 	}
-	t.first = t.journal.Number()
+	d.firstFile = d.journal.Number()
 	return nil
 }
 
-func (t *diskTable) of(key []byte) *memtable.Table { return &t.entries[partitionOf(key)] }
+func (d *diskEngine) memtable(key []byte) *memtable.Table { return &d.memtables[partitionOf(key)] }
 
-func (t *diskTable) get(s *memtable.Slot) (register.Register, bool, error) {
-	if s.Entry == nil { // one before may have made it
-		*s = t.of(s.Key).Lookup(s.Key)
+func (d *diskEngine) get(s *memtable.Slot) (register.Register, bool, error) {
+	if s.Entry == nil { // an earlier reservation of the batch may have added it
+		*s = d.memtable(s.Key).Lookup(s.Key)
 	}
 	if s.Entry != nil {
 		return s.Entry.Register, true, nil
 	}
-	return t.read(s.Key)
+	return d.read(s.Key)
 }
 
-// read finds a register in Pebble.
-func (t *diskTable) read(key []byte) (register.Register, bool, error) {
-	if t.finder == nil {
-		it, err := t.db.NewIter(&pebble.IterOptions{
-			LowerBound: []byte{registerPrefix}, UpperBound: []byte{registerPrefix + 1},
-			UseL6Filters: true, // most keys that are asked for are new
-		})
-		if err != nil {
-			return register.Register{}, false, fmt.Errorf("read registers: %w", err)
-		}
-		t.finder = it
-	}
-	if !t.finder.SeekPrefixGE(key) || !bytes.Equal(t.finder.Key(), key) {
-		return register.Register{}, false, t.finder.Error()
-	}
-	r, err := register.Decode(t.finder.Value())
-	if err != nil {
-		return register.Register{}, false, fmt.Errorf("read register %q: %w", key, err)
-	}
-	return r, true, nil
-}
-
-// changed says that Pebble is not as the finder sees it.
-func (t *diskTable) changed() error {
-	if t.finder == nil {
-		return nil
-	}
-	err := t.finder.Close()
-	t.finder = nil
-	return err
-}
-
-func (t *diskTable) put(s *memtable.Slot, r register.Register) error {
+func (d *diskEngine) put(s *memtable.Slot, r register.Register) error {
 	if s.Entry == nil {
-		s.Entry = t.of(s.Key).Add(s)
+		s.Entry = d.memtable(s.Key).Add(s)
 	}
 	e := s.Entry
 	r.Aux = bytes.Clone(r.Aux)
 	e.Register = r
-	if e.Rotation != t.generation {
-		e.Rotation = t.generation
-		t.fresh.add(e)
+	if e.Rotation != d.rotation {
+		e.Rotation = d.rotation
+		d.current.add(e)
 	}
-	t.value = r.Append(t.value[:0])
-	t.record = appendWrite(t.record, s.Key, t.value)
-	t.written++
+	d.value = r.Append(d.value[:0])
+	d.record = appendWrite(d.record, s.Key, d.value)
+	d.written++
 	return nil
 }
 
-func (t *diskTable) commit() error {
-	if len(t.record) == journal.RecordHead {
+func (d *diskEngine) commit() error {
+	if len(d.record) == journal.RecordHead {
 		return nil
 	}
-	if err := t.journal.Append(t.record); err != nil {
+	if err := d.journal.Append(d.record); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
-	if cap(t.record) > keepRecord {
-		t.record = make([]byte, journal.RecordHead)
+	if cap(d.record) > maxKeptRecord {
+		d.record = make([]byte, journal.RecordHead)
 	}
-	t.record = t.record[:journal.RecordHead]
+	d.record = d.record[:journal.RecordHead]
 	return nil
 }
 
-// keepRecord is how many bytes of room for a record are kept for the next one.
-const keepRecord = 1 << 20
+// maxKeptRecord is the largest buffer for a record, in bytes, that is kept for the next one.
+const maxKeptRecord = 1 << 20
 
-// sweep leaves out what is in memory: it is to be settled first. What Pebble has is then the newest. What is in memory is
-// counted with the last piece.
-func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition, limit int) ([]byte, swept, error) {
+// sweep skips registers that are in memory: Pebble has only an older state of them until they are flushed. It counts them
+// with the last piece.
+func (d *diskEngine) sweep(p ring.Partition, from []byte, part register.Partition, limit int) ([]byte, sweepResult, error) {
 	lower, upper := registersOf(p)
 	if from != nil {
 		lower = from
 	}
-	it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, swept{}, err
+		return nil, sweepResult{}, err
 	}
-	d := deletion{batch: t.db.NewBatch(), ranges: !t.settling.ingesting()}
+	del := deletion{batch: d.db.NewBatch(), useRanges: !d.flushing.ingesting()}
 	looked := 0
 	var next []byte
-	var seen swept
+	var seen sweepResult
 	for ok := it.First(); ok; ok = it.Next() {
 		if looked++; looked > limit {
 			next = bytes.Clone(it.Key())
@@ -193,82 +162,82 @@ func (t *diskTable) sweep(p ring.Partition, from []byte, part register.Partition
 		r, err := register.Decode(it.Value())
 		switch {
 		case err != nil:
-		case r.Swept(part.Horizon) && t.entries[p].Lookup(it.Key()).Entry == nil:
-			d.delete(it.Key())
+		case r.Swept(part.Horizon) && d.memtables[p].Lookup(it.Key()).Entry == nil:
+			del.delete(it.Key())
 		default:
-			err = d.keep()
-			if r.Inline && t.entries[p].Lookup(it.Key()).Entry == nil {
+			err = del.keep()
+			if r.Inline && d.memtables[p].Lookup(it.Key()).Entry == nil {
 				seen.inline++
 			}
 		}
 		if err != nil {
-			return nil, seen, errors.Join(fmt.Errorf("sweep %q: %w", it.Key(), err), it.Close(), d.batch.Close())
+			return nil, seen, errors.Join(fmt.Errorf("sweep %q: %w", it.Key(), err), it.Close(), del.batch.Close())
 		}
 	}
 	if next == nil {
-		seen.inline += t.entries[p].Inline()
+		seen.inline += d.memtables[p].Inline()
 	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil || d.count == 0 {
-		return next, seen, errors.Join(err, d.batch.Close())
+	if err := errors.Join(it.Error(), it.Close()); err != nil || del.count == 0 {
+		return next, seen, errors.Join(err, del.batch.Close())
 	}
-	if err := d.end(lower, upper); err != nil {
-		return nil, seen, errors.Join(err, d.batch.Close())
+	if err := del.end(lower, upper); err != nil {
+		return nil, seen, errors.Join(err, del.batch.Close())
 	}
-	if err := d.batch.Set(partitionKey(p), part.Append(nil), nil); err != nil {
-		return nil, seen, errors.Join(err, d.batch.Close())
+	if err := del.batch.Set(partitionKey(p), part.Append(nil), nil); err != nil {
+		return nil, seen, errors.Join(err, del.batch.Close())
 	}
-	seen.deleted = d.count
-	return next, seen, errors.Join(d.batch.Commit(pebble.Sync), t.changed())
+	seen.deleted = del.count
+	return next, seen, errors.Join(del.batch.Commit(pebble.Sync), d.dropIter())
 }
 
-func (t *diskTable) export(p ring.Partition) ([]*memtable.Entry, *pebble.Iterator, error) {
+func (d *diskEngine) export(p ring.Partition) ([]*memtable.Entry, *pebble.Iterator, error) {
 	lower, upper := registersOf(p)
-	it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read registers: %w", err)
 	}
-	return slices.Collect(t.entries[p].All()), it, nil
+	return slices.Collect(d.memtables[p].All()), it, nil
 }
 
-// drop leaves behind what a settling holds of the partition, and says in the journal that what stands there before is void.
-func (t *diskTable) drop(p ring.Partition) error {
-	for e := range t.entries[p].All() {
-		e.Rotation = 0 // none: no settling will take it
+// drop takes the partition out of a flush that is under way, and writes to the journal that earlier records of it are void.
+func (d *diskEngine) drop(p ring.Partition) error {
+	for e := range d.memtables[p].All() {
+		e.Rotation = 0 // none: no flush will take it
 	}
-	t.entries[p] = memtable.New()
-	if t.settling != nil {
-		t.settling.drop(p)
+	d.memtables[p] = memtable.New()
+	if d.flushing != nil {
+		d.flushing.drop(p)
 	}
 	lower, _ := registersOf(p)
-	t.record = appendWrite(t.record, lower, nil)
-	return t.changed()
+	d.record = appendWrite(d.record, lower, nil)
+	return d.dropIter()
 }
 
-// tidy ends generations, and does what settling leaves to the committer.
-func (t *diskTable) tidy(now int64) (more bool, err error) {
-	if t.begun == 0 && (t.fresh.len() > 0 || t.stale.len() > 0) {
-		t.begun = now
+// maintain rotates when it is time, and does the next step of a flush.
+func (d *diskEngine) maintain(now int64) (more bool, err error) {
+	if d.firstWrite == 0 && (d.current.len() > 0 || d.previous.len() > 0) {
+		d.firstWrite = now
 	}
-	if t.settling != nil {
-		return t.settle()
+	if d.flushing != nil {
+		return d.flushStep()
 	}
-	if t.journal.Size() < t.size {
-		if t.begun == 0 || now-t.begun < generationAge {
+	if d.journal.Size() < d.rotateSize {
+		if d.firstWrite == 0 || now-d.firstWrite < maxRotationAge {
 			return false, nil
 		}
-		if err := t.journal.Trim(); err != nil {
+		if err := d.journal.Trim(); err != nil {
 			return false, fmt.Errorf("trim the journal: %w", err)
 		}
 	}
-	t.settling = &settling{entries: t.stale, generation: t.generation - 1, needed: t.first}
-	t.stale, t.fresh = t.fresh, list[*memtable.Entry]{}
-	t.written = 0
-	return true, t.begin()
+	d.flushing = &flush{entries: d.previous, rotation: d.rotation - 1, firstNeeded: d.firstFile}
+	d.previous, d.current = d.current, list[*memtable.Entry]{}
+	d.written = 0
+	return true, d.rotate()
 }
 
-func (t *diskTable) close() error {
-	if t.settling != nil {
-		t.settling.wait()
+func (d *diskEngine) close() error {
+	if d.flushing != nil {
+		d.flushing.wait()
 	}
-	return errors.Join(t.changed(), t.journal.Close())
+	return errors.Join(d.dropIter(), d.journal.Close())
 }

@@ -22,7 +22,7 @@ func others(p ring.Partition, from, count int) (rs []Exported) {
 	return rs
 }
 
-// merge merges what others have under the eyes of w.
+// merge merges registers of other replicas, and records that.
 func (w *witness) merge(t *testing.T, s *Store, p ring.Partition, rs []Exported) error {
 	t.Helper()
 	err := s.Merge(t.Context(), p, rs)
@@ -38,7 +38,7 @@ func (w *witness) merge(t *testing.T, s *Store, p ring.Partition, rs []Exported)
 	return err
 }
 
-// drop drops a partition under the eyes of w.
+// drop drops a partition, and records that.
 func (w *witness) drop(t *testing.T, s *Store, p ring.Partition) error {
 	t.Helper()
 	var keys []string
@@ -78,8 +78,8 @@ func (w *witness) enter(ctx context.Context, s *Store, p ring.Partition, in uint
 	return w.become(func(st *state) { *st = state{epoch: in} }, func() error { return s.Enter(ctx, p, in) }, p)
 }
 
-// moves lets a Store live through changes of its partitions' replica sets: partition 0 goes on in another epoch,
-// partition 1 is dropped and comes back, partition 2 gets registers of others, partition 3 is dropped.
+// moves changes the replica sets of a Store's partitions: partition 0 continues in another epoch, partition 1 is dropped and
+// installed again, partition 2 gets registers of other replicas, partition 3 is dropped.
 func moves(changes ...func(*Config)) story {
 	return func(t *testing.T, r *rig, w *witness) error {
 		t.Helper()

@@ -128,7 +128,7 @@ func TestEpochsFollowEachOther(t *testing.T) {
 	}
 }
 
-// A seal holds for what is handed in together with it.
+// A seal refuses reservations that were queued together with it.
 func TestSealTakesItsTurn(t *testing.T) {
 	g, r, s := behindGate(t)
 	first := make(chan error, 1)
@@ -167,7 +167,7 @@ func TestSealTakesItsTurn(t *testing.T) {
 	}
 }
 
-// What is dropped is gone, wherever it was: in memory, on its way to the disk, and on it. It stays gone.
+// Dropped registers stay deleted, whether they were in memory, being flushed, or in Pebble.
 func TestDrop(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// A settling that is under way does not bring back what is dropped meanwhile, however far it has come.
-func TestDropWhileSettling(t *testing.T) {
+// A flush that is under way does not bring back registers that are dropped meanwhile, in any phase.
+func TestDropWhileFlushing(t *testing.T) {
 	for _, far := range []string{"collecting", "writing"} {
 		t.Run(far, func(t *testing.T) {
 			var shutGate atomic.Bool
@@ -217,33 +217,33 @@ func TestDropWhileSettling(t *testing.T) {
 				return o.Do()
 			}})
 			s := r.open(t, func(c *Config) { c.journalSize = 16 << 20 })
-			rs := others(0, 0, entriesAtOnce+100)
+			rs := others(0, 0, flushStepLen+100)
 			for i := range rs {
 				rs[i].Register.Aux = nil
 			}
 			must(t, s.Merge(t.Context(), 0, rs))
 			must(t, s.Merge(t.Context(), 1, others(1, 0, 1)))
 			shutGate.Store(true)
-			table := s.table.(*diskTable)
+			table := s.engine.(*diskEngine)
 			must(t, onCommitter(s, func() error {
-				for table.settling == nil || table.settling.entries.len() == 0 {
-					table.begun = s.cfg.Now() - generationAge
-					if _, err := table.tidy(s.cfg.Now()); err != nil {
+				for table.flushing == nil || table.flushing.entries.len() == 0 {
+					table.firstWrite = s.cfg.Now() - maxRotationAge
+					if _, err := table.maintain(s.cfg.Now()); err != nil {
 						return err
 					}
-					if table.settling != nil {
-						table.settling.wait()
+					if table.flushing != nil {
+						table.flushing.wait()
 					}
 				}
-				for table.written = 0; table.settling.run.items.len() < entriesAtOnce || far == "writing" && table.settling.done == nil; {
-					if _, err := table.settle(); err != nil {
+				for table.written = 0; table.flushing.run.items.len() < flushStepLen || far == "writing" && table.flushing.done == nil; {
+					if _, err := table.flushStep(); err != nil {
 						return err
 					}
 				}
 				return errors.Join(deleteRegisters(s.db, 0), table.drop(0), table.commit())
 			}))
 			close(gate)
-			must(t, onCommitter(s, func() error { return settleAll(s) }))
+			must(t, onCommitter(s, func() error { return flushAll(s) }))
 			for p, want := range []int{0, 1} {
 				if got := exported(t, s, ring.Partition(p), nil); len(got) != want {
 					t.Errorf("%d registers of partition %d, want %d", len(got), p, want)
@@ -253,8 +253,8 @@ func TestDropWhileSettling(t *testing.T) {
 	}
 }
 
-// A copy that was begun before its partition was dropped must begin anew.
-func TestDropSpoilsCopies(t *testing.T) {
+// A copy that started before its partition was dropped must start again.
+func TestDropVoidsCopy(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t)
 	ctx := t.Context()
@@ -291,8 +291,8 @@ func TestFloorsOfInstalls(t *testing.T) {
 	}
 }
 
-// Before a forced recovery, nothing is accepted any more, and no epoch is installed or entered of those who are lost; the
-// recovery's own is entered with its floor, whatever floor there was.
+// After End, a replica accepts nothing, and no epoch of the lost nodes can be installed or entered; that of the recovery is
+// entered with its floor, whatever floor there was.
 func TestEndBeforeARecovery(t *testing.T) {
 	for name, durability := range map[string]func(*Config){"fsync": func(*Config) {}, "memory": inMemory} {
 		t.Run(name, func(t *testing.T) {
@@ -375,7 +375,7 @@ func TestNoFloorBeforeFounding(t *testing.T) {
 	}
 }
 
-func TestPartitionsThatAreNotThere(t *testing.T) {
+func TestUnknownPartitions(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t)
 	ctx := t.Context()
@@ -425,8 +425,8 @@ func TestMaySweep(t *testing.T) {
 	})
 }
 
-// Each mark is told when it is durable, and MarkBefore tells the last one that was confirmed.
-func TestMarksAreTold(t *testing.T) {
+// OnMark is called with each mark once it is durable, and MarkBefore is the last one that was confirmed.
+func TestMarksAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := vfs.NewCrashableMem()
 		var confirmed Mark

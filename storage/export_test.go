@@ -24,7 +24,7 @@ func exportedSince(t *testing.T, s *Store, p ring.Partition, since []byte) (got 
 	t.Helper()
 	got = map[string]register.Register{}
 	cursor, part, err := s.Export(t.Context(), p, since, func(piece []Exported) error {
-		if len(piece) == 0 || len(piece) > exportAtOnce {
+		if len(piece) == 0 || len(piece) > exportStepLen {
 			t.Errorf("a piece of %d registers", len(piece))
 		}
 		for _, x := range piece {
@@ -44,14 +44,14 @@ func exportedSince(t *testing.T, s *Store, p ring.Partition, since []byte) (got 
 	return got, cursor
 }
 
-// An export tells everything, wherever it is, once, and as it was written last. With its cursor, it tells only what was
+// An export yields every register once, as it was last written, wherever it is stored. With a cursor, it yields only those
 // written since.
 func TestExport(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
 			s := r.open(t, mode)
-			const count = 2*exportAtOnce + 100
+			const count = 2*exportStepLen + 100
 			keys := make([]string, count)
 			for i := range keys {
 				keys[i] = keyOf(i)
@@ -126,26 +126,26 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// What happens to a partition while it is exported does not take anything from what is told.
+// Changes of a partition during its export remove nothing from what the export yields.
 func TestExportIsOfOneMoment(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
 			s := r.open(t, mode)
 			ctx := t.Context()
-			there := others(0, 0, 3*exportAtOnce)
-			must(t, s.Merge(ctx, 0, there[:exportAtOnce]))
+			there := others(0, 0, 3*exportStepLen)
+			must(t, s.Merge(ctx, 0, there[:exportStepLen]))
 			keepHouse(t, s)
-			must(t, s.Merge(ctx, 0, there[exportAtOnce:]))
+			must(t, s.Merge(ctx, 0, there[exportStepLen:]))
 			got := map[string]bool{}
 			_, part, err := s.Export(ctx, 0, nil, func(piece []Exported) error {
 				for _, x := range piece {
 					got[x.Key] = true
 				}
 				switch len(got) {
-				case exportAtOnce:
+				case exportStepLen:
 					keepHouse(t, s)
-				case 2 * exportAtOnce:
+				case 2 * exportStepLen:
 					must(t, s.Drop(ctx, 0))
 					must(t, s.Merge(ctx, 0, others(0, 10_000, 5)))
 				}
@@ -159,13 +159,13 @@ func TestExportIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// Who exports stops when he likes, and Close does not wait for him.
+// The caller may end an export early, and Close does not wait for it.
 func TestExportEndsEarly(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
 			s := r.open(t, mode)
-			must(t, s.Merge(t.Context(), 0, others(0, 0, 3*exportAtOnce)))
+			must(t, s.Merge(t.Context(), 0, others(0, 0, 3*exportStepLen)))
 			keepHouse(t, s)
 			enough := errors.New("enough")
 			_, _, err := s.Export(t.Context(), 0, nil, func([]Exported) error { return enough })
@@ -183,42 +183,42 @@ func TestExportEndsEarly(t *testing.T) {
 	}
 }
 
-// A recording is given up when it is too long, or nobody has asked for it in a while.
-func TestRecordingsEnd(t *testing.T) {
-	var rs recordings
-	rs.of = make([]*recording, 2)
+// A change log is removed when it is too long, or when no export has read it for a while.
+func TestChangeLogsEnd(t *testing.T) {
+	var rs changeLogs
+	rs.byPartition = make([]*changeLog, 2)
 	fill := func(p ring.Partition, n int) {
 		for range n {
-			if of := rs.of[p]; of != nil {
-				rs.note(of, &memtable.Entry{})
+			if of := rs.byPartition[p]; of != nil {
+				rs.add(of, &memtable.Entry{})
 			}
 		}
 	}
-	rs.begin(0)
-	fill(0, maxRecorded)
-	if rs.of[0] == nil || rs.entries != maxRecorded {
-		t.Fatalf("it ended early: %d entries", rs.entries)
+	rs.start(0)
+	fill(0, maxLogged)
+	if rs.byPartition[0] == nil || rs.total != maxLogged {
+		t.Fatalf("it ended early: %d entries", rs.total)
 	}
-	rs.begin(1)
+	rs.start(1)
 	fill(1, 10)
 	fill(0, 1)
-	if rs.of[0] != nil || rs.entries != 10 {
-		t.Errorf("it goes on, or %d entries count, want 10", rs.entries)
+	if rs.byPartition[0] != nil || rs.total != 10 {
+		t.Errorf("it goes on, or %d entries count, want 10", rs.total)
 	}
-	rs.entries = maxRecordedInAll
-	if fill(1, 1); rs.of[1] != nil || rs.entries != maxRecordedInAll-10 {
-		t.Errorf("it goes on though there are enough in all, %d", rs.entries)
+	rs.total = maxLoggedTotal
+	if fill(1, 1); rs.byPartition[1] != nil || rs.total != maxLoggedTotal-10 {
+		t.Errorf("it goes on though there are enough in all, %d", rs.total)
 	}
-	rs = recordings{of: make([]*recording, 1)}
-	first := rs.begin(0)
+	rs = changeLogs{byPartition: make([]*changeLog, 1)}
+	first := rs.start(0)
 	e := &memtable.Entry{}
-	rs.note(first, e)
-	rs.note(first, e)
+	rs.add(first, e)
+	rs.add(first, e)
 	if len(first.entries) != 1 {
 		t.Errorf("one entry was noted %d times", len(first.entries))
 	}
-	first.asked = 1
-	rs.note(first, e)
+	first.readTo = 1
+	rs.add(first, e)
 	if len(first.entries) != 2 {
 		t.Errorf("an entry that was written after somebody had asked was noted %d times, want 2", len(first.entries))
 	}
@@ -230,17 +230,17 @@ func TestRecordingsEnd(t *testing.T) {
 	for _, later := range []struct {
 		by   int64
 		want int
-	}{{0, 0}, {recordingAge, 0}, {recordingAge, 0}, {recordingAge + 1, 3}} {
+	}{{0, 0}, {changeLogIdle, 0}, {changeLogIdle, 0}, {changeLogIdle + 1, 3}} {
 		r.clock.advance(time.Duration(later.by))
-		must(t, onCommitter(s, func() error { s.endRecordings(r.clock.now()); return nil }))
+		must(t, onCommitter(s, func() error { s.dropIdleChangeLogs(r.clock.now()); return nil }))
 		if got := exported(t, s, 0, cursor); len(got) != later.want {
 			t.Errorf("%v later: %d registers, want %d", time.Duration(later.by), len(got), later.want)
 		}
 	}
 }
 
-// A register that came from elsewhere refuses what is taken, and is no acceptance: its reservation cannot be repeated
-// here. One that says less than what is here changes nothing.
+// A merged register refuses taken line, and does not count as accepted here: its reservation cannot be repeated. Merging an
+// older state changes nothing.
 func TestMerge(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

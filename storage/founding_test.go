@@ -6,7 +6,7 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A founder begins the partitions that it keeps, and no others.
+// Found starts the named partitions, and no others.
 func TestFoundSome(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.openBlank(t)
@@ -20,9 +20,9 @@ func TestFoundSome(t *testing.T) {
 	}
 }
 
-// Who was installed for an epoch after the one that is to be sealed has never answered in that, and never will. That is as
-// good as a seal: else it could not be asked, though it knows everything.
-func TestSealOfWhoIsInstalledForTheNextEpoch(t *testing.T) {
+// A replica that is installed for the epoch after the one that is to be sealed has never answered in that one, and never
+// will. That counts as a seal: otherwise it could not be a source, although it has all registers.
+func TestSealOfReplicaInstalledForTheNextEpoch(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.openBlank(t)
 	ctx := t.Context()
@@ -40,8 +40,8 @@ func TestSealOfWhoIsInstalledForTheNextEpoch(t *testing.T) {
 	}
 }
 
-// Whoever begins to copy hears of a drop also if nothing was merged before.
-func TestDropSpoilsCopiesOfNothing(t *testing.T) {
+// A drop voids a copy even if no register was merged before.
+func TestDropVoidsEmptyCopy(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t)
 	ctx := t.Context()

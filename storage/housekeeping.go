@@ -10,74 +10,72 @@ import (
 )
 
 const (
-	// horizonLag is how far the horizon stays behind the clock. No check waits half as long, so none can reserve line
-	// that lies before the horizon.
+	// horizonLag is how far the horizon stays behind the clock. No check waits half as long, so none reserves line before the
+	// horizon.
 	horizonLag = int64(time.Minute)
-	// sweepAtOnce is how many registers are looked at before checks get their turn.
-	sweepAtOnce = 4096
-	// markEvery is how often the mark is looked at. It tells minutes.
+	// markEvery is how often the committer checks whether the mark's minute has passed.
 	markEvery = 5 * time.Second
-	// ceilingStep is how far ahead of the clock the ceiling is raised, once it is less than half as far ahead.
+	// ceilingStep is how far ahead of the clock the ceiling is raised, whenever it is less than half of that ahead.
 	ceilingStep = int64(time.Second)
 )
 
-// A sweeper goes round the partitions, one at each tick, and deletes the registers that say nothing any more. The
-// committer's own.
+// A sweeper visits the partitions in turn, one at each tick, and deletes the registers that are spent. Owned by the
+// committer.
 type sweeper struct {
-	pause time.Duration // between two ticks
-	at    ring.Partition
-	from  []byte // where to go on within the partition, or nil
-	swept bool   // something was deleted from the disk in this round
+	pause     time.Duration // between two ticks
+	partition ring.Partition
+	from      []byte // where to continue within the partition, or nil
+	swept     bool   // this round has deleted registers on disk
 
-	inline int // seen so far in the partition: see inlineCount
+	inline int // inline registers seen so far in the partition: see inlineCount
 }
 
 func newSweeper(cfg *Config) sweeper {
 	return sweeper{pause: max(cfg.SweepEvery/time.Duration(cfg.Partitions), time.Millisecond)}
 }
 
-// maySweep is sweepOn unless the clock cannot be trusted.
-func (s *Store) maySweep(now int64) error {
+// sweepIfTrusted is sweepStep unless the clock cannot be trusted.
+func (s *Store) sweepIfTrusted(now int64) error {
 	if s.cfg.MaySweep != nil && !s.cfg.MaySweep() {
 		return nil
 	}
-	return s.sweepOn(now)
+	return s.sweepStep(now)
 }
 
-// sweepOn deletes what is spent in the partition whose turn it is, and asks for another turn when there is more. A
-// replica must know that it has swept, or it would take a bucket whose register is gone for one that was never heard of:
-// the partition's horizon says so, and is written together with the deletions.
-func (s *Store) sweepOn(now int64) error {
-	s.deciding.Lock()
-	defer s.deciding.Unlock()
-	p := s.sweep.at
+// sweepStep deletes spent registers of the present partition, and wakes the committer if the partition has more. The
+// partition's horizon is written together with the deletions: without it, the replica would take a bucket whose register was
+// deleted for one that was never used.
+func (s *Store) sweepStep(now int64) error {
+	s.decideMu.Lock()
+	defer s.decideMu.Unlock()
+	p := s.sweep.partition
 	part := s.partitions[p]
 	part.Horizon = max(part.Horizon, now-horizonLag)
-	next, seen, err := s.table.sweep(p, s.sweep.from, part, sweepAtOnce)
+	next, seen, err := s.engine.sweep(p, s.sweep.from, part, sweepStepLen)
 	if err != nil {
 		return err
 	}
 	s.sweep.inline += seen.inline
 	if s.sweep.from = next; next == nil {
-		s.inline.set(p, s.sweep.inline)
+		s.inline.setPartition(p, s.sweep.inline)
 		s.sweep.inline = 0
-		s.sweep.at = ring.Partition((int(p) + 1) % len(s.partitions))
+		s.sweep.partition = ring.Partition((int(p) + 1) % len(s.partitions))
 	} else {
 		s.notify()
 	}
 	if seen.deleted > 0 {
 		s.partitions[p] = part
-		s.show(p, part)
+		s.publish(p, part)
 		s.metrics.swept.Add(float64(seen.deleted))
 		s.sweep.swept = s.cfg.Durability == Fsync
 	}
-	return s.endRound()
+	return s.endSweepRound()
 }
 
-// endRound lets Pebble write down, in the background, what a round over all partitions has deleted from the disk: it
-// gives no space back for what stands in its memory only.
-func (s *Store) endRound() error {
-	if s.sweep.at > 0 || s.sweep.from != nil || !s.sweep.swept {
+// endSweepRound flushes Pebble in the background after a round over all partitions: it frees no disk space for deletions
+// that are in its memtable only.
+func (s *Store) endSweepRound() error {
+	if s.sweep.partition > 0 || s.sweep.from != nil || !s.sweep.swept {
 		return nil
 	}
 	s.sweep.swept = false
@@ -85,7 +83,7 @@ func (s *Store) endRound() error {
 	return err
 }
 
-// raiseMark makes the mark tell the minute, if it does not.
+// raiseMark raises the mark to the present minute.
 func (s *Store) raiseMark(now int64) error {
 	minute := now / int64(time.Minute)
 	if minute <= s.meta.mark.Minute {
@@ -99,14 +97,14 @@ func (s *Store) raiseMark(now int64) error {
 	if err := s.writeMeta(m); err != nil {
 		return err
 	}
-	s.showMark()
+	s.publishMark()
 	if s.cfg.OnMark != nil {
 		s.cfg.OnMark(m.mark)
 	}
 	return nil
 }
 
-// writeMeta makes durable what the node knows about itself.
+// writeMeta replaces meta, and makes it durable.
 func (s *Store) writeMeta(m meta) error {
 	s.meta = m
 	b := s.db.NewBatch()
@@ -116,25 +114,25 @@ func (s *Store) writeMeta(m meta) error {
 	return b.Commit(pebble.Sync)
 }
 
-// showMark shows a mark that is durable to everybody.
-func (s *Store) showMark() {
+// publishMark makes the durable mark visible to all goroutines.
+func (s *Store) publishMark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mark = s.meta.mark
 }
 
-// raiseCeiling makes sure, in memory mode, that a later life knows of a time that this one has not passed: without it,
-// a clock that is set back between the two would put the floor too low.
+// raiseCeiling, in memory mode, makes a time durable that is later than any write: otherwise the floor of the next start
+// would be too low if the clock is set back before it.
 func (s *Store) raiseCeiling(now int64) error {
-	if s.meta.life != lifeMemory || now <= s.meta.ceiling-ceilingStep/2 {
+	if s.meta.completeness != onlyInMemory || now <= s.meta.ceiling-ceilingStep/2 {
 		return nil
 	}
 	s.meta.ceiling = now + ceilingStep
 	if err := s.db.Set(metaKey(metaCeiling), binary.BigEndian.AppendUint64(nil, uint64(s.meta.ceiling)), pebble.Sync); err != nil {
 		return err
 	}
-	s.deciding.Lock()
-	defer s.deciding.Unlock()
+	s.decideMu.Lock()
+	defer s.decideMu.Unlock()
 	s.ceiling, s.raising = s.meta.ceiling, false
 	return nil
 }

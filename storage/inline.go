@@ -10,53 +10,52 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// DefaultInline is how many registers of limits that requests define a node keeps at most, unless it is told otherwise.
+// DefaultInline is the default of Config.Inline.
 const DefaultInline = 1_000_000
 
-// An inlineCount is how many registers there are of limits that requests define. Whoever may check can invent such limits, so
-// that without a bound they would fill the disk. Each register says whether it is one, so that the count needs no record of its
-// own: every write of a register keeps it up to date, and it is counted anew within seconds of the start and in every round of
-// the sweeper. It is off by no more than the registers that were settled while their partition was counted, until the next
-// round, and in the first seconds by those that were not counted yet.
+// An inlineCount counts the registers whose limit a request has defined. Any client that may check can invent such limits, and
+// without a bound they would fill the disk. The count is not stored: every write of a register updates it, and the registers
+// are counted again within seconds of the start and in every round of the sweeper. It may miss registers that were flushed
+// while their partition was counted, until the next round, and in the first seconds those that were not counted yet.
 type inlineCount struct {
-	by    map[ring.Partition]int
-	total atomic.Int64
+	byPartition map[ring.Partition]int
+	total       atomic.Int64
 
-	at   ring.Partition // that is being counted after the start
-	from []byte         // where to go on in it, or nil
-	seen int            // in it, so far
+	partition ring.Partition // the one that is counted after the start
+	from      []byte         // where to continue in it, or nil
+	seen      int            // inline registers in it, so far
 }
 
-// countPause is the pause between two pieces of the count after the start.
+// countPause is the pause between two steps of the count after the start.
 const countPause = 10 * time.Millisecond
 
-// wrote notes that a register has taken the place of another one, or of none.
-func (c *inlineCount) wrote(p ring.Partition, before, after bool) {
+// replaced counts a write: whether the register was inline before, and is after.
+func (c *inlineCount) replaced(p ring.Partition, before, after bool) {
 	switch {
 	case before == after:
 	case after:
-		c.set(p, c.by[p]+1)
+		c.setPartition(p, c.byPartition[p]+1)
 	default:
-		c.set(p, c.by[p]-1)
+		c.setPartition(p, c.byPartition[p]-1)
 	}
 }
 
-// set says how many a partition has.
-func (c *inlineCount) set(p ring.Partition, n int) {
-	if c.by == nil {
-		c.by = map[ring.Partition]int{}
+// setPartition sets the count of a partition.
+func (c *inlineCount) setPartition(p ring.Partition, n int) {
+	if c.byPartition == nil {
+		c.byPartition = map[ring.Partition]int{}
 	}
 	n = max(n, 0)
-	c.total.Add(int64(n - c.by[p]))
-	c.by[p] = n
+	c.total.Add(int64(n - c.byPartition[p]))
+	c.byPartition[p] = n
 }
 
-// countOn counts a piece of what an earlier life has left, and says whether there is more.
-func (s *Store) countOn() (more bool, err error) {
-	s.deciding.Lock()
-	defer s.deciding.Unlock()
+// countStep counts some of the registers that were there at the start, and reports whether there are more.
+func (s *Store) countStep() (more bool, err error) {
+	s.decideMu.Lock()
+	defer s.decideMu.Unlock()
 	c := &s.inline
-	next, seen, err := s.table.sweep(c.at, c.from, register.Partition{Horizon: math.MinInt64}, sweepAtOnce) // nothing ends before that
+	next, seen, err := s.engine.sweep(c.partition, c.from, register.Partition{Horizon: math.MinInt64}, sweepStepLen) // deletes nothing
 	if err != nil {
 		return false, err
 	}
@@ -64,19 +63,19 @@ func (s *Store) countOn() (more bool, err error) {
 	if c.from = next; next != nil {
 		return true, nil
 	}
-	c.set(c.at, c.seen)
-	c.at, c.seen = c.at+1, 0
-	return int(c.at) < len(s.partitions), nil
+	c.setPartition(c.partition, c.seen)
+	c.partition, c.seen = c.partition+1, 0
+	return int(c.partition) < len(s.partitions), nil
 }
 
-// put writes the register of a slot in the place of before, which is the zero Register if there is none.
+// put replaces the register of a slot, which was before: the zero Register if there was none.
 func (s *Store) put(p ring.Partition, at *memtable.Slot, before, after register.Register) error {
-	if err := s.table.put(at, after); err != nil {
+	if err := s.engine.put(at, after); err != nil {
 		return err
 	}
-	s.inline.wrote(p, before.Inline, after.Inline)
-	if of := s.recordings.of[p]; of != nil {
-		s.recordings.note(of, at.Entry)
+	s.inline.replaced(p, before.Inline, after.Inline)
+	if of := s.changeLogs.byPartition[p]; of != nil {
+		s.changeLogs.add(of, at.Entry)
 	}
 	return nil
 }

@@ -17,12 +17,12 @@ func (r *rig) inline(key string, from, to int64) register.Reservation {
 	return m
 }
 
-// counted waits until what an earlier life has left was counted, and is how many registers of inline limits there are then.
+// counted waits until the count at the start is complete, and returns the number of inline registers.
 func counted(t *testing.T, s *Store) int64 {
 	t.Helper()
 	for more := true; more; {
-		err := s.turn(t.Context(), func() (int, error) {
-			more = int(s.inline.at) < len(s.partitions)
+		err := s.runStep(t.Context(), func() (int, error) {
+			more = int(s.inline.partition) < len(s.partitions)
 			return 0, nil
 		})
 		if err != nil {
@@ -32,8 +32,8 @@ func counted(t *testing.T, s *Store) int64 {
 	return s.inline.total.Load()
 }
 
-// TestInlineRegistersAreBounded fills a store with registers of limits that requests define: it takes no more of them, those
-// that are there go on, and stored limits never notice. Nor does a new start forget the count.
+// TestInlineRegistersAreBounded fills a store with registers of limits that requests define: it refuses more of them, serves
+// the existing ones and all stored limits, and counts again after a restart.
 func TestInlineRegistersAreBounded(t *testing.T) {
 	const most = 50
 	bounded := func(c *Config) { c.Inline = most }
@@ -83,7 +83,7 @@ func TestInlineRegistersAreBounded(t *testing.T) {
 	}
 }
 
-// What another replica hands over is taken in beyond the bound, and counted.
+// Merged registers are accepted beyond the bound, and counted.
 func TestInlineRegistersAreHandedOver(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t, func(c *Config) { c.Inline, c.Metrics = 2, prometheus.NewRegistry() })

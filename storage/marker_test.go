@@ -13,7 +13,7 @@ import (
 )
 
 // Before a marker is created or removed, the manifest that it names and the step before are durable.
-func TestGuardSettlesMarkers(t *testing.T) {
+func TestGuardSyncsBeforeMarkers(t *testing.T) {
 	var mu sync.Mutex
 	var pending []string // manifests and markers that were changed since the directory was synced
 	changes := 0

@@ -14,15 +14,15 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A memoryTable keeps registers in memory.
-type memoryTable struct {
-	partitions memtable.Tables
-	bytes      atomic.Int64 // about what the registers take
+// A memoryEngine keeps registers in memory only.
+type memoryEngine struct {
+	memtables memtable.Tables
+	bytes     atomic.Int64 // about how much memory the registers take
 }
 
-// loadMemoryTable reads the registers that are on disk.
-func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
-	t := &memoryTable{partitions: memtable.NewTables(partitions)}
+// loadMemoryEngine reads the registers that are on disk.
+func loadMemoryEngine(db *pebble.DB, partitions int) (*memoryEngine, error) {
+	m := &memoryEngine{memtables: memtable.NewTables(partitions)}
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{registerPrefix}, UpperBound: []byte{registerPrefix + 1}})
 	if err != nil {
 		return nil, err
@@ -30,21 +30,21 @@ func loadMemoryTable(db *pebble.DB, partitions int) (*memoryTable, error) {
 	for ok := it.First(); ok; ok = it.Next() {
 		r, err := register.Decode(it.Value())
 		if err == nil {
-			s := t.of(it.Key()).Lookup(it.Key())
-			err = t.put(&s, r)
+			s := m.memtable(it.Key()).Lookup(it.Key())
+			err = m.put(&s, r)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("read register %q: %w", it.Key(), err), it.Close())
 		}
 	}
-	return t, errors.Join(it.Error(), it.Close())
+	return m, errors.Join(it.Error(), it.Close())
 }
 
-func (t *memoryTable) of(key []byte) *memtable.Table { return &t.partitions[partitionOf(key)] }
+func (m *memoryEngine) memtable(key []byte) *memtable.Table { return &m.memtables[partitionOf(key)] }
 
-func (t *memoryTable) get(s *memtable.Slot) (register.Register, bool, error) {
-	if s.Entry == nil { // one before may have made it
-		*s = t.of(s.Key).Lookup(s.Key)
+func (m *memoryEngine) get(s *memtable.Slot) (register.Register, bool, error) {
+	if s.Entry == nil { // an earlier reservation of the batch may have added it
+		*s = m.memtable(s.Key).Lookup(s.Key)
 	}
 	if s.Entry == nil {
 		return register.Register{}, false, nil
@@ -52,57 +52,57 @@ func (t *memoryTable) get(s *memtable.Slot) (register.Register, bool, error) {
 	return s.Entry.Register, true, nil
 }
 
-func (t *memoryTable) put(s *memtable.Slot, r register.Register) error {
+func (m *memoryEngine) put(s *memtable.Slot, r register.Register) error {
 	if s.Entry == nil {
-		s.Entry = t.of(s.Key).Add(s)
-		t.bytes.Add(s.Entry.Bytes())
+		s.Entry = m.memtable(s.Key).Add(s)
+		m.bytes.Add(s.Entry.Bytes())
 	}
 	r.Aux = bytes.Clone(r.Aux)
 	s.Entry.Register = r
 	return nil
 }
 
-func (t *memoryTable) commit() error { return nil }
+func (m *memoryEngine) commit() error { return nil }
 
-func (t *memoryTable) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, swept, error) {
-	es := &t.partitions[p]
+func (m *memoryEngine) sweep(p ring.Partition, _ []byte, part register.Partition, _ int) ([]byte, sweepResult, error) {
+	es := &m.memtables[p]
 	before := es.Len()
 	for e := range es.All() {
 		if e.Register.Swept(part.Horizon) {
 			es.Remove(e)
-			t.bytes.Add(-e.Bytes())
+			m.bytes.Add(-e.Bytes())
 		}
 	}
 	es.Shrink()
-	return nil, swept{deleted: before - es.Len(), inline: es.Inline()}, nil
+	return nil, sweepResult{deleted: before - es.Len(), inline: es.Inline()}, nil
 }
 
-func (t *memoryTable) export(p ring.Partition) ([]*memtable.Entry, *pebble.Iterator, error) {
-	return slices.Collect(t.partitions[p].All()), nil, nil
+func (m *memoryEngine) export(p ring.Partition) ([]*memtable.Entry, *pebble.Iterator, error) {
+	return slices.Collect(m.memtables[p].All()), nil, nil
 }
 
-func (t *memoryTable) drop(p ring.Partition) error {
-	for e := range t.partitions[p].All() {
-		t.bytes.Add(-e.Bytes())
+func (m *memoryEngine) drop(p ring.Partition) error {
+	for e := range m.memtables[p].All() {
+		m.bytes.Add(-e.Bytes())
 	}
-	t.partitions[p] = memtable.New()
+	m.memtables[p] = memtable.New()
 	return nil
 }
 
-func (t *memoryTable) tidy(int64) (bool, error) { return false, nil }
+func (m *memoryEngine) maintain(int64) (bool, error) { return false, nil }
 
-func (t *memoryTable) close() error { return nil }
+func (m *memoryEngine) close() error { return nil }
 
-// save writes all registers to disk, in the place of those that are there, in batches of about that many bytes. Before
-// it has returned, what is on disk is not complete.
-func (t *memoryTable) save(db *pebble.DB, batchSize int) error {
+// save replaces the registers on disk by those in memory, in batches of about batchSize bytes. Until it returns, those on
+// disk are incomplete.
+func (m *memoryEngine) save(db *pebble.DB, batchSize int) error {
 	b := db.NewBatch()
 	if err := b.DeleteRange([]byte{registerPrefix}, []byte{registerPrefix + 1}, nil); err != nil {
 		return err
 	}
 	var value []byte
-	for p := range t.partitions {
-		for e := range t.partitions[p].All() {
+	for p := range m.memtables {
+		for e := range m.memtables[p].All() {
 			value = e.Register.Append(value[:0])
 			if err := b.Set([]byte(e.Key), value, nil); err != nil {
 				return err

@@ -9,24 +9,24 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// copying says how far a partition is on its way to Install, in this life.
-type copying byte
+// A copyState says how far the copy of a partition's registers has come since this start, on its way to Install.
+type copyState byte
 
 const (
-	copyingNothing copying = iota
-	copyingBegun           // something was merged
-	copyingSpoiled         // it was dropped after that
+	notCopying  copyState = iota
+	copyStarted           // registers were merged
+	copyVoid              // the partition was dropped after that
 )
 
-// mergeAtOnce is how many registers are merged before checks get their turn.
-const mergeAtOnce = 1024
+// mergeStepLen is how many registers one step of a merge covers.
+const mergeStepLen = 1024
 
-// Merge takes in what other replicas have of a partition: of each bucket's register there and here, the join is kept. It
-// may be called in any state of the partition, and changes none. It is as durable on return as an accepted reservation.
-// If it returns an error, some of the registers may have been taken in. From the first Merge on, of no registers too, a
-// Drop is remembered until the next Install, which it makes fail.
+// Merge adds registers of a partition from other replicas: the register of each bucket becomes the join of the two. It may
+// be called in any state of the partition, and does not change the state. The result is as durable on return as an accepted
+// reservation. If Merge returns an error, some of the registers may have been merged. A Drop after the first Merge, even of
+// no registers, makes the next Install fail.
 func (s *Store) Merge(ctx context.Context, p ring.Partition, registers []Exported) error {
-	if err := s.exists(p); err != nil {
+	if err := s.checkPartition(p); err != nil {
 		return err
 	}
 	for i := range registers {
@@ -35,25 +35,25 @@ func (s *Store) Merge(ctx context.Context, p ring.Partition, registers []Exporte
 		}
 	}
 	if len(registers) == 0 {
-		return s.turn(ctx, func() (int, error) { return s.merge(p, nil) })
+		return s.runStep(ctx, func() (int, error) { return s.merge(p, nil) })
 	}
-	for piece := range slices.Chunk(registers, mergeAtOnce) {
-		if err := s.turn(ctx, func() (int, error) { return s.merge(p, piece) }); err != nil {
+	for piece := range slices.Chunk(registers, mergeStepLen) {
+		if err := s.runStep(ctx, func() (int, error) { return s.merge(p, piece) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// merge is a step.
+// merge is a step of the committer.
 func (s *Store) merge(p ring.Partition, registers []Exported) (writes int, err error) {
-	s.copying[p] = max(s.copying[p], copyingBegun)
+	s.copies[p] = max(s.copies[p], copyStarted)
 	horizon := s.partition(p).Horizon
 	for i := range registers {
 		x := &registers[i]
 		s.keys = registerKey(s.keys[:0], p, x.Key, x.Limit)
-		at := s.table.of(s.keys).Lookup(s.keys)
-		mine, exists, err := s.table.get(&at)
+		at := s.engine.memtable(s.keys).Lookup(s.keys)
+		mine, exists, err := s.engine.get(&at)
 		if err != nil {
 			return writes, err
 		}

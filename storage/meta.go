@@ -8,10 +8,15 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A Mark tells how far a data directory has come. Marks only rise, so a lower one betrays an old copy.
+// A DiskID identifies one data directory from its creation on. An empty directory gets a new one.
+type DiskID = ring.NodeID
+
+// A Mark says how recent a data directory is. Marks only rise: a directory with a lower mark than it once had is an old
+// copy.
 type Mark struct {
 	Boot   uint64 // starts of a node on this directory
 	Minute int64  // minutes since the Unix epoch, by the node clock
@@ -28,15 +33,25 @@ func decodeMark(text []byte) Mark {
 	return Mark{Boot: binary.BigEndian.Uint64(text), Minute: int64(binary.BigEndian.Uint64(text[8:]))}
 }
 
-// meta is what a node remembers about itself, each value under a key of its own.
+// A completeness says how the registers were kept since the last start, and so whether those on disk are complete.
+type completeness byte
+
+const (
+	newDirectory completeness = iota // no register was ever written
+	syncedWrites                     // every register was on disk before it was answered
+	onlyInMemory                     // registers were in memory, and were not saved
+	savedMemory                      // registers were in memory, and a clean stop has saved all of them
+)
+
+// meta is what a node stores about itself, each value under its own key.
 type meta struct {
-	disk       DiskID
-	partitions uint64
-	mark       Mark
-	confirmed  Mark // the mark of the last life in which this disk was found to be no old copy
-	life       life
-	ceiling    int64 // memory mode: no register was written at a later time than this
-	floorDue   bool  // floors were set by a clock that has not been compared with others since
+	disk         DiskID
+	partitions   uint64
+	mark         Mark
+	confirmed    Mark // the last mark of the process that last called Confirm
+	completeness completeness
+	ceiling      int64 // memory mode: no register was written later than this time
+	floorDue     bool  // floors were set by a clock that was not compared with other clocks since
 }
 
 const (
@@ -49,8 +64,8 @@ const (
 	metaFloorDue   = "floor due"
 )
 
-// readMeta reads everything; a new directory gets an identity, which the caller writes. A value that is there is whole:
-// a mark or a life read as absent would pass for those of a new directory.
+// readMeta reads all values. In a new directory it draws an identity, which the caller writes. A value of the wrong size is
+// an error: taken as absent, it would make the directory look new.
 func readMeta(db *pebble.DB, partitions int) (m meta, err error) {
 	missing := map[string]bool{}
 	read := func(name string, size int) (value []byte) {
@@ -74,16 +89,16 @@ func readMeta(db *pebble.DB, partitions int) (m meta, err error) {
 	m.partitions = binary.BigEndian.Uint64(read(metaPartitions, 8))
 	m.mark = decodeMark(read(metaMark, markSize))
 	m.confirmed = decodeMark(read(metaConfirmed, markSize))
-	if missing[metaConfirmed] { // by an older jeton, which was in no cluster
+	if missing[metaConfirmed] { // written by an older jeton, which knew no clusters
 		m.confirmed = m.mark
 	}
-	m.life = life(read(metaLife, 1)[0])
+	m.completeness = completeness(read(metaLife, 1)[0])
 	m.ceiling = int64(binary.BigEndian.Uint64(read(metaCeiling, 8)))
 	m.floorDue = read(metaFloorDue, 1)[0] != 0
 	if err != nil {
 		return meta{}, err
 	}
-	if m.life > lifeSaved {
+	if m.completeness > savedMemory {
 		return meta{}, fmt.Errorf("read %s: %w", metaLife, register.ErrCorrupt)
 	}
 	if m.disk == (DiskID{}) {
@@ -93,11 +108,12 @@ func readMeta(db *pebble.DB, partitions int) (m meta, err error) {
 		m.partitions = uint64(partitions)
 	}
 	if m.partitions != uint64(partitions) {
-		return meta{}, fmt.Errorf("the data directory was made with %d partitions, not %d: the number is fixed for ever", m.partitions, partitions)
+		return meta{}, fmt.Errorf("the data directory was made with %d partitions, not %d: the number cannot be changed", m.partitions, partitions)
 	}
 	return m, nil
 }
 
+// write adds all values to a batch.
 func (m meta) write(b *pebble.Batch) error {
 	floorDue := []byte{0}
 	if m.floorDue {
@@ -108,7 +124,7 @@ func (m meta) write(b *pebble.Batch) error {
 		metaPartitions: binary.BigEndian.AppendUint64(nil, m.partitions),
 		metaMark:       m.mark.encode(),
 		metaConfirmed:  m.confirmed.encode(),
-		metaLife:       {byte(m.life)},
+		metaLife:       {byte(m.completeness)},
 		metaCeiling:    binary.BigEndian.AppendUint64(nil, uint64(m.ceiling)),
 		metaFloorDue:   floorDue,
 	} {

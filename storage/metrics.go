@@ -21,7 +21,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		reservations: f.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_storage_reservations_total",
-			Help: "Reservations that this replica has answered, accepted or not.",
+			Help: "Reservations that this replica has answered, accepted or refused.",
 		}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "jeton_storage_commit_registers",
@@ -35,20 +35,20 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		swept: f.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_storage_swept_registers_total",
-			Help: "Registers deleted because they were spent.",
+			Help: "Registers deleted by the sweep because they were spent.",
 		}),
 		inlineRefused: f.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_storage_inline_refused_total",
-			Help: "Reservations refused because this replica keeps as many registers of limits that requests define as it may.",
+			Help: "Reservations refused because this replica has reached --inline-registers, the maximum number of registers of limits that requests define.",
 		}),
 	}
 }
 
-// observe registers what is read off the Store.
+// observe registers gauges that read the Store.
 func (*metrics) observe(reg prometheus.Registerer, inline *inlineCount) {
 	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_storage_inline_registers",
-		Help: "Registers of limits that requests define. Beyond --inline-registers there are no new ones.",
+		Help: "Registers of limits that requests define. At --inline-registers, reservations that need a new one are refused.",
 	}, func() float64 { return float64(inline.total.Load()) })
 }
 

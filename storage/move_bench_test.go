@@ -40,7 +40,7 @@ func filled(b *testing.B, durability Durability, registers int, settled bool) *S
 		}
 	}
 	if settled {
-		if err := onCommitter(s, func() error { return settleAll(s) }); err != nil {
+		if err := onCommitter(s, func() error { return flushAll(s) }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func BenchmarkMerge(b *testing.B) {
 		for _, keys := range []string{"new", "same"} {
 			b.Run(fmt.Sprintf("%s/keys=%s", durability, keys), func(b *testing.B) {
 				s := filled(b, durability, 0, false)
-				piece := make([]Exported, exportAtOnce)
+				piece := make([]Exported, exportStepLen)
 				n := int64(0)
 				for b.Loop() {
 					for i := range piece {
@@ -101,8 +101,8 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkReserveWhileRecorded is what it costs a reservation that its register is noted for an export.
-func BenchmarkReserveWhileRecorded(b *testing.B) {
+// BenchmarkReserveWithChangeLog measures what a change log costs a reservation.
+func BenchmarkReserveWithChangeLog(b *testing.B) {
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("memory/recorded=%v", recorded), func(b *testing.B) {
 			s := filled(b, Memory, 10_000, false)
@@ -119,8 +119,8 @@ func BenchmarkReserveWhileRecorded(b *testing.B) {
 			for b.Loop() {
 				if recorded {
 					for p := range ring.Partition(ring.DefaultPartitions) {
-						if s.recordings.of[p] == nil {
-							s.recordings.begin(p)
+						if s.changeLogs.byPartition[p] == nil {
+							s.changeLogs.start(p)
 						}
 					}
 				}

@@ -102,15 +102,15 @@ func (m *move) house(i, way int) error {
 	return onCommitter(s, func() error {
 		switch way {
 		case 0:
-			return settleAll(s)
+			return flushAll(s)
 		case 1:
-			m.clock.advance(time.Duration(generationAge))
-			_, err := s.table.tidy(m.clock.now())
+			m.clock.advance(time.Duration(maxRotationAge))
+			_, err := s.engine.maintain(m.clock.now())
 			return err
 		default:
 			m.clock.advance(2 * time.Minute)
-			s.sweep.at, s.sweep.from = 0, nil
-			return errors.Join(settleAll(s), s.sweepOn(m.clock.now()))
+			s.sweep.partition, s.sweep.from = 0, nil
+			return errors.Join(flushAll(s), s.sweepStep(m.clock.now()))
 		}
 	})
 }
@@ -155,7 +155,7 @@ func (m *move) finish() error {
 	return nil
 }
 
-// Whatever happens on the way: what was accepted before the seals is refused after the install.
+// Whatever happens during a move, line that was accepted before the seals is taken after the install.
 func TestMovesForgetNothing(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

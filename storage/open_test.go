@@ -126,7 +126,7 @@ func TestOpenRefusesOtherPartitionCount(t *testing.T) {
 	r := newRig(t, nil)
 	shut(t, r.open(t))
 	other := func(c *Config) { c.Partitions = partitions + 1 }
-	refuses(t, r.with(other), nil, fmt.Sprintf("was made with %d partitions, not %d: the number is fixed for ever", partitions, partitions+1))
+	refuses(t, r.with(other), nil, fmt.Sprintf("was made with %d partitions, not %d: the number cannot be changed", partitions, partitions+1))
 	shut(t, r.open(t)) // and has left it as it was
 }
 

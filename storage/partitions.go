@@ -11,7 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// deleteRegisters deletes, durably, what Pebble has of the registers of partitions.
+// deleteRegisters durably deletes all that Pebble has of the registers of these partitions.
 func deleteRegisters(db *database.DB, partitions ...ring.Partition) error {
 	if len(partitions) == 0 {
 		return nil
@@ -29,7 +29,7 @@ func deleteRegisters(db *database.DB, partitions ...ring.Partition) error {
 	return nil
 }
 
-// readPartitions reads the state of every partition. In a new directory they keep nothing.
+// readPartitions reads the state of every partition. In a new directory all are sealed and hold nothing.
 func readPartitions(db *pebble.DB, n int, fresh bool) ([]register.Partition, error) {
 	ps := make([]register.Partition, n)
 	for i := range ps {
@@ -38,7 +38,7 @@ func readPartitions(db *pebble.DB, n int, fresh bool) ([]register.Partition, err
 			continue
 		}
 		v, closer, err := db.Get(partitionKey(ring.Partition(i)))
-		if errors.Is(err, pebble.ErrNotFound) { // they are written together with the identity of the disk
+		if errors.Is(err, pebble.ErrNotFound) { // they were written together with the identity of the disk
 			err = register.ErrCorrupt
 		}
 		if err != nil {

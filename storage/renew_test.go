@@ -30,7 +30,7 @@ func oldCopy(t *testing.T, fs vfs.FS) (*rig, DiskID) {
 	return r, id
 }
 
-// What is renewed is a new directory: it has another name, no register, no mark, and nothing of its cluster.
+// A renewed directory is like a new one: it has another identity, no register, no mark, and no files of its cluster.
 func TestRenew(t *testing.T) {
 	r, old := oldCopy(t, vfs.NewMem())
 	s := r.open(t)
@@ -78,7 +78,7 @@ func wholeOrNew(t *testing.T, r *rig, fs vfs.FS, old DiskID) (isNew bool, err er
 	return isNew, nil
 }
 
-// Wherever it is cut short, what is opened next is the old directory or a new one, and nothing between.
+// Wherever Renew is interrupted, the next Open opens the old directory or a new one, and nothing in between.
 func TestCrashRenew(t *testing.T) {
 	memory := vfs.NewCrashableMem()
 	r, old := oldCopy(t, memory)
@@ -174,8 +174,7 @@ func TestFailureRenew(t *testing.T) {
 	}
 }
 
-// An old copy is known for one by MarkBefore as long as nobody has confirmed that it is none, however often it is
-// started.
+// MarkBefore shows that a directory is an old copy until Confirm is called, however often it is started.
 func TestOldCopyStaysKnown(t *testing.T) {
 	memory := vfs.NewCrashableMem()
 	r := newRig(t, memory)

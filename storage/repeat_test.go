@@ -12,8 +12,8 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A repetition that is decided together with its first sending writes nothing itself. It is answered after the fsync of the
-// first one all the same: its answer says that the register is durable.
+// A repetition that is decided in the same batch as the original writes nothing itself. It is still answered after the fsync
+// of the original: its answer promises that the register is durable.
 func TestRepetitionWaitsForTheFsync(t *testing.T) {
 	var synced atomic.Bool // the journal, since both were handed in
 	r := newRig(t, &disktest.Disk{FS: vfs.NewMem(), Step: func(o disktest.Operation) error {

@@ -129,7 +129,7 @@ func TestReserveNothing(t *testing.T) {
 	}
 }
 
-// What a caller does to his reservations after the answer does not change the registers.
+// A caller may change its reservations after the answer without changing the registers.
 func TestReserveKeepsNothing(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestReserveKeepsNothing(t *testing.T) {
 	}
 }
 
-// done may hand in more, on the very goroutine that answers.
+// done may call Reserve on the goroutine that answers.
 func TestReserveFromDone(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -219,7 +219,7 @@ func behindGate(t *testing.T) (*gate, *rig, *Store) {
 	return g, r, s
 }
 
-// An answer comes after the fsync, and what was handed in meanwhile shares the next one.
+// An answer comes after the fsync, and reservations that were queued meanwhile share the next one.
 func TestReserveWaitsForFsync(t *testing.T) {
 	g, r, s := behindGate(t)
 	var answered atomic.Int64
@@ -253,7 +253,7 @@ func TestReserveWaitsForFsync(t *testing.T) {
 	}
 }
 
-// Close answers what was handed in before, and waits for it.
+// Close waits until all that was queued before is answered.
 func TestCloseAnswersEverything(t *testing.T) {
 	g, r, s := behindGate(t)
 	const count = 50
@@ -295,7 +295,7 @@ func TestCloseAnswersEverything(t *testing.T) {
 	}
 }
 
-// Whoever reserves while the Store is closed gets one answer, and what was accepted is there afterwards.
+// A Reserve during Close gets one answer, and what was accepted is there afterwards.
 func TestReserveWhileClosing(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

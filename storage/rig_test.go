@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func leftByPebble() (left []goleak.Option) {
 	for _, function := range []string{
 		"storage/database.(*guard).halt",
-		"storage.(*settling).wait",
+		"storage.(*flush).wait",
 		"pebble/v2.Open",
 		"pebble/v2.(*DB).maybeInduceWriteStall",
 		"pebble/v2.(*DB).ingest",
@@ -212,15 +212,14 @@ func lookAt(t *testing.T, s *Store, key string) Looked {
 	return l
 }
 
-// keepHouse raises the mark, settles everything, and sweeps a piece of a partition. If the disk fails on the way, it does
-// nothing more.
+// keepHouse raises the mark, flushes everything, and does one step of a sweep. If the disk fails, it stops.
 func keepHouse(t *testing.T, s *Store) {
 	t.Helper()
 	done := make(chan struct{})
 	s.push(job{look: func(err error) {
 		defer close(done)
 		if err == nil {
-			err = errors.Join(s.raiseMark(s.cfg.Now()), settleAll(s), s.sweepOn(s.cfg.Now()))
+			err = errors.Join(s.raiseMark(s.cfg.Now()), flushAll(s), s.sweepStep(s.cfg.Now()))
 		}
 		if err != nil {
 			s.fail(err) // as the committer does
@@ -234,16 +233,16 @@ func keepHouse(t *testing.T, s *Store) {
 	}
 }
 
-// settleAll lets generations pass until everything is in Pebble. It is called on the committer.
-func settleAll(s *Store) error {
-	t, ok := s.table.(*diskTable)
-	for ok && (t.entries.Len() > 0 || t.settling != nil) {
-		t.begun = min(t.begun, s.cfg.Now()-generationAge)
-		if _, err := t.tidy(s.cfg.Now()); err != nil {
+// flushAll rotates until everything is in Pebble. It runs on the committer.
+func flushAll(s *Store) error {
+	t, ok := s.engine.(*diskEngine)
+	for ok && (t.memtables.Len() > 0 || t.flushing != nil) {
+		t.firstWrite = min(t.firstWrite, s.cfg.Now()-maxRotationAge)
+		if _, err := t.maintain(s.cfg.Now()); err != nil {
 			return err
 		}
-		if t.settling != nil {
-			t.settling.wait()
+		if t.flushing != nil {
+			t.flushing.wait()
 		}
 	}
 	return nil

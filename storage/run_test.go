@@ -17,15 +17,15 @@ func FuzzWrites(f *testing.F) {
 	f.Add(appendWrite(appendWrite(appendWrite(nil, key, []byte("v")), key[:3], nil), key, []byte("w")))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		var r run
-		void := func(p ring.Partition) error {
+		deletePartition := func(p ring.Partition) error {
 			for it := range r.items.all() {
-				if it.partition() == int(p) {
+				if it.partition() == p {
 					t.Errorf("%q is left of partition %d, which was dropped", it.key, p)
 				}
 			}
 			return nil
 		}
-		if err := r.replay(payload, void); err != nil {
+		if err := r.replay(payload, deletePartition); err != nil {
 			return
 		}
 		var again []byte

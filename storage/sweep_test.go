@@ -21,7 +21,7 @@ func sweepAll(t *testing.T, s *Store) {
 	}
 }
 
-// A sweep deletes what says nothing any more, and nothing else.
+// A sweep deletes spent registers, and no others.
 func TestSweepDeletesOnlyWhatIsSpent(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestSweepDeletesOnlyWhatIsSpent(t *testing.T) {
 	}
 }
 
-// The line of a register that was swept stays refused, in this life and the next, and its partition's horizon says why.
-// Partitions in which nothing was swept have no horizon.
+// The line of a swept register stays refused, before and after a restart, because of its partition's horizon. Partitions in
+// which nothing was swept have no horizon.
 func TestSweptLineStaysRefused(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestSweptLineStaysRefused(t *testing.T) {
 	}
 }
 
-// What was swept in a life in memory does not come back from an older one.
+// Registers that were swept in memory mode do not come back from an older state on disk.
 func TestSweptRegisterStaysGone(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t, inMemory)
@@ -122,7 +122,7 @@ func TestSweptRegisterStaysGone(t *testing.T) {
 // A partition with many registers is swept in pieces, without waiting for the next tick.
 func TestSweepGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const count = 2*sweepAtOnce + 100
+		const count = 2*sweepStepLen + 100
 		now := func() int64 { return time.Now().UnixNano() }
 		s, err := Open(Config{Dir: "data", FS: vfs.NewMem(), Partitions: 1, Now: now, SweepEvery: time.Hour})
 		if err == nil {
@@ -171,11 +171,11 @@ func registersOnDisk(t *testing.T, s *Store) (n int) {
 	return n
 }
 
-// Between two pieces, whoever waits gets his turn.
+// Between two steps, reservations that wait are served.
 func TestSweepTakesTurns(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t, func(c *Config) { c.Partitions = 1 })
-	batch := make([]register.Reservation, sweepAtOnce+1)
+	batch := make([]register.Reservation, sweepStepLen+1)
 	for i := range batch {
 		batch[i] = r.segment(keyOf(i), epoch, epoch+1)
 		batch[i].Partition = 0
@@ -185,11 +185,11 @@ func TestSweepTakesTurns(t *testing.T) {
 	done := make(chan struct{})
 	s.push(job{look: func(error) { // on the committer
 		defer close(done)
-		if err := settleAll(s); err != nil {
+		if err := flushAll(s); err != nil {
 			t.Error(err)
 		}
 		for _, left := range []int{1, 0} {
-			if err := s.sweepOn(r.clock.now()); err != nil {
+			if err := s.sweepStep(r.clock.now()); err != nil {
 				t.Error(err)
 			}
 			if n := registersOnDisk(t, s); n != left || (s.sweep.from != nil) != (left > 0) {
@@ -219,9 +219,9 @@ func TestSweepPause(t *testing.T) {
 
 // The turn comes round to the first partition after the last, at the largest number of partitions too.
 func TestSweepComesRound(t *testing.T) {
-	s := &Store{partitions: make([]register.Partition, maxPartitions), table: &memoryTable{partitions: memtable.NewTables(maxPartitions)}}
-	s.sweep.at = maxPartitions - 1
-	if err := s.sweepOn(epoch); err != nil || s.sweep.at != 0 {
-		t.Errorf("after the last partition comes %d, %v", s.sweep.at, err)
+	s := &Store{partitions: make([]register.Partition, maxPartitions), engine: &memoryEngine{memtables: memtable.NewTables(maxPartitions)}}
+	s.sweep.partition = maxPartitions - 1
+	if err := s.sweepStep(epoch); err != nil || s.sweep.partition != 0 {
+		t.Errorf("after the last partition comes %d, %v", s.sweep.partition, err)
 	}
 }

@@ -24,14 +24,14 @@ func TestBurstLeavesNoLargeFile(t *testing.T) {
 			}
 			for range 4 { // each fills a file many times over
 				burst(1000)
-				settleOnce(t, s)
+				flushOnce(t, s)
 			}
 			if after > 0 {
 				burst(after)
 			}
 			for range 4 {
-				r.clock.advance(time.Duration(generationAge))
-				settleOnce(t, s)
+				r.clock.advance(time.Duration(maxRotationAge))
+				flushOnce(t, s)
 			}
 			dir := r.cfg.FS.PathJoin(r.cfg.Dir, datadir.JournalDir)
 			names, err := r.cfg.FS.List(dir)
@@ -51,18 +51,18 @@ func TestBurstLeavesNoLargeFile(t *testing.T) {
 	}
 }
 
-// settleOnce does what is to be tidied now, and waits for it.
-func settleOnce(t *testing.T, s *Store) {
+// flushOnce does the maintenance that is due, and waits for it.
+func flushOnce(t *testing.T, s *Store) {
 	t.Helper()
 	err := onCommitter(s, func() error {
-		table := s.table.(*diskTable)
+		table := s.engine.(*diskEngine)
 		for {
-			more, err := table.tidy(s.cfg.Now())
+			more, err := table.maintain(s.cfg.Now())
 			if err != nil {
 				return err
 			}
-			if table.settling != nil && !more {
-				table.settling.wait()
+			if table.flushing != nil && !more {
+				table.flushing.wait()
 			} else if !more {
 				return nil
 			}

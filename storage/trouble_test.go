@@ -42,8 +42,8 @@ var faults = [][]disktest.Fault{
 	{{Err: syscall.ENOSPC, Torn: true, Stays: true}, {Err: syscall.ENOSPC, Happened: true, Stays: true}},
 }
 
-// failEverywhere lets a story run for every operation on the disk (under the race detector, one in stride) and fault, and
-// has what is left examined, as after a power cut and as it is.
+// failEverywhere runs a story for every operation on the disk (with the race detector, one in stride) and every fault, and
+// examines what is left, as it is and after a power cut.
 func failEverywhere(t *testing.T, live story, examine func(*testing.T, *rig, wreck) error) {
 	t.Helper()
 	var ended, survived int
@@ -140,10 +140,9 @@ func TestFailureOfCommitEndsCommitter(t *testing.T) {
 	}
 }
 
-// While a generation cannot be settled, the committer waits in the end. When the settling fails, everybody must hear of
-// it all the same.
-func TestFailureOfSettlingWhileCommitterWaits(t *testing.T) {
-	const stalled = "storage.(*settling).wait"
+// If a flush does not end, the committer waits for it. When the flush then fails, all callers get an error nevertheless.
+func TestFailureOfFlushWhileCommitterWaits(t *testing.T) {
+	const stalled = "storage.(*flush).wait"
 	for _, f := range faults[1] {
 		t.Run(f.String(), func(t *testing.T) {
 			var b disktest.Breakable
@@ -236,7 +235,7 @@ func TestFailureMemory(t *testing.T) {
 	})
 }
 
-// It leaves many goroutines behind, which makes it dear to look for others: so it comes late.
+// This test comes last: it leaves many goroutines behind, which makes the search for others expensive.
 func TestFailureMoves(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 			Why:  "the count must survive a restart; else every restart lets as many be invented again",
 			Edits: []Edit{{
 				File: "storage/inline.go",
-				Old:  "c.set(c.at, c.seen)",
+				Old:  "c.setPartition(c.partition, c.seen)",
 				New:  "_ = c.seen",
 			}},
 			Caught: []Hunt{{Package: "./storage", Run: "^TestInlineRegistersAreBounded$", Says: `are counted in the next life`}},

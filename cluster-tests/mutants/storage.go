@@ -27,7 +27,7 @@ func ofSyncing() []Mutant {
 			Name: "seal without fsync",
 			Why:  "a seal is answered after its fsync; else a power cut breaks it, and the old set goes on beside the new one",
 			Edits: []Edit{{
-				File: "storage/turn.go",
+				File: "storage/step.go",
 				Old:  "b.Commit(pebble.Sync)",
 				New:  "b.Commit(pebble.NoSync)",
 			}},
@@ -79,7 +79,7 @@ func ofSweeping() []Mutant {
 			Why:  "the horizon is on the disk together with the sweep; else the next life takes for free what was swept",
 			Edits: []Edit{{
 				File: "storage/disk.go",
-				Old:  "d.batch.Set(partitionKey(p), part.Append(nil), nil); err != nil",
+				Old:  "del.batch.Set(partitionKey(p), part.Append(nil), nil); err != nil",
 				New:  "error(nil); err != nil",
 			}},
 			Caught: []Hunt{{Package: "./storage", Run: "^TestSweptLineStaysRefused$", Says: `want it swept with a horizon`}},
@@ -104,8 +104,8 @@ func ofLives() []Mutant { //nolint:funlen // a list
 			Name: "killed in memory, and no floor",
 			Why:  "registers kept in memory are gone after a kill, and a floor stands for them; without it every bucket is full again",
 			Edits: []Edit{{
-				File: "storage/life.go",
-				Old:  "if m.life == lifeMemory || s.cfg.Restored {",
+				File: "storage/start.go",
+				Old:  "if m.completeness == onlyInMemory || s.cfg.Restored {",
 				New:  "if s.cfg.Restored {",
 			}},
 			Caught: []Hunt{
@@ -118,7 +118,7 @@ func ofLives() []Mutant { //nolint:funlen // a list
 			Name: "a floor by a clock set back",
 			Why:  "a floor lies behind no time that an earlier life may have seen; by a clock that was set back, it forgets what was reserved",
 			Edits: []Edit{{
-				File: "storage/life.go",
+				File: "storage/start.go",
 				Old:  "floor := max(now, m.ceiling, m.mark.Minute*int64(time.Minute))",
 				New:  "floor := now",
 			}},
@@ -128,9 +128,9 @@ func ofLives() []Mutant { //nolint:funlen // a list
 			Name: "restored disks are trusted",
 			Why:  "who says that a disk was restored gets a floor; else what was admitted after the copy was made is admitted again",
 			Edits: []Edit{{
-				File: "storage/life.go",
-				Old:  "if m.life == lifeMemory || s.cfg.Restored {",
-				New:  "if m.life == lifeMemory {",
+				File: "storage/start.go",
+				Old:  "if m.completeness == onlyInMemory || s.cfg.Restored {",
+				New:  "if m.completeness == onlyInMemory {",
 			}},
 			Caught: []Hunt{{Package: "./storage", Run: "^TestRestored$", Says: `want a floor of`}},
 		},
@@ -138,11 +138,11 @@ func ofLives() []Mutant { //nolint:funlen // a list
 			Name: "the mark is not raised",
 			Why:  "each life raises the disk's mark before it serves; else an old copy of the disk passes for the disk itself",
 			Edits: []Edit{{
-				File: "storage/life.go",
+				File: "storage/start.go",
 				Old:  "m.mark = Mark{Boot: m.mark.Boot + 1,",
 				New:  "m.mark = Mark{Boot: max(m.mark.Boot, 1),",
 			}},
-			Caught: []Hunt{{Package: "./storage", Run: "^TestMark(Rises|NeverFalls|sAreTold)$", Says: `mark `}},
+			Caught: []Hunt{{Package: "./storage", Run: "^TestMark(Rises|NeverFalls|sAreReported)$", Says: `mark `}},
 		},
 		{
 			Name: "an install without the registers",
@@ -163,10 +163,10 @@ func ofLives() []Mutant { //nolint:funlen // a list
 			Why:  "what was dropped while it was copied is copied anew; else a partition is complete without what was dropped",
 			Edits: []Edit{{
 				File: "storage/epoch.go",
-				Old:  "was == copyingSpoiled {",
-				New:  "was == copyingSpoiled && false {",
+				Old:  "was == copyVoid {",
+				New:  "was == copyVoid && false {",
 			}},
-			Caught: []Hunt{{Package: "./storage", Run: "^TestDropSpoilsCopies$", Says: `want the partition's registers are not complete here`}},
+			Caught: []Hunt{{Package: "./storage", Run: "^TestDropVoidsCopy$", Says: `want the partition's registers are not complete here`}},
 		},
 	}
 }

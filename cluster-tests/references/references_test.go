@@ -42,7 +42,6 @@ var upward = map[string]int{
 	"rpc/nodes":                   6,
 	"rpc/pb":                      1,
 	"rpc/web":                     4,
-	"storage":                     10,
 }
 
 // TestReferencesRunDownwards prints each package's files in the order in which they are best read (go test -v), with what runs

@@ -130,7 +130,7 @@ func TestGuardHalts(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // What is no failure of the disk returns while Pebble is opened: Pebble asks whether files are there.
-func TestGuardReturnsWhatIsNormal(t *testing.T) {
+func TestGuardReturnsHarmlessErrors(t *testing.T) {
 	g := &guard{FS: vfs.NewMem(), fail: func(err error) { t.Errorf("it failed because of %v", err) }}
 	if _, err := g.Open("missing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("open: %v", err)

@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestAFileWaitsForADescriptor opens a file while there is no descriptor for hours: the node goes on all that time. Only one that
+// TestOpenWaitsForADescriptor opens a file while there is no descriptor for hours: the node goes on all that time. Only one that
 // is to end gives up.
-func TestAFileWaitsForADescriptor(t *testing.T) {
+func TestOpenWaitsForADescriptor(t *testing.T) {
 	none := &os.PathError{Op: "open", Path: "some", Err: syscall.EMFILE}
 	synctest.Test(t, func(t *testing.T) {
 		log := &strings.Builder{}

@@ -13,12 +13,12 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A shelf is a journal in memory, for tests that open it again and again.
-type shelf struct{ fs *vfs.MemFS }
+// A fixture is a journal on a file system in memory, for tests that open it repeatedly.
+type fixture struct{ fs *vfs.MemFS }
 
-func newShelf() shelf { return shelf{vfs.NewMem()} }
+func newFixture() fixture { return fixture{vfs.NewMem()} }
 
-func (s shelf) open(t *testing.T) *Journal {
+func (s fixture) open(t *testing.T) *Journal {
 	t.Helper()
 	j, err := Open(s.fs, "/journal", [16]byte{1}, 1<<10)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s shelf) open(t *testing.T) *Journal {
 }
 
 // write appends a record for each text.
-func (s shelf) write(t *testing.T, j *Journal, texts ...string) {
+func (s fixture) write(t *testing.T, j *Journal, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if err := j.Append(append(make([]byte, RecordHead), text...)); err != nil {
@@ -37,7 +37,7 @@ func (s shelf) write(t *testing.T, j *Journal, texts ...string) {
 	}
 }
 
-func (s shelf) begin(t *testing.T, j *Journal, number uint64, texts ...string) {
+func (s fixture) begin(t *testing.T, j *Journal, number uint64, texts ...string) {
 	t.Helper()
 	if err := j.StartFile(number); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func (s shelf) begin(t *testing.T, j *Journal, number uint64, texts ...string) {
 }
 
 // read is what a new life finds.
-func (s shelf) read(t *testing.T) (texts []string, err error) {
+func (s fixture) read(t *testing.T) (texts []string, err error) {
 	t.Helper()
 	err = s.open(t).Replay(func(payload []byte) error {
 		texts = append(texts, string(payload))
@@ -55,14 +55,14 @@ func (s shelf) read(t *testing.T) (texts []string, err error) {
 	return texts, err
 }
 
-func (s shelf) holds(t *testing.T, want ...string) {
+func (s fixture) holds(t *testing.T, want ...string) {
 	t.Helper()
 	if got, err := s.read(t); err != nil || !slices.Equal(got, want) {
 		t.Errorf("the journal says %q, %v, want %q", got, err, want)
 	}
 }
 
-func (s shelf) bytes(t *testing.T, j *Journal, number uint64) []byte {
+func (s fixture) bytes(t *testing.T, j *Journal, number uint64) []byte {
 	t.Helper()
 	text, err := files.Read(s.fs, j.path(number))
 	if err != nil {
@@ -71,7 +71,7 @@ func (s shelf) bytes(t *testing.T, j *Journal, number uint64) []byte {
 	return []byte(text)
 }
 
-func (s shelf) put(t *testing.T, path string, text []byte) {
+func (s fixture) put(t *testing.T, path string, text []byte) {
 	t.Helper()
 	f, err := s.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s shelf) put(t *testing.T, path string, text []byte) {
 }
 
 func TestJournalReplaysInOrder(t *testing.T) {
-	s := newShelf()
+	s := newFixture()
 	j := s.open(t)
 	s.holds(t)
 	s.begin(t, j, 0x9, "a", "b")
@@ -97,7 +97,7 @@ func TestJournalReplaysInOrder(t *testing.T) {
 
 // A file that is written again says nothing of what it said before, however short its new text.
 func TestJournalWritesFilesAgain(t *testing.T) {
-	s := newShelf()
+	s := newFixture()
 	j := s.open(t)
 	for number := uint64(1); number < 20; number++ {
 		s.begin(t, j, number, "a", fmt.Sprint("this is the text of file ", number))
@@ -123,7 +123,7 @@ func TestJournalWritesFilesAgain(t *testing.T) {
 
 // What was torn by a crash is the end of a file; what was damaged later is an error.
 func TestJournalTellsTornFromDamaged(t *testing.T) {
-	s := newShelf()
+	s := newFixture()
 	j := s.open(t)
 	s.begin(t, j, 7, "one", "two", "three")
 	ends := []int{RecordHead + 3, 2*RecordHead + 6, 3*RecordHead + 11}
@@ -156,7 +156,7 @@ func TestJournalTellsTornFromDamaged(t *testing.T) {
 
 // Before another file is begun, all of a file has been synced: the end of an older one cannot have been torn by a crash.
 func TestJournalTakesNoTornEndOfAnOlderFile(t *testing.T) {
-	s := newShelf()
+	s := newFixture()
 	j := s.open(t)
 	s.begin(t, j, 7, "one", "two")
 	s.begin(t, j, 8, "three")
@@ -174,7 +174,7 @@ func TestJournalTakesNoTornEndOfAnOlderFile(t *testing.T) {
 // FuzzJournalFile reads any bytes as a file: what is found in them is what was written there.
 func FuzzJournalFile(f *testing.F) {
 	record := func(text string) []byte {
-		s := newShelf()
+		s := newFixture()
 		j, err := Open(s.fs, "/journal", [16]byte{1}, 0)
 		if err == nil {
 			err = j.StartFile(3)
@@ -196,7 +196,7 @@ func FuzzJournalFile(f *testing.F) {
 	f.Add(append(record("one"), record("two")...))
 	f.Add(append(append(record("one"), 0), record("two")...))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := newShelf()
+		s := newFixture()
 		j := s.open(t)
 		s.put(t, j.path(3), text)
 		var again []byte

@@ -2,11 +2,11 @@ package register
 
 import "github.com/jeton-dev/jeton/ring"
 
-// These are the steps of one replica in a change of a partition's replica set. Each returns the partition afterwards, which
-// must be durable before anybody hears of it. Where ok is false, the step cannot be taken, and the partition stays as it is.
+// These are the steps of one replica in a change of a partition's replica set. Each returns the next state of the partition,
+// which must be durable before it is reported. If ok is false, the step is not possible, and the state does not change.
 
-// Found enters the first epoch, without a register. Only a founder of the cluster may, for whom nothing was ever admitted
-// before: a partition that has been anything else stays as it is.
+// Found enters the first epoch, without a register. Only a founding node of the cluster may call it, since no check was
+// admitted before. A partition in any other state than that of a new directory does not change.
 func (p Partition) Found() Partition {
 	if p.Epoch == 0 && p.Installed == 0 && !p.Incomplete {
 		p.Epoch, p.Sealed = ring.FirstEpoch, false
@@ -14,8 +14,8 @@ func (p Partition) Found() Partition {
 	return p
 }
 
-// Seal accepts nothing in that epoch any more. The epoch is the present one, or the one before that for which the partition
-// is installed: it accepts nothing in that one, even if it has never entered it.
+// Seal ends the acceptance of reservations in that epoch. The epoch is the present one, or the one before that for which the
+// partition is installed: it accepts none in that one, even if it has never entered it.
 func (p Partition) Seal(epoch uint64) (after Partition, ok bool) {
 	switch {
 	case epoch == 0:
@@ -28,8 +28,8 @@ func (p Partition) Seal(epoch uint64) (after Partition, ok bool) {
 	return p, true
 }
 
-// Install is complete for a later epoch: the registers of the sources of join, which [Join] has made, were taken over. It
-// is sealed in its present one. In that epoch already it stays as it is.
+// Install makes the partition complete for a later epoch: the registers of the sources of join, which [Join] has computed,
+// were merged. It seals the partition in its present epoch. A partition in that epoch already does not change.
 func (p Partition) Install(epoch uint64, join Partition) (after Partition, ok bool) {
 	switch {
 	case p.Epoch == epoch:
@@ -43,17 +43,17 @@ func (p Partition) Install(epoch uint64, join Partition) (after Partition, ok bo
 	return p, true
 }
 
-// End accepts nothing any more, and takes part in no epoch before the one that a forced recovery is about to begin
-// ([ring.Recovered]): it counts as installed for the last one below, so it can be installed for none of those who are lost,
-// and is a source for none.
+// End ends the acceptance of reservations in all epochs before the one that a forced recovery is about to begin
+// ([ring.Recovered]): the partition counts as installed for the last one before that, so it can neither be installed for an
+// epoch of the lost nodes nor be a source for one.
 func (p Partition) End() Partition {
 	p.Sealed, p.Installed = true, ring.Recovered(max(p.Epoch, p.Installed))-1
 	return p
 }
 
-// EnterFloored answers in an epoch that a forced recovery began: nobody knows all that was accepted before it, so every
-// bucket counts as emptied until the floor, or until the partition's own if that is later. Whatever was installed for an
-// epoch up to that one, by those who are lost, counts for nothing. In that epoch already it stays as it is.
+// EnterFloored enters an epoch that a forced recovery began. No node knows all that was accepted before it, so every bucket
+// counts as emptied until the floor, or until the partition's own floor if that is later. What the lost nodes installed for
+// epochs up to that one has no effect. A partition in that epoch already does not change.
 func (p Partition) EnterFloored(epoch uint64, floor int64) (after Partition, ok bool) {
 	if p.Floored {
 		floor = max(floor, p.Floor)
@@ -64,8 +64,8 @@ func (p Partition) EnterFloored(epoch uint64, floor int64) (after Partition, ok 
 	return after.Enter(epoch)
 }
 
-// Enter answers in the epoch for which the partition is installed: the cluster has agreed on it. In that epoch already it
-// stays as it is, sealed if it was.
+// Enter enters the epoch for which the partition is installed: the cluster has agreed on it. A partition in that epoch
+// already does not change, sealed or not.
 func (p Partition) Enter(epoch uint64) (after Partition, ok bool) {
 	switch {
 	case epoch == 0:
@@ -79,8 +79,8 @@ func (p Partition) Enter(epoch uint64) (after Partition, ok bool) {
 	return p, true
 }
 
-// Drop is for a replica that keeps the partition no more and deletes its registers: it stays sealed in its epoch, and is no
-// source for anybody until it is installed again.
+// Drop is for a node that is no replica any more and deletes the registers: the partition stays sealed in its epoch, and is
+// no source until it is installed again.
 func (p Partition) Drop() Partition {
 	p.Sealed, p.Incomplete, p.Installed = true, true, 0
 	return p

@@ -8,21 +8,21 @@ import (
 // ErrCorrupt means that stored bytes are not what this package writes.
 var ErrCorrupt = errors.New("register: corrupt encoding")
 
-// The layout of a stored register. Integers are unsigned varints where not said otherwise; H comes first and whole, so
-// that a sweep can read it without the rest.
+// The layout of a stored register. Integers are unsigned varints unless noted. H comes first, with a fixed size, so that it
+// can be read without the rest.
 //
 //	┌──────────┬──────────┬────────────┬────────┬────────┬───────┬───────┬──────────┬───────┬─────┐
 //	│ layout   │ H        │ generation │ expire │ writer │ seq   │ epoch │ H − from │ reach │ aux │
 //	│ 1 byte   │ 8 bytes  │ varint     │ varint │ 16     │       │       │          │       │ …   │
 //	└──────────┴──────────┴────────────┴────────┴────────┴───────┴───────┴──────────┴───────┴─────┘
 //
-// The layout is 1 for a stored limit, and 2 for one that a request has defined.
+// The layout is 1 for a stored limit, and 2 for a limit that a request has defined.
 const (
 	registerLayout = 1
 	inlineLayout   = 2
 )
 
-// Append encodes r behind dst.
+// Append appends the encoding of r to dst.
 func (r Register) Append(dst []byte) []byte {
 	layout := byte(registerLayout)
 	if r.Inline {
@@ -71,7 +71,7 @@ func Decode(src []byte) (Register, error) {
 //	│ 1 byte   │ varint │ varint    │ 1 byte: 1 sealed, 2 floor, 4 incomplete │ 8 bytes │ 8 bytes │
 //	└──────────┴────────┴───────────┴─────────────────────────────────────────┴─────────┴─────────┘
 //
-// Layout 1, which is still read, had neither the installed epoch nor the last flag.
+// Layout 1, which is still read, has neither the installed epoch nor the last flag.
 const (
 	partitionLayoutOne = 1
 	partitionLayout    = 2
@@ -83,7 +83,7 @@ const (
 	flagIncomplete
 )
 
-// Append encodes p behind dst.
+// Append appends the encoding of p to dst.
 func (p Partition) Append(dst []byte) []byte {
 	var flags byte
 	if p.Sealed {
@@ -127,7 +127,7 @@ func DecodePartition(src []byte) (p Partition, err error) {
 	return p, nil
 }
 
-// A decoder takes values off the front of src; after one that is not there, bad is set and all further ones are 0.
+// A decoder reads values from the front of src. When src is too short it sets bad, and all further values are 0.
 type decoder struct {
 	src []byte
 	bad bool

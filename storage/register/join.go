@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// ErrTooFew means that those who were asked do not know all that the replica set has accepted.
+// ErrTooFew means that the replicas that answered may not know all that the replica set has accepted.
 var ErrTooFew = errors.New("too few replicas are sealed")
 
-// Join is a register that is reserved wherever r, which is this replica's own, or other, which is another's, is: what is
-// taken in one of them is taken in it, for a reservation of any generation that it does not refuse.
+// Join merges r, which is this replica's register, with another replica's: what is taken in either of them is taken in the
+// result, for a reservation of any generation that the result does not refuse.
 //
-// It is the one of the later generation, or of the two in one generation the one that is reserved further. Where the other
-// of the two lies beyond the later generation, the reset did not know of it, and it counts in full: H is raised to it.
+// The result is the register of the later generation, or in one generation the one that is reserved further. If the other
+// one's H lies beyond the later generation, the reset did not know of it: it counts in full, and H is raised to it.
 //
-// A reservation that this replica has not accepted itself is no repetition to it: its Epoch is 0 then. Else two owners
-// could each count the replica for overlapping segments, one from before it took over the other's register.
+// If this replica has not accepted the result's last reservation itself, Epoch is 0, and no repetition matches it. Otherwise
+// two owners could each count this replica for overlapping segments, one of them from before the merge.
 func (r Register) Join(other Register) Register {
 	later, earlier := r, other
 	if other.Generation > r.Generation || other.Generation == r.Generation && other.H > r.H {
@@ -29,21 +29,21 @@ func (r Register) Join(other Register) Register {
 	return later
 }
 
-// Join says what a replica must know of a partition, besides the registers of those whose states these are, to answer in
-// the given epoch: the highest horizon, and a floor if there must be one. The states are of different replicas, each as
-// it was when its registers were read or before, and enough is R − W + 1 of the replica set before.
+// Join computes what a replica needs, besides the registers of these replicas, to answer in the given epoch: the highest
+// horizon, and a floor if there must be one. The states are of different replicas, each read no later than its registers,
+// and enough is R − W + 1 of the previous replica set.
 //
-// The registers are complete if enough replicas of the epoch before are sealed in it, or if one replica was installed for
-// this epoch: it holds what they held. There is a floor only if fewer than enough of the sealed ones are without one and
-// every installed one has one. The error is ErrTooFew if the registers are not complete.
+// The registers are complete if enough replicas of the previous epoch are sealed in it, or if one replica was installed for
+// this epoch: it holds what they held. There is a floor only if fewer than enough of the sealed ones have none and every
+// installed one has one. The error is ErrTooFew if the registers are not complete.
 func Join(states []Partition, enough int, epoch uint64) (joined Partition, err error) {
 	var sealed, installed witnesses
 	for _, p := range states {
 		switch {
 		case p.holds(epoch):
-			installed.hear(p)
+			installed.add(p)
 		case p.sealedBefore(epoch):
-			sealed.hear(p)
+			sealed.add(p)
 		default:
 			continue
 		}
@@ -62,24 +62,24 @@ func Join(states []Partition, enough int, epoch uint64) (joined Partition, err e
 	return joined, nil
 }
 
-// holds says whether the replica's registers are complete for that epoch: it has been installed for it.
+// holds reports whether the replica's registers are complete for that epoch: it was installed for it.
 func (p Partition) holds(epoch uint64) bool {
 	return !p.Incomplete && epoch > 0 && (p.Installed == epoch || p.Epoch == epoch && p.Installed == 0)
 }
 
-// sealedBefore says whether the replica has its part in the end of the epoch before.
+// sealedBefore reports whether the replica is complete and sealed in the previous epoch.
 func (p Partition) sealedBefore(epoch uint64) bool {
 	return p.Epoch > 0 && p.Epoch+1 == epoch && p.Installed == 0 && p.Sealed && !p.Incomplete
 }
 
-// witnesses are replicas that say how far the line of a partition's buckets is reserved.
+// witnesses counts the replicas whose registers are complete, and those of them that need no floor.
 type witnesses struct {
 	all   int
 	exact int   // without a floor
-	floor int64 // the highest of the others
+	floor int64 // the highest floor of the others
 }
 
-func (w *witnesses) hear(p Partition) {
+func (w *witnesses) add(p Partition) {
 	w.all++
 	switch {
 	case !p.Floored:

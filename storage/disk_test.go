@@ -12,7 +12,7 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// onCommitter does something on the committer's goroutine.
+// onCommitter calls f on the committer's goroutine.
 func onCommitter(s *Store, f func() error) error {
 	done := make(chan error, 1)
 	s.push(job{look: func(err error) {
@@ -24,8 +24,8 @@ func onCommitter(s *Store, f func() error) error {
 	return <-done
 }
 
-// Whatever is written, settled, swept and opened again: a register is found as it was written last.
-func TestDiskTableFindsWhatWasWritten(t *testing.T) {
+// After any sequence of writes, flushes, sweeps and restarts, a register is found as it was last written.
+func TestDiskEngineFindsWhatWasWritten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newLeakyRig(nil)
 		open := func() *Store {
@@ -72,16 +72,16 @@ func TestDiskTableFindsWhatWasWritten(t *testing.T) {
 			default:
 				err = write()
 			case 4:
-				r.clock.advance(time.Duration(generationAge))
+				r.clock.advance(time.Duration(maxRotationAge))
 				err = onCommitter(s, func() error {
-					_, err := s.table.tidy(r.clock.now())
+					_, err := s.engine.maintain(r.clock.now())
 					return err
 				})
 			case 5:
-				err = onCommitter(s, func() error { return settleAll(s) })
+				err = onCommitter(s, func() error { return flushAll(s) })
 			case 6:
 				r.clock.advance(2 * time.Minute)
-				err = onCommitter(s, func() error { return s.sweepOn(r.clock.now()) })
+				err = onCommitter(s, func() error { return s.sweepStep(r.clock.now()) })
 			case 7:
 				if err = s.Close(); err == nil {
 					s = open()
@@ -103,25 +103,25 @@ func TestDiskTableFindsWhatWasWritten(t *testing.T) {
 	})
 }
 
-// However much was written before, settling begins with a piece: checks wait for no more than that.
-func TestSettlingBeginsWithAPiece(t *testing.T) {
-	const count = 4 * entriesAtOnce
+// However much was written before, a flush starts with one short step: checks wait for no more than that.
+func TestFlushStartsWithOneStep(t *testing.T) {
+	const count = 4 * flushStepLen
 	r := newRig(t, nil)
 	s := r.open(t)
-	table := s.table.(*diskTable)
+	table := s.engine.(*diskEngine)
 	for _, first := range []int{0, count} {
 		must(t, onCommitter(s, func() error {
-			table.size = math.MaxInt64 // generations end when the test says so
-			for table.stale.len() == 0 && first > 0 || table.settling != nil {
-				table.begun = s.cfg.Now() - generationAge
-				if _, err := table.tidy(s.cfg.Now()); err != nil {
+			table.rotateSize = math.MaxInt64 // generations end when the test says so
+			for table.previous.len() == 0 && first > 0 || table.flushing != nil {
+				table.firstWrite = s.cfg.Now() - maxRotationAge
+				if _, err := table.maintain(s.cfg.Now()); err != nil {
 					return err
 				}
-				if table.settling != nil {
-					table.settling.wait()
+				if table.flushing != nil {
+					table.flushing.wait()
 				}
 			}
-			table.begun = 0
+			table.firstWrite = 0
 			return nil
 		}))
 		batch := make([]register.Reservation, count)
@@ -132,21 +132,21 @@ func TestSettlingBeginsWithAPiece(t *testing.T) {
 	}
 	must(t, onCommitter(s, func() error {
 		for want := range []int{0, 1} {
-			table.begun = s.cfg.Now() - generationAge
-			if _, err := table.tidy(s.cfg.Now()); err != nil {
+			table.firstWrite = s.cfg.Now() - maxRotationAge
+			if _, err := table.maintain(s.cfg.Now()); err != nil {
 				return err
 			}
-			if n, at := table.settling.entries.len(), table.settling.at; n != count || at != want*entriesAtOnce {
-				return fmt.Errorf("%d of %d are collected after %d steps, want %d of %d", at, n, want, want*entriesAtOnce, count)
+			if n, at := table.flushing.entries.len(), table.flushing.next; n != count || at != want*flushStepLen {
+				return fmt.Errorf("%d of %d are collected after %d steps, want %d of %d", at, n, want, want*flushStepLen, count)
 			}
 		}
 		return nil
 	}))
 }
 
-// What is left alone is neither in memory nor in the journal after two generations; what is written all the time does
-// not go to Pebble at all.
-func TestGenerationsPass(t *testing.T) {
+// An idle register is neither in memory nor in the journal after two rotations; one that is written all the time is never
+// flushed.
+func TestRotation(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t)
 	accepted(t, s, r.segment("idle", epoch, epoch+1))
@@ -155,10 +155,10 @@ func TestGenerationsPass(t *testing.T) {
 		err := onCommitter(s, func() error {
 			for more := true; more; {
 				var err error
-				if more, err = s.table.tidy(r.clock.now()); err != nil {
+				if more, err = s.engine.maintain(r.clock.now()); err != nil {
 					return err
 				}
-				if st := s.table.(*diskTable).settling; st != nil && !more {
+				if st := s.engine.(*diskEngine).flushing; st != nil && !more {
 					st.wait()
 					more = true
 				}
@@ -172,15 +172,15 @@ func TestGenerationsPass(t *testing.T) {
 	for i := range int64(4) {
 		pass()
 		accepted(t, s, r.segment("busy", epoch+i, epoch+i+1))
-		r.clock.advance(time.Duration(generationAge))
+		r.clock.advance(time.Duration(maxRotationAge))
 		pass()
 	}
 	err := onCommitter(s, func() error {
-		table := s.table.(*diskTable)
+		table := s.engine.(*diskEngine)
 		key := registerKey(nil, r.segment("busy", 0, 0).Partition, "busy", "demo")
-		busy := table.of(key).Lookup(key)
-		if busy.Entry == nil || table.entries.Len() != 1 {
-			return fmt.Errorf("in memory: %v, want the busy one", table.entries)
+		busy := table.memtable(key).Lookup(key)
+		if busy.Entry == nil || table.memtables.Len() != 1 {
+			return fmt.Errorf("in memory: %v, want the busy one", table.memtables)
 		}
 		return nil
 	})
@@ -191,7 +191,7 @@ func TestGenerationsPass(t *testing.T) {
 		t.Errorf("%d registers in Pebble, want the idle one", n)
 	}
 	for range 3 {
-		r.clock.advance(time.Duration(generationAge))
+		r.clock.advance(time.Duration(maxRotationAge))
 		pass()
 	}
 	names, err := r.cfg.FS.List(r.cfg.FS.PathJoin(r.cfg.Dir, datadir.JournalDir))

@@ -139,7 +139,7 @@ func TestFloor(t *testing.T) {
 	accepted(t, s, r.segment("user", r.clock.now(), r.clock.now()+1)) // it has faded
 }
 
-// A clock that is set back between two lives does not lower the floor.
+// A clock that is set back between two starts does not lower the floor.
 func TestFloorAfterClockWasSetBack(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem())
 	s := r.open(t, inMemory)
@@ -191,7 +191,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// An operator who says that the directory was restored may have restored an empty one.
+// Restored sets floors in an empty directory too.
 func TestRestoredEmptyDirectory(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t, restored)

@@ -7,8 +7,8 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// The layout of the keys. All registers of a partition lie together, so that it can be streamed and swept; all of a
-// key lie together in it.
+// The keys in Pebble. The registers of a partition are adjacent, so that it can be exported and swept; in it, those of one
+// client's key are adjacent.
 //
 //	┌─────┬────────────────┐
 //	│ 'm' │ name           │  one value about the node: see meta.go
@@ -51,10 +51,10 @@ func partitionOf[K []byte | string](k K) ring.Partition {
 	return ring.Partition(k[1])<<8 | ring.Partition(k[2])
 }
 
-// registerKeyHead is how many bytes stand before the key in a register's key.
+// registerKeyHead is how many bytes precede the client's key.
 const registerKeyHead = 5
 
-// parseRegisterKey takes apart what registerKey has put together.
+// parseRegisterKey is the inverse of registerKey.
 func parseRegisterKey(k []byte) (p ring.Partition, key, limit string, err error) {
 	if len(k) < registerKeyHead || k[0] != registerPrefix {
 		return 0, "", "", register.ErrCorrupt
@@ -66,14 +66,14 @@ func parseRegisterKey(k []byte) (p ring.Partition, key, limit string, err error)
 	return p, key, limit, nil
 }
 
-// cutRegisterKey is parseRegisterKey for a key that registerKey has made.
+// cutRegisterKey is parseRegisterKey for a key that is known to be valid.
 func cutRegisterKey(k string) (p ring.Partition, key, limit string) {
 	p = ring.Partition(k[1])<<8 | ring.Partition(k[2])
 	end := registerKeyHead + (int(k[3])<<8 | int(k[4]))
 	return p, k[registerKeyHead:end], k[end:]
 }
 
-// registersOf is the range of the register keys of one partition: from lower to, but not including, upper.
+// registersOf is the range of the register keys of a partition: from lower up to, but not including, upper.
 func registersOf(p ring.Partition) (lower, upper []byte) {
 	lower = binary.BigEndian.AppendUint16([]byte{registerPrefix}, uint16(p))
 	if p == ^ring.Partition(0) {
@@ -82,7 +82,7 @@ func registersOf(p ring.Partition) (lower, upper []byte) {
 	return lower, binary.BigEndian.AppendUint16([]byte{registerPrefix}, uint16(p)+1)
 }
 
-// parsePartition reads what a range of registersOf begins with.
+// parsePartition reads the lower end of a range of registersOf.
 func parsePartition(lower []byte) (p ring.Partition, ok bool) {
 	if len(lower) != 3 || lower[0] != registerPrefix {
 		return 0, false
@@ -90,8 +90,8 @@ func parsePartition(lower []byte) (p ring.Partition, ok bool) {
 	return partitionOf(lower), true
 }
 
-// appendWrite appends what the journal says of one register that was written, or, with the first three bytes of their
-// keys and no value, that all registers of a partition were dropped. A record's payload is a sequence of them.
+// appendWrite appends one write to the payload of a journal record, which is a sequence of them. A write is the key and the
+// value of a register; or the first three bytes of a partition's keys and no value: the partition was dropped.
 //
 //	┌───────────────┬─────┬─────────────────┬───────┐
 //	│ length of key │ key │ length of value │ value │

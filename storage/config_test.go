@@ -8,20 +8,20 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A Store takes less where there is less memory, never nothing, and no more than what is of use.
-func TestShare(t *testing.T) {
+// A smaller memory budget makes a smaller cache and journal, within their bounds.
+func TestMemoryBudget(t *testing.T) {
 	last := Config{Memory: 1}
-	last.share()
+	last.shareMemory()
 	if last.cacheSize != minCache || last.journalSize != minJournal {
 		t.Errorf("of one byte: %+v", last)
 	}
 	for memory := int64(1 << 20); memory < 8<<30; memory *= 2 {
 		c := Config{Memory: memory}
-		c.share()
+		c.shareMemory()
 		if c.cacheSize < last.cacheSize || c.journalSize < last.journalSize {
 			t.Errorf("of %d bytes a Store takes %d and %d, of less %d and %d", memory, c.cacheSize, c.journalSize, last.cacheSize, last.journalSize)
 		}
-		if takes := c.cacheSize + journalInMemory*c.journalSize; memory >= 32<<20 && takes > memory {
+		if takes := c.cacheSize + memoryPerJournalByte*c.journalSize; memory >= 32<<20 && takes > memory {
 			t.Errorf("of %d bytes a Store takes %d", memory, takes)
 		}
 		if OffHeap(memory) <= c.cacheSize {
@@ -30,14 +30,14 @@ func TestShare(t *testing.T) {
 		last = c
 	}
 	plenty := Config{}
-	plenty.share()
+	plenty.shareMemory()
 	if plenty.cacheSize != maxCache || plenty.journalSize != maxJournal || last.cacheSize != maxCache || last.journalSize != maxJournal {
 		t.Errorf("where memory is plenty: %+v, %+v", plenty, last)
 	}
 }
 
-// Registers that are kept in memory count as what they take, until they are swept or dropped. More than there is memory for
-// are written all the same, for there is nothing that could be forgotten.
+// Registers in memory are counted with their size until they are swept or dropped. Beyond the budget they are still written,
+// since no register may be forgotten.
 func TestFull(t *testing.T) {
 	r := newRig(t, nil)
 	s := r.open(t, inMemory, func(c *Config) { c.Memory = 64 << 10 })
@@ -53,17 +53,17 @@ func TestFull(t *testing.T) {
 		t.Error("not full with 500 registers in 64 KiB")
 	}
 	accepted(t, s, r.segment("one more", epoch, epoch+10))
-	table := s.table.(*memoryTable)
+	table := s.engine.(*memoryEngine)
 	sum := int64(0)
-	for p := range table.partitions {
-		for e := range table.partitions[p].All() {
+	for p := range table.memtables {
+		for e := range table.memtables[p].All() {
 			sum += e.Bytes()
 		}
 	}
 	if got := table.bytes.Load(); got != sum {
 		t.Errorf("%d bytes are counted of %d", got, sum)
 	}
-	for p := range table.partitions {
+	for p := range table.memtables {
 		if err := table.drop(ring.Partition(p)); err != nil {
 			t.Fatal(err)
 		}
