@@ -54,9 +54,13 @@ var mayImport = map[string][]string{
 	"rpc/transport":          {"actor/limit", "internal/bound", "internal/fault"},
 	"rpc/credentials":        {"internal/bound", "internal/metrics", "ring/key", "ring/secret", "rpc/access", "rpc/transport"},
 	"rpc/web":                {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling", "rpc/access", "rpc/pb"},
+	"rpc/peers": {
+		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "storage", "storage/register",
+		"rpc/credentials", "rpc/pb", "rpc/transport",
+	},
 	"rpc": {
-		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/agreed", "ring/cluster", "ring/key", "storage", "storage/register",
-		"rpc/access", "rpc/credentials", "rpc/nodes", "rpc/pb", "rpc/transport",
+		"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/agreed", "ring/cluster", "ring/key",
+		"rpc/access", "rpc/credentials", "rpc/nodes", "rpc/pb", "rpc/peers", "rpc/transport",
 	},
 	"rpc/debug":        {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "rpc/access", "storage"},
 	"gateway/keys":     {"actor/limit"},

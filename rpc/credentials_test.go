@@ -15,11 +15,9 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
-	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
-	reg "github.com/jeton-dev/jeton/storage/register"
 )
 
 // dialAs connects to a server as who has that key.
@@ -63,13 +61,8 @@ func TestWhoMayCall(t *testing.T) {
 		{"the node has none", nil, ours, not, not, not, "cluster key"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			peers := newTestPeers(t, PeersConfig{})
 			s, err := New(Config{
-				Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: test.node,
-				Peer: &PeerConfig{
-					Store: newLedger(1, reg.Partition{Epoch: 1}), Address: "here", Peers: peers,
-					Handle: func(_ context.Context, m []byte) ([]byte, error) { return m, nil },
-				},
+				Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: test.node, Peer: withPeers(t),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -100,26 +93,9 @@ func TestWhoMayCall(t *testing.T) {
 					_, err = stream.Recv()
 					return err
 				}},
-				"Reserve": {test.reaper, func() error {
-					p := newTestPeers(t, PeersConfig{Key: test.caller})
-					p.Replica(address)
-					r, err := p.remote(address)
-					if err != nil {
-						return err
-					}
-					var why error
-					eventually(t, "an answer of the node", func() bool {
-						r.mu.Lock()
-						defer r.mu.Unlock()
-						why = r.why
-						return r.open != nil || !errors.Is(why, errConnecting)
-					})
-					return why
-				}},
+				"Reserve": {test.reaper, func() error { return reserveOnce(t, conn) }},
 			} {
 				switch err := try.do(); {
-				case try.want != yes && call == "Reserve":
-					wantText(t, err, test.says)
 				case try.want == yes && err != nil:
 					t.Errorf("%s: %v", call, err)
 				case try.want == missing:
@@ -134,28 +110,28 @@ func TestWhoMayCall(t *testing.T) {
 
 // TestWhoMayInstall checks the one call that would fail for other reasons.
 func TestWhoMayInstall(t *testing.T) {
-	n := startStation(t, stationConfig{id: 1, key: newKey(t, "the secret of this cluster"), store: newLedger(1, reg.Partition{})})
-	_, err := pb.NewPeerClient(dialAs(t, n.address, nil)).Install(t.Context(), &pb.InstallRequest{})
+	address, _, _ := startGuarded(t, newKey(t, "the secret of this cluster"), nil)
+	_, err := pb.NewPeerClient(dialAs(t, address, nil)).Install(t.Context(), &pb.InstallRequest{})
 	wantCode(t, err, codes.Unauthenticated, "needs the cluster key")
 }
 
 func TestPeersOfAnotherCluster(t *testing.T) {
-	n := startStation(t, stationConfig{id: 1, key: newKey(t, "the secret of this cluster"), store: newLedger(1, reg.Partition{})})
-	p := newTestPeers(t, PeersConfig{Key: newKey(t, "the secret of another one")})
-	if _, err := p.Call(t.Context(), n.address, nil); err == nil {
+	address, _, _ := startGuarded(t, newKey(t, "the secret of this cluster"), nil)
+	p := newPeers(t, newKey(t, "the secret of another one"))
+	if _, err := p.Call(t.Context(), address, nil); err == nil {
 		t.Error("a node of another cluster was answered")
 	} else {
 		wantText(t, err, "cluster key")
-		wantText(t, err, n.address)
+		wantText(t, err, address)
 	}
 }
 
 // TestOddConnections opens connections that are neither HTTP/2 nor TLS, or nothing at all: they are closed, and others are
 // served.
 func TestOddConnections(t *testing.T) {
-	n := startStation(t, stationConfig{id: 1, key: newKey(t, "the secret of this cluster"), store: newLedger(1, reg.Partition{})})
+	address, s, _ := startGuarded(t, newKey(t, "the secret of this cluster"), nil)
 	dial := func() net.Conn {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", n.address)
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,21 +157,11 @@ func TestOddConnections(t *testing.T) {
 			t.Errorf("%q: %v", says, err)
 		}
 	}
-	p := newTestPeers(t, PeersConfig{Key: newKey(t, "the secret of this cluster")})
-	if answer, err := p.Call(t.Context(), n.address, []byte("hello")); err != nil || string(answer) != "HELLO" {
+	p := newPeers(t, newKey(t, "the secret of this cluster"))
+	if answer, err := p.Call(t.Context(), address, []byte("hello")); err != nil || string(answer) != "hello" {
 		t.Errorf("got %q and %v", answer, err)
 	}
-	n.kill() // does not wait for those
-}
-
-func TestPeersNeed(t *testing.T) {
-	for _, cfg := range []PeersConfig{{Now: atMidday}, {ID: ring.NodeID{1}}} {
-		if p, err := NewPeers(cfg); err == nil {
-			p.Close()
-			t.Errorf("%+v was enough", cfg)
-		}
-	}
-	if _, err := New(Config{Limiter: conformance.Stub{}, Peer: &PeerConfig{}}); err == nil {
-		t.Error("a peer service without anything was made")
+	if err := s.Stop(t.Context()); err != nil { // does not wait for those
+		t.Error(err)
 	}
 }

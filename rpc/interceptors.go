@@ -38,17 +38,6 @@ func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, mos
 	return next(ctx, m)
 }
 
-// wireError is err as gRPC sends it. What is in that form already stays.
-func wireError(err error) error {
-	if _, ok := status.FromError(err); ok {
-		return err
-	}
-	return pb.EncodeError(err).Err()
-}
-
-// code is the gRPC code that err is sent with.
-func code(err error) codes.Code { return status.Code(wireError(err)) }
-
 // logFault logs what is the node's fault: not the caller's, not that of the times, and not what gRPC itself says.
 func (s *Server) logFault(ctx context.Context, method string, err error) {
 	if _, ok := status.FromError(err); ok || code(err) != codes.Internal {

@@ -8,11 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 
+	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
-
-// buckets of a latency histogram: 50 µs to 19 s.
-var buckets = prometheus.ExponentialBuckets(50e-6, 2.5, 15)
 
 // serverMetrics measure a Server.
 type serverMetrics struct {
@@ -27,7 +25,7 @@ func newServerMetrics() serverMetrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "jeton_rpc_seconds",
 			Help:    "How long gRPC calls took, by method and code. Of CheckStream every check counts by itself.",
-			Buckets: buckets,
+			Buckets: metrics.LatencyBuckets(),
 		}, []string{"method", "code"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_rpc_panics_total",

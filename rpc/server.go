@@ -1,12 +1,15 @@
-// Package rpc is every way into a node: gRPC for programs ([Server], the service jeton.v1.Limiter) and JSON over HTTP
-// for everything that can send a request ([NewAPI]). Both ask one [limit.Limiter], and neither decides anything itself.
-// Nodes speak to each other here too: [Peers] asks, and [PeerConfig] is what a Server answers with.
+// Package rpc is a node's gRPC: a [Server] answers programs (jeton.v1.Limiter), clients that want to know where keys live
+// (jeton.v1.Cluster), operators (jeton.v1.Admin) and other nodes (jeton.v1.Peer, of rpc/peers), and a [Router] has each request decided
+// where its key lives. Neither decides anything itself: both ask a [limit.Limiter]. An error of a call means that nothing was decided.
 //
 // The path of one check:
 //
-//	gRPC: Server.Check, CheckBatch, CheckStream ─┐                ┌─▶ rpc/pb: message → Request
-//	                                             ├─ a deadline ───┤                  │
-//	HTTP: NewAPI, POST /v1/check ────────────────┘                └─▶ limit: JSON → Request ─▶ Limiter.Check
+//	Server.Check, CheckBatch, CheckStream ─▶ rpc/pb: message → Request ─▶ Router ─┬─▶ this node: actor.System
+//	                                                                             └─▶ rpc/nodes: another node
+//
+// The same over HTTP is rpc/web. What connections are made of is rpc/transport, and who is at their other end rpc/credentials.
+//
+// Start with [New].
 package rpc
 
 import (
@@ -29,11 +32,13 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/metrics"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/peers"
 	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
@@ -64,8 +69,8 @@ type Config struct {
 	Certificates *credentials.Certificates
 	// Tokens are what operators without the cluster key show: see rpc/access. Nil leaves only the key.
 	Tokens *credentials.Tokens
-	// Peer is what other nodes are answered with; nil leaves jeton.v1.Peer out.
-	Peer *PeerConfig
+	// Peer is what other nodes are answered with, but for Panics; nil leaves jeton.v1.Peer out.
+	Peer *peers.ServiceConfig
 	// Tables tells where keys live; nil leaves jeton.v1.Cluster out.
 	Tables Tables
 	// Cluster is what jeton.v1.Admin shows and changes; nil for a node that is alone.
@@ -91,7 +96,7 @@ type Server struct {
 	port    *credentials.Port
 	bounds  bound.Config
 	calls   map[string]time.Duration // the most time of every call without a stream, by its method
-	peer    *peerServer              // nil without a peer service
+	peer    *peers.Service           // nil without jeton.v1.Peer
 
 	stop     sync.Once
 	stopping chan struct{}  // closed when no new checks are wanted
@@ -104,11 +109,6 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Limiter == nil {
 		return nil, errors.New("rpc: no limiter to ask")
 	}
-	if cfg.Peer != nil {
-		if err := cfg.Peer.check(); err != nil {
-			return nil, err
-		}
-	}
 	s := &Server{
 		limiter:  cfg.Limiter,
 		log:      logger(cfg.Logger),
@@ -120,6 +120,14 @@ func New(cfg Config) (*Server, error) {
 	}
 	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {
 		return nil, err
+	}
+	if cfg.Peer != nil {
+		peer := *cfg.Peer
+		peer.Panics = s.metrics.panics
+		var err error
+		if s.peer, err = peers.NewService(peer); err != nil {
+			return nil, err
+		}
 	}
 	port, err := credentials.NewPort(credentials.PortConfig{Key: cfg.Key, Certificates: cfg.Certificates, Registerer: cfg.Registerer})
 	if err != nil {
@@ -148,8 +156,7 @@ func (s *Server) registerServices(cfg Config) error {
 		pb.RegisterClusterServer(guard, newClusterService(cfg.Tables))
 	}
 	if cfg.Peer != nil {
-		s.peer = newPeerServer(*cfg.Peer, s.metrics.panics)
-		guard.RegisterService(s.peerDescription(s.peer), s.peer)
+		guard.RegisterService(s.unhurried(s.peer.Description(), peers.TransferWithin), s.peer)
 	}
 	healthpb.RegisterHealthServer(guard, s.health)
 	reflection.Register(guard)
@@ -162,7 +169,7 @@ func (s *Server) timeCalls() {
 	for service, info := range s.grpc.GetServiceInfo() {
 		most := mostTime
 		if service == pb.Peer_ServiceDesc.ServiceName {
-			most = transferWithin
+			most = peers.TransferWithin
 		}
 		for _, m := range info.Methods {
 			if !m.IsClientStream && !m.IsServerStream {
@@ -231,6 +238,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.health.Shutdown()
 		close(s.stopping)
+		if s.peer != nil {
+			s.peer.Stop()
+		}
 		s.port.Stop()
 	})
 	done := make(chan struct{})
@@ -247,5 +257,16 @@ func (s *Server) Stop(ctx context.Context) error {
 		<-done
 	}
 	s.readers.Wait()
+	if s.peer != nil {
+		s.peer.Wait()
+	}
 	return err
+}
+
+// PeersConnected are the nodes that have a stream of reservations open to this one; see [peers.Service.Connected].
+func (s *Server) PeersConnected() []ring.NodeID {
+	if s.peer == nil {
+		return nil
+	}
+	return s.peer.Connected()
 }

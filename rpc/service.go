@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -32,6 +33,22 @@ func (s *Server) description() *grpc.ServiceDesc {
 		}
 	}
 	return &desc
+}
+
+// unhurried is a service whose calls without a stream may take that long.
+func (s *Server) unhurried(desc *grpc.ServiceDesc, most time.Duration) *grpc.ServiceDesc {
+	patient := *desc
+	patient.Methods = slices.Clone(desc.Methods)
+	for i := range patient.Methods {
+		m := &patient.Methods[i]
+		handler := m.Handler
+		m.Handler = func(srv any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			return handler(srv, ctx, read, func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+				return s.intercepted(ctx, m, info, next, most)
+			})
+		}
+	}
+	return &patient
 }
 
 // direct makes the handler of a method that takes In and answers Out. What does not change from call to call is made

@@ -27,7 +27,6 @@ import (
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
-	reg "github.com/jeton-dev/jeton/storage/register"
 )
 
 // certificatesOf makes Certificates of files.
@@ -47,10 +46,7 @@ func startGuarded(t *testing.T, k *key.Key, c *credentials.Certificates) (addres
 	s, err := New(Config{
 		Registerer: registry,
 		Limiter:    conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,
-		Peer: &PeerConfig{
-			Store: newLedger(1, reg.Partition{Epoch: 1}), Address: "here", Peers: newTestPeers(t, PeersConfig{}),
-			Handle: func(_ context.Context, m []byte) ([]byte, error) { return m, nil },
-		},
+		Peer: withPeers(t),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +138,7 @@ func reserveOnce(t *testing.T, conn *grpc.ClientConn) error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stream, err := pb.NewPeerClient(conn).Reserve(metadata.AppendToOutgoingContext(ctx, nodeHeader, ring.NodeID{9}.String()))
+	stream, err := pb.NewPeerClient(conn).Reserve(metadata.AppendToOutgoingContext(ctx, "jeton-node", ring.NodeID{9}.String()))
 	if err != nil {
 		return err
 	}
@@ -251,7 +247,7 @@ func TestPlainTextIsToldWhy(t *testing.T) {
 func TestNodesSpeakBesideCertificates(t *testing.T) {
 	ca, k := authority.New(t, "ours"), newKey(t, "the secret of this cluster")
 	address, _, _ := startGuarded(t, k, certificatesOf(t, authority.Write(t, t.TempDir(), ca.Issue(t, "node"), ca)))
-	p := newTestPeers(t, PeersConfig{Key: k})
+	p := newPeers(t, k)
 	if answer, err := p.Call(t.Context(), address, []byte("hello")); err != nil || string(answer) != "hello" {
 		t.Errorf("got %q and %v", answer, err)
 	}

@@ -36,7 +36,7 @@ var upward = map[string]int{
 	"ring":                        1,
 	"ring/cluster":                34,
 	"ring/move":                   2,
-	"rpc":                         17,
+	"rpc":                         2,
 	"rpc/client":                  1,
 	"rpc/debug":                   1,
 	"rpc/nodes":                   6,

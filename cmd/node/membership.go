@@ -17,6 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/peers"
 	"github.com/jeton-dev/jeton/storage"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -64,7 +65,7 @@ type membership struct {
 	node    *Node
 	id      ring.NodeID
 	cluster *cluster.Cluster
-	peers   *rpc.Peers
+	peers   *peers.Client
 	router  *rpc.Router
 	gate    *gate
 	marks   chan agreed.Mark
@@ -139,7 +140,7 @@ func (m *membership) join() (err error) {
 	if err != nil {
 		return err
 	}
-	m.peers, err = rpc.NewPeers(rpc.PeersConfig{
+	m.peers, err = peers.NewClient(peers.ClientConfig{
 		ID: m.id, Address: grpc, Key: n.secrets.key, Now: n.clock.Now, Registerer: n.metrics, Logger: n.cfg.Logger,
 	})
 	if err != nil {
@@ -165,9 +166,9 @@ func (m *membership) join() (err error) {
 }
 
 // peer is what other nodes are answered with.
-func (m *membership) peer() rpc.PeerConfig {
+func (m *membership) peer() peers.ServiceConfig {
 	address, _ := m.node.advertised(m.node.grpcListener) // which join has found to be one
-	return rpc.PeerConfig{Store: m.gate, Handle: m.cluster.Handle, Address: address, Now: m.node.clock.Now, Peers: m.peers}
+	return peers.ServiceConfig{Store: m.gate, Handle: m.cluster.Handle, Address: address, Now: m.node.clock.Now, Client: m.peers}
 }
 
 // mark hands on the newest mark.

@@ -3,7 +3,11 @@ package credentials
 import (
 	"net"
 	"sync"
+	"time"
 )
+
+// HandshakeWithin is how long a connection may take until the first request could come.
+const HandshakeWithin = 5 * time.Second
 
 // pending are connections without a finished handshake, or in plain text where that is refused. A server that stops does not wait
 // for them.

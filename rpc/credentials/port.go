@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/credentials"
@@ -19,12 +18,8 @@ import (
 	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
-const (
-	// tlsRecord is the first byte of a TLS handshake. HTTP/2 begins with "PRI".
-	tlsRecord = 0x16
-	// HandshakeWithin is how long a connection may take until the first request could come.
-	HandshakeWithin = 5 * time.Second
-)
+// tlsRecord is the first byte of a TLS handshake. HTTP/2 begins with "PRI".
+const tlsRecord = 0x16
 
 // errNoTLS refuses TLS at a node that has nothing to show.
 var errNoTLS = errors.New("the caller speaks TLS, but this node has no cluster key and no certificate: give it --cluster-key-file, or --tls-cert, --tls-key and --tls-ca")

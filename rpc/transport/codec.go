@@ -91,31 +91,14 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.NewBuffer(buffer, c.buffers)}, nil
 }
 
-const (
-	smallBuffer = 4 << 10 // grpc pools none below 1 KiB
-	mostPooled  = 1 << 20 // larger ones are rare: they are left to the garbage collector
-)
+// leastHeld is from how many bytes on an answer counts until it is sent: smaller ones are part of what their call costs.
+const leastHeld = 4 << 10
 
-// buffers are the bytes of messages between two uses. Those of grpc's pool are cleared whenever they are handed out, a
-// megabyte for an answer of 40 KB; these are not, for nobody sees more of them than has been written.
-type buffers struct {
-	pool sync.Pool // of *[]byte
-}
-
-// Get implements mem.BufferPool.
-func (p *buffers) Get(length int) *[]byte {
-	b, ok := p.pool.Get().(*[]byte)
-	if !ok || cap(*b) < length {
-		fresh := make([]byte, max(length, smallBuffer))
-		b = &fresh
+// marshalHeld is Marshal for an answer that counts.
+func (c codec) marshalHeld(m heldMessage) (mem.BufferSlice, error) {
+	data, err := c.Marshal(m.message)
+	if err != nil || data.Len() < leastHeld {
+		return data, err
 	}
-	*b = (*b)[:length]
-	return b
-}
-
-// Put implements mem.BufferPool.
-func (p *buffers) Put(b *[]byte) {
-	if cap(*b) <= mostPooled {
-		p.pool.Put(b)
-	}
+	return mem.BufferSlice{heldBytes(data, c.buffers, m.conn)}, nil
 }

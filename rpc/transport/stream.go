@@ -1,16 +1,13 @@
 package transport
 
 import (
-	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/internal/bound"
@@ -26,8 +23,6 @@ const (
 	parsedCost = 4
 	// keptMessages is how many messages of a stream may be there at once: one waits, one is at work, one is read.
 	keptMessages = 3
-	// leastHeld is from how many bytes on an answer counts until it is sent: smaller ones are part of what their call costs.
-	leastHeld = 4 << 10
 )
 
 // errUnread ends a stream whose caller does not read.
@@ -126,69 +121,4 @@ func (b *boundedStream) RecvMsg(m any) error {
 		b.hold(b.read.bytes * parsedCost)
 	}
 	return err
-}
-
-// A Received is a message to be read, with the context of its call: that says which connection it came over, and whether anybody
-// still waits for its answer.
-type Received struct {
-	Message any
-	bytes   int             // it had
-	Ctx     context.Context //nolint:containedctx // grpc hands a codec none
-}
-
-// A heldMessage is an answer that counts as held from when it is put into bytes until grpc needs them no more.
-type heldMessage struct {
-	message any
-	conn    *bound.Conn
-}
-
-// Held is m as grpc is to get it, so that it counts as held of conn until it is sent; of no connection with nil.
-func Held(m any, conn *bound.Conn) any {
-	if conn == nil {
-		return m
-	}
-	return heldMessage{m, conn}
-}
-
-// marshalHeld is Marshal for an answer that counts.
-func (c codec) marshalHeld(m heldMessage) (mem.BufferSlice, error) {
-	data, err := c.Marshal(m.message)
-	if err != nil || data.Len() < leastHeld {
-		return data, err
-	}
-	return mem.BufferSlice{heldBytes(data, c.buffers, m.conn)}, nil
-}
-
-// heldBytes are the bytes of data in a buffer that counts until it is free.
-func heldBytes(data mem.BufferSlice, pool *buffers, conn *bound.Conn) mem.Buffer {
-	whole := pool.Get(data.Len())
-	data.CopyTo(*whole)
-	data.Free()
-	p := &counting{buffers: pool, answer: heldAnswer{conn, len(*whole)}}
-	p.answer.conn.Hold(p.answer.bytes)
-	p.dropped = runtime.AddCleanup(p, heldAnswer.release, p.answer)
-	return mem.NewBuffer(whole, p)
-}
-
-// counting is a pool that gets one buffer back. grpc drops some of those of calls that were given up: what is garbage is held
-// no more either.
-type counting struct {
-	*buffers
-	answer  heldAnswer
-	dropped runtime.Cleanup
-}
-
-// heldAnswer is what counts.
-type heldAnswer struct {
-	conn  *bound.Conn
-	bytes int
-}
-
-func (a heldAnswer) release() { a.conn.Release(a.bytes) }
-
-// Put implements mem.BufferPool.
-func (p *counting) Put(b *[]byte) {
-	p.dropped.Stop()
-	p.answer.release()
-	p.buffers.Put(b)
 }

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-)
 
-// buckets of a latency histogram: 50 µs to 19 s.
-var buckets = prometheus.ExponentialBuckets(50e-6, 2.5, 15)
+	"github.com/jeton-dev/jeton/internal/metrics"
+)
 
 // apiMetrics measure the JSON API.
 type apiMetrics struct {
@@ -21,7 +20,7 @@ func newAPIMetrics() apiMetrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "jeton_http_seconds",
 			Help:    "How long requests of the JSON API took, by route and HTTP status.",
-			Buckets: buckets,
+			Buckets: metrics.LatencyBuckets(),
 		}, []string{"route", "status"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_http_panics_total",

@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -47,13 +47,13 @@ func (s *set) addresses(of ...int) []string {
 // copy and install make a node do that, and say how many registers it fetched.
 func (s *set) copy(t *testing.T, at int, from ...int) (uint64, error) {
 	t.Helper()
-	m, err := s.stations[at].peer.Copy(t.Context(), &pb.CopyRequest{Partition: uint32(moved), Sources: s.addresses(from...)})
+	m, err := s.stations[at].service.Copy(t.Context(), &pb.CopyRequest{Partition: uint32(moved), Sources: s.addresses(from...)})
 	return m.GetRegisters(), err
 }
 
 func (s *set) install(t *testing.T, at int, epoch uint64, enough uint32, from ...int) (uint64, error) {
 	t.Helper()
-	m, err := s.stations[at].peer.Install(t.Context(), &pb.InstallRequest{
+	m, err := s.stations[at].service.Install(t.Context(), &pb.InstallRequest{
 		Partition: uint32(moved), Epoch: epoch, Enough: enough, Sources: s.addresses(from...),
 	})
 	return m.GetRegisters(), err
@@ -254,13 +254,13 @@ func TestInstallDoesNotWait(t *testing.T) {
 	if _, err := s.install(t, 2, 2, 2, 0, 1, 3); err != nil {
 		t.Error(err)
 	}
-	_, err := s.stations[2].peer.Copy(t.Context(), &pb.CopyRequest{Partition: 1, Sources: []string{"127.0.0.1:1"}})
+	_, err := s.stations[2].service.Copy(t.Context(), &pb.CopyRequest{Partition: 1, Sources: []string{"127.0.0.1:1"}})
 	wantText(t, err, "no source could be copied")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_, err := s.stations[2].peer.Copy(ctx, &pb.CopyRequest{Partition: 2, Sources: []string{frozen.address}})
+		_, err := s.stations[2].service.Copy(ctx, &pb.CopyRequest{Partition: 2, Sources: []string{frozen.address}})
 		if err == nil {
 			t.Error("copied from a frozen source")
 		}
@@ -268,7 +268,7 @@ func TestInstallDoesNotWait(t *testing.T) {
 	await(t, stuck.entered)
 	second, done := context.WithCancel(t.Context())
 	done()
-	_, err = s.stations[2].peer.Copy(second, &pb.CopyRequest{Partition: 2, Sources: []string{frozen.address}})
+	_, err = s.stations[2].service.Copy(second, &pb.CopyRequest{Partition: 2, Sources: []string{frozen.address}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a second copy of a partition: %v, want it to wait for the first", err)
 	}
@@ -341,7 +341,7 @@ func TestCutExport(t *testing.T) {
 	n := startStation(t, stationConfig{id: 2, store: l})
 	failed := make(chan error, 1)
 	go func() {
-		_, err := n.peer.Install(context.Background(), &pb.InstallRequest{Partition: 2, Epoch: 2, Enough: 1, Sources: []string{source.address}})
+		_, err := n.service.Install(context.Background(), &pb.InstallRequest{Partition: 2, Epoch: 2, Enough: 1, Sources: []string{source.address}})
 		failed <- err
 	}()
 	await(t, stuck.entered)

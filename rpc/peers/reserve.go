@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -35,11 +35,9 @@ const (
 type reserveStream struct {
 	grpc.ServerStream
 
-	server *Server
-	store  Registers
-	now    func() int64  // the node clock, or nil
-	wake   chan struct{} // holds a token when there is something for run
-	room   chan struct{} // holds a token when there may be room for read
+	service *Service
+	wake    chan struct{} // holds a token when there is something for run
+	room    chan struct{} // holds a token when there may be room for read
 
 	mu         sync.Mutex
 	ready      []*reserved
@@ -57,9 +55,9 @@ type reserved struct {
 	cost int // what it counts in unanswered
 }
 
-// reserveStream answers Reserve.
-func (s *Server) reserveStream(p *peerServer, stream grpc.ServerStream) error {
-	leave, err := p.enter(stream.Context())
+// reserve answers Reserve.
+func (s *Service) reserve(stream grpc.ServerStream) error {
+	leave, err := s.enter(stream.Context())
 	if err != nil {
 		return err
 	}
@@ -68,7 +66,7 @@ func (s *Server) reserveStream(p *peerServer, stream grpc.ServerStream) error {
 		return err
 	}
 	r := &reserveStream{
-		ServerStream: stream, server: s, store: p.cfg.Store, now: p.cfg.Now, heard: time.Now(),
+		ServerStream: stream, service: s, heard: time.Now(),
 		wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 	ctx, cancel := context.WithCancel(stream.Context())
@@ -95,8 +93,8 @@ func (r *reserveStream) readAll(ctx context.Context) error {
 		if err := r.RecvMsg(m); err != nil {
 			return err
 		}
-		if r.now != nil {
-			for i, arrived := 0, r.now(); i < len(m.Reservations); i++ {
+		if now := r.service.cfg.Now; now != nil {
+			for i, arrived := 0, now(); i < len(m.Reservations); i++ {
 				m.Reservations[i].Arrived = arrived
 			}
 		}
@@ -143,8 +141,8 @@ func (r *reserveStream) hand(m *pb.ReserveIn, cost int) error {
 		r.answered(&reserved{ReservedOut: pb.ReservedOut{ID: m.ID, Error: problem}, cost: cost})
 		return nil
 	}
-	return fault.Safely(r.server.metrics.panics, func() error {
-		r.store.Reserve(m.Reservations, func(answers []reg.Answer, err error) {
+	return fault.Safely(r.service.cfg.Panics, func() error {
+		r.service.cfg.Store.Reserve(m.Reservations, func(answers []reg.Answer, err error) {
 			out := &reserved{ReservedOut: pb.ReservedOut{ID: m.ID, Answers: answers}, cost: cost}
 			if err != nil {
 				out.ReservedOut = pb.ReservedOut{ID: m.ID, Error: err.Error()}
@@ -179,7 +177,7 @@ func (r *reserveStream) answered(out *reserved) {
 // run sends what is answered until there is no more, and the owner or this node wants no more.
 func (r *reserveStream) run(ctx context.Context) error {
 	var (
-		stopping = r.server.stopping
+		stopping = r.service.stopping
 		silence  = time.NewTicker(pingPeerEvery)
 		spare    []*reserved
 		end      error
@@ -253,12 +251,4 @@ func (r *reserveStream) silentSince(then time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.unanswered == 0 && r.heard.Before(then)
-}
-
-// notify puts a token into a channel that holds one.
-func notify(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -342,4 +342,20 @@ func (r *reserving) oldestLocked() (oldest time.Time, found bool) {
 		}
 	}
 	return oldest, found
+}
+
+// causeOr is why ctx has ended if somebody said so, else err.
+func causeOr(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// notify puts a token into a channel that holds one.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

@@ -1,13 +1,14 @@
-package rpc
+package peers
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/metrics"
 )
 
-// peerMetrics measure the client side of jeton.v1.Peer, by the address of the other node.
-type peerMetrics struct {
+// clientMetrics measure the client side of jeton.v1.Peer, by the address of the other node.
+type clientMetrics struct {
 	seconds *prometheus.HistogramVec
 	batch   *prometheus.HistogramVec
 	broken  *prometheus.CounterVec
@@ -15,13 +16,13 @@ type peerMetrics struct {
 	open    *prometheus.GaugeVec
 }
 
-func newPeerMetrics() peerMetrics {
+func newMetrics() clientMetrics {
 	peer := []string{"peer"}
-	return peerMetrics{
+	return clientMetrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "jeton_peer_seconds",
 			Help:    "How long messages of reservations took to another node's disk and back, by its address.",
-			Buckets: buckets,
+			Buckets: metrics.LatencyBuckets(),
 		}, peer),
 		batch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "jeton_peer_reservations",
@@ -43,7 +44,7 @@ func newPeerMetrics() peerMetrics {
 	}
 }
 
-func (m peerMetrics) collectors() []prometheus.Collector {
+func (m clientMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.batch, m.broken, m.refused, m.open}
 }
 
@@ -54,7 +55,7 @@ type remoteMetrics struct {
 	open            prometheus.Gauge
 }
 
-func (m peerMetrics) of(address string) remoteMetrics {
+func (m clientMetrics) of(address string) remoteMetrics {
 	address = bound.Label(address)
 	return remoteMetrics{
 		seconds: m.seconds.WithLabelValues(address), batch: m.batch.WithLabelValues(address),
@@ -64,7 +65,7 @@ func (m peerMetrics) of(address string) remoteMetrics {
 }
 
 // forget removes the series of another node.
-func (m peerMetrics) forget(address string) {
+func (m clientMetrics) forget(address string) {
 	address = bound.Label(address)
 	for _, v := range []interface{ DeleteLabelValues(values ...string) bool }{m.seconds, m.batch, m.broken, m.refused, m.open} {
 		v.DeleteLabelValues(address)

@@ -1,9 +1,8 @@
-package rpc
+package peers
 
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -12,31 +11,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
-
-// listen starts a server, which ends with the test, and returns where.
-func listen(t *testing.T, s *Server) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(l) }()
-	t.Cleanup(func() {
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return l.Addr().String()
-}
 
 func wantText(t *testing.T, err error, says string) {
 	t.Helper()
@@ -48,23 +26,15 @@ func wantText(t *testing.T, err error, says string) {
 // TestPeerCalls calls what is no stream.
 func TestPeerCalls(t *testing.T) {
 	store := newLedger(1, reg.Partition{Epoch: 3, Horizon: 5})
-	n := startStation(t, stationConfig{id: 1, store: store, handle: func(ctx context.Context, m []byte) ([]byte, error) {
-		if at, ok := ctx.Deadline(); !ok || string(m) == "slow" && time.Until(at) < mostTime {
-			t.Errorf("%q may take until %v", m, at)
-		}
+	n := startStation(t, stationConfig{id: 1, store: store, handle: func(_ context.Context, m []byte) ([]byte, error) {
 		if string(m) == "bad" {
 			return nil, errors.New("no such message")
 		}
 		return append(m, '!'), nil
 	}})
-	p := newTestPeers(t, PeersConfig{})
+	p := newTestClient(t, ClientConfig{})
 	if answer, err := p.Call(t.Context(), n.address, []byte("join")); err != nil || string(answer) != "join!" {
 		t.Errorf("got %q and %v", answer, err)
-	}
-	patient, cancel := context.WithTimeout(t.Context(), 2*mostTime)
-	defer cancel()
-	if _, err := p.Call(patient, n.address, []byte("slow")); err != nil {
-		t.Error(err)
 	}
 	_, err := p.Call(t.Context(), n.address, []byte("bad"))
 	wantText(t, err, n.address+": no such message")
@@ -161,7 +131,7 @@ func pressBack(t *testing.T) bool {
 	store := newLedger(1, reg.Partition{Epoch: 1})
 	store.keepBack()
 	n := startStation(t, stationConfig{id: 1, store: store})
-	peers := newTestPeers(t, PeersConfig{})
+	peers := newTestClient(t, ClientConfig{})
 	peers.answerWithin = time.Hour // whatever holds the machine up
 	replica := connectTo(t, peers, n.address)
 	got, broken := make(chan outcome, messages), make(chan struct{}, messages)
@@ -207,8 +177,8 @@ func pressBack(t *testing.T) bool {
 // TestOrder reserves in batches of all sizes: the replica gets every reservation in order, and every batch its answers.
 func TestOrder(t *testing.T) {
 	store := newLedger(1, reg.Partition{Epoch: 1})
-	n := startStation(t, stationConfig{id: 1, store: store, key: newKey(t, "the secret of this cluster")})
-	replica := connectTo(t, newTestPeers(t, PeersConfig{Key: newKey(t, "the secret of this cluster")}), n.address)
+	n := startStation(t, stationConfig{id: 1, store: store, key: newKey(t)})
+	replica := connectTo(t, newTestClient(t, ClientConfig{Key: newKey(t)}), n.address)
 	sizes := []int{1, 3, 999, 1000, 1001, 2500, 1, 1, 7}
 	got, from := make([]chan outcome, len(sizes)), 0
 	for i, size := range sizes {
@@ -246,61 +216,49 @@ func TestStopAnswersReservations(t *testing.T) {
 	store := newLedger(1, reg.Partition{Epoch: 1})
 	store.keepBack()
 	n := startStation(t, stationConfig{id: 1, store: store})
-	p := newTestPeers(t, PeersConfig{})
+	p := newTestClient(t, ClientConfig{})
 	replica := connectTo(t, p, n.address)
 	got := make(chan outcome, 1)
 	replica.Reserve(someReservations(0, 5), func(answers []reg.Answer, err error) { got <- outcome{answers, err} })
 	await(t, store.came)
-	stopped := make(chan error, 1)
-	go func() { stopped <- n.Stop(context.Background()) }()
-	<-n.stopping
+	stopped := make(chan struct{})
+	go func() { n.stop(n.server.GracefulStop); close(stopped) }()
+	<-n.service.stopping
 	store.release(1)
 	if o := await(t, got); o.err != nil || len(o.answers) != 5 {
 		t.Errorf("got %+v", o)
 	}
-	if err := await(t, stopped); err != nil {
-		t.Error(err)
-	}
+	await(t, stopped)
 	eventually(t, "no stream", func() bool { return !p.Connected(n.address) })
 	if o := reserve(t, replica, someReservation(9)); o.err == nil {
 		t.Error("a stopped node answers")
 	}
-	if ids := n.PeersConnected(); len(ids) != 0 {
+	if ids := n.service.Connected(); len(ids) != 0 {
 		t.Errorf("%v are connected to a node that has stopped", ids)
 	}
 }
 
-// TestPeersConnected checks that nodes know who can reach them, and that one who is reached connects back.
-func TestPeersConnected(t *testing.T) {
+// TestConnected checks that nodes know who can reach them, and that one who is reached connects back.
+func TestConnected(t *testing.T) {
 	a := startStation(t, stationConfig{id: 1, store: newLedger(1, reg.Partition{Epoch: 1})})
 	b := startStation(t, stationConfig{id: 2, store: newLedger(2, reg.Partition{Epoch: 1})})
-	if ids := a.PeersConnected(); len(ids) != 0 {
+	if ids := a.service.Connected(); len(ids) != 0 {
 		t.Errorf("%v are connected before anybody is", ids)
 	}
-	connectTo(t, a.peers, b.address)
-	connectTo(t, b.peers, a.address)
-	p := newTestPeers(t, PeersConfig{ID: ring.NodeID{2}}) // as after a restart: the old stream may be there yet
+	connectTo(t, a.client, b.address)
+	connectTo(t, b.client, a.address)
+	p := newTestClient(t, ClientConfig{ID: ring.NodeID{2}}) // as after a restart: the old stream may be there yet
 	connectTo(t, p, a.address)
-	if ids := a.PeersConnected(); !slices.Equal(ids, []ring.NodeID{{2}}) {
+	if ids := a.service.Connected(); !slices.Equal(ids, []ring.NodeID{{2}}) {
 		t.Errorf("%v are connected to a", ids)
 	}
-	if ids := b.PeersConnected(); !slices.Equal(ids, []ring.NodeID{{1}}) {
+	if ids := b.service.Connected(); !slices.Equal(ids, []ring.NodeID{{1}}) {
 		t.Errorf("%v are connected to b", ids)
 	}
 	p.Close()
-	if ids := a.PeersConnected(); !slices.Equal(ids, []ring.NodeID{{2}}) {
+	if ids := a.service.Connected(); !slices.Equal(ids, []ring.NodeID{{2}}) {
 		t.Errorf("%v are connected to a when one of two streams is closed", ids)
 	}
-	b.peers.Keep(nil)
-	eventually(t, "nobody is connected to a", func() bool { return len(a.PeersConnected()) == 0 })
-	s, err := New(Config{Limiter: conformance.Stub{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ids := s.PeersConnected(); ids != nil {
-		t.Errorf("%v are connected to a server without a peer service", ids)
-	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	b.client.Keep(nil)
+	eventually(t, "nobody is connected to a", func() bool { return len(a.service.Connected()) == 0 })
 }

@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func scripted(t *testing.T) (*reserving, *script, <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &script{ctx: ctx, sent: make(chan *pb.ReserveIn, 100), said: make(chan *pb.ReservedIn, 100)}
-	r := newReserving(s, cancel, atMidday, newPeerMetrics().of("node"))
+	r := newReserving(s, cancel, atMidday, newMetrics().of("node"))
 	end := make(chan error, 1)
 	go func() { end <- r.serve(ctx) }()
 	t.Cleanup(func() { cancel(errors.New("the test is over")) })

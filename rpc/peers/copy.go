@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -9,12 +9,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/storage"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
@@ -28,15 +25,14 @@ import (
 // Copy does the first half ahead of time, while checks go on. How far it came is noted for every source, so that Install
 // fetches only what was written since, and the partition is sealed for a moment only.
 type copies struct {
-	cfg    PeerConfig
-	panics prometheus.Counter
+	cfg ServiceConfig
 
 	mu         sync.Mutex
 	partitions map[ring.Partition]*copied
 }
 
-func newCopies(cfg PeerConfig, panics prometheus.Counter) *copies {
-	return &copies{cfg: cfg, panics: panics, partitions: map[ring.Partition]*copied{}}
+func newCopies(cfg ServiceConfig) *copies {
+	return &copies{cfg: cfg, partitions: map[ring.Partition]*copied{}}
 }
 
 // copied is what has been copied of one partition.
@@ -103,7 +99,7 @@ func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, source
 		since := slices.Clone(of.cursors[source])
 		go func() {
 			f := fetched{source: source}
-			if err := fault.Safely(c.panics, func() error { return c.fetchOne(ctx, p, since, &f) }); err != nil {
+			if err := fault.Safely(c.cfg.Panics, func() error { return c.fetchOne(ctx, p, since, &f) }); err != nil {
 				f.err = err
 			}
 			results <- f
@@ -129,7 +125,7 @@ func (c *copies) fetchOne(ctx context.Context, p ring.Partition, since []byte, f
 		f.state = c.cfg.Store.Partition(p)
 		return nil
 	}
-	f.cursor, f.state, err = c.cfg.Peers.export(ctx, f.source, p, since, func(rs []storage.Exported) error {
+	f.cursor, f.state, err = c.cfg.Client.export(ctx, f.source, p, since, func(rs []storage.Exported) error {
 		f.registers += uint64(len(rs))
 		return c.cfg.Store.Merge(ctx, p, rs)
 	})
@@ -142,7 +138,7 @@ func (c *copies) own(source string) bool {
 	if err != nil || id == (ring.NodeID{}) {
 		return address == c.cfg.Address
 	}
-	return id == c.cfg.Peers.cfg.ID
+	return id == c.cfg.Client.cfg.ID
 }
 
 // maxSources is how many sources a request may name: no partition has as many replicas, before and after a change.
@@ -164,73 +160,6 @@ func checkSources(sources []string) ([]string, error) {
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(sources))), nil
-}
-
-// Copy implements jeton.v1.Peer. It has done what it can when one source was copied: Install fetches the rest.
-func (p *peerServer) Copy(ctx context.Context, m *pb.CopyRequest) (*pb.CopyResponse, error) {
-	partition, err := p.partition(m.GetPartition())
-	if err != nil {
-		return nil, err
-	}
-	sources, err := checkSources(m.GetSources())
-	if err != nil {
-		return nil, err
-	}
-	of, err := p.copies.begin(ctx, partition)
-	if err != nil {
-		return nil, err
-	}
-	defer of.end()
-	var registers uint64
-	var problems []error
-	err = p.copies.fetch(ctx, partition, of, sources, func(f fetched) bool {
-		registers += f.registers
-		if f.err != nil {
-			problems = append(problems, f.err)
-		}
-		return false
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(problems) == len(sources) {
-		return nil, fmt.Errorf("no source could be copied: %w", errors.Join(problems...))
-	}
-	return &pb.CopyResponse{Registers: registers}, nil
-}
-
-// Install implements jeton.v1.Peer. A source that does not answer is left out if the rest is enough. It is done as soon as
-// enough have been merged, but for one thing: if a floor came of those, it waits for the rest, which may spare it.
-func (p *peerServer) Install(ctx context.Context, m *pb.InstallRequest) (*pb.InstallResponse, error) {
-	partition, err := p.partition(m.GetPartition())
-	if err != nil {
-		return nil, err
-	}
-	sources, err := checkSources(m.GetSources())
-	if err != nil {
-		return nil, err
-	}
-	if m.GetEnough() < 1 {
-		return nil, &limit.FieldError{Field: "enough", Problem: "is 0: without a sealed member nothing is complete"}
-	}
-	of, err := p.copies.begin(ctx, partition)
-	if err != nil {
-		return nil, err
-	}
-	defer of.end()
-	if installed(p.cfg.Store.Partition(partition), m.GetEpoch()) {
-		return &pb.InstallResponse{}, nil
-	}
-	registers, err := p.copies.install(ctx, partition, of, m.GetEpoch(), int(m.GetEnough()), sources)
-	if errors.Is(err, storage.ErrIncomplete) { // what was copied has been dropped, so it is copied once more
-		clear(of.cursors)
-		registers, err = p.copies.install(ctx, partition, of, m.GetEpoch(), int(m.GetEnough()), sources)
-	}
-	if err != nil {
-		return nil, err
-	}
-	clear(of.cursors) // they have served
-	return &pb.InstallResponse{Registers: registers}, nil
 }
 
 // install fetches what the sources have and installs the partition.

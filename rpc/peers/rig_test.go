@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"bytes"
@@ -9,14 +9,23 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/jeton-dev/jeton/actor"
-	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
+	"github.com/jeton-dev/jeton/rpc/credentials"
+	"github.com/jeton-dev/jeton/rpc/pb"
+	"github.com/jeton-dev/jeton/rpc/transport"
 	"github.com/jeton-dev/jeton/storage"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
@@ -212,13 +221,15 @@ func (l *ledger) Drop(_ context.Context, p ring.Partition) error {
 	return err
 }
 
-// A station is a node's gRPC port with a store behind it, and its connections to others.
+// A station is a node's gRPC port with nothing but this service, a store behind it, and its connections to others.
 type station struct {
-	*Server
 	tb      testing.TB
 	id      ring.NodeID
 	address string
-	peers   *Peers
+	service *Service
+	server  *grpc.Server
+	port    *credentials.Port
+	client  *Client
 	served  chan error
 	stopped sync.Once
 }
@@ -246,26 +257,46 @@ func startStation(tb testing.TB, cfg stationConfig) *station {
 		tb.Fatal(err)
 	}
 	n := &station{tb: tb, id: ring.NodeID{cfg.id}, address: l.Addr().String(), served: make(chan error, 1)}
-	n.peers = newTestPeers(tb, PeersConfig{ID: n.id, Address: n.address, Key: cfg.key})
-	n.Server, err = New(Config{Limiter: conformance.Stub{}, Key: cfg.key, Peer: &PeerConfig{
-		Store: cfg.store, Handle: cfg.handle, Address: n.address, Peers: n.peers,
-	}})
+	n.client = newTestClient(tb, ClientConfig{ID: n.id, Address: n.address, Key: cfg.key})
+	n.service, err = NewService(ServiceConfig{
+		Store: cfg.store, Handle: cfg.handle, Address: n.address, Client: n.client, Panics: newPanics(),
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	go func() { n.served <- n.Serve(l) }()
+	if n.port, err = credentials.NewPort(credentials.PortConfig{Key: cfg.key}); err != nil {
+		tb.Fatal(err)
+	}
+	n.server = grpc.NewServer(grpc.Creds(n.port), grpc.ForceServerCodecV2(transport.NewCodec()), grpc.MaxRecvMsgSize(transport.MaxMessage),
+		grpc.WaitForHandlers(true), grpc.StreamInterceptor(inWireForm),
+		grpc.StaticStreamWindowSize(transport.StreamWindow), grpc.StaticConnWindowSize(transport.ConnWindow))
+	n.server.RegisterService(n.service.Description(), n.service)
+	go func() { n.served <- n.server.Serve(l) }()
 	tb.Cleanup(n.kill)
 	return n
 }
 
-// newTestPeers makes Peers that are closed with the test.
-func newTestPeers(tb testing.TB, cfg PeersConfig) *Peers {
+// inWireForm is what a node's server does with the errors of streams.
+func inWireForm(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	err := next(srv, stream)
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return pb.EncodeError(err).Err()
+}
+
+func newPanics() prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: "panics_total", Help: "Panics."})
+}
+
+// newTestClient makes a Client that is closed with the test.
+func newTestClient(tb testing.TB, cfg ClientConfig) *Client {
 	tb.Helper()
 	if cfg.ID == (ring.NodeID{}) {
 		cfg.ID = ring.NodeID{99}
 	}
 	cfg.Now = atMidday
-	p, err := NewPeers(cfg)
+	p, err := NewClient(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -274,15 +305,19 @@ func newTestPeers(tb testing.TB, cfg PeersConfig) *Peers {
 }
 
 // kill cuts off everything.
-func (n *station) kill() {
+func (n *station) kill() { n.stop(n.server.Stop) }
+
+// stop stops the node in the way of its server.
+func (n *station) stop(server func()) {
 	n.stopped.Do(func() {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		_ = n.Stop(ctx) // it says that calls were cut off
-		if err := <-n.served; err != nil {
+		n.service.Stop()
+		n.port.Stop()
+		server()
+		n.service.Wait()
+		if err := <-n.served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			n.tb.Error(err)
 		}
-		n.peers.Close()
+		n.client.Close()
 	})
 }
 
@@ -302,7 +337,7 @@ func eventually(tb testing.TB, what string, so func() bool) {
 }
 
 // connect has a stream of reservations to a node.
-func connectTo(tb testing.TB, p *Peers, address string) actor.Replica {
+func connectTo(tb testing.TB, p *Client, address string) actor.Replica {
 	tb.Helper()
 	replica := p.Replica(address)
 	eventually(tb, "a stream to "+address, func() bool { return p.Connected(address) })
@@ -354,11 +389,50 @@ func someReservations(from, n int) []reg.Reservation {
 	return rs
 }
 
-func newKey(tb testing.TB, secret string) *key.Key {
+func newKey(tb testing.TB) *key.Key {
 	tb.Helper()
-	k, err := key.New([]byte(secret))
+	k, err := key.New([]byte("the secret of this cluster"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return k
+}
+
+// gather reads the metrics of that name, of which there must be some.
+func gather(t *testing.T, reg *prometheus.Registry, name string) []*dto.Metric {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return nil
+}
+
+// wantCode fails t unless err has that code and says that.
+func wantCode(t *testing.T, err error, code codes.Code, says string) {
+	t.Helper()
+	if status.Code(err) != code || !strings.Contains(err.Error(), says) {
+		t.Errorf("got %v, want %v with %q", err, code, says)
+	}
+}
+
+// dialAs connects to a server as who has that key.
+func dialAs(t *testing.T, address string, k *key.Key) *grpc.ClientConn {
+	t.Helper()
+	creds, err := credentials.WithKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
 }

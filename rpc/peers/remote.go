@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -28,10 +28,11 @@ import (
 // Each attempt makes a connection of its own. So the pauses are run's, and Wake can end them: grpc's own way to do that,
 // ResetConnectBackoff, reads a map while grpc may be writing to it.
 type remote struct {
-	peers   *Peers
+	*dialer
+
 	id      ring.NodeID // who is meant; zero for whoever is there
 	address string
-	metrics remoteMetrics
+	series  remoteMetrics
 
 	start sync.Once       // of run
 	woken chan struct{}   // holds a token when an attempt is wanted now
@@ -46,20 +47,23 @@ type remote struct {
 	lost  time.Time        // since when there is none
 }
 
+// lookWithin is how long a Look may take if its context does not say.
+const lookWithin = 2 * time.Second
+
 var errConnecting = errors.New("the connection is being made")
 
 // newRemote makes the connection for calls, and does not open it yet.
-func (p *Peers) newRemote(at string) (*remote, error) {
+func (d *dialer) newRemote(at string) (*remote, error) {
 	id, address, err := ring.CutNode(at)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := p.dial(address)
+	calls, err := d.dial(address)
 	if err != nil {
 		return nil, err
 	}
 	r := &remote{
-		peers: p, id: id, address: address, metrics: p.metrics.of(address), calls: calls,
+		dialer: d, id: id, address: address, series: d.metrics.of(address), calls: calls,
 		woken: make(chan struct{}, 1), gone: make(chan struct{}), why: errConnecting, lost: time.Now(),
 	}
 	r.ctx, r.end = context.WithCancelCause(context.Background())
@@ -78,7 +82,7 @@ func (r *remote) close(why error) {
 
 func (r *remote) hangUp(conn *grpc.ClientConn) {
 	if err := conn.Close(); err != nil {
-		r.peers.log.Warn("connection to another node", "peer", r.address, "error", err)
+		r.log.Warn("connection to another node", "peer", r.address, "error", err)
 	}
 }
 
@@ -99,14 +103,49 @@ func (r *remote) Reserve(rs []reg.Reservation, done func([]reg.Answer, error)) {
 		why = fmt.Errorf("%w: %w", actor.ErrGone, why)
 	}
 	if why != nil {
-		r.metrics.refused.Add(float64(len(rs)))
+		r.series.refused.Add(float64(len(rs)))
 		done(nil, fmt.Errorf("node at %s: %w", r.address, why))
 	}
 }
 
-// Look implements actor.Replica.
-func (r *remote) Look(ctx context.Context, p ring.Partition, key, limit string) (storage.Looked, error) {
-	return r.peers.look(ctx, r.at(), p, key, limit)
+// Look implements actor.Replica: it reads a register.
+func (r *remote) Look(ctx context.Context, p ring.Partition, key, limit string) (l storage.Looked, err error) {
+	var m *pb.LookResponse
+	err = r.call(ctx, lookWithin, func(ctx context.Context, peer pb.PeerClient) (err error) {
+		m, err = peer.Look(ctx, &pb.LookRequest{Partition: uint32(p), Key: key, Limit: limit})
+		return err
+	})
+	if err != nil {
+		return l, err
+	}
+	if l.Partition, err = reg.DecodePartition(m.GetState()); err != nil {
+		return l, fmt.Errorf("node at %s: %w", r.address, err)
+	}
+	if l.Exists = m.GetExists(); !l.Exists {
+		return l, nil
+	}
+	if l.Register, err = reg.Decode(m.GetRegister()); err != nil {
+		return l, fmt.Errorf("node at %s: %w", r.address, err)
+	}
+	return l, nil
+}
+
+// call does something with the node, within that time if ctx does not say. An error says which node it was, and is in the node's own
+// words.
+func (r *remote) call(ctx context.Context, within time.Duration, do func(context.Context, pb.PeerClient) error) error {
+	if _, ok := ctx.Deadline(); !ok {
+		limited, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		ctx = limited
+	}
+	err := pb.DecodeError(do(r.meaning(ctx), r.callClient()))
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled) && ctx.Err() == nil: // the connection was, not the call
+		return fmt.Errorf("node at %s: %w: %s", r.address, limit.ErrUnavailable, err.Error())
+	}
+	return fmt.Errorf("node at %s: %w", r.address, err)
 }
 
 func (r *remote) connected() bool {
@@ -114,14 +153,6 @@ func (r *remote) connected() bool {
 	open := r.open
 	r.mu.Unlock()
 	return open != nil && open.end() == nil
-}
-
-// at is how the node is asked for.
-func (r *remote) at() string {
-	if r.id == (ring.NodeID{}) {
-		return r.address
-	}
-	return r.id.At(r.address)
 }
 
 // meaning says in the context of a call who is meant.
@@ -132,8 +163,8 @@ func (r *remote) meaning(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, toHeader, r.id.String())
 }
 
-// client is for everything but reservations.
-func (r *remote) client() pb.PeerClient {
+// callClient is for everything but reservations.
+func (r *remote) callClient() pb.PeerClient {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return pb.NewPeerClient(r.calls)
@@ -154,7 +185,7 @@ func (r *remote) renewed() (old *grpc.ClientConn) {
 	if r.ctx.Err() != nil || r.calls.GetState() != connectivity.TransientFailure {
 		return nil
 	}
-	calls, err := r.peers.dial(r.address)
+	calls, err := r.dial(r.address)
 	if err != nil {
 		return nil // which it has not done before
 	}
@@ -198,7 +229,7 @@ func (r *remote) wait(pause time.Duration) {
 
 // serve connects, opens a stream and serves it until it breaks. It returns why, and whether there was a stream.
 func (r *remote) serve() (served bool, why error) {
-	conn, err := r.peers.dial(r.address)
+	conn, err := r.dial(r.address)
 	if err != nil {
 		return false, err
 	}
@@ -209,22 +240,22 @@ func (r *remote) serve() (served bool, why error) {
 	if err != nil {
 		return false, causeOr(ctx, pb.DecodeError(err))
 	}
-	open := newReserving(stream, cancel, r.peers.cfg.Now, r.metrics)
-	open.within = r.peers.answerWithin
+	open := newReserving(stream, cancel, r.cfg.Now, r.series)
+	open.within = r.answerWithin
 	r.set(open, nil)
-	r.metrics.open.Set(1)
+	r.series.open.Set(1)
 	err = open.serve(ctx)
-	r.metrics.open.Set(0)
+	r.series.open.Set(0)
 	if r.ctx.Err() == nil {
-		r.metrics.broken.Inc()
+		r.series.broken.Inc()
 	}
 	return true, err
 }
 
 // openStream opens a stream and waits until the node says that it is.
 func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel context.CancelCauseFunc) (grpc.ClientStream, error) {
-	ctx = metadata.AppendToOutgoingContext(r.meaning(ctx), nodeHeader, r.peers.cfg.ID.String())
-	if own := r.peers.cfg.Address; own != "" {
+	ctx = metadata.AppendToOutgoingContext(r.meaning(ctx), nodeHeader, r.cfg.ID.String())
+	if own := r.cfg.Address; own != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, addressHeader, own)
 	}
 	kind := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
@@ -258,7 +289,7 @@ func (r *remote) set(open *reserving, why error) {
 // tell logs one line when the node is lost and one when it is back. Between the two it logs only what mends itself with
 // nobody: that the node answers, and refuses.
 func (r *remote) tell(before, why error) {
-	log := r.peers.log.With("peer", r.address)
+	log := r.log.With("peer", r.address)
 	switch {
 	case why == nil:
 		log.Info("connected to another node")
@@ -273,14 +304,6 @@ func (r *remote) tell(before, why error) {
 	default:
 		log.Debug("another node is still not connected", "why", why)
 	}
-}
-
-// causeOr is why ctx has ended if somebody said so, else err.
-func causeOr(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
 }
 
 // unreachable is a replica that can never answer.

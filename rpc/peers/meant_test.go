@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func TestANodeIsNotTakenForAnother(t *testing.T) {
 	store := newLedger(3, reg.Partition{Epoch: 1})
 	n := startStation(t, stationConfig{id: 3, store: store})
 	was, is := ring.NodeID{2}.At(n.address), ring.NodeID{3}.At(n.address)
-	p := newTestPeers(t, PeersConfig{})
+	p := newTestClient(t, ClientConfig{})
 	at := connectTo(t, p, is)
 	if o := reserve(t, at, movedReservations(1, 1)...); o.err != nil || o.answers[0].Verdict != reg.Accepted {
 		t.Fatalf("the node that is meant answers %+v", o)
@@ -47,7 +47,7 @@ func TestASourceCountsOnce(t *testing.T) {
 	seal(t, s.ledgers[0])
 	seal(t, s.ledgers[1])
 	first, second := ring.NodeID{1}.At(s.stations[0].address), ring.NodeID{2}.At(s.stations[0].address)
-	p := newTestPeers(t, PeersConfig{})
+	p := newTestClient(t, ClientConfig{})
 	to := ring.NodeID{3}.At(s.stations[2].address)
 	wantText(t, p.Install(t.Context(), to, moved, 2, 2, []string{first, second}), "too few replicas are sealed")
 	second = ring.NodeID{2}.At(s.stations[1].address)
@@ -79,13 +79,13 @@ func TestADropDuringAnInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := &stalled{other, make(chan struct{}, 9), make(chan struct{})}
-	source := startStation(t, stationConfig{id: 2, key: newKey(t, "the secret of this cluster"), store: slow})
+	source := startStation(t, stationConfig{id: 2, key: newKey(t), store: slow})
 	accept(t, stores[0], movedReservations(1, 5)...)
 	seal(t, stores[0])
 	seal(t, other)
 	done := make(chan error, 1)
 	go func() {
-		_, err := stations[0].peer.Install(context.Background(), &pb.InstallRequest{
+		_, err := stations[0].service.Install(context.Background(), &pb.InstallRequest{
 			Partition: uint32(moved), Epoch: 2, Enough: 2, Sources: []string{stations[0].address, source.address},
 		})
 		done <- err

@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func openStore(tb testing.TB) *storage.Store {
 // startStores starts so many nodes with stores, of which the first ones found a cluster.
 func startStores(tb testing.TB, nodes, founders int) (stores []*storage.Store, stations []*station) {
 	tb.Helper()
-	k := newKey(tb, "the secret of this cluster")
+	k := newKey(tb)
 	for i := range nodes {
 		s := openStore(tb)
 		if i < founders {
@@ -55,7 +55,7 @@ func startStores(tb testing.TB, nodes, founders int) (stores []*storage.Store, s
 // majority has accepted is accepted by no majority of the new ones, and what is free is.
 func TestMove(t *testing.T) {
 	stores, stations := startStores(t, 5, 3)
-	driver := newTestPeers(t, PeersConfig{ID: ring.NodeID{77}, Key: newKey(t, "the secret of this cluster")})
+	driver := newTestClient(t, ClientConfig{ID: ring.NodeID{77}, Key: newKey(t)})
 	addresses := make([]string, len(stations))
 	replicas := make([]actor.Replica, len(stations))
 	for i, n := range stations {
@@ -134,7 +134,7 @@ func BenchmarkReserve(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("peer/%d", size), func(b *testing.B) {
 			_, stations := startStores(b, 1, 1)
-			p := newTestPeers(b, PeersConfig{ID: ring.NodeID{77}, Key: newKey(b, "the secret of this cluster")})
+			p := newTestClient(b, ClientConfig{ID: ring.NodeID{77}, Key: newKey(b)})
 			benchmarkReserve(b, connectTo(b, p, stations[0].address), size)
 		})
 		b.Run(fmt.Sprintf("peer-plain/%d", size), func(b *testing.B) {
@@ -143,7 +143,7 @@ func BenchmarkReserve(b *testing.B) {
 				b.Fatal(err)
 			}
 			n := startStation(b, stationConfig{id: 1, store: s})
-			benchmarkReserve(b, connectTo(b, newTestPeers(b, PeersConfig{}), n.address), size)
+			benchmarkReserve(b, connectTo(b, newTestClient(b, ClientConfig{}), n.address), size)
 		})
 	}
 }

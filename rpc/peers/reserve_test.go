@@ -1,4 +1,4 @@
-package rpc
+package peers
 
 import (
 	"context"
@@ -48,13 +48,18 @@ func (o *owner) SendMsg(m any) error {
 func TestSilentOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newLedger(1, reg.Partition{Epoch: 1})
-		s := &Server{stopping: make(chan struct{}), metrics: newServerMetrics()}
-		s.peer = newPeerServer(PeerConfig{Store: store, Peers: newTestPeers(t, PeersConfig{})}, s.metrics.panics)
+		s, err := NewService(ServiceConfig{
+			Store: store, Client: newTestClient(t, ClientConfig{}), Address: "here", Panics: newPanics(),
+			Handle: func(context.Context, []byte) ([]byte, error) { return nil, errors.New("nothing is called") },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		ctx, cancel := context.WithCancel(metadata.NewIncomingContext(t.Context(), metadata.Pairs(nodeHeader, ring.NodeID{5}.String())))
 		defer cancel()
 		o := &owner{ctx: ctx, says: make(chan *pb.ReserveIn), hears: make(chan *pb.ReservedOut, 10)}
 		ended := make(chan error, 1)
-		go func() { ended <- s.reserveStream(s.peer, o) }()
+		go func() { ended <- s.reserve(o) }()
 
 		writer := string(make([]byte, 16))
 		for i := range uint64(10) {
@@ -68,7 +73,7 @@ func TestSilentOwner(t *testing.T) {
 		rs := someReservations(0, 2)
 		o.says <- &pb.ReserveIn{ID: 77, Now: midday, Writer: writer, Reservations: rs, Len: len(rs)}
 		time.Sleep(time.Hour) //nolint:forbidigo // of the bubble
-		if got := s.PeersConnected(); len(got) != 1 || len(ended) > 0 {
+		if got := s.Connected(); len(got) != 1 || len(ended) > 0 {
 			t.Errorf("while it waits for the disk, %v are connected", got)
 		}
 		start := time.Now()
@@ -84,10 +89,10 @@ func TestSilentOwner(t *testing.T) {
 		if took := time.Since(start); took < silentFor || took > silentFor+pingPeerEvery {
 			t.Errorf("ended after a silence of %v", took)
 		}
-		if got := s.PeersConnected(); len(got) != 0 {
+		if got := s.Connected(); len(got) != 0 {
 			t.Errorf("%v are connected afterwards", got)
 		}
 		cancel()
-		s.readers.Wait()
+		s.Wait()
 	})
 }
