@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	},
 	"rpc/debug":        {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "rpc/access", "storage"},
 	"gateway/keys":     {"actor/limit"},
-	"gateway/config":   {"actor/limit", "gateway/keys", "internal/spelling", "ring/secret"},
+	"gateway/config":   {"actor/limit", "gateway/keys", "internal/spelling", "internal/strictyaml", "ring/secret"},
 	"gateway/route":    {"gateway/config"},
 	"gateway/identity": {"actor/limit", "gateway/config", "gateway/keys", "gateway/route"},
 	"gateway/answer":   {"actor/limit", "gateway/config"},

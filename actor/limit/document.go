@@ -2,11 +2,9 @@ package limit
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -15,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // A Document is the set of stored limits, immutable once read. The zero value has none. It is written in YAML, of which JSON is
@@ -41,31 +41,25 @@ func ParseDocument(text []byte) (*Document, error) {
 	return parseYAML(text)
 }
 
-// parseYAML is ParseDocument for whatever YAML has.
+// parseYAML is ParseDocument for whatever YAML has. The error is the first problem.
 func parseYAML(text []byte) (*Document, error) {
-	doc := &Document{rules: map[string]*Rule{}}
 	if !utf8.Valid(text) { // YAML may be UTF-16 too, which no other node would read as it was sent
-		return nil, &FieldError{Field: "document", Problem: "is not YAML in UTF-8: save it as UTF-8"}
+		return nil, &FieldError{Field: "document", Problem: "is not YAML in UTF-8: save it as UTF-8", Line: 1}
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var root yaml.Node
-	switch err := dec.Decode(&root); {
-	case errors.Is(err, io.EOF):
-		return nil, errNoLimits(0)
-	case err != nil:
-		return nil, syntaxError(err)
+	root, problem := strictyaml.Root(text)
+	switch {
+	case problem != nil:
+		return nil, fieldError(problem)
+	case root == nil:
+		return nil, errNoLimits(1)
 	}
-	var second yaml.Node
-	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, at(&second, "document", "holds more than one YAML document: keep one")
-	}
+	doc := &Document{rules: map[string]*Rule{}}
 	given := false
-	err := eachField(root.Content[0], "", func(key, value *yaml.Node) error {
+	err := eachField(root, "", func(key, value *yaml.Node) error {
 		switch {
 		case key.Value != "limits":
-			problem := fmt.Sprintf("%s is not a known field: a limits document has only limits", Quote(key.Value))
-			return at(key, cmp.Or(key.Value, "document"), problem)
-		case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
+			return fieldError(strictyaml.Unknown(key, "", "a limits document has only", []string{"limits"}))
+		case isNull(value):
 			return errNoLimits(key.Line)
 		}
 		given = true
@@ -75,13 +69,13 @@ func parseYAML(text []byte) (*Document, error) {
 	case err != nil:
 		return nil, err
 	case !given:
-		return nil, errNoLimits(0)
+		return nil, errNoLimits(root.Line)
 	}
 	slices.Sort(doc.names)
 	return doc, nil
 }
 
-// errNoLimits refuses a document in which no limits stand, for line 0 not even their field.
+// errNoLimits refuses a document in which no limits stand.
 func errNoLimits(line int) error {
 	return &FieldError{Field: "limits", Problem: "is empty: name at least one limit, or write limits: {} for none at all", Line: line}
 }
@@ -122,10 +116,10 @@ func (d *Document) add(key, value *yaml.Node) error {
 var limitFields = []string{"algorithm", "capacity", "refill", "on_unavailable"}
 
 // set reads one field of a limit.
-func (l *Limit) set(path string, field, v *yaml.Node) error {
-	path += "." + field.Value
+func (l *Limit) set(parent string, field, v *yaml.Node) error {
+	path := parent + "." + field.Value
 	if !slices.Contains(limitFields, field.Value) {
-		return at(field, path, "is not a known field: a limit has "+strings.Join(limitFields, ", "))
+		return fieldError(strictyaml.Unknown(field, parent, "a limit has", limitFields))
 	}
 	if v.Kind == yaml.AliasNode {
 		v = v.Alias
@@ -154,48 +148,33 @@ func (l *Limit) set(path string, field, v *yaml.Node) error {
 	return nil
 }
 
-// eachField calls f for every field of a mapping, in its order, and refuses fields that stand there twice. The path is
-// that of the mapping; "" is the document.
-func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) error {
-	name := cmp.Or(path, "document")
-	if m.Kind == yaml.AliasNode {
-		m = m.Alias
-	}
-	if m.Kind == yaml.ScalarNode && m.Tag == "!!null" {
+// eachField calls f for each field of a mapping until there is a problem; null is an empty mapping. The path is that of the mapping;
+// "" is the document.
+func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) (first error) {
+	if isNull(m) {
 		return nil
 	}
-	if m.Kind != yaml.MappingNode {
-		return at(m, name, "is not a mapping, as in name: value")
-	}
-	seen := map[string]int{}
-	for i := 0; i < len(m.Content); i += 2 {
-		key := m.Content[i]
-		if key.Kind != yaml.ScalarNode {
-			return at(key, name, "holds a list, a mapping or an alias for a name: names are single values, as in name: value")
-		}
-		if line, twice := seen[key.Value]; twice {
-			return at(key, strings.TrimPrefix(path+"."+key.Value, "."), fmt.Sprintf("is defined already at line %d", line))
-		}
-		seen[key.Value] = key.Line
-		if err := f(key, m.Content[i+1]); err != nil {
-			return err
+	note := func(err error) {
+		if first == nil {
+			first = err
 		}
 	}
-	return nil
+	strictyaml.EachField(m, path, func(p *strictyaml.Problem) { note(fieldError(p)) }, func(key, value *yaml.Node) {
+		if first == nil {
+			note(f(key, value))
+		}
+	})
+	return first
 }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 func at(n *yaml.Node, field, problem string) error {
 	return &FieldError{Field: named(field), Problem: problem, Line: n.Line}
 }
 
-// syntaxError is an error of the YAML parser, which may begin with "yaml: line 3: ".
-func syntaxError(err error) error {
-	fe := &FieldError{Field: "document", Problem: strings.TrimPrefix(err.Error(), "yaml: ")}
-	if _, err := fmt.Sscanf(fe.Problem, "line %d: ", &fe.Line); err == nil {
-		_, fe.Problem, _ = strings.Cut(fe.Problem, ": ")
-	}
-	fe.Problem = "is not YAML: " + fe.Problem
-	return fe
+func fieldError(p *strictyaml.Problem) error {
+	return &FieldError{Field: named(p.Path), Problem: p.Text, Line: p.Line}
 }
 
 // Rule is the stored limit with that name.

@@ -27,7 +27,7 @@ var upward = map[string]int{
 	"cmd/jeton":                   12,
 	"cmd/node":                    3,
 	"gateway/answer":              7,
-	"gateway/config":              13,
+	"gateway/config":              12,
 	"gateway/fallback":            2,
 	"gateway/identity":            9,
 	"gateway/keys":                1,

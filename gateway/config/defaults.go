@@ -203,6 +203,9 @@ const (
 	MostToken  = 4096 // bytes
 )
 
+// ShorthandFor implements [strictyaml.Shorthand]: a number alone is the fixed cost.
+func (Cost) ShorthandFor() string { return "Tokens" }
+
 // Fixed is the cost of a request in tokens, where nothing else says it.
 func (c Cost) Fixed() int64 { return cmp.Or(c.Tokens, 1) }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // A Difference is what a document says otherwise than the one before it, by names. Every list is in the order of the document
@@ -167,7 +169,7 @@ func gone(before, now []holding) (list []string) {
 
 // changedFields are the fields at the top of a document, routes apart, in which two differ.
 func changedFields(before, now reflect.Value) (names []string) {
-	for i, name := range fieldNames(now.Type()) {
+	for i, name := range strictyaml.FieldNames(now.Type()) {
 		if name != "" && name != "routes" && digest(nil, before.Field(i)) != digest(nil, now.Field(i)) {
 			names = append(names, name)
 		}

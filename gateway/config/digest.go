@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // Digest is of the text that the document was parsed from, of all its fields and of the content of all files that it
@@ -53,9 +55,9 @@ func eachValue(v reflect.Value, path string, f func(path string, v reflect.Value
 			eachValue(v.Elem(), path, f)
 		}
 	case reflect.Struct:
-		for i, name := range fieldNames(v.Type()) {
+		for i, name := range strictyaml.FieldNames(v.Type()) {
 			if name != "" {
-				eachValue(v.Field(i), under(path, name), f)
+				eachValue(v.Field(i), strictyaml.Under(path, name), f)
 			}
 		}
 	case reflect.Map:
@@ -63,14 +65,14 @@ func eachValue(v reflect.Value, path string, f func(path string, v reflect.Value
 			f(path, reflect.ValueOf(v.Len()))
 		}
 		for _, key := range sortedKeys(v) {
-			eachValue(v.MapIndex(key), under(path, key.String()), f)
+			eachValue(v.MapIndex(key), strictyaml.Under(path, key.String()), f)
 		}
 	case reflect.Slice:
 		if !v.IsNil() {
 			f(path, reflect.ValueOf(v.Len()))
 		}
 		for i := range v.Len() {
-			eachValue(v.Index(i), item(path, i), f)
+			eachValue(v.Index(i), strictyaml.Item(path, i), f)
 		}
 	default:
 		f(path, v)

@@ -1,6 +1,9 @@
 package config
 
-import "github.com/jeton-dev/jeton/actor/limit"
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/strictyaml"
+)
 
 // exposed is a problem for each file that gives whoever reads it what the gateway or its operators may do, and that others on the
 // machine may read. The secret of API keys is none of them: it opens nothing without the keys.
@@ -16,13 +19,13 @@ func (d *Document) exposed() []*limit.FieldError {
 		}
 		for _, name := range sorted(d.Proxy.Upstreams) {
 			if t := d.Proxy.Upstreams[name].TLS; t != nil {
-				f.exposed(under("proxy.upstreams", name)+".tls.key", t.Key)
+				f.exposed(strictyaml.Under("proxy.upstreams", name)+".tls.key", t.Key)
 			}
 		}
 	}
 	f.exposed("admin.token_file", d.Admin.TokenFile)
 	for i, j := range d.Identity.JWT {
-		f.exposed(item("identity.jwt", i)+".secret_file", j.SecretFile)
+		f.exposed(strictyaml.Item("identity.jwt", i)+".secret_file", j.SecretFile)
 	}
 	f.exposed("exempt.token_file", d.Exempt.TokenFile)
 	return f.list

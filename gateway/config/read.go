@@ -7,14 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/keys"
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // maxText is how many bytes a document may have.
@@ -108,22 +106,31 @@ func inFile(path string, err error) error {
 func Parse(text []byte, dir string) (*Document, error) { return parse(text, dir, new(keys.Reader)) }
 
 func parse(text []byte, dir string, by *keys.Reader) (*Document, error) {
-	root, err := parseYAML(text)
-	if err != nil {
-		return nil, errors.Join(err)
+	if len(text) > maxText {
+		return nil, errors.Join(&limit.FieldError{Field: "document", Problem: fmt.Sprintf("has more than %d bytes, which are too many", maxText), Line: 1})
+	}
+	root, problem := strictyaml.Root(text)
+	if problem == nil && root == nil {
+		problem = &strictyaml.Problem{Path: "document", Text: "is empty: write {} for one without fields", Line: 1}
+	}
+	if problem != nil {
+		return nil, errors.Join(fieldError(problem))
 	}
 	d := &Document{text: bytes.Clone(text)}
-	dec := decoder{dir: dir, keys: by, lines: map[string]int{}}
-	dec.value(root, "", reflect.ValueOf(d).Elem())
-	d.lines = dec.lines
+	dec := strictyaml.Decoder{Read: fileReader(dir, by)}
+	dec.Decode(root, d)
+	d.lines = dec.Lines
 
-	found := dec.problems
-	if dec.gaveUp() {
+	var found []*limit.FieldError
+	for _, p := range dec.Problems {
+		found = append(found, fieldError(p))
+	}
+	if dec.GaveUp() {
 		return nil, joined(found)
 	}
 	for _, problem := range d.problems() {
-		// What could not be read stands as zero in d: that it is missing there says nothing.
-		if !slices.ContainsFunc(dec.problems, func(p *limit.FieldError) bool { return covers(p.Field, problem.Field) }) {
+		// A value that could not be read is zero in d: that it is missing there says nothing.
+		if !slices.ContainsFunc(dec.Problems, func(p *strictyaml.Problem) bool { return covers(p.Path, problem.Field) }) {
 			found = append(found, problem)
 		}
 	}
@@ -133,37 +140,8 @@ func parse(text []byte, dir string, by *keys.Reader) (*Document, error) {
 	return d, nil
 }
 
-// parseYAML is the one document in text.
-func parseYAML(text []byte) (*yaml.Node, error) {
-	if len(text) > maxText {
-		return nil, &limit.FieldError{Field: "document", Problem: fmt.Sprintf("has more than %d bytes, which are too many", maxText)}
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var root yaml.Node
-	switch err := dec.Decode(&root); {
-	case errors.Is(err, io.EOF):
-		return nil, &limit.FieldError{Field: "document", Problem: "is empty: write {} for one without fields", Line: 1}
-	case err != nil:
-		return nil, syntaxError(err)
-	}
-	var second yaml.Node
-	switch err := dec.Decode(&second); {
-	case errors.Is(err, io.EOF):
-		return root.Content[0], nil
-	case err != nil:
-		return nil, syntaxError(err)
-	}
-	return nil, &limit.FieldError{Field: "document", Problem: "holds more than one YAML document: keep one", Line: second.Line}
-}
-
-// syntaxError is an error of the YAML parser, which may begin with "yaml: line 3: ".
-func syntaxError(err error) error {
-	fe := &limit.FieldError{Field: "document", Problem: strings.TrimPrefix(err.Error(), "yaml: ")}
-	if _, err := fmt.Sscanf(fe.Problem, "line %d: ", &fe.Line); err == nil {
-		_, fe.Problem, _ = strings.Cut(fe.Problem, ": ")
-	}
-	fe.Problem = "is not YAML: " + fe.Problem
-	return fe
+func fieldError(p *strictyaml.Problem) *limit.FieldError {
+	return &limit.FieldError{Field: p.Path, Problem: p.Text, Line: p.Line}
 }
 
 // covers says whether a field is at a path or under it.

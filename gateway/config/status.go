@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // A Status is one status of answers, 503, or a class of them, 5xx.
 type Status string
+
+// Numeric implements [strictyaml.Numeric]: most of them are written as numbers.
+func (Status) Numeric() {}
 
 // statusForm is how a status is written.
 var statusForm = regexp.MustCompile(statusPattern)
@@ -41,7 +46,7 @@ func (f *findings) statuses(path string, list []Status) {
 	for i, s := range list {
 		texts[i] = string(s)
 		if !statusForm.MatchString(texts[i]) {
-			f.add(item(path, i), "%.64q is no status: write one from 100 to 599, such as 503, or a class, such as 5xx", s)
+			f.add(strictyaml.Item(path, i), "%.64q is no status: write one from 100 to 599, such as 503, or a class, such as 5xx", s)
 		}
 	}
 	f.different(path, texts)
@@ -63,7 +68,7 @@ func (r *Route) charging() string {
 func (d *Document) ChargingUnseen() error {
 	for i := range d.Routes {
 		if field := d.Routes[i].charging(); field != "" {
-			return fmt.Errorf("%s.%s: needs the proxy, which sees what is answered: add proxy, or leave it out", item("routes", i), field)
+			return fmt.Errorf("%s.%s: needs the proxy, which sees what is answered: add proxy, or leave it out", strictyaml.Item("routes", i), field)
 		}
 	}
 	return nil

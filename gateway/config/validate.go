@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // Validate checks all that can be known of a document without asking anybody, of one made by a program too. Every problem
@@ -82,9 +83,6 @@ func (f *findings) line(path string) int {
 	}
 }
 
-// item is the path of an item of a list.
-func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
-
 // within checks a number that may be 0, for its default.
 func within[N ~int | ~int64](f *findings, path string, n, least, most N) {
 	if n != 0 && (n < least || n > most) {
@@ -127,14 +125,14 @@ func (f *findings) different(path string, list []string) {
 			first[s] = i
 			continue
 		}
-		f.add(item(path, i), "%.64q is there already, at %s", s, item(path, before))
+		f.add(strictyaml.Item(path, i), "%.64q is there already, at %s", s, strictyaml.Item(path, before))
 	}
 }
 
 func (f *findings) networks(path string, networks []Network) {
 	for i, n := range networks {
 		if problem := n.problem(); problem != "" {
-			f.add(item(path, i), "%.64q %s", n.String(), problem)
+			f.add(strictyaml.Item(path, i), "%.64q %s", n.String(), problem)
 		}
 	}
 }
@@ -142,7 +140,7 @@ func (f *findings) networks(path string, networks []Network) {
 // patterns checks those of paths.
 func (f *findings) patterns(path string, patterns []string) {
 	for i, p := range patterns {
-		f.check(item(path, i), CheckPattern(p))
+		f.check(strictyaml.Item(path, i), CheckPattern(p))
 	}
 	f.different(path, patterns)
 }
@@ -160,9 +158,9 @@ func (f *findings) denyKeys(keys []string) {
 	for i, key := range keys {
 		switch err := limit.ValidateKey(key); {
 		case err != nil:
-			f.add(item(path, i), "%s", strings.TrimPrefix(err.Error(), "key: "))
+			f.add(strictyaml.Item(path, i), "%s", strings.TrimPrefix(err.Error(), "key: "))
 		case strings.ContainsAny(key, "{}"):
-			f.add(item(path, i), "%.64q holds a brace, which no key does: write the key of one client, such as user:mallory", key)
+			f.add(strictyaml.Item(path, i), "%.64q holds a brace, which no key does: write the key of one client, such as user:mallory", key)
 		}
 	}
 	f.different(path, keys)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // The forms in which limits are told: the values of [Answer.Headers].
@@ -46,9 +48,9 @@ func (f *findings) answer(path string, a Answer) {
 	for i, form := range a.Headers {
 		switch {
 		case form == FormNone && len(a.Headers) > 1:
-			f.add(item(path+".headers", i), "none stands alone, or not at all")
+			f.add(strictyaml.Item(path+".headers", i), "none stands alone, or not at all")
 		case form != FormNone && !slices.Contains(HeaderForms(), form):
-			f.add(item(path+".headers", i), "%.64q is not known: use %s, or %s alone", form, strings.Join(HeaderForms(), ", "), FormNone)
+			f.add(strictyaml.Item(path+".headers", i), "%.64q is not known: use %s, or %s alone", form, strings.Join(HeaderForms(), ", "), FormNone)
 		}
 	}
 	f.different(path+".headers", a.Headers)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 func (f *findings) cors(path string, c *CORS) {
@@ -22,14 +24,14 @@ func (f *findings) cors(path string, c *CORS) {
 	}
 	for i, origin := range c.Origins {
 		if origin != "*" {
-			f.check(item(path+".origins", i), checkOrigin(origin))
+			f.check(strictyaml.Item(path+".origins", i), checkOrigin(origin))
 		}
 	}
 	f.different(path+".origins", c.Origins)
 	f.methods(path+".methods", c.Methods)
 	for i, h := range c.Headers {
 		if !isToken(h) {
-			f.add(item(path+".headers", i), "%.64q is no name of a header, such as Content-Type", h)
+			f.add(strictyaml.Item(path+".headers", i), "%.64q is no name of a header, such as Content-Type", h)
 		}
 	}
 	f.different(path+".headers", c.Headers)

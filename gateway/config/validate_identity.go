@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // The least bytes of secrets.
@@ -29,7 +31,7 @@ func (f *findings) identity(i Identity) {
 	f.header("identity.address_header", i.AddressHeader)
 	within(f, "identity.ipv6_prefix", i.IPv6Prefix, 1, 128)
 	for n, j := range i.JWT {
-		f.jwt(item("identity.jwt", n), j)
+		f.jwt(strictyaml.Item("identity.jwt", n), j)
 	}
 	if i.APIKey != nil {
 		f.apiKey("identity.api_key", i.APIKey)
@@ -90,13 +92,13 @@ func (f *findings) algorithms(path string, j JWT) {
 		secret := slices.Contains(secretAlgorithms, a)
 		switch {
 		case strings.EqualFold(a, "none"):
-			f.add(item(path, i), "none is no algorithm: anybody makes such tokens")
+			f.add(strictyaml.Item(path, i), "none is no algorithm: anybody makes such tokens")
 		case !secret && !slices.Contains(public, a):
-			f.add(item(path, i), "%.64q is not known: use %s, or %s with secret_file", a, strings.Join(public, ", "), strings.Join(secretAlgorithms, ", "))
+			f.add(strictyaml.Item(path, i), "%.64q is not known: use %s, or %s with secret_file", a, strings.Join(public, ", "), strings.Join(secretAlgorithms, ", "))
 		case secret && (j.JWKSURL != "" || j.JWKSFile.Given()):
-			f.add(item(path, i), "%s takes a secret, in secret_file, not public keys", a)
+			f.add(strictyaml.Item(path, i), "%s takes a secret, in secret_file, not public keys", a)
 		case !secret && j.SecretFile.Given():
-			f.add(item(path, i), "%s takes public keys, in jwks_url or jwks_file, not a secret", a)
+			f.add(strictyaml.Item(path, i), "%s takes public keys, in jwks_url or jwks_file, not a secret", a)
 		}
 	}
 	f.different(path, j.Algorithms)
@@ -147,13 +149,13 @@ func (f *findings) apiKey(path string, a *APIKey) {
 	f.secret(path+".secret_file", a.SecretFile, leastKeySecret)
 	first := map[string]int{}
 	for i, known := range a.Known {
-		at := item(path+".known", i)
+		at := strictyaml.Item(path+".known", i)
 		before, twice := first[known.Digest]
 		switch {
 		case !isDigest(known.Digest):
 			f.add(at+".digest", "is no digest: write 64 hexadecimal digits in lower case, as jeton gateway digest prints them")
 		case twice:
-			f.add(at+".digest", "is that of %s too", item(path+".known", before))
+			f.add(at+".digest", "is that of %s too", strictyaml.Item(path+".known", before))
 		default:
 			first[known.Digest] = i
 		}
@@ -180,15 +182,15 @@ func (f *findings) templates(path string, templates []string, r *Route) {
 	for i, text := range templates {
 		parts, err := ParseTemplate(text)
 		if err != nil {
-			f.check(item(path, i), err)
+			f.check(strictyaml.Item(path, i), err)
 			continue
 		}
 		all := variables(parts)
 		for _, v := range all {
-			f.check(item(path, i), f.variable(v, r))
+			f.check(strictyaml.Item(path, i), f.variable(v, r))
 		}
 		if len(all) == 0 && i < len(templates)-1 {
-			f.add(item(path, i), "%.64q has no variable, so that it always counts: put it last", text)
+			f.add(strictyaml.Item(path, i), "%.64q has no variable, so that it always counts: put it last", text)
 		}
 	}
 	f.different(path, templates)

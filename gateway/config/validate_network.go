@@ -14,11 +14,13 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 func (f *findings) cluster(c Cluster) {
 	for i, server := range c.Servers {
-		f.check(item("cluster.servers", i), checkServer(server))
+		f.check(strictyaml.Item("cluster.servers", i), checkServer(server))
 	}
 	f.different("cluster.servers", c.Servers)
 	if c.TLS != nil {
@@ -43,7 +45,7 @@ func (f *findings) proxy(p *Proxy) {
 		f.add("proxy.upstreams", "is empty: name at least one upstream, as in web: {urls: [http://127.0.0.1:9000]}")
 	}
 	for _, name := range sorted(p.Upstreams) {
-		u, path := p.Upstreams[name], under("proxy.upstreams", name)
+		u, path := p.Upstreams[name], strictyaml.Under("proxy.upstreams", name)
 		if !isName(name) {
 			f.add(path, "%.64q is no name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
 		}
@@ -51,9 +53,9 @@ func (f *findings) proxy(p *Proxy) {
 			f.add(path+".urls", "is empty: name at least one URL, such as http://127.0.0.1:9000")
 		}
 		for i, text := range u.URLs {
-			f.check(item(path+".urls", i), checkURL(text))
+			f.check(strictyaml.Item(path+".urls", i), checkURL(text))
 			if pathOf(text) != pathOf(u.URLs[0]) {
-				f.add(item(path+".urls", i), "has another path than the first one: instances of one upstream differ in their host only")
+				f.add(strictyaml.Item(path+".urls", i), "has another path than the first one: instances of one upstream differ in their host only")
 			}
 		}
 		f.upstreamTLS(path+".tls", &u)

@@ -9,18 +9,19 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 func (f *findings) routes(routes []Route) {
 	names := map[string]int{}
 	for i := range routes {
-		r, path := &routes[i], item("routes", i)
+		r, path := &routes[i], strictyaml.Item("routes", i)
 		before, twice := names[r.Name]
 		switch {
 		case !isName(r.Name):
 			f.add(path+".name", "%.64q is no name: write 1 to %d letters, digits, dots, dashes and underscores", r.Name, longestName)
 		case twice:
-			f.add(path+".name", "%.64q is the name of %s too", r.Name, item("routes", before))
+			f.add(path+".name", "%.64q is the name of %s too", r.Name, strictyaml.Item("routes", before))
 		default:
 			names[r.Name] = i
 		}
@@ -30,7 +31,7 @@ func (f *findings) routes(routes []Route) {
 		f.upstream(path+".upstream", r.Upstream)
 		f.charging(path, r)
 		for n := range r.Checks {
-			f.routeCheck(item(path+".checks", n), &r.Checks[n], r)
+			f.routeCheck(strictyaml.Item(path+".checks", n), &r.Checks[n], r)
 		}
 		if r.Answer != nil {
 			f.answer(path+".answer", *r.Answer)
@@ -46,7 +47,7 @@ func (f *findings) hosts(path string, hosts []string) {
 		if isHostname(strings.TrimPrefix(host, "*.")) || err == nil && addr.Zone() == "" {
 			continue
 		}
-		f.add(item(path, i), "%.64q is no host: write a name in lower case without a port, such as api.example.com or *.example.com", host)
+		f.add(strictyaml.Item(path, i), "%.64q is no host: write a name in lower case without a port, such as api.example.com or *.example.com", host)
 	}
 	f.different(path, hosts)
 }
@@ -54,7 +55,7 @@ func (f *findings) hosts(path string, hosts []string) {
 func (f *findings) methods(path string, methods []string) {
 	for i, m := range methods {
 		if !isName(m) || strings.Contains(m, ".") || m != strings.ToUpper(m) {
-			f.add(item(path, i), "%.64q is no method: write one in upper case, such as GET", m)
+			f.add(strictyaml.Item(path, i), "%.64q is no method: write one in upper case, such as GET", m)
 		}
 	}
 	f.different(path, methods)
@@ -91,8 +92,8 @@ func (f *findings) rivals(routes []Route) {
 			host, sameHost := shared(routes[before].Hosts, r.Hosts)
 			method, sameMethod := shared(routes[before].Methods, r.Methods)
 			if sameHost && sameMethod {
-				f.add(item("routes", i)+".path", "%.64q fits the same requests as %s, with %s and %s: no order decides between them",
-					r.Path, item("routes", before), orEvery(host, "host"), orEvery(method, "method"))
+				f.add(strictyaml.Item("routes", i)+".path", "%.64q fits the same requests as %s, with %s and %s: no order decides between them",
+					r.Path, strictyaml.Item("routes", before), orEvery(host, "host"), orEvery(method, "method"))
 			}
 		}
 		byPath[path] = append(byPath[path], i)
@@ -141,7 +142,7 @@ func (f *findings) limits(path string, names []string) {
 	for i, name := range names {
 		asked := limit.Request{Key: "key", Limits: []limit.Ref{limit.Named(name)}}
 		if err := asked.Validate(); err != nil {
-			f.add(item(path, i), "%s", strings.TrimPrefix(err.Error(), "limits[0].name: "))
+			f.add(strictyaml.Item(path, i), "%s", strings.TrimPrefix(err.Error(), "limits[0].name: "))
 		}
 	}
 	f.different(path, names)
@@ -162,7 +163,7 @@ func (f *findings) choose(path string, c *Choose, r *Route) {
 	}
 	first := map[string]int{}
 	for i, k := range c.When {
-		at := item(path+".when", i)
+		at := strictyaml.Item(path+".when", i)
 		given := 0
 		for _, ok := range []bool{k.Is != "", k.Below != nil, k.From != nil} {
 			if ok {
@@ -175,7 +176,7 @@ func (f *findings) choose(path string, c *Choose, r *Route) {
 		f.finite(at+".below", k.Below)
 		f.finite(at+".from", k.From)
 		if before, twice := first[k.Is]; twice {
-			f.add(at+".is", "%.64q is a case already, at %s, which counts", k.Is, item(path+".when", before))
+			f.add(at+".is", "%.64q is a case already, at %s, which counts", k.Is, strictyaml.Item(path+".when", before))
 		} else if k.Is != "" {
 			first[k.Is] = i
 		}

@@ -3,13 +3,17 @@ package config
 import (
 	"encoding"
 	"fmt"
-	"io"
 	"net/netip"
 	"time"
+
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // A Duration is written 50ms, 1m30s.
 type Duration time.Duration
+
+// Form implements [strictyaml.Former].
+func (*Duration) Form() string { return "a duration with its unit, such as 2s or 500ms" }
 
 // UnmarshalText reads the form of [time.ParseDuration].
 func (d *Duration) UnmarshalText(text []byte) error {
@@ -84,62 +88,8 @@ func (n *Network) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// A File is a path in the document whose content is read with it, so that document and files change together. However it
-// is printed, it shows no more than the path.
-type File struct {
-	Path    string
-	content *sealed // nil when the file has not been read
-	exposed string  // why it is no place for a secret; empty when it is one, or is not on disk
-}
-
-// sealed is the content of a file. Two pointers lead to it because fmt asks no methods of what is in an unexported field,
-// and follows one pointer there when the verb is wrong, as in %s.
-type sealed struct{ bytes *[]byte }
-
-// FileOf is a file that is not on disk, for documents made by programs.
-func FileOf(content []byte) File { return File{Path: "(inline)", content: &sealed{&content}} }
-
-// Given says whether the document names a file.
-func (f File) Given() bool { return f.Path != "" }
-
-// Bytes is what the file held when it was read; nil when it has not been. It must not be changed.
-func (f File) Bytes() []byte {
-	if f.content == nil {
-		return nil
-	}
-	return *f.content.bytes
-}
-
-// UnmarshalText reads the path.
-func (f *File) UnmarshalText(text []byte) error {
-	*f = File{Path: string(text)}
-	return nil
-}
-
-// MarshalText is the path.
-func (f File) MarshalText() ([]byte, error) { return []byte(f.Path), nil }
-
-// String is the path.
-func (f File) String() string { return f.Path }
-
-// GoString is the path as Go writes it.
-func (f File) GoString() string { return fmt.Sprintf("config.File{Path: %q}", f.Path) }
-
-// Format writes the path, whatever the verb.
-func (f File) Format(s fmt.State, verb rune) {
-	text := f.String()
-	switch {
-	case verb == 'v' && s.Flag('#'):
-		text = f.GoString()
-	case verb == 'q':
-		text = fmt.Sprintf("%q", f.Path)
-	}
-	_, _ = io.WriteString(s, text)
-}
-
 var (
 	_ encoding.TextUnmarshaler = (*Duration)(nil)
 	_ encoding.TextUnmarshaler = (*Network)(nil)
-	_ encoding.TextUnmarshaler = (*File)(nil)
-	_ fmt.Formatter            = File{}
+	_ strictyaml.Former        = (*Duration)(nil)
 )

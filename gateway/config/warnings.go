@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/spelling"
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // Warnings are what is allowed in the document and probably not meant: places where a client decides by itself whom it is
@@ -17,7 +18,7 @@ func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
 		if network.Bits() == 0 {
-			f.add(item("identity.trusted_proxies", i), "%v is everybody: any client then says itself what its address is, and has as many buckets as it writes addresses", network)
+			f.add(strictyaml.Item("identity.trusted_proxies", i), "%v is everybody: any client then says itself what its address is, and has as many buckets as it writes addresses", network)
 		}
 	}
 	if why := d.Unrouted(); why != "" {
@@ -26,7 +27,7 @@ func (d *Document) Warnings() []*limit.FieldError {
 	for i := range d.Routes {
 		for n := range d.Routes[i].Checks {
 			c := &d.Routes[i].Checks[n]
-			path := item(item("routes", i)+".checks", n)
+			path := strictyaml.Item(strictyaml.Item("routes", i)+".checks", n)
 			f.unknownAttributes(path, c)
 			if c.Shadow { // which denies nobody, and so lets nobody escape
 				continue
@@ -103,7 +104,7 @@ func (f *findings) madeUpKey(path string, r *Route, c *Check) {
 			return
 		}
 	}
-	f.add(item(keyField(path, c), template), "{%s} is what the client writes: one that writes another with each request is never denied: %s, or add a check by ip:{ip} beside",
+	f.add(strictyaml.Item(keyField(path, c), template), "{%s} is what the client writes: one that writes another with each request is never denied: %s, or add a check by ip:{ip} beside",
 		v, f.instead(v))
 }
 
@@ -159,7 +160,7 @@ func (f *findings) unknownAttributes(path string, c *Check) {
 			continue // which is said elsewhere
 		}
 		for _, v := range variables(parts) {
-			f.unknownAttribute(item(keyField(path, c), i), v, "so this template is never filled")
+			f.unknownAttribute(strictyaml.Item(keyField(path, c), i), v, "so this template is never filled")
 		}
 	}
 	if c.Choose == nil {
@@ -206,7 +207,7 @@ func (f *findings) unknownValues(path string, cases []Case, attribute Variable) 
 	there := sorted(values)
 	for i, when := range cases {
 		if when.Is != "" && !values[when.Is] {
-			f.add(item(path, i)+".is", "no key has the %s %.64q, so this case never fits: there are %s; is %s meant?",
+			f.add(strictyaml.Item(path, i)+".is", "no key has the %s %.64q, so this case never fits: there are %s; is %s meant?",
 				attribute.Name, when.Is, enumerated(there), spelling.Nearest(when.Is, there))
 		}
 	}

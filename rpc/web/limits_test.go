@@ -20,8 +20,8 @@ func TestLimitsThatLostTheirLines(t *testing.T) {
 	}{
 		{"-d @limits.yaml", form, "limits:  a:    capacity: 1    refill: 1/s", "is not YAML: mapping values are not allowed", true},
 		{"-d @limits.yaml, as limits get printed it", form, "# version 1limits:  a:    capacity: 1", "limits: is empty", true},
-		{"-d limits.yaml", form, "limits.yaml", "line 1: is not a mapping", true},
-		{"--data-urlencode @limits.yaml", form, "limits%3A%0A%20%20a%3A%0A", "line 1: is not a mapping", true},
+		{"-d limits.yaml", form, "limits.yaml", `line 1: is the text "limits.yaml": write a mapping`, true},
+		{"--data-urlencode @limits.yaml", form, "limits%3A%0A%20%20a%3A%0A", `line 1: is the text "limits%3A%0A%20%20a%3A%0A": write a mapping`, true},
 		{"-T of a single line", "", "limits: a: b", "is not YAML", true},
 		{"--data-binary @limits.yaml", form, "limits:\n  a: b: c\n", "line 2: is not YAML", false},
 		{"-T limits.yaml", "", "limits:\r\n  a: b: c\r\n", "line 2: is not YAML", false},
