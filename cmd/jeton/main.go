@@ -1,6 +1,8 @@
 // Command jeton runs and asks a distributed rate limiter whose limits hold. See "jeton --help".
 package main
 
+//go:generate go test -count=1 -run ^TestOptionsAreCurrent$ . -args -update
+
 import (
 	"context"
 	"io"

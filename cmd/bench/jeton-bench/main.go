@@ -1,6 +1,8 @@
 // Command jeton-bench measures nodes, clusters and gateways of jeton. "jeton bench" runs it: see "jeton bench --help".
 package main
 
+//go:generate go test -count=1 -run ^TestOptionsAreCurrent$ . -args -update
+
 import (
 	"context"
 	"io"
