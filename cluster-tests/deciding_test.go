@@ -11,6 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/health"
 )
 
 // TestTwoOfThreeKilled: the node that is left says at once that it can decide nothing, to load balancers and to people, and
@@ -39,7 +40,7 @@ func TestTwoOfThreeKilled(t *testing.T) {
 		t.Errorf("cluster status --output json says: %+v", s.Deciding)
 	}
 	for _, n := range s.Nodes[1:] {
-		if n.Answering != cluster.Unreachable || n.SilentSeconds <= 0 {
+		if n.Answering != health.Unreachable || n.SilentSeconds <= 0 {
 			t.Errorf("%s is %s for %v s", n.Name, n.Answering, n.SilentSeconds)
 		}
 	}
@@ -56,7 +57,7 @@ func TestTwoOfThreeKilled(t *testing.T) {
 	c.Members[2].Launch()
 	eventually(t, "nobody is missing", func() bool {
 		for _, n := range statusOf(t, c, left).Nodes {
-			if n.Answering != cluster.Answers {
+			if n.Answering != health.Answers {
 				return false
 			}
 		}

@@ -113,11 +113,11 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "a clock moved by old readings",
 			Why:  "who is silent may have been wrong when it answered last; counted with one that is wrong now, it moves a right clock",
 			Edits: []Edit{{
-				File: "ring/cluster/clock.go",
+				File: "ring/cluster/clocks/clocks.go",
 				Old:  "Ahead: answered}",
 				New:  "Ahead: slices.Collect(maps.Values(k.offsets))}",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestOldReadingMovesNoClock$", Says: `put forward by \d+ ms`}},
+			Caught: []Hunt{{Package: "./ring/cluster/clocks", Run: "^TestOldReadingMovesNoClock$", Says: `put forward by \d+ ms`}},
 		},
 		{
 			Name: "a clock moved by one half",

@@ -47,11 +47,11 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "a vote in another's place",
 			Why:  "raft asks whoever is at an address; an empty disk there, voting for the one it replaced, elects a leader without what was agreed on",
 			Edits: []Edit{{
-				File: "ring/cluster/stream.go",
+				File: "ring/cluster/consensus/stream.go",
 				Old:  "if meant != s.id {",
 				New:  "if false {",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestVotesInAnothersPlace$", Says: `elected by a server that is not the one that was asked`}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestVotesInAnothersPlace$", Says: `elected by a server that is not the one that was asked`}},
 		},
 		{
 			Name: "a recovery counts who is left",
@@ -71,8 +71,8 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Why:  "a floor lies after all that was accepted only where those who are left accept nothing from before it was set",
 			Edits: []Edit{{
 				File: "ring/cluster/rescue.go",
-				Old:  "\tif err := c.endRegisters(ctx); err != nil {\n\t\treturn nothing{}, err",
-				New:  "\tif err := ctx.Err(); err != nil {\n\t\treturn nothing{}, err",
+				Old:  "\tif err := c.endRegisters(ctx); err != nil {\n\t\treturn message.Nothing{}, err",
+				New:  "\tif err := ctx.Err(); err != nil {\n\t\treturn message.Nothing{}, err",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestWhoIsLeftEndsBeforeARecovery$", Says: `ended: map`}},
 		},
@@ -80,20 +80,20 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "a recovery in two steps",
 			Why:  "a node that leads alone has the recovery agreed; cut off between the two, it goes on with the moves of those who are lost",
 			Edits: []Edit{
-				{File: "ring/cluster/recover.go", Old: "\tvar s *agreed.State\n", New: "\ts := r.current\n"},
-				{File: "ring/cluster/recover.go", Old: "if s, r.refused = r.what.Apply(r.current)", New: "if _, r.refused = r.what.Apply(r.current)"},
+				{File: "ring/cluster/consensus/recover.go", Old: "\tvar s *agreed.State\n", New: "\ts := r.current\n"},
+				{File: "ring/cluster/consensus/recover.go", Old: "if s, r.refused = r.what.Apply(r.current)", New: "if _, r.refused = r.what.Apply(r.current)"},
 			},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestRecoverFromOneOfThree$", Says: `the recovery is not agreed`}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestRecoverFromOneOfThree$", Says: `the recovery is not agreed`}},
 		},
 		{
 			Name: "the longer log by its length",
 			Why:  "the log that ends in the later term holds all that was agreed; a longer one may hold what never was instead",
 			Edits: []Edit{{
-				File: "ring/cluster/recover.go",
+				File: "ring/cluster/consensus/recover.go",
 				Old:  "return e.Term > other.Term || e.Term == other.Term && e.Index > other.Index",
 				New:  "return e.Index > other.Index",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestLogEnds$", Says: `entry 4 of term 3 after`}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestLogEnds$", Says: `entry 4 of term 3 after`}},
 		},
 		{
 			Name: "the floor of an earlier recovery",
@@ -128,21 +128,21 @@ func ofBounds() []Mutant {
 			Name: "half a hello for ever",
 			Why:  "a connection to raft has little time to prove who it is; else silent ones use up the descriptors",
 			Edits: []Edit{{
-				File: "ring/cluster/stream.go",
+				File: "ring/cluster/consensus/stream.go",
 				Old:  "if err := a.SetDeadline(time.Now().Add(greetWithin)); err != nil {",
 				New:  "if err := a.SetDeadline(time.Time{}); err != nil {",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestSilentConnectionsToRaftEnd$", Says: `want the one that said whom it wants`}},
+			Caught: []Hunt{{Package: "./ring/cluster/consensus", Run: "^TestSilentConnectionsToRaftEnd$", Says: `want the one that said whom it wants`}},
 		},
 		{
 			Name: "packets of strangers pass",
 			Why:  "gossip is opened with the key before anything else sees it",
 			Edits: []Edit{{
-				File: "ring/cluster/gossipsockets.go",
+				File: "ring/cluster/gossip/sockets.go",
 				Old:  "	return open(s.key, packet, nil)",
 				New:  "	return nil",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestPacketsOfStrangersAreNotLogged$", Says: `packets were refused, in`}},
+			Caught: []Hunt{{Package: "./ring/cluster/gossip", Run: "^TestPacketsOfStrangersAreNotLogged$", Says: `packets were refused, in`}},
 		},
 		{
 			Name: "any label",

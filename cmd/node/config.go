@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -74,7 +74,7 @@ type Config struct {
 	// FS is the file system that Data is on, and OpenRaft opens what keeps raft's log and snapshots in a directory that is
 	// there. Both are for tests; nil means the operating system's, and raft's own files.
 	FS       vfs.FS
-	OpenRaft func(dir string) (cluster.RaftStore, error)
+	OpenRaft func(dir string) (consensus.RaftStore, error)
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/peers"
@@ -213,7 +214,7 @@ func (m *membership) begin() error {
 		}
 	})
 	n.running.Go(func() { m.follow(ctx) })
-	if len(n.cfg.Join) > 0 || len(cluster.Addresses(n.cfg.FS, clusterDir(n.cfg.Data))) > 1 { // the others may come later
+	if len(n.cfg.Join) > 0 || len(gossip.Addresses(n.cfg.FS, clusterDir(n.cfg.Data))) > 1 { // the others may come later
 		return nil
 	}
 	soon, done := context.WithTimeout(ctx, aloneWithin)

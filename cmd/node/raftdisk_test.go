@@ -17,7 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 )
 
 // A raftDisk keeps raft's log, its term and vote, and its snapshots on a file system from which the power can be cut, in
@@ -37,7 +37,7 @@ type raftDisk struct {
 	keys map[string][]byte
 }
 
-var _ cluster.RaftStore = (*raftDisk)(nil)
+var _ consensus.RaftStore = (*raftDisk)(nil)
 
 // A raftRecord is one thing that raft has the disk keep.
 type raftRecord struct {

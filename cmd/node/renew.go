@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/storage/datadir"
 )
 
@@ -26,7 +26,7 @@ func Renew(fs vfs.FS, data string) error {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	if err := writeRejoin(fs, data, cluster.Addresses(fs, clusterDir(data))); err != nil {
+	if err := writeRejoin(fs, data, gossip.Addresses(fs, clusterDir(data))); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	return datadir.Renew(fs, data) // which syncs the directory, and with it the name of that file, before it deletes anything

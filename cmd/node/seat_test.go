@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/ring/agreed"
-	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 )
 
 // A seat is one node of a rig: its configuration, its disk, and its present life, if it has one.
@@ -71,7 +71,7 @@ func (s *seat) startTrapped(n int, counts func(operation) bool) {
 	l.disk.lies, l.disk.fault = s.lies, s.fault
 	cfg := s.cfg
 	cfg.FS = l.disk
-	cfg.OpenRaft = func(dir string) (cluster.RaftStore, error) { return openRaftDisk(l.disk, dir) }
+	cfg.OpenRaft = func(dir string) (consensus.RaftStore, error) { return openRaftDisk(l.disk, dir) }
 	s.life = l
 	s.starts++
 	s.trap(l, n, counts)

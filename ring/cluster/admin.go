@@ -7,6 +7,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // SetLimits puts another limits document in force, if the one in force is of that version. It returns
@@ -19,7 +20,7 @@ func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (u
 			return 0, fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
 		}
 	}
-	now, err := lead[uint64](ctx, c, kindLimits, agreed.SetLimits{Base: version, Limits: text})
+	now, err := message.AskLeader[uint64](ctx, c.leader, message.KindLimits, agreed.SetLimits{Base: version, Limits: text})
 	if err != nil {
 		return 0, err
 	}
@@ -37,10 +38,10 @@ func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (u
 }
 
 func (c *Cluster) answerLimits(ctx context.Context, q agreed.SetLimits) (uint64, error) {
-	if err := c.agreement.propose(ctx, agreed.Command{SetLimits: &q}); err != nil {
+	if err := c.agreement.Propose(ctx, agreed.Command{SetLimits: &q}); err != nil {
 		return 0, err
 	}
-	if s := c.agreement.state(); bytes.Equal(q.Limits, s.Limits) { // which may have been in force already
+	if s := c.agreement.State(); bytes.Equal(q.Limits, s.Limits) { // which may have been in force already
 		return s.LimitsVersion, nil
 	}
 	return q.Base + 1, nil
@@ -50,13 +51,13 @@ func (c *Cluster) answerLimits(ctx context.Context, q agreed.SetLimits) (uint64,
 // (ErrTooFew) where the nodes left could not keep as many replicas as there are. left is how many partitions the node still
 // keeps, or is about to, as the leader knows: at 0 it can be stopped. Waits for a leader as SetLimits does.
 func (c *Cluster) Drain(ctx context.Context, node string) (left int, err error) {
-	a, err := lead[drainAnswer](ctx, c, kindDrain, drainRequest{Node: node})
+	a, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node})
 	return a.Left, err
 }
 
 // Undrain lets a node have partitions again.
 func (c *Cluster) Undrain(ctx context.Context, node string) error {
-	_, err := lead[drainAnswer](ctx, c, kindDrain, drainRequest{Node: node, Undo: true})
+	_, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, Undo: true})
 	return err
 }
 
@@ -72,17 +73,17 @@ type drainAnswer struct {
 }
 
 func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswer, err error) {
-	n, err := c.agreement.state().Find(q.Node)
+	n, err := c.agreement.State().Find(q.Node)
 	switch {
 	case err != nil:
 		return a, err
 	case q.Undo:
-		return a, c.agreement.propose(ctx, agreed.Command{Undrain: &agreed.Undrain{ID: n.ID}})
+		return a, c.agreement.Propose(ctx, agreed.Command{Undrain: &agreed.Undrain{ID: n.ID}})
 	}
-	if err := c.agreement.propose(ctx, agreed.Command{Drain: &agreed.Drain{ID: n.ID}}); err != nil {
+	if err := c.agreement.Propose(ctx, agreed.Command{Drain: &agreed.Drain{ID: n.ID}}); err != nil {
 		return a, err
 	}
-	a.Left = c.agreement.state().Kept(n.ID)
+	a.Left = c.agreement.State().Kept(n.ID)
 	return a, nil
 }
 
@@ -91,7 +92,7 @@ func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswe
 // replicas of each partition; force overrules both, but not that the last node stays, and that of each partition enough
 // replicas have to be left to move it. Waits for a leader as SetLimits does.
 func (c *Cluster) Remove(ctx context.Context, node string, force bool) error {
-	_, err := lead[nothing](ctx, c, kindRemove, removeRequest{Node: node, Force: force})
+	_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRemove, removeRequest{Node: node, Force: force})
 	return err
 }
 
@@ -100,19 +101,19 @@ type removeRequest struct {
 	Force bool   `json:"force,omitempty"`
 }
 
-func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (nothing, error) {
-	s := c.agreement.state()
+func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.Nothing, error) {
+	s := c.agreement.State()
 	n, err := s.Find(q.Node)
 	if err != nil {
 		if _, gone := s.Removed[n.ID]; gone {
-			return nothing{}, nil // it was, by this request perhaps
+			return message.Nothing{}, nil // it was, by this request perhaps
 		}
-		return nothing{}, err
+		return message.Nothing{}, err
 	}
 	left, replicas := len(s.Nodes)-1, ring.Replication(len(s.Nodes), s.Replicas)
 	if left < replicas && !q.Force {
-		return nothing{}, fmt.Errorf("%w: %d beside %q, and each partition has %d replicas; add a node first, or force it",
+		return message.Nothing{}, fmt.Errorf("%w: %d beside %q, and each partition has %d replicas; add a node first, or force it",
 			agreed.ErrTooFew, left, n.Name, replicas)
 	}
-	return nothing{}, c.agreement.propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}})
+	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}})
 }

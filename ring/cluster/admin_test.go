@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 func TestLimitsAreSetFromAnyNode(t *testing.T) {
@@ -91,7 +92,7 @@ func TestNoLeader(t *testing.T) {
 		all[2].says("waiting for a leader")
 		cancel()
 	}()
-	if _, err := all[2].cluster.SetLimits(ctx, 0, []byte("x")); !errors.Is(err, ErrNoLeader) {
+	if _, err := all[2].cluster.SetLimits(ctx, 0, []byte("x")); !errors.Is(err, message.ErrNoLeader) {
 		t.Errorf("without a leader: %v", err)
 	}
 }
@@ -191,14 +192,14 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	r.fabric.plug("a", c)
-	_, err = call[agreed.Node](t.Context(), r.fabric, "a", kindPromise, promiseRequest{promise{agreedtest.ID(1), 1}, 3})
-	if !errors.Is(err, agreed.ErrInvalid) || unanswered(err) || !strings.Contains(err.Error(), "expects") {
+	_, err = message.Call[agreed.Node](t.Context(), r.fabric, "a", message.KindPromise, promiseRequest{promise{agreedtest.ID(1), 1}, 3})
+	if !errors.Is(err, agreed.ErrInvalid) || message.Unanswered(err) || !strings.Contains(err.Error(), "expects") {
 		t.Errorf("a refusal arrives as %v", err)
 	}
-	if _, err = call[nothing](t.Context(), r.fabric, "nobody", kindPing, nothing{}); !unanswered(err) {
+	if _, err = message.Call[message.Nothing](t.Context(), r.fabric, "nobody", message.KindPing, message.Nothing{}); !message.Unanswered(err) {
 		t.Errorf("silence arrives as %v", err)
 	}
-	if _, err = call[nothing](t.Context(), r.fabric, "a", kindLead, leadRequest{message: message{Kind: kindMoves}}); !errors.Is(err, ErrNoLeader) {
+	if _, err = message.Call[message.Nothing](t.Context(), r.fabric, "a", message.KindLead, message.LeadRequest{Message: message.Message{Kind: message.KindMoves}}); !errors.Is(err, message.ErrNoLeader) {
 		t.Errorf("a node that does not lead answers %v", err)
 	}
 	for _, text := range []string{"", "{", `{"kind":"unknown"}`} {
@@ -206,8 +207,8 @@ func TestErrorsCrossTheWire(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for name, is := range wireErrors() {
-		if got := refusalOf(is); !slices.Contains(got.Names, name) || !errors.Is(got.error(), is) {
+	for name, is := range message.WireErrors() {
+		if got := message.RefusalOf(is); !slices.Contains(got.Names, name) || !errors.Is(got.Error(), is) {
 			t.Errorf("%v travels as %+v", is, got)
 		}
 	}
@@ -239,7 +240,7 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 	startAll(all...)
 	a, b := all[1], all[0] // b has founded the cluster, and must not do it again
 	before := one(all...)
-	if _, err := a.cluster.Recover(t.Context(), []string{"c"}); !errors.Is(err, ErrAlive) {
+	if _, err := a.cluster.Recover(t.Context(), []string{"c"}); !errors.Is(err, message.ErrAlive) {
 		t.Errorf("a node that answers is lost: %v", err)
 	}
 	newest := uint64(0)
@@ -252,7 +253,7 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 	for _, ch := range all[2:] {
 		ch.stop()
 	}
-	if _, err := a.cluster.Recover(t.Context(), []string{"c", "d"}); !errors.Is(err, ErrUnreachable) {
+	if _, err := a.cluster.Recover(t.Context(), []string{"c", "d"}); !errors.Is(err, message.ErrUnreachable) {
 		t.Errorf("a node that is not said to be lost is silent: %v", err)
 	}
 	known := a.cluster.State().Table.Places

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // A joinRequest asks the leader to let a node in, or to note its new addresses.
@@ -19,42 +20,42 @@ type joinRequest struct {
 }
 
 // answerJoin lets a node in, on the leader: nodes are let in one after another. It may be asked again and again.
-func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (nothing, error) {
+func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (message.Nothing, error) {
 	select {
 	case c.admission <- struct{}{}:
 		defer func() { <-c.admission }()
 	case <-ctx.Done():
-		return nothing{}, fmt.Errorf("%w: %w", ErrNoLeader, ctx.Err())
+		return message.Nothing{}, fmt.Errorf("%w: %w", message.ErrNoLeader, ctx.Err())
 	}
-	s, n := c.agreement.state(), q.Node
+	s, n := c.agreement.State(), q.Node
 	if !s.Founded() {
-		return nothing{}, fmt.Errorf("%w: %w", ErrNoLeader, agreed.ErrNotFounded)
+		return message.Nothing{}, fmt.Errorf("%w: %w", message.ErrNoLeader, agreed.ErrNotFounded)
 	}
 	if name, removed := s.Removed[n.ID]; removed {
-		return nothing{}, removedText(n.ID, name)
+		return message.Nothing{}, removedText(n.ID, name)
 	}
 	known, member := s.Nodes[n.ID]
-	highest, marked := c.agreement.highestMark(n.ID)
+	highest, marked := c.agreement.HighestMark(n.ID)
 	if marked && highest.Compare(q.Before) > 0 {
-		return nothing{}, fmt.Errorf("%w: it has mark %s, and the cluster has seen %s", ErrOldCopy, q.Before, highest)
+		return message.Nothing{}, fmt.Errorf("%w: it has mark %s, and the cluster has seen %s", message.ErrOldCopy, q.Before, highest)
 	}
 	if other, taken := s.Named(n.Name); taken && other.ID != n.ID {
 		if member {
-			return nothing{}, nameTakenText(other)
+			return message.Nothing{}, nameTakenText(other)
 		}
-		return nothing{}, c.replaceDead(ctx, other, n)
+		return message.Nothing{}, c.replaceDead(ctx, other, n)
 	}
 	if member && sameAddresses(known, n) {
-		return nothing{}, nil
+		return message.Nothing{}, nil
 	}
 	if err := c.reach(ctx, n.ID, n); err != nil {
-		return nothing{}, err
+		return message.Nothing{}, err
 	}
-	if err := c.agreement.propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
-		return nothing{}, err
+	if err := c.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
+		return message.Nothing{}, err
 	}
 	c.logger.Info("a node has joined, or has other addresses now", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
-	return nothing{}, nil
+	return message.Nothing{}, nil
 }
 
 // replaceDead lets n in at the place of a member of the same name, if that is dead.
@@ -65,7 +66,7 @@ func (c *Cluster) replaceDead(ctx context.Context, old, n agreed.Node) error {
 	if err := c.reach(ctx, n.ID, n); err != nil {
 		return err
 	}
-	if err := c.agreement.propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
+	if err := c.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
 		return err
 	}
 	c.logger.Info("a new disk takes the place of a dead node", "node", n.Name, "old", old.ID, "new", n.ID)
@@ -86,28 +87,18 @@ func sameAddresses(a, b agreed.Node) bool {
 	return a.Name == b.Name && a.Zone == b.Zone && a.GRPC == b.GRPC && a.HTTP == b.HTTP && a.Gossip == b.Gossip && a.Raft == b.Raft
 }
 
-// A pong says who answers.
-type pong struct {
-	ID      ring.NodeID   `json:"id"`
-	Process agreed.Unique `json:"process"`
-	// Refuses is why the node decides nothing and takes no reservations; empty if it does.
-	Refuses string `json:"refuses,omitempty"`
-	// Hears are the other members that answer it and take reservations; nil from a node that does not tell.
-	Hears []ring.NodeID `json:"hears"`
-}
-
 // dead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard
 // of it or the machine that it was on says that nothing listens there. A node that is merely not heard may be alive on
 // the other side of a partition, so this is asked only for a new disk of the same name.
 func (c *Cluster) dead(ctx context.Context, n agreed.Node) bool {
-	p, err := call[pong](ctx, c.config.Peers, n.GRPC, kindPing, nothing{})
+	p, err := message.Call[message.Pong](ctx, c.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
 	if err == nil {
 		return p.ID != n.ID
 	}
-	if !unanswered(err) {
+	if !message.Unanswered(err) {
 		return false // somebody is there
 	}
-	if !c.gossip.alive(n.ID) || errors.Is(err, syscall.ECONNREFUSED) {
+	if !c.gossip.Alive(n.ID) || errors.Is(err, syscall.ECONNREFUSED) {
 		return true
 	}
 	return errors.Is(dial(ctx, n.Raft), syscall.ECONNREFUSED)
@@ -115,22 +106,22 @@ func (c *Cluster) dead(ctx context.Context, n agreed.Node) bool {
 
 // reach calls the node id back at the addresses that n advertises.
 func (c *Cluster) reach(ctx context.Context, id ring.NodeID, n agreed.Node) error {
-	p, err := call[pong](ctx, c.config.Peers, n.GRPC, kindPing, nothing{})
+	p, err := message.Call[message.Pong](ctx, c.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w at %s, its gRPC address (see --advertise and --listen-grpc there): %w", ErrUnreachable, n.GRPC, err)
+		return fmt.Errorf("%w at %s, its gRPC address (see --advertise and --listen-grpc there): %w", message.ErrUnreachable, n.GRPC, err)
 	case p.ID != id:
-		return fmt.Errorf("%w at %s, its gRPC address: node %s answers there (see --advertise there)", ErrUnreachable, n.GRPC, p.ID)
+		return fmt.Errorf("%w at %s, its gRPC address: node %s answers there (see --advertise there)", message.ErrUnreachable, n.GRPC, p.ID)
 	}
 	if err := dial(ctx, n.Raft); err != nil {
-		return fmt.Errorf("%w at %s, its raft address (see --advertise and --listen-raft there): %w", ErrUnreachable, n.Raft, err)
+		return fmt.Errorf("%w at %s, its raft address (see --advertise and --listen-raft there): %w", message.ErrUnreachable, n.Raft, err)
 	}
 	return nil
 }
 
 // dial says why there is no TCP connection to an address to be had, if there is none.
 func dial(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, message.CallTime)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

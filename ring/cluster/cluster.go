@@ -3,41 +3,40 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/hashicorp/memberlist"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/clocks"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 	"github.com/jeton-dev/jeton/ring/cluster/driver"
+	"github.com/jeton-dev/jeton/ring/cluster/folder"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/ring/cluster/health"
+	"github.com/jeton-dev/jeton/ring/cluster/lograte"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// Why a node cannot take part, or not any more. Each comes with words that say what to do.
+// Why a node cannot take part, or not any more, and why an administrator's request is refused. See package message, and
+// package agreed for the others.
 var (
-	// ErrOldCopy says that the disk is an old copy of what this node had last. It must not be used: the node takes a new
-	// one, and joins as a new node.
-	ErrOldCopy = errors.New("the data directory is an old copy")
-	// ErrDiskInUse says that another process runs on a copy of this disk.
-	ErrDiskInUse = errors.New("another process runs as this node, on a copy of its data directory")
-	// ErrForeign says that two nodes cannot be in one cluster.
-	ErrForeign = errors.New("the node cannot be in one cluster with this one")
-	// ErrUnreachable says that a node cannot be reached at an address that it advertises.
-	ErrUnreachable = errors.New("the node cannot be reached")
-	// ErrNoLeader says that nobody can change anything at the moment. It passes when a majority of raft's voters is up.
-	ErrNoLeader = errors.New("the cluster has no leader at the moment: a majority of its voting nodes must be up and reach one another")
-	// ErrAlive refuses a forced recovery without a node that answers.
-	ErrAlive = errors.New("a node that is said to be lost answers")
-	// ErrClosed says that this node's part in the cluster has ended.
-	ErrClosed = errors.New("this node is stopping")
+	ErrOldCopy     = message.ErrOldCopy
+	ErrDiskInUse   = message.ErrDiskInUse
+	ErrForeign     = message.ErrForeign
+	ErrUnreachable = message.ErrUnreachable
+	ErrNoLeader    = message.ErrNoLeader
+	ErrAlive       = message.ErrAlive
 )
+
+// ErrClosed says that this node's part in the cluster has ended.
+var ErrClosed = errors.New("this node is stopping")
 
 // A Cluster is this node's part in a cluster. Its methods may be called by any number of goroutines at once.
 //
@@ -57,32 +56,30 @@ type Cluster struct {
 	config    Config
 	logger    *slog.Logger
 	process   agreed.Unique // of this New
-	seldom    *seldom
-	wire      *gossipWire
-	gossip    *gossip
-	agreement *agreement
+	seldom    *lograte.Throttle
+	wire      *gossip.Wire
+	gossip    *gossip.Gossip
+	agreement *consensus.Agreement
 	record    *record
-	book      *book
-	clocks    *clocks
-	hearing   *hearing
+	book      *gossip.AddressBook
+	clocks    *clocks.Clocks
+	health    *health.Health
 	driver    *driver.Driver
 	metrics   *metrics
 	registry  *prometheus.Registry // of this New: a node may leave one cluster and enter another
-	handlers  map[string]handler
-	leaders   map[string]handler
+	handlers  map[string]message.Handler
+	leader    *message.Leader
 	admission chan struct{} // holds one item while the leader lets a node in
 	twin      chan struct{} // takes one item when another process claims to be this node
 	proved    atomic.Bool   // the disk was found to be no old copy, or nobody ever heard of it
 	asserted  chan struct{} // closed by assert
 	asserting sync.Once
-	joined    chan struct{}                 // closed once this node is a member whose mark is raised
-	settled   atomic.Bool                   // it is known which cluster this node is in, and it promises nothing any more
-	chosen    atomic.Value                  // the id, a string, of a cluster that exists and that this node is to join
-	shown     atomic.Pointer[shownState]    // what State and Changed tell
-	told      atomic.Pointer[ring.Deciding] // what the log was told last
-	waiting   atomic.Pointer[string]        // for what, before this node is a member
-	began     time.Time                     // of this New
-	rescue    sync.Mutex                    // held by Recover and by a reset
+	joined    chan struct{}              // closed once this node is a member whose mark is raised
+	settled   atomic.Bool                // it is known which cluster this node is in, and it promises nothing any more
+	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
+	shown     atomic.Pointer[shownState] // what State and Changed tell
+	waiting   atomic.Pointer[string]     // for what, before this node is a member
+	rescue    sync.Mutex                 // held by Recover and by a reset
 	closing   sync.Once
 	closed    atomic.Bool
 }
@@ -93,43 +90,55 @@ func New(config Config) (*Cluster, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	in := folderOf(config.FS, config.Dir)
-	if err := in.make(); err != nil {
+	in := folder.Of(config.FS, config.Dir)
+	if err := in.Make(); err != nil {
 		return nil, err
 	}
 	c := &Cluster{
-		config: config, logger: config.Logger, seldom: newSeldom(), began: time.Now(),
+		config: config, logger: config.Logger, seldom: lograte.NewThrottle(),
 		admission: make(chan struct{}, 1), twin: make(chan struct{}, 1), asserted: make(chan struct{}), joined: make(chan struct{}),
 	}
-	c.handlers, c.leaders = c.routes(), c.leaderRoutes()
+	c.leader = message.NewLeader(message.LeaderConfig{
+		Peers: config.Peers, Name: config.Name, Cluster: c.belongsTo, Leader: func() (ring.NodeID, bool, bool) { return c.agreement.Leader() },
+		Leading: func() bool { leading, _ := c.agreement.Leading(); return leading },
+		Address: c.addressOf, Others: c.clusterAddresses, Allow: c.seldom.Allow, Logger: c.logger,
+	})
 	c.shown.Store(&shownState{state: &agreed.State{}, changed: make(chan struct{})})
 	_, _ = rand.Read(c.process[:]) // never fails
 	var err error
 	if c.record, err = openRecord(in, config.ID, config.tuning.step); err != nil {
 		return nil, err
 	}
-	c.book = openBook(in)
-	if c.wire, err = bindGossip(config.BindGossip, config.AdvertiseHost, config.GossipBounds, config.Key); err != nil {
+	c.book = gossip.OpenAddressBook(in)
+	if c.wire, err = gossip.Bind(config.BindGossip, config.AdvertiseHost, config.GossipBounds, config.Key); err != nil {
 		return nil, fmt.Errorf("listening for gossip on %s (--listen-gossip, --advertise): %w", config.BindGossip, err)
 	}
 	if err := c.openAgreement(); err != nil {
-		return nil, errors.Join(err, c.wire.close())
+		return nil, errors.Join(err, c.wire.Close())
 	}
 	own := c.card()
-	if err := own.check(); err != nil {
-		return nil, errors.Join(err, c.agreement.stop(), c.wire.close())
+	if err := own.Check(); err != nil {
+		return nil, errors.Join(err, c.agreement.Stop(), c.wire.Close())
 	}
-	c.gossip = newGossip(&c.config, own, c.wire, c.meetTwin)
-	c.clocks = newClocks(config.Now, config.Advance, c.logger)
-	c.clocks.peers, c.clocks.ask = c.livingAddresses, c.askNow
-	c.clocks.members = func() int { return len(c.agreement.state().Nodes) }
-	c.hearing = &hearing{others: c.otherMembers, ping: c.pingFor, after: c.tellDeciding, of: map[ring.NodeID]heard{}}
+	c.gossip = gossip.New(gossip.Config{
+		ID: config.ID, Own: own, Wire: c.wire, Key: config.Key, Twin: c.meetTwin, Speaks: config.Speaks, Tune: config.tuning.gossip, Logger: c.logger,
+	})
+	c.clocks = clocks.New(clocks.Config{
+		Now: config.Now, Advance: config.Advance, Ask: c.askNow, Peers: c.livingAddresses,
+		Members: func() int { return len(c.agreement.State().Nodes) }, Logger: c.logger,
+	})
+	c.health = health.New(health.Config{
+		ID: config.ID, Process: c.process, State: c.State, Changed: c.Changed, Others: c.otherMembers, Peers: config.Peers,
+		Refuses: config.Refuses, Stalled: config.Stalled, Report: config.OnDeciding, Logger: c.logger,
+	})
 	c.registry = prometheus.NewRegistry()
 	c.metrics = newMetrics(c.registry, c)
 	c.driver = driver.New(driver.Config{
-		State: c.agreement.state, Changed: c.agreement.changed, Propose: c.agreement.propose, Peers: config.Peers,
-		Address: c.whereabouts, DeadSince: c.gossip.deadSince, Logger: c.logger, Metrics: c.registry,
+		State: c.agreement.State, Changed: c.agreement.Changed, Propose: c.agreement.Propose, Peers: config.Peers,
+		Address: c.whereabouts, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
 	})
+	c.answerAsLeader()
+	c.handlers = c.routes()
 	c.show()
 	if config.Metrics != nil {
 		if err := config.Metrics.Register(c.registry); err != nil {
@@ -152,9 +161,9 @@ func (c *Cluster) openAgreement() error {
 	if c.config.AdvertiseHost != "" {
 		host = c.config.AdvertiseHost
 	} else if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-		host = c.wire.ip
+		host = c.wire.IP
 	}
-	c.agreement, err = openAgreement(agreementConfig{
+	c.agreement, err = consensus.Open(consensus.Config{
 		Dir: c.config.Dir, FS: c.config.FS, OpenRaft: c.config.OpenRaft, ID: c.config.ID, Listener: listener, Advertise: net.JoinHostPort(host, port),
 		Bounds: c.config.RaftBounds, Key: c.config.Key, Address: c.raftAddressOf, Logger: c.logger,
 	})
@@ -176,7 +185,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	var tasks sync.WaitGroup
 	err := c.foundAlone()
 	if err == nil {
-		err = c.gossip.start()
+		err = c.gossip.Start()
 	}
 	if err == nil {
 		c.begin(ctx, cancel, &tasks)
@@ -199,14 +208,14 @@ func (c *Cluster) Run(ctx context.Context) error {
 // begin starts what is needed to find a cluster.
 func (c *Cluster) begin(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
 	tasks.Go(func() { c.keepShowing(ctx, cancel) })
-	tasks.Go(func() { c.gossip.seek(ctx, c.gossipAddresses) })
-	tasks.Go(func() { c.clocks.run(ctx) })
-	tasks.Go(func() { c.hearing.run(ctx, c.Changed) })
-	tasks.Go(func() { c.agreement.keepVoters(ctx, c.gossip.alive) })
+	tasks.Go(func() { c.gossip.Seek(ctx, c.gossipAddresses) })
+	tasks.Go(func() { c.clocks.Run(ctx) })
+	tasks.Go(func() { c.health.Run(ctx) })
+	tasks.Go(func() { c.agreement.KeepVoters(ctx, c.gossip.Alive) })
 	tasks.Go(func() {
 		select {
 		case <-ctx.Done():
-		case err := <-c.agreement.failed():
+		case err := <-c.agreement.Failed():
 			cancel(err)
 		}
 	})
@@ -214,13 +223,13 @@ func (c *Cluster) begin(ctx context.Context, cancel context.CancelCauseFunc, tas
 
 // work starts what members do.
 func (c *Cluster) work(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
-	c.gossip.say(func(own *card) { own.Phase, own.Cluster = phaseMember, c.belongsTo() })
+	c.gossip.Say(func(own *gossip.NodeMeta) { own.Phase, own.Cluster = gossip.PhaseMember, c.belongsTo() })
 	tasks.Go(func() {
 		if err := c.followMarks(ctx); err != nil {
 			cancel(err)
 		}
 	})
-	tasks.Go(func() { c.agreement.whileLeading(ctx, c.driver.Run) })
+	tasks.Go(func() { c.agreement.WhileLeading(ctx, c.driver.Run) })
 	c.logger.Info("this node is a member of the cluster", "cluster", c.belongsTo(), "name", c.config.Name, "id", c.config.ID)
 }
 
@@ -236,7 +245,7 @@ func (c *Cluster) enter(ctx context.Context) error {
 	if err := c.bootstrap(decided); err != nil {
 		return err
 	}
-	if err := c.agreement.start(); err != nil {
+	if err := c.agreement.Start(); err != nil {
 		return err
 	}
 	if err := c.proposeFound(ctx, decided); err != nil {
@@ -249,7 +258,7 @@ func (c *Cluster) enter(ctx context.Context) error {
 func (c *Cluster) choose(ctx context.Context) error {
 	f := c.record.look()
 	switch {
-	case len(c.agreement.servers()) > 0:
+	case len(c.agreement.Servers()) > 0:
 		return c.prove(ctx)
 	case f.Member != nil && len(c.gossipAddresses()) == 0:
 		return fmt.Errorf("%w: this node was in cluster %s, and its raft log is gone: start it with --join and the gossip addresses of others",
@@ -274,14 +283,14 @@ func (c *Cluster) alone() bool {
 
 // belongs says whether this node is in a cluster, or goes for one that exists.
 func (c *Cluster) belongs() bool {
-	return c.settled.Load() || c.belongsTo() != "" || len(c.agreement.servers()) > 0
+	return c.settled.Load() || c.belongsTo() != "" || len(c.agreement.Servers()) > 0
 }
 
 // Close releases what New has taken. It is needed only if Run is never called.
 func (c *Cluster) Close() (err error) {
 	c.closing.Do(func() {
 		c.closed.Store(true)
-		err = errors.Join(c.gossip.stop(), c.agreement.stop())
+		err = errors.Join(c.gossip.Stop(), c.agreement.Stop())
 		if c.config.Metrics != nil {
 			c.config.Metrics.Unregister(c.registry)
 		}
@@ -296,38 +305,29 @@ func (c *Cluster) Joined() <-chan struct{} { return c.joined }
 func (c *Cluster) Process() agreed.Unique { return c.process }
 
 // GossipAddress is where the others reach this node's gossip: what goes into their Join.
-func (c *Cluster) GossipAddress() string { return c.wire.address() }
+func (c *Cluster) GossipAddress() string { return c.wire.Address() }
 
 // RaftAddress is where the others reach this node's raft.
-func (c *Cluster) RaftAddress() string { return c.agreement.config.Advertise }
+func (c *Cluster) RaftAddress() string { return c.agreement.Advertised() }
 
 // self is this node as it wants to be known; its mark is for a time when the disk is known to be no old copy.
 func (c *Cluster) self() agreed.Node {
 	return agreed.Node{
 		ID: c.config.ID, Name: c.config.Name, Zone: c.config.Zone, GRPC: c.config.GRPC, HTTP: c.config.HTTP,
-		Gossip: c.wire.address(), Raft: c.RaftAddress(),
+		Gossip: c.wire.Address(), Raft: c.RaftAddress(),
 	}
 }
 
 // card is what gossip says of this node at its start.
-func (c *Cluster) card() card {
-	own := card{
-		Protocol: protocolVersion, Partitions: c.config.Partitions, Cluster: c.belongsTo(), Name: c.config.Name,
-		GRPC: c.config.GRPC, Raft: c.RaftAddress(), Phase: phaseJoining, Expect: c.config.Expect, Process: c.process.String(),
+func (c *Cluster) card() gossip.NodeMeta {
+	own := gossip.NodeMeta{
+		Protocol: gossip.ProtocolVersion, Partitions: c.config.Partitions, Cluster: c.belongsTo(), Name: c.config.Name,
+		GRPC: c.config.GRPC, Raft: c.RaftAddress(), Phase: gossip.PhaseJoining, Expect: c.config.Expect, Process: c.process.String(),
 	}
-	if own.Cluster == "" && c.config.Expect > 1 && len(c.agreement.servers()) == 0 {
-		own.Phase = phaseFounding
+	if own.Cluster == "" && c.config.Expect > 1 && len(c.agreement.Servers()) == 0 {
+		own.Phase = gossip.PhaseFounding
 	}
 	return own
-}
-
-func (own card) check() error {
-	text, err := json.Marshal(own)
-	if err == nil && len(text)+len(`"c":"",`)+2*len(agreed.Unique{}) > memberlist.MetaMaxSize {
-		err = fmt.Errorf("%w: the name and the addresses of this node have %d bytes too many: give it a shorter --node-name or --advertise",
-			agreed.ErrInvalid, len(text)+len(`"c":"",`)+2*len(agreed.Unique{})-memberlist.MetaMaxSize)
-	}
-	return err
 }
 
 // meetTwin has the present mark agreed on again, soon: it shows which of two processes runs on a copy.
@@ -338,34 +338,11 @@ func (c *Cluster) meetTwin() {
 	}
 }
 
-// gossipAddresses are where nodes may be found.
-func (c *Cluster) gossipAddresses() []string {
-	all := append([]string(nil), c.config.Join...)
-	for id, at := range c.contacts() {
-		if id != c.config.ID && at.Gossip != "" {
-			all = append(all, at.Gossip)
-		}
-	}
-	return all
-}
-
-// livingAddresses are the gRPC addresses of the other nodes of the cluster that are alive.
-func (c *Cluster) livingAddresses() map[ring.NodeID]string {
-	at := map[ring.NodeID]string{}
-	nodes := c.agreement.state().Nodes
-	for id, p := range c.gossip.all() {
-		if _, member := nodes[id]; p.Alive && (member || len(nodes) == 0 && p.Cluster != "") {
-			at[id] = p.GRPC
-		}
-	}
-	return at
-}
-
 // raftAddressOf is where gossip says that a node's raft is.
 func (c *Cluster) raftAddressOf(id ring.NodeID) string {
 	if c.gossip == nil {
 		return ""
 	}
-	p, _ := c.gossip.find(id)
+	p, _ := c.gossip.Find(id)
 	return p.Raft
 }

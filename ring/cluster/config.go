@@ -16,6 +16,7 @@ import (
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
@@ -40,7 +41,7 @@ type Config struct {
 	// FS is the file system that Dir is on, and OpenRaft opens what keeps raft's log and snapshots in a directory that is
 	// there. Both are for tests. Nil: the operating system's, and raft's own files.
 	FS       vfs.FS
-	OpenRaft func(dir string) (RaftStore, error)
+	OpenRaft func(dir string) (consensus.RaftStore, error)
 	// ID is the identity of the node's disk. An empty disk has a new one.
 	ID ring.NodeID
 	// Name is what people call the node; no two have the same. At most 63 bytes.

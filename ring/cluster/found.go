@@ -12,6 +12,10 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/ring/cluster/lograte"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // A cluster of n is founded by the one of n empty nodes with the smallest id, and only with the durable promises of all
@@ -29,30 +33,30 @@ import (
 
 // A view is what gossip shows to a node that belongs to no cluster.
 type view struct {
-	cluster  string // of a cluster that exists
-	founding []peer // who wants to found one together with this node, this one included, by id
+	cluster  string        // of a cluster that exists
+	founding []gossip.Peer // who wants to found one together with this node, this one included, by id
 }
 
 // look is what gossip shows now, or why this node cannot go on.
 func (c *Cluster) look() (v view, err error) {
-	own := c.gossip.card()
-	v.founding = append(v.founding, peer{ID: c.config.ID, card: own})
-	for _, p := range c.gossip.all() {
+	own := c.gossip.Own()
+	v.founding = append(v.founding, gossip.Peer{ID: c.config.ID, NodeMeta: own})
+	for _, p := range c.gossip.All() {
 		switch {
 		case !p.Alive:
 		case p.Cluster != "" && v.cluster != "" && p.Cluster != v.cluster:
 			return view{}, fmt.Errorf("%w: the addresses of --join lead to two clusters, %s and %s: name those of one",
-				ErrForeign, v.cluster, p.Cluster)
+				message.ErrForeign, v.cluster, p.Cluster)
 		case p.Cluster != "":
 			v.cluster = p.Cluster
-		case p.Phase == phaseFounding && own.Phase == phaseFounding && p.Expect != own.Expect:
+		case p.Phase == gossip.PhaseFounding && own.Phase == gossip.PhaseFounding && p.Expect != own.Expect:
 			err = fmt.Errorf("%w: node %s (%s) expects a cluster of %d nodes, and this node, %s, one of %d: give all of them the same --expect",
 				agreed.ErrInvalid, p.Name, p.Address, p.Expect, own.Name, own.Expect)
-		case p.Phase == phaseFounding:
+		case p.Phase == gossip.PhaseFounding:
 			v.founding = append(v.founding, p)
 		}
 	}
-	slices.SortFunc(v.founding, func(a, b peer) int { return a.ID.Compare(b.ID) })
+	slices.SortFunc(v.founding, func(a, b gossip.Peer) int { return a.ID.Compare(b.ID) })
 	if v.cluster != "" {
 		return v, nil
 	}
@@ -62,7 +66,7 @@ func (c *Cluster) look() (v view, err error) {
 // findCluster waits until gossip shows a cluster.
 func (c *Cluster) findCluster(ctx context.Context) error {
 	for {
-		wake := c.gossip.changed()
+		wake := c.gossip.Changed()
 		switch v, err := c.look(); {
 		case err != nil:
 			return err
@@ -71,10 +75,10 @@ func (c *Cluster) findCluster(ctx context.Context) error {
 			return nil
 		}
 		c.wait("it looks for a node of its cluster at the addresses of --join")
-		if c.seldom.may("find") {
+		if c.seldom.Allow("find") {
 			c.logger.Info("looking for a node of the cluster at the addresses of --join", "join", c.config.Join)
 		}
-		if _, err := pause(ctx, saidAgain, wake); err != nil {
+		if _, err := message.Pause(ctx, lograte.Interval, wake); err != nil {
 			return err
 		}
 	}
@@ -87,7 +91,7 @@ func (c *Cluster) foundAlone() error {
 		return nil
 	}
 	p, err := c.record.begin()
-	if errors.Is(err, errPromised) {
+	if errors.Is(err, message.ErrPromised) {
 		return fmt.Errorf("%w, and cannot found a cluster alone: start it as before, with --expect and --join, or with an empty data directory", err)
 	}
 	if err != nil {
@@ -103,7 +107,7 @@ func (c *Cluster) foundAlone() error {
 // nameCluster has gossip say to which cluster this node belongs, once it knows.
 func (c *Cluster) nameCluster() {
 	if id := c.belongsTo(); id != "" {
-		c.gossip.say(func(own *card) { own.Cluster, own.Phase = id, phaseJoining })
+		c.gossip.Say(func(own *gossip.NodeMeta) { own.Cluster, own.Phase = id, gossip.PhaseJoining })
 	}
 }
 
@@ -111,16 +115,16 @@ func (c *Cluster) nameCluster() {
 func (c *Cluster) foundTogether(ctx context.Context) error {
 	const first, most = 50 * time.Millisecond, time.Second
 	for wait := first; ; wait = min(2*wait, most) {
-		wake := c.gossip.changed()
+		wake := c.gossip.Changed()
 		v, err := c.look()
 		if err != nil {
-			c.gossip.meetAll() // so that the others hear what this one has heard before it ends
+			c.gossip.MeetAll() // so that the others hear what this one has heard before it ends
 			return err
 		}
 		if done, err := c.foundingStep(ctx, v); done || err != nil {
 			return err
 		}
-		woken, err := pause(ctx, wait, wake)
+		woken, err := message.Pause(ctx, wait, wake)
 		if err != nil {
 			return err
 		}
@@ -155,14 +159,14 @@ func (c *Cluster) foundingStep(ctx context.Context, v view) (done bool, err erro
 	}
 	here := strings.Join(names, ", ")
 	c.wait(fmt.Sprintf("it waits for nodes to found a cluster with: %d of %d are here (%s)", len(names), n, here))
-	if c.seldom.may("found") {
+	if c.seldom.Allow("found") {
 		c.logger.Info("waiting for nodes to found a cluster with", "expect", n, "here", here)
 	}
 	return false, nil
 }
 
 // attempt asks for the promises of all members, and decides once it has them.
-func (c *Cluster) attempt(ctx context.Context, members []peer) (done bool, err error) {
+func (c *Cluster) attempt(ctx context.Context, members []gossip.Peer) (done bool, err error) {
 	p, err := c.record.begin()
 	if err != nil {
 		return false, err
@@ -175,7 +179,7 @@ func (c *Cluster) attempt(ctx context.Context, members []peer) (done bool, err e
 			continue
 		}
 		all.Go(func() {
-			nodes[i], errs[i] = call[agreed.Node](ctx, c.config.Peers, m.GRPC, kindPromise, promiseRequest{p, c.config.Expect})
+			nodes[i], errs[i] = message.Call[agreed.Node](ctx, c.config.Peers, m.GRPC, message.KindPromise, promiseRequest{p, c.config.Expect})
 			if errs[i] == nil {
 				errs[i] = c.reach(ctx, m.ID, nodes[i])
 			}
@@ -186,7 +190,7 @@ func (c *Cluster) attempt(ctx context.Context, members []peer) (done bool, err e
 		if err == nil {
 			continue
 		}
-		if c.seldom.may("promise " + members[i].ID.String()) {
+		if c.seldom.Allow("promise " + members[i].ID.String()) {
 			c.logger.Warn("a node does not promise to found a cluster with this one yet", "node", members[i].Name, "error", err)
 		}
 		return false, nil
@@ -241,9 +245,9 @@ func (c *Cluster) void(ctx context.Context, p promise) error {
 		return err
 	}
 	var all sync.WaitGroup
-	for _, m := range c.gossip.all() {
+	for _, m := range c.gossip.All() {
 		if m.Alive {
-			all.Go(func() { _, _ = call[nothing](ctx, c.config.Peers, m.GRPC, kindRelease, p) })
+			all.Go(func() { _, _ = message.Call[message.Nothing](ctx, c.config.Peers, m.GRPC, message.KindRelease, p) })
 		}
 	}
 	all.Wait()
@@ -252,12 +256,12 @@ func (c *Cluster) void(ctx context.Context, p promise) error {
 
 // askFounder asks the node that has this one's promise what has become of the attempt.
 func (c *Cluster) askFounder(ctx context.Context, p promise) (founded bool, err error) {
-	founder, known := c.gossip.find(p.Founder)
+	founder, known := c.gossip.Find(p.Founder)
 	if !known || !founder.Alive {
 		c.warnOfFounder(p, "it is not here")
 		return false, nil
 	}
-	s, err := call[attemptState](ctx, c.config.Peers, founder.GRPC, kindAttempt, p)
+	s, err := message.Call[attemptState](ctx, c.config.Peers, founder.GRPC, message.KindAttempt, p)
 	switch {
 	case err != nil:
 		c.warnOfFounder(p, err.Error())
@@ -273,7 +277,7 @@ func (c *Cluster) askFounder(ctx context.Context, p promise) (founded bool, err 
 }
 
 func (c *Cluster) warnOfFounder(p promise, why string) {
-	if c.seldom.may("founder " + p.Founder.String()) {
+	if c.seldom.Allow("founder " + p.Founder.String()) {
 		c.logger.Warn("this node has promised to found a cluster with a node that does not answer: start that node again; "+
 			"if it is gone for ever, start this one with an empty data directory", "node", p.Founder, "why", why)
 	}
@@ -281,17 +285,17 @@ func (c *Cluster) warnOfFounder(p promise, why string) {
 
 // bootstrap gives raft its first voters, if this node founds and has not done so yet.
 func (c *Cluster) bootstrap(what *agreed.Found) error {
-	if what == nil || len(c.agreement.servers()) > 0 {
+	if what == nil || len(c.agreement.Servers()) > 0 {
 		return nil
 	}
 	if err := c.config.tuning.step("before bootstrap"); err != nil {
 		return err
 	}
-	var voters []server
+	var voters []consensus.Server
 	for _, n := range what.Nodes {
-		voters = append(voters, server{ID: n.ID, Address: n.Raft, Voter: true})
+		voters = append(voters, consensus.Server{ID: n.ID, Address: n.Raft, Voter: true})
 	}
-	if err := c.agreement.bootstrap(voters); err != nil {
+	if err := c.agreement.Bootstrap(voters); err != nil {
 		return err
 	}
 	return c.config.tuning.step("after bootstrap")
@@ -299,26 +303,26 @@ func (c *Cluster) bootstrap(what *agreed.Found) error {
 
 // proposeFound has the cluster founded that this node has decided on, unless that is done.
 func (c *Cluster) proposeFound(ctx context.Context, what *agreed.Found) error {
-	if what == nil || c.agreement.state().Founded() {
+	if what == nil || c.agreement.State().Founded() {
 		return nil
 	}
 	if err := c.config.tuning.step("before found"); err != nil {
 		return err
 	}
-	if _, err := lead[nothing](ctx, c, kindFound, what); err != nil {
+	if _, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindFound, what); err != nil {
 		return err
 	}
 	return c.config.tuning.step("after found")
 }
 
 // answerFound proposes the command found, on the leader, for the founder.
-func (c *Cluster) answerFound(ctx context.Context, what agreed.Found) (nothing, error) {
-	return nothing{}, c.agreement.propose(ctx, agreed.Command{Found: &what})
+func (c *Cluster) answerFound(ctx context.Context, what agreed.Found) (message.Nothing, error) {
+	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Found: &what})
 }
 
 // belongsTo is the id of the cluster that this node knows to be its own, in hexadecimal; empty while it knows of none.
 func (c *Cluster) belongsTo() string {
-	s, f := c.agreement.state(), c.record.look()
+	s, f := c.agreement.State(), c.record.look()
 	switch {
 	case s.Founded():
 		return s.Cluster.String()

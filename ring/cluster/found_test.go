@@ -15,6 +15,9 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
+	"github.com/jeton-dev/jeton/ring/cluster/folder"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 func TestNodeAloneFoundsItsClusterOnce(t *testing.T) {
@@ -89,7 +92,7 @@ func TestOverlappingListsMakeOneCluster(t *testing.T) {
 // Two nodes with the same founder's right to their votes: whatever is refused, at most one cluster comes of four nodes.
 func TestPromisesAreExclusive(t *testing.T) {
 	a, b, other := promise{agreedtest.ID(1), 1}, promise{agreedtest.ID(2), 1}, promise{agreedtest.ID(1), 2}
-	r, err := openRecord(folderOf(nil, t.TempDir()), agreedtest.ID(3), func(string) error { return nil })
+	r, err := openRecord(folder.Of(nil, t.TempDir()), agreedtest.ID(3), func(string) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +103,11 @@ func TestPromisesAreExclusive(t *testing.T) {
 	}{
 		{"a first promise", r.give(a), nil},
 		{"the same again", r.give(a), nil},
-		{"another founder's", r.give(b), errPromised},
+		{"another founder's", r.give(b), message.ErrPromised},
 		{"a later attempt of the same founder", r.give(other), nil},
-		{"an earlier one", r.give(a), errPromised},
+		{"an earlier one", r.give(a), message.ErrPromised},
 		{"the release of an earlier one", r.release(a), nil},
-		{"another founder's still", r.give(b), errPromised},
+		{"another founder's still", r.give(b), message.ErrPromised},
 		{"the release", r.release(other), nil},
 		{"another founder's then", r.give(b), nil},
 	} {
@@ -112,7 +115,7 @@ func TestPromisesAreExclusive(t *testing.T) {
 			t.Errorf("%s: %v, want %v", try.what, try.err, try.want)
 		}
 	}
-	if _, err := r.begin(); !errors.Is(err, errPromised) {
+	if _, err := r.begin(); !errors.Is(err, message.ErrPromised) {
 		t.Errorf("with a promise to another it founds: %v", err)
 	}
 }
@@ -120,7 +123,7 @@ func TestPromisesAreExclusive(t *testing.T) {
 func TestRecordSurvives(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *record {
-		r, err := openRecord(folderOf(nil, dir), agreedtest.ID(1), func(string) error { return nil })
+		r, err := openRecord(folder.Of(nil, dir), agreedtest.ID(1), func(string) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +156,7 @@ func TestRecordSurvives(t *testing.T) {
 	if d := open().look().Decided; d == nil || d.Cluster != (agreed.Unique{1}) {
 		t.Errorf("it has decided %v", d)
 	}
-	if _, err := openRecord(folderOf(nil, dir), agreedtest.ID(2), nil); err == nil {
+	if _, err := openRecord(folder.Of(nil, dir), agreedtest.ID(2), nil); err == nil {
 		t.Error("another node takes the promises over")
 	}
 }
@@ -165,18 +168,18 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := openRecord(folderOf(nil, dir), agreedtest.ID(1), nil); err == nil || !strings.Contains(err.Error(), "promised") {
+	if _, err := openRecord(folder.Of(nil, dir), agreedtest.ID(1), nil); err == nil || !strings.Contains(err.Error(), "promised") {
 		t.Errorf("promises that cannot be read: %v", err)
 	}
-	b := openBook(folderOf(nil, dir))
-	if len(b.look()) != 0 {
-		t.Errorf("it has %v", b.look())
+	b := gossip.OpenAddressBook(folder.Of(nil, dir))
+	if len(b.Look()) != 0 {
+		t.Errorf("it has %v", b.Look())
 	}
 	nodes := map[ring.NodeID]agreed.Node{agreedtest.ID(1): {GRPC: "g", Gossip: "s"}}
-	if err := b.keep(nodes); err != nil {
+	if err := b.Keep(nodes); err != nil {
 		t.Fatal(err)
 	}
-	if again := openBook(folderOf(nil, dir)).look(); again[agreedtest.ID(1)] != (contact{"g", "s"}) {
+	if again := gossip.OpenAddressBook(folder.Of(nil, dir)).Look(); again[agreedtest.ID(1)] != (gossip.Contact{GRPC: "g", Gossip: "s"}) {
 		t.Errorf("it has kept %v", again)
 	}
 }
@@ -201,7 +204,7 @@ func TestNodesKilledWhileFounding(t *testing.T) {
 					return nil
 				}
 				killed.Store(true)
-				victim.cancel() // as a refusal of a promise ends nothing by itself
+				victim.kill() // as a refusal of a promise ends nothing by itself
 				return errKilled
 			}
 			for _, ch := range slices.Backward(all) {
@@ -241,7 +244,7 @@ func TestNodesThatDieAtRandomFoundOneCluster(t *testing.T) {
 						return nil
 					}
 					deaths++
-					ch.cancel()
+					ch.kill()
 					return errKilled
 				}
 				ch.start()

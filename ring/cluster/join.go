@@ -13,6 +13,8 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // A marksRequest asks what a node's disk holds of the marks of another.
@@ -27,14 +29,14 @@ type marksAnswer struct {
 	Known     bool                   `json:"known"`
 	Removed   string                 `json:"removed,omitempty"` // the name that the node had when it was removed
 	Version   uint64                 `json:"version"`           // of the state
-	Servers   []server               `json:"servers"`
+	Servers   []consensus.Server     `json:"servers"`
 	Addresses map[ring.NodeID]string `json:"addresses"`
 }
 
 func (c *Cluster) answerMarks(_ context.Context, q marksRequest) (marksAnswer, error) {
-	s := c.agreement.state()
-	a := marksAnswer{ID: c.config.ID, Version: s.Version, Servers: c.agreement.servers(), Removed: s.Removed[q.ID]}
-	a.Mark, a.Known = c.agreement.highestMark(q.ID)
+	s := c.agreement.State()
+	a := marksAnswer{ID: c.config.ID, Version: s.Version, Servers: c.agreement.Servers(), Removed: s.Removed[q.ID]}
+	a.Mark, a.Known = c.agreement.HighestMark(q.ID)
 	a.Addresses = map[ring.NodeID]string{}
 	for id, at := range c.contacts() {
 		a.Addresses[id] = at.GRPC
@@ -62,13 +64,13 @@ func (c *Cluster) prove(ctx context.Context) error {
 	p.note(c.config.ID, own)
 	// Whoever can be met is asked, also where this disk knows of no other voter: it may be a copy from before there were any.
 	select {
-	case <-c.gossip.looked:
+	case <-c.gossip.Tried():
 	case <-c.asserted:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		wake := c.gossip.changed()
+		wake := c.gossip.Changed()
 		p.ask(ctx)
 		missing, verdict := p.judge()
 		if verdict != nil || missing == nil {
@@ -76,7 +78,7 @@ func (c *Cluster) prove(ctx context.Context) error {
 		}
 		who := strings.Join(missing, ", ")
 		c.wait("it was a member, and waits for a majority of the voters to say whether its disk is an old copy: missing " + who)
-		if c.seldom.may("prove") {
+		if c.seldom.Allow("prove") {
 			c.logger.Info("this node was a member and asks the voters whether its disk is an old copy; it waits for a majority of them",
 				"missing", who)
 		}
@@ -85,7 +87,7 @@ func (c *Cluster) prove(ctx context.Context) error {
 			return nil
 		default:
 		}
-		if _, err := pause(ctx, wait, wake); err != nil {
+		if _, err := message.Pause(ctx, wait, wake); err != nil {
 			return err
 		}
 	}
@@ -96,7 +98,7 @@ func (p *proof) ask(ctx context.Context) {
 	var all sync.WaitGroup
 	for id, address := range p.unasked() {
 		all.Go(func() {
-			if a, err := call[marksAnswer](ctx, p.c.config.Peers, address, kindMarks, marksRequest{p.c.config.ID}); err == nil && a.ID == id {
+			if a, err := message.Call[marksAnswer](ctx, p.c.config.Peers, address, message.KindMarks, marksRequest{p.c.config.ID}); err == nil && a.ID == id {
 				p.note(id, a)
 			}
 		})
@@ -114,7 +116,7 @@ func (p *proof) unasked() map[ring.NodeID]string {
 	}) {
 		maps.Copy(at, p.answers[id].Addresses)
 	}
-	for id, other := range p.c.gossip.all() {
+	for id, other := range p.c.gossip.All() {
 		if other.Alive {
 			at[id] = other.GRPC
 		}
@@ -133,7 +135,7 @@ func (p *proof) note(id ring.NodeID, a marksAnswer) {
 	case a.Removed != "":
 		p.verdict = removedText(p.c.config.ID, a.Removed)
 	case p.verdict == nil && a.Known && a.Mark.Compare(before) > 0:
-		p.verdict = fmt.Errorf("%w: it had mark %s when this node started, and node %s has seen %s", ErrOldCopy, before, id, a.Mark)
+		p.verdict = fmt.Errorf("%w: it had mark %s when this node started, and node %s has seen %s", message.ErrOldCopy, before, id, a.Mark)
 	}
 }
 
@@ -204,8 +206,8 @@ const enrollsWithin = 3 * time.Second
 func (c *Cluster) enroll(ctx context.Context) error {
 	var since time.Time
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		_, err := lead[nothing](ctx, c, kindJoin, joinRequest{Node: c.self(), Before: c.config.MarkBefore})
-		passing := errors.Is(err, agreed.ErrNameTaken) || errors.Is(err, ErrUnreachable) || errors.Is(err, agreed.ErrTooFew)
+		_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindJoin, joinRequest{Node: c.self(), Before: c.config.MarkBefore})
+		passing := errors.Is(err, agreed.ErrNameTaken) || errors.Is(err, message.ErrUnreachable) || errors.Is(err, agreed.ErrTooFew)
 		switch {
 		case !passing && !errors.Is(err, agreed.ErrStale):
 			return err
@@ -215,10 +217,10 @@ func (c *Cluster) enroll(ctx context.Context) error {
 			return err
 		}
 		c.wait("the cluster does not let it in yet: " + err.Error())
-		if time.Since(since) > enrollsWithin && c.seldom.may("enroll") {
+		if time.Since(since) > enrollsWithin && c.seldom.Allow("enroll") {
 			c.logger.Warn("the cluster does not let this node in yet", "error", err)
 		}
-		if _, err := pause(ctx, wait, nil); err != nil {
+		if _, err := message.Pause(ctx, wait, nil); err != nil {
 			return err
 		}
 	}
@@ -227,17 +229,17 @@ func (c *Cluster) enroll(ctx context.Context) error {
 // A markRequest asks the leader to raise a node's mark.
 type markRequest = agreed.RaiseMark
 
-func (c *Cluster) answerMark(ctx context.Context, q markRequest) (nothing, error) {
-	return nothing{}, c.agreement.propose(ctx, agreed.Command{Mark: &q})
+func (c *Cluster) answerMark(ctx context.Context, q markRequest) (message.Nothing, error) {
+	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Mark: &q})
 }
 
 // raiseMark has the cluster agree on this node's mark. If another process has raised the same or a higher one, it runs on
 // a copy of this disk.
 func (c *Cluster) raiseMark(ctx context.Context, m agreed.Mark) error {
-	_, err := lead[nothing](ctx, c, kindMark, agreed.RaiseMark{ID: c.config.ID, Mark: m, Process: c.process})
+	_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindMark, agreed.RaiseMark{ID: c.config.ID, Mark: m, Process: c.process})
 	if errors.Is(err, agreed.ErrMarkNotHigher) {
 		return fmt.Errorf("%w (node %s, %q): stop the other one, and give each its own data directory, empty at first: %w",
-			ErrDiskInUse, c.config.ID, c.config.Name, err)
+			message.ErrDiskInUse, c.config.ID, c.config.Name, err)
 	}
 	return err
 }
@@ -253,10 +255,10 @@ func (c *Cluster) followMarks(ctx context.Context) error {
 		case m = <-c.config.NewMarks:
 		case <-c.twin:
 		}
-		try, cancel := context.WithTimeout(ctx, 2*leadTime)
+		try, cancel := context.WithTimeout(ctx, 2*message.LeadTime)
 		err := c.raiseMark(try, m)
 		cancel()
-		if errors.Is(err, ErrDiskInUse) || errors.Is(err, agreed.ErrRemoved) || errors.Is(err, agreed.ErrUnknownNode) {
+		if errors.Is(err, message.ErrDiskInUse) || errors.Is(err, agreed.ErrRemoved) || errors.Is(err, agreed.ErrUnknownNode) {
 			return err
 		}
 	}

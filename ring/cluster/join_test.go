@@ -13,6 +13,8 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // pair is a cluster of one, and a node that is to join it.
@@ -39,8 +41,8 @@ func TestEmptyNodeJoins(t *testing.T) {
 	b.start()
 	joined(a, b)
 	one(a, b)
-	s := a.members(2)
-	if n := s.Nodes[b.config.ID]; n.Mark != b.config.Mark || n.Process != b.cluster.Process() || n.Gossip != b.config.BindGossip {
+	s := a.sees("b has raised its mark", func(s *agreed.State) bool { return s.Nodes[b.config.ID].Mark == b.config.Mark })
+	if n := s.Nodes[b.config.ID]; len(s.Nodes) != 2 || n.Process != b.cluster.Process() || n.Gossip != b.config.BindGossip {
 		t.Errorf("it is known as %+v", n)
 	}
 	b.stop()
@@ -126,7 +128,7 @@ func TestUnreachableAddressIsRefused(t *testing.T) {
 	}
 	b.rig.fabric.mu.Unlock()
 	b.start()
-	b.ends(ErrUnreachable)
+	b.ends(message.ErrUnreachable)
 	if text := b.err.Error(); !strings.Contains(text, "nowhere:7700") || !strings.Contains(text, "--advertise") {
 		t.Errorf("it is told %q", text)
 	}
@@ -145,7 +147,7 @@ func TestClustersDoNotMerge(t *testing.T) {
 	if a.cluster.State().Cluster == b.cluster.State().Cluster || len(a.cluster.State().Nodes) != 1 {
 		t.Error("they have merged")
 	}
-	if a.cluster.gossip.alive(b.config.ID) {
+	if a.cluster.gossip.Alive(b.config.ID) {
 		t.Error("a foreign node is in the gossip")
 	}
 }
@@ -160,7 +162,7 @@ func TestJoinListOfTwoClusters(t *testing.T) {
 	select { // it may have found one before it has heard of the other; then it belongs to that one
 	case <-c.cluster.Joined():
 	case <-c.ended:
-		c.ends(ErrForeign)
+		c.ends(message.ErrForeign)
 	case <-time.After(long):
 		t.Errorf("neither\n%s", c.logs)
 	}
@@ -213,14 +215,14 @@ func TestOldCopyOfADisk(t *testing.T) {
 	t.Log("a store from before the last start")
 	c.config.Mark, c.config.MarkBefore = agreed.Mark{Boot: first.Boot + 1, Minute: 5000}, first
 	c.start()
-	c.ends(ErrOldCopy)
+	c.ends(message.ErrOldCopy)
 	noticedBeforeRaft(c)
 
 	t.Log("a store that lacks minutes only")
 	c.config.MarkBefore = agreed.Mark{Boot: goodBefore.Boot, Minute: goodBefore.Minute - 1}
 	c.config.Mark = agreed.Mark{Boot: goodBefore.Boot + 1, Minute: 5000}
 	c.start()
-	c.ends(ErrOldCopy)
+	c.ends(message.ErrOldCopy)
 	noticedBeforeRaft(c)
 
 	t.Log("a disk from before the founding")
@@ -228,7 +230,7 @@ func TestOldCopyOfADisk(t *testing.T) {
 	c.config.Dir = filepath.Join(t.TempDir(), "cluster")
 	c.config.Mark, c.config.MarkBefore = first, before
 	c.start()
-	c.ends(ErrOldCopy)
+	c.ends(message.ErrOldCopy)
 
 	t.Log("the disk itself")
 	c.config.Dir, c.config.Mark, c.config.MarkBefore = dir, good, goodBefore
@@ -263,8 +265,8 @@ func TestProofWaitsForAMajority(t *testing.T) {
 
 // A proof is of as many voters as a majority is, the node itself among them if it votes, and of no others.
 func TestProofCountsVoters(t *testing.T) {
-	voter := func(n byte) server { return server{ID: ring.NodeID{n}, Voter: true} }
-	servers := []server{voter(1), voter(2), voter(3), {ID: ring.NodeID{4}}}
+	voter := func(n byte) consensus.Server { return consensus.Server{ID: ring.NodeID{n}, Voter: true} }
+	servers := []consensus.Server{voter(1), voter(2), voter(3), {ID: ring.NodeID{4}}}
 	for answered, enough := range map[string]bool{"\x01": false, "\x01\x04": false, "\x01\x02": true, "\x02\x03\x04": true, "\x01\x02\x03": true} {
 		p := &proof{c: &Cluster{config: Config{ID: ring.NodeID{answered[0]}}}, answers: map[ring.NodeID]marksAnswer{}}
 		for _, n := range []byte(answered) {
@@ -296,7 +298,7 @@ func TestTwoProcessesOnCopiesOfOneDisk(t *testing.T) {
 	t.Log("the copy has started with the same mark")
 	twin.config.Mark, twin.config.MarkBefore = b.config.Mark, b.config.MarkBefore
 	twin.start()
-	twin.ends(ErrOldCopy)
+	twin.ends(message.ErrOldCopy)
 
 	t.Log("the copy was taken from the running node: the next mark of either tells")
 	twin.config.MarkBefore = b.config.Mark
@@ -304,7 +306,7 @@ func TestTwoProcessesOnCopiesOfOneDisk(t *testing.T) {
 	twin.start()
 	a.sees("the twin has raised the mark", func(s *agreed.State) bool { return s.Nodes[b.config.ID].Mark == twin.config.Mark })
 	marks <- agreed.Mark{Boot: b.config.Mark.Boot, Minute: b.config.Mark.Minute + 1}
-	b.ends(ErrDiskInUse)
+	b.ends(message.ErrDiskInUse)
 	joined(twin)
 }
 

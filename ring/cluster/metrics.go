@@ -20,14 +20,14 @@ func newMetrics(reg prometheus.Registerer, c *Cluster) *metrics {
 	gauge("jeton_cluster_alive_nodes", "Members of the cluster that gossip has heard of in the last seconds.", func() float64 {
 		alive := 0
 		for id := range c.State().Nodes {
-			if c.gossip.alive(id) {
+			if c.gossip.Alive(id) {
 				alive++
 			}
 		}
 		return float64(alive)
 	})
 	gauge("jeton_cluster_leads", "1 on the node that leads raft, else 0.", func() float64 {
-		if leading, _ := c.agreement.leading(); leading {
+		if leading, _ := c.agreement.Leading(); leading {
 			return 1
 		}
 		return 0

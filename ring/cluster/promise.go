@@ -11,10 +11,9 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/folder"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
-
-// errPromised refuses a founder whom this node cannot promise its founding, because another has its promise.
-var errPromised = errors.New("this node has promised its founding to another node")
 
 // A promise binds the node that gives it: it founds no cluster but that one. Only the founder can release it, by making
 // the attempt void.
@@ -39,16 +38,16 @@ type founding struct {
 
 // A record keeps a founding on disk.
 type record struct {
-	folder folder
+	folder folder.Folder
 	step   func(string) error // in tests: called before and after each write; an error ends the node there
 
 	mu   sync.Mutex
 	kept founding
 }
 
-func openRecord(in folder, id ring.NodeID, step func(string) error) (*record, error) {
+func openRecord(in folder.Folder, id ring.NodeID, step func(string) error) (*record, error) {
 	r := &record{folder: in, step: step, kept: founding{ID: id}}
-	text, err := in.read(recordFile)
+	text, err := in.Read(recordFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return r, nil
 	}
@@ -59,7 +58,7 @@ func openRecord(in folder, id ring.NodeID, step func(string) error) (*record, er
 		return nil, fmt.Errorf("reading what this node has promised: %w", err)
 	}
 	if r.kept.ID != id {
-		return nil, fmt.Errorf("%s is of node %s, and this is %s: the directory belongs to another data directory", in.path(recordFile), r.kept.ID, id)
+		return nil, fmt.Errorf("%s is of node %s, and this is %s: the directory belongs to another data directory", in.Path(recordFile), r.kept.ID, id)
 	}
 	return r, nil
 }
@@ -104,7 +103,7 @@ func (r *record) write(f founding) error {
 	if err != nil {
 		return err
 	}
-	return r.folder.replace(recordFile, text)
+	return r.folder.Replace(recordFile, text)
 }
 
 // begin is the promise that this node gives itself, as a founder: the attempt that is open, or a new one.
@@ -115,7 +114,7 @@ func (r *record) begin() (p promise, err error) {
 			f.Attempts++
 			f.Promised = &promise{Founder: f.ID, Attempt: f.Attempts}
 		case f.Promised.Founder != f.ID:
-			return fmt.Errorf("%w: %s", errPromised, f.Promised.Founder)
+			return fmt.Errorf("%w: %s", message.ErrPromised, f.Promised.Founder)
 		}
 		p = *f.Promised
 		return nil
@@ -127,7 +126,7 @@ func (r *record) begin() (p promise, err error) {
 func (r *record) give(p promise) error {
 	return r.change("promise", func(f *founding) error {
 		if held := f.Promised; held != nil && (held.Founder != p.Founder || held.Attempt > p.Attempt) {
-			return fmt.Errorf("%w: attempt %d of %s", errPromised, held.Attempt, held.Founder)
+			return fmt.Errorf("%w: attempt %d of %s", message.ErrPromised, held.Attempt, held.Founder)
 		}
 		f.Promised = &p
 		return nil
@@ -195,8 +194,8 @@ func (c *Cluster) answerPromise(_ context.Context, q promiseRequest) (agreed.Nod
 }
 
 // answerRelease takes a promise back: the founder has made the attempt void.
-func (c *Cluster) answerRelease(_ context.Context, q promise) (nothing, error) {
-	return nothing{}, c.record.release(q)
+func (c *Cluster) answerRelease(_ context.Context, q promise) (message.Nothing, error) {
+	return message.Nothing{}, c.record.release(q)
 }
 
 // An attemptState is what has become of an attempt to found a cluster.

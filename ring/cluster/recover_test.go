@@ -12,17 +12,15 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // cutRaft has nodes hear nothing any more of what is agreed on, and healRaft ends that.
 func cutRaft(t *testing.T, all ...*chair) {
 	t.Helper()
 	for _, ch := range all {
-		a := ch.cluster.agreement
-		a.mu.Lock()
-		err := a.stopRaftLocked()
-		a.mu.Unlock()
-		if err != nil {
+		if err := ch.cluster.agreement.Suspend(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -31,7 +29,7 @@ func cutRaft(t *testing.T, all ...*chair) {
 func healRaft(t *testing.T, all ...*chair) {
 	t.Helper()
 	for _, ch := range all {
-		if err := ch.cluster.agreement.start(); err != nil {
+		if err := ch.cluster.agreement.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +40,7 @@ func leads(all ...*chair) (leader *chair) {
 	all[0].rig.t.Helper()
 	all[0].soon("somebody leads", func() bool {
 		i := slices.IndexFunc(all, func(ch *chair) bool {
-			leading, _ := ch.cluster.agreement.leading()
+			leading, _ := ch.cluster.agreement.Leading()
 			return leading
 		})
 		if i >= 0 {
@@ -65,7 +63,7 @@ func recovered(t *testing.T, left []*chair, lost ...*chair) (done agreed.Recover
 		return slices.ContainsFunc(left, func(ch *chair) (ok bool) {
 			var err error
 			done, err = ch.cluster.Recover(t.Context(), names)
-			passes := errors.Is(err, agreed.ErrStale) || errors.Is(err, ErrAlive) || errors.Is(err, ErrUnreachable)
+			passes := errors.Is(err, agreed.ErrStale) || errors.Is(err, message.ErrAlive) || errors.Is(err, message.ErrUnreachable)
 			if err != nil && !passes {
 				t.Fatal(err)
 			}
@@ -94,7 +92,7 @@ func TestRecoveryOfAMoveThatNobodyLeftHasHeardOf(t *testing.T) {
 	next := []ring.NodeID{spare.config.ID, old[2], old[1]}
 
 	r.fabric.hold(true) // as far as the seals, the move goes
-	err := leads(all...).cluster.agreement.propose(t.Context(), agreed.Command{SetNext: &agreed.SetNext{Changes: []agreed.Change{{Partition: p, Epoch: ring.FirstEpoch, Replicas: next}}}})
+	err := leads(all...).cluster.agreement.Propose(t.Context(), agreed.Command{SetNext: &agreed.SetNext{Changes: []agreed.Change{{Partition: p, Epoch: ring.FirstEpoch, Replicas: next}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,22 +138,22 @@ func TestRecoveryKeepsTheLongestLog(t *testing.T) {
 		ch.stop()
 	}
 	// The last that the lost leader had agreed on: it has reached one of those who are left, and not that it was agreed.
-	d := left[1].cluster.agreement.disk
-	last, err := d.logs.LastIndex()
+	log := left[1].cluster.agreement.Log()
+	last, err := log.LastIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var entry raft.Log
-	if err := d.logs.GetLog(last, &entry); err != nil {
+	if err := log.GetLog(last, &entry); err != nil {
 		t.Fatal(err)
 	}
-	other, err := left[0].cluster.agreement.disk.logs.LastIndex()
+	other, err := left[0].cluster.agreement.Log().LastIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for index := last + 1; index <= max(last, other)+1; index++ {
 		limits := []byte(`{"set_limits":{"base":1,"limits":"agreed and not applied"}}`)
-		if err := d.logs.StoreLog(&raft.Log{Index: index, Term: entry.Term + 1, Type: raft.LogCommand, Data: limits}); err != nil {
+		if err := log.StoreLog(&raft.Log{Index: index, Term: entry.Term + 1, Type: raft.LogCommand, Data: limits}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,7 +181,7 @@ func TestWhoIsLeftEndsBeforeARecovery(t *testing.T) {
 			defer mu.Unlock()
 			ended[ch.config.Name]++
 			for _, other := range left {
-				if s, err := other.cluster.agreement.supposed(); err == nil && len(s.state.Removed) > 0 {
+				if s, err := other.cluster.agreement.Supposed(); err == nil && len(s.State.Removed) > 0 {
 					t.Errorf("the recovery was agreed before %q has ended", ch.config.Name)
 				}
 			}
@@ -211,15 +209,15 @@ func TestNoRecoveryBesideALeader(t *testing.T) {
 	a, b := all[0].cluster, all[1].cluster
 	leads(all...)
 	all[1].soon("it hears the leader", func() bool { return b.leaderHeard() != "" })
-	notice := resetNotice{Cluster: b.State().Cluster, By: "a", End: logEnd{Term: 1 << 60}}
-	if _, err := b.answerReset(t.Context(), notice); !errors.Is(err, ErrAlive) || ended {
+	notice := resetNotice{Cluster: b.State().Cluster, By: "a", End: consensus.LogEnd{Term: 1 << 60}}
+	if _, err := b.answerReset(t.Context(), notice); !errors.Is(err, message.ErrAlive) || ended {
 		t.Errorf("it gives up its raft log beside a leader: %v, ended %v", err, ended)
 	}
 	gone := map[ring.NodeID]agreed.Node{}
 	for _, ch := range all[2:] {
 		gone[ch.config.ID] = a.State().Nodes[ch.config.ID]
 	}
-	if _, err := a.survey(t.Context(), a.State(), gone); !errors.Is(err, ErrAlive) {
+	if _, err := a.survey(t.Context(), a.State(), gone); !errors.Is(err, message.ErrAlive) {
 		t.Errorf("those who are said to be lost have a leader: %v", err)
 	}
 }
@@ -260,26 +258,10 @@ func TestNoRecoveryBeforeADiskIsProved(t *testing.T) {
 		t.Error(err)
 	}
 	known.add("c", survey{})
-	if err := a.cluster.mayRecover(known, false); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), `"c"`) {
+	if err := a.cluster.mayRecover(known, false); !errors.Is(err, message.ErrUnreachable) || !strings.Contains(err.Error(), `"c"`) {
 		t.Errorf("an unproved disk is passed over: %v", err)
 	}
 	if err := a.cluster.mayRecover(known, true); err != nil {
 		t.Errorf("with raft's majority lost nobody can prove anything: %v", err)
-	}
-}
-
-func TestLogEnds(t *testing.T) {
-	for _, c := range []struct {
-		a, b  logEnd
-		after bool
-	}{
-		{logEnd{2, 5}, logEnd{2, 5}, false},
-		{logEnd{2, 6}, logEnd{2, 5}, true},
-		{logEnd{3, 4}, logEnd{2, 5}, true}, // what of term 2 stands behind entry 4 was never agreed
-		{logEnd{2, 5}, logEnd{3, 4}, false},
-	} {
-		if c.a.after(c.b) != c.after {
-			t.Errorf("%s after %s: %v", c.a, c.b, !c.after)
-		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names
@@ -30,13 +32,13 @@ import (
 func (c *Cluster) Recover(ctx context.Context, lost []string) (agreed.Recovery, error) {
 	c.rescue.Lock()
 	defer c.rescue.Unlock()
-	own, err := c.agreement.supposed()
+	own, err := c.agreement.Supposed()
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
-	s := own.state
+	s := own.State
 	if !s.Founded() {
-		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", ErrUnreachable)
+		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", message.ErrUnreachable)
 	}
 	gone, err := c.goneNodes(ctx, s, lost)
 	if err != nil {
@@ -56,10 +58,10 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (agreed.Recovery, 
 	}
 	c.logger.Warn("forced recovery", "lost", lost, "raft_lost", raftLost, "floored", done.Floored, "moved", done.Moved)
 	if !raftLost {
-		_, err := lead[nothing](ctx, c, kindRecover, *what)
+		_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRecover, *what)
 		return done, err
 	}
-	if err := c.recoverRaft(ctx, s, gone, own.end, what); err != nil {
+	if err := c.recoverRaft(ctx, s, gone, own.End, what); err != nil {
 		return agreed.Recovery{}, err
 	}
 	c.assert()
@@ -73,11 +75,11 @@ func (c *Cluster) mayRecover(known *knowledge, raftLost bool) error {
 		return fmt.Errorf("%w: node %q knows more than this one; ask it to recover", agreed.ErrStale, c.nameOf(known.newest.ID))
 	case raftLost:
 		return nil
-	case !c.agreement.runs():
-		return fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", ErrUnreachable)
+	case !c.agreement.Runs():
+		return fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", message.ErrUnreachable)
 	case known.doubt != "":
 		return fmt.Errorf("%w: %q has not proved yet that its disk is no old copy; wait until it is ready, or stop it for good and name it too",
-			ErrUnreachable, known.doubt)
+			message.ErrUnreachable, known.doubt)
 	}
 	return nil
 }
@@ -87,7 +89,7 @@ func (c *Cluster) nameOf(id ring.NodeID) string {
 	if n, member := c.State().Nodes[id]; member {
 		return n.Name
 	}
-	if p, found := c.gossip.find(id); found {
+	if p, found := c.gossip.Find(id); found {
 		return p.Name
 	}
 	return id.String()
@@ -97,8 +99,8 @@ func (c *Cluster) nameOf(id ring.NodeID) string {
 // nothing that it keeps counts as known.
 func (c *Cluster) assert() { c.asserting.Do(func() { close(c.asserted) }) }
 
-func (c *Cluster) answerRecover(ctx context.Context, q agreed.Recover) (nothing, error) {
-	return nothing{}, c.agreement.propose(ctx, agreed.Command{Recover: &q})
+func (c *Cluster) answerRecover(ctx context.Context, q agreed.Recover) (message.Nothing, error) {
+	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Recover: &q})
 }
 
 // goneNodes are the lost nodes that are members still, none of which may answer.
@@ -112,11 +114,11 @@ func (c *Cluster) goneNodes(ctx context.Context, s *agreed.State, lost []string)
 		case err != nil:
 			return nil, err
 		case n.ID == c.config.ID:
-			return nil, fmt.Errorf("%w: %q is this node; ask one that is left", ErrAlive, name)
+			return nil, fmt.Errorf("%w: %q is this node; ask one that is left", message.ErrAlive, name)
 		}
-		p, err := call[pong](ctx, c.config.Peers, c.addressFor(n), kindPing, nothing{})
-		if err == nil && p.ID == n.ID || err != nil && !unanswered(err) {
-			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or leave it out", ErrAlive, name, c.addressFor(n))
+		p, err := message.Call[message.Pong](ctx, c.config.Peers, c.addressFor(n), message.KindPing, message.Nothing{})
+		if err == nil && p.ID == n.ID || err != nil && !message.Unanswered(err) {
+			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or leave it out", message.ErrAlive, name, c.addressFor(n))
 		}
 		gone[n.ID] = n
 	}
@@ -125,31 +127,31 @@ func (c *Cluster) goneNodes(ctx context.Context, s *agreed.State, lost []string)
 
 // A resetNotice says which cluster a node is to learn anew.
 type resetNotice struct {
-	Cluster agreed.Unique `json:"cluster"`
-	By      string        `json:"by"`  // the name of the node that recovers it
-	End     logEnd        `json:"end"` // of its log
+	Cluster agreed.Unique    `json:"cluster"`
+	By      string           `json:"by"`  // the name of the node that recovers it
+	End     consensus.LogEnd `json:"end"` // of its log
 }
 
 // recoverRaft has all that are left, this node too, take part in nothing any more that was agreed before, and then makes this
 // node lead alone, with what is agreed from then on. The others are added again, since they are members.
-func (c *Cluster) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end logEnd, what *agreed.Recover) error {
+func (c *Cluster) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end consensus.LogEnd, what *agreed.Recover) error {
 	if err := c.endRegisters(ctx); err != nil {
 		return err
 	}
 	var mu sync.Mutex
 	var problems []error
-	eachOf(c.left(s, gone), func(n agreed.Node) {
-		_, err := callFor[nothing](ctx, c.config.Peers, leadTime, n.GRPC, kindReset, resetNotice{s.Cluster, c.config.Name, end})
+	message.ForEach(c.left(s, gone), func(n agreed.Node) {
+		_, err := message.CallWithin[message.Nothing](ctx, c.config.Peers, message.LeadTime, n.GRPC, message.KindReset, resetNotice{s.Cluster, c.config.Name, end})
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
-			problems = append(problems, fmt.Errorf("%w: %q has not emptied its raft log; recover again: %w", ErrUnreachable, n.Name, err))
+			problems = append(problems, fmt.Errorf("%w: %q has not emptied its raft log; recover again: %w", message.ErrUnreachable, n.Name, err))
 		}
 	})
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	return c.agreement.recoverAlone(ctx, what)
+	return c.agreement.RecoverAlone(ctx, what)
 }
 
 // endRegisters has this node accept nothing any more before a recovered epoch begins. Else those who are left and were a majority
@@ -162,27 +164,27 @@ func (c *Cluster) endRegisters(ctx context.Context) error {
 }
 
 // answerReset ends what this node takes part in, and empties raft's log here, for a node that recovers the cluster.
-func (c *Cluster) answerReset(ctx context.Context, q resetNotice) (nothing, error) {
+func (c *Cluster) answerReset(ctx context.Context, q resetNotice) (message.Nothing, error) {
 	if !c.rescue.TryLock() {
-		return nothing{}, fmt.Errorf("%w: node %q is recovering the cluster itself", agreed.ErrStale, c.config.Name)
+		return message.Nothing{}, fmt.Errorf("%w: node %q is recovering the cluster itself", agreed.ErrStale, c.config.Name)
 	}
 	defer c.rescue.Unlock()
 	if s := c.State(); s.Founded() && s.Cluster != q.Cluster {
-		return nothing{}, fmt.Errorf("%w: this node is in cluster %s", ErrForeign, s.Cluster)
+		return message.Nothing{}, fmt.Errorf("%w: this node is in cluster %s", message.ErrForeign, s.Cluster)
 	}
 	if leader := c.leaderHeard(); leader != "" {
-		return nothing{}, fmt.Errorf("%w: %q leads, as node %q hears", ErrAlive, leader, c.config.Name)
+		return message.Nothing{}, fmt.Errorf("%w: %q leads, as node %q hears", message.ErrAlive, leader, c.config.Name)
 	}
 	if err := c.record.belong(q.Cluster); err != nil { // or this node, if it was the founder, would found it again
-		return nothing{}, err
+		return message.Nothing{}, err
 	}
 	c.logger.Warn("a node recovers the cluster by force: this node's registers end, and its raft log begins anew", "by", q.By)
 	if err := c.endRegisters(ctx); err != nil {
-		return nothing{}, err
+		return message.Nothing{}, err
 	}
-	if err := c.agreement.reset(q.End); err != nil {
-		return nothing{}, err
+	if err := c.agreement.Reset(q.End); err != nil {
+		return message.Nothing{}, err
 	}
 	c.assert() // the leader asks this node's mark when it lets it in
-	return nothing{}, nil
+	return message.Nothing{}, nil
 }

@@ -107,9 +107,11 @@ type chair struct {
 	logs   *logbook
 
 	cluster *Cluster
-	cancel  context.CancelFunc
 	ended   chan struct{}
 	err     error // of Run, once ended is closed
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // nil while the node is stopped
 }
 
 // reserve is a free address for TCP and UDP, on a loopback address that nobody else uses.
@@ -187,7 +189,8 @@ func (ch *chair) start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	ch.cluster, ch.cancel, ch.ended = c, cancel, ended
+	ch.cluster, ch.ended = c, ended
+	ch.cancels(cancel)
 	ch.rig.fabric.plug(ch.config.GRPC, c)
 	go func() {
 		defer close(ended)
@@ -198,13 +201,29 @@ func (ch *chair) start() {
 
 // stop ends the node and waits for it. The next start has a mark that is raised.
 func (ch *chair) stop() {
-	if ch.cancel == nil {
+	if !ch.kill() {
 		return
 	}
-	ch.cancel()
 	<-ch.ended
-	ch.cancel = nil
+	ch.cancels(nil)
 	ch.raise()
+}
+
+// kill ends the node without waiting for it, and says whether it was started. Any goroutine may call it.
+func (ch *chair) kill() bool {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if ch.cancel == nil {
+		return false
+	}
+	ch.cancel()
+	return true
+}
+
+func (ch *chair) cancels(cancel context.CancelFunc) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.cancel = cancel
 }
 
 // alive says whether Run has not ended.
@@ -258,8 +277,8 @@ func (ch *chair) ends(want error) {
 	if !errors.Is(ch.err, want) {
 		t.Fatalf("node %s has ended with %v, want %v", ch.config.Name, ch.err, want)
 	}
-	ch.cancel()
-	ch.cancel = nil
+	ch.kill()
+	ch.cancels(nil)
 }
 
 // sees waits until the node's state is as holds wants it.

@@ -25,7 +25,7 @@ func (c *Cluster) Changed() <-chan struct{} { return c.shown.Load().changed }
 
 // show shows what is new; only New and the goroutine of keepShowing call it.
 func (c *Cluster) show() {
-	old, now, leaving := c.shown.Load(), c.agreement.state(), c.gossip.leaving()
+	old, now, leaving := c.shown.Load(), c.agreement.State(), c.gossip.Leaving()
 	if !now.Founded() && old.state.Founded() {
 		now = old.agreed // raft was reset and catches up
 	}
@@ -44,7 +44,7 @@ func (c *Cluster) show() {
 	if s.Nodes[c.config.ID].Process != c.process {
 		return // while raft catches up, what it tells may be older than what is in the book
 	}
-	if err := c.book.keep(s.Nodes); err != nil && c.seldom.may("book") {
+	if err := c.book.Keep(s.Nodes); err != nil && c.seldom.Allow("book") {
 		c.logger.Warn("the addresses of the other nodes cannot be written down; after a start this node needs --join to find them", "error", err)
 	}
 }
@@ -52,7 +52,7 @@ func (c *Cluster) show() {
 // keepShowing shows every change until ctx ends, and ends the node when it was removed.
 func (c *Cluster) keepShowing(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
-		decided, gossiped := c.agreement.changed(), c.gossip.changed()
+		decided, gossiped := c.agreement.Changed(), c.gossip.Changed()
 		c.show()
 		if name, removed := c.State().Removed[c.config.ID]; removed {
 			cancel(removedText(c.config.ID, name))

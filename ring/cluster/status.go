@@ -8,7 +8,12 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/health"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
+
+// Deciding says for which keys this node knows of a node that can decide.
+func (c *Cluster) Deciding() ring.Deciding { return c.health.Deciding() }
 
 // A Status is the cluster as one node sees it.
 type Status struct {
@@ -50,11 +55,11 @@ type NodeStatus struct {
 	DeadSeconds float64 `json:"dead_seconds,omitempty"`
 	// Answering is whether it answers the node that tells this: up, suspect or unreachable. SilentSeconds is for how long it
 	// has not. Refuses is why it decides nothing, though it answers.
-	Answering     Answering `json:"answering"`
-	SilentSeconds float64   `json:"silent_seconds,omitempty"`
-	Refuses       string    `json:"refuses,omitempty"`
-	Leaving       bool      `json:"leaving,omitempty"`
-	Draining      bool      `json:"draining,omitempty"`
+	Answering     health.Answering `json:"answering"`
+	SilentSeconds float64          `json:"silent_seconds,omitempty"`
+	Refuses       string           `json:"refuses,omitempty"`
+	Leaving       bool             `json:"leaving,omitempty"`
+	Draining      bool             `json:"draining,omitempty"`
 	// Role in raft: leader, voter, non-voter, or none for one that is just being added.
 	Role string `json:"role"`
 	// Owner and Replica are how many partitions the node is the owner of, and keeps the registers of.
@@ -79,12 +84,12 @@ type Progress struct {
 // Status tells how the cluster is, as this node sees it. It asks the leader about the moves, for a second at most, and not
 // while so few voters answer that there can be none.
 func (c *Cluster) Status(ctx context.Context) Status {
-	s, known := c.State(), c.hearing.look()
-	leader, _, led := c.agreement.leader()
+	s, known := c.State(), c.health.Heard()
+	leader, _, led := c.agreement.Leader()
 	status := Status{
 		Cluster: c.belongsTo(), Node: c.config.Name, Waits: c.Waits(), Version: s.Version, Removed: s.Removed, Partitions: s.Partitions,
 		Replicas: ring.Replication(len(s.Members()), s.Replicas), Wanted: s.Replicas,
-		Moves: movesOf(s), LimitsVersion: s.LimitsVersion, Deciding: c.deciding(s, known),
+		Moves: movesOf(s), LimitsVersion: s.LimitsVersion, Deciding: c.health.DecidingIn(s, known),
 	}
 	if led {
 		status.Leader = s.Nodes[leader].Name
@@ -112,14 +117,14 @@ func (c *Cluster) Status(ctx context.Context) Status {
 }
 
 // mayHaveLeader says whether a majority of the voters answers, this node included.
-func (c *Cluster) mayHaveLeader(known map[ring.NodeID]heard) bool {
+func (c *Cluster) mayHaveLeader(known map[ring.NodeID]health.Heard) bool {
 	voters, answer := 0, 0
-	for _, s := range c.agreement.servers() {
+	for _, s := range c.agreement.Servers() {
 		if !s.Voter {
 			continue
 		}
 		voters++
-		if s.ID == c.config.ID || known[s.ID].answers() {
+		if s.ID == c.config.ID || known[s.ID].Answers() {
 			answer++
 		}
 	}
@@ -130,34 +135,34 @@ func (c *Cluster) mayHaveLeader(known map[ring.NodeID]heard) bool {
 func (c *Cluster) askPhases(ctx context.Context) map[string]int {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	phases, err := lead[map[string]int](ctx, c, kindMoves, nothing{})
+	phases, err := message.AskLeader[map[string]int](ctx, c.leader, message.KindMoves, message.Nothing{})
 	if err != nil {
 		return nil
 	}
 	return phases
 }
 
-func (c *Cluster) answerMoves(context.Context, nothing) (map[string]int, error) {
+func (c *Cluster) answerMoves(context.Context, message.Nothing) (map[string]int, error) {
 	return c.driver.Phases(), nil
 }
 
-func (c *Cluster) nodeStatus(n agreed.Node, h heard, role string, share ring.Share) NodeStatus {
+func (c *Cluster) nodeStatus(n agreed.Node, h health.Heard, role string, share ring.Share) NodeStatus {
 	status := NodeStatus{
 		ID: n.ID, Name: n.Name, Zone: n.Zone, GRPC: n.GRPC, HTTP: n.HTTP, Gossip: n.Gossip, Raft: n.Raft,
 		Alive: true, Leaving: n.Leaving, Draining: n.Draining, Role: cmp.Or(role, "none"),
 		Owner: share.Owner, Replica: share.Replica, Mark: n.Mark,
-		Answering: cmp.Or(h.answering, Unreachable), Refuses: h.refuses,
+		Answering: cmp.Or(h.Answering, health.Unreachable), Refuses: h.Refuses,
 	}
 	switch {
 	case n.ID == c.config.ID:
-		status.Answering, status.Refuses = Answers, c.refuses()
-	case h.answering == Suspect || h.answering == Unreachable:
-		status.SilentSeconds = time.Since(h.since).Round(time.Millisecond).Seconds()
+		status.Answering, status.Refuses = health.Answers, c.health.Refuses()
+	case h.Answering == health.Suspect || h.Answering == health.Unreachable:
+		status.SilentSeconds = time.Since(h.Since).Round(time.Millisecond).Seconds()
 	}
-	if at, dead := c.gossip.deadSince(n.ID); dead {
+	if at, dead := c.gossip.DeadSince(n.ID); dead {
 		status.Alive, status.DeadSeconds = false, time.Since(at).Round(time.Millisecond).Seconds()
 	}
-	ahead, heard := c.clocks.of(n.ID)
+	ahead, heard := c.clocks.Of(n.ID)
 	if heard || n.ID == c.config.ID {
 		ms := float64(ahead) / 1e6
 		status.ClockAheadMS = &ms
@@ -168,13 +173,13 @@ func (c *Cluster) nodeStatus(n agreed.Node, h heard, role string, share ring.Sha
 // roles are what the nodes are in raft, as far as this node knows.
 func (c *Cluster) roles() map[ring.NodeID]string {
 	roles := map[ring.NodeID]string{}
-	for _, s := range c.agreement.servers() {
+	for _, s := range c.agreement.Servers() {
 		roles[s.ID] = "non-voter"
 		if s.Voter {
 			roles[s.ID] = "voter"
 		}
 	}
-	if leader, _, known := c.agreement.leader(); known {
+	if leader, _, known := c.agreement.Leader(); known {
 		roles[leader] = "leader"
 	}
 	return roles

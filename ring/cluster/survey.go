@@ -10,6 +10,8 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // A survey is what a node knows before a forced recovery.
@@ -21,20 +23,20 @@ type survey struct {
 	// Proved says that the node's disk was found to be no old copy.
 	Proved bool `json:"proved"`
 	// Servers are raft's by the node's log, and End is where that ends.
-	Servers []server `json:"servers"`
-	End     logEnd   `json:"end"`
+	Servers []consensus.Server `json:"servers"`
+	End     consensus.LogEnd   `json:"end"`
 	// Leader is the name of the node that leads raft, as far as this one hears; empty if none does.
 	Leader string `json:"leader,omitempty"`
 }
 
-func (c *Cluster) answerSurvey(context.Context, nothing) (survey, error) {
-	own, err := c.agreement.supposed()
+func (c *Cluster) answerSurvey(context.Context, message.Nothing) (survey, error) {
+	own, err := c.agreement.Supposed()
 	if err != nil {
 		return survey{}, err
 	}
 	known := survey{
-		ID: c.config.ID, Cluster: own.state.Cluster, Epochs: epochsOf(own.state), Proved: c.proved.Load(),
-		Servers: own.servers, End: own.end, Leader: c.leaderHeard(),
+		ID: c.config.ID, Cluster: own.State.Cluster, Epochs: epochsOf(own.State), Proved: c.proved.Load(),
+		Servers: own.Servers, End: own.End, Leader: c.leaderHeard(),
 	}
 	if c.config.Epochs != nil {
 		known.Epochs = higher(known.Epochs, c.config.Epochs())
@@ -44,11 +46,11 @@ func (c *Cluster) answerSurvey(context.Context, nothing) (survey, error) {
 
 // leaderHeard is the name of the node that leads raft, as far as this one hears; empty if none does.
 func (c *Cluster) leaderHeard() string {
-	id, _, known := c.agreement.leader()
+	id, _, known := c.agreement.Leader()
 	if !known {
 		return ""
 	}
-	return cmp.Or(c.agreement.state().Nodes[id].Name, id.String())
+	return cmp.Or(c.agreement.State().Nodes[id].Name, id.String())
 }
 
 // epochsOf are the highest epochs that a state knows of: where a move is under way, the next one may be in use.
@@ -87,7 +89,7 @@ type knowledge struct {
 // add takes what a node has said.
 func (k *knowledge) add(name string, s survey) {
 	k.epochs = higher(k.epochs, s.Epochs)
-	if s.End.after(k.newest.End) {
+	if s.End.After(k.newest.End) {
 		k.newest = s
 	}
 	k.leader = cmp.Or(k.leader, s.Leader)
@@ -112,7 +114,7 @@ func (k *knowledge) majorityLost(gone map[ring.NodeID]agreed.Node) bool {
 }
 
 // missedWithin is how long it may take until a leader that is lost is missed.
-const missedWithin = 4 * electionTimeout
+const missedWithin = 4 * consensus.ElectionTimeout
 
 // survey asks every node that is left what it knows. Where raft has lost its majority, it waits until nobody hears a leader: as
 // long as somebody does, the nodes that are said to be lost are not.
@@ -123,9 +125,9 @@ func (c *Cluster) survey(ctx context.Context, s *agreed.State, gone map[ring.Nod
 			return known, err
 		}
 		if time.Since(begun) > missedWithin {
-			return nil, fmt.Errorf("%w: %q leads, as a node that is left hears: stop for good what is lost, or leave it out", ErrAlive, known.leader)
+			return nil, fmt.Errorf("%w: %q leads, as a node that is left hears: stop for good what is lost, or leave it out", message.ErrAlive, known.leader)
 		}
-		if _, err := pause(ctx, electionTimeout/10, nil); err != nil {
+		if _, err := message.Pause(ctx, consensus.ElectionTimeout/10, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +135,7 @@ func (c *Cluster) survey(ctx context.Context, s *agreed.State, gone map[ring.Nod
 
 // surveyAll asks every node that is left once.
 func (c *Cluster) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
-	own, err := c.answerSurvey(ctx, nothing{})
+	own, err := c.answerSurvey(ctx, message.Nothing{})
 	if err != nil {
 		return nil, err
 	}
@@ -141,17 +143,17 @@ func (c *Cluster) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.
 	known.add(c.config.Name, own)
 	var mu sync.Mutex
 	var problems []error
-	eachOf(c.left(s, gone), func(n agreed.Node) {
-		said, err := call[survey](ctx, c.config.Peers, n.GRPC, kindSurvey, nothing{})
+	message.ForEach(c.left(s, gone), func(n agreed.Node) {
+		said, err := message.Call[survey](ctx, c.config.Peers, n.GRPC, message.KindSurvey, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case err != nil:
-			problems = append(problems, fmt.Errorf("%w: %q, which is not said to be lost: start it, or name it too: %w", ErrUnreachable, n.Name, err))
+			problems = append(problems, fmt.Errorf("%w: %q, which is not said to be lost: start it, or name it too: %w", message.ErrUnreachable, n.Name, err))
 		case said.ID != n.ID:
-			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", ErrUnreachable, n.Name, said.ID))
+			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", message.ErrUnreachable, n.Name, said.ID))
 		case said.Cluster != agreed.Unique{} && said.Cluster != s.Cluster:
-			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", ErrForeign, n.Name, said.Cluster))
+			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", message.ErrForeign, n.Name, said.Cluster))
 		default:
 			_, member := s.Nodes[n.ID]
 			said.Proved = said.Proved || !member // which is no replica of anything
@@ -171,7 +173,7 @@ func (c *Cluster) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agre
 			left = append(left, n)
 		}
 	}
-	for id, p := range c.gossip.all() {
+	for id, p := range c.gossip.All() {
 		_, member := s.Nodes[id]
 		_, removed := s.Removed[id]
 		if p.Alive && p.Cluster == s.Cluster.String() && !member && !removed {
@@ -183,12 +185,3 @@ func (c *Cluster) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agre
 
 // addressFor is where a member is, by gossip, or else by what is supposed.
 func (c *Cluster) addressFor(n agreed.Node) string { return cmp.Or(c.addressOf(n.ID), n.GRPC) }
-
-// eachOf calls f at once for every node, and waits.
-func eachOf(nodes []agreed.Node, f func(agreed.Node)) {
-	var all sync.WaitGroup
-	for _, n := range nodes {
-		all.Go(func() { f(n) })
-	}
-	all.Wait()
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
 // usedTime is how long the nodes may take to say which limits they have used.
@@ -33,8 +34,8 @@ func (c *Cluster) LimitsUsed(ctx context.Context) (used map[string]time.Duration
 			others = append(others, n)
 		}
 	}
-	eachOf(others, func(n agreed.Node) {
-		there, err := callFor[map[string]time.Duration](ctx, c.config.Peers, usedTime, c.addressFor(n), kindUsed, nothing{})
+	message.ForEach(others, func(n agreed.Node) {
+		there, err := message.CallWithin[map[string]time.Duration](ctx, c.config.Peers, usedTime, c.addressFor(n), message.KindUsed, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -46,7 +47,7 @@ func (c *Cluster) LimitsUsed(ctx context.Context) (used map[string]time.Duration
 	return used, silent
 }
 
-func (c *Cluster) answerUsed(context.Context, nothing) (map[string]time.Duration, error) {
+func (c *Cluster) answerUsed(context.Context, message.Nothing) (map[string]time.Duration, error) {
 	return c.used(), nil
 }
 

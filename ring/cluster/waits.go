@@ -17,7 +17,7 @@ func (c *Cluster) Waits() string {
 	if what := c.waiting.Load(); what != nil {
 		said = append(said, *what)
 	}
-	if unmet := c.gossip.unmets.list(); unmet != "" {
+	if unmet := c.gossip.Unmet(); unmet != "" {
 		said = append(said, "not met: "+unmet)
 	}
 	return strings.Join(said, "; ")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/health"
 )
 
 // Ring can say how the cluster is.
@@ -104,11 +105,11 @@ func moves(s *cluster.Status) string {
 // state is what a node is doing, and for how long it has not answered the node that tells.
 func state(n *cluster.NodeStatus) string {
 	switch {
-	case n.Answering == cluster.Unreachable && !n.Alive:
+	case n.Answering == health.Unreachable && !n.Alive:
 		return "gone for " + seconds(max(n.SilentSeconds, n.DeadSeconds))
-	case n.Answering == cluster.Unreachable:
+	case n.Answering == health.Unreachable:
 		return "unreachable for " + seconds(n.SilentSeconds)
-	case n.Answering == cluster.Suspect:
+	case n.Answering == health.Suspect:
 		return "suspect for " + seconds(n.SilentSeconds)
 	case !n.Alive:
 		return "up, no gossip for " + seconds(n.DeadSeconds)

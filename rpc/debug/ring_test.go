@@ -8,6 +8,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster"
+	"github.com/jeton-dev/jeton/ring/cluster/health"
 )
 
 // told is a cluster that says what it was made to say.
@@ -23,9 +24,9 @@ func someStatus() cluster.Status {
 		Deciding: ring.Deciding{Verdict: ring.DecidesAll, Partitions: 271},
 		Moves:    cluster.Progress{Left: 12, UnderWay: 4, Phases: map[string]int{"copying": 8, "installing": 4}},
 		Nodes: []cluster.NodeStatus{
-			{ID: ring.NodeID{1}, Name: "a", Zone: "z1", GRPC: "a:7700", Alive: true, Answering: cluster.Answers, Role: "voter", Owner: 90, Replica: 271},
-			{ID: ring.NodeID{2}, Name: "b", GRPC: "b:7700", Alive: true, Answering: cluster.Answers, Role: "leader", Draining: true, Replica: 3, ClockAheadMS: &ahead},
-			{ID: ring.NodeID{3}, Name: "c", GRPC: "c:7700", DeadSeconds: 80, Answering: cluster.Unreachable, SilentSeconds: 90, Role: "voter"},
+			{ID: ring.NodeID{1}, Name: "a", Zone: "z1", GRPC: "a:7700", Alive: true, Answering: health.Answers, Role: "voter", Owner: 90, Replica: 271},
+			{ID: ring.NodeID{2}, Name: "b", GRPC: "b:7700", Alive: true, Answering: health.Answers, Role: "leader", Draining: true, Replica: 3, ClockAheadMS: &ahead},
+			{ID: ring.NodeID{3}, Name: "c", GRPC: "c:7700", DeadSeconds: 80, Answering: health.Unreachable, SilentSeconds: 90, Role: "voter"},
 		},
 	}
 }
@@ -86,15 +87,15 @@ func TestRingOverHTTP(t *testing.T) {
 // TestStateOfNodes: in the order of what matters most.
 func TestStateOfNodes(t *testing.T) {
 	for want, n := range map[string]cluster.NodeStatus{
-		"up":                   {Alive: true, Answering: cluster.Answers},
-		"up, decides nothing":  {Alive: true, Answering: cluster.Answers, Refuses: "it has not joined its cluster yet"},
-		"up, no gossip for 7s": {Answering: cluster.Answers, DeadSeconds: 7.2},
-		"suspect for 1s":       {Alive: true, Answering: cluster.Suspect, SilentSeconds: 0.9},
-		"unreachable for 3s":   {Alive: true, Answering: cluster.Unreachable, SilentSeconds: 3.1},
-		"gone for 1m":          {Answering: cluster.Unreachable, SilentSeconds: 60, DeadSeconds: 50, Leaving: true},
-		"leaving":              {Alive: true, Answering: cluster.Answers, Leaving: true, Draining: true},
-		"draining":             {Alive: true, Answering: cluster.Answers, Draining: true, Replica: 1},
-		"drained":              {Alive: true, Answering: cluster.Answers, Draining: true},
+		"up":                   {Alive: true, Answering: health.Answers},
+		"up, decides nothing":  {Alive: true, Answering: health.Answers, Refuses: "it has not joined its cluster yet"},
+		"up, no gossip for 7s": {Answering: health.Answers, DeadSeconds: 7.2},
+		"suspect for 1s":       {Alive: true, Answering: health.Suspect, SilentSeconds: 0.9},
+		"unreachable for 3s":   {Alive: true, Answering: health.Unreachable, SilentSeconds: 3.1},
+		"gone for 1m":          {Answering: health.Unreachable, SilentSeconds: 60, DeadSeconds: 50, Leaving: true},
+		"leaving":              {Alive: true, Answering: health.Answers, Leaving: true, Draining: true},
+		"draining":             {Alive: true, Answering: health.Answers, Draining: true, Replica: 1},
+		"drained":              {Alive: true, Answering: health.Answers, Draining: true},
 	} {
 		if got := state(&n); got != want {
 			t.Errorf("%+v is %q, want %q", n, got, want)

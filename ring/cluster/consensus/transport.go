@@ -1,0 +1,122 @@
+package consensus
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+const (
+	callTimeout = 3 * time.Second  // of one raft call, dialing included
+	pooledConns = 3                // idle connections kept to each server
+	holdUpTime  = 60 * time.Second // how long raft does not hear that a server could not be reached
+)
+
+// transport carries raft's calls. It outlives a raft that is stopped: raft would close one that has a Close.
+//
+// It also holds up the error of a call that failed until the server answers heartbeats again. Raft itself doubles its
+// wait with every error, up to ten seconds, so a node that was down for a while would catch up that much too late.
+type transport struct {
+	raft.Transport
+	raft.WithPreVote
+	network *raft.NetworkTransport
+
+	mu      sync.Mutex
+	held    map[raft.ServerID]chan struct{} // closed when the server answers, or by release
+	closing bool                            // nothing is held up
+}
+
+// newTransport listens for raft's calls.
+func newTransport(config Config, addressOf addressFunc, logger hclog.Logger) (*transport, error) {
+	s, err := newStream(config)
+	if err != nil {
+		return nil, err
+	}
+	s.begin()
+	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Logger: logger, Stream: s, MaxPool: pooledConns, Timeout: callTimeout, ServerAddressProvider: addressOf,
+	})
+	return &transport{Transport: n, WithPreVote: n, network: n, held: map[raft.ServerID]chan struct{}{}}, nil
+}
+
+// close closes the listener and every connection.
+func (t *transport) close() error {
+	t.network.CloseStreams()
+	return t.network.Close()
+}
+
+// AppendEntries implements raft.Transport.
+func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse,
+) error {
+	err := t.Transport.AppendEntries(id, target, args, resp)
+	switch heartbeat := len(args.Entries) == 0 && args.PrevLogEntry == 0 && args.LeaderCommitIndex == 0; {
+	case heartbeat && err == nil:
+		t.reached(id)
+	case !heartbeat && err != nil:
+		t.holdUp(id)
+	}
+	return err
+}
+
+// InstallSnapshot implements raft.Transport.
+func (t *transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest,
+	resp *raft.InstallSnapshotResponse, data io.Reader,
+) error {
+	err := t.Transport.InstallSnapshot(id, target, args, resp, data)
+	if err != nil {
+		t.holdUp(id)
+	}
+	return err
+}
+
+// holdUp waits until the server answers a heartbeat, or release, but not for ever: raft may have dropped the server.
+func (t *transport) holdUp(id raft.ServerID) {
+	t.mu.Lock()
+	if t.closing {
+		t.mu.Unlock()
+		return
+	}
+	if t.held[id] == nil {
+		t.held[id] = make(chan struct{})
+	}
+	freed := t.held[id]
+	t.mu.Unlock()
+	timer := time.NewTimer(holdUpTime)
+	defer timer.Stop()
+	select {
+	case <-freed:
+	case <-timer.C:
+	}
+}
+
+// reached lets the calls to a server go on.
+func (t *transport) reached(id raft.ServerID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if freed := t.held[id]; freed != nil {
+		close(freed)
+		delete(t.held, id)
+	}
+}
+
+// release lets all calls go on, because this node leads no more.
+func (t *transport) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, freed := range t.held {
+		close(freed)
+	}
+	clear(t.held)
+}
+
+// hurry says whether calls must not be held up any more, because raft is about to end.
+func (t *transport) hurry(closing bool) {
+	t.mu.Lock()
+	t.closing = closing
+	t.mu.Unlock()
+	t.release()
+}

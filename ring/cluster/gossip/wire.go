@@ -1,0 +1,71 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/ring/key"
+)
+
+// A Wire is the bound sockets of gossip, TCP and UDP, and where others reach them.
+type Wire struct {
+	transport *sockets
+	IP        string
+	port      int
+	logger    loggerOfMemberlist
+}
+
+// Bind binds bind, host:port; others reach it at the same port of the host advertise, or, if that is empty, of the
+// host that was bound, or, if that is every one, of this machine's private address.
+func Bind(bind, advertise string, bounds bound.Config, k *key.Key) (*Wire, error) {
+	ip, port, err := resolve(bind)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := gossipKey(k)
+	if err != nil {
+		return nil, fmt.Errorf("the cluster key: %w", err)
+	}
+	logs := newGossipLog(bounds.Logger)
+	t, err := openSockets(ip, port, bounds, sealed, logs)
+	for try := 0; err != nil && port == 0 && try < 10; try++ { // TCP was given a port that UDP has given to somebody else
+		t, err = openSockets(ip, port, bounds, sealed, logs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if advertise != "" {
+		advertise, _, err = resolve(net.JoinHostPort(advertise, "0"))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the advertised host: %w", err), t.Shutdown())
+	}
+	at, port, err := t.FinalAdvertiseAddr(advertise, t.port())
+	if err == nil && at.IsUnspecified() {
+		err = errors.New("it listens on every address of this machine: say by which one others reach it (--advertise)")
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Shutdown())
+	}
+	return &Wire{transport: t, IP: at.String(), port: port, logger: logs.logger()}, nil
+}
+
+func (w *Wire) Address() string { return net.JoinHostPort(w.IP, strconv.Itoa(w.port)) }
+
+// Close closes the sockets of a gossip that has never begun.
+func (w *Wire) Close() error { return w.transport.Shutdown() }
+
+// resolve is the first address of host:port, which memberlist wants in numbers.
+func resolve(address string) (ip string, port int, err error) {
+	a, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return "", 0, err
+	}
+	if a.IP == nil {
+		return net.IPv4zero.String(), a.Port, nil
+	}
+	return a.IP.String(), a.Port, nil
+}
