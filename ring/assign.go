@@ -8,11 +8,11 @@ import (
 // maxPartitions is as many as a [Partition] can number.
 const maxPartitions = 1 << 16
 
-// Assign proposes the replica set of every partition for these members, moving as little as it can from current, which
-// is empty when a cluster is founded. The answer depends on nothing but the arguments, and not on the order of members;
-// it shares no memory with them. If current will do, the answer is current.
+// Assign computes the replica set of every partition for these members, with as few moves as possible from current, which
+// is empty when a cluster is founded. The result depends on the arguments only, not on the order of members, and shares no
+// memory with them. If current is acceptable, the result is current.
 //
-// What will do:
+// An assignment is acceptable if:
 //   - every set has that many replicas, all of them members;
 //   - no two of a set stand in one zone, while there are as many zones as replicas (a member without a zone is one of its
 //     own);
@@ -23,9 +23,9 @@ const maxPartitions = 1 << 16
 // With fewer zones than replicas even shares come first: new replicas are put in other zones as far as there is a choice,
 // and none is moved because of its zone.
 //
-// current may name nodes that are no members any more, and its sets may be too small or too large. Who is new stands in
-// for who is gone, in the very same places. It is an error when there are fewer members than replicas, when an id is
-// named twice among the members or in one set, and when current has another number of partitions, which are 1 to 65536.
+// current may name nodes that are no longer members, and its sets may be too small or too large. A new member takes over
+// the places of one that is gone. It is an error if there are fewer members than replicas, if an id occurs twice among the
+// members or in one set, or if current has another number of partitions, which are 1 to 65536.
 func Assign(current [][]NodeID, members []Member, partitions, replicas int) ([][]NodeID, error) {
 	if err := checkAssign(current, members, partitions, replicas); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func Assign(current [][]NodeID, members []Member, partitions, replicas int) ([][
 	l.fill()
 	l.unzone()
 	for _, tight := range []bool{true, false} {
-		if founding || !tight { // what is new can be exact, for nothing moves
+		if founding || !tight { // a new cluster can be exactly even, since nothing moves
 			l.replicaScale(tight).even()
 			l.ownerScale(tight).even()
 		}
@@ -62,11 +62,11 @@ func checkAssign(current [][]NodeID, members []Member, partitions, replicas int)
 	case partitions < 1 || partitions > maxPartitions:
 		return fmt.Errorf("%d partitions: a cluster has 1 to %d", partitions, maxPartitions)
 	case replicas < 1:
-		return fmt.Errorf("%d replicas of each partition: it takes at least one", replicas)
+		return fmt.Errorf("%d replicas of each partition: at least 1 is needed", replicas)
 	case len(members) < replicas:
 		return fmt.Errorf("%d replicas of each partition need as many nodes, and there are %d", replicas, len(members))
 	case len(current) > 0 && len(current) != partitions:
-		return fmt.Errorf("the present assignment has %d partitions, not %d: the number never changes", len(current), partitions)
+		return fmt.Errorf("the present assignment has %d partitions, not %d: the number cannot be changed", len(current), partitions)
 	}
 	ids := make([]NodeID, 0, len(members))
 	for _, m := range members {

@@ -19,7 +19,7 @@ type xxhash64 struct{}
 
 func (xxhash64) Sum64(data []byte) uint64 { return xxhash.Sum64(data) }
 
-// propose gives every partition its owner by consistent hashing: where a cluster begins.
+// propose gives every partition of a new cluster its owner, by consistent hashing.
 func (l *layout) propose(members []Member) {
 	circle := make([]consistent.Member, 0, len(members))
 	numbers := make(map[consistent.Member]int, len(members))
@@ -35,14 +35,14 @@ func (l *layout) propose(members []Member) {
 	}
 }
 
-// adopt begins with the sets that are, without those who are gone. New nodes stand in for them.
+// adopt starts from the current sets, without the nodes that are gone. New nodes take their places.
 func (l *layout) adopt(current [][]NodeID, members []Member) {
 	numbers := make(map[NodeID]int, len(members))
 	for n, m := range members {
 		numbers[m.ID] = n
 	}
 	gone := map[NodeID][]vacancy{}
-	places := make([][]int, len(current)) // by partition, none where somebody left
+	places := make([][]int, len(current)) // by partition; none in the place of a node that is gone
 	for p, set := range current {
 		for at, id := range set {
 			n, stays := numbers[id]
@@ -72,13 +72,13 @@ func (l *layout) adopt(current [][]NodeID, members []Member) {
 // A vacancy is a place in a set whose node is gone.
 type vacancy struct{ partition, at int }
 
-// present are the nodes that are there.
+// present returns the nodes of places that are not vacant.
 func present(places []int) []int {
 	return slices.DeleteFunc(slices.Clone(places), func(n int) bool { return n == none })
 }
 
-// takes says whether node n may fill a vacancy, and whether it needs to be filled. While there are fewer zones than
-// replicas, what counts is only that not all stand in one zone.
+// takes reports whether a vacancy needs to be filled and node n may fill it. With fewer zones than replicas, the only
+// condition on zones is that the set is not in a single one.
 func (l *layout) takes(n int, v vacancy) bool {
 	set := l.sets[v.partition]
 	if len(set) >= l.replicas || slices.Contains(set, n) {
@@ -88,7 +88,7 @@ func (l *layout) takes(n int, v vacancy) bool {
 	return l.fits(v.partition, n, none) || l.limit > 1 && spread
 }
 
-// standIn is the new node that can take the most of what a node left, or none.
+// standIn is the new node that can take over the most places of a node that is gone, or none.
 func (l *layout) standIn(fresh []int, left []vacancy) int {
 	best, most := none, 0
 	for _, n := range fresh {
@@ -105,7 +105,7 @@ func (l *layout) standIn(fresh []int, left []vacancy) int {
 	return best
 }
 
-// inherit gives node n the very places that another left.
+// inherit gives node n the places of a node that is gone.
 func (l *layout) inherit(n int, left []vacancy, places [][]int) {
 	for _, v := range left {
 		if l.takes(n, v) {
@@ -115,8 +115,8 @@ func (l *layout) inherit(n int, left []vacancy, places [][]int) {
 	}
 }
 
-// trim takes away the replicas that are too many: of a zone that has too many first, then of the fullest node. Owners
-// stay; where they are uneven, evening out brings back those that were taken away, which moves nothing.
+// trim removes surplus replicas: first from a zone that has too many, then from the node with the most. Owners stay; if they
+// are uneven, the later balancing may add removed replicas again, which moves nothing.
 func (l *layout) trim() {
 	for p := range l.sets {
 		for len(l.sets[p]) > l.replicas {
@@ -126,7 +126,7 @@ func (l *layout) trim() {
 	}
 }
 
-// spare is the node that p can do without the most easily. It is not the owner.
+// spare is the node to remove from p first. It is not the owner.
 func (l *layout) spare(p int) int {
 	best := none
 	for _, n := range l.sets[p][1:] {
@@ -154,8 +154,8 @@ func (l *layout) fill() {
 	}
 }
 
-// unzone replaces those that share a zone while there are enough zones. There is always somebody to take the place. With
-// fewer zones than replicas nothing is worth a move, for the limit may change with every node that comes or goes.
+// unzone replaces replicas that share a zone, if there are enough zones: another node can always take the place. With fewer
+// zones than replicas it moves nothing, since the limit may change whenever a node joins or leaves.
 func (l *layout) unzone() {
 	if l.limit > 1 {
 		return

@@ -2,7 +2,7 @@ package ring
 
 import "slices"
 
-// A Verdict says for how many of a cluster's keys there is somebody who can decide.
+// A Verdict says for how many of a cluster's keys a decision can be made.
 type Verdict string
 
 // The verdicts.
@@ -12,14 +12,14 @@ const (
 	DecidesNone Verdict = "none"
 )
 
-// A Judgement says of which partitions the keys can be decided, for whoever asks one node.
+// A Judgement says which partitions' keys can be decided, as one node sees it.
 type Judgement struct {
 	Partitions int         // of the table
-	Stuck      []Partition // whose keys nobody can decide, in ascending order
-	Silent     []NodeID    // the replicas of these that do not answer the node, in order
+	Stuck      []Partition // those whose keys no node can decide, in ascending order
+	Silent     []NodeID    // their replicas that do not answer this node, in order
 }
 
-// Verdict sums a judgement up. Without a table nothing can be decided.
+// Verdict summarizes j. Without a table no key can be decided.
 func (j Judgement) Verdict() Verdict {
 	switch {
 	case len(j.Stuck) == j.Partitions:
@@ -30,13 +30,13 @@ func (j Judgement) Verdict() Verdict {
 	return DecidesAll
 }
 
-// Judge says which partitions can be decided by a node, or by whoever it asks. Hears(by, id) says whether node id answers
-// node by and takes reservations; of itself a node hears whether it takes any.
+// Judge returns which partitions node self can decide, itself or through another node. hears(by, id) reports whether node id
+// answers node by and accepts reservations; with id equal to by, whether that node accepts any.
 //
-// A key takes an owner: one of its replicas, which the node hears or is, and which hears a majority of the replicas. A
-// partition that moves takes a majority of its next replicas, too: once the old ones are sealed, nobody can reserve before
-// these have installed. So while the old ones are not sealed yet, one that waits for its next replicas counts as stuck a
-// moment early.
+// A key needs an owner: one of its replicas that self can reach or is, and that reaches a majority of the replicas. While a
+// partition moves, the owner must also reach a majority of its next replicas: once the old ones are sealed, no reservation
+// is possible before those have installed. So a partition that waits for its next replicas counts as stuck slightly early,
+// while the old ones are not yet sealed.
 func Judge(t *Table, self NodeID, hears func(by, id NodeID) bool) Judgement {
 	j := Judgement{Partitions: t.len()}
 	for p := range j.Partitions {
@@ -57,9 +57,9 @@ func Judge(t *Table, self NodeID, hears func(by, id NodeID) bool) Judgement {
 	return j
 }
 
-// decided says whether somebody whom the node hears can decide keys of the partition.
+// decided reports whether a node that self can reach, or self, can decide keys of the partition.
 func (p *Place) decided(self NodeID, hears func(by, id NodeID) bool) bool {
-	most := func(owner NodeID, of []NodeID) bool {
+	majority := func(owner NodeID, of []NodeID) bool {
 		heard := 0
 		for _, id := range of {
 			if hears(owner, id) {
@@ -69,6 +69,6 @@ func (p *Place) decided(self NodeID, hears func(by, id NodeID) bool) bool {
 		return heard >= Majority(len(of))
 	}
 	return slices.ContainsFunc(p.Replicas, func(owner NodeID) bool {
-		return hears(self, owner) && most(owner, p.Replicas) && (len(p.Next) == 0 || most(owner, p.Next))
+		return hears(self, owner) && majority(owner, p.Replicas) && (len(p.Next) == 0 || majority(owner, p.Next))
 	})
 }

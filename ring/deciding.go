@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// A Deciding says for which keys a node knows of somebody who can decide: itself, or another one that it asks.
+// A Deciding says for which keys a node can get decisions, from itself or from another node.
 type Deciding struct {
 	Verdict Verdict `json:"decides"` // all, some or none
-	// Undecided is how many of the partitions nobody can decide, and First are the first few of them.
+	// Undecided is how many of the partitions no node can decide, and First are the first few of them.
 	Undecided  int         `json:"undecided_partitions"`
 	Partitions int         `json:"partitions"`
 	First      []Partition `json:"first_undecided,omitempty"`
-	// Silent are the names of their replicas that do not answer, and Refusing those that answer and take no reservations.
+	// Silent are the names of their replicas that do not answer, and Refusing those that answer but accept no reservations.
 	Silent   []string `json:"silent,omitempty"`
 	Refusing []string `json:"refusing,omitempty"`
-	// Why says it in words; empty while every key can be decided.
+	// Why is the reason in words; empty while every key can be decided.
 	Why string `json:"why,omitempty"`
 }
 
-// String is the sentence for people.
+// String is a sentence for logs and terminals.
 func (d Deciding) String() string {
 	switch d.Verdict {
 	case DecidesAll:
@@ -32,7 +32,7 @@ func (d Deciding) String() string {
 	return "no key can be decided: " + d.Why
 }
 
-// Degraded is what is wrong where some keys can be decided, with the partitions of the others; else it is empty.
+// Degraded says which partitions cannot be decided, if others can; otherwise it is empty.
 func (d Deciding) Degraded() string {
 	if d.Verdict != DecidesSome {
 		return ""
@@ -48,7 +48,7 @@ func (d Deciding) Degraded() string {
 	return fmt.Sprintf("partitions %s%s (%d of %d) cannot be decided: %s", strings.Join(first, ", "), more, d.Undecided, d.Partitions, d.Why)
 }
 
-// Explain says in words, in Why, what keeps partitions of a cluster of that many nodes from being decided.
+// Explain sets Why, for a cluster of that many nodes.
 func (d *Deciding) Explain(nodes int) { d.Why = d.why(nodes) }
 
 func (d *Deciding) why(nodes int) string {
@@ -81,7 +81,7 @@ func plural(n int, one, more string) string {
 	return more
 }
 
-// list is names as a sentence has them.
+// list joins names with commas and "and".
 func list(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

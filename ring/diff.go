@@ -2,17 +2,17 @@ package ring
 
 import "slices"
 
-// A Change is what became of one partition from one table to another.
+// A Change is the difference of one partition between two tables.
 type Change struct {
 	Partition Partition
 	From, To  uint64   // epochs
-	Gains     []NodeID // who became a replica, in the new order
-	Loses     []NodeID // who is a replica no more, in the old order
-	Order     bool     // those who stayed stand in another order
+	Gains     []NodeID // the new replicas, in the new order
+	Loses     []NodeID // the former replicas, in the old order
+	Order     bool     // the replicas that stayed are in another order
 }
 
-// Diff is how table b differs from table a in replicas and epochs, by partition in ascending order. What is planned does
-// not count. A table that is nil, or has fewer partitions, counts as one without replicas in epoch 0.
+// Diff returns how table b differs from table a in replicas and epochs, by partition in ascending order. It ignores planned
+// changes. In a table that is nil or has fewer partitions, the missing ones count as epoch 0 without replicas.
 func Diff(a, b *Table) []Change {
 	var changes []Change
 	for p := range max(a.len(), b.len()) {
@@ -46,23 +46,23 @@ func (t *Table) place(p int) Place {
 	return t.Places[p]
 }
 
-// without are those of a that are not in b.
+// without returns the nodes of a that are not in b.
 func without(a, b []NodeID) []NodeID {
 	return slices.DeleteFunc(slices.Clone(a), func(id NodeID) bool { return slices.Contains(b, id) })
 }
 
-// common are those of a that are in b too, in a's order.
+// common returns the nodes of a that are also in b, in the order of a.
 func common(a, b []NodeID) []NodeID {
 	return slices.DeleteFunc(slices.Clone(a), func(id NodeID) bool { return !slices.Contains(b, id) })
 }
 
 // A Share is how many partitions a node has.
 type Share struct {
-	Owner   int // of how many it stands first
-	Replica int // of how many it keeps the registers, those of which it stands first included
+	Owner   int // of how many it is the first replica
+	Replica int // of how many it is a replica, the first one or not
 }
 
-// Shares is what each node has of a table; nodes that have nothing are missing. What is planned does not count.
+// Shares returns the share of each node in a table; nodes without one are missing. It ignores planned changes.
 func Shares(t *Table) map[NodeID]Share {
 	shares := map[NodeID]Share{}
 	for p := range t.len() {

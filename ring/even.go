@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A scale weighs nodes by something they have, and moves it about: replicas in one case, first places in the other.
+// A scale balances one kind of load between nodes: replicas in one case, first places (owners) in the other.
 type scale struct {
-	fair  []float64       // by node: how much it should have
-	load  func(n int) int // how much it has
-	tight bool            // whether nothing but rounding may be left over
+	fair  []float64       // by node: the load it should have
+	load  func(n int) int // the load it has
+	tight bool            // balance as far as rounding allows, not only into the band
 	// open says whether one unit can go from one node straight to another.
 	open func(from, to int) bool
 	// step is the partition through which one unit can go from one node straight to another, the best if there are
@@ -20,7 +20,7 @@ type scale struct {
 	shift func(p, from, to int)
 }
 
-// band is how much a node may have: its fair share ± 25 %, or ± 1 where that is more.
+// band is the range of loads that a node may have: its fair share ± 25 %, or ± 1 where that is more.
 func (s *scale) band(n int) (low, high int) {
 	fair := s.fair[n]
 	if s.tight {
@@ -30,11 +30,11 @@ func (s *scale) band(n int) (low, high int) {
 	return int(math.Ceil(fair - by)), int(math.Floor(fair + by))
 }
 
-// excess is how much node n has beyond its fair share; negative when it lacks some.
+// excess is the load of node n beyond its fair share; negative if it has less.
 func (s *scale) excess(n int) float64 { return float64(s.load(n)) - s.fair[n] }
 
-// even brings every node into its band, if that can be done. A node that is within it gives or takes only for others;
-// one that is not goes to its fair share at once, so that the next change finds room.
+// even brings every node into its band, if possible. A node within its band gives or takes load only for others; one outside
+// goes to its fair share at once, so that the next change needs fewer moves.
 func (s *scale) even() {
 	for {
 		outside := []int{}
@@ -46,14 +46,14 @@ func (s *scale) even() {
 		slices.SortStableFunc(outside, func(a, b int) int { // the furthest first
 			return cmp.Compare(math.Abs(s.excess(b)), math.Abs(s.excess(a)))
 		})
-		if !slices.ContainsFunc(outside, s.settle) {
+		if !slices.ContainsFunc(outside, s.adjust) {
 			return
 		}
 	}
 }
 
-// settle brings one node as near to its fair share as it goes, and says whether that changed anything.
-func (s *scale) settle(n int) (changed bool) {
+// adjust brings one node as close to its fair share as possible, and reports whether it changed anything.
+func (s *scale) adjust(n int) (changed bool) {
 	for s.load(n) < int(math.Floor(s.fair[n])) && s.carry(n, true) {
 		changed = true
 	}
@@ -63,20 +63,20 @@ func (s *scale) settle(n int) (changed bool) {
 	return changed
 }
 
-// carry brings one unit to node n, or away from it, by as few steps as can be: from one that has more, to one that has
-// less, by more than the unit itself. So the sum of the squares of all excesses falls, and evening out ends.
+// carry moves one unit of load to node n, or away from it, along a shortest chain of moves between nodes, if the two ends
+// differ by more than one unit. So the sum of the squares of all excesses falls, and the balancing terminates.
 //
-// Steps of a shortest chain do not stand in each other's way: if two of them met in one partition, the chain could be cut
-// short there. And where there is no chain, there is no evener assignment either (this is a flow through a network).
+// The moves of a shortest chain do not conflict: if two of them used the same partition, the chain could be shortened there.
+// If there is no chain, there is no more even assignment (this is an augmenting path in a flow network).
 func (s *scale) carry(n int, towards bool) bool {
-	came := make([]int, len(s.fair)) // by node: the next one on the way to n
+	came := make([]int, len(s.fair)) // by node: the next one on the chain to n
 	for other := range came {
 		came[other] = none
 	}
 	came[n] = n
 	for reached := []int{n}; len(reached) > 0; {
 		reached = s.reach(reached, came, towards)
-		best, most := none, 1+1e-9 // beyond what adding fractions gets wrong
+		best, most := none, 1+1e-9 // tolerates rounding errors
 		for _, other := range reached {
 			gap := s.excess(other) - s.excess(n)
 			if !towards {
@@ -93,7 +93,7 @@ func (s *scale) carry(n int, towards bool) bool {
 	return false
 }
 
-// reach goes one step further from the nodes at the edge, to nodes where nobody came by yet.
+// reach returns the nodes one move away from the edge that were not reached before.
 func (s *scale) reach(edge, came []int, towards bool) (next []int) {
 	for _, at := range edge {
 		for other := range came {
@@ -111,7 +111,7 @@ func (s *scale) reach(edge, came []int, towards bool) (next []int) {
 	return next
 }
 
-// pass moves a unit along the chain that leads from the node at its far end back to where the search began.
+// pass moves one unit along the chain from its far end to the node where the search began.
 func (s *scale) pass(far int, came []int, towards bool) bool {
 	for at := far; came[at] != at; at = came[at] {
 		from, to := at, came[at]

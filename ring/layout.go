@@ -2,17 +2,17 @@ package ring
 
 import "slices"
 
-// A layout is an assignment in the making. Nodes are numbers in it: their places among the members in the order of ids.
+// A layout is an assignment under construction. It numbers nodes by the order of their ids among the members.
 type layout struct {
 	zones    []int     // by node
 	limit    int       // replicas of one partition that are placed in one zone, at most
 	fair     []float64 // by node: the replicas that it should have
 	replicas int       // of each partition, in the end
 
-	before [][]int // by partition: who had it at first; stays
-	sets   [][]int // by partition: who has it now, the owner first
+	before [][]int // by partition: the set at the start; does not change
+	sets   [][]int // by partition: the present set, the owner first
 
-	// What follows from sets, kept by put.
+	// Derived from sets, maintained by put.
 	holds    [][]int // by node: its partitions, ascending
 	owns     []int   // by node: how many partitions it is the first of
 	together [][]int // by two nodes: how many partitions both have
@@ -37,7 +37,7 @@ func newLayout(members []Member, partitions, replicas int) *layout {
 	return l
 }
 
-// put gives partition p that set. All changes go through it.
+// put sets the replica set of partition p. All changes go through it.
 func (l *layout) put(p int, set []int) {
 	old := l.sets[p]
 	l.sets[p] = set
@@ -72,14 +72,14 @@ func (l *layout) meet(n int, set []int, by int) {
 	}
 }
 
-// replace lets node to stand where node from stands in p.
+// replace puts node to in the place of node from in p.
 func (l *layout) replace(p, from, to int) {
 	set := slices.Clone(l.sets[p])
 	set[slices.Index(set, from)] = to
 	l.put(p, set)
 }
 
-// lead makes node n the owner of p. The others keep their order, so that the one before is the next in line.
+// lead makes node n the owner of p. The others keep their order, so that the former owner comes second.
 func (l *layout) lead(p, n int) {
 	set := []int{n}
 	for _, other := range l.sets[p] {
@@ -90,10 +90,10 @@ func (l *layout) lead(p, n int) {
 	l.put(p, set)
 }
 
-// none stands for no node.
+// none is the number of no node.
 const none = -1
 
-// fits says whether node n may join partition p when node without (or none) has left it.
+// fits reports whether node n may join partition p once node without (or none) has left it.
 func (l *layout) fits(p, n, without int) bool {
 	inZone := 0
 	for _, other := range l.sets[p] {
@@ -107,7 +107,7 @@ func (l *layout) fits(p, n, without int) bool {
 	return inZone < l.limit
 }
 
-// crowded says whether node n is one of too many of its zone in p.
+// crowded reports whether p has too many nodes of the zone of n.
 func (l *layout) crowded(p, n int) bool {
 	inZone := 0
 	for _, other := range l.sets[p] {
@@ -118,8 +118,8 @@ func (l *layout) crowded(p, n int) bool {
 	return inZone > l.limit
 }
 
-// company is how often node n already shares a partition with those of p. Little company spreads the backups of each
-// owner over all others.
+// company is how many partitions node n already shares with the nodes of p. Low numbers spread the backups of each owner over
+// all other nodes.
 func (l *layout) company(p, n int) int {
 	sum := 0
 	for _, other := range l.sets[p] {
@@ -128,11 +128,11 @@ func (l *layout) company(p, n int) int {
 	return sum
 }
 
-// excess is how many replicas node n has beyond its fair share; negative when it lacks some.
+// excess is how many replicas node n has beyond its fair share; negative if it has fewer.
 func (l *layout) excess(n int) float64 { return float64(len(l.holds[n])) - l.fair[n] }
 
-// neediest is the node that lacks the most replicas among those which may join p when node without (or none) has left
-// it; among equals the one that those of p meet the least.
+// neediest is the node with the fewest replicas, relative to its fair share, among those that may join p once node without
+// (or none) has left it; among equals, the one with the least company in p.
 func (l *layout) neediest(p, without int) int {
 	best := none
 	for n := range l.zones {
@@ -161,9 +161,8 @@ func (l *layout) replicaScale(tight bool) *scale {
 	}
 }
 
-// handover is the partition in which node to best takes the place of node from, or none. The best is one that makes
-// for fewer moves than there were, then one where a zone has too many, then one that evens out owners too, then one that
-// spreads backups.
+// handover is the partition in which node to should take the place of node from, or none. It prefers one that undoes a move,
+// then one where a zone has too many nodes, then one that also evens out owners, then one that spreads backups.
 func (l *layout) handover(from, to int) int {
 	best, least := none, [4]int{}
 	owner := l.owns[from]-l.owns[to] > 1
@@ -209,13 +208,13 @@ func (l *layout) ownerScale(tight bool) *scale {
 	}
 }
 
-// mayLead says whether node to can follow node from as the owner of p.
+// mayLead reports whether node to can replace node from as the owner of p.
 func (l *layout) mayLead(p, from, to int) bool {
 	return l.sets[p][0] == from && slices.Contains(l.sets[p], to)
 }
 
-// promotion is the partition whose owner best changes from node from to node to, or none. The best is one whose owner
-// is a new one anyway.
+// promotion is the partition whose owner should change from node from to node to, or none. It prefers one whose owner is new
+// anyway.
 func (l *layout) promotion(from, to int) int {
 	best := none
 	for _, p := range l.holds[from] {

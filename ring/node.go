@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A NodeID is the identity of a node: the 128 random bits that name its data directory from its founding on. A node that
-// starts with an empty directory is another node.
+// A NodeID identifies a node: 128 random bits that are drawn when its data directory is created. A node that starts with an
+// empty directory is another node.
 type NodeID [16]byte
 
 // ParseNodeID reads what [NodeID.String] writes.
@@ -23,11 +23,11 @@ func ParseNodeID(s string) (id NodeID, err error) {
 // String is the id in hexadecimal.
 func (id NodeID) String() string { return hex.EncodeToString(id[:]) }
 
-// At is a node that is meant, and the address at which it is to be found, as one text: addresses pass from node to node, as
-// machines come and go, and whoever else stands there now must not be taken for it.
+// At joins the id of a node and its address into one text. An address can pass to another node when machines are replaced;
+// with the id, a caller does not take that one for the node it wants.
 func (id NodeID) At(address string) string { return id.String() + "@" + address }
 
-// CutNode takes apart what [NodeID.At] has made. Of an address alone the id is zero: whoever stands there is meant.
+// CutNode is the inverse of [NodeID.At]. For an address alone the id is zero, which means any node at that address.
 func CutNode(at string) (id NodeID, address string, err error) {
 	name, address, named := strings.Cut(at, "@")
 	if !named {

@@ -1,16 +1,17 @@
-// Package ring says where keys live. It is pure: partitions, the unit of placement ([PartitionOf]); the [Table] that
-// names the replica set of each, with an epoch; how a table comes about ([Assign]), and how two of them differ ([Diff]).
+// Package ring computes the placement of keys, as pure functions: partitions, the unit of placement ([PartitionOf]); the
+// [Table] with the replica set and epoch of each partition; how a table is computed ([Assign]), and how two of them differ
+// ([Diff]).
 //
 //	key → hash → partition → place: epoch, replicas (the first healthy one is the owner)
 //
-// Assign promises even shares, replicas in different zones, and few moves when nodes come and go. It is asked once per
-// planned change, and its answer is agreed and stored: no node ever derives a table by itself. Start with [Table.Of].
+// Assign promises even shares, replicas in different zones, and few moves when nodes join and leave. It is called once per
+// planned change, and the cluster agrees on its result and stores it: no node derives a table by itself. Start with
+// [Table.Of].
 package ring
 
 import "github.com/cespare/xxhash/v2"
 
-// DefaultPartitions is how many partitions a cluster has unless it was made with another number. The number is fixed
-// when the cluster is made.
+// DefaultPartitions is the default number of partitions. The number is fixed for the lifetime of a cluster.
 const DefaultPartitions = 271
 
 // A Partition is the set of keys with the same hash modulo the number of partitions, counted from 0.

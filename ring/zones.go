@@ -18,8 +18,8 @@ func numberZones(members []Member) (zones []int, sizes []int) {
 	return zones, sizes
 }
 
-// zoneLimit is how many replicas of one partition are placed in one zone: one while there are as many zones as replicas;
-// else no more than the part of all nodes that stands in the largest zone, rounded up, which leaves even shares possible.
+// zoneLimit is the maximum number of replicas of one partition in one zone: one if there are as many zones as replicas;
+// otherwise the largest zone's share of all nodes, rounded up, which keeps even shares possible.
 func zoneLimit(sizes []int, nodes, replicas int) int {
 	if len(sizes) >= replicas {
 		return 1
@@ -27,8 +27,8 @@ func zoneLimit(sizes []int, nodes, replicas int) int {
 	return (slices.Max(sizes)*replicas + nodes - 1) / nodes
 }
 
-// fairShares are the replicas that each node should have: as even as the zones allow. A large zone cannot have more than
-// one replica of each partition while there are enough zones, so its nodes have less, and the others share the rest.
+// fairShares is the number of replicas that each node should have, as even as the zones allow. If there are enough zones, a
+// large zone has at most one replica of each partition: its nodes get fewer, and the others share the rest.
 func fairShares(zones, sizes []int, partitions, replicas int) []float64 {
 	order := make([]int, len(sizes)) // zones, the largest first
 	for z := range order {

@@ -22,7 +22,6 @@ var upward = map[string]int{
 	"cluster-tests/network":       3,
 	"cluster-tests/process":       1,
 	"cluster-tests/simulation":    37,
-	"cmd/bench":                   10,
 	"cmd/gateway":                 4,
 	"cmd/jeton":                   12,
 	"cmd/node":                    3,

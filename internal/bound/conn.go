@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Conn is a connection that a [Listener] has accepted. Its methods may be called by any number of goroutines at once.
+// A Conn is a connection that a [Listener] has accepted. It is safe for concurrent use.
 type Conn struct {
 	net.Conn
 
@@ -19,13 +19,13 @@ type Conn struct {
 	mu     sync.Mutex
 	proof  Proof
 	held   int64 // bytes
-	read   int64 // of them, those of an exchange: what was read since something was written
-	header int64 // likewise: what its header takes
-	begun  bool  // its header was read, and somebody answers it
+	read   int64 // part of held: what was read since the last write
+	header int64 // part of held: the header of the present exchange
+	begun  bool  // the header of an exchange was read, and its handler is running
 	closed bool
 }
 
-// unreadWeight is how many times as large as its bytes a header may become when it is read, at most: it may be lines of four bytes.
+// unreadWeight is by how much a header may grow in memory when it is parsed, as a factor: its lines may be of four bytes.
 const unreadWeight = 16
 
 // Of is the Conn below c, which may wrap it in anything that has a NetConn, as TLS does; nil if there is none.
@@ -43,7 +43,8 @@ func Of(c net.Conn) *Conn {
 	return nil
 }
 
-// Prove says what the other end has proved: from now on it counts for its address no more, and has another budget.
+// Prove records what the other end has proved. From then on the connection does not count for its address, and has another
+// budget.
 func (c *Conn) Prove(proof Proof) {
 	l := c.listener
 	l.mu.Lock()
@@ -61,15 +62,15 @@ func (c *Conn) Prove(proof Proof) {
 	c.countLocked(c.held)
 }
 
-// Proved is what the other end has proved.
+// Proved returns what the other end has proved.
 func (c *Conn) Proved() Proof {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.proof
 }
 
-// Hold counts bytes that are held for the connection until Release, or until it is closed. It says whether the connection
-// goes on: it does not if it held most when the budget was used up.
+// Hold counts bytes that the process holds for the connection, until Release or until it is closed. It returns false if the
+// connection was closed: it held the most when the budget was used up.
 func (c *Conn) Hold(bytes int) bool {
 	c.mu.Lock()
 	proof := c.proof
@@ -86,7 +87,7 @@ func (c *Conn) Hold(bytes int) bool {
 	return !c.cut.Load()
 }
 
-// holdLocked says whether the budget is used up.
+// holdLocked reports whether the budget is used up.
 func (c *Conn) holdLocked(bytes int64) (over bool) {
 	if c.closed {
 		return false
@@ -104,7 +105,7 @@ func (c *Conn) countLocked(bytes int64) (over bool) {
 	return l.held[c.proof].Add(bytes) > l.cfg.Memory && bytes > 0 && l.cfg.Memory > 0
 }
 
-// Release counts bytes that Hold has counted no more.
+// Release undoes Hold for that many bytes.
 func (c *Conn) Release(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,8 +141,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Begin says that the header of an exchange was read and takes so many bytes, which count until something is written after End:
-// what was read counts no more, and what comes now counts as it is. It says whether the connection goes on, as Hold does.
+// Begin records that the header of an exchange was parsed and takes that many bytes of memory. They count until the first
+// write after End, in place of the bytes that were read; further reads count with their own size. It returns what Hold does.
 func (c *Conn) Begin(header int) bool {
 	c.mu.Lock()
 	c.overLocked()
@@ -152,22 +153,22 @@ func (c *Conn) Begin(header int) bool {
 	return c.Hold(header)
 }
 
-// End says that whoever answers an exchange is done. The header is still there while the server waits for the rest of a request
-// that nobody wanted to read.
+// End records that the handler of the exchange has returned. The header stays in memory while the server waits for the rest of
+// a request that the handler has not read.
 func (c *Conn) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begun = false
 }
 
-// overLocked counts an exchange no more.
+// overLocked ends the count of an exchange.
 func (c *Conn) overLocked() {
 	c.read += c.header
 	c.header = 0
 	c.forgetReadLocked()
 }
 
-// forgetReadLocked counts what was read no more.
+// forgetReadLocked ends the count of what was read.
 func (c *Conn) forgetReadLocked() {
 	if !c.closed {
 		c.held -= c.read
@@ -195,7 +196,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Cut closes the connection at once, and counts and logs why: one of this package's reasons.
+// Cut closes the connection at once, and counts and logs the reason, which is one of this package's.
 func (c *Conn) Cut(reason string) {
 	if c.cut.Swap(true) {
 		return
@@ -205,23 +206,23 @@ func (c *Conn) Cut(reason string) {
 	abort(c.Conn)
 }
 
-// Refuse closes the connection as Cut does, but lets the other end read what it was told last.
+// Refuse closes the connection as Cut does, but lets the other end read what was written last.
 func (c *Conn) Refuse(reason string) {
 	if c.cut.Swap(true) {
 		return
 	}
 	c.listener.Refused(reason, c.RemoteAddr(), whys[reason])
-	_ = c.Close() // nothing was asked over it
+	_ = c.Close() // the connection was not used
 }
 
-// whys are what the log says of a reason.
+// whys are the log messages of the reasons.
 var whys = map[string]string{ //nolint:gochecknoglobals // it is a constant
-	tooMany:   "a connection was closed: its address has most of them, and others want some",
-	tooMuch:   "a connection was closed: it held most of the bytes that may wait for messages to be complete and answers to be read",
+	tooMany:   "a connection was closed: there are too many, and its address has the most",
+	tooMuch:   "a connection was closed: the memory for incomplete messages and unread answers was used up, and this connection held the most",
 	Late:      "a connection was closed: a handshake or a message on it was not complete in time",
 	Unread:    "a connection was closed: answers on it were not read in time",
 	Unproved:  "a connection was closed: the handshake failed",
-	Malformed: "a connection was closed: what came over it is no message",
+	Malformed: "a connection was closed: it sent a malformed message",
 }
 
 // Close implements net.Conn.
@@ -230,7 +231,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// forget counts the connection no more.
+// forget removes the connection from all counts.
 func (c *Conn) forget() {
 	l := c.listener
 	l.mu.Lock()

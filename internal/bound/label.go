@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxLabel is how many bytes of a label's value are kept.
+// maxLabel is the maximum length of a label's value in bytes.
 const maxLabel = 128
 
-// Label is text as the value of a metric's label: valid UTF-8 of at most 128 bytes. Whatever comes from outside passes
-// through here; a label that is not valid UTF-8 is a panic of the library.
+// Label makes text a valid value of a metric's label: UTF-8 of at most 128 bytes. All text from outside must pass through it:
+// Prometheus's library panics at a label that is not valid UTF-8.
 func Label(text string) string {
 	if len(text) > maxLabel {
 		end := maxLabel

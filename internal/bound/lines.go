@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Lines keeps a log readable: about one topic there is one line in a while, which says how many there would have been.
+// Lines limits the rate of log lines: one line per topic and interval, which says how many were left out since the last.
 type Lines struct {
 	every time.Duration
 	mu    sync.Mutex
@@ -17,23 +17,23 @@ type Lines struct {
 
 type line struct {
 	at    time.Time
-	since int // lines that were not written since
+	since int // lines left out since
 }
 
 const (
-	// lineEvery is how long a topic is silent after a line.
+	// lineEvery is the interval between two lines of one topic.
 	lineEvery = time.Minute
-	// maxTopics is how many topics are remembered: somebody may invent them.
+	// maxTopics is how many topics are remembered: clients may be able to invent them.
 	maxTopics = 1000
 )
 
-// NewLines is for a line a minute about each topic.
+// NewLines allows one line a minute for each topic.
 func NewLines() *Lines { return LinesEvery(lineEvery) }
 
-// LinesEvery is for a line in that time.
+// LinesEvery allows one line per interval for each topic.
 func LinesEvery(d time.Duration) *Lines { return &Lines{every: d, said: map[string]*line{}} }
 
-// May says whether a line about topic may be written now, and how many were not since the last one.
+// May reports whether a line about topic may be written now, and how many were left out since the last one.
 func (l *Lines) May(topic string) (unwritten int, may bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,12 +54,12 @@ func (l *Lines) May(topic string) (unwritten int, may bool) {
 	return unwritten, true
 }
 
-// NewLogger makes a logger of text, such as net/http wants one, that warns: a line a minute for each reason.
+// NewLogger makes a log.Logger, for net/http, that writes warnings to a slog.Logger: one line a minute for each reason.
 func NewLogger(to *slog.Logger) *log.Logger {
 	return log.New(&quiet{to, NewLines()}, "", 0)
 }
 
-// quiet is where the lines of NewLogger go.
+// quiet receives the lines of NewLogger.
 type quiet struct {
 	to    *slog.Logger
 	lines *Lines
@@ -74,7 +74,7 @@ func (q *quiet) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Reason is what a line says, without what it says it about: its first words, up to a name, a number or an address.
+// Reason is the constant part of a line: its first words, up to a name, a number or an address.
 func Reason(line string) string {
 	start := strings.IndexByte(line, ':') + 1 // "http: TLS handshake error from …"
 	if end := strings.IndexAny(line[start:], `"'(:=%0123456789`); end > 0 {

@@ -12,45 +12,46 @@ import (
 	"time"
 )
 
-// Config says what a [Listener] bounds. A bound of 0 is none.
+// Config has the bounds of a [Listener]. A bound of 0 means none.
 type Config struct {
 	// Name is what the listener is called in metrics and logs, such as "grpc". Required.
 	Name string
-	// Connections is how many are open at most. Beyond it, a stranger of the address that has most makes room for an
-	// address that has fewer; an address that has no more than a few loses none, so that whoever has many addresses
-	// cannot take the connections of those who are served.
+	// Connections is the maximum number of open connections. Beyond it, a stranger's connection from the address with the most
+	// is closed for an address with fewer. An address with only a few loses none, so that a client with many addresses cannot
+	// displace other clients.
 	Connections int
-	// PerAddress is how many of them may come from one address and have proved nothing. Of IPv6, 64 bits are an address.
+	// PerAddress is the maximum number of connections from one address that have proved nothing. For IPv6, the first 64 bits
+	// count as the address.
 	PerAddress int
-	// Memory is how many bytes are held at most for all connections that have proved nothing. Those of callers with a
-	// certificate have a budget of the same size to themselves; nodes have none.
+	// Memory is the maximum number of bytes held for all connections that have proved nothing. Connections of callers with a
+	// certificate share another budget of the same size; those of nodes have no bound.
 	Memory int64
-	// Exchanges says that what is read counts as held until something is written, as in HTTP/1.1: as what a header of it could
-	// take, until Conn.Begin says what it does. Without, only Hold counts.
+	// Exchanges makes what is read count as held until something is written, as in HTTP/1.1: with the memory that a header of
+	// that size could take, until Conn.Begin gives the real size. Otherwise only Hold counts.
 	Exchanges bool
-	// WriteWithin is how long one write may take: who does not read is cut off.
+	// WriteWithin is how long one write may take: a client that does not read is disconnected.
 	WriteWithin time.Duration
-	// Metrics counts what is refused; nil counts nothing.
+	// Metrics counts refused connections; nil disables that.
 	Metrics *Metrics
-	// Logger hears of what is refused, a line a minute for each reason at most; nil discards that.
+	// Logger receives at most one line a minute for each reason; nil discards them.
 	Logger *slog.Logger
 }
 
 // Why a connection is refused, or cut off: the label of a metric.
 const (
-	tooMany     = "connections" // the listener has as many as it may
-	tooManyOf   = "address"     // the address has as many as it may
-	descriptors = "descriptors" // the process has no descriptor left
-	tooMuch     = "memory"      // it held most when the budget was used up
+	tooMany     = "connections" // the listener has its maximum
+	tooManyOf   = "address"     // the address has its maximum
+	descriptors = "descriptors" // the process has no file descriptor left
+	tooMuch     = "memory"      // it held the most when the budget was used up
 	Late        = "late"        // a handshake or a message was not complete in time
 	Unread      = "unread"      // answers were not read in time
-	Unproved    = "handshake"   // it proved to be nobody that may connect, or spoke something else
-	Malformed   = "malformed"   // what it sent is no message
-	patience    = time.Second   // between two tries without descriptors, at most
+	Unproved    = "handshake"   // the handshake failed
+	Malformed   = "malformed"   // it sent no valid message
+	patience    = time.Second   // the longest pause between two attempts without descriptors
 	firstTry    = 5 * time.Millisecond
 )
 
-// A Proof is what is known of who is at the other end of a connection.
+// A Proof says how the other end of a connection has authenticated itself.
 type Proof int32
 
 // In the order of their weight.
@@ -78,13 +79,13 @@ type Listener struct {
 	closed chan struct{}
 }
 
-// An address is where connections come from.
+// An address counts the connections from one network address.
 type address struct {
 	conns     map[*Conn]struct{}
 	strangers int // of them
 }
 
-// New puts bounds around l.
+// New wraps l.
 func New(l net.Listener, cfg Config) *Listener {
 	return &Listener{
 		Listener: l, cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), lines: NewLines(),
@@ -92,8 +93,8 @@ func New(l net.Listener, cfg Config) *Listener {
 	}
 }
 
-// Accept implements net.Listener. The error says that the listener is closed, or broken: connections that are refused, and
-// descriptors that are missing, are none.
+// Accept implements net.Listener. It returns an error only if the listener is closed or broken, not for a refused connection or
+// a lack of descriptors.
 func (l *Listener) Accept() (net.Conn, error) {
 	wait := firstTry
 	for {
@@ -119,7 +120,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// passing says whether accepting may succeed again after err.
+// passing reports whether Accept may succeed again after err.
 func passing(err error) bool {
 	for _, e := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.ECONNRESET, syscall.EINTR,
@@ -137,7 +138,7 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// admit is the connection that is accepted, or nil if it was refused.
+// admit returns the accepted connection, or nil if it was refused.
 func (l *Listener) admit(raw net.Conn) *Conn {
 	c := &Conn{Conn: raw, listener: l, from: prefixOf(raw.RemoteAddr())}
 	l.mu.Lock()
@@ -169,17 +170,17 @@ func (l *Listener) admit(raw net.Conn) *Conn {
 		gives.Cut(tooMany)
 	}
 	if reason != "" {
-		l.Refused(reason, raw.RemoteAddr(), "a connection was refused: there are as many as there may be")
+		l.Refused(reason, raw.RemoteAddr(), "a connection was refused: the maximum number of connections is open")
 		abort(raw)
 		return nil
 	}
 	return c
 }
 
-// few is how many strangers an address has at most that never gives one of them up: 16, or an eighth of all.
+// few is up to how many strangers' connections an address never loses one: 16, or an eighth of all.
 func (l *Listener) few() int { return min(16, l.cfg.Connections/8) }
 
-// strangersLocked counts strangers of an address.
+// strangersLocked changes the number of strangers of an address.
 func (l *Listener) strangersLocked(of *address, more int) {
 	of.strangers += more
 	if of.strangers > l.few() {
@@ -189,7 +190,7 @@ func (l *Listener) strangersLocked(of *address, more int) {
 	}
 }
 
-// mostLocked is a stranger of the address that has most of them, if it has more than a few, and more than that many and one.
+// mostLocked returns a stranger's connection of the address with the most, if that has more than a few, and more than than+1.
 func (l *Listener) mostLocked(than int) *Conn {
 	var most *address
 	for of := range l.greedy {
@@ -208,14 +209,14 @@ func (l *Listener) mostLocked(than int) *Conn {
 	return nil
 }
 
-// dropLocked forgets an address without connections.
+// dropLocked removes an address without connections.
 func (l *Listener) dropLocked(from netip.Prefix) {
 	if of := l.addresses[from]; of != nil && len(of.conns) == 0 {
 		delete(l.addresses, from)
 	}
 }
 
-// Refused counts, and logs once in a while, that something was refused, and why: one of this package's reasons.
+// Refused counts a refusal, and logs it at most once a minute for each reason, which is one of this package's.
 func (l *Listener) Refused(reason string, from net.Addr, why string, args ...any) {
 	l.cfg.Metrics.refuse(l.cfg.Name, reason)
 	if before, may := l.lines.May(reason); may {
@@ -227,7 +228,7 @@ func (l *Listener) Refused(reason string, from net.Addr, why string, args ...any
 	}
 }
 
-// largest is the connection that holds most among those with a proof.
+// largest is the connection with that proof that holds the most.
 func (l *Listener) largest(proof Proof) (most *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,24 +251,24 @@ func (l *Listener) Open() int {
 	return len(l.conns)
 }
 
-// prefixOf is what counts as the address of a connection.
+// prefixOf is the network address by which a connection is counted.
 func prefixOf(a net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
-		return netip.Prefix{} // no address of the internet: all count as one
+		return netip.Prefix{} // not an IP address: all count as one
 	}
 	ip, bits := at.Addr().Unmap(), 64
 	if ip.Is4() {
 		bits = 32
 	}
-	p, _ := ip.WithZone("").Prefix(bits) // which such addresses have
+	p, _ := ip.WithZone("").Prefix(bits) // link-local addresses have zones
 	return p
 }
 
-// abort closes a connection at once: nothing is left of it, not even the memory of its port.
+// abort closes a connection at once, without leaving it in TIME_WAIT.
 func abort(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // it is closed anyway
 	}
-	_ = c.Close() // nothing was said over it
+	_ = c.Close() // the connection was not used
 }

@@ -2,21 +2,21 @@ package bound
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics count what listeners refuse and what they have. A nil *Metrics counts nothing.
+// Metrics counts open and refused connections. A nil *Metrics counts nothing.
 type Metrics struct {
 	refused *prometheus.CounterVec
 	opened  *prometheus.GaugeVec
 }
 
-// NewMetrics makes the metrics of all listeners of a process, and registers them; a nil Registerer leaves that out. The
-// error is the Registerer's.
+// NewMetrics makes the metrics of all listeners of a process, and registers them if the Registerer is not nil. The error is
+// the Registerer's.
 func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_listener_refused_total",
-			Help: "What listeners have refused, or cut off, by listener and reason: connections (as many as there may be), address (as many " +
-				"as one address may have), descriptors (none is left), memory (it held most of what may wait), late (a handshake or a message was " +
-				"not complete in time), unread (answers were not read in time), handshake (it failed), malformed (it was no message).",
+			Help: "Connections that were refused or closed, by listener and reason: connections (maximum reached), address (maximum per address " +
+				"reached), descriptors (none left), memory (budget used up, and this connection held the most), late (a handshake or a message was " +
+				"not complete in time), unread (answers were not read in time), handshake (failed), malformed (not a valid message).",
 		}, []string{"listener", "reason"}),
 		opened: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "jeton_listener_connections",

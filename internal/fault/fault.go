@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A panicError is a bug that one call ran into. It ends the call, not the node.
+// A panicError is a panic of one call. It ends the call, not the process.
 type panicError struct {
 	value any
 	stack []byte
@@ -23,7 +23,7 @@ func Safely(panics prometheus.Counter, f func() error) (err error) {
 	return f()
 }
 
-// Rescue is deferred: it turns a panic into an error, and counts it.
+// Rescue is deferred: it recovers a panic, turns it into an error, and counts it.
 func Rescue(panics prometheus.Counter, err *error) {
 	if value := recover(); value != nil { //nolint:revive // it is deferred itself
 		panics.Inc()
@@ -31,7 +31,7 @@ func Rescue(panics prometheus.Counter, err *error) {
 	}
 }
 
-// Attrs are what a log says about an error: of a panic, the stack too.
+// Attrs are the log attributes of an error: for a panic, also the stack.
 func Attrs(err error) []any {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		return []any{"error", err, "stack", string(p.stack)}

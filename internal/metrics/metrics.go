@@ -1,4 +1,4 @@
-// Package metrics registers what packages measure, and has what their metrics share.
+// Package metrics registers the metrics of packages, and has what these share.
 package metrics
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// LatencyBuckets are those of a histogram of how long calls take, in seconds: 50 µs to 19 s.
+// LatencyBuckets are the buckets of a histogram of latencies, in seconds: 50 µs to 19 s.
 func LatencyBuckets() []float64 { return prometheus.ExponentialBuckets(50e-6, 2.5, 15) }
 
-// Register makes collectors known to r; a nil r leaves them unregistered. The error says which could not be registered, and why.
+// Register registers collectors with r, or with none if r is nil. The error says which could not be registered, and why.
 func Register(r prometheus.Registerer, all ...prometheus.Collector) error {
 	if r == nil {
 		return nil

@@ -9,10 +9,10 @@ import (
 
 const (
 	day      = 24 * time.Hour
-	manyDays = 4 * day // from here on hours are hard to read
+	manyDays = 4 * day // from here on, days only
 )
 
-// Duration is a duration as people read it: about three digits, rounded up.
+// Duration formats a duration for people: about three digits, rounded up.
 func Duration(d time.Duration) string {
 	for _, step := range []struct{ from, unit time.Duration }{
 		{manyDays, time.Hour},

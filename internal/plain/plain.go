@@ -1,4 +1,4 @@
-// Package plain makes text for people who read it in a terminal: what comes from outside cannot steer that, and durations are short.
+// Package plain formats text for terminals: text from outside cannot send control sequences, and durations are short.
 package plain
 
 import (
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Text is a text that may come from outside, such as the path of a request or the name of another node, for a place within
-// a line that people read in a terminal. It is s itself where all of it can be printed, and otherwise s quoted as in Go: then
-// no control character, of C0 or C1, no line feed, and nothing that turns the direction of writing is left of it.
+// Text makes s, which may come from outside, such as the path of a request or the name of another node, safe to print within a
+// line in a terminal. It is s itself if all of it is printable, and otherwise s quoted as in Go, without control characters
+// (C0 and C1), line feeds, or characters that change the direction of writing.
 func Text(s string) string {
-	for _, r := range s { // what is no UTF-8 counts too: some terminals take single bytes for control characters
+	for _, r := range s { // also for invalid UTF-8: some terminals take single bytes for control characters
 		if !strconv.IsPrint(r) || r == '\uFFFD' {
 			return strconv.Quote(s)
 		}
@@ -20,7 +20,7 @@ func Text(s string) string {
 	return s
 }
 
-// Fprintf is [fmt.Fprintf] for people: every argument that is a string goes out as [Text] has it.
+// Fprintf is [fmt.Fprintf] with [Text] applied to every argument that is a string.
 func Fprintf(w io.Writer, format string, args ...any) error {
 	shown := make([]any, len(args))
 	for i, arg := range args {
@@ -33,7 +33,7 @@ func Fprintf(w io.Writer, format string, args ...any) error {
 	return err
 }
 
-// Lines is [Text] of each line of a text.
+// Lines applies [Text] to each line of a text.
 func Lines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {

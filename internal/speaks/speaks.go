@@ -1,5 +1,5 @@
-// Package speaks finds out what an address speaks, for people who have written a wrong one: the port of something else, or TLS on one
-// side only.
+// Package speaks detects which protocol an address speaks, to explain a configuration error: a wrong port, or TLS on one side
+// only.
 package speaks
 
 import (
@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// A Protocol is what an address turns out to speak.
+// A Protocol is what an address speaks.
 type Protocol string
 
-// The protocols that are told apart.
+// The protocols that At can tell apart.
 const (
-	Nothing Protocol = ""      // nobody takes a connection there
+	Nothing Protocol = ""      // nothing accepts connections there
 	GRPC    Protocol = "gRPC"  // in plain text
 	HTTP    Protocol = "HTTP"  // of version 1, in plain text
 	HTTPS   Protocol = "HTTPS" // HTTP of version 1 over TLS
 	TLS     Protocol = "TLS"   // and perhaps gRPC over it
 	Other   Protocol = "other" // such as gossip or raft
-	Silent  Protocol = "none"  // it takes connections and says nothing: a process that is frozen, perhaps
+	Silent  Protocol = "none"  // it accepts connections and sends nothing: perhaps a frozen process
 )
 
-// speakWithin is how long an address may take to show what it speaks.
+// speakWithin is how long an address may take to answer.
 const speakWithin = 300 * time.Millisecond
 
-// question is a request of HTTP/1.1. A server of HTTP/2, and so of gRPC, answers its own settings to whatever comes; one of TLS
-// answers an alert; those of gossip and raft break off or are silent.
+// question is a request of HTTP/1.1. An HTTP/2 server, and so a gRPC server, answers with its settings; a TLS server with an
+// alert; gossip and raft close the connection or do not answer.
 const question = "GET /livez HTTP/1.1\r\nHost: localhost\r\nUser-Agent: jeton\r\nConnection: close\r\n\r\n"
 
-// How answers to the question begin.
+// The first bytes of the answers to the question.
 var (
 	ofHTTP     = []byte("HTTP/1.")
 	ofHTTPS    = []byte("Client sent an HTTP request to an HTTPS server")
@@ -49,8 +49,8 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// At finds out what an address speaks, to whoever comes without a certificate. It takes as long as ctx at most, and two thirds of a
-// second.
+// At detects what an address speaks to a client without a certificate. It takes at most two thirds of a second, and no longer
+// than ctx.
 func At(ctx context.Context, address string) Protocol {
 	p := over(ctx, address, dialTCP)
 	if p == Other && OverTLS(ctx, address, dialTCP) {
@@ -66,9 +66,9 @@ func over(ctx context.Context, address string, dial Dialer) Protocol {
 	if err != nil {
 		return Nothing
 	}
-	defer conn.Close() //nolint:errcheck // nothing more is said
+	defer conn.Close() //nolint:errcheck // no more is sent
 	if at, ok := ctx.Deadline(); ok {
-		_ = conn.SetDeadline(at) // a connection without deadlines is read as long as it lasts
+		_ = conn.SetDeadline(at) // a connection may not support deadlines
 	}
 	if _, err := io.WriteString(conn, question); err != nil {
 		return Other
@@ -80,7 +80,7 @@ func over(ctx context.Context, address string, dial Dialer) Protocol {
 	return protocolOf(text)
 }
 
-// beginning reads what comes until it can be told apart, or no more comes.
+// beginning reads until the protocol can be told, or the input ends.
 func beginning(r io.Reader) (text []byte, err error) {
 	text = make([]byte, 0, 512)
 	for len(text) < cap(text) {
@@ -94,7 +94,7 @@ func beginning(r io.Reader) (text []byte, err error) {
 	return text, err
 }
 
-// protocolOf is the protocol whose answer to the question begins so.
+// protocolOf is the protocol whose answer begins with these bytes.
 func protocolOf(text []byte) Protocol {
 	switch {
 	case bytes.HasPrefix(text, ofHTTP) && bytes.Contains(text, ofHTTPS):
@@ -109,7 +109,7 @@ func protocolOf(text []byte) Protocol {
 	return Other
 }
 
-// shakes says how a TLS handshake with an address goes: the protocol that was agreed on within TLS, or the error.
+// shakes tries a TLS handshake with an address, and returns the negotiated protocol (ALPN), or the error.
 func shakes(ctx context.Context, address string, secure *tls.Config, dial Dialer) (agreed string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, speakWithin)
 	defer cancel()
@@ -128,19 +128,20 @@ func shakes(ctx context.Context, address string, secure *tls.Config, dial Dialer
 	return conn.ConnectionState().NegotiatedProtocol, err
 }
 
-// OverTLS says whether an address speaks TLS, whoever's certificate it shows: some servers break plain text off without a word. It says
-// hello and nothing else, over a connection of dial, or of plain TCP if that is nil. It takes as long as ctx at most, and a third of a
-// second.
+// OverTLS reports whether an address speaks TLS, with any certificate: some servers close plain-text connections without an
+// answer. It sends a hello and nothing else, over a connection of dial, or of plain TCP if dial is nil. It takes at most a
+// third of a second, and no longer than ctx.
 func OverTLS(ctx context.Context, address string, dial Dialer) bool {
 	if dial == nil {
 		dial = dialTCP
 	}
-	anybody := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is said over it
-	_, err := shakes(ctx, address, anybody, dial)
+	unverified := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is said over it
+	_, err := shakes(ctx, address, unverified, dial)
 	return err == nil || !notTLS(err)
 }
 
-// notTLS says whether a handshake failed because the other side does not speak TLS, or breaks off. An alert is a word of TLS.
+// notTLS reports whether a handshake failed because the other end does not speak TLS or closed the connection. An alert is
+// TLS.
 func notTLS(err error) bool {
 	if _, is := errors.AsType[tls.RecordHeaderError](err); is {
 		return true

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// takesChecks says where checks go.
+// takesChecks is a hint about the port for checks.
 const takesChecks = "nodes take checks at --listen-grpc, 7700 by default"
 
 // Misdirected says what an address speaks, as far as that was found out, and what keeps it from being asked over gRPC, in plain text
@@ -49,7 +49,7 @@ func Misdirected(ctx context.Context, address string, secure *tls.Config, dial D
 	}
 }
 
-// misdirectedPlain is misdirected for who meets that protocol.
+// misdirectedPlain is misdirected for a plain-text protocol.
 func misdirectedPlain(address string, p Protocol) string {
 	switch p {
 	case HTTP, HTTPS:

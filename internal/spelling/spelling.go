@@ -1,4 +1,5 @@
-// Package spelling guesses which name is meant by one that is not known. Start with [Nearest], or with [Near] where none may be meant.
+// Package spelling suggests the known name that was meant by an unknown one. Start with [Nearest], or with [Near] if there may be
+// none.
 package spelling
 
 import (
@@ -6,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxSlips is how many letters of a word may be wrong that is near to another.
+// maxSlips is the maximum edit distance of names that are near.
 const maxSlips = 2
 
-// Near is the known name that was probably meant: it begins with what was typed, or is a slip or two away from it; empty for none, and
-// for a single letter.
+// Near is the known name that was probably meant: it begins with what was typed, or is at an edit distance of at most two.
+// Empty for none, and for a single letter.
 func Near(typed string, known []string) string {
 	if len(known) == 0 || len(typed) <= 1 {
 		return ""
@@ -26,7 +27,7 @@ func Near(typed string, known []string) string {
 	return ""
 }
 
-// Nearest is the known name that takes the fewest changes of a letter, the first of several; empty if no name is known.
+// Nearest is the known name with the smallest edit distance, the first of several; empty if there is no known name.
 func Nearest(name string, known []string) string {
 	if len(known) == 0 {
 		return ""
@@ -34,7 +35,7 @@ func Nearest(name string, known []string) string {
 	return slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// distance is how many letters have to be put in, taken out or changed to make b of a (Levenshtein).
+// distance is the Levenshtein distance of a and b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

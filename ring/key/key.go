@@ -1,11 +1,11 @@
-// Package key is the cluster key: one secret, shared by nodes and operators, by which they know each other. Everything
-// that needs a key of its own has one derived from it, and none of them tells anything about another:
+// Package key is the cluster key: one secret, shared by nodes and operators, that authenticates them to each other. Each use
+// has a key of its own that is derived from it; none of them reveals anything about another:
 //
-//	secret → Gossip   encrypts what nodes tell each other about who is there
-//	       → TLS      proves and encrypts calls between nodes, and operators' calls
-//	       → Token    proves operators' HTTP requests
+//	secret → Gossip   encrypts the gossip of the nodes about their membership
+//	       → TLS      authenticates and encrypts calls between nodes, and operators' calls
+//	       → Token    authenticates operators' HTTP requests
 //
-// Who has the secret may do everything, and who has not may do nothing. Start with [Read].
+// A holder of the secret may do everything. Start with [Read].
 package key
 
 import (
@@ -18,27 +18,27 @@ import (
 	"github.com/jeton-dev/jeton/ring/secret"
 )
 
-// MinSecret is how long a secret is at least, in bytes, white space at its ends not counted.
+// MinSecret is the minimum length of a secret in bytes, without white space at its ends.
 const MinSecret = 16
 
-// MaxSecret is how long a secret is at most, in bytes, all included: what is longer is hardly a key file.
+// MaxSecret is the maximum size of a key file in bytes.
 const MaxSecret = 4096
 
-// sizes of what is derived, in bytes.
+// Sizes of derived keys, in bytes.
 const (
 	gossipSize = 32 // AES-256
 	seedSize   = 32 // of an ed25519 key
 	tokenSize  = 32
 )
 
-// A Key is the cluster key. It never shows itself when it is printed. It may be used by several goroutines at once.
+// A Key is the cluster key. Printing it does not reveal it. It is safe for concurrent use.
 type Key struct {
 	root []byte // the pseudorandom key of HKDF
 }
 
-// Read reads the key from a file of text: 16 to 4096 bytes, where white space at both ends does not count. The text
-// should be random, as from `openssl rand -base64 32`: whoever reaches a port can find out whether a guess is right. Unless
-// insecure is set, a file that others may read is refused, as [secret.Read] does.
+// Read reads the key from a text file of 16 to 4096 bytes, ignoring white space at both ends. The text should be random, as
+// from `openssl rand -base64 32`: any client that reaches a port can test guesses. Unless insecure is set, Read refuses a file
+// that other users may read, as [secret.Read] does.
 func Read(path string, insecure bool) (*Key, error) {
 	text, err := secret.Read(path, MaxSecret, insecure)
 	if err != nil {
@@ -51,7 +51,7 @@ func Read(path string, insecure bool) (*Key, error) {
 	return k, nil
 }
 
-// New is the key made from the text of a key file. text is not kept.
+// New derives the key from the text of a key file. It does not keep text.
 func New(text []byte) (*Key, error) {
 	if len(text) > MaxSecret {
 		return nil, fmt.Errorf("a cluster key has at most %d bytes: is this the key?", MaxSecret)
@@ -71,10 +71,10 @@ func New(text []byte) (*Key, error) {
 // Gossip is the key of 32 bytes that encrypts gossip.
 func (k *Key) Gossip() []byte { return k.derive("gossip", gossipSize) }
 
-// Token is what an HTTP request shows as its bearer token: 64 hexadecimal digits. Compare it in constant time.
+// Token is the bearer token of an HTTP request: 64 hexadecimal digits. Compare it in constant time.
 func (k *Key) Token() string { return hex.EncodeToString(k.derive("token", tokenSize)) }
 
-// derive is the key for one purpose.
+// derive derives the key for one purpose.
 func (k *Key) derive(purpose string, size int) []byte {
 	derived, err := hkdf.Expand(sha256.New, k.root, "jeton "+purpose, size)
 	if err != nil {

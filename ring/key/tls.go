@@ -13,20 +13,21 @@ import (
 	"time"
 )
 
-// serverName is asked for and certified, whatever the address: names of nodes stay off the wire. No host can have this name,
-// so that a node which also shows other certificates can tell from a client's hello that the cluster key is meant.
+// serverName is the server name in every hello and certificate, whatever the address: so no node's name is visible on the
+// network. No host can have this name, so that a node that has other certificates too recognizes a client with the cluster
+// key by its hello.
 const serverName = "cluster-key.jeton.invalid"
 
-// ErrOtherKey is the other end of a connection having another cluster key, or none.
+// ErrOtherKey means that the other end of a connection has another cluster key, or none.
 var ErrOtherKey = errors.New("the other end does not have this cluster key: compare the cluster key files")
 
-// TLS is the configuration for both ends of a connection between holders of the key: TLS 1.3, and each end proves with a
-// certificate that it has the key. The key pair is derived, so that every holder has the same; a certificate with
-// any other is refused, whoever signed it and whatever it says. Names and times in certificates do not count.
+// TLS is the configuration for both ends of a connection between holders of the key: mutual TLS 1.3. The key pair is derived
+// from the key, so all holders have the same one; a certificate with any other is refused, whoever signed it. Names and times
+// in certificates are ignored.
 //
-// In TLS 1.3 a client has ended its handshake before the server has seen its certificate: a client that is refused learns
-// it when it reads. Each call makes a new configuration, which the caller may change. Its ServerName is always the same,
-// and the name of no host: whoever asks for it in a hello means the cluster key.
+// In TLS 1.3 a client completes its handshake before the server has checked its certificate: a client that is refused gets
+// the error at its first read. Each call makes a new configuration, which the caller may change. Its ServerName is always the
+// same, and no host's: a client with that name in its hello uses the cluster key.
 func (k *Key) TLS() (*tls.Config, error) {
 	private := ed25519.NewKeyFromSeed(k.derive("tls", seedSize))
 	public, ok := private.Public().(ed25519.PublicKey)
@@ -52,15 +53,15 @@ func (k *Key) TLS() (*tls.Config, error) {
 		ClientAuth:   tls.RequireAnyClientCert,
 		ServerName:   serverName,
 		NextProtos:   []string{"h2"},
-		// Chains say nothing here: only the public key does, and TLS has the other end prove that it has the private one.
+		// Only the public key counts, not the chain; TLS proves that the other end has the private key.
 		InsecureSkipVerify:     true,
 		VerifyConnection:       func(state tls.ConnectionState) error { return sameKey(state, public) },
-		SessionTicketsDisabled: true, // each connection proves it anew
+		SessionTicketsDisabled: true, // each connection authenticates itself
 	}, nil
 }
 
-// sameKey says whether the other end has shown a certificate for that very public key. It is asked at every connection,
-// resumed ones included.
+// sameKey checks that the other end's certificate has this public key. TLS calls it for every connection, also a resumed
+// one.
 func sameKey(state tls.ConnectionState, public ed25519.PublicKey) error {
 	if len(state.PeerCertificates) == 0 {
 		return ErrOtherKey

@@ -1,18 +1,18 @@
 // Package move changes the replica set of one partition from epoch e to e+1, as pure steps: it has no clock, goroutine
-// or I/O. Whoever drives it performs the actions that a step returns, and reports how each one ended.
+// or I/O. The driver performs the actions that a step returns, and reports the result of each.
 //
-// Reservations that a majority of epoch e accepted must be known to every member that answers for e+1. So enough of the
-// old members refuse epoch e first, and only what they know after that is handed on:
+// Every member that answers in epoch e+1 must know all reservations that a majority of epoch e accepted. So enough of the old
+// members refuse epoch e first, and the new members copy what those know after that:
 //
 //	Target planned   Copy     members of the target fetch the registers, while checks go on
 //	                 Agree    raft makes the target Next
 //	Next agreed      Seal     R − W + 1 old members, or more, refuse epoch e from now on
 //	                 Install  each member of next completes its registers from sealed members
 //	                 Commit   once W members of next have: raft makes next the Replicas of epoch e+1
-//	committed        Complete the members that were late do the same, from one that has done it
+//	committed        Complete the remaining members do the same, from one that has done it
 //
-// What raft holds, the [ring.Place], is all that a move needs to begin or to go on: every action may be repeated, by
-// this driver or another one, and several may drive the same partition at once.
+// The [ring.Place], which raft holds, is all that a move needs to start or to continue: every action may be repeated, by this
+// driver or another one, and several drivers may work on the same partition at once.
 //
 // Start with [New] and [Move.Step].
 package move
@@ -23,33 +23,33 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// A Move sees to one partition: that its replica set becomes the one that is planned, and that all its members have
-// installed the epoch that they are in. It goes on from one change to the next. A Move is for one goroutine at a time.
+// A Move drives one partition: its replica set becomes the planned one, and all its members install their epoch. It continues
+// with the next change. A Move is for one goroutine at a time.
 type Move struct {
 	place ring.Place
 
-	// What has been asked of nodes, and of raft, in this epoch.
-	copies    errands
-	seals     errands
-	completed errands // of the present epoch
-	installs  errands // of the next one
-	agree     errand
-	commit    errand
+	// The requests to nodes, and to raft, in this epoch.
+	copies    tasks
+	seals     tasks
+	completed tasks // of the present epoch
+	installs  tasks // of the next one
+	agree     task
+	commit    task
 
 	until   int64
 	actions []Action
 }
 
-// New is the move of the partition that is at place. The first Step, with a [Tick], begins it.
+// New makes the Move of the partition with that place. The first Step, with a [Tick], starts it.
 func New(place ring.Place) *Move {
 	m := &Move{}
 	m.restart(place)
 	return m
 }
 
-// Step takes an event in at the time now, in nanoseconds of any clock that does not go back, and returns what is to be
-// done. Each action is to be answered by one [Answer]. Step must be called again, with a [Tick] if nothing else happens,
-// at the time [Move.Until].
+// Step handles an event at the time now, in nanoseconds of any monotonic clock, and returns the actions to perform. The caller
+// reports each action with one [Answer]. It must call Step again at the time [Move.Until], with a [Tick] if nothing else
+// happens.
 func (m *Move) Step(e Event, now int64) []Action {
 	m.actions, m.until = nil, 0
 	switch e := e.(type) {
@@ -58,7 +58,7 @@ func (m *Move) Step(e Event, now int64) []Action {
 	case Answer:
 		m.answered(e, now)
 	case Back:
-		for _, all := range []errands{m.copies, m.seals, m.completed, m.installs} {
+		for _, all := range []tasks{m.copies, m.seals, m.completed, m.installs} {
 			all.again(e.Node)
 		}
 	case Tick:
@@ -76,16 +76,16 @@ func (m *Move) Step(e Event, now int64) []Action {
 	return m.actions
 }
 
-// Until is when the next Step is due at the latest; 0 if nothing is to happen without an event.
+// Until is when the next Step is due; 0 if nothing is due without an event.
 func (m *Move) Until() int64 { return m.until }
 
 // Place is the place as the move knows it.
 func (m *Move) Place() ring.Place { return m.place }
 
-// follow takes over what raft says. What nodes have done in an epoch stays true for as long as the epoch lasts,
-// whatever the plan becomes: an install joins the registers of sealed members, and whoever else installs does not matter
-// to it. For the same reason what was installed for the next epoch holds when that one begins. Only a node that is not
-// in next any more may drop what it has installed, and begins anew when it comes back.
+// follow adopts the state that raft reports. What nodes have done in an epoch remains valid for the whole epoch, even if the
+// plan changes: an install joins the registers of sealed members, whichever other nodes install. For the same reason, what
+// was installed for the next epoch remains valid when that one begins. Only a node that is no longer in next may have dropped
+// what it installed, and starts again if it comes back.
 func (m *Move) follow(place ring.Place) {
 	before := m.place
 	switch place.Epoch {
@@ -94,15 +94,15 @@ func (m *Move) follow(place ring.Place) {
 	case before.Epoch + 1:
 		installs := m.installs
 		m.restart(place)
-		m.completed = installs.at(leisurely)
+		m.completed = installs.at(patient)
 	default:
 		m.restart(place)
 	}
 	if !slices.Equal(before.Target, place.Target) {
-		m.agree = errand{pace: agreement}
+		m.agree = task{pace: prompt}
 	}
 	if !slices.Equal(before.Next, place.Next) {
-		m.agree, m.commit = errand{pace: agreement}, errand{pace: agreement}
+		m.agree, m.commit = task{pace: prompt}, task{pace: prompt}
 		m.installs.keep(place.Next)
 	}
 }
@@ -110,12 +110,12 @@ func (m *Move) follow(place ring.Place) {
 func (m *Move) restart(place ring.Place) {
 	*m = Move{
 		place:     clone(place),
-		copies:    newErrands(leisurely),
-		seals:     newErrands(urgent),
-		completed: newErrands(leisurely),
-		installs:  newErrands(urgent),
-		agree:     errand{pace: agreement},
-		commit:    errand{pace: agreement},
+		copies:    newTasks(patient),
+		seals:     newTasks(urgent),
+		completed: newTasks(patient),
+		installs:  newTasks(urgent),
+		agree:     task{pace: prompt},
+		commit:    task{pace: prompt},
 		actions:   m.actions,
 		until:     m.until,
 	}
@@ -126,8 +126,8 @@ func clone(p ring.Place) ring.Place {
 	return p
 }
 
-// answered notes how an action ended. What belongs to another epoch says nothing about this one. Only a Placed says
-// that raft has agreed: its answers end an attempt, no more.
+// answered handles the result of an action. One of another epoch is ignored. Raft's answers only end an attempt: a Placed
+// says that raft has agreed.
 func (m *Move) answered(a Answer, now int64) {
 	switch to := a.To.(type) {
 	case Copy:
@@ -153,7 +153,7 @@ func (m *Move) answered(a Answer, now int64) {
 	}
 }
 
-// sealed notes how a seal ended. Once enough have sealed, installs that failed for want of sources are worth another try.
+// sealed handles the result of a seal. Once enough members are sealed, installs that failed for lack of sources are retried.
 func (m *Move) sealed(node ring.NodeID, ok bool, now int64) {
 	before := m.enoughSealed()
 	m.seals.of(node).answered(ok, now)
@@ -173,15 +173,15 @@ func (m *Move) hasInstalled(node ring.NodeID, epoch uint64, ok bool, now int64) 
 	}
 }
 
-// askRaft asks for an agreement, if its time has come.
-func (m *Move) askRaft(e *errand, a Action, now int64) {
+// askRaft asks raft to agree, if that is due.
+func (m *Move) askRaft(e *task, a Action, now int64) {
 	if m.due(e, now) {
 		m.actions = append(m.actions, a)
 	}
 }
 
-// due says whether an errand is to be run now, and counts it as being run. If it is only later, it says when.
-func (m *Move) due(e *errand, now int64) bool {
+// due reports whether a task is to be attempted now, and marks it as under way. If it is due later, due lowers until.
+func (m *Move) due(e *task, now int64) bool {
 	switch {
 	case e.done || e.asked:
 		return false

@@ -6,23 +6,23 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// How often something must have failed in a row before a move goes on without it.
+// How many failures in a row a move waits for before it continues without a task.
 const (
-	// A new member whose copy fails for ever must not hold up the others. With this many failures, half a minute has
+	// A new member whose copy always fails must not hold up the others. With this many failures, half a minute has
 	// passed.
 	copyTries = 5
-	// A staying member has most registers anyway: to copy is only a help.
+	// A member that stays has most registers already: its copy is optional.
 	stayingTries = 1
-	// A member of next that does not install is given up, once another plan is there.
+	// A member of next that does not install is given up, if there is another plan.
 	installTries = 4
 )
 
-// complete has the members of the present epoch install it that have not, as far as this move knows: those that were
-// down when it was committed, or asked by a driver that is gone. Nothing waits for them, unless too few of them can seal.
+// complete makes those members of the present epoch install it that have not, as far as this move knows: they were down at
+// the commit, or an earlier driver asked them. Nothing waits for them, unless too few members can seal.
 func (m *Move) complete(now int64) {
 	members := m.place.Replicas
 	if len(members) == 1 {
-		return // there is nobody to complete it from
+		return // there is no source
 	}
 	for _, node := range members {
 		if m.seals.of(node).done {
@@ -42,7 +42,7 @@ func (m *Move) complete(now int64) {
 	}
 }
 
-// copy has the members of the target fetch the registers.
+// copy makes the members of the target fetch the registers.
 func (m *Move) copy(now int64) {
 	for _, node := range m.place.Target {
 		sources := without(m.place.Replicas, node)
@@ -52,8 +52,8 @@ func (m *Move) copy(now int64) {
 	}
 }
 
-// copied says whether the target is ready to be agreed on: W of its members have copied, and the others have too, or
-// have failed often enough.
+// copied reports whether raft can agree on the target: W of its members have copied, and the others have too or have failed
+// often enough.
 func (m *Move) copied() bool {
 	ready := 0
 	for _, node := range m.place.Target {
@@ -61,7 +61,7 @@ func (m *Move) copied() bool {
 		if m.place.Has(node) {
 			tries = stayingTries
 		}
-		alone := m.place.Has(node) && len(m.place.Replicas) == 1 // nobody else has anything
+		alone := m.place.Has(node) && len(m.place.Replicas) == 1 // no other node has registers
 		switch {
 		case e.done, alone:
 			ready++
@@ -72,8 +72,8 @@ func (m *Move) copied() bool {
 	return ready >= ring.Majority(len(m.place.Target))
 }
 
-// replace takes the partition from its epoch to the next one. All old members are asked to seal, and go on being asked
-// when enough have: each one more is a source more.
+// replace moves the partition to the next epoch. It asks all old members to seal, also after enough have: each is one more
+// source.
 func (m *Move) replace(now int64) {
 	p := &m.place
 	for _, node := range p.Replicas {
@@ -95,7 +95,7 @@ func (m *Move) replace(now int64) {
 	}
 }
 
-// install has the members of next install from the sealed ones. A sealed one may die: whoever has installed is as good.
+// install makes the members of next install from the sealed ones. If those die, a member that has installed is a source too.
 func (m *Move) install(sealed []ring.NodeID, now int64) {
 	p := &m.place
 	for _, node := range p.Next {
@@ -115,8 +115,8 @@ func (m *Move) install(sealed []ring.NodeID, now int64) {
 	}
 }
 
-// carryOver looks whether members of next have installed already, asked by a driver that is gone. Then the move can be
-// ended though too few old members are left to be sealed again.
+// carryOver checks whether members of next have installed already, at the request of an earlier driver. Then the move can
+// finish even if too few old members are left to seal.
 func (m *Move) carryOver(now int64) {
 	p := &m.place
 	for _, node := range p.Next {
@@ -126,12 +126,12 @@ func (m *Move) carryOver(now int64) {
 	}
 }
 
-// enoughSealed says whether the sealed ones share a member with every majority of their epoch.
+// enoughSealed reports whether the sealed members intersect every majority of their epoch.
 func (m *Move) enoughSealed() bool {
 	return len(m.seals.done(m.place.Replicas)) >= ring.Enough(len(m.place.Replicas))
 }
 
-// sealingFails says whether so many old members have not sealed when they were asked that the rest is not enough.
+// sealingFails reports whether so many old members have failed to seal that the others are not enough.
 func (m *Move) sealingFails() bool {
 	hope := 0
 	for _, node := range m.place.Replicas {
@@ -142,17 +142,17 @@ func (m *Move) sealingFails() bool {
 	return hope < ring.Enough(len(m.place.Replicas))
 }
 
-// carried says whether W members of next have installed.
+// carried reports whether W members of next have installed.
 func (m *Move) carried() bool {
 	return len(m.installs.done(m.place.Next)) >= ring.Majority(len(m.place.Next))
 }
 
-// otherTarget says whether the plan is not what is agreed as next.
+// otherTarget reports whether the plan differs from the agreed next.
 func (m *Move) otherTarget() bool {
 	return len(m.place.Target) > 0 && !slices.Equal(m.place.Target, m.place.Next)
 }
 
-// hopeless says whether so many members of next fail that the rest is no majority.
+// hopeless reports whether so many members of next fail that the others are no majority.
 func (m *Move) hopeless() bool {
 	hope := 0
 	for _, node := range m.place.Next {
@@ -163,7 +163,7 @@ func (m *Move) hopeless() bool {
 	return hope < ring.Majority(len(m.place.Next))
 }
 
-// without are the nodes but one, as a slice of their own.
+// without returns a new slice of the nodes except one.
 func without(nodes []ring.NodeID, node ring.NodeID) []ring.NodeID {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n ring.NodeID) bool { return n == node })
 }

@@ -1,4 +1,4 @@
-// Package secret reads files that hold secrets, and refuses those that anybody on the machine may read. Start with [Read].
+// Package secret reads files that hold secrets, and refuses those that any user of the machine may read. Start with [Read].
 package secret
 
 import (
@@ -9,17 +9,18 @@ import (
 	"os"
 )
 
-// ErrOpen is in the error of a file that others may read or write.
+// ErrOpen means that other users may read or write the file.
 var ErrOpen = errors.New("others on this machine may read or write it")
 
-// others are the permissions of whoever is neither the owner of a file nor in its group. The group may read: that is how
-// secrets reach a process that does not own them, as in Kubernetes with fsGroup and defaultMode 0440. It may not write.
+// others are the permissions of users that are neither the owner of a file nor in its group, and the group's permission to
+// write. The group may read: so secrets reach a process that does not own them, as in Kubernetes with fsGroup and defaultMode
+// 0440.
 const others = fs.FileMode(0o026)
 
-// Read reads a file of up to most bytes; of a longer one it returns one byte more. Links are followed: what counts is the file
-// that they lead to. Unless insecure is set, it refuses a file that is open to others: one that others may read or
-// write, or its group may write. The error says what mends that. Pipes and the like pass.
-func Read(path string, most int64, insecure bool) ([]byte, error) {
+// Read reads a file of up to maxSize bytes; of a longer one it returns maxSize+1 bytes. It follows links and checks the file
+// itself. Unless insecure is set, it refuses a file that other users may read or write, or that its group may write; the error
+// says how to change that. Pipes and devices are not checked.
+func Read(path string, maxSize int64, insecure bool) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -32,10 +33,10 @@ func Read(path string, most int64, insecure bool) ([]byte, error) {
 	if err := Check(path, info); err != nil && !insecure {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(file, most+1))
+	return io.ReadAll(io.LimitReader(file, maxSize+1))
 }
 
-// Check refuses a file by what is known of it: see [Read]. It does not open it.
+// Check refuses a file by its info, as [Read] does, without opening it.
 func Check(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	if !mode.IsRegular() || mode.Perm()&others == 0 {

@@ -6,19 +6,19 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// An Event is what a move is told: Placed, Answer, Back or Tick.
+// An Event is an input of a move: Placed, Answer, Back or Tick.
 type Event interface{ event() }
 
-// Placed says where the partition is: the truth, as raft has agreed it, whoever drove it there.
+// Placed is the partition's place as raft has agreed on it, at the request of any driver.
 type Placed struct{ Place ring.Place }
 
-// An Answer says how an action ended. Not OK means that it may have happened all the same: its answer was lost.
+// An Answer is the result of an action. If it is not OK, the action may still have happened: its answer may be lost.
 type Answer struct {
 	To Action
 	OK bool
 }
 
-// Back says that a node can be reached again after a time of failures: what has failed is tried again at once.
+// Back says that a node can be reached again after failures: failed tasks are retried at once.
 type Back struct{ Node ring.NodeID }
 
 // A Tick says that time has passed.
@@ -29,30 +29,30 @@ func (Answer) event() {}
 func (Back) event()   {}
 func (Tick) event()   {}
 
-// An Action is what a move wants done: Copy, Agree, Seal, Install, Commit or Complete. Each may be repeated, also when
-// it has been done.
+// An Action is a request of a move to its driver: Copy, Agree, Seal, Install, Commit or Complete. Each may be repeated, also
+// after it has succeeded.
 type Action interface{ action() }
 
-// Copy has the node fetch the partition's registers from those sources that it can reach, ahead of its install.
+// Copy makes the node fetch the partition's registers from those sources that it can reach, ahead of its install.
 type Copy struct {
 	Node    ring.NodeID
 	Epoch   uint64 // the present one, in which the sources are replicas
 	Sources []ring.NodeID
 }
 
-// Agree has raft set the partition's Next, if Epoch is still its epoch.
+// Agree makes raft set the partition's Next, if Epoch is still its epoch.
 type Agree struct {
 	Epoch uint64
 	Next  []ring.NodeID
 }
 
-// Seal has the node refuse the epoch from now on. Only a node that has all registers of the epoch may do so.
+// Seal makes the node refuse the epoch from now on. Only a node that has all registers of the epoch may do so.
 type Seal struct {
 	Node  ring.NodeID
 	Epoch uint64
 }
 
-// Install has the node complete its registers for the epoch, from Enough sources that are sealed in the one before, or
+// Install makes the node complete its registers for the epoch, from Enough sources that are sealed in the one before, or
 // from one source that has installed the epoch already.
 type Install struct {
 	Node    ring.NodeID
@@ -61,16 +61,16 @@ type Install struct {
 	Sources []ring.NodeID // the node itself may be among them
 }
 
-// Complete has the node complete its registers for the epoch from one source that has installed it. How many sources
-// are sealed must not count: who was a replica in the epoch before is not known any more. A node that has installed the
-// epoch itself is complete whatever its sources are.
+// Complete makes the node complete its registers for the epoch from one source that has installed it. The number of sealed
+// sources does not count: the replicas of the previous epoch are not known any more. A node that has installed the epoch
+// itself is complete whatever its sources are.
 type Complete struct {
 	Node    ring.NodeID
 	Epoch   uint64
 	Sources []ring.NodeID
 }
 
-// Commit has raft begin Epoch+1 with the replicas Next, if Epoch and Next are still the partition's.
+// Commit makes raft begin Epoch+1 with the replicas Next, if Epoch and Next are still the partition's.
 type Commit struct {
 	Epoch uint64
 	Next  []ring.NodeID
@@ -83,13 +83,13 @@ func (Install) action()  {}
 func (Complete) action() {}
 func (Commit) action()   {}
 
-// A Phase is how far a partition is.
+// A Phase is how far the move of a partition has come.
 type Phase uint8
 
 // The phases, in their order.
 const (
-	Settled    Phase = iota // nothing is to be done
-	Completing              // a member of the present epoch has not installed it yet, as far as is known
+	Settled    Phase = iota // nothing to do
+	Completing              // a member of the present epoch has not installed it yet, as far as this move knows
 	Copying
 	Agreeing
 	Sealing
@@ -97,12 +97,12 @@ const (
 	Committing
 )
 
-// String is the phase as people read it.
+// String is the phase for logs and terminals.
 func (p Phase) String() string {
 	return [...]string{"settled", "completing", "copying", "agreeing", "sealing", "installing", "committing"}[p]
 }
 
-// Phase is how far the partition is.
+// Phase is the present phase.
 func (m *Move) Phase() Phase {
 	p := &m.place
 	switch {
@@ -122,7 +122,7 @@ func (m *Move) Phase() Phase {
 	return Settled
 }
 
-// Wants says whether an action that has not begun yet is still of use. One that is not may be answered as failed.
+// Wants reports whether an action that has not started is still useful. The driver may report any other as failed.
 func (m *Move) Wants(a Action) bool {
 	p := &m.place
 	switch a := a.(type) {
