@@ -1,7 +1,7 @@
-// Package simulation runs the protocol under everything that can go wrong, hours of it in a second, and holds all that
-// happens against what is promised. A run is deterministic: the same seed gives the same run, to the last event.
+// Package simulation runs the protocol under all kinds of failures, hours of simulated time in a second, and checks every
+// event against the promise. A run is deterministic: the same seed gives the same run, to the last event.
 //
-// What runs are production's own steps, and no copies of them:
+// It runs the production steps themselves, not copies of them:
 //
 //	actor/owner       Check, Reset, Return, Answer, Wake, Enter, Idle: one owner for each key that is awake at a node
 //	storage/register  Reserve, Found, Seal, Install, Enter, Drop, Join, Swept: the registers of each node
@@ -15,16 +15,19 @@
 //
 // # A world
 //
-// A [World] has a queue of events, ordered by time, and nothing else that moves: no goroutine, no wall clock. Its machines
-// have disks that lose what is not synced, clocks that are off, and processes that crash, freeze and start again under new
-// names. The network delays, loses, repeats and reorders, and tells senders that messages are lost which have arrived.
+// A [World] has a queue of events, ordered by time; it uses no goroutine and no wall clock. Its machines have disks that lose
+// what is not synced, clocks that are wrong, and processes that crash, freeze and restart with new identities. The network
+// delays, loses, repeats and reorders messages, and reports some as lost that have arrived.
+//
+// The package is larger than others (6,200 lines) because a world is one state machine: faults, steps and checks all read
+// and write the same nodes, clocks and queue, so packages for them would share nearly all of its fields.
 //
 // # A scenario
 //
-// All that is asked of a world and all that goes wrong in it is drawn from the seed before it begins, as a list (draw*.go):
-// each kind of failure not at all, a little, or very much. What happens by chance on the way, such as delays, is drawn for
-// each message by itself (chance.go). So anything can be taken off the list, and the rest goes on much as before. That is
-// how a run that fails is shrunk to the few things that it takes, and told as a story (shrink.go, story.go):
+// All requests to a world and all its failures are drawn from the seed before it starts, as a list (draw*.go): each kind of
+// failure not at all, a little, or very often. Random values during the run, such as delays, are drawn for each message
+// separately (chance.go). So any item can be removed from the list, and the rest of the run changes little. That is how a
+// failing run is shrunk to the few items that it needs, and printed as a story (shrink.go, story.go):
 //
 //	8.661 node-2 asks for (8.661s, 68.661s] of key-5/api: number 1, in epoch 1
 //	8.661 node-1 accepts (8.661s, 68.661s], number 1 of its owner
