@@ -115,6 +115,28 @@ func (f *findings) listeners() {
 			}
 		}
 	}
+	f.ownServers(all)
+}
+
+// ownServers refuses the gateway's own listeners as nodes of the cluster: it would ask itself, again and again.
+func (f *findings) ownServers(all []listener) {
+	for i, server := range f.document.Cluster.Addresses() {
+		for _, l := range all {
+			if checkServer(server) == nil && checkListen(l.address) == nil && reaches(server, l.address) {
+				f.add(strictyaml.Item("cluster.servers", i), "%s is this gateway's own %s: write the gRPC address of a node, such as %s", server, l.field, DefaultServer)
+			}
+		}
+	}
+}
+
+// reaches reports whether a connection to the address of a server surely ends at a listener of this machine.
+func reaches(server, listen string) bool {
+	host, port, errS := net.SplitHostPort(server)
+	at, portL, errL := net.SplitHostPort(listen)
+	if errS != nil || errL != nil || port != portL {
+		return false
+	}
+	return sameHost(host, at) || loopbackHost(host) && (everyHost(at) || strings.EqualFold(host, "localhost") && loopbackHost(at))
 }
 
 // collide says whether two addresses that can be listened at cannot be so at once.
