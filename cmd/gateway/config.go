@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,9 +39,9 @@ const maxPEM = 1 << 20
 // errSomeTLS refuses half of what is presented to nodes.
 var errSomeTLS = errors.New("tls-cert, tls-key, tls-ca: give all three, or none")
 
-// read reads the document and all files that belong to it, and makes of it what a gateway runs on. The error is
-// everything that is wrong.
-func (c *Config) read() (*setup, error) { return c.make(c.look()) }
+// read reads the document and all files that it names, and makes the setup of a gateway from them. The error is everything that is
+// wrong.
+func (c *Config) read() (*setup, error) { return c.make(c.look(), nil) }
 
 // look is what is on disk now.
 func (c *Config) look() onDisk {
@@ -53,8 +52,9 @@ func (c *Config) look() onDisk {
 	return onDisk{text, err}
 }
 
-// make is read of a text that was on disk; all files that belong to it are read now.
-func (c *Config) make(found onDisk) (*setup, error) {
+// make is read of a text that was on disk; the files that it names are read now. Where running is not nil, the files that a gateway
+// reads only once, when it starts, are those of running.
+func (c *Config) make(found onDisk, running *setup) (*setup, error) {
 	if found.err != nil {
 		return nil, found.err
 	}
@@ -62,32 +62,39 @@ func (c *Config) make(found onDisk) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest := doc.Digest()
-	over, text, err := c.override(doc)
+	over, err := c.override(doc)
 	if err != nil {
 		return nil, err
+	}
+	if running != nil && over.Cluster.TLS != nil && running.doc.Cluster.TLS != nil {
+		kept := *over.Cluster.TLS
+		kept.CA = running.doc.Cluster.TLS.CA
+		over.Cluster.TLS = &kept
 	}
 	if err := over.Validate(); err != nil {
 		return nil, fmt.Errorf("with what the command line says: %w", err)
 	}
-	digest = sha256.Sum256(append(digest[:], text...))
-	return newSetup(over, digest)
+	s, err := newSetup(over, over.Digest())
+	if err != nil {
+		return nil, err
+	}
+	s.text = found.text
+	return s, nil
 }
 
-// override is the document as the command line has it, and the text of what stands for something in it.
-func (c *Config) override(doc *config.Document) (*config.Document, []byte, error) {
+// override is the document with what the command line says instead.
+func (c *Config) override(doc *config.Document) (*config.Document, error) {
 	over := *doc
 	if len(c.Servers) > 0 {
 		over.Cluster.Servers = c.Servers
 	}
 	if c.TLSCert == "" && c.TLSKey == "" && c.TLSCA == "" {
-		return &over, nil, nil
+		return &over, nil
 	}
 	if c.TLSCert == "" || c.TLSKey == "" || c.TLSCA == "" {
-		return nil, nil, errSomeTLS
+		return nil, errSomeTLS
 	}
 	over.Cluster.TLS = &config.MutualTLS{}
-	var all []byte
 	for _, f := range []struct {
 		option, path string
 		into         *config.File
@@ -98,10 +105,9 @@ func (c *Config) override(doc *config.Document) (*config.Document, []byte, error
 	} {
 		text, err := secret.Read(f.path, maxPEM, c.Insecure || f.into != &over.Cluster.TLS.Key)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.option, err)
+			return nil, fmt.Errorf("%s: %w", f.option, err)
 		}
 		*f.into = config.FileOf(text)
-		all = append(all, text...)
 	}
-	return &over, all, nil
+	return &over, nil
 }

@@ -71,7 +71,7 @@ type Gateway struct {
 func Open(cfg Config) (e *Gateway, err error) {
 	cfg.setDefaults()
 	found := cfg.look()
-	first, err := cfg.make(found)
+	first, err := cfg.make(found, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (e *Gateway) followed(s *setup) {
 // something. A text that has changed counts from the second look on that finds it: one that is just being saved is neither
 // put in force nor complained of. One that hangup asks for counts at once, and so does every file that the document names. A changed
 // document is put in force whole, or, if anything is wrong with it, not at all: then the old one stays in force, and the log,
-// /readyz and the metrics say so.
+// /readyz and the metrics say so, and the files that the old one names are still followed.
 //
 // Nodes of a cluster tell the gateway when limits change. One that is alone does not: Run asks it once a second.
 func (e *Gateway) Run(ctx context.Context, hangup <-chan os.Signal) error {
@@ -91,16 +91,16 @@ func (e *Gateway) Run(ctx context.Context, hangup <-chan os.Signal) error {
 // Reload looks at the document on disk now. The error is why it is not in force.
 func (e *Gateway) Reload() error { return e.look(true) }
 
-// look puts the document on disk in force, if it is another one and settled; until it is, what the files have counts for the one
-// before. What is wrong is said once, or again when it was asked for.
+// look puts the document on disk in force, if it is another one and settled. Otherwise it follows the files that the document in
+// force names. What is wrong is logged once, or again when it was asked for.
 func (e *Gateway) look(asked bool) error {
 	f := &e.following
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	settled := f.found(e.cfg.look(), asked)
-	s, err := e.cfg.make(f.settled)
+	s, err := e.cfg.make(f.settled, nil)
 	switch {
-	case err != nil && !settled: // a file that the document names may have gone because the new document does without it
+	case err != nil && !settled: // a file that the document names may be gone because the new document does not name it
 	case err != nil:
 		again := f.problem != nil && f.refused == [32]byte{} && f.problem.Error() == err.Error()
 		e.keepOld(invalid, err, [32]byte{}, again, asked)
@@ -112,11 +112,29 @@ func (e *Gateway) look(asked bool) error {
 		} else if asked {
 			e.cfg.Logger.Info("nothing has changed", "file", e.cfg.Path)
 		}
-	case f.problem != nil && s.digest == f.refused && !asked: // said already
+	case f.problem != nil && s.digest == f.refused && !asked: // logged already
 	default:
 		e.replace(s, asked)
 	}
+	if f.problem != nil || err != nil {
+		e.followFiles()
+	}
 	return f.problem
+}
+
+// followFiles puts in force what the files contain that the document in force names, while the document on disk is refused: a key that
+// was revoked must not count until somebody mends that. Files that cannot be read stay as they were. following.mu is held.
+func (e *Gateway) followFiles() {
+	before := e.now.Load()
+	s, err := e.cfg.make(onDisk{text: before.text}, before)
+	if err != nil || s.digest == before.digest || s.follows(before) != nil || e.gateway.Load(s.doc) != nil {
+		return
+	}
+	e.now.Store(s)
+	e.following.since = time.Now()
+	e.counts.loadedAt.SetToCurrentTime()
+	e.counts.reloads.WithLabelValues(loaded).Inc()
+	e.sayChange(before.doc, s.doc)
 }
 
 // replace puts s in force, if that can be done. following.mu is held.

@@ -15,6 +15,7 @@ import (
 // A setup is a document and what is made of its files. It never changes: another document is another setup.
 type setup struct {
 	doc     *config.Document
+	text    []byte // that the document was read from
 	digest  [32]byte
 	servers []string // gRPC addresses of nodes
 
