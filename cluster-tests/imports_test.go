@@ -44,9 +44,12 @@ var mayImport = map[string][]string{
 	"ring/cluster/consensus": {"internal/bound", "ring", "ring/agreed", "ring/cluster/folder", "ring/cluster/lograte", "ring/key"},
 	"ring/cluster/clocks":    {"actor/clock", "ring"},
 	"ring/cluster/health":    {"ring", "ring/agreed", "ring/cluster/message"},
+	"ring/cluster/joining": {
+		"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/folder", "ring/cluster/gossip", "ring/cluster/lograte", "ring/cluster/message",
+	},
 	"ring/cluster": {
 		"internal/bound", "ring", "ring/agreed", "ring/cluster/clocks", "ring/cluster/consensus", "ring/cluster/driver", "ring/cluster/folder",
-		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/lograte", "ring/cluster/message", "ring/key",
+		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/joining", "ring/cluster/lograte", "ring/cluster/message", "ring/key",
 	},
 	"ring/cluster/driver": {"ring", "ring/agreed", "ring/move"},
 	"storage/register":    {"ring"},

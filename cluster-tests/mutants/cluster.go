@@ -7,7 +7,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "an old copy goes unnoticed",
 			Why:  "a disk whose mark is lower than what a voter has seen is an old copy and joins as new; else it serves what it has forgotten",
 			Edits: []Edit{{
-				File: "ring/cluster/join.go",
+				File: "ring/cluster/joining/proof.go",
 				Old:  "a.Known && a.Mark.Compare(before) > 0:",
 				New:  "a.Known && a.Mark.Compare(before) > 1:",
 			}},
@@ -17,11 +17,11 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "proved by nobody",
 			Why:  "a node serves once a majority of the voters has answered for its disk; a minority may not know the newest mark",
 			Edits: []Edit{{
-				File: "ring/cluster/join.go",
+				File: "ring/cluster/joining/proof.go",
 				Old:  "if answered >= ring.Majority(voters) {",
 				New:  "if answered >= 1 {",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestProofCountsVoters$", Says: `of 3 voters`}},
+			Caught: []Hunt{{Package: "./ring/cluster/joining", Run: "^TestProofCountsVoters$", Says: `of 3 voters`}},
 		},
 		{
 			Name: "one mark for two",
@@ -37,11 +37,11 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "promised to everybody",
 			Why:  "an empty node promises its founding to one founder; promised to two, it is counted for two clusters that share its keys",
 			Edits: []Edit{{
-				File: "ring/cluster/promise.go",
+				File: "ring/cluster/joining/record.go",
 				Old:  "held != nil && (held.Founder != p.Founder || held.Attempt > p.Attempt) {",
 				New:  "held != nil && held.Founder == p.Founder && held.Attempt > p.Attempt {",
 			}},
-			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestPromisesAreExclusive$", Says: `another founder's: <nil>`}},
+			Caught: []Hunt{{Package: "./ring/cluster/joining", Run: "^TestPromisesAreExclusive$", Says: `another founder's: <nil>`}},
 		},
 		{
 			Name: "a vote in another's place",
@@ -71,7 +71,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Why:  "a floor lies after all that was accepted only where those who are left accept nothing from before it was set",
 			Edits: []Edit{{
 				File: "ring/cluster/rescue.go",
-				Old:  "\tif err := c.endRegisters(ctx); err != nil {\n\t\treturn message.Nothing{}, err",
+				Old:  "\tif err := r.endRegisters(ctx); err != nil {\n\t\treturn message.Nothing{}, err",
 				New:  "\tif err := ctx.Err(); err != nil {\n\t\treturn message.Nothing{}, err",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestWhoIsLeftEndsBeforeARecovery$", Says: `ended: map`}},

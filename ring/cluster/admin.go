@@ -117,3 +117,25 @@ func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.No
 	}
 	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}})
 }
+
+// Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names
+// or ids of all nodes that do not answer: they are removed, and never taken back. See package recovery.
+func (c *Cluster) Recover(ctx context.Context, lost []string) (agreed.Recovery, error) {
+	return c.recoverer.recover(ctx, lost)
+}
+
+// Leave tells every node at once that this one is about to stop, so that callers ask the others first. It returns when all
+// that are alive have heard it, or when ctx ends. It is not agreed on, moves no partition, and ends when this node starts
+// again. When Run ends after it, gossip says that this node has left.
+func (c *Cluster) Leave(ctx context.Context) { c.joiner.Leave(ctx) }
+
+// Waits says what this node waits for before it is a member of its cluster, and which addresses of --join it could not meet;
+// empty where there is nothing to tell.
+func (c *Cluster) Waits() string {
+	select {
+	case <-c.joined:
+		return ""
+	default:
+		return c.joiner.Waits()
+	}
+}

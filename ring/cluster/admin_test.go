@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/agreed/agreedtest"
+	"github.com/jeton-dev/jeton/ring/cluster/joining"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
@@ -192,7 +193,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	r.fabric.plug("a", c)
-	_, err = message.Call[agreed.Node](t.Context(), r.fabric, "a", message.KindPromise, promiseRequest{promise{agreedtest.ID(1), 1}, 3})
+	_, err = message.Call[agreed.Node](t.Context(), r.fabric, "a", message.KindPromise, joining.PromiseRequest{Promise: joining.Promise{Founder: agreedtest.ID(1), Attempt: 1}, Expect: 3})
 	if !errors.Is(err, agreed.ErrInvalid) || message.Unanswered(err) || !strings.Contains(err.Error(), "expects") {
 		t.Errorf("a refusal arrives as %v", err)
 	}

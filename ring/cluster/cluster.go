@@ -20,6 +20,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/folder"
 	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/ring/cluster/health"
+	"github.com/jeton-dev/jeton/ring/cluster/joining"
 	"github.com/jeton-dev/jeton/ring/cluster/lograte"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
@@ -53,35 +54,32 @@ var ErrClosed = errors.New("this node is stopping")
 //
 // Gossip and raft have goroutines of their own, which end with Run.
 type Cluster struct {
-	config    Config
-	logger    *slog.Logger
-	process   agreed.Unique // of this New
-	seldom    *lograte.Throttle
-	wire      *gossip.Wire
-	gossip    *gossip.Gossip
-	agreement *consensus.Agreement
-	record    *record
+	config   Config
+	logger   *slog.Logger
+	throttle *lograte.Throttle
+	process  agreed.Unique        // of this New
+	registry *prometheus.Registry // of this New: a node may leave one cluster and enter another
+	metrics  *metrics
+
+	// The parts, in the order in which New makes them. None of them knows this struct.
+	identity  *joining.Identity
 	book      *gossip.AddressBook
+	wire      *gossip.Wire
+	agreement *consensus.Agreement
+	gossip    *gossip.Gossip
+	directory *gossip.Directory
+	leader    *message.Leader
+	joiner    *joining.Joiner
+	recoverer *recoverer
 	clocks    *clocks.Clocks
 	health    *health.Health
 	driver    *driver.Driver
-	metrics   *metrics
-	registry  *prometheus.Registry // of this New: a node may leave one cluster and enter another
-	handlers  map[string]message.Handler
-	leader    *message.Leader
-	admission chan struct{} // holds one item while the leader lets a node in
-	twin      chan struct{} // takes one item when another process claims to be this node
-	proved    atomic.Bool   // the disk was found to be no old copy, or nobody ever heard of it
-	asserted  chan struct{} // closed by assert
-	asserting sync.Once
-	joined    chan struct{}              // closed once this node is a member whose mark is raised
-	settled   atomic.Bool                // it is known which cluster this node is in, and it promises nothing any more
-	chosen    atomic.Value               // the id, a string, of a cluster that exists and that this node is to join
-	shown     atomic.Pointer[shownState] // what State and Changed tell
-	waiting   atomic.Pointer[string]     // for what, before this node is a member
-	rescue    sync.Mutex                 // held by Recover and by a reset
-	closing   sync.Once
-	closed    atomic.Bool
+	handlers  map[string]message.Handler // by kind; not changed after New
+
+	shown   atomic.Pointer[shownState] // what State and Changed tell; New and the goroutine show store it
+	joined  chan struct{}              // closed once this node is a member whose mark is raised
+	closing sync.Once
+	closed  atomic.Bool
 }
 
 // New binds the sockets and reads the files. From here on Handle answers, which others need to start. Close releases what
@@ -94,19 +92,12 @@ func New(config Config) (*Cluster, error) {
 	if err := in.Make(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{
-		config: config, logger: config.Logger, seldom: lograte.NewThrottle(),
-		admission: make(chan struct{}, 1), twin: make(chan struct{}, 1), asserted: make(chan struct{}), joined: make(chan struct{}),
-	}
-	c.leader = message.NewLeader(message.LeaderConfig{
-		Peers: config.Peers, Name: config.Name, Cluster: c.belongsTo, Leader: func() (ring.NodeID, bool, bool) { return c.agreement.Leader() },
-		Leading: func() bool { leading, _ := c.agreement.Leading(); return leading },
-		Address: c.addressOf, Others: c.clusterAddresses, Allow: c.seldom.Allow, Logger: c.logger,
-	})
+	c := &Cluster{config: config, logger: config.Logger, throttle: lograte.NewThrottle(), joined: make(chan struct{})}
 	c.shown.Store(&shownState{state: &agreed.State{}, changed: make(chan struct{})})
 	_, _ = rand.Read(c.process[:]) // never fails
 	var err error
-	if c.record, err = openRecord(in, config.ID, config.tuning.step); err != nil {
+	c.identity, err = joining.NewIdentity(in, config.ID, func() *agreed.State { return c.agreement.State() }, config.tuning.step)
+	if err != nil {
 		return nil, err
 	}
 	c.book = gossip.OpenAddressBook(in)
@@ -116,15 +107,35 @@ func New(config Config) (*Cluster, error) {
 	if err := c.openAgreement(); err != nil {
 		return nil, errors.Join(err, c.wire.Close())
 	}
-	own := c.card()
+	own := c.nodeMeta()
 	if err := own.Check(); err != nil {
 		return nil, errors.Join(err, c.agreement.Stop(), c.wire.Close())
 	}
 	c.gossip = gossip.New(gossip.Config{
-		ID: config.ID, Own: own, Wire: c.wire, Key: config.Key, Twin: c.meetTwin, Speaks: config.Speaks, Tune: config.tuning.gossip, Logger: c.logger,
+		ID: config.ID, Own: own, Wire: c.wire, Key: config.Key, Twin: func() { c.joiner.MeetTwin() }, Speaks: config.Speaks, Tune: config.tuning.gossip, Logger: c.logger,
+	})
+	c.directory = &gossip.Directory{
+		ID: config.ID, Gossip: c.gossip, Book: c.book, State: c.agreement.State, Decided: c.identity.DecidedNodes,
+	}
+	c.leader = message.NewLeader(message.LeaderConfig{
+		Peers: config.Peers, Name: config.Name, Cluster: c.identity.Cluster, Leader: c.agreement.Leader,
+		Leading: func() bool { leading, _ := c.agreement.Leading(); return leading },
+		Address: c.directory.Address, Others: c.directory.InClusters, Allow: c.throttle.Allow, Logger: c.logger,
+	})
+	c.joiner = joining.New(joining.Config{
+		Self: c.self(), Process: c.process, Join: config.Join, Expect: config.Expect, Holds: config.Holds,
+		Partitions: config.Partitions, Replicas: config.Replicas, Limits: config.Limits, Mark: config.Mark, MarkBefore: config.MarkBefore,
+		Confirm: config.Confirm, NewMarks: config.NewMarks, Peers: config.Peers, Identity: c.identity, Gossip: c.gossip,
+		Agreement: c.agreement, Directory: c.directory, Leader: c.leader, State: c.State, Changed: c.Changed,
+		Step: config.tuning.step, Patience: config.tuning.patience, Logger: c.logger, Throttle: c.throttle,
+	})
+	c.recoverer = newRecoverer(recovererConfig{
+		ID: config.ID, Name: config.Name, Peers: config.Peers, Gossip: c.gossip, Agreement: c.agreement, Directory: c.directory,
+		Leader: c.leader, State: c.State, Belong: c.identity.Belong, Proved: c.joiner.Proved, Assert: c.joiner.Assert,
+		Epochs: config.Epochs, End: config.End, Logger: c.logger,
 	})
 	c.clocks = clocks.New(clocks.Config{
-		Now: config.Now, Advance: config.Advance, Ask: c.askNow, Peers: c.livingAddresses,
+		Now: config.Now, Advance: config.Advance, Ask: c.askNow, Peers: c.directory.Living,
 		Members: func() int { return len(c.agreement.State().Nodes) }, Logger: c.logger,
 	})
 	c.health = health.New(health.Config{
@@ -135,10 +146,9 @@ func New(config Config) (*Cluster, error) {
 	c.metrics = newMetrics(c.registry, c)
 	c.driver = driver.New(driver.Config{
 		State: c.agreement.State, Changed: c.agreement.Changed, Propose: c.agreement.Propose, Peers: config.Peers,
-		Address: c.whereabouts, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
+		Address: c.directory.AddressWithID, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
 	})
-	c.answerAsLeader()
-	c.handlers = c.routes()
+	c.route()
 	c.show()
 	if config.Metrics != nil {
 		if err := config.Metrics.Register(c.registry); err != nil {
@@ -183,16 +193,16 @@ func (c *Cluster) Run(ctx context.Context) error {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(outer)
 	var tasks sync.WaitGroup
-	err := c.foundAlone()
+	err := c.joiner.FoundAlone()
 	if err == nil {
 		err = c.gossip.Start()
 	}
 	if err == nil {
-		c.begin(ctx, cancel, &tasks)
-		err = c.enter(ctx)
+		c.startSearch(ctx, cancel, &tasks)
+		err = c.joiner.Enter(ctx)
 	}
 	if err == nil {
-		c.work(ctx, cancel, &tasks)
+		c.startMembership(ctx, cancel, &tasks)
 		close(c.joined)
 		<-ctx.Done()
 	}
@@ -205,10 +215,10 @@ func (c *Cluster) Run(ctx context.Context) error {
 	return errors.Join(cause, c.Close())
 }
 
-// begin starts what is needed to find a cluster.
-func (c *Cluster) begin(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
+// startSearch starts what is needed to find a cluster.
+func (c *Cluster) startSearch(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
 	tasks.Go(func() { c.keepShowing(ctx, cancel) })
-	tasks.Go(func() { c.gossip.Seek(ctx, c.gossipAddresses) })
+	tasks.Go(func() { c.gossip.Seek(ctx, func() []string { return c.directory.GossipAddresses(c.config.Join) }) })
 	tasks.Go(func() { c.clocks.Run(ctx) })
 	tasks.Go(func() { c.health.Run(ctx) })
 	tasks.Go(func() { c.agreement.KeepVoters(ctx, c.gossip.Alive) })
@@ -221,69 +231,16 @@ func (c *Cluster) begin(ctx context.Context, cancel context.CancelCauseFunc, tas
 	})
 }
 
-// work starts what members do.
-func (c *Cluster) work(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
-	c.gossip.Say(func(own *gossip.NodeMeta) { own.Phase, own.Cluster = gossip.PhaseMember, c.belongsTo() })
+// startMembership starts what members do.
+func (c *Cluster) startMembership(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
+	c.gossip.Say(func(own *gossip.NodeMeta) { own.Phase, own.Cluster = gossip.PhaseMember, c.identity.Cluster() })
 	tasks.Go(func() {
-		if err := c.followMarks(ctx); err != nil {
+		if err := c.joiner.FollowMarks(ctx); err != nil {
 			cancel(err)
 		}
 	})
 	tasks.Go(func() { c.agreement.WhileLeading(ctx, c.driver.Run) })
-	c.logger.Info("this node is a member of the cluster", "cluster", c.belongsTo(), "name", c.config.Name, "id", c.config.ID)
-}
-
-// enter makes this node a member: of the cluster that its disk belongs to, of one that it founds, or of one that exists.
-func (c *Cluster) enter(ctx context.Context) error {
-	if err := c.choose(ctx); err != nil {
-		return err
-	}
-	c.proved.Store(true)
-	c.settled.Store(true)
-	c.nameCluster()
-	decided := c.record.look().unfounded()
-	if err := c.bootstrap(decided); err != nil {
-		return err
-	}
-	if err := c.agreement.Start(); err != nil {
-		return err
-	}
-	if err := c.proposeFound(ctx, decided); err != nil {
-		return err
-	}
-	return c.settle(ctx)
-}
-
-// choose waits until it is known which cluster this node is to be in, and that its disk may be.
-func (c *Cluster) choose(ctx context.Context) error {
-	f := c.record.look()
-	switch {
-	case len(c.agreement.Servers()) > 0:
-		return c.prove(ctx)
-	case f.Member != nil && len(c.gossipAddresses()) == 0:
-		return fmt.Errorf("%w: this node was in cluster %s, and its raft log is gone: start it with --join and the gossip addresses of others",
-			agreed.ErrInvalid, f.Member)
-	case f.Member != nil: // a forced recovery has emptied the log, and the node has stopped before it was filled again
-		return c.findCluster(ctx)
-	case f.Decided != nil: // and raft has not been told
-		return nil
-	case c.config.Holds:
-		return fmt.Errorf("%w: the data directory has registers of a node that was alone, which cannot be taken into a cluster; "+
-			"start it without --join and with --expect 1 to make it one, and let empty nodes join it", agreed.ErrInvalid)
-	case c.config.Expect > 1:
-		return c.foundTogether(ctx)
-	}
-	return c.findCluster(ctx)
-}
-
-// alone says whether this node founds a cluster by itself.
-func (c *Cluster) alone() bool {
-	return c.config.Expect == 1 || c.config.Expect == 0 && len(c.config.Join) == 0
-}
-
-// belongs says whether this node is in a cluster, or goes for one that exists.
-func (c *Cluster) belongs() bool {
-	return c.settled.Load() || c.belongsTo() != "" || len(c.agreement.Servers()) > 0
+	c.logger.Info("this node is a member of the cluster", "cluster", c.identity.Cluster(), "name", c.config.Name, "id", c.config.ID)
 }
 
 // Close releases what New has taken. It is needed only if Run is never called.
@@ -318,24 +275,19 @@ func (c *Cluster) self() agreed.Node {
 	}
 }
 
-// card is what gossip says of this node at its start.
-func (c *Cluster) card() gossip.NodeMeta {
+// otherMembers are the gRPC addresses of the other members.
+func (c *Cluster) otherMembers() map[ring.NodeID]string { return c.directory.OtherMembers(c.State()) }
+
+// nodeMeta is what gossip says of this node at its start.
+func (c *Cluster) nodeMeta() gossip.NodeMeta {
 	own := gossip.NodeMeta{
-		Protocol: gossip.ProtocolVersion, Partitions: c.config.Partitions, Cluster: c.belongsTo(), Name: c.config.Name,
+		Protocol: gossip.ProtocolVersion, Partitions: c.config.Partitions, Cluster: c.identity.Cluster(), Name: c.config.Name,
 		GRPC: c.config.GRPC, Raft: c.RaftAddress(), Phase: gossip.PhaseJoining, Expect: c.config.Expect, Process: c.process.String(),
 	}
 	if own.Cluster == "" && c.config.Expect > 1 && len(c.agreement.Servers()) == 0 {
 		own.Phase = gossip.PhaseFounding
 	}
 	return own
-}
-
-// meetTwin has the present mark agreed on again, soon: it shows which of two processes runs on a copy.
-func (c *Cluster) meetTwin() {
-	select {
-	case c.twin <- struct{}{}:
-	default:
-	}
 }
 
 // raftAddressOf is where gossip says that a node's raft is.

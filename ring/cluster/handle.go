@@ -2,37 +2,32 @@ package cluster
 
 import (
 	"context"
+	"maps"
 
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// routes are who answers what.
-func (c *Cluster) routes() map[string]message.Handler {
-	return map[string]message.Handler{
-		message.KindPing:    message.Serve(c.health.AnswerPing),
-		message.KindNow:     message.Serve(c.answerNow),
-		message.KindMarks:   message.Serve(c.answerMarks),
-		message.KindPromise: message.Serve(c.answerPromise),
-		message.KindRelease: message.Serve(c.answerRelease),
-		message.KindAttempt: message.Serve(c.answerAttempt),
-		message.KindLeaving: message.Serve(c.answerLeaving),
-		message.KindUsed:    message.Serve(c.answerUsed),
-		message.KindSurvey:  message.Serve(c.answerSurvey),
-		message.KindReset:   message.Serve(c.answerReset),
-		message.KindLead:    message.Serve(c.leader.Answer),
+// route says what this node answers, and what when it leads.
+func (c *Cluster) route() {
+	c.handlers = map[string]message.Handler{
+		message.KindPing: message.Serve(c.health.AnswerPing),
+		message.KindNow:  message.Serve(c.answerNow),
+		message.KindUsed: message.Serve(c.answerUsed),
+		message.KindLead: message.Serve(c.leader.Answer),
 	}
-}
-
-// answerAsLeader says what this node answers when it leads.
-func (c *Cluster) answerAsLeader() {
-	c.leader.Handle(message.KindRecover, message.Serve(c.answerRecover))
-	c.leader.Handle(message.KindFound, message.Serve(c.answerFound))
-	c.leader.Handle(message.KindJoin, message.Serve(c.answerJoin))
-	c.leader.Handle(message.KindMark, message.Serve(c.answerMark))
-	c.leader.Handle(message.KindLimits, message.Serve(c.answerLimits))
-	c.leader.Handle(message.KindDrain, message.Serve(c.answerDrain))
-	c.leader.Handle(message.KindRemove, message.Serve(c.answerRemove))
-	c.leader.Handle(message.KindMoves, message.Serve(c.answerMoves))
+	maps.Copy(c.handlers, c.joiner.Handlers())
+	maps.Copy(c.handlers, c.recoverer.handlers())
+	leading := map[string]message.Handler{
+		message.KindLimits: message.Serve(c.answerLimits),
+		message.KindDrain:  message.Serve(c.answerDrain),
+		message.KindRemove: message.Serve(c.answerRemove),
+		message.KindMoves:  message.Serve(c.answerMoves),
+	}
+	maps.Copy(leading, c.joiner.LeaderHandlers())
+	maps.Copy(leading, c.recoverer.leaderHandlers())
+	for kind, h := range leading {
+		c.leader.Handle(kind, h)
+	}
 }
 
 // Handle answers a message that another node has sent by [Peers.Call]. It may be called from [New] on, by any number of

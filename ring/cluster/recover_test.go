@@ -208,16 +208,16 @@ func TestNoRecoveryBesideALeader(t *testing.T) {
 	startAll(all...)
 	a, b := all[0].cluster, all[1].cluster
 	leads(all...)
-	all[1].soon("it hears the leader", func() bool { return b.leaderHeard() != "" })
+	all[1].soon("it hears the leader", func() bool { return b.recoverer.leaderHeard() != "" })
 	notice := resetNotice{Cluster: b.State().Cluster, By: "a", End: consensus.LogEnd{Term: 1 << 60}}
-	if _, err := b.answerReset(t.Context(), notice); !errors.Is(err, message.ErrAlive) || ended {
+	if _, err := b.recoverer.answerReset(t.Context(), notice); !errors.Is(err, message.ErrAlive) || ended {
 		t.Errorf("it gives up its raft log beside a leader: %v, ended %v", err, ended)
 	}
 	gone := map[ring.NodeID]agreed.Node{}
 	for _, ch := range all[2:] {
 		gone[ch.config.ID] = a.State().Nodes[ch.config.ID]
 	}
-	if _, err := a.survey(t.Context(), a.State(), gone); !errors.Is(err, message.ErrAlive) {
+	if _, err := a.recoverer.survey(t.Context(), a.State(), gone); !errors.Is(err, message.ErrAlive) {
 		t.Errorf("those who are said to be lost have a leader: %v", err)
 	}
 }
@@ -254,14 +254,14 @@ func TestNoRecoveryBeforeADiskIsProved(t *testing.T) {
 	startAll(a)
 	known := &knowledge{newest: survey{ID: a.config.ID}}
 	known.add("b", survey{Proved: true})
-	if err := a.cluster.mayRecover(known, false); err != nil {
+	if err := a.cluster.recoverer.mayRecover(known, false); err != nil {
 		t.Error(err)
 	}
 	known.add("c", survey{})
-	if err := a.cluster.mayRecover(known, false); !errors.Is(err, message.ErrUnreachable) || !strings.Contains(err.Error(), `"c"`) {
+	if err := a.cluster.recoverer.mayRecover(known, false); !errors.Is(err, message.ErrUnreachable) || !strings.Contains(err.Error(), `"c"`) {
 		t.Errorf("an unproved disk is passed over: %v", err)
 	}
-	if err := a.cluster.mayRecover(known, true); err != nil {
+	if err := a.cluster.recoverer.mayRecover(known, true); err != nil {
 		t.Errorf("with raft's majority lost nobody can prove anything: %v", err)
 	}
 }

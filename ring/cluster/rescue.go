@@ -4,15 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
 	"github.com/jeton-dev/jeton/ring/cluster/consensus"
+	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names
+// recovererConfig is what a recoverer works with. Fields are required unless a zero value is mentioned; any goroutine may call
+// the functions.
+type recovererConfig struct {
+	// ID is this node, and Name what it is called.
+	ID        ring.NodeID
+	Name      string
+	Peers     message.Peers
+	Gossip    *gossip.Gossip
+	Agreement *consensus.Agreement
+	Directory *gossip.Directory
+	Leader    *message.Leader
+	// State is what this node shows as agreed.
+	State func() *agreed.State
+	// Belong notes, durably, that this node is a member of a cluster. Proved says whether its disk was found to be no old
+	// copy, and Assert ends its asking for that.
+	Belong func(cluster agreed.Unique) error
+	Proved func() bool
+	Assert func()
+	// Epochs are the highest epochs that this node's registers know of, and End makes them accept nothing any more. Nil:
+	// there are none.
+	Epochs func() []uint64
+	End    func(ctx context.Context) error
+	Logger *slog.Logger
+}
+
+// A recoverer makes a cluster of the nodes that are left, here or for another node that recovers it.
+type recoverer struct {
+	config recovererConfig
+	mu     sync.Mutex // held by Recover and by a reset
+}
+
+func newRecoverer(config recovererConfig) *recoverer { return &recoverer{config: config} }
+
+// handlers are what this node answers to one that recovers the cluster.
+func (r *recoverer) handlers() map[string]message.Handler {
+	return map[string]message.Handler{
+		message.KindSurvey: message.Serve(r.answerSurvey),
+		message.KindReset:  message.Serve(r.answerReset),
+	}
+}
+
+// leaderHandlers are what this node answers when it leads.
+func (r *recoverer) leaderHandlers() map[string]message.Handler {
+	return map[string]message.Handler{message.KindRecover: message.Serve(r.answerRecover)}
+}
+
+// recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names
 // or ids of all nodes that do not answer: they are removed, and never taken back.
 //
 // Where raft has kept its majority, all that was agreed is known. Partitions that keep too few replicas begin an epoch above
@@ -29,10 +77,10 @@ import (
 // It is refused while a lost node answers or leads (ErrAlive), while another node does not answer or has not proved its disk
 // (ErrUnreachable), and where the raft log of another node is longer than this one's (ErrStale): then it is to be asked there.
 // A recovery that was interrupted is asked for again; until then, what is left may accept nothing.
-func (c *Cluster) Recover(ctx context.Context, lost []string) (agreed.Recovery, error) {
-	c.rescue.Lock()
-	defer c.rescue.Unlock()
-	own, err := c.agreement.Supposed()
+func (r *recoverer) recover(ctx context.Context, lost []string) (agreed.Recovery, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own, err := r.config.Agreement.Supposed()
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
@@ -40,42 +88,42 @@ func (c *Cluster) Recover(ctx context.Context, lost []string) (agreed.Recovery, 
 	if !s.Founded() {
 		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", message.ErrUnreachable)
 	}
-	gone, err := c.goneNodes(ctx, s, lost)
+	gone, err := r.goneNodes(ctx, s, lost)
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
-	known, err := c.survey(ctx, s, gone)
+	known, err := r.survey(ctx, s, gone)
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
 	raftLost := known.majorityLost(gone)
-	if err := c.mayRecover(known, raftLost); err != nil {
+	if err := r.mayRecover(known, raftLost); err != nil {
 		return agreed.Recovery{}, err
 	}
 	what, done, err := agreed.PlanRecovery(s, gone, known.epochs, raftLost)
 	if err != nil {
 		return agreed.Recovery{}, err
 	}
-	c.logger.Warn("forced recovery", "lost", lost, "raft_lost", raftLost, "floored", done.Floored, "moved", done.Moved)
+	r.config.Logger.Warn("forced recovery", "lost", lost, "raft_lost", raftLost, "floored", done.Floored, "moved", done.Moved)
 	if !raftLost {
-		_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRecover, *what)
+		_, err := message.AskLeader[message.Nothing](ctx, r.config.Leader, message.KindRecover, *what)
 		return done, err
 	}
-	if err := c.recoverRaft(ctx, s, gone, own.End, what); err != nil {
+	if err := r.recoverRaft(ctx, s, gone, own.End, what); err != nil {
 		return agreed.Recovery{}, err
 	}
-	c.assert()
+	r.config.Assert()
 	return done, nil
 }
 
 // mayRecover says why another node is to be asked, or waited for.
-func (c *Cluster) mayRecover(known *knowledge, raftLost bool) error {
+func (r *recoverer) mayRecover(known *knowledge, raftLost bool) error {
 	switch {
-	case raftLost && known.newest.ID != c.config.ID:
-		return fmt.Errorf("%w: node %q knows more than this one; ask it to recover", agreed.ErrStale, c.nameOf(known.newest.ID))
+	case raftLost && known.newest.ID != r.config.ID:
+		return fmt.Errorf("%w: node %q knows more than this one; ask it to recover", agreed.ErrStale, r.nameOf(known.newest.ID))
 	case raftLost:
 		return nil
-	case !c.agreement.Runs():
+	case !r.config.Agreement.Runs():
 		return fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", message.ErrUnreachable)
 	case known.doubt != "":
 		return fmt.Errorf("%w: %q has not proved yet that its disk is no old copy; wait until it is ready, or stop it for good and name it too",
@@ -85,26 +133,22 @@ func (c *Cluster) mayRecover(known *knowledge, raftLost bool) error {
 }
 
 // nameOf is what a node is called, by what is agreed, or else by gossip.
-func (c *Cluster) nameOf(id ring.NodeID) string {
-	if n, member := c.State().Nodes[id]; member {
+func (r *recoverer) nameOf(id ring.NodeID) string {
+	if n, member := r.config.State().Nodes[id]; member {
 		return n.Name
 	}
-	if p, found := c.gossip.Find(id); found {
+	if p, found := r.config.Gossip.Find(id); found {
 		return p.Name
 	}
 	return id.String()
 }
 
-// assert ends this node's asking whether its disk is an old copy: a recovery says that too few are left who could answer, and
-// nothing that it keeps counts as known.
-func (c *Cluster) assert() { c.asserting.Do(func() { close(c.asserted) }) }
-
-func (c *Cluster) answerRecover(ctx context.Context, q agreed.Recover) (message.Nothing, error) {
-	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Recover: &q})
+func (r *recoverer) answerRecover(ctx context.Context, q agreed.Recover) (message.Nothing, error) {
+	return message.Nothing{}, r.config.Agreement.Propose(ctx, agreed.Command{Recover: &q})
 }
 
 // goneNodes are the lost nodes that are members still, none of which may answer.
-func (c *Cluster) goneNodes(ctx context.Context, s *agreed.State, lost []string) (map[ring.NodeID]agreed.Node, error) {
+func (r *recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []string) (map[ring.NodeID]agreed.Node, error) {
 	gone := map[ring.NodeID]agreed.Node{}
 	for _, name := range lost {
 		n, err := s.Find(name)
@@ -113,12 +157,12 @@ func (c *Cluster) goneNodes(ctx context.Context, s *agreed.State, lost []string)
 			continue
 		case err != nil:
 			return nil, err
-		case n.ID == c.config.ID:
+		case n.ID == r.config.ID:
 			return nil, fmt.Errorf("%w: %q is this node; ask one that is left", message.ErrAlive, name)
 		}
-		p, err := message.Call[message.Pong](ctx, c.config.Peers, c.addressFor(n), message.KindPing, message.Nothing{})
+		p, err := message.Call[message.Pong](ctx, r.config.Peers, r.config.Directory.AddressOfNode(n), message.KindPing, message.Nothing{})
 		if err == nil && p.ID == n.ID || err != nil && !message.Unanswered(err) {
-			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or leave it out", message.ErrAlive, name, c.addressFor(n))
+			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or leave it out", message.ErrAlive, name, r.config.Directory.AddressOfNode(n))
 		}
 		gone[n.ID] = n
 	}
@@ -134,14 +178,14 @@ type resetNotice struct {
 
 // recoverRaft has all that are left, this node too, take part in nothing any more that was agreed before, and then makes this
 // node lead alone, with what is agreed from then on. The others are added again, since they are members.
-func (c *Cluster) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end consensus.LogEnd, what *agreed.Recover) error {
-	if err := c.endRegisters(ctx); err != nil {
+func (r *recoverer) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end consensus.LogEnd, what *agreed.Recover) error {
+	if err := r.endRegisters(ctx); err != nil {
 		return err
 	}
 	var mu sync.Mutex
 	var problems []error
-	message.ForEach(c.left(s, gone), func(n agreed.Node) {
-		_, err := message.CallWithin[message.Nothing](ctx, c.config.Peers, message.LeadTime, n.GRPC, message.KindReset, resetNotice{s.Cluster, c.config.Name, end})
+	message.ForEach(r.left(s, gone), func(n agreed.Node) {
+		_, err := message.CallWithin[message.Nothing](ctx, r.config.Peers, message.LeadTime, n.GRPC, message.KindReset, resetNotice{s.Cluster, r.config.Name, end})
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -151,40 +195,40 @@ func (c *Cluster) recoverRaft(ctx context.Context, s *agreed.State, gone map[rin
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	return c.agreement.RecoverAlone(ctx, what)
+	return r.config.Agreement.RecoverAlone(ctx, what)
 }
 
 // endRegisters has this node accept nothing any more before a recovered epoch begins. Else those who are left and were a majority
 // of a partition would go on in its old epoch, while others, whom the recovery has chosen, begin the new one with their floors.
-func (c *Cluster) endRegisters(ctx context.Context) error {
-	if c.config.End == nil {
+func (r *recoverer) endRegisters(ctx context.Context) error {
+	if r.config.End == nil {
 		return nil
 	}
-	return c.config.End(ctx)
+	return r.config.End(ctx)
 }
 
 // answerReset ends what this node takes part in, and empties raft's log here, for a node that recovers the cluster.
-func (c *Cluster) answerReset(ctx context.Context, q resetNotice) (message.Nothing, error) {
-	if !c.rescue.TryLock() {
-		return message.Nothing{}, fmt.Errorf("%w: node %q is recovering the cluster itself", agreed.ErrStale, c.config.Name)
+func (r *recoverer) answerReset(ctx context.Context, q resetNotice) (message.Nothing, error) {
+	if !r.mu.TryLock() {
+		return message.Nothing{}, fmt.Errorf("%w: node %q is recovering the cluster itself", agreed.ErrStale, r.config.Name)
 	}
-	defer c.rescue.Unlock()
-	if s := c.State(); s.Founded() && s.Cluster != q.Cluster {
+	defer r.mu.Unlock()
+	if s := r.config.State(); s.Founded() && s.Cluster != q.Cluster {
 		return message.Nothing{}, fmt.Errorf("%w: this node is in cluster %s", message.ErrForeign, s.Cluster)
 	}
-	if leader := c.leaderHeard(); leader != "" {
-		return message.Nothing{}, fmt.Errorf("%w: %q leads, as node %q hears", message.ErrAlive, leader, c.config.Name)
+	if leader := r.leaderHeard(); leader != "" {
+		return message.Nothing{}, fmt.Errorf("%w: %q leads, as node %q hears", message.ErrAlive, leader, r.config.Name)
 	}
-	if err := c.record.belong(q.Cluster); err != nil { // or this node, if it was the founder, would found it again
+	if err := r.config.Belong(q.Cluster); err != nil { // or this node, if it was the founder, would found it again
 		return message.Nothing{}, err
 	}
-	c.logger.Warn("a node recovers the cluster by force: this node's registers end, and its raft log begins anew", "by", q.By)
-	if err := c.endRegisters(ctx); err != nil {
+	r.config.Logger.Warn("a node recovers the cluster by force: this node's registers end, and its raft log begins anew", "by", q.By)
+	if err := r.endRegisters(ctx); err != nil {
 		return message.Nothing{}, err
 	}
-	if err := c.agreement.Reset(q.End); err != nil {
+	if err := r.config.Agreement.Reset(q.End); err != nil {
 		return message.Nothing{}, err
 	}
-	c.assert() // the leader asks this node's mark when it lets it in
+	r.config.Assert() // the leader asks this node's mark when it lets it in
 	return message.Nothing{}, nil
 }

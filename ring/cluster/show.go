@@ -6,6 +6,7 @@ import (
 
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster/joining"
 )
 
 // A shownState is a state, until changed is closed.
@@ -44,7 +45,7 @@ func (c *Cluster) show() {
 	if s.Nodes[c.config.ID].Process != c.process {
 		return // while raft catches up, what it tells may be older than what is in the book
 	}
-	if err := c.book.Keep(s.Nodes); err != nil && c.seldom.Allow("book") {
+	if err := c.book.Keep(s.Nodes); err != nil && c.throttle.Allow("book") {
 		c.logger.Warn("the addresses of the other nodes cannot be written down; after a start this node needs --join to find them", "error", err)
 	}
 }
@@ -55,7 +56,7 @@ func (c *Cluster) keepShowing(ctx context.Context, cancel context.CancelCauseFun
 		decided, gossiped := c.agreement.Changed(), c.gossip.Changed()
 		c.show()
 		if name, removed := c.State().Removed[c.config.ID]; removed {
-			cancel(removedText(c.config.ID, name))
+			cancel(joining.RemovedError(c.config.ID, name))
 		}
 		select {
 		case <-ctx.Done():

@@ -87,7 +87,7 @@ func (c *Cluster) Status(ctx context.Context) Status {
 	s, known := c.State(), c.health.Heard()
 	leader, _, led := c.agreement.Leader()
 	status := Status{
-		Cluster: c.belongsTo(), Node: c.config.Name, Waits: c.Waits(), Version: s.Version, Removed: s.Removed, Partitions: s.Partitions,
+		Cluster: c.identity.Cluster(), Node: c.config.Name, Waits: c.Waits(), Version: s.Version, Removed: s.Removed, Partitions: s.Partitions,
 		Replicas: ring.Replication(len(s.Members()), s.Replicas), Wanted: s.Replicas,
 		Moves: movesOf(s), LimitsVersion: s.LimitsVersion, Deciding: c.health.DecidingIn(s, known),
 	}

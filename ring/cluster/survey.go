@@ -29,28 +29,28 @@ type survey struct {
 	Leader string `json:"leader,omitempty"`
 }
 
-func (c *Cluster) answerSurvey(context.Context, message.Nothing) (survey, error) {
-	own, err := c.agreement.Supposed()
+func (r *recoverer) answerSurvey(context.Context, message.Nothing) (survey, error) {
+	own, err := r.config.Agreement.Supposed()
 	if err != nil {
 		return survey{}, err
 	}
 	known := survey{
-		ID: c.config.ID, Cluster: own.State.Cluster, Epochs: epochsOf(own.State), Proved: c.proved.Load(),
-		Servers: own.Servers, End: own.End, Leader: c.leaderHeard(),
+		ID: r.config.ID, Cluster: own.State.Cluster, Epochs: epochsOf(own.State), Proved: r.config.Proved(),
+		Servers: own.Servers, End: own.End, Leader: r.leaderHeard(),
 	}
-	if c.config.Epochs != nil {
-		known.Epochs = higher(known.Epochs, c.config.Epochs())
+	if r.config.Epochs != nil {
+		known.Epochs = higher(known.Epochs, r.config.Epochs())
 	}
 	return known, nil
 }
 
 // leaderHeard is the name of the node that leads raft, as far as this one hears; empty if none does.
-func (c *Cluster) leaderHeard() string {
-	id, _, known := c.agreement.Leader()
+func (r *recoverer) leaderHeard() string {
+	id, _, known := r.config.Agreement.Leader()
 	if !known {
 		return ""
 	}
-	return cmp.Or(c.agreement.State().Nodes[id].Name, id.String())
+	return cmp.Or(r.config.Agreement.State().Nodes[id].Name, id.String())
 }
 
 // epochsOf are the highest epochs that a state knows of: where a move is under way, the next one may be in use.
@@ -118,9 +118,9 @@ const missedWithin = 4 * consensus.ElectionTimeout
 
 // survey asks every node that is left what it knows. Where raft has lost its majority, it waits until nobody hears a leader: as
 // long as somebody does, the nodes that are said to be lost are not.
-func (c *Cluster) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
+func (r *recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	for begun := time.Now(); ; {
-		known, err := c.surveyAll(ctx, s, gone)
+		known, err := r.surveyAll(ctx, s, gone)
 		if err != nil || !known.majorityLost(gone) || known.leader == "" {
 			return known, err
 		}
@@ -134,17 +134,17 @@ func (c *Cluster) survey(ctx context.Context, s *agreed.State, gone map[ring.Nod
 }
 
 // surveyAll asks every node that is left once.
-func (c *Cluster) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
-	own, err := c.answerSurvey(ctx, message.Nothing{})
+func (r *recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
+	own, err := r.answerSurvey(ctx, message.Nothing{})
 	if err != nil {
 		return nil, err
 	}
 	known := &knowledge{newest: own}
-	known.add(c.config.Name, own)
+	known.add(r.config.Name, own)
 	var mu sync.Mutex
 	var problems []error
-	message.ForEach(c.left(s, gone), func(n agreed.Node) {
-		said, err := message.Call[survey](ctx, c.config.Peers, n.GRPC, message.KindSurvey, message.Nothing{})
+	message.ForEach(r.left(s, gone), func(n agreed.Node) {
+		said, err := message.Call[survey](ctx, r.config.Peers, n.GRPC, message.KindSurvey, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -165,15 +165,15 @@ func (c *Cluster) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.
 
 // left are the other nodes that are left, where they are by gossip or else by what is supposed: the members, and whoever else
 // is of this cluster by gossip, which those who are lost may have let in.
-func (c *Cluster) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
+func (r *recoverer) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
 	var left []agreed.Node
 	for id, n := range s.Nodes {
-		if _, lost := gone[id]; !lost && id != c.config.ID {
-			n.GRPC = c.addressFor(n)
+		if _, lost := gone[id]; !lost && id != r.config.ID {
+			n.GRPC = r.config.Directory.AddressOfNode(n)
 			left = append(left, n)
 		}
 	}
-	for id, p := range c.gossip.All() {
+	for id, p := range r.config.Gossip.All() {
 		_, member := s.Nodes[id]
 		_, removed := s.Removed[id]
 		if p.Alive && p.Cluster == s.Cluster.String() && !member && !removed {
@@ -182,6 +182,3 @@ func (c *Cluster) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agre
 	}
 	return left
 }
-
-// addressFor is where a member is, by gossip, or else by what is supposed.
-func (c *Cluster) addressFor(n agreed.Node) string { return cmp.Or(c.addressOf(n.ID), n.GRPC) }

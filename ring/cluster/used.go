@@ -35,7 +35,7 @@ func (c *Cluster) LimitsUsed(ctx context.Context) (used map[string]time.Duration
 		}
 	}
 	message.ForEach(others, func(n agreed.Node) {
-		there, err := message.CallWithin[map[string]time.Duration](ctx, c.config.Peers, usedTime, c.addressFor(n), message.KindUsed, message.Nothing{})
+		there, err := message.CallWithin[map[string]time.Duration](ctx, c.config.Peers, usedTime, c.directory.AddressOfNode(n), message.KindUsed, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {

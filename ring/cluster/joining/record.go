@@ -1,7 +1,6 @@
-package cluster
+package joining
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +14,9 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// A promise binds the node that gives it: it founds no cluster but that one. Only the founder can release it, by making
+// A Promise binds the node that gives it: it founds no cluster but that one. Only the founder can release it, by making
 // the attempt void.
-type promise struct {
+type Promise struct {
 	Founder ring.NodeID `json:"founder"`
 	Attempt uint64      `json:"attempt"` // founders count their attempts from 1
 }
@@ -26,7 +25,7 @@ type promise struct {
 type founding struct {
 	ID ring.NodeID `json:"id"` // whose this is
 	// Promised is the promise that this node has given, to itself while an attempt of its own is open.
-	Promised *promise `json:"promised,omitempty"`
+	Promised *Promise `json:"promised,omitempty"`
 	// Attempts counts this node's own. Each of them is void unless it is promised, or decided.
 	Attempts uint64 `json:"attempts"`
 	// Decided is the cluster that this node founds, come what may: all members have promised.
@@ -107,12 +106,12 @@ func (r *record) write(f founding) error {
 }
 
 // begin is the promise that this node gives itself, as a founder: the attempt that is open, or a new one.
-func (r *record) begin() (p promise, err error) {
+func (r *record) begin() (p Promise, err error) {
 	err = r.change("attempt", func(f *founding) error {
 		switch {
 		case f.Promised == nil:
 			f.Attempts++
-			f.Promised = &promise{Founder: f.ID, Attempt: f.Attempts}
+			f.Promised = &Promise{Founder: f.ID, Attempt: f.Attempts}
 		case f.Promised.Founder != f.ID:
 			return fmt.Errorf("%w: %s", message.ErrPromised, f.Promised.Founder)
 		}
@@ -123,7 +122,7 @@ func (r *record) begin() (p promise, err error) {
 }
 
 // give promises, unless another promise stands. A later attempt of the same founder says that the earlier one is void.
-func (r *record) give(p promise) error {
+func (r *record) give(p Promise) error {
 	return r.change("promise", func(f *founding) error {
 		if held := f.Promised; held != nil && (held.Founder != p.Founder || held.Attempt > p.Attempt) {
 			return fmt.Errorf("%w: attempt %d of %s", message.ErrPromised, held.Attempt, held.Founder)
@@ -134,7 +133,7 @@ func (r *record) give(p promise) error {
 }
 
 // release takes a promise back that its founder has made void; for the founder itself, that makes it void.
-func (r *record) release(p promise) error {
+func (r *record) release(p Promise) error {
 	return r.change("release", func(f *founding) error {
 		if f.Promised != nil && *f.Promised == p && f.Decided == nil {
 			f.Promised = nil
@@ -144,7 +143,7 @@ func (r *record) release(p promise) error {
 }
 
 // decide makes the attempt p a founding for ever, unless it was made void meanwhile.
-func (r *record) decide(p promise, what *agreed.Found) error {
+func (r *record) decide(p Promise, what *agreed.Found) error {
 	return r.change("decision", func(f *founding) error {
 		switch {
 		case f.Decided != nil:
@@ -171,47 +170,4 @@ func (f founding) unfounded() *agreed.Found {
 		return nil
 	}
 	return f.Decided
-}
-
-// A promiseRequest asks a node to promise its founding.
-type promiseRequest struct {
-	promise
-	Expect int `json:"expect"` // how many found
-}
-
-// answerPromise promises this node's founding, durably, and tells the founder who this node is.
-func (c *Cluster) answerPromise(_ context.Context, q promiseRequest) (agreed.Node, error) {
-	switch {
-	case c.belongs():
-		return agreed.Node{}, fmt.Errorf("%w, and node %s belongs to it: join it", agreed.ErrFounded, c.config.Name)
-	case q.Expect != c.config.Expect:
-		return agreed.Node{}, fmt.Errorf("%w: node %s expects %d nodes, not %d", agreed.ErrInvalid, c.config.Name, c.config.Expect, q.Expect)
-	}
-	if err := c.record.give(q.promise); err != nil {
-		return agreed.Node{}, err
-	}
-	return c.self(), nil
-}
-
-// answerRelease takes a promise back: the founder has made the attempt void.
-func (c *Cluster) answerRelease(_ context.Context, q promise) (message.Nothing, error) {
-	return message.Nothing{}, c.record.release(q)
-}
-
-// An attemptState is what has become of an attempt to found a cluster.
-type attemptState struct {
-	Void    bool   `json:"void,omitempty"`
-	Cluster string `json:"cluster,omitempty"` // of the cluster that was founded
-}
-
-// answerAttempt tells a node that has promised what has become of the attempt: this node, the founder, has it on disk.
-func (c *Cluster) answerAttempt(_ context.Context, q promise) (attemptState, error) {
-	f := c.record.look()
-	switch {
-	case q.Founder != f.ID || q.Attempt > f.Attempts:
-		return attemptState{}, fmt.Errorf("%w: node %s has made no attempt %d to found a cluster", agreed.ErrInvalid, f.ID, q.Attempt)
-	case f.Decided != nil:
-		return attemptState{Cluster: f.Decided.Cluster.String()}, nil
-	}
-	return attemptState{Void: f.Promised == nil || *f.Promised != q}, nil
 }

@@ -1,4 +1,4 @@
-package cluster
+package joining
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 // Leave tells every node at once that this one is about to stop, so that callers ask the others first. It returns when all
 // that are alive have heard it, or when ctx ends. It is not agreed on, moves no partition, and ends when this node starts
 // again. When Run ends after it, gossip says that this node has left.
-func (c *Cluster) Leave(ctx context.Context) {
-	c.gossip.Say(func(own *gossip.NodeMeta) { own.Phase = gossip.PhaseLeaving })
+func (j *Joiner) Leave(ctx context.Context) {
+	j.gossip.Say(func(own *gossip.NodeMeta) { own.Phase = gossip.PhaseLeaving })
 	var all sync.WaitGroup
-	for _, address := range c.livingAddresses() {
+	for _, address := range j.directory.Living() {
 		all.Go(func() {
-			_, err := message.Call[message.Nothing](ctx, c.config.Peers, address, message.KindLeaving, leavingNotice{c.config.ID, c.process})
+			_, err := message.Call[message.Nothing](ctx, j.config.Peers, address, message.KindLeaving, leavingNotice{j.config.Self.ID, j.process})
 			if err != nil {
-				c.logger.Debug("a node has not heard that this one is leaving, but for gossip", "address", address, "error", err)
+				j.logger.Debug("a node has not heard that this one is leaving, but for gossip", "address", address, "error", err)
 			}
 		})
 	}
 	all.Wait()
-	c.agreement.PassOn(ctx)
+	j.agreement.PassOn(ctx)
 }
 
 // A leavingNotice says that a process is about to stop.
@@ -34,7 +34,7 @@ type leavingNotice struct {
 	Process agreed.Unique `json:"process"`
 }
 
-func (c *Cluster) answerLeaving(_ context.Context, q leavingNotice) (message.Nothing, error) {
-	c.gossip.Leaves(q.ID, q.Process.String())
+func (j *Joiner) answerLeaving(_ context.Context, q leavingNotice) (message.Nothing, error) {
+	j.gossip.Leaves(q.ID, q.Process.String())
 	return message.Nothing{}, nil
 }

@@ -1,4 +1,4 @@
-package cluster
+package joining
 
 import (
 	"context"
@@ -20,22 +20,22 @@ type joinRequest struct {
 }
 
 // answerJoin lets a node in, on the leader: nodes are let in one after another. It may be asked again and again.
-func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (message.Nothing, error) {
+func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing, error) {
 	select {
-	case c.admission <- struct{}{}:
-		defer func() { <-c.admission }()
+	case j.admission <- struct{}{}:
+		defer func() { <-j.admission }()
 	case <-ctx.Done():
 		return message.Nothing{}, fmt.Errorf("%w: %w", message.ErrNoLeader, ctx.Err())
 	}
-	s, n := c.agreement.State(), q.Node
+	s, n := j.agreement.State(), q.Node
 	if !s.Founded() {
 		return message.Nothing{}, fmt.Errorf("%w: %w", message.ErrNoLeader, agreed.ErrNotFounded)
 	}
 	if name, removed := s.Removed[n.ID]; removed {
-		return message.Nothing{}, removedText(n.ID, name)
+		return message.Nothing{}, RemovedError(n.ID, name)
 	}
 	known, member := s.Nodes[n.ID]
-	highest, marked := c.agreement.HighestMark(n.ID)
+	highest, marked := j.agreement.HighestMark(n.ID)
 	if marked && highest.Compare(q.Before) > 0 {
 		return message.Nothing{}, fmt.Errorf("%w: it has mark %s, and the cluster has seen %s", message.ErrOldCopy, q.Before, highest)
 	}
@@ -43,33 +43,33 @@ func (c *Cluster) answerJoin(ctx context.Context, q joinRequest) (message.Nothin
 		if member {
 			return message.Nothing{}, nameTakenText(other)
 		}
-		return message.Nothing{}, c.replaceDead(ctx, other, n)
+		return message.Nothing{}, j.replaceDead(ctx, other, n)
 	}
 	if member && sameAddresses(known, n) {
 		return message.Nothing{}, nil
 	}
-	if err := c.reach(ctx, n.ID, n); err != nil {
+	if err := j.reach(ctx, n.ID, n); err != nil {
 		return message.Nothing{}, err
 	}
-	if err := c.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
+	if err := j.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
 		return message.Nothing{}, err
 	}
-	c.logger.Info("a node has joined, or has other addresses now", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
+	j.logger.Info("a node has joined, or has other addresses now", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
 	return message.Nothing{}, nil
 }
 
 // replaceDead lets n in at the place of a member of the same name, if that is dead.
-func (c *Cluster) replaceDead(ctx context.Context, old, n agreed.Node) error {
-	if !c.dead(ctx, old) {
+func (j *Joiner) replaceDead(ctx context.Context, old, n agreed.Node) error {
+	if !j.dead(ctx, old) {
 		return nameTakenText(old)
 	}
-	if err := c.reach(ctx, n.ID, n); err != nil {
+	if err := j.reach(ctx, n.ID, n); err != nil {
 		return err
 	}
-	if err := c.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
+	if err := j.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
 		return err
 	}
-	c.logger.Info("a new disk takes the place of a dead node", "node", n.Name, "old", old.ID, "new", n.ID)
+	j.logger.Info("a new disk takes the place of a dead node", "node", n.Name, "old", old.ID, "new", n.ID)
 	return nil
 }
 
@@ -78,7 +78,7 @@ func nameTakenText(other agreed.Node) error {
 		agreed.ErrNameTaken, other.Name, other.ID, other.GRPC)
 }
 
-func removedText(id ring.NodeID, name string) error {
+func RemovedError(id ring.NodeID, name string) error {
 	return fmt.Errorf("%w: this data directory is that of node %s (%q); start the node with an empty one, and it joins as a new node",
 		agreed.ErrRemoved, id, name)
 }
@@ -90,23 +90,23 @@ func sameAddresses(a, b agreed.Node) bool {
 // dead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard
 // of it or the machine that it was on says that nothing listens there. A node that is merely not heard may be alive on
 // the other side of a partition, so this is asked only for a new disk of the same name.
-func (c *Cluster) dead(ctx context.Context, n agreed.Node) bool {
-	p, err := message.Call[message.Pong](ctx, c.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
+func (j *Joiner) dead(ctx context.Context, n agreed.Node) bool {
+	p, err := message.Call[message.Pong](ctx, j.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
 	if err == nil {
 		return p.ID != n.ID
 	}
 	if !message.Unanswered(err) {
 		return false // somebody is there
 	}
-	if !c.gossip.Alive(n.ID) || errors.Is(err, syscall.ECONNREFUSED) {
+	if !j.gossip.Alive(n.ID) || errors.Is(err, syscall.ECONNREFUSED) {
 		return true
 	}
 	return errors.Is(dial(ctx, n.Raft), syscall.ECONNREFUSED)
 }
 
 // reach calls the node id back at the addresses that n advertises.
-func (c *Cluster) reach(ctx context.Context, id ring.NodeID, n agreed.Node) error {
-	p, err := message.Call[message.Pong](ctx, c.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
+func (j *Joiner) reach(ctx context.Context, id ring.NodeID, n agreed.Node) error {
+	p, err := message.Call[message.Pong](ctx, j.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w at %s, its gRPC address (see --advertise and --listen-grpc there): %w", message.ErrUnreachable, n.GRPC, err)

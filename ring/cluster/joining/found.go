@@ -1,4 +1,4 @@
-package cluster
+package joining
 
 import (
 	"context"
@@ -38,10 +38,10 @@ type view struct {
 }
 
 // look is what gossip shows now, or why this node cannot go on.
-func (c *Cluster) look() (v view, err error) {
-	own := c.gossip.Own()
-	v.founding = append(v.founding, gossip.Peer{ID: c.config.ID, NodeMeta: own})
-	for _, p := range c.gossip.All() {
+func (j *Joiner) look() (v view, err error) {
+	own := j.gossip.Own()
+	v.founding = append(v.founding, gossip.Peer{ID: j.config.Self.ID, NodeMeta: own})
+	for _, p := range j.gossip.All() {
 		switch {
 		case !p.Alive:
 		case p.Cluster != "" && v.cluster != "" && p.Cluster != v.cluster:
@@ -64,19 +64,19 @@ func (c *Cluster) look() (v view, err error) {
 }
 
 // findCluster waits until gossip shows a cluster.
-func (c *Cluster) findCluster(ctx context.Context) error {
+func (j *Joiner) findCluster(ctx context.Context) error {
 	for {
-		wake := c.gossip.Changed()
-		switch v, err := c.look(); {
+		wake := j.gossip.Changed()
+		switch v, err := j.look(); {
 		case err != nil:
 			return err
 		case v.cluster != "":
-			c.chosen.Store(v.cluster)
+			j.id.chosen.Store(v.cluster)
 			return nil
 		}
-		c.wait("it looks for a node of its cluster at the addresses of --join")
-		if c.seldom.Allow("find") {
-			c.logger.Info("looking for a node of the cluster at the addresses of --join", "join", c.config.Join)
+		j.wait("it looks for a node of its cluster at the addresses of --join")
+		if j.throttle.Allow("find") {
+			j.logger.Info("looking for a node of the cluster at the addresses of --join", "join", j.config.Join)
 		}
 		if _, err := message.Pause(ctx, lograte.Interval, wake); err != nil {
 			return err
@@ -84,44 +84,44 @@ func (c *Cluster) findCluster(ctx context.Context) error {
 	}
 }
 
-// foundAlone decides to found a cluster of this node, if it is to be alone and belongs to none. That is before gossip
+// FoundAlone decides to found a cluster of this node, if it is to be alone and belongs to none. That is before gossip
 // begins: nobody meets this node who does not belong to its cluster.
-func (c *Cluster) foundAlone() error {
-	if !c.alone() || c.belongs() {
+func (j *Joiner) FoundAlone() error {
+	if !j.alone() || j.belongs() {
 		return nil
 	}
-	p, err := c.record.begin()
+	p, err := j.id.record.begin()
 	if errors.Is(err, message.ErrPromised) {
 		return fmt.Errorf("%w, and cannot found a cluster alone: start it as before, with --expect and --join, or with an empty data directory", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.decide(p, []agreed.Node{c.self()}); err != nil {
+	if err := j.decide(p, []agreed.Node{j.config.Self}); err != nil {
 		return err
 	}
-	c.nameCluster()
+	j.nameCluster()
 	return nil
 }
 
 // nameCluster has gossip say to which cluster this node belongs, once it knows.
-func (c *Cluster) nameCluster() {
-	if id := c.belongsTo(); id != "" {
-		c.gossip.Say(func(own *gossip.NodeMeta) { own.Cluster, own.Phase = id, gossip.PhaseJoining })
+func (j *Joiner) nameCluster() {
+	if id := j.id.Cluster(); id != "" {
+		j.gossip.Say(func(own *gossip.NodeMeta) { own.Cluster, own.Phase = id, gossip.PhaseJoining })
 	}
 }
 
 // foundTogether waits until a cluster is decided, by this node or by another.
-func (c *Cluster) foundTogether(ctx context.Context) error {
+func (j *Joiner) foundTogether(ctx context.Context) error {
 	const first, most = 50 * time.Millisecond, time.Second
 	for wait := first; ; wait = min(2*wait, most) {
-		wake := c.gossip.Changed()
-		v, err := c.look()
+		wake := j.gossip.Changed()
+		v, err := j.look()
 		if err != nil {
-			c.gossip.MeetAll() // so that the others hear what this one has heard before it ends
+			j.gossip.MeetAll() // so that the others hear what this one has heard before it ends
 			return err
 		}
-		if done, err := c.foundingStep(ctx, v); done || err != nil {
+		if done, err := j.foundingStep(ctx, v); done || err != nil {
 			return err
 		}
 		woken, err := message.Pause(ctx, wait, wake)
@@ -135,53 +135,53 @@ func (c *Cluster) foundTogether(ctx context.Context) error {
 }
 
 // foundingStep does what can be done for what is in view, and says whether a cluster is decided.
-func (c *Cluster) foundingStep(ctx context.Context, v view) (done bool, err error) {
-	held, n := c.record.look().Promised, c.config.Expect
-	mine := held != nil && held.Founder == c.config.ID
-	first := v.founding[0].ID == c.config.ID
+func (j *Joiner) foundingStep(ctx context.Context, v view) (done bool, err error) {
+	held, n := j.id.record.look().Promised, j.config.Expect
+	mine := held != nil && held.Founder == j.config.Self.ID
+	first := v.founding[0].ID == j.config.Self.ID
 	switch {
 	case v.cluster != "":
-		c.chosen.Store(v.cluster)
+		j.id.chosen.Store(v.cluster)
 		if mine {
-			return true, c.void(ctx, *held)
+			return true, j.void(ctx, *held)
 		}
 		return true, nil
 	case held != nil && !mine:
-		return c.askFounder(ctx, *held)
+		return j.askFounder(ctx, *held)
 	case mine && !first:
-		return false, c.void(ctx, *held)
+		return false, j.void(ctx, *held)
 	case first && len(v.founding) >= n:
-		return c.attempt(ctx, v.founding[:n])
+		return j.attempt(ctx, v.founding[:n])
 	}
 	var names []string
 	for _, p := range v.founding {
 		names = append(names, p.Name)
 	}
 	here := strings.Join(names, ", ")
-	c.wait(fmt.Sprintf("it waits for nodes to found a cluster with: %d of %d are here (%s)", len(names), n, here))
-	if c.seldom.Allow("found") {
-		c.logger.Info("waiting for nodes to found a cluster with", "expect", n, "here", here)
+	j.wait(fmt.Sprintf("it waits for nodes to found a cluster with: %d of %d are here (%s)", len(names), n, here))
+	if j.throttle.Allow("found") {
+		j.logger.Info("waiting for nodes to found a cluster with", "expect", n, "here", here)
 	}
 	return false, nil
 }
 
 // attempt asks for the promises of all members, and decides once it has them.
-func (c *Cluster) attempt(ctx context.Context, members []gossip.Peer) (done bool, err error) {
-	p, err := c.record.begin()
+func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool, err error) {
+	p, err := j.id.record.begin()
 	if err != nil {
 		return false, err
 	}
 	nodes, errs := make([]agreed.Node, len(members)), make([]error, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
-		if m.ID == c.config.ID {
-			nodes[i] = c.self()
+		if m.ID == j.config.Self.ID {
+			nodes[i] = j.config.Self
 			continue
 		}
 		all.Go(func() {
-			nodes[i], errs[i] = message.Call[agreed.Node](ctx, c.config.Peers, m.GRPC, message.KindPromise, promiseRequest{p, c.config.Expect})
+			nodes[i], errs[i] = message.Call[agreed.Node](ctx, j.config.Peers, m.GRPC, message.KindPromise, PromiseRequest{p, j.config.Expect})
 			if errs[i] == nil {
-				errs[i] = c.reach(ctx, m.ID, nodes[i])
+				errs[i] = j.reach(ctx, m.ID, nodes[i])
 			}
 		})
 	}
@@ -190,18 +190,18 @@ func (c *Cluster) attempt(ctx context.Context, members []gossip.Peer) (done bool
 		if err == nil {
 			continue
 		}
-		if c.seldom.Allow("promise " + members[i].ID.String()) {
-			c.logger.Warn("a node does not promise to found a cluster with this one yet", "node", members[i].Name, "error", err)
+		if j.throttle.Allow("promise " + members[i].ID.String()) {
+			j.logger.Warn("a node does not promise to found a cluster with this one yet", "node", members[i].Name, "error", err)
 		}
 		return false, nil
 	}
 	if err := distinctNames(nodes); err != nil {
 		return false, err
 	}
-	if err := c.config.tuning.step("all have promised"); err != nil {
+	if err := j.config.Step("all have promised"); err != nil {
 		return false, err
 	}
-	return true, c.decide(p, nodes)
+	return true, j.decide(p, nodes)
 }
 
 func distinctNames(nodes []agreed.Node) error {
@@ -217,37 +217,37 @@ func distinctNames(nodes []agreed.Node) error {
 }
 
 // decide makes the attempt p found a cluster of these nodes. From then on this node says so by gossip.
-func (c *Cluster) decide(p promise, nodes []agreed.Node) error {
+func (j *Joiner) decide(p Promise, nodes []agreed.Node) error {
 	var members []ring.Member
 	for _, n := range nodes {
 		members = append(members, ring.Member{ID: n.ID, Zone: n.Zone})
 	}
-	table, err := ring.Assign(nil, members, c.config.Partitions, ring.Replication(len(members), c.config.Replicas))
+	table, err := ring.Assign(nil, members, j.config.Partitions, ring.Replication(len(members), j.config.Replicas))
 	if err != nil {
 		return err
 	}
 	what := &agreed.Found{
-		Partitions: c.config.Partitions, Replicas: c.config.Replicas,
-		Nodes: nodes, Table: table, Limits: c.config.Limits,
+		Partitions: j.config.Partitions, Replicas: j.config.Replicas,
+		Nodes: nodes, Table: table, Limits: j.config.Limits,
 	}
 	_, _ = rand.Read(what.Cluster[:]) // never fails
-	if err := c.record.decide(p, what); err != nil {
+	if err := j.id.record.decide(p, what); err != nil {
 		return err
 	}
-	c.logger.Info("this node founds a cluster", "cluster", what.Cluster, "nodes", len(nodes))
+	j.logger.Info("this node founds a cluster", "cluster", what.Cluster, "nodes", len(nodes))
 	return nil
 }
 
 // void gives an attempt of this node up: on disk first, so that no answer to it counts any more, then the promises are
 // released. Who does not hear of it asks.
-func (c *Cluster) void(ctx context.Context, p promise) error {
-	if err := c.record.release(p); err != nil {
+func (j *Joiner) void(ctx context.Context, p Promise) error {
+	if err := j.id.record.release(p); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
-	for _, m := range c.gossip.All() {
+	for _, m := range j.gossip.All() {
 		if m.Alive {
-			all.Go(func() { _, _ = message.Call[message.Nothing](ctx, c.config.Peers, m.GRPC, message.KindRelease, p) })
+			all.Go(func() { _, _ = message.Call[message.Nothing](ctx, j.config.Peers, m.GRPC, message.KindRelease, p) })
 		}
 	}
 	all.Wait()
@@ -255,82 +255,67 @@ func (c *Cluster) void(ctx context.Context, p promise) error {
 }
 
 // askFounder asks the node that has this one's promise what has become of the attempt.
-func (c *Cluster) askFounder(ctx context.Context, p promise) (founded bool, err error) {
-	founder, known := c.gossip.Find(p.Founder)
+func (j *Joiner) askFounder(ctx context.Context, p Promise) (founded bool, err error) {
+	founder, known := j.gossip.Find(p.Founder)
 	if !known || !founder.Alive {
-		c.warnOfFounder(p, "it is not here")
+		j.warnOfFounder(p, "it is not here")
 		return false, nil
 	}
-	s, err := message.Call[attemptState](ctx, c.config.Peers, founder.GRPC, message.KindAttempt, p)
+	s, err := message.Call[attemptState](ctx, j.config.Peers, founder.GRPC, message.KindAttempt, p)
 	switch {
 	case err != nil:
-		c.warnOfFounder(p, err.Error())
+		j.warnOfFounder(p, err.Error())
 		return false, nil
 	case s.Void:
-		return false, c.record.release(p)
+		return false, j.id.record.release(p)
 	}
 	if s.Cluster == "" {
 		return false, nil
 	}
-	c.chosen.Store(s.Cluster)
+	j.id.chosen.Store(s.Cluster)
 	return true, nil
 }
 
-func (c *Cluster) warnOfFounder(p promise, why string) {
-	if c.seldom.Allow("founder " + p.Founder.String()) {
-		c.logger.Warn("this node has promised to found a cluster with a node that does not answer: start that node again; "+
+func (j *Joiner) warnOfFounder(p Promise, why string) {
+	if j.throttle.Allow("founder " + p.Founder.String()) {
+		j.logger.Warn("this node has promised to found a cluster with a node that does not answer: start that node again; "+
 			"if it is gone for ever, start this one with an empty data directory", "node", p.Founder, "why", why)
 	}
 }
 
 // bootstrap gives raft its first voters, if this node founds and has not done so yet.
-func (c *Cluster) bootstrap(what *agreed.Found) error {
-	if what == nil || len(c.agreement.Servers()) > 0 {
+func (j *Joiner) bootstrap(what *agreed.Found) error {
+	if what == nil || len(j.agreement.Servers()) > 0 {
 		return nil
 	}
-	if err := c.config.tuning.step("before bootstrap"); err != nil {
+	if err := j.config.Step("before bootstrap"); err != nil {
 		return err
 	}
 	var voters []consensus.Server
 	for _, n := range what.Nodes {
 		voters = append(voters, consensus.Server{ID: n.ID, Address: n.Raft, Voter: true})
 	}
-	if err := c.agreement.Bootstrap(voters); err != nil {
+	if err := j.agreement.Bootstrap(voters); err != nil {
 		return err
 	}
-	return c.config.tuning.step("after bootstrap")
+	return j.config.Step("after bootstrap")
 }
 
 // proposeFound has the cluster founded that this node has decided on, unless that is done.
-func (c *Cluster) proposeFound(ctx context.Context, what *agreed.Found) error {
-	if what == nil || c.agreement.State().Founded() {
+func (j *Joiner) proposeFound(ctx context.Context, what *agreed.Found) error {
+	if what == nil || j.agreement.State().Founded() {
 		return nil
 	}
-	if err := c.config.tuning.step("before found"); err != nil {
+	if err := j.config.Step("before found"); err != nil {
 		return err
 	}
-	if _, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindFound, what); err != nil {
+	if _, err := message.AskLeader[message.Nothing](ctx, j.config.Leader, message.KindFound, what); err != nil {
 		return err
 	}
-	return c.config.tuning.step("after found")
+	return j.config.Step("after found")
 }
 
 // answerFound proposes the command found, on the leader, for the founder.
-func (c *Cluster) answerFound(ctx context.Context, what agreed.Found) (message.Nothing, error) {
-	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Found: &what})
-}
-
-// belongsTo is the id of the cluster that this node knows to be its own, in hexadecimal; empty while it knows of none.
-func (c *Cluster) belongsTo() string {
-	s, f := c.agreement.State(), c.record.look()
-	switch {
-	case s.Founded():
-		return s.Cluster.String()
-	case f.Member != nil:
-		return f.Member.String()
-	case f.Decided != nil:
-		return f.Decided.Cluster.String()
-	}
-	chosen, _ := c.chosen.Load().(string)
-	return chosen
+func (j *Joiner) answerFound(ctx context.Context, what agreed.Found) (message.Nothing, error) {
+	return message.Nothing{}, j.agreement.Propose(ctx, agreed.Command{Found: &what})
 }
