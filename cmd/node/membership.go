@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,10 +16,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster"
 	"github.com/jeton-dev/jeton/ring/cluster/gossip"
 	"github.com/jeton-dev/jeton/rpc"
-	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/peers"
 	"github.com/jeton-dev/jeton/storage"
-	"github.com/jeton-dev/jeton/storage/register"
 )
 
 const (
@@ -32,18 +29,6 @@ const (
 	// aloneWithin is how long a node that founds a cluster by itself may take until it is ready.
 	aloneWithin = 30 * time.Second
 )
-
-// errClock is why a node of a cluster decides nothing whose clock is off.
-var errClock = notServingError{func() string {
-	return "this node's clock differs too much from the other nodes': set the machine's clock right, then restart the node"
-}}
-
-// A notServingError is a [limit.ErrUnavailable] without the words of that, which who passes it on puts in front. Its own are asked for only
-// by who wants to read them: it may be given very often.
-type notServingError struct{ why func() string }
-
-func (e notServingError) Error() string        { return e.why() }
-func (e notServingError) Is(target error) bool { return target == limit.ErrUnavailable }
 
 // ErrOldCopy says that the data directory is an older copy of itself. Renew makes it one of a new node.
 var ErrOldCopy = cluster.ErrOldCopy
@@ -84,12 +69,6 @@ type membership struct {
 	// Follow's own.
 	limitsVersion uint64 // of those in force
 	compared      bool   // this node's clock was compared with the others', so that a floor can be set by them
-}
-
-// A view is what callers are told; without a table before the first state.
-type view struct {
-	table   *pb.View
-	changed chan struct{} // closed when there is a newer one
 }
 
 // openMember opens the registers of a node in a cluster, its connections to the others, and the actors on top.
@@ -181,28 +160,6 @@ func (m *membership) mark(mark storage.Mark) {
 	m.marks <- agreed.Mark(mark)
 }
 
-// holds says whether the disk keeps registers.
-func (m *membership) holds() bool {
-	return slices.ContainsFunc(m.partitions(), func(p register.Partition) bool { return p.Epoch > 0 })
-}
-
-// epochs are the highest epochs that the registers know of.
-func (m *membership) epochs() []uint64 {
-	var epochs []uint64
-	for _, p := range m.partitions() {
-		epochs = append(epochs, max(p.Epoch, p.Installed))
-	}
-	return epochs
-}
-
-func (m *membership) partitions() []register.Partition {
-	partitions := make([]register.Partition, ring.DefaultPartitions)
-	for i := range partitions {
-		partitions[i] = m.node.store.Partition(ring.Partition(i))
-	}
-	return partitions
-}
-
 // begin takes part in the cluster. A node that needs nobody else for that is ready on return.
 func (m *membership) begin() error {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -234,149 +191,12 @@ func (m *membership) settled(ctx context.Context) error {
 	}
 }
 
-// follow makes the node follow the cluster until ctx ends.
-func (m *membership) follow(ctx context.Context) {
-	joined := m.cluster.Joined()
-	for {
-		changed := m.cluster.Changed()
-		if s := m.cluster.State(); s.Founded() {
-			if err := m.adopt(ctx, s); err != nil && ctx.Err() == nil {
-				m.node.fail(fmt.Errorf("follow the cluster: %w", err))
-				return
-			}
-		}
-		select {
-		case <-changed:
-		case <-m.installed:
-		case <-joined:
-			joined = nil
-			if err := m.prove(ctx); err != nil && ctx.Err() == nil {
-				m.node.fail(fmt.Errorf("join the cluster: %w", err))
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// prove opens the registers to everybody: the cluster has seen that the disk is no old copy, and a floor, if they have
-// one, now lies beyond every clock that was heard.
-func (m *membership) prove(ctx context.Context) error {
-	s := m.cluster.State()
-	if m.floored(s) {
-		m.cluster.CompareClocks(ctx)
-	}
-	m.compared = true
-	if err := m.node.store.RaiseFloor(ctx, m.beyondClocks()); err != nil {
-		return err
-	}
-	if err := m.adopt(ctx, s); err != nil {
-		return err
-	}
-	m.gate.open.Store(true)
-	m.joinedAt.Store(m.node.clock.Now())
-	close(m.decides)
-	m.node.tellSeed(m.seed)
-	m.node.cfg.Logger.Info("this node decides", "cluster", s.Cluster, "nodes", len(s.Nodes))
-	return nil
-}
-
-// floored says whether registers have a floor, or are to get one.
-func (m *membership) floored(s *agreed.State) bool {
-	has := func(p register.Partition) bool { return p.Floored }
-	gets := func(place ring.Place) bool { return place.Floored && place.Has(m.id) }
-	return slices.ContainsFunc(m.partitions(), has) || s.Table != nil && slices.ContainsFunc(s.Table.Places, gets)
-}
-
-// beyondClocks is a time that no clock has passed: where a floor may be.
-func (m *membership) beyondClocks() int64 {
-	return max(m.node.clock.Now(), m.cluster.HighestNow()) + register.DefaultBounds().EpsMax
-}
-
-// adopt makes everything follow a state. The registers come first: an epoch is told to nobody before they are in it.
-func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
-	if err := m.settle(ctx, s); err != nil {
-		return err
-	}
-	if s.LimitsVersion != m.limitsVersion {
-		doc, err := limit.ParseDocument(s.Limits)
-		if err != nil {
-			return fmt.Errorf("the cluster's limits: %w", err)
-		}
-		m.node.limits.Store(doc)
-		m.limitsVersion = s.LimitsVersion
-		m.node.cfg.Logger.Info("limits in force", "version", s.LimitsVersion, "limits", len(doc.Rules()))
-	}
-	m.placements.Store(m.place(s, m.placements.Load()))
-	keep := map[string]bool{}
-	for id, other := range s.Nodes {
-		keep[id.At(other.GRPC)] = true
-	}
-	m.peers.Keep(keep)
-	m.tell(s)
-	return nil
-}
-
-// tell publishes what callers go by, if that has changed: most of what is agreed does not concern them.
-func (m *membership) tell(s *agreed.State) {
-	table, before := viewOf(s), m.view.Load()
-	if before.table != nil && sameView(before.table, table) {
-		return
-	}
-	m.view.Store(&view{table: table, changed: make(chan struct{})})
-	close(before.changed)
-}
-
-// sameView says whether callers would do the same by both.
-func sameView(a, b *pb.View) bool {
-	return a.Cluster == b.Cluster && a.Table == b.Table && a.LimitsVersion == b.LimitsVersion && slices.Equal(a.Nodes, b.Nodes)
-}
-
-// viewOf is a state as callers see it.
-func viewOf(s *agreed.State) *pb.View {
-	v := &pb.View{
-		Version: s.Version, Cluster: s.Cluster, Table: s.Table, LimitsVersion: s.LimitsVersion, Limits: s.Limits,
-	}
-	for id, n := range s.Nodes {
-		v.Nodes = append(v.Nodes, pb.Node{ID: id, Name: n.Name, Zone: n.Zone, GRPC: n.GRPC, HTTP: n.HTTP, Leaving: n.Leaving})
-	}
-	slices.SortFunc(v.Nodes, func(a, b pb.Node) int { return a.ID.Compare(b.ID) })
-	return v
-}
-
-// tables is what callers go by now, and a channel that is closed when that has changed.
-func (m *membership) tables() (*pb.View, <-chan struct{}) {
-	v := m.view.Load()
-	return v.table, v.changed
-}
-
 // placement is where a partition is now; nil if it is not kept here.
 func (m *membership) placement(p ring.Partition) *actor.Placement {
 	if of := m.placements.Load().of; int(p) < len(of) {
 		return of[p]
 	}
 	return nil
-}
-
-// serving says why the node decides nothing, and nil if it does.
-func (m *membership) serving() error {
-	switch {
-	case m.joinedAt.Load() == 0:
-		return notServingError{m.joining}
-	case !m.cluster.ClockAgrees():
-		return errClock
-	}
-	return nil
-}
-
-// joining is why the node has not joined yet.
-func (m *membership) joining() string {
-	const said = "the node has not joined its cluster yet"
-	if waits := m.cluster.Waits(); waits != "" {
-		return said + ": " + waits
-	}
-	return said
 }
 
 // spoken is what an address speaks that is not one of gossip; empty where it may be.
@@ -387,55 +207,6 @@ func spoken(ctx context.Context, address string) string {
 	case speaks.Nothing, speaks.Other, speaks.Silent:
 	}
 	return ""
-}
-
-// refuses is serving in words that another node can pass on; empty for nil.
-func (m *membership) refuses() string {
-	if err := m.serving(); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-// stallsAfter is how long the disk may keep reservations waiting before the node counts as one that takes none.
-const stallsAfter = time.Second
-
-// stalled says that the disk hangs; empty if it does not.
-func (m *membership) stalled() string {
-	if m.joinedAt.Load() == 0 || m.node.store.Stalled() < stallsAfter {
-		return ""
-	}
-	return "its disk has not finished a write for more than a second"
-}
-
-// ready says why callers should not come to this node, and nil if they may; and what is wrong with some keys, if the others
-// can be decided.
-func (m *membership) ready() (degraded string, err error) {
-	if err := m.serving(); err != nil {
-		return "", err
-	}
-	if err := m.reached(); err != nil {
-		return "", err
-	}
-	d := m.cluster.Deciding()
-	if d.Verdict == ring.DecidesNone {
-		return "", errors.New(d.String())
-	}
-	return d.Degraded(), nil
-}
-
-// reached says which node has not reached this one yet, soon after it has joined.
-func (m *membership) reached() error {
-	if m.node.clock.Now() > m.joinedAt.Load()+reachedWithin {
-		return nil
-	}
-	connected := m.node.grpc.PeersConnected()
-	for id, n := range m.cluster.State().Nodes {
-		if id != m.id && !n.Leaving && m.peers.Connected(id.At(n.GRPC)) && !slices.Contains(connected, id) {
-			return fmt.Errorf("node %s has not reached this one yet", n.Name)
-		}
-	}
-	return nil
 }
 
 // leave takes the node out of the callers' order, and waits until they have heard.
