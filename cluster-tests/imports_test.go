@@ -22,6 +22,7 @@ const module = "github.com/jeton-dev/jeton"
 // cmd/bench, a module of its own, only itself.
 var mayImport = map[string][]string{
 	"internal/bound":         {},
+	"internal/door":          {},
 	"internal/fault":         {},
 	"internal/metrics":       {},
 	"internal/plain":         {},

@@ -225,7 +225,7 @@ func (s *Server) Serve(l net.Listener) error {
 		l = bound.New(l, s.bounds)
 	}
 	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-		return fmt.Errorf("gRPC on %v: %w", l.Addr(), err)
+		return err
 	}
 	return nil
 }

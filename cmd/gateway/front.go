@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/internal/door"
 )
 
-// A front is one listener with its server.
+// A front is a door for HTTP: one listener with its server.
 type front struct {
 	name     string
 	listener net.Listener
@@ -28,31 +28,33 @@ type front struct {
 // openFronts opens the listeners that the document names, so that an address in use is found before anything else runs.
 func (e *Gateway) openFronts(s *setup) (err error) {
 	if s.doc.Proxy != nil {
-		if e.proxy, err = listen("proxy", s.doc.Proxy.Address()); err != nil {
+		if e.proxy, err = e.listen("proxy", s.doc.Proxy.Address()); err != nil {
 			return err
 		}
 	}
 	if s.doc.ForwardAuth != nil {
-		if e.forwardAuth, err = listen("forward_auth", s.doc.ForwardAuth.Address()); err != nil {
+		if e.forwardAuth, err = e.listen("forward_auth", s.doc.ForwardAuth.Address()); err != nil {
 			return err
 		}
 	}
-	e.admin, err = listen("admin", s.doc.Admin.Address())
+	e.admin, err = e.listen("admin", s.doc.Admin.Address())
 	return err
 }
 
-func listen(name, address string) (*front, error) {
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s.listen: %s is in use: stop the process that listens there, or give another address", name, address)
-	case err != nil:
-		return nil, fmt.Errorf("%s.listen: cannot listen on %s: %w", name, address, err)
+func (e *Gateway) listen(name, address string) (*front, error) {
+	l, err := door.Listen(name+".listen", address)
+	if err != nil {
+		return nil, err
 	}
+	e.closers.Add(door.CloseListener(l))
 	return &front{name: name, listener: l}, nil
 }
 
-func (f *front) address() string {
+// Name implements door.Door: it is the field of the document.
+func (f *front) Name() string { return f.name }
+
+// Addr implements door.Door; empty for a nil front.
+func (f *front) Addr() string {
 	if f == nil {
 		return ""
 	}
@@ -98,8 +100,9 @@ func forwardAuthServer() *http.Server {
 	}
 }
 
-// prepare makes the front answer with h.
-func (f *front) prepare(h http.Handler, log *slog.Logger) {
+// prepare makes the front answer with h, by a server that is not serving yet.
+func (f *front) prepare(server *http.Server, h http.Handler, log *slog.Logger) {
+	f.server = server
 	life, cut := context.WithCancel(context.Background())
 	f.cut = cut
 	f.server.DisableGeneralOptionsHandler = true // OPTIONS * is a request as any other, and no path
@@ -112,32 +115,18 @@ func (f *front) prepare(h http.Handler, log *slog.Logger) {
 	})
 }
 
-// serve takes requests until stop.
-func (f *front) serve() (err error) {
-	if f.server.TLSConfig != nil {
-		err = f.server.ServeTLS(f.listener, "", "") // the certificate is in the configuration
-	} else {
-		err = f.server.Serve(f.listener)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return fmt.Errorf("%s on %v: %w", f.name, f.listener.Addr(), err)
-}
+// Serve implements door.Door.
+func (f *front) Serve() error { return door.ServeHTTP(f.server, f.listener) }
 
 const (
-	// lookAgain is how often stop looks whether requests that the server no longer knows are done.
+	// lookAgain is how often Stop looks whether requests that the server no longer knows are done.
 	lookAgain = 10 * time.Millisecond
 	// cutWithin is how long a request that was cut off may take to notice.
 	cutWithin = time.Second
 )
 
-// stop takes nothing new and waits for what is under way. When ctx ends, it is cut off; the error says so. Shutdown knows
-// nothing of upgraded connections: these are counted, and end with their context.
-func (f *front) stop(ctx context.Context) error {
-	if f == nil {
-		return nil
-	}
+// Stop implements door.Door. Shutdown knows nothing of upgraded connections: these are counted, and end with their context.
+func (f *front) Stop(ctx context.Context) error {
 	err := f.server.Shutdown(ctx)
 	if err == nil {
 		err = f.rest(ctx)

@@ -13,7 +13,7 @@
 //	core      those that fetch JWT keys, give   core.Gateway.Close, after the servers have stopped
 //	          tokens back, make shadow checks,
 //	          and probe instances that are down
-//	http      net/http's, by connection         front.stop: when it is done, or cut off at the deadline
+//	http      net/http's, by connection         front.Stop: when it is done, or cut off at the deadline
 //	process   1 for each listener               end with their server
 //	          the caller's own, in Run          end of Run
 package gateway
@@ -21,8 +21,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +30,7 @@ import (
 
 	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/rpc/web"
 )
@@ -58,12 +57,10 @@ type Gateway struct {
 	opened      time.Time
 	toldUnheard bool // that no node has told the limits; Run's own
 
-	running  sync.WaitGroup // this package's goroutines
+	doors    *door.Doors  // the fronts
+	closers  door.Closers // everything else
 	stop     sync.Once
 	stopping chan struct{} // closed when the gateway is to stop
-	failOnce sync.Once
-	failed   chan struct{} // closed when the gateway cannot go on
-	failure  error
 }
 
 // Open starts a gateway: on return its listeners take requests. It does not wait for the cluster; Ready tells when it was
@@ -77,7 +74,7 @@ func Open(cfg Config) (e *Gateway, err error) {
 	}
 	e = &Gateway{
 		cfg: cfg, metrics: prometheus.NewRegistry(), counts: newMetrics(), opened: time.Now(),
-		stopping: make(chan struct{}), failed: make(chan struct{}), following: following{last: found, settled: found},
+		stopping: make(chan struct{}), doors: door.New(cfg.Logger), following: following{last: found, settled: found},
 	}
 	e.now.Store(first)
 	defer func() {
@@ -108,18 +105,24 @@ func (e *Gateway) openCore(s *setup) (err error) {
 	if e.tracing, err = openTracing(s.doc, e.cfg.Logger, e.counts.exportFailures); err != nil {
 		return err
 	}
+	e.closers.Add(e.tracing.close)
 	if e.client, err = client.New(client.Config{
 		Servers: s.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
 		TLS: clusterTLS(s, e.now.Load), Token: func() string { return e.now.Load().token }, Registerer: e.metrics,
 	}); err != nil {
 		return err
 	}
+	e.closers.Add(func(context.Context) error { return e.client.Close() })
 	e.client.Heard() // which begins to listen for the limits
 	e.gateway, err = core.New(core.Config{
 		Document: s.doc, Checker: e.client, Limits: e.limits,
 		Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	e.closers.Add(func(context.Context) error { e.gateway.Close(); return nil })
+	return nil
 }
 
 // maxChecks bounds the checks under way in the client beyond any bound of the gateway itself, cluster.max_in_flight, which
@@ -132,83 +135,51 @@ func (e *Gateway) openServers(s *setup) error {
 	if err != nil {
 		return err
 	}
-	e.admin.server = web.NewServer(nil, e.cfg.Logger)
-	e.start(e.admin, web.Counted(admin))
-	if e.forwardAuth != nil {
-		e.forwardAuth.server = forwardAuthServer()
-		e.start(e.forwardAuth, e.gateway.ForwardAuth())
-	}
-	if e.proxy != nil {
-		e.proxy.server = proxyServer(s.doc.Proxy)
-		if s.doc.Proxy.TLS != nil {
-			e.proxy.server.TLSConfig = e.proxyTLS()
-		}
-		e.start(e.proxy, e.gateway.Proxy())
-	}
+	e.admin.prepare(web.NewServer(nil, e.cfg.Logger), web.Counted(admin), e.cfg.Logger)
+	e.doors.Start(e.admin) // which is stopped last, so that the gateway can be watched while it stops
+	e.doors.Start(e.list(s)...)
 	return nil
 }
 
-// start runs a front until it is stopped; if it ends before, the gateway has failed.
-func (e *Gateway) start(f *front, h http.Handler) {
-	f.prepare(h, e.cfg.Logger)
-	e.running.Go(func() {
-		if err := f.serve(); err != nil {
-			e.fail(err)
+// list is the doors of clients: those that the document has.
+func (e *Gateway) list(s *setup) (doors []door.Door) {
+	if e.forwardAuth != nil {
+		e.forwardAuth.prepare(forwardAuthServer(), e.gateway.ForwardAuth(), e.cfg.Logger)
+		doors = append(doors, e.forwardAuth)
+	}
+	if e.proxy != nil {
+		server := proxyServer(s.doc.Proxy)
+		if s.doc.Proxy.TLS != nil {
+			server.TLSConfig = e.proxyTLS()
 		}
-	})
+		e.proxy.prepare(server, e.gateway.Proxy(), e.cfg.Logger)
+		doors = append(doors, e.proxy)
+	}
+	return doors
 }
 
 // ProxyAddr is the address at which the proxy takes requests; empty without one.
-func (e *Gateway) ProxyAddr() string { return e.proxy.address() }
+func (e *Gateway) ProxyAddr() string { return e.proxy.Addr() }
 
 // ForwardAuthAddr is the address at which other proxies ask; empty without one.
-func (e *Gateway) ForwardAuthAddr() string { return e.forwardAuth.address() }
+func (e *Gateway) ForwardAuthAddr() string { return e.forwardAuth.Addr() }
 
 // AdminAddr is the address for operators.
-func (e *Gateway) AdminAddr() string { return e.admin.address() }
+func (e *Gateway) AdminAddr() string { return e.admin.Addr() }
 
 // Failed is closed when the gateway cannot go on: a listener has failed. Err says how. The gateway is then to be closed.
-func (e *Gateway) Failed() <-chan struct{} { return e.failed }
+func (e *Gateway) Failed() <-chan struct{} { return e.doors.Failed() }
 
 // Err is why the gateway has failed.
-func (e *Gateway) Err() error {
-	select {
-	case <-e.failed:
-		return e.failure
-	default:
-		return nil
-	}
-}
-
-func (e *Gateway) fail(err error) {
-	e.failOnce.Do(func() {
-		e.failure = err
-		close(e.failed)
-	})
-}
+func (e *Gateway) Err() error { return e.doors.Err() }
 
 // Close stops the gateway: it is not ready any more at once, takes nothing new, and answers what is under way. When ctx
 // ends, what is still under way is cut off, streams and upgraded connections too. The admin listener goes last, so that
 // it can be watched. What Close returns is what could not be closed.
 func (e *Gateway) Close(ctx context.Context) error {
 	e.stop.Do(func() { close(e.stopping) })
-	var draining sync.WaitGroup
-	for _, f := range []*front{e.proxy, e.forwardAuth} {
-		draining.Go(func() { e.cutOff(f, f.stop(ctx)) })
-	}
-	draining.Wait()
-	e.cutOff(e.admin, e.admin.stop(ctx))
-	e.running.Wait()
-	e.gateway.Close()
-	err := e.client.Close()
-	return errors.Join(err, e.tracing.close(ctx))
-}
-
-// cutOff logs that a server could not wait for its callers.
-func (e *Gateway) cutOff(f *front, err error) {
-	if err != nil {
-		e.cfg.Logger.Warn("callers that were not done were cut off", "server", f.name, "error", err)
-	}
+	e.doors.Stop(ctx)
+	return e.closers.Close(ctx)
 }
 
 // abandonWithin is how long what Open had opened may take to close when something after it went wrong.
@@ -218,34 +189,5 @@ const abandonWithin = time.Second
 func (e *Gateway) abandon() error {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonWithin)
 	defer cancel()
-	e.stop.Do(func() { close(e.stopping) })
-	var errs []error
-	for _, f := range []*front{e.proxy, e.forwardAuth, e.admin} {
-		switch {
-		case f == nil:
-		case f.server == nil: // it never served
-			errs = append(errs, ignoreClosed(f.listener.Close()))
-		default:
-			errs = append(errs, f.stop(ctx), ignoreClosed(f.listener.Close()))
-		}
-	}
-	e.running.Wait()
-	if e.gateway != nil {
-		e.gateway.Close()
-	}
-	if e.client != nil {
-		errs = append(errs, e.client.Close())
-	}
-	if e.tracing != nil {
-		errs = append(errs, e.tracing.close(ctx))
-	}
-	return errors.Join(errs...)
-}
-
-// ignoreClosed is err, but for that of a listener that its server has closed.
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
+	return e.Close(ctx)
 }

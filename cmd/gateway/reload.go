@@ -80,8 +80,8 @@ func (e *Gateway) Run(ctx context.Context, hangup <-chan os.Signal) error {
 			e.tellUnheard(ctx, time.Now())
 		case <-hangup:
 			_ = e.look(true)
-		case <-e.failed:
-			return e.failure
+		case <-e.doors.Failed():
+			return e.doors.Err()
 		case <-ctx.Done():
 			return nil
 		}
@@ -192,6 +192,9 @@ func (e *Gateway) Ready() error {
 	case <-e.stopping:
 		return errors.New("the gateway is stopping")
 	default:
+	}
+	if err := e.doors.Err(); err != nil {
+		return err
 	}
 	if e.limits() == nil {
 		return fmt.Errorf("the cluster has not told its limits yet: asked at %v", e.now.Load().servers)

@@ -1,15 +1,13 @@
 package node
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/door"
 )
 
 // listen opens a listener for the option called name; without an address there is none.
@@ -20,13 +18,11 @@ func (n *Node) listen(name, address string) (net.Listener, error) {
 	if err := n.mayListen(name, address); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s: %s is in use: stop the process that listens there, or give another address", name, address)
-	case err != nil:
-		return nil, fmt.Errorf("%s: cannot listen on %s: %w", name, address, err)
+	l, err := door.Listen(name, address)
+	if err != nil {
+		return nil, err
 	}
+	n.opened.Add(door.CloseListener(l))
 	return bound.New(l, n.bounds(name)), nil
 }
 
@@ -127,11 +123,4 @@ func (n *Node) advertised(l net.Listener) (string, error) {
 		return "", fmt.Errorf("advertise: %s is every address of this machine: say with --advertise at which one others reach it", l.Addr())
 	}
 	return net.JoinHostPort(host, port), nil
-}
-
-func address(l net.Listener) string {
-	if l == nil {
-		return ""
-	}
-	return l.Addr().String()
 }

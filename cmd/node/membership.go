@@ -184,8 +184,8 @@ func (m *membership) settled(ctx context.Context) error {
 	select {
 	case <-m.decides:
 		return nil
-	case <-m.node.failed:
-		return m.node.failure
+	case <-m.node.doors.Failed():
+		return m.node.doors.Err()
 	case <-ctx.Done():
 		return fmt.Errorf("the cluster did not come up within %v", aloneWithin)
 	}

@@ -41,6 +41,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/storage"
 )
@@ -65,12 +66,11 @@ type Node struct {
 
 	grpcListener, httpListener net.Listener
 
+	doors    *door.Doors    // the ways in
+	opened   door.Closers   // everything else
 	running  sync.WaitGroup // this package's goroutines
 	stop     sync.Once
 	stopping chan struct{} // closed when the node is to stop
-	failOnce sync.Once
-	failed   chan struct{} // closed when the node cannot go on
-	failure  error
 }
 
 var _ limit.Limiter = (*Node)(nil)
@@ -80,11 +80,12 @@ var _ limit.Limiter = (*Node)(nil)
 func Open(cfg Config) (n *Node, err error) {
 	n = &Node{
 		cfg: cfg, clock: clock.New(), metrics: prometheus.NewRegistry(),
-		stopping: make(chan struct{}), failed: make(chan struct{}),
+		stopping: make(chan struct{}),
 	}
 	if err := n.cfg.setDefaults(); err != nil {
 		return nil, err
 	}
+	n.doors = door.New(n.cfg.Logger)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.abandon())
@@ -139,6 +140,7 @@ func (n *Node) openListeners() (err error) {
 
 // openCore opens what decides: the registers, the other nodes' registers if there are any, and the actors on top.
 func (n *Node) openCore() (err error) {
+	n.closeCore()
 	cfg := storage.Config{
 		Dir: n.cfg.Data, FS: n.cfg.FS, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
 		Inline: n.cfg.InlineRegisters, Now: n.clock.Now, Memory: n.cfg.storageMemory(), Logger: n.cfg.Logger, Metrics: n.metrics,
@@ -170,32 +172,49 @@ func (n *Node) openCore() (err error) {
 	return err
 }
 
+// closeCore has what openCore opens closed with the node, as far as it has come.
+func (n *Node) closeCore() {
+	n.opened.Add(func(context.Context) error {
+		if n.store == nil {
+			return nil
+		}
+		return n.store.Close()
+	})
+	n.opened.Add(func(context.Context) error {
+		if n.member == nil {
+			return nil
+		}
+		return n.member.close()
+	})
+	n.opened.Add(func(context.Context) error {
+		if n.system != nil {
+			n.system.Close()
+		}
+		return nil
+	})
+	n.opened.Add(func(context.Context) error {
+		if n.member != nil {
+			n.member.end()
+		}
+		n.running.Wait()
+		return nil
+	})
+}
+
 // GRPCAddr and HTTPAddr are the addresses that the node listens on; empty if it does not.
-func (n *Node) GRPCAddr() string { return address(n.grpcListener) }
+func (n *Node) GRPCAddr() string { return door.Address(n.grpcListener) }
 
 // HTTPAddr is the address of the JSON API, the metrics and the debug pages.
-func (n *Node) HTTPAddr() string { return address(n.httpListener) }
+func (n *Node) HTTPAddr() string { return door.Address(n.httpListener) }
 
 // Failed is closed when the node cannot go on: its disk has failed, or a listener, or it does not belong to the cluster.
 // Err says how. The node is then to be closed.
-func (n *Node) Failed() <-chan struct{} { return n.failed }
+func (n *Node) Failed() <-chan struct{} { return n.doors.Failed() }
 
 // Err is why the node has failed.
-func (n *Node) Err() error {
-	select {
-	case <-n.failed:
-		return n.failure
-	default:
-		return nil
-	}
-}
+func (n *Node) Err() error { return n.doors.Err() }
 
-func (n *Node) fail(err error) {
-	n.failOnce.Do(func() {
-		n.failure = err
-		close(n.failed)
-	})
-}
+func (n *Node) fail(err error) { n.doors.Fail(err) }
 
 // Ready says whether the node takes checks, and if not, why: it has not joined its cluster, say, or for no key there is
 // anybody that it can reach who can decide.
@@ -211,7 +230,7 @@ func (n *Node) readiness() (degraded string, err error) {
 		return "", errors.New("the node is stopping")
 	default:
 	}
-	if err := n.store.Err(); err != nil {
+	if err := errors.Join(n.store.Err(), n.doors.Err()); err != nil {
 		return "", err
 	}
 	if n.member != nil {
@@ -230,69 +249,18 @@ func (n *Node) Close(ctx context.Context) error {
 			n.member.leave(ctx)
 		}
 	})
-	var servers sync.WaitGroup
-	servers.Go(func() { n.cutOff("gRPC", n.grpc.Stop(ctx)) })
-	servers.Go(func() {
-		n.cutOff("HTTP", n.http.Shutdown(ctx))
-		n.cutOff("HTTP", n.http.Close()) // what Shutdown has given up on
-	})
-	servers.Wait()
-	if n.member != nil {
-		n.member.end()
-	}
-	n.running.Wait()
-	n.system.Close()
-	var errs []error
-	if n.member != nil {
-		errs = append(errs, n.member.close())
-	}
-	return errors.Join(append(errs, n.store.Close())...)
+	n.doors.Stop(ctx)
+	return n.opened.Close(ctx)
 }
 
-// cutOff logs that a server could not wait for its callers.
-func (n *Node) cutOff(server string, err error) {
-	if err != nil {
-		n.cfg.Logger.Warn("callers that were not done were cut off", "server", server, "error", err)
-	}
-}
+// abandonWithin is how long callers have to be answered when Open has failed.
+const abandonWithin = time.Second
 
 // abandon closes what Open had opened when something after it went wrong.
 func (n *Node) abandon() error {
-	var errs []error
-	if n.grpc != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		errs = append(errs, n.grpc.Stop(ctx))
-	}
-	if n.http != nil {
-		errs = append(errs, n.http.Close())
-	}
-	for _, l := range []net.Listener{n.grpcListener, n.httpListener} {
-		if l != nil {
-			errs = append(errs, ignoreClosed(l.Close()))
-		}
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), abandonWithin)
+	defer cancel()
 	n.stop.Do(func() { close(n.stopping) })
-	if n.member != nil {
-		n.member.end()
-	}
-	n.running.Wait()
-	if n.system != nil {
-		n.system.Close()
-	}
-	if n.member != nil {
-		errs = append(errs, n.member.close())
-	}
-	if n.store != nil {
-		errs = append(errs, n.store.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// ignoreClosed is err, but for that of a listener that its server has closed.
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
+	n.doors.Stop(ctx)
+	return n.opened.Close(ctx)
 }

@@ -1,11 +1,12 @@
 package node
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 
+	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc"
 	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/debug"
@@ -28,6 +29,7 @@ func (n *Node) openServers() (err error) {
 	if n.grpc, err = rpc.New(cfg); err != nil {
 		return err
 	}
+	n.opened.Add(func(context.Context) error { return n.grpc.Stop(context.Background()) }) // where it has no door; else it has stopped
 	if api.Other, err = debug.New(pages); err != nil {
 		return err
 	}
@@ -37,12 +39,7 @@ func (n *Node) openServers() (err error) {
 	if n.secrets.certificates != nil {
 		n.http.TLSConfig = n.secrets.certificates.HTTPS()
 	}
-	if n.grpcListener != nil {
-		n.serve(func() error { return n.grpc.Serve(n.grpcListener) })
-	}
-	if n.httpListener != nil {
-		n.serve(n.serveHTTP)
-	}
+	n.doors.Start(n.list()...)
 	if len(n.secrets.kept) > 0 {
 		n.running.Go(func() { n.secrets.watch(n.stopping) })
 	}
@@ -66,25 +63,51 @@ func (n *Node) httpServer(cfg web.APIConfig) (*http.Server, error) {
 	return web.NewServer(guarded, n.cfg.Logger), err
 }
 
-// serveHTTP answers over HTTP, or over HTTPS if there are certificates.
-func (n *Node) serveHTTP() error {
-	serve := n.http.Serve
-	if n.http.TLSConfig != nil {
-		serve = func(l net.Listener) error { return n.http.ServeTLS(l, "", "") }
+// list is the doors of the node: those that it has listeners for.
+func (n *Node) list() (doors []door.Door) {
+	if n.grpcListener != nil {
+		doors = append(doors, grpcDoor{n.grpc, n.grpcListener})
 	}
-	if err := serve(n.httpListener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("HTTP on %v: %w", n.httpListener.Addr(), err)
+	if n.httpListener != nil {
+		doors = append(doors, httpDoor{n.http, n.httpListener})
 	}
-	return nil
+	return doors
 }
 
-// serve runs a server until it is stopped; if it ends before, the node has failed.
-func (n *Node) serve(server func() error) {
-	n.running.Go(func() {
-		if err := server(); err != nil {
-			n.fail(err)
-		}
-	})
+// A grpcDoor is the gRPC port.
+type grpcDoor struct {
+	*rpc.Server
+	l net.Listener
+}
+
+// Name implements door.Door.
+func (grpcDoor) Name() string { return "gRPC" }
+
+// Addr implements door.Door.
+func (d grpcDoor) Addr() string { return door.Address(d.l) }
+
+// Serve implements door.Door.
+func (d grpcDoor) Serve() error { return d.Server.Serve(d.l) }
+
+// An httpDoor is the HTTP port: the JSON API, the metrics and the debug pages.
+type httpDoor struct {
+	server *http.Server
+	l      net.Listener
+}
+
+// Name implements door.Door.
+func (httpDoor) Name() string { return "HTTP" }
+
+// Addr implements door.Door.
+func (d httpDoor) Addr() string { return door.Address(d.l) }
+
+// Serve implements door.Door.
+func (d httpDoor) Serve() error { return door.ServeHTTP(d.server, d.l) }
+
+// Stop implements door.Door.
+func (d httpDoor) Stop(ctx context.Context) error {
+	err := d.server.Shutdown(ctx)
+	return errors.Join(err, d.server.Close()) // what Shutdown has given up on
 }
 
 // watchStore makes a failure of the disk one of the node.
