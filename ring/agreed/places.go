@@ -9,6 +9,7 @@ import (
 
 // What commands do to the table. A command about several partitions takes effect for all of them or for none.
 
+// Apply implements applier.
 func (c *SetTarget) Apply(s *State) (*State, error) {
 	return s.eachChange(c.Changes, func(next *State, change Change, place *ring.Place) error {
 		if len(change.Replicas) == 0 {
@@ -24,6 +25,7 @@ func (c *SetTarget) Apply(s *State) (*State, error) {
 	})
 }
 
+// Apply implements applier.
 func (c *SetNext) Apply(s *State) (*State, error) {
 	return s.eachChange(c.Changes, func(next *State, change Change, place *ring.Place) error {
 		if err := next.checkReplicas(change.Partition, change.Replicas); err != nil {
@@ -34,6 +36,7 @@ func (c *SetNext) Apply(s *State) (*State, error) {
 	})
 }
 
+// Apply implements applier.
 func (c *Commit) Apply(s *State) (*State, error) {
 	return s.eachChange(c.Changes, func(next *State, change Change, place *ring.Place) error {
 		if len(place.Next) == 0 || !slices.Equal(place.Next, change.Replicas) {
@@ -112,6 +115,7 @@ func (s *State) checkReplicas(p ring.Partition, replicas []ring.NodeID) error {
 	return nil
 }
 
+// Apply implements applier.
 func (c *Recover) Apply(s *State) (*State, error) {
 	if c.Done(s) {
 		return s, nil

@@ -11,6 +11,7 @@ import (
 
 // What commands do to the registry and to the limits.
 
+// Apply implements applier.
 func (c *Found) Apply(s *State) (*State, error) {
 	if s.Founded() {
 		if s.Cluster == c.Cluster {
@@ -97,6 +98,7 @@ func (s *State) admissible(n Node) error {
 	return nil
 }
 
+// Apply implements applier.
 func (c *Join) Apply(s *State) (*State, error) {
 	if err := s.admissible(c.Node); err != nil {
 		return nil, err
@@ -114,6 +116,7 @@ func (c *Join) Apply(s *State) (*State, error) {
 	return next, nil
 }
 
+// Apply implements applier.
 func (c *Replace) Apply(s *State) (*State, error) {
 	if _, gone := s.Removed[c.Old]; gone {
 		if n, ok := s.Nodes[c.New.ID]; ok && n.Name == c.New.Name {
@@ -185,6 +188,7 @@ func (s *State) checkKnowledge() error {
 	return nil
 }
 
+// Apply implements applier.
 func (c *RaiseMark) Apply(s *State) (*State, error) {
 	node, err := s.member(c.ID)
 	if err != nil {
@@ -217,6 +221,7 @@ func (s *State) member(id ring.NodeID) (Node, error) {
 	return Node{}, fmt.Errorf("%w: %s", ErrUnknownNode, id)
 }
 
+// Apply implements applier.
 func (c *Drain) Apply(s *State) (*State, error) {
 	node, err := s.member(c.ID)
 	if err != nil || node.Draining {
@@ -235,6 +240,7 @@ func (c *Drain) Apply(s *State) (*State, error) {
 	return s.withDraining(node, true), nil
 }
 
+// Apply implements applier.
 func (c *Undrain) Apply(s *State) (*State, error) {
 	node, err := s.member(c.ID)
 	if err != nil || !node.Draining {
@@ -251,6 +257,7 @@ func (s *State) withDraining(node Node, draining bool) *State {
 	return next
 }
 
+// Apply implements applier.
 func (c *Remove) Apply(s *State) (*State, error) {
 	if _, gone := s.Removed[c.ID]; gone {
 		return s, nil
@@ -281,6 +288,7 @@ func (c *Remove) Apply(s *State) (*State, error) {
 	return next, nil
 }
 
+// Apply implements applier.
 func (c *SetLimits) Apply(s *State) (*State, error) {
 	if err := checkLimits(c.Limits); err != nil {
 		return nil, err

@@ -209,7 +209,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 		}
 	}
 	for name, is := range message.WireErrors() {
-		if got := message.RefusalOf(is); !slices.Contains(got.Names, name) || !errors.Is(got.Error(), is) {
+		if got := message.RefusalOf(is); !slices.Contains(got.Names, name) || !errors.Is(got.Err(), is) {
 			t.Errorf("%v travels as %+v", is, got)
 		}
 	}

@@ -114,6 +114,26 @@ func New(config Config) (*Cluster, error) {
 	c.gossip = gossip.New(gossip.Config{
 		ID: config.ID, Own: own, Wire: c.wire, Key: config.Key, Twin: func() { c.joiner.MeetTwin() }, Speaks: config.Speaks, Tune: config.tuning.gossip, Logger: c.logger,
 	})
+	c.assemble()
+	c.registry = prometheus.NewRegistry()
+	c.metrics = newMetrics(c.registry, c)
+	c.driver = driver.New(driver.Config{
+		State: c.agreement.State, Changed: c.agreement.Changed, Propose: c.agreement.Propose, Peers: config.Peers,
+		Address: c.directory.AddressWithID, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
+	})
+	c.route()
+	c.show()
+	if config.Metrics != nil {
+		if err := config.Metrics.Register(c.registry); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// assemble makes the parts that stand on gossip and on the agreement.
+func (c *Cluster) assemble() {
+	config := &c.config
 	c.directory = &gossip.Directory{
 		ID: config.ID, Gossip: c.gossip, Book: c.book, State: c.agreement.State, Decided: c.identity.DecidedNodes,
 	}
@@ -142,20 +162,6 @@ func New(config Config) (*Cluster, error) {
 		ID: config.ID, Process: c.process, State: c.State, Changed: c.Changed, Others: c.otherMembers, Peers: config.Peers,
 		Refuses: config.Refuses, Stalled: config.Stalled, Report: config.OnDeciding, Logger: c.logger,
 	})
-	c.registry = prometheus.NewRegistry()
-	c.metrics = newMetrics(c.registry, c)
-	c.driver = driver.New(driver.Config{
-		State: c.agreement.State, Changed: c.agreement.Changed, Propose: c.agreement.Propose, Peers: config.Peers,
-		Address: c.directory.AddressWithID, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
-	})
-	c.route()
-	c.show()
-	if config.Metrics != nil {
-		if err := config.Metrics.Register(c.registry); err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-	}
-	return c, nil
 }
 
 // openAgreement binds raft and reads its files.

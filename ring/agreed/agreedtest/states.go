@@ -67,6 +67,7 @@ func JSON(t fataler, v any) string {
 // Letter is the id of a node in these tests; its name and gRPC address are the letter too.
 func Letter(b byte) ring.NodeID { return ring.NodeID{15: b} }
 
+// Letters are the ids of the nodes with these letters.
 func Letters(text string) (ids []ring.NodeID) {
 	for i := range len(text) {
 		ids = append(ids, Letter(text[i]))
@@ -74,6 +75,7 @@ func Letters(text string) (ids []ring.NodeID) {
 	return ids
 }
 
+// Spell is the letters of ids.
 func Spell(ids []ring.NodeID) string {
 	var text []byte
 	for _, id := range ids {
@@ -82,6 +84,7 @@ func Spell(ids []ring.NodeID) string {
 	return string(text)
 }
 
+// LetterNode is the node with that letter.
 func LetterNode(b byte) agreed.Node {
 	name := string(b)
 	return agreed.Node{ID: Letter(b), Name: name, GRPC: name, HTTP: name, Gossip: name, Raft: name, Mark: agreed.Mark{Boot: 1}}

@@ -50,6 +50,7 @@ type Clocks struct {
 	offsets map[ring.NodeID]int64 // by how much each was ahead when it answered last; of living nodes only
 }
 
+// New is a comparison of no clocks yet.
 func New(config Config) *Clocks {
 	return &Clocks{config: config, offsets: map[ring.NodeID]int64{}}
 }

@@ -30,7 +30,9 @@ import (
 )
 
 const (
-	ElectionTimeout   = time.Second            // a follower that has heard no leader for one or two of these asks for votes
+	// ElectionTimeout is how long a leader may be silent: a follower that has heard no leader for one or two of these asks for votes.
+	ElectionTimeout = time.Second
+
 	commitTimeout     = 20 * time.Millisecond  // how late followers hear that an idle leader's last entry is committed
 	leaseTimeout      = 500 * time.Millisecond // a leader that hears no majority for this long steps down
 	snapshotInterval  = 30 * time.Second

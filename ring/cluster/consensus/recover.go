@@ -143,6 +143,7 @@ type LogEnd struct {
 	Index uint64 `json:"index"`
 }
 
+// After says whether a log that ends here holds more than one that ends at other.
 func (e LogEnd) After(other LogEnd) bool {
 	return e.Term > other.Term || e.Term == other.Term && e.Index > other.Index
 }

@@ -67,6 +67,7 @@ type Driver struct {
 	progress map[ring.Partition]move.Phase // of those that are not settled
 }
 
+// New is a driver that does not run.
 func New(config Config) *Driver {
 	return &Driver{config: config, metrics: newMetrics(config.Metrics), progress: map[ring.Partition]move.Phase{}}
 }

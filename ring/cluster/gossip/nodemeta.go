@@ -16,6 +16,7 @@ const ProtocolVersion = 1
 // A Phase is how far a node has come.
 type Phase string
 
+// The phases of a node.
 const (
 	PhaseFounding Phase = "founding" // it waits for others to found a cluster with
 	PhaseJoining  Phase = "joining"  // it looks for a cluster, or is about to be let in

@@ -53,6 +53,7 @@ func Bind(bind, advertise string, bounds bound.Config, k *key.Key) (*Wire, error
 	return &Wire{transport: t, IP: at.String(), port: port, logger: logs.logger()}, nil
 }
 
+// Address is where the others reach this node's gossip, host:port.
 func (w *Wire) Address() string { return net.JoinHostPort(w.IP, strconv.Itoa(w.port)) }
 
 // Close closes the sockets of a gossip that has never begun.

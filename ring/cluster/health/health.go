@@ -49,6 +49,7 @@ type Health struct {
 	told atomic.Pointer[ring.Deciding] // what the log was told last
 }
 
+// New is a health that has asked no node yet.
 func New(config Config) *Health {
 	always := func() string { return "" }
 	if config.Refuses == nil {

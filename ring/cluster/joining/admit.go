@@ -78,6 +78,7 @@ func nameTakenText(other agreed.Node) error {
 		agreed.ErrNameTaken, other.Name, other.ID, other.GRPC)
 }
 
+// RemovedError is ErrRemoved for a node, with what to do.
 func RemovedError(id ring.NodeID, name string) error {
 	return fmt.Errorf("%w: this data directory is that of node %s (%q); start the node with an empty one, and it joins as a new node",
 		agreed.ErrRemoved, id, name)

@@ -13,8 +13,10 @@ type Throttle struct {
 	said map[string]time.Time
 }
 
+// Interval is how long a topic is silent after a line.
 const Interval = 30 * time.Second
 
+// NewThrottle is one that has let nothing through.
 func NewThrottle() *Throttle { return &Throttle{said: map[string]time.Time{}} }
 
 // Allow says whether what is to be said about topic may be said now, and notes that it was.
@@ -51,6 +53,7 @@ const (
 	OverAfter = 15 * time.Second
 )
 
+// NewDebounce is one that knows of nothing.
 func NewDebounce() *Debounce { return &Debounce{since: map[string]span{}} }
 
 // Lasts notes that something is the case, and says, once until it is over, that it has been for long.

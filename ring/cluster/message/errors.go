@@ -57,8 +57,9 @@ type remoteError struct {
 func (e *remoteError) Error() string   { return e.text }
 func (e *remoteError) Unwrap() []error { return e.is }
 
-func RefusalOf(err error) *refusal {
-	r := &refusal{Text: err.Error()}
+// RefusalOf is an error on its way to another node.
+func RefusalOf(err error) *Refusal {
+	r := &Refusal{Text: err.Error()}
 	for name, is := range WireErrors() {
 		if errors.Is(err, is) {
 			r.Names = append(r.Names, name)
@@ -67,8 +68,8 @@ func RefusalOf(err error) *refusal {
 	return r
 }
 
-// Error is the refusal as an error again. Names that this version does not know say nothing.
-func (r *refusal) Error() error {
+// Err is the refusal as an error again. Names that this version does not know say nothing.
+func (r *Refusal) Err() error {
 	e := &remoteError{text: r.Text}
 	for _, name := range r.Names {
 		if is, known := WireErrors()[name]; known {

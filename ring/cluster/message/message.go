@@ -27,11 +27,11 @@ type Message struct {
 // An answer to a message: a body, or why there is none.
 type answer struct {
 	Body    json.RawMessage `json:"body,omitempty"`
-	Refusal *refusal        `json:"refusal,omitempty"`
+	Refusal *Refusal        `json:"refusal,omitempty"`
 }
 
-// A refusal carries an error to another node. Its names say which errors of this package it is.
-type refusal struct {
+// A Refusal carries an error to another node. Its names say which errors of this package it is.
+type Refusal struct {
 	Names []string `json:"names,omitempty"`
 	Text  string   `json:"text"`
 }
@@ -115,6 +115,7 @@ func Call[A, Q any](ctx context.Context, peers Peers, address, kind string, q Q)
 	return CallWithin[A](ctx, peers, CallTime, address, kind, q)
 }
 
+// CallWithin is Call with another limit than CallTime.
 func CallWithin[A, Q any](ctx context.Context, peers Peers, limit time.Duration, address, kind string, q Q) (a A, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -135,7 +136,7 @@ func CallWithin[A, Q any](ctx context.Context, peers Peers, limit time.Duration,
 		return a, fmt.Errorf("%w: reading the answer of the node at %s: %w", agreed.ErrInvalid, address, err)
 	}
 	if r.Refusal != nil {
-		return a, r.Refusal.Error()
+		return a, r.Refusal.Err()
 	}
 	if err := json.Unmarshal(r.Body, &a); err != nil {
 		return a, fmt.Errorf("%w: reading the answer of the node at %s: %w", agreed.ErrInvalid, address, err)
