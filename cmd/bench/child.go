@@ -104,7 +104,7 @@ func (c *child) said() string {
 	return strings.Join(c.tail, "\n")
 }
 
-// stop ends the child at once, as kill -9 does, and returns when it is gone: nobody needs what it keeps.
+// stop ends the child at once, as kill -9 does, and returns when it is gone: its data is not needed any more.
 func (c *child) stop() {
 	c.cmd.Process.Kill() //nolint:errcheck // it may have ended already
 	<-c.exited

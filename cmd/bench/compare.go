@@ -174,7 +174,7 @@ func (c *Comparing) warm(ctx context.Context, sides [2]*side) error {
 	return nil
 }
 
-// pair measures both sides once. Who comes first alternates.
+// pair measures both sides once. They take turns in coming first.
 func (c *Comparing) pair(ctx context.Context, sides [2]*side, n int) (Pair, error) {
 	var reports [2]Report
 	for i := range sides {

@@ -17,7 +17,7 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// A Flooding says how an honest caller is measured beside a caller who floods the same nodes.
+// A Flooding says how an honest caller is measured beside a caller that floods the same nodes.
 type Flooding struct {
 	Setup
 

@@ -122,7 +122,7 @@ func HTTP(ctx context.Context, h HTTPing) (report *HTTPReport, err error) {
 	return report, nil
 }
 
-// rounds takes pairs of measurements of both sides, who come first in turn.
+// rounds takes pairs of measurements of both sides, which take turns in coming first.
 func (b *httpBed) rounds(ctx context.Context, l Load, both [2]httpSide) ([]HTTPPair, error) {
 	sides := [2]*side{both[0].side, both[1].side}
 	c := Comparing{Setup: b.Setup, Load: l}

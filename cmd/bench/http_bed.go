@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// An httpBed is the processes that are measured: two ways through a proxy to the same upstream, and two who answer whether
+// An httpBed is the processes that are measured: two ways through a proxy to the same upstream, and two that answer whether
 // a request may pass.
 //
 //	generator ─┬─ gateway ────┬─ upstream        generator ─┬─ gateway
@@ -106,7 +106,7 @@ func (b *httpBed) proxySides() [2]httpSide {
 	}
 }
 
-// authSides are those who answer whether a request may pass.
+// authSides are those that answer whether a request may pass.
 func (b *httpBed) authSides() [2]httpSide {
 	bare := b.asked(b.bareAnswer.address)
 	bare.status = http.StatusNoContent
@@ -135,7 +135,7 @@ func (b *httpBed) asked(address string) httpTarget {
 		"X-Forwarded-Uri: /v1/things/0193f1c2?expand=price\r\nX-Forwarded-For: 192.0.2.7\r\n" + b.clientHeader() + ": "}
 }
 
-// look asks everybody once, and makes sure that the gateway tells of a limit, and that nobody else does: otherwise what is
+// look asks each process once, and makes sure that the gateway tells of a limit, and that no other does: otherwise what is
 // measured is something else.
 func (b *httpBed) look(ctx context.Context) error {
 	keys, err := newKeySpace(b.load(1))

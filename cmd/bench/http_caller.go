@@ -97,7 +97,7 @@ func (c *httpCaller) dial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // nobody needs it, or it has failed before
+	context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // it is not needed any more, or has failed before
 	c.conn, c.reader = conn, bufio.NewReader(conn)
 	return nil
 }

@@ -22,7 +22,7 @@ const (
 	plainHeader  = "X-Client"
 )
 
-// clientHeader is where a request says who asks.
+// clientHeader is the header that names the client.
 func (h *HTTPing) clientHeader() string {
 	if h.By == ByHeader {
 		return plainHeader

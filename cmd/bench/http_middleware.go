@@ -85,7 +85,7 @@ func (b *httpBed) openGateway(folder string, checker limit.Checker, limits *limi
 	if err := os.WriteFile(filepath.Join(folder, secretFile), []byte(apiSecret), 0o600); err != nil {
 		return nil, err
 	}
-	text, err := b.gatewayText([]string{"127.0.0.1:7700"}, "http://127.0.0.1:9000") // which nobody asks
+	text, err := b.gatewayText([]string{"127.0.0.1:7700"}, "http://127.0.0.1:9000") // which are never asked
 	if err != nil {
 		return nil, err
 	}

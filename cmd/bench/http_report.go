@@ -30,7 +30,7 @@ type HTTPComparison struct {
 type HTTPPair struct {
 	Pair
 
-	// Who took the processor time for a request, on both sides.
+	// Which processes took the processor time for a request, on both sides.
 	NodeCPU  []CPUPart `json:"node_cpu"`
 	OtherCPU []CPUPart `json:"other_cpu"`
 }

@@ -34,7 +34,7 @@ func ServeHTTP(ctx context.Context, role, upstream string, log *slog.Logger) err
 		return err
 	}
 	s := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute}
-	release := context.AfterFunc(ctx, func() { s.Close() }) //nolint:errcheck // nobody waits for an answer any more
+	release := context.AfterFunc(ctx, func() { s.Close() }) //nolint:errcheck // no answer is awaited any more
 	defer release()
 	log.Info("serving", "grpc", "", "http", l.Addr().String())
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -64,7 +64,7 @@ func httpRole(role, upstream string) (http.Handler, error) {
 func answerSmall(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(upstreamBody)))
-	w.Write([]byte(upstreamBody)) //nolint:errcheck // whoever does not hear it has gone
+	w.Write([]byte(upstreamBody)) //nolint:errcheck // a client that does not read it has gone
 }
 
 func answerNothing(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }

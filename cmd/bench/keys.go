@@ -91,7 +91,7 @@ func (p *picker) pick(keys []string) {
 	}
 }
 
-// fresh makes keys that nobody has asked about, with one allocation for all of them.
+// fresh makes keys that were never asked about, with one allocation for all of them.
 func (p *picker) fresh(keys []string) {
 	text := make([]byte, len(keys)*keyLength)
 	var number [8]byte

@@ -100,7 +100,7 @@ const (
 	mib           = 1 << 20
 )
 
-// idleKeys starts a node on many registers of keys that nobody asks about, and tells the seconds until it is ready, its
+// idleKeys starts a node on many registers of keys that are never asked about, and tells the seconds until it is ready, its
 // memory in MiB and its goroutines.
 func idleKeys(ctx context.Context, t *Tabling, d storage.Durability) (spreads []Spread[float64], err error) {
 	folder, remove, err := t.folder()

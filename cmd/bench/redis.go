@@ -47,7 +47,7 @@ func (c *Comparing) redisSide(ctx context.Context, folder string) (*side, error)
 	return &side{name: "Redis", children: children{process}, service: s}, nil
 }
 
-// freePort is a port that nobody listened on a moment ago. Redis takes 0 for none at all.
+// freePort is a port that was free a moment ago. Redis takes 0 for none at all.
 func freePort(ctx context.Context) (int, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

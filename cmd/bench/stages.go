@@ -19,7 +19,7 @@ const (
 	Registers Stage = "registers" // looking registers up, writing them, and settling them later
 	Fsync     Stage = "fsync"     // writing the journal, and waiting for the disk
 	Encode    Stage = "encode"    // decisions to bytes
-	Memory    Stage = "memory"    // allocation and garbage collection, whoever causes it
+	Memory    Stage = "memory"    // allocation and garbage collection, whatever causes it
 	Scheduler Stage = "scheduler" // changing from one goroutine to another
 	Other     Stage = "other"     // everything else
 )
@@ -68,7 +68,7 @@ func everywhere() []mark {
 }
 
 // marked are the marks of which the innermost in a stack counts. Of two that a function has, the first counts. What has
-// none, such as a map of the runtime's, belongs to whoever calls it.
+// none, such as a map of the runtime's, belongs to its caller.
 func marked() []mark {
 	return []mark{
 		{"runtime/pprof.", Other}, // the profile itself

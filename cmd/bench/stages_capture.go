@@ -112,7 +112,7 @@ func CaptureStages(ctx context.Context, c StageCapture) error {
 	return nil
 }
 
-// load measures one load on each side, in turn. Who comes first alternates.
+// load measures one load on each side, in turn. They take turns in coming first.
 func (c *StageCapture) load(ctx context.Context, l stageLoad) (map[string]*StageCost, error) {
 	l.load.Limit = limitFor(false)
 	l.load.Warmup, l.load.Duration = c.Warmup, margin+c.Window+margin
@@ -191,7 +191,7 @@ func (c *StageCapture) capture(ctx context.Context, l stageLoad, program, name s
 	}
 	if c.Profiles != "" {
 		path := filepath.Join(c.Profiles, name+".pb.gz")
-		if err := os.WriteFile(path, t.text, 0o644); err != nil { //nolint:gosec // for everybody to read
+		if err := os.WriteFile(path, t.text, 0o644); err != nil { //nolint:gosec // any user may read it
 			return r, flagError("profiles", "%w", err)
 		}
 	}

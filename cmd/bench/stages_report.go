@@ -157,7 +157,7 @@ func (r *StageReport) save(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644) //nolint:gosec // for everybody to read
+	return os.WriteFile(path, append(text, '\n'), 0o644) //nolint:gosec // any user may read it
 }
 
 // whole says which sides have not been measured.

@@ -62,7 +62,7 @@ func (t *tally) failed(code, message string, checks int64) {
 	f.Checks += checks
 }
 
-// failedCall counts a call that ended with an error, unless the load was interrupted, which is nobody's fault: then it says
+// failedCall counts a call that ended with an error, unless the load was interrupted, which is no error: then it says
 // false.
 func (t *tally) failedCall(ctx context.Context, err error, checks int) bool {
 	if ctx.Err() != nil {

@@ -50,7 +50,7 @@ func newChild(name, health string, kinds []string, first int, taken map[string]b
 	return c, nil
 }
 
-// freeAddress is a port of loopback, TCP and UDP, that nobody listens on just now, and none of those taken.
+// freeAddress is a port of loopback, TCP and UDP, that is free at the moment, and none of those taken.
 func freeAddress(taken map[string]bool) (string, error) {
 	for range 100 {
 		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
@@ -74,7 +74,7 @@ func freeAddress(taken map[string]bool) (string, error) {
 
 func (n *child) at(kind string) string { return n.ports[kind] }
 
-// portInUse is the first address at which somebody listens already; empty for none.
+// portInUse is the first address that is in use already; empty for none.
 func (n *child) portInUse(kinds []string) string {
 	for _, kind := range kinds {
 		l, err := net.Listen("tcp", n.at(kind)) //nolint:noctx // it does not wait
@@ -194,7 +194,7 @@ func (n *child) launch(program string) (<-chan error, io.Closer, error) {
 	return exited, in, nil
 }
 
-// read passes on what the child says, but for why it ends: that is said by whoever finds it ended.
+// read passes on what the child says, but for why it ends: run says that.
 func (n *child) read(said io.Reader) {
 	scan := bufio.NewScanner(said)
 	for scan.Scan() {

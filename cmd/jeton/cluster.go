@@ -146,8 +146,8 @@ func clusterRemoveVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "remove NODE",
 		SuggestFor: []string{"delete", "rm"},
-		Short:      "Take a node out of the cluster for ever",
-		Long: "Take a node out of the cluster for ever: its disk is refused from then on. A node that still keeps partitions is\n" +
+		Short:      "Remove a node from the cluster, permanently",
+		Long: "Remove a node from the cluster, permanently: its disk is refused from then on. A node that still keeps partitions is\n" +
 			"drained first, or, if it is dead for good, removed with --force: its partitions are then completed elsewhere from\n" +
 			"what the other replicas know.",
 		Example: "  jeton cluster remove node-4\n  jeton cluster remove node-4 --force   # its disk is lost",
@@ -178,9 +178,9 @@ func clusterRecoverVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover --lost NODE[,NODE…]",
 		Short: "Go on with what is left after more nodes were lost than the cluster can bear",
-		Long: "Go on with what is left after the disks of a majority were lost. Whoever runs it asserts that the lost nodes will\n" +
+		Long: "Go on with what is left after the disks of a majority were lost. By running it you assert that the lost nodes will\n" +
 			"never run again: should one come back, limits could be exceeded. Every other node must be up.\n\n" +
-			"If most of the voting nodes are lost, they may have agreed on what nobody left has heard of. Then all partitions begin\n" +
+			"If most of the voting nodes are lost, they may have agreed on changes that no remaining node has received. Then all partitions begin\n" +
 			"again with a floor: every bucket counts as emptied now and fills from there, so the limits hold. Ask the node that\n" +
 			"knows most; another one says which that is. A recovery that was interrupted must be asked for again: until then what\n" +
 			"is left decides nothing.\n\n" +
@@ -190,7 +190,7 @@ func clusterRecoverVerb() *cobra.Command {
 		Example: "  jeton cluster recover --lost node-2,node-3 --server node-1:7700",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if lost = theNames(lost); len(lost) == 0 {
-				return errors.New("--lost: name the nodes that are lost for ever")
+				return errors.New("--lost: name the nodes that are permanently lost")
 			}
 			if !yes {
 				if err := confirm(cmd, lost); err != nil {
@@ -210,7 +210,7 @@ func clusterRecoverVerb() *cobra.Command {
 		},
 	}
 	r.addFlags(cmd)
-	cmd.Flags().StringSliceVar(&lost, "lost", nil, "names or ids of the nodes that are lost for ever")
+	cmd.Flags().StringSliceVar(&lost, "lost", nil, "names or ids of the nodes that are permanently lost")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
@@ -218,7 +218,7 @@ func clusterRecoverVerb() *cobra.Command {
 // confirm asks whether what a recovery asserts is true.
 func confirm(cmd *cobra.Command, lost []string) error {
 	names := strings.Join(lost, ", ")
-	fmt.Fprintf(cmd.ErrOrStderr(), "You assert that these nodes are lost for ever and will never be started again: %s.\n"+
+	fmt.Fprintf(cmd.ErrOrStderr(), "You assert that these nodes are permanently lost and will never be started again: %s.\n"+
 		"Partitions of which too little is known begin again with every bucket emptied: all of them, if most of the voting\n"+
 		"nodes are lost. This cannot be undone.\n"+
 		"Type their names to go on: ", names)
@@ -229,7 +229,7 @@ func confirm(cmd *cobra.Command, lost []string) error {
 	typed := strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' })
 	switch {
 	case line == "":
-		return errors.New("nothing was done: nobody answered; --yes goes on without the question")
+		return errors.New("nothing was done: the question was not answered; --yes skips it")
 	case !slices.Equal(theNames(typed), lost):
 		return fmt.Errorf("nothing was done: the names were not repeated: type %s", names)
 	}

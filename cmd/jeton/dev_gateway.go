@@ -34,7 +34,7 @@ var documentText = template.Must(template.New("document").Parse(
 # The name begins the id of every refusal, by which "jeton explain ID" finds it.
 name: dev
 
-# Who decides: any of the nodes, the others become known through them.
+# The cluster that decides: any of its nodes, which tell the gateway of the others.
 cluster:
   servers: [{{.Servers}}]
   # How long a request waits for its decision before the limit's on_unavailable counts. 50ms unless said; a whole cluster
@@ -56,8 +56,8 @@ forward_auth:
 admin:
   listen: {{.Admin}}
 
-# Who is asking. The first template counts whose variables all have a value: who shows an API key that is known is told
-# apart by that, everybody else by the address.
+# How clients are told apart. The first template whose variables all have a value counts: a client with a known API key is
+# counted by its owner, any other client by its address.
 identity:
   key: ["key:{api_key}", "ip:{ip}"]
   api_key:
@@ -79,7 +79,7 @@ routes:
     # The cluster has no limit named items, which would stand here.
 {{- end}}
 
-  # Whoever tries passwords has no key yet: attempts count by address.
+  # A client that tries passwords has no API key yet: attempts count by address.
   - name: login
     path: /login
     methods: [POST]

@@ -70,14 +70,14 @@ func sampleHandler() http.Handler {
 			status, text = http.StatusInternalServerError, []byte("{}")
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(append(text, '\n')) // the gateway is gone: there is nobody to tell
+		_, _ = w.Write(append(text, '\n')) // the gateway has disconnected: the answer is lost
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/items", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, answer{Items: []item{{1, "abacus"}, {2, "counting board"}, {3, "jeton"}}})
 	})
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, http.StatusUnauthorized, answer{Method: r.Method, Path: r.URL.Path}) // it knows nobody
+		reply(w, http.StatusUnauthorized, answer{Method: r.Method, Path: r.URL.Path}) // the sample has no users
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, answer{Method: r.Method, Path: r.URL.Path})

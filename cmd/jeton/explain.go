@@ -299,9 +299,9 @@ func passes(r *denial.Record, now time.Time) string {
 	case r.PassesAt.IsZero():
 		return "not known"
 	case now.Before(r.PassesAt):
-		return "in " + plain.Duration(r.PassesAt.Sub(now)) + ", if nobody else spends meanwhile"
+		return "in " + plain.Duration(r.PassesAt.Sub(now)) + ", unless others spend meanwhile"
 	}
-	return "now, since " + ago(r.PassesAt, now) + ", if nobody else has spent meanwhile"
+	return "now, since " + ago(r.PassesAt, now) + ", unless others have spent meanwhile"
 }
 
 // ago is how long before now t was.

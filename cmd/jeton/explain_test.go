@@ -126,7 +126,7 @@ func TestDenialsInWords(t *testing.T) {
 			"when        2026-01-02 03:04:05.678 UTC, 2s ago", "request     POST /login, route login", "answered    429, denied by a limit",
 			"who         sha256-12", "API key     ci", "cost        1", "limit       login (capacity 5, refill 5/m): denied, 0 of 5 left: wait 12s",
 			"limit       api (capacity 100): would have allowed it, 42 of 100 left", "decided by  the cluster, node 10.0.0.1:7700",
-			"passes      in 10s, if nobody else spends meanwhile",
+			"passes      in 10s, unless others spend meanwhile",
 		}},
 		{decided, 13 * time.Second, []string{"passes      now, since 1s ago"}},
 		{decided, 12 * time.Second, []string{"passes      now, since just now"}},

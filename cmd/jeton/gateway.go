@@ -31,7 +31,7 @@ func gatewayVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gateway",
 		Short: "Run a gateway: it stands in front of an API and asks the cluster whether requests may pass",
-		Long: "Run a gateway: it finds out who is asking and which limits apply, asks the cluster, and lets a request through to\n" +
+		Long: "Run a gateway: it identifies the client, finds the limits that apply, asks the cluster, and lets a request through to\n" +
 			"the API behind it, or answers 429. Beside that, or instead, it answers nginx, HAProxy, Caddy and Traefik whether a\n" +
 			"request may pass.\n\n" +
 			"The document that --config names says everything else: jeton gateway schema prints what may stand in it. It is\n" +
@@ -72,7 +72,7 @@ func gatewayVerb() *cobra.Command {
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authority of the nodes' certificates")
 	flags.BoolVar(&cfg.Insecure, "insecure", false, "take files with tokens, keys and secrets that others on this machine may read")
 	flags.Var(level, "log-level", "least level of what is logged")
-	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts gateways")
+	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends; for programs that start gateways")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
 	cmd.AddCommand(gatewaySchemaVerb(), gatewayDigestVerb())
 	return cmd
@@ -238,7 +238,7 @@ func where(r *config.Route) string {
 	return text
 }
 
-// to is who answers a route's requests.
+// to is what answers a route's requests.
 func to(d *config.Document, r *config.Route) string {
 	name := d.UpstreamOf(r)
 	if d.Proxy == nil || name == "" {

@@ -68,7 +68,7 @@ func keysMakeVerb() *cobra.Command {
 		SuggestFor: []string{"create", "add", "new", "generate"},
 		Short:      "Make a key, add it to the file, and print it: this is the only time that it can be seen",
 		Long: "Make a key of 256 random bits, add it to the file, which is made if there is none, and print the key. The file\n" +
-			"has its SHA-256 only: whoever loses the key needs another one.",
+			"has its SHA-256 only: a key that is lost cannot be recovered.",
 		Example: "  jeton keys make --file keys.jsonl --label ci --owner acme --attribute plan=gold\n" +
 			"  jeton keys make --file keys.jsonl --label trial-17 --owner initech --expires 720h",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -87,7 +87,7 @@ func keysMakeVerb() *cobra.Command {
 				return err
 			}
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), secret); err != nil {
-				return fmt.Errorf("the key %s is in %s, but nobody has seen it: revoke it: %w", k.Label, file, err)
+				return fmt.Errorf("the key %s is in %s, but it could not be printed: revoke it: %w", k.Label, file, err)
 			}
 			return nil
 		},
@@ -95,7 +95,7 @@ func keysMakeVerb() *cobra.Command {
 	addFileFlag(cmd, &file, "file of keys to add to")
 	flags := cmd.Flags()
 	flags.StringVar(&k.Label, "label", "", "name of the key, its own in the file: for people, logs and revoke")
-	flags.StringVar(&k.Owner, "owner", "", "who it belongs to: {api_key.owner} in the gateway's document")
+	flags.StringVar(&k.Owner, "owner", "", "whom the key belongs to: {api_key.owner} in the gateway's document")
 	flags.StringArrayVar(&attributes, "attribute", nil, "what else is known of it, name=value, such as plan=gold: {api_key.plan}; may be given several times")
 	flags.StringVar(&expires, "expires", "", "until when it counts: 2027-01-31, 2027-01-31T12:00:00Z, or how long from now on, such as 720h")
 	return cmd
@@ -117,7 +117,7 @@ func readAttributes(texts []string) (map[string]string, error) {
 	return all, nil
 }
 
-// readExpiry reads until when a key counts; the zero Time is for ever.
+// readExpiry reads until when a key counts; the zero Time means that it never expires.
 func readExpiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

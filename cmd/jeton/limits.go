@@ -139,7 +139,7 @@ func limitsApplyVerb() *cobra.Command {
 		Long: "Put the limits of a document in force in the whole cluster, all or none, within a second. What buckets have spent\n" +
 			"stays spent: debt is measured in time. A document that leaves out limits that are in force is refused, unless --merge\n" +
 			"says that they stay as they are, or --remove that they are to go: checks that name them fail from then on.\n\n" +
-			"If somebody else changes the limits at the same time, one of the two is refused. A document that begins with\n" +
+			"Of two concurrent changes, one gets a version conflict. A document that begins with\n" +
 			"the comment # version 4, as limits get prints it, is also refused if they were changed since. --version takes the place\n" +
 			"of that comment. A document that says what is in force already changes nothing, and makes no new version.",
 		Example: "  jeton limits apply -f limits.yaml --dry-run\n  jeton limits apply -f limits.yaml\n" +

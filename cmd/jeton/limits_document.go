@@ -88,7 +88,7 @@ func (d limitsDocument) apply(ctx context.Context, c *client.Client, asked clien
 			return change, err
 		}
 		if asked.Version == 0 && d.line == 0 {
-			asked.Version = version // what was merged with is what is to be replaced
+			asked.Version = version // replace only the version that this was merged with
 		}
 	}
 	asked.Document = d.text
@@ -113,7 +113,7 @@ func (d limitsDocument) replace(ctx context.Context, c *client.Client, asked cli
 	case len(change.Names()) == 0:
 		return change, nil
 	}
-	return client.Applied{}, fmt.Errorf("%s:%d: the document was made from version %d, and version %d is in force: somebody has changed the limits since. "+
+	return client.Applied{}, fmt.Errorf("%s:%d: the document was made from version %d, and version %d is in force: the limits have changed since. "+
 		"Get them again (jeton limits get) and make your change there. Or replace what is in force: remove the line, or say --version %d. "+
 		"jeton limits diff shows what that would change",
 		d.file, d.line, d.version, change.Version, change.Version)

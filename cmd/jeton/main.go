@@ -1,4 +1,16 @@
 // Command jeton runs and asks a distributed rate limiter whose limits hold. See "jeton --help".
+//
+// A file holds one command, or one concern of several, and makes it from main.go downwards:
+//
+//	serve, memory, processors            a node as a process
+//	dev, dev_…, swarm, child             three nodes and a gateway, as processes of this one
+//	gateway, gateway_document, keys      a gateway as a process, its document, its API keys
+//	check, bucket, limits, cluster       questions to a node, over remote
+//	explain                              why a request was denied: a question to a gateway
+//	bench                                hands on to jeton-bench
+//
+// It is one package because each command is little more than its flags and one call of a package below: cmd/node,
+// cmd/gateway, rpc/client, gateway/keys. What the commands share with jeton-bench is cmd/internal/cli.
 package main
 
 //go:generate go test -count=1 -run ^TestOptionsAreCurrent$ . -args -update

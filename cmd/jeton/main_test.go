@@ -167,7 +167,7 @@ func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 
 // What a recovery asserts is asked for, and whoever does not repeat it is told what to type.
 func TestRecoverAsks(t *testing.T) {
-	const nobody, other = "nothing was done: nobody answered; --yes goes on without the question", "nothing was done: the names were not repeated: type b, c"
+	const nobody, other = "nothing was done: the question was not answered; --yes skips it", "nothing was done: the names were not repeated: type b, c"
 	for typed, want := range map[string]string{
 		"": nobody, "\n": other, "b\n": other, "yes\n": other, "c, b\n": other, "b, c": "", "b,c\r\n": "", " b c \n": "",
 	} {

@@ -86,7 +86,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.Canceled)
 	switch {
 	case late || errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: no answer within %v: jeton cluster status shows who is down; --timeout waits longer", r.server, r.timeout)
+		return fmt.Errorf("%s: no answer within %v: jeton cluster status shows which nodes are down; --timeout waits longer", r.server, r.timeout)
 	case errors.Is(err, limit.ErrUnknownLimit):
 		return fmt.Errorf("%w: jeton limits get shows those that there are", err)
 	case errors.Is(err, client.ErrUnknownNode):

@@ -34,8 +34,8 @@ func serveVerb() *cobra.Command {
 		Short:      "Run a node",
 		Long: "Run a node. Alone, it is a cluster of one, which others may join later.\n\n" +
 			"With --expect 3 and --join a,b,c, the gossip addresses of all of them, three nodes that are started in any order\n" +
-			"found a cluster together, once and for ever. With --join alone, a node joins what exists. A node that is started\n" +
-			"again on its data needs neither, and minds neither. One whose disk was lost needs --join: it takes its old place,\n" +
+			"found a cluster together, once. With --join alone, a node joins what exists. A node that is started\n" +
+			"again on its data needs neither, and ignores both. A node whose disk was lost needs --join: it takes its old place,\n" +
 			"under its name; without --join it would be a cluster of its own.\n\n" +
 			"Every option is also an environment variable, --listen-grpc being JETON_LISTEN_GRPC, and a field of the\n" +
 			"YAML file that --config names, where it is listen-grpc. The command line rules over the environment, and\n" +
@@ -76,7 +76,7 @@ func serveVerb() *cobra.Command {
 	flags.Int64Var(&cfg.InlineRegisters, "inline-registers", storage.DefaultInline, "how many registers of limits that requests define the node keeps at most")
 	flags.Var(cli.Size{Bytes: &memory, Least: cli.LeastMemory}, "memory", "memory that the node stays below, such as 512MiB; 75 % of its control group's or the machine's if not given. GOMEMLIMIT rules if it is set")
 	flags.Var(level, "log-level", "least level of what is logged")
-	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends: for whoever starts nodes")
+	flags.BoolVar(&withInput, "stop-with-input", false, "stop when standard input ends; for programs that start nodes")
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
 	addListenFlags(flags, &cfg)
 	addClusterFlags(flags, &cfg)
@@ -110,7 +110,7 @@ func addClusterFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringSliceVar(&cfg.Join, "join", nil, "gossip addresses of nodes, a,b,c; this one's may be among them")
 	flags.IntVar(&cfg.Expect, "expect", 0, "how many empty nodes found a cluster together: 1, 3 or 5; 0 joins one with --join, and is alone without")
 	flags.IntVar(&cfg.Replicas, "replicas", 3, "nodes that keep each register in a cluster that is founded, 3 or 5, once there are so many")
-	flags.StringVar(&cfg.Zone, "zone", "", "where the node stands: replicas are spread over zones")
+	flags.StringVar(&cfg.Zone, "zone", "", "zone of the node, such as a data center: replicas are spread over zones")
 }
 
 func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
@@ -118,16 +118,16 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM file with the certificate that callers are shown; with --tls-key and --tls-ca they speak TLS, and HTTP is HTTPS")
 	flags.StringVar(&cfg.TLSKey, "tls-key", "", "PEM file with the key of that certificate")
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
-	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with tokens, one a line, that operators show: who looks at buckets, fills them or changes limits; the cluster key's own counts too")
+	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with the tokens of operators, one a line: they let them look at buckets, fill them and change limits, as the cluster key's own token does")
 	cfg.ListenMemory = node.DefaultListenMemory
 	flags.Var(cli.Size{Bytes: &cfg.ListenMemory, Least: node.LeastListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
-	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key: whoever reaches the node can pass for one; and take key and token files that others may read")
+	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key, though any process that reaches the node can pass for a node; and accept key and token files that other users may read")
 }
 
 func addListenFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.ListenGRPC, "listen-grpc", "127.0.0.1:7700", "address for checks over gRPC, and for other nodes")
 	flags.StringVar(&cfg.ListenHTTP, "listen-http", "127.0.0.1:7702", "address for the JSON API, metrics and debug pages")
-	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address at which nodes agree on what changes seldom")
+	flags.StringVar(&cfg.ListenRaft, "listen-raft", "127.0.0.1:7703", "address for raft, by which nodes agree on members, limits and the table")
 	flags.StringVar(&cfg.ListenGossip, "listen-gossip", "127.0.0.1:7701", "address, TCP and UDP, at which nodes find each other; empty for a node that no other ever joins")
 }
 

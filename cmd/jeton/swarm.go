@@ -98,7 +98,7 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 	return s, nil
 }
 
-// memoryOfEach is the option by which nodes on one machine share what a single one takes, unless somebody says what each takes.
+// memoryOfEach is the option by which nodes on one machine share what a single one takes, unless the environment says what each takes.
 func memoryOfEach(nodes int, env cli.Lookup) ([]string, error) {
 	b, err := boundOf(0, env)
 	if _, said := env("JETON_MEMORY"); err != nil || said || b.fixed || b.bytes == 0 {

@@ -47,7 +47,7 @@ func (o *stages) run(cmd *cobra.Command) error {
 		if err := report.Draw(&svg); err != nil {
 			return fmt.Errorf("--from: %s: %w", o.from, err)
 		}
-		if err := os.WriteFile(o.output, svg.Bytes(), 0o644); err != nil { //nolint:gosec // for everybody to read
+		if err := os.WriteFile(o.output, svg.Bytes(), 0o644); err != nil { //nolint:gosec // any user may read it
 			return fmt.Errorf("--output: %w", err)
 		}
 	}
@@ -57,7 +57,7 @@ func (o *stages) run(cmd *cobra.Command) error {
 			page, err = report.Fill(page)
 		}
 		if err == nil {
-			err = os.WriteFile(o.page, page, 0o644) //nolint:gosec // for everybody to read
+			err = os.WriteFile(o.page, page, 0o644) //nolint:gosec // any user may read it
 		}
 		if err != nil {
 			return fmt.Errorf("--page: %s: %w", o.page, err)

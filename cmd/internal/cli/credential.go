@@ -21,7 +21,7 @@ type Credential struct {
 func (c *Credential) AddCertificateFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.files.Cert, "tls-cert", "", "PEM file with the certificate to show to nodes that have their callers speak TLS; also JETON_TLS_CERT")
 	flags.StringVar(&c.files.Key, "tls-key", "", "PEM file with the key of that certificate")
-	flags.BoolVar(&c.files.Insecure, "insecure", false, "take key and token files that others on this machine may read")
+	flags.BoolVar(&c.files.Insecure, "insecure", false, "accept key and token files that other users of this machine may read")
 	flags.StringVar(&c.files.CA, "tls-ca", "", "PEM file with the authorities that the nodes' certificates must come from")
 }
 
@@ -29,7 +29,7 @@ func (c *Credential) AddCertificateFlags(flags *pflag.FlagSet) {
 func (c *Credential) AddFlags(flags *pflag.FlagSet) {
 	c.AddCertificateFlags(flags)
 	flags.StringVar(&c.keyFile, "cluster-key-file", "", "file with the cluster key, which changes to the cluster need; it takes the place of a certificate")
-	flags.StringVar(&c.tokenFile, "token-file", "", "file with a token of an operator, for whoever has no cluster key: shows and fills buckets, changes limits")
+	flags.StringVar(&c.tokenFile, "token-file", "", "file with a token of an operator, instead of the cluster key: to show and fill buckets and change limits")
 }
 
 // Token reads the first token of the file; nil without a file.
@@ -44,8 +44,8 @@ func (c *Credential) Token() (func() string, error) {
 	return func() string { return token }, nil
 }
 
-// TLS is how to connect; nil is plain text. Who has the cluster key may do whatever a certificate lets, so it is shown where
-// both are there.
+// TLS is how to connect; nil is plain text. The cluster key permits all that a certificate permits, so it is used where both
+// are given.
 func (c *Credential) TLS() (*tls.Config, error) {
 	given, err := c.files.Given()
 	switch {
