@@ -10,7 +10,8 @@ import (
 // TokenBucket is the default algorithm.
 const TokenBucket = "token-bucket"
 
-// algorithms lists every algorithm by the name it bears in a limits document. Each stands in a file of its own.
+// algorithms lists every algorithm by the name that it has in a limits document. Each stands in a file of its own, and checks
+// there the fields of a Limit that it uses.
 var algorithms = map[string]func(Limit) (*Rule, error){
 	TokenBucket: newTokenBucket,
 }
@@ -33,28 +34,33 @@ func (l Limit) Rule() (*Rule, error) {
 	if !ok {
 		return nil, &FieldError{
 			Field:   "algorithm",
-			Problem: fmt.Sprintf("%s is not known: use %s", Quote(l.Algorithm), strings.Join(Algorithms(), " or ")),
+			Problem: fmt.Sprintf("unknown algorithm %s: use %s", Quote(l.Algorithm), strings.Join(Algorithms(), " or ")),
 		}
 	}
-	switch {
-	case l.Capacity == 0:
-		return nil, &FieldError{Field: "capacity", Problem: "is missing or 0: at least 1 token"}
-	case l.Capacity < 0:
-		return nil, &FieldError{Field: "capacity", Problem: fmt.Sprintf("%d is too small: at least 1 token", l.Capacity)}
-	}
-	if l.Refill == (Refill{}) {
-		return nil, &FieldError{Field: "refill", Problem: "is missing: write n/duration, such as 5/s"}
-	}
-	if err := l.Refill.validate(); err != nil {
+	rule, err := compile(l)
+	if err != nil {
 		return nil, err
 	}
 	switch l.OnUnavailable {
 	case Allow, Deny, Local:
+		return rule, nil
 	default:
 		return nil, &FieldError{
 			Field:   "on_unavailable",
-			Problem: fmt.Sprintf("%s is not known: use allow, deny or local", Quote(string(l.OnUnavailable))),
+			Problem: fmt.Sprintf("unknown policy %s: use allow, deny or local", Quote(string(l.OnUnavailable))),
 		}
 	}
-	return compile(l)
+}
+
+// Part is the n-th part of the limit, for one of n gateways that decide without the cluster, or nil if there is none.
+func (r *Rule) Part(n int) *Rule {
+	l, ok := r.algorithm.Part(r.Limit, n)
+	if !ok {
+		return nil
+	}
+	part, err := l.Rule()
+	if err != nil { // it takes too long to fill
+		return nil
+	}
+	return part
 }

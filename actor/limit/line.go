@@ -7,6 +7,13 @@ import (
 	"time"
 )
 
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
 // A Pos is an exact position on a bucket's line, or a length of it:
 //
 //	NS + Frac/n nanoseconds, 0 ≤ Frac < n
@@ -50,10 +57,16 @@ func Later(a, b Pos) Pos {
 }
 
 // Add is a + b, where b is a length. A sum beyond the range of NS stops at its end, which no [Rule.Bound] reaches.
-func (r *Rule) Add(a, b Pos) Pos {
+func (r *Rule) Add(a, b Pos) Pos { return add(a, b, r.n) }
+
+// Sub is a − b. Where that is negative, NS is and Frac is not.
+func (r *Rule) Sub(a, b Pos) Pos { return sub(a, b, r.n) }
+
+// add is a + b for positions in n-ths of a nanosecond.
+func add(a, b Pos, n uint64) Pos {
 	sum := Pos{NS: a.NS + b.NS, Frac: a.Frac + b.Frac}
-	if sum.Frac >= r.n {
-		sum.Frac -= r.n
+	if sum.Frac >= n {
+		sum.Frac -= n
 		sum.NS++
 	}
 	if b.NS >= 0 && sum.NS < a.NS {
@@ -62,11 +75,11 @@ func (r *Rule) Add(a, b Pos) Pos {
 	return sum
 }
 
-// Sub is a − b. Where that is negative, NS is and Frac is not.
-func (r *Rule) Sub(a, b Pos) Pos {
+// sub is a − b for positions in n-ths of a nanosecond.
+func sub(a, b Pos, n uint64) Pos {
 	d := Pos{NS: a.NS - b.NS, Frac: a.Frac - b.Frac}
 	if a.Frac < b.Frac {
-		d.Frac += r.n
+		d.Frac += n
 		d.NS--
 	}
 	return d

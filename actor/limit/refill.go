@@ -3,6 +3,7 @@ package limit
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -72,6 +73,13 @@ func (r Refill) String() string {
 		per = unit
 	}
 	return strconv.FormatInt(r.Tokens, 10) + "/" + per
+}
+
+// part is exactly the n-th part of r; ok is false if that is too slow to be written.
+func (r Refill) part(n int) (part Refill, ok bool) {
+	common := gcd(uint64(r.Tokens), uint64(n))
+	hi, per := bits.Mul64(uint64(r.Per), uint64(n)/common)
+	return Refill{Tokens: r.Tokens / int64(common), Per: time.Duration(per)}, hi == 0 && per <= math.MaxInt64
 }
 
 // PerSecond is the refill in tokens a second, for people to read; decisions use exact integers.

@@ -63,7 +63,7 @@ func (b *bucket) free(generation int64, q quorum, p *pending, cfg *Config) int64
 
 // start is where a check at t would begin to reserve.
 func (b *bucket) start(t int64, cfg *Config) int64 {
-	from := max(b.held.to, t)
+	from := max(b.held.to, b.rule.Begin(t))
 	r := b.refused()
 	if r == nil || t >= r.until {
 		return max(from, b.free(b.gen, all, nil, cfg))

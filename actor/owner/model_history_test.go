@@ -115,12 +115,12 @@ func (e *era) window(s *setting) (broken string) {
 	for _, c := range s.clock {
 		slack = max(slack, 2*c)
 	}
-	level := int64(e.level)
+	level, burst := int64(e.level), s.burst()
 	for t := int64(e.from); t < int64(len(e.net)); t++ {
 		level = max(level-1, 0) + int64(e.net[t])
-		if level > s.capacity+slack {
+		if level > burst+slack {
 			return fmt.Sprintf("in a window that ends at %d, %d more is admitted than comes back in it: the bucket holds %d",
-				t, level, s.capacity)
+				t, level, burst)
 		}
 	}
 	return ""

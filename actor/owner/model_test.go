@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // The model check: every order in which a few checks, messages, answers and faults can happen to two or three owners
@@ -142,6 +144,24 @@ type sized struct {
 }
 
 func TestModel(t *testing.T) { keepsItsPromises(t, settings) }
+
+// Every algorithm keeps the promises in some small worlds.
+func TestModelOfEveryAlgorithm(t *testing.T) {
+	for _, algorithm := range limit.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			small := []sized{
+				{setting: setting{name: "two owners", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {1}}}},
+				{setting: setting{name: "receipts", capacity: 2, checks: [owners][]int64{{2}, {1}}, returns: 1}},
+				{setting: setting{name: "a reset", capacity: 2, checks: [owners][]int64{{1}, {2}}, resets: 1}},
+				{setting: setting{name: "a lost disk", capacity: 2, checks: [owners][]int64{{1}, {2}}, losses: 1}},
+			}
+			for i := range small {
+				small[i].algorithm = algorithm
+			}
+			keepsItsPromises(t, small)
+		})
+	}
+}
 
 // keepsItsPromises explores all settings.
 func keepsItsPromises(t *testing.T, settings []sized) {

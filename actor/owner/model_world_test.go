@@ -20,8 +20,8 @@ const (
 	owners = 3 // at most
 )
 
-func modelRule(capacity int64) *limit.Rule {
-	rule, err := limit.Limit{Name: "m", Capacity: capacity, Refill: limit.Refill{Tokens: 1, Per: time.Duration(tick)}}.Rule()
+func modelRule(algorithm string, capacity int64) *limit.Rule {
+	rule, err := limit.Limit{Name: "m", Algorithm: algorithm, Capacity: capacity, Refill: limit.Refill{Tokens: 1, Per: time.Duration(tick)}}.Rule()
 	if err != nil {
 		panic(err)
 	}
@@ -30,27 +30,36 @@ func modelRule(capacity int64) *limit.Rule {
 
 // A setting bounds a world: how long it lasts, and how much may happen in it. Times are ticks.
 type setting struct {
-	name     string
-	capacity int64 // of the bucket, in tokens
-	ticks    int8
-	checks   [owners][]int64 // what each owner is asked: the costs, in their order
-	patience int64           // of a check; 0: endless
-	epsMax   int64           // and a message is accepted so long after it was sent
-	pause    int64           // before each retry, in nanoseconds
-	clock    [owners]int64   // how far the owners' clocks are ahead
-	busy     bool            // A's callers are many: it reserves ahead, in the background too
-	restarts int8            // of owners, each under a new name
-	resets   int8
-	losses   int8 // of disks
-	sweeps   int8
-	returns  int8
-	gone     members        // replicas that are lost: owners are told so
-	change   change         // of the replica set
-	opening  func(w *world) // what has happened before the beginning
+	name      string
+	algorithm string // empty: the default
+	capacity  int64  // of the bucket, in tokens
+	ticks     int8
+	checks    [owners][]int64 // what each owner is asked: the costs, in their order
+	patience  int64           // of a check; 0: endless
+	epsMax    int64           // and a message is accepted so long after it was sent
+	pause     int64           // before each retry, in nanoseconds
+	clock     [owners]int64   // how far the owners' clocks are ahead
+	busy      bool            // A's callers are many: it reserves ahead, in the background too
+	restarts  int8            // of owners, each under a new name
+	resets    int8
+	losses    int8 // of disks
+	sweeps    int8
+	returns   int8
+	gone      members        // replicas that are lost: owners are told so
+	change    change         // of the replica set
+	opening   func(w *world) // what has happened before the beginning
 	// calendar says whether an event may happen now, so many ticks after the beginning; nil: any may.
 	calendar func(w *world, e event, elapsed int64) bool
 
 	variant
+}
+
+// burst is how many tokens may be admitted at once.
+func (s *setting) burst() int64 {
+	if s.algorithm == "" {
+		return s.capacity
+	}
+	return modelRule(s.algorithm, s.capacity).Envelope().Burst
 }
 
 // A variant is what is wrong in a world, nothing in the zero one. It stands around the production steps.
@@ -139,7 +148,7 @@ type company struct {
 }
 
 func newCompany(s *setting) *company {
-	c := &company{setting: s, rules: []*limit.Rule{modelRule(s.capacity)}}
+	c := &company{setting: s, rules: []*limit.Rule{modelRule(s.algorithm, s.capacity)}}
 	for i := range c.cfgs {
 		c.cfgs[i] = Config{
 			Replicas: i, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,

@@ -161,9 +161,10 @@ func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
 		}
 		return result{verdict: admit, end: end}
 	case b.pending() != nil:
-		return result{verdict: hold, end: limit.At(t)}
+		return result{verdict: hold, end: limit.At(b.rule.Begin(t))}
 	}
-	return result{verdict: wait, end: limit.At(t), need: limit.At(t), from: t}
+	from := b.rule.Begin(t)
+	return result{verdict: wait, end: limit.At(from), need: limit.At(from), from: from}
 }
 
 // enterNext moves every bucket that can only so serve the check into its next segment, and says whether one did.
@@ -234,7 +235,7 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 func (b *bucket) spend(t int64, length limit.Pos) spent {
 	var reuses []piece
 	if r := b.returns(); r != nil {
-		if !b.spentAt(t).After(limit.At(t)) {
+		if !b.spentAt(t).After(limit.At(b.rule.Begin(t))) {
 			r.forgetMade()
 		}
 		if t >= r.since {
@@ -242,7 +243,7 @@ func (b *bucket) spend(t int64, length limit.Pos) spent {
 			reuses, length = r.take(b.rule, length)
 		}
 	}
-	start := limit.Later(b.tat, limit.At(t))
+	start := limit.Later(b.tat, limit.At(b.rule.Begin(t)))
 	if length == (limit.Pos{}) {
 		start = b.tat
 	}

@@ -41,7 +41,7 @@ func (o *Owner) neededByWaiting(b *bucket, need limit.Pos, at int64) int64 {
 // reserveAhead reserves the next segment of a busy key in the background, once a quarter of the held one is left, so
 // that a hot key never waits.
 func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
-	left, whole := b.held.to-max(b.tat.NS, now), b.held.to-b.held.from
+	left, whole := b.held.to-max(b.tat.NS, b.rule.Begin(now)), b.held.to-b.held.from
 	if left > whole/4 {
 		return
 	}
@@ -51,7 +51,7 @@ func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
 		}
 		t.next = segment{} // one that nobody needed in time
 	}
-	from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), now)
+	from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), b.rule.Begin(now))
 	if to := b.ahead(from, now, now, length, o.cfg); to > from {
 		o.send(b, Send{Generation: b.gen, From: from, To: to, Background: true}, now, out)
 	}

@@ -140,7 +140,7 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 // creditCap is the most that credit may be at t: the spent line that is not yet past. More of this stretch was never
 // given back than was spent of it.
 func (b *bucket) creditCap(t int64) limit.Pos {
-	return limit.Later(limit.Pos{}, b.rule.Sub(b.tat, limit.At(t)))
+	return limit.Later(limit.Pos{}, b.rule.Sub(b.tat, limit.At(b.rule.Begin(t))))
 }
 
 // credit is the length of returned line that can be spent again at t.

@@ -79,7 +79,7 @@ func (o *Owner) decideWithout(c *Check, now int64, out *Out) {
 // the others would accept lies too far on to be skipped. Who comes back later finds the replica answering, or lost. A
 // check of no cost is told what the others told.
 func (b *bucket) withoutSilent(t *trial, at, cost int64, cfg *Config) {
-	from := max(b.held.to, at)
+	from := max(b.held.to, b.rule.Begin(at))
 	if p := b.pending(); p != nil {
 		from = max(from, b.free(b.gen, responding, p, cfg))
 	}

@@ -73,6 +73,28 @@ func denialOutcome(h *harness) {
 	}
 }
 
+// denialWait spends some of a bucket, and is denied the rest and one token more.
+func denialWait(h *harness) {
+	for _, name := range []string{"demo", "fast", "odd", "slow"} {
+		capacity := h.rule(name).Capacity
+		h.check(request("user:42", capacity/2, name))
+		all := request("user:42", capacity-capacity/2+1, name)
+		d := h.check(all)
+		wait := d.Limits[0].RetryAfter
+		if d.Allowed || wait <= 0 {
+			h.Fatalf("%s: got %+v, want a denial that says when", name, d)
+		}
+		h.advance(wait - 1)
+		if d := h.check(all); d.Allowed || d.Limits[0].RetryAfter != 1 {
+			h.Errorf("%s, a nanosecond early: got %+v", name, d)
+		}
+		h.advance(1)
+		if d := h.check(all); !d.Allowed {
+			h.Errorf("%s, at the time it was told: got %+v", name, d)
+		}
+	}
+}
+
 func neverPasses(h *harness) {
 	for _, cost := range []int64{11, 1 << 62} {
 		d := h.check(request("user:42", cost, "demo"))

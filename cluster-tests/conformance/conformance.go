@@ -4,6 +4,7 @@
 package conformance
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,38 +16,53 @@ import (
 // Unix epoch), and is closed when t ends.
 type Open func(t *testing.T, doc *limit.Document, now func() int64) limit.Limiter
 
-// Run holds the Limiters that open makes against the contract of [limit.Limiter]. They must be without failures: then
-// every decision is exact.
+// A part is one of the suite.
+type part struct {
+	name string
+	test func(*harness)
+}
+
+// Run holds the Limiters that open makes against the contract of [limit.Limiter], with limits of every algorithm. They must be
+// without failures: then every decision is exact.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	for _, part := range []struct {
-		name string
-		test func(*harness)
-	}{
+	for _, part := range []part{
 		{"a bucket admits exactly its capacity and refill", exactAdmission},
-		{"decisions are those of the model", sameAsModel},
 		{"a denial says when to come back", denialOutcome},
-		{"a cost above the capacity can never pass", neverPasses},
-		{"all limits admit, or none is charged", allOrNone},
-		{"outcomes stand in the order of the limits", outcomeOrder},
-		{"a peek charges nothing", peek},
-		{"a cost that was forgotten is 1", forgottenCost},
-		{"a limit may be defined in the request", inlineLimit},
-		{"callers at once get exactly the capacity", callersAtOnce},
-		{"a repeated request is charged once", repeatedRequest},
-		{"bad requests are refused by field", badRequests},
-		{"bad lookups are refused", badLookups},
-		{"a batch is answered in its order", batchOrder},
-		{"an error in a batch is its item's alone", batchErrors},
-		{"a batch has a bound", batchBound},
 		{"receipts are disjoint and as long as their cost", receipts},
 		{"what is returned can be spent again, once", returns},
 		{"a late return gives back only what time has not", lateReturn},
 		{"looking changes nothing", inspection},
-		{"a reset fills the bucket", reset},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.test(newHarness(t, open)) })
+		t.Run(part.name, func(t *testing.T) { part.test(newHarness(t, open, limit.TokenBucket)) })
 	}
+	for _, algorithm := range limit.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			for _, part := range ofEveryAlgorithm {
+				t.Run(part.name, func(t *testing.T) { part.test(newHarness(t, open, algorithm)) })
+			}
+		})
+	}
+}
+
+// ofEveryAlgorithm are the parts that rest on no numbers of one algorithm.
+var ofEveryAlgorithm = []part{
+	{"decisions are those of the model", sameAsModel},
+	{"a denied caller passes when it is told, and not before", denialWait},
+	{"a cost above the capacity can never pass", neverPasses},
+	{"all limits admit, or none is charged", allOrNone},
+	{"outcomes stand in the order of the limits", outcomeOrder},
+	{"a peek charges nothing", peek},
+	{"a cost that was forgotten is 1", forgottenCost},
+	{"a limit may be defined in the request", inlineLimit},
+	{"callers at once get exactly the capacity", callersAtOnce},
+	{"a repeated request is charged once", repeatedRequest},
+	{"bad requests are refused by field", badRequests},
+	{"bad lookups are refused", badLookups},
+	{"a batch is answered in its order", batchOrder},
+	{"an error in a batch is its item's alone", batchErrors},
+	{"a batch has a bound", batchBound},
+	{"a reset fills the bucket", reset},
 }
 
 // text is the limits document of the suite.
@@ -66,9 +82,9 @@ type harness struct {
 	now *atomic.Int64
 }
 
-func newHarness(t *testing.T, open Open) *harness {
+func newHarness(t *testing.T, open Open, algorithm string) *harness {
 	t.Helper()
-	doc, err := limit.ParseDocument([]byte(text))
+	doc, err := limit.ParseDocument([]byte(strings.ReplaceAll(text, "{", "{algorithm: "+algorithm+", ")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,11 +112,12 @@ func (m *Model) decide(buckets []*bucket, now int64, r limit.Request) limit.Deci
 // age drops the credit that time has overtaken: no more counts than the line that is spent ahead of now. A bucket that
 // is full owes nothing, so nothing can be given back to it.
 func (b *bucket) age(now int64) {
-	if !b.tat.After(limit.At(now)) {
+	begin := limit.At(b.rule.Begin(now))
+	if !b.tat.After(begin) {
 		b.credit, b.given = nil, map[uint64][]piece{}
 		return
 	}
-	for over := b.rule.Sub(b.credited(), b.rule.Sub(b.tat, limit.At(now))); over.After(limit.Pos{}); {
+	for over := b.rule.Sub(b.credited(), b.rule.Sub(b.tat, begin)); over.After(limit.Pos{}); {
 		over = b.rule.Sub(over, b.length(b.take(over)))
 	}
 }
@@ -145,7 +146,7 @@ func (b *bucket) take(most limit.Pos) (used piece) {
 
 // free is where the line that can be spent begins: TAT − credit.
 func (b *bucket) free(now int64) limit.Pos {
-	return b.rule.Sub(limit.Later(b.tat, limit.At(now)), b.credited())
+	return b.rule.Sub(limit.Later(b.tat, limit.At(b.rule.Begin(now))), b.credited())
 }
 
 func (b *bucket) admits(now, cost int64) bool {
@@ -156,7 +157,7 @@ func (b *bucket) admits(now, cost int64) bool {
 // spend consumes line for cost, credit first.
 func (b *bucket) spend(now, cost int64) limit.Receipt {
 	rule := b.rule
-	from, need := limit.Later(b.tat, limit.At(now)), rule.Length(cost)
+	from, need := limit.Later(b.tat, limit.At(rule.Begin(now))), rule.Length(cost)
 	var pieces []piece
 	for len(b.credit) > 0 && need != (limit.Pos{}) {
 		used := b.take(need)

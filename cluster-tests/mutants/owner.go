@@ -200,7 +200,7 @@ func ofSkipping() []Mutant {
 			Why:  "a reservation ahead skips nothing; begun where a check would begin, it burns line that no check has asked for",
 			Edits: []Edit{{
 				File: "actor/owner/reserve.go",
-				Old:  "from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), now)",
+				Old:  "from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), b.rule.Begin(now))",
 				New:  "from := b.start(now, o.cfg)",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `reserved ahead from`}},
@@ -300,7 +300,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "a bucket that has been full has given back every token; a receipt from before would give it once more",
 			Edits: []Edit{{
 				File: "actor/owner/owner.go",
-				Old:  "if !b.spentAt(t).After(limit.At(t)) {",
+				Old:  "if !b.spentAt(t).After(limit.At(b.rule.Begin(t))) {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterTheBucketWasFull$", Says: `took effect`}},

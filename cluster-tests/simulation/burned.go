@@ -29,6 +29,9 @@ func (w *World) passedOver(p *process, key, bucket int, set *replicaSet, s *owne
 	}
 	slices.Sort(free[:len(set.ids)])
 	from := max(free[ring.Majority(len(set.ids))-1], p.read())
+	for _, rule := range w.limits[w.ledger.buckets[bucket].limit].rules {
+		from = max(from, rule.Begin(p.read()))
+	}
 	if granted := w.ledger.buckets[bucket].era(s.Generation).granted; len(granted) > 0 {
 		from = max(from, granted[len(granted)-1].to)
 	}

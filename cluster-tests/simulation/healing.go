@@ -171,6 +171,7 @@ func (w *World) saturate() {
 	}
 	w.run(w.now + last + 3*second)
 	due := last / max(token, gap, w.grain/rule.Capacity) // a coarse clock shows what has come back late, and no more of it than fits
+	due -= rule.Envelope().Burst - rule.Capacity         // these may come in the windows before and behind
 	w.count("keys saturated")
 	w.counts["tokens due to saturated keys"] += int(due)
 	w.counts["tokens admitted to saturated keys"] += int(min(admitted, due))

@@ -43,7 +43,8 @@ func (account *account) meter(w *World, generation int64, rule *limit.Rule) *met
 
 // most is the level that must not be exceeded.
 func (m *meter) most(w *World) int64 {
-	return m.rule.Capacity*int64(m.rule.Refill.Per) + 2*w.mayBeAhead()*m.rule.Refill.Tokens
+	envelope := m.rule.Envelope()
+	return envelope.Burst*int64(m.rule.Refill.Per) + 2*w.mayBeAhead()*m.rule.Refill.Tokens
 }
 
 // admit takes in an admission, as late as the clock shows what was read for it: a coarse clock does not tell whether line

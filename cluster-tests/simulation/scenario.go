@@ -180,9 +180,16 @@ func (s *scenario) bucketName(key, limit int) string {
 	return s.keys[key].name + "/" + s.limits[limit].name
 }
 
-// newRule is a token bucket.
+// newRule is a rule by one of all algorithms: the same one for all versions of a limit.
 func newRule(name string, capacity, tokens, per int64) *limit.Rule {
-	r, err := limit.Limit{Name: name, Capacity: capacity, Refill: limit.Refill{Tokens: tokens, Per: time.Duration(per)}}.Rule()
+	algorithms, sum := limit.Algorithms(), 0
+	for _, c := range []byte(name) {
+		sum += int(c)
+	}
+	r, err := limit.Limit{
+		Name: name, Algorithm: algorithms[sum%len(algorithms)],
+		Capacity: capacity, Refill: limit.Refill{Tokens: tokens, Per: time.Duration(per)},
+	}.Rule()
 	if err != nil {
 		panic(fmt.Sprintf("simulation: a rule that cannot be: %v", err))
 	}

@@ -44,12 +44,7 @@ func (q *Quota) window() (t int64, ok bool) {
 	if rule == nil {
 		return 0, false
 	}
-	if r := integer(q.Remaining); r > 0 {
-		return max(seconds(time.Duration(rule.Length(r).Ceil())), 1), true
-	}
-	// ResetAfter is when the bucket is full: all of it but one token before that is when it has one.
-	next := rule.Sub(rule.Add(limit.At(int64(q.ResetAfter)), rule.Length(1)), rule.Bound(0))
-	return max(seconds(time.Duration(next.Ceil())), 1), true
+	return max(seconds(rule.Window(integer(q.Remaining), q.ResetAfter)), 1), true
 }
 
 // wait is how long a denied client is asked to wait, in seconds: until the same request would be admitted.

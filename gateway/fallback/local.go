@@ -151,7 +151,7 @@ func (p *part) outcome(at *reading, now, cost int64) limit.Outcome {
 	o := p.own.Outcome(at.tat, now, cost, at.end, at.allowed)
 	if o.Never && cost <= p.whole.Capacity {
 		o.Never = false
-		o.RetryAfter = time.Duration(max(p.own.Sub(at.end, p.own.Bound(now)).Ceil(), 0))
+		o.RetryAfter = p.own.Wait(at.end, now)
 	}
 	return o
 }

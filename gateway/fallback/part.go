@@ -1,10 +1,7 @@
 package fallback
 
 import (
-	"math"
-	"math/bits"
 	"sync/atomic"
-	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -15,30 +12,8 @@ type part struct {
 	own   *limit.Rule // nil: it cannot be decided locally
 }
 
-// divide is the n-th part of a limit: its capacity rounded down, but at least 1, and exactly that part of its refill.
-func divide(whole *limit.Rule, n int) *part {
-	p := &part{whole: whole}
-	own := whole.Limit
-	own.Capacity = max(own.Capacity/int64(n), 1)
-	common := gcd(own.Refill.Tokens, int64(n))
-	own.Refill.Tokens /= common
-	hi, per := bits.Mul64(uint64(own.Refill.Per), uint64(int64(n)/common))
-	if hi > 0 || per > math.MaxInt64 {
-		return p
-	}
-	own.Refill.Per = time.Duration(per)
-	if rule, err := own.Rule(); err == nil { // else it takes too long to fill
-		p.own = rule
-	}
-	return p
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
+// divide is the n-th part of a limit, as its algorithm divides it.
+func divide(whole *limit.Rule, n int) *part { return &part{whole: whole, own: whole.Part(n)} }
 
 // mostGone is how many limits are remembered that are gone from the document.
 const mostGone = 1000

@@ -180,7 +180,10 @@ func TestPagesAreNarrow(t *testing.T) {
 		near := func(label string) int64 { return at(0) + rapid.Int64Range(-1<<50, 1<<50).Draw(t, label) }
 		any64 := func(label string) int64 { return rapid.OneOf(rapid.Int64(), rapid.Just(near(label))).Draw(t, label) }
 		refill := limit.Refill{Tokens: rapid.Int64Range(1, 1000).Draw(t, "tokens"), Per: time.Duration(rapid.Int64Range(1000, int64(time.Hour)).Draw(t, "per"))}
-		r, err := limit.Limit{Name: "demo", Capacity: rapid.Int64Range(1, 1000).Draw(t, "capacity"), Refill: refill}.Rule()
+		r, err := limit.Limit{
+			Name: "demo", Algorithm: rapid.SampledFrom(limit.Algorithms()).Draw(t, "algorithm"),
+			Capacity: rapid.Int64Range(1, 1000).Draw(t, "capacity"), Refill: refill,
+		}.Rule()
 		if err != nil {
 			t.Fatal(err)
 		}

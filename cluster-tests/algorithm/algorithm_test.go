@@ -1,0 +1,91 @@
+package algorithm_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	list = "actor/limit/algorithm.go"
+	last = "\tTokenBucket: newTokenBucket,\n"
+	line = "\tWindows:     newWindows,\n"
+)
+
+// overlay writes the list with one line more, and returns the value of go's -overlay.
+func overlay(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := string(text)
+	if n := strings.Count(before, last); n != 1 {
+		t.Fatalf("this line stands %d times in %s, and must stand there once: %s", n, list, last)
+	}
+	after := strings.Replace(before, last, last+line, 1)
+	if was, is := strings.Count(before, "\n"), strings.Count(after, "\n"); is != was+1 || strings.Replace(after, line, "", 1) != before {
+		t.Fatalf("the list has %d lines, and had %d: only one may be added", is, was)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, "algorithm.go")
+	if err := os.WriteFile(changed, []byte(after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	added := filepath.Join(root, "actor", "limit", "windows.go")
+	if _, err := os.Stat(added); !os.IsNotExist(err) {
+		t.Fatalf("%s is there already: %v", added, err)
+	}
+	windows, err := filepath.Abs("testdata/windows.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, list): changed, added: windows}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestAnotherAlgorithm runs the suites with fixed windows in addition.
+func TestAnotherAlgorithm(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := overlay(t, root)
+	for _, suite := range []struct{ pkg, run, ran string }{
+		{"./actor/limit", "^TestEveryAlgorithm", "TestEveryAlgorithmKeepsItsEnvelope/fixed-windows"},
+		{"./cluster-tests/conformance", "^TestConformance$", "TestConformance/fixed-windows"},
+		{"./actor", "^TestConformance$", "TestConformance/memory/fixed-windows"},
+		{"./actor/owner", "^TestModelOfEveryAlgorithm$", "TestModelOfEveryAlgorithm/fixed-windows"},
+		{"./gateway/answer", "EveryAlgorithm$", "TestHeadersOfEveryAlgorithm/fixed-windows"},
+		{"./gateway/fallback", "EveryAlgorithm$", "TestPartsOfEveryAlgorithm/fixed-windows"},
+		{"./rpc/debug", "^TestPagesAreNarrow$", "TestPagesAreNarrow"},
+		{"./cluster-tests/simulation", "^TestShortlyOfEveryAlgorithm$", "TestShortlyOfEveryAlgorithm"},
+	} {
+		t.Run(suite.pkg, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-overlay", with, "-run", suite.run, suite.pkg)
+			cmd.Dir = root
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out[max(0, len(out)-8000):])
+			}
+			if !bytes.Contains(out, []byte("--- PASS: "+suite.ran)) {
+				t.Errorf("%s has not run:\n%s", suite.ran, out[max(0, len(out)-2000):])
+			}
+		})
+	}
+}
