@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/cluster/consensus"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/storage"
@@ -77,6 +78,8 @@ type Config struct {
 	OpenRaft func(dir string) (consensus.RaftStore, error)
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
+
+	partitions int // of the cluster; 0 means ring.DefaultPartitions, and tests have fewer to move
 }
 
 // LeastListenMemory is the least of Config.ListenMemory.
@@ -107,6 +110,9 @@ func (c *Config) setDefaults() error {
 	}
 	if c.Replicas == 0 {
 		c.Replicas = 3
+	}
+	if c.partitions == 0 {
+		c.partitions = ring.DefaultPartitions
 	}
 	if c.ListenMemory == 0 {
 		c.ListenMemory = DefaultListenMemory

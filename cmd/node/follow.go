@@ -26,7 +26,7 @@ func (m *membership) epochs() []uint64 {
 }
 
 func (m *membership) partitions() []register.Partition {
-	partitions := make([]register.Partition, ring.DefaultPartitions)
+	partitions := make([]register.Partition, m.node.cfg.partitions)
 	for i := range partitions {
 		partitions[i] = m.node.store.Partition(ring.Partition(i))
 	}

@@ -89,7 +89,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 		return err
 	}
 	n.system, err = actor.New(actor.Config{
-		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now, Ahead: n.clock.Ahead,
+		Placement: m.placement, Serving: m.serving, Limits: n.Limits, Now: n.clock.Now, Ahead: n.clock.Ahead, Partitions: n.cfg.partitions,
 		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full, Node: n.cfg.Name,
 		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
@@ -134,7 +134,7 @@ func (m *membership) join() (err error) {
 	m.cluster, err = cluster.New(cluster.Config{
 		Dir: clusterDir(n.cfg.Data), FS: n.cfg.FS, OpenRaft: n.cfg.OpenRaft, ID: m.id, Name: n.cfg.Name, Zone: n.cfg.Zone,
 		GRPC: grpc, HTTP: http, BindGossip: n.cfg.ListenGossip, BindRaft: n.cfg.ListenRaft, AdvertiseHost: n.cfg.Advertise,
-		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.secrets.key, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
+		Join: n.cfg.Join, Expect: n.cfg.Expect, Key: n.secrets.key, Partitions: n.cfg.partitions, Replicas: n.cfg.Replicas, Limits: seed, Holds: m.holds(),
 		Mark: agreed.Mark(n.store.Mark()), MarkBefore: agreed.Mark(n.store.MarkBefore()), NewMarks: m.marks,
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },

@@ -143,7 +143,7 @@ func (n *Node) openCore() (err error) {
 	n.closeCore()
 	cfg := storage.Config{
 		Dir: n.cfg.Data, FS: n.cfg.FS, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
-		Inline: n.cfg.InlineRegisters, Now: n.clock.Now, Memory: n.cfg.storageMemory(), Logger: n.cfg.Logger, Metrics: n.metrics,
+		Inline: n.cfg.InlineRegisters, Partitions: n.cfg.partitions, Now: n.clock.Now, Memory: n.cfg.storageMemory(), Logger: n.cfg.Logger, Metrics: n.metrics,
 	}
 	if n.cfg.FS == vfs.Default {
 		if err := keepPrivate(n.cfg.Data, n.cfg.Logger); err != nil {
@@ -164,7 +164,7 @@ func (n *Node) openCore() (err error) {
 		return err
 	}
 	n.system, err = actor.New(actor.Config{
-		Replicas: []actor.Replica{n.store}, Limits: n.Limits, Now: n.clock.Now,
+		Replicas: []actor.Replica{n.store}, Partitions: n.cfg.partitions, Limits: n.Limits, Now: n.clock.Now,
 		InlineFill: n.cfg.InlineFill, Memory: n.cfg.actorMemory(), Full: n.store.Full,
 		Node: n.cfg.Name, Logger: n.cfg.Logger, Metrics: n.metrics,
 	})

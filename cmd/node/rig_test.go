@@ -85,7 +85,7 @@ func (r *rig) seat(change ...func(*Config)) *seat {
 	s := &seat{rig: r, logs: &logbook{}, platter: vfs.NewCrashableMem()}
 	host := address4(r.t)
 	s.cfg = Config{
-		Data: "/var/lib/jeton", Name: fmt.Sprintf("node-%d", r.named), Limits: r.limits,
+		Data: "/var/lib/jeton", Name: fmt.Sprintf("node-%d", r.named), Limits: r.limits, partitions: 53,
 		ListenGRPC: freeAddress(r.t, host), ListenGossip: freeAddress(r.t, host), ListenRaft: freeAddress(r.t, host),
 		Logger: slog.New(s.logs),
 	}
