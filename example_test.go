@@ -102,7 +102,7 @@ func ExampleChecker() {
 	}
 	// Output:
 	// the cluster has no such limit
-	// the request is wrong: key: is empty: name who is limited, such as user:42
+	// the request is wrong: key: is empty: name what is limited, such as user:42
 }
 
 // A gateway in front of an HTTP handler: its document says who is limited, and by which limits.

@@ -1,9 +1,9 @@
-// Package clock is the node clock: the wall clock when the process started, carried on by monotonic time. It never
-// goes back, whatever happens to the wall clock, and it may jump forward. Everything else in jeton takes its time as
-// an argument, or a func() int64.
+// Package clock is the node clock: the wall clock at the start of the process plus the monotonic time since. It never
+// goes back, whatever happens to the wall clock; it may jump forward. Everything else in jeton takes the time as an
+// argument, or a func() int64. Start with [New].
 //
-// Built with the tag "faults", which is for tests only, the clock is as wrong as a file says. Without the tag nothing of
-// that is compiled in.
+// With the build tag "faults", which is for tests only, a file says how wrong the clock is. Without the tag none of that is
+// compiled in.
 package clock
 
 import "sync/atomic"
@@ -11,7 +11,7 @@ import "sync/atomic"
 // A Clock tells nanoseconds since the Unix epoch. It is safe for concurrent use.
 type Clock struct {
 	reading reading
-	ahead   atomic.Int64 // how far Advance has moved it
+	ahead   atomic.Int64 // how far Advance has moved the clock, in nanoseconds
 }
 
 // New is a clock that starts at the wall clock's time.
@@ -26,8 +26,8 @@ func (c *Clock) Now() int64 {
 	return c.reading.now() + c.ahead.Load()
 }
 
-// Advance moves the clock forward to at least the time to. A time that has passed changes nothing. It is for a machine
-// that was suspended, whose monotonic time stood still meanwhile.
+// Advance moves the clock forward to at least the time to. A time that has passed changes nothing. It is for machines that
+// were suspended: monotonic time stood still meanwhile.
 func (c *Clock) Advance(to int64) {
 	for {
 		ahead := c.ahead.Load()
@@ -38,5 +38,5 @@ func (c *Clock) Advance(to int64) {
 	}
 }
 
-// Ahead is by how much Advance has moved the clock so far, in nanoseconds. A time that is read afterwards includes it.
+// Ahead is how far Advance has moved the clock so far, in nanoseconds. A time that is read afterwards includes it.
 func (c *Clock) Ahead() int64 { return c.ahead.Load() }

@@ -2,24 +2,24 @@ package clock
 
 import "slices"
 
-// A Comparison is what a node knows of the clocks of its cluster. What follows from it is said here once:
+// A Comparison is what a node knows of the clocks of its cluster. Two rules follow from it:
 //
-//   - A clock that is behind is put forward only where a majority of all members is ahead of it. That cannot be taken back,
-//     so a member that is not heard counts as one that is not ahead: no minority moves a right clock.
-//   - A node whose clock differs from a majority of those heard decides nothing. That is strict and passes, so those who are
-//     heard are enough.
+//   - A node puts its clock forward only if a majority of all members is ahead of it. That cannot be undone, so a member that
+//     does not answer counts as not ahead: no minority moves a correct clock.
+//   - A node decides nothing while its clock differs from the majority of the members that answer. That makes limits stricter,
+//     and is temporary, so the members that answer are enough.
 //
-// Both are by the lower middle of the clocks, which a majority has reached, or by the upper one, which a majority has not
-// passed. Of two clocks, or of two and two, nobody can tell which are wrong: then nothing follows.
+// Both use the two medians of the clocks: a majority has reached the lower one, and a majority has not passed the upper one. With
+// two clocks, or two against two, a node cannot tell which are wrong, and does nothing.
 type Comparison struct {
-	// Members is how many nodes the cluster has, this one included. With 0, it is not known, nothing is put forward.
+	// Members is how many nodes the cluster has, including this one. 0 means that it is not known; then Behind is 0.
 	Members int
-	// Ahead is by how much the clocks of the others that were heard are ahead of this node's, in nanoseconds.
+	// Ahead is how far the clocks of the other members that answered are ahead of this node's, in nanoseconds.
 	Ahead []int64
 }
 
-// Behind is by how much this node's clock is to be put forward, in nanoseconds, so that it shows what a majority of all
-// members has reached; 0 if it has reached that itself.
+// Behind is how far to put this node's clock forward, in nanoseconds, so that it shows a time that a majority of all members has
+// reached; 0 if it has reached that already.
 func (c Comparison) Behind() int64 {
 	clocks := c.sorted()
 	silent := max(0, c.Members-len(clocks))
@@ -29,15 +29,15 @@ func (c Comparison) Behind() int64 {
 	return 0
 }
 
-// Offset is by how much the clocks that were heard are ahead of this node's, in nanoseconds, as a majority of them and it
-// says; negative if they are behind it. It is 0 while it lies between the two in the middle.
+// Offset is how far this node's clock is behind the majority of the clocks that are known, in nanoseconds; negative if it is
+// ahead. It is 0 while this node's clock lies between the two medians.
 func (c Comparison) Offset() int64 {
 	clocks := c.sorted()
 	lower, upper := clocks[(len(clocks)-1)/2], clocks[len(clocks)/2]
 	return max(lower, min(upper, 0))
 }
 
-// sorted are all clocks that are known, this node's included, which is at 0.
+// sorted are all clocks that are known, relative to this node's, which is the 0 among them.
 func (c Comparison) sorted() []int64 {
 	clocks := append([]int64{0}, c.Ahead...)
 	slices.Sort(clocks)

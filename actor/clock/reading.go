@@ -4,7 +4,7 @@ package clock
 
 import "time"
 
-// A reading is the wall clock when the process started, carried on by monotonic time.
+// A reading is the wall clock at the start of the process plus the monotonic time since.
 type reading struct {
 	start time.Time
 	wall  int64

@@ -18,30 +18,31 @@ import (
 //
 //	{"offset_ns": 10000000000, "drift_ppm": -10000}
 //
-// It is looked at once in 10 ms at most, and at the start. Where there is none, the clock is right. Whoever changes the
-// file replaces it by renaming another one: a file that is no such document ends the process, for the test is wrong then.
+// The process reads the file at its start, and checks for another one at most every 10 ms. Without the file the clock is right.
+// A test changes the file by renaming another one over it: a file that cannot be read as such a document ends the process, since
+// then the test is wrong.
 
 // A fault is how wrong a clock is.
 type fault struct {
-	// Offset is by how much it is ahead of the true time, in nanoseconds; negative, behind it.
+	// Offset is how far the clock is ahead of the true time, in nanoseconds; negative if it is behind.
 	Offset int64 `json:"offset_ns"`
-	// Drift is by how many microseconds it gains in a second, from when the file was read on.
+	// Drift is how many microseconds the clock gains each second, from the moment the file was read.
 	Drift int64 `json:"drift_ppm"`
 }
 
 const lookEvery = 10 * time.Millisecond
 
-// A reading is the wall clock when the process started, carried on by monotonic time and made wrong by the fault. Where the
-// fault would turn it back, it stands still until that time is over, as a clock that never goes back has to.
+// A reading is the wall clock at the start of the process plus the monotonic time since, made wrong by the fault. Where the fault
+// would turn it back, it stands still until the true reading has caught up, since the clock never goes back.
 type reading struct {
 	start time.Time
 	wall  int64
-	file  string // empty: never wrong
+	file  string // empty: the clock is right
 
 	mu     sync.Mutex
 	looked time.Duration // after the start
 	seen   fs.FileInfo   // the file that was read last; nil if there was none
-	since  time.Duration // when it was read, after the start
+	since  time.Duration // when that was, after the start
 	fault  fault
 	last   int64
 }
@@ -71,7 +72,7 @@ func (r *reading) now() int64 {
 	return r.last
 }
 
-// look reads the file if it is another one than before.
+// look reads the file if another one has taken its place.
 func (r *reading) look(passed time.Duration) {
 	info, err := os.Stat(r.file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 // TokenBucket is the default algorithm.
 const TokenBucket = "token-bucket"
 
-// algorithms lists every algorithm by the name that it has in a limits document. Each stands in a file of its own, and checks
-// there the fields of a Limit that it uses.
+// algorithms lists every algorithm by its name in a limits document. Each has a file of its own, whose constructor checks the
+// fields of a Limit that the algorithm uses.
 var algorithms = map[string]func(Limit) (*Rule, error){
 	TokenBucket: newTokenBucket,
 }
@@ -59,7 +59,7 @@ func (r *Rule) Part(n int) *Rule {
 		return nil
 	}
 	part, err := l.Rule()
-	if err != nil { // it takes too long to fill
+	if err != nil { // the part takes too long to fill
 		return nil
 	}
 	return part

@@ -15,10 +15,10 @@ import (
 )
 
 // DecodeJSON reads one JSON value strictly into v: an unknown field, a value of the wrong type, text that is not UTF-8
-// and anything after the value are *FieldErrors. What is wrong with the text as a whole has the field "body".
+// and anything after the value are *FieldErrors. A problem of the text as a whole has the field "body".
 func DecodeJSON(data []byte, v any) error {
 	if !utf8.Valid(data) {
-		return bodyError("is not valid UTF-8") // encoding/json would take one key for another
+		return bodyError("is not valid UTF-8") // encoding/json would replace the invalid bytes, and so read different keys as one
 	}
 	if loneSurrogate(data) {
 		return bodyError(`holds half of a surrogate pair: the escapes \ud800 to \udfff stand for a character in pairs only`)
@@ -34,8 +34,8 @@ func DecodeJSON(data []byte, v any) error {
 	return nil
 }
 
-// loneSurrogate says whether an escape in text stands for no character. encoding/json would put the same replacement in
-// the place of each, and so take one key for another.
+// loneSurrogate says whether an escape in text is half of a surrogate pair. encoding/json would replace each half by the same
+// character, and so read different keys as one.
 func loneSurrogate(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
@@ -80,7 +80,7 @@ func jsonError(err error) error {
 	case errors.As(err, &field):
 		return field
 	case errors.As(err, &wrong):
-		path := strings.NewReplacer("Span.", "", "Receipt.", "").Replace(wrong.Field) // embedded: no levels of the JSON
+		path := strings.NewReplacer("Span.", "", "Receipt.", "").Replace(wrong.Field) // embedded structs are no levels of the JSON
 		if path == "" {
 			path = "body"
 		}
@@ -90,7 +90,7 @@ func jsonError(err error) error {
 	case errors.Is(err, io.EOF):
 		return bodyError("is empty: write a JSON object")
 	}
-	// These two have no type of their own.
+	// encoding/json has no types for these two errors.
 	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		if name, _ := strconv.Unquote(quoted); name != "" {
 			return &FieldError{Field: named(name), Problem: "is not a known field"}
@@ -100,13 +100,13 @@ func jsonError(err error) error {
 	if strings.HasPrefix(err.Error(), "json: invalid use of ,string struct tag") {
 		return &FieldError{
 			Field:   "receipts",
-			Problem: "generation, serial, start_ns and end_ns are whole numbers of 64 bits in quotes",
+			Problem: "generation, serial, start_ns and end_ns must be 64-bit integers in quotes",
 		}
 	}
 	return bodyError("is not JSON: " + err.Error())
 }
 
-// wanted is what JSON calls a value that t can hold.
+// wanted is the kind of JSON value that t can hold.
 func wanted(t reflect.Type) string {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return "a string"
@@ -119,9 +119,9 @@ func wanted(t reflect.Type) string {
 	case reflect.Slice:
 		return "a list"
 	case reflect.Int64:
-		return "a whole number of 64 bits"
+		return "a 64-bit integer"
 	case reflect.Uint64:
-		return "a whole number of 64 bits, 0 or more"
+		return "a 64-bit integer, 0 or more"
 	default:
 		return "an object"
 	}

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Changes are how one document differs from another.
+// Changes are the differences between two documents.
 type Changes struct {
 	Added, Changed, Removed []string      // names of limits, each list sorted
 	Fields                  []FieldChange // of all of them, sorted by limit, in the order of a document
 }
 
-// A FieldChange is a field of a limit as documents write it, with its value before, empty for a limit that is new, and its value
-// now, empty for one that is gone.
+// A FieldChange is a field of a limit, as a document writes it, with its old value (empty for a new limit) and its new value (empty
+// for a removed limit).
 type FieldChange struct{ Limit, Field, Before, After string }
 
 // Difference is what changes from one document to another.

@@ -3,22 +3,15 @@ package limit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// A Document is the set of stored limits, immutable once read. The zero value has none. It is written in YAML, of which JSON is
-// a part:
+// A Document is the set of stored limits, immutable once read. The zero value has none. It is written in YAML; JSON is a subset
+// of that:
 //
 //	limits:
 //	  login:
@@ -31,151 +24,8 @@ type Document struct {
 	names []string // sorted
 }
 
-// ParseDocument reads a limits document strictly: an unknown field, a limit defined twice, a value out of range are
-// *FieldErrors that carry the line. So is a document without the field limits, as an empty file is, or one that is being
-// written; no limits at all are "limits: {}".
-func ParseDocument(text []byte) (*Document, error) {
-	if doc, ok := parsePlain(string(text)); ok {
-		return doc, nil
-	}
-	return parseYAML(text)
-}
-
-// parseYAML is ParseDocument for whatever YAML has. The error is the first problem.
-func parseYAML(text []byte) (*Document, error) {
-	if !utf8.Valid(text) { // YAML may be UTF-16 too, which no other node would read as it was sent
-		return nil, &FieldError{Field: "document", Problem: "is not YAML in UTF-8: save it as UTF-8", Line: 1}
-	}
-	root, problem := strictyaml.Root(text)
-	switch {
-	case problem != nil:
-		return nil, fieldError(problem)
-	case root == nil:
-		return nil, errNoLimits(1)
-	}
-	doc := &Document{rules: map[string]*Rule{}}
-	given := false
-	err := eachField(root, "", func(key, value *yaml.Node) error {
-		switch {
-		case key.Value != "limits":
-			return fieldError(strictyaml.Unknown(key, "", "a limits document has only", []string{"limits"}))
-		case isNull(value):
-			return errNoLimits(key.Line)
-		}
-		given = true
-		return eachField(value, "limits", doc.add)
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case !given:
-		return nil, errNoLimits(root.Line)
-	}
-	slices.Sort(doc.names)
-	return doc, nil
-}
-
-// errNoLimits refuses a document in which no limits stand.
-func errNoLimits(line int) error {
-	return &FieldError{Field: "limits", Problem: "is empty: name at least one limit, or write limits: {} for none at all", Line: line}
-}
-
-// add reads the limit called key.
-func (d *Document) add(key, value *yaml.Node) error {
-	l := Limit{Name: key.Value}
-	path := "limits." + key.Value
-	lines := map[string]*yaml.Node{}
-	err := eachField(value, path, func(field, v *yaml.Node) error {
-		lines[field.Value] = v
-		return l.set(path, field, v)
-	})
-	if err != nil {
-		return err
-	}
-	if _, given := lines["capacity"]; !given {
-		return at(key, path+".capacity", "is missing: say how many tokens a full bucket holds, at least 1")
-	}
-	rule, err := l.Rule()
-	if err != nil {
-		var fe *FieldError
-		if !errors.As(err, &fe) {
-			return err
-		}
-		where, ok := lines[fe.Field]
-		if !ok {
-			where = key
-		}
-		return at(where, path+"."+fe.Field, fe.Problem)
-	}
-	d.rules[l.Name] = rule
-	d.names = append(d.names, l.Name)
-	return nil
-}
-
 // limitFields are the fields of a limit in a document.
 var limitFields = []string{"algorithm", "capacity", "refill", "on_unavailable"}
-
-// set reads one field of a limit.
-func (l *Limit) set(parent string, field, v *yaml.Node) error {
-	path := parent + "." + field.Value
-	if !slices.Contains(limitFields, field.Value) {
-		return fieldError(strictyaml.Unknown(field, parent, "a limit has", limitFields))
-	}
-	if v.Kind == yaml.AliasNode {
-		v = v.Alias
-	}
-	if v.Kind != yaml.ScalarNode {
-		return at(v, path, "is not a single value")
-	}
-	switch field.Value {
-	case "algorithm":
-		l.Algorithm = v.Value
-	case "on_unavailable":
-		l.OnUnavailable = Policy(v.Value)
-	case "capacity":
-		n, err := strconv.ParseInt(v.Value, 10, 64)
-		if err != nil {
-			return at(v, path, fmt.Sprintf("%s is not a whole number of tokens, at most %d", Quote(v.Value), int64(math.MaxInt64)))
-		}
-		l.Capacity = n
-	case "refill":
-		r, err := ParseRefill(v.Value)
-		if err != nil {
-			return at(v, path, strings.TrimPrefix(err.Error(), "refill: "))
-		}
-		l.Refill = r
-	}
-	return nil
-}
-
-// eachField calls f for each field of a mapping until there is a problem; null is an empty mapping. The path is that of the mapping;
-// "" is the document.
-func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) (first error) {
-	if isNull(m) {
-		return nil
-	}
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
-	strictyaml.EachField(m, path, func(p *strictyaml.Problem) { note(fieldError(p)) }, func(key, value *yaml.Node) {
-		if first == nil {
-			note(f(key, value))
-		}
-	})
-	return first
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-func at(n *yaml.Node, field, problem string) error {
-	return &FieldError{Field: named(field), Problem: problem, Line: n.Line}
-}
-
-func fieldError(p *strictyaml.Problem) error {
-	return &FieldError{Field: named(p.Path), Problem: p.Text, Line: p.Line}
-}
 
 // Rule is the stored limit with that name.
 func (d *Document) Rule(name string) (*Rule, bool) {
@@ -183,7 +33,7 @@ func (d *Document) Rule(name string) (*Rule, bool) {
 	return r, ok
 }
 
-// With is the document with the limits of another in addition, which take the place of its own of the same names.
+// With is the union of both documents. Where both have a limit of the same name, the one of other counts.
 func (d *Document) With(other *Document) *Document {
 	both := &Document{rules: maps.Clone(d.rules)}
 	if both.rules == nil {
@@ -203,8 +53,8 @@ func (d *Document) Rules() []*Rule {
 	return rules
 }
 
-// Resolve finds the rule that ref means: a stored limit, or the one it defines. The error is ErrUnknownLimit, or a
-// *FieldError for a definition that is wrong or bears a stored limit's name.
+// Resolve finds the rule of ref: that of a stored limit, or of the limit that ref defines. The error is ErrUnknownLimit, or a
+// *FieldError for a definition that is wrong or has the name of a stored limit.
 func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	stored, ok := d.rules[ref.Name]
 	switch {
@@ -213,19 +63,19 @@ func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	case ref.Inline == nil:
 		return nil, fmt.Errorf("%w %s", ErrUnknownLimit, Quote(ref.Name))
 	case ok:
-		return nil, &FieldError{Field: "limits." + ref.Name, Problem: "is a stored limit: name it without a definition"}
+		return nil, &FieldError{Field: "limits." + ref.Name, Problem: "is a stored limit: send only its name, or give your own limit another name"}
 	}
 	rule, err := ref.inlineRule()
 	if err != nil {
 		return nil, under("limits."+ref.Name, err)
 	}
-	// The rule outlives the request, whose text may be a part of something larger.
+	// The rule outlives the request, whose strings may be slices of a larger buffer: copy them, so that the buffer can be freed.
 	rule.Name, rule.Algorithm = strings.Clone(rule.Name), strings.Clone(rule.Algorithm)
 	rule.OnUnavailable = Policy(strings.Clone(string(rule.OnUnavailable)))
 	return rule, nil
 }
 
-// storedLimit is a limit as a document holds it: its name stands before it.
+// storedLimit is a limit as an entry of a document, without its name, which is the entry's key.
 type storedLimit struct {
 	Algorithm     string `yaml:"algorithm" json:"algorithm"`
 	Capacity      int64  `yaml:"capacity" json:"capacity"`
@@ -243,8 +93,8 @@ func (d *Document) stored() map[string]map[string]storedLimit {
 
 // YAML is the document with every field written out, sorted by name. [ParseDocument] reads it back.
 //
-// It writes the lines itself: the encoder of YAML takes 15 kilobytes of memory for each limit. What stands in a limit is plain,
-// and so is a name that no reader of YAML takes for a number, a truth value or nothing; others are quoted.
+// It does not use the YAML encoder, which takes 15 kilobytes of memory for each limit. Field values need no quotes. A name needs
+// them only if YAML would read it as a number, a boolean or null.
 func (d *Document) YAML() ([]byte, error) {
 	if len(d.names) == 0 {
 		return []byte("limits: {}\n"), nil
@@ -254,7 +104,7 @@ func (d *Document) YAML() ([]byte, error) {
 	out.WriteString("limits:\n")
 	for _, name := range d.names {
 		r := d.rules[name]
-		if mayBeMore(name) {
+		if needsQuotes(name) {
 			name = strconv.Quote(name)
 		}
 		fmt.Fprintf(&out, "  %s:\n    algorithm: %s\n    capacity: %d\n    refill: %s\n    on_unavailable: %s\n",
@@ -266,8 +116,8 @@ func (d *Document) YAML() ([]byte, error) {
 // usualLimit is about how many bytes a limit takes in a document.
 const usualLimit = 128
 
-// mayBeMore says whether a reader of YAML may take a name for something else than text.
-func mayBeMore(name string) bool {
+// needsQuotes says whether a YAML decoder may read a name as something other than a string.
+func needsQuotes(name string) bool {
 	switch strings.ToLower(name) {
 	case "y", "yes", "n", "no", "true", "false", "on", "off", "null":
 		return true

@@ -85,7 +85,7 @@ func TestParseDocumentInvalid(t *testing.T) {
 		line       int
 		field, fix string
 	}{
-		"empty":             {"", 1, "limits", "is empty: name at least one limit, or write limits: {} for none at all"},
+		"empty":             {"", 1, "limits", "is empty: define at least one limit, or write limits: {} for none"},
 		"only a comment":    {"# nothing yet\n", 1, "limits", "is empty"},
 		"only a separator":  {"---\n", 2, "limits", "is empty"},
 		"null":              {"~", 1, "limits", "is empty"},
@@ -232,7 +232,7 @@ func TestDocumentResolve(t *testing.T) {
 	login := burst
 	login.Name = "login"
 	_, err := doc.Resolve(limit.Inline(login))
-	wantFieldError(t, err, "limits.login", "is a stored limit: name it without a definition")
+	wantFieldError(t, err, "limits.login", "is a stored limit: send only its name, or give your own limit another name")
 	_, err = doc.Resolve(limit.Ref{Name: "burst", Inline: &login})
 	wantFieldError(t, err, "limits.burst.name", "use one name")
 	burst.Capacity = 0

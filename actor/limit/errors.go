@@ -9,19 +9,19 @@ import (
 var (
 	// ErrUnknownLimit means that the request names a limit that is not stored.
 	ErrUnknownLimit = errors.New("unknown limit")
-	// ErrUnavailable means that no decision could be had: the replicas did not answer, or the node is stopping.
+	// ErrUnavailable means that there is no decision: too few replicas answered, or the node is stopping.
 	ErrUnavailable = errors.New("no decision available")
-	// ErrOverloaded means that the node is shedding load: a queue is full, there is no memory for further keys, or there are as many
-	// limits that requests define as there may be. Its text says which.
+	// ErrOverloaded means that the node sheds load: a queue is full, there is no memory for more keys, or the number of limits
+	// that requests define is at its maximum. The error's text says which.
 	ErrOverloaded = errors.New("overloaded")
-	// ErrUnauthenticated means that the caller has not shown what the node asks of who does this.
+	// ErrUnauthenticated means that the caller did not present the credentials that the node requires for this call.
 	ErrUnauthenticated = errors.New("not authenticated")
 )
 
 // A FieldError says which field of a request, a limit or a limits document is wrong, and how.
 type FieldError struct {
 	Field   string // such as "key", "limits[1].refill" or "limits.login.capacity"
-	Problem string // what is wrong and what would be right
+	Problem string // what is wrong, and what to write instead
 	Line    int    // in the document, counted from 1; 0 when there is none
 }
 

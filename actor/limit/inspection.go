@@ -5,18 +5,62 @@ import (
 	"time"
 )
 
-// inspectionJSON is an [Inspection] as JSON has it. 64-bit positions are strings, because many readers of JSON keep only
-// 53 bits; they are nanoseconds since the Unix epoch, the times beside them the same for people.
+// An Inspection is the state of one bucket at one moment, as its owner sees it.
+type Inspection struct {
+	Key  string
+	Rule *Rule
+	Now  int64 // the node clock at that moment, in nanoseconds since the Unix epoch
+	// Partition is where the key lives, and Epoch the number of that partition's replica set.
+	Partition int
+	Epoch     uint64
+	// Owner is the owner that answers, and Node the name of its node.
+	Owner OwnerID
+	Node  string
+	// Awake says whether an actor holds the bucket in memory. If not, the fields below are computed from the registers.
+	Awake      bool
+	Generation int64
+	TAT        int64    // the position up to which the line is spent, rounded up; before Now: the bucket is full
+	Tokens     int64    // whole tokens that could be spent now
+	Segment    Span     // reserved and not yet spent by this owner; empty if Start = End
+	Next       Span     // the next segment, reserved ahead; empty if Start = End
+	Credit     int64    // returned line that can be spent again, in nanoseconds
+	Waiting    int      // checks that wait in the actor's mailbox
+	Registers  []Stored // each replica's register
+	Recent     []Recent // the actor's last decisions on this bucket, the newest last
+}
+
+// Stored is a replica's register of a bucket as an Inspection shows it.
+type Stored struct {
+	Node       string
+	Error      string // why the register could not be read, and then the fields below are zero; empty if it was read
+	Epoch      uint64 // in which the replica keeps the key's partition
+	Sealed     bool   // the replica accepts nothing more in its epoch: the replica set is changing
+	Exists     bool   // false: the replica has no register, and takes the bucket for full
+	Generation int64
+	Reserved   int64 // how far the line is reserved, nanoseconds since the Unix epoch
+	Floor      int64 // the replica's floor, or 0: before it every bucket counts as empty
+	Horizon    int64 // registers that ended before it have been swept
+}
+
+// Recent is one of the last decisions of an actor.
+type Recent struct {
+	At      int64 // nanoseconds since the Unix epoch
+	Cost    int64
+	Allowed bool // it was admitted and charged; otherwise this limit or another one of the same check denied it
+}
+
+// inspectionJSON is the JSON form of an [Inspection]. 64-bit positions are strings, because many JSON decoders keep only
+// 53 bits; they are nanoseconds since the Unix epoch, and the times beside them are the same for people.
 type inspectionJSON struct {
 	Key       string    `json:"key"`
 	Limit     Limit     `json:"limit"`
 	Now       int64     `json:"now_ns,string"` // the node clock
 	Time      time.Time `json:"now"`
 	Tokens    int64     `json:"tokens"`        // that could be spent now
-	TAT       int64     `json:"tat_ns,string"` // up to where the line is spent; before now: the bucket is full
+	TAT       int64     `json:"tat_ns,string"` // the line is spent up to here; before now: the bucket is full
 	Credit    int64     `json:"credit_ns,string"`
 	Segment   Span      `json:"segment"` // reserved and not yet spent
-	Next      Span      `json:"next"`    // held in reserve
+	Next      Span      `json:"next"`    // the next segment, reserved ahead
 	Awake     bool      `json:"awake"`
 	Waiting   int       `json:"waiting"` // checks in the actor's mailbox
 	Partition int       `json:"partition"`
@@ -29,7 +73,7 @@ type inspectionJSON struct {
 	Recent     []recentJSON `json:"recent"` // the newest last
 }
 
-// storedJSON is a [Stored] as JSON has it.
+// storedJSON is the JSON form of a [Stored].
 type storedJSON struct {
 	Node       string `json:"node"`
 	Error      string `json:"error,omitempty"`
@@ -42,7 +86,7 @@ type storedJSON struct {
 	Horizon    int64  `json:"horizon_ns,string"`
 }
 
-// recentJSON is a [Recent] as JSON has it.
+// recentJSON is the JSON form of a [Recent].
 type recentJSON struct {
 	At      int64     `json:"at_ns,string"`
 	Time    time.Time `json:"at"`
@@ -50,7 +94,7 @@ type recentJSON struct {
 	Allowed bool      `json:"allowed"`
 }
 
-// MarshalJSON writes positions as strings, as all of the JSON API does, and as times beside them.
+// MarshalJSON writes positions as strings, like the rest of the JSON API, and as times beside them.
 func (in Inspection) MarshalJSON() ([]byte, error) {
 	b := inspectionJSON{
 		Key: in.Key, Now: in.Now, Time: utc(in.Now), Tokens: in.Tokens, TAT: in.TAT, Credit: in.Credit,
@@ -70,5 +114,5 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// utc is a position as a time that people read. It is in the years that JSON can have, as the node clock is.
+// utc is a position as a time for people. The node clock, and so every position, lies in the years that JSON can hold.
 func utc(ns int64) time.Time { return time.Unix(0, ns).UTC() }

@@ -10,7 +10,7 @@ import (
 )
 
 // The JSON forms below are those of the HTTP API. Durations are whole milliseconds, rounded up; 64-bit positions are
-// strings, because many readers of JSON keep only 53 bits.
+// strings, because many JSON decoders keep only 53 bits.
 
 type requestJSON struct {
 	Key       string `json:"key"`
@@ -22,7 +22,7 @@ type requestJSON struct {
 }
 
 // UnmarshalJSON reads {"key", "limits", "cost", "look", "request_id", "receipt"}, of which the last four are optional. An
-// unknown field is an error, and so is a cost of 0 that is no look. Its errors are *FieldError.
+// unknown field is an error, and so is a cost of 0 without look. Its errors are *FieldError.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	var in requestJSON
 	if err := DecodeJSON(data, &in); err != nil {
@@ -71,7 +71,7 @@ func (rs *refs) UnmarshalJSON(data []byte) error {
 // UnmarshalJSON reads a string, the name of a stored limit, or an object, a limit in full.
 func (r *Ref) UnmarshalJSON(data []byte) error { return r.decode(data, "limit") }
 
-// decode reads r; path is how errors call it.
+// decode reads r. Errors name it by path.
 func (r *Ref) decode(data []byte, path string) error {
 	if bytes.HasPrefix(data, []byte("{")) {
 		var l Limit
@@ -100,7 +100,7 @@ func (r Ref) MarshalJSON() ([]byte, error) {
 // A Return is what POST /v1/return takes.
 type Return struct {
 	Key      string
-	Receipts []Receipt // at most MaxReturn, without what they have spent again
+	Receipts []Receipt // at most MaxReturn, without their Reuses
 }
 
 // UnmarshalJSON reads {"key", "receipts"}. An unknown field is an error. Its errors are *FieldError.
@@ -116,7 +116,8 @@ func (r *Return) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// receipts are those of a Return. They are counted before they are read: an empty one of three bytes takes 88 in memory.
+// receipts are those of a Return. They are counted before they are decoded: a receipt takes 88 bytes in memory, and may be three
+// bytes of JSON.
 type receipts []Receipt
 
 func (rs *receipts) UnmarshalJSON(data []byte) error {
@@ -125,7 +126,7 @@ func (rs *receipts) UnmarshalJSON(data []byte) error {
 	}
 	var all []struct {
 		Receipt
-		Reuses json.RawMessage `json:"reuses"` // their owner knows them, so they need not be read
+		Reuses json.RawMessage `json:"reuses"` // not decoded: the owner knows them
 	}
 	err := DecodeJSON(data, &all)
 	var fe *FieldError
@@ -145,14 +146,14 @@ func (rs *receipts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// hasMore says whether data is a list of more than most values. It keeps none of them.
-func hasMore(data []byte, most int) bool {
+// hasMore says whether data is a list of more than n values. It keeps none of them.
+func hasMore(data []byte, n int) bool {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := dec.Token(); err != nil || begin != json.Delim('[') {
 		return false
 	}
 	var one json.RawMessage
-	for range most {
+	for range n {
 		if !dec.More() || dec.Decode(&one) != nil {
 			return false
 		}
@@ -170,8 +171,8 @@ type decisionJSON struct {
 // MarshalJSON writes {"allowed", "limits", "receipts"}; without receipts the last is left out.
 func (d Decision) MarshalJSON() ([]byte, error) { return json.Marshal(decisionJSON(d)) }
 
-// UnmarshalJSON reads what [Decision.MarshalJSON] writes, and skips fields that it does not know: the node may be newer
-// than its caller. Its errors are *FieldError.
+// UnmarshalJSON reads what [Decision.MarshalJSON] writes, and ignores unknown fields: the node may be newer than the client. Its
+// errors are *FieldError.
 func (d *Decision) UnmarshalJSON(data []byte) error {
 	var in decisionJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -220,8 +221,8 @@ func milliseconds(n int64) time.Duration {
 	return time.Duration(max(n, 0)) * time.Millisecond
 }
 
-// RetryAfterSeconds is the wait that d asks for in whole seconds, rounded up, as the HTTP header Retry-After carries
-// it: the longest of its limits' waits. ok is false when d was allowed or when no wait can help.
+// RetryAfterSeconds is the value of the HTTP header Retry-After for d: the longest wait of its limits, in seconds, rounded up. ok is
+// false when d was allowed or when no wait can help.
 func (d Decision) RetryAfterSeconds() (seconds int64, ok bool) {
 	var longest time.Duration
 	for _, o := range d.Limits {

@@ -1,6 +1,6 @@
 // Package limit is the vocabulary of jeton and its pure arithmetic: what a limit is, what a check asks, what a
 // decision answers, and how a token bucket counts. It has no clock, no goroutine and no I/O; time is always an
-// argument. Every other package speaks in its terms.
+// argument. Every other package uses its types.
 //
 // Start with [Checker], the one interface that every layer of jeton implements, and [Rule], a limit made ready to
 // decide.
@@ -8,77 +8,12 @@ package limit
 
 import (
 	"cmp"
-	"context"
 	"encoding/hex"
 	"fmt"
 	"time"
 )
 
-// Checker decides checks. The actor system, the client, the router and an embedded node are Checkers, stacked on one
-// another as [net/http.Handler]s are.
-type Checker interface {
-	// Check decides r and charges its cost when every limit of r allows it, or charges nothing. A denial is a
-	// Decision; an error means that no decision was made: a [*FieldError] for a request that can never be decided,
-	// [ErrUnknownLimit], [ErrOverloaded], [ErrUnavailable], or the error of ctx. After an error of the last three
-	// kinds the cost may or may not have been charged. Check is safe for concurrent use.
-	Check(ctx context.Context, r Request) (Decision, error)
-}
-
-// A Result is one answer of a [BatchChecker]: a Decision, or the error that stood in its way.
-type Result struct {
-	Decision Decision
-	Err      error
-}
-
-// BatchChecker is a Checker that takes many requests at once, more cheaply than one by one.
-type BatchChecker interface {
-	Checker
-	// CheckBatch decides every request by itself and answers in the order of the requests. Requests of one key are
-	// decided in their order. It takes at most [MaxBatch] requests; more are a *FieldError in every Result.
-	CheckBatch(ctx context.Context, rs []Request) []Result
-}
-
-// EachChecker is a BatchChecker whose answers do not wait for each other.
-type EachChecker interface {
-	BatchChecker
-	// CheckEach is CheckBatch, but that each answer is given as soon as there is one: done is called once for every
-	// request, with its place in rs, at the latest when ctx ends. It is called from any goroutine, from several at once,
-	// and before or after CheckEach returns, which waits for no decision. It must return soon, and ask nothing of the
-	// Checker. The requests must not be changed until then.
-	CheckEach(ctx context.Context, rs []Request, done func(place int, r Result))
-}
-
-// Returner is a Checker that takes back what it admitted.
-type Returner interface {
-	// Return gives back the admissions of key that the receipts prove. It says for each whether it took effect: only
-	// the owner that made a receipt can take it back, once, and while the bucket has not been full and the limit has kept
-	// its numbers since; anywhere else a return is acknowledged without effect. A return that takes effect forgets the
-	// request's ID. It takes at most [MaxReturn] receipts; more are a *FieldError, and nothing is given back.
-	Return(ctx context.Context, key string, receipts []Receipt) ([]bool, error)
-}
-
-// Inspector is a Checker whose buckets can be looked at.
-type Inspector interface {
-	// Inspect tells the state of one bucket. Looking changes nothing.
-	Inspect(ctx context.Context, key string, ref Ref) (Inspection, error)
-}
-
-// Resetter is a Checker whose buckets can be made full again.
-type Resetter interface {
-	// Reset fills one bucket. On return the reset is as durable as an admission. What owners had reserved before it
-	// may still be spent once.
-	Reset(ctx context.Context, key string, ref Ref) error
-}
-
-// Limiter is everything a caller can ask of a jeton node.
-type Limiter interface {
-	BatchChecker
-	Returner
-	Inspector
-	Resetter
-}
-
-// Policy says what a gateway does with a request when no decision can be had.
+// Policy says what a gateway does with a request when the cluster gives no decision.
 type Policy string
 
 // The policies. The zero value of a Limit's policy means Allow.
@@ -94,15 +29,15 @@ type Limit struct {
 	Name string `json:"name"`
 	// Algorithm is one of [Algorithms]; empty means "token-bucket".
 	Algorithm string `json:"algorithm,omitempty"`
-	// Capacity is the most tokens that the bucket holds, at least 1.
+	// Capacity is how many tokens a full bucket holds, at least 1.
 	Capacity int64 `json:"capacity"`
 	// Refill is how fast tokens come back.
 	Refill Refill `json:"refill"`
-	// OnUnavailable is what gateways do when no decision can be had; empty means Allow.
+	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
 	OnUnavailable Policy `json:"on_unavailable,omitempty"`
 }
 
-// A Ref says which limit is meant: a stored one by its name, or one that the request defines itself.
+// A Ref refers to a limit: to a stored one by its name, or to one that the request defines.
 type Ref struct {
 	Name   string // of a stored limit; the name of Inline when that is set
 	Inline *Limit // a limit that is not stored; nil for a stored one
@@ -144,26 +79,26 @@ type Decision struct {
 	Allowed  bool      // every limit allowed it
 	Limits   []Outcome // one for each limit of the request, in its order
 	Receipts []Receipt // one for each limit, if the request asked for them, was allowed, and cost more than 0
-	// Node is the address of the node that answered; empty when the Checker that was asked decided by itself. It is known
-	// to the caller alone, and travels in no form of a Decision.
+	// Node is the address of the node that answered; empty when the Checker decided by itself. The client sets it; it is not
+	// part of any encoding of a Decision.
 	Node string
 }
 
-// An Outcome is what one limit says to a request.
+// An Outcome is the decision of one limit of a request.
 type Outcome struct {
 	Name      string
 	Allowed   bool  // this limit alone would have allowed it
 	Never     bool  // the cost is above the capacity: no wait can help
 	Limit     int64 // capacity in tokens
 	Remaining int64 // whole tokens left after this decision
-	// RetryAfter is the least wait after which the same request would have been allowed by this limit, if nobody else
+	// RetryAfter is the shortest wait after which this limit would allow the same request, if no other request
 	// spends meanwhile; 0 when it was allowed or can never be.
 	RetryAfter time.Duration
-	// ResetAfter is how long until the bucket is full again, if nobody spends meanwhile.
+	// ResetAfter is how long until the bucket is full again, if no request spends meanwhile.
 	ResetAfter time.Duration
 }
 
-// OwnerID names one life of an owner: 128 random bits drawn when its process starts.
+// OwnerID identifies one process of an owner: 128 random bits, drawn when the process starts.
 type OwnerID [16]byte
 
 // String is the name in hexadecimal, the form in which receipts carry it.
@@ -203,46 +138,32 @@ type Receipt struct {
 	Reuses []Span  `json:"reuses,omitempty"` // returned pieces of line that this admission spends again
 }
 
-// An Inspection is the state of one bucket at one moment, as its owner sees it.
-type Inspection struct {
-	Key  string
-	Rule *Rule
-	Now  int64 // the node clock when it was looked at, nanoseconds since the Unix epoch
-	// Partition is where the key lives, and Epoch the number of that partition's replica set.
-	Partition int
-	Epoch     uint64
-	// Owner is the owner that answers, and Node the name of its node.
-	Owner OwnerID
-	Node  string
-	// Awake says whether an actor holds the bucket in memory. If not, what it knows below is read from the registers.
-	Awake      bool
-	Generation int64
-	TAT        int64    // the position up to which the line is spent, rounded up; before Now: the bucket is full
-	Tokens     int64    // whole tokens that could be spent now
-	Segment    Span     // reserved and not yet spent by this owner; empty if Start = End
-	Next       Span     // a further segment, held in reserve; empty if Start = End
-	Credit     int64    // returned line that can be spent again, in nanoseconds
-	Waiting    int      // checks that wait in the actor's mailbox
-	Registers  []Stored // each replica's register
-	Recent     []Recent // the actor's last decisions on this bucket, the newest last
-}
+// The bounds of one request.
+const (
+	MaxKey    = 512  // bytes of a key
+	MaxName   = 64   // bytes of a limit's name
+	MaxID     = 128  // bytes of a request's ID
+	MaxLimits = 16   // limits of one request
+	MaxBatch  = 1000 // requests of one batch
+	MaxReturn = 1000 // receipts that are returned at once
+)
 
-// Stored is a replica's register of a bucket as an Inspection shows it.
-type Stored struct {
-	Node       string
-	Error      string // why the register could not be read; then nothing below is known. Empty: it was read
-	Epoch      uint64 // in which the replica keeps the key's partition
-	Sealed     bool   // the replica accepts nothing more in its epoch: the replica set is changing
-	Exists     bool   // false: the replica has no register, the bucket is full as far as it knows
-	Generation int64
-	Reserved   int64 // how far the line is reserved, nanoseconds since the Unix epoch
-	Floor      int64 // the replica's floor, or 0: before it every bucket counts as empty
-	Horizon    int64 // registers that ended before it have been swept
-}
-
-// Recent is a decision that an actor remembers.
-type Recent struct {
-	At      int64 // nanoseconds since the Unix epoch
-	Cost    int64
-	Allowed bool // it was admitted and charged; otherwise this limit or another one of the same check denied it
+func validateName(name string) error {
+	if name == "" {
+		return &FieldError{Field: "name", Problem: "is empty: name the limit, such as login"}
+	}
+	if len(name) > MaxName {
+		return &FieldError{Field: "name", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(name), MaxName)}
+	}
+	for i := range len(name) {
+		c := name[i]
+		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alnum && (i == 0 || c != '.' && c != '-' && c != '_') {
+			return &FieldError{
+				Field:   "name",
+				Problem: fmt.Sprintf("%s is not a valid name: use letters, digits, dots, dashes and underscores, and start with a letter or digit", Quote(name)),
+			}
+		}
+	}
+	return nil
 }

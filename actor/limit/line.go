@@ -20,7 +20,7 @@ func gcd(a, b uint64) uint64 {
 //
 // where n is the numerator of the bucket's refill in lowest terms (n tokens every p nanoseconds), so that the time per
 // token, p/n, and every sum of such times is represented without rounding. Positions count from the Unix epoch. A Pos
-// is tied to the Rule that made it; see [Rule.Carry]. The zero Pos is that of a bucket never used.
+// belongs to the Rule that made it; see [Rule.Carry]. The zero Pos is that of a bucket that was never used.
 type Pos struct {
 	NS   int64
 	Frac uint64
@@ -56,7 +56,7 @@ func Later(a, b Pos) Pos {
 	return a
 }
 
-// Add is a + b, where b is a length. A sum beyond the range of NS stops at its end, which no [Rule.Bound] reaches.
+// Add is a + b, where b is a length. A sum beyond the range of NS is math.MaxInt64, which no [Rule.Bound] reaches.
 func (r *Rule) Add(a, b Pos) Pos { return add(a, b, r.n) }
 
 // Sub is a − b. Where that is negative, NS is and Frac is not.

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ParseBucketPath reads "{limit}/{key...}" as it stands in the escaped path of a URL. Everything after the first slash
-// is the key, further slashes, // and .. included; %2F and the like are decoded in both, and + is a plus. Its errors are
-// *FieldError; whether limit and key are valid is not looked at.
+// ParseBucketPath reads "{limit}/{key...}" from the escaped path of a URL. Everything after the first slash is the key,
+// including further slashes, // and "..". Percent escapes such as %2F are decoded in both; + is a plus. Its errors are
+// *FieldError. It does not validate the limit and the key.
 func ParseBucketPath(escaped string) (name, key string, err error) {
 	name, key, found := strings.Cut(escaped, "/")
 	if !found {

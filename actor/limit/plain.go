@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// parsePlain reads a document whose every line is plain: limits, a name, a field with its value, a comment, or nothing, as
-// [Document.YAML] writes it and most people do. It keeps nothing but the rules, where the parser of YAML keeps a tree of two
-// kilobytes for each limit. Whatever is not plain, and whatever is wrong, is left to that parser: ok is false then.
+// parsePlain reads a document in which every line is plain: "limits:", a name, a field with its value, a comment, or empty.
+// [Document.YAML] writes such documents, and so do most people. It keeps only the rules, while the YAML parser keeps a tree of
+// two kilobytes for each limit. ok is false for any other document, and for one with an error: the YAML parser must read those.
 func parsePlain(text string) (doc *Document, ok bool) {
 	doc = &Document{rules: make(map[string]*Rule, min(len(text)/usualLimit, strings.Count(text, "\n")/2)), names: make([]string, 0, len(text)/usualLimit)}
 	p := plainReader{doc: doc}
@@ -29,16 +29,16 @@ func parsePlain(text string) (doc *Document, ok bool) {
 // A plainReader reads lines of a plain document.
 type plainReader struct {
 	doc           *Document
-	begun         bool    // limits: was there
-	names, fields int     // how far names and fields are indented; 0 until there is one
-	limit         Limit   // that is being read; without a name before the first
+	begun         bool    // the line "limits:" has been read
+	names, fields int     // the indentation of names and of fields; 0 until there is one
+	limit         Limit   // the limit that is being read; without a name before the first
 	seen          [4]bool // of limitFields
 }
 
 // line reads a line without its end, and says whether it is plain.
 func (p *plainReader) line(line string) bool {
 	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return false // to YAML it is wrong, even in a comment, or ends the line
+		return false // YAML forbids it, even in a comment, or ends the line there
 	}
 	content := strings.TrimLeft(line, " ")
 	indent := len(line) - len(content)
@@ -98,7 +98,7 @@ func (p *plainReader) field(key, value string) bool {
 	return err == nil
 }
 
-// end takes in the limit that has been read, if there is one.
+// end adds the limit that has been read to the document, if there is one.
 func (p *plainReader) end() bool {
 	if p.limit.Name == "" {
 		return true
@@ -112,8 +112,8 @@ func (p *plainReader) end() bool {
 	return true
 }
 
-// isPlain says whether YAML takes a text for itself wherever it stands: it begins with a letter or a digit and has no
-// character that could mean something.
+// isPlain says whether YAML reads text literally anywhere: it begins with a letter or a digit and has no character with a
+// meaning in YAML.
 func isPlain(text string) bool {
 	for i, c := range text {
 		switch {

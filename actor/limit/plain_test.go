@@ -86,7 +86,7 @@ func bigDocument(n int) []byte {
 // TestAHundredThousandLimits bounds what reading and writing a large document allocates: a node does both several times when it
 // starts.
 func TestAHundredThousandLimits(t *testing.T) {
-	const mostRead, mostWritten = 64 << 20, 64 << 20 // bytes; the parser and the encoder of YAML take 200 MB and 1.5 GB
+	const maxRead, maxWritten = 64 << 20, 64 << 20 // bytes; the parser and the encoder of YAML take 200 MB and 1.5 GB
 	text := bigDocument(100_000)
 	allocated := func() uint64 {
 		var m runtime.MemStats
@@ -104,7 +104,7 @@ func TestAHundredThousandLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := allocated()
-	if read-start > mostRead || written-read > mostWritten {
+	if read-start > maxRead || written-read > maxWritten {
 		t.Errorf("reading %d bytes allocates %d MB, writing %d bytes %d MB", len(text), (read-start)>>20, len(out), (written-read)>>20)
 	}
 	t.Logf("reading allocates %d MB, writing %d MB", (read-start)>>20, (written-read)>>20)

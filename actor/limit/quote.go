@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxQuoted is how many bytes of what somebody sent an error repeats at most.
+// MaxQuoted is how many bytes of a client's text an error repeats at most.
 const MaxQuoted = 64
 
-// Quote is what somebody sent, as errors and logs repeat it: in quotation marks, its first 64 bytes at most with … behind
-// them if there are more, valid UTF-8, and every character that is not printable escaped as Go does.
+// Quote is a client's text as errors and logs repeat it: in quotation marks, as valid UTF-8, with characters that are not
+// printable escaped as in Go, and cut to MaxQuoted bytes, with … behind them if there are more.
 func Quote(s string) string {
 	if len(s) <= MaxQuoted {
 		return strconv.Quote(s)
@@ -22,8 +22,8 @@ func Quote(s string) string {
 	return strconv.Quote(s[:end]) + "…"
 }
 
-// named is the path of a field as an error has it: as it is, unless a part of it that somebody made up is longer than Quote
-// shows, or cannot be printed.
+// named is the path of a field as an error shows it: unchanged, unless it holds a client's text that is longer than MaxQuoted, or
+// that cannot be printed.
 func named(path string) string {
 	fits := len(path) <= MaxQuoted+len("limits..on_unavailable")
 	if !fits || strings.ContainsFunc(path, func(c rune) bool { return !strconv.IsPrint(c) || c == utf8.RuneError }) {

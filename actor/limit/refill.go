@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A Refill is how fast a bucket fills: Tokens for every Per. It is written "n/duration", such as "5/s", "100/1m",
+// A Refill is how fast a bucket fills: Tokens in every Per. It is written "n/duration", such as "5/s", "100/1m",
 // "5000/1h" or "1/1.5s". At most 10⁹ tokens a second.
 type Refill struct {
 	Tokens int64
 	Per    time.Duration
 }
 
-// ParseRefill reads the form "n/duration". The duration is one of [time.ParseDuration], which cuts off what is finer
-// than a nanosecond; a bare unit means one of it. Its errors are *FieldError with the field "refill".
+// ParseRefill reads the form "n/duration". The duration is that of [time.ParseDuration], which truncates to nanoseconds; a bare
+// unit, such as "s", means "1s". Its errors are *FieldError with the field "refill".
 func ParseRefill(s string) (Refill, error) {
 	count, per, found := strings.Cut(s, "/")
 	if !found {
@@ -75,7 +75,7 @@ func (r Refill) String() string {
 	return strconv.FormatInt(r.Tokens, 10) + "/" + per
 }
 
-// part is exactly the n-th part of r; ok is false if that is too slow to be written.
+// part is exactly the n-th part of r; ok is false if a Refill cannot be that slow.
 func (r Refill) part(n int) (part Refill, ok bool) {
 	common := gcd(uint64(r.Tokens), uint64(n))
 	hi, per := bits.Mul64(uint64(r.Per), uint64(n)/common)

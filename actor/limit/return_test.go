@@ -26,7 +26,7 @@ func TestDecodeReturn(t *testing.T) {
 	}
 	for text, wrong := range map[string][2]string{
 		`{"receipts":[{"generation":3}]}`:                      {"receipts", "in quotes"},
-		`{"receipts":[{"start_ns":"9223372036854775808"}]}`:    {"receipts.start_ns", "not a whole number of 64 bits"},
+		`{"receipts":[{"start_ns":"9223372036854775808"}]}`:    {"receipts.start_ns", "not a 64-bit integer"},
 		`{"receipts":[{"serial":"-1"}]}`:                       {"receipts.serial", "0 or more"},
 		`{"receipts":[{"owner":7}]}`:                           {"receipts.owner", "not a string"},
 		`{"receipts":[{"owner":"7"}]}`:                         {"receipts.owner", "hexadecimal"},

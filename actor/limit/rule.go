@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// MaxFill is the longest time that an empty bucket may take to fill: 2⁶¹ ns, about 73 years. It leaves room for every
-// sum of a time of day and a few such lengths in 64 bits.
+// MaxFill is the longest time that an empty bucket may take to fill: 2⁶¹ ns, about 73 years. So the sum of a time and a few such
+// lengths fits in 64 bits.
 const MaxFill = time.Duration(1 << 61)
 
 // A Rule is a Limit made ready to decide: its algorithm, and the arithmetic of its positions. It is immutable. Two Rules that are
@@ -20,29 +20,29 @@ type Rule struct {
 	reach     int64
 	algorithm algorithm
 
-	Inline bool // a request has defined it
+	Inline bool // a request has defined the limit
 }
 
-// An algorithm says how a bucket's line, which is time itself, may be spent: a check of cost c consumes a span of c tokens' length
-// that begins at Begin(t) or later, where the spans before it end, and ends at Bound(t) or before. Owners, replicas and gateways
-// know nothing else of it, so they are safe for every algorithm for which
+// An algorithm says how a bucket's line, which is its time axis, may be spent: a check of cost c consumes a span of c tokens'
+// length, which begins at Begin(t) or later, where the spans before it end, and ends at Bound(t) or before. Owners, replicas and
+// gateways use nothing else of an algorithm, so they are safe for every algorithm for which
 //
 //	t ≤ Begin(t) ≤ Bound(t) ≤ t + the rule's reach
 //
-// and Begin and Bound never go back as t goes on. What is behind Begin is worthless, and may be forgotten. An algorithm is
-// a value that can be compared with ==: equal algorithms decide alike.
+// and for which Begin and Bound never decrease as t increases. Line before Begin cannot be spent any more, and may be forgotten.
+// An algorithm is a value that can be compared with ==: equal algorithms decide alike.
 type algorithm interface {
-	// Begin is where the line begins that a check at t may spend.
+	// Begin is the start of the line that a check at t may spend.
 	Begin(t int64) int64
-	// Bound is up to where a check at t may spend it. It lies before the end of the range of positions, where [Rule.Add] stops.
+	// Bound is the end of the line that a check at t may spend. It lies before the end of the range of positions, where [Rule.Add] stops.
 	Bound(t int64) Pos
-	// Affordable is when a span that ends there can be spent: the first t for which Bound(t) is not before it.
+	// Affordable is the first t at which a span that ends at end can be spent: for which Bound(t) is not before end.
 	Affordable(end Pos) Pos
 
-	// Fill is how long it takes at most until an empty bucket is full again.
+	// Fill is the longest time until an empty bucket is full again.
 	Fill() time.Duration
-	// Window is over how long a client can spread the tokens that remain; when none does, how long the next one takes to come.
-	// ResetAfter is when the bucket is full.
+	// Window is the time over which a client can spread the tokens that remain; when none remains, the time until the next one.
+	// ResetAfter is the time until the bucket is full.
 	Window(remaining int64, resetAfter time.Duration) time.Duration
 	// Part is the n-th part of l, for one of n gateways that decide without the cluster: all parts together admit
 	// no more than the limit, unless a part would be less than one token. ok is false if there is no such part.
@@ -57,8 +57,8 @@ type Envelope struct {
 	Refill Refill
 }
 
-// newRule checks the capacity and the refill of a limit, by which a token is p/n nanoseconds of line. The algorithm and its reach
-// are left to fill in.
+// newRule checks the capacity and the refill of a limit, by which a token is p/n nanoseconds of line. The caller sets the algorithm
+// and its reach.
 func newRule(l Limit) (*Rule, error) {
 	switch {
 	case l.Capacity == 0:
@@ -83,7 +83,7 @@ func newRule(l Limit) (*Rule, error) {
 	return r, nil
 }
 
-// Length is the line that cost tokens consume. A cost whose length is out of range has the greatest one.
+// Length is the line that cost tokens consume. If that is out of range, it is the greatest length.
 func (r *Rule) Length(cost int64) Pos { return length(cost, r.n, r.p) }
 
 // length is the line that cost tokens consume, n of which take p nanoseconds.
@@ -95,7 +95,7 @@ func length(cost int64, n, p uint64) Pos {
 	return Pos{NS: int64(quo), Frac: rem}
 }
 
-// Begin is where the line begins that a check at t may spend: at t or later.
+// Begin is the start of the line that a check at t may spend: t or later.
 func (r *Rule) Begin(t int64) int64 { return r.algorithm.Begin(t) }
 
 // Bound is the last position at which a span may end that is spent at t. It always lies before the end of the range, where
@@ -131,8 +131,8 @@ func (r *Rule) Fill() time.Duration { return r.algorithm.Fill() }
 // Reach is how far ahead of now this rule may ever spend, in nanoseconds.
 func (r *Rule) Reach() int64 { return r.reach }
 
-// Window is over how long a client can spread the tokens that remain; when none does, how long the next one takes to come.
-// ResetAfter is when the bucket is full.
+// Window is the time over which a client can spread the tokens that remain; when none remains, the time until the next one.
+// ResetAfter is the time until the bucket is full.
 func (r *Rule) Window(remaining int64, resetAfter time.Duration) time.Duration {
 	return r.algorithm.Window(remaining, resetAfter)
 }
@@ -173,11 +173,11 @@ func (r *Rule) Outcome(tat Pos, t int64, cost int64, end Pos, allowed bool) Outc
 	return o
 }
 
-// Same says whether positions of r and o can be compared: whether they divide the nanosecond alike.
+// Same says whether positions of r and o can be compared: whether both divide the nanosecond into as many parts.
 func (r *Rule) Same(o *Rule) bool { return r.n == o.n }
 
-// Carry turns a position of the rule from into one of r, for a bucket whose limit was changed. TAT stays as it is: debt
-// is measured in time. What does not divide alike is rounded up to a whole nanosecond.
+// Carry turns a position of the rule from into one of r, for a bucket whose limit was changed. The TAT stays where it is, since debt
+// is measured in time. It is rounded up to a whole nanosecond if the rules divide the nanosecond differently.
 func (r *Rule) Carry(from *Rule, a Pos) Pos {
 	if r.Same(from) {
 		return a

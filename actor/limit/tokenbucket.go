@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A tokenBucket is decided by the generic cell rate algorithm (ITU-T I.371; the virtual scheduling form): its whole
-// state is one position on a line that is time itself, the theoretical arrival time TAT. With p/n the time per token,
+// A tokenBucket decides by the generic cell rate algorithm (ITU-T I.371, in its virtual scheduling form). The whole state of a
+// bucket is one position on its time axis, the theoretical arrival time TAT. With p/n the time per token,
 //
 //	      t          TAT                          t+τ        τ = capacity · p/n
 //	──────┴───────────┴────────────────────────────┴────▶
@@ -29,7 +29,7 @@ func newTokenBucket(l Limit) (*Rule, error) {
 	return r, nil
 }
 
-// Begin is t: line before it is past.
+// Begin is t: time that has passed cannot be spent.
 func (tokenBucket) Begin(t int64) int64 { return t }
 
 // Bound is t + τ.
@@ -47,13 +47,13 @@ func (b tokenBucket) Affordable(end Pos) Pos { return sub(end, b.tau, b.n) }
 // Fill is τ.
 func (b tokenBucket) Fill() time.Duration { return b.tau.duration() }
 
-// Window is as long as what remains takes to come back, so that a client that spreads it over that time goes no faster than the
+// Window is how long the remaining tokens take to refill, so that a client that spreads them over that time is no faster than the
 // refill.
 func (b tokenBucket) Window(remaining int64, resetAfter time.Duration) time.Duration {
 	if remaining > 0 {
 		return length(remaining, b.n, b.p).duration()
 	}
-	// The bucket is full after resetAfter: it has one token as much earlier as all others take.
+	// The bucket is full after resetAfter. It has its first token earlier by the time that all others take.
 	return sub(add(At(int64(resetAfter)), length(1, b.n, b.p), b.n), b.tau, b.n).duration()
 }
 

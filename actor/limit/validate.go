@@ -5,16 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// What one request may hold.
-const (
-	MaxKey    = 512  // bytes of a key
-	MaxName   = 64   // bytes of a limit's name
-	MaxID     = 128  // bytes of a request's ID
-	MaxLimits = 16   // limits of one request
-	MaxBatch  = 1000 // requests of one batch
-	MaxReturn = 1000 // receipts that are returned at once
-)
-
 // Validate checks everything about r that does not depend on the stored limits; the limits that r defines itself must
 // make a [Rule]. Its errors are *FieldError.
 func (r Request) Validate() error {
@@ -56,7 +46,7 @@ func (r Ref) validate() error {
 	return err
 }
 
-// inlineRule is the limit that r defines itself, made ready to decide.
+// inlineRule is the rule of the limit that the request defines.
 func (r Ref) inlineRule() (*Rule, error) {
 	if r.Inline.Name != r.Name {
 		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%s defines the limit %s: use one name", Quote(r.Name), Quote(r.Inline.Name))}
@@ -73,7 +63,7 @@ func (r Ref) inlineRule() (*Rule, error) {
 func ValidateKey(key string) error {
 	switch {
 	case key == "":
-		return &FieldError{Field: "key", Problem: "is empty: name who is limited, such as user:42"}
+		return &FieldError{Field: "key", Problem: "is empty: name what is limited, such as user:42"}
 	case len(key) > MaxKey:
 		return &FieldError{Field: "key", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(key), MaxKey)}
 	case !utf8.ValidString(key):
@@ -82,7 +72,7 @@ func ValidateKey(key string) error {
 	return nil
 }
 
-// ValidateReturn checks that receipts of key may be returned at once: that key is one, and that they are at most MaxReturn.
+// ValidateReturn checks a return of that many receipts of key: the key must be valid, and at most MaxReturn receipts are returned at once.
 // Its errors are *FieldError.
 func ValidateReturn(key string, receipts int) error {
 	if err := ValidateKey(key); err != nil {
@@ -90,26 +80,6 @@ func ValidateReturn(key string, receipts int) error {
 	}
 	if receipts > MaxReturn {
 		return &FieldError{Field: "receipts", Problem: fmt.Sprintf("%d receipts are too many: at most %d", receipts, MaxReturn)}
-	}
-	return nil
-}
-
-func validateName(name string) error {
-	if name == "" {
-		return &FieldError{Field: "name", Problem: "is empty: name the limit, such as login"}
-	}
-	if len(name) > MaxName {
-		return &FieldError{Field: "name", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(name), MaxName)}
-	}
-	for i := range len(name) {
-		c := name[i]
-		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !alnum && (i == 0 || c != '.' && c != '-' && c != '_') {
-			return &FieldError{
-				Field:   "name",
-				Problem: fmt.Sprintf("%s may hold letters, digits, dots, dashes and underscores, and starts with a letter or digit", Quote(name)),
-			}
-		}
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestValidateInvalid(t *testing.T) {
 		change     func(*limit.Request)
 		field, fix string
 	}{
-		"empty key":       {func(r *limit.Request) { r.Key = "" }, "key", "name who is limited, such as user:42"},
+		"empty key":       {func(r *limit.Request) { r.Key = "" }, "key", "name what is limited, such as user:42"},
 		"long key":        {func(r *limit.Request) { r.Key = strings.Repeat("k", 513) }, "key", "513 bytes are too many: at most 512"},
 		"invalid key":     {func(r *limit.Request) { r.Key = "user:\xff" }, "key", "not valid UTF-8"},
 		"a surrogate":     {func(r *limit.Request) { r.Key = "\xed\xa0\x80" }, "key", "not valid UTF-8"},
@@ -62,7 +62,7 @@ func TestValidateInvalid(t *testing.T) {
 		"a limit without name": {func(r *limit.Request) { r.Limits = append(named(1), limit.Ref{}) }, "limits[1].name", "name the limit, such as login"},
 		"a long name":          {func(r *limit.Request) { r.Limits[0].Name = strings.Repeat("n", 65) }, "limits[0].name", "65 bytes are too many: at most 64"},
 		"a name with a slash":  {func(r *limit.Request) { r.Limits[0].Name = "a/b" }, "limits[0].name", "letters, digits, dots, dashes and underscores"},
-		"a name with a dot":    {func(r *limit.Request) { r.Limits[0].Name = ".a" }, "limits[0].name", "starts with a letter or digit"},
+		"a name with a dot":    {func(r *limit.Request) { r.Limits[0].Name = ".a" }, "limits[0].name", "start with a letter or digit"},
 		"a name in German":     {func(r *limit.Request) { r.Limits[0].Name = "größe" }, "limits[0].name", "letters, digits, dots, dashes and underscores"},
 		"an inline one wrong": {
 			func(r *limit.Request) { r.Limits[0] = limit.Inline(limit.Limit{Name: "burst", Refill: perSecond(1)}) },

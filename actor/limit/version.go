@@ -6,16 +6,17 @@ import (
 	"strconv"
 )
 
-// versionComment is the comment by which a document says which version of the limits it was made from.
+// versionComment is the comment that says which version of the limits a document was made from.
 var versionComment = regexp.MustCompile(`^# version (\d+)$`)
 
-// CutVersion looks among the comments and empty lines at the beginning of a document for the first that says which version of the
-// limits the document was made from, as limits get prints it:
+// CutVersion finds the version of the limits that a document was made from. It is in a comment, as "jeton limits get" prints it, among
+// the comments and empty lines at the beginning of the document; the first one counts:
 //
 //	# version 4
 //
-// Line is its number, from 1 on, and 0 without one. Rest is the document without all such comments: what a cluster keeps gets
-// another version with each change. A number too large for a version is the highest one, which is never in force.
+// Line is the number of that line, from 1 on; 0 if there is none. Rest is the document without any such comments: the cluster stores
+// documents without them, since each change has a new version. A number too large for a version becomes the highest one, which is
+// never in force.
 func CutVersion(text []byte) (rest []byte, version uint64, line int) {
 	n, left := 0, text
 	for len(left) > 0 {
@@ -41,5 +42,5 @@ func CutVersion(text []byte) (rest []byte, version uint64, line int) {
 	return rest, version, line
 }
 
-// byteOrderMark may stand before the first line of a file in UTF-8.
+// byteOrderMark may precede the first line of a UTF-8 file.
 var byteOrderMark = []byte("\uFEFF")

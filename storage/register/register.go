@@ -14,8 +14,9 @@
 // One position on the line, H, is all that the present limits need (it is a high-water mark, as in GCRA). Aux and Expire are
 // stored and copied for algorithms that need more: Aux is state of the owner's that travels with the register, such as the
 // counters of a sliding window, and is opaque to replicas; Expire keeps the register from being swept while that state
-// matters, even when H lies in the past. Nothing sets them yet. They are in the format on disk and in the messages, so that
-// an algorithm can be added without changing either.
+// matters, even when H lies in the past. Nothing sets them yet. Both are fields of the encoded register, and Aux is also a field
+// of the messages between nodes (aux in peer.proto). So an algorithm can use them without a change of the format on disk or, for
+// Aux, of the messages.
 //
 // Start with [Partition.Reserve].
 package register

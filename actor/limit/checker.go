@@ -1,0 +1,67 @@
+package limit
+
+import "context"
+
+// Checker decides checks. The actor system, the client, the router and an embedded node are Checkers, stacked on one
+// another as [net/http.Handler]s are.
+type Checker interface {
+	// Check decides r and charges its cost when every limit of r allows it, or charges nothing. A denial is a
+	// Decision; an error means that no decision was made: a [*FieldError] for a request that can never be decided,
+	// [ErrUnknownLimit], [ErrOverloaded], [ErrUnavailable], or the error of ctx. After an error of the last three
+	// kinds the cost may or may not have been charged. Check is safe for concurrent use.
+	Check(ctx context.Context, r Request) (Decision, error)
+}
+
+// A Result is one answer of a [BatchChecker]: a Decision, or the error because of which there is none.
+type Result struct {
+	Decision Decision
+	Err      error
+}
+
+// BatchChecker is a Checker that takes many requests at once, at less cost than one by one.
+type BatchChecker interface {
+	Checker
+	// CheckBatch decides every request by itself and answers in the order of the requests. Requests of one key are
+	// decided in their order. It takes at most [MaxBatch] requests; more are a *FieldError in every Result.
+	CheckBatch(ctx context.Context, rs []Request) []Result
+}
+
+// EachChecker is a BatchChecker whose answers do not wait for each other.
+type EachChecker interface {
+	BatchChecker
+	// CheckEach is like CheckBatch, but gives each answer as soon as it is known. It calls done exactly once for every
+	// request, with its index in rs, at the latest when ctx ends. CheckEach does not wait for decisions: calls of done may come
+	// before or after it returns, from any goroutine and from several at once. Done must return soon and must not call the
+	// Checker. The caller must not change the requests until all calls of done have been made.
+	CheckEach(ctx context.Context, rs []Request, done func(place int, r Result))
+}
+
+// Returner is a Checker that takes back what it admitted.
+type Returner interface {
+	// Return gives back the admissions of key that the receipts prove. The result says for each receipt whether that took
+	// effect: only the owner that issued a receipt can take it back, once, and only if since then the bucket has not been full
+	// and the limit's capacity and refill have not changed. Otherwise the return has no effect, and is no error. A return that
+	// takes effect forgets the request's ID. More than [MaxReturn] receipts are a *FieldError, and nothing is given back.
+	Return(ctx context.Context, key string, receipts []Receipt) ([]bool, error)
+}
+
+// Inspector is a Checker that shows the state of its buckets.
+type Inspector interface {
+	// Inspect returns the state of one bucket, and changes nothing.
+	Inspect(ctx context.Context, key string, ref Ref) (Inspection, error)
+}
+
+// Resetter is a Checker that can fill its buckets again.
+type Resetter interface {
+	// Reset fills one bucket. When it returns, the reset is as durable as an admission. What owners had reserved before the
+	// reset may still be spent once.
+	Reset(ctx context.Context, key string, ref Ref) error
+}
+
+// Limiter is everything that a client can ask of a node.
+type Limiter interface {
+	BatchChecker
+	Returner
+	Inspector
+	Resetter
+}
