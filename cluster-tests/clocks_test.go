@@ -129,7 +129,7 @@ func (d *drill) putForward(m *process.Member, times int) {
 	d.Helper()
 	began := time.Now()
 	d.until(m.Name+" puts its clock forward", func() bool {
-		return strings.Count(m.Log(), "it is put forward") >= times
+		return strings.Count(m.Log(), "advanced this node's clock") >= times
 	})
-	d.Logf("it is put forward after %v", time.Since(began).Round(time.Millisecond))
+	d.Logf("its clock is advanced after %v", time.Since(began).Round(time.Millisecond))
 }

@@ -404,7 +404,7 @@ func recovered(t *testing.T, restarted bool) {
 	if restarted {
 		survivor.Kill()
 		survivor.Launch()
-		survivor.WaitForLog("waits for a majority")
+		survivor.WaitForLog("waiting for a majority of the voters")
 	}
 	out, errs, code := d.cluster.Run(survivor, "cluster", "recover", "--lost", "node-2,node-3", "--yes")
 	if code != 0 || !strings.Contains(errs, "begin again with a floor") {

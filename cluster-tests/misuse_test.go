@@ -56,8 +56,8 @@ func TestMisuseOfExpect(t *testing.T) {
 	for args, says := range map[string]string{
 		"--expect 2 --join 127.0.0.1:1": "1, 3 or 5 nodes, not by 2",
 		"--expect 3":                    "--join",
-		"--expect 1 --join 127.0.0.1:1": "leave one of the two out",
-		"--replicas 2":                  "3 or 5 nodes keep each register, not 2",
+		"--expect 1 --join 127.0.0.1:1": "leave out one of the two",
+		"--replicas 2":                  "2 is out of range: use 3 or 5",
 		"--listen-raft=":                "listen-gossip, listen-raft: give both",
 		"--listen-gossip 0.0.0.0:0":     "--cluster-key-file",
 		"--cluster-key-file /no/such":   "/no/such",
@@ -209,7 +209,7 @@ func TestMisuseOfDrain(t *testing.T) {
 	if out, errs, code := c.Run(c.Members[0], "cluster", "remove", "node-3", "--force"); code != 0 {
 		t.Errorf("jeton cluster remove --force: exit code %d: %s%s", code, out, errs)
 	}
-	if code := c.Members[2].ExitCode(); code != 2 || !strings.Contains(c.Members[2].Log(), "removed from the cluster for ever") {
+	if code := c.Members[2].ExitCode(); code != 2 || !strings.Contains(c.Members[2].Log(), "permanently removed from the cluster") {
 		t.Errorf("the removed node: exit code %d:\n%s", code, c.Members[2].Log())
 	}
 	d := &drill{T: t, cluster: c}

@@ -235,11 +235,11 @@ func TestCertificatesAreReplacedUnderLoad(t *testing.T) {
 	}
 	for round, issuer := range []*authority.Authority{ca, next} {
 		for i, m := range c.cluster.Members {
-			before := strings.Count(m.Log(), "files are in force")
+			before := strings.Count(m.Log(), "reloaded files")
 			pair := issuer.Issue(t, m.Name)
 			authority.Write(t, c.dirs[i], pair, ca, next)
 			c.await(fmt.Sprintf("round %d: %s shows another certificate", round, m.Name), func() bool {
-				return strings.Count(m.Log(), "files are in force") > before && pair.TLS(t).Leaf.Equal(c.get(m, "/livez").shown)
+				return strings.Count(m.Log(), "reloaded files") > before && pair.TLS(t).Leaf.Equal(c.get(m, "/livez").shown)
 			})
 			at := [2]int64{kept.Load(), fresh.Load()}
 			c.await("checks after that", func() bool { return kept.Load() > at[0]+100 && fresh.Load() > at[1]+4 })

@@ -153,7 +153,7 @@ func TestOpenUnwritable(t *testing.T) {
 				case errors.Is(err, ErrUnwritable):
 					refusals++
 					if !strings.Contains(err.Error(), "cannot use the data directory /var/lib/jeton") ||
-						!strings.Contains(err.Error(), "give one that this user may write with --data") {
+						!strings.Contains(err.Error(), "name a directory that this user can write to (--data)") {
 						t.Errorf("%v fails with %v: %v", o, cause, err)
 					}
 				case err != nil && !telling(err):

@@ -134,7 +134,7 @@ func TestUnwritableDirectory(t *testing.T) {
 	}
 	line, input, wait := process(t, binary, "try", dir, as)
 	input.Close()
-	if err := wait(); err != nil || !strings.HasPrefix(line, "unwritable: ") || !strings.Contains(line, "give one that this user may write with --data") {
+	if err := wait(); err != nil || !strings.HasPrefix(line, "unwritable: ") || !strings.Contains(line, "name a directory that this user can write to (--data)") {
 		t.Errorf("the other process said %q, %v", line, err)
 	}
 }

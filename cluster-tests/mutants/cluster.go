@@ -31,7 +31,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 				Old:  "case same && node.Mark.Minute < c.Mark.Minute, node.Mark.Boot < c.Mark.Boot:",
 				New:  "case node.Mark.Minute <= c.Mark.Minute, node.Mark.Boot < c.Mark.Boot:",
 			}},
-			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestMarksRise$", Says: `<nil>, want the node has raised a higher mark already`}},
+			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestMarksRise$", Says: `<nil>, want the node has already raised a higher mark`}},
 		},
 		{
 			Name: "promised to everybody",

@@ -155,7 +155,7 @@ func (f restored) liveOn(ctx context.Context, s *Stage, folder string) error {
 }
 
 // removedForEver is what a node says whose disk was replaced by another one since it was copied.
-const removedForEver = "was removed from the cluster for ever"
+const removedForEver = "was permanently removed from the cluster"
 
 // End starts it. It must notice: the disk joins as a new one, or is refused.
 func (f restored) End(ctx context.Context, s *Stage) error {

@@ -25,7 +25,7 @@ var excuses = []struct {
 	{"the data directory is an old copy", []string{"disk restored", "disk restored of the last life"}},
 	// A node that comes back with an old copy of its disk, or an empty one, is known under another id at its address.
 	{"two addresses claim to be the same node", []string{"disk wiped", "disk restored", "disk restored of the last life"}},
-	{"a node is kept out", []string{"disk restored", "disk restored of the last life", "two added and removed"}},
+	{"rejected a node that cannot be in this cluster", []string{"disk restored", "disk restored of the last life", "two added and removed"}},
 }
 
 // mostFindings is how many lines of one log are told.

@@ -87,13 +87,13 @@ const LeastListenMemory = 1 << 20
 
 func (c *Config) setDefaults() error {
 	if c.Memory < 0 {
-		return fmt.Errorf("memory: %d bytes are less than none", c.Memory)
+		return fmt.Errorf("memory: %d is negative: give a number of bytes, or 0 for no bound", c.Memory)
 	}
 	if c.Data == "" {
-		return errors.New("data: name a directory that keeps the registers")
+		return errors.New("data: no directory for the registers is given")
 	}
 	if c.Durability != "" && c.Durability != storage.Fsync && c.Durability != storage.Memory {
-		return fmt.Errorf("durability: %q is not known: use fsync or memory", c.Durability)
+		return fmt.Errorf("durability: unknown value %q: use fsync or memory", c.Durability)
 	}
 	if c.InlineFill < 0 || c.InlineFill > limit.MaxFill {
 		return fmt.Errorf("inline-fill: %v is out of range: give up to %dh, such as 8784h", c.InlineFill, int64(limit.MaxFill.Hours()))
@@ -141,8 +141,8 @@ func (c *Config) tlsFiles() credentials.TLSFiles {
 func (c *Config) checkTLS() error {
 	given, err := c.tlsFiles().Given()
 	if err == nil && given && !c.alone() && c.ClusterKeyFile == "" {
-		err = errors.New("tls-cert: is for callers; the nodes of a cluster know each other by --cluster-key-file: give that too, or " +
-			"--listen-gossip= --listen-raft= for a node that is alone")
+		err = errors.New("tls-cert: is for callers; the nodes of a cluster authenticate each other with --cluster-key-file: give that too, or " +
+			"--listen-gossip= --listen-raft= for a standalone node")
 	}
 	return err
 }
@@ -150,9 +150,9 @@ func (c *Config) checkTLS() error {
 func (c *Config) checkCluster() error {
 	switch {
 	case (c.ListenGossip == "") != (c.ListenRaft == ""):
-		return errors.New("listen-gossip, listen-raft: give both, or none for a node that is alone")
+		return errors.New("listen-gossip, listen-raft: give both, or neither for a standalone node")
 	case c.ListenGossip == "" && (len(c.Join) > 0 || c.Expect > 1):
-		return errors.New("join, expect: a node that belongs to others needs listen-gossip and listen-raft")
+		return errors.New("join, expect: a node of a cluster needs listen-gossip and listen-raft")
 	case c.ListenGossip != "" && c.ListenGRPC == "":
 		return errors.New("listen-grpc: the nodes of a cluster need it to reach each other")
 	case c.Expect < 0 || c.Expect > 5 || c.Expect == 2 || c.Expect == 4:
@@ -160,9 +160,9 @@ func (c *Config) checkCluster() error {
 	case c.Expect > 1 && len(c.Join) == 0:
 		return fmt.Errorf("expect: %d nodes can find each other only by --join: name their gossip addresses", c.Expect)
 	case c.Expect == 1 && len(c.Join) > 0:
-		return errors.New("expect: 1 founds a cluster alone, and join names others: leave one of the two out")
+		return errors.New("expect: 1 founds a cluster of one, and join names other nodes: leave out one of the two")
 	case c.Replicas != 3 && c.Replicas != 5:
-		return fmt.Errorf("replicas: 3 or 5 nodes keep each register, not %d", c.Replicas)
+		return fmt.Errorf("replicas: %d is out of range: use 3 or 5", c.Replicas)
 	}
 	return nil
 }

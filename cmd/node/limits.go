@@ -12,7 +12,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/agreed"
 )
 
-var errNoLimitsFile = errors.New("there is no limits file to read again: the node was started without --limits")
+var errNoLimitsFile = errors.New("no limits file to reload: the node was started without --limits")
 
 // readLimits reads the limits document at path; without a path there are no stored limits.
 func readLimits(path string) (*limit.Document, error) {
@@ -34,14 +34,14 @@ func readLimits(path string) (*limit.Document, error) {
 // which rule.
 func (n *Node) tellSeed(file *limit.Document) {
 	if len(n.Limits().Rules()) == 0 {
-		n.cfg.Logger.Warn("there are no limits yet, and every check of one is refused as unknown: jeton limits apply -f limits.yaml puts some in force")
+		n.cfg.Logger.Warn("no limits are in force, so every check is refused with an unknown limit: put some in force with jeton limits apply -f limits.yaml")
 	}
 	if n.cfg.Limits == "" {
 		return
 	}
 	differs := limit.Difference(n.Limits(), file)
 	if names := differs.Names(); len(names) > 0 {
-		n.cfg.Logger.Warn("the limits file differs from the limits of the cluster, which rule: see jeton limits diff; jeton limits apply puts the file in force",
+		n.cfg.Logger.Warn("the limits file differs from the limits in force in the cluster: jeton limits diff shows how; jeton limits apply puts the file in force",
 			"file", n.cfg.Limits, "limits", names)
 	}
 }
@@ -86,7 +86,7 @@ func same(a, b *limit.Document) bool {
 }
 
 func (n *Node) tellUnchanged() {
-	n.cfg.Logger.Info("the limits file says what is in force already: nothing changes", "file", n.cfg.Limits)
+	n.cfg.Logger.Info("the limits file equals the limits in force: nothing changes", "file", n.cfg.Limits)
 }
 
 // leavesOutNone refuses a limits file without limits that are in force: it may be just being saved.

@@ -120,7 +120,7 @@ func TestReloadOfWhatIsInForce(t *testing.T) {
 		}
 		told := false
 		for len(said) > 0 {
-			told = told || strings.Contains(<-said, "the limits file says what is in force already: nothing changes")
+			told = told || strings.Contains(<-said, "the limits file equals the limits in force: nothing changes")
 		}
 		if !told {
 			t.Errorf("%s: it is not told that nothing changes", name)
@@ -143,7 +143,7 @@ func TestNodeWithoutLimits(t *testing.T) {
 	}
 	warned := 0
 	for len(said) > 0 {
-		if line := <-said; strings.Contains(line, "level=WARN") && strings.Contains(line, "there are no limits yet") && strings.Contains(line, "jeton limits apply -f") {
+		if line := <-said; strings.Contains(line, "level=WARN") && strings.Contains(line, "no limits are in force") && strings.Contains(line, "jeton limits apply -f") {
 			warned++
 		}
 	}

@@ -72,11 +72,11 @@ func (n *Node) mayListen(name, address string) error {
 		return nil
 	}
 	if name == httpOption {
-		return fmt.Errorf("%s can be reached from other machines, and whoever reaches it could look at buckets and fill them: "+
-			"give --admin-token-file or --cluster-key-file, listen on 127.0.0.1, or say --insecure if the network is trusted", address)
+		return fmt.Errorf("%s can be reached from other machines, and any client that reaches it could read and fill buckets: "+
+			"give --admin-token-file or --cluster-key-file, listen on 127.0.0.1, or use --insecure if the network is trusted", address)
 	}
-	return fmt.Errorf("%s can be reached from other machines, and whoever reaches it could pass for a node: "+
-		"give --cluster-key-file, listen on 127.0.0.1, or say --insecure if the network is trusted", address)
+	return fmt.Errorf("%s can be reached from other machines, and any process that reaches it could pass for a node: "+
+		"give --cluster-key-file, listen on 127.0.0.1, or use --insecure if the network is trusted", address)
 }
 
 // The options of the listeners.
@@ -120,7 +120,7 @@ func (n *Node) advertised(l net.Listener) (string, error) {
 		return net.JoinHostPort(n.cfg.Advertise, port), nil
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		return "", fmt.Errorf("advertise: %s is every address of this machine: say with --advertise at which one others reach it", l.Addr())
+		return "", fmt.Errorf("advertise: %s is every address of this machine: name with --advertise the one at which others reach it", l.Addr())
 	}
 	return net.JoinHostPort(host, port), nil
 }

@@ -19,7 +19,7 @@ const everybody = fs.FileMode(0o077)
 // left as it is, with a warning. New files are as the umask of the process says: jeton serve sets 0077.
 func keepPrivate(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("%w: %w: give one that this user may write with --data", storage.ErrUnwritable, err)
+		return fmt.Errorf("%w: %w: name a directory that this user can write to (--data)", storage.ErrUnwritable, err)
 	}
 	tightened := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -36,7 +36,7 @@ func keepPrivate(dir string, log *slog.Logger) error {
 		}
 		switch err := os.Chmod(path, mode.Perm()&^everybody); {
 		case errors.Is(err, fs.ErrPermission):
-			log.Warn("others on this machine may look into the data, and this user may not change that: run chmod as its owner",
+			log.Warn("other users of this machine can read the data, and this process may not change that: run chmod as the owner",
 				"command", "chmod -R go= "+path, "error", err)
 		case err != nil:
 			return ignoreMissing(err)
@@ -49,7 +49,7 @@ func keepPrivate(dir string, log *slog.Logger) error {
 		return fmt.Errorf("data: %w", err)
 	}
 	if tightened > 0 {
-		log.Info("files and directories of the data are for their owner alone now", "changed", tightened, "data", dir)
+		log.Info("restricted files and directories of the data to their owner", "changed", tightened, "data", dir)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (c *Config) rejoin() error {
 	}
 	c.Join, c.Expect = strings.Fields(string(text)), 0
 	if len(c.Join) == 0 {
-		return errors.New("join: the node has given up an old copy of its data and is to join its cluster again: name gossip addresses of other nodes")
+		return errors.New("join: the node has deleted an old copy of its data and must rejoin its cluster: name gossip addresses of other nodes")
 	}
 	return nil
 }

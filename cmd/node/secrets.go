@@ -72,11 +72,11 @@ func (s *secrets) reread(asked bool) {
 		changed, err := k.reload()
 		switch {
 		case err != nil && (asked || err.Error() != k.wrong):
-			s.log.Error("files are wrong: what was read before stays in force", "options", k.options, "error", err)
+			s.log.Error("cannot reload files: what was read before stays in force", "options", k.options, "error", err)
 		case err == nil && changed:
-			s.log.Info("files are in force", "options", k.options)
+			s.log.Info("reloaded files", "options", k.options)
 		case err == nil && k.wrong != "":
-			s.log.Info("files are again as they are in force", "options", k.options)
+			s.log.Info("files match what is in force again", "options", k.options)
 		}
 		k.wrong = ""
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // errClock refuses all decisions of a node whose clock is off.
 var errClock = notServingError{func() string {
-	return "this node's clock differs too much from the other nodes': set the machine's clock right, then restart the node"
+	return "this node's clock differs too much from the other nodes': correct the machine's clock, then restart the node"
 }}
 
 // A notServingError is a [limit.ErrUnavailable] with words of its own, which are made only when they are read: it may be given very
@@ -85,7 +85,7 @@ func (m *membership) reached() error {
 	connected := m.node.grpc.PeersConnected()
 	for id, n := range m.cluster.State().Nodes {
 		if id != m.id && !n.Leaving && m.peers.Connected(id.At(n.GRPC)) && !slices.Contains(connected, id) {
-			return fmt.Errorf("node %s has not reached this one yet", n.Name)
+			return fmt.Errorf("node %s has not connected to this node yet", n.Name)
 		}
 	}
 	return nil

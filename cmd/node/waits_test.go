@@ -31,7 +31,7 @@ func TestWhomANodeWaitsFor(t *testing.T) {
 	for missing := 3; missing > 0; {
 		select {
 		case line := <-lines:
-			for _, said := range []string{"waiting for nodes to found a cluster with", "speaks=HTTP", "no node can be met at this gossip address yet"} {
+			for _, said := range []string{"waiting for more nodes to found a cluster", "speaks=HTTP", "no node answers at this gossip address yet"} {
 				if strings.Contains(line, said) {
 					missing--
 				}
@@ -40,7 +40,7 @@ func TestWhomANodeWaitsFor(t *testing.T) {
 			t.Fatal("the log does not say whom the node waits for")
 		}
 	}
-	const waits = "it waits for nodes to found a cluster with: 1 of 3 are here (waiting); not met: "
+	const waits = "the node waits for more nodes to found a cluster: 1 of 3 are here (waiting); not met: "
 	for call, want := range map[string]string{
 		"GET /readyz":     "not ready: the node has not joined its cluster yet: " + waits,
 		"GET /debug/ring": "waiting belongs to no cluster yet: " + waits,

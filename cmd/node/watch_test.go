@@ -57,8 +57,8 @@ func TestWatchSecrets(t *testing.T) {
 		if lines != 2 {
 			t.Errorf("an operator who asks is not told: %d lines, want 2", lines)
 		}
-		step(false, nil, "again as they are in force", 1)
-		step(true, nil, "files are in force", 10) // another change each time
+		step(false, nil, "files match what is in force again", 1)
+		step(true, nil, "reloaded files", 10) // another change each time
 		close(stopping)
 		<-stopped
 	})

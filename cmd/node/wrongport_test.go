@@ -52,7 +52,7 @@ func TestJoinAtAWrongPort(t *testing.T) {
 			for told := false; !told; {
 				select {
 				case line := <-lines:
-					told = strings.Contains(line, "an address of --join does not speak gossip: name addresses of --listen-gossip") &&
+					told = strings.Contains(line, "a --join address does not speak gossip: give the --listen-gossip address") &&
 						strings.Contains(line, "address="+address) && strings.Contains(line, "speaks="+speaks+"\n")
 					if strings.Contains(line, "cluster key") {
 						t.Errorf("the port of %s: %s", port, line)

@@ -15,19 +15,19 @@ var (
 	// ErrNotFounded refuses every command before the cluster is founded.
 	ErrNotFounded = errors.New("the cluster is not founded yet")
 	// ErrFounded refuses to found a cluster twice.
-	ErrFounded = errors.New("the cluster is founded already")
+	ErrFounded = errors.New("the cluster is already founded")
 	// ErrInvalid refuses a command that makes no sense in any state.
 	ErrInvalid = errors.New("the command is invalid")
 	// ErrStale refuses a command that was made for another state: look again.
 	ErrStale = errors.New("the state has changed meanwhile")
 	// ErrUnknownNode refuses a command about a node that is no member.
-	ErrUnknownNode = errors.New("the node is no member of the cluster")
+	ErrUnknownNode = errors.New("the node is not a member of the cluster")
 	// ErrRemoved refuses a node that was removed or replaced: its disk is not taken back.
-	ErrRemoved = errors.New("the node was removed from the cluster for ever")
+	ErrRemoved = errors.New("the node was permanently removed from the cluster")
 	// ErrNameTaken refuses a name that another member has.
 	ErrNameTaken = errors.New("another node has this name")
 	// ErrMarkNotHigher refuses a mark: the disk is an old copy, or two processes run on copies of one disk.
-	ErrMarkNotHigher = errors.New("the node has raised a higher mark already")
+	ErrMarkNotHigher = errors.New("the node has already raised a higher mark")
 	// ErrHasPlaces refuses to remove a node that still keeps partitions.
 	ErrHasPlaces = errors.New("the node still has partitions")
 	// ErrTooFew refuses what would leave too few nodes, or too few that know a partition's registers.
@@ -148,7 +148,7 @@ func DecodeCommand(data []byte) (c Command, err error) {
 		return Command{}, fmt.Errorf("reading a command: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Command{}, errors.New("reading a command: something follows it")
+		return Command{}, errors.New("reading a command: unexpected data after it")
 	}
 	_, err = c.kind()
 	return c, err
@@ -179,7 +179,7 @@ func (c *Command) kind() (applier, error) {
 		}
 	}
 	if len(kinds) != 1 {
-		return nil, fmt.Errorf("%w: it has %d kinds, not one", ErrInvalid, len(kinds))
+		return nil, fmt.Errorf("%w: it has %d kinds, want exactly one", ErrInvalid, len(kinds))
 	}
 	return kinds[0], nil
 }

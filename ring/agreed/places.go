@@ -40,10 +40,10 @@ func (c *SetNext) Apply(s *State) (*State, error) {
 func (c *Commit) Apply(s *State) (*State, error) {
 	return s.eachChange(c.Changes, func(next *State, change Change, place *ring.Place) error {
 		if len(place.Next) == 0 || !slices.Equal(place.Next, change.Replicas) {
-			return fmt.Errorf("%w: partition %d moves to %s", ErrStale, change.Partition, place.Next)
+			return fmt.Errorf("%w: partition %d is moving to %s", ErrStale, change.Partition, place.Next)
 		}
 		if next.present(place.Next) < ring.Enough(len(place.Next)) {
-			return fmt.Errorf("%w: of the nodes that partition %d moves to; give it others", ErrTooFew, change.Partition)
+			return fmt.Errorf("%w: too many of the nodes that partition %d moves to were removed; choose others", ErrTooFew, change.Partition)
 		}
 		*place = ring.Place{Epoch: place.Epoch + 1, Replicas: place.Next, Target: place.Target}
 		reach(place)
@@ -72,9 +72,9 @@ func (s *State) eachChange(changes []Change, edit func(*State, Change, *ring.Pla
 		p := int(change.Partition)
 		switch {
 		case p >= len(next.Table.Places):
-			return nil, fmt.Errorf("%w: partition %d of %d", ErrInvalid, p, len(next.Table.Places))
+			return nil, fmt.Errorf("%w: partition %d is out of range: there are %d", ErrInvalid, p, len(next.Table.Places))
 		case seen[change.Partition]:
-			return nil, fmt.Errorf("%w: partition %d is there twice", ErrInvalid, p)
+			return nil, fmt.Errorf("%w: partition %d is listed twice", ErrInvalid, p)
 		}
 		seen[change.Partition] = true
 		place := &next.Table.Places[p]
@@ -102,7 +102,7 @@ func SamePlace(a, b ring.Place) bool {
 // checkReplicas refuses a set that cannot be a partition's: another number than 1, 3 or 5, one twice, or no member.
 func (s *State) checkReplicas(p ring.Partition, replicas []ring.NodeID) error {
 	if !ValidReplicas(len(replicas)) {
-		return fmt.Errorf("%w: partition %d with %d replicas; it has 1, 3 or 5", ErrInvalid, p, len(replicas))
+		return fmt.Errorf("%w: partition %d with %d replicas; use 1, 3 or 5", ErrInvalid, p, len(replicas))
 	}
 	for i, id := range replicas {
 		if slices.Contains(replicas[:i], id) {
@@ -131,19 +131,19 @@ func (c *Recover) Apply(s *State) (*State, error) {
 		next.discharge(id)
 	}
 	if len(next.Nodes) == 0 {
-		return nil, fmt.Errorf("%w: all are lost", ErrTooFew)
+		return nil, fmt.Errorf("%w: every node is named as lost", ErrTooFew)
 	}
 	for _, change := range c.Places {
 		p := int(change.Partition)
 		if p >= len(next.Table.Places) {
-			return nil, fmt.Errorf("%w: partition %d of %d", ErrInvalid, p, len(next.Table.Places))
+			return nil, fmt.Errorf("%w: partition %d is out of range: there are %d", ErrInvalid, p, len(next.Table.Places))
 		}
 		place := &next.Table.Places[p]
 		switch {
 		case change.Epoch <= place.Epoch:
-			return nil, fmt.Errorf("%w: partition %d is in epoch %d already", ErrStale, p, place.Epoch)
+			return nil, fmt.Errorf("%w: partition %d is already in epoch %d", ErrStale, p, place.Epoch)
 		case !c.Raft && next.present(place.Replicas) >= ring.Enough(len(place.Replicas)):
-			return nil, fmt.Errorf("%w: partition %d has enough replicas in epoch %d to go on", ErrStale, p, place.Epoch)
+			return nil, fmt.Errorf("%w: partition %d still has enough replicas in epoch %d", ErrStale, p, place.Epoch)
 		}
 		if err := next.checkReplicas(change.Partition, change.Replicas); err != nil {
 			return nil, err

@@ -8,5 +8,5 @@ var (
 	ErrNotLeader = errors.New("this node is not the leader")
 	// ErrUnknownOutcome says that a proposal may take effect, later too. Commands compare and set: look at the state, or
 	// propose it again.
-	ErrUnknownOutcome = errors.New("it is unknown whether the proposal takes effect")
+	ErrUnknownOutcome = errors.New("the outcome of the proposal is unknown: it may still take effect")
 )

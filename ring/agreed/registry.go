@@ -17,17 +17,17 @@ func (c *Found) Apply(s *State) (*State, error) {
 		if s.Cluster == c.Cluster {
 			return s, nil
 		}
-		return nil, fmt.Errorf("%w: it is cluster %s", ErrFounded, s.Cluster)
+		return nil, fmt.Errorf("%w: its id is %s", ErrFounded, s.Cluster)
 	}
 	switch {
 	case c.Cluster == Unique{}:
-		return nil, fmt.Errorf("%w: a cluster needs a name", ErrInvalid)
+		return nil, fmt.Errorf("%w: the cluster has no id", ErrInvalid)
 	case c.Partitions < 1 || c.Partitions > MaxPartitions:
-		return nil, fmt.Errorf("%w: %d partitions; there are 1 to %d", ErrInvalid, c.Partitions, MaxPartitions)
+		return nil, fmt.Errorf("%w: %d partitions; a cluster has 1 to %d", ErrInvalid, c.Partitions, MaxPartitions)
 	case len(c.Table) != c.Partitions:
-		return nil, fmt.Errorf("%w: %d partitions have %d places", ErrInvalid, c.Partitions, len(c.Table))
+		return nil, fmt.Errorf("%w: %d partitions, but the table has %d places", ErrInvalid, c.Partitions, len(c.Table))
 	case !ValidReplicas(c.Replicas):
-		return nil, fmt.Errorf("%w: %d replicas; 1, 3 or 5 can be wanted", ErrInvalid, c.Replicas)
+		return nil, fmt.Errorf("%w: %d replicas; use 1, 3 or 5", ErrInvalid, c.Replicas)
 	}
 	if err := checkLimits(c.Limits); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *State) admit(n Node) error {
 		return err
 	}
 	if _, ok := s.Nodes[n.ID]; ok {
-		return fmt.Errorf("%w: node %s is there twice", ErrInvalid, n.ID)
+		return fmt.Errorf("%w: node %s is listed twice", ErrInvalid, n.ID)
 	}
 	n.Leaving = false // it is never agreed
 	s.Nodes[n.ID] = n
@@ -82,7 +82,7 @@ func (s *State) admit(n Node) error {
 // admissible says why a node cannot be a member, if it cannot.
 func (s *State) admissible(n Node) error {
 	if n.ID == (ring.NodeID{}) || n.Name == "" || n.Raft == "" {
-		return fmt.Errorf("%w: a node has an id, a name and a raft address", ErrInvalid)
+		return fmt.Errorf("%w: a node needs an id, a name and a raft address", ErrInvalid)
 	}
 	for _, text := range []string{n.Name, n.Zone, n.GRPC, n.HTTP, n.Gossip, n.Raft} {
 		if !utf8.ValidString(text) {
@@ -90,7 +90,7 @@ func (s *State) admissible(n Node) error {
 		}
 	}
 	if name, gone := s.Removed[n.ID]; gone {
-		return fmt.Errorf("%w: %s, it was called %q", ErrRemoved, n.ID, name)
+		return fmt.Errorf("%w: node %s, then called %q", ErrRemoved, n.ID, name)
 	}
 	if other, ok := s.Named(n.Name); ok && other.ID != n.ID {
 		return fmt.Errorf("%w: %q is node %s", ErrNameTaken, n.Name, other.ID)
@@ -122,14 +122,14 @@ func (c *Replace) Apply(s *State) (*State, error) {
 		if n, ok := s.Nodes[c.New.ID]; ok && n.Name == c.New.Name {
 			return s, nil
 		}
-		return nil, fmt.Errorf("%w: %s was replaced by another node", ErrStale, c.Old)
+		return nil, fmt.Errorf("%w: node %s was replaced by another node", ErrStale, c.Old)
 	}
 	old, ok := s.Nodes[c.Old]
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%w: %s", ErrUnknownNode, c.Old)
 	case c.New.Name != old.Name:
-		return nil, fmt.Errorf("%w: node %q does not take the place of node %q", ErrInvalid, c.New.Name, old.Name)
+		return nil, fmt.Errorf("%w: node %q cannot replace node %q: their names differ", ErrInvalid, c.New.Name, old.Name)
 	}
 	next := s.draftTable()
 	next.Nodes[c.New.ID] = c.New // a member of another name is noticed by admit
@@ -181,7 +181,7 @@ func (s *State) discharge(id ring.NodeID) {
 func (s *State) checkKnowledge() error {
 	for p, place := range s.Table.Places {
 		if present, enough := s.present(place.Replicas), ring.Enough(len(place.Replicas)); present < enough {
-			return fmt.Errorf("%w: of the replicas of partition %d (epoch %d) %d would be left, and it takes %d to move it",
+			return fmt.Errorf("%w: partition %d (epoch %d) would keep %d replicas, and a move takes %d",
 				ErrTooFew, p, place.Epoch, present, enough)
 		}
 	}
@@ -200,9 +200,9 @@ func (c *RaiseMark) Apply(s *State) (*State, error) {
 		return s, nil
 	case same && node.Mark.Minute < c.Mark.Minute, node.Mark.Boot < c.Mark.Boot:
 	case node.Mark.Boot == c.Mark.Boot && !same:
-		return nil, fmt.Errorf("%w: %s, by another process: two run on copies of one disk", ErrMarkNotHigher, node.Mark)
+		return nil, fmt.Errorf("%w: %s, raised by another process: two processes run on copies of one disk", ErrMarkNotHigher, node.Mark)
 	default:
-		return nil, fmt.Errorf("%w: %s, above %s", ErrMarkNotHigher, node.Mark, c.Mark)
+		return nil, fmt.Errorf("%w: %s, which is higher than %s", ErrMarkNotHigher, node.Mark, c.Mark)
 	}
 	node.Mark, node.Process = c.Mark, c.Process
 	next := s.draft()
@@ -216,7 +216,7 @@ func (s *State) member(id ring.NodeID) (Node, error) {
 		return node, nil
 	}
 	if name, gone := s.Removed[id]; gone {
-		return Node{}, fmt.Errorf("%w: %s, it was called %q", ErrRemoved, id, name)
+		return Node{}, fmt.Errorf("%w: node %s, then called %q", ErrRemoved, id, name)
 	}
 	return Node{}, fmt.Errorf("%w: %s", ErrUnknownNode, id)
 }
@@ -234,7 +234,7 @@ func (c *Drain) Apply(s *State) (*State, error) {
 		}
 	}
 	if left < needed {
-		return nil, fmt.Errorf("%w: %d beside %q, and each partition has %d replicas; add a node first",
+		return nil, fmt.Errorf("%w: %d without %q, and each partition has %d replicas; add a node first",
 			ErrTooFew, left, node.Name, needed)
 	}
 	return s.withDraining(node, true), nil
@@ -269,14 +269,14 @@ func (c *Remove) Apply(s *State) (*State, error) {
 	next := s.draftTable()
 	next.discharge(c.ID)
 	if len(next.Nodes) == 0 {
-		return nil, fmt.Errorf("%w: %q is the last one", ErrTooFew, node.Name)
+		return nil, fmt.Errorf("%w: %q is the last node", ErrTooFew, node.Name)
 	}
 	for p := range next.Table.Places {
 		place := &next.Table.Places[p]
 		held := place.Has(c.ID) || slices.Contains(place.Next, c.ID)
 		planned := slices.Contains(place.Target, c.ID)
 		if (held || planned) && !c.Force {
-			return nil, fmt.Errorf("%w: %q has partition %d; drain it first", ErrHasPlaces, node.Name, p)
+			return nil, fmt.Errorf("%w: %q still has partition %d; drain the node first", ErrHasPlaces, node.Name, p)
 		}
 		if planned {
 			place.Target = nil // a next that has it stays, until another one is agreed on: the partition may be sealed

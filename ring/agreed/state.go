@@ -102,7 +102,7 @@ func (s *State) Find(node string) (Node, error) {
 			id = gone
 		}
 	}
-	return Node{ID: id}, fmt.Errorf("%w: %q; it takes a node's name, or its id in hexadecimal", ErrUnknownNode, node)
+	return Node{ID: id}, fmt.Errorf("%w: %q; give a node's name, or its id in hexadecimal", ErrUnknownNode, node)
 }
 
 // Kept is how many partitions a node still keeps, or is about to.

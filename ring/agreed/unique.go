@@ -20,7 +20,7 @@ func (u Unique) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 func (u *Unique) UnmarshalText(text []byte) error {
 	id, err := ring.ParseNodeID(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no name of a cluster or process: it has 32 hexadecimal digits", text)
+		return fmt.Errorf("%q is not the id of a cluster or process: it has 32 hexadecimal digits", text)
 	}
 	*u = Unique(id)
 	return nil

@@ -90,7 +90,7 @@ func TestNoLeader(t *testing.T) {
 	all[1].stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		all[2].says("waiting for a leader")
+		all[2].says("waiting for the cluster to have a leader")
 		cancel()
 	}()
 	if _, err := all[2].cluster.SetLimits(ctx, 0, []byte("x")); !errors.Is(err, message.ErrNoLeader) {
@@ -155,7 +155,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"--listen-raft":   func(c *Config) { c.BindRaft = "7703" },
 		"--listen-gossip": func(c *Config) { c.BindGossip = "192.0.2.1:1" },
 		"--advertise":     func(c *Config) { c.GRPC = "" },
-		"bytes too many":  func(c *Config) { c.GRPC = strings.Repeat("g", 500) },
+		"bytes too long":  func(c *Config) { c.GRPC = strings.Repeat("g", 500) },
 		"--limits":        func(c *Config) { c.Check = func([]byte) error { return errors.New("wrong") } },
 	} {
 		c := good
@@ -298,7 +298,7 @@ func TestRecoverWithoutProof(t *testing.T) {
 		ch.start()
 	}
 	for _, ch := range all[:2] {
-		ch.says("waits for a majority")
+		ch.says("waiting for a majority")
 	}
 	done := recovered(t, all[:2], all[2:]...)
 	for _, ch := range all[:2] {

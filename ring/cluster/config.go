@@ -149,19 +149,19 @@ func (c *Config) check() error {
 	}
 	switch {
 	case c.Dir == "":
-		return fmt.Errorf("%w: the cluster needs a directory for its files (Dir)", agreed.ErrInvalid)
+		return fmt.Errorf("%w: Dir, the directory for the cluster's files, is missing", agreed.ErrInvalid)
 	case c.ID == ring.NodeID{}:
-		return fmt.Errorf("%w: the cluster needs the id of this node's disk (ID)", agreed.ErrInvalid)
+		return fmt.Errorf("%w: ID, the id of this node's disk, is missing", agreed.ErrInvalid)
 	case c.Peers == nil || c.Now == nil || c.Advance == nil:
-		return fmt.Errorf("%w: the cluster needs a way to its peers and a clock (Peers, Now, Advance)", agreed.ErrInvalid)
+		return fmt.Errorf("%w: Peers, Now or Advance is missing", agreed.ErrInvalid)
 	case c.Name == "" || len(c.Name) > 63 || !utf8.ValidString(c.Name):
-		return fmt.Errorf("%w: the node's name (--node-name) is %q, and has to be 1 to 63 bytes of UTF-8", agreed.ErrInvalid, c.Name)
+		return fmt.Errorf("%w: the node's name (--node-name) is %q; use 1 to 63 bytes of UTF-8", agreed.ErrInvalid, c.Name)
 	case c.Mark.Compare(c.MarkBefore) <= 0:
 		return fmt.Errorf("%w: the disk's mark (%s) was not raised at this start: it was %s before", agreed.ErrInvalid, c.Mark, c.MarkBefore)
 	case c.Partitions < 1 || c.Partitions > agreed.MaxPartitions:
 		return fmt.Errorf("%w: %d partitions; a cluster has 1 to %d", agreed.ErrInvalid, c.Partitions, agreed.MaxPartitions)
 	case !agreed.ValidReplicas(c.Replicas):
-		return fmt.Errorf("%w: %d replicas; a cluster wants 1, 3 or 5 of each partition", agreed.ErrInvalid, c.Replicas)
+		return fmt.Errorf("%w: %d replicas; use 1, 3 or 5", agreed.ErrInvalid, c.Replicas)
 	case !slices.Contains([]int{0, 1, 3, 5}, c.Expect):
 		return fmt.Errorf("%w: --expect %d; a cluster is founded by 1, 3 or 5 nodes, and more join it afterwards", agreed.ErrInvalid, c.Expect)
 	}
@@ -170,21 +170,21 @@ func (c *Config) check() error {
 
 func (c *Config) checkAddresses() error {
 	if c.GRPC == "" {
-		return fmt.Errorf("%w: the node needs the address at which others reach its gRPC port (--advertise)", agreed.ErrInvalid)
+		return fmt.Errorf("%w: no address is known at which other nodes reach this node's gRPC port (--advertise)", agreed.ErrInvalid)
 	}
 	for flag, address := range map[string]string{"--listen-gossip": c.BindGossip, "--listen-raft": c.BindRaft} {
 		if _, _, err := net.SplitHostPort(address); err != nil {
-			return fmt.Errorf("%w: %s is %q, and has to be host:port: %w", agreed.ErrInvalid, flag, address, err)
+			return fmt.Errorf("%w: %s is %q, not host:port: %w", agreed.ErrInvalid, flag, address, err)
 		}
 	}
 	for _, address := range c.Join {
 		if host, _, err := net.SplitHostPort(address); err != nil || host == "" {
-			return fmt.Errorf("%w: --join has %q, and takes gossip addresses, host:port, of nodes of the cluster", agreed.ErrInvalid, address)
+			return fmt.Errorf("%w: --join has %q; give gossip addresses, host:port, of nodes of the cluster", agreed.ErrInvalid, address)
 		}
 	}
 	if c.Check != nil && c.Limits != nil {
 		if err := c.Check(c.Limits); err != nil {
-			return fmt.Errorf("%w: the limits that a new cluster begins with (--limits): %w", agreed.ErrInvalid, err)
+			return fmt.Errorf("%w: the initial limits of a new cluster (--limits): %w", agreed.ErrInvalid, err)
 		}
 	}
 	return nil

@@ -141,8 +141,8 @@ func TestClustersDoNotMerge(t *testing.T) {
 	a, b := pair(t)
 	b.config.Expect = 1
 	startAll(b)
-	a.says("ERROR", "kept out", b.cluster.State().Cluster.String())
-	b.says("ERROR", "kept out", a.cluster.State().Cluster.String())
+	a.says("ERROR", "rejected a node", b.cluster.State().Cluster.String())
+	b.says("ERROR", "rejected a node", a.cluster.State().Cluster.String())
 	if a.cluster.State().Cluster == b.cluster.State().Cluster || len(a.cluster.State().Nodes) != 1 {
 		t.Error("they have merged")
 	}
@@ -195,8 +195,8 @@ func TestOtherPartitionCountIsKeptOut(t *testing.T) {
 	a, b := pair(t)
 	b.config.Partitions = 8
 	b.start()
-	a.says("ERROR", "kept out", "8 partitions", "7")
-	b.says("ERROR", "kept out", "7 partitions", "8")
+	a.says("ERROR", "rejected a node", "8 partitions", "7")
+	b.says("ERROR", "rejected a node", "7 partitions", "8")
 	if len(a.cluster.State().Nodes) != 1 {
 		t.Error("it was let in")
 	}
@@ -252,7 +252,7 @@ func TestProofWaitsForAMajority(t *testing.T) {
 		ch.stop()
 	}
 	all[0].start()
-	all[0].says("waits for a majority")
+	all[0].says("waiting for a majority")
 	select {
 	case <-all[0].cluster.Joined():
 		t.Error("it has joined alone")

@@ -17,7 +17,7 @@ func newMetrics(reg prometheus.Registerer, c *Cluster) *metrics {
 		f.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	gauge("jeton_cluster_nodes", "Members of the cluster.", func() float64 { return float64(len(c.State().Nodes)) })
-	gauge("jeton_cluster_alive_nodes", "Members of the cluster that gossip has heard of in the last seconds.", func() float64 {
+	gauge("jeton_cluster_alive_nodes", "Members of the cluster that are alive according to gossip.", func() float64 {
 		alive := 0
 		for id := range c.State().Nodes {
 			if c.gossip.Alive(id) {
@@ -26,33 +26,33 @@ func newMetrics(reg prometheus.Registerer, c *Cluster) *metrics {
 		}
 		return float64(alive)
 	})
-	gauge("jeton_cluster_leads", "1 on the node that leads raft, else 0.", func() float64 {
+	gauge("jeton_cluster_leads", "1 on the raft leader, else 0.", func() float64 {
 		if leading, _ := c.agreement.Leading(); leading {
 			return 1
 		}
 		return 0
 	})
-	gauge("jeton_cluster_state_version", "Version of what was agreed on, as far as this node has heard.", func() float64 {
+	gauge("jeton_cluster_state_version", "Version of the cluster's agreed state that this node has applied.", func() float64 {
 		return float64(c.State().Version)
 	})
-	gauge("jeton_cluster_moving_partitions", "Partitions whose replica set is about to change.", func() float64 {
+	gauge("jeton_cluster_moving_partitions", "Partitions that are between two replica sets.", func() float64 {
 		return float64(movesOf(c.State()).UnderWay)
 	})
-	gauge("jeton_cluster_undecided_partitions", "Partitions whose keys nobody can decide that this node hears.", func() float64 {
+	gauge("jeton_cluster_undecided_partitions", "Partitions whose keys no node can decide, as far as this node can reach the others.", func() float64 {
 		return float64(c.Deciding().Undecided)
 	})
-	gauge("jeton_cluster_clock_offset_seconds", "How far the clocks of a majority of the living nodes are ahead of this node's.", func() float64 {
+	gauge("jeton_cluster_clock_offset_seconds", "How far the clocks of a majority of the live nodes are ahead of this node's clock.", func() float64 {
 		ahead, _ := c.ClockOffset()
 		return ahead.Seconds()
 	})
 	return &metrics{
 		calls: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_cluster_messages_total",
-			Help: "Messages of other nodes that this one has answered, refusals included.",
+			Help: "Messages from other nodes that this node has answered, including refusals.",
 		}, []string{"kind"}),
 		changes: f.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_cluster_state_changes_total",
-			Help: "States that this node has seen: something was agreed on, or a node has begun or ended leaving.",
+			Help: "Changes of the cluster's state that this node has seen, including nodes that start or stop leaving.",
 		}),
 	}
 }

@@ -86,7 +86,7 @@ func (r *recoverer) recover(ctx context.Context, lost []string) (agreed.Recovery
 	}
 	s := own.State
 	if !s.Founded() {
-		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know what the cluster has agreed on; ask another one that is left", message.ErrUnreachable)
+		return agreed.Recovery{}, fmt.Errorf("%w: this node does not know the state of the cluster; run the recovery on another surviving node", message.ErrUnreachable)
 	}
 	gone, err := r.goneNodes(ctx, s, lost)
 	if err != nil {
@@ -120,13 +120,13 @@ func (r *recoverer) recover(ctx context.Context, lost []string) (agreed.Recovery
 func (r *recoverer) mayRecover(known *knowledge, raftLost bool) error {
 	switch {
 	case raftLost && known.newest.ID != r.config.ID:
-		return fmt.Errorf("%w: node %q knows more than this one; ask it to recover", agreed.ErrStale, r.nameOf(known.newest.ID))
+		return fmt.Errorf("%w: node %q has a longer raft log; run the recovery there", agreed.ErrStale, r.nameOf(known.newest.ID))
 	case raftLost:
 		return nil
 	case !r.config.Agreement.Runs():
-		return fmt.Errorf("%w: enough voters are left for a leader; start those that are down, and recover then", message.ErrUnreachable)
+		return fmt.Errorf("%w: enough voters survive to elect a leader; start those that are down, then recover", message.ErrUnreachable)
 	case known.doubt != "":
-		return fmt.Errorf("%w: %q has not proved yet that its disk is no old copy; wait until it is ready, or stop it for good and name it too",
+		return fmt.Errorf("%w: %q has not yet proved that its disk is not an old copy; wait until it is ready, or stop it for good and name it as lost too",
 			message.ErrUnreachable, known.doubt)
 	}
 	return nil
@@ -158,11 +158,11 @@ func (r *recoverer) goneNodes(ctx context.Context, s *agreed.State, lost []strin
 		case err != nil:
 			return nil, err
 		case n.ID == r.config.ID:
-			return nil, fmt.Errorf("%w: %q is this node; ask one that is left", message.ErrAlive, name)
+			return nil, fmt.Errorf("%w: %q is this node; run the recovery on a surviving node", message.ErrAlive, name)
 		}
 		p, err := message.Call[message.Pong](ctx, r.config.Peers, r.config.Directory.AddressOfNode(n), message.KindPing, message.Nothing{})
 		if err == nil && p.ID == n.ID || err != nil && !message.Unanswered(err) {
-			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or leave it out", message.ErrAlive, name, r.config.Directory.AddressOfNode(n))
+			return nil, fmt.Errorf("%w: %q at %s; stop it for good first, or do not name it as lost", message.ErrAlive, name, r.config.Directory.AddressOfNode(n))
 		}
 		gone[n.ID] = n
 	}
@@ -189,7 +189,7 @@ func (r *recoverer) recoverRaft(ctx context.Context, s *agreed.State, gone map[r
 		if err != nil {
 			mu.Lock()
 			defer mu.Unlock()
-			problems = append(problems, fmt.Errorf("%w: %q has not emptied its raft log; recover again: %w", message.ErrUnreachable, n.Name, err))
+			problems = append(problems, fmt.Errorf("%w: %q has not reset its raft log; run the recovery again: %w", message.ErrUnreachable, n.Name, err))
 		}
 	})
 	if len(problems) > 0 {
@@ -217,12 +217,12 @@ func (r *recoverer) answerReset(ctx context.Context, q resetNotice) (message.Not
 		return message.Nothing{}, fmt.Errorf("%w: this node is in cluster %s", message.ErrForeign, s.Cluster)
 	}
 	if leader := r.leaderHeard(); leader != "" {
-		return message.Nothing{}, fmt.Errorf("%w: %q leads, as node %q hears", message.ErrAlive, leader, r.config.Name)
+		return message.Nothing{}, fmt.Errorf("%w: %q leads, according to node %q", message.ErrAlive, leader, r.config.Name)
 	}
 	if err := r.config.Belong(q.Cluster); err != nil { // or this node, if it was the founder, would found it again
 		return message.Nothing{}, err
 	}
-	r.config.Logger.Warn("a node recovers the cluster by force: this node's registers end, and its raft log begins anew", "by", q.By)
+	r.config.Logger.Warn("another node runs a forced recovery: this node closes its registers until the next epoch and resets its raft log", "by", q.By)
 	if err := r.endRegisters(ctx); err != nil {
 		return message.Nothing{}, err
 	}

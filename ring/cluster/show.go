@@ -46,7 +46,7 @@ func (c *Cluster) show() {
 		return // while raft catches up, what it tells may be older than what is in the book
 	}
 	if err := c.book.Keep(s.Nodes); err != nil && c.throttle.Allow("book") {
-		c.logger.Warn("the addresses of the other nodes cannot be written down; after a start this node needs --join to find them", "error", err)
+		c.logger.Warn("cannot save the addresses of the other nodes; after a restart this node needs --join to find them", "error", err)
 	}
 }
 

@@ -125,7 +125,7 @@ func (r *recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.N
 			return known, err
 		}
 		if time.Since(begun) > missedWithin {
-			return nil, fmt.Errorf("%w: %q leads, as a node that is left hears: stop for good what is lost, or leave it out", message.ErrAlive, known.leader)
+			return nil, fmt.Errorf("%w: a surviving node hears the leader %q: stop the lost nodes for good, or do not name them as lost", message.ErrAlive, known.leader)
 		}
 		if _, err := message.Pause(ctx, consensus.ElectionTimeout/10, nil); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (r *recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[rin
 		defer mu.Unlock()
 		switch {
 		case err != nil:
-			problems = append(problems, fmt.Errorf("%w: %q, which is not said to be lost: start it, or name it too: %w", message.ErrUnreachable, n.Name, err))
+			problems = append(problems, fmt.Errorf("%w: %q, which is not named as lost: start it, or name it as lost too: %w", message.ErrUnreachable, n.Name, err))
 		case said.ID != n.ID:
 			problems = append(problems, fmt.Errorf("%w: %q; node %s answers at its address", message.ErrUnreachable, n.Name, said.ID))
 		case said.Cluster != agreed.Unique{} && said.Cluster != s.Cluster:

@@ -185,7 +185,7 @@ func Lock(fs vfs.FS, dir string) (*pebble.Lock, error) {
 func Explain(dir string, err error) error {
 	for _, forbidden := range []error{iofs.ErrPermission, syscall.EROFS, syscall.ENOTDIR} {
 		if errors.Is(err, forbidden) {
-			return fmt.Errorf("%w %s: %w: give one that this user may write with --data", ErrUnwritable, dir, err)
+			return fmt.Errorf("%w %s: %w: name a directory that this user can write to (--data)", ErrUnwritable, dir, err)
 		}
 	}
 	if files.DiskFault(err) {

@@ -95,7 +95,7 @@ func (k *Clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 	all.Wait()
 	// Who is silent now may have been wrong when it answered last, and is right since.
 	if behind := (clock.Comparison{Members: k.config.Members(), Ahead: answered}).Behind(); behind > clockTolerance {
-		k.config.Logger.Warn("the clock of this node is behind those of a majority of the members, as after a suspended machine: it is put forward",
+		k.config.Logger.Warn("advanced this node's clock: it was behind those of a majority of the members, as after the machine was suspended",
 			"by", time.Duration(behind))
 		k.config.Advance(behind)
 		k.mu.Lock()
@@ -115,11 +115,11 @@ func (k *Clocks) tell() {
 		return
 	}
 	k.apart = apart
-	const says = "the clock of this node differs from those of a majority of the nodes that it hears, so it decides nothing: " +
-		"set the machine's clock right, then restart the node"
+	const says = "this node's clock differs from those of a majority of the nodes that it can reach, so it decides nothing: " +
+		"correct the machine's clock, then restart the node"
 	switch {
 	case !apart:
-		k.config.Logger.Info("the clock of this node agrees with the others' again, so it decides")
+		k.config.Logger.Info("this node's clock agrees with the other nodes' again, so it decides")
 	case ahead > 0:
 		k.config.Logger.Warn(says, "ahead_by", time.Duration(ahead))
 	default:

@@ -81,7 +81,7 @@ func TestWrongClockIsTold(t *testing.T) {
 		defer log.Reset()
 		return log.String()
 	}
-	for _, want := range []string{"level=WARN", "the clock of this node", "decides nothing", "restart", "ahead_by=9.9s"} {
+	for _, want := range []string{"level=WARN", "this node's clock", "decides nothing", "restart", "ahead_by=9.9s"} {
 		if log.Len() == 0 {
 			k.round(t.Context(), k.config.Peers())
 		}
@@ -94,7 +94,7 @@ func TestWrongClockIsTold(t *testing.T) {
 		t.Errorf("a second later it says %q", again)
 	}
 	*now = *at(990_000)
-	if right := said(); !strings.Contains(right, "level=INFO") || !strings.Contains(right, "agrees with the others") {
+	if right := said(); !strings.Contains(right, "level=INFO") || !strings.Contains(right, "agrees with the other nodes") {
 		t.Errorf("when it is right it says %q", right)
 	}
 	if again := said(); again != "" {

@@ -174,12 +174,12 @@ func (a *Agreement) Bootstrap(servers []Server) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil || a.running.Load() != nil {
-		return errors.New("a cluster is founded before raft runs")
+		return errors.New("a cluster must be founded before raft starts")
 	}
 	configuration := configurationOf(servers)
 	err := raft.BootstrapCluster(a.raftConfig(), a.disk.logs, a.disk.stable, a.disk.snapshots, nil, configuration)
 	if err != nil {
-		return fmt.Errorf("founding: %w", err)
+		return fmt.Errorf("bootstrapping raft: %w", err)
 	}
 	a.stored.Store(&configuration)
 	return nil
@@ -224,7 +224,7 @@ func (a *Agreement) Start() error {
 // startLocked is start.
 func (a *Agreement) startLocked() error {
 	if a.disk == nil {
-		return errors.New("the agreement is closed")
+		return errors.New("raft is closed on this node")
 	}
 	if a.running.Load() != nil {
 		return nil
@@ -268,7 +268,7 @@ func (a *Agreement) newRaft() (*raft.Raft, error) {
 }
 
 // errUnwritten says that raft's term was not written; the failure of the agreement says why.
-var errUnwritten = errors.New("its term could not be written")
+var errUnwritten = errors.New("the term could not be written")
 
 // connectLocked makes the transport. It outlives restarts of raft.
 func (a *Agreement) connectLocked() (err error) {

@@ -58,7 +58,7 @@ func openFiles(dir string, logger hclog.Logger) (RaftStore, error) {
 		BoltOptions: &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true},
 	})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("%s is in use by another process: a directory belongs to one node", dir)
+		return nil, fmt.Errorf("%s is in use by another process: give each node its own data directory", dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the raft log in %s: %w", dir, err)

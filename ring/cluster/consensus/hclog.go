@@ -29,17 +29,17 @@ func (l raftLog) Log(level hclog.Level, said string, args ...any) {
 	to := slog.LevelDebug
 	switch about := about(args); {
 	case said == "entering leader state":
-		l.logger.Info("this node leads the cluster now")
+		l.logger.Info("this node is now the leader of the cluster")
 	case said == "failed to contact quorum of nodes, stepping down":
-		l.logger.Warn("this node leads the cluster no more: it does not reach enough of the others")
+		l.logger.Warn("this node is no longer the leader of the cluster: it cannot reach a majority of the voters")
 	case unreached(said):
 		if l.lasting.Lasts("reach " + about) {
-			l.logger.Warn("a node is still not reached at its raft address: it is down, or something blocks --listen-raft", "node", about)
+			l.logger.Warn("a node is still unreachable at its raft address: it is down, or something blocks --listen-raft", "node", about)
 		}
 	case unled(said):
 		if l.lasting.Lasts("lead") {
-			l.logger.Warn("the cluster still has no leader: a majority of its voting nodes must be up and reach one another; " +
-				"checks go on where a majority of the replicas is up, and changes to the cluster wait")
+			l.logger.Warn("the cluster still has no leader: a majority of its voters must be up and reach one another; " +
+				"checks continue where a majority of the replicas is up, and changes to the cluster wait")
 		}
 	case level >= hclog.Warn && !usual(said) && l.seldom.Allow(said+" "+about):
 		to = slog.LevelWarn

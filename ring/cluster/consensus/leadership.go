@@ -116,7 +116,7 @@ func (a *Agreement) hasten() {
 	var response raft.TimeoutNowResponse
 	err := a.transport.TimeoutNow(serverID(a.config.ID), raft.ServerAddress(a.config.Advertise), &request, &response)
 	if err != nil {
-		a.logger.Debug("an election timeout passes before this node leads", "error", err)
+		a.logger.Debug("this node waits for an election timeout before it leads", "error", err)
 	}
 }
 
@@ -144,7 +144,7 @@ func (a *Agreement) handOver(ctx context.Context) error {
 func (a *Agreement) PassOn(ctx context.Context) {
 	if leading, _ := a.Leading(); leading && !a.alone() {
 		if err := a.handOver(ctx); err != nil {
-			a.logger.Debug("the leadership was not handed over; the others notice", "error", err)
+			a.logger.Debug("the leadership transfer failed; the other voters elect a leader after a timeout", "error", err)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func TestMachineStopsAtWhatItDoesNotUnderstand(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	unknown := &raft.Log{Index: 2, Type: raft.LogCommand, Data: []byte(`{"fly":{}}`)}
-	if err, ok := m.Apply(unknown).(error); !ok || !strings.Contains(err.Error(), "newer version") {
+	if err, ok := m.Apply(unknown).(error); !ok || !strings.Contains(err.Error(), "newer release") {
 		t.Errorf("applied: %v", err)
 	}
 	if err, ok := m.Apply(entry(t, 3, raise(1, 200))).(error); !ok || m.published.Load().state.Version != 1 {
@@ -273,7 +273,7 @@ func TestRaftLogIsQuiet(t *testing.T) {
 	l.Error("failed to install snapshot", "peer", "b")
 	got := out.String()
 	if strings.Count(got, "\n") != 3 || strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, "who=me") ||
-		!strings.Contains(got, "this node leads the cluster now") {
+		!strings.Contains(got, "this node is now the leader of the cluster") {
 		t.Errorf("logged:\n%s", got)
 	}
 }

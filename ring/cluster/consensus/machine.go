@@ -63,7 +63,7 @@ func (m *machine) Apply(entry *raft.Log) any {
 	}
 	c, err := agreed.DecodeCommand(entry.Data)
 	if err != nil {
-		m.broken = fmt.Errorf("entry %d of the raft log: %w (was it written by a newer version? run that one)", entry.Index, err)
+		m.broken = fmt.Errorf("entry %d of the raft log: %w (if a newer release wrote it, run that release)", entry.Index, err)
 		m.fail(m.broken)
 		return m.broken
 	}

@@ -27,7 +27,7 @@ func (a *Agreement) RecoverAlone(ctx context.Context, what *agreed.Recover) erro
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("waiting to lead: %w", ctx.Err())
+			return fmt.Errorf("waiting to become the leader: %w", ctx.Err())
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (a *Agreement) restartAlone(what *agreed.Recover) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
-		return errors.New("the agreement is closed")
+		return errors.New("raft is closed on this node")
 	}
 	if err := a.stopRaftLocked(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (a *Agreement) Reset(longest LogEnd) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
-		return errors.New("the agreement is closed")
+		return errors.New("raft is closed on this node")
 	}
 	ran := a.running.Load() != nil
 	if err := a.stopRaftLocked(); err != nil {
@@ -92,7 +92,7 @@ func (a *Agreement) Reset(longest LogEnd) error {
 	}
 	own, err := a.disk.contents()
 	if err == nil && own.End.After(longest) {
-		err = fmt.Errorf("%w: the raft log of this node ends at %s, and that of the node that recovers at %s", agreed.ErrStale, own.End, longest)
+		err = fmt.Errorf("%w: the raft log of this node ends at %s, after that of the recovering node, which ends at %s", agreed.ErrStale, own.End, longest)
 	}
 	if err != nil {
 		if ran {
@@ -164,7 +164,7 @@ func (a *Agreement) Supposed() (Supposition, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
-		return Supposition{}, errors.New("the agreement is closed")
+		return Supposition{}, errors.New("raft is closed on this node")
 	}
 	for tries := 3; ; tries-- {
 		s, err := a.disk.contents()

@@ -87,7 +87,7 @@ func newStream(config Config) (*stream, error) {
 	if config.Key != nil {
 		keyed, err := config.Key.TLS()
 		if err != nil {
-			return nil, fmt.Errorf("encrypting raft: %w", err)
+			return nil, fmt.Errorf("TLS for raft: %w", err)
 		}
 		s.tls = keyed.Clone()
 		s.tls.NextProtos = []string{raftProto}
@@ -146,7 +146,7 @@ func (s *stream) greet(a *accepted) {
 }
 
 // errNotMeant is about a connection for the server that was at this address before.
-var errNotMeant = errors.New("another server is meant")
+var errNotMeant = errors.New("the connection is meant for another server")
 
 // meet shakes hands, and reads which server is meant.
 func (s *stream) meet(a *accepted) (net.Conn, error) {
@@ -257,7 +257,7 @@ func (s *stream) Dial(at raft.ServerAddress, timeout time.Duration) (net.Conn, e
 	name, where, found := strings.Cut(string(at), "@")
 	id, err := ring.ParseNodeID(name)
 	if !found || err != nil {
-		return nil, fmt.Errorf("the raft of the node at %s: it is not known which node that is", at)
+		return nil, fmt.Errorf("raft address %q does not name a node: it is not ID@host:port", at)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -269,7 +269,7 @@ func (s *stream) Dial(at raft.ServerAddress, timeout time.Duration) (net.Conn, e
 	if s.tls != nil {
 		keyed := tls.Client(conn, s.tls)
 		if err := keyed.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("the raft of the node at %s: %w", where, err), conn.Close())
+			return nil, errors.Join(fmt.Errorf("connecting to raft at %s: %w", where, err), conn.Close())
 		}
 		conn = keyed
 	}

@@ -204,12 +204,12 @@ func (a *Agreement) changeServers(ctx context.Context, missed *patience) bool {
 	}
 	if err := a.changeServer(ctx, change); err != nil {
 		if ctx.Err() == nil && missed.told.Allow(err.Error()) {
-			a.logger.Warn("raft's servers were not changed; trying again", "change", string(change.kind),
+			a.logger.Warn("changing raft's servers failed; retrying", "change", string(change.kind),
 				"node", s.Nodes[change.server.ID].Name, "id", change.server.ID, "error", err)
 		}
 		return false
 	}
-	a.logger.Info("changed raft's servers", "change", string(change.kind), "node", cmp.Or(s.Nodes[change.server.ID].Name, "no member"),
+	a.logger.Info("changed raft's servers", "change", string(change.kind), "node", cmp.Or(s.Nodes[change.server.ID].Name, "not a member"),
 		"id", change.server.ID, "address", change.server.Address)
 	return change.kind != giveUp
 }
@@ -233,7 +233,7 @@ func (a *Agreement) changeServer(ctx context.Context, change serverChange) error
 	case giveUp:
 		return await(ctx, r.LeadershipTransferToServer(id, where))
 	}
-	return fmt.Errorf("%w: no such change of servers: %q", agreed.ErrInvalid, change.kind)
+	return fmt.Errorf("%w: unknown change of raft's servers: %q", agreed.ErrInvalid, change.kind)
 }
 
 // patience notes how long nodes have not been heard of.

@@ -137,7 +137,7 @@ func (t *tenure) failed(node ring.NodeID, j job, name string, err error) {
 	if s := t.sealed[j.partition]; s != nil {
 		s.why = err
 	}
-	t.driver.config.Logger.Debug("a step of a move has failed and will be repeated",
+	t.driver.config.Logger.Debug("a step of a move failed and will be retried",
 		"partition", j.partition, "call", name, "node", t.state.Nodes[node].Name, "error", err)
 }
 
@@ -162,7 +162,7 @@ type nodeCall struct {
 	make func(ctx context.Context) error
 }
 
-var errNoAddress = errors.New("where the node can be reached is not known")
+var errNoAddress = errors.New("the address of the node is unknown")
 
 // callFor finds out whom to ask, and how.
 func (t *tenure) callFor(j job) (c nodeCall, err error) {

@@ -181,7 +181,7 @@ func (t *tenure) follow(s *agreed.State) {
 	t.left = left(s)
 	t.driver.metrics.left.Set(float64(t.left))
 	if before > 0 && t.left == 0 {
-		t.driver.config.Logger.Info("all partitions have the replicas that were planned", "moved", t.arrived)
+		t.driver.config.Logger.Info("all partitions are on their planned replicas", "moved", t.arrived)
 		t.arrived = 0
 	}
 }
@@ -262,7 +262,7 @@ func (t *tenure) look() {
 	for p, s := range t.sealed {
 		if !s.warned && now-s.since > int64(warnAfter) {
 			s.warned = true
-			t.driver.config.Logger.Warn("a partition cannot take reservations: its move does not come to its end",
+			t.driver.config.Logger.Warn("a partition takes no reservations: its move is stuck",
 				"partition", p, "phase", t.moves[p].Phase(), "next", t.state.Describe(t.moves[p].Place().Next), "error", s.why)
 		}
 	}

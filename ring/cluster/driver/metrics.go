@@ -19,20 +19,20 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		moves: f.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_moves_total",
-			Help: "Changes of a partition's replica set that this node has led to their end.",
+			Help: "Partition moves that this node completed as the leader.",
 		}),
 		sealed: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "jeton_move_sealed_seconds",
-			Help:    "Time for which nobody could reserve in a partition, from its seal to the next epoch.",
+			Help:    "How long a moving partition took no reservations, from its seal to the next epoch.",
 			Buckets: prometheus.ExponentialBuckets(1e-3, 2, 16),
 		}),
 		calls: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_move_calls_total",
-			Help: "What the leader has asked of nodes to move partitions, by what it is (copy, seal, install, complete) and outcome (done, failed).",
+			Help: "Calls of the leader to nodes to move partitions, by call (copy, seal, install, complete) and outcome (done, failed).",
 		}, []string{"call", "outcome"}),
 		left: f.NewGauge(prometheus.GaugeOpts{
 			Name: "jeton_moves_left",
-			Help: "Partitions whose replica set is yet to change. 0 on nodes that do not lead.",
+			Help: "Partitions that are not on their planned replicas yet. 0 on nodes other than the leader.",
 		}),
 	}
 }

@@ -58,11 +58,11 @@ func (t *tenure) plan() {
 	targets, err := agreed.Plan(t.state)
 	if err != nil {
 		t.planAt = t.now() + int64(planAgain)
-		t.driver.config.Logger.Error("no places can be found for the partitions", "error", err)
+		t.driver.config.Logger.Error("cannot assign the partitions to nodes", "error", err)
 		return
 	}
 	if t.targets = targets; len(targets) > 0 {
-		t.driver.config.Logger.Info("the members have changed: partitions get other replicas",
+		t.driver.config.Logger.Info("the members have changed: partitions move to other replicas",
 			"members", len(t.state.Members()), "partitions", len(targets))
 	}
 }
@@ -122,10 +122,10 @@ func (t *tenure) propose(ctx context.Context) {
 		t.proposeChanges(ctx, changes, func(c []agreed.Change) agreed.Command { return agreed.Command{SetNext: &agreed.SetNext{Changes: c}} }, func(errs []error) {
 			t.rescues = nil
 			if err := errors.Join(errs...); err != nil {
-				t.driver.config.Logger.Debug("moves whose nodes are dead were not given others", "error", err)
+				t.driver.config.Logger.Debug("moves to dead nodes were not redirected; retrying", "error", err)
 				return
 			}
-			t.driver.config.Logger.Warn("moves are given other nodes: too many of theirs are dead", "partitions", len(changes))
+			t.driver.config.Logger.Warn("redirected moves to other nodes: too many of their nodes are dead", "partitions", len(changes))
 		})
 	case len(begin) > 0:
 		t.agrees = slices.DeleteFunc(t.agrees, func(j job) bool { return slices.ContainsFunc(begin, j.same) })
@@ -210,7 +210,7 @@ func (t *tenure) proposeTargets(ctx context.Context) {
 		switch {
 		case members != t.members: // there will be another plan
 		case err != nil:
-			t.driver.config.Logger.Debug("a plan was not agreed and will be made anew", "error", err)
+			t.driver.config.Logger.Debug("a plan was not agreed; the leader plans again", "error", err)
 			t.targets, t.planAt = nil, t.now()+int64(planAgain)
 		default:
 			t.targets = t.targets[len(piece):]
@@ -230,7 +230,7 @@ func (t *tenure) proposeRemoval(ctx context.Context) {
 				t.driver.config.Logger.Debug("a dead node was not removed", "node", node.Name, "error", err)
 				return
 			}
-			t.driver.config.Logger.Warn("a node was dead for so long that it is removed for ever; emptied, its disk may join as a new node",
+			t.driver.config.Logger.Warn("permanently removed a dead node; with an empty data directory it may join as a new node",
 				"node", node.Name, "id", node.ID, "dead_for", agreed.RemoveAfter)
 		}
 	})

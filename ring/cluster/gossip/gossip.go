@@ -245,7 +245,7 @@ func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, w
 		g.changedLocked()
 	}
 	if g.seldom.Allow("keep out " + id.String()) {
-		g.logger.Error("a node is kept out", "node", other.Name, "id", id, "address", address, "error", why)
+		g.logger.Error("rejected a node that cannot be in this cluster", "node", other.Name, "id", id, "address", address, "error", why)
 	}
 }
 

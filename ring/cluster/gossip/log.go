@@ -55,7 +55,7 @@ func (l *gossipLog) Write(text []byte) (int, error) {
 		return len(text), nil
 	case strings.Contains(line, "over TCP but UDP probes failed"):
 		if l.lasting.Lasts("UDP") {
-			l.log.Warn("a node is reached at its gossip address over TCP but not over UDP: let UDP through too (--listen-gossip)",
+			l.log.Warn("a node is reachable at its gossip address over TCP but not over UDP: allow UDP too (--listen-gossip)",
 				"gossip", line)
 		}
 		return len(text), nil
@@ -99,7 +99,7 @@ func from(line string) string {
 	return host
 }
 
-const saysOtherKey = "a node has another cluster key than this one, or none: give all of them the same file (--cluster-key-file)"
+const saysOtherKey = "a node has another cluster key than this one, or none: give all nodes the same key (--cluster-key-file)"
 
 // isOtherKey says whether a line or an error of memberlist means that a node has another cluster key.
 func isOtherKey(said string) bool {

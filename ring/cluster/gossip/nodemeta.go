@@ -44,10 +44,10 @@ func (own NodeMeta) fits(other NodeMeta) error {
 		return fmt.Errorf("%w: it speaks version %d of the nodes' protocol, this node version %d: run the same release on both",
 			message.ErrForeign, other.Protocol, own.Protocol)
 	case other.Partitions != own.Partitions:
-		return fmt.Errorf("%w: it counts %d partitions, this node %d: the number is fixed when a cluster is made",
+		return fmt.Errorf("%w: it has %d partitions, this node %d: the number is fixed when a cluster is founded",
 			message.ErrForeign, other.Partitions, own.Partitions)
 	case own.Cluster != "" && other.Cluster != "" && other.Cluster != own.Cluster:
-		return fmt.Errorf("%w: it belongs to cluster %s, this node to %s: two clusters never merge, so see what --join names",
+		return fmt.Errorf("%w: it belongs to cluster %s, this node to %s: clusters never merge; check the --join addresses",
 			message.ErrForeign, other.Cluster, own.Cluster)
 	}
 	return nil
@@ -57,7 +57,7 @@ func (own NodeMeta) fits(other NodeMeta) error {
 func (own NodeMeta) Check() error {
 	text, err := json.Marshal(own)
 	if err == nil && len(text)+len(`"c":"",`)+2*len(agreed.Unique{}) > memberlist.MetaMaxSize {
-		err = fmt.Errorf("%w: the name and the addresses of this node have %d bytes too many: give it a shorter --node-name or --advertise",
+		err = fmt.Errorf("%w: the name and the addresses of this node are %d bytes too long: use a shorter --node-name or --advertise",
 			agreed.ErrInvalid, len(text)+len(`"c":"",`)+2*len(agreed.Unique{})-memberlist.MetaMaxSize)
 	}
 	return err
@@ -66,7 +66,7 @@ func (own NodeMeta) Check() error {
 // readMeta reads what a node says of itself.
 func readMeta(n *memberlist.Node) (c NodeMeta, err error) {
 	if err := json.Unmarshal(n.Meta, &c); err != nil {
-		return NodeMeta{}, fmt.Errorf("%w: what it says of itself cannot be read: %w", message.ErrForeign, err)
+		return NodeMeta{}, fmt.Errorf("%w: its metadata cannot be read: %w", message.ErrForeign, err)
 	}
 	return c, nil
 }

@@ -283,13 +283,13 @@ func (s *sockets) FinalAdvertiseAddr(ip string, port int) (net.IP, int, error) {
 		}
 		private, err := sockaddr.GetPrivateIP()
 		if err != nil || private == "" {
-			return nil, 0, errors.Join(errors.New("this machine has no private address: say by which one others reach it (--advertise)"), err)
+			return nil, 0, errors.Join(errors.New("this machine has no private address: name the address at which other nodes reach it (--advertise)"), err)
 		}
 		ip, port = private, at.Port
 	}
 	parsed := net.ParseIP(ip)
 	if parsed == nil {
-		return nil, 0, fmt.Errorf("%q is no address in numbers", ip)
+		return nil, 0, fmt.Errorf("%q is not an IP address", ip)
 	}
 	if four := parsed.To4(); four != nil {
 		parsed = four

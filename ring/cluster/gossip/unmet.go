@@ -80,12 +80,12 @@ func (g *Gossip) noteUnmet(address string, err error) {
 	g.unmets.note(address, now)
 	switch {
 	case now.speaks != "" && now.speaks != before.speaks:
-		g.logger.Warn("an address of --join does not speak gossip: name addresses of --listen-gossip, 7701 by default", "address", address, "speaks", now.speaks)
+		g.logger.Warn("a --join address does not speak gossip: give the --listen-gossip address of a node, port 7701 by default", "address", address, "speaks", now.speaks)
 	case now.speaks != "":
 	case now.key:
 		g.otherKey(err.Error(), address)
 	case !known:
-		g.logger.Info("no node can be met at this gossip address yet; this node keeps trying", "address", address, "why", now.cause)
+		g.logger.Info("no node answers at this gossip address yet; this node keeps trying", "address", address, "why", now.cause)
 	}
 }
 

@@ -45,7 +45,7 @@ var (
 	// errOtherKey is about a message of somebody who has not the same cluster key.
 	errOtherKey = errors.New("it was not sealed with this node's cluster key")
 	// errNoGossip is about what is no message of a node.
-	errNoGossip = errors.New("it is no message of gossip")
+	errNoGossip = errors.New("it is not a gossip message")
 )
 
 // gossipKey is what opens memberlist's messages; nil without a key.
@@ -163,7 +163,7 @@ func plainStream(from io.Reader) error {
 		return err
 	}
 	if view.Nodes < 0 || view.Nodes > maxGossiped || view.UserStateLen != 0 {
-		return fmt.Errorf("%w: it is about %d nodes and has %d bytes of something else", errNoGossip, view.Nodes, view.UserStateLen)
+		return fmt.Errorf("%w: it has %d nodes and %d bytes of user state", errNoGossip, view.Nodes, view.UserStateLen)
 	}
 	for range view.Nodes {
 		var n pushedNode
@@ -195,7 +195,7 @@ func decoded(read *codec.Decoder, into any) error {
 // wholeNode says what is missing in what a message says of a node.
 func wholeNode(meta, vsn []byte) error {
 	if len(meta) > memberlist.MetaMaxSize || len(vsn) != versions {
-		return fmt.Errorf("%w: a node has %d bytes of its own and %d versions", errNoGossip, len(meta), len(vsn))
+		return fmt.Errorf("%w: a node has %d bytes of metadata and %d versions", errNoGossip, len(meta), len(vsn))
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func plainMessage(packet []byte, nested int) error {
 		return wholeNode(n.Meta, n.Vsn)
 	case gossipChecksum:
 		if len(rest) < 4 {
-			return fmt.Errorf("%w: its checksum is cut off", errNoGossip)
+			return fmt.Errorf("%w: its checksum is truncated", errNoGossip)
 		}
 		return plainMessage(rest[4:], nested-1)
 	case gossipCompound:
@@ -229,7 +229,7 @@ func plainMessage(packet []byte, nested int) error {
 // eachPart calls f with the messages of one that is made of several: their number in a byte, their lengths in two bytes
 // each, and they.
 func eachPart(rest []byte, f func([]byte) error) error {
-	cut := fmt.Errorf("%w: it is cut off", errNoGossip)
+	cut := fmt.Errorf("%w: it is truncated", errNoGossip)
 	if len(rest) < 1 || len(rest) < 1+2*int(rest[0]) {
 		return cut
 	}

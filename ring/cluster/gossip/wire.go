@@ -45,7 +45,7 @@ func Bind(bind, advertise string, bounds bound.Config, k *key.Key) (*Wire, error
 	}
 	at, port, err := t.FinalAdvertiseAddr(advertise, t.port())
 	if err == nil && at.IsUnspecified() {
-		err = errors.New("it listens on every address of this machine: say by which one others reach it (--advertise)")
+		err = errors.New("gossip listens on every address of this machine: name the one at which other nodes reach it (--advertise)")
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Shutdown())

@@ -37,7 +37,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	known, member := s.Nodes[n.ID]
 	highest, marked := j.agreement.HighestMark(n.ID)
 	if marked && highest.Compare(q.Before) > 0 {
-		return message.Nothing{}, fmt.Errorf("%w: it has mark %s, and the cluster has seen %s", message.ErrOldCopy, q.Before, highest)
+		return message.Nothing{}, fmt.Errorf("%w: its mark is %s, and the cluster has seen %s", message.ErrOldCopy, q.Before, highest)
 	}
 	if other, taken := s.Named(n.Name); taken && other.ID != n.ID {
 		if member {
@@ -54,7 +54,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	if err := j.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
 		return message.Nothing{}, err
 	}
-	j.logger.Info("a node has joined, or has other addresses now", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
+	j.logger.Info("a node joined or changed its addresses", "node", n.Name, "id", n.ID, "grpc", n.GRPC)
 	return message.Nothing{}, nil
 }
 
@@ -69,18 +69,18 @@ func (j *Joiner) replaceDead(ctx context.Context, old, n agreed.Node) error {
 	if err := j.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
 		return err
 	}
-	j.logger.Info("a new disk takes the place of a dead node", "node", n.Name, "old", old.ID, "new", n.ID)
+	j.logger.Info("a new disk replaces a dead node", "node", n.Name, "old", old.ID, "new", n.ID)
 	return nil
 }
 
 func nameTakenText(other agreed.Node) error {
-	return fmt.Errorf("%w: %q is node %s at %s, which is alive; give this one another --node-name, or stop that one for good first",
+	return fmt.Errorf("%w: %q is node %s at %s, which is alive; give this node another --node-name, or stop the other node for good first",
 		agreed.ErrNameTaken, other.Name, other.ID, other.GRPC)
 }
 
 // RemovedError is ErrRemoved for a node, with what to do.
 func RemovedError(id ring.NodeID, name string) error {
-	return fmt.Errorf("%w: this data directory is that of node %s (%q); start the node with an empty one, and it joins as a new node",
+	return fmt.Errorf("%w: this data directory belongs to node %s (%q); start with an empty data directory to join as a new node",
 		agreed.ErrRemoved, id, name)
 }
 

@@ -55,9 +55,9 @@ func (j *Joiner) enroll(ctx context.Context) error {
 		case passing && time.Since(since) > j.config.Patience:
 			return err
 		}
-		j.wait("the cluster does not let it in yet: " + err.Error())
+		j.wait("the cluster has not admitted the node yet: " + err.Error())
 		if time.Since(since) > enrollsWithin && j.throttle.Allow("enroll") {
-			j.logger.Warn("the cluster does not let this node in yet", "error", err)
+			j.logger.Warn("the cluster has not admitted this node yet", "error", err)
 		}
 		if _, err := message.Pause(ctx, wait, nil); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (j *Joiner) answerMark(ctx context.Context, q markRequest) (message.Nothing
 func (j *Joiner) raiseMark(ctx context.Context, m agreed.Mark) error {
 	_, err := message.AskLeader[message.Nothing](ctx, j.config.Leader, message.KindMark, agreed.RaiseMark{ID: j.config.Self.ID, Mark: m, Process: j.process})
 	if errors.Is(err, agreed.ErrMarkNotHigher) {
-		return fmt.Errorf("%w (node %s, %q): stop the other one, and give each its own data directory, empty at first: %w",
+		return fmt.Errorf("%w (node %s, %q): stop the other process, and give each node its own data directory, empty at first: %w",
 			message.ErrDiskInUse, j.config.Self.ID, j.config.Self.Name, err)
 	}
 	return err

@@ -45,12 +45,12 @@ func (j *Joiner) look() (v view, err error) {
 		switch {
 		case !p.Alive:
 		case p.Cluster != "" && v.cluster != "" && p.Cluster != v.cluster:
-			return view{}, fmt.Errorf("%w: the addresses of --join lead to two clusters, %s and %s: name those of one",
+			return view{}, fmt.Errorf("%w: the --join addresses belong to two clusters, %s and %s: name addresses of one cluster",
 				message.ErrForeign, v.cluster, p.Cluster)
 		case p.Cluster != "":
 			v.cluster = p.Cluster
 		case p.Phase == gossip.PhaseFounding && own.Phase == gossip.PhaseFounding && p.Expect != own.Expect:
-			err = fmt.Errorf("%w: node %s (%s) expects a cluster of %d nodes, and this node, %s, one of %d: give all of them the same --expect",
+			err = fmt.Errorf("%w: node %s (%s) expects a cluster of %d nodes, and this node, %s, one of %d: give all nodes the same --expect",
 				agreed.ErrInvalid, p.Name, p.Address, p.Expect, own.Name, own.Expect)
 		case p.Phase == gossip.PhaseFounding:
 			v.founding = append(v.founding, p)
@@ -74,9 +74,9 @@ func (j *Joiner) findCluster(ctx context.Context) error {
 			j.id.chosen.Store(v.cluster)
 			return nil
 		}
-		j.wait("it looks for a node of its cluster at the addresses of --join")
+		j.wait("the node looks for its cluster at the --join addresses")
 		if j.throttle.Allow("find") {
-			j.logger.Info("looking for a node of the cluster at the addresses of --join", "join", j.config.Join)
+			j.logger.Info("looking for the cluster at the --join addresses", "join", j.config.Join)
 		}
 		if _, err := message.Pause(ctx, lograte.Interval, wake); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (j *Joiner) FoundAlone() error {
 	}
 	p, err := j.id.record.begin()
 	if errors.Is(err, message.ErrPromised) {
-		return fmt.Errorf("%w, and cannot found a cluster alone: start it as before, with --expect and --join, or with an empty data directory", err)
+		return fmt.Errorf("%w, and cannot found a cluster alone: start it with --expect and --join as before, or with an empty data directory", err)
 	}
 	if err != nil {
 		return err
@@ -158,9 +158,9 @@ func (j *Joiner) foundingStep(ctx context.Context, v view) (done bool, err error
 		names = append(names, p.Name)
 	}
 	here := strings.Join(names, ", ")
-	j.wait(fmt.Sprintf("it waits for nodes to found a cluster with: %d of %d are here (%s)", len(names), n, here))
+	j.wait(fmt.Sprintf("the node waits for more nodes to found a cluster: %d of %d are here (%s)", len(names), n, here))
 	if j.throttle.Allow("found") {
-		j.logger.Info("waiting for nodes to found a cluster with", "expect", n, "here", here)
+		j.logger.Info("waiting for more nodes to found a cluster", "expect", n, "here", here)
 	}
 	return false, nil
 }
@@ -191,7 +191,7 @@ func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool,
 			continue
 		}
 		if j.throttle.Allow("promise " + members[i].ID.String()) {
-			j.logger.Warn("a node does not promise to found a cluster with this one yet", "node", members[i].Name, "error", err)
+			j.logger.Warn("a node has not yet promised to found a cluster with this one", "node", members[i].Name, "error", err)
 		}
 		return false, nil
 	}
@@ -208,7 +208,7 @@ func distinctNames(nodes []agreed.Node) error {
 	names := map[string]ring.NodeID{}
 	for _, n := range nodes {
 		if other, taken := names[n.Name]; taken {
-			return fmt.Errorf("%w: %s and %s, which are to found a cluster, are both called %q: give each another --node-name",
+			return fmt.Errorf("%w: nodes %s and %s, which found a cluster together, are both called %q: give them different names (--node-name)",
 				agreed.ErrNameTaken, other, n.ID, n.Name)
 		}
 		names[n.Name] = n.ID
@@ -258,7 +258,7 @@ func (j *Joiner) void(ctx context.Context, p Promise) error {
 func (j *Joiner) askFounder(ctx context.Context, p Promise) (founded bool, err error) {
 	founder, known := j.gossip.Find(p.Founder)
 	if !known || !founder.Alive {
-		j.warnOfFounder(p, "it is not here")
+		j.warnOfFounder(p, "gossip does not find it")
 		return false, nil
 	}
 	s, err := message.Call[attemptState](ctx, j.config.Peers, founder.GRPC, message.KindAttempt, p)
@@ -279,7 +279,7 @@ func (j *Joiner) askFounder(ctx context.Context, p Promise) (founded bool, err e
 func (j *Joiner) warnOfFounder(p Promise, why string) {
 	if j.throttle.Allow("founder " + p.Founder.String()) {
 		j.logger.Warn("this node has promised to found a cluster with a node that does not answer: start that node again; "+
-			"if it is gone for ever, start this one with an empty data directory", "node", p.Founder, "why", why)
+			"if it is lost for good, start this node with an empty data directory", "node", p.Founder, "why", why)
 	}
 }
 

@@ -135,15 +135,15 @@ func (j *Joiner) choose(ctx context.Context) error {
 	case len(j.agreement.Servers()) > 0:
 		return j.prove(ctx)
 	case f.Member != nil && len(j.directory.GossipAddresses(j.config.Join)) == 0:
-		return fmt.Errorf("%w: this node was in cluster %s, and its raft log is gone: start it with --join and the gossip addresses of others",
+		return fmt.Errorf("%w: this node was in cluster %s, and its raft log is gone: start it with --join and gossip addresses of other nodes",
 			agreed.ErrInvalid, f.Member)
 	case f.Member != nil: // a forced recovery has emptied the log, and the node has stopped before it was filled again
 		return j.findCluster(ctx)
 	case f.Decided != nil: // and raft has not been told
 		return nil
 	case j.config.Holds:
-		return fmt.Errorf("%w: the data directory has registers of a node that was alone, which cannot be taken into a cluster; "+
-			"start it without --join and with --expect 1 to make it one, and let empty nodes join it", agreed.ErrInvalid)
+		return fmt.Errorf("%w: the data directory has the registers of a standalone node, which cannot join a cluster; "+
+			"start it without --join and with --expect 1 to make it a cluster of one, then let empty nodes join it", agreed.ErrInvalid)
 	case j.config.Expect > 1:
 		return j.foundTogether(ctx)
 	}

@@ -20,7 +20,7 @@ func (j *Joiner) Leave(ctx context.Context) {
 		all.Go(func() {
 			_, err := message.Call[message.Nothing](ctx, j.config.Peers, address, message.KindLeaving, leavingNotice{j.config.Self.ID, j.process})
 			if err != nil {
-				j.logger.Debug("a node has not heard that this one is leaving, but for gossip", "address", address, "error", err)
+				j.logger.Debug("cannot notify a node that this one is leaving; gossip tells it", "address", address, "error", err)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ type PromiseRequest struct {
 func (j *Joiner) answerPromise(_ context.Context, q PromiseRequest) (agreed.Node, error) {
 	switch {
 	case j.belongs():
-		return agreed.Node{}, fmt.Errorf("%w, and node %s belongs to it: join it", agreed.ErrFounded, j.config.Self.Name)
+		return agreed.Node{}, fmt.Errorf("%w, and node %s is a member: join that cluster", agreed.ErrFounded, j.config.Self.Name)
 	case q.Expect != j.config.Expect:
 		return agreed.Node{}, fmt.Errorf("%w: node %s expects %d nodes, not %d", agreed.ErrInvalid, j.config.Self.Name, j.config.Expect, q.Expect)
 	}

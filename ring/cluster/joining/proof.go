@@ -80,9 +80,9 @@ func (j *Joiner) prove(ctx context.Context) error {
 			return verdict
 		}
 		who := strings.Join(missing, ", ")
-		j.wait("it was a member, and waits for a majority of the voters to say whether its disk is an old copy: missing " + who)
+		j.wait("the node waits for a majority of the voters to confirm that its disk is not an old copy: missing " + who)
 		if j.throttle.Allow("prove") {
-			j.logger.Info("this node was a member and asks the voters whether its disk is an old copy; it waits for a majority of them",
+			j.logger.Info("waiting for a majority of the voters to confirm that this node's disk is not an old copy",
 				"missing", who)
 		}
 		select {
@@ -138,7 +138,7 @@ func (p *proof) note(id ring.NodeID, a marksAnswer) {
 	case a.Removed != "":
 		p.verdict = RemovedError(p.self, a.Removed)
 	case p.verdict == nil && a.Known && a.Mark.Compare(before) > 0:
-		p.verdict = fmt.Errorf("%w: it had mark %s when this node started, and node %s has seen %s", message.ErrOldCopy, before, id, a.Mark)
+		p.verdict = fmt.Errorf("%w: its mark was %s when this node started, and node %s has seen %s", message.ErrOldCopy, before, id, a.Mark)
 	}
 }
 

@@ -54,10 +54,10 @@ func openRecord(in folder.Folder, id ring.NodeID, step func(string) error) (*rec
 		err = json.Unmarshal(text, &r.kept)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what this node has promised: %w", err)
+		return nil, fmt.Errorf("reading the founding record: %w", err)
 	}
 	if r.kept.ID != id {
-		return nil, fmt.Errorf("%s is of node %s, and this is %s: the directory belongs to another data directory", in.Path(recordFile), r.kept.ID, id)
+		return nil, fmt.Errorf("%s belongs to node %s, and this is node %s: it is part of another data directory", in.Path(recordFile), r.kept.ID, id)
 	}
 	return r, nil
 }
@@ -91,7 +91,7 @@ func (r *record) change(what string, f func(*founding) error) error {
 		return err
 	}
 	if err := r.write(next); err != nil {
-		return fmt.Errorf("writing what this node has promised: %w", err)
+		return fmt.Errorf("writing the founding record: %w", err)
 	}
 	r.kept = next
 	return r.step("after " + what)

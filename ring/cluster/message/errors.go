@@ -14,15 +14,15 @@ var (
 	// ErrDiskInUse says that another process runs on a copy of this disk.
 	ErrDiskInUse = errors.New("another process runs as this node, on a copy of its data directory")
 	// ErrForeign says that two nodes cannot be in one cluster.
-	ErrForeign = errors.New("the node cannot be in one cluster with this one")
+	ErrForeign = errors.New("the node cannot be in the same cluster as this one")
 	// ErrUnreachable says that a node cannot be reached at an address that it advertises.
 	ErrUnreachable = errors.New("the node cannot be reached")
 	// ErrNoLeader says that nobody can change anything at the moment. It passes when a majority of raft's voters is up.
-	ErrNoLeader = errors.New("the cluster has no leader at the moment: a majority of its voting nodes must be up and reach one another")
+	ErrNoLeader = errors.New("the cluster has no leader: a majority of its voters must be up and reach one another")
 	// ErrAlive refuses a forced recovery without a node that answers.
-	ErrAlive = errors.New("a node that is said to be lost answers")
+	ErrAlive = errors.New("a node named as lost still answers")
 	// ErrPromised refuses a founder whom this node cannot promise its founding, because another has its promise.
-	ErrPromised = errors.New("this node has promised its founding to another node")
+	ErrPromised = errors.New("this node has promised another node to found a cluster with it")
 )
 
 // WireErrors are the errors that are told apart on the other side, by their names on the wire.

@@ -76,7 +76,7 @@ func AskLeader[A, Q any](ctx context.Context, l *Leader, kind string, q Q) (a A,
 			return a, err
 		}
 		if wait == maxWait && kind != KindMoves && l.config.Allow("lead "+kind) {
-			l.config.Logger.Info("waiting for a leader of the cluster", "to", kind, "why", err)
+			l.config.Logger.Info("waiting for the cluster to have a leader", "to", kind, "why", err)
 		}
 		if _, late := Pause(ctx, wait, nil); late != nil {
 			if errors.Is(err, ErrNoLeader) {

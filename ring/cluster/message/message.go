@@ -88,7 +88,7 @@ func Read(text []byte) (m Message, err error) {
 
 // UnknownKind refuses a message that this node has no handler for.
 func UnknownKind(kind string) error {
-	return fmt.Errorf("%w: this node knows no messages of the kind %q", agreed.ErrInvalid, kind)
+	return fmt.Errorf("%w: this node knows no messages of kind %q", agreed.ErrInvalid, kind)
 }
 
 // Answer is what a handler answers to the body of a message. A refusal is an answer too.
