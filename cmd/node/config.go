@@ -126,7 +126,7 @@ func (c *Config) setDefaults() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if err := c.rejoin(); err != nil {
+	if err := c.applyRejoin(); err != nil {
 		return err
 	}
 	return errors.Join(c.checkCluster(), c.checkTLS())

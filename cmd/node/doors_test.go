@@ -30,7 +30,7 @@ func TestAToyDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	toy := toyDoor{make(chan error, 1)}
-	n.doors.Start(append(n.list(), toy)...)
+	n.doors.Start(append(n.doorList(), toy)...)
 	if err := n.Ready(); err != nil {
 		t.Error(err)
 	}

@@ -76,7 +76,7 @@ func (m *membership) prove(ctx context.Context) error {
 	m.gate.open.Store(true)
 	m.joinedAt.Store(m.node.clock.Now())
 	close(m.decides)
-	m.node.tellSeed(m.seed)
+	m.node.logLimits(m.fileLimits)
 	m.node.cfg.Logger.Info("this node decides", "cluster", s.Cluster, "nodes", len(s.Nodes))
 	return nil
 }
@@ -95,7 +95,7 @@ func (m *membership) beyondClocks() int64 {
 
 // adopt makes everything follow a state. The registers come first: an epoch is told to nobody before they are in it.
 func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
-	if err := m.settle(ctx, s); err != nil {
+	if err := m.syncStorage(ctx, s); err != nil {
 		return err
 	}
 	if s.LimitsVersion != m.limitsVersion {
@@ -107,12 +107,12 @@ func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
 		m.limitsVersion = s.LimitsVersion
 		m.node.cfg.Logger.Info("limits in force", "version", s.LimitsVersion, "limits", len(doc.Rules()))
 	}
-	m.placements.Store(m.place(s, m.placements.Load()))
+	m.placements.Store(m.newPlacements(s, m.placements.Load()))
 	keep := map[string]bool{}
 	for id, other := range s.Nodes {
 		keep[id.At(other.GRPC)] = true
 	}
 	m.peers.Keep(keep)
-	m.tell(s)
+	m.publishView(s)
 	return nil
 }

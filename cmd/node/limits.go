@@ -30,9 +30,9 @@ func readLimits(path string) (*limit.Document, error) {
 	return doc, nil
 }
 
-// tellSeed logs that there are no limits, and where the limits file that the node was started with differs from the cluster's limits,
+// logLimits logs that there are no limits, and where the limits file that the node was started with differs from the cluster's limits,
 // which rule.
-func (n *Node) tellSeed(file *limit.Document) {
+func (n *Node) logLimits(file *limit.Document) {
 	if len(n.Limits().Rules()) == 0 {
 		n.cfg.Logger.Warn("no limits are in force, so every check is refused with an unknown limit: put some in force with jeton limits apply -f limits.yaml")
 	}
@@ -55,7 +55,7 @@ const reloadWithin = 10 * time.Second
 func (n *Node) Reload() error {
 	n.secrets.reread(true)
 	switch {
-	case n.cfg.Limits == "" && len(n.secrets.kept) > 0:
+	case n.cfg.Limits == "" && len(n.secrets.watched) > 0:
 		return nil
 	case n.cfg.Limits == "":
 		return errNoLimitsFile
@@ -70,8 +70,8 @@ func (n *Node) Reload() error {
 	if err := n.leavesOutNone(n.Limits(), doc, "restart the node to remove them"); err != nil {
 		return err
 	}
-	if same(n.Limits(), doc) {
-		n.tellUnchanged()
+	if sameLimits(n.Limits(), doc) {
+		n.logUnchanged()
 		return nil
 	}
 	n.limits.Store(doc)
@@ -79,13 +79,13 @@ func (n *Node) Reload() error {
 	return nil
 }
 
-// same says whether two documents say the same.
-func same(a, b *limit.Document) bool {
+// sameLimits says whether two documents say the same.
+func sameLimits(a, b *limit.Document) bool {
 	c := limit.Difference(a, b)
 	return len(c.Names()) == 0
 }
 
-func (n *Node) tellUnchanged() {
+func (n *Node) logUnchanged() {
 	n.cfg.Logger.Info("the limits file equals the limits in force: nothing changes", "file", n.cfg.Limits)
 }
 
@@ -119,13 +119,13 @@ func (m *membership) reload(doc *limit.Document) error {
 			if err := m.node.leavesOutNone(inForce, doc, "remove them with jeton limits apply --remove"); err != nil {
 				return err
 			}
-			if unchanged = same(inForce, doc); unchanged {
+			if unchanged = sameLimits(inForce, doc); unchanged {
 				text = s.Limits // the leader says whether that is in force still
 			}
 		}
 		_, err := m.cluster.SetLimits(ctx, s.LimitsVersion, text)
 		if err == nil && unchanged {
-			m.node.tellUnchanged()
+			m.node.logUnchanged()
 		}
 		if !errors.Is(err, agreed.ErrStale) {
 			return stillInForce(err)

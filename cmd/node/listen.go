@@ -15,7 +15,7 @@ func (n *Node) listen(name, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // no listener is what was asked for
 	}
-	if err := n.mayListen(name, address); err != nil {
+	if err := n.checkListen(name, address); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	l, err := door.Listen(name, address)
@@ -59,13 +59,13 @@ func (n *Node) bounds(name string) bound.Config {
 	return b
 }
 
-// mayListen refuses addresses that others can reach, unless who reaches them proves something, or that is wanted.
-func (n *Node) mayListen(name, address string) error {
+// checkListen refuses addresses that others can reach, unless who reaches them proves something, or that is wanted.
+func (n *Node) checkListen(name, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:7700", address)
 	}
-	if n.cfg.Insecure || n.proves(name) || host == "localhost" {
+	if n.cfg.Insecure || n.requiresProof(name) || host == "localhost" {
 		return nil
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
@@ -87,8 +87,8 @@ const (
 	raftOption   = "listen-raft"
 )
 
-// proves says whether who reaches a listener has to prove who they are before they may do what not everybody may.
-func (n *Node) proves(name string) bool {
+// requiresProof says whether who reaches a listener has to prove who they are before they may do what not everybody may.
+func (n *Node) requiresProof(name string) bool {
 	switch name {
 	case grpcOption:
 		return n.secrets.key != nil || n.secrets.certificates != nil
@@ -98,8 +98,8 @@ func (n *Node) proves(name string) bool {
 	return n.secrets.key != nil
 }
 
-// beyond says whether other machines can reach a listener.
-func beyond(l net.Listener) bool {
+// isRemote says whether other machines can reach a listener.
+func isRemote(l net.Listener) bool {
 	if l == nil {
 		return false
 	}

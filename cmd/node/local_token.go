@@ -21,7 +21,7 @@ const localTokenFile = "token"
 // localTokens are those of the data directory, made at the node's first start. They are for a node on loopback that has no
 // others; nil for the rest: --insecure trusts whoever reaches the node, and one that keeps nothing on disk has no place for them.
 func (n *Node) localTokens() (*credentials.Tokens, error) {
-	if n.secrets.tokens != nil || n.cfg.FS != vfs.Default || n.httpListener == nil || beyond(n.httpListener) {
+	if n.secrets.tokens != nil || n.cfg.FS != vfs.Default || n.httpListener == nil || isRemote(n.httpListener) {
 		return n.secrets.tokens, nil
 	}
 	path, err := filepath.Abs(filepath.Join(n.cfg.Data, localTokenFile))

@@ -48,14 +48,14 @@ func (n *Node) GossipAddr() string {
 //	                       ├─▶ the table, for callers and the node's own client
 //	                       └─▶ the limits in force
 type membership struct {
-	node    *Node
-	id      ring.NodeID
-	cluster *cluster.Cluster
-	peers   *peers.Client
-	router  *rpc.Router
-	gate    *gate
-	marks   chan agreed.Mark
-	seed    *limit.Document // what the limits file said at the start
+	node       *Node
+	id         ring.NodeID
+	cluster    *cluster.Cluster
+	peers      *peers.Client
+	router     *rpc.Router
+	gate       *gate
+	marks      chan agreed.Mark
+	fileLimits *limit.Document // what the limits file said at the start
 
 	placements atomic.Pointer[placements]
 	view       atomic.Pointer[view]
@@ -79,7 +79,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 	m.placements.Store(&placements{})
 	m.view.Store(&view{changed: make(chan struct{})})
 	cfg.MaySweep = func() bool { return m.joinedAt.Load() != 0 && m.cluster.ClockAgrees() }
-	cfg.OnMark = m.mark
+	cfg.OnMark = m.forwardMark
 	if n.store, err = storage.Open(cfg); err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (m *membership) join() (err error) {
 	if err != nil {
 		return err
 	}
-	m.seed = n.Limits()
-	seed, err := m.seed.YAML()
+	m.fileLimits = n.Limits()
+	seed, err := m.fileLimits.YAML()
 	if err != nil {
 		return err
 	}
@@ -139,20 +139,20 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Refuses: m.refuses, Stalled: m.stalled, Speaks: spoken, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
+		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
 		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err
 }
 
-// peer is what other nodes are answered with.
-func (m *membership) peer() peers.ServiceConfig {
+// peerService is what other nodes are answered with.
+func (m *membership) peerService() peers.ServiceConfig {
 	address, _ := m.node.advertised(m.node.grpcListener) // which join has found to be one
 	return peers.ServiceConfig{Store: m.gate, Handle: m.cluster.Handle, Address: address, Now: m.node.clock.Now, Client: m.peers}
 }
 
-// mark hands on the newest mark.
-func (m *membership) mark(mark storage.Mark) {
+// forwardMark hands on the newest mark.
+func (m *membership) forwardMark(mark storage.Mark) {
 	select {
 	case <-m.marks: // an older one
 	default:
@@ -160,8 +160,8 @@ func (m *membership) mark(mark storage.Mark) {
 	m.marks <- agreed.Mark(mark)
 }
 
-// begin takes part in the cluster. A node that needs nobody else for that is ready on return.
-func (m *membership) begin() error {
+// start takes part in the cluster. A node that needs nobody else for that is ready on return.
+func (m *membership) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
 	n := m.node
@@ -176,11 +176,11 @@ func (m *membership) begin() error {
 	}
 	soon, done := context.WithTimeout(ctx, aloneWithin)
 	defer done()
-	return m.settled(soon)
+	return m.waitUntilDeciding(soon)
 }
 
-// settled waits until the node decides.
-func (m *membership) settled(ctx context.Context) error {
+// waitUntilDeciding waits until the node decides.
+func (m *membership) waitUntilDeciding(ctx context.Context) error {
 	select {
 	case <-m.decides:
 		return nil
@@ -199,8 +199,8 @@ func (m *membership) placement(p ring.Partition) *actor.Placement {
 	return nil
 }
 
-// spoken is what an address speaks that is not one of gossip; empty where it may be.
-func spoken(ctx context.Context, address string) string {
+// protocolAt is what an address speaks that is not one of gossip; empty where it may be.
+func protocolAt(ctx context.Context, address string) string {
 	switch p := speaks.At(ctx, address); p {
 	case speaks.GRPC, speaks.HTTP, speaks.HTTPS, speaks.TLS:
 		return string(p)

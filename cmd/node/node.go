@@ -115,7 +115,7 @@ func Open(cfg Config) (n *Node, err error) {
 		return n, err
 	}
 	if n.member != nil {
-		err = n.member.begin()
+		err = n.member.start()
 	}
 	return n, err
 }
@@ -131,7 +131,7 @@ func (n *Node) openListeners() (err error) {
 		if address == "" {
 			continue
 		}
-		if err := n.mayListen(name, address); err != nil { // the cluster listens there itself
+		if err := n.checkListen(name, address); err != nil { // the cluster listens there itself
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -140,7 +140,7 @@ func (n *Node) openListeners() (err error) {
 
 // openCore opens what decides: the registers, the other nodes' registers if there are any, and the actors on top.
 func (n *Node) openCore() (err error) {
-	n.closeCore()
+	n.addCoreClosers()
 	cfg := storage.Config{
 		Dir: n.cfg.Data, FS: n.cfg.FS, Durability: n.cfg.Durability, Restored: n.cfg.Restored,
 		Inline: n.cfg.InlineRegisters, Partitions: n.cfg.partitions, Now: n.clock.Now, Memory: n.cfg.storageMemory(), Logger: n.cfg.Logger, Metrics: n.metrics,
@@ -172,8 +172,8 @@ func (n *Node) openCore() (err error) {
 	return err
 }
 
-// closeCore has what openCore opens closed with the node, as far as it has come.
-func (n *Node) closeCore() {
+// addCoreClosers has what openCore opens closed with the node, as far as it has come.
+func (n *Node) addCoreClosers() {
 	n.opened.Add(func(context.Context) error {
 		if n.store == nil {
 			return nil

@@ -21,8 +21,8 @@ type placements struct {
 	sets map[string]*actor.ReplicaSet // by what they are made of
 }
 
-// place makes the placements of a state, from those before it.
-func (m *membership) place(s *agreed.State, before *placements) *placements {
+// newPlacements makes the placements of a state, from those before it.
+func (m *membership) newPlacements(s *agreed.State, before *placements) *placements {
 	p := &placements{of: make([]*actor.Placement, s.Partitions), sets: map[string]*actor.ReplicaSet{}}
 	for i := range s.Table.Places {
 		place := &s.Table.Places[i]
@@ -77,9 +77,9 @@ func (m *membership) replicaSet(s *agreed.State, ids []ring.NodeID) *actor.Repli
 	return actor.NewReplicaSet(replicas, names)
 }
 
-// settle makes the storage follow a state: the registers of a founder begin, epochs whose commit is seen are entered, and
+// syncStorage makes the storage follow a state: the registers of a founder begin, epochs whose commit is seen are entered, and
 // partitions that are kept elsewhere are dropped.
-func (m *membership) settle(ctx context.Context, s *agreed.State) error {
+func (m *membership) syncStorage(ctx context.Context, s *agreed.State) error {
 	store := m.node.store
 	var (
 		duties sync.WaitGroup
@@ -88,12 +88,12 @@ func (m *membership) settle(ctx context.Context, s *agreed.State) error {
 	)
 	for i, place := range s.Table.Places {
 		p := ring.Partition(i)
-		duty := m.duty(place, store.Partition(p))
+		duty := m.storageTask(place, store.Partition(p))
 		if duty == nil {
 			continue
 		}
 		duties.Go(func() { // together, so that they share an fsync
-			if err := overtaken(duty(ctx, p)); err != nil {
+			if err := ignoreOvertaken(duty(ctx, p)); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)
@@ -104,26 +104,26 @@ func (m *membership) settle(ctx context.Context, s *agreed.State) error {
 	return errors.Join(errs...)
 }
 
-// overtaken is the error of a duty that stands: a partition that another node had install a later epoch meanwhile has none
+// ignoreOvertaken is the error of a duty that stands: a partition that another node had install a later epoch meanwhile has none
 // in this one any more.
-func overtaken(err error) error {
+func ignoreOvertaken(err error) error {
 	if errors.Is(err, storage.ErrEpoch) {
 		return nil
 	}
 	return err
 }
 
-// blank says whether a replica has never kept a partition.
-func blank(p register.Partition) bool { return p.Epoch == 0 && p.Installed == 0 }
+// neverKept says whether a replica has never kept a partition.
+func neverKept(p register.Partition) bool { return p.Epoch == 0 && p.Installed == 0 }
 
-// duty is what the storage has to do about one partition; nil for nothing.
-func (m *membership) duty(place ring.Place, here register.Partition) func(context.Context, ring.Partition) error {
+// storageTask is what the storage has to do about one partition; nil for nothing.
+func (m *membership) storageTask(place ring.Place, here register.Partition) func(context.Context, ring.Partition) error {
 	store := m.node.store
 	switch {
 	case place.Has(m.id):
 		switch {
 		case here.Epoch >= place.Epoch:
-		case place.Epoch == ring.FirstEpoch && blank(here):
+		case place.Epoch == ring.FirstEpoch && neverKept(here):
 			// Only founders stand in the first epoch, and before it nothing was ever admitted.
 			return func(ctx context.Context, p ring.Partition) error { return store.Found(ctx, p) }
 		case place.Floored && here.Installed <= place.Epoch && m.compared:
@@ -136,7 +136,7 @@ func (m *membership) duty(place ring.Place, here register.Partition) func(contex
 			return func(ctx context.Context, p ring.Partition) error { return store.Enter(ctx, p, place.Epoch) }
 		}
 	case slices.Contains(place.Next, m.id) || slices.Contains(place.Target, m.id):
-	case place.Epoch > here.Epoch && place.Epoch >= here.Installed && !blank(here) && !here.Incomplete:
+	case place.Epoch > here.Epoch && place.Epoch >= here.Installed && !neverKept(here) && !here.Incomplete:
 		// A state older than what is stored here, as a node that starts may see one, says nothing.
 		return store.Drop
 	}

@@ -46,7 +46,7 @@ func member(t *testing.T) *membership {
 // settle makes the storage follow a table.
 func (m *membership) settleTable(t *testing.T, places ...ring.Place) {
 	t.Helper()
-	if err := m.settle(t.Context(), &agreed.State{Version: 1, Partitions: len(places), Table: &ring.Table{Places: places}}); err != nil {
+	if err := m.syncStorage(t.Context(), &agreed.State{Version: 1, Partitions: len(places), Table: &ring.Table{Places: places}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -77,20 +77,20 @@ func TestDutyIsOvertaken(t *testing.T) {
 	if err := store.Install(t.Context(), 0, 2, register.Partition{}); err != nil {
 		t.Fatal(err)
 	}
-	duty := m.duty(ring.Place{Epoch: 2, Replicas: []ring.NodeID{m.id}}, store.Partition(0))
+	duty := m.storageTask(ring.Place{Epoch: 2, Replicas: []ring.NodeID{m.id}}, store.Partition(0))
 	if duty == nil {
 		t.Fatal("an epoch that has begun is not entered")
 	}
 	if err := store.Install(t.Context(), 0, 3, register.Partition{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := duty(t.Context(), 0); !errors.Is(err, storage.ErrEpoch) || overtaken(err) != nil {
+	if err := duty(t.Context(), 0); !errors.Is(err, storage.ErrEpoch) || ignoreOvertaken(err) != nil {
 		t.Errorf("the duty says %v, and the node would stop", err)
 	}
 	if got := store.Partition(0); got.Epoch != 0 || got.Installed != 3 {
 		t.Errorf("the partition is now %+v", got)
 	}
-	if err := errors.New("the disk"); overtaken(err) == nil {
+	if err := errors.New("the disk"); ignoreOvertaken(err) == nil {
 		t.Error("a failure of the disk is passed over")
 	}
 }

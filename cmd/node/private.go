@@ -11,8 +11,8 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// everybody are the permissions of whoever does not own a file.
-const everybody = fs.FileMode(0o077)
+// othersMode are the permissions of whoever does not own a file.
+const othersMode = fs.FileMode(0o077)
 
 // keepPrivate makes the data directory one that its owner alone may enter, and takes from files of earlier versions what others
 // may do with them: registers tell whose requests there were. What belongs to another user, as the root of a volume may, is
@@ -31,10 +31,10 @@ func keepPrivate(dir string, log *slog.Logger) error {
 			return ignoreMissing(err)
 		}
 		mode := info.Mode()
-		if mode.Perm()&everybody == 0 || !mode.IsRegular() && !mode.IsDir() {
+		if mode.Perm()&othersMode == 0 || !mode.IsRegular() && !mode.IsDir() {
 			return nil
 		}
-		switch err := os.Chmod(path, mode.Perm()&^everybody); {
+		switch err := os.Chmod(path, mode.Perm()&^othersMode); {
 		case errors.Is(err, fs.ErrPermission):
 			log.Warn("other users of this machine can read the data, and this process may not change that: run chmod as the owner",
 				"command", "chmod -R go= "+path, "error", err)

@@ -52,9 +52,9 @@ func writeRejoin(fs vfs.FS, data string, known []string) error {
 	return fs.Rename(path+".new", path)
 }
 
-// rejoin has a node on a data directory that was renewed join its old cluster and nothing else, if it is not told what to
+// applyRejoin has a node on a data directory that was renewed join its old cluster and nothing else, if it is not told what to
 // join.
-func (c *Config) rejoin() error {
+func (c *Config) applyRejoin() error {
 	var text []byte
 	file, err := c.FS.Open(c.FS.PathJoin(c.Data, rejoinFile))
 	if err == nil {

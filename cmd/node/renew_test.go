@@ -52,7 +52,7 @@ func TestRenewIsCutShort(t *testing.T) {
 			return
 		}
 		cfg := Config{Data: data, FS: left}
-		err = cfg.rejoin()
+		err = cfg.applyRejoin()
 		_, renewing := left.Stat(data + "/RENEW")
 		_, gone := left.Stat(clusterDir(data) + "/nodes.json")
 		begun := renewing == nil || errors.Is(gone, fs.ErrNotExist)

@@ -21,13 +21,13 @@ type secrets struct {
 	certificates *credentials.Certificates // nil: callers speak plainly
 	tokens       *credentials.Tokens       // nil for none
 
-	log  *slog.Logger
-	mu   sync.Mutex
-	kept []*keptFiles // what follows its files
+	log     *slog.Logger
+	mu      sync.Mutex
+	watched []*watchedFiles // what follows its files
 }
 
-// keptFiles are files that are read again when they change.
-type keptFiles struct {
+// watchedFiles are files that are read again when they change.
+type watchedFiles struct {
 	options string // that name them
 	reload  func() (changed bool, err error)
 	wrong   string // what was wrong with them last, and was logged; empty when nothing was
@@ -51,14 +51,14 @@ func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 		if err != nil {
 			return err
 		}
-		s.kept = append(s.kept, &keptFiles{options: "tls-cert, tls-key, tls-ca", reload: s.certificates.Reload})
+		s.watched = append(s.watched, &watchedFiles{options: "tls-cert, tls-key, tls-ca", reload: s.certificates.Reload})
 	}
 	if s.key == nil && cfg.AdminTokenFile == "" {
 		return nil
 	}
 	s.tokens, err = credentials.NewTokens(credentials.TokensConfig{Key: s.key, File: cfg.AdminTokenFile, Insecure: cfg.Insecure, Registerer: metrics})
 	if err == nil && cfg.AdminTokenFile != "" {
-		s.kept = append(s.kept, &keptFiles{options: "admin-token-file", reload: s.tokens.Reload})
+		s.watched = append(s.watched, &watchedFiles{options: "admin-token-file", reload: s.tokens.Reload})
 	}
 	return err
 }
@@ -68,7 +68,7 @@ func (s *secrets) read(cfg *Config, metrics prometheus.Registerer) (err error) {
 func (s *secrets) reread(asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, k := range s.kept {
+	for _, k := range s.watched {
 		changed, err := k.reload()
 		switch {
 		case err != nil && (asked || err.Error() != k.wrong):

@@ -22,7 +22,7 @@ func (n *Node) openServers() (err error) {
 	pages := debug.Config{Inspector: n, Actors: n.system, Metrics: n.metrics, Ready: n.readiness, Fail: web.WriteProblem}
 	api := web.APIConfig{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
 	if m := n.member; m != nil {
-		peer := m.peer()
+		peer := m.peerService()
 		cfg.Tables, cfg.Cluster, cfg.Peer = m.tables, m.cluster, &peer
 		pages.Ring, api.Stored = m.cluster, rpc.StoredLimits{Cluster: m.cluster}
 	}
@@ -39,8 +39,8 @@ func (n *Node) openServers() (err error) {
 	if n.secrets.certificates != nil {
 		n.http.TLSConfig = n.secrets.certificates.HTTPS()
 	}
-	n.doors.Start(n.list()...)
-	if len(n.secrets.kept) > 0 {
+	n.doors.Start(n.doorList()...)
+	if len(n.secrets.watched) > 0 {
 		n.running.Go(func() { n.secrets.watch(n.stopping) })
 	}
 	n.running.Go(n.watchStore)
@@ -58,13 +58,13 @@ func (n *Node) httpServer(cfg web.APIConfig) (*http.Server, error) {
 		return nil, err
 	}
 	guarded, err := web.NewGuard(api, web.GuardConfig{
-		Door: access.NodeHTTP, Beyond: beyond(n.httpListener), Tokens: tokens.Counts, Where: tokens.Where(), Registerer: n.metrics,
+		Door: access.NodeHTTP, Beyond: isRemote(n.httpListener), Tokens: tokens.Counts, Where: tokens.Where(), Registerer: n.metrics,
 	})
 	return web.NewServer(guarded, n.cfg.Logger), err
 }
 
-// list is the doors of the node: those that it has listeners for.
-func (n *Node) list() (doors []door.Door) {
+// doorList is the doors of the node: those that it has listeners for.
+func (n *Node) doorList() (doors []door.Door) {
 	if n.grpcListener != nil {
 		doors = append(doors, grpcDoor{n.grpc, n.grpcListener})
 	}

@@ -67,7 +67,7 @@ func (m *membership) ready() (degraded string, err error) {
 	if err := m.serving(); err != nil {
 		return "", err
 	}
-	if err := m.reached(); err != nil {
+	if err := m.checkReached(); err != nil {
 		return "", err
 	}
 	d := m.cluster.Deciding()
@@ -77,8 +77,8 @@ func (m *membership) ready() (degraded string, err error) {
 	return d.Degraded(), nil
 }
 
-// reached says which node has not reached this one yet, soon after it has joined.
-func (m *membership) reached() error {
+// checkReached says which node has not reached this one yet, soon after it has joined.
+func (m *membership) checkReached() error {
 	if m.node.clock.Now() > m.joinedAt.Load()+reachedWithin {
 		return nil
 	}

@@ -13,8 +13,8 @@ type view struct {
 	changed chan struct{} // closed when there is a newer one
 }
 
-// tell publishes what callers go by, if that has changed: most of what is agreed does not concern them.
-func (m *membership) tell(s *agreed.State) {
+// publishView publishes what callers go by, if that has changed: most of what is agreed does not concern them.
+func (m *membership) publishView(s *agreed.State) {
 	table, before := viewOf(s), m.view.Load()
 	if before.table != nil && sameView(before.table, table) {
 		return

@@ -20,7 +20,7 @@ func TestWatchSecrets(t *testing.T) {
 			changed bool
 			wrong   error
 		)
-		s := &secrets{log: slog.New(slog.NewTextHandler(&log, nil)), kept: []*keptFiles{{options: "tls-cert", reload: func() (bool, error) {
+		s := &secrets{log: slog.New(slog.NewTextHandler(&log, nil)), watched: []*watchedFiles{{options: "tls-cert", reload: func() (bool, error) {
 			looked++
 			return changed, wrong
 		}}}}

@@ -62,7 +62,7 @@ func TestJoinAtAWrongPort(t *testing.T) {
 				}
 			}
 		}
-		if _, _, err := net.SplitHostPort(first.GossipAddr()); err != nil || spoken(t.Context(), first.GossipAddr()) != "" {
+		if _, _, err := net.SplitHostPort(first.GossipAddr()); err != nil || protocolAt(t.Context(), first.GossipAddr()) != "" {
 			t.Errorf("the port of gossip at %s is taken for another", first.GossipAddr())
 		}
 	}

@@ -8,7 +8,7 @@ import "github.com/jeton-dev/jeton/ring"
 func SameSet(a, b []ring.NodeID) bool { return sameSet(a, b) }
 
 // Present is present.
-func (s *State) Present(ids []ring.NodeID) int { return s.present(ids) }
+func (s *State) Present(ids []ring.NodeID) int { return s.countMembers(ids) }
 
 // DraftTable is draftTable.
 func (s *State) DraftTable() *State { return s.draftTable() }

@@ -20,7 +20,7 @@ func (c *SetTarget) Apply(s *State) (*State, error) {
 			return err
 		}
 		place.Target = slices.Clone(change.Replicas)
-		reach(place)
+		completeTarget(place)
 		return nil
 	})
 }
@@ -42,17 +42,17 @@ func (c *Commit) Apply(s *State) (*State, error) {
 		if len(place.Next) == 0 || !slices.Equal(place.Next, change.Replicas) {
 			return fmt.Errorf("%w: partition %d is moving to %s", ErrStale, change.Partition, place.Next)
 		}
-		if next.present(place.Next) < ring.Enough(len(place.Next)) {
+		if next.countMembers(place.Next) < ring.Enough(len(place.Next)) {
 			return fmt.Errorf("%w: too many of the nodes that partition %d moves to were removed; choose others", ErrTooFew, change.Partition)
 		}
 		*place = ring.Place{Epoch: place.Epoch + 1, Replicas: place.Next, Target: place.Target}
-		reach(place)
+		completeTarget(place)
 		return nil
 	})
 }
 
-// reach ends the plan of a resting partition that is where it is to be, and gives the replicas its order.
-func reach(place *ring.Place) {
+// completeTarget ends the plan of a resting partition that is where it is to be, and gives the replicas its order.
+func completeTarget(place *ring.Place) {
 	if len(place.Next) == 0 && sameSet(place.Target, place.Replicas) {
 		place.Replicas, place.Target = place.Target, nil
 	}
@@ -128,7 +128,7 @@ func (c *Recover) Apply(s *State) (*State, error) {
 		if _, err := next.member(id); err != nil {
 			return nil, err
 		}
-		next.discharge(id)
+		next.removeMember(id)
 	}
 	if len(next.Nodes) == 0 {
 		return nil, fmt.Errorf("%w: every node is named as lost", ErrTooFew)
@@ -142,7 +142,7 @@ func (c *Recover) Apply(s *State) (*State, error) {
 		switch {
 		case change.Epoch <= place.Epoch:
 			return nil, fmt.Errorf("%w: partition %d is already in epoch %d", ErrStale, p, place.Epoch)
-		case !c.Raft && next.present(place.Replicas) >= ring.Enough(len(place.Replicas)):
+		case !c.Raft && next.countMembers(place.Replicas) >= ring.Enough(len(place.Replicas)):
 			return nil, fmt.Errorf("%w: partition %d still has enough replicas in epoch %d", ErrStale, p, place.Epoch)
 		}
 		if err := next.checkReplicas(change.Partition, change.Replicas); err != nil {
@@ -152,7 +152,7 @@ func (c *Recover) Apply(s *State) (*State, error) {
 	}
 	for p := range next.Table.Places {
 		place := &next.Table.Places[p]
-		if next.present(place.Target) < len(place.Target) {
+		if next.countMembers(place.Target) < len(place.Target) {
 			place.Target = nil
 		}
 	}

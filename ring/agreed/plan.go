@@ -18,8 +18,8 @@ const (
 	RescueAfter = 5 * time.Second
 )
 
-// Dead says whether a node has been dead for so long.
-type Dead func(id ring.NodeID, lasting time.Duration) bool
+// Dead says whether a node has been dead for at least so long.
+type Dead func(id ring.NodeID, atLeast time.Duration) bool
 
 // Plan is what is to become of the partitions for the members to have their shares: the changes for those whose set
 // or order is not to be what it is, or is about to become.
@@ -66,13 +66,13 @@ func PlanRescues(s *State, dead Dead) []Change {
 // those that are planned, then others. There is none if the present one can be reached, or if too few old members are
 // alive to begin an epoch at all.
 func rescue(s *State, p ring.Partition, place *ring.Place, dead Dead) []ring.NodeID {
-	gone := func(id ring.NodeID, lasting time.Duration) bool {
+	gone := func(id ring.NodeID, atLeast time.Duration) bool {
 		_, member := s.Nodes[id]
-		return !member || dead(id, lasting)
+		return !member || dead(id, atLeast)
 	}
-	count := func(ids []ring.NodeID, lasting time.Duration) (n int) {
+	count := func(ids []ring.NodeID, atLeast time.Duration) (n int) {
 		for _, id := range ids {
-			if !gone(id, lasting) {
+			if !gone(id, atLeast) {
 				n++
 			}
 		}
@@ -83,7 +83,7 @@ func rescue(s *State, p ring.Partition, place *ring.Place, dead Dead) []ring.Nod
 		return nil
 	}
 	var next []ring.NodeID
-	for _, id := range slices.Concat(place.Next, place.Replicas, place.Target, inTurn(s.Members(), p)) {
+	for _, id := range slices.Concat(place.Next, place.Replicas, place.Target, rotated(s.Members(), p)) {
 		if len(next) < len(place.Next) && !gone(id, 0) && !slices.Contains(next, id) {
 			next = append(next, id)
 		}
@@ -91,8 +91,8 @@ func rescue(s *State, p ring.Partition, place *ring.Place, dead Dead) []ring.Nod
 	return next[:min(len(next), ring.Replication(len(next), len(place.Next)))]
 }
 
-// inTurn are the members' ids, beginning with another one for each partition.
-func inTurn(members []ring.Member, p ring.Partition) []ring.NodeID {
+// rotated are the members' ids, beginning with another one for each partition.
+func rotated(members []ring.Member, p ring.Partition) []ring.NodeID {
 	ids := make([]ring.NodeID, 0, len(members))
 	for i := range members {
 		ids = append(ids, members[(i+int(p))%len(members)].ID)
@@ -105,15 +105,15 @@ func inTurn(members []ring.Member, p ring.Partition) []ring.NodeID {
 // its registers may be needed yet.
 func PlanRemoval(s *State, dead Dead) (Node, bool) {
 	for _, id := range slices.SortedFunc(maps.Keys(s.Nodes), ring.NodeID.Compare) {
-		if dead(id, RemoveAfter) && spared(s, id) && movable(s, id, dead) {
+		if dead(id, RemoveAfter) && dispensable(s, id) && movable(s, id, dead) {
 			return s.Nodes[id], true
 		}
 	}
 	return Node{}, false
 }
 
-// spared says whether there can be as many replicas without a node as with it.
-func spared(s *State, id ring.NodeID) bool {
+// dispensable says whether there can be as many replicas without a node as with it.
+func dispensable(s *State, id ring.NodeID) bool {
 	others := 0
 	for other, n := range s.Nodes {
 		if other != id && !n.Draining {

@@ -87,9 +87,9 @@ func TestPlanned(t *testing.T) {
 }
 
 func TestRescued(t *testing.T) {
-	deadOf := func(letters string, lasting time.Duration) agreed.Dead {
+	deadOf := func(letters string, atLeast time.Duration) agreed.Dead {
 		return func(id ring.NodeID, least time.Duration) bool {
-			return slices.Contains(agreedtest.Letters(letters), id) && lasting >= least
+			return slices.Contains(agreedtest.Letters(letters), id) && atLeast >= least
 		}
 	}
 	base := agreedtest.Founded(t, "abcdefg", 1, 3)
@@ -97,7 +97,7 @@ func TestRescued(t *testing.T) {
 		name           string
 		replicas, next string
 		dead           string
-		lasting        time.Duration
+		atLeast        time.Duration
 		rescue         string
 	}{
 		{"all are alive", "abc", "ade", "", 0, ""},
@@ -115,7 +115,7 @@ func TestRescued(t *testing.T) {
 			s := base.DraftTable()
 			plan := "gfb"
 			s.Table.Places[0] = ring.Place{Epoch: 3, Replicas: agreedtest.Letters(c.replicas), Target: agreedtest.Letters(plan), Next: agreedtest.Letters(c.next)}
-			changes := agreed.PlanRescues(s, deadOf(c.dead, c.lasting))
+			changes := agreed.PlanRescues(s, deadOf(c.dead, c.atLeast))
 			if c.rescue == "" {
 				if len(changes) > 0 {
 					t.Errorf("rescued by %s", agreedtest.Spell(changes[0].Replicas))
@@ -126,7 +126,7 @@ func TestRescued(t *testing.T) {
 				t.Fatalf("%v, not one by %s", changes, c.rescue)
 			}
 			next := afterAll(t, s, agreed.Command{SetNext: &agreed.SetNext{Changes: changes}})
-			if again := agreed.PlanRescues(next, deadOf(c.dead, c.lasting)); len(again) > 0 {
+			if again := agreed.PlanRescues(next, deadOf(c.dead, c.atLeast)); len(again) > 0 {
 				t.Errorf("rescued again, by %s", agreedtest.Spell(again[0].Replicas))
 			}
 			if target := next.Table.Places[0].Target; agreedtest.Spell(target) != plan {
@@ -137,9 +137,9 @@ func TestRescued(t *testing.T) {
 }
 
 func TestRemoval(t *testing.T) {
-	deadOf := func(letters string, lasting time.Duration) agreed.Dead {
+	deadOf := func(letters string, atLeast time.Duration) agreed.Dead {
 		return func(id ring.NodeID, least time.Duration) bool {
-			return slices.Contains(agreedtest.Letters(letters), id) && lasting >= least
+			return slices.Contains(agreedtest.Letters(letters), id) && atLeast >= least
 		}
 	}
 	for _, c := range []struct {
@@ -147,7 +147,7 @@ func TestRemoval(t *testing.T) {
 		nodes    string
 		replicas int
 		dead     string
-		lasting  time.Duration
+		atLeast  time.Duration
 		removed  string
 	}{
 		{"nobody is dead", "abcd", 3, "", 0, ""},
@@ -161,7 +161,7 @@ func TestRemoval(t *testing.T) {
 		{"the only one", "a", 3, "a", time.Hour, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			node, found := agreed.PlanRemoval(agreedtest.Founded(t, c.nodes, 30, c.replicas), deadOf(c.dead, c.lasting))
+			node, found := agreed.PlanRemoval(agreedtest.Founded(t, c.nodes, 30, c.replicas), deadOf(c.dead, c.atLeast))
 			if found != (c.removed != "") || node.Name != c.removed {
 				t.Errorf("%q is removed, not %q", node.Name, c.removed)
 			}

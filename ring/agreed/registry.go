@@ -133,7 +133,7 @@ func (c *Replace) Apply(s *State) (*State, error) {
 	}
 	next := s.draftTable()
 	next.Nodes[c.New.ID] = c.New // a member of another name is noticed by admit
-	next.discharge(c.Old)
+	next.removeMember(c.Old)
 	if _, known := s.Nodes[c.New.ID]; !known {
 		delete(next.Nodes, c.New.ID)
 	}
@@ -151,17 +151,17 @@ func (c *Replace) Apply(s *State) (*State, error) {
 		if len(wanted) == 0 && place.Has(c.Old) {
 			wanted = place.Replicas
 		}
-		place.Target = instead(wanted, c.Old, node.ID)
-		if next.present(place.Target) < len(place.Target) {
+		place.Target = replaceID(wanted, c.Old, node.ID)
+		if next.countMembers(place.Target) < len(place.Target) {
 			place.Target = nil // another one was removed too: the leader plans anew
 		}
-		place.Next = instead(place.Next, c.Old, node.ID)
+		place.Next = replaceID(place.Next, c.Old, node.ID)
 	}
 	return next, nil
 }
 
-// instead is ids with one of them replaced.
-func instead(ids []ring.NodeID, old, with ring.NodeID) []ring.NodeID {
+// replaceID is ids with one of them replaced.
+func replaceID(ids []ring.NodeID, old, with ring.NodeID) []ring.NodeID {
 	i := slices.Index(ids, old)
 	if i < 0 {
 		return ids
@@ -171,8 +171,8 @@ func instead(ids []ring.NodeID, old, with ring.NodeID) []ring.NodeID {
 	return ids
 }
 
-// discharge removes a member of a draft for ever.
-func (s *State) discharge(id ring.NodeID) {
+// removeMember removes a member of a draft for ever.
+func (s *State) removeMember(id ring.NodeID) {
 	s.Removed[id] = s.Nodes[id].Name
 	delete(s.Nodes, id)
 }
@@ -180,7 +180,7 @@ func (s *State) discharge(id ring.NodeID) {
 // checkKnowledge refuses a draft in which a partition has too few members left that know its registers to move it.
 func (s *State) checkKnowledge() error {
 	for p, place := range s.Table.Places {
-		if present, enough := s.present(place.Replicas), ring.Enough(len(place.Replicas)); present < enough {
+		if present, enough := s.countMembers(place.Replicas), ring.Enough(len(place.Replicas)); present < enough {
 			return fmt.Errorf("%w: partition %d (epoch %d) would keep %d replicas, and a move takes %d",
 				ErrTooFew, p, place.Epoch, present, enough)
 		}
@@ -267,7 +267,7 @@ func (c *Remove) Apply(s *State) (*State, error) {
 		return nil, err
 	}
 	next := s.draftTable()
-	next.discharge(c.ID)
+	next.removeMember(c.ID)
 	if len(next.Nodes) == 0 {
 		return nil, fmt.Errorf("%w: %q is the last node", ErrTooFew, node.Name)
 	}

@@ -128,8 +128,8 @@ func (s *State) Describe(set []ring.NodeID) string {
 	return strings.Join(names, " ")
 }
 
-// present counts the ids that are members.
-func (s *State) present(ids []ring.NodeID) (count int) {
+// countMembers counts the ids that are members.
+func (s *State) countMembers(ids []ring.NodeID) (count int) {
 	for _, id := range ids {
 		if _, ok := s.Nodes[id]; ok {
 			count++

@@ -25,8 +25,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// Why a node cannot take part, or not any more, and why an administrator's request is refused. See package message, and
-// package agreed for the others.
+// Why a node cannot take part, or no longer can, and why an administrator's request is refused. Package message documents
+// these; package agreed has the others.
 var (
 	ErrOldCopy     = message.ErrOldCopy
 	ErrDiskInUse   = message.ErrDiskInUse
@@ -43,7 +43,7 @@ var ErrClosed = errors.New("this node is stopping")
 //
 //	goroutine        runs                            lives
 //	Run              founding or joining, then waits  until the context of Run ends, or the node cannot go on
-//	show             State and Changed                the same, as all that follow
+//	state            State and Changed                the same, as all that follow
 //	seek             finds nodes by gossip
 //	clock            asks for the others' clocks
 //	hearing          asks the other members whether they answer
@@ -76,10 +76,10 @@ type Cluster struct {
 	driver    *driver.Driver
 	handlers  map[string]message.Handler // by kind; not changed after New
 
-	shown   atomic.Pointer[shownState] // what State and Changed tell; New and the goroutine show store it
-	joined  chan struct{}              // closed once this node is a member whose mark is raised
-	closing sync.Once
-	closed  atomic.Bool
+	published atomic.Pointer[publishedState] // what State and Changed tell; New and followState store it
+	joined    chan struct{}                  // closed once this node is a member whose mark is raised
+	closing   sync.Once
+	closed    atomic.Bool
 }
 
 // New binds the sockets and reads the files. From here on Handle answers, which others need to start. Close releases what
@@ -93,7 +93,7 @@ func New(config Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{config: config, logger: config.Logger, throttle: lograte.NewThrottle(), joined: make(chan struct{})}
-	c.shown.Store(&shownState{state: &agreed.State{}, changed: make(chan struct{})})
+	c.published.Store(&publishedState{state: &agreed.State{}, changed: make(chan struct{})})
 	_, _ = rand.Read(c.process[:]) // never fails
 	var err error
 	c.identity, err = joining.NewIdentity(in, config.ID, func() *agreed.State { return c.agreement.State() }, config.tuning.step)
@@ -121,8 +121,8 @@ func New(config Config) (*Cluster, error) {
 		State: c.agreement.State, Changed: c.agreement.Changed, Propose: c.agreement.Propose, Peers: config.Peers,
 		Address: c.directory.AddressWithID, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
 	})
-	c.route()
-	c.show()
+	c.registerHandlers()
+	c.publish()
 	if config.Metrics != nil {
 		if err := config.Metrics.Register(c.registry); err != nil {
 			return nil, errors.Join(err, c.Close())
@@ -214,16 +214,16 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 	cancel(err)
 	tasks.Wait()
-	cause := context.Cause(ctx) // the first reason; what it has led to is not told
+	cause := context.Cause(ctx) // the first reason, without its consequences
 	if outer.Err() != nil && errors.Is(cause, context.Cause(outer)) {
 		cause = nil
 	}
 	return errors.Join(cause, c.Close())
 }
 
-// startSearch starts what is needed to find a cluster.
+// startSearch starts the goroutines that find a cluster.
 func (c *Cluster) startSearch(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
-	tasks.Go(func() { c.keepShowing(ctx, cancel) })
+	tasks.Go(func() { c.followState(ctx, cancel) })
 	tasks.Go(func() { c.gossip.Seek(ctx, func() []string { return c.directory.GossipAddresses(c.config.Join) }) })
 	tasks.Go(func() { c.clocks.Run(ctx) })
 	tasks.Go(func() { c.health.Run(ctx) })
@@ -237,7 +237,7 @@ func (c *Cluster) startSearch(ctx context.Context, cancel context.CancelCauseFun
 	})
 }
 
-// startMembership starts what members do.
+// startMembership starts the goroutines of a member.
 func (c *Cluster) startMembership(ctx context.Context, cancel context.CancelCauseFunc, tasks *sync.WaitGroup) {
 	c.gossip.Say(func(own *gossip.NodeMeta) { own.Phase, own.Cluster = gossip.PhaseMember, c.identity.Cluster() })
 	tasks.Go(func() {
@@ -273,7 +273,7 @@ func (c *Cluster) GossipAddress() string { return c.wire.Address() }
 // RaftAddress is where the others reach this node's raft.
 func (c *Cluster) RaftAddress() string { return c.agreement.Advertised() }
 
-// self is this node as it wants to be known; its mark is for a time when the disk is known to be no old copy.
+// self describes this node, without its mark: that is added once the disk is known not to be an old copy.
 func (c *Cluster) self() agreed.Node {
 	return agreed.Node{
 		ID: c.config.ID, Name: c.config.Name, Zone: c.config.Zone, GRPC: c.config.GRPC, HTTP: c.config.HTTP,
@@ -284,7 +284,7 @@ func (c *Cluster) self() agreed.Node {
 // otherMembers are the gRPC addresses of the other members.
 func (c *Cluster) otherMembers() map[ring.NodeID]string { return c.directory.OtherMembers(c.State()) }
 
-// nodeMeta is what gossip says of this node at its start.
+// nodeMeta is what this node gossips about itself at its start.
 func (c *Cluster) nodeMeta() gossip.NodeMeta {
 	own := gossip.NodeMeta{
 		Protocol: gossip.ProtocolVersion, Partitions: c.config.Partitions, Cluster: c.identity.Cluster(), Name: c.config.Name,

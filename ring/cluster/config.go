@@ -23,7 +23,7 @@ import (
 // Peers is what a cluster needs of its other nodes. Each address is the gRPC address of one, with its id before it, as
 // [ring.NodeID.At] puts it, where another node must not be taken for it. All wait no longer than ctx.
 type Peers interface {
-	// Call has message answered by [Cluster.Handle] of the node there. An error means that nobody has answered.
+	// Call has message answered by [Cluster.Handle] of the node there. An error means that the node has not answered.
 	Call(ctx context.Context, address string, message []byte) ([]byte, error)
 	// Seal makes the node refuse an epoch of a partition, durably.
 	Seal(ctx context.Context, address string, p ring.Partition, epoch uint64) error
@@ -44,7 +44,7 @@ type Config struct {
 	OpenRaft func(dir string) (consensus.RaftStore, error)
 	// ID is the identity of the node's disk. An empty disk has a new one.
 	ID ring.NodeID
-	// Name is what people call the node; no two have the same. At most 63 bytes.
+	// Name is the node's name for people, unique in the cluster. At most 63 bytes.
 	Name string
 	// Zone is where the node stands; replicas are spread over zones. Empty: nowhere in particular.
 	Zone string
@@ -60,7 +60,7 @@ type Config struct {
 	// Expect is how many empty nodes found a cluster together: 1, 3 or 5. 0: this node founds one alone if Join is empty,
 	// and else only joins. It counts as long as the disk belongs to no cluster.
 	Expect int
-	// Key is the cluster key. Nil: nothing between the nodes is encrypted, or proves who sent it.
+	// Key is the cluster key. Nil: traffic between the nodes is neither encrypted nor authenticated.
 	Key *key.Key
 	// Partitions and Replicas are those of a cluster that this node founds. 0: 271, and 3. Nodes with another number of
 	// partitions than the cluster's are kept out.
@@ -75,7 +75,7 @@ type Config struct {
 	Mark, MarkBefore agreed.Mark
 	// Confirm is called, and has to be durable when it returns, once the disk has turned out to be no old copy, and before
 	// any other node is told of Mark: from then on the disk answers for Mark. It is called once in each Run that gets so
-	// far. Nil: nobody asks.
+	// far. Nil: it is not called.
 	Confirm func(ctx context.Context) error
 	// NewMarks tells later marks, each once it is durable. Only the newest matters: a sender need not wait. Nil: none.
 	NewMarks <-chan agreed.Mark
@@ -90,27 +90,27 @@ type Config struct {
 	// End makes this node's registers accept nothing any more, for good, until a recovered epoch begins. It is called before
 	// this node's raft log is given up for a forced recovery. Nil: there are none.
 	End func(ctx context.Context) error
-	// Refuses says why this node decides nothing and takes no reservations at present; empty if it does. The others hear of it,
-	// so it must be cheap. Nil: it always does.
+	// Refuses says why this node decides nothing and takes no reservations now; empty if it does. Every ping calls it, so it must
+	// be cheap. Nil: it always decides.
 	Refuses func() string
-	// Stalled says why this node takes no reservations at present though it does decide, such as that its disk hangs; empty if it takes
-	// them. The others hear of it, so it must be cheap. Nil: it always does.
+	// Stalled says why this node takes no reservations now though it does decide, such as that its disk hangs; empty if it takes
+	// them. Every ping calls it, so it must be cheap. Nil: it always takes them.
 	Stalled func() string
-	// OnDeciding is told when it has changed for which keys this node knows of somebody who can decide. Nil: nobody is.
+	// OnDeciding is called when the set of keys that some node can decide has changed, as this node sees it. Nil: it is not called.
 	OnDeciding func(ring.Deciding)
-	// Speaks says in a word what an address speaks that does not speak gossip, such as gRPC; empty where that is not to be seen. It is
-	// asked once for an address of Join at which no node can be met. Nil: nobody knows.
+	// Speaks names the protocol of an address that does not speak gossip, such as gRPC; empty if it is unknown. It is
+	// called once for an address of Join at which no node answers. Nil: it is not known.
 	Speaks func(ctx context.Context, address string) string
-	// Check says what is wrong with a limits document. Nil: nothing ever is.
+	// Check says what is wrong with a limits document. Nil disables the check.
 	Check func(limits []byte) error
 	// Used says how long ago each limit decided a check on this node, of those that did so lately. Nil: none did.
 	Used func() map[string]time.Duration
 	// GossipBounds and RaftBounds bound what strangers can make the two listeners hold. Their Name, Metrics and Logger are
 	// set here. Zero values: no bound but those of time and of single messages.
 	GossipBounds, RaftBounds bound.Config
-	// Listeners counts what the two refuse. Nil: nobody does.
+	// Listeners counts what the two listeners refuse. Nil: it is not counted.
 	Listeners *bound.Metrics
-	// Logger is told what happens. Nil: nobody is.
+	// Logger takes the log. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Metrics is where the metrics of this package are registered. Nil: nowhere.
 	Metrics prometheus.Registerer
@@ -118,14 +118,14 @@ type Config struct {
 	tuning tuning
 }
 
-// tuning is what tests set.
+// tuning is set by tests only.
 type tuning struct {
 	gossip   func(*memberlist.Config)
 	step     func(string) error // called before and after each durable step of founding; an error ends the node there
-	patience time.Duration      // how long a refusal that may pass is borne
+	patience time.Duration      // how long a refusal that may be temporary is retried
 }
 
-// check fills in what a zero value stands for, and says what is wrong with the rest.
+// check fills in defaults and validates the rest.
 func (c *Config) check() error {
 	if c.Partitions == 0 {
 		c.Partitions = ring.DefaultPartitions
@@ -139,7 +139,7 @@ func (c *Config) check() error {
 	for name, b := range map[string]*bound.Config{"gossip": &c.GossipBounds, "raft": &c.RaftBounds} {
 		b.Name, b.Metrics, b.Logger = name, c.Listeners, c.Logger
 	}
-	// A message of raft is followed by its answer; only without a key do strangers get so far.
+	// A message of raft is followed by its answer; strangers get this far only without a key.
 	c.RaftBounds.Exchanges = true
 	if c.tuning.step == nil {
 		c.tuning.step = func(string) error { return nil }

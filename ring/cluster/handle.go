@@ -7,8 +7,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// route says what this node answers, and what when it leads.
-func (c *Cluster) route() {
+// registerHandlers registers the handlers of this node, and those that it uses only as the leader.
+func (c *Cluster) registerHandlers() {
 	c.handlers = map[string]message.Handler{
 		message.KindPing: message.Serve(c.health.AnswerPing),
 		message.KindNow:  message.Serve(c.answerNow),
@@ -31,7 +31,7 @@ func (c *Cluster) route() {
 }
 
 // Handle answers a message that another node has sent by [Peers.Call]. It may be called from [New] on, by any number of
-// goroutines. What it refuses is told in the answer; an error means that this was no message of this package.
+// goroutines. The answer carries refusals; an error means that text is not a message of this package.
 func (c *Cluster) Handle(ctx context.Context, text []byte) ([]byte, error) {
 	m, err := message.Read(text)
 	if err != nil {

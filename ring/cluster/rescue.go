@@ -125,9 +125,9 @@ func (r *recoverer) mayRecover(known *knowledge, raftLost bool) error {
 		return nil
 	case !r.config.Agreement.Runs():
 		return fmt.Errorf("%w: enough voters survive to elect a leader; start those that are down, then recover", message.ErrUnreachable)
-	case known.doubt != "":
+	case known.unproved != "":
 		return fmt.Errorf("%w: %q has not yet proved that its disk is not an old copy; wait until it is ready, or stop it for good and name it as lost too",
-			message.ErrUnreachable, known.doubt)
+			message.ErrUnreachable, known.unproved)
 	}
 	return nil
 }

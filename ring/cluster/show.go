@@ -9,8 +9,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/joining"
 )
 
-// A shownState is a state, until changed is closed.
-type shownState struct {
+// A publishedState is a state, until changed is closed.
+type publishedState struct {
 	state   *agreed.State
 	leaving map[ring.NodeID]bool
 	agreed  *agreed.State
@@ -19,14 +19,14 @@ type shownState struct {
 
 // State is what was agreed on, as far as this node has heard, with who is leaving, as far as gossip has it. It is not to
 // be changed. Before the cluster is founded, and on a new node before it is let in, it has Version 0.
-func (c *Cluster) State() *agreed.State { return c.shown.Load().state }
+func (c *Cluster) State() *agreed.State { return c.published.Load().state }
 
 // Changed is closed at the next change of State. Call it before State, or a change between the two goes unnoticed.
-func (c *Cluster) Changed() <-chan struct{} { return c.shown.Load().changed }
+func (c *Cluster) Changed() <-chan struct{} { return c.published.Load().changed }
 
-// show shows what is new; only New and the goroutine of keepShowing call it.
-func (c *Cluster) show() {
-	old, now, leaving := c.shown.Load(), c.agreement.State(), c.gossip.Leaving()
+// publish publishes a new state; only New and the goroutine of followState call it.
+func (c *Cluster) publish() {
+	old, now, leaving := c.published.Load(), c.agreement.State(), c.gossip.Leaving()
 	if !now.Founded() && old.state.Founded() {
 		now = old.agreed // raft was reset and catches up
 	}
@@ -39,7 +39,7 @@ func (c *Cluster) show() {
 		n.Leaving = leaving[id]
 		s.Nodes[id] = n
 	}
-	c.shown.Store(&shownState{state: &s, leaving: leaving, agreed: now, changed: make(chan struct{})})
+	c.published.Store(&publishedState{state: &s, leaving: leaving, agreed: now, changed: make(chan struct{})})
 	close(old.changed)
 	c.metrics.changes.Inc()
 	if s.Nodes[c.config.ID].Process != c.process {
@@ -50,11 +50,11 @@ func (c *Cluster) show() {
 	}
 }
 
-// keepShowing shows every change until ctx ends, and ends the node when it was removed.
-func (c *Cluster) keepShowing(ctx context.Context, cancel context.CancelCauseFunc) {
+// followState shows every change until ctx ends, and ends the node when it was removed.
+func (c *Cluster) followState(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
 		decided, gossiped := c.agreement.Changed(), c.gossip.Changed()
-		c.show()
+		c.publish()
 		if name, removed := c.State().Removed[c.config.ID]; removed {
 			cancel(joining.RemovedError(c.config.ID, name))
 		}

@@ -80,13 +80,13 @@ func higher(a, b []uint64) []uint64 {
 
 // A knowledge is what all nodes that are left know together.
 type knowledge struct {
-	epochs []uint64 // the highest ones of the partitions
-	newest survey   // of the node whose raft log ends last: this one, if none ends later
-	leader string   // whom any of them hears leading
-	doubt  string   // the name of one whose registers may be those of an old copy
+	epochs   []uint64 // the highest ones of the partitions
+	newest   survey   // of the node whose raft log ends last: this one, if none ends later
+	leader   string   // whom any of them hears leading
+	unproved string   // the name of a node whose registers may be those of an old copy
 }
 
-// add takes what a node has said.
+// add adds the survey of a node.
 func (k *knowledge) add(name string, s survey) {
 	k.epochs = higher(k.epochs, s.Epochs)
 	if s.End.After(k.newest.End) {
@@ -94,7 +94,7 @@ func (k *knowledge) add(name string, s survey) {
 	}
 	k.leader = cmp.Or(k.leader, s.Leader)
 	if !s.Proved {
-		k.doubt = name
+		k.unproved = name
 	}
 }
 
@@ -113,11 +113,11 @@ func (k *knowledge) majorityLost(gone map[ring.NodeID]agreed.Node) bool {
 	return left < ring.Majority(voters)
 }
 
-// missedWithin is how long it may take until a leader that is lost is missed.
+// missedWithin is how long the voters may take to notice that their leader is lost.
 const missedWithin = 4 * consensus.ElectionTimeout
 
-// survey asks every node that is left what it knows. Where raft has lost its majority, it waits until nobody hears a leader: as
-// long as somebody does, the nodes that are said to be lost are not.
+// survey asks every node that is left what it knows. Where raft has lost its majority, it waits until none of them hears a
+// leader: as long as one does, the nodes that were named as lost are not lost.
 func (r *recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	for begun := time.Now(); ; {
 		known, err := r.surveyAll(ctx, s, gone)
@@ -163,8 +163,8 @@ func (r *recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[rin
 	return known, errors.Join(problems...)
 }
 
-// left are the other nodes that are left, where they are by gossip or else by what is supposed: the members, and whoever else
-// is of this cluster by gossip, which those who are lost may have let in.
+// left are the other nodes that are left, where they are by gossip or else by what is supposed: the members, and other
+// nodes of this cluster known by gossip, which the lost nodes may have admitted.
 func (r *recoverer) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
 	var left []agreed.Node
 	for id, n := range s.Nodes {

@@ -10,7 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// usedTime is how long the nodes may take to say which limits they have used.
+// usedTime is the timeout for asking the nodes which limits they have used.
 const usedTime = time.Second
 
 // LimitsUsed says how long ago limits decided checks anywhere in the cluster, of those that did so lately, and which members
@@ -51,7 +51,7 @@ func (c *Cluster) answerUsed(context.Context, message.Nothing) (map[string]time.
 	return c.used(), nil
 }
 
-// used is what this node has used.
+// used are the limits that this node has used.
 func (c *Cluster) used() map[string]time.Duration {
 	if c.config.Used == nil {
 		return nil

@@ -104,11 +104,11 @@ func (k *Clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 		}
 		k.mu.Unlock()
 	}
-	k.tell()
+	k.logAgreement()
 }
 
-// tell says in the log when this node stops deciding because of its clock, and when it goes on. A round calls it.
-func (k *Clocks) tell() {
+// logAgreement says in the log when this node stops deciding because of its clock, and when it goes on. A round calls it.
+func (k *Clocks) logAgreement() {
 	ahead := -k.Comparison().Offset()
 	apart := max(ahead, -ahead) > clockTolerance
 	if apart == k.apart {

@@ -232,7 +232,7 @@ func (a *Agreement) startLocked() error {
 	if err := a.connectLocked(); err != nil {
 		return err
 	}
-	a.transport.hurry(false)
+	a.transport.setClosing(false)
 	alone := a.alone()
 	r, err := a.newRaft()
 	if err != nil {
@@ -243,7 +243,7 @@ func (a *Agreement) startLocked() error {
 	a.unwatch = cancel
 	a.watcher.Go(func() { a.watch(ctx, r) })
 	if alone {
-		a.watcher.Go(a.hasten)
+		a.watcher.Go(a.electSelf)
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (a *Agreement) stopRaftLocked() error {
 	}
 	configuration := configurationOf(a.Servers())
 	a.stored.Store(&configuration)
-	a.transport.hurry(true)
+	a.transport.setClosing(true)
 	err := r.Shutdown().Error()
 	a.unwatch()
 	a.watcher.Wait()

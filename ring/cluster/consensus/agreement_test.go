@@ -212,7 +212,7 @@ func (g *agreements) everywhere() *agreed.State {
 func (g *agreements) settle(alive func(ring.NodeID) bool) {
 	g.t.Helper()
 	leader := g.leader()
-	missed := patience{alive: alive, since: map[ring.NodeID]time.Time{}, told: lograte.NewThrottle()}
+	missed := absences{alive: alive, since: map[ring.NodeID]time.Time{}, throttle: lograte.NewThrottle()}
 	for leader.changeServers(g.ctx, &missed) {
 		if err := g.ctx.Err(); err != nil {
 			g.t.Fatal(err)
@@ -607,7 +607,7 @@ func TestResetInterrupted(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.founded(1)
 	g.propose(raise(1, 250))
-	k, err := a.disk.keep(a.marks)
+	k, err := a.disk.preserve(a.marks)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ const (
 // openDisk opens the files and reads them.
 func openDisk(config *Config, m *marks, fail func(error), logger hclog.Logger) (*disk, contents, error) {
 	in := config.folder()
-	kept, err := readKept(in)
+	kept, err := readResetState(in)
 	if err != nil {
 		return nil, contents{}, err
 	}
@@ -118,7 +118,7 @@ func openDisk(config *Config, m *marks, fail func(error), logger hclog.Logger) (
 func (d *disk) close() error { return d.store.Close() }
 
 // read notes the marks of everything stored and finds the newest configuration and snapshot.
-func (d *disk) read(kept kept, m *marks) (found contents, err error) {
+func (d *disk) read(kept resetState, m *marks) (found contents, err error) {
 	if err := kept.restore(d.stable, m); err != nil {
 		return contents{}, err
 	}

@@ -11,17 +11,17 @@ import (
 )
 
 // newRaftLog has raft log to logger: what an operator should know in this project's own words, other warnings and errors as
-// warnings, each about a peer no oftener than [seldom] lets it, the rest for debugging.
+// warnings, each about a peer no more often than its throttle allows, the rest for debugging.
 func newRaftLog(logger *slog.Logger) hclog.Logger {
-	return raftLog{Logger: hclog.NewNullLogger(), logger: logger, seldom: lograte.NewThrottle(), lasting: lograte.NewDebounce()}
+	return raftLog{Logger: hclog.NewNullLogger(), logger: logger, throttle: lograte.NewThrottle(), debounce: lograte.NewDebounce()}
 }
 
 // raftLog is an hclog.Logger. What it does not have is the embedded one's, which does nothing.
 type raftLog struct {
 	hclog.Logger
-	logger  *slog.Logger
-	seldom  *lograte.Throttle
-	lasting *lograte.Debounce
+	logger   *slog.Logger
+	throttle *lograte.Throttle
+	debounce *lograte.Debounce
 }
 
 // Log implements hclog.Logger, and so on.
@@ -32,24 +32,24 @@ func (l raftLog) Log(level hclog.Level, said string, args ...any) {
 		l.logger.Info("this node is now the leader of the cluster")
 	case said == "failed to contact quorum of nodes, stepping down":
 		l.logger.Warn("this node is no longer the leader of the cluster: it cannot reach a majority of the voters")
-	case unreached(said):
-		if l.lasting.Lasts("reach " + about) {
+	case isUnreachable(said):
+		if l.debounce.Lasts("reach " + about) {
 			l.logger.Warn("a node is still unreachable at its raft address: it is down, or something blocks --listen-raft", "node", about)
 		}
-	case unled(said):
-		if l.lasting.Lasts("lead") {
+	case isLeaderless(said):
+		if l.debounce.Lasts("lead") {
 			l.logger.Warn("the cluster still has no leader: a majority of its voters must be up and reach one another; " +
 				"checks continue where a majority of the replicas is up, and changes to the cluster wait")
 		}
-	case level >= hclog.Warn && !usual(said) && l.seldom.Allow(said+" "+about):
+	case level >= hclog.Warn && !isRoutine(said) && l.throttle.Allow(said+" "+about):
 		to = slog.LevelWarn
 	}
 	l.logger.Log(context.Background(), to, "raft: "+said, args...) //nolint:sloglint // the words are raft's
 }
 
-// unreached says whether raft complains of a node that does not answer. One that restarts is no news: what has lost its
+// isUnreachable says whether raft complains of a node that does not answer. One that restarts is no news: what has lost its
 // connection to it says so.
-func unreached(said string) bool {
+func isUnreachable(said string) bool {
 	switch said {
 	case "failed to heartbeat to", "failed to appendEntries to", "failed to make requestVote RPC",
 		"failed to pipeline appendEntries", "failed to start pipeline replication to", "failed to send snapshot to":
@@ -58,13 +58,13 @@ func unreached(said string) bool {
 	return false
 }
 
-// unled says whether raft looks for a leader, which it does whenever one has gone.
-func unled(said string) bool {
+// isLeaderless says whether raft looks for a leader, which it does whenever one has gone.
+func isLeaderless(said string) bool {
 	return said == "heartbeat timeout reached, starting election" || said == "Election timeout reached, restarting election"
 }
 
-// usual says whether raft warns of what happens whenever a node joins, comes back or stops.
-func usual(said string) bool {
+// isRoutine says whether raft warns of what happens whenever a node joins, comes back or stops.
+func isRoutine(said string) bool {
 	switch said {
 	case "failed to get previous log", "appendEntries rejected, sending older logs", "failed to get log",
 		"failed to decode incoming command", "rejecting pre-vote request since we have a leader",

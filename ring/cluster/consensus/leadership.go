@@ -79,15 +79,15 @@ func (a *Agreement) watch(ctx context.Context, r *raft.Raft) {
 			if !leads {
 				a.transport.release()
 			}
-			if leads && a.settled(r) {
+			if leads && a.awaitBarrier(r) {
 				a.announce(true)
 			}
 		}
 	}
 }
 
-// settled waits until what was committed before this term is applied, and says whether this node still leads.
-func (a *Agreement) settled(r *raft.Raft) bool {
+// awaitBarrier waits until what was committed before this term is applied, and says whether this node still leads.
+func (a *Agreement) awaitBarrier(r *raft.Raft) bool {
 	for r.State() == raft.Leader {
 		if err := r.Barrier(enqueueTimeout).Error(); err == nil {
 			return true
@@ -105,9 +105,9 @@ func (a *Agreement) announce(leading bool) {
 	}
 }
 
-// hasten has this node, the only voter, lead at once: it tells itself, as a leader would that hands over to it, to wait
+// electSelf has this node, the only voter, lead at once: it tells itself, as a leader would that hands over to it, to wait
 // for no election timeout. If that message does not arrive, the timeout passes.
-func (a *Agreement) hasten() {
+func (a *Agreement) electSelf() {
 	request := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
 		ProtocolVersion: raft.ProtocolVersionMax,
 		ID:              []byte(a.config.ID.String()),

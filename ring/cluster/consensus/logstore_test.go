@@ -80,7 +80,7 @@ func TestMarksAreNotedOnceTheyAreStored(t *testing.T) {
 			}
 			again := &disk{logs: &logStore{LogStore: store, marks: newMarks()}, stable: raft.NewInmemStore(), snapshots: raft.NewInmemSnapshotStore()}
 			m := newMarks()
-			if _, err := again.read(kept{}, m); err != nil {
+			if _, err := again.read(resetState{}, m); err != nil {
 				t.Fatal(err)
 			}
 			if got, _ := m.of(agreedtest.ID(1)); got != want {
@@ -128,7 +128,7 @@ func TestConfigurationsThatASnapshotCoversAreOld(t *testing.T) {
 		if err := logs.StoreLog(e); err != nil {
 			t.Fatal(err)
 		}
-		found, err := d.read(kept{}, newMarks())
+		found, err := d.read(resetState{}, newMarks())
 		if err != nil || found.state.Version != 9 {
 			t.Fatalf("read version %d: %v", found.state.Version, err)
 		}

@@ -100,7 +100,7 @@ func (a *Agreement) Reset(longest LogEnd) error {
 		}
 		return err
 	}
-	keep, err := a.disk.keep(a.marks)
+	keep, err := a.disk.preserve(a.marks)
 	if err != nil {
 		return fmt.Errorf("resetting raft: %w", err)
 	}
@@ -123,7 +123,7 @@ func (a *Agreement) Reset(longest LogEnd) error {
 }
 
 // dropRaft makes what is kept durable, then takes the rest away in one step; the next openDisk deletes it.
-func dropRaft(in folder.Folder, k kept) error {
+func dropRaft(in folder.Folder, k resetState) error {
 	if err := k.write(in); err != nil {
 		return err
 	}

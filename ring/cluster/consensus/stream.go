@@ -95,8 +95,8 @@ func newStream(config Config) (*stream, error) {
 	return s, nil
 }
 
-// begin accepts connections, until Close.
-func (s *stream) begin() { s.tasks.Go(s.listen) }
+// start accepts connections, until Close.
+func (s *stream) start() { s.tasks.Go(s.listen) }
 
 // listen accepts until Close, or until the listener breaks.
 func (s *stream) listen() {
@@ -190,14 +190,14 @@ func (c *accepted) Close() error {
 // is to end before long; between two there may be any time.
 type exchange struct {
 	net.Conn
-	begun bool // a message was, and has a deadline
+	inMessage bool // a message was, and has a deadline
 }
 
 // Read implements net.Conn.
 func (c *exchange) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && !c.begun {
-		c.begun = true
+	if n > 0 && !c.inMessage {
+		c.inMessage = true
 		err = errors.Join(err, c.SetReadDeadline(time.Now().Add(messageWithin)))
 	}
 	return n, err
@@ -205,8 +205,8 @@ func (c *exchange) Read(b []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *exchange) Write(b []byte) (int, error) {
-	if c.begun {
-		c.begun = false
+	if c.inMessage {
+		c.inMessage = false
 		if err := c.SetReadDeadline(time.Time{}); err != nil {
 			return 0, err
 		}

@@ -62,7 +62,7 @@ func aStream(t *testing.T, k *key.Key) (*stream, *pipes, *prometheus.Registry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.begin()
+	s.start()
 	return s, from, registry
 }
 

@@ -35,7 +35,7 @@ func newTransport(config Config, addressOf addressFunc, logger hclog.Logger) (*t
 	if err != nil {
 		return nil, err
 	}
-	s.begin()
+	s.start()
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Logger: logger, Stream: s, MaxPool: pooledConns, Timeout: callTimeout, ServerAddressProvider: addressOf,
 	})
@@ -113,8 +113,8 @@ func (t *transport) release() {
 	clear(t.held)
 }
 
-// hurry says whether calls must not be held up any more, because raft is about to end.
-func (t *transport) hurry(closing bool) {
+// setClosing says whether calls must not be held up any more, because raft is about to end.
+func (t *transport) setClosing(closing bool) {
 	t.mu.Lock()
 	t.closing = closing
 	t.mu.Unlock()

@@ -56,7 +56,7 @@ func TestFailedCallsAreHeldUp(t *testing.T) {
 			}
 		}, holdUpTime},
 		"until it leads no more": {func(tr *transport, _ *faultyTransport) { tr.release() }, time.Second},
-		"until raft ends":        {func(tr *transport, _ *faultyTransport) { tr.hurry(true) }, time.Second},
+		"until raft ends":        {func(tr *transport, _ *faultyTransport) { tr.setClosing(true) }, time.Second},
 		"not for ever":           {func(*transport, *faultyTransport) {}, holdUpTime},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestFailedCallsAreHeldUp(t *testing.T) {
 func TestNothingIsHeldUpAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transport{Transport: &faultyTransport{}, held: map[raft.ServerID]chan struct{}{}}
-		tr.hurry(true)
+		tr.setClosing(true)
 		tr.release()
 		start := time.Now()
 		tr.holdUp("b")

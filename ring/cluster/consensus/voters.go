@@ -24,11 +24,11 @@ const (
 type changeKind string
 
 const (
-	addNonvoter changeKind = "add"     // as a server that does not vote, or give it another address
-	addVoter    changeKind = "promote" // or give a voter another address
-	demote      changeKind = "demote"  // a voter to a server that does not vote
-	drop        changeKind = "drop"    // a server that is no member
-	giveUp      changeKind = "give up" // the leadership to that server, because this node is to vote no more
+	addNonvoter  changeKind = "add"                     // as a server that does not vote, or give it another address
+	addVoter     changeKind = "promote"                 // or give a voter another address
+	demote       changeKind = "demote"                  // a voter to a server that does not vote
+	drop         changeKind = "remove"                  // a server that is not a member
+	transferLead changeKind = "hand over leadership to" // that server, because this node must stop voting
 )
 
 // A serverChange is one step from a configuration to the one that is wanted.
@@ -40,8 +40,8 @@ type serverChange struct {
 // voterCount is how many of n nodes vote: the largest odd number up to five.
 func voterCount(n int) int { return max(1, (min(n, maxVoters)-1)/2*2+1) }
 
-// sight is what the leader sees of the nodes.
-type sight struct {
+// liveness is what the leader sees of the nodes.
+type liveness struct {
 	self    ring.NodeID
 	alive   func(ring.NodeID) bool // heard of now
 	missing func(ring.NodeID) bool // not heard of for a while
@@ -50,9 +50,9 @@ type sight struct {
 // nextServerChange is the next step that the leader takes: every member of the registry is a server under its address,
 // nobody else is, and [voterCount] of them vote: those that do already, then nodes that are alive and not draining. No
 // step leaves the voters without a majority that is alive. There is none when nothing is to be done, or nothing can be.
-func nextServerChange(servers []Server, nodes map[ring.NodeID]agreed.Node, sight sight) (serverChange, bool) {
-	for _, change := range serverChanges(servers, nodes, sight) {
-		if sight.majority(after(servers, change)) {
+func nextServerChange(servers []Server, nodes map[ring.NodeID]agreed.Node, view liveness) (serverChange, bool) {
+	for _, change := range serverChanges(servers, nodes, view) {
+		if view.majority(after(servers, change)) {
 			return change, true
 		}
 	}
@@ -60,8 +60,8 @@ func nextServerChange(servers []Server, nodes map[ring.NodeID]agreed.Node, sight
 }
 
 // serverChanges are the steps that bring the configuration nearer, most urgent first.
-func serverChanges(servers []Server, nodes map[ring.NodeID]agreed.Node, sight sight) []serverChange {
-	chosen := chooseVoters(servers, nodes, sight)
+func serverChanges(servers []Server, nodes map[ring.NodeID]agreed.Node, view liveness) []serverChange {
+	chosen := chooseVoters(servers, nodes, view)
 	var moves, additions, promotions, drops, demotions []serverChange
 	known, taken := map[ring.NodeID]bool{}, map[string]bool{}
 	for _, n := range nodes {
@@ -77,9 +77,9 @@ func serverChanges(servers []Server, nodes map[ring.NodeID]agreed.Node, sight si
 			moves = append(moves, serverChange{addVoter, here})
 		case member && node.Raft != s.Address:
 			moves = append(moves, serverChange{addNonvoter, here})
-		case s.ID == sight.self && s.Voter && !votes:
-			if i := sight.successor(servers, chosen); i >= 0 {
-				demotions = append(demotions, serverChange{giveUp, servers[i]})
+		case s.ID == view.self && s.Voter && !votes:
+			if i := view.successor(servers, chosen); i >= 0 {
+				demotions = append(demotions, serverChange{transferLead, servers[i]})
 			}
 		case !member && taken[s.Address]: // raft takes no second server at an address, and a new disk is where the old one was
 			moves = append(moves, serverChange{drop, s})
@@ -101,20 +101,20 @@ func serverChanges(servers []Server, nodes map[ring.NodeID]agreed.Node, sight si
 
 // chooseVoters says who is to vote: an odd number of members. A voter that is missing or draining goes on where there is
 // nobody else.
-func chooseVoters(servers []Server, nodes map[ring.NodeID]agreed.Node, sight sight) []ring.NodeID {
+func chooseVoters(servers []Server, nodes map[ring.NodeID]agreed.Node, view liveness) []ring.NodeID {
 	voting := map[ring.NodeID]bool{}
 	for _, s := range servers {
 		voting[s.ID] = s.Voter
 	}
 	const never = 5
 	rank := func(id ring.NodeID) int { // the lower, the rather a node votes
-		stays := voting[id] && (id == sight.self || !sight.missing(id))
+		stays := voting[id] && (id == view.self || !view.missing(id))
 		switch draining := nodes[id].Draining; {
-		case stays && !draining && id == sight.self:
+		case stays && !draining && id == view.self:
 			return 0
 		case stays && !draining:
 			return 1
-		case !voting[id] && !draining && sight.alive(id):
+		case !voting[id] && !draining && view.alive(id):
 			return 2
 		case stays:
 			return 3
@@ -148,7 +148,7 @@ func after(servers []Server, change serverChange) []Server {
 }
 
 // majority says whether a majority of the voters is alive.
-func (s sight) majority(servers []Server) bool {
+func (s liveness) majority(servers []Server) bool {
 	voters, living := 0, 0
 	for _, server := range servers {
 		if server.Voter {
@@ -162,7 +162,7 @@ func (s sight) majority(servers []Server) bool {
 }
 
 // successor finds another voter that is alive and is to go on voting; -1 is none.
-func (s sight) successor(servers []Server, chosen []ring.NodeID) int {
+func (s liveness) successor(servers []Server, chosen []ring.NodeID) int {
 	return slices.IndexFunc(servers, func(other Server) bool {
 		return other.Voter && other.ID != s.self && s.alive(other.ID) && slices.Contains(chosen, other.ID)
 	})
@@ -172,7 +172,7 @@ func (s sight) successor(servers []Server, chosen []ring.NodeID) int {
 // node is heard of; one that is not is missed only after a while.
 func (a *Agreement) KeepVoters(ctx context.Context, alive func(ring.NodeID) bool) {
 	a.WhileLeading(ctx, func(ctx context.Context) {
-		missed := patience{alive: alive, since: map[ring.NodeID]time.Time{}, told: lograte.NewThrottle()}
+		missed := absences{alive: alive, since: map[ring.NodeID]time.Time{}, throttle: lograte.NewThrottle()}
 		ticker := time.NewTicker(votersEvery)
 		defer ticker.Stop()
 		for {
@@ -191,19 +191,19 @@ func (a *Agreement) KeepVoters(ctx context.Context, alive func(ring.NodeID) bool
 }
 
 // changeServers takes one step, and says whether it was taken.
-func (a *Agreement) changeServers(ctx context.Context, missed *patience) bool {
+func (a *Agreement) changeServers(ctx context.Context, missed *absences) bool {
 	s := a.State()
 	if !s.Founded() || ctx.Err() != nil {
 		return false // before the founding the registry is empty
 	}
-	missed.look(s.Nodes, time.Now())
-	sight := sight{self: a.config.ID, alive: missed.alive, missing: missed.missing}
-	change, due := nextServerChange(a.Servers(), s.Nodes, sight)
+	missed.update(s.Nodes, time.Now())
+	view := liveness{self: a.config.ID, alive: missed.alive, missing: missed.missing}
+	change, due := nextServerChange(a.Servers(), s.Nodes, view)
 	if !due {
 		return false
 	}
 	if err := a.changeServer(ctx, change); err != nil {
-		if ctx.Err() == nil && missed.told.Allow(err.Error()) {
+		if ctx.Err() == nil && missed.throttle.Allow(err.Error()) {
 			a.logger.Warn("changing raft's servers failed; retrying", "change", string(change.kind),
 				"node", s.Nodes[change.server.ID].Name, "id", change.server.ID, "error", err)
 		}
@@ -211,7 +211,7 @@ func (a *Agreement) changeServers(ctx context.Context, missed *patience) bool {
 	}
 	a.logger.Info("changed raft's servers", "change", string(change.kind), "node", cmp.Or(s.Nodes[change.server.ID].Name, "not a member"),
 		"id", change.server.ID, "address", change.server.Address)
-	return change.kind != giveUp
+	return change.kind != transferLead
 }
 
 // changeServer takes a step, on the leader.
@@ -230,22 +230,22 @@ func (a *Agreement) changeServer(ctx context.Context, change serverChange) error
 		return await(ctx, r.DemoteVoter(id, 0, limit))
 	case drop:
 		return await(ctx, r.RemoveServer(id, 0, limit))
-	case giveUp:
+	case transferLead:
 		return await(ctx, r.LeadershipTransferToServer(id, where))
 	}
 	return fmt.Errorf("%w: unknown change of raft's servers: %q", agreed.ErrInvalid, change.kind)
 }
 
-// patience notes how long nodes have not been heard of.
-type patience struct {
-	alive func(ring.NodeID) bool
-	since map[ring.NodeID]time.Time // when a node was first not heard of, this time
-	now   time.Time
-	told  *lograte.Throttle // of what has failed
+// absences notes how long nodes have not been heard of.
+type absences struct {
+	alive    func(ring.NodeID) bool
+	since    map[ring.NodeID]time.Time // when a node was first not heard of, this time
+	now      time.Time
+	throttle *lograte.Throttle // of what has failed
 }
 
-// look notes who is not heard of now.
-func (p *patience) look(nodes map[ring.NodeID]agreed.Node, now time.Time) {
+// update notes who is not heard of now.
+func (p *absences) update(nodes map[ring.NodeID]agreed.Node, now time.Time) {
 	p.now = now
 	for id := range p.since {
 		if _, member := nodes[id]; !member || p.alive(id) {
@@ -260,7 +260,7 @@ func (p *patience) look(nodes map[ring.NodeID]agreed.Node, now time.Time) {
 }
 
 // missing says whether a node has not been heard of for so long that another one may vote in its stead.
-func (p *patience) missing(id ring.NodeID) bool {
+func (p *absences) missing(id ring.NodeID) bool {
 	since, silent := p.since[id]
 	return silent && p.now.Sub(since) >= voterPatience
 }

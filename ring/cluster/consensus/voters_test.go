@@ -66,8 +66,8 @@ func newVotersCase() *votersCase {
 	return &votersCase{nodes: map[ring.NodeID]agreed.Node{}, dead: map[ring.NodeID]bool{}, self: agreedtest.ID(1)}
 }
 
-func (c *votersCase) sight() sight {
-	return sight{
+func (c *votersCase) sight() liveness {
+	return liveness{
 		self:    c.self,
 		alive:   func(id ring.NodeID) bool { _, dead := c.dead[id]; return !dead },
 		missing: func(id ring.NodeID) bool { return c.dead[id] },
@@ -83,7 +83,7 @@ func (c *votersCase) settle(t rapid.TB) (steps []serverChange) {
 			return steps
 		}
 		steps = append(steps, change)
-		if change.kind == giveUp {
+		if change.kind == transferLead {
 			if change.server.ID == c.self || !c.sight().alive(change.server.ID) {
 				t.Fatalf("%s gives up for %v", c.self, change.server)
 			}
@@ -239,7 +239,7 @@ func TestVotersSettle(t *testing.T) {
 
 func TestPatience(t *testing.T) {
 	dead := map[ring.NodeID]bool{agreedtest.ID(2): true}
-	p := patience{alive: func(id ring.NodeID) bool { return !dead[id] }, since: map[ring.NodeID]time.Time{}}
+	p := absences{alive: func(id ring.NodeID) bool { return !dead[id] }, since: map[ring.NodeID]time.Time{}}
 	nodes := newVotersCase().members(1, 2).nodes
 	start := time.Unix(1000, 0)
 	for _, look := range []struct {
@@ -255,12 +255,12 @@ func TestPatience(t *testing.T) {
 		{3 * voterPatience, true, true},
 	} {
 		dead[agreedtest.ID(2)] = look.dead
-		p.look(nodes, start.Add(look.after))
+		p.update(nodes, start.Add(look.after))
 		if p.missing(agreedtest.ID(2)) != look.missing || p.missing(agreedtest.ID(1)) {
 			t.Errorf("after %s: missing is %v, want %v", look.after, p.missing(agreedtest.ID(2)), look.missing)
 		}
 	}
-	p.look(nil, start)
+	p.update(nil, start)
 	if len(p.since) != 0 {
 		t.Errorf("what is no member is remembered: %v", p.since)
 	}

@@ -11,17 +11,17 @@ import (
 	"github.com/jeton-dev/jeton/ring/move"
 )
 
-// How long a node may take over what it is asked.
+// Timeouts of the calls.
 const (
 	copyTime    = 2 * time.Minute
 	sealTime    = 2 * time.Second
 	installTime = 30 * time.Second
 )
 
-// How many calls are under way at once. What seals and installs keeps up with the partitions that may be between the two;
-// copies and completions wait for nobody, and must not take a node's disk from its checks.
+// How many calls run at once. Seals and installs keep up with the partitions that may be between the two; nothing waits for
+// copies and completions, and they must not slow down a node's checks by using its disk.
 const (
-	urgentCalls   = 3 * movingAtOnce
+	urgentCalls   = 3 * maxMoving
 	copyCalls     = 8
 	completeCalls = 8
 )
@@ -32,8 +32,8 @@ type job struct {
 	action    move.Action
 }
 
-// A lane is a queue of calls of which some are under way at once, and of those no more than half at one node: one that
-// is slow does not hold up what is asked of others.
+// A lane is a queue of calls. A bounded number of them runs at once, at most half of those to one node: a slow node does not
+// hold up the calls to others.
 type lane struct {
 	queue   []job
 	limit   int
@@ -49,8 +49,8 @@ func newLanes() lanes {
 	return lanes{urgent: newLane(urgentCalls), copying: newLane(copyCalls), completing: newLane(completeCalls)}
 }
 
-// queue puts a job where it belongs.
-func (t *tenure) queue(j job) {
+// enqueue puts a job into its queue.
+func (t *term) enqueue(j job) {
 	t.queued = true
 	switch a := j.action.(type) {
 	case move.Agree:
@@ -70,9 +70,9 @@ func (t *tenure) queue(j job) {
 	}
 }
 
-// dispatch begins the calls that there is room for. What is not wanted any more, or is asked of a node that is dead, has
-// failed at once.
-func (t *tenure) dispatch(ctx context.Context) {
+// dispatch starts the calls that there is room for. A call that its move no longer wants, or that goes to a dead node, fails
+// at once.
+func (t *term) dispatch(ctx context.Context) {
 	t.queued = false
 	t.dispatchLane(ctx, t.lanes.urgent)
 	t.dispatchLane(ctx, t.lanes.completing)
@@ -81,7 +81,7 @@ func (t *tenure) dispatch(ctx context.Context) {
 	}
 }
 
-func (t *tenure) dispatchLane(ctx context.Context, l *lane) {
+func (t *term) dispatchLane(ctx context.Context, l *lane) {
 	var failed, waiting []job
 	for i, j := range l.queue {
 		if l.running == l.limit {
@@ -92,7 +92,7 @@ func (t *tenure) dispatchLane(ctx context.Context, l *lane) {
 		case !t.moves[j.partition].Wants(j.action) || t.dead(node, 0):
 			failed = append(failed, j)
 		case l.at[node] < l.limit/2:
-			t.begin(ctx, l, node, j)
+			t.startCall(ctx, l, node, j)
 		default:
 			waiting = append(waiting, j)
 		}
@@ -103,8 +103,8 @@ func (t *tenure) dispatchLane(ctx context.Context, l *lane) {
 	}
 }
 
-// begin makes a call on a goroutine of its own, and tells the move how it went.
-func (t *tenure) begin(ctx context.Context, l *lane, node ring.NodeID, j job) {
+// startCall makes a call on its own goroutine, and reports its outcome to the move.
+func (t *term) startCall(ctx context.Context, l *lane, node ring.NodeID, j job) {
 	l.running++
 	l.at[node]++
 	c, err := t.callFor(j)
@@ -112,7 +112,7 @@ func (t *tenure) begin(ctx context.Context, l *lane, node ring.NodeID, j job) {
 		if err == nil {
 			err = c.make(ctx)
 		}
-		t.report(ctx, func(t *tenure) {
+		t.report(ctx, func(t *term) {
 			l.running--
 			l.at[node]--
 			t.driver.metrics.call(c.name, err)
@@ -124,16 +124,16 @@ func (t *tenure) begin(ctx context.Context, l *lane, node ring.NodeID, j job) {
 	})
 }
 
-// report hands a result to the driver's goroutine, unless that has ended.
-func (t *tenure) report(ctx context.Context, r result) {
+// report hands a result to the driver's goroutine, unless it has ended.
+func (t *term) report(ctx context.Context, r result) {
 	select {
 	case t.results <- r:
 	case <-ctx.Done():
 	}
 }
 
-// failed notes why a call has failed.
-func (t *tenure) failed(node ring.NodeID, j job, name string, err error) {
+// failed records why a call failed.
+func (t *term) failed(node ring.NodeID, j job, name string, err error) {
 	if s := t.sealed[j.partition]; s != nil {
 		s.why = err
 	}
@@ -141,7 +141,7 @@ func (t *tenure) failed(node ring.NodeID, j job, name string, err error) {
 		"partition", j.partition, "call", name, "node", t.state.Nodes[node].Name, "error", err)
 }
 
-// nodeOf is the node that an action is asked of.
+// nodeOf is the node that an action calls.
 func nodeOf(a move.Action) ring.NodeID {
 	switch a := a.(type) {
 	case move.Copy:
@@ -156,7 +156,7 @@ func nodeOf(a move.Action) ring.NodeID {
 	return ring.NodeID{}
 }
 
-// A nodeCall is what is asked of a node, once it is known where the node is.
+// A nodeCall is a call of a node whose address is known.
 type nodeCall struct {
 	name string
 	make func(ctx context.Context) error
@@ -164,8 +164,8 @@ type nodeCall struct {
 
 var errNoAddress = errors.New("the address of the node is unknown")
 
-// callFor finds out whom to ask, and how.
-func (t *tenure) callFor(j job) (c nodeCall, err error) {
+// callFor makes the call for a job.
+func (t *term) callFor(j job) (c nodeCall, err error) {
 	address := t.driver.config.Address(nodeOf(j.action))
 	if address == "" {
 		err = fmt.Errorf("%w: %s", errNoAddress, nodeOf(j.action))
@@ -178,7 +178,7 @@ func (t *tenure) callFor(j job) (c nodeCall, err error) {
 	}
 	switch a := j.action.(type) {
 	case move.Copy:
-		sources := t.addresses(t.best(a.Sources))
+		sources := t.addresses(t.preferAlive(a.Sources))
 		c = nodeCall{"copy", within(copyTime, func(ctx context.Context) error { return peers.Copy(ctx, address, p, sources) })}
 	case move.Seal:
 		c = nodeCall{"seal", within(sealTime, func(ctx context.Context) error { return peers.Seal(ctx, address, p, a.Epoch) })}
@@ -186,12 +186,12 @@ func (t *tenure) callFor(j job) (c nodeCall, err error) {
 		c = install("install", a.Epoch, a.Enough, t.addresses(a.Sources))
 	case move.Complete:
 		sources := t.addresses(a.Sources)
-		c = install("complete", a.Epoch, len(a.Sources)+1, sources) // so many never are sealed: only one that has installed counts
+		c = install("complete", a.Epoch, len(a.Sources)+1, sources) // so many are never sealed: only a node that has installed counts
 	}
 	return c, err
 }
 
-// within bounds what a call may take.
+// within bounds a call by a timeout.
 func within(limit time.Duration, ask func(ctx context.Context) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -200,16 +200,16 @@ func within(limit time.Duration, ask func(ctx context.Context) error) func(ctx c
 	}
 }
 
-// best are the nodes that are alive, or all if none is: a copy waits for each of its sources.
-func (t *tenure) best(nodes []ring.NodeID) []ring.NodeID {
-	if t.living(nodes) == 0 {
+// preferAlive returns the nodes that are alive, or all if none is: a copy waits for each of its sources.
+func (t *term) preferAlive(nodes []ring.NodeID) []ring.NodeID {
+	if t.countAlive(nodes) == 0 {
 		return nodes
 	}
 	return slices.DeleteFunc(slices.Clone(nodes), func(id ring.NodeID) bool { return t.dead(id, 0) })
 }
 
-// addresses are where nodes are, of those that are somewhere.
-func (t *tenure) addresses(nodes []ring.NodeID) []string {
+// addresses are the addresses of those nodes whose address is known.
+func (t *term) addresses(nodes []ring.NodeID) []string {
 	var addresses []string
 	for _, id := range nodes {
 		if address := t.driver.config.Address(id); address != "" {

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// quiet is how long the members must stay the same before a change of the table is planned: nodes that join in a
+	// planDelay is how long the members must stay the same before a change of the table is planned: nodes that join in a
 	// burst get one plan.
-	quiet = 500 * time.Millisecond
-	// lookEvery is how often the driver looks who is alive.
-	lookEvery = 500 * time.Millisecond
+	planDelay = 500 * time.Millisecond
+	// checkInterval is how often the driver checks which nodes are alive.
+	checkInterval = 500 * time.Millisecond
 	// warnAfter is how long a partition may be sealed before the log says so.
 	warnAfter = 5 * time.Second
 )
@@ -67,7 +67,7 @@ type Driver struct {
 	progress map[ring.Partition]move.Phase // of those that are not settled
 }
 
-// New is a driver that does not run.
+// New makes a driver; Run runs it.
 func New(config Config) *Driver {
 	return &Driver{config: config, metrics: newMetrics(config.Metrics), progress: map[ring.Partition]move.Phase{}}
 }
@@ -76,9 +76,9 @@ func New(config Config) *Driver {
 // that was agreed earlier. All that it has started has ended when it returns. It may be called again, after that.
 func (d *Driver) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	t := &tenure{
+	t := &term{
 		driver:  d,
-		begun:   time.Now(),
+		started: time.Now(),
 		alive:   map[ring.NodeID]bool{},
 		sealed:  map[ring.Partition]*sealed{},
 		results: make(chan result),
@@ -94,12 +94,12 @@ func (d *Driver) Run(ctx context.Context) {
 	for {
 		changed := d.config.Changed()
 		t.follow(d.config.State())
-		t.look()
+		t.checkNodes()
 		t.tick()
 		t.plan()
 		t.dispatch(ctx)
 		t.propose(ctx)
-		timer.Reset(t.pause())
+		timer.Reset(t.untilNextEvent())
 		select {
 		case <-ctx.Done():
 			return
@@ -111,56 +111,56 @@ func (d *Driver) Run(ctx context.Context) {
 	}
 }
 
-// A result tells the driver's goroutine what has come of work that it gave away.
-type result func(*tenure)
+// A result hands the outcome of a call or proposal to the driver's goroutine.
+type result func(*term)
 
-// A tenure is what a driver knows during one leadership. All of it is the driver's goroutine's, but results and work.
-type tenure struct {
+// A term is what a driver knows during one leadership. Only the driver's goroutine uses it, except for results and work.
+type term struct {
 	driver  *Driver
-	begun   time.Time
+	started time.Time
 	results chan result
 	work    sync.WaitGroup
 
 	state   *agreed.State // as followed
 	moves   []*move.Move
 	left    int   // places that are moving
-	arrived int   // moves that have ended since all had
-	wake    int64 // when the first move wants to be called; 0 if none does
+	arrived int   // moves that have finished since none was left
+	wake    int64 // when the first timer of a move expires; 0 for none
 
 	lanes  lanes
 	queued bool // there are jobs that dispatch has not seen
 
-	alive  map[ring.NodeID]bool
-	looked int64 // when it was looked who is alive; 0 for never
+	alive     map[ring.NodeID]bool
+	checkedAt int64 // when checkNodes ran last; 0 for never
 
 	sealed map[ring.Partition]*sealed
 	proposals
 	planning
 }
 
-// A sealed partition is one in which nobody can reserve, or soon.
+// A sealed partition is one that takes no reservations, or will soon take none.
 type sealed struct {
 	since  int64
 	warned bool
-	why    error // why a call about it has failed last
+	why    error // of the last call about it that failed
 }
 
-// now is a time that never goes back, and is not 0.
-func (t *tenure) now() int64 { return 1 + int64(time.Since(t.begun)) }
+// now is a monotonic time, never 0.
+func (t *term) now() int64 { return 1 + int64(time.Since(t.started)) }
 
-// dead says whether a node has been dead for so long.
-func (t *tenure) dead(id ring.NodeID, lasting time.Duration) bool {
+// dead says whether a node has been dead for at least so long.
+func (t *term) dead(id ring.NodeID, atLeast time.Duration) bool {
 	since, is := t.driver.config.DeadSince(id)
-	return is && time.Since(since) >= lasting
+	return is && time.Since(since) >= atLeast
 }
 
-// follow tells the moves what is agreed.
-func (t *tenure) follow(s *agreed.State) {
+// follow passes a newly agreed state to the moves.
+func (t *term) follow(s *agreed.State) {
 	if s == t.state || !s.Founded() {
 		return
 	}
 	t.state = s
-	t.count()
+	t.schedulePlan()
 	for i, place := range s.Table.Places {
 		p := ring.Partition(i)
 		if i == len(t.moves) {
@@ -173,7 +173,7 @@ func (t *tenure) follow(s *agreed.State) {
 			continue
 		}
 		if place.Epoch == before.Epoch+1 {
-			t.moved(p)
+			t.noteMoved(p)
 		}
 		t.step(p, move.Placed{Place: place})
 	}
@@ -196,8 +196,8 @@ func left(s *agreed.State) (n int) {
 	return n
 }
 
-// moved notes the end of a move.
-func (t *tenure) moved(p ring.Partition) {
+// noteMoved counts a finished move.
+func (t *term) noteMoved(p ring.Partition) {
 	m := t.driver.metrics
 	m.moves.Inc()
 	t.arrived++
@@ -206,11 +206,11 @@ func (t *tenure) moved(p ring.Partition) {
 	}
 }
 
-// step tells one move what has happened, and queues what it wants.
-func (t *tenure) step(p ring.Partition, e move.Event) {
+// step passes an event to one move, and queues the actions that it returns.
+func (t *term) step(p ring.Partition, e move.Event) {
 	m, now := t.moves[p], t.now()
 	for _, a := range m.Step(e, now) {
-		t.queue(job{partition: p, action: a})
+		t.enqueue(job{partition: p, action: a})
 	}
 	if u := m.Until(); u > 0 && (t.wake == 0 || u < t.wake) {
 		t.wake = u
@@ -225,8 +225,8 @@ func (t *tenure) step(p ring.Partition, e move.Event) {
 	t.driver.note(p, phase)
 }
 
-// tick calls the moves whose time has come.
-func (t *tenure) tick() {
+// tick steps the moves whose timers have expired.
+func (t *term) tick() {
 	now := t.now()
 	if t.wake == 0 || now < t.wake {
 		return
@@ -242,13 +242,13 @@ func (t *tenure) tick() {
 	}
 }
 
-// look sees which nodes are alive. Whoever is back is asked at once for what it is to do.
-func (t *tenure) look() {
+// checkNodes notes which nodes are alive. A node that is back is called at once for what its moves want.
+func (t *term) checkNodes() {
 	now := t.now()
-	if t.state == nil || t.looked > 0 && now < t.looked+int64(lookEvery) {
+	if t.state == nil || t.checkedAt > 0 && now < t.checkedAt+int64(checkInterval) {
 		return
 	}
-	t.looked = now
+	t.checkedAt = now
 	for id := range t.state.Nodes {
 		before, known := t.alive[id]
 		t.alive[id] = !t.dead(id, 0)
@@ -258,7 +258,7 @@ func (t *tenure) look() {
 			}
 		}
 	}
-	t.watch()
+	t.planForDead()
 	for p, s := range t.sealed {
 		if !s.warned && now-s.since > int64(warnAfter) {
 			s.warned = true
@@ -268,9 +268,9 @@ func (t *tenure) look() {
 	}
 }
 
-// pause is how long nothing happens by itself.
-func (t *tenure) pause() time.Duration {
-	next := t.looked + int64(lookEvery)
+// untilNextEvent is the time until the driver has to act on its own.
+func (t *term) untilNextEvent() time.Duration {
+	next := t.checkedAt + int64(checkInterval)
 	if t.wake > 0 {
 		next = min(next, t.wake)
 	}

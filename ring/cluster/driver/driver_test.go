@@ -23,14 +23,14 @@ func TestDriverGrowsFromOneToThree(t *testing.T) {
 		d, stop := s.drive()
 		s.rest(0, "a", 1)
 		s.join("b")
-		<-time.After(quiet / 2)
+		<-time.After(planDelay / 2)
 		s.join("c")
 		s.rest(10*time.Second, "abc", 3)
 		if n := s.proposed(plans); n != 1 {
 			t.Errorf("a burst of joins got %d plans", n)
 		}
-		if s.widest > movingAtOnce || s.widest < movingAtOnce/2 {
-			t.Errorf("%d partitions were between next and commit at once, of at most %d", s.widest, movingAtOnce)
+		if s.widest > maxMoving || s.widest < maxMoving/2 {
+			t.Errorf("%d partitions were between next and commit at once, of at most %d", s.widest, maxMoving)
 		}
 		if n := s.proposed(commits); n > 30 {
 			t.Errorf("40 moves took %d commits: what is ready at the same time goes together", n)
@@ -282,7 +282,7 @@ func TestDriversTakeOver(t *testing.T) {
 		_, stop := s.drive()
 		s.join("de")
 		for range 30 {
-			<-time.After(quiet + 150*time.Millisecond)
+			<-time.After(planDelay + 150*time.Millisecond)
 			stop()
 			_, stop = s.drive()
 		}
@@ -398,11 +398,11 @@ func TestDriverTellsPhases(t *testing.T) {
 		}
 		d, _ := s.drive()
 		s.join("de")
-		s.within(10*time.Second, "as many partitions sealing as may be", func() bool { return d.Phases()["sealing"] == movingAtOnce })
-		if n := d.Phases()["agreeing"]; n < aheadAtMost || n > aheadAtMost+copyCalls {
+		s.within(10*time.Second, "as many partitions sealing as may be", func() bool { return d.Phases()["sealing"] == maxMoving })
+		if n := d.Phases()["agreeing"]; n < maxAhead || n > maxAhead+copyCalls {
 			t.Errorf("%d partitions are copied ahead", n)
 		}
-		if got := value(t, d.metrics.left); got < movingAtOnce+aheadAtMost {
+		if got := value(t, d.metrics.left); got < maxMoving+maxAhead {
 			t.Errorf("%v moves are left", got)
 		}
 		close(hold)

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics count what the driver does. They stand still on nodes that do not lead.
+// metrics count what the driver does. They change only on the leader.
 type metrics struct {
 	moves  prometheus.Counter
 	sealed prometheus.Histogram
@@ -13,7 +13,7 @@ type metrics struct {
 	left   prometheus.Gauge
 }
 
-// newMetrics registers the metrics with reg; nil is nowhere.
+// newMetrics registers the metrics with reg, unless it is nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	return &metrics{

@@ -5,7 +5,7 @@ import (
 	"github.com/jeton-dev/jeton/ring/move"
 )
 
-// note keeps the phase of a partition.
+// note records the phase of a partition.
 func (d *Driver) note(p ring.Partition, phase move.Phase) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -16,7 +16,7 @@ func (d *Driver) note(p ring.Partition, phase move.Phase) {
 	d.progress[p] = phase
 }
 
-// forget ends a leadership.
+// forget drops the progress when a leadership ends.
 func (d *Driver) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -24,10 +24,10 @@ func (d *Driver) forget() {
 	d.metrics.left.Set(0)
 }
 
-// Phases counts the partitions in each phase, but for those with which nothing is to be done: copying, agreeing (copied,
+// Phases counts the partitions in each phase, except for those that need nothing: copying, agreeing (copied,
 // and waiting for its turn), sealing, installing, committing; and completing, at rest but with a member of which it is not
-// known that it has all registers: it was down when they moved, or this node leads since a moment only. Any goroutine may
-// ask; only the leader's driver knows anything.
+// known that it has all registers: it was down when they moved, or this node has only just become the leader. Any goroutine
+// may call it; it is empty except on the leader.
 func (d *Driver) Phases() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

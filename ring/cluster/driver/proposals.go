@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// movingAtOnce is how many partitions may be between next and commit: for that long each takes no reservations.
-	movingAtOnce = 16
-	// aheadAtMost is how many partitions that are copied may wait for their turn before no more are copied: what a copy
-	// has brought grows old.
-	aheadAtMost = 8
-	// changesAtMost bounds one command about many partitions.
-	changesAtMost = 1024
-	// proposeTime is how long raft may take.
+	// maxMoving is how many partitions may be between next and commit: for that long each takes no reservations.
+	maxMoving = 16
+	// maxAhead is how many copied partitions may wait for their turn before copying stops: a copy goes stale while it
+	// waits.
+	maxAhead = 8
+	// maxChanges bounds one command about many partitions.
+	maxChanges = 1024
+	// proposeTime is the timeout of a proposal.
 	proposeTime = 10 * time.Second
-	// planAgain is when a plan that was not agreed is made anew.
-	planAgain = time.Second
+	// replanDelay is the time after which a plan that was not agreed is made again.
+	replanDelay = time.Second
 )
 
-// proposals wait for raft. One is under way at a time: what becomes ready meanwhile goes together in the next one.
+// proposals wait for raft. One is under way at a time: everything that becomes ready meanwhile goes into the next one.
 type proposals struct {
 	proposing bool
 	agrees    []job // at most one of each partition that is still wanted
@@ -35,29 +35,29 @@ type proposals struct {
 	removal   *agreed.Node
 }
 
-// planning is when the table is planned anew.
+// planning is the state of the next plan of the table.
 type planning struct {
-	members string          // who they are, as seen last
-	planAt  int64           // when the table is to be planned for them; 0 when it is
-	targets []agreed.Change // of the plan, that raft has not agreed to yet
+	members string          // the members as last seen
+	planAt  int64           // when to plan the table for them; 0 once planned
+	targets []agreed.Change // of the plan, not agreed yet
 }
 
-// count looks who the members are, and when it is to be planned for them.
-func (t *tenure) count() {
+// schedulePlan schedules a plan of the table when the members have changed.
+func (t *term) schedulePlan() {
 	if members := fmt.Sprint(t.state.Members(), t.state.Replicas); members != t.members {
-		t.members, t.planAt, t.targets = members, t.now()+int64(quiet), nil
+		t.members, t.planAt, t.targets = members, t.now()+int64(planDelay), nil
 	}
 }
 
-// plan makes the table's next plan, once per change of the members.
-func (t *tenure) plan() {
+// plan plans the table, once per change of the members.
+func (t *term) plan() {
 	if t.planAt == 0 || t.now() < t.planAt || t.proposing {
 		return
 	}
 	t.planAt = 0
 	targets, err := agreed.Plan(t.state)
 	if err != nil {
-		t.planAt = t.now() + int64(planAgain)
+		t.planAt = t.now() + int64(replanDelay)
 		t.driver.config.Logger.Error("cannot assign the partitions to nodes", "error", err)
 		return
 	}
@@ -67,35 +67,35 @@ func (t *tenure) plan() {
 	}
 }
 
-// watch decides what is to be done about nodes that stay dead.
-func (t *tenure) watch() {
+// planForDead plans rescues and a removal for nodes that stay dead.
+func (t *term) planForDead() {
 	t.rescues, t.removal = agreed.PlanRescues(t.state, t.dead), nil
 	if n, found := agreed.PlanRemoval(t.state, t.dead); found {
 		t.removal = &n
 	}
 }
 
-// ahead says whether enough partitions are copied and wait for their turn.
-func (t *tenure) ahead() bool {
+// ahead says whether maxAhead copied partitions wait for their turn.
+func (t *term) ahead() bool {
 	waiting := 0
 	for _, j := range t.agrees {
-		if t.canEnd(j) {
+		if t.canFinish(j) {
 			waiting++
 		}
 	}
-	return waiting >= aheadAtMost
+	return waiting >= maxAhead
 }
 
-// canEnd says whether enough nodes are alive for a move to come to its end once it begins. Until then, checks go on with
+// canFinish says whether enough nodes are alive for a move to finish once it starts. Until then, checks continue with
 // the replicas that there are.
-func (t *tenure) canEnd(j job) bool {
+func (t *term) canFinish(j job) bool {
 	place := &t.state.Table.Places[j.partition]
 	agree, is := j.action.(move.Agree)
-	return is && t.living(place.Replicas) >= ring.Enough(len(place.Replicas)) && t.living(agree.Next) >= ring.Majority(len(agree.Next))
+	return is && t.countAlive(place.Replicas) >= ring.Enough(len(place.Replicas)) && t.countAlive(agree.Next) >= ring.Majority(len(agree.Next))
 }
 
-// living counts the nodes that are alive.
-func (t *tenure) living(nodes []ring.NodeID) (n int) {
+// countAlive counts the nodes that are alive.
+func (t *term) countAlive(nodes []ring.NodeID) (n int) {
 	for _, id := range nodes {
 		if !t.dead(id, 0) {
 			n++
@@ -104,13 +104,13 @@ func (t *tenure) living(nodes []ring.NodeID) (n int) {
 	return n
 }
 
-// propose asks raft for what is most urgent: what ends moves, what keeps moves from ending, what begins them, then plans.
-func (t *tenure) propose(ctx context.Context) {
+// propose proposes what is most urgent: commits of moves, then rescues, then starts of moves, then plans, then a removal.
+func (t *term) propose(ctx context.Context) {
 	t.agrees, t.commits = t.wanted(t.agrees), t.wanted(t.commits)
 	if t.proposing || t.state == nil {
 		return
 	}
-	begin := t.beginning()
+	begin := t.startable()
 	switch {
 	case len(t.commits) > 0:
 		jobs := t.commits
@@ -137,11 +137,11 @@ func (t *tenure) propose(ctx context.Context) {
 	}
 }
 
-// same says whether two jobs that wait for raft are one.
+// same says whether two jobs that wait for raft are of one partition.
 func (j job) same(other job) bool { return j.partition == other.partition }
 
-// wanted leaves out what its move does not want any more, and all but the last of each partition.
-func (t *tenure) wanted(jobs []job) []job {
+// wanted drops the jobs that their moves no longer want, and all but the last job of each partition.
+func (t *term) wanted(jobs []job) []job {
 	var kept, dropped []job
 	for i, j := range jobs {
 		if t.moves[j.partition].Wants(j.action) && !slices.ContainsFunc(jobs[i+1:], j.same) {
@@ -156,9 +156,9 @@ func (t *tenure) wanted(jobs []job) []job {
 	return kept
 }
 
-// beginning are the moves that may begin now. One that is under way and is to get another next always may.
-func (t *tenure) beginning() []job {
-	room := movingAtOnce
+// startable are the moves that may start now. A move that is under way and gets another next may always start.
+func (t *term) startable() []job {
+	room := maxMoving
 	for p := range t.state.Table.Places {
 		if len(t.state.Table.Places[p].Next) > 0 {
 			room--
@@ -167,7 +167,7 @@ func (t *tenure) beginning() []job {
 	var jobs []job
 	for _, j := range t.agrees {
 		under := len(t.state.Table.Places[j.partition].Next) > 0
-		if !under && (room <= 0 || !t.canEnd(j)) {
+		if !under && (room <= 0 || !t.canFinish(j)) {
 			continue
 		}
 		if !under {
@@ -178,8 +178,8 @@ func (t *tenure) beginning() []job {
 	return jobs
 }
 
-// proposeJobs proposes what moves want in one command.
-func (t *tenure) proposeJobs(ctx context.Context, jobs []job, with func([]agreed.Change) agreed.Command) {
+// proposeJobs proposes the actions of several moves in one command.
+func (t *term) proposeJobs(ctx context.Context, jobs []job, with func([]agreed.Change) agreed.Command) {
 	changes := make([]agreed.Change, 0, len(jobs))
 	for _, j := range jobs {
 		switch a := j.action.(type) {
@@ -199,9 +199,9 @@ func (t *tenure) proposeJobs(ctx context.Context, jobs []job, with func([]agreed
 	})
 }
 
-// proposeTargets has a piece of the plan agreed.
-func (t *tenure) proposeTargets(ctx context.Context) {
-	piece := t.targets[:min(len(t.targets), changesAtMost)]
+// proposeTargets proposes the next piece of the plan.
+func (t *term) proposeTargets(ctx context.Context) {
+	piece := t.targets[:min(len(t.targets), maxChanges)]
 	members := t.members
 	t.proposeChanges(ctx, piece, func(c []agreed.Change) agreed.Command {
 		return agreed.Command{SetTarget: &agreed.SetTarget{Changes: c}}
@@ -211,20 +211,20 @@ func (t *tenure) proposeTargets(ctx context.Context) {
 		case members != t.members: // there will be another plan
 		case err != nil:
 			t.driver.config.Logger.Debug("a plan was not agreed; the leader plans again", "error", err)
-			t.targets, t.planAt = nil, t.now()+int64(planAgain)
+			t.targets, t.planAt = nil, t.now()+int64(replanDelay)
 		default:
 			t.targets = t.targets[len(piece):]
 		}
 	})
 }
 
-// proposeRemoval removes a node that is dead for good. The change of the members is what is planned for next.
-func (t *tenure) proposeRemoval(ctx context.Context) {
+// proposeRemoval removes a node that has been dead for long. The driver then plans for the changed members.
+func (t *term) proposeRemoval(ctx context.Context) {
 	node := *t.removal
 	t.removal = nil
-	t.give(ctx, func(ctx context.Context) result {
+	t.runProposal(ctx, func(ctx context.Context) result {
 		err := t.driver.config.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: node.ID, Force: true}})
-		return func(t *tenure) {
+		return func(t *term) {
 			t.removal = nil
 			if err != nil {
 				t.driver.config.Logger.Debug("a dead node was not removed", "node", node.Name, "error", err)
@@ -237,10 +237,10 @@ func (t *tenure) proposeRemoval(ctx context.Context) {
 }
 
 // proposeChanges proposes changes of several partitions in one command, which takes effect as a whole. If that is refused,
-// because some were made for another state, each is proposed alone.
-func (t *tenure) proposeChanges(ctx context.Context, changes []agreed.Change, with func([]agreed.Change) agreed.Command, then func(errs []error)) {
+// because some were made for another state, each is proposed on its own.
+func (t *term) proposeChanges(ctx context.Context, changes []agreed.Change, with func([]agreed.Change) agreed.Command, then func(errs []error)) {
 	propose := t.driver.config.Propose
-	t.give(ctx, func(ctx context.Context) result {
+	t.runProposal(ctx, func(ctx context.Context) result {
 		errs := make([]error, len(changes))
 		err := propose(ctx, with(changes))
 		alone := err != nil && !errors.Is(err, agreed.ErrNotLeader) && !errors.Is(err, agreed.ErrUnknownOutcome) && len(changes) > 1
@@ -249,18 +249,18 @@ func (t *tenure) proposeChanges(ctx context.Context, changes []agreed.Change, wi
 				errs[i] = propose(ctx, with(changes[i:i+1]))
 			}
 		}
-		return func(*tenure) { then(errs) }
+		return func(*term) { then(errs) }
 	})
 }
 
-// give makes a proposal on a goroutine of its own.
-func (t *tenure) give(ctx context.Context, propose func(ctx context.Context) result) {
+// runProposal makes a proposal on its own goroutine.
+func (t *term) runProposal(ctx context.Context, propose func(ctx context.Context) result) {
 	t.proposing = true
 	t.work.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, proposeTime)
 		defer cancel()
 		r := propose(limited)
-		t.report(ctx, func(t *tenure) {
+		t.report(ctx, func(t *term) {
 			t.proposing = false
 			r(t)
 		})

@@ -55,29 +55,29 @@ type Config struct {
 // Gossip finds nodes and senses which are dead. It does not decide anything: alive does not mean reachable, and dead
 // only that nobody has heard of it for some seconds.
 type Gossip struct {
-	config Config
-	id     ring.NodeID
-	logger *slog.Logger
-	seldom *lograte.Throttle
-	unmets unmets
-	wire   *Wire
-	begun  time.Time
-	list   atomic.Pointer[memberlist.Memberlist] // nil before start
+	config   Config
+	id       ring.NodeID
+	logger   *slog.Logger
+	throttle *lograte.Throttle
+	unmets   unmets
+	wire     *Wire
+	started  time.Time
+	list     atomic.Pointer[memberlist.Memberlist] // nil before start
 
-	looked  chan struct{} // closed once every address that was known at the start has been tried
-	looking sync.Once
+	tried     chan struct{} // closed once every address that was known at the start has been tried
+	triedOnce sync.Once
 
-	mu    sync.Mutex // below, all of it; never held while memberlist is called, which calls back under its own lock
-	own   NodeMeta
-	peers map[ring.NodeID]Peer
-	moved chan struct{} // closed at the next change
+	mu      sync.Mutex // below, all of it; never held while memberlist is called, which calls back under its own lock
+	own     NodeMeta
+	peers   map[ring.NodeID]Peer
+	changed chan struct{} // closed at the next change
 }
 
 // New is gossip that has not begun, on a wire that is bound already.
 func New(config Config) *Gossip {
 	return &Gossip{
-		config: config, id: config.ID, logger: config.Logger, seldom: lograte.NewThrottle(), wire: config.Wire, begun: time.Now(), own: config.Own,
-		peers: map[ring.NodeID]Peer{}, moved: make(chan struct{}), looked: make(chan struct{}),
+		config: config, id: config.ID, logger: config.Logger, throttle: lograte.NewThrottle(), wire: config.Wire, started: time.Now(), own: config.Own,
+		peers: map[ring.NodeID]Peer{}, changed: make(chan struct{}), tried: make(chan struct{}),
 	}
 }
 
@@ -152,12 +152,12 @@ func (g *Gossip) Say(change func(*NodeMeta)) {
 func (g *Gossip) Changed() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.moved
+	return g.changed
 }
 
 func (g *Gossip) changedLocked() {
-	close(g.moved)
-	g.moved = make(chan struct{})
+	close(g.changed)
+	g.changed = make(chan struct{})
 }
 
 // All are the other nodes that gossip has heard of since this node's start, dead ones too.
@@ -189,14 +189,14 @@ func (g *Gossip) DeadSince(id ring.NodeID) (time.Time, bool) {
 	case id == g.id || known && p.Alive:
 		return time.Time{}, false
 	case !known:
-		return g.begun, true
+		return g.started, true
 	}
 	return p.Since, true
 }
 
 // otherKey logs, once in a while, that a node has another key than this one, if that is what memberlist says.
 func (g *Gossip) otherKey(said, where string) bool {
-	return logOtherKey(g.logger, g.seldom, said, where)
+	return logOtherKey(g.logger, g.throttle, said, where)
 }
 
 // NotifyAlive keeps nodes out that cannot be in one cluster with this one.
@@ -244,7 +244,7 @@ func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, w
 		delete(g.peers, id)
 		g.changedLocked()
 	}
-	if g.seldom.Allow("keep out " + id.String()) {
+	if g.throttle.Allow("keep out " + id.String()) {
 		g.logger.Error("rejected a node that cannot be in this cluster", "node", other.Name, "id", id, "address", address, "error", why)
 	}
 }
@@ -252,7 +252,7 @@ func (g *Gossip) keepOutLocked(id ring.NodeID, other NodeMeta, address string, w
 // NotifyConflict tells of two addresses that claim to be one node. Which of them is an old copy of the other's disk is
 // for the marks to tell; gossip keeps the one it knew first.
 func (g *Gossip) NotifyConflict(known, other *memberlist.Node) {
-	if g.seldom.Allow("conflict " + known.Name) {
+	if g.throttle.Allow("conflict " + known.Name) {
 		g.logger.Error("two addresses claim to be the same node: it has just moved, or one runs on a copy of the other's data directory",
 			"id", known.Name, "known", known.Address(), "other", other.Address())
 	}
@@ -261,8 +261,8 @@ func (g *Gossip) NotifyConflict(known, other *memberlist.Node) {
 	}
 }
 
-// heard notes what memberlist says of a node.
-func (g *Gossip) heard(n *memberlist.Node, alive bool) {
+// noteNode notes what memberlist says of a node.
+func (g *Gossip) noteNode(n *memberlist.Node, alive bool) {
 	id, err := ring.ParseNodeID(n.Name)
 	if err != nil || id == g.id {
 		return
@@ -315,7 +315,7 @@ func (g *Gossip) Leaving() map[ring.NodeID]bool {
 	return ids
 }
 
-// metaDelegate hands memberlist the card; there is nothing else to gossip about.
+// metaDelegate gives memberlist this node's NodeMeta; it gossips about nothing else.
 type metaDelegate struct{ g *Gossip }
 
 func (d metaDelegate) NodeMeta(int) []byte {
@@ -334,6 +334,6 @@ func (metaDelegate) MergeRemoteState([]byte, bool)   {}
 // eventDelegate tells of nodes that come, go, and change what they say of themselves.
 type eventDelegate struct{ g *Gossip }
 
-func (d eventDelegate) NotifyJoin(n *memberlist.Node)   { d.g.heard(n, true) }
-func (d eventDelegate) NotifyUpdate(n *memberlist.Node) { d.g.heard(n, true) }
-func (d eventDelegate) NotifyLeave(n *memberlist.Node)  { d.g.heard(n, false) }
+func (d eventDelegate) NotifyJoin(n *memberlist.Node)   { d.g.noteNode(n, true) }
+func (d eventDelegate) NotifyUpdate(n *memberlist.Node) { d.g.noteNode(n, true) }
+func (d eventDelegate) NotifyLeave(n *memberlist.Node)  { d.g.noteNode(n, false) }

@@ -16,9 +16,9 @@ type loggerOfMemberlist = *log.Logger
 // gossipLog turns memberlist's lines into records: what matters in this project's own words, the rest for debugging. What is
 // said again and again, whoever it is about, is one line in a while.
 type gossipLog struct {
-	log     *slog.Logger
-	lines   *bound.Lines
-	lasting *lograte.Debounce
+	log      *slog.Logger
+	lines    *bound.Lines
+	debounce *lograte.Debounce
 }
 
 func newGossipLog(logger *slog.Logger) *gossipLog {
@@ -54,12 +54,12 @@ func (l *gossipLog) Write(text []byte) (int, error) {
 		l.otherKey(from(line))
 		return len(text), nil
 	case strings.Contains(line, "over TCP but UDP probes failed"):
-		if l.lasting.Lasts("UDP") {
+		if l.debounce.Lasts("UDP") {
 			l.log.Warn("a node is reachable at its gossip address over TCP but not over UDP: allow UDP too (--listen-gossip)",
 				"gossip", line)
 		}
 		return len(text), nil
-	case saidElsewhere(line) || unheard(line):
+	case isLoggedElsewhere(line) || isUnanswered(line):
 		level = slog.LevelDebug
 	case level > slog.LevelDebug:
 		before, may := l.lines.May(bound.Reason(line))
@@ -72,14 +72,14 @@ func (l *gossipLog) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// saidElsewhere says whether a delegate has logged the same thing better.
-func saidElsewhere(line string) bool {
+// isLoggedElsewhere says whether a delegate has logged the same thing better.
+func isLoggedElsewhere(line string) bool {
 	return strings.HasPrefix(line, "ignoring alive message") || strings.HasPrefix(line, "Failed push/pull merge") ||
 		strings.HasPrefix(line, "Conflicting address")
 }
 
-// unheard says whether memberlist complains of a node that does not answer, or of its own end.
-func unheard(line string) bool {
+// isUnanswered says whether memberlist complains of a node that does not answer, or of its own end.
+func isUnanswered(line string) bool {
 	for _, prefix := range []string{
 		"Failed to send", "Failed fallback TCP ping", "Failed to push local state", "Failed to read remote state",
 		"Failed to forward ack", "Failed to receive", "failed to receive", "Push/Pull with", "Error reading UDP packet",
@@ -110,7 +110,7 @@ func isOtherKey(said string) bool {
 
 // logOtherKey logs, once in a while, that the node at an address has another cluster key, if that is what an error of
 // memberlist means.
-func logOtherKey(logger *slog.Logger, seldom *lograte.Throttle, said, where string) bool {
+func logOtherKey(logger *slog.Logger, throttle *lograte.Throttle, said, where string) bool {
 	if !isOtherKey(said) {
 		return false
 	}
@@ -118,7 +118,7 @@ func logOtherKey(logger *slog.Logger, seldom *lograte.Throttle, said, where stri
 	if i := strings.LastIndexByte(where, ':'); i > 0 {
 		host = where[:i] // the port is another one each time
 	}
-	if seldom.Allow("key " + host) {
+	if throttle.Allow("key " + host) {
 		logger.Error(saysOtherKey, "address", where)
 	}
 	return true

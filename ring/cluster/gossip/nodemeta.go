@@ -37,7 +37,7 @@ type NodeMeta struct {
 	Process    string `json:"l"`           // another one after each start
 }
 
-// fits says why a node with the card other cannot be in one cluster with that of own, or nil.
+// fits says why a node with the metadata other cannot be in the same cluster as own, or nil.
 func (own NodeMeta) fits(other NodeMeta) error {
 	switch {
 	case other.Protocol != own.Protocol:

@@ -7,7 +7,7 @@ import (
 )
 
 // Seek looks for nodes until ctx ends: at the addresses that targets tells, but for those of nodes that are alive. It
-// tries often while this node is alone, and seldom later: that heals a partition after which each side has
+// tries often while this node is alone, and rarely later: that heals a partition after which each side has
 // forgotten the other.
 func (g *Gossip) Seek(ctx context.Context, targets func() []string) {
 	const first, next, most = 250 * time.Millisecond, time.Second, 10 * time.Second
@@ -15,7 +15,7 @@ func (g *Gossip) Seek(ctx context.Context, targets func() []string) {
 		wake := g.Changed()
 		missing, company := g.missing(targets())
 		g.join(missing)
-		g.looking.Do(func() { close(g.looked) })
+		g.triedOnce.Do(func() { close(g.tried) })
 		switch {
 		case !company:
 			wait = min(2*wait, next)
@@ -88,4 +88,4 @@ func (g *Gossip) join(addresses []string) {
 }
 
 // Tried is closed once every address that was known at the start has been tried.
-func (g *Gossip) Tried() <-chan struct{} { return g.looked }
+func (g *Gossip) Tried() <-chan struct{} { return g.tried }

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxGossip is how long a message over TCP may be: some thousands of nodes, each with a card, fit.
+	// maxGossip is how long a message over TCP may be: some thousands of nodes, each with its NodeMeta, fit.
 	maxGossip = 4 << 20
 	// gossipWithin is how long such a message may take to arrive.
 	gossipWithin = 5 * time.Second
@@ -114,7 +114,7 @@ func (s *sockets) take(conn *bound.Conn) {
 	case errors.Is(err, errOtherKey):
 		s.log.otherKey(conn.RemoteAddr().String())
 		s.listener.Refused(bound.Unproved, conn.RemoteAddr(), "a stream was refused")
-		s.tell(conn)
+		s.answerOtherKey(conn)
 		_ = conn.Close() // what was to be said is said
 		return
 	case errors.Is(err, errNoGossip):
@@ -125,15 +125,15 @@ func (s *sockets) take(conn *bound.Conn) {
 		return
 	}
 	select {
-	case s.streams <- &taken{Conn: conn, first: bytes.NewReader(message)}:
+	case s.streams <- &replayedConn{Conn: conn, first: bytes.NewReader(message)}:
 	case <-s.done:
 		_ = conn.Close() // likewise
 	}
 }
 
-// tell lets the other side know that its key is another one: it cannot read what is said, and finds that out. A little of
+// answerOtherKey lets the other side know that its key is another one: it cannot read what is said, and finds that out. A little of
 // what it still sends is taken, or it would not get the answer.
-func (s *sockets) tell(conn *bound.Conn) {
+func (s *sockets) answerOtherKey(conn *bound.Conn) {
 	answer, err := sealedAnswer(s.key)
 	if err != nil {
 		return // an answer is a courtesy
@@ -154,7 +154,7 @@ func (s *sockets) message(conn *bound.Conn) (message []byte, err error) {
 	if err := conn.SetReadDeadline(time.Now().Add(gossipWithin)); err != nil {
 		return nil, err
 	}
-	kept := &keeper{conn: conn}
+	kept := &boundedReader{conn: conn}
 	defer func() {
 		conn.Release(kept.held)
 		if err == nil {
@@ -172,16 +172,16 @@ func (s *sockets) message(conn *bound.Conn) (message []byte, err error) {
 	return kept.all, nil
 }
 
-// A keeper reads from a connection and keeps what it has read, as long as that is less than maxGossip and what the bounds
+// A boundedReader reads from a connection and keeps what it has read, as long as that is less than maxGossip and what the bounds
 // of the connection allow.
-type keeper struct {
+type boundedReader struct {
 	conn *bound.Conn
 	all  []byte
 	held int
 }
 
 // Read implements io.Reader.
-func (k *keeper) Read(b []byte) (int, error) {
+func (k *boundedReader) Read(b []byte) (int, error) {
 	if len(k.all) >= maxGossip {
 		return 0, fmt.Errorf("%w: it has more than %d bytes", errNoGossip, maxGossip)
 	}
@@ -196,14 +196,14 @@ func (k *keeper) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// taken is a stream whose beginning was read already.
-type taken struct {
+// replayedConn is a stream whose beginning was read already.
+type replayedConn struct {
 	net.Conn
 	first *bytes.Reader
 }
 
 // Read implements net.Conn.
-func (t *taken) Read(b []byte) (int, error) {
+func (t *replayedConn) Read(b []byte) (int, error) {
 	if t.first.Len() > 0 {
 		return t.first.Read(b)
 	}
@@ -222,7 +222,7 @@ func (s *sockets) listen() {
 		case err != nil || n == 0: // an error is about a packet that was sent before
 			continue
 		}
-		if err := s.judge(buffer[:n]); err != nil {
+		if err := s.checkPacket(buffer[:n]); err != nil {
 			reason := bound.Malformed
 			if errors.Is(err, errOtherKey) {
 				reason = bound.Unproved
@@ -239,12 +239,12 @@ func (s *sockets) listen() {
 	}
 }
 
-// judge says what is wrong with a packet.
-func (s *sockets) judge(packet []byte) error {
+// checkPacket says what is wrong with a packet.
+func (s *sockets) checkPacket(packet []byte) error {
 	if s.key == nil {
 		return plainMessage(packet, maxNested)
 	}
-	return open(s.key, packet, nil)
+	return checkSealed(s.key, packet, nil)
 }
 
 // PacketCh implements memberlist.Transport.

@@ -60,12 +60,12 @@ func gossipKey(k *key.Key) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// open says whether a sealed payload was sealed with the key, together with what was sent before it:
+// checkSealed says whether a sealed payload was sealed with the key, together with what was sent before it:
 //
 //	1 byte    how: 0 with padding, 1 without
 //	12 bytes  a number that is used once
 //	          the message, and 16 bytes that prove it
-func open(k cipher.AEAD, payload, before []byte) error {
+func checkSealed(k cipher.AEAD, payload, before []byte) error {
 	if len(payload) < 1+k.NonceSize()+k.Overhead() || payload[0] > 1 {
 		return fmt.Errorf("%w: it is not sealed", errOtherKey)
 	}
@@ -79,7 +79,7 @@ func open(k cipher.AEAD, payload, before []byte) error {
 }
 
 // sealedStream reads one sealed message: its type, the length of the payload in 4 bytes, and the payload.
-func sealedStream(from *keeper, k cipher.AEAD) error {
+func sealedStream(from *boundedReader, k cipher.AEAD) error {
 	var head [5]byte
 	if _, err := io.ReadFull(from, head[:1]); err != nil {
 		return err
@@ -97,7 +97,7 @@ func sealedStream(from *keeper, k cipher.AEAD) error {
 	if _, err := io.CopyN(io.Discard, from, int64(n)); err != nil {
 		return err
 	}
-	return open(k, from.all[len(head):], head[:])
+	return checkSealed(k, from.all[len(head):], head[:])
 }
 
 // sealedAnswer is an error as memberlist sends it: sealed, if there is a key.
@@ -151,7 +151,7 @@ func plainStream(from io.Reader) error {
 	read := codec.NewDecoder(from, &codec.MsgpackHandle{})
 	switch kind[0] {
 	case gossipPing:
-		return decoded(read, &pinged{})
+		return decode(read, &pinged{})
 	case gossipPushPull:
 	case gossipSealed:
 		return fmt.Errorf("%w: it is sealed, and this node has no key", errOtherKey)
@@ -159,7 +159,7 @@ func plainStream(from io.Reader) error {
 		return fmt.Errorf("%w: its type is %d", errNoGossip, kind[0])
 	}
 	var view pushPull
-	if err := decoded(read, &view); err != nil {
+	if err := decode(read, &view); err != nil {
 		return err
 	}
 	if view.Nodes < 0 || view.Nodes > maxGossiped || view.UserStateLen != 0 {
@@ -167,18 +167,18 @@ func plainStream(from io.Reader) error {
 	}
 	for range view.Nodes {
 		var n pushedNode
-		if err := decoded(read, &n); err != nil {
+		if err := decode(read, &n); err != nil {
 			return err
 		}
-		if err := wholeNode(n.Meta, n.Vsn); err != nil {
+		if err := checkNode(n.Meta, n.Vsn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// decoded reads one value. An error of the connection stays what it is.
-func decoded(read *codec.Decoder, into any) error {
+// decode reads one value. An error of the connection stays what it is.
+func decode(read *codec.Decoder, into any) error {
 	err := read.Decode(into)
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
@@ -192,8 +192,8 @@ func decoded(read *codec.Decoder, into any) error {
 	return fmt.Errorf("%w: %w", errNoGossip, err)
 }
 
-// wholeNode says what is missing in what a message says of a node.
-func wholeNode(meta, vsn []byte) error {
+// checkNode says what is missing in what a message says of a node.
+func checkNode(meta, vsn []byte) error {
 	if len(meta) > memberlist.MetaMaxSize || len(vsn) != versions {
 		return fmt.Errorf("%w: a node has %d bytes of metadata and %d versions", errNoGossip, len(meta), len(vsn))
 	}
@@ -214,7 +214,7 @@ func plainMessage(packet []byte, nested int) error {
 		if err := codec.NewDecoder(bytes.NewReader(rest), &codec.MsgpackHandle{}).Decode(&n); err != nil {
 			return fmt.Errorf("%w: %w", errNoGossip, err)
 		}
-		return wholeNode(n.Meta, n.Vsn)
+		return checkNode(n.Meta, n.Vsn)
 	case gossipChecksum:
 		if len(rest) < 4 {
 			return fmt.Errorf("%w: its checksum is truncated", errNoGossip)

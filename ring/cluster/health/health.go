@@ -15,11 +15,11 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// showStuck is how many of the partitions that cannot be decided are named.
-const showStuck = 5
+// maxShown is how many of the partitions that cannot be decided are named.
+const maxShown = 5
 
-// startWithin is how long after its start a node does not tell that keys cannot be decided, unless they could before.
-const startWithin = 10 * time.Second
+// startGrace is how long after its start a node does not tell that keys cannot be decided, unless they could before.
+const startGrace = 10 * time.Second
 
 // Config is what a health works with. Fields are required unless a zero value is mentioned; any goroutine may call the
 // functions.
@@ -43,10 +43,10 @@ type Config struct {
 
 // A Health knows which of the other members answer this node, and so for which keys a node is known that can decide.
 type Health struct {
-	config Config
-	began  time.Time
-	hearing
-	told atomic.Pointer[ring.Deciding] // what the log was told last
+	config  Config
+	started time.Time
+	pinger
+	logged atomic.Pointer[ring.Deciding] // what the log was told last
 }
 
 // New is a health that has asked no node yet.
@@ -58,13 +58,13 @@ func New(config Config) *Health {
 	if config.Stalled == nil {
 		config.Stalled = always
 	}
-	h := &Health{config: config, began: time.Now()}
-	h.hearing = hearing{others: config.Others, ping: h.ping, after: h.tell, nodes: map[ring.NodeID]Heard{}}
+	h := &Health{config: config, started: time.Now()}
+	h.pinger = pinger{others: config.Others, ping: h.ping, afterRound: h.logChange, nodes: map[ring.NodeID]Heard{}}
 	return h
 }
 
 // Run pings the other members until ctx ends.
-func (h *Health) Run(ctx context.Context) { h.hearing.run(ctx, h.config.Changed) }
+func (h *Health) Run(ctx context.Context) { h.pinger.run(ctx, h.config.Changed) }
 
 // ping pings the node at a gRPC address.
 func (h *Health) ping(ctx context.Context, address string) (message.Pong, error) {
@@ -106,7 +106,7 @@ func (h *Health) DecidingIn(s *agreed.State, known map[ring.NodeID]Heard) ring.D
 	j := ring.Judge(s.Table, h.config.ID, hears)
 	d := ring.Deciding{
 		Verdict: j.Verdict(), Undecided: len(j.Stuck), Partitions: j.Partitions,
-		First: j.Stuck[:min(len(j.Stuck), showStuck)],
+		First: j.Stuck[:min(len(j.Stuck), maxShown)],
 	}
 	for _, id := range j.Silent {
 		switch name := cmp.Or(s.Nodes[id].Name, id.String()); {
@@ -129,17 +129,17 @@ func (h *Health) DecidingIn(s *agreed.State, known map[ring.NodeID]Heard) ring.D
 	return d
 }
 
-// tell logs when keys cannot be decided any more, and when they can again. The goroutine that pings calls it.
-func (h *Health) tell() {
+// logChange logs when keys cannot be decided any more, and when they can again. The goroutine that pings calls it.
+func (h *Health) logChange() {
 	if h.config.Refuses() != "" {
 		return // which the log has from elsewhere
 	}
 	d := h.Deciding()
-	before := h.told.Load()
-	if before == nil && d.Verdict != ring.DecidesAll && time.Since(h.began) < startWithin {
+	before := h.logged.Load()
+	if before == nil && d.Verdict != ring.DecidesAll && time.Since(h.started) < startGrace {
 		return // the others may be about to start, too
 	}
-	h.told.Store(&d)
+	h.logged.Store(&d)
 	switch {
 	case before == nil && d.Verdict == ring.DecidesAll, before != nil && before.String() == d.String():
 		return

@@ -42,24 +42,24 @@ type Heard struct {
 func (h Heard) Answers() bool { return h.Answering == Answers || h.Answering == Suspect }
 func (h Heard) takes() bool   { return h.Answers() && h.Refuses == "" }
 
-// A hearing knows which of the other members answer this node. A ping goes over the connection that other calls take.
-type hearing struct {
-	others func() map[ring.NodeID]string // the gRPC addresses of the other members
-	ping   func(ctx context.Context, address string) (message.Pong, error)
-	after  func() // is called after each round
+// A pinger knows which of the other members answer this node. A ping goes over the connection that other calls take.
+type pinger struct {
+	others     func() map[ring.NodeID]string // the gRPC addresses of the other members
+	ping       func(ctx context.Context, address string) (message.Pong, error)
+	afterRound func() // is called after each round
 
 	mu    sync.Mutex
 	nodes map[ring.NodeID]Heard
 }
 
 // run pings the others until ctx ends: at once, whenever the members have changed, and every half second.
-func (h *hearing) run(ctx context.Context, changed func() <-chan struct{}) {
+func (h *pinger) run(ctx context.Context, changed func() <-chan struct{}) {
 	tick := time.NewTicker(hearEvery)
 	defer tick.Stop()
 	for {
 		moved := changed()
 		h.round(ctx)
-		h.after()
+		h.afterRound()
 		select {
 		case <-ctx.Done():
 			return
@@ -70,7 +70,7 @@ func (h *hearing) run(ctx context.Context, changed func() <-chan struct{}) {
 }
 
 // round pings every other member once.
-func (h *hearing) round(ctx context.Context) {
+func (h *pinger) round(ctx context.Context) {
 	others := h.others()
 	h.mu.Lock()
 	maps.DeleteFunc(h.nodes, func(id ring.NodeID, _ Heard) bool { _, member := others[id]; return !member })
@@ -92,7 +92,7 @@ func (h *hearing) round(ctx context.Context) {
 }
 
 // note keeps what came of a ping. A ping that took too long makes a node suspect only: it, or this node, may be busy.
-func (h *hearing) note(id ring.NodeID, began time.Time, p message.Pong, err error) {
+func (h *pinger) note(id ring.NodeID, began time.Time, p message.Pong, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before, asked := h.nodes[id]
@@ -123,7 +123,7 @@ func setOf(ids []ring.NodeID) map[ring.NodeID]bool {
 }
 
 // Heard is what was heard of all nodes. It is the caller's.
-func (h *hearing) Heard() map[ring.NodeID]Heard {
+func (h *pinger) Heard() map[ring.NodeID]Heard {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.nodes)

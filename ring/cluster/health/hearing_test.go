@@ -25,7 +25,7 @@ func TestHearing(t *testing.T) {
 		}
 		var does atomic.Pointer[reply]
 		does.Store(&reply{Pong: message.Pong{ID: other, Hears: []ring.NodeID{{2}}}})
-		h := &hearing{
+		h := &pinger{
 			others: func() map[ring.NodeID]string { return map[ring.NodeID]string{other: "there"} },
 			ping: func(ctx context.Context, _ string) (message.Pong, error) {
 				r := does.Load()
@@ -35,7 +35,7 @@ func TestHearing(t *testing.T) {
 				}
 				return r.Pong, r.fault
 			},
-			after: func() {}, nodes: map[ring.NodeID]Heard{},
+			afterRound: func() {}, nodes: map[ring.NodeID]Heard{},
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

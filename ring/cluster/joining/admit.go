@@ -48,7 +48,7 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 	if member && sameAddresses(known, n) {
 		return message.Nothing{}, nil
 	}
-	if err := j.reach(ctx, n.ID, n); err != nil {
+	if err := j.checkReachable(ctx, n.ID, n); err != nil {
 		return message.Nothing{}, err
 	}
 	if err := j.agreement.Propose(ctx, agreed.Command{Join: &agreed.Join{Node: n}}); err != nil {
@@ -60,10 +60,10 @@ func (j *Joiner) answerJoin(ctx context.Context, q joinRequest) (message.Nothing
 
 // replaceDead lets n in at the place of a member of the same name, if that is dead.
 func (j *Joiner) replaceDead(ctx context.Context, old, n agreed.Node) error {
-	if !j.dead(ctx, old) {
+	if !j.isDead(ctx, old) {
 		return nameTakenText(old)
 	}
-	if err := j.reach(ctx, n.ID, n); err != nil {
+	if err := j.checkReachable(ctx, n.ID, n); err != nil {
 		return err
 	}
 	if err := j.agreement.Propose(ctx, agreed.Command{Replace: &agreed.Replace{Old: old.ID, New: n}}); err != nil {
@@ -88,10 +88,10 @@ func sameAddresses(a, b agreed.Node) bool {
 	return a.Name == b.Name && a.Zone == b.Zone && a.GRPC == b.GRPC && a.HTTP == b.HTTP && a.Gossip == b.Gossip && a.Raft == b.Raft
 }
 
-// dead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard
+// isDead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard
 // of it or the machine that it was on says that nothing listens there. A node that is merely not heard may be alive on
 // the other side of a partition, so this is asked only for a new disk of the same name.
-func (j *Joiner) dead(ctx context.Context, n agreed.Node) bool {
+func (j *Joiner) isDead(ctx context.Context, n agreed.Node) bool {
 	p, err := message.Call[message.Pong](ctx, j.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
 	if err == nil {
 		return p.ID != n.ID
@@ -105,8 +105,8 @@ func (j *Joiner) dead(ctx context.Context, n agreed.Node) bool {
 	return errors.Is(dial(ctx, n.Raft), syscall.ECONNREFUSED)
 }
 
-// reach calls the node id back at the addresses that n advertises.
-func (j *Joiner) reach(ctx context.Context, id ring.NodeID, n agreed.Node) error {
+// checkReachable calls the node id back at the addresses that n advertises.
+func (j *Joiner) checkReachable(ctx context.Context, id ring.NodeID, n agreed.Node) error {
 	p, err := message.Call[message.Pong](ctx, j.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
 	switch {
 	case err != nil:

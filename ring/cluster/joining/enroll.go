@@ -10,8 +10,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// settle makes this node a member whose mark is raised, and waits until this node has heard that itself. Raft runs.
-func (j *Joiner) settle(ctx context.Context) error {
+// becomeMember makes this node a member whose mark is raised, and waits until this node has heard that itself. Raft runs.
+func (j *Joiner) becomeMember(ctx context.Context) error {
 	if err := j.enroll(ctx); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (j *Joiner) enroll(ctx context.Context) error {
 		case passing && time.Since(since) > j.config.Patience:
 			return err
 		}
-		j.wait("the cluster has not admitted the node yet: " + err.Error())
+		j.setWaiting("the cluster has not admitted the node yet: " + err.Error())
 		if time.Since(since) > enrollsWithin && j.throttle.Allow("enroll") {
 			j.logger.Warn("the cluster has not admitted this node yet", "error", err)
 		}

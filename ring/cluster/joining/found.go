@@ -37,8 +37,8 @@ type view struct {
 	founding []gossip.Peer // who wants to found one together with this node, this one included, by id
 }
 
-// look is what gossip shows now, or why this node cannot go on.
-func (j *Joiner) look() (v view, err error) {
+// observe is what gossip shows now, or why this node cannot go on.
+func (j *Joiner) observe() (v view, err error) {
 	own := j.gossip.Own()
 	v.founding = append(v.founding, gossip.Peer{ID: j.config.Self.ID, NodeMeta: own})
 	for _, p := range j.gossip.All() {
@@ -67,14 +67,14 @@ func (j *Joiner) look() (v view, err error) {
 func (j *Joiner) findCluster(ctx context.Context) error {
 	for {
 		wake := j.gossip.Changed()
-		switch v, err := j.look(); {
+		switch v, err := j.observe(); {
 		case err != nil:
 			return err
 		case v.cluster != "":
 			j.id.chosen.Store(v.cluster)
 			return nil
 		}
-		j.wait("the node looks for its cluster at the --join addresses")
+		j.setWaiting("the node looks for its cluster at the --join addresses")
 		if j.throttle.Allow("find") {
 			j.logger.Info("looking for the cluster at the --join addresses", "join", j.config.Join)
 		}
@@ -90,7 +90,7 @@ func (j *Joiner) FoundAlone() error {
 	if !j.alone() || j.belongs() {
 		return nil
 	}
-	p, err := j.id.record.begin()
+	p, err := j.id.record.openAttempt()
 	if errors.Is(err, message.ErrPromised) {
 		return fmt.Errorf("%w, and cannot found a cluster alone: start it with --expect and --join as before, or with an empty data directory", err)
 	}
@@ -116,7 +116,7 @@ func (j *Joiner) foundTogether(ctx context.Context) error {
 	const first, most = 50 * time.Millisecond, time.Second
 	for wait := first; ; wait = min(2*wait, most) {
 		wake := j.gossip.Changed()
-		v, err := j.look()
+		v, err := j.observe()
 		if err != nil {
 			j.gossip.MeetAll() // so that the others hear what this one has heard before it ends
 			return err
@@ -136,20 +136,20 @@ func (j *Joiner) foundTogether(ctx context.Context) error {
 
 // foundingStep does what can be done for what is in view, and says whether a cluster is decided.
 func (j *Joiner) foundingStep(ctx context.Context, v view) (done bool, err error) {
-	held, n := j.id.record.look().Promised, j.config.Expect
+	held, n := j.id.record.get().Promised, j.config.Expect
 	mine := held != nil && held.Founder == j.config.Self.ID
 	first := v.founding[0].ID == j.config.Self.ID
 	switch {
 	case v.cluster != "":
 		j.id.chosen.Store(v.cluster)
 		if mine {
-			return true, j.void(ctx, *held)
+			return true, j.voidAttempt(ctx, *held)
 		}
 		return true, nil
 	case held != nil && !mine:
 		return j.askFounder(ctx, *held)
 	case mine && !first:
-		return false, j.void(ctx, *held)
+		return false, j.voidAttempt(ctx, *held)
 	case first && len(v.founding) >= n:
 		return j.attempt(ctx, v.founding[:n])
 	}
@@ -158,7 +158,7 @@ func (j *Joiner) foundingStep(ctx context.Context, v view) (done bool, err error
 		names = append(names, p.Name)
 	}
 	here := strings.Join(names, ", ")
-	j.wait(fmt.Sprintf("the node waits for more nodes to found a cluster: %d of %d are here (%s)", len(names), n, here))
+	j.setWaiting(fmt.Sprintf("the node waits for more nodes to found a cluster: %d of %d are here (%s)", len(names), n, here))
 	if j.throttle.Allow("found") {
 		j.logger.Info("waiting for more nodes to found a cluster", "expect", n, "here", here)
 	}
@@ -167,7 +167,7 @@ func (j *Joiner) foundingStep(ctx context.Context, v view) (done bool, err error
 
 // attempt asks for the promises of all members, and decides once it has them.
 func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool, err error) {
-	p, err := j.id.record.begin()
+	p, err := j.id.record.openAttempt()
 	if err != nil {
 		return false, err
 	}
@@ -181,7 +181,7 @@ func (j *Joiner) attempt(ctx context.Context, members []gossip.Peer) (done bool,
 		all.Go(func() {
 			nodes[i], errs[i] = message.Call[agreed.Node](ctx, j.config.Peers, m.GRPC, message.KindPromise, PromiseRequest{p, j.config.Expect})
 			if errs[i] == nil {
-				errs[i] = j.reach(ctx, m.ID, nodes[i])
+				errs[i] = j.checkReachable(ctx, m.ID, nodes[i])
 			}
 		})
 	}
@@ -238,9 +238,9 @@ func (j *Joiner) decide(p Promise, nodes []agreed.Node) error {
 	return nil
 }
 
-// void gives an attempt of this node up: on disk first, so that no answer to it counts any more, then the promises are
+// voidAttempt gives an attempt of this node up: on disk first, so that no answer to it counts any more, then the promises are
 // released. Who does not hear of it asks.
-func (j *Joiner) void(ctx context.Context, p Promise) error {
+func (j *Joiner) voidAttempt(ctx context.Context, p Promise) error {
 	if err := j.id.record.release(p); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func NewIdentity(in folder.Folder, id ring.NodeID, state func() *agreed.State, s
 
 // DecidedNodes are the members of the cluster that this node has decided to found, if it has.
 func (i *Identity) DecidedNodes() []agreed.Node {
-	if f := i.record.look(); f.Decided != nil {
+	if f := i.record.get(); f.Decided != nil {
 		return f.Decided.Nodes
 	}
 	return nil
@@ -37,7 +37,7 @@ func (i *Identity) Belong(cluster agreed.Unique) error { return i.record.belong(
 
 // Cluster is the id of the cluster that this node knows to be its own, in hexadecimal; empty while it knows of none.
 func (i *Identity) Cluster() string {
-	s, f := i.State(), i.record.look()
+	s, f := i.State(), i.record.get()
 	switch {
 	case s.Founded():
 		return s.Cluster.String()

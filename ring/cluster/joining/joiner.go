@@ -50,7 +50,7 @@ type Config struct {
 	Changed func() <-chan struct{}
 
 	// Step is called before and after each durable step of founding; an error ends the node there. Patience is how long a
-	// refusal that may pass is borne.
+	// refusal that may be temporary is retried.
 	Step     func(string) error
 	Patience time.Duration
 	Logger   *slog.Logger
@@ -115,7 +115,7 @@ func (j *Joiner) Enter(ctx context.Context) error {
 	j.proved.Store(true)
 	j.settled.Store(true)
 	j.nameCluster()
-	decided := j.id.record.look().unfounded()
+	decided := j.id.record.get().unfounded()
 	if err := j.bootstrap(decided); err != nil {
 		return err
 	}
@@ -125,12 +125,12 @@ func (j *Joiner) Enter(ctx context.Context) error {
 	if err := j.proposeFound(ctx, decided); err != nil {
 		return err
 	}
-	return j.settle(ctx)
+	return j.becomeMember(ctx)
 }
 
 // choose waits until it is known which cluster this node is to be in, and that its disk may be.
 func (j *Joiner) choose(ctx context.Context) error {
-	f := j.id.record.look()
+	f := j.id.record.get()
 	switch {
 	case len(j.agreement.Servers()) > 0:
 		return j.prove(ctx)
@@ -168,8 +168,8 @@ func (j *Joiner) MeetTwin() {
 	}
 }
 
-// wait notes what this node waits for now, before it is a member of its cluster.
-func (j *Joiner) wait(what string) { j.waiting.Store(&what) }
+// setWaiting notes what this node waits for now, before it is a member of its cluster.
+func (j *Joiner) setWaiting(what string) { j.waiting.Store(&what) }
 
 // Waits says what this node waits for before it is a member of its cluster, and which addresses of --join it could not meet; empty
 // where there is nothing to tell.

@@ -22,7 +22,7 @@ func (j *Joiner) answerPromise(_ context.Context, q PromiseRequest) (agreed.Node
 	case q.Expect != j.config.Expect:
 		return agreed.Node{}, fmt.Errorf("%w: node %s expects %d nodes, not %d", agreed.ErrInvalid, j.config.Self.Name, j.config.Expect, q.Expect)
 	}
-	if err := j.id.record.give(q.Promise); err != nil {
+	if err := j.id.record.promise(q.Promise); err != nil {
 		return agreed.Node{}, err
 	}
 	return j.config.Self, nil
@@ -41,7 +41,7 @@ type attemptState struct {
 
 // answerAttempt tells a node that has promised what has become of the attempt: this node, the founder, has it on disk.
 func (j *Joiner) answerAttempt(_ context.Context, q Promise) (attemptState, error) {
-	f := j.id.record.look()
+	f := j.id.record.get()
 	switch {
 	case q.Founder != f.ID || q.Attempt > f.Attempts:
 		return attemptState{}, fmt.Errorf("%w: node %s has made no attempt %d to found a cluster", agreed.ErrInvalid, f.ID, q.Attempt)

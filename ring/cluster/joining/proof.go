@@ -75,12 +75,12 @@ func (j *Joiner) prove(ctx context.Context) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		wake := j.gossip.Changed()
 		p.ask(ctx)
-		missing, verdict := p.judge()
+		missing, verdict := p.missingVoters()
 		if verdict != nil || missing == nil {
 			return verdict
 		}
 		who := strings.Join(missing, ", ")
-		j.wait("the node waits for a majority of the voters to confirm that its disk is not an old copy: missing " + who)
+		j.setWaiting("the node waits for a majority of the voters to confirm that its disk is not an old copy: missing " + who)
 		if j.throttle.Allow("prove") {
 			j.logger.Info("waiting for a majority of the voters to confirm that this node's disk is not an old copy",
 				"missing", who)
@@ -142,9 +142,9 @@ func (p *proof) note(id ring.NodeID, a marksAnswer) {
 	}
 }
 
-// judge says which voters are missing; none when a majority of them has answered. The voters are those of the newest state
+// missingVoters says which voters are missing; none when a majority of them has answered. The voters are those of the newest state
 // that anybody has told of.
-func (p *proof) judge() (missing []string, verdict error) {
+func (p *proof) missingVoters() (missing []string, verdict error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.verdict != nil {

@@ -16,7 +16,7 @@ func TestProofCountsVoters(t *testing.T) {
 		for _, n := range []byte(answered) {
 			p.answers[ring.NodeID{n}] = marksAnswer{ID: ring.NodeID{n}, Servers: servers}
 		}
-		missing, verdict := p.judge()
+		missing, verdict := p.missingVoters()
 		if verdict != nil || (missing == nil) != enough {
 			t.Errorf("%q have answered, of 3 voters: enough is %v, want %v; missing %v, %v", answered, missing == nil, enough, missing, verdict)
 		}

@@ -40,24 +40,24 @@ type record struct {
 	folder folder.Folder
 	step   func(string) error // in tests: called before and after each write; an error ends the node there
 
-	mu   sync.Mutex
-	kept founding
+	mu      sync.Mutex
+	current founding
 }
 
 func openRecord(in folder.Folder, id ring.NodeID, step func(string) error) (*record, error) {
-	r := &record{folder: in, step: step, kept: founding{ID: id}}
+	r := &record{folder: in, step: step, current: founding{ID: id}}
 	text, err := in.Read(recordFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return r, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &r.kept)
+		err = json.Unmarshal(text, &r.current)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the founding record: %w", err)
 	}
-	if r.kept.ID != id {
-		return nil, fmt.Errorf("%s belongs to node %s, and this is node %s: it is part of another data directory", in.Path(recordFile), r.kept.ID, id)
+	if r.current.ID != id {
+		return nil, fmt.Errorf("%s belongs to node %s, and this is node %s: it is part of another data directory", in.Path(recordFile), r.current.ID, id)
 	}
 	return r, nil
 }
@@ -65,26 +65,26 @@ func openRecord(in folder.Folder, id ring.NodeID, step func(string) error) (*rec
 // recordFile is the file with a record.
 const recordFile = "founding.json"
 
-// look is what is on the disk.
-func (r *record) look() founding {
+// get is what is on the disk.
+func (r *record) get() founding {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.kept
+	return r.current
 }
 
 // change lets f change what is on the disk, in one step: it is there when change returns. What f refuses changes nothing.
 func (r *record) change(what string, f func(*founding) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := r.kept
-	if r.kept.Promised != nil {
-		p := *r.kept.Promised
+	next := r.current
+	if r.current.Promised != nil {
+		p := *r.current.Promised
 		next.Promised = &p
 	}
 	if err := f(&next); err != nil {
 		return err
 	}
-	if reflect.DeepEqual(next, r.kept) {
+	if reflect.DeepEqual(next, r.current) {
 		return nil
 	}
 	if err := r.step("before " + what); err != nil {
@@ -93,7 +93,7 @@ func (r *record) change(what string, f func(*founding) error) error {
 	if err := r.write(next); err != nil {
 		return fmt.Errorf("writing the founding record: %w", err)
 	}
-	r.kept = next
+	r.current = next
 	return r.step("after " + what)
 }
 
@@ -105,8 +105,8 @@ func (r *record) write(f founding) error {
 	return r.folder.Replace(recordFile, text)
 }
 
-// begin is the promise that this node gives itself, as a founder: the attempt that is open, or a new one.
-func (r *record) begin() (p Promise, err error) {
+// openAttempt is the promise that this node gives itself, as a founder: the attempt that is open, or a new one.
+func (r *record) openAttempt() (p Promise, err error) {
 	err = r.change("attempt", func(f *founding) error {
 		switch {
 		case f.Promised == nil:
@@ -121,8 +121,8 @@ func (r *record) begin() (p Promise, err error) {
 	return p, err
 }
 
-// give promises, unless another promise stands. A later attempt of the same founder says that the earlier one is void.
-func (r *record) give(p Promise) error {
+// promise promises, unless another promise stands. A later attempt of the same founder says that the earlier one is void.
+func (r *record) promise(p Promise) error {
 	return r.change("promise", func(f *founding) error {
 		if held := f.Promised; held != nil && (held.Founder != p.Founder || held.Attempt > p.Attempt) {
 			return fmt.Errorf("%w: attempt %d of %s", message.ErrPromised, held.Attempt, held.Founder)

@@ -27,21 +27,21 @@ func TestPromisesAreExclusive(t *testing.T) {
 		err  error
 		want error
 	}{
-		{"a first promise", r.give(a), nil},
-		{"the same again", r.give(a), nil},
-		{"another founder's", r.give(b), message.ErrPromised},
-		{"a later attempt of the same founder", r.give(other), nil},
-		{"an earlier one", r.give(a), message.ErrPromised},
+		{"a first promise", r.promise(a), nil},
+		{"the same again", r.promise(a), nil},
+		{"another founder's", r.promise(b), message.ErrPromised},
+		{"a later attempt of the same founder", r.promise(other), nil},
+		{"an earlier one", r.promise(a), message.ErrPromised},
 		{"the release of an earlier one", r.release(a), nil},
-		{"another founder's still", r.give(b), message.ErrPromised},
+		{"another founder's still", r.promise(b), message.ErrPromised},
 		{"the release", r.release(other), nil},
-		{"another founder's then", r.give(b), nil},
+		{"another founder's then", r.promise(b), nil},
 	} {
 		if !errors.Is(try.err, try.want) {
 			t.Errorf("%s: %v, want %v", try.what, try.err, try.want)
 		}
 	}
-	if _, err := r.begin(); !errors.Is(err, message.ErrPromised) {
+	if _, err := r.openAttempt(); !errors.Is(err, message.ErrPromised) {
 		t.Errorf("with a promise to another it founds: %v", err)
 	}
 }
@@ -56,11 +56,11 @@ func TestRecordSurvives(t *testing.T) {
 		return r
 	}
 	r := open()
-	p, err := r.begin()
+	p, err := r.openAttempt()
 	if err != nil || p != (Promise{agreedtest.ID(1), 1}) {
 		t.Fatal(p, err)
 	}
-	if again, err := open().begin(); err != nil || again != p {
+	if again, err := open().openAttempt(); err != nil || again != p {
 		t.Errorf("the attempt that is open is %v after a restart, %v", again, err)
 	}
 	if err := open().release(p); err != nil {
@@ -70,7 +70,7 @@ func TestRecordSurvives(t *testing.T) {
 	if err := r.decide(p, &agreed.Found{}); !errors.Is(err, agreed.ErrStale) {
 		t.Errorf("a void attempt founds: %v", err)
 	}
-	if p, err = r.begin(); err != nil || p.Attempt != 2 {
+	if p, err = r.openAttempt(); err != nil || p.Attempt != 2 {
 		t.Errorf("the next attempt is %v, %v", p, err)
 	}
 	if err := r.decide(p, &agreed.Found{Cluster: agreed.Unique{1}}); err != nil {
@@ -79,7 +79,7 @@ func TestRecordSurvives(t *testing.T) {
 	if err := open().release(p); err != nil {
 		t.Fatal(err)
 	}
-	if d := open().look().Decided; d == nil || d.Cluster != (agreed.Unique{1}) {
+	if d := open().get().Decided; d == nil || d.Cluster != (agreed.Unique{1}) {
 		t.Errorf("it has decided %v", d)
 	}
 	if _, err := openRecord(folder.Of(nil, dir), agreedtest.ID(2), nil); err == nil {

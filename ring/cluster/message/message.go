@@ -129,7 +129,7 @@ func CallWithin[A, Q any](ctx context.Context, peers Peers, limit time.Duration,
 	}
 	reply, err := peers.Call(ctx, address, text)
 	if err != nil {
-		return a, fmt.Errorf("asking the node at %s: %w", address, &silent{err})
+		return a, fmt.Errorf("asking the node at %s: %w", address, &unansweredError{err})
 	}
 	var r answer
 	if err := json.Unmarshal(reply, &r); err != nil {
@@ -144,14 +144,14 @@ func CallWithin[A, Q any](ctx context.Context, peers Peers, limit time.Duration,
 	return a, nil
 }
 
-// A silent is the error of a call that was not answered: what became of it is unknown.
-type silent struct{ error }
+// A unansweredError is the error of a call that was not answered: what became of it is unknown.
+type unansweredError struct{ error }
 
-func (e *silent) Unwrap() error { return e.error }
+func (e *unansweredError) Unwrap() error { return e.error }
 
 // Unanswered says whether an error is that of a call that was not answered.
 func Unanswered(err error) bool {
-	var s *silent
+	var s *unansweredError
 	return errors.As(err, &s)
 }
 

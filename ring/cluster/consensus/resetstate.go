@@ -14,8 +14,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/folder"
 )
 
-// kept is what a reset keeps: the marks, and raft's term and vote, so that this node does not vote twice in one term.
-type kept struct {
+// resetState is what a reset keeps: the marks, and raft's term and vote, so that this node does not vote twice in one term.
+type resetState struct {
 	Marks    map[ring.NodeID]agreed.Mark `json:"marks"`
 	Term     uint64                      `json:"term"`
 	VoteTerm uint64                      `json:"vote_term"`
@@ -29,29 +29,29 @@ const (
 	voteKey     = "LastVoteCand"
 )
 
-// readKept reads what the last reset kept, if there was one.
-func readKept(in folder.Folder) (k kept, err error) {
+// readResetState reads what the last reset kept, if there was one.
+func readResetState(in folder.Folder) (k resetState, err error) {
 	text, err := in.Read(marksFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return kept{}, nil
+		return resetState{}, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &k)
 	}
 	if err != nil {
-		return kept{}, fmt.Errorf("reading %s: %w", in.Path(marksFile), err)
+		return resetState{}, fmt.Errorf("reading %s: %w", in.Path(marksFile), err)
 	}
 	return k, nil
 }
 
-// keep is what a reset of this disk is to keep.
-func (d *disk) keep(m *marks) (k kept, err error) {
+// preserve is what a reset of this disk is to keep.
+func (d *disk) preserve(m *marks) (k resetState, err error) {
 	k.Marks = m.all()
 	if k.Term, err = ignoreMissing(d.stable.GetUint64([]byte(termKey))); err != nil {
-		return kept{}, err
+		return resetState{}, err
 	}
 	if k.VoteTerm, err = ignoreMissing(d.stable.GetUint64([]byte(voteTermKey))); err != nil {
-		return kept{}, err
+		return resetState{}, err
 	}
 	vote, err := ignoreMissing(d.stable.Get([]byte(voteKey)))
 	k.Vote = string(vote)
@@ -67,7 +67,7 @@ func ignoreMissing[V any](value V, err error) (V, error) {
 }
 
 // restore gives a new stable store its term and vote, and m the marks.
-func (k kept) restore(stable raft.StableStore, m *marks) error {
+func (k resetState) restore(stable raft.StableStore, m *marks) error {
 	for id, mark := range k.Marks {
 		m.note(id, mark)
 	}
@@ -88,7 +88,7 @@ func (k kept) restore(stable raft.StableStore, m *marks) error {
 }
 
 // write makes k durable.
-func (k kept) write(in folder.Folder) error {
+func (k resetState) write(in folder.Folder) error {
 	text, err := json.MarshalIndent(k, "", " ")
 	if err != nil {
 		return err
