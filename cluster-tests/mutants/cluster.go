@@ -139,7 +139,7 @@ func ofBounds() []Mutant {
 			Why:  "gossip is opened with the key before anything else sees it",
 			Edits: []Edit{{
 				File: "ring/cluster/gossip/sockets.go",
-				Old:  "	return open(s.key, packet, nil)",
+				Old:  "	return checkSealed(s.key, packet, nil)",
 				New:  "	return nil",
 			}},
 			Caught: []Hunt{{Package: "./ring/cluster/gossip", Run: "^TestPacketsOfStrangersAreNotLogged$", Says: `packets were refused, in`}},

@@ -94,7 +94,7 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := openRecord(folder.Of(nil, dir), agreedtest.ID(1), nil); err == nil || !strings.Contains(err.Error(), "promised") {
+	if _, err := openRecord(folder.Of(nil, dir), agreedtest.ID(1), nil); err == nil || !strings.Contains(err.Error(), "founding record") {
 		t.Errorf("promises that cannot be read: %v", err)
 	}
 	b := gossip.OpenAddressBook(folder.Of(nil, dir))
