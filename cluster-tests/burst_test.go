@@ -177,7 +177,7 @@ func (s *site) secondTries() (n int) {
 	s.Helper()
 	for _, g := range s.gateways {
 		if _, text, err := s.get("http://" + g.admin + "/metrics"); err == nil {
-			found := regexp.MustCompile(`(?m)^jeton_client_second_tries_total (\d+)$`).FindStringSubmatch(text)
+			found := regexp.MustCompile(`(?m)^jeton_client_hedges_total (\d+)$`).FindStringSubmatch(text)
 			if found == nil {
 				s.Fatal("the gateway does not count its second tries")
 			}

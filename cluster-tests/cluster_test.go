@@ -151,14 +151,14 @@ func (d *drill) secondTries() (n float64) {
 		d.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == "jeton_client_second_tries_total" {
+		if f.GetName() == "jeton_client_hedges_total" {
 			for _, m := range f.GetMetric() {
 				n += m.GetCounter().GetValue()
 			}
 			return n
 		}
 	}
-	d.Fatal("the client does not count its second tries")
+	d.Fatal("the client does not count its hedges")
 	return 0
 }
 

@@ -164,8 +164,8 @@ func TestLimitsAreRemovedByName(t *testing.T) {
 	for body, says := range map[string]string{
 		"{}":         "400 limits: is empty",
 		"":           "400 limits: is empty",
-		"limits: {}": "409 a (in use: it decided a check",
-		"limits: {b: {capacity: 1, refill: 1/h}}": "409 a (in use: it decided a check",
+		"limits: {}": "409 a (in use: last check",
+		"limits: {b: {capacity: 1, refill: 1/h}}": "409 a (in use: last check",
 	} {
 		status, words, _ := strings.Cut(says, " ")
 		if res := operate(t, data, http.MethodPut, url, body); strconv.Itoa(res.status) != status || !strings.Contains(res.body, words) {

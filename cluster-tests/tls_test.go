@@ -167,7 +167,7 @@ func TestClusterWithCertificates(t *testing.T) {
 		}{
 			{"a certificate", append([]string{"check", "slow", "k"}, files.Args()...), 0, ""},
 			{"a foreign certificate", append([]string{"check", "slow", "k"}, wrong.Args()...), 2, "jeton at " + m.GRPC},
-			{"plain text", []string{"check", "slow", "k"}, 2, "takes no plain text"},
+			{"plain text", []string{"check", "slow", "k"}, 2, "requires TLS"},
 			{"the key", []string{"check", "slow", "k", "--cluster-key-file", c.keyFile}, 0, ""},
 			{"a drain with a certificate", append([]string{"cluster", "drain", m.Name}, files.Args()...), 2, "needs the cluster key"},
 			{"a drain that is taken back with the key", []string{"cluster", "drain", m.Name, "--undo", "--cluster-key-file", c.keyFile}, 0, "given partitions again"},

@@ -43,7 +43,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	}
 	s := c.State()
 	if !s.Founded() {
-		return nil, status.Error(codes.Unavailable, "this node has not heard yet which limits are in force: ask it again, or another node")
+		return nil, status.Error(codes.Unavailable, "this node has not received the limits yet: retry, or ask another node")
 	}
 	before := &limit.Document{}
 	if s.LimitsVersion > 0 {
@@ -60,10 +60,10 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 		text = s.Limits // the leader says whether that is in force still
 	case m.GetVersion() != 0 && m.GetVersion() != s.LimitsVersion:
 		return nil, status.Errorf(codes.Aborted,
-			"version %d is in force, not %d: somebody has changed the limits; look at them again", s.LimitsVersion, m.GetVersion())
+			"version %d is in force, not %d: another client has changed the limits; read them again and repeat your change", s.LimitsVersion, m.GetVersion())
 	case m.GetVersion() == 0 && line > 0 && made != s.LimitsVersion:
-		return nil, status.Errorf(codes.Aborted, "line %d: the document was made from version %d, and version %d is in force: somebody has "+
-			"changed the limits since: get them again and make your change there, or remove that line to replace what is in force", line, made, s.LimitsVersion)
+		return nil, status.Errorf(codes.Aborted, "line %d: the document was made from version %d, and version %d is in force: another client "+
+			"has changed the limits since: get them again and repeat your change, or remove that line to replace the limits in force", line, made, s.LimitsVersion)
 	}
 	if len(change.GetRemoved()) > 0 {
 		noteUse(ctx, c, change)
@@ -76,7 +76,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	}
 	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, text)
 	if errors.Is(err, agreed.ErrStale) {
-		return nil, status.Error(codes.Aborted, "somebody else has just changed the limits: look at them again, and apply anew")
+		return nil, status.Error(codes.Aborted, "another client has just changed the limits: read them again and repeat your change")
 	}
 	return change, refusal(err)
 }
@@ -108,14 +108,14 @@ func leftOut(change *pb.ApplyLimitsResponse) string {
 		names[i] = name
 		if at := slices.IndexFunc(change.GetUsed(), func(u *pb.LimitUse) bool { return u.GetLimit() == name }); at >= 0 {
 			ago := time.Duration(change.GetUsed()[at].GetAgoNs()).Round(time.Second)
-			names[i] += fmt.Sprintf(" (in use: it decided a check %v ago)", ago)
+			names[i] += fmt.Sprintf(" (in use: last check %v ago)", ago)
 		}
 	}
 	said := "the document leaves out limits that are in force: " + strings.Join(names, ", ") +
-		": put them back, or leave them as they are with jeton limits apply --merge, or say that they are to be removed, with " +
-		"jeton limits apply --remove or PUT /v1/limits?remove=true"
+		": add them, or keep them with jeton limits apply --merge, or remove them with jeton limits apply --remove or " +
+		"PUT /v1/limits?remove=true"
 	if silent := change.GetSilent(); len(silent) > 0 {
-		said += "; which limits are in use at " + strings.Join(silent, ", ") + " is not known: no answer"
+		said += "; no answer from " + strings.Join(silent, ", ") + ", so limits may be in use there"
 	}
 	return said
 }

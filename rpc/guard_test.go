@@ -98,13 +98,13 @@ func TestOddTokensOverGRPC(t *testing.T) {
 		says []string
 		why  string // empty if it counts
 	}{
-		{nil, "needs a token of an operator: give --token-file"},
+		{nil, "needs an operator's token: give --token-file"},
 		{[]string{"Bearer " + oneToken}, ""},
 		{[]string{"bearer " + oneToken}, ""},
-		{[]string{oneToken}, "needs a token"},
+		{[]string{oneToken}, "needs an operator's token"},
 		{[]string{"Bearer " + anotherToken}, "does not know this token: give a token of the node's --admin-token-file"},
-		{[]string{"Bearer " + oneToken, "Bearer " + oneToken}, "needs a token"},
-		{[]string{"Basic " + oneToken}, "needs a token"},
+		{[]string{"Bearer " + oneToken, "Bearer " + oneToken}, "needs an operator's token"},
+		{[]string{"Basic " + oneToken}, "needs an operator's token"},
 	} {
 		ctx := metadata.NewOutgoingContext(t.Context(), metadata.MD{"authorization": tt.says})
 		_, err := pb.NewLimiterClient(conn).Reset(ctx, &pb.ResetRequest{Key: "k", Limit: pb.EncodeRef(limit.Named("demo"))})

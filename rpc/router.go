@@ -55,7 +55,7 @@ var _ limit.Limiter = (*Router)(nil)
 // NewRouter makes a Router, which is to be closed. The error says what is missing in cfg.
 func NewRouter(cfg RouterConfig) (*Router, error) {
 	if cfg.Local == nil || cfg.Tables == nil || cfg.Self == (ring.NodeID{}) {
-		return nil, errors.New("router: no limiter to ask, no table to go by, or no name of its own")
+		return nil, errors.New("router: Local, Tables and Self are required")
 	}
 	set, err := nodes.New(nodes.Config{
 		Own: &nodes.Own{ID: cfg.Self, Limiter: cfg.Local}, FailFast: true,

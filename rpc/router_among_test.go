@@ -199,7 +199,7 @@ func TestReturnAmongOthers(t *testing.T) {
 		t.Errorf("got %v and %v, want %v", got, err, want)
 	}
 	f.Nodes[2].Kill(t)
-	if _, err := c.Return(t.Context(), "k", receipts); !errors.Is(err, limit.ErrUnavailable) || !strings.Contains(err.Error(), "not known") {
+	if _, err := c.Return(t.Context(), "k", receipts); !errors.Is(err, limit.ErrUnavailable) || !strings.Contains(err.Error(), "may not have been taken back") {
 		t.Errorf("with a replica that may have done it: %v", err)
 	}
 	if got, err := c.Return(t.Context(), "k", receipts[:2]); err != nil || !reflect.DeepEqual(got, []bool{true, true}) {

@@ -107,7 +107,7 @@ type Server struct {
 // metrics cannot be registered.
 func New(cfg Config) (*Server, error) {
 	if cfg.Limiter == nil {
-		return nil, errors.New("rpc: no limiter to ask")
+		return nil, errors.New("rpc: Limiter is required")
 	}
 	s := &Server{
 		limiter:  cfg.Limiter,
@@ -252,7 +252,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		err = fmt.Errorf("gRPC calls were cut off: %w", ctx.Err())
+		err = fmt.Errorf("gRPC calls were aborted: %w", ctx.Err())
 		s.grpc.Stop()
 		<-done
 	}

@@ -115,7 +115,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == limitsPath && r.Method == http.MethodPut:
 		w.Header().Set("Allow", "GET, HEAD")
 		writeProblem(w, problem{
-			Name: "method-not-allowed", Title: "The path does not take this method", Status: http.StatusMethodNotAllowed,
+			Name: "method-not-allowed", Title: "This path does not support this method", Status: http.StatusMethodNotAllowed,
 			Detail: "a gateway does not change limits: use jeton limits apply, or PUT /v1/limits at a node",
 		})
 	case path == limitsPath && a.limits() == nil:

@@ -193,7 +193,7 @@ func printChange(w io.Writer, change client.Applied) error {
 	}
 	used := map[string]string{}
 	for _, u := range change.Used {
-		used[u.Limit] = fmt.Sprintf(" (in use: it decided a check %v ago)", u.Ago.Round(time.Second))
+		used[u.Limit] = fmt.Sprintf(" (in use: last check %v ago)", u.Ago.Round(time.Second))
 	}
 	for _, name := range change.Names() {
 		if err := plain.Fprintf(w, "%s %s%s\n", sign[name], name, used[name]); err != nil {

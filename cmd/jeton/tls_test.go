@@ -64,7 +64,7 @@ func TestVerbsWithCertificates(t *testing.T) {
 			env  map[string]string
 			want string // in stderr; empty if it works
 		}{
-			{"plain", nil, nil, "takes no plain text"},
+			{"plain", nil, nil, "requires TLS"},
 			{"certificate", certificate, nil, ""},
 			{"certificate from the environment", nil, env, ""},
 			{"foreign certificate", other, nil, "jeton at " + n.GRPCAddr()},

@@ -112,7 +112,7 @@ func TestOpenRefusesSecrets(t *testing.T) {
 		{"no certificates", node.Config{TLSCert: files.Cert, TLSKey: files.Key, TLSCA: keyFile}, "tls-ca: " + keyFile + ": holds no certificate"},
 		{"a member without a cluster key", member(node.Config{TLSCert: files.Cert, TLSKey: files.Key, TLSCA: files.CA}), "--cluster-key-file"},
 		{"no tokens", node.Config{AdminTokenFile: filepath.Join(t.TempDir(), "none")}, "admin-token-file: "},
-		{"a short token", node.Config{AdminTokenFile: writeFile(t, "tokens", "short\n")}, "line 1: a token has at least 16"},
+		{"a short token", node.Config{AdminTokenFile: writeFile(t, "tokens", "short\n")}, "line 1: a token needs at least 16"},
 		{"tokens for everybody to read", node.Config{AdminTokenFile: readable(t, "tokens", fileToken)}, "chmod g-w,o= "},
 		{"a key for everybody to read", node.Config{ClusterKeyFile: readable(t, "key", secret)}, "chmod g-w,o= "},
 		{"a private key for everybody to read", node.Config{TLSCert: files.Cert, TLSKey: readable(t, "key", "PEM"), TLSCA: files.CA}, "tls-key: "},
@@ -247,7 +247,7 @@ func checkOver(t *testing.T, server string, secure *tls.Config, may bool) {
 	if may != (err == nil && d.Allowed) {
 		t.Errorf("%+v, %v; it may check: %v", d, err, may)
 	}
-	if !may && !strings.Contains(err.Error(), "takes no plain text") {
+	if !may && !strings.Contains(err.Error(), "requires TLS") {
 		t.Errorf("it is told %v", err)
 	}
 }

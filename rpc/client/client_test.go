@@ -155,7 +155,7 @@ func TestFrozenNode(t *testing.T) {
 		if errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), server) {
 			return
 		}
-		if !errors.Is(err, limit.ErrUnavailable) || !strings.Contains(err.Error(), "no connection in time") { // of a busy machine
+		if !errors.Is(err, limit.ErrUnavailable) || !strings.Contains(err.Error(), "no connection before the deadline") { // of a busy machine
 			t.Fatalf("got %v, want %v with %s", err, context.DeadlineExceeded, server)
 		}
 	}

@@ -237,7 +237,7 @@ func TestRemovedNode(t *testing.T) {
 	awaitVersion(t, c, 1)
 	c.AwaitConnections(t.Context())
 	if f.Nodes[3].Ice.Connections() == 0 {
-		t.Fatal("there is no connection")
+		t.Fatal("not connected")
 	}
 	all := f.Nodes
 	f.Nodes = all[1:3]

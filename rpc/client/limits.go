@@ -82,6 +82,6 @@ func (c *Client) Heard() <-chan struct{} {
 // register makes the version known as a metric.
 func (l *limits) register(r prometheus.Registerer) error {
 	return metrics.Register(r, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "jeton_client_limits_version", Help: "The version of the limits that the client has heard of; 0 before it has.",
+		Name: "jeton_client_limits_version", Help: "The version of the limits that the client has received; 0 before the first.",
 	}, func() float64 { return float64(l.version()) }))
 }

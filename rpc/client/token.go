@@ -13,7 +13,7 @@ import (
 )
 
 // errTokenInClear refuses to show a token to whoever listens on the way.
-var errTokenInClear = fmt.Errorf("%w: a token is not sent in plain text to another machine: give a certificate, or the cluster key instead",
+var errTokenInClear = fmt.Errorf("%w: a token is not sent to another machine in plain text: use TLS, with a certificate or the cluster key",
 	limit.ErrUnauthenticated)
 
 // showToken is what makes a call to n show the operator's token, if there is one.

@@ -106,13 +106,13 @@ func (g *Guard) asks(need access.Need, token bool) string {
 	case need == access.Key:
 		return key
 	case g.Tokens == nil && !g.Port.Key:
-		return "is for operators, and this node knows none: start it with --admin-token-file"
+		return "is for operators, and this node has no operator tokens: start it with --admin-token-file"
 	case g.Tokens == nil:
 		return key
 	case token:
 		return "does not know this token: give " + g.Tokens.Where()
 	case !g.Port.Key:
-		return "needs a token of an operator: give --token-file with a token of the node's --admin-token-file"
+		return "needs an operator's token: give --token-file with a token of the node's --admin-token-file"
 	}
-	return "needs the cluster key or a token of an operator: give --cluster-key-file or --token-file"
+	return "needs the cluster key or an operator's token: give --cluster-key-file or --token-file"
 }

@@ -37,7 +37,7 @@ type keyCredentials struct {
 func (c keyCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := c.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, io.EOF) {
-		return nil, nil, fmt.Errorf("the node ends the TLS handshake; it may have no cluster key: %w", err)
+		return nil, nil, fmt.Errorf("the node ended the TLS handshake; it may have no cluster key: %w", err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("TLS with the cluster key: %w", err)

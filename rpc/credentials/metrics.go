@@ -12,9 +12,9 @@ const (
 func newRefused() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_rpc_refused_connections_total",
-		Help: "Connections to the gRPC port that were refused, by why: plain text where callers are to speak TLS, " +
+		Help: "Connections to the gRPC port that were refused, by reason: plain text where TLS is required, " +
 			"or a TLS handshake that failed.",
-	}, []string{"why"})
+	}, []string{"reason"})
 }
 
 // certificateMetrics measure Certificates.
@@ -27,12 +27,12 @@ func newCertificateMetrics() certificateMetrics {
 	return certificateMetrics{
 		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "jeton_tls_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate that callers are shown expires, in seconds since 1970.",
+			Help: "When the certificate that this node presents to clients expires, in seconds since 1970.",
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_tls_reload_failures_total",
-			Help: "How often the files of --tls-cert, --tls-key and --tls-ca were read again and were wrong, so that the old ones stay " +
-				"in force. It grows every few seconds until they are right.",
+			Help: "Failed reloads of the files of --tls-cert, --tls-key and --tls-ca, after which the old ones stay in force. Retried, " +
+				"and counted, every few seconds until the files are valid.",
 		}),
 	}
 }
@@ -47,8 +47,8 @@ type tokenMetrics struct{ failures prometheus.Counter }
 func newTokenMetrics() tokenMetrics {
 	return tokenMetrics{failures: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "jeton_admin_tokens_reload_failures_total",
-		Help: "How often the file of --admin-token-file was read again and was wrong, so that the old tokens stay in force. It grows " +
-			"every few seconds until it is right.",
+		Help: "Failed reloads of the file of --admin-token-file, after which the old tokens stay in force. Retried, and counted, " +
+			"every few seconds until the file is valid.",
 	})}
 }
 

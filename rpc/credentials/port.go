@@ -22,7 +22,7 @@ import (
 const tlsRecord = 0x16
 
 // errNoTLS refuses TLS at a node that has nothing to show.
-var errNoTLS = errors.New("the caller speaks TLS, but this node has no cluster key and no certificate: give it --cluster-key-file, or --tls-cert, --tls-key and --tls-ca")
+var errNoTLS = errors.New("the client uses TLS, but this node has no cluster key and no certificate: give it --cluster-key-file, or --tls-cert, --tls-key and --tls-ca")
 
 // PortConfig says by what a Port knows callers.
 type PortConfig struct {

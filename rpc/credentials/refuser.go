@@ -21,7 +21,7 @@ const maxRefused = 100
 
 // errNeedsTLS answers every call in plain text at a node that has its callers speak TLS.
 var errNeedsTLS = status.Error(codes.Unauthenticated,
-	"this node takes no plain text: show a certificate with --tls-cert, --tls-key and --tls-ca, or the cluster key with --cluster-key-file")
+	"this node requires TLS: give a certificate with --tls-cert, --tls-key and --tls-ca, or the cluster key with --cluster-key-file")
 
 // A plainRefuser tells callers who speak plainly why they are not served. It is a server without any service: what comes to
 // it can reach nothing else. So a caller reads an error of the call instead of a connection that breaks.
@@ -100,7 +100,7 @@ func (h *handedOver) put(conn net.Conn) bool {
 	}
 }
 
-var errHandedOverClosed = errors.New("no connections are taken any more")
+var errHandedOverClosed = errors.New("the port is closed")
 
 // Accept implements net.Listener.
 func (h *handedOver) Accept() (net.Conn, error) {

@@ -58,7 +58,7 @@ type digest [sha256.Size]byte
 // NewTokens reads the file. The error names it and the line that is wrong, or says why the metrics cannot be registered.
 func NewTokens(cfg TokensConfig) (*Tokens, error) {
 	if cfg.Key == nil && cfg.File == "" {
-		return nil, errors.New("tokens: no cluster key and no file to take them from")
+		return nil, errors.New("tokens: neither a cluster key nor a token file is given")
 	}
 	t := &Tokens{cfg: cfg, metrics: newTokenMetrics()}
 	t.put(nil)
@@ -121,20 +121,20 @@ func parseTokens(text []byte) ([][]byte, error) {
 		case len(token) == 0 || token[0] == '#':
 			continue
 		case len(token) < minToken:
-			return nil, fmt.Errorf("line %d: a token has at least %d bytes, and this one has %d: make one with `openssl rand -hex 32`",
+			return nil, fmt.Errorf("line %d: a token needs at least %d bytes, this one has %d: make one with `openssl rand -hex 32`",
 				line, minToken, len(token))
 		case bytes.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
-			return nil, fmt.Errorf("line %d: a token is printable ASCII without spaces, one a line", line)
+			return nil, fmt.Errorf("line %d: a token is printable ASCII without spaces, one per line", line)
 		}
 		found = append(found, token)
 	}
 	switch {
 	case len(text) > maxTokenFile:
-		return nil, fmt.Errorf("has more than %d bytes: is this the file?", maxTokenFile)
+		return nil, fmt.Errorf("has more than %d bytes: is this the token file?", maxTokenFile)
 	case len(found) == 0:
-		return nil, errors.New("holds no token: write one a line, such as `openssl rand -hex 32` prints")
+		return nil, errors.New("holds no token: write one per line, such as the output of `openssl rand -hex 32`")
 	case len(found) > maxTokens:
-		return nil, fmt.Errorf("holds %d tokens, and may hold %d", len(found), maxTokens)
+		return nil, fmt.Errorf("holds %d tokens; the maximum is %d", len(found), maxTokens)
 	}
 	return found, nil
 }
@@ -164,7 +164,7 @@ func (t *Tokens) Where() string {
 	case t == nil:
 		return ofFile
 	case t.cfg.Local:
-		return "the token in " + t.cfg.File + ", which this node has made because it has no cluster key and no --admin-token-file"
+		return "the token in " + t.cfg.File + ", which this node has created because it has neither a cluster key nor --admin-token-file"
 	case t.cfg.File == "":
 		return ofKey
 	case t.cfg.Key == nil:

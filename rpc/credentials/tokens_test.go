@@ -117,8 +117,8 @@ func TestARefusedRequestIsToldWhere(t *testing.T) {
 				t.Errorf("%s does not say %q", w.Body, says)
 			}
 		}
-		if strings.Contains(w.Body.String(), "that was shown") {
-			t.Errorf("%s speaks of a token that was shown", w.Body)
+		if strings.Contains(w.Body.String(), "token is unknown") {
+			t.Errorf("%s says that a token is unknown", w.Body)
 		}
 		if strings.Contains(w.Body.String(), oneToken) {
 			t.Errorf("%s tells a token", w.Body)
@@ -130,10 +130,10 @@ func TestWrongTokenFiles(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                                  "holds no token",
 		"\n# only a comment\n":              "holds no token",
-		oneToken + "\nshort-secret\n":       "line 2: a token has at least 16 bytes, and this one has 12",
+		oneToken + "\nshort-secret\n":       "line 2: a token needs at least 16 bytes, this one has 12",
 		"two tokens in a single line\n":     "line 1: a token is printable ASCII without spaces",
 		oneToken + "\n" + "tökentökentöken": "line 2: a token is printable ASCII",
-		strings.Repeat(oneToken+"\n", 101):  "holds 101 tokens, and may hold 100",
+		strings.Repeat(oneToken+"\n", 101):  "holds 101 tokens; the maximum is 100",
 	} {
 		file := tokenFile(t, text)
 		_, err := NewTokens(TokensConfig{File: file})

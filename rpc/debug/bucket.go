@@ -120,7 +120,7 @@ func placeRows(in limit.Inspection) []row {
 
 func segment(s limit.Span, in limit.Inspection) string {
 	if s.End <= max(s.Start, in.Now) {
-		return "nothing reserved that could be spent"
+		return "nothing left to spend"
 	}
 	length := s.End - max(s.Start, in.Now)
 	held := in.Rule.Tokens(limit.At(in.Rule.Bound(in.Now).NS-length), in.Now)
@@ -129,7 +129,7 @@ func segment(s limit.Span, in limit.Inspection) string {
 
 func awake(in limit.Inspection) string {
 	if !in.Awake {
-		return "asleep: nobody asks, and nothing is lost by forgetting it"
+		return "asleep: no check is under way, and its state can be dropped without loss"
 	}
 	return fmt.Sprintf("awake, %d checks waiting in its mailbox", in.Waiting)
 }
@@ -137,7 +137,7 @@ func awake(in limit.Inspection) string {
 // registerRows say what the n-th replica has on disk.
 func registerRows(n int, s limit.Stored, in limit.Inspection) []row {
 	now := in.Now
-	text := "no register, full as far as it knows"
+	text := "no register: full, as far as this replica knows"
 	switch {
 	case s.Error != "":
 		text = "cannot be read: " + s.Error
@@ -148,7 +148,7 @@ func registerRows(n int, s limit.Stored, in limit.Inspection) []row {
 	switch {
 	case s.Error != "":
 	case s.Epoch != in.Epoch:
-		rows = append(rows, row{"", fmt.Sprintf("in epoch %d: it does not count until it is in epoch %d", s.Epoch, in.Epoch)})
+		rows = append(rows, row{"", fmt.Sprintf("in epoch %d: not counted until it reaches epoch %d", s.Epoch, in.Epoch)})
 	case s.Sealed:
 		rows = append(rows, row{"", "sealed: the replica set is changing"})
 	}
@@ -164,7 +164,7 @@ func registerRows(n int, s limit.Stored, in limit.Inspection) []row {
 // decisionRows are the last decisions, the newest first, in columns.
 func decisionRows(in limit.Inspection) []row {
 	if len(in.Recent) == 0 {
-		return []row{{"decisions", "none that an actor remembers"}}
+		return []row{{"decisions", "none in the actor's memory"}}
 	}
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

@@ -117,11 +117,11 @@ const busyPage = `demo of "user:42", 2026-03-01 12:00:00.000000 UTC
   place        partition 17, epoch 3, generation 5
   replica 1    n1: generation 5, reserved up to now + 58m (2026-03-01 12:58:00.000000 UTC)
                swept up to now − 1m (2026-03-01 11:59:00.000000 UTC)
-  replica 2    n2: no register, full as far as it knows
+  replica 2    n2: no register: full, as far as this replica knows
                sealed: the replica set is changing
                floor now − 1m30s (2026-03-01 11:58:30.000000 UTC)
-  replica 3    n3: no register, full as far as it knows
-               in epoch 2: it does not count until it is in epoch 3
+  replica 3    n3: no register: full, as far as this replica knows
+               in epoch 2: not counted until it reaches epoch 3
   replica 4    n4: cannot be read: no answer within 1s
 
   decisions    now − 12ms  cost 10  denied
@@ -139,13 +139,13 @@ const fullPage = `demo of "ip:2001:db8::/64", 2026-03-01 12:00:00.000000 UTC
   # spent   = reserved by this owner, to be spent from memory   o given back   . free
 
   TAT          the beginning
-  segment      nothing reserved that could be spent
-  actor        asleep: nobody asks, and nothing is lost by forgetting it
+  segment      nothing left to spend
+  actor        asleep: no check is under way, and its state can be dropped without loss
   owner        00000000000000000000000000000000 on n1
   place        partition 0, epoch 1, generation 0
-  replica 1    n1: no register, full as far as it knows
+  replica 1    n1: no register: full, as far as this replica knows
 
-  decisions    none that an actor remembers
+  decisions    none in the actor's memory
 `
 
 const beyondPage = `demo of "hot\nkey", 2026-03-01 12:00:00.000000 UTC

@@ -65,7 +65,7 @@ type pages struct {
 // New is a handler for /debug/, /metrics, /livez and /readyz. The error says what is missing in cfg.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Inspector == nil || cfg.Actors == nil || cfg.Metrics == nil || cfg.Ready == nil || cfg.Fail == nil {
-		return nil, errors.New("debug: a field of Config is missing")
+		return nil, errors.New("debug: a required field of Config is missing")
 	}
 	p := &pages{Config: cfg, mux: http.NewServeMux()}
 	for pattern, h := range p.routes() {
@@ -102,7 +102,7 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.mux.ServeHTTP(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "looking takes GET; DELETE /v1/buckets/{limit}/{key} fills a bucket", http.StatusMethodNotAllowed)
+		http.Error(w, "use GET to read; DELETE /v1/buckets/{limit}/{key} fills a bucket", http.StatusMethodNotAllowed)
 	default:
 		p.bucket(w, r, path)
 	}

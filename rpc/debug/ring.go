@@ -42,12 +42,12 @@ func WriteStatus(w io.Writer, s *cluster.Status) error {
 		return table.Flush()
 	}
 	if s.Partitions == 0 {
-		say("%s belongs to cluster %s and knows no more yet: it has not heard from a majority of the others%s\n", s.Node, s.Cluster, waits(s))
+		say("%s belongs to cluster %s and has no table yet: it has not heard from a majority of the others%s\n", s.Node, s.Cluster, waits(s))
 		return table.Flush()
 	}
 	leader := s.Leader
 	if leader == "" {
-		leader = "none at the moment: nothing can be changed until a majority of the voters is up"
+		leader = "none: neither table nor limits can change until a majority of the voters is up"
 	}
 	say("%s, as %s sees it\n\ncluster\t%s\nleader\t%s\n", s.Deciding.String(), s.Node, s.Cluster, leader)
 	say("table\tversion %d, %d partitions in epochs %d to %d, %s%s\n",

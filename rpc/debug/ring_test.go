@@ -62,7 +62,7 @@ func TestStatusPage(t *testing.T) {
 	}
 	page.Reset()
 	s.Leader = ""
-	if err := WriteStatus(&page, &s); err != nil || !strings.Contains(page.String(), "none at the moment") {
+	if err := WriteStatus(&page, &s); err != nil || !strings.Contains(page.String(), "none: neither table nor limits can change") {
 		t.Errorf("without a leader: %q, %v", page.String(), err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // errSilent ends the attempts that wait for a node which answers nobody.
-var errSilent = fmt.Errorf("%w: it is silent", limit.ErrUnavailable)
+var errSilent = fmt.Errorf("%w: the node does not answer", limit.ErrUnavailable)
 
 // An attempt asks one node, and, should that turn out to be silent, others beside it, which is a hedge:
 //

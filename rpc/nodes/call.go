@@ -22,7 +22,7 @@ const (
 const rounds = 2
 
 // ErrNowhere ends the calls of a set without nodes.
-var ErrNowhere = fmt.Errorf("%w: no node is known that could decide: the table is not there yet", limit.ErrUnavailable)
+var ErrNowhere = fmt.Errorf("%w: no node to ask: the table has not arrived yet", limit.ErrUnavailable)
 
 // A call is on its way from node to node, until one of them has the answer:
 //

@@ -42,7 +42,7 @@ func (n *Node) Explain(ended bool, err error) error {
 		err = fmt.Errorf("%w: %s", limit.ErrUnavailable, err.Error())
 	}
 	if state, down := n.down(); down && state != connectivity.Shutdown && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: no connection in time (%s)", limit.ErrUnavailable, state)
+		err = fmt.Errorf("%w: no connection before the deadline (%s)", limit.ErrUnavailable, state)
 	}
 	if wrong := n.diagnosed.wrong.Load(); wrong != nil {
 		return &explainedError{&MisdirectedError{*wrong, err}}

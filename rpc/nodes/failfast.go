@@ -30,7 +30,7 @@ func (e *unsentError) Error() string {
 	for _, s := range e.seats {
 		whys = append(whys, s.trouble())
 	}
-	return fmt.Sprintf("%v: every replica of the key is known to be bad, and is being probed: %s", limit.ErrUnavailable, strings.Join(whys, "; "))
+	return fmt.Sprintf("%v: every replica of the key is down, and is being probed: %s", limit.ErrUnavailable, strings.Join(whys, "; "))
 }
 
 // Is says that it is [limit.ErrUnavailable].

@@ -58,7 +58,7 @@ func TestUnsentSaysWhy(t *testing.T) {
 	if !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("it is %v", err)
 	}
-	for _, want := range []string{"known to be bad", "jeton at 127.0.0.1:1: cannot connect: connection refused", "jeton at 127.0.0.1:2: it is silent"} {
+	for _, want := range []string{"every replica of the key is down", "jeton at 127.0.0.1:1: cannot connect: connection refused", "jeton at 127.0.0.1:2: the node does not answer"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}

@@ -28,11 +28,11 @@ func (s *Set) register(r prometheus.Registerer) error {
 	}
 	return metrics.Register(r,
 		count("jeton_client_calls_total", "Calls of the client; a batch counts once.", &s.counts.calls),
-		count("jeton_client_second_tries_total", "Calls that were tried at a further node while one was silent.", &s.counts.hedges),
-		count("jeton_client_retries_total", "Tries of calls after one that failed.", &s.counts.retries),
-		count("jeton_client_unsent_total", "Checks refused at once: every replica of the key was known to be bad.", &s.counts.unsent),
+		count("jeton_client_hedges_total", "Calls sent to another replica as well, because the first had not answered yet.", &s.counts.hedges),
+		count("jeton_client_retries_total", "Attempts at another node, or at the same one later, after an attempt that failed.", &s.counts.retries),
+		count("jeton_client_unsent_total", "Checks refused without being sent, because every replica of the key was known to be down.", &s.counts.unsent),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "jeton_client_table_version", Help: "The version of the table that the client goes by.",
+			Name: "jeton_client_table_version", Help: "The version of the table that the client uses.",
 		}, func() float64 { return float64(s.Version()) }),
 	)
 }

@@ -99,7 +99,7 @@ func (n *Node) down() (connectivity.State, bool) {
 }
 
 // errRefuses is why a node is bad that answers every check with an error.
-var errRefuses = fmt.Errorf("%w: the node refuses every check at present", limit.ErrUnavailable)
+var errRefuses = fmt.Errorf("%w: the node refuses every check", limit.ErrUnavailable)
 
 // A refusedError is the error of a node that refuses every check at present.
 type refusedError struct{ error }
@@ -136,8 +136,8 @@ func (n *Node) probe(ctx context.Context) error {
 	return err
 }
 
-// errNoConnection ends a probe of a node to which there is no connection.
-var errNoConnection = fmt.Errorf("%w: there is no connection", limit.ErrUnavailable)
+// errNoConnection ends a probe of a node to which not connected.
+var errNoConnection = fmt.Errorf("%w: not connected", limit.ErrUnavailable)
 
 // connected says whether a connection opens within a moment. The next probe tries anew, sooner than grpc would.
 func connected(ctx context.Context, conn *grpc.ClientConn) bool {

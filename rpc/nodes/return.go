@@ -124,7 +124,7 @@ func reachable(seats []Seat) []Seat {
 func doubt(returned []bool, err error) error {
 	for _, done := range returned {
 		if !done {
-			return fmt.Errorf("it is not known whether every receipt was taken back: %w", err)
+			return fmt.Errorf("some receipts may not have been taken back: %w", err)
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 
 // unreadable is the error of an answer that cannot be read. It is no *limit.FieldError: the caller did nothing wrong.
 func unreadable(err error) error {
-	return errors.New("the node's answer cannot be read: " + err.Error())
+	return errors.New("the node's answer is malformed: " + err.Error())
 }
 
 // EncodeReceipts are rs as messages.

@@ -17,7 +17,7 @@ func TestErrorsOfConnectionsArePlain(t *testing.T) {
 		`connection error: desc = "error reading server preface: read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer"`: "cannot connect: connection reset by peer",
 		"error reading from server: EOF": "the connection broke",
 		"error reading from server: read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer": "the connection broke: connection reset by peer",
-		"stream terminated by RST_STREAM with error code: CANCEL":                                      "the node broke the call off",
+		"stream terminated by RST_STREAM with error code: CANCEL":                                      "the node aborted the call",
 		"no decision available: the node is stopping":                                                  "no decision available: the node is stopping",
 		`connection error: desc = broken`:                                                              `connection error: desc = broken`,
 	} {

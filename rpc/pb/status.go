@@ -29,7 +29,7 @@ type Class struct {
 // The classes of errors that are not one of the vocabulary's sentinels.
 var (
 	invalid  = Class{codes.InvalidArgument, http.StatusBadRequest, "invalid-request", "The request is not valid"}
-	internal = Class{codes.Internal, http.StatusInternalServerError, "internal", "The node has a fault"}
+	internal = Class{codes.Internal, http.StatusInternalServerError, "internal", "The node has an internal error"}
 )
 
 // sentinels are the errors that are the same on both sides of the wire, each with its class. Where an error is several
@@ -38,12 +38,12 @@ var sentinels = []struct {
 	err   error
 	class Class
 }{
-	{limit.ErrUnknownLimit, Class{codes.NotFound, http.StatusNotFound, "unknown-limit", "The limit is not stored"}},
+	{limit.ErrUnknownLimit, Class{codes.NotFound, http.StatusNotFound, "unknown-limit", "There is no such limit"}},
 	{limit.ErrOverloaded, Class{codes.ResourceExhausted, http.StatusServiceUnavailable, "overloaded", "The node is shedding load"}},
-	{limit.ErrUnavailable, Class{codes.Unavailable, http.StatusServiceUnavailable, "unavailable", "No decision could be had"}},
-	{limit.ErrUnauthenticated, Class{codes.Unauthenticated, http.StatusForbidden, "not-an-operator", "The cluster takes this from its operators"}},
+	{limit.ErrUnavailable, Class{codes.Unavailable, http.StatusServiceUnavailable, "unavailable", "No decision could be made"}},
+	{limit.ErrUnauthenticated, Class{codes.Unauthenticated, http.StatusForbidden, "not-an-operator", "Only operators of the cluster may do this"}},
 	{context.DeadlineExceeded, Class{codes.DeadlineExceeded, http.StatusGatewayTimeout, "deadline-exceeded", "No decision was made in time"}},
-	{context.Canceled, Class{codes.Canceled, http.StatusServiceUnavailable, "canceled", "The caller left"}},
+	{context.Canceled, Class{codes.Canceled, http.StatusServiceUnavailable, "canceled", "The client canceled the request"}},
 }
 
 // Classify says how err travels. An error that the vocabulary does not know is a fault of the node.
@@ -141,7 +141,7 @@ func plain(message string) string {
 		return "the connection broke: " + doing.ReplaceAllString(rest, "")
 	}
 	if strings.HasPrefix(message, "stream terminated by RST_STREAM") {
-		return "the node broke the call off"
+		return "the node aborted the call"
 	}
 	return message
 }

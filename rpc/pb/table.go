@@ -16,7 +16,7 @@ const (
 	MarkForwarded = "jeton-forwarded"
 	// TableVersion, of an answer: the node's table is of that version, a decimal number, and the request did not fit it.
 	TableVersion = "jeton-table"
-	// MarkRefuses, of an answer: the node refuses every check at present.
+	// MarkRefuses, of an answer: the node refuses every check.
 	MarkRefuses = "jeton-refuses"
 )
 
@@ -95,7 +95,7 @@ func DecodeView(m *WatchResponse) (*View, error) {
 		}
 		id := ring.NodeID(n.GetId())
 		if seen[id] {
-			return nil, fmt.Errorf("table: node %v is there twice", id)
+			return nil, fmt.Errorf("table: node %v appears twice", id)
 		}
 		seen[id] = true
 		v.Nodes[i] = Node{
@@ -103,14 +103,14 @@ func DecodeView(m *WatchResponse) (*View, error) {
 		}
 	}
 	if n := len(m.GetPlaces()); n > maxPartitions {
-		return nil, fmt.Errorf("table: %d partitions are more than there can be: %d", n, maxPartitions)
+		return nil, fmt.Errorf("table: %d partitions, the maximum is %d", n, maxPartitions)
 	}
 	v.Table.Places = make([]ring.Place, len(m.GetPlaces()))
 	for p, place := range m.GetPlaces() {
 		replicas := make([]ring.NodeID, len(place.GetReplicas()))
 		for i, at := range place.GetReplicas() {
 			if uint64(at) >= uint64(len(v.Nodes)) {
-				return nil, fmt.Errorf("table: partition %d is at node %d of %d", p, at, len(v.Nodes))
+				return nil, fmt.Errorf("table: partition %d names node %d of %d", p, at, len(v.Nodes))
 			}
 			replicas[i] = v.Nodes[at].ID
 		}

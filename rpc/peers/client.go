@@ -49,13 +49,13 @@ type Client struct {
 var _ cluster.Peers = (*Client)(nil)
 
 // errClosed answers what is asked after Close.
-var errClosed = errors.New("the node's connections to others are closed")
+var errClosed = errors.New("the connections to other nodes are closed")
 
 // NewClient makes a Client, which is to be closed. The error says what is missing in cfg, what is wrong with the key, or why
 // the metrics cannot be registered.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Now == nil || cfg.ID == (ring.NodeID{}) {
-		return nil, errors.New("rpc: to speak to other nodes takes a node id and a clock")
+		return nil, errors.New("peers: ID and Now are required")
 	}
 	proof, err := credentials.WithKey(cfg.Key)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Client) remote(at string) (*remote, error) {
 		return r, nil
 	}
 	if len(c.remotes) >= maxRemotes {
-		return nil, fmt.Errorf("node at %.64q: there are connections to %d nodes already", at, maxRemotes)
+		return nil, fmt.Errorf("node at %.64q: the maximum of %d connections to other nodes is reached", at, maxRemotes)
 	}
 	r, err := c.newRemote(at)
 	if err != nil {
@@ -212,13 +212,13 @@ func (c *Client) export(
 	err = c.call(ctx, address, TransferWithin, func(ctx context.Context, peer pb.PeerClient) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		stalled := time.AfterFunc(stallWithin, func() { cancel(fmt.Errorf("nothing came for %v", stallWithin)) })
+		stalled := time.AfterFunc(stallWithin, func() { cancel(fmt.Errorf("no data for %v", stallWithin)) })
 		defer stalled.Stop()
 		stream, err := peer.Export(ctx, &pb.ExportRequest{Partition: uint32(partition), Since: since})
 		for last := false; err == nil && !last; {
 			var m *pb.ExportResponse
 			if m, err = stream.Recv(); errors.Is(err, io.EOF) {
-				return errors.New("the export ended in the middle")
+				return errors.New("the export is incomplete: its end is missing")
 			} else if err != nil {
 				break
 			}

@@ -148,7 +148,7 @@ const maxSources = 32
 func checkSources(sources []string) ([]string, error) {
 	refuse := func(problem string) error { return &limit.FieldError{Field: "sources", Problem: problem} }
 	if len(sources) == 0 || slices.Contains(sources, "") {
-		return nil, refuse("at least one gRPC address is needed, and none may be empty")
+		return nil, refuse("needs at least one gRPC address, and none may be empty")
 	}
 	if len(sources) > maxSources {
 		return nil, refuse(fmt.Sprintf("%d are too many: at most %d", len(sources), maxSources))
@@ -156,7 +156,7 @@ func checkSources(sources []string) ([]string, error) {
 	for _, source := range sources {
 		_, address, err := ring.CutNode(source)
 		if err != nil || len(address) > maxAddress || !utf8.ValidString(address) {
-			return nil, refuse(fmt.Sprintf("%.64q is no gRPC address of a node: host:port, or id@host:port", source))
+			return nil, refuse(fmt.Sprintf("%.64q is not the gRPC address of a node: use host:port or id@host:port", source))
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(sources))), nil

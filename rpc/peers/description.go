@@ -37,7 +37,7 @@ func (s *Service) meant(ctx context.Context) error {
 	own := s.cfg.Client.cfg.ID.String()
 	for _, id := range metadata.ValueFromIncomingContext(ctx, toHeader) {
 		if id != own {
-			return status.Errorf(codes.FailedPrecondition, "node %s answers here, and node %s was asked: it is somewhere else now", own, id)
+			return status.Errorf(codes.FailedPrecondition, "this is node %s, and the call is for node %s, which has another address now", own, id)
 		}
 	}
 	return nil

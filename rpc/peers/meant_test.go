@@ -28,10 +28,10 @@ func TestANodeIsNotTakenForAnother(t *testing.T) {
 		if o.err == nil {
 			t.Fatalf("the node that was there is answered for: %+v", o)
 		}
-		return o.err.Error() == "node at "+n.address+": node "+n.id.String()+" answers here, and node "+ring.NodeID{2}.String()+
-			" was asked: it is somewhere else now"
+		return o.err.Error() == "node at "+n.address+": this is node "+n.id.String()+", and the call is for node "+ring.NodeID{2}.String()+
+			", which has another address now"
 	})
-	wantText(t, p.Seal(t.Context(), was, moved, 1), "was asked: it is somewhere else now")
+	wantText(t, p.Seal(t.Context(), was, moved, 1), "which has another address now")
 	if store.Partition(moved).Sealed {
 		t.Error("the wrong node was sealed")
 	}

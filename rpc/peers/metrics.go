@@ -21,7 +21,7 @@ func newMetrics() clientMetrics {
 	return clientMetrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "jeton_peer_seconds",
-			Help:    "How long messages of reservations took to another node's disk and back, by its address.",
+			Help:    "Round-trip time of messages of reservations to another node, its disk write included, by its address.",
 			Buckets: metrics.LatencyBuckets(),
 		}, peer),
 		batch: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -35,7 +35,7 @@ func newMetrics() clientMetrics {
 		}, peer),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_peer_unsent_total",
-			Help: "Reservations that could not be sent to another node, because there was no stream or too much was unanswered, by its address.",
+			Help: "Reservations not sent to another node, because no stream was open or too many were unanswered, by its address.",
 		}, peer),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "jeton_peer_connected",

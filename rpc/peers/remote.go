@@ -50,7 +50,7 @@ type remote struct {
 // lookWithin is how long a Look may take if its context does not say.
 const lookWithin = 2 * time.Second
 
-var errConnecting = errors.New("the connection is being made")
+var errConnecting = errors.New("still connecting")
 
 // newRemote makes the connection for calls, and does not open it yet.
 func (d *dialer) newRemote(at string) (*remote, error) {
@@ -296,11 +296,11 @@ func (r *remote) tell(before, why error) {
 	case before == nil && why.Error() == transport.ErrStopping.Error():
 		log.Info("another node is stopping")
 	case before == nil:
-		log.Warn("the connection to another node is lost: trying again", "why", why)
+		log.Warn("lost the connection to another node: reconnecting", "why", why)
 	case !errors.Is(why, limit.ErrUnavailable) && why.Error() != before.Error():
-		log.Warn("another node answers, but takes no reservations from this one", "why", why)
+		log.Warn("another node refuses the reservations of this node", "why", why)
 	case errors.Is(before, errConnecting):
-		log.Info("another node does not answer yet: trying again", "why", why)
+		log.Info("another node does not answer yet: retrying", "why", why)
 	default:
 		log.Debug("another node is still not connected", "why", why)
 	}

@@ -191,7 +191,7 @@ func (r *reserveStream) run(ctx context.Context) error {
 			stopping, end = nil, transport.ErrStopping
 		case now := <-silence.C:
 			if r.silentSince(now.Add(-silentFor)) {
-				return fmt.Errorf("%w: nothing was heard for %v", limit.ErrUnavailable, silentFor)
+				return fmt.Errorf("%w: no message for %v", limit.ErrUnavailable, silentFor)
 			}
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()

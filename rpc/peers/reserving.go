@@ -282,14 +282,14 @@ func (r *reserving) answered(in *pb.ReservedIn) (*message, error) {
 	defer r.mu.Unlock()
 	m, ok := r.pending[in.ID]
 	if !ok {
-		return nil, fmt.Errorf("the node answers message %d, which is not open", in.ID)
+		return nil, fmt.Errorf("the node answered message %d, which is not open", in.ID)
 	}
 	if in.Error == "" && len(in.Answers) != m.len {
-		return nil, fmt.Errorf("the node gives %d answers to %d reservations", len(in.Answers), m.len)
+		return nil, fmt.Errorf("the node sent %d answers to %d reservations", len(in.Answers), m.len)
 	}
 	for i := range in.Answers {
 		if v := in.Answers[i].Verdict; v < reg.Accepted || v > reg.Full {
-			return nil, fmt.Errorf("the node gives the verdict %d, which is unknown here: it may be of a newer version", v)
+			return nil, fmt.Errorf("the node sent the unknown verdict %d: it may run a newer version", v)
 		}
 	}
 	delete(r.pending, in.ID)

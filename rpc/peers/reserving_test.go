@@ -235,10 +235,10 @@ func TestOddAnswers(t *testing.T) {
 	for says, odd := range map[string]func(in *pb.ReserveIn) *pb.ReservedIn{
 		"message 77, which is not open": func(*pb.ReserveIn) *pb.ReservedIn { return &pb.ReservedIn{ID: 77} },
 		"0 answers to 3 reservations":   func(in *pb.ReserveIn) *pb.ReservedIn { return &pb.ReservedIn{ID: in.ID} },
-		"the verdict 0, which is unknown": func(in *pb.ReserveIn) *pb.ReservedIn {
+		"the unknown verdict 0": func(in *pb.ReserveIn) *pb.ReservedIn {
 			return &pb.ReservedIn{ID: in.ID, Answers: make([]reg.Answer, 3)}
 		},
-		"the verdict 200": func(in *pb.ReserveIn) *pb.ReservedIn {
+		"the unknown verdict 200": func(in *pb.ReserveIn) *pb.ReservedIn {
 			out := accepted(in)
 			out.Answers[2].Verdict = 200
 			return out

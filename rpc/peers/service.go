@@ -33,7 +33,7 @@ type Service struct {
 // NewService makes a Service, which is to be stopped. The error says what is missing in cfg.
 func NewService(cfg ServiceConfig) (*Service, error) {
 	if cfg.Store == nil || cfg.Handle == nil || cfg.Address == "" || cfg.Client == nil {
-		return nil, errors.New("peers: to answer other nodes takes a store, a handler, an address and a client")
+		return nil, errors.New("peers: a store, a handler, an address and a client are required")
 	}
 	cfg.Partitions = cmp.Or(cfg.Partitions, ring.DefaultPartitions)
 	return &Service{cfg: cfg, copies: newCopies(cfg), stopping: make(chan struct{}), streams: map[ring.NodeID]int{}}, nil

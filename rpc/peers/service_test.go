@@ -58,7 +58,7 @@ func TestPeerCalls(t *testing.T) {
 		t.Errorf("sealed: %v and %v", store.Partition(5).Sealed, err)
 	}
 	wantText(t, p.Seal(t.Context(), n.address, ring.DefaultPartitions, 3), "partition: 271 is not below 271")
-	wantText(t, p.Copy(t.Context(), n.address, 5, nil), "sources: at least one")
+	wantText(t, p.Copy(t.Context(), n.address, 5, nil), "sources: needs at least one")
 	wantText(t, p.Install(t.Context(), n.address, 5, 4, 0, []string{n.address}), "enough: is 0")
 	wantText(t, p.Install(t.Context(), n.address, 5, 4, 1, []string{""}), "sources:")
 	_, err = p.Call(t.Context(), "127.0.0.1:1", nil)

@@ -59,7 +59,7 @@ func (s *Service) Install(ctx context.Context, m *pb.InstallRequest) (*pb.Instal
 		return nil, err
 	}
 	if m.GetEnough() < 1 {
-		return nil, &limit.FieldError{Field: "enough", Problem: "is 0: without a sealed member nothing is complete"}
+		return nil, &limit.FieldError{Field: "enough", Problem: "is 0: at least one sealed replica is needed"}
 	}
 	of, err := s.copies.begin(ctx, partition)
 	if err != nil {

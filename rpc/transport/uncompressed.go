@@ -9,7 +9,7 @@ import (
 )
 
 // errCompressed refuses a compressed message.
-var errCompressed = errors.New("this node takes no compressed messages: send them as they are")
+var errCompressed = errors.New("this node does not support compressed messages: send them uncompressed")
 
 // uncompressed takes the place of a decompressor that grpc finds by itself if any library of the program has registered one: the
 // exporter of traces does. Eight KiB can be eight MiB when they are read, and the bounds of listeners count what arrives.

@@ -78,7 +78,7 @@ func orDiscard(l *slog.Logger) *slog.Logger {
 // metrics cannot be registered.
 func NewAPI(cfg APIConfig) (http.Handler, error) {
 	if cfg.Limiter == nil || cfg.Limits == nil {
-		return nil, errors.New("JSON API: no limiter to ask, or no limits to show")
+		return nil, errors.New("JSON API: Limiter and Limits are required")
 	}
 	cfg.Logger = orDiscard(cfg.Logger)
 	a := &api{APIConfig: cfg, metrics: newAPIMetrics()}

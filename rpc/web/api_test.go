@@ -300,7 +300,7 @@ func TestBadHTTPRequests(t *testing.T) {
 	}
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["nobody"]}`), 404, "", "nobody")
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["dmeo"]}`), 404, "",
-		`unknown limit "dmeo": the nearest name is "demo"; GET /v1/limits shows those that there are`)
+		`unknown limit "dmeo": did you mean "demo"? GET /v1/limits shows all limits`)
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limit":["demo"]}`), 400, "limit",
 		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt: is "limits" meant?`)
 	if title := ask("PUT", "/v1/limits", "nothing").member(t, "title"); title == "The request can never be decided" {

@@ -85,7 +85,7 @@ func (g *guard) admit(r *http.Request, need access.Need) error {
 	g.metrics.unauthorized.Inc()
 	detail := "send the header Authorization: Bearer with " + g.Where
 	if token != "" {
-		detail = "the token that was shown is none that is known here: " + detail
+		detail = "the token is unknown: " + detail
 	}
 	return &problem{
 		Name: "needs-token", Title: "The request needs a token", Status: http.StatusUnauthorized,
@@ -99,7 +99,7 @@ func (g *guard) foreign(r *http.Request) error {
 	if !g.Beyond && !isLocal(r.Host) {
 		return &problem{
 			Name: "foreign-host", Title: "The request is for another host", Status: http.StatusForbidden,
-			Detail: fmt.Sprintf("the header Host is %s, and this port is for this machine alone: ask for localhost or 127.0.0.1, or show a token", limit.Quote(r.Host)),
+			Detail: fmt.Sprintf("the header Host is %s, but this port serves this machine only: use localhost or 127.0.0.1, or send a token", limit.Quote(r.Host)),
 		}
 	}
 	judged := r.WithContext(r.Context())
@@ -107,7 +107,7 @@ func (g *guard) foreign(r *http.Request) error {
 	if g.pages.Check(judged) != nil {
 		return &problem{
 			Name: "foreign-origin", Title: "The request comes from a web page", Status: http.StatusForbidden,
-			Detail: fmt.Sprintf("the headers Origin and Sec-Fetch-Site are %s and %s, and web pages may not ask here: ask from a program, type the address, or show a token",
+			Detail: fmt.Sprintf("the headers Origin and Sec-Fetch-Site are %s and %s, and requests from web pages are refused: use a program, type the address into the browser, or send a token",
 				limit.Quote(r.Header.Get("Origin")), limit.Quote(r.Header.Get("Sec-Fetch-Site"))),
 		}
 	}

@@ -71,11 +71,11 @@ func askedToApply(r *http.Request) (*pb.ApplyLimitsRequest, error) {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, &limit.FieldError{Field: "query", Problem: "cannot be read: it may have remove=true, and nothing else"}
+		return nil, &limit.FieldError{Field: "query", Problem: "is malformed: the only parameter is remove=true"}
 	}
 	for name, values := range query {
 		if name != "remove" || len(values) != 1 || values[0] != "true" && values[0] != "false" {
-			return nil, &limit.FieldError{Field: "query", Problem: "may have remove=true, which removes the limits that the document leaves out, and nothing else"}
+			return nil, &limit.FieldError{Field: "query", Problem: "is unknown: the only parameter is remove=true, which removes the limits that the document leaves out"}
 		}
 		asked.Remove = values[0] == "true"
 	}
@@ -117,11 +117,11 @@ func applyProblem(err error) *problem {
 	p := &problem{Detail: status.Convert(err).Message()}
 	switch status.Code(err) {
 	case codes.Aborted:
-		p.Name, p.Title, p.Status = "limits-changed", "The limits were changed meanwhile", http.StatusPreconditionFailed
+		p.Name, p.Title, p.Status = "limits-changed", "The limits have changed since", http.StatusPreconditionFailed
 	case codes.FailedPrecondition:
 		p.Name, p.Title, p.Status = "limits-left-out", "The document leaves out limits that are in force", http.StatusConflict
 	case codes.Unavailable:
-		p.Name, p.Title, p.Status = "unavailable", "The cluster cannot be changed at present", http.StatusServiceUnavailable
+		p.Name, p.Title, p.Status = "unavailable", "The cluster cannot change its limits now", http.StatusServiceUnavailable
 	default:
 		return nil
 	}

@@ -19,7 +19,7 @@ func (a *api) unknownLimit(err error) *problem {
 	p := problemOf(err)
 	doc := a.Limits()
 	if doc == nil || len(doc.Rules()) == 0 {
-		p.Detail += ": there are no limits yet: put some in force with jeton limits apply or PUT /v1/limits"
+		p.Detail += ": there are no limits yet: add some with jeton limits apply or PUT /v1/limits"
 		return p
 	}
 	names := make([]string, 0, len(doc.Rules()))
@@ -27,9 +27,10 @@ func (a *api) unknownLimit(err error) *problem {
 		names = append(names, rule.Name)
 	}
 	if name, is := quotedIn(p.Detail); is {
-		p.Detail += fmt.Sprintf(": the nearest name is %s", limit.Quote(spelling.Nearest(name, names)))
+		p.Detail += fmt.Sprintf(": did you mean %s? GET /v1/limits shows all limits", limit.Quote(spelling.Nearest(name, names)))
+	} else {
+		p.Detail += "; GET /v1/limits shows all limits"
 	}
-	p.Detail += "; GET /v1/limits shows those that there are"
 	return p
 }
 
@@ -56,6 +57,6 @@ func wrongField(err error) error {
 	if !is || fe.Problem != notAField || strings.ContainsAny(fe.Field, ".[") {
 		return err
 	}
-	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: a check has %s: is %q meant?",
+	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: a check has %s: did you mean %q?",
 		notAField, strings.Join(checkFields, ", "), spelling.Nearest(fe.Field, checkFields))}
 }

@@ -48,11 +48,11 @@ func newGuardMetrics() guardMetrics {
 	return guardMetrics{
 		unauthorized: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_http_unauthorized_total",
-			Help: "HTTP requests that showed no token, or a wrong one, where they need one.",
+			Help: "HTTP requests refused because they carried no token, or an unknown one.",
 		}),
 		foreign: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_http_foreign_total",
-			Help: "HTTP requests that were refused because a web page may have sent them: they named another origin, or another host.",
+			Help: "HTTP requests refused because a web page may have sent them: they name another origin or another host.",
 		}),
 	}
 }

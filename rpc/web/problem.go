@@ -32,9 +32,9 @@ var (
 		Detail: fmt.Sprintf("a body may have up to %d bytes", maxBody),
 	}
 	errLimitsFile = &problem{
-		Name: "method-not-allowed", Title: "The path does not take this method", Status: http.StatusMethodNotAllowed,
-		Detail: "this node takes its limits from its limits file: change that and send the node SIGHUP, " +
-			"and it reads the file again, whole or not at all",
+		Name: "method-not-allowed", Title: "This path does not support this method", Status: http.StatusMethodNotAllowed,
+		Detail: "this node takes its limits from its limits file: edit the file and send the node SIGHUP; " +
+			"it applies the whole file, or none of it if anything is wrong",
 		allow: "GET, HEAD",
 	}
 )
@@ -42,7 +42,7 @@ var (
 // notFound is the problem of a request whose path a door does not have.
 func notFound(at access.Door) *problem {
 	return &problem{
-		Name: "not-found", Title: "There is nothing at this path", Status: http.StatusNotFound,
+		Name: "not-found", Title: "No route matches this path", Status: http.StatusNotFound,
 		Detail: "use " + access.Calls(at, apiPrefix) + "; GET / lists all paths",
 	}
 }

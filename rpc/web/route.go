@@ -64,8 +64,8 @@ func method(r *http.Request, answerers map[string]answerer) answerer {
 func wrongMethod(sent string, takes []string) *problem {
 	allow := strings.Join(takes, ", ")
 	return &problem{
-		Name: "method-not-allowed", Title: "The path does not take this method", Status: http.StatusMethodNotAllowed,
-		Detail: fmt.Sprintf("%s is not possible here: use %s", limit.Quote(sent), allow), allow: allow,
+		Name: "method-not-allowed", Title: "This path does not support this method", Status: http.StatusMethodNotAllowed,
+		Detail: fmt.Sprintf("%s is not supported here: use %s", limit.Quote(sent), allow), allow: allow,
 	}
 }
 

@@ -90,7 +90,7 @@ func TestBenchWithCertificates(t *testing.T) {
 	if stdout, stderr, code := benchmark(t, nil, append(load, files.Args()...)...); code != cli.ExitOK || !strings.Contains(stdout, "checks/s") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	if _, stderr, code := benchmark(t, nil, load...); code != cli.ExitError || !strings.Contains(stderr, "takes no plain text") {
+	if _, stderr, code := benchmark(t, nil, load...); code != cli.ExitError || !strings.Contains(stderr, "requires TLS") {
 		t.Errorf("plain: exit code %d: %s", code, stderr)
 	}
 	for _, args := range []string{"--compare noop --tls-ca ca.crt", "--limit api --tls-ca ca.crt"} {
