@@ -66,7 +66,7 @@ type Config struct {
 type Client struct {
 	nodes  *nodes.Set
 	token  func() string // nil for none
-	secure bool          // nobody reads what is said on the way
+	secure bool          // the connections are encrypted
 	limits limits
 	awake  sync.Once // begins to watch the table
 

@@ -12,7 +12,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc/nodes"
 )
 
-// errTokenInClear refuses to show a token to whoever listens on the way.
+// errTokenInClear refuses to send a token over a connection that others can read.
 var errTokenInClear = fmt.Errorf("%w: a token is not sent to another machine in plain text: use TLS, with a certificate or the cluster key",
 	limit.ErrUnauthenticated)
 

@@ -137,7 +137,7 @@ func (c *Client) avoid(n *nodes.Node) {
 	}
 }
 
-// heardOf is told that n has a table of a newer version, which is fetched from there at once.
+// heardOf is called when n reports a newer table, and has it fetched from there at once.
 func (c *Client) heardOf(n *nodes.Node, version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -74,7 +74,7 @@ func (it *item) next() *Node {
 	return it.call().next()
 }
 
-// giveUp ends an item that nobody is left to decide, and says whether it did.
+// giveUp ends an item that no node is left to decide, and says whether it did.
 func (it *item) giveUp() bool {
 	c := it.call()
 	if !c.hopeless() {

@@ -33,8 +33,8 @@ func (e *MisdirectedError) Unwrap() error { return e.err }
 type diagnosed struct {
 	wrong atomic.Pointer[string] // nil for nothing that is known
 	spoke atomic.Bool            // the node has answered once
-	mu    sync.Mutex             // held by whoever looks
-	at    time.Time              // when somebody looked last; guarded by mu
+	mu    sync.Mutex             // held during a look
+	at    time.Time              // when the last look began; guarded by mu
 }
 
 // clear forgets what was wrong: the node has answered.
@@ -47,7 +47,7 @@ func (d *diagnosed) clear() {
 	}
 }
 
-// diagnose looks at the node's address, if err may come of what is there and nobody has looked just now. It takes no longer than
+// diagnose looks at the node's address, if err may come of what is there and the last look is diagnoseEvery ago. It takes no longer than
 // ctx.
 func (n *Node) diagnose(ctx context.Context, err error) {
 	if n.set.cfg.Diagnose == nil || !errors.Is(err, limit.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {

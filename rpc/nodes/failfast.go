@@ -8,7 +8,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// hopeless says whether nobody is left to be asked, because all nodes that could decide are bad. A suspect one may still answer.
+// hopeless says whether no node is left to ask, because all nodes that could decide are bad. A suspect one may still answer.
 // With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
 func (c *call) hopeless() bool {
 	seats := c.seats()

@@ -27,7 +27,7 @@ type state int32
 
 const (
 	good    state = iota
-	suspect       // it has answered nobody for a while
+	suspect       // it has answered no call for a while
 	bad           // it cannot be reached, refuses everything, or is silent even when it is probed
 )
 
@@ -61,7 +61,7 @@ type health struct {
 	recovering  bool          // recovery is running
 	better      chan struct{} // closed when the node is good again; of the recovery that is running
 	why         error         // it is not good
-	idle        chan struct{} // closed when no call waits; nil when nobody wants to know
+	idle        chan struct{} // closed when no call waits; nil before rested was called
 }
 
 func (h *health) state() state { return state(h.level.Load()) }
@@ -193,7 +193,7 @@ func (h *health) look() {
 	}
 }
 
-// patienceLocked is how long nobody may be answered before the node counts as silent. One that is asked for so much that
+// patienceLocked is how long all calls may stay unanswered before the node counts as silent. One that is asked for so much that
 // every answer takes long is slow, and hedges would make it slower.
 func (h *health) patienceLocked() time.Duration {
 	return min(max(suspectAfter, unusual*h.usual), suspectMost)

@@ -68,9 +68,9 @@ type Config struct {
 	Operator func(*Node) ([]grpc.CallOption, error)
 	// Diagnose finds out why an address cannot be asked over gRPC, for people to read: see [Diagnosis]. Nil does not try.
 	Diagnose func(ctx context.Context, address string) Diagnosis
-	// Stale is told that a node knows a table of that version. Nil ignores it.
+	// Stale is called when a node reports a newer table, of that version. Nil ignores it.
 	Stale func(n *Node, version uint64)
-	// Worse is told that a node is good no more. Nil ignores it.
+	// Worse is called when a node is no longer good. Nil ignores it.
 	Worse func(*Node)
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
@@ -213,7 +213,7 @@ func (s *Set) retireLocked(n *Node) {
 		case <-n.health.rested():
 		case <-ctx.Done():
 		}
-		_ = n.close() // nobody is left who could do something about an error
+		_ = n.close() // no caller is left to return an error to
 	})
 }
 

@@ -109,7 +109,7 @@ func (q *queue) enter(ctx context.Context, check *pb.CheckRequest) (*ticket, err
 	return t, nil
 }
 
-// leave lets a caller out, answered or not. A message that nobody waits for any more is given up.
+// leave lets a caller out, answered or not. A message that all its callers have left is canceled.
 func (q *queue) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -69,7 +69,7 @@ func (s *Set) Apply(v *pb.View) bool {
 	for _, member := range v.Nodes {
 		n, err := s.memberLocked(member)
 		if err != nil {
-			continue // it has no address: nobody can ask it
+			continue // it has no address to connect to
 		}
 		seat := Seat{Node: n, Leaving: member.Leaving}
 		seats[member.ID], used[n] = seat, true
