@@ -290,7 +290,7 @@ func TestBadHTTPRequests(t *testing.T) {
 		`{"key":"k"}`:                                                                   {"limits", "empty"},
 		`{"key":"k","limits":["demo","demo"]}`:                                          {"limits[1]", "twice"},
 		`{"key":"k","limits":["demo"],"cost":-1}`:                                       {"cost", "negative"},
-		`{"key":"k","limits":["demo"],"cost":1.5}`:                                      {"cost", "whole number"},
+		`{"key":"k","limits":["demo"],"cost":1.5}`:                                      {"cost", "not a 64-bit integer"},
 		`{"key":"k","limits":[{"name":"demo","capacity":1,"refill":"1/s"}]}`:            {"limits.demo", "stored"},
 		`{"key":"` + strings.Repeat("k", 513) + `","limits":["demo"]}`:                  {"key", "513"},
 		`{"key":"k","limits":[{"name":"burst","capacity":1,"refill":"abc"}]}`:           {"limits[0].refill", "abc"},
@@ -302,7 +302,7 @@ func TestBadHTTPRequests(t *testing.T) {
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["dmeo"]}`), 404, "",
 		`unknown limit "dmeo": did you mean "demo"? GET /v1/limits shows all limits`)
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limit":["demo"]}`), 400, "limit",
-		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt: is "limits" meant?`)
+		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt: did you mean "limits"?`)
 	if title := ask("PUT", "/v1/limits", "nothing").member(t, "title"); title == "The request can never be decided" {
 		t.Errorf("a document that is none has the title %v", title)
 	}
