@@ -89,7 +89,7 @@ func (o operators) Reset(ctx context.Context, key string, ref limit.Ref) error {
 
 func needsToken(err error) error {
 	if errors.Is(err, limit.ErrUnauthenticated) {
-		return fmt.Errorf("the nodes take this from operators: give the gateway a token of theirs in cluster.token_file: %w", err)
+		return fmt.Errorf("the nodes allow this only with a token: give the gateway one in cluster.token_file: %w", err)
 	}
 	return err
 }
@@ -128,13 +128,13 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // denial answers GET /v1/denials/{id}.
 func (a *admin) denial(w http.ResponseWriter, r *http.Request) {
 	record, err := a.gateway.Denials().Recall(r.PathValue("id"))
-	p := problem{Title: "There is no denial with this id here"}
+	p := problem{Title: "No denial with this id"}
 	switch {
 	case err == nil:
 		writeJSON(w, http.StatusOK, "application/json", record)
 		return
 	case errors.Is(err, denial.ErrMalformed):
-		p.Name, p.Title, p.Status = "malformed-id", "This is no id of a denial", http.StatusBadRequest
+		p.Name, p.Title, p.Status = "malformed-id", "Not the id of a denial", http.StatusBadRequest
 	case errors.Is(err, denial.ErrElsewhere):
 		p.Name, p.Status = "denial-elsewhere", http.StatusMisdirectedRequest
 	default:

@@ -38,7 +38,7 @@ func (e *Gateway) sayChange(before, now *config.Document) {
 		}
 	}
 	if diff.Less() {
-		e.cfg.Logger.Warn("document in force, without some of what the one before had", attributes...)
+		e.cfg.Logger.Warn("document in force; some of what the previous one had is missing", attributes...)
 		return
 	}
 	e.cfg.Logger.Info("document in force", attributes...)

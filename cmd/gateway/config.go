@@ -72,7 +72,7 @@ func (c *Config) make(found onDisk, running *setup) (*setup, error) {
 		over.Cluster.TLS = &kept
 	}
 	if err := over.Validate(); err != nil {
-		return nil, fmt.Errorf("with what the command line says: %w", err)
+		return nil, fmt.Errorf("with the options of the command line: %w", err)
 	}
 	s, err := newSetup(over, over.Digest())
 	if err != nil {

@@ -61,7 +61,7 @@ func TestFilesAreFollowedWhileAnotherDocumentIsRefused(t *testing.T) {
 			}
 			write(t, path, good)
 			_ = r.look(false)
-			if err := r.look(false); err != nil || r.log.count("is the one in force again") != 1 {
+			if err := r.look(false); err != nil || r.log.count("is in force again") != 1 {
 				t.Errorf("after the document is as before: %v", err)
 			}
 			wants(http.StatusUnauthorized)

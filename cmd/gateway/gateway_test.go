@@ -55,7 +55,7 @@ func TestAGatewayServes(t *testing.T) {
 		t.Errorf("the denial %s: %+v", id, a)
 	}
 	if a := r.get(t, r.AdminAddr(), "/readyz"); a.status != http.StatusOK ||
-		!strings.HasPrefix(a.body, "ready\ncluster: every key can be decided, as test at "+cluster+" tells\nconfiguration: 2 routes, in force since ") {
+		!strings.HasPrefix(a.body, "ready\ncluster: every key can be decided, as reported by test at "+cluster+"\nconfiguration: 2 routes, in force since ") {
 		t.Errorf("/readyz: %+v", a)
 	}
 	if a := r.send(t, http.MethodPost, "http://"+r.AdminAddr()+"/v1/check", `{"key":"k","limits":["four"]}`); a.status != http.StatusOK ||
@@ -90,8 +90,8 @@ func TestNoCluster(t *testing.T) {
 	r := open(t, Config{Servers: []string{address}}, aDocument(anUpstream(t).URL))
 	for path, want := range map[string]answer{
 		"/livez":     {status: http.StatusOK, body: "ok"},
-		"/readyz":    {status: http.StatusServiceUnavailable, body: "not ready: the cluster has not told its limits yet: asked at [" + address + "]"},
-		"/v1/limits": {status: http.StatusServiceUnavailable, body: "the cluster has not told its limits yet"},
+		"/readyz":    {status: http.StatusServiceUnavailable, body: "not ready: no node has sent the limits of the cluster yet: asked [" + address + "]"},
+		"/v1/limits": {status: http.StatusServiceUnavailable, body: "no node has sent the limits of the cluster yet"},
 	} {
 		if a := r.get(t, r.AdminAddr(), path); a.status != want.status || !strings.Contains(a.body, want.body) {
 			t.Errorf("%s: %d %s, want %d %s", path, a.status, a.body, want.status, want.body)

@@ -80,7 +80,7 @@ func TestKeysAreFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, file, string(good)+"rubbish\n")
-	reloads("identity.api_key.keys_file: cannot be read: " + file + ":4: line: is no JSON object")
+	reloads("identity.api_key.keys_file: cannot be read: " + file + ":4: line: is not a JSON object")
 	wants(free, http.StatusTooManyRequests)
 	if body := r.get(t, r.AdminAddr(), "/readyz").body; !strings.Contains(body, "configuration: last reload failed") || !strings.Contains(body, "ours.jsonl:4") {
 		t.Errorf("/readyz says %s", body)
@@ -138,7 +138,7 @@ func TestKeysThatAreLostAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, file, cut(t, string(whole), `{"label":"web"`))
-	step(`level=WARN msg="document in force, without some of what the one before had" file=`+path+
+	step(`level=WARN msg="document in force; some of what the previous one had is missing" file=`+path+
 		` routes=2 routes_before=2 keys=1 keys_before=4 keys_gone="[web app trial]" fields=[identity]`, "1 API key")
 	write(t, file, string(whole))
 	step(`level=INFO msg="document in force" file=`+path+` routes=2 routes_before=2 keys=4 keys_before=1 fields=[identity]`, "4 API keys")

@@ -56,5 +56,5 @@ func (e *Gateway) tellUnheard(ctx context.Context, now time.Time) {
 	e.toldUnheard = true
 	ctx, cancel := context.WithTimeout(ctx, sightWithin)
 	defer cancel()
-	e.cfg.Logger.Warn("no node of the cluster has told its limits yet", slog.Any("servers", e.now.Load().servers), slog.String("error", e.ask(ctx).said))
+	e.cfg.Logger.Warn("no node has sent the limits of the cluster yet", slog.Any("servers", e.now.Load().servers), slog.String("error", e.ask(ctx).said))
 }

@@ -21,19 +21,19 @@ func newMetrics() metrics {
 	m := metrics{
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_config_reloads_total",
-			Help: "Changed documents that were found, by what became of them: loaded, invalid or refused.",
+			Help: "Changed documents that the gateway read, by result: loaded, invalid or refused.",
 		}, []string{"outcome"}),
 		loadedAt: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "jeton_gateway_config_last_success_timestamp_seconds",
-			Help: "When the document in force was put in force.",
+			Help: "Unix time at which the document in force was loaded.",
 		}),
 		current: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "jeton_gateway_config_current",
-			Help: "1 if the document on disk is the one in force, 0 if it could not be put in force.",
+			Help: "1 if the document on disk is in force, 0 if it could not be loaded.",
 		}),
 		exportFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_gateway_span_export_failures_total",
-			Help: "Batches of spans that the collector did not take.",
+			Help: "Batches of spans that the collector did not accept.",
 		}),
 	}
 	for _, outcome := range []string{loaded, invalid, refused} {

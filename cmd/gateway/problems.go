@@ -79,7 +79,7 @@ func prices(doc *config.Document, c config.Cost) []price {
 		}
 		return []price{floor, missing, {"cost.most", most, "a request may cost", some, "most: %d", true}}
 	case c.BytesPerToken > 0 && doc.Proxy == nil:
-		return []price{floor, {"cost.bytes_per_token", c.OfBody(-1), "no length of a body is known without the proxy, so every request costs", all, "most: %d", false}}
+		return []price{floor, {"cost.bytes_per_token", c.OfBody(-1), "without the proxy the length of a body is unknown, so every request costs", all, "most: %d", false}}
 	case c.BytesPerToken > 0:
 		longest := doc.Proxy.LongestBody()
 		return []price{floor, {"cost.bytes_per_token", c.OfBody(longest), "a long body, and one of unknown length, may cost", some, "most: %d", true}}

@@ -36,7 +36,7 @@ func TestProblems(t *testing.T) {
 		{"bodies with a bound", proxy, `{limits: [two], cost: {bytes_per_token: 1024, most: 2}}`, nil},
 		{"bodies", proxy, `{limits: [two], cost: {bytes_per_token: 1024}}`, []string{`route r: checks[0].cost.bytes_per_token: a long body, and one of unknown length, may cost 10, and limit "two" has a capacity of 2`}},
 		{"bodies that nobody sees", asked, `{limits: [two], cost: {bytes_per_token: 1024, most: 9}}`, []string{
-			`!route r: checks[0].cost.bytes_per_token: no length of a body is known without the proxy, so every request costs 9, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write most: 2`,
+			`!route r: checks[0].cost.bytes_per_token: without the proxy the length of a body is unknown, so every request costs 9, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write most: 2`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	inForce, problem := a.configured()
 	if problem != nil {
-		say("configuration", true, "last reload failed, the document before stays in force: "+problem.Error())
+		say("configuration", true, "last reload failed, the previous document stays in force: "+problem.Error())
 	}
 	say("configuration", false, inForce)
 	if why := a.now.Load().doc.Unrouted(); why != "" {
@@ -90,7 +90,7 @@ func saidKeys(s identity.KeySet, now time.Time) string {
 	text := fmt.Sprintf("%s: %d keys", s.URL, s.Keys)
 	switch s.Keys {
 	case 0:
-		text = s.URL + ": no keys, so no token of this issuer counts"
+		text = s.URL + ": no keys, so no token of this issuer is valid"
 	case 1:
 		text = s.URL + ": 1 key"
 	}
@@ -98,7 +98,7 @@ func saidKeys(s identity.KeySet, now time.Time) string {
 		text += ", read " + plain.Duration(now.Sub(s.Read).Truncate(time.Second)) + " ago"
 	}
 	if s.Err != nil {
-		text += fmt.Sprintf("; reading them failed %s ago: %v", plain.Duration(now.Sub(s.Failed).Truncate(time.Second)), s.Err)
+		text += fmt.Sprintf("; fetching them failed %s ago: %v", plain.Duration(now.Sub(s.Failed).Truncate(time.Second)), s.Err)
 	}
 	return text
 }
@@ -149,9 +149,9 @@ func (e *Gateway) ask(ctx context.Context) sight {
 	for _, at := range e.client.Sightings(ctx) {
 		switch s := (seen{}); {
 		case at.Err == nil && json.Unmarshal(at.Status, &s) == nil && s.Deciding.Verdict != "":
-			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as %s at %s tells", s.Deciding, s.Node, at.Address)})
+			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as reported by %s at %s", s.Deciding, s.Node, at.Address)})
 		case foreign(at.Err):
-			failed = append(failed, fmt.Sprintf("%s is no node of jeton: it answers gRPC with %v: %v", at.Address, status.Code(at.Err), at.Err))
+			failed = append(failed, fmt.Sprintf("%s is not a jeton node: it answers gRPC with %v: %v", at.Address, status.Code(at.Err), at.Err))
 		case at.Err == nil || !unanswered(at.Err): // it is alone, or does not tell
 			best = best.or(sight{ring.DecidesAll, "the node at " + at.Address + " answers"})
 		default:

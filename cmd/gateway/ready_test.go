@@ -162,7 +162,7 @@ func TestReadyTellsOfKeys(t *testing.T) {
 	r := open(t, Config{}, document)
 	r.heard(t)
 	a := r.readyz(t, "?strict")
-	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "\nkeys: "+issuer.URL+": no keys, so no token of this issuer counts; reading them failed ") ||
+	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "\nkeys: "+issuer.URL+": no keys, so no token of this issuer is valid; fetching them failed ") ||
 		!strings.Contains(a.body, "502 Bad Gateway") {
 		t.Errorf("without keys: %+v", a)
 	}
@@ -181,7 +181,7 @@ func TestReadyAtAWrongPort(t *testing.T) {
 	r := open(t, Config{Servers: []string{other.Listener.Addr().String()}}, aDocument(other.URL))
 	r.until(t, "/readyz says what is wrong", func() bool {
 		a := r.readyz(t, "")
-		return a.status == http.StatusServiceUnavailable && strings.HasPrefix(a.body, "not ready: the cluster has not told its limits yet") &&
+		return a.status == http.StatusServiceUnavailable && strings.HasPrefix(a.body, "not ready: no node has sent the limits of the cluster yet") &&
 			strings.Contains(a.body, "\ncluster: no node can be reached: "+other.Listener.Addr().String()+" speaks HTTP, not gRPC: nodes take checks at --listen-grpc")
 	})
 }
@@ -217,7 +217,7 @@ func TestReadyWithoutRoutes(t *testing.T) {
 	if a.status != http.StatusOK || !strings.HasPrefix(a.body, "degraded: "+said+"\n") || !strings.Contains(a.body, "\nconfiguration: 0 routes, in force since ") {
 		t.Errorf("/readyz says %+v", a)
 	}
-	if n := r.log.count("level=WARN msg=\"something in the document is probably not meant\""); n != 1 || r.log.count("field=routes problem=\"there is none") != 1 {
+	if n := r.log.count("level=WARN msg=\"the document has a probable mistake\""); n != 1 || r.log.count("field=routes problem=\"there is none") != 1 {
 		t.Errorf("the log has %d warnings:\n%s", n, r.log.text.String())
 	}
 	write(t, r.path, good)
@@ -238,14 +238,14 @@ func TestReadyAtAnotherGateway(t *testing.T) {
 		if strings.Contains(body, "\ncluster: the node at") {
 			t.Fatalf("it takes a gateway for a node:\n%s", body)
 		}
-		return strings.Contains(body, "\ncluster: no node can be reached: "+other.ProxyAddr()+" is no node of jeton: it answers gRPC with Unimplemented: ")
+		return strings.Contains(body, "\ncluster: no node can be reached: "+other.ProxyAddr()+" is not a jeton node: it answers gRPC with Unimplemented: ")
 	})
 }
 
 // A gateway that has heard of no node for a while says so once, with the addresses and why, before anybody asks.
 func TestNoNodeIsSaid(t *testing.T) {
 	r := open(t, Config{Servers: []string{"127.0.0.1:1"}}, aDocument(anUpstream(t).URL))
-	const line = `level=WARN msg="no node of the cluster has told its limits yet" servers=[127.0.0.1:1] error="no node can be reached: jeton at 127.0.0.1:1: `
+	const line = `level=WARN msg="no node has sent the limits of the cluster yet" servers=[127.0.0.1:1] error="no node can be reached: jeton at 127.0.0.1:1: `
 	for _, step := range []struct {
 		after time.Duration
 		said  int

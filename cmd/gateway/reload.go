@@ -57,7 +57,7 @@ func (e *Gateway) followed(s *setup) {
 	e.counts.loadedAt.SetToCurrentTime()
 	e.counts.current.Set(1)
 	for _, w := range s.doc.Warnings() {
-		e.cfg.Logger.Warn("something in the document is probably not meant", "file", e.cfg.Path, "line", w.Line, "field", w.Field, "problem", w.Problem)
+		e.cfg.Logger.Warn("the document has a probable mistake", "file", e.cfg.Path, "line", w.Line, "field", w.Field, "problem", w.Problem)
 	}
 }
 
@@ -106,7 +106,7 @@ func (e *Gateway) look(asked bool) error {
 		e.keepOld(invalid, err, [32]byte{}, again, asked)
 	case s.digest == e.now.Load().digest:
 		if f.problem != nil {
-			e.cfg.Logger.Info("the document on disk is the one in force again", "file", e.cfg.Path)
+			e.cfg.Logger.Info("the document on disk is in force again", "file", e.cfg.Path)
 			f.problem, f.refused = nil, [32]byte{}
 			e.counts.current.Set(1)
 		} else if asked {
@@ -161,7 +161,7 @@ func (e *Gateway) keepOld(outcome string, err error, digest [32]byte, again, ask
 		e.counts.reloads.WithLabelValues(outcome).Inc()
 	}
 	if !again || asked {
-		e.cfg.Logger.Error("document not put in force: the old one stays", "file", e.cfg.Path, "error", err)
+		e.cfg.Logger.Error("the document was not loaded: the previous one stays in force", "file", e.cfg.Path, "error", err)
 	}
 }
 
@@ -197,7 +197,7 @@ func (e *Gateway) Ready() error {
 		return err
 	}
 	if e.limits() == nil {
-		return fmt.Errorf("the cluster has not told its limits yet: asked at %v", e.now.Load().servers)
+		return fmt.Errorf("no node has sent the limits of the cluster yet: asked %v", e.now.Load().servers)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func TestReload(t *testing.T) {
 func TestAMistakeIsSaidOnce(t *testing.T) {
 	good := aDocument(anUpstream(t).URL)
 	r := open(t, Config{}, good)
-	const said = "document not put in force"
+	const said = "the document was not loaded"
 	step := func(document string, asked bool, want int) {
 		t.Helper()
 		write(t, r.path, document)
@@ -99,7 +99,7 @@ func TestAMistakeIsSaidOnce(t *testing.T) {
 	step(strings.Replace(good, "name: test", "name: other", 1), false, 4)
 	step(strings.Replace(good, "name: test", "name: another", 1), false, 5)
 	step(good, false, 5)
-	if n := r.log.count("the one in force again"); n != 1 {
+	if n := r.log.count("is in force again"); n != 1 {
 		t.Errorf("that all is well again is said %d times", n)
 	}
 	step("nonsense: 1", false, 6)

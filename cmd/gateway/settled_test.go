@@ -136,10 +136,10 @@ func TestWhatADocumentChangesIsSaid(t *testing.T) {
 	r := open(t, Config{}, good)
 	for _, step := range []struct{ document, says, held string }{
 		{withNew(good), `level=INFO msg="document in force" file=` + r.path + ` routes=3 routes_before=2 added=[new]`, "3 routes"},
-		{cut(t, good, "- {name: items"), `level=WARN msg="document in force, without some of what the one before had" file=` + r.path + ` routes=1 routes_before=3 removed="[items new]"`, "1 route"},
+		{cut(t, good, "- {name: items"), `level=WARN msg="document in force; some of what the previous one had is missing" file=` + r.path + ` routes=1 routes_before=3 removed="[items new]"`, "1 route"},
 		{strings.Replace(good, ", checks: [{limits: [two]}]", "", 1), `level=INFO msg="document in force" file=` + r.path + ` routes=2 routes_before=1 added=[items]`, "2 routes"},
 		{strings.Replace(good, "limits: [two]", "limits: [two, four]", 1), `routes=2 routes_before=2 changed=[items]`, "2 routes"},
-		{strings.Replace(good, `{keys: ["ip:192.0.2.1"]}`, "{}", 1), `level=WARN msg="document in force, without some of what the one before had" file=` + r.path + ` routes=2 routes_before=2 changed=[items] fewer_checks=[items] gone="[deny.keys: 1 of 1]" fields=[deny]`, "2 routes"},
+		{strings.Replace(good, `{keys: ["ip:192.0.2.1"]}`, "{}", 1), `level=WARN msg="document in force; some of what the previous one had is missing" file=` + r.path + ` routes=2 routes_before=2 changed=[items] fewer_checks=[items] gone="[deny.keys: 1 of 1]" fields=[deny]`, "2 routes"},
 	} {
 		write(t, r.path, step.document)
 		if err := r.Reload(); err != nil {

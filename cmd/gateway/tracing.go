@@ -103,10 +103,10 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	case err != nil:
 		e.failures.Inc()
 		if !e.failing.Swap(true) {
-			e.log.WarnContext(ctx, "the collector takes no spans; they are lost until it does", "error", err)
+			e.log.WarnContext(ctx, "the collector does not accept spans; they are lost until it does", "error", err)
 		}
 	case e.failing.Swap(false):
-		e.log.InfoContext(ctx, "the collector takes spans again")
+		e.log.InfoContext(ctx, "the collector accepts spans again")
 	}
 	return nil // it was said
 }

@@ -146,7 +146,7 @@ func TestACollectorThatIsDownIsOneLine(t *testing.T) {
 		if err := e.ExportSpans(t.Context(), nil); err != nil {
 			t.Errorf("it returns %v, which would be said once more", err)
 		}
-		if down, again := log.count("takes no spans"), log.count("takes spans again"); down != step.down || again != step.again {
+		if down, again := log.count("does not accept spans"), log.count("accepts spans again"); down != step.down || again != step.again {
 			t.Errorf("%d lines say that it is down and %d that it is back, want %d and %d", down, again, step.down, step.again)
 		}
 	}

@@ -38,9 +38,9 @@ func TestExplainVerb(t *testing.T) {
 		{denialURN + id, 0, []string{id}},
 		{id + " --gateway http://" + admin + "/", 0, []string{id}},
 		{id + " --output json", 0, []string{`"id":"` + id + `"`, `"status":403`, `"path":"/v1/items"`}},
-		{"edge-1-zz-aaaaaaaaaaaaaaaa", 2, []string{"gateway at " + admin + ": ", "not remembered"}},
+		{"edge-1-zz-aaaaaaaaaaaaaaaa", 2, []string{"gateway at " + admin + ": ", "no record of this denial"}},
 		{other, 2, []string{"ask edge-2"}},
-		{"nonsense", 2, []string{"no id of a denial"}},
+		{"nonsense", 2, []string{"not the id of a denial"}},
 		{"502", 2, []string{`502 is a status, and no id: the id is the end of "instance" in the body of the answer`}},
 		{id + " --timeout -1s", 2, []string{"--timeout: -1s: give more than 0"}},
 		{id + " --gateway " + aNode(t).HTTPAddr(), 2, []string{"has no denials: is this the admin address of a gateway?"}},
@@ -83,7 +83,7 @@ func TestExplainWithAToken(t *testing.T) {
 		"--token-file " + open:            "has mode 0644",
 		"--insecure --token-file " + open: "does not know the token",
 		"":                                "asks for a token of an operator: give --token-file",
-		"--token-file " + filepath.Join(filepath.Dir(document), "secret"): "not remembered",
+		"--token-file " + filepath.Join(filepath.Dir(document), "secret"): "no record of this denial",
 		"--token-file " + empty: "holds no token",
 	} {
 		_, stderr, code := jeton(t, nil, append([]string{"explain", id, "--gateway", admin}, strings.Fields(args)...)...)

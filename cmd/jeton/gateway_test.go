@@ -112,13 +112,13 @@ proxy:
 func TestGatewayCheckWarns(t *testing.T) {
 	document := aDocument(t, strings.Replace(goodDocument, "checks: [{limits: [login]}]", `checks: [{limits: [login], key: ["user:{header.X-User}"]}]`, 1))
 	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", document)
-	if want := "warning: " + document + ":12: routes[0].checks[0].key[0]: {header.X-User} is what the client writes"; code != cli.ExitOK || !strings.Contains(stderr, want) {
+	if want := "warning: " + document + ":12: routes[0].checks[0].key[0]: {header.X-User} is set by the client"; code != cli.ExitOK || !strings.Contains(stderr, want) {
 		t.Errorf("exit code %d: %s, want %s", code, stderr, want)
 	}
 	if !strings.HasSuffix(stdout, "the document is good\n") {
 		t.Errorf("it prints %s", stdout)
 	}
-	if _, stderr, _ := jeton(t, nil, "gateway", "--check", "--config", aDocument(t, goodDocument)); strings.Contains(stderr, "what the client writes") {
+	if _, stderr, _ := jeton(t, nil, "gateway", "--check", "--config", aDocument(t, goodDocument)); strings.Contains(stderr, "set by the client") {
 		t.Errorf("a document in which clients decide nothing: %s", stderr)
 	}
 }
@@ -193,7 +193,7 @@ func TestGatewayCheckStrict(t *testing.T) {
 	}
 	written := aDocument(t, goodDocument+"- {name: costly, path: /costly, checks: [{limits: [demo], cost: {header: X-Units}}]}\n")
 	stdout, stderr, code = jeton(t, nil, "gateway", "--check", "--strict", "--config", written)
-	if code != cli.ExitError || !strings.Contains(stderr, "checks[0].cost.header: X-Units is what the client writes") ||
+	if code != cli.ExitError || !strings.Contains(stderr, "checks[0].cost.header: X-Units is set by the client") ||
 		!strings.HasSuffix(stderr, "count as errors: 2\n") || strings.Contains(stdout, "the document is good") {
 		t.Errorf("a cost that the client writes, strictly: exit code %d: %q", code, stderr)
 	}

@@ -37,7 +37,7 @@ func TestKeysVerbs(t *testing.T) {
 		{"make --label a --owner b", 2, []string{"missing: --file: as in jeton keys make --file keys.jsonl --label ci --owner acme"}},
 		{"make --file " + file + " --owner b", 2, []string{"missing: --label: as in"}},
 		{"make --file " + file, 2, []string{"missing: --label, --owner: as in jeton keys make --file keys.jsonl --label ci"}},
-		{"make --file " + file + " --label ci --owner b", 2, []string{file + `:2: label: "ci" is there already`}},
+		{"make --file " + file + " --label ci --owner b", 2, []string{file + `:2: label: "ci" is already in use`}},
 		{"make --file " + file + " --label a --owner b --attribute plan", 2, []string{`--attribute: "plan" is no attribute: write name=value`}},
 		{"make --file " + file + " --label a --owner b --attribute p=1 --attribute p=2", 2, []string{"--attribute: p is given twice"}},
 		{"make --file " + file + " --label a --owner b --attribute owner=x", 2, []string{"attributes.owner: is a field of the key itself"}},

@@ -240,7 +240,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"an unknown form":        {config.Answer{Headers: []string{"ratelimit", "retry"}}, "headers[1]", `"retry" is not known`},
 		"none beside another":    {config.Answer{Headers: []string{"ratelimit", "none"}}, "headers[1]", "none alone"},
-		"a form twice":           {config.Answer{Headers: []string{"x-ratelimit", "x-ratelimit"}}, "headers[1]", "twice"},
+		"a form twice":           {config.Answer{Headers: []string{"x-ratelimit", "x-ratelimit"}}, "headers[1]", "duplicate"},
 		"a status of success":    {config.Answer{Status: 200}, "status", "400 to 599"},
 		"a status out of range":  {config.Answer{Status: 600}, "status", "400 to 599"},
 		"a redirect to nowhere":  {config.Answer{Redirect: "help"}, "redirect", "https://host/path"},
@@ -249,7 +249,7 @@ func TestNewRefuses(t *testing.T) {
 		"a host by a backslash":  {config.Answer{Redirect: `/\evil/x`}, "redirect", "https://host/path"},
 		"a host by its id":       {config.Answer{Redirect: "https://{route}.example/"}, "redirect", "https://host/path"},
 		"a line break":           {config.Answer{Redirect: "/x\r\nSet-Cookie: a"}, "redirect", "https://host/path"},
-		"an unknown brace":       {config.Answer{Redirect: "/x?{key}"}, "redirect", "{id} and {route}"},
+		"an unknown brace":       {config.Answer{Redirect: "/x?{key}"}, "redirect", "{id} or {route}"},
 		"a template unfinished":  {config.Answer{Body: "{{"}, "body", ".RetryAfter"},
 		"a template of a field":  {config.Answer{Body: "{{.Key}}"}, "body", ".RetryAfter"},
 		"a type that is none":    {config.Answer{Body: "x", ContentType: "text plain"}, "content_type", "text/html"},

@@ -32,7 +32,7 @@ func newBody(cfg config.Answer) (*body, error) {
 	if _, _, err := mime.ParseMediaType(b.contentType); err != nil || visible(b.contentType) != b.contentType {
 		return nil, &limit.FieldError{
 			Field:   "content_type",
-			Problem: fmt.Sprintf("%.64q is no media type: write one such as text/html; charset=utf-8", cfg.ContentType),
+			Problem: fmt.Sprintf("%.64q is not a media type, such as text/html; charset=utf-8", cfg.ContentType),
 		}
 	}
 	return b, nil

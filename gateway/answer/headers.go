@@ -39,7 +39,7 @@ func formsOf(cfg config.Answer) ([]form, error) {
 			return nil, wrong
 		}
 		if slices.Contains(forms, f) {
-			wrong.Problem = name + " is there twice: once is enough"
+			wrong.Problem = name + " is a duplicate: leave one of them out"
 			return nil, wrong
 		}
 		forms = append(forms, f)

@@ -25,7 +25,7 @@ func newRedirect(to string) (redirect, error) {
 		return wrong("is no address to send clients to: write https://host/path or /path")
 	}
 	if strings.ContainsAny(strings.NewReplacer("{id}", "", "{route}", "").Replace(to), "{}") {
-		return wrong("has braces around something else: only {id} and {route} are filled in")
+		return wrong("has a brace that does not belong to {id} or {route}: only these are replaced")
 	}
 	return redirect{to: to}, nil
 }

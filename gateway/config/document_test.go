@@ -74,7 +74,7 @@ func TestDocumentOfProgram(t *testing.T) {
 	d = program()
 	nan := math.NaN()
 	d.Routes[0].Checks[0].Choose = &Choose{By: "ip", When: []Case{{Below: &nan, Limits: []string{}}}}
-	wantProblem(t, d, "routes[0].checks[0].choose.when[0].below", "is no number")
+	wantProblem(t, d, "routes[0].checks[0].choose.when[0].below", "is not a finite number")
 
 	d = program()
 	d.Cluster.DecideWithin = Duration(-time.Second)
@@ -145,7 +145,7 @@ func TestRoutesThatAreNoRivals(t *testing.T) {
 		t.Error(err)
 	}
 	d.Routes = append(d.Routes, Route{Name: "h", Path: "/x", Hosts: []string{"b.example", "a.example"}})
-	wantProblem(t, d, "routes[7].path", `"/x" fits the same requests as routes[5], with the host a.example and every method`)
+	wantProblem(t, d, "routes[7].path", `"/x" matches the same requests as routes[5], with the host a.example and every method`)
 }
 
 func TestChoiceMayStandWithoutOwnLimits(t *testing.T) {
@@ -259,7 +259,7 @@ func TestAliases(t *testing.T) {
 }
 
 func TestTooLong(t *testing.T) {
-	if _, err := Parse(make([]byte, maxText+1), ""); err == nil || !strings.Contains(err.Error(), "bytes, which are too many") {
+	if _, err := Parse(make([]byte, maxText+1), ""); err == nil || !strings.Contains(err.Error(), "the maximum of") {
 		t.Errorf("%.200v", err)
 	}
 	dir := t.TempDir()

@@ -102,9 +102,9 @@ func (f *File) read(dir string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file", path)
+		return fmt.Errorf("%s is not a regular file", path)
 	case info.Mode().Perm()&writtenByOthers != 0:
-		return fmt.Errorf("%s has mode %04o, so others on this machine may say who counts: run `chmod o-w %s`", path, info.Mode().Perm(), path)
+		return fmt.Errorf("%s has mode %04o, so other users of this machine can change it: run `chmod o-w %s`", path, info.Mode().Perm(), path)
 	}
 	opened, err := os.Open(path)
 	if err != nil {

@@ -43,7 +43,7 @@ func CheckPattern(pattern string) error {
 		case err != nil:
 			return fmt.Errorf("%.64q %w", pattern, err)
 		case name != "" && slices.Contains(names, name):
-			return fmt.Errorf("%.64q has two segments with the name {%.64s}", pattern, name)
+			return fmt.Errorf("%.64q has two segments named {%.64s}", pattern, name)
 		case name != "":
 			names = append(names, name)
 		}
@@ -55,9 +55,9 @@ func CheckPattern(pattern string) error {
 func checkSegment(segment string) (name string, err error) {
 	switch i := strings.IndexAny(segment, `?#*\`); {
 	case segment == "":
-		return "", errors.New("has a slash too many: a path covers what is below it without one at its end")
+		return "", errors.New("has an empty segment: leave out the extra slash, as a path covers everything below it")
 	case segment == "." || segment == "..":
-		return "", fmt.Errorf("holds the segment %s, which no cleaned path has", segment)
+		return "", fmt.Errorf("has the segment %s, which no cleaned request path has", segment)
 	case i >= 0 && segment[i] == '*':
 		return "", errors.New("holds a *: a path covers everything below it, and {name} stands for one segment")
 	case i >= 0:

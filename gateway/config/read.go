@@ -107,7 +107,7 @@ func Parse(text []byte, dir string) (*Document, error) { return parse(text, dir,
 
 func parse(text []byte, dir string, by *keys.Reader) (*Document, error) {
 	if len(text) > maxText {
-		return nil, errors.Join(&limit.FieldError{Field: "document", Problem: fmt.Sprintf("has more than %d bytes, which are too many", maxText), Line: 1})
+		return nil, errors.Join(&limit.FieldError{Field: "document", Problem: fmt.Sprintf("has more than the maximum of %d bytes", maxText), Line: 1})
 	}
 	root, problem := strictyaml.Root(text)
 	if problem == nil && root == nil {

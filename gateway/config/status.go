@@ -46,7 +46,7 @@ func (f *findings) statuses(path string, list []Status) {
 	for i, s := range list {
 		texts[i] = string(s)
 		if !statusForm.MatchString(texts[i]) {
-			f.add(strictyaml.Item(path, i), "%.64q is no status: write one from 100 to 599, such as 503, or a class, such as 5xx", s)
+			f.add(strictyaml.Item(path, i), "%.64q is not a status: write one from 100 to 599, such as 503, or a class, such as 5xx", s)
 		}
 	}
 	f.different(path, texts)

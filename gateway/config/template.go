@@ -72,16 +72,16 @@ func ParseVariable(text string) (Variable, error) {
 			!strings.ContainsFunc(name, unicode.IsControl)
 	case KindHeader, KindProxyHeader, KindCookie:
 		if v.Kind != KindCookie && strings.EqualFold(name, "Host") {
-			return Variable{}, fmt.Errorf("{%.64s} is no header of its own: write {host}", text)
+			return Variable{}, fmt.Errorf("{%.64s} is not available as a header: write {host}", text)
 		}
 		ok = named && isToken(name)
 	case KindPath:
 		ok = named && isIdentifier(name)
 	default:
-		return Variable{}, fmt.Errorf("{%.64s} is no variable: there are %s", text, variableForms)
+		return Variable{}, fmt.Errorf("{%.64s} is not a variable: there are %s", text, variableForms)
 	}
 	if !ok || len(text) > longestVariable {
-		return Variable{}, fmt.Errorf("{%.64s} is not how this variable is written: there are %s", text, variableForms)
+		return Variable{}, fmt.Errorf("{%.64s} is not a valid form of this variable: there are %s", text, variableForms)
 	}
 	return v, nil
 }
@@ -110,7 +110,7 @@ func ParseTemplate(text string) ([]Part, error) {
 		}
 		inside, after, closed := strings.Cut(rest, "}")
 		if rest[0] == '}' || !closed || strings.Contains(inside[1:], "{") {
-			return nil, fmt.Errorf("%.64q has a brace without its other: braces stand around variables only", text)
+			return nil, fmt.Errorf("%.64q has an unbalanced brace: braces are for variables only", text)
 		}
 		v, err := ParseVariable(inside[1:])
 		if err != nil {
@@ -137,14 +137,14 @@ func checkParts(text string, parts []Part) error {
 			continue
 		}
 		if count > 0 && !separates(between) {
-			return fmt.Errorf("%.64q has nothing that keeps the values of {%.64s} and {%.64s} apart: put a colon between them", text, last, p.Variable)
+			return fmt.Errorf("%.64q has no separator between {%.64s} and {%.64s}: put a colon between them", text, last, p.Variable)
 		}
 		last, between = p.Variable, ""
 		count++
 	}
 	switch {
 	case fixed > longestFixed:
-		return fmt.Errorf("%d bytes beside the variables are too many: at most %d", fixed, longestFixed)
+		return fmt.Errorf("%d bytes of fixed text are too many: at most %d", fixed, longestFixed)
 	case count > mostVariables:
 		return fmt.Errorf("%d variables are too many: at most %d", count, mostVariables)
 	}

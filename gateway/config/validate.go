@@ -25,7 +25,7 @@ func (d *Document) Validate() error {
 func (d *Document) problems() []*limit.FieldError {
 	f := &findings{document: d}
 	if d.Name != "" && !isGatewayName(d.Name) {
-		f.add("name", "%.64q is no name of a gateway: write 1 to %d letters, digits and dashes, no dash at its ends", d.Name, longestGateway)
+		f.add("name", "%.64q is not a gateway name: write 1 to %d letters, digits and dashes, no dash at its ends", d.Name, longestGateway)
 	}
 	f.cluster(d.Cluster)
 	if d.Proxy != nil {
@@ -112,7 +112,7 @@ func (f *findings) oneOf(path, word string, words ...string) {
 // header checks the name of one, which may be empty.
 func (f *findings) header(path, name string) {
 	if name != "" && !isToken(name) {
-		f.add(path, "%.64q is no name of a header, such as X-Api-Key", name)
+		f.add(path, "%.64q is not a header name, such as X-Api-Key", name)
 	}
 }
 
@@ -125,7 +125,7 @@ func (f *findings) different(path string, list []string) {
 			first[s] = i
 			continue
 		}
-		f.add(strictyaml.Item(path, i), "%.64q is there already, at %s", s, strictyaml.Item(path, before))
+		f.add(strictyaml.Item(path, i), "%.64q is a duplicate of %s", s, strictyaml.Item(path, before))
 	}
 }
 
@@ -160,7 +160,7 @@ func (f *findings) denyKeys(keys []string) {
 		case err != nil:
 			f.add(strictyaml.Item(path, i), "%s", strings.TrimPrefix(err.Error(), "key: "))
 		case strings.ContainsAny(key, "{}"):
-			f.add(strictyaml.Item(path, i), "%.64q holds a brace, which no key does: write the key of one client, such as user:mallory", key)
+			f.add(strictyaml.Item(path, i), "%.64q holds a brace: write the key of one client, not a template, such as user:mallory", key)
 		}
 	}
 	f.different(path, keys)
@@ -177,10 +177,10 @@ func (f *findings) tracing(t Tracing) {
 func (f *findings) files(v reflect.Value, path string) {
 	eachValue(v, path, func(path string, v reflect.Value) {
 		if file, ok := reflect.TypeAssert[File](v); ok && file.Given() && file.content == nil {
-			f.add(path, "%.64q has not been read: parse a document, or give the content by FileOf", file.Path)
+			f.add(path, "%.64q has not been read: parse a document, or give the content with FileOf", file.Path)
 		}
 		if file, ok := reflect.TypeAssert[KeysFile](v); ok && file.Given() && file.set == nil {
-			f.add(path, "%.64q has not been read: parse a document, or give the keys by KeysFileOf", file.Path)
+			f.add(path, "%.64q has not been read: parse a document, or give the keys with KeysFileOf", file.Path)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (f *findings) answer(path string, a Answer) {
 	for i, form := range a.Headers {
 		switch {
 		case form == FormNone && len(a.Headers) > 1:
-			f.add(strictyaml.Item(path+".headers", i), "none stands alone, or not at all")
+			f.add(strictyaml.Item(path+".headers", i), "none cannot be combined with other forms")
 		case form != FormNone && !slices.Contains(HeaderForms(), form):
 			f.add(strictyaml.Item(path+".headers", i), "%.64q is not known: use %s, or %s alone", form, strings.Join(HeaderForms(), ", "), FormNone)
 		}
@@ -58,10 +58,10 @@ func (f *findings) answer(path string, a Answer) {
 	if a.Redirect != "" {
 		f.check(path+".redirect", checkRedirect(a.Redirect))
 		if a.Status != 0 {
-			f.add(path+".status", "is of no use beside redirect, which answers 303: leave one out")
+			f.add(path+".status", "has no effect with redirect, which answers 303: leave one out")
 		}
 		if a.Body != "" {
-			f.add(path+".body", "is of no use beside redirect: leave one out")
+			f.add(path+".body", "has no effect with redirect: leave one out")
 		}
 	}
 	f.check(path+".body", a.tryBody())
@@ -70,10 +70,10 @@ func (f *findings) answer(path string, a Answer) {
 	}
 	_, _, err := mime.ParseMediaType(a.ContentType)
 	if err != nil || !strings.Contains(a.ContentType, "/") || strings.ContainsFunc(a.ContentType, func(r rune) bool { return r < ' ' || r > '~' }) {
-		f.add(path+".content_type", "%.64q is no media type, such as text/html; charset=utf-8", a.ContentType)
+		f.add(path+".content_type", "%.64q is not a media type, such as text/html; charset=utf-8", a.ContentType)
 	}
 	if a.Body == "" {
-		f.add(path+".content_type", "is that of body: write one, or leave this out")
+		f.add(path+".content_type", "has no effect without body: write one, or leave this out")
 	}
 }
 
@@ -81,10 +81,10 @@ func (f *findings) answer(path string, a Answer) {
 func checkRedirect(text string) error {
 	filled := strings.NewReplacer("{id}", "id", "{route}", "route").Replace(text)
 	if strings.ContainsAny(filled, "{}") {
-		return fmt.Errorf("%.64q holds a brace that is not of {id} or {route}", text)
+		return fmt.Errorf("%.64q has a brace that does not belong to {id} or {route}", text)
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) {
-		return fmt.Errorf("%.64q holds a space, a backslash or what is not ASCII: escape it, as in %%20", text)
+		return fmt.Errorf("%.64q has a space, a backslash or a character that is not ASCII: escape it, as in %%20", text)
 	}
 	// After a second slash, browsers would take what follows for a host.
 	if strings.HasPrefix(filled, "/") && !strings.HasPrefix(filled, "//") {
@@ -95,7 +95,7 @@ func checkRedirect(text string) error {
 		return err
 	}
 	if _, rest, _ := strings.Cut(text, "://"); strings.Contains(strings.SplitN(rest, "/", 2)[0], "{") {
-		return errors.New("has {id} or {route} in its host: they may stand after it")
+		return errors.New("has {id} or {route} in its host: they are allowed after the host only")
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func templateError(err error) error {
 	if errors.Is(err, errNoRoom) {
 		return fmt.Errorf("makes more than %d bytes", longestBody)
 	}
-	return fmt.Errorf("is no template of a body: %w", err)
+	return fmt.Errorf("is not a valid template: %w", err)
 }
 
 // room counts the bytes that may still be written.

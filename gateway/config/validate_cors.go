@@ -18,9 +18,9 @@ func (f *findings) cors(path string, c *CORS) {
 	case len(c.Origins) == 0:
 		f.add(path+".origins", `is empty: name the origins of pages, such as https://app.example.com, or "*" for all`)
 	case all && len(c.Origins) > 1:
-		f.add(path+".origins", `has others beside "*", which is all of them: leave these out, or that`)
+		f.add(path+".origins", `has other origins beside "*", which covers all: leave out one or the other`)
 	case all && c.Credentials:
-		f.add(path+".credentials", `does not go with the origin "*": every page could read what a client may; name the origins`)
+		f.add(path+".credentials", `cannot be combined with the origin "*", or every page could use the client's credentials: name the origins`)
 	}
 	for i, origin := range c.Origins {
 		if origin != "*" {
@@ -31,7 +31,7 @@ func (f *findings) cors(path string, c *CORS) {
 	f.methods(path+".methods", c.Methods)
 	for i, h := range c.Headers {
 		if !isToken(h) {
-			f.add(strictyaml.Item(path+".headers", i), "%.64q is no name of a header, such as Content-Type", h)
+			f.add(strictyaml.Item(path+".headers", i), "%.64q is not a header name, such as Content-Type", h)
 		}
 	}
 	f.different(path+".headers", c.Headers)
@@ -40,8 +40,8 @@ func (f *findings) cors(path string, c *CORS) {
 
 // checkOrigin says what is wrong with one, which is compared with what browsers send.
 func checkOrigin(origin string) error {
-	wrong := fmt.Errorf("%.64q is no origin as browsers send it: write https://app.example.com or https://*.example.com, in small letters, "+
-		"with a port only if it is not the scheme's own, and nothing behind", origin)
+	wrong := fmt.Errorf("%.64q is not an origin as browsers send it: write https://app.example.com or https://*.example.com, in lower case, "+
+		"with a port only if it is not the scheme's default, and nothing after it", origin)
 	if strings.Count(origin, "*") > 1 {
 		return wrong
 	}

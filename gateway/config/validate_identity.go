@@ -38,7 +38,7 @@ func (f *findings) identity(i Identity) {
 	}
 	f.oneOf("identity.on_bad_credentials", i.OnBadCredentials, Anonymous, Refuse)
 	if i.OnBadCredentials == Refuse && len(i.JWT) == 0 && i.APIKey == nil {
-		f.add("identity.on_bad_credentials", "is of no use without jwt or api_key: nothing that is shown could be bad; leave it out")
+		f.add("identity.on_bad_credentials", "has no effect without jwt or api_key: leave it out")
 	}
 }
 
@@ -60,12 +60,12 @@ func (f *findings) jwt(path string, j JWT) {
 	f.keySet(path+".jwks_file", j)
 	f.header(path+".header", j.Header)
 	if j.Cookie != "" && !isToken(j.Cookie) {
-		f.add(path+".cookie", "%.64q is no name of a cookie", j.Cookie)
+		f.add(path+".cookie", "%.64q is not a cookie name", j.Cookie)
 	}
 	f.duration(path+".leeway", j.Leeway, time.Millisecond, time.Hour)
 	f.duration(path+".refresh_every", j.RefreshEvery, time.Second, 24*time.Hour)
 	if j.RefreshEvery != 0 && j.JWKSURL == "" {
-		f.add(path+".refresh_every", "is of no use without jwks_url: leave it out")
+		f.add(path+".refresh_every", "has no effect without jwks_url: leave it out")
 	}
 }
 
@@ -76,7 +76,7 @@ func checkKeysURL(text string) error {
 		return err
 	}
 	if u.Scheme != "https" && !loopbackHost(u.Hostname()) {
-		return fmt.Errorf("is plain http to %.64q: write https, or a host of loopback", u.Hostname())
+		return fmt.Errorf("is http to %.64q: use https, or a host on loopback", u.Hostname())
 	}
 	return nil
 }
@@ -92,13 +92,13 @@ func (f *findings) algorithms(path string, j JWT) {
 		secret := slices.Contains(secretAlgorithms, a)
 		switch {
 		case strings.EqualFold(a, "none"):
-			f.add(strictyaml.Item(path, i), "none is no algorithm: anybody makes such tokens")
+			f.add(strictyaml.Item(path, i), "none is not accepted: anyone can make such tokens")
 		case !secret && !slices.Contains(public, a):
 			f.add(strictyaml.Item(path, i), "%.64q is not known: use %s, or %s with secret_file", a, strings.Join(public, ", "), strings.Join(secretAlgorithms, ", "))
 		case secret && (j.JWKSURL != "" || j.JWKSFile.Given()):
-			f.add(strictyaml.Item(path, i), "%s takes a secret, in secret_file, not public keys", a)
+			f.add(strictyaml.Item(path, i), "%s needs a secret, in secret_file, not public keys", a)
 		case !secret && j.SecretFile.Given():
-			f.add(strictyaml.Item(path, i), "%s takes public keys, in jwks_url or jwks_file, not a secret", a)
+			f.add(strictyaml.Item(path, i), "%s needs public keys, in jwks_url or jwks_file, not a secret", a)
 		}
 	}
 	f.different(path, j.Algorithms)
@@ -123,12 +123,12 @@ func (f *findings) keySet(path string, j JWT) {
 	for i, key := range set.Keys {
 		have[key.Type] = true
 		if key.Private != nil {
-			f.add(path, "%.64q holds a private key, as keys[%d]: only public keys belong there", j.JWKSFile.Path, i)
+			f.add(path, "%.64q holds a private key, at keys[%d]: only public keys belong in this file", j.JWKSFile.Path, i)
 		}
 	}
 	for _, a := range j.Algorithms {
 		if kind, ok := keyTypes[a]; ok && !have[kind] {
-			f.add(path, "%.64q holds no key of the type %s, which %s takes", j.JWKSFile.Path, kind, a)
+			f.add(path, "%.64q holds no key of the type %s, which %s needs", j.JWKSFile.Path, kind, a)
 		}
 	}
 }
@@ -136,15 +136,15 @@ func (f *findings) keySet(path string, j JWT) {
 func (f *findings) apiKey(path string, a *APIKey) {
 	f.header(path+".header", a.Header)
 	if a.Query != "" && !isToken(a.Query) {
-		f.add(path+".query", "%.64q is no name of a parameter, such as api_key", a.Query)
+		f.add(path+".query", "%.64q is not a parameter name, such as api_key", a.Query)
 	}
 	switch hmac := len(a.Known) > 0 || a.Any; {
 	case hmac && !a.SecretFile.Given():
 		f.add(path+".secret_file", "is missing: name a file with at least %d random bytes, the same at all gateways", leastKeySecret)
 	case !hmac && !a.KeysFile.Given():
-		f.add(path+".known", "is empty: no key would count; name the digests of those that do, or a keys_file")
+		f.add(path+".known", "is empty: no key would be valid; list the digests of valid keys, or name a keys_file")
 	case !hmac && a.SecretFile.Given():
-		f.add(path+".secret_file", "is of no use without known or any: leave it out")
+		f.add(path+".secret_file", "has no effect without known or any: leave it out")
 	}
 	f.secret(path+".secret_file", a.SecretFile, leastKeySecret)
 	first := map[string]int{}
@@ -153,15 +153,15 @@ func (f *findings) apiKey(path string, a *APIKey) {
 		before, twice := first[known.Digest]
 		switch {
 		case !isDigest(known.Digest):
-			f.add(at+".digest", "is no digest: write 64 hexadecimal digits in lower case, as jeton gateway digest prints them")
+			f.add(at+".digest", "is not a digest: write 64 hexadecimal digits in lower case, as jeton gateway digest prints them")
 		case twice:
-			f.add(at+".digest", "is that of %s too", strictyaml.Item(path+".known", before))
+			f.add(at+".digest", "is also that of %s", strictyaml.Item(path+".known", before))
 		default:
 			first[known.Digest] = i
 		}
 		for _, name := range sorted(known.Attributes) {
 			if !isName(name) {
-				f.add(at+".attributes."+name, "%.64q is no name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
+				f.add(at+".attributes."+name, "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func (f *findings) templates(path string, templates []string, r *Route) {
 			f.check(strictyaml.Item(path, i), f.variable(v, r))
 		}
 		if len(all) == 0 && i < len(templates)-1 {
-			f.add(strictyaml.Item(path, i), "%.64q has no variable, so that it always counts: put it last", text)
+			f.add(strictyaml.Item(path, i), "%.64q has no variable, so it always matches: put it last", text)
 		}
 	}
 	f.different(path, templates)
@@ -202,13 +202,13 @@ func (f *findings) variable(v Variable, r *Route) error {
 	switch v.Kind {
 	case KindClaim:
 		if len(identity.JWT) == 0 {
-			return fmt.Errorf("{%.64s} needs identity.jwt: say there whose tokens are believed", v)
+			return fmt.Errorf("{%.64s} needs identity.jwt: configure the issuers of tokens there", v)
 		}
 	case KindAPIKey:
 		return f.keyVariable(v, identity.APIKey)
 	case KindProxyHeader:
 		if len(identity.TrustedProxies) == 0 && f.document.ForwardAuth == nil {
-			return fmt.Errorf("{%.64s} needs identity.trusted_proxies: say there which proxies are believed", v)
+			return fmt.Errorf("{%.64s} needs identity.trusted_proxies: list the trusted proxies there", v)
 		}
 	case KindPath:
 		if r != nil && CheckPattern(r.Path) == nil && !slices.Contains(patternNames(r.Path), v.Name) {
@@ -221,7 +221,7 @@ func (f *findings) variable(v Variable, r *Route) error {
 
 func (f *findings) keyVariable(v Variable, a *APIKey) error {
 	if a == nil {
-		return fmt.Errorf("{%.64s} needs identity.api_key: say there how clients show keys", v)
+		return fmt.Errorf("{%.64s} needs identity.api_key: configure there how clients send API keys", v)
 	}
 	if v.Name == "" || len(a.Known) == 0 && !a.Any { // what is said of known already
 		return nil

@@ -47,7 +47,7 @@ func (f *findings) proxy(p *Proxy) {
 	for _, name := range sorted(p.Upstreams) {
 		u, path := p.Upstreams[name], strictyaml.Under("proxy.upstreams", name)
 		if !isName(name) {
-			f.add(path, "%.64q is no name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
+			f.add(path, "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
 		}
 		if len(u.URLs) == 0 {
 			f.add(path+".urls", "is empty: name at least one URL, such as http://127.0.0.1:9000")
@@ -55,7 +55,7 @@ func (f *findings) proxy(p *Proxy) {
 		for i, text := range u.URLs {
 			f.check(strictyaml.Item(path+".urls", i), checkURL(text))
 			if pathOf(text) != pathOf(u.URLs[0]) {
-				f.add(strictyaml.Item(path+".urls", i), "has another path than the first one: instances of one upstream differ in their host only")
+				f.add(strictyaml.Item(path+".urls", i), "has another path than the first URL: all URLs of one upstream have the same path")
 			}
 		}
 		f.upstreamTLS(path+".tls", &u)
@@ -111,7 +111,7 @@ func (f *findings) listeners() {
 		}
 		for _, before := range all[:i] {
 			if collide(before.address, l.address) {
-				f.add(l.field, "%s is taken by %s: every listener has its own address", l.address, before.field)
+				f.add(l.field, "%s is taken by %s: give every listener its own address", l.address, before.field)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func checkListen(address string) error {
 		err = checkPort(port, 0)
 	}
 	if err != nil {
-		return fmt.Errorf("%.64q is no address to listen at: write host:port, such as 127.0.0.1:7780", address)
+		return fmt.Errorf("%.64q is not a listen address: write host:port, such as 127.0.0.1:7780", address)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func checkServer(address string) error {
 		err = checkPort(port, 1)
 	}
 	if err != nil {
-		return fmt.Errorf("%.64q is no address of a server: write host:port, such as 10.0.0.5:7700", address)
+		return fmt.Errorf("%.64q is not a server address: write host:port, such as 10.0.0.5:7700", address)
 	}
 	return nil
 }
@@ -258,14 +258,14 @@ func (f *findings) upstreamTLS(path string, u *Upstream) {
 		return err == nil && at.Scheme == "https"
 	}
 	if !slices.ContainsFunc(u.URLs, secure) {
-		f.add(path, "is of no use: no URL of this upstream is https")
+		f.add(path, "has no effect: no URL of this upstream is https")
 	}
 	f.authority(path+".ca", t.CA)
 	if t.Cert.Given() || t.Key.Given() {
 		f.pair(path, t.Cert, t.Key)
 	}
 	if t.ServerName != "" && checkHostname(t.ServerName) != nil {
-		f.add(path+".server_name", "%.64q is no name of a server: write one such as api.internal", t.ServerName)
+		f.add(path+".server_name", "%.64q is not a server name: write one such as api.internal", t.ServerName)
 	}
 }
 
@@ -284,7 +284,7 @@ func checkURL(text string) error {
 	}
 	switch {
 	case u.RawQuery != "" || u.ForceQuery:
-		return errors.New("has a query: a URL of an upstream has no query, since the request brings its own")
+		return errors.New("has a query: leave it out, as each request has its own")
 	case u.Fragment != "" || strings.HasSuffix(text, "#"):
 		return errors.New("has a fragment (#), which is not sent: leave it out")
 	}
@@ -296,11 +296,11 @@ func parseURL(text string, schemes ...string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Opaque != "" || u.Host == "":
-		return nil, errors.New("is no URL: write one of http or https with a host, such as http://127.0.0.1:9000")
+		return nil, errors.New("is not a URL: write one with http or https and a host, such as http://127.0.0.1:9000")
 	case !slices.Contains(schemes, u.Scheme):
 		return nil, fmt.Errorf("has the scheme %.64q: write a URL of %s", u.Scheme, strings.Join(schemes, " or "))
 	case u.User != nil:
-		return nil, errors.New("holds a user name or password: none may stand in a URL")
+		return nil, errors.New("holds a user name or password: leave them out")
 	case checkHostname(u.Hostname()) != nil, u.Port() == "" && strings.HasSuffix(u.Host, ":"), u.Port() != "" && checkPort(u.Port(), 1) != nil:
 		return nil, errors.New("has no host, or no port from 1 to 65535, such as http://127.0.0.1:9000")
 	}
@@ -353,6 +353,6 @@ func (f *findings) tokens(path string, file File) {
 // secret checks the length of one.
 func (f *findings) secret(path string, file File, least int) {
 	if n := len(bytes.TrimSpace(file.Bytes())); file.content != nil && n < least {
-		f.add(path, "%.64q holds a secret of %d bytes: it has at least %d", file.Path, n, least)
+		f.add(path, "%.64q holds a secret of %d bytes: use at least %d", file.Path, n, least)
 	}
 }

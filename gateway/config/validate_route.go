@@ -19,9 +19,9 @@ func (f *findings) routes(routes []Route) {
 		before, twice := names[r.Name]
 		switch {
 		case !isName(r.Name):
-			f.add(path+".name", "%.64q is no name: write 1 to %d letters, digits, dots, dashes and underscores", r.Name, longestName)
+			f.add(path+".name", "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", r.Name, longestName)
 		case twice:
-			f.add(path+".name", "%.64q is the name of %s too", r.Name, strictyaml.Item("routes", before))
+			f.add(path+".name", "%.64q is also the name of %s", r.Name, strictyaml.Item("routes", before))
 		default:
 			names[r.Name] = i
 		}
@@ -47,7 +47,7 @@ func (f *findings) hosts(path string, hosts []string) {
 		if isHostname(strings.TrimPrefix(host, "*.")) || err == nil && addr.Zone() == "" {
 			continue
 		}
-		f.add(strictyaml.Item(path, i), "%.64q is no host: write a name in lower case without a port, such as api.example.com or *.example.com", host)
+		f.add(strictyaml.Item(path, i), "%.64q is not a host: write a name in lower case without a port, such as api.example.com or *.example.com", host)
 	}
 	f.different(path, hosts)
 }
@@ -55,7 +55,7 @@ func (f *findings) hosts(path string, hosts []string) {
 func (f *findings) methods(path string, methods []string) {
 	for i, m := range methods {
 		if !isName(m) || strings.Contains(m, ".") || m != strings.ToUpper(m) {
-			f.add(strictyaml.Item(path, i), "%.64q is no method: write one in upper case, such as GET", m)
+			f.add(strictyaml.Item(path, i), "%.64q is not a method: write one in upper case, such as GET", m)
 		}
 	}
 	f.different(path, methods)
@@ -66,14 +66,14 @@ func (f *findings) upstream(path, name string) {
 	p := f.document.Proxy
 	switch {
 	case p == nil && name != "":
-		f.add(path, "%.64q is no upstream: there is no proxy", name)
+		f.add(path, "%.64q is not an upstream: the document has no proxy", name)
 	case p == nil:
 	case name != "":
 		if _, ok := p.Upstreams[name]; !ok {
-			f.add(path, "%.64q is no upstream: there are %s", name, strings.Join(sorted(p.Upstreams), ", "))
+			f.add(path, "%.64q is not an upstream: use one of %s", name, strings.Join(sorted(p.Upstreams), ", "))
 		}
 	case len(p.Upstreams) > 1:
-		f.add(path, "is missing: say which of the upstreams answers, %s", strings.Join(sorted(p.Upstreams), ", "))
+		f.add(path, "is missing: name one of the upstreams, %s", strings.Join(sorted(p.Upstreams), ", "))
 	}
 }
 
@@ -92,7 +92,7 @@ func (f *findings) rivals(routes []Route) {
 			host, sameHost := shared(routes[before].Hosts, r.Hosts)
 			method, sameMethod := shared(routes[before].Methods, r.Methods)
 			if sameHost && sameMethod {
-				f.add(strictyaml.Item("routes", i)+".path", "%.64q fits the same requests as %s, with %s and %s: no order decides between them",
+				f.add(strictyaml.Item("routes", i)+".path", "%.64q matches the same requests as %s, with %s and %s: change the path, host or method of one",
 					r.Path, strictyaml.Item("routes", before), orEvery(host, "host"), orEvery(method, "method"))
 			}
 		}
@@ -176,7 +176,7 @@ func (f *findings) choose(path string, c *Choose, r *Route) {
 		f.finite(at+".below", k.Below)
 		f.finite(at+".from", k.From)
 		if before, twice := first[k.Is]; twice {
-			f.add(at+".is", "%.64q is a case already, at %s, which counts", k.Is, strictyaml.Item(path+".when", before))
+			f.add(at+".is", "%.64q is a duplicate of %s", k.Is, strictyaml.Item(path+".when", before)+".is")
 		} else if k.Is != "" {
 			first[k.Is] = i
 		}
@@ -190,7 +190,7 @@ func (f *findings) choose(path string, c *Choose, r *Route) {
 // finite checks a number, which may be missing.
 func (f *findings) finite(path string, n *float64) {
 	if n != nil && (math.IsNaN(*n) || math.IsInf(*n, 0)) {
-		f.add(path, "%v is no number", *n)
+		f.add(path, "%v is not a finite number", *n)
 	}
 }
 
@@ -200,7 +200,7 @@ func (f *findings) cost(path string, c Cost) {
 		value int64
 	}{{"tokens", c.Tokens}, {"bytes_per_token", c.BytesPerToken}, {"least", c.Least}, {"most", c.Most}} {
 		if n.value < 0 {
-			f.add(path+"."+n.field, "%d is out of range: write a number from 1 on", n.value)
+			f.add(path+"."+n.field, "%d is out of range: write a number of at least 1", n.value)
 		}
 	}
 	f.header(path+".header", c.Header)
@@ -209,11 +209,11 @@ func (f *findings) cost(path string, c Cost) {
 	case c.Header != "" && c.BytesPerToken != 0:
 		f.add(path, "has header and bytes_per_token: give one of them")
 	case c.Header == "" && c.BytesPerToken == 0 && (c.Least != 0 || c.Most != 0):
-		f.add(path, "has least or most, which bound what header or bytes_per_token says: give one of these, or only tokens")
+		f.add(path, "has least or most, which bound the cost by header or bytes_per_token: add one of these, or use tokens alone")
 	case c.BytesPerToken != 0 && c.Tokens != 0:
-		f.add(path+".tokens", "is of no use beside bytes_per_token: leave it out")
+		f.add(path+".tokens", "has no effect with bytes_per_token: leave it out")
 	case least > most:
-		f.add(path, "has no cost that is at least %d and at most %d", least, most)
+		f.add(path, "allows no cost: least is %d, and most is %d", least, most)
 	}
 	if name := textproto.CanonicalMIMEHeaderKey(c.Header); name == "Content-Length" {
 		f.add(path+".header", "is the length of the body: use bytes_per_token")

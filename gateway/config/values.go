@@ -19,7 +19,7 @@ func (*Duration) Form() string { return "a duration with its unit, such as 2s or
 func (d *Duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%.64q is no duration: write a number and its unit, such as 50ms, 5s or 1m30s", text)
+		return fmt.Errorf("%.64q is not a duration: write a number and its unit, such as 50ms, 5s or 1m30s", text)
 	}
 	*d = Duration(parsed)
 	return nil
@@ -48,7 +48,7 @@ func ParseNetwork(text string) (Network, error) {
 	if err != nil {
 		addr, err := netip.ParseAddr(text)
 		if err != nil || addr.Zone() != "" {
-			return Network{}, fmt.Errorf("%.64q is no network: write a prefix or an address, such as 10.0.0.0/8 or 2001:db8::1", text)
+			return Network{}, fmt.Errorf("%.64q is not a network: write a prefix or an address, such as 10.0.0.0/8 or 2001:db8::1", text)
 		}
 		p = netip.PrefixFrom(addr, addr.BitLen())
 	}
@@ -69,7 +69,7 @@ const ipv4InIPv6 = 96
 func (n Network) problem() string {
 	switch masked := n.Masked(); {
 	case !n.IsValid():
-		return "is no network: it is the zero value"
+		return "is not a network: it is the zero value"
 	case n.Addr().Is4In6():
 		return fmt.Sprintf("is of IPv4 within IPv6: write the prefix of IPv4, or at least /%d", ipv4InIPv6)
 	case masked != n.Prefix:

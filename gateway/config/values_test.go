@@ -28,10 +28,10 @@ func TestNetwork(t *testing.T) {
 		{"10.0.0.1/8", "", "write 10.0.0.0/8"},
 		{"::ffff:10.0.0.1/104", "", "write 10.0.0.0/8"},
 		{"2001:db8::1/32", "", "write 2001:db8::/32"},
-		{"fe80::1%eth0", "", "is no network"},
-		{"10.0.0.0/33", "", "is no network"},
-		{"10.0.0", "", "is no network"},
-		{"", "", "is no network"},
+		{"fe80::1%eth0", "", "is not a network"},
+		{"10.0.0.0/33", "", "is not a network"},
+		{"10.0.0", "", "is not a network"},
+		{"", "", "is not a network"},
 	} {
 		n, err := ParseNetwork(c.text)
 		switch {

@@ -18,7 +18,7 @@ func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
 		if network.Bits() == 0 {
-			f.add(strictyaml.Item("identity.trusted_proxies", i), "%v is everybody: any client then says itself what its address is, and has as many buckets as it writes addresses", network)
+			f.add(strictyaml.Item("identity.trusted_proxies", i), "%v is every address: any client can then claim any address, and gets a new bucket for each", network)
 		}
 	}
 	if why := d.Unrouted(); why != "" {
@@ -104,7 +104,7 @@ func (f *findings) madeUpKey(path string, r *Route, c *Check) {
 			return
 		}
 	}
-	f.add(strictyaml.Item(keyField(path, c), template), "{%s} is what the client writes: one that writes another with each request is never denied: %s, or add a check by ip:{ip} beside",
+	f.add(strictyaml.Item(keyField(path, c), template), "{%s} is set by the client: one that changes it with each request is never denied: %s, or add a check by ip:{ip}",
 		v, f.instead(v))
 }
 
@@ -118,20 +118,20 @@ func (f *findings) instead(v Variable) string {
 	d := f.document
 	switch {
 	case v.Kind == KindAPIKey:
-		return "leave out identity.api_key.any, so that only known keys count"
+		return "leave out identity.api_key.any, so that only known keys are valid"
 	case v.Kind == KindCookie:
 		return "use a token, as in {jwt.sub}"
 	case d.behindProxies():
 		return fmt.Sprintf("write {proxy_header.%s}, which counts only from a trusted proxy", v.Name)
 	}
-	return fmt.Sprintf("let a proxy in front set it, name that in identity.trusted_proxies and write {proxy_header.%s}", v.Name)
+	return fmt.Sprintf("let a proxy in front set it, add the proxy to identity.trusted_proxies and write {proxy_header.%s}", v.Name)
 }
 
 // madeUpCost warns of a cost in a header that no proxy can have set.
 func (f *findings) madeUpCost(path, header string) {
 	if header != "" && !f.document.behindProxies() {
-		f.add(path, "%s is what the client writes: one that writes 0 pays the least: let a proxy in front set it and name that in "+
-			"identity.trusted_proxies, or let the cost be fixed or that of the body", header)
+		f.add(path, "%s is set by the client: one that sends 0 pays the minimum: let a proxy in front set it and add the proxy to "+
+			"identity.trusted_proxies, or use a fixed cost or bytes_per_token", header)
 	}
 }
 
@@ -139,7 +139,7 @@ func (f *findings) madeUpCost(path, header string) {
 func (f *findings) madeUpChoice(path, by string) {
 	v, err := ParseVariable(strings.TrimSpace(by))
 	if err == nil && f.document.anybodyWrites(v) {
-		f.add(path, "%s is what the client writes, and so it chooses its limits: %s", v, f.instead(v))
+		f.add(path, "%s is set by the client, which can so choose its limits: %s", v, f.instead(v))
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 var (
 	// ErrForgotten means that the denial has given way to newer ones, that the gateway was restarted since, or that there
 	// was none with that id.
-	ErrForgotten = errors.New("this denial is not remembered: it was too long ago, or the gateway was restarted since")
+	ErrForgotten = errors.New("no record of this denial: it is too old, or the gateway has been restarted since")
 	// ErrElsewhere means that the id is another gateway's, which the error names: it is the one to ask.
-	ErrElsewhere = errors.New("this denial is another gateway's")
+	ErrElsewhere = errors.New("this denial was made by another gateway")
 	// ErrMalformed means that the text is no id.
-	ErrMalformed = errors.New("this is no id of a denial: write it as it was told, such as edge-1-4f-k7wq2m5ttzrcx3ha")
+	ErrMalformed = errors.New("this is not the id of a denial: write it as the client got it, such as edge-1-4f-k7wq2m5ttzrcx3ha")
 )
 
 // The parts of an id:

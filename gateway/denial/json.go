@@ -88,7 +88,7 @@ func readTime(field, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("denial: %s: %.64q is no time of RFC 3339, such as 2026-01-02T15:04:05.000Z", field, text)
+		return time.Time{}, fmt.Errorf("denial: %s: %.64q is not a time as in RFC 3339, such as 2026-01-02T15:04:05.000Z", field, text)
 	}
 	return t.UTC(), nil
 }

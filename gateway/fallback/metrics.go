@@ -17,7 +17,7 @@ type metrics struct {
 func newMetrics(local *buckets, o *outage) metrics {
 	checks := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_fallback_checks_total",
-		Help: "Checks by who decided: the cluster, a local bucket, or nobody, so that they were allowed or denied by policy.",
+		Help: "Checks by what decided: the cluster, a local bucket, or the policy on_unavailable.",
 	}, []string{"source"})
 	undecided := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_fallback_undecided_total",
@@ -25,7 +25,7 @@ func newMetrics(local *buckets, o *outage) metrics {
 	}, []string{"reason"})
 	given := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_fallback_returns_total",
-		Help: "Admissions given back to the cluster: done, failed, or dropped because too many were waiting.",
+		Help: "Admissions to give back to the cluster, by result: done, failed, or dropped because too many were waiting.",
 	}, []string{"outcome"})
 	m := metrics{
 		checks: map[Source]prometheus.Counter{}, undecided: map[reason]prometheus.Counter{}, returns: map[fate]prometheus.Counter{},
@@ -35,10 +35,10 @@ func newMetrics(local *buckets, o *outage) metrics {
 				Name: "jeton_fallback_local_buckets", Help: "Local buckets that are not full.",
 			}, func() float64 { return float64(local.size()) }),
 			prometheus.NewCounterFunc(prometheus.CounterOpts{
-				Name: "jeton_fallback_local_refused_total", Help: "Checks denied because no further local bucket could be kept.",
+				Name: "jeton_fallback_local_refused_total", Help: "Checks denied because there were too many local buckets.",
 			}, func() float64 { return float64(local.refused.Load()) }),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "jeton_fallback_outage", Help: "1 while checks are not decided by the cluster, until it has decided all for a second.",
+				Name: "jeton_fallback_outage", Help: "1 while the cluster does not decide all checks, and until it has decided all for a second.",
 			}, o.gauge),
 		},
 	}

@@ -36,7 +36,7 @@ func (o *outage) undecided(g *Guard, why reason, err error) {
 	if why.mistake() {
 		last := o.reminded.Load()
 		if (last == 0 || now-last >= int64(remindEvery)) && o.reminded.CompareAndSwap(last, now) {
-			g.log.Error("checks cannot be decided: the configuration is wrong", "reason", string(why), "error", err)
+			g.log.Error("the cluster cannot decide checks: the configuration is wrong", "reason", string(why), "error", err)
 		}
 		return
 	}
@@ -46,7 +46,7 @@ func (o *outage) undecided(g *Guard, why reason, err error) {
 		began := &cause{why, err.Error()}
 		o.began.Store(now)
 		o.cause.Store(began)
-		g.log.Warn("the cluster does not decide: policies do", "reason", string(why), "error", began.said)
+		g.log.Warn("the cluster does not decide checks: on_unavailable applies", "reason", string(why), "error", began.said)
 	}
 }
 
@@ -65,7 +65,7 @@ func (o *outage) decided(g *Guard) {
 	if began := o.cause.Load(); began != nil { // it may not be noted yet, just after the beginning
 		args = append(args, "reason", string(began.reason), "error", began.said)
 	}
-	g.log.Info("the cluster decides again", args...)
+	g.log.Info("the cluster decides checks again", args...)
 }
 
 // gauge is 1 in an outage.

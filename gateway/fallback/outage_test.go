@@ -36,7 +36,7 @@ func TestOutageIsToldOnce(t *testing.T) {
 		}
 	}
 	lost := map[string]string{
-		"level": "WARN", "message": "the cluster does not decide: policies do", "reason": "unavailable", "error": limit.ErrUnavailable.Error(),
+		"level": "WARN", "message": "the cluster does not decide checks: on_unavailable applies", "reason": "unavailable", "error": limit.ErrUnavailable.Error(),
 	}
 	outage := func(want float64) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestOutageIsToldOnce(t *testing.T) {
 	told()
 	outage(1)
 	checks(1, nil)
-	told(map[string]string{"level": "INFO", "message": "the cluster decides again", "outage": "249ms", "undecided_checks": "150", "reason": "unavailable", "error": limit.ErrUnavailable.Error()})
+	told(map[string]string{"level": "INFO", "message": "the cluster decides checks again", "outage": "249ms", "undecided_checks": "150", "reason": "unavailable", "error": limit.ErrUnavailable.Error()})
 	outage(0)
 	checks(1, limit.ErrUnavailable)
 	told(lost)

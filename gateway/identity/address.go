@@ -34,12 +34,12 @@ func newAddresses(id config.Identity) (addresses, error) {
 	a := addresses{trusted: NewNetworks(id.TrustedProxies), prefix: id.IPv6Bits(), cut: cutList}
 	if a.prefix < 1 || a.prefix > 128 {
 		return a, &limit.FieldError{
-			Field: "identity.ipv6_prefix", Problem: fmt.Sprintf("%d is no length of a prefix: use 1 to 128, such as 64", id.IPv6Prefix),
+			Field: "identity.ipv6_prefix", Problem: fmt.Sprintf("%d is not a prefix length: use 1 to 128, such as 64", id.IPv6Prefix),
 		}
 	}
 	if !isToken(id.Header()) {
 		return a, &limit.FieldError{
-			Field: "identity.address_header", Problem: fmt.Sprintf("%q is no name of a header: use X-Forwarded-For, for example", id.AddressHeader),
+			Field: "identity.address_header", Problem: fmt.Sprintf("%q is not a header name: use X-Forwarded-For, for example", id.AddressHeader),
 		}
 	}
 	a.header = http.CanonicalHeaderKey(id.Header())

@@ -52,7 +52,7 @@ func newAPIKeys(cfg config.APIKey) (*apiKeys, error) {
 	}
 	if name := cfg.HeaderName(); name != "" {
 		if !isToken(name) {
-			return nil, &limit.FieldError{Field: "header", Problem: fmt.Sprintf("%q is no name of a header: use X-Api-Key, for example", name)}
+			return nil, &limit.FieldError{Field: "header", Problem: fmt.Sprintf("%q is not a header name: use X-Api-Key, for example", name)}
 		}
 		a.header = http.CanonicalHeaderKey(name)
 	}
@@ -63,7 +63,7 @@ func newAPIKeys(cfg config.APIKey) (*apiKeys, error) {
 	if len(secret) < minAPIKeySecret {
 		return nil, &limit.FieldError{
 			Field:   "secret_file",
-			Problem: fmt.Sprintf("holds %d bytes: at least %d, such as those of openssl rand -hex 32", len(secret), minAPIKeySecret),
+			Problem: fmt.Sprintf("holds %d bytes: use at least %d, such as from openssl rand -hex 32", len(secret), minAPIKeySecret),
 		}
 	}
 	a.macs.New = func() any { return &mac{hash: hmac.New(sha256.New, secret)} }
@@ -83,7 +83,7 @@ func (a *apiKeys) readKnown(cfg config.APIKey) error {
 			}
 		}
 		if _, twice := a.known[digest]; twice {
-			return &limit.FieldError{Field: fmt.Sprintf("known[%d].digest", i), Problem: "stands above already: leave one of them out"}
+			return &limit.FieldError{Field: fmt.Sprintf("known[%d].digest", i), Problem: "is a duplicate: leave one of them out"}
 		}
 		a.known[digest] = k.Attributes
 	}
@@ -125,7 +125,7 @@ func (a *apiKeys) shown(r *Request) (inHeader, inQuery string) {
 func (a *apiKeys) digest(key string) (sum [digestSize]byte) {
 	m, ok := a.macs.Get().(*mac)
 	if !ok {
-		panic("identity: the pool holds something that is no mac")
+		panic("identity: the pool holds something other than a mac")
 	}
 	n := copy(m.key[:], key)
 	m.hash.Reset()

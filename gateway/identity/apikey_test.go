@@ -126,7 +126,7 @@ func TestAPIKeyMistakes(t *testing.T) {
 		"header":       {func(a *config.APIKey) { a.Header = "X Key" }, "identity.api_key.header", "X Key"},
 		"digest":       {func(a *config.APIKey) { a.Known[1].Digest = "0g" }, "identity.api_key.known[1].digest", "64 hexadecimal"},
 		"digest, long": {func(a *config.APIKey) { a.Known[1].Digest += "00" }, "identity.api_key.known[1].digest", "64 hexadecimal"},
-		"twice":        {func(a *config.APIKey) { a.Known[1] = a.Known[0] }, "identity.api_key.known[1].digest", "above"},
+		"twice":        {func(a *config.APIKey) { a.Known[1] = a.Known[0] }, "identity.api_key.known[1].digest", "is a duplicate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := identity.New(identity.Config{Identity: withKeys(c.change)})

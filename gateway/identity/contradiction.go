@@ -159,7 +159,7 @@ func (s *source) header(h http.Header) string {
 	value := trim(lines[0])
 	for _, other := range lines[1:] {
 		if trim(other) != value {
-			return fmt.Sprintf("the header %s comes several times with different values: send it once", s.name)
+			return fmt.Sprintf("the header %s is there several times with different values: send it once", s.name)
 		}
 	}
 	token, isBearer := cutBearer(value)
@@ -167,7 +167,7 @@ func (s *source) header(h http.Header) string {
 	case s.name == "Authorization" && !isBearer && beginsBearer(value):
 		return "the header Authorization has no space after Bearer: send one"
 	case isBearer && !isOneWord(token), s.token && isMisshapen(token):
-		return fmt.Sprintf("the header %s has characters that do not belong into a token: send the token alone", s.name)
+		return fmt.Sprintf("the header %s has characters that tokens cannot have: send the token alone", s.name)
 	}
 	return ""
 }
@@ -179,11 +179,11 @@ func (s *source) cookie(lines []string) string {
 	}
 	switch value, several, all := readCookie(lines, s.name); {
 	case several:
-		return fmt.Sprintf("the cookie %s comes several times with different values: send it once", s.name)
+		return fmt.Sprintf("the cookie %s is there several times with different values: send it once", s.name)
 	case !all:
-		return fmt.Sprintf("there are more cookies than are read to find %s: send fewer", s.name)
+		return fmt.Sprintf("there are too many cookies to find %s among them: send fewer", s.name)
 	case s.token && !isCompact(value):
-		return fmt.Sprintf("the cookie %s has characters that do not belong into a token: send the token alone", s.name)
+		return fmt.Sprintf("the cookie %s has characters that tokens cannot have: send the token alone", s.name)
 	}
 	return ""
 }
@@ -195,9 +195,9 @@ func (s *source) parameter(query string) string {
 	}
 	switch _, several, all := readParameter(query, s.name); {
 	case several:
-		return fmt.Sprintf("the parameter %s comes several times, or can be read in several ways: send it once, escaped", s.name)
+		return fmt.Sprintf("the parameter %s is there several times, or can be read in several ways: send it once, escaped", s.name)
 	case !all:
-		return fmt.Sprintf("there are more parameters than are read to find %s: send fewer", s.name)
+		return fmt.Sprintf("there are too many parameters to find %s among them: send fewer", s.name)
 	}
 	return ""
 }
@@ -217,7 +217,7 @@ func (s *source) dropped(h http.Header) string {
 	for _, line := range h["Connection"] {
 		for option := range strings.SplitSeq(line, ",") {
 			if strings.EqualFold(trim(option), name) {
-				return fmt.Sprintf("the header Connection takes the header %s out of the request: leave that out", name)
+				return fmt.Sprintf("the header Connection removes the header %s from the request: do not name it there", name)
 			}
 		}
 	}

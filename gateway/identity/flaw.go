@@ -25,13 +25,13 @@ const (
 // words say what is wrong, behind "the token" or "the API key".
 var words = map[Flaw]string{
 	{aToken, outcomeNames[malformed]}:      "is malformed",
-	{aToken, outcomeNames[otherAlgorithm]}: "is signed with an algorithm that does not count here",
+	{aToken, outcomeNames[otherAlgorithm]}: "is signed with an algorithm that is not accepted",
 	{aToken, outcomeNames[otherIssuer]}:    "is from another issuer",
 	{aToken, outcomeNames[otherAudience]}:  "is for another audience",
 	{aToken, outcomeNames[noExpiry]}:       "has no expiry: it lacks exp",
 	{aToken, outcomeNames[expired]}:        "has expired",
-	{aToken, outcomeNames[tooEarly]}:       "does not count yet",
-	{aToken, outcomeNames[unknownKey]}:     "is signed with a key that is not known",
+	{aToken, outcomeNames[tooEarly]}:       "is not valid yet",
+	{aToken, outcomeNames[unknownKey]}:     "is signed with an unknown key",
 	{aToken, outcomeNames[badSignature]}:   "has a wrong signature",
 	{anAPIKey, keyUnknown}:                 "is not known",
 	{anAPIKey, keyExpired}:                 "has expired",
@@ -46,7 +46,7 @@ func (f Flaw) String() string {
 	if said, ok := words[f]; ok {
 		return "the " + f.Credential + " " + said
 	}
-	return "the " + f.Credential + " does not count: " + f.Check // from a gateway that is newer than its reader
+	return "the " + f.Credential + " is invalid: " + f.Check // from a gateway that is newer than its reader
 }
 
 // OfToken says whether it is a token that does not count.

@@ -36,12 +36,12 @@ func TestFlaws(t *testing.T) {
 		"a good token":             {id, bearer(valid), ""},
 		"a good key":               {id, []string{"X-Api-Key", "k-ci"}, ""},
 		"expired":                  {id, sign(claims{"exp": noon - 31}), "the token has expired"},
-		"too early":                {id, sign(claims{"nbf": noon + 31}), "the token does not count yet"},
+		"too early":                {id, sign(claims{"nbf": noon + 31}), "the token is not valid yet"},
 		"another issuer":           {id, sign(claims{"iss": "x"}), "the token is from another issuer"},
 		"another audience":         {id, sign(claims{"aud": "x"}), "the token is for another audience"},
-		"a key nobody knows":       {id, bearer(other.sign(t, good)), "the token is signed with a key that is not known"},
+		"a key nobody knows":       {id, bearer(other.sign(t, good)), "the token is signed with an unknown key"},
 		"forged":                   {id, bearer(forged.sign(t, good)), "the token has a wrong signature"},
-		"another algorithm":        {id, bearer(newSigner(t, "ES256", "").sign(t, good)), "the token is signed with an algorithm that does not count here"},
+		"another algorithm":        {id, bearer(newSigner(t, "ES256", "").sign(t, good)), "the token is signed with an algorithm that is not accepted"},
 		"no expiry":                {id, bearer(s.sign(t, forever)), "the token has no expiry: it lacks exp"},
 		"no expiry, forged":        {id, bearer(forged.sign(t, forever)), "the token has no expiry: it lacks exp"},
 		"no expiry, another's":     {id, bearer(s.sign(t, forever.with(claims{"iss": "x"}))), "the token is from another issuer"},
@@ -73,7 +73,7 @@ func TestFlaws(t *testing.T) {
 			}
 		})
 	}
-	if got := (identity.Flaw{Credential: "token", Check: "of_later"}).String(); got != "the token does not count: of_later" {
+	if got := (identity.Flaw{Credential: "token", Check: "of_later"}).String(); got != "the token is invalid: of_later" {
 		t.Errorf("a check that is not known is called %q", got)
 	}
 	if got := new(identity.Facts).Flaw(); got != (identity.Flaw{}) {

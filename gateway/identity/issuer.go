@@ -75,7 +75,7 @@ func newIssuer(cfg config.JWT, number int, logger *slog.Logger, m *metrics) (*is
 		leeway: cfg.Skew(), memory: newMemory(),
 	}
 	if !isToken(is.header) {
-		return nil, &limit.FieldError{Field: "header", Problem: fmt.Sprintf("%q is no name of a header: use Authorization, for example", cfg.Header)}
+		return nil, &limit.FieldError{Field: "header", Problem: fmt.Sprintf("%q is not a header name: use Authorization, for example", cfg.Header)}
 	}
 	is.bare = is.header != "Authorization"
 	if is.leeway < 0 {
@@ -123,7 +123,7 @@ func (is *issuer) readAlgorithms(cfg config.JWT) error {
 		fit, keys = symmetric, "a secret"
 	}
 	if len(cfg.Algorithms) == 0 {
-		return &limit.FieldError{Field: "algorithms", Problem: fmt.Sprintf("is empty: name what the issuer signs with, such as %s", fit[0])}
+		return &limit.FieldError{Field: "algorithms", Problem: fmt.Sprintf("is empty: name the algorithms of the issuer, such as %s", fit[0])}
 	}
 	is.algorithms = make(map[string]jwa.SignatureAlgorithm, len(cfg.Algorithms))
 	for i, name := range cfg.Algorithms {
@@ -131,7 +131,7 @@ func (is *issuer) readAlgorithms(cfg config.JWT) error {
 		if !known || !slices.Contains(fit, name) {
 			return &limit.FieldError{
 				Field:   fmt.Sprintf("algorithms[%d]", i),
-				Problem: fmt.Sprintf("%q does not go with %s: use %s", name, keys, strings.Join(fit, ", ")),
+				Problem: fmt.Sprintf("%q cannot be used with %s: use %s", name, keys, strings.Join(fit, ", ")),
 			}
 		}
 		is.algorithms[name] = algorithm

@@ -87,7 +87,7 @@ func firstKeys(cfg config.JWT) (*keySet, error) {
 	case cfg.SecretFile.Given():
 		secret := bytes.Clone(bytes.TrimSpace(cfg.SecretFile.Bytes()))
 		if len(secret) < minSecret {
-			return nil, &limit.FieldError{Field: "secret_file", Problem: fmt.Sprintf("holds %d bytes: at least %d", len(secret), minSecret)}
+			return nil, &limit.FieldError{Field: "secret_file", Problem: fmt.Sprintf("holds %d bytes: use at least %d", len(secret), minSecret)}
 		}
 		return &keySet{list: []key{{public: secret}}}, nil
 	}
@@ -99,7 +99,7 @@ func firstKeys(cfg config.JWT) (*keySet, error) {
 func parseKeySet(text []byte) (*keySet, error) {
 	set, err := jwk.Parse(text, jwk.WithStrictKeySetParsing(false), jwk.WithMaxKeys(maxKeys))
 	if err != nil {
-		return nil, fmt.Errorf("is no JWK set: %w", err)
+		return nil, fmt.Errorf("is not a JWK set: %w", err)
 	}
 	keys := &keySet{}
 	var why []error
@@ -113,7 +113,7 @@ func parseKeySet(text []byte) (*keySet, error) {
 		keys.list = append(keys.list, k)
 	}
 	if len(keys.list) == 0 {
-		return nil, fmt.Errorf("has no key that can be used: %w", errors.Join(append(why, fmt.Errorf("%d keys in all", set.Len()))...))
+		return nil, fmt.Errorf("has no usable key: %w", errors.Join(append(why, fmt.Errorf("%d keys in all", set.Len()))...))
 	}
 	return keys, nil
 }
@@ -124,13 +124,13 @@ func readKey(from jwk.Key) (key, error) {
 		return key{}, unsupported.Reason()
 	}
 	if from.KeyType() == jwa.OctetSeq() {
-		return key{}, errors.New("is a secret: a key set holds public keys, use secret_file")
+		return key{}, errors.New("is a secret: a key set holds public keys only, use secret_file for secrets")
 	}
 	if usage, has := from.KeyUsage(); has && usage != "" && usage != string(jwk.ForSignature) {
 		return key{}, fmt.Errorf("its use is %q, not sig", usage)
 	}
 	if ops, has := from.KeyOps(); has && !slices.Contains(ops, jwk.KeyOpVerify) && !slices.Contains(ops, jwk.KeyOpSign) {
-		return key{}, errors.New("its key_ops do not say verify")
+		return key{}, errors.New("its key_ops lack verify")
 	}
 	public, err := from.PublicKey()
 	if err != nil {
@@ -148,7 +148,7 @@ func readKey(from jwk.Key) (key, error) {
 		return key{}, fmt.Errorf("has %d bits: at least %d", r.N.BitLen(), minRSABits)
 	}
 	if !slices.ContainsFunc(asymmetric, k.fits) {
-		return key{}, errors.New("serves no algorithm that is known here")
+		return key{}, errors.New("is for no supported algorithm")
 	}
 	return k, nil
 }

@@ -19,15 +19,15 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_tokens_total",
-			Help: "Tokens (JWT) that requests showed, by issuer and what was found of them.",
+			Help: "Tokens (JWT) in requests, by issuer and result of the verification.",
 		}, []string{"issuer", "outcome"}),
 		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_key_set_reads_total",
-			Help: "Times that the key set (JWKS) of an issuer was read from its URL, by issuer and result.",
+			Help: "Fetches of the key set (JWKS) of an issuer, by issuer and result.",
 		}, []string{"issuer", "result"}),
 		refreshed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "jeton_gateway_key_set_read_timestamp_seconds",
-			Help: "When the key set (JWKS) of an issuer was last read from its URL, in Unix time.",
+			Help: "Unix time of the last successful fetch of the key set (JWKS) of an issuer.",
 		}, []string{"issuer"}),
 	}
 	var errs [3]error

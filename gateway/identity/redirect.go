@@ -17,7 +17,7 @@ const maxRedirects = 3
 func ownOrigin(next *http.Request, before []*http.Request) error {
 	first := before[0].URL
 	if origin(next.URL) != origin(first) {
-		return fmt.Errorf("it redirects to %.200q, and redirects count only within %s: name the other URL in jwks_url if its keys are to be believed",
+		return fmt.Errorf("it redirects to %.200q, and redirects are followed only within %s: write the other URL in jwks_url if you trust its keys",
 			next.URL.Redacted(), origin(first))
 	}
 	if len(before) > maxRedirects {

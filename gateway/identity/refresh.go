@@ -53,7 +53,7 @@ type plan struct{ last, next time.Time }
 func newRefresh(cfg config.JWT, keys *atomic.Pointer[keySet], label string, logger *slog.Logger, m *metrics) (*refresh, error) {
 	u, err := url.Parse(cfg.JWKSURL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, &limit.FieldError{Field: "jwks_url", Problem: "is no URL of https or http: use https://issuer.example/.well-known/jwks.json, for example"}
+		return nil, &limit.FieldError{Field: "jwks_url", Problem: "is not an http or https URL: use https://issuer.example/.well-known/jwks.json, for example"}
 	}
 	every := cfg.Refresh()
 	if every < shortestRenew {
@@ -131,7 +131,7 @@ func (r *refresh) read(ctx context.Context) bool {
 	}
 	if ctx.Err() == nil {
 		r.bad.Inc()
-		r.logger.Warn("cannot read the keys of an issuer of tokens, those known so far stay", "url", r.shown, "known",
+		r.logger.Warn("cannot fetch the keys of a token issuer; the known ones stay in use", "url", r.shown, "known",
 			len(r.keys.Load().list), "error", err)
 	}
 	return false
@@ -149,7 +149,7 @@ func (r *refresh) store(text []byte) error {
 	}
 	set.digest = digest
 	r.keys.Store(set)
-	r.logger.Info("the keys of an issuer of tokens have changed", "url", r.shown, "keys", len(set.list))
+	r.logger.Info("the keys of a token issuer have changed", "url", r.shown, "keys", len(set.list))
 	return nil
 }
 

@@ -138,7 +138,7 @@ func TestVariables(t *testing.T) {
 	if got, ok := (identity.Variable{}).Value(&facts); ok {
 		t.Errorf("the zero variable is %q", got)
 	}
-	for name, says := range map[string]string{"{ip}": "is no variable", "ipx": "is no variable", "jwt.sub": "needs identity.jwt", "": "is no variable"} {
+	for name, says := range map[string]string{"{ip}": "is not a variable", "ipx": "is not a variable", "jwt.sub": "needs identity.jwt", "": "is not a variable"} {
 		_, err := f.Variable(name)
 		wantProblem(t, err, "variable", says)
 	}

@@ -35,7 +35,7 @@ func NewTokens(text []byte, least int) (*Tokens, error) {
 		t.digests = append(t.digests, sha256.Sum256(token))
 	}
 	if len(t.digests) == 0 {
-		return nil, errors.New("there is no token: write one a line")
+		return nil, errors.New("has no token: write one a line")
 	}
 	return t, nil
 }

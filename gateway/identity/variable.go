@@ -83,11 +83,11 @@ func (f *Finder) lacks(v Variable) string {
 	switch v.kind {
 	case claim:
 		if len(f.issuers) == 0 {
-			return "needs identity.jwt: say there whose tokens are believed"
+			return "needs identity.jwt: configure the issuers of tokens there"
 		}
 	case apiKey, attribute:
 		if f.apiKeys == nil {
-			return "needs identity.api_key: say there how clients show keys"
+			return "needs identity.api_key: configure there how clients send API keys"
 		}
 		if v.kind == attribute && !f.apiKeys.mayHave(v.name) {
 			return "needs an attribute of that name in identity.api_key.known: no key has one"

@@ -25,9 +25,9 @@ func Add(path string, k Key) error {
 		for _, other := range keys {
 			switch {
 			case other.Label == k.Label:
-				return nil, at(path, other.line, wrong(fieldLabel, fmt.Sprintf("%q is there already: choose another label, or revoke that key first", k.Label)))
+				return nil, at(path, other.line, wrong(fieldLabel, fmt.Sprintf("%q is already in use: choose another label, or revoke that key first", k.Label)))
 			case other.Digest == k.Digest:
-				return nil, at(path, other.line, wrong(fieldDigest, fmt.Sprintf("is there already, of the key %s", other.Label)))
+				return nil, at(path, other.line, wrong(fieldDigest, fmt.Sprintf("is already that of the key %s", other.Label)))
 			}
 		}
 		if len(text) == 0 {
@@ -95,7 +95,7 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file: name a file", path)
+		return fmt.Errorf("%s is not a regular file: name one", path)
 	case info.Mode().Perm()&writtenByOthers != 0:
 		return openTo(path, info)
 	default:
@@ -125,7 +125,7 @@ func linked(path string) (string, error) {
 		return "", err
 	}
 	if to, err := os.Readlink(path); err == nil {
-		return "", fmt.Errorf("%s is a link to %s, which is not there: make that file by its own name, or remove the link", path, to)
+		return "", fmt.Errorf("%s is a link to %s, which does not exist: create that file, or remove the link", path, to)
 	}
 	return path, nil // which is made
 }

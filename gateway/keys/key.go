@@ -90,7 +90,7 @@ func (k *Key) Validate() error {
 	case k.Label == "":
 		return wrong(fieldLabel, "is missing: name the key, as in "+`"label":"ci"`)
 	case !isName(k.Label):
-		return wrong(fieldLabel, fmt.Sprintf("%.64q is no label: write 1 to %d letters, digits, dots, dashes and underscores", k.Label, mostName))
+		return wrong(fieldLabel, fmt.Sprintf("%.64q is not a valid label: write 1 to %d letters, digits, dots, dashes and underscores", k.Label, mostName))
 	case k.Owner == "":
 		return wrong(fieldOwner, "is missing: say who the key belongs to, as in "+`"owner":"acme"`)
 	case k.Digest == Digest{}:
@@ -100,7 +100,7 @@ func (k *Key) Validate() error {
 		return wrong(fieldOwner, problem)
 	}
 	if year := k.Expires.UTC().Year(); year < 1 || year > 9999 {
-		return wrong(fieldExpires, "is in no year from 1 to 9999: leave it out for a key that does not expire")
+		return wrong(fieldExpires, "is not in a year from 1 to 9999: leave it out for a key that does not expire")
 	}
 	for name, value := range k.Attributes {
 		at := fieldAttributes + "." + name
@@ -146,5 +146,5 @@ func wrong(field, problem string) *limit.FieldError {
 
 // notAName is the problem of an attribute.
 func notAName(name string) *limit.FieldError {
-	return wrong(fieldAttributes, fmt.Sprintf("%.64q is no name: write 1 to %d letters, digits, dots, dashes and underscores", name, mostName))
+	return wrong(fieldAttributes, fmt.Sprintf("%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, mostName))
 }

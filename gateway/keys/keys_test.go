@@ -97,15 +97,15 @@ func TestAKeyThatIsMadeIsFound(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	change := func(old, other string) string { return strings.Replace(good, old, other, 1) }
 	for name, c := range map[string]struct{ line, says string }{
-		"no JSON":            {"ci: acme", `line: is no JSON object: write a key on each line`},
-		"a list":             {"[1]", "line: is no JSON object"},
-		"cut off":            {good[:len(good)-9], "line: is no JSON object"},
+		"no JSON":            {"ci: acme", `line: is not a JSON object: write a key on each line`},
+		"a list":             {"[1]", "line: is not a JSON object"},
+		"cut off":            {good[:len(good)-9], "line: is not a JSON object"},
 		"two on a line":      {good + good, "after top-level value"},
 		"unknown field":      {change(`"owner"`, `"Owner"`), "Owner: is not a known field: known here are label, owner"},
-		"a field twice":      {change(`"owner"`, `"label":"ci","owner"`), "label: stands there twice"},
-		"an attribute twice": {change(`"plan"`, `"plan":"a","plan"`), "attributes.plan: stands there twice"},
+		"a field twice":      {change(`"owner"`, `"label":"ci","owner"`), "label: is there twice"},
+		"an attribute twice": {change(`"plan"`, `"plan":"a","plan"`), "attributes.plan: is there twice"},
 		"no label":           {change(`"label":"ci",`, ""), "label: is missing"},
-		"a label in words":   {change(`"ci"`, `"c i"`), `label: "c i" is no label`},
+		"a label in words":   {change(`"ci"`, `"c i"`), `label: "c i" is not a valid label`},
 		"no owner":           {change(`"owner":"acme",`, ""), "owner: is missing"},
 		"a number":           {change(`"acme"`, "7"), "owner: is a JSON number: write a text"},
 		"a line in an owner": {change("acme", `ac\nme`), "owner: "},
@@ -115,7 +115,7 @@ func TestMistakes(t *testing.T) {
 		"a long digest":      {change(one, one+"00"), "digest: is not 64"},
 		"no digits":          {change(one, strings.Repeat("zz", 32)), "digest: is not 64"},
 		"attributes, a text": {change(`{"plan":"gold"}`, `"gold"`), "attributes: is a JSON string: write an object of texts"},
-		"attribute's name":   {change("plan", "p l"), `attributes: "p l" is no name`},
+		"attribute's name":   {change("plan", "p l"), `attributes: "p l" is not a valid name`},
 		"attribute, empty":   {change("gold", ""), "attributes.plan: is empty"},
 		"attribute, nested":  {change(`"gold"`, `{"a":"b"}`), "attributes: is a JSON object: write"},
 		"attribute, escaped": {change("plan", `pl\u0061n`), "attributes: "},
@@ -123,12 +123,12 @@ func TestMistakes(t *testing.T) {
 		"null":               {change(`"acme"`, "null"), "owner: is missing"},
 		"nothing":            {"null", "label: is missing"},
 		"attribute owner":    {change("plan", "owner"), "attributes.owner: is a field of the key itself"},
-		"beyond all years":   {change("2027-01-01T00:00:00Z", "9999-12-31T23:59:59-10:00"), "expires: is in no year"},
+		"beyond all years":   {change("2027-01-01T00:00:00Z", "9999-12-31T23:59:59-10:00"), "expires: is not in a year"},
 		"a day":              {change("2027-01-01T00:00:00Z", "2027-01-01"), "expires: "},
 		"not UTF-8":          {change("acme", "\xff"), "line: is not UTF-8"},
 		"a long line":        {change("acme", strings.Repeat("a", 20_000)), "line: has more than 16 KiB: write a key on each line"},
-		"the label twice":    {change(one, two), `label: "ci" is that of `},
-		"the digest twice":   {change("ci", "ci2"), "digest: is that of ci too"},
+		"the label twice":    {change(one, two), `label: "ci" is also that of `},
+		"the digest twice":   {change("ci", "ci2"), "digest: is also that of ci"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "keys.jsonl")
@@ -171,7 +171,7 @@ func TestAFolder(t *testing.T) {
 	}
 	step("a")
 	write(t, filepath.Join(dir, "b.jsonl"), line("a", one))
-	if _, err := r.Read(dir); err == nil || !strings.Contains(err.Error(), `b.jsonl:1: label: "a" is that of `+filepath.Join(dir, "a.jsonl")+":1 too") {
+	if _, err := r.Read(dir); err == nil || !strings.Contains(err.Error(), `b.jsonl:1: label: "a" is also that of `+filepath.Join(dir, "a.jsonl")+":1: ") {
 		t.Errorf("one label in two files: %v", err)
 	}
 	write(t, filepath.Join(dir, "b.jsonl"), line("b", one))
@@ -289,7 +289,7 @@ func TestRevokeTheLast(t *testing.T) {
 	}
 	for _, text := range []string{"", "\n", " \n\n"} {
 		write(t, path, text)
-		if _, err := new(keys.Reader).Read(path); err == nil || !strings.Contains(err.Error(), path+" is empty, and would revoke every key in it") {
+		if _, err := new(keys.Reader).Read(path); err == nil || !strings.Contains(err.Error(), path+" is empty, which would revoke every key") {
 			t.Errorf("%q: %v", text, err)
 		}
 		if err := keys.Add(path, keys.Key{Label: "ci", Owner: "acme", Digest: keys.DigestOf("x")}); err != nil || labels(read(t, path)) != "ci" {
@@ -353,7 +353,7 @@ func TestAddRefuses(t *testing.T) {
 	write(t, path, good+"\n")
 	fresh := keys.DigestOf("x")
 	for says, k := range map[string]keys.Key{
-		path + `:1: label: "ci" is there already`: {Label: "ci", Owner: "acme", Digest: fresh},
+		path + `:1: label: "ci" is already in use`: {Label: "ci", Owner: "acme", Digest: fresh},
 		"of the key ci":      {Label: "di", Owner: "acme", Digest: read(t, path).All()[0].Digest},
 		"owner: is missing":  {Label: "di", Digest: fresh},
 		"digest: is missing": {Label: "di", Owner: "acme"},
@@ -366,14 +366,14 @@ func TestAddRefuses(t *testing.T) {
 	if err := keys.Add(filepath.Join(dir, "wrong"), keys.Key{Label: "a", Owner: "b", Digest: fresh}); err == nil {
 		t.Error("a file that is no file of keys is written to")
 	}
-	if err := keys.Add(dir, keys.Key{Label: "a", Owner: "b", Digest: fresh}); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if err := keys.Add(dir, keys.Key{Label: "a", Owner: "b", Digest: fresh}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink("none/keys.jsonl", link); err != nil {
 		t.Fatal(err)
 	}
-	if err := keys.Add(link, keys.Key{Label: "a", Owner: "b", Digest: fresh}); err == nil || !strings.Contains(err.Error(), link+" is a link to none/keys.jsonl, which is not there") {
+	if err := keys.Add(link, keys.Key{Label: "a", Owner: "b", Digest: fresh}); err == nil || !strings.Contains(err.Error(), link+" is a link to none/keys.jsonl, which does not exist") {
 		t.Errorf("a link to nothing: %v", err)
 	}
 	if err := os.Chmod(path, 0o620); err != nil {
@@ -477,7 +477,7 @@ func TestAFolderThatOthersMayWrite(t *testing.T) {
 			adding := keys.Add(at, k)
 			_, revoking := keys.Revoke(at, "ci", time.Now())
 			for what, err := range map[string]error{"read": reading, "added": adding, "revoked": revoking} {
-				if taken != (err == nil) || !taken && !strings.Contains(err.Error(), "may put another file in the place of "+path+": run `chmod go-w "+dir+"`") {
+				if taken != (err == nil) || !taken && !strings.Contains(err.Error(), "can replace "+path+": run `chmod go-w "+dir+"`") {
 					t.Errorf("a key is %s in a folder of mode %v: %v; it must be: %v", what, mode, err, taken)
 				}
 			}

@@ -89,7 +89,7 @@ func parseLine(line []byte) (*Key, *limit.FieldError) {
 	if in.Expires != "" {
 		var err error
 		if k.Expires, err = time.Parse(time.RFC3339, in.Expires); err != nil {
-			return nil, wrong(fieldExpires, fmt.Sprintf("%.64q is no time of RFC 3339, such as 2027-01-01T00:00:00Z", in.Expires))
+			return nil, wrong(fieldExpires, fmt.Sprintf("%.64q is not a time as in RFC 3339, such as 2027-01-01T00:00:00Z", in.Expires))
 		}
 	}
 	if problem, is := errors.AsType[*limit.FieldError](k.Validate()); is {
@@ -103,7 +103,7 @@ func notAKey(err error) *limit.FieldError {
 	if kind, is := errors.AsType[*json.UnmarshalTypeError](err); is && kind.Field != "" {
 		return wrong(kind.Field, fmt.Sprintf("is a JSON %s: write %s", kind.Value, expected(kind.Field)))
 	}
-	return wrong("line", `is no JSON object: write a key on each line, as in {"label":"ci","owner":"acme","digest":"…"}: `+err.Error())
+	return wrong("line", `is not a JSON object: write a key on each line, as in {"label":"ci","owner":"acme","digest":"…"}: `+err.Error())
 }
 
 // expected is what a field holds.
@@ -133,7 +133,7 @@ func checkNames(line []byte) *limit.FieldError {
 			at := strings.Repeat(fieldAttributes+".", depth) + name
 			switch {
 			case slices.Contains(seen[depth], name):
-				return wrong(at, "stands there twice: leave one of them out")
+				return wrong(at, "is there twice: leave one of them out")
 			case depth == 0 && !slices.Contains(fields, name):
 				return wrong(at, "is not a known field: known here are "+strings.Join(fields, ", "))
 			case depth == 1 && !isName(name): // an escape is none either

@@ -138,7 +138,7 @@ func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: jeton keys make --file makes it", err)
+		return nil, fmt.Errorf("%w: create it with jeton keys make --file", err)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -157,14 +157,14 @@ func filesAt(path string) ([]string, error) {
 		}
 	}
 	if len(paths) == 0 { // as while the only one is being replaced
-		return nil, fmt.Errorf("%s holds no file that ends in %s, so no key would count: jeton keys make --file %s makes one",
+		return nil, fmt.Errorf("%s holds no file that ends in %s, so no key would be valid: create one with jeton keys make --file %s",
 			path, Extension, filepath.Join(path, "keys"+Extension))
 	}
 	return paths, nil
 }
 
 func openTo(path string, info fs.FileInfo) error {
-	return fmt.Errorf("%s has mode %04o, so others on this machine may say who counts: run `chmod go-w %s`", path, info.Mode().Perm(), path)
+	return fmt.Errorf("%s has mode %04o, so other users of this machine can change it: run `chmod go-w %s`", path, info.Mode().Perm(), path)
 }
 
 // safely says whether others may put another file in the place of the one at path, which need not be there. Links are followed, and
@@ -177,7 +177,7 @@ func safely(path string) error {
 			return err
 		}
 		if mode := info.Mode(); mode.Perm()&writtenByOthers != 0 && mode&fs.ModeSticky == 0 {
-			return fmt.Errorf("%s has mode %04o, so others on this machine may put another file in the place of %s: run `chmod go-w %s`",
+			return fmt.Errorf("%s has mode %04o, so other users of this machine can replace %s: run `chmod go-w %s`",
 				folder, mode.Perm(), at, folder)
 		}
 	}
@@ -212,7 +212,7 @@ func read(path string, before *file) (*file, error) {
 	case before.same(info):
 		return before, nil
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Mode().Perm()&writtenByOthers != 0:
 		return nil, openTo(path, info)
 	}
@@ -231,7 +231,7 @@ func read(path string, before *file) (*file, error) {
 // text, and err why it cannot be read. The sum is of what was read: up to the first thing that is wrong.
 func parseFile(path string, info fs.FileInfo, text io.Writer) (all contents, sum [sha256.Size]byte, wrong, err error) {
 	if info.Size() > maxFile {
-		return all, sum, nil, fmt.Errorf("%s has more than %d MiB: spread the keys over the files of a folder", path, maxFile>>20)
+		return all, sum, nil, fmt.Errorf("%s has more than %d MiB: split it into the files of a folder", path, maxFile>>20)
 	}
 	opened, err := os.Open(path)
 	if err != nil {
@@ -248,7 +248,7 @@ func parseFile(path string, info fs.FileInfo, text io.Writer) (all contents, sum
 }
 
 // errEmpty refuses a file without anything in it, as one is that somebody has just begun to save.
-var errEmpty = errors.New("is empty, and would revoke every key in it: where none is to count, leave a line that begins with #")
+var errEmpty = errors.New("is empty, which would revoke every key: if that is intended, leave a line that begins with #")
 
 // parse reads the keys of a file, of which it holds a line at a time. The error is the first thing that is wrong, with its line.
 func parse(path string, text io.Reader) (all contents, err error) {
@@ -306,10 +306,10 @@ func join(files []*file) (*Set, error) {
 	for _, f := range files {
 		for _, k := range f.text.keys {
 			if there, twice := labels[k.Label]; twice {
-				return nil, at(f.path, k.line, wrong(fieldLabel, fmt.Sprintf("%q is that of %s:%d too: give one of them another", k.Label, there.file.path, there.line)))
+				return nil, at(f.path, k.line, wrong(fieldLabel, fmt.Sprintf("%q is also that of %s:%d: change one of them", k.Label, there.file.path, there.line)))
 			}
 			if other := s.byDigest[k.Digest]; other != nil {
-				return nil, at(f.path, k.line, wrong(fieldDigest, fmt.Sprintf("is that of %s too: leave one of them out", other.Label)))
+				return nil, at(f.path, k.line, wrong(fieldDigest, fmt.Sprintf("is also that of %s: leave one of them out", other.Label)))
 			}
 			labels[k.Label], s.byDigest[k.Digest] = place{f, k.line}, k.Key
 			s.list = append(s.list, k.Key)

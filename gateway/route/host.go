@@ -124,7 +124,7 @@ func parseHosts(texts []string) ([]hostPattern, error) {
 }
 
 func parseHost(text string) (hostPattern, error) {
-	wrong := fmt.Errorf("%.300q is no host: write a name without a port, *.name, or an address", text)
+	wrong := fmt.Errorf("%.300q is not a host: write a name without a port, *.name, or an address", text)
 	name, wildcard := strings.CutPrefix(text, "*.")
 	if a, err := netip.ParseAddr(name); err == nil && a.Is6() { // brackets need not be written
 		name = "[" + name + "]"

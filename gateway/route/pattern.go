@@ -43,7 +43,7 @@ func checkMethods(methods []string) error {
 	outside := func(c rune) bool { return ('A' > c || c > 'Z') && ('0' > c || c > '9') && c != '-' && c != '_' }
 	for i, m := range methods {
 		if m == "" || strings.ContainsFunc(m, outside) {
-			return fmt.Errorf("methods[%d]: %.64q is no method: write it in capitals, such as GET", i, m)
+			return fmt.Errorf("methods[%d]: %.64q is not a method: write it in upper case, such as GET", i, m)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func New(routes []config.Route) (*Table, error) {
 		}
 		t.names[i] = p.slots
 		if other := t.tree.leaf(p).add(hosts, r.Methods, i); other != nil {
-			return nil, fmt.Errorf("%s: fits %s as well as %s does: change the path, the hosts or the methods of one of them",
+			return nil, fmt.Errorf("%s: matches %s as well as %s does: change the path, the hosts or the methods of one of them",
 				label(i), other.what(r.Path), label(other.index))
 		}
 	}

@@ -182,7 +182,7 @@ func TestNewRefuses(t *testing.T) {
 		"a zone":                 {[]string{"a|/|[fe80::1%eth0]"}, []string{"hosts[0]"}},
 		"a host beyond ASCII":    {[]string{"a|/|bücher.example"}, []string{"hosts[0]"}},
 		"a number":               {[]string{"a|/|127.1"}, []string{"hosts[0]"}},
-		"a small method":         {[]string{"a|/||get"}, []string{"methods[0]", `"get"`, "capitals"}},
+		"a small method":         {[]string{"a|/||get"}, []string{"methods[0]", `"get"`, "upper case"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := route.New(routesOf(c.routes...))

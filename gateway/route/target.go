@@ -27,7 +27,7 @@ type Target struct {
 func Read(host string, u *url.URL) (t Target, why string) {
 	var ok bool
 	if t.Host, t.Port, ok = Host(host); !ok {
-		return Target{}, "the host can be read in several ways: send a name or an address, with a port at most"
+		return Target{}, "the host is ambiguous: send a name or an address, optionally with a port"
 	}
 	if why := t.readAuthority(u); why != "" {
 		return Target{}, why
@@ -39,15 +39,15 @@ func Read(host string, u *url.URL) (t Target, why string) {
 	t.RawQuery, t.bareQuestion = u.RawQuery, u.ForceQuery
 	switch {
 	case !strings.HasPrefix(t.decoded, "/") || !strings.HasPrefix(t.escaped, "/"):
-		return Target{}, "there are no tunnels here: ask for a path"
+		return Target{}, "tunnels are not supported: request a path"
 	case strings.HasPrefix(t.escaped, "//"):
-		return Target{}, "the path can be read in several ways: send it with one slash at its beginning"
+		return Target{}, "the path is ambiguous: send it with a single slash at its beginning"
 	case u.Fragment != "" || hasOutsider(u.RawPath) || hasOutsider(u.RawQuery):
-		return Target{}, "the path or the query has characters that none has: percent-encode #, spaces and control characters"
+		return Target{}, "the path or the query has characters that are not allowed: percent-encode #, spaces and control characters"
 	case !utf8.ValidString(t.decoded):
-		return Target{}, "the path can be read in several ways: send it in UTF-8"
+		return Target{}, "the path is ambiguous: send it in UTF-8"
 	case Ambiguous(t.escaped):
-		return Target{}, "the path can be read in several ways: send it without dot segments, backslashes and encoded slashes"
+		return Target{}, "the path is ambiguous: send it without dot segments, backslashes and encoded slashes"
 	}
 	t.Path = Clean(t.decoded)
 	return t, ""
@@ -55,7 +55,7 @@ func Read(host string, u *url.URL) (t Target, why string) {
 
 // readAuthority says what is wrong with the part of a URL before its path, empty if nothing.
 func (t *Target) readAuthority(u *url.URL) (why string) {
-	const form = "what is asked for can be read in several ways: ask for a path, or for a URL of http or https"
+	const form = "the request target is ambiguous: request a path, or an http or https URL"
 	switch {
 	case u.Opaque != "" || u.User != nil: // http:http://host/path
 		return form
@@ -65,7 +65,7 @@ func (t *Target) readAuthority(u *url.URL) (why string) {
 		return form
 	}
 	if name, port, ok := Host(u.Host); !ok || name != t.Host || port != t.Port {
-		return "the URL that is asked for has another host than the request: send the same"
+		return "the host of the requested URL differs from the Host header: send the same"
 	}
 	return ""
 }
