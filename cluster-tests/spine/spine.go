@@ -353,7 +353,47 @@ func matches(f *function, callee *types.Func) bool {
 	return ok && f.receiver == named.Obj().Name() && f.source.PkgPath == callee.Pkg().Path()
 }
 
-// String lists the files of the spine with what they call in others of it, and the leaves.
+// order is the spine as the calls go: first what no other file of it calls, and each file before what it calls.
+func (p *Path) order() []string {
+	called := map[string]bool{}
+	for pair := range p.Changes {
+		called[pair[1]] = true
+	}
+	var order []string
+	var visit func(file string)
+	visit = func(file string) {
+		if !slices.Contains(order, file) {
+			order = append(order, file)
+			for _, to := range p.next(file) {
+				visit(to)
+			}
+		}
+	}
+	files := slices.Sorted(maps.Keys(p.Spine))
+	for _, file := range files {
+		if !called[file] {
+			visit(file)
+		}
+	}
+	for _, file := range files {
+		visit(file) // what is only called in a circle
+	}
+	return order
+}
+
+// next are the files of the spine that a file calls, sorted.
+func (p *Path) next(from string) []string {
+	var files []string
+	for pair := range p.Changes {
+		if pair[0] == from {
+			files = append(files, pair[1])
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// String lists the files of the spine in the order of the calls, with what they call in others of it, and the leaves.
 func (p *Path) String() string {
 	var b strings.Builder
 	functions, leaves := 0, []string{}
@@ -366,12 +406,10 @@ func (p *Path) String() string {
 	slices.Sort(leaves)
 	fmt.Fprintf(&b, "%d files and %d functions run for every request; %d files lead to the decision, with %d changes of file\n",
 		len(p.Functions), functions, len(p.Spine), len(p.Changes))
-	for _, from := range slices.Sorted(maps.Keys(p.Spine)) {
+	for _, from := range p.order() {
 		fmt.Fprintf(&b, "%s: %s\n", from, strings.Join(p.Spine[from], ", "))
-		for _, to := range slices.Sorted(maps.Keys(p.Spine)) {
-			if called := p.Changes[[2]string{from, to}]; called != nil {
-				fmt.Fprintf(&b, "    → %s: %s\n", to, strings.Join(called, ", "))
-			}
+		for _, to := range p.next(from) {
+			fmt.Fprintf(&b, "    → %s: %s\n", to, strings.Join(p.Changes[[2]string{from, to}], ", "))
 		}
 	}
 	fmt.Fprintf(&b, "leaves: %s\n", strings.Join(leaves, ", "))
