@@ -114,7 +114,7 @@ func TestHTTP2UnreadAnswer(t *testing.T) {
 		w.WriteHeader(http.StatusOK)
 		if r.URL.Path == "/rest" {
 			_ = http.NewResponseController(w).Flush()
-			<-time.After(300 * time.Millisecond)
+			<-time.After(1500 * time.Millisecond)
 		}
 		for range 100 {
 			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
@@ -122,7 +122,7 @@ func TestHTTP2UnreadAnswer(t *testing.T) {
 			}
 		}
 	})
-	r := newRig(t, fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s]}}, answer_pause: 100ms}\nroutes: [{name: all, path: /}]", app))
+	r := newRig(t, fmt.Sprintf("proxy: {upstreams: {app: {urls: [%s]}}, answer_pause: 1s}\nroutes: [{name: all, path: /}]", app))
 	s := httptest.NewUnstartedServer(r.gateway.Proxy())
 	s.EnableHTTP2 = true
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
