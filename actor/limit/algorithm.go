@@ -41,6 +41,9 @@ func (l Limit) Rule() (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rule.reach > int64(MaxFill) {
+		return nil, errTooLong
+	}
 	switch l.OnUnavailable {
 	case Allow, Deny, Local:
 		return rule, nil

@@ -45,7 +45,7 @@ func TestRuleInvalid(t *testing.T) {
 		"no name":            {func(l *limit.Limit) { l.Name = "" }, "name", "name the limit, such as login"},
 		"long name":          {func(l *limit.Limit) { l.Name = strings.Repeat("a", 65) }, "name", "at most 64"},
 		"bad name":           {func(l *limit.Limit) { l.Name = "a/b" }, "name", "letters, digits, dots, dashes and underscores"},
-		"algorithm":          {func(l *limit.Limit) { l.Algorithm = "leaky" }, "algorithm", "use token-bucket"},
+		"algorithm":          {func(l *limit.Limit) { l.Algorithm = "leaky" }, "algorithm", "token-bucket"},
 		"capacity 0":         {func(l *limit.Limit) { l.Capacity = 0 }, "capacity", "at least 1 token"},
 		"negative capacity":  {func(l *limit.Limit) { l.Capacity = -1 }, "capacity", "at least 1 token"},
 		"least capacity":     {func(l *limit.Limit) { l.Capacity = math.MinInt64 }, "capacity", "at least 1 token"},

@@ -141,7 +141,7 @@ func TestParseDocumentInvalid(t *testing.T) {
 		"a bad refill":       {"limits:\n  a:\n    capacity: 1\n    refill: 0/s\n", 4, "limits.a.refill", "at least 1, as in 1/1h"},
 		"no number":          {"limits:\n  a:\n    capacity: 1\n    refill: abc\n", 4, "limits.a.refill", "is not n/duration, such as 5/s"},
 		"a null refill":      {"limits:\n  a:\n    capacity: 1\n    refill:\n", 4, "limits.a.refill", "is not n/duration, such as 5/s"},
-		"unknown algorithm":  {"limits:\n  a:\n    capacity: 1\n    refill: 1/s\n    algorithm: leaky\n", 5, "limits.a.algorithm", "use token-bucket"},
+		"unknown algorithm":  {"limits:\n  a:\n    capacity: 1\n    refill: 1/s\n    algorithm: leaky\n", 5, "limits.a.algorithm", "token-bucket"},
 		"an unknown policy":  {"limits:\n  a: {capacity: 1, refill: 1/s,\n    on_unavailable: Deny}\n", 3, "limits.a.on_unavailable", "use allow, deny or local"},
 		"one limit of three": {"limits:\n  a: {capacity: 1, refill: 1/s}\n  b: {}\n  c: {capacity: 1, refill: 1/s}\n", 3, "limits.b.capacity", "at least 1"},
 	} {

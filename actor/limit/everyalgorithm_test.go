@@ -56,6 +56,24 @@ func TestEveryAlgorithmKeepsItsContract(t *testing.T) {
 	}
 }
 
+// Sums of the time of day and a few reaches must fit in 64 bits, whatever a limit says.
+func TestEveryAlgorithmBoundsItsReach(t *testing.T) {
+	for _, name := range Algorithms() {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			r, err := Limit{
+				Name: "slow", Algorithm: name, Capacity: rapid.Int64Range(1, 1<<40).Draw(t, "capacity"),
+				Refill: Refill{Tokens: rapid.Int64Range(1, 3).Draw(t, "tokens"), Per: time.Duration(rapid.Int64Range(1<<20, 1<<60).Draw(t, "per"))},
+			}.Rule()
+			if err != nil {
+				return
+			}
+			if r.Reach() < 0 || r.Reach() > int64(MaxFill) || r.Fill() > MaxFill {
+				t.Fatalf("%s reaches %d ahead, and fills in %d", r.Limit.Refill, r.Reach(), r.Fill())
+			}
+		}))
+	}
+}
+
 // No window of time admits more than the envelope, by checks at random.
 func TestEveryAlgorithmKeepsItsEnvelope(t *testing.T) {
 	for _, name := range Algorithms() {

@@ -57,6 +57,12 @@ type Envelope struct {
 	Refill Refill
 }
 
+// errTooLong refuses a limit whose line would reach further ahead than positions can.
+var errTooLong = &FieldError{
+	Field:   "capacity",
+	Problem: "at this refill an empty bucket takes more than 73 years to fill: lower the capacity or refill faster",
+}
+
 // newRule checks the capacity and the refill of a limit, by which a token is p/n nanoseconds of line. The caller sets the algorithm
 // and its reach.
 func newRule(l Limit) (*Rule, error) {
@@ -75,10 +81,7 @@ func newRule(l Limit) (*Rule, error) {
 	r := &Rule{Limit: l, n: uint64(l.Refill.Tokens) / g, p: uint64(l.Refill.Per) / g}
 	r.tau = r.Length(l.Capacity)
 	if r.tau.Ceil() > int64(MaxFill) {
-		return nil, &FieldError{
-			Field:   "capacity",
-			Problem: "at this refill an empty bucket takes more than 73 years to fill: lower the capacity or refill faster",
-		}
+		return nil, errTooLong
 	}
 	return r, nil
 }

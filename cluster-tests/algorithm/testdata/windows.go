@@ -25,9 +25,6 @@ func newWindows(l Limit) (*Rule, error) {
 		return nil, err
 	}
 	w := windows{n: r.n, tau: r.tau, period: r.tau.Ceil()}
-	if w.period > int64(MaxFill)/2 {
-		return nil, &FieldError{Field: "capacity", Problem: "a window takes more than 36 years: lower the capacity or refill faster"}
-	}
 	r.algorithm, r.reach = w, 2*w.period
 	return r, nil
 }
