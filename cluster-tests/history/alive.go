@@ -47,10 +47,10 @@ func alive(v *view, r *Result) {
 			r.Unknown++
 			continue
 		case decided == 0:
-			v.found(r, b, []*Call{last}, "none of %d checks was decided after everything was healed", asked)
+			v.found(r, b, []*Call{last}, "none of %d checks was decided after all faults had been healed", asked)
 		default:
 			if c := b.stuck(healed); c != nil {
-				v.found(r, b, []*Call{c}, "a check is denied after %s in which none was admitted", seconds(b.largest()+Fade))
+				v.found(r, b, []*Call{c}, "a check is denied although no check was admitted for %s", seconds(b.largest()+Fade))
 			}
 		}
 		r.Checked++

@@ -73,11 +73,11 @@ func TestLinearLooksAtMost(t *testing.T) {
 func TestBadArguments(t *testing.T) {
 	h := easy.play()
 	for want, err := range map[string]error{
-		`"window" is no checker`:  func() error { _, err := history.Run(h, 0, "window"); return err }(),
-		"epsilon: -1":             history.Check(h, -1),
-		"no calls":                history.Safe(&history.History{}, 0),
-		"no calls to check":       func() error { _, err := history.RunKey(h, 0, "nobody"); return err }(),
-		"is not among the limits": history.Check(&history.History{Calls: []history.Call{h.Calls[0]}}, 0),
+		`"window" is not a checker`: func() error { _, err := history.Run(h, 0, "window"); return err }(),
+		"epsilon: -1":               history.Check(h, -1),
+		"no calls":                  history.Safe(&history.History{}, 0),
+		"no calls to check":         func() error { _, err := history.RunKey(h, 0, "nobody"); return err }(),
+		"is not among the limits":   history.Check(&history.History{Calls: []history.Call{h.Calls[0]}}, 0),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)

@@ -20,11 +20,11 @@ func Checkers() []Checker {
 	return []Checker{
 		{"disjoint", "no line is spent twice", true, disjoint},
 		{"lengths", "a receipt is as long as its cost", true, lengths},
-		{"reuses", "line is spent again only if it was given back", true, reuses},
-		{"placed", "a span can have been spent during its call", true, placed},
+		{"reuses", "line is reused only if it was given back", true, reuses},
+		{"placed", "a span was spendable at some time of its call", true, placed},
 		{"windows", "no window of time admits more than the capacity and the refill", true, windows},
-		{"linear", "one bucket could have decided so, call after call", false, linear},
-		{"enough", "what was due was admitted", false, enough},
+		{"linear", "one bucket that decides call after call could have decided the same", false, linear},
+		{"enough", "enough of what was due was admitted", false, enough},
 		{"alive", "no key is stuck once everything is healed", false, alive},
 	}
 }
@@ -81,7 +81,7 @@ func RunKey(h *History, epsilon int64, key string, names ...string) ([]Result, e
 	all := Checkers()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(c Checker) bool { return c.Name == name }) {
-			return nil, fmt.Errorf("%q is no checker", name)
+			return nil, fmt.Errorf("%q is not a checker", name)
 		}
 	}
 	if epsilon < 0 || epsilon > maxEpsilon {
@@ -92,7 +92,7 @@ func RunKey(h *History, epsilon int64, key string, names ...string) ([]Result, e
 	}
 	v := newView(h, epsilon, key)
 	if len(v.buckets) == 0 {
-		return nil, errors.New("there are no calls to check")
+		return nil, errors.New("the history has no calls to check")
 	}
 	var results []Result
 	for _, c := range all {

@@ -72,7 +72,7 @@ func (v *view) unasked(r *Result, b *bucket, spans []*Call) {
 	}
 	for i, c := range spans {
 		if c.Receipt.Generation > spans[0].Receipt.Generation && c.End < first {
-			v.found(r, b, []*Call{spans[0], spans[i]}, "a new generation, and nobody had reset the bucket")
+			v.found(r, b, []*Call{spans[0], spans[i]}, "a new generation, although no reset had begun")
 			return
 		}
 	}
@@ -130,7 +130,7 @@ func (v *view) outstanding(r *Result, b *bucket, spans []*Call) {
 			continue
 		}
 		if over := c.Receipt.End - (ends[i].End + v.epsilon + b.largest() + Ahead); c.Receipt.Start < c.Receipt.End && over > 0 {
-			v.found(r, b, []*Call{ends[i], c}, "after a reset, line of before it was spent, %d ns further on than any can have been reserved", over)
+			v.found(r, b, []*Call{ends[i], c}, "after a reset, line from before the reset was spent, %d ns beyond the furthest that an owner can have reserved", over)
 		}
 	}
 }

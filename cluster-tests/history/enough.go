@@ -30,7 +30,7 @@ func enough(v *view, r *Result) {
 			k := b.sum(free, v.epsilon)
 			if k.admitted+k.maybe < int64(LeastShare*float64(k.due)) && !told {
 				told = true
-				v.found(r, b, nil, "%d tokens were admitted where %d were due, from %s to %s",
+				v.found(r, b, nil, "only %d of %d due tokens were admitted, from %s to %s",
 					k.admitted, k.due, relative(free.Start, v.start), relative(free.End, v.start))
 			}
 			admitted, due, decided, failed = admitted+k.admitted, due+k.due, decided+k.decided, failed+k.failed
@@ -49,7 +49,7 @@ func enough(v *view, r *Result) {
 		r.Note = fmt.Sprintf("%d admitted: %.4f of what was due", admitted, float64(admitted)/float64(due))
 	}
 	if r.Unknown > 0 {
-		r.Note += fmt.Sprintf("; %d buckets were never asked without a fault", r.Unknown)
+		r.Note += fmt.Sprintf("; %d buckets were asked during faults only", r.Unknown)
 	}
 }
 

@@ -52,7 +52,7 @@ func lineOf(c *Call) line {
 func (c *Call) Validate() error {
 	switch {
 	case c.Kind < KindCheck || c.Kind > KindReset:
-		return fmt.Errorf("kind: %d is none of check, return and reset", c.Kind)
+		return fmt.Errorf("kind: %d is not a kind: use check, return or reset", c.Kind)
 	case !c.Outcome.fits(c.Kind):
 		return fmt.Errorf("outcome: a %s cannot be %s", c.Kind, c.Outcome)
 	case c.Limit == "":
@@ -64,9 +64,9 @@ func (c *Call) Validate() error {
 	case c.Cost > maxTokens:
 		return fmt.Errorf("cost: %d is more than 2⁵⁰", c.Cost)
 	case c.Start < 0 || c.Start > maxTime:
-		return fmt.Errorf("start: %d is no time in nanoseconds since 1970", c.Start)
+		return fmt.Errorf("start: %d is not a time in nanoseconds since 1970", c.Start)
 	case c.End > maxTime:
-		return fmt.Errorf("end: %d is no time in nanoseconds since 1970", c.End)
+		return fmt.Errorf("end: %d is not a time in nanoseconds since 1970", c.End)
 	case c.End < c.Start:
 		return fmt.Errorf("end: %d lies before the start, %d", c.End, c.Start)
 	case c.Receipt == nil && c.Kind == KindReturn:
@@ -99,12 +99,12 @@ func (r *Receipt) validate() error {
 		}
 		switch {
 		case s.Start < 0 || s.Start > 2*maxTime:
-			return fmt.Errorf("%s.start: %d is no time in nanoseconds since 1970", field, s.Start)
+			return fmt.Errorf("%s.start: %d is not a time in nanoseconds since 1970", field, s.Start)
 		case s.End < s.Start || s.End > 2*maxTime:
-			return fmt.Errorf("%s.end: %d is no time after the start, %d", field, s.End, s.Start)
+			return fmt.Errorf("%s.end: %d is before the start, %d", field, s.End, s.Start)
 		}
 		if sum += s.End - s.Start; sum > maxTime {
-			return fmt.Errorf("%s: more line than any bucket holds", field)
+			return fmt.Errorf("%s: longer than any bucket", field)
 		}
 	}
 	return nil
@@ -122,9 +122,9 @@ func (l *Limit) Validate() error {
 	case l.PerNS < 1 || l.PerNS > maxPer:
 		return fmt.Errorf("per_ns: %d is not from 1 to 2⁶⁰", l.PerNS)
 	case l.At < 0 || l.At > maxTime:
-		return fmt.Errorf("at: %d is no time in nanoseconds since 1970", l.At)
+		return fmt.Errorf("at: %d is not a time in nanoseconds since 1970", l.At)
 	case l.By != 0 && l.By < l.At || l.By > maxTime:
-		return fmt.Errorf("by: %d is no time after at, %d", l.By, l.At)
+		return fmt.Errorf("by: %d is before at, %d", l.By, l.At)
 	}
 	fill := new(big.Int).Mul(big.NewInt(l.Capacity), big.NewInt(l.PerNS))
 	if fill.Div(fill, big.NewInt(l.Tokens)).BitLen() > 61 {
@@ -137,9 +137,9 @@ func (l *Limit) Validate() error {
 func (f *Fault) Validate() error {
 	switch {
 	case f.Start < 0 || f.Start > maxTime:
-		return fmt.Errorf("start: %d is no time in nanoseconds since 1970", f.Start)
+		return fmt.Errorf("start: %d is not a time in nanoseconds since 1970", f.Start)
 	case f.End < f.Start || f.End > maxTime:
-		return fmt.Errorf("end: %d is no time after the start, %d", f.End, f.Start)
+		return fmt.Errorf("end: %d is before the start, %d", f.End, f.Start)
 	case f.What == "":
 		return errors.New("what: missing")
 	}

@@ -45,7 +45,7 @@ func linear(v *view, r *Result) {
 				continue
 			}
 			if result == porcupine.Illegal {
-				v.found(r, b, one.calls, "no order of these calls explains how they were decided")
+				v.found(r, b, one.calls, "no order of these calls explains their decisions")
 			}
 			r.Checked += len(one.calls)
 		}
@@ -55,7 +55,7 @@ func linear(v *view, r *Result) {
 		r.Note = fmt.Sprintf("%.4f of the calls were compared", float64(r.Checked)/float64(all))
 	}
 	if slow > 0 {
-		r.Note += fmt.Sprintf("; for %d slices there was no time", slow)
+		r.Note += fmt.Sprintf("; %d slices took too long", slow)
 	}
 }
 

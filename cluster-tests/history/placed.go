@@ -9,15 +9,15 @@ func placed(v *view, r *Result) {
 		for _, c := range receipts(b.admitted()) {
 			r.Checked++
 			if s := c.Receipt.Span; s.Start < s.End && s.Start < c.Start-v.epsilon {
-				v.found(r, b, []*Call{c}, "the span begins %d ns too early to be spent during the call", c.Start-v.epsilon-s.Start)
+				v.found(r, b, []*Call{c}, "the span begins %d ns before the earliest time of the call", c.Start-v.epsilon-s.Start)
 			}
 			latest := c.End + v.epsilon
 			if s := c.Receipt.Span; s.Start < s.End && !within(b.inForce(c), s.End-latest) {
-				v.found(r, b, []*Call{c}, "the span ends %s after the end of the call, and the bucket holds less", seconds(s.End-latest))
+				v.found(r, b, []*Call{c}, "the span ends %s after the end of the call, which is more than the bucket holds", seconds(s.End-latest))
 			}
 			for _, s := range c.Receipt.Reuses {
 				if !within(b.versions, s.End-latest) {
-					v.found(r, b, []*Call{c}, "line spent again ends %s after the end of the call, and the bucket holds less", seconds(s.End-latest))
+					v.found(r, b, []*Call{c}, "reused line ends %s after the end of the call, which is more than the bucket holds", seconds(s.End-latest))
 				}
 			}
 		}

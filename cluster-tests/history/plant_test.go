@@ -90,7 +90,7 @@ func plants() []plant {
 				}
 			}
 			return true
-		}, "nobody had reset"},
+		}, "no reset had begun"},
 		{"lengths", "a nanosecond too short", busy, edited(isAdmitted, func(_ *history.History, c *history.Call) {
 			c.Receipt.End--
 		}), "ns long, not"},
@@ -103,14 +103,14 @@ func plants() []plant {
 				back.Outcome = history.Ignored
 			}
 			return back != nil
-		}, "had not been given back"},
+		}, "more often than it was given back"},
 		{"reuses", "spent again before it was given back", giving, func(h *history.History) bool {
 			again, back := reuse(h)
 			if back != nil {
 				back.Start, back.End = again.End+1, again.End+2
 			}
 			return back != nil
-		}, "had not been given back"},
+		}, "more often than it was given back"},
 		{"reuses", "spent again twice", giving, func(h *history.History) bool {
 			again, _ := reuse(h)
 			if again == nil || slices.ContainsFunc(h.Calls, func(c history.Call) bool { // given back once more?
@@ -126,7 +126,7 @@ func plants() []plant {
 				other.Receipt.Reuses[0] = again.Receipt.Reuses[0]
 			}
 			return other != nil
-		}, "as often"},
+		}, "more often than"},
 		{"reuses", "taken back twice", giving, edited(func(c *history.Call) bool {
 			return c.Outcome == history.Taken
 		}, func(h *history.History, c *history.Call) { h.Calls = append(h.Calls, *c) }), "taken back twice"},
@@ -137,21 +137,21 @@ func plants() []plant {
 			made.Serial += 1000
 			another.Receipt = &made
 			h.Calls = append(h.Calls, another)
-		}), "nobody was given"},
+		}), "no check was answered with"},
 		{"placed", "a nanosecond too early", easy, func(h *history.History) bool {
 			first := &h.Calls[0]
 			length := first.Receipt.End - first.Receipt.Start
 			first.Receipt.Start = first.Start - millisecond - 1
 			first.Receipt.End = first.Receipt.Start + length
 			return true
-		}, "begins 1 ns too early"},
+		}, "begins 1 ns before"},
 		{"placed", "a nanosecond beyond the bucket", easy, func(h *history.History) bool {
 			last := &h.Calls[len(h.Calls)-1]
 			length := last.Receipt.End - last.Receipt.Start
 			last.Receipt.End = last.End + millisecond + 500*millisecond + 1
 			last.Receipt.Start = last.Receipt.End - length
 			return true
-		}, "the bucket holds less"},
+		}, "more than the bucket holds"},
 		{"windows", "one token too many", mute, oneToken, "tokens too many"},
 		{"linear", "denied for nothing", easy, edited(isAdmitted, func(h *history.History, c *history.Call) {
 			h.Calls = append(h.Calls, history.Call{
@@ -168,7 +168,7 @@ func plants() []plant {
 				}
 			}
 			return true
-		}, "were due"},
+		}, "due tokens were"},
 		{"enough", "most fails", busy, func(h *history.History) bool {
 			for i := range h.Calls {
 				if c := &h.Calls[i]; i%3 != 0 {

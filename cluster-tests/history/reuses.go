@@ -56,9 +56,9 @@ func (v *view) takenBack(r *Result, b *bucket, returns []*Call) {
 		check, before := given[id], taken[id]
 		switch {
 		case check == nil:
-			v.found(r, b, []*Call{c}, "a receipt was taken back that nobody was given")
+			v.found(r, b, []*Call{c}, "a receipt was taken back that no check was answered with")
 		case !slices.Equal(check.Receipt.Reuses, c.Receipt.Reuses):
-			v.found(r, b, []*Call{check, c}, "a receipt was taken back that is not what was given")
+			v.found(r, b, []*Call{check, c}, "a receipt was taken back that differs from the one in the answer")
 		case before != nil:
 			v.found(r, b, []*Call{before, c}, "a receipt was taken back twice")
 		}
@@ -144,7 +144,7 @@ func (v *view) match(r *Result, b *bucket, strips []strip) {
 		if bad := b.unmatched(open); bad != nil && !told[bad] {
 			told[bad] = true
 			piece := Span{cuts[i], cuts[i+1]}
-			v.found(r, b, calls(open, bad), "the piece %s was spent again, and had not been given back as often", piece.since(v.start))
+			v.found(r, b, calls(open, bad), "the piece %s was spent again more often than it was given back", piece.since(v.start))
 		}
 	}
 }

@@ -29,7 +29,7 @@ type flood struct {
 }
 
 func (f *flood) String() string {
-	what := "keys that nobody knows"
+	what := "keys that were never used"
 	if f.inline {
 		what += ", each with a limit of its own"
 	}

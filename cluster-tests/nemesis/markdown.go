@@ -18,7 +18,7 @@ func (r *Report) Markdown() string {
 	fmt.Fprintf(&b, "## Seed %d: %s\n\n", r.Seed, r.outcome())
 	fmt.Fprintf(&b, "%d nodes, %d replicas, %d checks a second over %d keys (and those of the slow limit), for %v%s.\n",
 		r.Nodes, r.Replicas, r.PerSecond, r.Keys, r.Time, r.circumstances())
-	fmt.Fprintf(&b, "Again: `%s`. The same faults come at the same times; what the processes make of it differs each time.\n\n", r.Again)
+	fmt.Fprintf(&b, "To repeat it: `%s`. The same faults come at the same times; how the processes react differs each time.\n\n", r.Again)
 	r.writeVerdicts(&b)
 	r.writeCalls(&b)
 	r.writeFaults(&b)
@@ -33,7 +33,7 @@ func (r *Report) circumstances() string {
 		fmt.Fprintf(&b, ", with %s", strings.Join(r.Args, " "))
 	}
 	if r.Gateways > 0 {
-		fmt.Fprintf(&b, ", a part of them through %d gateways", r.Gateways)
+		fmt.Fprintf(&b, ", some of them through %d gateways", r.Gateways)
 	}
 	return b.String()
 }
@@ -45,7 +45,7 @@ func (r *Report) writeVerdicts(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "| stuck | %d keys probed after healing, %d stuck |\n", r.Asked, len(r.Stuck))
 	fmt.Fprintf(b, "| nodes and logs | %d problems |\n\n", len(r.Problems))
-	fmt.Fprintf(b, "The clocks of nodes were taken to be within %s of the callers'; the history has %.0f MB, and was judged in %s.\n\n",
+	fmt.Fprintf(b, "The clocks of nodes were taken to be within %s of the callers'; the history has %.0f MB, and judging it took %s.\n\n",
 		ms(time.Duration(r.epsilon)), float64(r.size)/1e6, seconds(r.judged))
 }
 
@@ -83,7 +83,7 @@ func (r *Report) writeCalls(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s |\n", row.what, row.l.n, ms(row.l.at(0.5)), ms(row.l.at(0.99)), ms(row.l.at(0.999)), ms(row.l.longest))
 	}
 	if r.stalls > 0 {
-		fmt.Fprintf(b, "\nThe machine was busy: %d times the load itself was held up for more than %s, %s at the longest. So were the nodes.\n",
+		fmt.Fprintf(b, "\nThe machine was busy: %d times the load generator itself was delayed by more than %s, by %s at most. So were the nodes.\n",
 			r.stalls, ms(stalled), seconds(r.longestStall))
 	}
 	b.WriteString("\n")
@@ -96,7 +96,7 @@ func (r *Report) writeFaults(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n%d of %d faults of the schedule were played; %d checks failed that no fault explains.\n", len(r.Played), len(r.Planned), r.unexplained())
 	b.WriteString("A failed check counts for the fault that began last before it. The last failure is counted from the beginning of the\n" +
-		"worst one, or, where it left no quorum, from its undoing; all back, from its undoing until every node concerned serves\n" +
+		"worst one, or, where it left no quorum, from its undoing; all back, from its undoing until each affected node serves\n" +
 		"and has its registers again.\n")
 	for _, kind := range sorted(r.Absent) {
 		fmt.Fprintf(b, "Not played: %s: %s.\n", kind, r.Absent[kind])

@@ -25,8 +25,8 @@ func networkKinds() []Kind {
 	all := []Kind{
 		k("minority cut off", 2, func(d *Drawing) Fault { return &cutOff{node: d.one(), callers: true} }),
 		k("cut off from the replicas only", 2, func(d *Drawing) Fault { return &cutOff{node: d.one()} }),
-		k("cut off one way: heard by nobody", 1, func(d *Drawing) Fault { return &oneWay{node: d.one()} }),
-		k("cut off one way: hears nobody", 1, func(d *Drawing) Fault { return &oneWay{node: d.one(), deaf: true} }),
+		k("cut off one way: nothing it sends arrives", 1, func(d *Drawing) Fault { return &oneWay{node: d.one()} }),
+		k("cut off one way: nothing arrives at it", 1, func(d *Drawing) Fault { return &oneWay{node: d.one(), deaf: true} }),
 		k("TCP cut while UDP lives", 1, func(d *Drawing) Fault { return &noTCP{node: d.one()} }),
 		k("leader cut off", 1, func(*Drawing) Fault { return &cutOff{leads: true, callers: true} }),
 		k("two nodes cut from each other", 1, func(d *Drawing) Fault {

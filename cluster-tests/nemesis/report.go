@@ -105,7 +105,7 @@ func (r *Report) Err() error {
 		all = append(all, errors.New(p))
 	}
 	if r.total.Admitted == 0 {
-		all = append(all, errors.New("nothing was admitted: nothing was shown"))
+		all = append(all, errors.New("no check was admitted: the run proves nothing"))
 	}
 	return errors.Join(all...)
 }
@@ -206,7 +206,7 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 func verdict(v *history.Result) string {
 	text := fmt.Sprintf("%d %s checked, %d violations", v.Checked, v.Things, v.Found)
 	if v.Unknown > 0 {
-		text += fmt.Sprintf(", %d not to be judged", v.Unknown)
+		text += fmt.Sprintf(", %d could not be judged", v.Unknown)
 	}
 	if v.Note != "" {
 		text += "; " + v.Note

@@ -61,7 +61,7 @@ func (p *process) check(c *call, attempt int) {
 	}
 	a := p.wake(c.key, k.partition)
 	if a == nil {
-		p.w.count("asked where the key is not kept")
+		p.w.count("requests at nodes that do not keep the key")
 		p.refuse(c, attempt)
 		return
 	}
@@ -100,7 +100,7 @@ func (p *process) serves(c *call, attempt int) bool {
 	switch {
 	case !p.joined:
 	case !p.clockAgrees():
-		p.w.count("refused because of the own clock")
+		p.w.count("refused because the node's clock is wrong")
 	default:
 		return true
 	}
@@ -239,7 +239,7 @@ func (p *process) noteNext(a *actor, now int64) {
 
 // leave forgets an actor whose partition this node has no longer.
 func (p *process) leave(a *actor) {
-	p.w.count("owners that left with their partition")
+	p.w.count("owners ended with their partition")
 	a.owner.Tags(func(tag any) {
 		if q, ok := tag.(*ask); ok {
 			p.refuse(q.call, q.attempt)
@@ -310,7 +310,7 @@ func (p *process) carry(bucket int, m register.Reservation, id ring.NodeID, i in
 	}
 	p.w.send(letter{from: p.slot, to: to, id: id, salt: m.Seq, undeliver: failed, deliver: func(q *process) {
 		if !q.isOpen {
-			q.w.count("reservations at a node that has proved nothing")
+			q.w.count("reservations at a node that has not proved its disk")
 			failed()
 			return
 		}

@@ -82,11 +82,11 @@ func (l *ledger) granted(r *reserved) {
 		return
 	}
 	name := w.bucketName(account.key, account.limit)
-	w.count("line passed over without need")
-	w.say(account.key, "%s of %s is passed over without need", w.span(left.from, left.to), name)
+	w.count("line skipped without need")
+	w.say(account.key, "%s of %s is skipped without need", w.span(left.from, left.to), name)
 	e.burned.add(left.from, left.to)
 	if most := w.mayPassOver(account.limit, r.Reach); left.to-left.from > most && !w.variant.outcome {
-		w.violate(account.key, "%s of %s is burned at once: a majority would have accepted it, and at most %s may be passed over", w.span(left.from, left.to),
+		w.violate(account.key, "%s of %s is burned at once: a majority would have accepted it, and at most %s may be skipped", w.span(left.from, left.to),
 			name, seconds(most))
 	}
 }
@@ -121,11 +121,11 @@ func (l *ledger) burned() {
 			reach = max(reach, rule.Reach())
 		}
 		if burned > 0 {
-			l.w.count("buckets of which line was burned")
+			l.w.count("buckets with burned line")
 			l.w.counts["burned line, in milliseconds"] += int(burned / ms)
 		}
 		if most := max((granted+reach)/burnedShare, l.w.mayPassOver(account.limit, 0)); burned > most {
-			l.w.violate(account.key, "%s of the line of %s is burned, and %s may be", seconds(burned), l.w.bucketName(account.key, account.limit), seconds(most))
+			l.w.violate(account.key, "%s of the line of %s is burned, but at most %s may be", seconds(burned), l.w.bucketName(account.key, account.limit), seconds(most))
 		}
 	}
 }

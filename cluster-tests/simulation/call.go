@@ -63,7 +63,7 @@ const rounds = 2
 func (w *World) begin(c *call) {
 	c.w, c.begun = w, w.now
 	if c.what == gives && !c.hasReceipts() {
-		w.count("nothing to give back")
+		w.count("returns without receipts")
 		return
 	}
 	w.open[c.id] = c
@@ -174,7 +174,7 @@ func (p *process) answer(q *ask, d limit.Decision, err error) {
 	slot := p.slot
 	p.w.send(letter{from: slot, to: caller, salt: c.id<<8 + uint64(q.attempt) + 1<<61, deliver: func(*process) {
 		if c.over {
-			p.w.count("answers that came too late")
+			p.w.count("answers after the end of their calls")
 			return
 		}
 		c.slot, c.admitted = slot, d.Allowed
@@ -209,7 +209,7 @@ func (c *call) conclude(ok bool) {
 func (p *process) reply(a *actor, r owner.Reply) {
 	q, ok := r.Tag.(*ask)
 	if !ok {
-		panic("simulation: a reply to nobody")
+		panic("simulation: a reply to an unknown caller")
 	}
 	w, c := p.w, q.call
 	if known := q.known; known != nil {
@@ -225,7 +225,7 @@ func (p *process) reply(a *actor, r owner.Reply) {
 	switch {
 	case r.Err != nil:
 		w.countError(r.Err)
-		w.say(c.key, "%s has no decision for %s: %v", p.name, c, r.Err)
+		w.say(c.key, "%s makes no decision on %s: %v", p.name, c, r.Err)
 	case c.what == resets:
 		w.ledger.resetDone(p, a, c.limits[0])
 	default:

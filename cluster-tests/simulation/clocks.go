@@ -60,7 +60,7 @@ func (p *process) compareClocks() {
 	}
 	if behind := w.variant.behind(now); behind > w.bounds.EpsMax {
 		w.count("clocks put forward")
-		w.say(noKey, "the clock of %s is %s behind: it is put forward", p.name, seconds(behind))
+		w.say(noKey, "the clock of %s is %s behind, and is put forward", p.name, seconds(behind))
 		p.clock.shift(w.now, behind)
 		k.forward += behind
 		for i := range k.ahead {

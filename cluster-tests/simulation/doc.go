@@ -48,7 +48,7 @@
 //   - When all faults end, moves do too, every bucket is served, and a saturated one admits what is due (healing.go).
 //
 // What is assumed, and so never happens here: that two clocks are wrong at once, that a second disk is lost before the
-// registers of the first are kept elsewhere again, but for the majorities that are lost for ever (recovery.go), where all
+// registers of the first are kept elsewhere again, but for the majorities that are lost permanently (recovery.go), where all
 // clocks are right, and that a disk is put back from a copy that nobody can tell, which is one younger than two minutes or of
 // a time of which the others have not heard.
 //

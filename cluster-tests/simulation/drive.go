@@ -33,7 +33,7 @@ func (p *process) drive() {
 		return
 	}
 	p.w.count("drivers")
-	p.w.say(noKey, "%s begins to drive moves", p.name)
+	p.w.say(noKey, "%s starts to drive moves", p.name)
 	v := &driver{p: p}
 	p.driver = v
 	for _, place := range p.latest.places {
@@ -138,7 +138,7 @@ func (v *driver) do(i int, a move.Action) {
 		remote(p, a.Node, installWithin, func(q *process, reply func(bool, struct{})) {
 			q.installFrom(partition, a.Epoch, len(a.Sources)+1, a.Sources, func(ok bool) {
 				if ok {
-					q.w.count("completed late")
+					q.w.count("replicas completed after their move")
 				}
 				reply(ok, struct{}{})
 			})
@@ -256,7 +256,7 @@ func (v *driver) rescue(s *agreed) {
 			continue
 		}
 		v.rescuing = true
-		v.p.w.count("moves given other nodes")
+		v.p.w.count("moves directed to other nodes")
 		v.p.propose(setNext([]change{{ring.Partition(i), place.Epoch, next}}), func(bool) { v.rescuing = false })
 		return
 	}

@@ -25,11 +25,11 @@ func (p *process) makeRoom() bool {
 		}
 	}
 	if oldest == nil {
-		p.w.count("refused because too many keys are awake")
+		p.w.count("refused because too many keys are in memory")
 		return false
 	}
-	p.w.count("keys forgotten to make room")
-	p.w.say(oldest.key, "%s forgets %s to make room", p.name, p.w.keys[oldest.key].name)
+	p.w.count("keys evicted to free memory")
+	p.w.say(oldest.key, "%s evicts %s to free memory", p.name, p.w.keys[oldest.key].name)
 	p.forget(oldest)
 	return true
 }
@@ -54,10 +54,10 @@ func (w *World) forget() {
 		for k := w.honest(); k < len(w.keys); k++ {
 			for l := range w.limits {
 				if p.store.cells[w.bucket(k, l)].exists {
-					w.violate(k, "%s keeps the register of %s, which nobody has asked for since %s", p.name, w.bucketName(k, l), seconds(w.now-w.healed))
+					w.violate(k, "%s keeps the register of %s, although no caller has asked for it for %s", p.name, w.bucketName(k, l), seconds(w.now-w.healed))
 				}
 			}
 		}
 	}
-	w.count("floods of which nothing is left")
+	w.count("floods that left no registers")
 }

@@ -284,7 +284,7 @@ func (w *World) rightLater(p *process, after int64) {
 			return
 		}
 		d := throw(w.seed, forFault, uint64(p.slot), uint64(w.now))
-		w.say(noKey, "%s is started again, because its clock is wrong", p.name)
+		w.say(noKey, "%s is restarted because its clock is wrong", p.name)
 		w.crash(p.slot, &d)
 		w.restartAfter(p.slot, second, 0)
 	})
@@ -393,7 +393,7 @@ func (w *World) operate() {
 		case !wanted && m.in && m.draining:
 			w.proposeSomewhere(remove(slot))
 		case !m.in && n.proc != nil && !n.frozen && (!wanted || n.proc.joined):
-			w.say(noKey, "%s is a member no more, and ends", n.name)
+			w.say(noKey, "%s was removed from the cluster, and stops", n.name)
 			d := throw(w.seed, forFault, uint64(slot), uint64(w.now))
 			w.crash(slot, &d)
 			n.disk = nil

@@ -44,7 +44,7 @@ func (w *World) heal() {
 	}
 	for w.violation == nil && !w.rests() {
 		if w.now > w.healed+restWithin {
-			w.violate(noKey, "%s after all faults have ended the cluster is not at rest: %s", seconds(restWithin), w.unrest())
+			w.violate(noKey, "%s after all faults have ended, the cluster is not at rest: %s", seconds(restWithin), w.unrest())
 			return
 		}
 		w.run(w.now + 500*ms)
@@ -61,7 +61,7 @@ func (w *World) rests() bool { return w.unrest() == "" }
 func (w *World) unrest() string {
 	s := w.raft.state
 	if w.ruin != nil {
-		return "a majority is lost, and nobody has recovered"
+		return "a majority is lost, and the cluster has not been recovered"
 	}
 	for slot, m := range s.members {
 		n := &w.nodes[slot]
@@ -126,7 +126,7 @@ func (w *World) probeOne(key, limit int, until int64, served func()) {
 			case c.ok && c.admitted:
 				served()
 			case w.now > until:
-				w.violate(key, "nothing of %s is admitted %s after all faults have ended, and decided was anything: %v",
+				w.violate(key, "no check of %s is admitted %s after all faults have ended; any check decided: %v",
 					w.bucketName(key, limit), seconds(w.now-w.healed), decided)
 			default:
 				w.after(probeEvery*int64(1+w.honest()), again)
@@ -176,7 +176,7 @@ func (w *World) saturate() {
 	w.counts["tokens due to saturated keys"] += int(due)
 	w.counts["tokens admitted to saturated keys"] += int(min(admitted, due))
 	if w.violation == nil && admitted*100 < due*leastAdmitted {
-		w.violate(key, "of %s saturated for %s only %d tokens were admitted of %d that were due", w.bucketName(key, limit), seconds(last), admitted, due)
+		w.violate(key, "%s was saturated for %s, but only %d of %d due tokens were admitted", w.bucketName(key, limit), seconds(last), admitted, due)
 	}
 }
 

@@ -94,7 +94,7 @@ func (l *ledger) of(p *process) *numbers {
 	if !l.w.variant.sameName {
 		for i := range l.numbers {
 			if l.numbers[i].name == p.owner {
-				l.w.violate(noKey, "the name %s is used by two lives", ownerName(p.owner))
+				l.w.violate(noKey, "the owner id %s is used by two processes", ownerName(p.owner))
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 		}
 	}
 	if s.Seq <= n.last && !w.variant.sameName {
-		w.violate(key, "%s uses number %d again", p.name, s.Seq)
+		w.violate(key, "%s reuses the sequence number %d", p.name, s.Seq)
 	}
 	n.last = s.Seq
 	r := &reserved{Send: *s, bucket: bucket, generation: generation, sets: set, ahead: p.clock.ahead(w.now), sent: w.now}
@@ -153,7 +153,7 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 func (r *reserved) sentAgain(p *process, key, limit int, s *owner.Send) {
 	w := p.w
 	if r.Send != *s {
-		w.violate(key, "%s sends number %d again, for another piece of line", p.name, s.Seq)
+		w.violate(key, "%s sends number %d again, for a different segment", p.name, s.Seq)
 	}
 	w.count("reservations sent again")
 	if ahead := p.clock.ahead(w.now); max(ahead, -ahead) < max(r.ahead, -r.ahead) {

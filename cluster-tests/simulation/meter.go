@@ -53,14 +53,14 @@ func (m *meter) most(w *World) int64 {
 // does not count here. Nor does one whose clock was held at what was read: it was made at some time while it was.
 func (m *meter) admit(w *World, q *ask, cost int64) {
 	if q.held {
-		w.count("admissions by clocks that were held left to the segment held")
+		w.count("admissions by clocks that stood still, checked by segment only")
 		return
 	}
 	at := min(q.shows, w.now)
 	if max(q.ahead, -q.ahead) > w.mayBeAhead() {
 		at = min(max(q.reading, q.at), w.now) // any time within the call will do
 		if off := q.reading - at; max(off, -off) > w.mayBeAhead() {
-			w.count("admissions by wrong clocks left to the segment held")
+			w.count("admissions by wrong clocks, checked by segment only")
 			return
 		}
 	}
@@ -112,7 +112,7 @@ func (m *meter) fill(w *World, e metered) {
 // close settles everything, and goes through it from the beginning if something came late.
 func (m *meter) close(w *World) {
 	if m.late {
-		w.count("meters gone through again")
+		w.count("meters replayed")
 		m.waiting, m.level, m.at = slices.Clone(m.all), 0, 0
 	}
 	m.settle(w, 1<<62)

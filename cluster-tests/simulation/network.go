@@ -29,7 +29,7 @@ func (w *World) transit(d *die, from, to int) int64 {
 		t += d.spread(5*ms, 10*second)
 	}
 	if from != to && d.happens(w.rates.late) {
-		w.count("messages late")
+		w.count("messages delayed")
 		t += lateBy
 	}
 	return t
@@ -63,13 +63,13 @@ func (w *World) send(l letter) {
 		return
 	}
 	if l.from != l.to && d.happens(w.rates.told) {
-		w.count("messages arrived though their senders were told that they failed")
+		w.count("messages delivered although sending failed")
 		w.bounce(&l, &d)
 		l.undeliver = nil
 	}
 	w.deliver(l, on)
 	if l.from != l.to && d.happens(w.rates.twice) {
-		w.count("messages twice")
+		w.count("messages duplicated")
 		l.undeliver = nil
 		w.deliver(l, on+d.spread(ms, 20*second))
 	}

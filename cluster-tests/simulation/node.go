@@ -166,7 +166,7 @@ func (p *process) prove() {
 		p.replaceDisk("its disk was removed")
 		return
 	case of.in && of.id == p.id() && of.mark.above(p.store.confirmed):
-		w.count("old copies found out")
+		w.count("old copies of disks detected")
 		p.replaceDisk("its disk is an old copy")
 		return
 	}
@@ -182,7 +182,7 @@ func (p *process) prove() {
 			case ok, mine && of.life == p.life && of.mark.boot == p.store.mark.boot:
 				p.comeIn()
 			case mine && of.mark.boot >= p.store.mark.boot && w.agrees(p.slot):
-				w.count("old copies found out")
+				w.count("old copies of disks detected")
 				p.replaceDisk("another process has gone on from this copy of its disk")
 			default:
 				retry()
@@ -219,7 +219,7 @@ func (p *process) comeIn() {
 
 // replaceDisk goes on with an empty disk, as a new node.
 func (p *process) replaceDisk(why string) {
-	p.w.say(noKey, "%s: %s, and it begins anew with an empty one", p.name, why)
+	p.w.say(noKey, "%s: %s; it restarts with an empty disk", p.name, why)
 	d := throw(p.w.seed, forStart, uint64(p.slot), uint64(p.w.now), 2)
 	n, slot := p.node, p.slot
 	p.w.crash(slot, &d)

@@ -20,7 +20,7 @@ func (w *World) loseMajority(i *item, d *die) {
 	left, known := w.leftBy(i)
 	w.ruin = &ruin{left: left, known: known}
 	w.raft.lost++
-	w.say(noKey, "all members but %s are lost for ever", w.nameSlots(left))
+	w.say(noKey, "all members but %s are lost permanently", w.nameSlots(left))
 	for slot := range w.nodes {
 		if n := &w.nodes[slot]; !slices.Contains(left, slot) {
 			w.crash(slot, d)
@@ -80,7 +80,7 @@ func (w *World) recover() {
 			return
 		}
 		if w.healed == 0 && d.percent(20) {
-			w.count("recoveries cut off")
+			w.count("forced recoveries interrupted")
 			return
 		}
 		w.recoverAt(chief)
@@ -118,7 +118,7 @@ func (w *World) recoverAt(chief *process) {
 		}
 	}
 	w.placeAnew(next)
-	w.count("clusters recovered by force")
+	w.count("forced recoveries")
 	w.say(noKey, "%s recovers the cluster: %d are left", chief.name, next.size())
 	w.ruin = nil
 	w.raft.state, w.raft.past = next, []*agreed{next}
@@ -149,7 +149,7 @@ func (w *World) placeAnew(next *agreed) {
 			}
 			continue
 		}
-		w.count("partitions begun anew")
+		w.count("partitions restarted without registers")
 		*place = ring.Place{Epoch: ring.Recovered(known), Replicas: sets[i], Floored: true}
 	}
 }
@@ -181,7 +181,7 @@ func (p *process) begun(i ring.Partition, place ring.Place, done func()) {
 		}
 		p.w.count("floors set")
 		p.w.count("epochs of a recovery entered")
-		p.w.say(noKey, "%s enters epoch %d of partition %d, which a recovery began, with a floor at %s", p.name, place.Epoch, i, p.w.clockTime(floor))
+		p.w.say(noKey, "%s enters epoch %d of partition %d, which a forced recovery started, with a floor at %s", p.name, place.Epoch, i, p.w.clockTime(floor))
 	})
 }
 

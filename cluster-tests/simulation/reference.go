@@ -54,10 +54,10 @@ func (r *reference) compare(p *process, q *ask, d limit.Decision) {
 	switch {
 	case d.Allowed == q.exact.allowed:
 	case q.exact.near:
-		w.count("decisions too near to compare")
+		w.count("decisions too close to compare")
 		r.forget(q.call, d.Allowed)
 	default:
-		w.violate(q.call.key, "%s decides %s, and allows it: %v; a bucket that never fails says %v", p.name, q.call, d.Allowed, q.exact.allowed)
+		w.violate(q.call.key, "%s decides %s with allowed = %v; a bucket that never fails has allowed = %v", p.name, q.call, d.Allowed, q.exact.allowed)
 	}
 }
 

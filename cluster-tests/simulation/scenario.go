@@ -103,12 +103,12 @@ const (
 	copies                   // a disk, for later
 	restores                 // a disk, from the copy that was made
 	slows                    // a disk
-	joins                    // the members are to be those of mask
+	joins                    // the members change to those of mask
 	rules                    // the limits are replaced by version value
 	drives                   // a second driver of moves begins at a node
 	floods                   // callers ask for every invented key
 	fills                    // a disk is full for a while
-	ruins                    // all members but those of mask, which are too few to agree, are lost for ever
+	ruins                    // all members but those of mask, which are too few to agree, are lost permanently
 	kinds
 )
 

@@ -46,7 +46,7 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 		w.count("pieces of line reused")
 		book := e.under(rule)
 		if !book.free.covers(piece.Start, piece.End) {
-			w.violate(c.key, "the receipt reuses %s of %s, which was not returned under these numbers or has been spent again since",
+			w.violate(c.key, "the receipt reuses %s of %s, which was not returned under this capacity and refill, or has been reused since",
 				w.span(piece.Start, piece.End), name)
 		}
 		book.free.cut(piece.Start, piece.End)
@@ -148,9 +148,9 @@ func (account *account) spentFromReserved(l *ledger, p *process, e *era, by []*r
 			switch {
 			case from.first <= o.step || r.Start >= o.position:
 			case o.reach > from.Reach && w.counts["floors set"] > 0: // see spentBy
-				w.count("generations gone on with under a shorter rule, after a majority had forgotten the reset")
+				w.count("generations continued under a shorter rule, after a majority had forgotten the reset")
 			case r.Start >= o.far && w.counts["floors set"] > 0: // a clock that was ahead has moved the reset beyond the floors
-				w.count("generations gone on with beyond all that was reserved, after a majority had forgotten the reset")
+				w.count("generations continued beyond all reservations, after a majority had forgotten the reset")
 			default:
 				w.violate(account.key, "%s spends %s of %s in generation %s, reserved after a reset was done", p.name,
 					w.span(r.Start, r.End), name, w.clockTime(r.Generation))
@@ -162,7 +162,7 @@ func (account *account) spentFromReserved(l *ledger, p *process, e *era, by []*r
 		}
 	}
 	if w.isFar(p) {
-		w.count("admitted by a clock that is wrong, from what was reserved before")
+		w.count("admitted by a wrong clock, from earlier reservations")
 	}
 }
 
@@ -170,7 +170,7 @@ func (account *account) spentFromReserved(l *ledger, p *process, e *era, by []*r
 func (l *ledger) returned(p *process, a *actor, c *call, i int) {
 	w, r, rule := l.w, c.receipts[i], c.rules[i]
 	if w.acrossChange(&a.owner, rule, p.read()) {
-		w.violate(c.key, "%s takes %s of %s back, which was admitted under other numbers of the limit", p.name, w.span(r.Start, r.End),
+		w.violate(c.key, "%s takes back %s of %s, which was admitted under another capacity or refill", p.name, w.span(r.Start, r.End),
 			w.bucketName(c.key, c.limits[i]))
 	}
 	bucket := w.bucket(c.key, c.limits[i])
@@ -183,14 +183,14 @@ func (l *ledger) returned(p *process, a *actor, c *call, i int) {
 	book := e.under(rule)
 	for _, piece := range append([]limit.Span{r.Span}, r.Reuses...) {
 		if again, found := book.free.overlap(piece.Start, piece.End); found {
-			w.violate(c.key, "%s takes %s of %s back, of which %s is back already", p.name, w.span(piece.Start, piece.End), name,
+			w.violate(c.key, "%s takes back %s of %s, of which %s has been returned already", p.name, w.span(piece.Start, piece.End), name,
 				w.span(again.from, again.to))
 		}
 		if !e.spent.covers(piece.Start, piece.End) {
-			w.violate(c.key, "%s takes %s of %s back, which was never spent", p.name, w.span(piece.Start, piece.End), name)
+			w.violate(c.key, "%s takes back %s of %s, which was never spent", p.name, w.span(piece.Start, piece.End), name)
 		}
 		book.free.add(piece.Start, piece.End)
 	}
-	w.say(c.key, "%s takes %s of %s back%s", p.name, w.span(r.Start, r.End), name, w.reusing(r))
+	w.say(c.key, "%s takes back %s of %s%s", p.name, w.span(r.Start, r.End), name, w.reusing(r))
 	account.meter(w, r.Generation, rule).add(w, w.now, -c.cost)
 }

@@ -84,7 +84,7 @@ func (w *World) reusing(r limit.Receipt) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(", and once more")
+	b.WriteString(", and reuses")
 	for _, s := range r.Reuses {
 		b.WriteString(" " + w.span(s.Start, s.End))
 	}
@@ -150,12 +150,12 @@ func (w *World) describe(i *item) string { //nolint:funlen // one switch
 	switch i.kind {
 	case crashes:
 		if i.wait {
-			return fmt.Sprintf("%s is to crash while it writes, for %v", name, last)
+			return fmt.Sprintf("%s is about to crash during a write, for %v", name, last)
 		}
 		return fmt.Sprintf("%s crashes, for %v", name, last)
 	case crashesMany:
 		if i.wait {
-			return fmt.Sprintf("%s are to crash while they write", names(i.mask))
+			return fmt.Sprintf("%s are about to crash during a write", names(i.mask))
 		}
 		return fmt.Sprintf("%s crash together", names(i.mask))
 	case flaps:
@@ -167,11 +167,11 @@ func (w *World) describe(i *item) string { //nolint:funlen // one switch
 	case suspends:
 		return fmt.Sprintf("%s is suspended for %v, its clock too", name, last)
 	case splits:
-		return fmt.Sprintf("%s are cut off from the others for %v, and from callers: %v", names(i.mask), last, i.value == 1)
+		return fmt.Sprintf("%s are cut off from the other nodes for %v (from callers too: %v)", names(i.mask), last, i.value == 1)
 	case splitsOneWay:
-		return fmt.Sprintf("nothing comes from %s to others of %s for %v", name, names(i.mask), last)
+		return fmt.Sprintf("messages from %s to others of %s are lost for %v", name, names(i.mask), last)
 	case isolates:
-		return fmt.Sprintf("%s is cut off from the other nodes, not from callers, for %v", name, last)
+		return fmt.Sprintf("%s is cut off from the other nodes, but not from callers, for %v", name, last)
 	case strands:
 		return fmt.Sprintf("%s is cut off from the other nodes for %v, and hears of what is agreed after twice as long", name, last)
 	case hides:
@@ -179,11 +179,11 @@ func (w *World) describe(i *item) string { //nolint:funlen // one switch
 	case deafens:
 		return fmt.Sprintf("%s hear nothing of what is agreed for %v", names(i.mask), last)
 	case silences:
-		return fmt.Sprintf("nothing can be agreed for %v", last)
+		return fmt.Sprintf("nothing can be agreed, for %v", last)
 	case jumps:
 		return fmt.Sprintf("the clock of %s jumps by %s", name, seconds(i.value))
 	case drifts:
-		return fmt.Sprintf("the clock of %s goes %d millionths too fast for %v", name, i.value, last)
+		return fmt.Sprintf("the clock of %s drifts by %d ppm for %v", name, i.value, last)
 	case loses:
 		return name + " loses its disk"
 	case copies:
@@ -193,17 +193,17 @@ func (w *World) describe(i *item) string { //nolint:funlen // one switch
 	case slows:
 		return fmt.Sprintf("the disk of %s is slow for %v", name, last)
 	case joins:
-		return "the members are to be " + names(i.mask)
+		return "the members change to " + names(i.mask)
 	case rules:
-		return fmt.Sprintf("the limits are replaced by version %d", i.value)
+		return fmt.Sprintf("the limits change to version %d", i.value)
 	case drives:
-		return name + " believes that it leads"
+		return name + " believes that it is the leader"
 	case fills:
 		return fmt.Sprintf("the disk of %s is full for %s", name, seconds(i.last))
 	case ruins:
-		return "a majority is lost for ever"
+		return "a majority is lost permanently"
 	case floods:
-		return "callers ask for every invented key"
+		return "callers send checks of many invented keys"
 	case asksFor, kinds:
 	}
 	return "a call"

@@ -94,7 +94,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	names := names()
 	for _, c := range o.checkers {
 		if !slices.Contains(names, c) {
-			return o, fmt.Errorf("%q is no checker: there are %s (flags stand before the FILE)", c, strings.Join(names, ", "))
+			return o, fmt.Errorf("%q is not a checker: there are %s (flags stand before the FILE)", c, strings.Join(names, ", "))
 		}
 	}
 	return o, nil

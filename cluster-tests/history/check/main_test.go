@@ -44,7 +44,7 @@ func TestCommand(t *testing.T) {
 		"another one":     {bad, []string{"FILE", "lengths", "windows"}, held, []string{"4 receipts"}, ""},
 		"another key":     {bad, []string{"--key", "a", "FILE"}, held, []string{"2 spans"}, ""},
 		"no key":          {bad, []string{"--key", "c", "FILE"}, unusable, nil, "no calls to check"},
-		"no such checker": {good, []string{"FILE", "window"}, unusable, nil, `"window" is no checker: there are disjoint, `},
+		"no such checker": {good, []string{"FILE", "window"}, unusable, nil, `"window" is not a checker: there are disjoint, `},
 		"flags come last": {good, []string{"FILE", "--key", "a"}, unusable, nil, "flags stand before the FILE"},
 		"a bad flag":      {good, []string{"--output", "xml", "FILE"}, unusable, nil, `--output: "xml"`},
 		"bad epsilon":     {good, []string{"--epsilon", "-1s", "FILE"}, unusable, nil, "--epsilon: -1s"},
