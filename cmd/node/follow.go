@@ -88,11 +88,6 @@ func (m *membership) floored(s *agreed.State) bool {
 	return slices.ContainsFunc(m.partitions(), has) || s.Table != nil && slices.ContainsFunc(s.Table.Places, gets)
 }
 
-// beyondClocks is a time that no clock has passed: where a floor may be.
-func (m *membership) beyondClocks() int64 {
-	return max(m.node.clock.Now(), m.cluster.HighestNow()) + register.DefaultBounds().EpsMax
-}
-
 // adopt makes everything follow a state. The registers come first: an epoch is told to nobody before they are in it.
 func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
 	if err := m.syncStorage(ctx, s); err != nil {

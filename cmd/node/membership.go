@@ -24,8 +24,6 @@ const (
 	// leaveFor is how long a node that stops goes on answering after everybody was told, so that those who call it have
 	// heard.
 	leaveFor = 250 * time.Millisecond
-	// reachedWithin is how long a node that has joined waits for its peers to reach it before it says that it is ready.
-	reachedWithin = int64(5 * time.Second)
 	// aloneWithin is how long a node that founds a cluster by itself may take until it is ready.
 	aloneWithin = 30 * time.Second
 )

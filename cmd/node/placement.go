@@ -142,3 +142,8 @@ func (m *membership) storageTask(place ring.Place, here register.Partition) func
 	}
 	return nil
 }
+
+// beyondClocks is a time that no clock has passed: where a floor may be.
+func (m *membership) beyondClocks() int64 {
+	return max(m.node.clock.Now(), m.cluster.HighestNow()) + register.DefaultBounds().EpsMax
+}

@@ -50,6 +50,9 @@ func (m *membership) refuses() string {
 	return ""
 }
 
+// reachedWithin is how long a node that has joined waits for its peers to reach it before it says that it is ready.
+const reachedWithin = int64(5 * time.Second)
+
 // stallsAfter is how long the disk may keep reservations waiting before the node counts as one that takes none.
 const stallsAfter = time.Second
 

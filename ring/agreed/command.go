@@ -10,30 +10,6 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// Why a command is refused. A refused command has changed nothing.
-var (
-	// ErrNotFounded refuses every command before the cluster is founded.
-	ErrNotFounded = errors.New("the cluster is not founded yet")
-	// ErrFounded refuses to found a cluster twice.
-	ErrFounded = errors.New("the cluster is already founded")
-	// ErrInvalid refuses a command that makes no sense in any state.
-	ErrInvalid = errors.New("the command is invalid")
-	// ErrStale refuses a command that was made for another state: look again.
-	ErrStale = errors.New("the state has changed meanwhile")
-	// ErrUnknownNode refuses a command about a node that is no member.
-	ErrUnknownNode = errors.New("the node is not a member of the cluster")
-	// ErrRemoved refuses a node that was removed or replaced: its disk is not taken back.
-	ErrRemoved = errors.New("the node was permanently removed from the cluster")
-	// ErrNameTaken refuses a name that another member has.
-	ErrNameTaken = errors.New("another node has this name")
-	// ErrMarkNotHigher refuses a mark: the disk is an old copy, or two processes run on copies of one disk.
-	ErrMarkNotHigher = errors.New("the node has already raised a higher mark")
-	// ErrHasPlaces refuses to remove a node that still keeps partitions.
-	ErrHasPlaces = errors.New("the node still has partitions")
-	// ErrTooFew refuses what would leave too few nodes, or too few that know a partition's registers.
-	ErrTooFew = errors.New("too few nodes would be left")
-)
-
 // A Command asks for the next state. Exactly one field is set. Commands compare and set: one that was made for another
 // state is refused, so one whose fate is unknown may be proposed again.
 type Command struct {

@@ -304,3 +304,19 @@ func (c *SetLimits) Apply(s *State) (*State, error) {
 	next.Limits, next.LimitsVersion = slices.Clone(c.Limits), s.LimitsVersion+1
 	return next, nil
 }
+
+// checkReplicas refuses a set that cannot be a partition's: another number than 1, 3 or 5, one twice, or no member.
+func (s *State) checkReplicas(p ring.Partition, replicas []ring.NodeID) error {
+	if !ValidReplicas(len(replicas)) {
+		return fmt.Errorf("%w: partition %d with %d replicas; use 1, 3 or 5", ErrInvalid, p, len(replicas))
+	}
+	for i, id := range replicas {
+		if slices.Contains(replicas[:i], id) {
+			return fmt.Errorf("%w: partition %d has replica %s twice", ErrInvalid, p, id)
+		}
+		if _, err := s.member(id); err != nil {
+			return fmt.Errorf("partition %d: %w", p, err)
+		}
+	}
+	return nil
+}

@@ -101,7 +101,10 @@ func New(config Config) (*Cluster, error) {
 		return nil, err
 	}
 	c.book = gossip.OpenAddressBook(in)
-	if c.wire, err = gossip.Bind(config.BindGossip, config.AdvertiseHost, config.GossipBounds, config.Key); err != nil {
+	c.wire, err = gossip.Bind(gossip.BindConfig{
+		Address: config.BindGossip, AdvertiseHost: config.AdvertiseHost, Bounds: config.GossipBounds, Key: config.Key,
+	})
+	if err != nil {
 		return nil, fmt.Errorf("listening for gossip on %s (--listen-gossip, --advertise): %w", config.BindGossip, err)
 	}
 	if err := c.openAgreement(); err != nil {

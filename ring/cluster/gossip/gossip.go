@@ -194,11 +194,6 @@ func (g *Gossip) DeadSince(id ring.NodeID) (time.Time, bool) {
 	return p.Since, true
 }
 
-// otherKey logs, once in a while, that a node has another key than this one, if that is what memberlist says.
-func (g *Gossip) otherKey(said, where string) bool {
-	return logOtherKey(g.logger, g.throttle, said, where)
-}
-
 // NotifyAlive keeps nodes out that cannot be in one cluster with this one.
 func (g *Gossip) NotifyAlive(n *memberlist.Node) error {
 	if n.Name == g.id.String() {

@@ -123,3 +123,8 @@ func logOtherKey(logger *slog.Logger, throttle *lograte.Throttle, said, where st
 	}
 	return true
 }
+
+// otherKey logs, once in a while, that a node has another key than this one, if that is what memberlist says.
+func (g *Gossip) otherKey(said, where string) bool {
+	return logOtherKey(g.logger, g.throttle, said, where)
+}

@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	// maxGossip is how long a message over TCP may be: some thousands of nodes, each with its NodeMeta, fit.
-	maxGossip = 4 << 20
 	// gossipWithin is how long such a message may take to arrive.
 	gossipWithin = 5 * time.Second
 	// maxPacket is how long one over UDP may be.
@@ -170,30 +168,6 @@ func (s *sockets) message(conn *bound.Conn) (message []byte, err error) {
 	}
 	conn.Prove(bound.Node)
 	return kept.all, nil
-}
-
-// A boundedReader reads from a connection and keeps what it has read, as long as that is less than maxGossip and what the bounds
-// of the connection allow.
-type boundedReader struct {
-	conn *bound.Conn
-	all  []byte
-	held int
-}
-
-// Read implements io.Reader.
-func (k *boundedReader) Read(b []byte) (int, error) {
-	if len(k.all) >= maxGossip {
-		return 0, fmt.Errorf("%w: it has more than %d bytes", errNoGossip, maxGossip)
-	}
-	n, err := k.conn.Read(b[:min(len(b), maxGossip-len(k.all))])
-	before := cap(k.all)
-	k.all = append(k.all, b[:n]...)
-	more := cap(k.all) - before
-	k.held += more
-	if !k.conn.Hold(more) {
-		return 0, net.ErrClosed
-	}
-	return n, err
 }
 
 // replayedConn is a stream whose beginning was read already.

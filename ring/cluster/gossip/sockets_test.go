@@ -56,7 +56,7 @@ func gossips(tb testing.TB, name string, k *key.Key, bounds bound.Config) *gossi
 		tb.Fatal(err)
 	}
 	bounds.Name, bounds.Metrics, bounds.Logger = "gossip", counts, slog.New(slog.NewTextHandler(g.log, nil))
-	wire, err := Bind("127.0.0.1:0", "", bounds, k)
+	wire, err := Bind(BindConfig{Address: "127.0.0.1:0", Bounds: bounds, Key: k})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
 	"github.com/hashicorp/memberlist"
 
+	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring/key"
 )
 
@@ -33,6 +35,8 @@ const (
 )
 
 const (
+	// maxGossip is how long a message over TCP may be: some thousands of nodes, each with its NodeMeta, fit.
+	maxGossip = 4 << 20
 	// maxNested is how deep messages are in one another: a checksum, several in one, and each of them.
 	maxNested = 3
 	// maxGossiped is how many nodes one message over TCP is about: more than there could be in maxGossip.
@@ -245,4 +249,28 @@ func eachPart(rest []byte, f func([]byte) error) error {
 		parts = parts[n:]
 	}
 	return nil
+}
+
+// A boundedReader reads from a connection and keeps what it has read, as long as that is less than maxGossip and what the bounds
+// of the connection allow.
+type boundedReader struct {
+	conn *bound.Conn
+	all  []byte
+	held int
+}
+
+// Read implements io.Reader.
+func (k *boundedReader) Read(b []byte) (int, error) {
+	if len(k.all) >= maxGossip {
+		return 0, fmt.Errorf("%w: it has more than %d bytes", errNoGossip, maxGossip)
+	}
+	n, err := k.conn.Read(b[:min(len(b), maxGossip-len(k.all))])
+	before := cap(k.all)
+	k.all = append(k.all, b[:n]...)
+	more := cap(k.all) - before
+	k.held += more
+	if !k.conn.Hold(more) {
+		return 0, net.ErrClosed
+	}
+	return n, err
 }

@@ -18,14 +18,27 @@ type Wire struct {
 	logger    loggerOfMemberlist
 }
 
-// Bind binds bind, host:port; others reach it at the same port of the host advertise, or, if that is empty, of the
-// host that was bound, or, if that is every one, of this machine's private address.
-func Bind(bind, advertise string, bounds bound.Config, k *key.Key) (*Wire, error) {
-	ip, port, err := resolve(bind)
+// BindConfig says where gossip listens.
+type BindConfig struct {
+	// Address is the address to listen on, host:port; port 0 is any that is free.
+	Address string
+	// AdvertiseHost is the host at which others reach the same port. Empty: the host that is bound, or, if that is every one,
+	// this machine's private address.
+	AdvertiseHost string
+	// Bounds bound what strangers can make the listener hold.
+	Bounds bound.Config
+	// Key is the cluster key. Nil: nothing is encrypted.
+	Key *key.Key
+}
+
+// Bind binds the sockets of gossip.
+func Bind(config BindConfig) (*Wire, error) {
+	bounds, advertise := config.Bounds, config.AdvertiseHost
+	ip, port, err := resolve(config.Address)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := gossipKey(k)
+	sealed, err := gossipKey(config.Key)
 	if err != nil {
 		return nil, fmt.Errorf("the cluster key: %w", err)
 	}

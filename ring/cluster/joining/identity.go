@@ -49,3 +49,13 @@ func (i *Identity) Cluster() string {
 	chosen, _ := i.chosen.Load().(string)
 	return chosen
 }
+
+// alone says whether this node founds a cluster by itself.
+func (j *Joiner) alone() bool {
+	return j.config.Expect == 1 || j.config.Expect == 0 && len(j.config.Join) == 0
+}
+
+// belongs says whether this node is in a cluster, or goes for one that exists.
+func (j *Joiner) belongs() bool {
+	return j.settled.Load() || j.id.Cluster() != "" || len(j.agreement.Servers()) > 0
+}

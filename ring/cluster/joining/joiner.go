@@ -10,7 +10,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -150,38 +149,12 @@ func (j *Joiner) choose(ctx context.Context) error {
 	return j.findCluster(ctx)
 }
 
-// alone says whether this node founds a cluster by itself.
-func (j *Joiner) alone() bool {
-	return j.config.Expect == 1 || j.config.Expect == 0 && len(j.config.Join) == 0
-}
-
-// belongs says whether this node is in a cluster, or goes for one that exists.
-func (j *Joiner) belongs() bool {
-	return j.settled.Load() || j.id.Cluster() != "" || len(j.agreement.Servers()) > 0
-}
-
 // MeetTwin has the present mark agreed on again, soon: it shows which of two processes runs on a copy.
 func (j *Joiner) MeetTwin() {
 	select {
 	case j.twin <- struct{}{}:
 	default:
 	}
-}
-
-// setWaiting notes what this node waits for now, before it is a member of its cluster.
-func (j *Joiner) setWaiting(what string) { j.waiting.Store(&what) }
-
-// Waits says what this node waits for before it is a member of its cluster, and which addresses of --join it could not meet; empty
-// where there is nothing to tell.
-func (j *Joiner) Waits() string {
-	var said []string
-	if what := j.waiting.Load(); what != nil {
-		said = append(said, *what)
-	}
-	if unmet := j.gossip.Unmet(); unmet != "" {
-		said = append(said, "not met: "+unmet)
-	}
-	return strings.Join(said, "; ")
 }
 
 // Assert ends this node's asking whether its disk is an old copy: a recovery says that too few are left who could answer, and

@@ -57,6 +57,12 @@ type remoteError struct {
 func (e *remoteError) Error() string   { return e.text }
 func (e *remoteError) Unwrap() []error { return e.is }
 
+// A Refusal carries an error to another node. Its names say which errors of this package it is.
+type Refusal struct {
+	Names []string `json:"names,omitempty"`
+	Text  string   `json:"text"`
+}
+
 // RefusalOf is an error on its way to another node.
 func RefusalOf(err error) *Refusal {
 	r := &Refusal{Text: err.Error()}

@@ -30,12 +30,6 @@ type answer struct {
 	Refusal *Refusal        `json:"refusal,omitempty"`
 }
 
-// A Refusal carries an error to another node. Its names say which errors of this package it is.
-type Refusal struct {
-	Names []string `json:"names,omitempty"`
-	Text  string   `json:"text"`
-}
-
 // The kinds of messages.
 const (
 	KindPing    = "ping"    // who is there?
