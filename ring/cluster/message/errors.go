@@ -25,8 +25,8 @@ var (
 	ErrPromised = errors.New("this node has promised another node to found a cluster with it")
 )
 
-// WireErrors are the errors that are told apart on the other side, by their names on the wire.
-func WireErrors() map[string]error {
+// wireErrors are the errors that are told apart on the other side, by their names on the wire.
+func wireErrors() map[string]error {
 	return map[string]error{
 		"disk in use":     ErrDiskInUse,
 		"foreign":         ErrForeign,
@@ -63,10 +63,10 @@ type Refusal struct {
 	Text  string   `json:"text"`
 }
 
-// RefusalOf is an error on its way to another node.
-func RefusalOf(err error) *Refusal {
+// refusalOf is an error on its way to another node.
+func refusalOf(err error) *Refusal {
 	r := &Refusal{Text: err.Error()}
-	for name, is := range WireErrors() {
+	for name, is := range wireErrors() {
 		if errors.Is(err, is) {
 			r.Names = append(r.Names, name)
 		}
@@ -78,7 +78,7 @@ func RefusalOf(err error) *Refusal {
 func (r *Refusal) Err() error {
 	e := &remoteError{text: r.Text}
 	for _, name := range r.Names {
-		if is, known := WireErrors()[name]; known {
+		if is, known := wireErrors()[name]; known {
 			e.is = append(e.is, is)
 		}
 	}

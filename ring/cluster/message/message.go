@@ -93,7 +93,7 @@ func Answer(ctx context.Context, h Handler, body json.RawMessage) ([]byte, error
 		a.Body, err = json.Marshal(result)
 	}
 	if err != nil {
-		a = answer{Refusal: RefusalOf(err)}
+		a = answer{Refusal: refusalOf(err)}
 	}
 	return json.Marshal(a)
 }
