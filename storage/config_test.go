@@ -64,7 +64,7 @@ func TestFull(t *testing.T) {
 		t.Errorf("%d bytes are counted of %d", got, sum)
 	}
 	for p := range table.memtables {
-		if err := table.drop(ring.Partition(p)); err != nil {
+		if err := s.Drop(t.Context(), ring.Partition(p)); err != nil {
 			t.Fatal(err)
 		}
 	}

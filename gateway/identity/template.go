@@ -10,7 +10,7 @@ import (
 // A Key is whom limits count.
 type Key struct {
 	Text     string // 1 to 512 bytes of UTF-8
-	Secret   bool   // made of an API key, a header or a cookie: logs show its hash
+	Secret   bool   // made of a header or a cookie: logs show its hash
 	Template string // that made it, as it stands in the document
 }
 

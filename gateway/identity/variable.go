@@ -42,8 +42,9 @@ type Variable struct {
 // String is the variable as it was written, without braces.
 func (v Variable) String() string { return v.text }
 
-// secret says whether a value is something that only the client and the gateway should know.
-func (v Variable) secret() bool { return v.kind == apiKey || v.kind == header || v.kind == cookie }
+// secret says whether a value is something that only the client and the gateway should know. The digest of an API key is not: it
+// stands in files of keys, and operators look up its bucket by it.
+func (v Variable) secret() bool { return v.kind == header || v.kind == cookie }
 
 // Variable reads the name of a variable, without braces, such as jwt.plan or proxy_header.X-Bot-Score, and checks that the
 // document says what it needs. Its errors are *limit.FieldError with the field "variable".
