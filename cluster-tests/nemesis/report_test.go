@@ -85,7 +85,7 @@ func TestReportTellsWhatIsWrong(t *testing.T) {
 		"disjoint: 1 violations": func(r *Report) { r.Verdicts[0].Found = 1 },
 		"1 of 7 keys are stuck":  func(r *Report) { r.Stuck = []string{"small:1: deadline"} },
 		"node-2 has ended":       func(r *Report) { r.Problems = []string{"node-2 has ended by itself"} },
-		"no check was admitted":   func(r *Report) { r.total.Admitted = 0 },
+		"no check was admitted":  func(r *Report) { r.total.Admitted = 0 },
 	} {
 		r := good()
 		breaks(r)
