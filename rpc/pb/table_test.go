@@ -64,10 +64,10 @@ func TestViewsThatMeanNothing(t *testing.T) {
 		"cluster's id has 3 bytes":   func(m *pb.WatchResponse) { m.Cluster = m.GetCluster()[:3] },
 		"cluster's id has 17 bytes":  func(m *pb.WatchResponse) { m.Cluster = make([]byte, 17) },
 		"id of node 1 has 0 bytes":   func(m *pb.WatchResponse) { m.Nodes[1].Id = nil },
-		"is there twice":             func(m *pb.WatchResponse) { m.Nodes[1].Id = m.GetNodes()[0].GetId() },
-		"partition 2 is at node 3":   func(m *pb.WatchResponse) { m.Places[2].Replicas[0] = 3 },
+		"appears twice":              func(m *pb.WatchResponse) { m.Nodes[1].Id = m.GetNodes()[0].GetId() },
+		"partition 2 names node 3":   func(m *pb.WatchResponse) { m.Places[2].Replicas[0] = 3 },
 		"the maximum is":             func(m *pb.WatchResponse) { m.Places = make([]*pb.Place, 1<<16+1) },
-		"partition 0 is at node 429": func(m *pb.WatchResponse) { m.Places[0].Replicas[0] = 1<<32 - 1 },
+		"partition 0 names node 429": func(m *pb.WatchResponse) { m.Places[0].Replicas[0] = 1<<32 - 1 },
 	} {
 		m := pb.EncodeView(view())
 		spoil(m)
