@@ -382,7 +382,7 @@ func TestClusterLeaderKilled(t *testing.T) {
 	d.end(false)
 }
 
-// Two of three disks are lost for ever. Whoever recovers says so, and the limits hold: every bucket counts as emptied.
+// Two of three disks are lost for ever. Whoever recovers says so, and the limits hold: every bucket counts as empty.
 func TestClusterRecovered(t *testing.T) { recovered(t, false) }
 
 // The one node that is left was restarted too, and asks in vain whether its disk is an old copy.

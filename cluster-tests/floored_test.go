@@ -28,7 +28,7 @@ func TestEventReplicaFloored(t *testing.T) {
 	m.Kill()
 	d.load.Answered(calmPerSecond)
 	m.Launch()
-	m.WaitForLog("every bucket counts as emptied")
+	m.WaitForLog("every bucket counts as empty")
 	d.serves(m)
 	for i := range savers {
 		left := int64(7)
