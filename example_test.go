@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton"
-	"github.com/jeton-dev/jeton/embed"
 )
 
 // A client asks a cluster, here of one node with the limit demo: capacity 10, refill 10/1h.
@@ -44,6 +43,38 @@ func Example() {
 	// allowed: true, remaining: 6, retry after: 0s
 	// allowed: true, remaining: 2, retry after: 0s
 	// allowed: false, remaining: 2, retry after: 12m0s
+}
+
+// A program that limits by itself, with a limit that the request defines. What it has admitted survives its restart.
+func ExampleOpen() {
+	data, err := os.MkdirTemp("", "jeton")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data) //nolint:errcheck // of the example alone
+
+	once := jeton.Limit{Name: "once", Capacity: 1, Refill: jeton.Refill{Tokens: 1, Per: time.Hour}}
+	for range 2 { // two lives of the program
+		node, err := jeton.Open(jeton.NodeConfig{Data: data, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		d, err := node.Check(context.Background(), jeton.Request{Key: "user:42", Limits: []jeton.Ref{jeton.Inline(once)}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println("allowed:", d.Allowed)
+		if err := node.Close(context.Background()); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// allowed: true
+	// allowed: false
 }
 
 // A request can define its limits. All of them admit it, or none is charged.
@@ -147,8 +178,8 @@ func ExampleMiddleware() {
 func serve(limits string) (server string, stop func()) {
 	path := write("limits.yaml", limits)
 	dir := filepath.Dir(path)
-	node, err := embed.Open(embed.Config{
-		Data: filepath.Join(dir, "data"), Limits: path, Durability: embed.Memory, ListenGRPC: "127.0.0.1:0",
+	node, err := jeton.Open(jeton.NodeConfig{
+		Data: filepath.Join(dir, "data"), Limits: path, Durability: jeton.Memory, ListenGRPC: "127.0.0.1:0",
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

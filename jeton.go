@@ -8,9 +8,13 @@
 //	case !d.Allowed: // denied: d.RetryAfterSeconds says when the same request would pass
 //	}
 //
-// Start with [Dial], which returns a [Client] of a cluster. A program that has no cluster embeds a node instead: package
-// [github.com/jeton-dev/jeton/embed] opens one, and it answers the same questions. Both are a [Checker]. [Middleware] and the
-// interceptors put the limits of a gateway's document in front of an HTTP handler or a gRPC service.
+// Start with [Dial], which returns a [Client] of a cluster. A program that has no cluster runs a [Node] inside itself, with
+// [Open], and asks it the same questions: both are a [Limiter]. [Middleware] and the interceptors put the limits of a gateway's
+// document in front of an HTTP handler or a gRPC service.
+//
+// A node brings its storage engine, raft and gossip with it. A program that wants none of them in its binary imports the
+// packages that these names stand for: [github.com/jeton-dev/jeton/rpc/client] and [github.com/jeton-dev/jeton/gateway]
+// link nothing of a node.
 //
 // # The promise
 //
@@ -30,8 +34,8 @@
 // # What it is made of
 //
 // Every name here is one of another package, where its methods are documented: the vocabulary in
-// [github.com/jeton-dev/jeton/actor/limit], the client in [github.com/jeton-dev/jeton/rpc/client], the gateway in
-// [github.com/jeton-dev/jeton/gateway].
+// [github.com/jeton-dev/jeton/actor/limit], the client in [github.com/jeton-dev/jeton/rpc/client], the node in
+// [github.com/jeton-dev/jeton/cmd/node], the gateway in [github.com/jeton-dev/jeton/gateway].
 package jeton
 
 import (
@@ -40,14 +44,16 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/node"
 	"github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/rpc/client"
+	"github.com/jeton-dev/jeton/storage"
 )
 
 // The questions, and who answers them.
 type (
-	// A Checker decides checks: a [Client] and an embedded node are Checkers.
+	// A Checker decides checks: a [Client] and a [Node] are Checkers.
 	Checker = limit.Checker
 	// A BatchChecker is a Checker that decides many requests in one call.
 	BatchChecker = limit.BatchChecker
@@ -121,6 +127,25 @@ type (
 // Dial makes a Client of a cluster, which must be closed. It does not wait for a connection: a check does. Its error says
 // which field of cfg is wrong.
 func Dial(cfg Config) (*Client, error) { return client.New(cfg) }
+
+// A node inside this program, as "jeton serve" runs one in a process of its own.
+type (
+	// A Node is a running node: a [Limiter], safe for concurrent use.
+	Node = node.Node
+	// A NodeConfig says what a node is. Only Data is required: the node is then alone, and listens nowhere. With ListenGossip,
+	// ListenRaft and Join it is a member of a cluster.
+	NodeConfig = node.Config
+)
+
+// The values of NodeConfig.Durability. The zero value means Fsync.
+const (
+	Fsync  = storage.Fsync  // a decision is on disk before it is answered
+	Memory = storage.Memory // it is not; after a crash every bucket counts as empty
+)
+
+// Open starts a Node, which must be closed. A node that is alone can decide when Open returns; a member of a cluster can as
+// soon as Ready returns nil. Its error names the option that is wrong and says what would be right.
+func Open(cfg NodeConfig) (*Node, error) { return node.Open(cfg) }
 
 // The limits of an HTTP or gRPC service.
 type (

@@ -18,8 +18,8 @@ const module = "github.com/jeton-dev/jeton"
 
 // mayImport says for every package which others of this module its shipped code may import. Tests may import anything.
 // Not written out: the packages under cmd may import every package named here, those of cluster-tests everything, and
-// nobody else may import cluster-tests. What the root offers to other programs, "." and embed, only cluster-tests imports, and
-// cmd/bench, a module of its own, only itself.
+// no other package may import cluster-tests. Only cluster-tests imports the root package, which is for other programs, and only
+// cmd/bench imports cmd/bench, a module of its own.
 var mayImport = map[string][]string{
 	"internal/bound":         {},
 	"internal/door":          {},
@@ -88,8 +88,7 @@ var mayImport = map[string][]string{
 	"gateway": {
 		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route", "internal/speaks",
 	},
-	".":                     {"actor/limit", "gateway", "gateway/config", "rpc/client"},
-	"embed":                 {"cmd/node", "storage"},
+	".":                     {"actor/limit", "cmd/node", "gateway", "gateway/config", "rpc/client", "storage"},
 	"cmd/gateway":           {},
 	"cmd/node":              {},
 	"cmd/internal/cli":      {},
@@ -114,10 +113,7 @@ var harmless = []string{"net/url"}
 var protobuf = []string{"google.golang.org/protobuf", "github.com/golang/protobuf", "github.com/gogo/protobuf"}
 
 // topLevel are the folders that may hold Go.
-var topLevel = []string{".", "embed", "cmd", "actor", "ring", "storage", "rpc", "gateway", "internal", "cluster-tests"}
-
-// offered are the packages that stand for others to programs outside this module.
-var offered = []string{".", "embed"}
+var topLevel = []string{".", "cmd", "actor", "ring", "storage", "rpc", "gateway", "internal", "cluster-tests"}
 
 // empty are names that say nothing, for a package as for a file.
 var empty = []string{"util", "utils", "common", "helper", "helpers", "types", "base", "misc", "manager"}
@@ -144,7 +140,7 @@ func allowed(from, to string) bool {
 	switch {
 	case under(from, "cluster-tests"):
 		return true
-	case slices.Contains(offered, to), under(to, "cmd/bench") && !under(from, "cmd/bench"):
+	case to == ".", under(to, "cmd/bench") && !under(from, "cmd/bench"):
 		return false
 	case under(from, "cmd"):
 		return known
@@ -277,7 +273,7 @@ var engines = []string{
 	"github.com/cockroachdb/pebble", "github.com/hashicorp/raft", "github.com/hashicorp/memberlist", "go.etcd.io/bbolt",
 }
 
-// TestWhatAGatewayLinks follows the imports of a gateway's packages, and those of the package that other programs import:
+// TestWhatAGatewayLinks follows the imports of a gateway's packages, and of those that a program imports to ask a cluster:
 // none of them stands on a storage engine, on raft or on gossip.
 func TestWhatAGatewayLinks(t *testing.T) {
 	sources, err := readSources("..")
@@ -309,7 +305,7 @@ func TestWhatAGatewayLinks(t *testing.T) {
 	}
 	follow("cmd/gateway", nil)
 	follow("gateway", nil)
-	follow(".", nil)
+	follow("rpc/client", nil)
 }
 
 // measuring are modules for cmd/bench alone.
@@ -401,13 +397,13 @@ func TestViolations(t *testing.T) {
 		{"not in the table", func(s *source) {
 			s.folder, s.imports = "storage/index", nil
 		}, "storage/index: is missing in the table of imports"},
-		{"a new top-level folder", func(s *source) { s.folder = "pkg/storage" }, "pkg/storage: Go stands only under ., embed, cmd, actor,"},
+		{"a new top-level folder", func(s *source) { s.folder = "pkg/storage" }, "pkg/storage: Go stands only under ., cmd, actor,"},
 		{"the top level itself", func(s *source) {
 			s.folder, s.name, s.doc, s.imports = ".", "jeton", "Package jeton limits.", []string{module + "/rpc/client"}
 		}, ""},
-		{"the top level imports a node", func(s *source) {
-			s.folder, s.name, s.doc, s.imports = ".", "jeton", "Package jeton limits.", []string{module + "/cmd/node"}
-		}, ".: must not import cmd/node"},
+		{"the top level imports a command", func(s *source) {
+			s.folder, s.name, s.doc, s.imports = ".", "jeton", "Package jeton limits.", []string{module + "/cmd/gateway"}
+		}, ".: must not import cmd/gateway"},
 		{"a command imports the top level", func(s *source) {
 			s.folder, s.name, s.doc, s.imports = "cmd/jeton", "main", "Command jeton limits.", []string{module}
 		}, "cmd/jeton: must not import ."},
