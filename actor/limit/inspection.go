@@ -2,6 +2,7 @@ package limit
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,13 @@ type Inspection struct {
 	Waiting    int      // checks that wait in the actor's mailbox
 	Registers  []Stored // each replica's register
 	Recent     []Recent // the actor's last decisions on this bucket, the newest last
+}
+
+// Unknown says that every replica was asked and none has a register of the bucket: the bucket was never spent from, or its register
+// was removed some time after it had filled up.
+func (in *Inspection) Unknown() bool {
+	known := func(s Stored) bool { return s.Exists || s.Error != "" }
+	return len(in.Registers) > 0 && !slices.ContainsFunc(in.Registers, known)
 }
 
 // Stored is a replica's register of a bucket as an Inspection shows it.
@@ -57,6 +65,7 @@ type inspectionJSON struct {
 	Now       int64     `json:"now_ns,string"` // the node clock
 	Time      time.Time `json:"now"`
 	Tokens    int64     `json:"tokens"`        // that could be spent now
+	Unknown   bool      `json:"unknown"`       // no replica has a register of the bucket; see Inspection.Unknown
 	TAT       int64     `json:"tat_ns,string"` // the line is spent up to here; before now: the bucket is full
 	Credit    int64     `json:"credit_ns,string"`
 	Segment   Span      `json:"segment"` // reserved and not yet spent
@@ -97,7 +106,7 @@ type recentJSON struct {
 // MarshalJSON writes positions as strings, like the rest of the JSON API, and as times beside them.
 func (in Inspection) MarshalJSON() ([]byte, error) {
 	b := inspectionJSON{
-		Key: in.Key, Now: in.Now, Time: utc(in.Now), Tokens: in.Tokens, TAT: in.TAT, Credit: in.Credit,
+		Key: in.Key, Now: in.Now, Time: utc(in.Now), Tokens: in.Tokens, Unknown: in.Unknown(), TAT: in.TAT, Credit: in.Credit,
 		Segment: in.Segment, Next: in.Next, Awake: in.Awake, Waiting: in.Waiting,
 		Partition: in.Partition, Epoch: in.Epoch, Generation: in.Generation, Owner: in.Owner, Node: in.Node,
 		Registers: make([]storedJSON, len(in.Registers)), Recent: make([]recentJSON, len(in.Recent)),

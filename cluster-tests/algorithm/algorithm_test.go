@@ -73,7 +73,7 @@ func TestAnotherAlgorithm(t *testing.T) {
 		{"./actor/owner", "^TestModelOfEveryAlgorithm$", "TestModelOfEveryAlgorithm/fixed-windows"},
 		{"./gateway/answer", "EveryAlgorithm$", "TestHeadersOfEveryAlgorithm/fixed-windows"},
 		{"./gateway/fallback", "EveryAlgorithm$", "TestPartsOfEveryAlgorithm/fixed-windows"},
-		{"./rpc/debug", "^TestPagesAreNarrow$", "TestPagesAreNarrow"},
+		{"./rpc/debug", "^TestPages(AreNarrow|OfEveryAlgorithm)$", "TestPagesOfEveryAlgorithm/fixed-windows"},
 		{"./cluster-tests/simulation", "^TestShortlyOfEveryAlgorithm$", "TestShortlyOfEveryAlgorithm"},
 	} {
 		t.Run(suite.pkg, func(t *testing.T) {

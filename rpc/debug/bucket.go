@@ -55,13 +55,24 @@ func (p *page) rows(rows []row) {
 	}
 }
 
-// tokenRows say what can be spent, and when.
+// tokenRows say what the limit admits, and what can be spent when.
 func tokenRows(in limit.Inspection, costs []int64) []row {
-	r := in.Rule
+	r, envelope := in.Rule, in.Rule.Envelope()
 	rows := []row{
-		{"limit", fmt.Sprintf("%s, capacity %d, refill %s: a token every %s, a whole bucket in %s",
+		{"limit", fmt.Sprintf("%s, capacity %d, refill %s: a token is %s of line, an empty bucket is full within %s",
 			r.Algorithm, r.Capacity, r.Refill, plain.Duration(time.Duration(r.Length(1).Ceil())), plain.Duration(r.Fill()))},
+		{"admits", fmt.Sprintf("at most %d tokens in a burst, and %s after it", envelope.Burst, envelope.Refill)},
 		{"tokens now", fmt.Sprintf("%d of %d", in.Tokens, r.Capacity)},
+	}
+	if in.Tokens >= r.Capacity {
+		rows[len(rows)-1].text += ": full"
+	}
+	if in.Unknown() {
+		rows = append(rows, row{"", "no replica has a bucket for this key yet, or no longer: full ones are removed"})
+	}
+	if in.Tokens > 0 {
+		window := r.Window(in.Tokens, wait(in, r.Capacity))
+		rows = append(rows, row{"window", plain.Duration(window) + ": over this time a client can spread the tokens that are left"})
 	}
 	if in.Tokens < r.Capacity {
 		rows = append(rows,
@@ -70,8 +81,6 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 		if half := r.Capacity / 2; len(costs) == 0 && half > in.Tokens+1 {
 			costs = []int64{half}
 		}
-	} else {
-		rows[1].text += ": full"
 	}
 	for _, cost := range costs {
 		rows = append(rows, row{fmt.Sprintf("cost %d", cost), passes(in, cost)})
@@ -79,7 +88,7 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 	return rows
 }
 
-// wait is how long until a check of that cost passes, if nobody else spends.
+// wait is how long until a check of that cost passes, if no other check spends anything before.
 func wait(in limit.Inspection, cost int64) time.Duration {
 	tat := limit.At(in.TAT - in.Credit)
 	end := in.Rule.End(tat, in.Now, in.Rule.Length(cost))

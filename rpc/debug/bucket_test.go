@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // noon is the time of the node clock in these tests.
@@ -92,15 +94,17 @@ func TestBucketPage(t *testing.T) {
 
 const busyPage = `demo of "user:42", 2026-03-01 12:00:00.000000 UTC
 
-  limit        token-bucket, capacity 10, refill 10/h: a token every 6m, a whole bucket in 1h
+  limit        token-bucket, capacity 10, refill 10/h: a token is 6m of line, an empty bucket is full within 1h
+  admits       at most 10 tokens in a burst, and 10/h after it
   tokens now   3 of 10
+  window       18m: over this time a client can spread the tokens that are left
   one more     in 2m30s
   full         in 38m30s
   cost 2       would pass now
   cost 5       would pass in 8m30s
   cost 11      can never pass: it is above the capacity
 
-  t = now                                                                             t+τ = now + 1h
+  now                                                                    can be spent up to now + 1h
   |#############################################################oooooooooo=========........====....|
                                                                           |        |           |
                                                                     next segment ends: now + 58m
@@ -131,10 +135,13 @@ const busyPage = `demo of "user:42", 2026-03-01 12:00:00.000000 UTC
 
 const fullPage = `demo of "ip:2001:db8::/64", 2026-03-01 12:00:00.000000 UTC
 
-  limit        token-bucket, capacity 100, refill 1000/s: a token every 1ms, a whole bucket in 100ms
+  limit        token-bucket, capacity 100, refill 1000/s: a token is 1ms of line, an empty bucket is full within 100ms
+  admits       at most 100 tokens in a burst, and 1000/s after it
   tokens now   100 of 100: full
+               no replica has a bucket for this key yet, or no longer: full ones are removed
+  window       100ms: over this time a client can spread the tokens that are left
 
-  t = now                                                                          t+τ = now + 100ms
+  now                                                                 can be spent up to now + 100ms
   |................................................................................................|
   # spent   = reserved by this owner, to be spent from memory   o given back   . free
 
@@ -150,17 +157,18 @@ const fullPage = `demo of "ip:2001:db8::/64", 2026-03-01 12:00:00.000000 UTC
 
 const beyondPage = `demo of "hot\nkey", 2026-03-01 12:00:00.000000 UTC
 
-  limit        token-bucket, capacity 10, refill 100/s: a token every 10ms, a whole bucket in 100ms
+  limit        token-bucket, capacity 10, refill 100/s: a token is 10ms of line, an empty bucket is full within 100ms
+  admits       at most 10 tokens in a burst, and 100/s after it
   tokens now   0 of 10
   one more     in 10ms
   full         in 100ms
   cost 5       would pass in 50ms
 
-  t = now                                                                                now + 200ms
+  now                                                                                    now + 200ms
   |################################################================================================|
                                                    |                                               |
                                                    |                       segment ends: now + 200ms
-                                                   t+τ, to be spent up to here: now + 100ms
+                                                   can be spent up to here: now + 100ms
                                                    TAT, spent up to here: now + 100ms
   # spent   = reserved by this owner, to be spent from memory   o given back   . free
 
@@ -173,6 +181,31 @@ const beyondPage = `demo of "hot\nkey", 2026-03-01 12:00:00.000000 UTC
 
   decisions    now  cost 1  allowed
 `
+
+// TestNoReplicaKnowsTheBucket looks at buckets of which no replica has a register: the page says so, unless a replica that cannot be
+// read may have one.
+func TestNoReplicaKnowsTheBucket(t *testing.T) {
+	const says = "no replica has a bucket for this key yet"
+	for _, test := range []struct {
+		what      string
+		registers []limit.Stored
+		want      bool
+	}{
+		{"no register", []limit.Stored{{Node: "n1"}, {Node: "n2"}}, true},
+		{"one register", []limit.Stored{{Node: "n1"}, {Node: "n2", Exists: true}}, false},
+		{"one that cannot be read", []limit.Stored{{Node: "n1"}, {Node: "n2", Error: "no answer within 1s"}}, false},
+		{"no replica asked", nil, false},
+	} {
+		in := limit.Inspection{Key: "user:42", Rule: rule(t, 60, "1/s"), Now: at(0), Tokens: 60, Registers: test.registers}
+		var page strings.Builder
+		if err := WriteBucket(&page, in); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(page.String(), says); got != test.want {
+			t.Errorf("%s: the page says %q: %v, want %v\n%s", test.what, says, got, test.want, page.String())
+		}
+	}
+}
 
 // TestPagesAreNarrow draws any bucket, sensible or not: no page panics, and no line of the drawing is too wide.
 func TestPagesAreNarrow(t *testing.T) {
@@ -201,6 +234,52 @@ func TestPagesAreNarrow(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestPagesOfEveryAlgorithm expects that a page says of a limit what its algorithm says, and nothing that is true of token buckets only.
+func TestPagesOfEveryAlgorithm(t *testing.T) {
+	for _, algorithm := range limit.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			r, err := limit.Limit{Name: "demo", Algorithm: algorithm, Capacity: 10, Refill: limit.Refill{Tokens: 10, Per: time.Hour}}.Rule()
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := at(10 * time.Minute)
+			tat, admitted := r.Decide(limit.Pos{}, now, 7)
+			if !admitted {
+				t.Fatal("a full bucket admits nothing")
+			}
+			in := limit.Inspection{Key: "k", Rule: r, Now: now, TAT: tat.Ceil(), Tokens: r.Tokens(tat, now)}
+			var page strings.Builder
+			if err := WriteBucket(&page, in); err != nil {
+				t.Fatal(err)
+			}
+			envelope := r.Envelope()
+			for _, want := range []string{
+				algorithm + ", capacity 10, refill 10/h: ",
+				"an empty bucket is full within " + plain.Duration(r.Fill()),
+				fmt.Sprintf("at most %d tokens in a burst, and %s after it", envelope.Burst, envelope.Refill),
+				"window       " + plain.Duration(r.Window(in.Tokens, r.Outcome(tat, now, 7, tat, true).ResetAfter)) + ": ",
+				"can be spent up to now + " + plain.Duration(time.Duration(r.Bound(now).NS-now)),
+			} {
+				if !strings.Contains(page.String(), want) {
+					t.Errorf("%q is missing in\n%s", want, page.String())
+				}
+			}
+			for _, other := range []string{"τ", "a token every"} {
+				if strings.Contains(page.String(), other) {
+					t.Errorf("%q is true of token buckets only:\n%s", other, page.String())
+				}
+			}
+			bar := draw(in)[1]
+			length := r.Bound(now).NS - now
+			for what, want := range map[string]int64{"#": in.TAT - r.Begin(now), ".": r.Bound(now).NS - in.TAT} {
+				if got := int64(strings.Count(bar, what)); got < want*barWidth/length-1 || got > want*barWidth/length+1 {
+					t.Errorf("%d of %d cells are %s, for %v of %v:\n%s", got, barWidth, what, time.Duration(want), time.Duration(length), page.String())
+				}
+			}
+		})
+	}
 }
 
 // A fullDisk takes so many bytes and no more.

@@ -5,17 +5,13 @@
 package debug
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/pprof"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -50,9 +46,7 @@ type Config struct {
 
 const (
 	bucketPrefix = "/debug/buckets/"
-	plainText    = "text/plain; charset=utf-8"
-	topKeys      = 20               // in the list of the busiest
-	mostTime     = 10 * time.Second // to make a page; profiles take as long as they are asked to
+	topKeys      = 20 // in the list of the busiest
 )
 
 // pages are the handlers. A key stands in a path and may hold anything, // and .. too, so buckets are found by the path
@@ -64,14 +58,31 @@ type pages struct {
 
 // New is a handler for /debug/, /metrics, /livez and /readyz. The error says what is missing in cfg.
 func New(cfg Config) (http.Handler, error) {
-	if cfg.Inspector == nil || cfg.Actors == nil || cfg.Metrics == nil || cfg.Ready == nil || cfg.Fail == nil {
-		return nil, errors.New("debug: a required field of Config is missing")
+	if field := cfg.missing(); field != "" {
+		return nil, fmt.Errorf("debug: Config.%s is missing", field)
 	}
 	p := &pages{Config: cfg, mux: http.NewServeMux()}
 	for pattern, h := range p.routes() {
 		p.mux.Handle(pattern, h)
 	}
 	return p, nil
+}
+
+// missing is a required field that is not set; empty if none is missing.
+func (c *Config) missing() string {
+	switch {
+	case c.Inspector == nil:
+		return "Inspector"
+	case c.Actors == nil:
+		return "Actors"
+	case c.Metrics == nil:
+		return "Metrics"
+	case c.Ready == nil:
+		return "Ready"
+	case c.Fail == nil:
+		return "Fail"
+	}
+	return ""
 }
 
 // routes are the handlers by their patterns, but for those of buckets.
@@ -120,7 +131,7 @@ func (p *pages) bucket(w http.ResponseWriter, r *http.Request, path string) {
 		p.Fail(w, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 	defer cancel()
 	in, err := p.Inspector.Inspect(ctx, key, limit.Named(name))
 	if err != nil {
@@ -144,7 +155,7 @@ func readCosts(r *http.Request) (costs []int64, err error) {
 
 // actors answers GET /debug/actors.
 func (p *pages) actors(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 	defer cancel()
 	o, err := p.Actors.Overview(ctx, topKeys)
 	if err != nil {
@@ -152,31 +163,6 @@ func (p *pages) actors(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.answer(w, r, newOverview(o), func(w io.Writer) error { return WriteOverview(w, o) })
-}
-
-// answer writes a page in the form that r asks for: text, unless it wants JSON.
-func (p *pages) answer(w http.ResponseWriter, r *http.Request, v any, text func(io.Writer) error) {
-	contentType, render := plainText, text
-	if wantsJSON(r) {
-		contentType, render = "application/json", func(w io.Writer) error { return writeJSON(w, v) }
-	}
-	var body bytes.Buffer
-	if err := render(&body); err != nil {
-		p.Fail(w, err)
-		return
-	}
-	write(w, contentType, body.Bytes())
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
-func wantsJSON(r *http.Request) bool {
-	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
 // ready answers GET /readyz. Where some keys cannot be decided the others can, so a node is taken out for that only if the
@@ -197,10 +183,4 @@ func (p *pages) ready(w http.ResponseWriter, r *http.Request) {
 // index answers GET / with every route of the port, those of the JSON API too.
 func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
 	write(w, plainText, []byte("jeton\n\n"+access.List(access.NodeHTTP)))
-}
-
-func write(w http.ResponseWriter, contentType string, body []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // the caller is gone: there is nobody to tell
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/plain"
@@ -24,14 +25,18 @@ const (
 	credit   = 'o'
 	reserved = '='
 	free     = '.'
+	skipped  = '-' // lies before the line that the algorithm spends now
 )
 
-// legend explains them.
-const legend = "# spent   = reserved by this owner, to be spent from memory   o given back   . free"
+// The legend explains them. Most algorithms skip nothing.
+const (
+	legend        = "# spent   = reserved by this owner, to be spent from memory   o given back   . free"
+	legendSkipped = "   - skipped"
+)
 
 // A drawing is a stretch of a bucket's line, from now to the last position that matters:
 //
-//	t                                                                    t+τ = now + 1h
+//	now                                                      can be spent up to now + 1h
 //	|################################==========........................................|
 //	                                 |         |
 //	                                 |         segment ends: now + 52m
@@ -48,13 +53,19 @@ type mark struct {
 	text string
 }
 
-// draw makes the drawing of in.
+// draw makes the drawing of in: what the limit's algorithm lets checks spend now, and how much of that is spent.
 func draw(in limit.Inspection) []string {
-	bound := in.Rule.Bound(in.Now).NS
+	begin, bound := in.Rule.Begin(in.Now), in.Rule.Bound(in.Now).NS
 	d := &drawing{from: in.Now, to: max(bound, in.Segment.End, in.Next.End), cells: bytes.Repeat([]byte{' '}, barWidth)}
-	d.fill(in.Now, bound, free)
+	d.fill(begin, bound, free)
 	d.fill(in.Now, in.TAT, spent)
 	d.fill(in.TAT-in.Credit, in.TAT, credit)
+	d.fill(in.Now, begin, skipped)
+	explained := legend
+	if begin > in.Now {
+		d.mark(begin, "can be spent from here", in.Now)
+		explained += legendSkipped
+	}
 	if in.TAT > in.Now {
 		d.mark(in.TAT, "TAT, spent up to here", in.Now)
 	}
@@ -64,14 +75,14 @@ func draw(in limit.Inspection) []string {
 			d.mark(s.End, []string{"segment ends", "next segment ends"}[i], in.Now)
 		}
 	}
-	right := "t+τ = now + " + plain.Duration(time.Duration(bound-in.Now))
+	right := "can be spent up to " + relative(bound, in.Now)
 	if d.to > bound {
-		d.mark(bound, "t+τ, to be spent up to here", in.Now)
-		right = "now + " + plain.Duration(time.Duration(d.to-in.Now))
+		d.mark(bound, "can be spent up to here", in.Now)
+		right = relative(d.to, in.Now)
 	}
-	gap := barWidth + 2 - len([]rune("t = now"+right))
-	lines := []string{"t = now" + strings.Repeat(" ", gap) + right, "|" + string(d.cells) + "|"}
-	return append(append(lines, d.pointers()...), legend)
+	gap := barWidth + 2 - utf8.RuneCountInString("now"+right)
+	lines := []string{"now" + strings.Repeat(" ", gap) + right, "|" + string(d.cells) + "|"}
+	return append(append(lines, d.pointers()...), explained)
 }
 
 // column is where a position lies among the cells: 0 to barWidth.

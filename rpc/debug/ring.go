@@ -27,7 +27,7 @@ func (p *pages) ring(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this node is alone: it has no cluster", http.StatusNotFound)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 	defer cancel()
 	s := p.Ring.Status(ctx)
 	p.answer(w, r, s, func(w io.Writer) error { return WriteStatus(w, &s) })
