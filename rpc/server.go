@@ -21,68 +21,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/tap"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/bound"
-	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/ring"
-	"github.com/jeton-dev/jeton/ring/cluster"
-	"github.com/jeton-dev/jeton/ring/key"
-	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/credentials"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/peers"
-	"github.com/jeton-dev/jeton/rpc/transport"
 )
-
-const (
-	// maxCalls is how many calls one connection may have under way.
-	maxCalls = 1000
-	// minPing is how often a client may ping a connection; the Go client does every 10 seconds.
-	minPing = 5 * time.Second
-	// pingAfter is how long a connection may be silent before the node asks whether its client still lives.
-	pingAfter = time.Minute
-	// pongWithin is how long the client has to answer that.
-	pongWithin = 10 * time.Second
-	// workers is how many goroutines answer calls one after the other, so that a call need not grow a stack of its own.
-	// While all of them are taken, by streams or by checks that wait for an fsync, every further call gets a goroutine.
-	workers = 64
-)
-
-// Config says what a [Server] is made of.
-type Config struct {
-	// Limiter decides. Required.
-	Limiter limit.Limiter
-	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
-	Limits func() *limit.Document
-	// Key is the cluster key: what the table of rpc/access says that it takes the key is only for callers who prove that they
-	// have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
-	Key *key.Key
-	// Certificates make everybody who has no cluster key show a certificate; plain text is refused. Nil takes plain text.
-	Certificates *credentials.Certificates
-	// Tokens are what operators without the cluster key show: see rpc/access. Nil leaves only the key.
-	Tokens *credentials.Tokens
-	// Peer is what other nodes are answered with, but for Panics; nil leaves jeton.v1.Peer out.
-	Peer *peers.ServiceConfig
-	// Tables tells where keys live; nil leaves jeton.v1.Cluster out.
-	Tables Tables
-	// Cluster is what jeton.v1.Admin shows and changes; nil for a node that is alone.
-	Cluster *cluster.Cluster
-	// Registerer gets the metrics; nil leaves them unregistered.
-	Registerer prometheus.Registerer
-	// Bounds are those of listeners that have none yet: of what strangers can make the Server hold. A zero value bounds single
-	// calls, and the time of messages.
-	Bounds bound.Config
-	// Logger gets faults of the node, never those of callers; nil discards them.
-	Logger *slog.Logger
-}
 
 // A Server answers jeton.v1.Limiter, jeton.v1.Cluster, jeton.v1.Admin and jeton.v1.Peer, the health protocol and reflection over gRPC.
 type Server struct {
@@ -101,121 +49,6 @@ type Server struct {
 	stop     sync.Once
 	stopping chan struct{}  // closed when no new checks are wanted
 	readers  sync.WaitGroup // the goroutines that read streams
-}
-
-// New makes a Server, which is to be stopped even if it never serves. The error says what is missing in cfg, or why the
-// metrics cannot be registered.
-func New(cfg Config) (*Server, error) {
-	if cfg.Limiter == nil {
-		return nil, errors.New("rpc: Limiter is required")
-	}
-	s := &Server{
-		limiter:  cfg.Limiter,
-		log:      logger(cfg.Logger),
-		metrics:  newServerMetrics(),
-		health:   health.NewServer(),
-		bounds:   cfg.Bounds,
-		calls:    map[string]time.Duration{},
-		stopping: make(chan struct{}),
-	}
-	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {
-		return nil, err
-	}
-	if cfg.Peer != nil {
-		peer := *cfg.Peer
-		peer.Panics = s.metrics.panics
-		var err error
-		if s.peer, err = peers.NewService(peer); err != nil {
-			return nil, err
-		}
-	}
-	port, err := credentials.NewPort(credentials.PortConfig{Key: cfg.Key, Certificates: cfg.Certificates, Registerer: cfg.Registerer})
-	if err != nil {
-		return nil, err
-	}
-	s.port = port
-	s.grpc = s.transport()
-	if err := s.registerServices(cfg); err != nil {
-		return nil, err
-	}
-	s.health.SetServingStatus(pb.Limiter_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	return s, nil
-}
-
-// registerServices registers every service with its guard.
-func (s *Server) registerServices(cfg Config) error {
-	refused := func(method string, err error) { s.metrics.observe(method, err, time.Now()) }
-	guard := &credentials.Guard{Server: s.grpc, Tokens: cfg.Tokens, Refused: refused, Port: access.Port{
-		Key: cfg.Key != nil, Certificates: cfg.Certificates != nil, Tokens: cfg.Tokens != nil, Peers: cfg.Peer != nil,
-	}}
-	guard.RegisterService(s.description(), s)
-	if cfg.Limits != nil {
-		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, cluster: cfg.Cluster})
-	}
-	if cfg.Tables != nil {
-		pb.RegisterClusterServer(guard, newClusterService(cfg.Tables))
-	}
-	if cfg.Peer != nil {
-		guard.RegisterService(s.unhurried(s.peer.Description(), peers.TransferWithin), s.peer)
-	}
-	healthpb.RegisterHealthServer(guard, s.health)
-	reflection.Register(guard)
-	s.timeCalls()
-	return guard.Check()
-}
-
-// timeCalls notes how long every call without a stream may take.
-func (s *Server) timeCalls() {
-	for service, info := range s.grpc.GetServiceInfo() {
-		most := mostTime
-		if service == pb.Peer_ServiceDesc.ServiceName {
-			most = peers.TransferWithin
-		}
-		for _, m := range info.Methods {
-			if !m.IsClientStream && !m.IsServerStream {
-				s.calls["/"+service+"/"+m.Name] = most
-			}
-		}
-	}
-}
-
-// begin gives a call its deadline when its headers have come: its message is to come before that too.
-func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if most, ok := s.calls[info.FullMethodName]; ok {
-		timed, cancel := timedAtMost(ctx, most)
-		_ = cancel // ctx ends with the call, and so does what is made of it
-		return timed, nil
-	}
-	return ctx, nil
-}
-
-// transport is what grpc needs to know of connections and calls.
-func (s *Server) transport() *grpc.Server {
-	return grpc.NewServer(
-		grpc.Creds(s.port),
-		grpc.ConnectionTimeout(credentials.HandshakeWithin),
-		grpc.MaxRecvMsgSize(transport.MaxMessage),
-		transport.TakeUncompressed(),
-		grpc.MaxConcurrentStreams(maxCalls),
-		grpc.MaxHeaderListSize(transport.MaxHeaders),
-		grpc.InTapHandle(s.begin),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pongWithin}),
-		grpc.WaitForHandlers(true),
-		grpc.NumStreamWorkers(workers),
-		grpc.StaticStreamWindowSize(transport.StreamWindow),
-		grpc.StaticConnWindowSize(transport.ConnWindow),
-		grpc.ForceServerCodecV2(transport.NewCodec()),
-		grpc.UnaryInterceptor(s.intercept),
-		grpc.ChainStreamInterceptor(s.recoverStream, transport.BoundStreams(&s.readers, s.metrics.panics), s.endWatches),
-	)
-}
-
-func logger(l *slog.Logger) *slog.Logger {
-	if l == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return l
 }
 
 // Serve answers the connections of l until [Server.Stop], and closes l. It may be called for several listeners at once.

@@ -113,6 +113,16 @@ func (c *checkStream) run(ctx context.Context) error {
 	return end
 }
 
+// gathered are the checks of a message, of which none is started.
+func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
+	m := &gathered{StreamIn: in, server: c.server, room: make([]pb.Answer, in.Len), checks: &c.checks, answers: c.answers}
+	m.ctx, m.cancel = timed(ctx)
+	if in.Len == 0 {
+		m.cancel()
+	}
+	return m
+}
+
 // ready are the answers that can go in one message with first.
 func (c *checkStream) ready(first *pb.Answer) []*pb.Answer {
 	answers := []*pb.Answer{first}

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,31 +16,24 @@ import (
 type gathered struct {
 	*pb.StreamIn
 
-	stream  *checkStream
+	server  *Server
 	ctx     context.Context //nolint:containedctx // of its checks
 	cancel  context.CancelFunc
 	started int
 	decided atomic.Int64
-	answers []pb.Answer
-}
-
-func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
-	m := &gathered{StreamIn: in, stream: c, answers: make([]pb.Answer, in.Len)}
-	m.ctx, m.cancel = timed(ctx)
-	if in.Len == 0 {
-		m.cancel()
-	}
-	return m
+	room    []pb.Answer     // for the answer to each
+	checks  *sync.WaitGroup // the goroutines of the stream's checks
+	answers chan<- *pb.Answer
 }
 
 // left is how many checks are not started.
-func (m *gathered) left() int { return len(m.answers) - m.started }
+func (m *gathered) left() int { return len(m.room) - m.started }
 
 // start starts the next n checks. Those that this node decides go there together, and none waits for another. Each of the
 // others has a goroutine.
 func (m *gathered) start(n int) {
 	var (
-		s     = m.stream.server
+		s     = m.server
 		begin = time.Now()
 		here  limit.EachChecker
 		ours  = share{requests: make([]limit.Request, 0, n), places: make([]int, 0, n)}
@@ -56,7 +50,7 @@ func (m *gathered) start(n int) {
 			m.answer(i, limit.Result{Err: err}, begin)
 			continue
 		}
-		m.stream.checks.Go(func() {
+		m.checks.Go(func() {
 			d, err := s.checkSafely(m.ctx, at, r)
 			m.answer(i, limit.Result{Decision: d, Err: err}, begin)
 		})
@@ -70,14 +64,14 @@ func (m *gathered) start(n int) {
 // answer hands over the answer to check i. Errors are answers too. It never waits, for the answers of all checks that are
 // started have room, and may be called when the stream has ended.
 func (m *gathered) answer(i int, r limit.Result, begin time.Time) {
-	s := m.stream.server
+	s := m.server
 	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, r.Err, begin)
 	s.logFault(m.ctx, pb.Limiter_CheckStream_FullMethodName, r.Err)
-	m.answers[i] = pb.Answer{ID: m.IDs[i], Result: r}
-	if m.decided.Add(1) == int64(len(m.answers)) {
+	m.room[i] = pb.Answer{ID: m.IDs[i], Result: r}
+	if m.decided.Add(1) == int64(len(m.room)) {
 		m.cancel()
 	}
-	m.stream.answers <- &m.answers[i]
+	m.answers <- &m.room[i]
 }
 
 // place says who answers a request about key; see [Router].

@@ -34,12 +34,8 @@ var upward = map[string]int{
 	"ring/cluster/consensus":      5,
 	"ring/cluster/driver":         3,
 	"ring/move":                   2,
-	"rpc":                         2,
-	"rpc/client":                  1,
-	"rpc/debug":                   1,
 	"rpc/nodes":                   6,
-	"rpc/pb":                      1,
-	"rpc/web":                     4,
+	"rpc/web":                     1,
 }
 
 // TestReferencesRunDownwards prints each package's files in the order in which they are best read (go test -v), with what runs

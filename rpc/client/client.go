@@ -131,6 +131,21 @@ func (c *Client) known() *nodes.Set {
 	return c.nodes
 }
 
+// Limits are the stored limits in force as the client has last heard, which it does within a moment of a change; nil
+// before it has heard of any. It does not wait. The pointer stays the same until they change. Limits that this client is
+// too old to understand leave those before them in place.
+func (c *Client) Limits() *limit.Document {
+	c.known()
+	return c.limits.document()
+}
+
+// Heard is closed when the client has heard of the table and the limits for the first time: from then on, it asks every
+// key's owner straight away and Limits has something to tell. It may be long before that where no node can be reached.
+func (c *Client) Heard() <-chan struct{} {
+	c.known()
+	return c.limits.heard
+}
+
 // Close gives up what is under way and closes the connections. Calls after it are limit.ErrUnavailable.
 func (c *Client) Close() error { return c.nodes.Close() }
 

@@ -123,6 +123,3 @@ func DecodeResult(m *CheckResult) limit.Result {
 	}
 	return limit.Result{Err: errNoResult}
 }
-
-// errNoResult is the answer of a node that this program does not understand.
-var errNoResult = errors.New("the node answered with neither a decision nor an error")

@@ -183,3 +183,6 @@ func (e *remoteError) Error() string {
 }
 
 func (e *remoteError) Unwrap() error { return e.is }
+
+// errNoResult is the answer of a node that this program does not understand.
+var errNoResult = errors.New("the node answered with neither a decision nor an error")

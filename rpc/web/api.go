@@ -6,12 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -23,9 +20,6 @@ import (
 
 // answerWithin is how long a request may take.
 const answerWithin = 5 * time.Second
-
-// maxBody is the most bytes that the body of a request may have.
-const maxBody = 1 << 20
 
 // APIConfig says what the JSON API is made of.
 type APIConfig struct {
@@ -64,14 +58,6 @@ type Stored interface {
 type api struct {
 	APIConfig
 	metrics apiMetrics
-}
-
-// orDiscard is l, or a logger that discards everything for nil.
-func orDiscard(l *slog.Logger) *slog.Logger {
-	if l == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return l
 }
 
 // NewAPI makes the JSON API, a handler for the root of a server. The error says what is missing in cfg, or why the
@@ -113,76 +99,4 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	out.write(w)
 	a.metrics.observe(route, out.status, start)
-}
-
-// check answers POST /v1/check.
-func (a *api) check(r *http.Request) (reply, error) {
-	var request limit.Request
-	if err := readJSON(r, &request); err != nil {
-		return reply{}, wrongField(err)
-	}
-	d, err := a.Limiter.Check(r.Context(), request)
-	if err != nil {
-		return reply{}, err
-	}
-	if d.Allowed {
-		return reply{status: http.StatusOK, body: d}, nil
-	}
-	out := reply{status: http.StatusTooManyRequests, body: d, header: http.Header{}}
-	if seconds, ok := d.RetryAfterSeconds(); ok {
-		out.header.Set("Retry-After", fmt.Sprint(seconds))
-	}
-	return out, nil
-}
-
-// giveBack answers POST /v1/return.
-func (a *api) giveBack(r *http.Request) (reply, error) {
-	var in limit.Return
-	if err := readJSON(r, &in); err != nil {
-		return reply{}, err
-	}
-	returned, err := a.Limiter.Return(r.Context(), in.Key, in.Receipts)
-	if err != nil {
-		return reply{}, err
-	}
-	out := struct {
-		Returned []bool `json:"returned"`
-	}{append([]bool{}, returned...)}
-	return reply{status: http.StatusOK, body: out}, nil
-}
-
-// inspect answers GET /v1/buckets/{limit}/{key...}.
-func (a *api) inspect(name, key string) answerer {
-	return func(r *http.Request) (reply, error) {
-		in, err := a.Limiter.Inspect(r.Context(), key, limit.Named(name))
-		if err != nil {
-			return reply{}, err
-		}
-		return reply{status: http.StatusOK, body: in}, nil
-	}
-}
-
-// reset answers DELETE /v1/buckets/{limit}/{key...}.
-func (a *api) reset(name, key string) answerer {
-	return func(r *http.Request) (reply, error) {
-		if err := a.Limiter.Reset(r.Context(), key, limit.Named(name)); err != nil {
-			return reply{}, err
-		}
-		return reply{status: http.StatusNoContent}, nil
-	}
-}
-
-// readJSON reads the body of r into v, whatever its Content-Type.
-func readJSON(r *http.Request, v any) error {
-	body, err := io.ReadAll(r.Body)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return errTooLarge
-	}
-	if err != nil {
-		return &limit.FieldError{Field: "body", Problem: "did not arrive whole: " + err.Error()}
-	}
-	if !utf8.Valid(body) { // it would be read as something else
-		return &limit.FieldError{Field: "body", Problem: "is not valid UTF-8"}
-	}
-	return limit.DecodeJSON(body, v)
 }

@@ -1,18 +1,12 @@
 package web
 
 import (
-	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/access"
 )
-
-// An answerer answers one request.
-type answerer func(*http.Request) (reply, error)
 
 // Paths, and prefixes of paths.
 const (
@@ -50,25 +44,4 @@ func (a *api) route(r *http.Request) (string, answerer) {
 	return bucketPrefix, method(r, map[string]answerer{
 		http.MethodGet: inspect, http.MethodHead: inspect, http.MethodDelete: a.reset(name, key),
 	})
-}
-
-// method picks the answerer of r's method.
-func method(r *http.Request, answerers map[string]answerer) answerer {
-	if answer, ok := answerers[r.Method]; ok {
-		return answer
-	}
-	return refuse(wrongMethod(r.Method, slices.Sorted(maps.Keys(answerers))))
-}
-
-// wrongMethod is the problem of a request whose path takes other methods.
-func wrongMethod(sent string, takes []string) *problem {
-	allow := strings.Join(takes, ", ")
-	return &problem{
-		Name: "method-not-allowed", Title: "This path does not support this method", Status: http.StatusMethodNotAllowed,
-		Detail: fmt.Sprintf("%s is not supported here: use %s", limit.Quote(sent), allow), allow: allow,
-	}
-}
-
-func refuse(err error) answerer {
-	return func(*http.Request) (reply, error) { return reply{}, err }
 }

@@ -14,6 +14,7 @@ import (
 // The bounds of an HTTP connection. Writing has none: a profile may take as long as it was asked to, and what the JSON
 // API answers is small and has its own deadline.
 const (
+	maxBody        = 1 << 20          // bytes that the body of a request may have
 	maxHeader      = 16 << 10         // bytes; the longest key, percent-encoded, is 1.5 KiB
 	headerWithin   = 5 * time.Second  // from the start of a request to the end of its header
 	requestWithin  = 10 * time.Second // to the end of its body
@@ -36,6 +37,14 @@ func NewServer(h http.Handler, l *slog.Logger) *http.Server {
 		ConnContext:       ofConnection,
 		ErrorLog:          bound.NewLogger(orDiscard(l)),
 	}
+}
+
+// orDiscard is l, or a logger that discards everything for nil.
+func orDiscard(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l
 }
 
 // Counted is h, with the header of each request counted as held of the bounds of its connection until it is answered; for
