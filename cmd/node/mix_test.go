@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -22,6 +23,7 @@ type mix struct {
 	counted census
 	done    map[string]int
 	copies  map[*seat]backup
+	leaving *seat // the node that was last to be removed
 }
 
 // A backup is a copy of a disk, and how often the node had been started when it was made.
@@ -124,9 +126,10 @@ func (m *mix) act() {
 		added.cfg.Expect = 0
 		m.restart(added)
 	case "shrink":
-		if len(all) < 4 || !m.whole() || !m.shrink(s) {
+		if len(all) < 4 || !m.whole() {
 			return
 		}
+		m.shrink(s)
 	}
 	m.done[kind]++
 }
@@ -148,35 +151,27 @@ func (m *mix) restart(s *seat) {
 	s.start()
 }
 
-// shrink takes a node out of the cluster, with all that it keeps moved off it.
-func (m *mix) shrink(s *seat) bool {
-	all := m.seated()
-	other := all[(index(all, s)+1)%len(all)]
-	n, _ := other.running()
-	if n == nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(m.t.Context(), 30*time.Second)
-	defer cancel()
-	if _, err := n.member.cluster.Drain(ctx, s.cfg.Name); err != nil {
-		return false
-	}
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := n.member.cluster.Remove(ctx, s.cfg.Name, false)
-		if err == nil {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			if !errors.Is(err, agreed.ErrHasPlaces) {
-				m.t.Errorf("node %s cannot be removed: %v", s.cfg.Name, err)
-			}
+// shrink takes a node out of the cluster, with all that it keeps moved off it. Traps may shut meanwhile.
+func (m *mix) shrink(s *seat) {
+	m.leaving = s
+	drained := false
+	m.eventually(fmt.Sprintf("node %s is drained and removed", s.cfg.Name), func() bool {
+		m.tend()
+		others := slices.DeleteFunc(slices.Clone(m.seated()), func(o *seat) bool { return o == s })
+		n, _ := others[m.intN(len(others))].running()
+		if n == nil {
 			return false
 		}
-	}
+		ctx, cancel := context.WithTimeout(m.t.Context(), 2*time.Second)
+		defer cancel()
+		if !drained {
+			_, err := n.member.cluster.Drain(ctx, s.cfg.Name)
+			drained = err == nil
+			return false
+		}
+		err := n.member.cluster.Remove(ctx, s.cfg.Name, false)
+		return err == nil || errors.Is(err, agreed.ErrUnknownNode) // removed by a request whose answer was lost
+	})
 	s.end()
 	m.mu.Lock()
 	m.seats = slices.DeleteFunc(slices.Clone(m.seats), func(o *seat) bool { return o == s })
@@ -184,7 +179,6 @@ func (m *mix) shrink(s *seat) bool {
 	for _, o := range m.seated() {
 		o.joins(m.seated()...)
 	}
-	return true
 }
 
 // tend starts nodes again whose power was cut by a trap, and gives new disks to those that found an old copy.
@@ -208,6 +202,7 @@ func (m *mix) tend() {
 		}
 		switch why := l.ended(); {
 		case why == nil || l.cut():
+		case s == m.leaving && errors.Is(why, agreed.ErrRemoved): // and the answer was lost
 		case errors.Is(why, ErrOldCopy):
 			if err := s.renew(); err != nil {
 				m.t.Errorf("node %s: %v", s.cfg.Name, err)

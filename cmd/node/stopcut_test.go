@@ -121,12 +121,3 @@ func TestWritesFail(t *testing.T) {
 		})
 	}
 }
-
-func index(all []*seat, one *seat) int {
-	for i, s := range all {
-		if s == one {
-			return i
-		}
-	}
-	return -1
-}

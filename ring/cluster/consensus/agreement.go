@@ -380,7 +380,9 @@ func timeoutOf(ctx context.Context) time.Duration {
 // await waits for raft's answer, no longer than ctx, and puts its errors in this package's words.
 func await(ctx context.Context, future raft.Future) error {
 	answer := make(chan error, 1)
-	go func() { answer <- future.Error() }() // ends when raft answers, at the latest at its shutdown
+	// The goroutine ends when raft answers. Raft never answers for an entry that it has agreed on and not yet applied when it is
+	// shut down: that goroutine stays until the process ends.
+	go func() { answer <- future.Error() }()
 	var err error
 	select {
 	case err = <-answer:
