@@ -137,7 +137,7 @@ func OverTLS(ctx context.Context, address string, dial Dialer) bool {
 	}
 	unverified := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is said over it
 	_, err := shakes(ctx, address, unverified, dial)
-	return err == nil || !notTLS(err)
+	return err == nil || ctx.Err() == nil && !notTLS(err)
 }
 
 // notTLS reports whether a handshake failed because the other end does not speak TLS or closed the connection. An alert is
