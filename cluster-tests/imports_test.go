@@ -21,6 +21,7 @@ const module = "github.com/jeton-dev/jeton"
 // no other package may import cluster-tests. Only cluster-tests imports the root package, which is for other programs, and only
 // cmd/bench imports cmd/bench, a module of its own.
 var mayImport = map[string][]string{
+	"internal/bearer":        {},
 	"internal/bound":         {},
 	"internal/door":          {},
 	"internal/fault":         {},
@@ -67,8 +68,8 @@ var mayImport = map[string][]string{
 	"rpc/client":          {"actor/limit", "internal/metrics", "internal/speaks", "rpc/nodes", "rpc/pb"},
 	"rpc/access":          {},
 	"rpc/transport":       {"actor/limit", "internal/bound", "internal/fault"},
-	"rpc/credentials":     {"internal/bound", "internal/metrics", "ring/key", "ring/secret", "rpc/access", "rpc/transport"},
-	"rpc/web":             {"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling", "rpc/access", "rpc/pb"},
+	"rpc/credentials":     {"internal/bearer", "internal/bound", "internal/metrics", "ring/key", "ring/secret", "rpc/access", "rpc/transport"},
+	"rpc/web":             {"actor/limit", "internal/bearer", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling", "rpc/access", "rpc/pb"},
 	"rpc/peers": {
 		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "storage", "storage/register",
 		"rpc/credentials", "rpc/pb", "rpc/transport",
@@ -79,14 +80,14 @@ var mayImport = map[string][]string{
 	},
 	"rpc/debug":        {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "storage"},
 	"gateway/keys":     {"actor/limit"},
-	"gateway/config":   {"actor/limit", "gateway/keys", "internal/spelling", "internal/strictyaml", "ring/secret"},
+	"gateway/config":   {"actor/limit", "gateway/keys", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
 	"gateway/route":    {"gateway/config"},
-	"gateway/identity": {"actor/limit", "gateway/config", "gateway/keys", "gateway/route"},
+	"gateway/identity": {"actor/limit", "gateway/config", "gateway/keys", "gateway/route", "internal/bearer"},
 	"gateway/answer":   {"actor/limit", "gateway/config"},
 	"gateway/fallback": {"actor/limit"},
 	"gateway/denial":   {"actor/limit"},
 	"gateway": {
-		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route", "internal/speaks",
+		"actor/limit", "gateway/answer", "gateway/config", "gateway/denial", "gateway/fallback", "gateway/identity", "gateway/route", "internal/bearer", "internal/speaks",
 	},
 	".":                     {"actor/limit", "cmd/node", "gateway", "gateway/config", "rpc/client", "storage"},
 	"cmd/gateway":           {},

@@ -14,6 +14,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // compile makes the rules of a document. What has not changed since old, which may be nil, is taken over from it.
@@ -70,9 +71,13 @@ func (e *exemptions) compile(c *config.Exempt) (err error) {
 	}
 	if c.TokenFile.Given() {
 		e.header = c.Header()
-		e.tokens, err = identity.NewTokens(c.TokenFile.Bytes(), config.LeastToken)
+		tokens, err := bearer.Parse(c.TokenFile.Bytes())
+		if err != nil {
+			return err
+		}
+		e.tokens = bearer.NewSet(tokens...)
 	}
-	return err
+	return nil
 }
 
 // proxyVariables are the headers that the document reads from trusted proxies only.

@@ -28,7 +28,7 @@ func aToken(user string, expires int64) string {
 func credentialed(t *testing.T, more string) *rig {
 	t.Helper()
 	r := newRig(t, "{}")
-	dir := secrets(t, map[string]string{"secret": tokenSecret, "internal": "an internal token"})
+	dir := secrets(t, map[string]string{"secret": tokenSecret, "internal": "an-internal-token"})
 	d, err := config.Parse([]byte("identity: {key: ['user:{jwt.sub}', 'ip:{ip}'], jwt: [{secret_file: secret, algorithms: [HS256]}], "+more+
 		"}\nexempt: {token_file: internal, paths: [/health]}\ndeny: {networks: [198.51.100.0/24]}\nforward_auth: {}\n"+
 		oneRoute("{limits: [two]}")), dir)
@@ -73,7 +73,7 @@ func TestBadCredentialsAreRefused(t *testing.T) {
 	r.wants("/v1", []string{"Authorization: Bearer " + aToken("42", 60)}, 204, 204, 429)
 	r.wants("/v1", nil, 204, 204, 429)
 	r.wants("/health", []string{old}, 204)
-	r.wants("/v1", []string{old, "X-Internal-Token: an internal token"}, 204)
+	r.wants("/v1", []string{old, "X-Internal-Token: an-internal-token"}, 204)
 	r.wants("/v1", []string{old, "From: 198.51.100.7:1"}, 403)
 	if n := r.count("jeton_gateway_requests_total", "outcome", "bad_credentials", "route", "all"); n != 6 {
 		t.Errorf("%v are counted as bad_credentials, want 6", n)

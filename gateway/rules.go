@@ -11,6 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // The headers of the gateway's own.
@@ -63,7 +64,7 @@ type routeRules struct {
 // exemptions are who is never limited.
 type exemptions struct {
 	header   string // canonical; empty when there are no tokens
-	tokens   *identity.Tokens
+	tokens   *bearer.Set
 	paths    *route.Paths
 	networks *identity.Networks
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	firstToken  = "the first token of an operator"
-	secondToken = "the second one, while they are exchanged"
+	firstToken  = "the-first-token-of-an-operator"
+	secondToken = "the-second-one-while-they-are-exchanged"
 )
 
 func TestTokensOfOperators(t *testing.T) {

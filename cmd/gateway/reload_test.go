@@ -151,13 +151,13 @@ func TestFilesBehindSymbolicLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	publish("v1", good, "a token of the first version")
+	publish("v1", good, "a-token-of-the-first-version")
 	r := openAt(t, filepath.Join(dir, "data", "gateway.yaml"), Config{})
-	publish("v2", withNew(good), "a token of the first version")
+	publish("v2", withNew(good), "a-token-of-the-first-version")
 	if err := r.Reload(); err != nil || r.served(t) != http.StatusOK {
 		t.Errorf("another document: %v, %d", err, r.served(t))
 	}
-	publish("v3", withNew(good), "a token of the third version")
+	publish("v3", withNew(good), "a-token-of-the-third-version")
 	before := valueOf(r.counts.reloads.WithLabelValues(loaded))
 	if err := r.Reload(); err != nil || valueOf(r.counts.reloads.WithLabelValues(loaded)) != before+1 {
 		t.Errorf("another file beside the same document is not noticed: %v", err)

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // A setup is a document and what is made of its files. It never changes: another document is another setup.
@@ -22,7 +22,7 @@ type setup struct {
 	shown     *tls.Certificate // to clients of the proxy; nil for plain HTTP
 	presented *tls.Certificate // to nodes; nil for plain text
 	authority *x509.CertPool   // that nodes' certificates are from; nil with presented
-	tokens    *identity.Tokens // of operators; nil if none is asked for
+	tokens    *bearer.Set      // of operators; nil if none is asked for
 	token     string           // shown to nodes in operators' name; empty for none
 
 	proxies, askers *identity.Networks // trusted ones in front of the proxy, and those that may ask
@@ -63,27 +63,21 @@ func newSetup(doc *config.Document, digest [32]byte) (*setup, error) {
 		}
 	}
 	if doc.Cluster.TokenFile.Given() {
-		s.token = tokenIn(doc.Cluster.TokenFile.Bytes())
+		tokens, err := bearer.Parse(doc.Cluster.TokenFile.Bytes())
+		note("cluster.token_file", err)
+		if err == nil {
+			s.token = tokens[0]
+		}
 	}
 	if doc.Admin.TokenFile.Given() {
-		var err error
-		s.tokens, err = identity.NewTokens(doc.Admin.TokenFile.Bytes(), config.LeastToken)
+		tokens, err := bearer.Parse(doc.Admin.TokenFile.Bytes())
 		note("admin.token_file", err)
+		s.tokens = bearer.NewSet(tokens...)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// tokenIn is the first token of a file of tokens, one a line.
-func tokenIn(text []byte) string {
-	for line := range bytes.Lines(text) {
-		if token := bytes.TrimSpace(line); len(token) > 0 && token[0] != '#' {
-			return string(token)
-		}
-	}
-	return ""
 }
 
 // pair is a certificate with its key.

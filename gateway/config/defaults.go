@@ -197,12 +197,6 @@ func (c CORS) Remembered() time.Duration { return c.MaxAge.Or(10 * time.Minute) 
 // Skip is the [Check.Unidentified] that leaves the check out; the other one is the default.
 const Skip = "skip"
 
-// How long a token of [Admin.TokenFile] and [Exempt.TokenFile] is.
-const (
-	LeastToken = 16   // characters
-	MostToken  = 4096 // bytes
-)
-
 // ShorthandFor implements [strictyaml.Shorthand]: a number alone is the fixed cost.
 func (Cost) ShorthandFor() string { return "Tokens" }
 

@@ -45,7 +45,7 @@ type Cluster struct {
 	// TLS is the certificate that the gateway shows to nodes, and the authority that their certificates come from. Without
 	// it, connections to nodes are not encrypted.
 	TLS *MutualTLS `yaml:"tls"`
-	// TokenFile holds the token, of at least 16 characters, that the gateway shows to nodes when an operator looks at a
+	// TokenFile holds the token, of at least 16 bytes of printable ASCII, that the gateway shows to nodes when an operator looks at a
 	// bucket or fills one at the admin listener: the first line that does not begin with #. Nodes with a cluster key or with
 	// certificates require one. It is sent over encrypted connections and over loopback only.
 	TokenFile File `yaml:"token_file"`
@@ -165,7 +165,7 @@ type ForwardAuth struct {
 type Admin struct {
 	// Listen is host:port. Empty means 127.0.0.1:7781.
 	Listen string `yaml:"listen"`
-	// TokenFile holds bearer tokens of at least 16 characters, one a line; lines that begin with # are comments. Every path
+	// TokenFile holds bearer tokens of at least 16 bytes of printable ASCII, one per line; lines that begin with # are comments. Every path
 	// except /livez, /readyz and /metrics requires one of them. The file is required when listen is not on loopback.
 	TokenFile File `yaml:"token_file"`
 }
@@ -258,7 +258,7 @@ type KnownKey struct {
 
 // Exempt says which requests are never limited: those that match at least one of its fields.
 type Exempt struct {
-	// TokenFile holds internal tokens of at least 16 characters, one a line; lines that begin with # are comments. Have two
+	// TokenFile holds internal tokens of at least 16 bytes of printable ASCII, one per line; lines that begin with # are comments. Have two
 	// while you replace one.
 	TokenFile File `yaml:"token_file"`
 	// TokenHeader is the header with the token. The proxy does not forward it. Empty means X-Internal-Token.

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // TestFilesThatOthersMayWrite names files of tokens in a document: whoever may write one would make himself exempt, or an operator.
 func TestFilesThatOthersMayWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(path, []byte(strings.Repeat("t", config.LeastToken)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("t", bearer.MinLength)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for mode, taken := range map[fs.FileMode]bool{0o400: true, 0o600: true, 0o640: true, 0o664: true, 0o602: false, 0o666: false, 0o777: false} {

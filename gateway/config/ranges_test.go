@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // TestRanges holds every bounded field against its bounds, and what is just outside of them.
@@ -77,11 +79,13 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-func TestTokenTooLong(t *testing.T) {
+func TestTokens(t *testing.T) {
 	d := program()
-	d.Exempt.TokenFile = FileOf([]byte("\n\n" + strings.Repeat("a", MostToken+1)))
-	wantProblem(t, d, "exempt.token_file", "has a token of 4097 bytes at its line 3: a token has at most 4096")
-	d.Exempt.TokenFile = FileOf([]byte(" " + strings.Repeat("ä", LeastToken) + "\r\n" + strings.Repeat("a", MostToken)))
+	d.Exempt.TokenFile = FileOf([]byte("\n\n" + strings.Repeat("a", bearer.MaxLength+1)))
+	wantProblem(t, d, "exempt.token_file", "line 3: a token has at most 4096 bytes, this one has 4097")
+	d.Exempt.TokenFile = FileOf([]byte(strings.Repeat("ä", bearer.MinLength)))
+	wantProblem(t, d, "exempt.token_file", "line 1: a token is printable ASCII")
+	d.Exempt.TokenFile = FileOf([]byte(" " + strings.Repeat("a", bearer.MinLength) + "\r\n" + strings.Repeat("a", bearer.MaxLength)))
 	if err := d.Validate(); err != nil {
 		t.Error(err)
 	}

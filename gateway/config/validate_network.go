@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/jeton-dev/jeton/internal/bearer"
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
@@ -327,26 +327,13 @@ func (f *findings) pair(path string, cert, key File) {
 	}
 }
 
-// tokens checks a file of tokens, one a line. It names lines, never tokens.
+// tokens checks a file of tokens, one per line. It names lines, never tokens.
 func (f *findings) tokens(path string, file File) {
 	if file.content == nil {
 		return
 	}
-	count := 0
-	for i, line := range bytes.Split(file.Bytes(), []byte("\n")) {
-		token := bytes.TrimSpace(line)
-		if len(token) == 0 || token[0] == '#' {
-			continue
-		}
-		count++
-		if n := utf8.RuneCount(token); n < LeastToken {
-			f.add(path, "%.64q has a token of %d characters at its line %d: a token has at least %d", file.Path, n, i+1, LeastToken)
-		} else if len(token) > MostToken {
-			f.add(path, "%.64q has a token of %d bytes at its line %d: a token has at most %d", file.Path, len(token), i+1, MostToken)
-		}
-	}
-	if count == 0 {
-		f.add(path, "%.64q holds no token: write one a line, of at least %d characters", file.Path, LeastToken)
+	if _, err := bearer.Parse(file.Bytes()); err != nil {
+		f.add(path, "%.64q: %v", file.Path, err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/keys"
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // Bounds of API keys.
@@ -112,7 +113,9 @@ func (a *apiKeys) shown(r *Request) (inHeader, inQuery string) {
 	if a.header != "" {
 		inHeader = r.header(a.header)
 		if a.header == "Authorization" {
-			inHeader, _ = cutBearer(inHeader)
+			if token, ok := bearer.Cut(inHeader); ok {
+				inHeader = token
+			}
 		}
 	}
 	if a.query != "" {

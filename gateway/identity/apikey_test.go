@@ -263,32 +263,3 @@ func TestStrip(t *testing.T) {
 	}
 	finder(t, config.Identity{}).Strip(&http.Request{}, true) // nothing to take out
 }
-
-func TestTokens(t *testing.T) {
-	tokens, err := identity.NewTokens([]byte("# the tokens of operators\n\n  first-token-of-16  \r\nsecond-token-of-17\n\n"), 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for token, want := range map[string]bool{
-		"first-token-of-16": true, "second-token-of-17": true, "second-token-of-1": false, "": false, "first-token-of-16\n": false, "# the tokens of operators": false,
-		strings.Repeat("x", 5000): false,
-	} {
-		if got := tokens.Has(token); got != want {
-			t.Errorf("Has(%.20q) = %t, want %t", token, got, want)
-		}
-	}
-	if (*identity.Tokens)(nil).Has("x") {
-		t.Error("nil has a token")
-	}
-	for _, c := range []struct{ text, says string }{
-		{"", "no token"},
-		{" \n\t", "no token"},
-		{"# nothing but what people read", "no token"},
-		{"first-token-of-16\nshort", "line 2: the token has 5 characters"},
-		{strings.Repeat("x", 5000), "5000 bytes"},
-	} {
-		if _, err := identity.NewTokens([]byte(c.text), 16); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("the error of %.20q is %v, want one with %q", c.text, err, c.says)
-		}
-	}
-}

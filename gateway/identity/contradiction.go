@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // place is a part of a request that says who is asking.
@@ -162,7 +164,10 @@ func (s *source) header(h http.Header) string {
 			return fmt.Sprintf("the header %s is there several times with different values: send it once", s.name)
 		}
 	}
-	token, isBearer := cutBearer(value)
+	token, isBearer := bearer.Cut(value)
+	if !isBearer {
+		token = value
+	}
 	switch {
 	case s.name == "Authorization" && !isBearer && beginsBearer(value):
 		return "the header Authorization has no space after Bearer: send one"
@@ -202,9 +207,9 @@ func (s *source) parameter(query string) string {
 	return ""
 }
 
-// beginsBearer says whether a value begins with the word Bearer, or with one that only begins so.
+// beginsBearer says whether a value begins with the word Bearer, or with a longer word that does.
 func beginsBearer(value string) bool {
-	return len(value) > len(bearerScheme) && strings.EqualFold(value[:len(bearerScheme)], bearerScheme)
+	return len(value) > len(bearer.Scheme) && strings.EqualFold(value[:len(bearer.Scheme)], bearer.Scheme)
 }
 
 // dropped says that Connection names the header of s, empty if it does not: a proxy takes what it names out of the request

@@ -144,7 +144,7 @@ func (is *issuer) readAlgorithms(cfg config.JWT) error {
 
 // judge is the claims of a token that is believed, nil with the reason if it is not. What is cheap to see is looked at
 // first, so that a forged token costs no signature, and one of another issuer does not make the keys be read again.
-func (is *issuer) judge(b *bearer, now time.Time) (map[string]any, outcome) {
+func (is *issuer) judge(b *shownToken, now time.Time) (map[string]any, outcome) {
 	if len(b.raw) > maxToken {
 		return nil, malformed
 	}

@@ -1,9 +1,13 @@
 package identity
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
 
-// bearer is a token as a request shows it. What is found of it is kept, since several issuers may look.
-type bearer struct {
+	"github.com/jeton-dev/jeton/internal/bearer"
+)
+
+// A shownToken is a token as a request shows it. What is found of it is kept, since several issuers may look.
+type shownToken struct {
 	raw    string
 	sum    [sha256.Size]byte
 	hashed bool
@@ -12,7 +16,7 @@ type bearer struct {
 }
 
 // hash is the SHA-256 of the token.
-func (b *bearer) hash() [sha256.Size]byte {
+func (b *shownToken) hash() [sha256.Size]byte {
 	if !b.hashed {
 		b.sum, b.hashed = sha256.Sum256([]byte(b.raw)), true
 	}
@@ -20,7 +24,7 @@ func (b *bearer) hash() [sha256.Size]byte {
 }
 
 // parse is what the token claims, nil if it is malformed.
-func (b *bearer) parse() *unverified {
+func (b *shownToken) parse() *unverified {
 	if !b.parsed {
 		b.token, b.parsed = parseToken(b.raw), true
 	}
@@ -34,14 +38,14 @@ func (f *Finder) believe(r *Request) (_ map[string]any, furthest outcome) {
 		return nil, believed
 	}
 	now := f.now()
-	var shown bearer
+	var shown shownToken
 	for _, is := range f.issuers {
 		for _, raw := range [...]string{is.inHeader(r), is.inCookie(r)} {
 			if raw == "" {
 				continue
 			}
 			if raw != shown.raw {
-				shown = bearer{raw: raw}
+				shown = shownToken{raw: raw}
 			}
 			claims, o := is.judge(&shown, now)
 			is.counts[o].Inc()
@@ -57,10 +61,11 @@ func (f *Finder) believe(r *Request) (_ map[string]any, furthest outcome) {
 // inHeader is the token in the issuer's header, empty for none.
 func (is *issuer) inHeader(r *Request) string {
 	value := r.header(is.header)
-	if token, ok := cutBearer(value); ok || is.bare {
-		return token
+	token, ok := bearer.Cut(value)
+	if !ok && is.bare {
+		return value
 	}
-	return ""
+	return token
 }
 
 // inCookie is the token in the issuer's cookie, empty for none.
@@ -69,16 +74,4 @@ func (is *issuer) inCookie(r *Request) string {
 		return ""
 	}
 	return findCookie(r.Header["Cookie"], is.cookie)
-}
-
-// bearerScheme is what stands before a token in Authorization (RFC 6750).
-const bearerScheme = "Bearer"
-
-// cutBearer is what stands after "Bearer", in whatever letters, and any spaces and tabs; without them, value itself, and
-// false.
-func cutBearer(value string) (rest string, found bool) {
-	if !beginsBearer(value) || value[len(bearerScheme)] != ' ' && value[len(bearerScheme)] != '\t' {
-		return value, false
-	}
-	return trim(value[len(bearerScheme):]), true
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/jeton-dev/jeton/internal/bearer"
 	"github.com/jeton-dev/jeton/rpc/access"
 )
 
@@ -90,7 +91,7 @@ func (g *Guard) guardedStream(need access.Need, handler grpc.StreamHandler) grpc
 func (g *Guard) admit(ctx context.Context, need access.Need) error {
 	shown, token := access.Shown{Key: hasKey(ctx)}, ""
 	if said := metadata.ValueFromIncomingContext(ctx, "authorization"); len(said) == 1 {
-		token = access.Bearer(said[0])
+		token, _ = bearer.Cut(said[0])
 		shown.Token = g.Tokens.has(token)
 	}
 	if need.Admits(access.NodeGRPC, g.Port, shown) {

@@ -2,8 +2,6 @@ package credentials
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,15 +9,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/jeton-dev/jeton/internal/bearer"
 	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/ring/secret"
-)
-
-// minToken and maxTokens are how long a token of a file is at least, in bytes, and how many there are at most.
-const (
-	minToken  = 16
-	maxTokens = 100
 )
 
 // maxTokenFile is how many bytes a file of tokens has at most.
@@ -29,8 +22,7 @@ const maxTokenFile = 1 << 20
 type TokensConfig struct {
 	// Key is the cluster key, whose own token counts (`jeton cluster token`); nil for none.
 	Key *key.Key
-	// File has tokens, one a line: printable ASCII without spaces, 16 bytes or more. Empty lines and lines that begin with #
-	// do not count. Empty for none.
+	// File has tokens, one per line: see [bearer.Parse]. Empty for none.
 	File string
 	// Local says that the node has made File itself.
 	Local bool
@@ -46,14 +38,11 @@ type TokensConfig struct {
 type Tokens struct {
 	cfg     TokensConfig
 	metrics tokenMetrics
-	current atomic.Pointer[[]digest] // of all tokens: of the key, then of the file
+	current atomic.Pointer[bearer.Set]
 
 	mu   sync.Mutex // of Reload
 	text []byte     // of the file, in force
 }
-
-// A digest stands for a token: all are of one length, so that comparing takes as long for every token.
-type digest [sha256.Size]byte
 
 // NewTokens reads the file. The error names it and the line that is wrong, or says why the metrics cannot be registered.
 func NewTokens(cfg TokensConfig) (*Tokens, error) {
@@ -83,11 +72,9 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	if err == nil && t.text != nil && bytes.Equal(text, t.text) {
 		return false, nil
 	}
-	var found [][]byte
+	var found []string
 	if err == nil {
-		if found, err = parseTokens(text); err != nil {
-			err = fmt.Errorf("%s: %w", t.cfg.File, err)
-		}
+		found, err = parse(t.cfg.File, text)
 	}
 	if err != nil {
 		t.metrics.failures.Inc()
@@ -99,42 +86,21 @@ func (t *Tokens) Reload() (changed bool, err error) {
 }
 
 // put puts tokens in force beside that of the key.
-func (t *Tokens) put(found [][]byte) {
-	var digests []digest
+func (t *Tokens) put(found []string) {
 	if t.cfg.Key != nil {
-		digests = append(digests, sha256.Sum256([]byte(t.cfg.Key.Token())))
+		found = append(found, t.cfg.Key.Token())
 	}
-	for _, token := range found {
-		digests = append(digests, sha256.Sum256(token))
-	}
-	t.current.Store(&digests)
+	t.current.Store(bearer.NewSet(found...))
 }
 
-// parseTokens reads a file of tokens.
-func parseTokens(text []byte) ([][]byte, error) {
-	var found [][]byte
-	line := 0
-	for token := range bytes.Lines(text) {
-		line++
-		token = bytes.TrimSpace(token)
-		switch {
-		case len(token) == 0 || token[0] == '#':
-			continue
-		case len(token) < minToken:
-			return nil, fmt.Errorf("line %d: a token needs at least %d bytes, this one has %d: make one with `openssl rand -hex 32`",
-				line, minToken, len(token))
-		case bytes.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
-			return nil, fmt.Errorf("line %d: a token is printable ASCII without spaces, one per line", line)
-		}
-		found = append(found, token)
+// parse reads the text of a file of tokens. The error names the file.
+func parse(path string, text []byte) ([]string, error) {
+	if len(text) > maxTokenFile {
+		return nil, fmt.Errorf("%s: has more than %d bytes: is this the token file?", path, maxTokenFile)
 	}
-	switch {
-	case len(text) > maxTokenFile:
-		return nil, fmt.Errorf("has more than %d bytes: is this the token file?", maxTokenFile)
-	case len(found) == 0:
-		return nil, errors.New("holds no token: write one per line, such as the output of `openssl rand -hex 32`")
-	case len(found) > maxTokens:
-		return nil, fmt.Errorf("holds %d tokens; the maximum is %d", len(found), maxTokens)
+	found, err := bearer.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return found, nil
 }
@@ -146,11 +112,11 @@ func ReadToken(path string, insecure bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	found, err := parseTokens(text)
+	found, err := parse(path, text)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return "", err
 	}
-	return string(found[0]), nil
+	return found[0], nil
 }
 
 // Counts says whether a token is one of them, and whether there are any.
@@ -173,15 +139,5 @@ func (t *Tokens) Where() string {
 	return ofKey + ", or " + ofFile
 }
 
-// has says whether a token counts. It takes as long whichever token it is, and however much of it is right. Nil has none.
-func (t *Tokens) has(token string) bool {
-	if t == nil {
-		return false
-	}
-	asked := digest(sha256.Sum256([]byte(token)))
-	found := 0
-	for _, known := range *t.current.Load() {
-		found |= subtle.ConstantTimeCompare(asked[:], known[:])
-	}
-	return found == 1
-}
+// has says whether a token counts. Nil has none.
+func (t *Tokens) has(token string) bool { return t != nil && t.current.Load().Has(token) }

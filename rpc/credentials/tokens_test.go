@@ -133,7 +133,7 @@ func TestWrongTokenFiles(t *testing.T) {
 		oneToken + "\nshort-secret\n":       "line 2: a token needs at least 16 bytes, this one has 12",
 		"two tokens in a single line\n":     "line 1: a token is printable ASCII without spaces",
 		oneToken + "\n" + "tökentökentöken": "line 2: a token is printable ASCII",
-		strings.Repeat(oneToken+"\n", 101):  "holds 101 tokens; the maximum is 100",
+		strings.Repeat(oneToken+"\n", 1001): "holds 1001 tokens; the maximum is 1000",
 	} {
 		file := tokenFile(t, text)
 		_, err := NewTokens(TokensConfig{File: file})

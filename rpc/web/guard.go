@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/bearer"
 	"github.com/jeton-dev/jeton/internal/metrics"
 	"github.com/jeton-dev/jeton/rpc/access"
 )
@@ -71,7 +72,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // admit says why a request is refused, or nil if it is not.
 func (g *guard) admit(r *http.Request, need access.Need) error {
-	token := access.Bearer(r.Header.Get("Authorization"))
+	token, _ := bearer.Cut(r.Header.Get("Authorization"))
 	counts, exist := g.Tokens(token)
 	if need > access.Reach && !counts {
 		if err := g.foreign(r); err != nil {
