@@ -34,7 +34,6 @@ var upward = map[string]int{
 	"ring/cluster/consensus":      5,
 	"ring/cluster/driver":         3,
 	"ring/move":                   2,
-	"rpc/nodes":                   6,
 	"rpc/web":                     1,
 }
 

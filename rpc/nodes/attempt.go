@@ -3,14 +3,8 @@ package nodes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
-
-	"github.com/jeton-dev/jeton/actor/limit"
 )
-
-// errSilent ends the attempts that wait for a node which answers no call.
-var errSilent = fmt.Errorf("%w: the node does not answer", limit.ErrUnavailable)
 
 // An attempt asks one node, and, should that turn out to be silent, others beside it, which is a hedge:
 //

@@ -29,7 +29,7 @@ func TestAttemptsThatWereGivenUp(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &Node{set: &Set{}, health: newPatient(t).health}
+				n := &Node{health: newPatient(t).health}
 				caller, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				c := &call{ctx: caller, deadline: time.Now().Add(time.Second)}

@@ -64,71 +64,12 @@ func (s *Set) callCheck(ctx context.Context, key string) call {
 	return c
 }
 
-// do asks one node after the other. The answer is that of the first one which has one; the error says what each met.
-func do[T any](c call, ask func(context.Context, *Node) (T, error)) (T, error) {
-	p := &progress[T]{call: c, ask: ask}
-	return p.run()
-}
-
-// Anywhere asks one node after the other, the servers first, until one has an answer: any will do. What is asked may be done once
-// only, so it is not asked of two at a time.
-func Anywhere[T any](ctx context.Context, s *Set, ask func(context.Context, *Node) (T, error)) (T, error) {
-	c := s.call(ctx, "")
-	c.any, c.sticky = true, true
-	return do(c, ask)
-}
-
-// A progress is a call under way.
-type progress[T any] struct {
-	call
-	ask   func(context.Context, *Node) (T, error)
-	first attempt[T]
-}
-
-func (p *progress[T]) run() (v T, err error) {
-	t := &p.first
-	for {
-		n := p.next()
-		if n == nil {
-			if !p.rest() {
-				return v, p.outcome()
-			}
-			continue
-		}
-		p.try(n)
-		v, err = p.at(t, n)
-		if _, over := errors.AsType[*outcomeError](err); over || !p.movable(err) {
-			return v, p.conclude(n, err)
-		}
-		p.failed(n, err)
-		p.set.counts.retries.Add(1)
-		t = new(attempt[T]) // somebody may still look at the last one
-	}
-}
-
-// at asks n, and others as well if n is silent.
-func (p *progress[T]) at(t *attempt[T], n *Node) (T, error) {
-	if n.local != nil {
-		ctx, cancel := p.withDeadline()
-		defer cancel()
-		return p.ask(ctx, n)
-	}
-	ctx := t.begin(&p.call, n, p)
-	v, err := p.ask(ctx, n)
-	return t.end(n, v, err)
-}
-
 // withDeadline is the context of the call with its deadline.
 func (c *call) withDeadline() (context.Context, context.CancelFunc) {
 	if _, ok := c.ctx.Deadline(); ok {
 		return c.ctx, func() {}
 	}
 	return context.WithDeadline(c.ctx, c.deadline)
-}
-
-// again implements further.
-func (p *progress[T]) again(ctx context.Context) (T, error) {
-	return do(p.fork(ctx, p.tried[len(p.tried)-1]), p.ask)
 }
 
 // ended says whether the call has: what it met then is final.
@@ -258,4 +199,17 @@ func (c *call) diagnose(n *Node, err error) {
 		defer cancel()
 		n.diagnose(ctx, err)
 	}
+}
+
+// hopeless says whether no node is left to ask, because all nodes that could decide are bad. A suspect one may still answer.
+// With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
+func (c *call) hopeless() bool {
+	seats := c.seats()
+	return c.skipsBad && len(seats) > 0 && !slices.ContainsFunc(seats, func(s Seat) bool { return !s.bad() })
+}
+
+// unsent counts a check that is refused at once.
+func (c *call) unsent() error {
+	c.set.counts.unsent.Add(1)
+	return &unsentError{c.seats()}
 }

@@ -23,9 +23,12 @@ const (
 	maxMessage     = 16 << 20    // bytes of an answer
 )
 
+// A dialer opens a connection to an address, before ctx ends.
+type dialer = func(ctx context.Context, address string) (net.Conn, error)
+
 // connect makes a connection that is not yet open, in plain text without a TLS configuration. The name of the server is
 // looked up at every attempt.
-func connect(server string, secure *tls.Config, dial func(context.Context, string) (net.Conn, error)) (*grpc.ClientConn, error) {
+func connect(server string, secure *tls.Config, dial dialer) (*grpc.ClientConn, error) {
 	transport := insecure.NewCredentials()
 	if secure != nil {
 		transport = credentials.NewTLS(secure)

@@ -1,13 +1,9 @@
 package nodes
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // diagnoseEvery is how often an address that cannot be asked is looked at.
@@ -47,16 +43,9 @@ func (d *diagnosed) clear() {
 	}
 }
 
-// diagnose looks at the node's address, if err may come of what is there and the last look is diagnoseEvery ago. It takes no longer than
-// ctx.
-func (n *Node) diagnose(ctx context.Context, err error) {
-	if n.set.cfg.Diagnose == nil || !errors.Is(err, limit.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-		return
-	}
-	if _, down := n.down(); !down {
-		return
-	}
-	d := &n.diagnosed
+// look has find look at the address, if the last look is diagnoseEvery ago. A silent address counts as wrong only if silentIsWrong and no
+// node has ever answered there: otherwise its node is frozen.
+func (d *diagnosed) look(find func() Diagnosis, silentIsWrong bool) {
 	if !d.mu.TryLock() {
 		return
 	}
@@ -65,8 +54,8 @@ func (n *Node) diagnose(ctx context.Context, err error) {
 		return
 	}
 	d.at = time.Now()
-	found := n.set.cfg.Diagnose(ctx, n.address)
-	if found.Wrong == "" || found.Silent && (d.spoke.Load() || !n.named) {
+	found := find()
+	if found.Wrong == "" || found.Silent && (d.spoke.Load() || !silentIsWrong) {
 		d.wrong.Store(nil)
 	} else {
 		d.wrong.Store(&found.Wrong)

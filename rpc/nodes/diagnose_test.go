@@ -22,7 +22,7 @@ func TestSilence(t *testing.T) {
 		"nobody can look":           {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := &Node{address: "192.0.2.1:7700", named: !test.table, set: &Set{cfg: Config{Diagnose: test.diagnose}}}
+			n := &Node{address: "192.0.2.1:7700", named: !test.table, lookAt: test.diagnose}
 			if test.spoke {
 				n.diagnosed.clear()
 			}

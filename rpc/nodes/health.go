@@ -2,9 +2,12 @@ package nodes
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // How a node's health is judged.
@@ -21,6 +24,9 @@ const (
 	lastPause    = time.Second            // the longest such pause
 	fastPause    = 250 * time.Millisecond // the same where nothing is sent to a bad node that could find out sooner
 )
+
+// errSilent ends the attempts that wait for a node which answers no call.
+var errSilent = fmt.Errorf("%w: the node does not answer", limit.ErrUnavailable)
 
 // A state is how a node does, as far as is known.
 type state int32

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,13 @@ type Node struct {
 	named   bool          // by the caller, and not by a table alone
 	local   limit.Limiter // the own node; nil for all others
 
-	set    *Set // nil for the own node
+	// The rest is unset for the own node.
+
+	marked   func(context.Context) context.Context               // puts the marks on a call that goes by the table
+	stale    func(n *Node, version uint64)                       // is called when the node reports that version of the table
+	operator func(*Node) ([]grpc.CallOption, error)              // Config.Operator
+	lookAt   func(ctx context.Context, address string) Diagnosis // Config.Diagnose
+
 	conns  []*grpc.ClientConn
 	turn   atomic.Uint32 // of conns
 	queue  *queue
@@ -36,10 +43,10 @@ type Node struct {
 	diagnosed diagnosed
 }
 
-// open makes the connections of a node, which open when they are first needed.
-func (n *Node) open() error {
-	for range n.set.cfg.Connections {
-		conn, err := connect(n.address, n.set.cfg.TLS, n.set.cfg.Dial)
+// open makes so many connections, which open when they are first needed.
+func (n *Node) open(connections int, secure *tls.Config, dial dialer) error {
+	for range connections {
+		conn, err := connect(n.address, secure, dial)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", n.address, err), n.closeConns())
 		}
@@ -136,6 +143,17 @@ func (n *Node) probe(ctx context.Context) error {
 	return err
 }
 
+// diagnose looks at the node's address, if err may come of what is there. It takes no longer than ctx.
+func (n *Node) diagnose(ctx context.Context, err error) {
+	if n.lookAt == nil || !errors.Is(err, limit.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	if _, down := n.down(); !down {
+		return
+	}
+	n.diagnosed.look(func() Diagnosis { return n.lookAt(ctx, n.address) }, n.named)
+}
+
 // errNoConnection ends a probe of a node to which not connected.
 var errNoConnection = fmt.Errorf("%w: not connected", limit.ErrUnavailable)
 
@@ -177,7 +195,7 @@ func (n *Node) hear(trailer metadata.MD, err error) error {
 	if len(trailer) > 0 {
 		if v := trailer[pb.TableVersion]; len(v) > 0 {
 			if version, err := strconv.ParseUint(v[0], 10, 64); err == nil {
-				n.set.stale(n, version)
+				n.stale(n, version)
 			}
 		}
 		if len(trailer[pb.MarkRefuses]) > 0 {
@@ -206,7 +224,7 @@ func (n *Node) check(ctx context.Context, r *limit.Request) (limit.Decision, err
 // send is the sender of the queue: a check by itself is a call of Check, several are a CheckStream that lasts until they
 // are answered, so that one which waits for a disk holds up no other.
 func (n *Node) send(ctx context.Context, checks []*pb.CheckRequest, answer func(int, limit.Result)) error {
-	ctx = n.set.marked(ctx)
+	ctx = n.marked(ctx)
 	client := pb.NewLimiterClient(n.Conn())
 	if len(checks) > 1 {
 		stream, err := client.CheckStream(ctx)
@@ -263,7 +281,7 @@ func (n *Node) checkBatch(ctx context.Context, rs []limit.Request) ([]limit.Resu
 	for i := range rs {
 		in.Checks[i] = pb.EncodeRequest(rs[i])
 	}
-	m, err := ask(n.set.marked(ctx), n, in, pb.LimiterClient.CheckBatch)
+	m, err := ask(n.marked(ctx), n, in, pb.LimiterClient.CheckBatch)
 	switch {
 	case err != nil:
 		return nil, err
@@ -299,8 +317,8 @@ func askAsOperator[In, Out any](ctx context.Context, n *Node, in In, method func
 
 // shown is what makes a call to the node show an operator's credentials.
 func (n *Node) shown() ([]grpc.CallOption, error) {
-	if n.set.cfg.Operator == nil {
+	if n.operator == nil {
 		return nil, nil
 	}
-	return n.set.cfg.Operator(n)
+	return n.operator(n)
 }

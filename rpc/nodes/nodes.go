@@ -149,7 +149,10 @@ func (s *Set) reachLocked(address string) (*Node, error) {
 		return n, nil
 	}
 	life, cancel := context.WithCancel(s.life)
-	n := &Node{address: address, cancel: cancel, set: s}
+	n := &Node{
+		address: address, cancel: cancel,
+		marked: s.marked, stale: s.stale, operator: s.cfg.Operator, lookAt: s.cfg.Diagnose,
+	}
 	n.health = &health{
 		longest: lastPause,
 		probe:   n.probe, afford: s.budget.take, worse: func() { s.worse(n) },
@@ -163,7 +166,7 @@ func (s *Set) reachLocked(address string) (*Node, error) {
 		maxMessages: s.cfg.MaxMessages,
 		checks:      &s.checks, maxChecks: int64(s.cfg.MaxChecks),
 	}
-	if err := n.open(); err != nil {
+	if err := n.open(s.cfg.Connections, s.cfg.TLS, s.cfg.Dial); err != nil {
 		cancel()
 		return nil, err
 	}

@@ -2,24 +2,10 @@ package nodes
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
-
-// hopeless says whether no node is left to ask, because all nodes that could decide are bad. A suspect one may still answer.
-// With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
-func (c *call) hopeless() bool {
-	seats := c.seats()
-	return c.skipsBad && len(seats) > 0 && !slices.ContainsFunc(seats, func(s Seat) bool { return !s.bad() })
-}
-
-// unsent counts a check that is refused at once.
-func (c *call) unsent() error {
-	c.set.counts.unsent.Add(1)
-	return &unsentError{c.seats()}
-}
 
 // An unsentError is the answer to a check that is not worth sending. What keeps the nodes from being asked is put into words only
 // for who wants to read it: it may be given very often.
