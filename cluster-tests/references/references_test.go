@@ -21,7 +21,6 @@ var upward = map[string]int{
 	"cluster-tests/simulation":    37,
 	"cmd/gateway":                 4,
 	"cmd/jeton":                   4,
-	"cmd/node":                    2,
 	"gateway/answer":              7,
 	"gateway/config":              12,
 	"gateway/fallback":            2,

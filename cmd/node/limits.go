@@ -32,14 +32,14 @@ func readLimits(path string) (*limit.Document, error) {
 
 // logLimits logs that there are no limits, and where the limits file that the node was started with differs from the cluster's limits,
 // which rule.
-func (n *Node) logLimits(file *limit.Document) {
-	if len(n.Limits().Rules()) == 0 {
+func (n *parts) logLimits(file *limit.Document) {
+	if len(n.limits.Load().Rules()) == 0 {
 		n.cfg.Logger.Warn("no limits are in force, so every check is refused with an unknown limit: put some in force with jeton limits apply -f limits.yaml")
 	}
 	if n.cfg.Limits == "" {
 		return
 	}
-	differs := limit.Difference(n.Limits(), file)
+	differs := limit.Difference(n.limits.Load(), file)
 	if names := differs.Names(); len(names) > 0 {
 		n.cfg.Logger.Warn("the limits file differs from the limits in force in the cluster: jeton limits diff shows how; jeton limits apply puts the file in force",
 			"file", n.cfg.Limits, "limits", names)
@@ -85,12 +85,12 @@ func sameLimits(a, b *limit.Document) bool {
 	return len(c.Names()) == 0
 }
 
-func (n *Node) logUnchanged() {
+func (n *parts) logUnchanged() {
 	n.cfg.Logger.Info("the limits file equals the limits in force: nothing changes", "file", n.cfg.Limits)
 }
 
 // leavesOutNone refuses a limits file without limits that are in force: it may be just being saved.
-func (n *Node) leavesOutNone(inForce, file *limit.Document, remove string) error {
+func (n *parts) leavesOutNone(inForce, file *limit.Document, remove string) error {
 	removed := limit.Difference(inForce, file).Removed
 	if len(removed) == 0 {
 		return nil

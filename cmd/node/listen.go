@@ -11,7 +11,7 @@ import (
 )
 
 // listen opens a listener for the option called name; without an address there is none.
-func (n *Node) listen(name, address string) (net.Listener, error) {
+func (n *parts) listen(name, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // no listener is what was asked for
 	}
@@ -47,7 +47,7 @@ func share(name string) bound.Share {
 
 // bounds are those of a listener, by the name of its option. One address may have a quarter of the connections before it has
 // proved anything.
-func (n *Node) bounds(name string) bound.Config {
+func (n *parts) bounds(name string) bound.Config {
 	most := share(name).Connections(bound.Limit())
 	b := bound.Config{
 		Name: strings.TrimPrefix(name, "listen-"), Connections: most, PerAddress: max(most/4, 1), Memory: n.cfg.ListenMemory,
@@ -60,7 +60,7 @@ func (n *Node) bounds(name string) bound.Config {
 }
 
 // checkListen refuses addresses that others can reach, unless who reaches them proves something, or that is wanted.
-func (n *Node) checkListen(name, address string) error {
+func (n *parts) checkListen(name, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:7700", address)
@@ -88,7 +88,7 @@ const (
 )
 
 // requiresProof says whether who reaches a listener has to prove who they are before they may do what not everybody may.
-func (n *Node) requiresProof(name string) bool {
+func (n *parts) requiresProof(name string) bool {
 	switch name {
 	case grpcOption:
 		return n.secrets.key != nil || n.secrets.certificates != nil
@@ -108,7 +108,7 @@ func isRemote(l net.Listener) bool {
 }
 
 // advertised is the address at which others reach a listener.
-func (n *Node) advertised(l net.Listener) (string, error) {
+func (n *parts) advertised(l net.Listener) (string, error) {
 	if l == nil {
 		return "", nil
 	}

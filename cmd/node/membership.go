@@ -46,7 +46,7 @@ func (n *Node) GossipAddr() string {
 //	                       ├─▶ the table, for callers and the node's own client
 //	                       └─▶ the limits in force
 type membership struct {
-	node       *Node
+	node       *parts
 	id         ring.NodeID
 	cluster    *cluster.Cluster
 	peers      *peers.Client
@@ -72,7 +72,7 @@ type membership struct {
 // openMember opens the registers of a node in a cluster, its connections to the others, and the actors on top.
 func (n *Node) openMember(cfg storage.Config) (err error) {
 	m := &membership{
-		node: n, marks: make(chan agreed.Mark, 1), decides: make(chan struct{}), installed: make(chan struct{}, 1),
+		node: &n.parts, marks: make(chan agreed.Mark, 1), decides: make(chan struct{}), installed: make(chan struct{}, 1),
 	}
 	m.placements.Store(&placements{})
 	m.view.Store(&view{changed: make(chan struct{})})
@@ -124,7 +124,7 @@ func (m *membership) join() (err error) {
 	if err != nil {
 		return err
 	}
-	m.fileLimits = n.Limits()
+	m.fileLimits = n.limits.Load()
 	seed, err := m.fileLimits.YAML()
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func member(t *testing.T) *membership {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &membership{node: &Node{clock: c, store: store}, id: store.Disk()}
+	m := &membership{node: &parts{clock: c, store: store}, id: store.Disk()}
 	m.cluster, err = cluster.New(cluster.Config{
 		Dir: t.TempDir(), ID: m.id, Name: "a", GRPC: "127.0.0.1:1", BindGossip: "127.0.0.1:0", BindRaft: "127.0.0.1:0",
 		Mark: agreed.Mark{Boot: 1}, Peers: nobody{}, Now: c.Now, Advance: func(int64) {},

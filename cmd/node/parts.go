@@ -1,0 +1,43 @@
+package node
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/actor/clock"
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/bound"
+	"github.com/jeton-dev/jeton/internal/door"
+	"github.com/jeton-dev/jeton/rpc"
+	"github.com/jeton-dev/jeton/storage"
+)
+
+// parts are what every node is made of, alone or in a cluster. They know nothing of its membership, which uses them.
+type parts struct {
+	cfg     Config
+	secrets secrets
+	limits  atomic.Pointer[limit.Document]
+	metrics *prometheus.Registry
+
+	listeners *bound.Metrics
+	clock     *clock.Clock
+	store     *storage.Store
+	system    *actor.System
+	grpc      *rpc.Server
+	http      *http.Server
+
+	grpcListener, httpListener net.Listener
+
+	doors    *door.Doors    // the ways in
+	opened   door.Closers   // everything else
+	running  sync.WaitGroup // this package's goroutines
+	stopping chan struct{}  // closed when the node is to stop
+}
+
+// fail notes why the node cannot go on.
+func (n *parts) fail(err error) { n.doors.Fail(err) }
