@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 		"actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/agreed", "ring/cluster", "ring/key",
 		"rpc/access", "rpc/credentials", "rpc/nodes", "rpc/pb", "rpc/peers", "rpc/transport",
 	},
-	"rpc/debug":        {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "storage"},
+	"rpc/debug":        {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
 	"gateway/keys":     {"actor/limit"},
 	"gateway/config":   {"actor/limit", "gateway/keys", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
 	"gateway/route":    {"gateway/config"},

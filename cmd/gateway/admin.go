@@ -2,13 +2,12 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -56,21 +55,17 @@ func (e *Gateway) adminHandler() (http.Handler, error) {
 
 // routes are the handlers of the gateway's own pages, by their patterns.
 func (a *admin) routes() map[string]http.Handler {
-	return map[string]http.Handler{
-		"GET /{$}":                 http.HandlerFunc(index),
-		"GET /debug/{$}":           http.HandlerFunc(index),
-		"GET /debug/config":        http.HandlerFunc(a.config),
-		"GET /debug/pprof/":        http.HandlerFunc(pprof.Index),
-		"GET /debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
-		"GET /debug/pprof/profile": http.HandlerFunc(pprof.Profile),
-		"GET /debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
-		"POST /debug/pprof/symbol": http.HandlerFunc(pprof.Symbol), // go tool pprof posts what it asks about
-		"GET /debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
-		"GET /metrics":             promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}),
-		"GET /livez":               http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }),
-		"GET /readyz":              http.HandlerFunc(a.ready),
-		"GET /v1/denials/{id}":     http.HandlerFunc(a.denial),
+	routes := map[string]http.Handler{
+		"GET /{$}":             http.HandlerFunc(index),
+		"GET /debug/{$}":       http.HandlerFunc(index),
+		"GET /debug/config":    http.HandlerFunc(a.config),
+		"GET /metrics":         promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}),
+		"GET /livez":           http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }),
+		"GET /readyz":          http.HandlerFunc(a.ready),
+		"GET /v1/denials/{id}": http.HandlerFunc(a.denial),
 	}
+	maps.Copy(routes, web.Profiles())
+	return routes
 }
 
 // operators ask the cluster through a gateway. Where the nodes do not take that from it, the error says what the gateway needs.
@@ -113,11 +108,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/v1/denials/"):
 		a.pages.ServeHTTP(w, r)
 	case path == limitsPath && r.Method == http.MethodPut:
-		w.Header().Set("Allow", "GET, HEAD")
-		writeProblem(w, problem{
-			Name: "method-not-allowed", Title: "This path does not support this method", Status: http.StatusMethodNotAllowed,
-			Detail: "a gateway does not change limits: use jeton limits apply, or PUT /v1/limits at a node",
-		})
+		web.WriteProblem(w, web.MethodNotAllowed("a gateway does not change limits: use jeton limits apply, or PUT /v1/limits at a node", http.MethodGet, http.MethodHead))
 	case path == limitsPath && a.limits() == nil:
 		web.WriteProblem(w, fmt.Errorf("%w: %w", limit.ErrUnavailable, a.Ready()))
 	default:
@@ -128,48 +119,23 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // denial answers GET /v1/denials/{id}.
 func (a *admin) denial(w http.ResponseWriter, r *http.Request) {
 	record, err := a.gateway.Denials().Recall(r.PathValue("id"))
-	p := problem{Title: "No denial with this id"}
-	switch {
-	case err == nil:
-		writeJSON(w, http.StatusOK, "application/json", record)
+	if err != nil {
+		web.WriteProblem(w, noDenial(err))
 		return
+	}
+	web.WriteJSON(w, http.StatusOK, record)
+}
+
+// noDenial is the problem of an id for which no denial is known.
+func noDenial(err error) *web.Problem {
+	p := &web.Problem{Name: "denial-forgotten", Title: "No denial with this id", Status: http.StatusNotFound, Detail: err.Error()}
+	switch {
 	case errors.Is(err, denial.ErrMalformed):
 		p.Name, p.Title, p.Status = "malformed-id", "Not the id of a denial", http.StatusBadRequest
 	case errors.Is(err, denial.ErrElsewhere):
 		p.Name, p.Status = "denial-elsewhere", http.StatusMisdirectedRequest
-	default:
-		p.Name, p.Status = "denial-forgotten", http.StatusNotFound
 	}
-	p.Detail = err.Error()
-	writeProblem(w, p)
-}
-
-// A problem is an error of the admin listener in the form of RFC 9457, like those of the JSON API.
-type problem struct {
-	Name   string // for programs; the last part of the type
-	Title  string // the same for all problems of the type
-	Status int    // of HTTP
-	Detail string // what is wrong this time
-}
-
-func writeProblem(w http.ResponseWriter, p problem) {
-	writeJSON(w, p.Status, "application/problem+json", struct {
-		Type   string `json:"type"`
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-	}{"urn:jeton:problem:" + p.Name, p.Title, p.Status, p.Detail})
-}
-
-func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		web.WriteProblem(w, err)
-		return
-	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the caller is gone: there is nobody to tell
+	return p
 }
 
 func index(w http.ResponseWriter, _ *http.Request) {

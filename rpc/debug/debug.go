@@ -8,8 +8,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"net/http/pprof"
 	"strconv"
 	"strings"
 
@@ -20,6 +20,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/access"
+	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // Actors can say what a System is doing.
@@ -87,21 +88,17 @@ func (c *Config) missing() string {
 
 // routes are the handlers by their patterns, but for those of buckets.
 func (p *pages) routes() map[string]http.Handler {
-	return map[string]http.Handler{
-		"GET /{$}":                 http.HandlerFunc(p.index),
-		"GET /metrics":             promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}),
-		"GET /livez":               http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, plainText, []byte("ok\n")) }),
-		"GET /readyz":              http.HandlerFunc(p.ready),
-		"GET /debug/{$}":           http.HandlerFunc(p.index),
-		"GET /debug/actors":        http.HandlerFunc(p.actors),
-		"GET /debug/ring":          http.HandlerFunc(p.ring),
-		"GET /debug/pprof/":        http.HandlerFunc(pprof.Index),
-		"GET /debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
-		"GET /debug/pprof/profile": http.HandlerFunc(pprof.Profile),
-		"GET /debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
-		"POST /debug/pprof/symbol": http.HandlerFunc(pprof.Symbol), // go tool pprof posts what it asks about
-		"GET /debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
+	routes := map[string]http.Handler{
+		"GET /{$}":          http.HandlerFunc(p.index),
+		"GET /metrics":      promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}),
+		"GET /livez":        http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, plainText, []byte("ok\n")) }),
+		"GET /readyz":       http.HandlerFunc(p.ready),
+		"GET /debug/{$}":    http.HandlerFunc(p.index),
+		"GET /debug/actors": http.HandlerFunc(p.actors),
+		"GET /debug/ring":   http.HandlerFunc(p.ring),
 	}
+	maps.Copy(routes, web.Profiles())
+	return routes
 }
 
 // ServeHTTP answers with a page.

@@ -3,7 +3,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -92,7 +91,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return err
 	})
 	if err != nil {
-		out = cmp.Or(a.unknownLimit(err), problemOf(err)).reply()
+		out = problemOf(err).reply()
 	}
 	if out.status == http.StatusInternalServerError {
 		a.Logger.ErrorContext(ctx, "request failed", append(fault.Attrs(err), "route", route)...)

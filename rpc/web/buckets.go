@@ -18,7 +18,7 @@ func (a *api) check(r *http.Request) (reply, error) {
 	}
 	d, err := a.Limiter.Check(r.Context(), request)
 	if err != nil {
-		return reply{}, err
+		return reply{}, a.unknownLimit(err, request.Limits...)
 	}
 	if d.Allowed {
 		return reply{status: http.StatusOK, body: d}, nil
@@ -51,7 +51,7 @@ func (a *api) inspect(name, key string) answerer {
 	return func(r *http.Request) (reply, error) {
 		in, err := a.Limiter.Inspect(r.Context(), key, limit.Named(name))
 		if err != nil {
-			return reply{}, err
+			return reply{}, a.unknownLimit(err, limit.Named(name))
 		}
 		return reply{status: http.StatusOK, body: in}, nil
 	}
@@ -61,7 +61,7 @@ func (a *api) inspect(name, key string) answerer {
 func (a *api) reset(name, key string) answerer {
 	return func(r *http.Request) (reply, error) {
 		if err := a.Limiter.Reset(r.Context(), key, limit.Named(name)); err != nil {
-			return reply{}, err
+			return reply{}, a.unknownLimit(err, limit.Named(name))
 		}
 		return reply{status: http.StatusNoContent}, nil
 	}

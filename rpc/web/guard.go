@@ -88,9 +88,9 @@ func (g *guard) admit(r *http.Request, need access.Need) error {
 	if token != "" {
 		detail = "the token is unknown: " + detail
 	}
-	return &problem{
+	return &Problem{
 		Name: "needs-token", Title: "The request needs a token", Status: http.StatusUnauthorized,
-		Detail: detail, challenge: `Bearer realm="jeton"`,
+		Detail: detail, Challenge: `Bearer realm="jeton"`,
 	}
 }
 
@@ -98,7 +98,7 @@ func (g *guard) admit(r *http.Request, need access.Need) error {
 // elsewhere, or it asks a loopback port for a host that is not this machine, whose name somebody made lead here.
 func (g *guard) foreign(r *http.Request) error {
 	if !g.Beyond && !isLocal(r.Host) {
-		return &problem{
+		return &Problem{
 			Name: "foreign-host", Title: "The request is for another host", Status: http.StatusForbidden,
 			Detail: fmt.Sprintf("the header Host is %s, but this port serves this machine only: use localhost or 127.0.0.1, or send a token", limit.Quote(r.Host)),
 		}
@@ -106,7 +106,7 @@ func (g *guard) foreign(r *http.Request) error {
 	judged := r.WithContext(r.Context())
 	judged.Method = http.MethodPost // for this package a GET does no harm; but a profile costs, though the page cannot read it
 	if g.pages.Check(judged) != nil {
-		return &problem{
+		return &Problem{
 			Name: "foreign-origin", Title: "The request comes from a web page", Status: http.StatusForbidden,
 			Detail: fmt.Sprintf("the headers Origin and Sec-Fetch-Site are %s and %s, and requests from web pages are refused: use a program, type the address into the browser, or send a token",
 				limit.Quote(r.Header.Get("Origin")), limit.Quote(r.Header.Get("Sec-Fetch-Site"))),

@@ -113,8 +113,8 @@ func lostLines(r *http.Request, text []byte) string {
 }
 
 // applyProblem is why limits were not applied, where that has a problem of its own; nil where it has none.
-func applyProblem(err error) *problem {
-	p := &problem{Detail: status.Convert(err).Message()}
+func applyProblem(err error) *Problem {
+	p := &Problem{Detail: status.Convert(err).Message()}
 	switch status.Code(err) {
 	case codes.Aborted:
 		p.Name, p.Title, p.Status = "limits-changed", "The limits have changed since", http.StatusPreconditionFailed

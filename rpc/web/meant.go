@@ -3,46 +3,37 @@ package web
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/spelling"
 )
 
-// unknownLimit is the problem of a request that names a limit which is not stored, with the name that is nearest and where to see
-// them all; nil for another error. Only who is told so looks for the nearest: on the way of a check it would cost.
-func (a *api) unknownLimit(err error) *problem {
+// unknownLimit adds to an ErrUnknownLimit the stored limit whose name is nearest to the unknown one among those that the request
+// names, and where to see all. Another error stays as it is.
+func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 	if !errors.Is(err, limit.ErrUnknownLimit) {
-		return nil
+		return err
 	}
 	p := problemOf(err)
-	doc := a.Limits()
-	if doc == nil || len(doc.Rules()) == 0 {
+	var stored []string
+	if doc := a.Limits(); doc != nil {
+		for _, rule := range doc.Rules() {
+			stored = append(stored, rule.Name)
+		}
+	}
+	unknown := slices.IndexFunc(asked, func(ref limit.Ref) bool { return ref.Inline == nil && !slices.Contains(stored, ref.Name) })
+	switch {
+	case len(stored) == 0:
 		p.Detail += ": there are no limits yet: add some with jeton limits apply or PUT /v1/limits"
-		return p
-	}
-	names := make([]string, 0, len(doc.Rules()))
-	for _, rule := range doc.Rules() {
-		names = append(names, rule.Name)
-	}
-	if name, is := quotedIn(p.Detail); is {
-		p.Detail += fmt.Sprintf(": did you mean %s? GET /v1/limits shows all limits", limit.Quote(spelling.Nearest(name, names)))
-	} else {
+	case unknown < 0:
 		p.Detail += "; GET /v1/limits shows all limits"
+	default:
+		nearest := spelling.Nearest(asked[unknown].Name, stored)
+		p.Detail += fmt.Sprintf(": did you mean %s? GET /v1/limits shows all limits", limit.Quote(nearest))
 	}
 	return p
-}
-
-// quotedIn is the name that stands behind the words of [limit.ErrUnknownLimit].
-func quotedIn(said string) (name string, is bool) {
-	_, after, _ := strings.Cut(said, limit.ErrUnknownLimit.Error()+" ")
-	quoted, err := strconv.QuotedPrefix(after)
-	if err != nil {
-		return "", false
-	}
-	name, err = strconv.Unquote(quoted)
-	return name, err == nil
 }
 
 // checkFields are the fields of a check.

@@ -7,63 +7,73 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// A problem is an error of the JSON API in the form of RFC 9457, application/problem+json.
-type problem struct {
+// A Problem is an error in the form of RFC 9457, application/problem+json.
+type Problem struct {
 	Name   string // for programs; the last part of the type
 	Title  string // the same for all problems of the type
 	Status int    // of HTTP
 	Detail string // what is wrong this time
-	Field  string // of the request that is wrong; empty when none is
-	allow  string // the methods that the path takes, when the problem is the method
+	Field  string // of the request that is wrong; empty for none
 
-	challenge string // what the header WWW-Authenticate says, when the problem is who asks
+	Allow     string // the header Allow: the methods that the path takes; empty for none
+	Challenge string // the header WWW-Authenticate; empty for none
+}
+
+// MethodNotAllowed is the Problem of a request whose path takes these methods only.
+func MethodNotAllowed(detail string, takes ...string) *Problem {
+	return &Problem{
+		Name: "method-not-allowed", Title: "This path does not support this method", Status: http.StatusMethodNotAllowed,
+		Detail: detail, Allow: strings.Join(takes, ", "),
+	}
 }
 
 // The problems that only HTTP has.
 var (
-	errTooLarge = &problem{
+	errTooLarge = &Problem{
 		Name: "too-large", Title: "The body is too large", Status: http.StatusRequestEntityTooLarge,
 		Detail: fmt.Sprintf("a body may have up to %d bytes", maxBody),
 	}
-	errLimitsFile = &problem{
-		Name: "method-not-allowed", Title: "This path does not support this method", Status: http.StatusMethodNotAllowed,
-		Detail: "this node takes its limits from its limits file: edit the file and send the node SIGHUP; " +
-			"it applies the whole file, or none of it if anything is wrong",
-		allow: "GET, HEAD",
-	}
+	errLimitsFile = MethodNotAllowed("this node takes its limits from its limits file: edit the file and send the node SIGHUP; "+
+		"it applies the whole file, or none of it if anything is wrong", http.MethodGet, http.MethodHead)
 )
 
+// wrongMethod is the problem of a request with a method that its path does not take.
+func wrongMethod(sent string, takes []string) *Problem {
+	return MethodNotAllowed(fmt.Sprintf("%s is not supported here: use %s", limit.Quote(sent), strings.Join(takes, ", ")), takes...)
+}
+
 // notFound is the problem of a request whose path a door does not have.
-func notFound(at access.Door) *problem {
-	return &problem{
+func notFound(at access.Door) *Problem {
+	return &Problem{
 		Name: "not-found", Title: "No route matches this path", Status: http.StatusNotFound,
 		Detail: "use " + access.Calls(at, apiPrefix) + "; GET / lists all paths",
 	}
 }
 
 // problemOf is err as the JSON API says it.
-func problemOf(err error) *problem {
-	if p, ok := errors.AsType[*problem](err); ok {
+func problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
 	class := pb.Classify(err)
-	p := &problem{Name: class.Name, Title: class.Title, Status: class.HTTP, Detail: err.Error()}
+	p := &Problem{Name: class.Name, Title: class.Title, Status: class.HTTP, Detail: err.Error()}
 	if fe, ok := errors.AsType[*limit.FieldError](err); ok {
 		p.Field = fe.Field
 	}
 	return p
 }
 
-func (p *problem) Error() string { return p.Detail }
+func (p *Problem) Error() string { return p.Detail }
 
 // MarshalJSON writes the members of RFC 9457, and "field".
-func (p *problem) MarshalJSON() ([]byte, error) {
+func (p *Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type   string `json:"type"`
 		Title  string `json:"title"`
@@ -73,19 +83,22 @@ func (p *problem) MarshalJSON() ([]byte, error) {
 	}{"urn:jeton:problem:" + p.Name, p.Title, p.Status, p.Detail, p.Field})
 }
 
-func (p *problem) reply() reply {
+func (p *Problem) reply() reply {
 	header := http.Header{"Content-Type": {"application/problem+json"}}
-	if p.allow != "" {
-		header.Set("Allow", p.allow)
+	if p.Allow != "" {
+		header.Set("Allow", p.Allow)
 	}
-	if p.challenge != "" {
-		header.Set("WWW-Authenticate", p.challenge)
+	if p.Challenge != "" {
+		header.Set("WWW-Authenticate", p.Challenge)
 	}
 	return reply{status: p.Status, body: p, header: header}
 }
 
-// WriteProblem answers with err as the JSON API does.
+// WriteProblem answers with err as the JSON API does: a [*Problem] as it is, and any other error as the problem of its class.
 func WriteProblem(w http.ResponseWriter, err error) { problemOf(err).reply().write(w) }
+
+// WriteJSON answers with a value.
+func WriteJSON(w http.ResponseWriter, status int, v any) { reply{status: status, body: v}.write(w) }
 
 // A reply is an answer of the JSON API.
 type reply struct {
