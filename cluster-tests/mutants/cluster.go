@@ -89,7 +89,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "the longer log by its length",
 			Why:  "the log that ends in the later term holds all that was agreed; a longer one may hold what never was instead",
 			Edits: []Edit{{
-				File: "ring/cluster/consensus/recover.go",
+				File: "ring/cluster/consensus/logend.go",
 				Old:  "return e.Term > other.Term || e.Term == other.Term && e.Index > other.Index",
 				New:  "return e.Index > other.Index",
 			}},

@@ -28,11 +28,7 @@ var upward = map[string]int{
 	"gateway/keys":                1,
 	"gateway/route":               1,
 	"internal/bound":              1,
-	"ring":                        1,
 	"ring/cluster":                3,
-	"ring/cluster/consensus":      5,
-	"ring/cluster/driver":         3,
-	"ring/move":                   2,
 	"rpc/web":                     1,
 }
 

@@ -167,3 +167,25 @@ func (m *Move) hopeless() bool {
 func without(nodes []ring.NodeID, node ring.NodeID) []ring.NodeID {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n ring.NodeID) bool { return n == node })
 }
+
+// askRaft asks raft to agree, if that is due.
+func (m *Move) askRaft(e *task, a Action, now int64) {
+	if m.due(e, now) {
+		m.actions = append(m.actions, a)
+	}
+}
+
+// due reports whether a task is to be attempted now, and marks it as under way. If it is due later, due lowers until.
+func (m *Move) due(e *task, now int64) bool {
+	switch {
+	case e.done || e.asked:
+		return false
+	case now < e.at:
+		if m.until == 0 || e.at < m.until {
+			m.until = e.at
+		}
+		return false
+	}
+	e.asked = true
+	return true
+}

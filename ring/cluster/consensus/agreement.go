@@ -9,66 +9,21 @@ package consensus
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
-	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/agreed"
-	"github.com/jeton-dev/jeton/ring/cluster/folder"
-	"github.com/jeton-dev/jeton/ring/key"
 )
-
-const (
-	// ElectionTimeout is how long a leader may be silent: a follower that has heard no leader for one or two of these asks for votes.
-	ElectionTimeout = time.Second
-
-	commitTimeout     = 20 * time.Millisecond  // how late followers hear that an idle leader's last entry is committed
-	leaseTimeout      = 500 * time.Millisecond // a leader that hears no majority for this long steps down
-	snapshotInterval  = 30 * time.Second
-	snapshotThreshold = 256              // entries
-	trailingLogs      = 256              // entries kept behind a snapshot, for followers that lag a little
-	enqueueTimeout    = 10 * time.Second // for proposals whose context has no deadline
-)
-
-// Config says where an agreement lives.
-type Config struct {
-	Dir       string       // the agreement's files are raft/ and marks.json in it
-	FS        vfs.FS       // that Dir is on; nil: the operating system's
-	OpenRaft  openRaft     // nil: openFiles
-	ID        ring.NodeID  // this node
-	Listener  net.Listener // for raft; the agreement closes it in stop
-	Bounds    bound.Config // of what comes over it
-	Advertise string       // host:port at which others reach the listener
-	Key       *key.Key     // nil: plain TCP
-	// Address is where a node's raft is now, where that is known better than raft's own configuration says, else empty.
-	// Optional; it must not block.
-	Address func(ring.NodeID) string
-	Logger  *slog.Logger
-}
 
 // Advertised is where the others reach this node's raft.
 func (a *Agreement) Advertised() string { return a.config.Advertise }
-
-// folder is where the agreement's files are.
-func (c *Config) folder() folder.Folder { return folder.Of(c.FS, c.Dir) }
-
-// A Server is a member of raft's configuration.
-type Server struct {
-	ID      ring.NodeID
-	Address string // of its raft
-	Voter   bool
-}
 
 // An Agreement is this node's part in what the cluster agrees on: raft's log and snapshots on the disk, and raft itself
 // between start and stop. Its methods may be called by any number of goroutines at once.
@@ -144,31 +99,6 @@ func (a *Agreement) fail(err error) {
 	}
 }
 
-// Servers is raft's newest configuration here, committed or not. While raft does not run it is what the disk holds; empty
-// means that this disk was never in a cluster, or was reset.
-func (a *Agreement) Servers() []Server {
-	configuration := *a.stored.Load()
-	if r := a.running.Load(); r != nil {
-		if future := r.GetConfiguration(); future.Error() == nil {
-			configuration = future.Configuration()
-		}
-	}
-	return serversOf(configuration)
-}
-
-// serversOf are the servers of a configuration of raft's.
-func serversOf(configuration raft.Configuration) []Server {
-	servers := make([]Server, 0, len(configuration.Servers))
-	for _, s := range configuration.Servers {
-		id, err := ring.ParseNodeID(string(s.ID))
-		if err != nil {
-			continue // none that this package wrote
-		}
-		servers = append(servers, Server{ID: id, Address: string(s.Address), Voter: s.Suffrage == raft.Voter})
-	}
-	return servers
-}
-
 // Bootstrap writes the first configuration. Only the node that founds the cluster calls it, once, before start.
 func (a *Agreement) Bootstrap(servers []Server) error {
 	a.mu.Lock()
@@ -184,22 +114,6 @@ func (a *Agreement) Bootstrap(servers []Server) error {
 	a.stored.Store(&configuration)
 	return nil
 }
-
-// configurationOf is servers in raft's words.
-func configurationOf(servers []Server) (configuration raft.Configuration) {
-	for _, s := range servers {
-		suffrage := raft.Nonvoter
-		if s.Voter {
-			suffrage = raft.Voter
-		}
-		configuration.Servers = append(configuration.Servers,
-			raft.Server{Suffrage: suffrage, ID: serverID(s.ID), Address: raft.ServerAddress(s.Address)})
-	}
-	return configuration
-}
-
-// serverID is a node's name in raft.
-func serverID(id ring.NodeID) raft.ServerID { return raft.ServerID(id.String()) }
 
 // raftConfig is raft's configuration.
 func (a *Agreement) raftConfig() *raft.Config {
@@ -342,60 +256,4 @@ func (a *Agreement) Stop() error {
 		a.disk = nil
 	}
 	return err
-}
-
-// Propose has the leader, which is this node, apply a command: nil once it is committed and applied here, or why it was
-// refused, one of this package's Err. It waits no longer than ctx. agreed.ErrNotLeader and a deadline that came before raft
-// took the command have changed nothing; agreed.ErrUnknownOutcome may have.
-func (a *Agreement) Propose(ctx context.Context, c agreed.Command) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
-	data, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
-	}
-	r := a.running.Load()
-	if r == nil {
-		return agreed.ErrNotLeader
-	}
-	future := r.Apply(data, timeoutOf(ctx))
-	if err := await(ctx, future); err != nil {
-		return err
-	}
-	if refusal, ok := future.Response().(error); ok {
-		return refusal
-	}
-	return nil
-}
-
-// timeoutOf is how long raft may take to accept what ctx bounds.
-func timeoutOf(ctx context.Context) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		return max(time.Until(deadline), time.Millisecond) // 0 would be no limit
-	}
-	return enqueueTimeout
-}
-
-// await waits for raft's answer, no longer than ctx, and puts its errors in this package's words.
-func await(ctx context.Context, future raft.Future) error {
-	answer := make(chan error, 1)
-	// The goroutine ends when raft answers. Raft never answers for an entry that it has agreed on and not yet applied when it is
-	// shut down: that goroutine stays until the process ends.
-	go func() { answer <- future.Error() }()
-	var err error
-	select {
-	case err = <-answer:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
-		return agreed.ErrNotLeader
-	case errors.Is(err, raft.ErrEnqueueTimeout):
-		return fmt.Errorf("raft is busy: %w", context.DeadlineExceeded)
-	}
-	return fmt.Errorf("%w: %w", agreed.ErrUnknownOutcome, err)
 }

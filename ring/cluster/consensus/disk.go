@@ -3,7 +3,6 @@ package consensus
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -28,18 +27,6 @@ type disk struct {
 	stable    raft.StableStore
 	snapshots raft.SnapshotStore
 }
-
-// A RaftStore keeps raft's log, its term and vote, and its snapshots. What it is told to keep is durable when it returns,
-// but for the names of its files in their directory.
-type RaftStore interface {
-	raft.LogStore
-	raft.StableStore
-	raft.SnapshotStore
-	io.Closer
-}
-
-// openRaft opens the store in a directory, which is there.
-type openRaft = func(dir string) (RaftStore, error)
 
 // raftFiles are raft's own files.
 type raftFiles struct {
@@ -73,9 +60,8 @@ type contents struct {
 }
 
 const (
-	raftDir   = "raft"
-	oldDir    = "raft.old"
-	marksFile = "marks.json"
+	raftDir = "raft"
+	oldDir  = "raft.old"
 
 	snapshotsKept = 2
 	lockTimeout   = time.Second // for another process that is just letting go of the log

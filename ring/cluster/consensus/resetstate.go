@@ -29,6 +29,9 @@ const (
 	voteKey     = "LastVoteCand"
 )
 
+// marksFile is where a reset state is.
+const marksFile = "marks.json"
+
 // readResetState reads what the last reset kept, if there was one.
 func readResetState(in folder.Folder) (k resetState, err error) {
 	text, err := in.Read(marksFile)

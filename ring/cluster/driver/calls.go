@@ -26,48 +26,9 @@ const (
 	completeCalls = 8
 )
 
-// A job is an action of one partition's move.
-type job struct {
-	partition ring.Partition
-	action    move.Action
-}
-
-// A lane is a queue of calls. A bounded number of them runs at once, at most half of those to one node: a slow node does not
-// hold up the calls to others.
-type lane struct {
-	queue   []job
-	limit   int
-	running int
-	at      map[ring.NodeID]int // running, by node
-}
-
-// lanes are all queues of calls. They are bounded by the partitions: a move asks each node for one thing at a time.
-type lanes struct{ urgent, copying, completing *lane }
-
 func newLanes() lanes {
 	newLane := func(limit int) *lane { return &lane{limit: limit, at: map[ring.NodeID]int{}} }
 	return lanes{urgent: newLane(urgentCalls), copying: newLane(copyCalls), completing: newLane(completeCalls)}
-}
-
-// enqueue puts a job into its queue.
-func (t *term) enqueue(j job) {
-	t.queued = true
-	switch a := j.action.(type) {
-	case move.Agree:
-		t.agrees = append(t.agrees, j)
-	case move.Commit:
-		t.commits = append(t.commits, j)
-	case move.Copy:
-		t.lanes.copying.queue = append(t.lanes.copying.queue, j)
-	case move.Complete:
-		if a.Epoch == t.moves[j.partition].Place().Epoch {
-			t.lanes.completing.queue = append(t.lanes.completing.queue, j)
-			return
-		}
-		t.lanes.urgent.queue = append(t.lanes.urgent.queue, j)
-	default:
-		t.lanes.urgent.queue = append(t.lanes.urgent.queue, j)
-	}
 }
 
 // dispatch starts the calls that there is room for. A call that its move no longer wants, or that goes to a dead node, fails
@@ -122,38 +83,6 @@ func (t *term) startCall(ctx context.Context, l *lane, node ring.NodeID, j job) 
 			t.step(j.partition, move.Answer{To: j.action, OK: err == nil})
 		})
 	})
-}
-
-// report hands a result to the driver's goroutine, unless it has ended.
-func (t *term) report(ctx context.Context, r result) {
-	select {
-	case t.results <- r:
-	case <-ctx.Done():
-	}
-}
-
-// failed records why a call failed.
-func (t *term) failed(node ring.NodeID, j job, name string, err error) {
-	if s := t.sealed[j.partition]; s != nil {
-		s.why = err
-	}
-	t.driver.config.Logger.Debug("a step of a move failed and will be retried",
-		"partition", j.partition, "call", name, "node", t.state.Nodes[node].Name, "error", err)
-}
-
-// nodeOf is the node that an action calls.
-func nodeOf(a move.Action) ring.NodeID {
-	switch a := a.(type) {
-	case move.Copy:
-		return a.Node
-	case move.Seal:
-		return a.Node
-	case move.Install:
-		return a.Node
-	case move.Complete:
-		return a.Node
-	}
-	return ring.NodeID{}
 }
 
 // A nodeCall is a call of a node whose address is known.

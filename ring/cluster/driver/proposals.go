@@ -13,6 +13,9 @@ import (
 )
 
 const (
+	// planDelay is how long the members must stay the same before a change of the table is planned: nodes that join in a
+	// burst get one plan.
+	planDelay = 500 * time.Millisecond
 	// maxMoving is how many partitions may be between next and commit: for that long each takes no reservations.
 	maxMoving = 16
 	// maxAhead is how many copied partitions may wait for their turn before copying stops: a copy goes stale while it
@@ -25,22 +28,6 @@ const (
 	// replanDelay is the time after which a plan that was not agreed is made again.
 	replanDelay = time.Second
 )
-
-// proposals wait for raft. One is under way at a time: everything that becomes ready meanwhile goes into the next one.
-type proposals struct {
-	proposing bool
-	agrees    []job // at most one of each partition that is still wanted
-	commits   []job
-	rescues   []agreed.Change // made anew at each look
-	removal   *agreed.Node
-}
-
-// planning is the state of the next plan of the table.
-type planning struct {
-	members string          // the members as last seen
-	planAt  int64           // when to plan the table for them; 0 once planned
-	targets []agreed.Change // of the plan, not agreed yet
-}
 
 // schedulePlan schedules a plan of the table when the members have changed.
 func (t *term) schedulePlan() {
@@ -136,9 +123,6 @@ func (t *term) propose(ctx context.Context) {
 		t.proposeRemoval(ctx)
 	}
 }
-
-// same says whether two jobs that wait for raft are of one partition.
-func (j job) same(other job) bool { return j.partition == other.partition }
 
 // wanted drops the jobs that their moves no longer want, and all but the last job of each partition.
 func (t *term) wanted(jobs []job) []job {
