@@ -49,9 +49,10 @@ var mayImport = map[string][]string{
 	"ring/cluster/joining": {
 		"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/folder", "ring/cluster/gossip", "ring/cluster/lograte", "ring/cluster/message",
 	},
+	"ring/cluster/recovery": {"ring", "ring/agreed", "ring/cluster/consensus", "ring/cluster/gossip", "ring/cluster/message"},
 	"ring/cluster": {
 		"internal/bound", "ring", "ring/agreed", "ring/cluster/clocks", "ring/cluster/consensus", "ring/cluster/driver", "ring/cluster/folder",
-		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/joining", "ring/cluster/lograte", "ring/cluster/message", "ring/key",
+		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/joining", "ring/cluster/lograte", "ring/cluster/message", "ring/cluster/recovery", "ring/key",
 	},
 	"ring/cluster/driver": {"ring", "ring/agreed", "ring/move"},
 	"storage/register":    {"ring"},

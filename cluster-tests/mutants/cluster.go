@@ -70,7 +70,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Name: "a recovery that ends nobody's registers",
 			Why:  "a floor lies after all that was accepted only where those who are left accept nothing from before it was set",
 			Edits: []Edit{{
-				File: "ring/cluster/rescue.go",
+				File: "ring/cluster/recovery/reset.go",
 				Old:  "\tif err := r.endRegisters(ctx); err != nil {\n\t\treturn message.Nothing{}, err",
 				New:  "\tif err := ctx.Err(); err != nil {\n\t\treturn message.Nothing{}, err",
 			}},

@@ -28,7 +28,6 @@ var upward = map[string]int{
 	"gateway/keys":                1,
 	"gateway/route":               1,
 	"internal/bound":              1,
-	"ring/cluster":                3,
 	"rpc/web":                     1,
 }
 

@@ -88,7 +88,7 @@ func (s *State) Members() []ring.Member {
 	return members
 }
 
-// Find is the member of that name or id. Of a node that was removed it tells, beside the error, the id.
+// Find is the member with that name or id. For the name or id of a removed node it returns an error and a Node with only the id.
 func (s *State) Find(node string) (Node, error) {
 	if n, known := s.Named(node); known {
 		return n, nil

@@ -87,10 +87,13 @@ func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswe
 	return a, nil
 }
 
-// Remove takes a node, by its name or its id, out of the cluster for ever: its disk is never taken back. A node with
-// partitions is drained first (ErrHasPlaces). It is refused (ErrTooFew) where fewer nodes would be left than there are
-// replicas of each partition; force overrules both, but not that the last node stays, and that of each partition enough
-// replicas have to be left to move it. Waits for a leader as SetLimits does.
+// Remove takes a node, by its name or its id, out of the cluster for ever: the cluster never takes its disk back. It is refused
+// while the node has partitions (ErrHasPlaces: drain it first), and where fewer nodes would be left than each partition has
+// replicas (ErrTooFew). force overrules both, but the last node always stays, and enough replicas of each partition must be left
+// to move it. Waits for a leader as SetLimits does.
+//
+// It succeeds again for a node that was removed already: the answer to an earlier request may have been lost. If another node has
+// taken the name since, the name means that node; only an id is always the same node.
 func (c *Cluster) Remove(ctx context.Context, node string, force bool) error {
 	_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRemove, removeRequest{Node: node, Force: force})
 	return err
@@ -106,7 +109,7 @@ func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.No
 	n, err := s.Find(q.Node)
 	if err != nil {
 		if _, gone := s.Removed[n.ID]; gone {
-			return message.Nothing{}, nil // it was, by this request perhaps
+			return message.Nothing{}, nil // perhaps by this very request, whose answer was lost
 		}
 		return message.Nothing{}, err
 	}
@@ -121,21 +124,10 @@ func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.No
 // Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names
 // or ids of all nodes that do not answer: they are removed, and never taken back. See package recovery.
 func (c *Cluster) Recover(ctx context.Context, lost []string) (agreed.Recovery, error) {
-	return c.recoverer.recover(ctx, lost)
+	return c.recoverer.Recover(ctx, lost)
 }
 
 // Leave tells every node at once that this one is about to stop, so that callers ask the others first. It returns when all
 // that are alive have heard it, or when ctx ends. It is not agreed on, moves no partition, and ends when this node starts
 // again. When Run ends after it, gossip says that this node has left.
 func (c *Cluster) Leave(ctx context.Context) { c.joiner.Leave(ctx) }
-
-// Waits says what this node waits for before it is a member of its cluster, and which addresses of --join it could not meet;
-// empty where there is nothing to tell.
-func (c *Cluster) Waits() string {
-	select {
-	case <-c.joined:
-		return ""
-	default:
-		return c.joiner.Waits()
-	}
-}

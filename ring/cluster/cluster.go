@@ -23,21 +23,8 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/joining"
 	"github.com/jeton-dev/jeton/ring/cluster/lograte"
 	"github.com/jeton-dev/jeton/ring/cluster/message"
+	"github.com/jeton-dev/jeton/ring/cluster/recovery"
 )
-
-// Why a node cannot take part, or no longer can, and why an administrator's request is refused. Package message documents
-// these; package agreed has the others.
-var (
-	ErrOldCopy     = message.ErrOldCopy
-	ErrDiskInUse   = message.ErrDiskInUse
-	ErrForeign     = message.ErrForeign
-	ErrUnreachable = message.ErrUnreachable
-	ErrNoLeader    = message.ErrNoLeader
-	ErrAlive       = message.ErrAlive
-)
-
-// ErrClosed says that this node's part in the cluster has ended.
-var ErrClosed = errors.New("this node is stopping")
 
 // A Cluster is this node's part in a cluster. Its methods may be called by any number of goroutines at once.
 //
@@ -70,7 +57,7 @@ type Cluster struct {
 	directory *gossip.Directory
 	leader    *message.Leader
 	joiner    *joining.Joiner
-	recoverer *recoverer
+	recoverer *recovery.Recoverer
 	clocks    *clocks.Clocks
 	health    *health.Health
 	driver    *driver.Driver
@@ -119,7 +106,7 @@ func New(config Config) (*Cluster, error) {
 	})
 	c.assemble()
 	c.registry = prometheus.NewRegistry()
-	c.metrics = newMetrics(c.registry, c)
+	c.metrics = c.newMetrics(c.registry)
 	c.driver = driver.New(driver.Config{
 		State: c.agreement.State, Changed: c.agreement.Changed, Propose: c.agreement.Propose, Peers: config.Peers,
 		Address: c.directory.AddressWithID, DeadSince: c.gossip.DeadSince, Logger: c.logger, Metrics: c.registry,
@@ -152,7 +139,7 @@ func (c *Cluster) assemble() {
 		Agreement: c.agreement, Directory: c.directory, Leader: c.leader, State: c.State, Changed: c.Changed,
 		Step: config.tuning.step, Patience: config.tuning.patience, Logger: c.logger, Throttle: c.throttle,
 	})
-	c.recoverer = newRecoverer(recovererConfig{
+	c.recoverer = recovery.New(recovery.Config{
 		ID: config.ID, Name: config.Name, Peers: config.Peers, Gossip: c.gossip, Agreement: c.agreement, Directory: c.directory,
 		Leader: c.leader, State: c.State, Belong: c.identity.Belong, Proved: c.joiner.Proved, Assert: c.joiner.Assert,
 		Epochs: config.Epochs, End: config.End, Logger: c.logger,
@@ -283,9 +270,6 @@ func (c *Cluster) self() agreed.Node {
 		Gossip: c.wire.Address(), Raft: c.RaftAddress(),
 	}
 }
-
-// otherMembers are the gRPC addresses of the other members.
-func (c *Cluster) otherMembers() map[ring.NodeID]string { return c.directory.OtherMembers(c.State()) }
 
 // nodeMeta is what this node gossips about itself at its start.
 func (c *Cluster) nodeMeta() gossip.NodeMeta {

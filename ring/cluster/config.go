@@ -38,8 +38,9 @@ type Peers interface {
 type Config struct {
 	// Dir is where the cluster's files are: raft's log, and what this node has promised. It is made if it is missing.
 	Dir string
-	// FS is the file system that Dir is on, and OpenRaft opens what keeps raft's log and snapshots in a directory that is
-	// there. Both are for tests. Nil: the operating system's, and raft's own files.
+	// FS is the file system that Dir is on, and OpenRaft opens what keeps raft's log and snapshots in an existing directory.
+	// Nil: the operating system's, and raft's own files. Only tests set them: those of cmd/node run whole nodes on disks that
+	// fail, and so need both from outside this package.
 	FS       vfs.FS
 	OpenRaft func(dir string) (consensus.RaftStore, error)
 	// ID is the identity of the node's disk. An empty disk has a new one.

@@ -5,14 +5,15 @@
 //
 //	ring/agreed      what is agreed: states and commands, pure; others use it too
 //	  message        what nodes ask one another, and the leader
-//	  gossip         finds nodes and senses their failures; knows their addresses
+//	  gossip         finds nodes and detects their failures; knows their addresses
 //	  consensus      raft
 //	  health, clocks which members answer, and how far their clocks are apart
 //	  joining        founds a cluster, or joins one
+//	  recovery       makes a cluster of the surviving nodes after a loss
 //	  driver         carries out moves, on the raft leader
 //
-// What is left here is the administration of a cluster ([Cluster.SetLimits], [Cluster.Drain]), its [Status], and forced
-// recovery after a loss. Start with [New] and [Cluster.Run].
+// This package itself has the administration of a cluster ([Cluster.SetLimits], [Cluster.Drain]) and its [Status]. Start with
+// [New] and [Cluster.Run].
 //
 // Messages, commands and snapshots are JSON: they are small and rare, and people can read them.
 package cluster

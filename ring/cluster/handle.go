@@ -16,7 +16,7 @@ func (c *Cluster) registerHandlers() {
 		message.KindLead: message.Serve(c.leader.Answer),
 	}
 	maps.Copy(c.handlers, c.joiner.Handlers())
-	maps.Copy(c.handlers, c.recoverer.handlers())
+	maps.Copy(c.handlers, c.recoverer.Handlers())
 	leading := map[string]message.Handler{
 		message.KindLimits: message.Serve(c.answerLimits),
 		message.KindDrain:  message.Serve(c.answerDrain),
@@ -24,7 +24,7 @@ func (c *Cluster) registerHandlers() {
 		message.KindMoves:  message.Serve(c.answerMoves),
 	}
 	maps.Copy(leading, c.joiner.LeaderHandlers())
-	maps.Copy(leading, c.recoverer.leaderHandlers())
+	maps.Copy(leading, c.recoverer.LeaderHandlers())
 	for kind, h := range leading {
 		c.leader.Handle(kind, h)
 	}

@@ -332,6 +332,14 @@ func TestRemovedNodeEnds(t *testing.T) {
 	if err := b.cluster.Remove(ctx, "b", false); err != nil {
 		t.Fatal(err)
 	}
+	for _, node := range []string{"b", b.config.ID.String()} { // the first answer may have been lost
+		if err := a.cluster.Remove(ctx, node, false); err != nil {
+			t.Errorf("%s is removed once more: %v", node, err)
+		}
+	}
+	if err := a.cluster.Remove(ctx, "c", false); !errors.Is(err, agreed.ErrUnknownNode) {
+		t.Errorf("a node that never was is removed: %v", err)
+	}
 	marks <- agreed.Mark{Boot: b.config.Mark.Boot, Minute: b.config.Mark.Minute + 1}
 	b.ends(agreed.ErrRemoved)
 	if err := a.cluster.Remove(ctx, "a", true); !errors.Is(err, agreed.ErrTooFew) {

@@ -5,13 +5,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are read off a cluster when they are asked for; only what happens is counted here.
+// metrics are the counters. Gauges have no field: they are read from the cluster when they are collected.
 type metrics struct {
 	calls   *prometheus.CounterVec
 	changes prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, c *Cluster) *metrics {
+// newMetrics registers the metrics of this node's part in the cluster.
+func (c *Cluster) newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	gauge := func(name, help string, value func() float64) {
 		f.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)

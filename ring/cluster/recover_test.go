@@ -208,17 +208,31 @@ func TestNoRecoveryBesideALeader(t *testing.T) {
 	startAll(all...)
 	a, b := all[0].cluster, all[1].cluster
 	leads(all...)
-	all[1].soon("it hears the leader", func() bool { return b.recoverer.leaderHeard() != "" })
-	notice := resetNotice{Cluster: b.State().Cluster, By: "a", End: consensus.LogEnd{Term: 1 << 60}}
-	if _, err := b.recoverer.answerReset(t.Context(), notice); !errors.Is(err, message.ErrAlive) || ended {
+	ask := func(kind string, body any) (known struct {
+		Leader string `json:"leader"`
+	}, err error,
+	) {
+		return message.Call[struct {
+			Leader string `json:"leader"`
+		}](t.Context(), all[1].rig.fabric, all[1].config.GRPC, kind, body)
+	}
+	all[1].soon("it hears the leader", func() bool {
+		known, err := ask(message.KindSurvey, message.Nothing{})
+		return err == nil && known.Leader != ""
+	})
+	notice := map[string]any{"cluster": b.State().Cluster, "by": "a", "end": consensus.LogEnd{Term: 1 << 60}}
+	if _, err := ask(message.KindReset, notice); !errors.Is(err, message.ErrAlive) || ended {
 		t.Errorf("it gives up its raft log beside a leader: %v, ended %v", err, ended)
 	}
-	gone := map[ring.NodeID]agreed.Node{}
+
+	t.Log("cut off from this node's calls, though not from raft")
+	var names, addresses []string
 	for _, ch := range all[2:] {
-		gone[ch.config.ID] = a.State().Nodes[ch.config.ID]
+		names, addresses = append(names, ch.config.Name), append(addresses, ch.config.GRPC)
 	}
-	if _, err := a.recoverer.survey(t.Context(), a.State(), gone); !errors.Is(err, message.ErrAlive) {
-		t.Errorf("those who are said to be lost have a leader: %v", err)
+	all[0].rig.fabric.cutOff(addresses...)
+	if _, err := a.Recover(t.Context(), names); !errors.Is(err, message.ErrAlive) || !strings.Contains(err.Error(), "hears the leader") || ended {
+		t.Errorf("those who are said to be lost have a leader: %v, ended %v", err, ended)
 	}
 }
 
@@ -244,24 +258,5 @@ func TestRecoveryMissesNobody(t *testing.T) {
 	recovered(t, []*chair{late}, all[1:]...)
 	for _, ch := range []*chair{all[0], late} {
 		ch.members(2)
-	}
-}
-
-// Where raft has kept its majority, a node that has not proved its disk yet is waited for: in a moment it may accept in an
-// epoch that was left behind because it did not count.
-func TestNoRecoveryBeforeADiskIsProved(t *testing.T) {
-	a := expecting(1, newRig(t).chairs(1)...)[0]
-	startAll(a)
-	known := &knowledge{newest: survey{ID: a.config.ID}}
-	known.add("b", survey{Proved: true})
-	if err := a.cluster.recoverer.mayRecover(known, false); err != nil {
-		t.Error(err)
-	}
-	known.add("c", survey{})
-	if err := a.cluster.recoverer.mayRecover(known, false); !errors.Is(err, message.ErrUnreachable) || !strings.Contains(err.Error(), `"c"`) {
-		t.Errorf("an unproved disk is passed over: %v", err)
-	}
-	if err := a.cluster.recoverer.mayRecover(known, true); err != nil {
-		t.Errorf("with raft's majority lost nobody can prove anything: %v", err)
 	}
 }

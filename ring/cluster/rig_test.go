@@ -50,6 +50,18 @@ func (f *fabric) unplug(address string, c *Cluster) {
 	}
 }
 
+// cutOff has calls to these addresses fail as if no process listened there.
+func (f *fabric) cutOff(addresses ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cut = func(address string) error {
+		if slices.Contains(addresses, address) {
+			return fmt.Errorf("%s: %w", address, syscall.ECONNREFUSED)
+		}
+		return nil
+	}
+}
+
 // Call reaches a node that runs; where none does, the connection is refused.
 func (f *fabric) Call(ctx context.Context, address string, message []byte) ([]byte, error) {
 	f.mu.Lock()

@@ -185,6 +185,17 @@ func (c *Cluster) roles() map[ring.NodeID]string {
 	return roles
 }
 
+// Waits says what this node waits for before it is a member of its cluster, and which addresses of --join it could not meet;
+// empty where there is nothing to tell.
+func (c *Cluster) Waits() string {
+	select {
+	case <-c.joined:
+		return ""
+	default:
+		return c.joiner.Waits()
+	}
+}
+
 // movesOf is what the table itself tells of moves.
 func movesOf(s *agreed.State) (m Progress) {
 	if s.Table == nil {

@@ -1,4 +1,4 @@
-package cluster
+package recovery
 
 import (
 	"cmp"
@@ -14,22 +14,22 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster/message"
 )
 
-// A survey is what a node knows before a forced recovery.
+// A survey is what one node knows before a forced recovery.
 type survey struct {
 	ID      ring.NodeID   `json:"id"`
-	Cluster agreed.Unique `json:"cluster"` // by its log; none if that is empty
+	Cluster agreed.Unique `json:"cluster"` // by its raft log; zero if that is empty
 	// Epochs are the highest epochs of the partitions that the node knows of.
 	Epochs []uint64 `json:"epochs"`
-	// Proved says that the node's disk was found to be no old copy.
+	// Proved says that the other nodes have confirmed that the node's disk is no old copy.
 	Proved bool `json:"proved"`
-	// Servers are raft's by the node's log, and End is where that ends.
+	// Servers are raft's servers by the node's log, and End is where that log ends.
 	Servers []consensus.Server `json:"servers"`
 	End     consensus.LogEnd   `json:"end"`
-	// Leader is the name of the node that leads raft, as far as this one hears; empty if none does.
+	// Leader is the name of the node that leads raft, as far as this one knows; empty if it knows of none.
 	Leader string `json:"leader,omitempty"`
 }
 
-func (r *recoverer) answerSurvey(context.Context, message.Nothing) (survey, error) {
+func (r *Recoverer) answerSurvey(context.Context, message.Nothing) (survey, error) {
 	own, err := r.config.Agreement.Supposed()
 	if err != nil {
 		return survey{}, err
@@ -39,13 +39,13 @@ func (r *recoverer) answerSurvey(context.Context, message.Nothing) (survey, erro
 		Servers: own.Servers, End: own.End, Leader: r.leaderHeard(),
 	}
 	if r.config.Epochs != nil {
-		known.Epochs = higher(known.Epochs, r.config.Epochs())
+		known.Epochs = highest(known.Epochs, r.config.Epochs())
 	}
 	return known, nil
 }
 
-// leaderHeard is the name of the node that leads raft, as far as this one hears; empty if none does.
-func (r *recoverer) leaderHeard() string {
+// leaderHeard is the name of the node that leads raft, as far as this one knows; empty if it knows of none.
+func (r *Recoverer) leaderHeard() string {
 	id, _, known := r.config.Agreement.Leader()
 	if !known {
 		return ""
@@ -68,8 +68,8 @@ func epochsOf(s *agreed.State) []uint64 {
 	return epochs
 }
 
-// higher is the higher epoch of each partition.
-func higher(a, b []uint64) []uint64 {
+// highest is the higher of two epochs of each partition.
+func highest(a, b []uint64) []uint64 {
 	all := make([]uint64, max(len(a), len(b)))
 	copy(all, a)
 	for p, epoch := range b {
@@ -78,17 +78,17 @@ func higher(a, b []uint64) []uint64 {
 	return all
 }
 
-// A knowledge is what all nodes that are left know together.
+// A knowledge is what the surveys of all survivors say together.
 type knowledge struct {
 	epochs   []uint64 // the highest ones of the partitions
-	newest   survey   // of the node whose raft log ends last: this one, if none ends later
-	leader   string   // whom any of them hears leading
-	unproved string   // the name of a node whose registers may be those of an old copy
+	newest   survey   // of the node whose raft log ends last: this node, if no other ends later
+	leader   string   // the name of a leader that a survivor knows of; empty if there is none
+	unproved string   // the name of a node whose registers may be those of an old copy; empty if there is none
 }
 
 // add adds the survey of a node.
 func (k *knowledge) add(name string, s survey) {
-	k.epochs = higher(k.epochs, s.Epochs)
+	k.epochs = highest(k.epochs, s.Epochs)
 	if s.End.After(k.newest.End) {
 		k.newest = s
 	}
@@ -98,7 +98,7 @@ func (k *knowledge) add(name string, s survey) {
 	}
 }
 
-// majorityLost says whether raft has too few voters left to elect a leader, by the configuration that is known last.
+// majorityLost says whether too few voters survive to elect a leader, by the newest known configuration of raft.
 func (k *knowledge) majorityLost(gone map[ring.NodeID]agreed.Node) bool {
 	voters, left := 0, 0
 	for _, s := range k.newest.Servers {
@@ -113,18 +113,18 @@ func (k *knowledge) majorityLost(gone map[ring.NodeID]agreed.Node) bool {
 	return left < ring.Majority(voters)
 }
 
-// missedWithin is how long the voters may take to notice that their leader is lost.
-const missedWithin = 4 * consensus.ElectionTimeout
+// noticeTime is how long the voters may take to notice that their leader is lost.
+const noticeTime = 4 * consensus.ElectionTimeout
 
-// survey asks every node that is left what it knows. Where raft has lost its majority, it waits until none of them hears a
-// leader: as long as one does, the nodes that were named as lost are not lost.
-func (r *recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
-	for begun := time.Now(); ; {
+// survey asks every survivor what it knows. Where raft has lost its majority, it waits until no survivor knows of a leader: as
+// long as one does, the nodes that were named as lost are not lost.
+func (r *Recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
+	for started := time.Now(); ; {
 		known, err := r.surveyAll(ctx, s, gone)
 		if err != nil || !known.majorityLost(gone) || known.leader == "" {
 			return known, err
 		}
-		if time.Since(begun) > missedWithin {
+		if time.Since(started) > noticeTime {
 			return nil, fmt.Errorf("%w: a surviving node hears the leader %q: stop the lost nodes for good, or do not name them as lost", message.ErrAlive, known.leader)
 		}
 		if _, err := message.Pause(ctx, consensus.ElectionTimeout/10, nil); err != nil {
@@ -133,8 +133,8 @@ func (r *recoverer) survey(ctx context.Context, s *agreed.State, gone map[ring.N
 	}
 }
 
-// surveyAll asks every node that is left once.
-func (r *recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
+// surveyAll asks every survivor once.
+func (r *Recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node) (*knowledge, error) {
 	own, err := r.answerSurvey(ctx, message.Nothing{})
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (r *recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[rin
 	known.add(r.config.Name, own)
 	var mu sync.Mutex
 	var problems []error
-	message.ForEach(r.left(s, gone), func(n agreed.Node) {
+	message.ForEach(r.survivors(s, gone), func(n agreed.Node) {
 		said, err := message.Call[survey](ctx, r.config.Peers, n.GRPC, message.KindSurvey, message.Nothing{})
 		mu.Lock()
 		defer mu.Unlock()
@@ -156,29 +156,29 @@ func (r *recoverer) surveyAll(ctx context.Context, s *agreed.State, gone map[rin
 			problems = append(problems, fmt.Errorf("%w: %q is in cluster %s now", message.ErrForeign, n.Name, said.Cluster))
 		default:
 			_, member := s.Nodes[n.ID]
-			said.Proved = said.Proved || !member // which is no replica of anything
+			said.Proved = said.Proved || !member // a node that is no member is no replica either
 			known.add(n.Name, said)
 		}
 	})
 	return known, errors.Join(problems...)
 }
 
-// left are the other nodes that are left, where they are by gossip or else by what is supposed: the members, and other
-// nodes of this cluster known by gossip, which the lost nodes may have admitted.
-func (r *recoverer) left(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
-	var left []agreed.Node
+// survivors are the other nodes that are not lost, at the addresses that gossip tells, or else at the agreed ones: the members,
+// and nodes of this cluster that only gossip knows, which the lost nodes may have let in.
+func (r *Recoverer) survivors(s *agreed.State, gone map[ring.NodeID]agreed.Node) []agreed.Node {
+	var survivors []agreed.Node
 	for id, n := range s.Nodes {
 		if _, lost := gone[id]; !lost && id != r.config.ID {
 			n.GRPC = r.config.Directory.AddressOfNode(n)
-			left = append(left, n)
+			survivors = append(survivors, n)
 		}
 	}
 	for id, p := range r.config.Gossip.All() {
 		_, member := s.Nodes[id]
 		_, removed := s.Removed[id]
 		if p.Alive && p.Cluster == s.Cluster.String() && !member && !removed {
-			left = append(left, agreed.Node{ID: id, Name: p.Name, GRPC: p.GRPC})
+			survivors = append(survivors, agreed.Node{ID: id, Name: p.Name, GRPC: p.GRPC})
 		}
 	}
-	return left
+	return survivors
 }

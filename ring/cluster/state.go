@@ -66,3 +66,6 @@ func (c *Cluster) followState(ctx context.Context, cancel context.CancelCauseFun
 		}
 	}
 }
+
+// otherMembers are the gRPC addresses of the other members.
+func (c *Cluster) otherMembers() map[ring.NodeID]string { return c.directory.OtherMembers(c.State()) }

@@ -1,0 +1,21 @@
+package cluster
+
+import (
+	"errors"
+
+	"github.com/jeton-dev/jeton/ring/cluster/message"
+)
+
+// Why a node cannot take part, or no longer can, and why an administrator's request is refused. Package message documents
+// these; package agreed has the others.
+var (
+	ErrOldCopy     = message.ErrOldCopy
+	ErrDiskInUse   = message.ErrDiskInUse
+	ErrForeign     = message.ErrForeign
+	ErrUnreachable = message.ErrUnreachable
+	ErrNoLeader    = message.ErrNoLeader
+	ErrAlive       = message.ErrAlive
+)
+
+// ErrClosed says that this node's part in the cluster has ended.
+var ErrClosed = errors.New("this node is stopping")
