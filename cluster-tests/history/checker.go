@@ -29,44 +29,6 @@ func Checkers() []Checker {
 	}
 }
 
-// A view is a history made ready to be checked.
-type view struct {
-	*History
-	buckets []*bucket
-	epsilon int64 // how far a clock of the limiter may be from the callers', in nanoseconds
-	start   int64 // of the history
-}
-
-func newView(h *History, epsilon int64, key string) *view {
-	v := &view{History: h, epsilon: epsilon, buckets: buckets(h)}
-	for i, b := range v.buckets {
-		if s := b.calls[0].Start; i == 0 || s < v.start {
-			v.start = s
-		}
-	}
-	if key != "" {
-		v.buckets = slices.DeleteFunc(v.buckets, func(b *bucket) bool { return b.key != key })
-	}
-	return v
-}
-
-// found notes a violation.
-func (v *view) found(r *Result, b *bucket, calls []*Call, what string, args ...any) {
-	r.Found++
-	if len(r.Violations) == MaxViolations {
-		return
-	}
-	x := Violation{What: fmt.Sprintf(what, args...)}
-	if b != nil {
-		x.Limit, x.Key = b.versions[0].Name, b.key
-	}
-	for _, c := range calls {
-		x.Calls = append(x.Calls, *c)
-		x.Shown = append(x.Shown, describe(c, v.start))
-	}
-	r.Violations = append(r.Violations, x)
-}
-
 // maxEpsilon is about 13 days.
 const maxEpsilon = 1 << 50
 

@@ -1,5 +1,8 @@
 package history
 
+// sliceCalls is how many calls a slice has at most, and crowdCalls how many of them may be under way at once.
+const sliceCalls, crowdCalls = 20, 12
+
 // nowhere is before every position.
 var nowhere = wide{hi: -1 << 60}
 

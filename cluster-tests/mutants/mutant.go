@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -55,12 +54,6 @@ func (h Hunt) String() string {
 	return strings.Join(append([]string{h.Package, "-run", h.Run}, h.Flags...), " ")
 }
 
-// All are the mutants, in the order of the packages from the arithmetic outwards.
-func All() []Mutant {
-	return slices.Concat(ofLimit(), ofOwner(), ofActor(), ofRegister(), ofStorage(), ofMove(), ofCluster(), ofBounds(), ofGateway(),
-		ofAccess())
-}
-
 // Check says what is wrong with the entries of a list, whatever the code is.
 func Check(list []Mutant) error {
 	var problems []error
@@ -95,3 +88,9 @@ func (m Mutant) Hunts(all bool) []Hunt {
 	}
 	return m.Caught[:1]
 }
+
+// rapid are flags for property tests: what they find is neither kept nor made as small as can be.
+func rapid() []string { return []string{"-rapid.nofailfile", "-rapid.shrinktime=1s"} }
+
+// modelSays is what the model check says of line that is spent twice, or by too many.
+const modelSays = `is spent twice in one generation|is spent in two generations|is spent in a generation that was over|more is admitted than comes back`

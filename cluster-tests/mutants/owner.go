@@ -7,12 +7,6 @@ func ofOwner() []Mutant {
 	return slices.Concat(ofReserving(), ofSkipping(), ofSpending(), ofReturning())
 }
 
-// rapid are flags for property tests: what they find is neither kept nor made as small as can be.
-func rapid() []string { return []string{"-rapid.nofailfile", "-rapid.shrinktime=1s"} }
-
-// modelSays is what the model check says of line that is spent twice, or by too many.
-const modelSays = `is spent twice in one generation|is spent in two generations|is spent in a generation that was over|more is admitted than comes back`
-
 // ofReserving are mutants of how line is reserved, and what counts as reserved.
 func ofReserving() []Mutant { //nolint:funlen // a list
 	return []Mutant{

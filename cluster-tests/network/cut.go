@@ -2,21 +2,6 @@ package network
 
 import "slices"
 
-// A cut is what the router drops: all packets from one address to another, or only those of TCP.
-type cut struct {
-	from, to string
-	tcp      bool
-}
-
-// rule is the cut as ip writes it.
-func (c cut) rule() string {
-	r := "priority 100 from " + c.from + " to " + c.to
-	if c.tcp {
-		r += " ipproto tcp"
-	}
-	return r + " blackhole"
-}
-
 // change makes cuts and mends others. What is so already stays so.
 func (l *Lab) changeLocked(made, mended []cut) {
 	l.t.Helper()

@@ -36,35 +36,19 @@ type host struct {
 // mostHosts is how many numbers an address has for them.
 const mostHosts = 250
 
-// open makes a network without hosts.
-func open(t *testing.T) (*Lab, error) {
-	t.Helper()
-	l := &Lab{t: t, hosts: map[string]*host{}, cuts: map[cut]bool{}}
-	var err error
-	if l.ip, err = find("ip"); err != nil {
-		return nil, err
-	}
-	if l.nsenter, err = find("nsenter"); err != nil {
-		return nil, err
-	}
-	if err := furnish(); err != nil {
-		return nil, err
-	}
-	t.Cleanup(l.close)
-	trial := cut{from: "192.0.2.1", to: "192.0.2.2", tcp: true} // are there such rules on this system?
-	if err := l.batch("link set lo up", "rule add "+trial.rule(), "rule del "+trial.rule()); err != nil {
-		return nil, err
-	}
-	return l, nil
+// A cut is what the router drops: all packets from one address to another, or only those of TCP.
+type cut struct {
+	from, to string
+	tcp      bool
 }
 
-func (l *Lab) close() {
-	if err := l.OnTime(); err != nil {
-		l.t.Error(err)
+// rule is the cut as ip writes it.
+func (c cut) rule() string {
+	r := "priority 100 from " + c.from + " to " + c.to
+	if c.tcp {
+		r += " ipproto tcp"
 	}
-	for _, h := range l.hosts {
-		h.space.close()
-	}
+	return r + " blackhole"
 }
 
 // batch runs commands of ip in the router's namespace.

@@ -38,7 +38,6 @@ package network
 
 import (
 	"bufio"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -177,19 +176,4 @@ func relay(t *testing.T, output io.Reader) (became string) {
 			return became
 		}
 	}
-}
-
-// find is the path of a program of the system, also where only root looks for it.
-func find(program string) (string, error) {
-	path, err := exec.LookPath(program)
-	for _, dir := range []string{"/usr/sbin/", "/sbin/", "/usr/bin/"} {
-		if err == nil {
-			break
-		}
-		path, err = exec.LookPath(dir + program)
-	}
-	if err != nil {
-		return "", errors.New(program + " is not installed")
-	}
-	return path, nil
 }

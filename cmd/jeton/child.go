@@ -16,6 +16,13 @@ import (
 	"time"
 )
 
+const (
+	// restartAfter is how long a process that was killed stays away, so that its absence can be observed.
+	restartAfter = 2 * time.Second
+	// stopAllWithin is how long a process may take to stop before it is killed.
+	stopAllWithin = 2 * stopWithin
+)
+
 // A child is one process of a swarm.
 type child struct {
 	name   string
@@ -230,4 +237,15 @@ func (n *child) end(exited <-chan error, input io.Closer) error {
 		err := fmt.Errorf("%s did not stop within %v and was killed", n.name, stopAllWithin)
 		return errors.Join(err, n.cmd.Process.Kill(), <-exited)
 	}
+}
+
+// withoutOptions is an environment without jeton's options: they are meant for dev, and its gateway has a document.
+func withoutOptions(env []string) []string {
+	var rest []string
+	for _, v := range env {
+		if !strings.HasPrefix(v, "JETON_") {
+			rest = append(rest, v)
+		}
+	}
+	return rest
 }

@@ -16,36 +16,6 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// sampleLimits are in force in dev, where there is no limits file.
-const sampleLimits = `limits:
-  demo:            # ten, then one every six minutes
-    capacity: 10
-    refill: 10/1h
-  login:           # five attempts, then one every twelve seconds
-    capacity: 5
-    refill: 5/1m
-    on_unavailable: deny
-  items:           # sixty requests, then one a second: what the gateway asks for /v1/items
-    capacity: 60
-    refill: 1/s
-  api:             # fifty requests a second, bursts up to a hundred
-    capacity: 100
-    refill: 50/s
-  tokens:          # a budget of a language model: give the cost with --cost
-    capacity: 100000
-    refill: 100000/1m
-`
-
-// A devConfig says what dev runs.
-type devConfig struct {
-	nodes  int
-	data   string
-	limits string
-	port   int // of the first node's gRPC; 0 takes any that are free
-
-	gatewayPort int // of the gateway's proxy; 0 takes any that are free
-}
-
 // defaultGatewayPort is that of the gateway's proxy.
 const defaultGatewayPort = 7780
 
@@ -167,16 +137,6 @@ func startAll(ctx context.Context, s *swarm, cfg devConfig, api *sample) (*limit
 	return doc, s.startGateway(ctx)
 }
 
-// complete names the files that are not named.
-func (cfg *devConfig) complete() {
-	if cfg.data == "" {
-		cfg.data = devData(cfg.nodes)
-	}
-	if cfg.limits == "" {
-		cfg.limits = filepath.Join(cfg.data, sampleFile)
-	}
-}
-
 // lockData makes the directory and keeps every other dev off it until unlock is called: whichever stops first would remove
 // the data of both.
 func lockData(dir string) (unlock func(), err error) {
@@ -192,34 +152,6 @@ func lockData(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("--data: another jeton dev runs on %s: stop it, or name another directory", dir)
 	}
 	return func() { f.Close() }, nil //nolint:errcheck // nor now: it ends the lock
-}
-
-// sampleFile is where the sample limits are in the data.
-const sampleFile = "limits.yaml"
-
-// seed sees to it that the limits file is there and can be used.
-func (cfg devConfig) seed() error {
-	if cfg.limits == filepath.Join(cfg.data, sampleFile) {
-		return os.WriteFile(cfg.limits, []byte(sampleLimits), 0o600)
-	}
-	text, err := os.ReadFile(cfg.limits)
-	if err != nil {
-		return fmt.Errorf("--limits: %w", err)
-	}
-	if _, err := limit.ParseDocument(text); err != nil {
-		return fmt.Errorf("%s: %w", cfg.limits, err)
-	}
-	return nil
-}
-
-// devData is where dev keeps its data: always the same place for a cluster of that size, so that one that was killed
-// finds it again.
-func devData(nodes int) string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	return filepath.Join(cache, "jeton", fmt.Sprintf("dev-%d", nodes))
 }
 
 var welcomeText = template.Must(template.New("welcome").Parse(

@@ -15,15 +15,11 @@ import (
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
 
-// The files of the gateway in the data, and the API key that it knows.
+// The file with the gateway's secret in the data directory, and the API key that the gateway knows.
 const (
-	documentFile = "gateway.yaml"
-	secretFile   = "gateway-secret"
-	testKey      = "test-key-123"
+	secretFile = "gateway-secret"
+	testKey    = "test-key-123"
 )
-
-// document is where the document of the gateway is.
-func (cfg devConfig) document() string { return filepath.Join(cfg.data, documentFile) }
 
 // documentText is the gateway of dev, and an example of a document.
 var documentText = template.Must(template.New("document").Parse(
@@ -132,15 +128,4 @@ func devSecret(path string) ([]byte, error) {
 	}
 	secret = []byte(rand.Text() + rand.Text())
 	return secret, os.WriteFile(path, append(secret, '\n'), 0o600)
-}
-
-// withoutOptions is an environment without jeton's options: they are meant for dev, and its gateway has a document.
-func withoutOptions(env []string) []string {
-	var rest []string
-	for _, v := range env {
-		if !strings.HasPrefix(v, "JETON_") {
-			rest = append(rest, v)
-		}
-	}
-	return rest
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/jeton-dev/jeton/cmd/gateway"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
@@ -76,12 +75,6 @@ func gatewayVerb() *cobra.Command {
 	flags.MarkHidden("stop-with-input") //nolint:errcheck // it is there
 	cmd.AddCommand(gatewaySchemaVerb(), gatewayDigestVerb())
 	return cmd
-}
-
-// addDocumentFlag adds the option that names the document of a gateway.
-func addDocumentFlag(flags *pflag.FlagSet, path *string) {
-	flags.StringVar(path, cli.ConfigOption, "", "YAML file with the document of the gateway")
-	flags.SetAnnotation(cli.ConfigOption, cli.OwnDocument, nil) //nolint:errcheck // it is there
 }
 
 func needsDocument(path string) error {

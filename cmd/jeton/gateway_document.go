@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
@@ -94,4 +96,10 @@ func readKey(in io.Reader) (string, error) {
 		return "", errors.New("standard input: holds no API key: write it there, one line")
 	}
 	return key, nil
+}
+
+// addDocumentFlag adds the option that names the document of a gateway.
+func addDocumentFlag(flags *pflag.FlagSet, path *string) {
+	flags.StringVar(path, cli.ConfigOption, "", "YAML file with the document of the gateway")
+	flags.SetAnnotation(cli.ConfigOption, cli.OwnDocument, nil) //nolint:errcheck // it is there
 }

@@ -42,12 +42,8 @@ var (
 )
 
 const (
-	// restartAfter is how long a process that was killed stays away, so that one can see what happens without it.
-	restartAfter = 2 * time.Second
 	// readyWithin is how long the nodes may take, and then the gateway, to serve.
 	readyWithin = time.Minute
-	// stopAllWithin is how long they may take to stop before they are killed.
-	stopAllWithin = 2 * stopWithin
 )
 
 // newSwarm plans the nodes of a cluster, and starts none.

@@ -2,28 +2,8 @@ package bound
 
 import (
 	"net"
-	"net/netip"
-	"sync"
-	"sync/atomic"
 	"time"
 )
-
-// A Conn is a connection that a [Listener] has accepted. It is safe for concurrent use.
-type Conn struct {
-	net.Conn
-
-	listener *Listener
-	from     netip.Prefix
-	cut      atomic.Bool
-
-	mu     sync.Mutex
-	proof  Proof
-	held   int64 // bytes
-	read   int64 // part of held: what was read since the last write
-	header int64 // part of held: the header of the present exchange
-	begun  bool  // the header of an exchange was read, and its handler is running
-	closed bool
-}
 
 // unreadWeight is by how much a header may grow in memory when it is parsed, as a factor: its lines may be of four bytes.
 const unreadWeight = 16
@@ -103,6 +83,19 @@ func (c *Conn) countLocked(bytes int64) (over bool) {
 	}
 	l := c.listener
 	return l.held[c.proof].Add(bytes) > l.cfg.Memory && bytes > 0 && l.cfg.Memory > 0
+}
+
+// largest is the connection with that proof that holds the most.
+func (l *Listener) largest(proof Proof) (most *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var bytes int64
+	for c := range l.conns {
+		if held := c.Held(); c.Proved() == proof && held > bytes && !c.cut.Load() {
+			most, bytes = c, held
+		}
+	}
+	return most
 }
 
 // Release undoes Hold for that many bytes.
@@ -213,16 +206,6 @@ func (c *Conn) Refuse(reason string) {
 	}
 	c.listener.Refused(reason, c.RemoteAddr(), whys[reason])
 	_ = c.Close() // the connection was not used
-}
-
-// whys are the log messages of the reasons.
-var whys = map[string]string{ //nolint:gochecknoglobals // it is a constant
-	tooMany:   "a connection was closed: there are too many, and its address has the most",
-	tooMuch:   "a connection was closed: the memory for incomplete messages and unread answers was used up, and this connection held the most",
-	Late:      "a connection was closed: a handshake or a message on it was not complete in time",
-	Unread:    "a connection was closed: answers on it were not read in time",
-	Unproved:  "a connection was closed: the handshake failed",
-	Malformed: "a connection was closed: it sent a malformed message",
 }
 
 // Close implements net.Conn.

@@ -1,14 +1,11 @@
 package bound
 
 import (
-	"cmp"
-	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -47,9 +44,17 @@ const (
 	Unread      = "unread"      // answers were not read in time
 	Unproved    = "handshake"   // the handshake failed
 	Malformed   = "malformed"   // it sent no valid message
-	patience    = time.Second   // the longest pause between two attempts without descriptors
-	firstTry    = 5 * time.Millisecond
 )
+
+// whys are the log messages of the reasons.
+var whys = map[string]string{ //nolint:gochecknoglobals // it is a constant
+	tooMany:   "a connection was closed: there are too many, and its address has the most",
+	tooMuch:   "a connection was closed: the memory for incomplete messages and unread answers was used up, and this connection held the most",
+	Late:      "a connection was closed: a handshake or a message on it was not complete in time",
+	Unread:    "a connection was closed: answers on it were not read in time",
+	Unproved:  "a connection was closed: the handshake failed",
+	Malformed: "a connection was closed: it sent a malformed message",
+}
 
 // A Proof says how the other end of a connection has authenticated itself.
 type Proof int32
@@ -85,96 +90,21 @@ type address struct {
 	strangers int // of them
 }
 
-// New wraps l.
-func New(l net.Listener, cfg Config) *Listener {
-	return &Listener{
-		Listener: l, cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), lines: NewLines(),
-		conns: map[*Conn]struct{}{}, addresses: map[netip.Prefix]*address{}, greedy: map[*address]struct{}{}, closed: make(chan struct{}),
-	}
-}
+// A Conn is a connection that a [Listener] has accepted. It is safe for concurrent use.
+type Conn struct {
+	net.Conn
 
-// Accept implements net.Listener. It returns an error only if the listener is closed or broken, not for a refused connection or
-// a lack of descriptors.
-func (l *Listener) Accept() (net.Conn, error) {
-	wait := firstTry
-	for {
-		raw, err := l.Listener.Accept()
-		switch {
-		case err == nil:
-			wait = firstTry
-			if c := l.admit(raw); c != nil {
-				return c, nil
-			}
-			continue
-		case !passing(err):
-			return nil, err
-		case NoDescriptors(err):
-			l.Refused(descriptors, nil, "no descriptors are left for connections: raise the limit of open files (LimitNOFILE, ulimit -n)", "error", err)
-		}
-		select {
-		case <-time.After(wait):
-			wait = min(2*wait, patience)
-		case <-l.closed:
-			return nil, net.ErrClosed
-		}
-	}
-}
+	listener *Listener
+	from     netip.Prefix
+	cut      atomic.Bool
 
-// passing reports whether Accept may succeed again after err.
-func passing(err error) bool {
-	for _, e := range []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.ECONNRESET, syscall.EINTR,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
-// Close implements net.Listener. Connections that were accepted stay open.
-func (l *Listener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-// admit returns the accepted connection, or nil if it was refused.
-func (l *Listener) admit(raw net.Conn) *Conn {
-	c := &Conn{Conn: raw, listener: l, from: prefixOf(raw.RemoteAddr())}
-	l.mu.Lock()
-	of := l.addresses[c.from]
-	if of == nil {
-		of = &address{conns: map[*Conn]struct{}{}}
-		l.addresses[c.from] = of
-	}
-	var gives *Conn // way
-	reason := ""
-	switch {
-	case l.cfg.PerAddress > 0 && of.strangers >= l.cfg.PerAddress:
-		reason = tooManyOf
-	case l.cfg.Connections > 0 && len(l.conns) >= l.cfg.Connections:
-		if gives = l.mostLocked(len(of.conns)); gives == nil {
-			reason = tooMany
-		}
-	}
-	if reason == "" {
-		of.conns[c] = struct{}{}
-		l.strangersLocked(of, 1)
-		l.conns[c] = struct{}{}
-		l.cfg.Metrics.open(l.cfg.Name, 1)
-	} else {
-		l.dropLocked(c.from)
-	}
-	l.mu.Unlock()
-	if gives != nil {
-		gives.Cut(tooMany)
-	}
-	if reason != "" {
-		l.Refused(reason, raw.RemoteAddr(), "a connection was refused: the maximum number of connections is open")
-		abort(raw)
-		return nil
-	}
-	return c
+	mu     sync.Mutex
+	proof  Proof
+	held   int64 // bytes
+	read   int64 // part of held: what was read since the last write
+	header int64 // part of held: the header of the present exchange
+	begun  bool  // the header of an exchange was read, and its handler is running
+	closed bool
 }
 
 // few is up to how many strangers' connections an address never loses one: 16, or an eighth of all.
@@ -188,25 +118,6 @@ func (l *Listener) strangersLocked(of *address, more int) {
 	} else {
 		delete(l.greedy, of)
 	}
-}
-
-// mostLocked returns a stranger's connection of the address with the most, if that has more than a few, and more than than+1.
-func (l *Listener) mostLocked(than int) *Conn {
-	var most *address
-	for of := range l.greedy {
-		if most == nil || of.strangers > most.strangers {
-			most = of
-		}
-	}
-	if most == nil || most.strangers <= than+1 {
-		return nil
-	}
-	for c := range most.conns {
-		if c.Proved() == Stranger && !c.cut.Load() {
-			return c
-		}
-	}
-	return nil
 }
 
 // dropLocked removes an address without connections.
@@ -228,19 +139,6 @@ func (l *Listener) Refused(reason string, from net.Addr, why string, args ...any
 	}
 }
 
-// largest is the connection with that proof that holds the most.
-func (l *Listener) largest(proof Proof) (most *Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var bytes int64
-	for c := range l.conns {
-		if held := c.Held(); c.Proved() == proof && held > bytes && !c.cut.Load() {
-			most, bytes = c, held
-		}
-	}
-	return most
-}
-
 // Held is how many bytes are held for connections with a proof, [Stranger] or [Caller].
 func (l *Listener) Held(proof Proof) int64 { return l.held[proof].Load() }
 
@@ -249,20 +147,6 @@ func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.conns)
-}
-
-// prefixOf is the network address by which a connection is counted.
-func prefixOf(a net.Addr) netip.Prefix {
-	at, err := netip.ParseAddrPort(a.String())
-	if err != nil {
-		return netip.Prefix{} // not an IP address: all count as one
-	}
-	ip, bits := at.Addr().Unmap(), 64
-	if ip.Is4() {
-		bits = 32
-	}
-	p, _ := ip.WithZone("").Prefix(bits) // link-local addresses have zones
-	return p
 }
 
 // abort closes a connection at once, without leaving it in TIME_WAIT.

@@ -1,0 +1,9 @@
+package mutants
+
+import "slices"
+
+// All are the mutants, in the order of the packages from the arithmetic to the doors.
+func All() []Mutant {
+	return slices.Concat(ofLimit(), ofOwner(), ofActor(), ofRegister(), ofStorage(), ofMove(), ofCluster(), ofBounds(), ofGateway(),
+		ofAccess())
+}

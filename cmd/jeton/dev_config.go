@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A devConfig says what dev runs, and where its files are.
+type devConfig struct {
+	nodes  int
+	data   string // the data directory; empty: complete sets it
+	limits string // the limits file; empty: that of the sample limits
+	port   int    // of the first node's gRPC; 0 takes any free ports
+
+	gatewayPort int // of the gateway's proxy; 0 takes any free ports
+}
+
+// The files with the sample limits and with the document of the gateway in the data directory.
+const (
+	sampleFile   = "limits.yaml"
+	documentFile = "gateway.yaml"
+)
+
+// sampleLimits are the limits of dev if no limits file is given.
+const sampleLimits = `limits:
+  demo:            # ten, then one every six minutes
+    capacity: 10
+    refill: 10/1h
+  login:           # five attempts, then one every twelve seconds
+    capacity: 5
+    refill: 5/1m
+    on_unavailable: deny
+  items:           # sixty requests, then one a second: what the gateway asks for /v1/items
+    capacity: 60
+    refill: 1/s
+  api:             # fifty requests a second, bursts up to a hundred
+    capacity: 100
+    refill: 50/s
+  tokens:          # a budget of a language model: give the cost with --cost
+    capacity: 100000
+    refill: 100000/1m
+`
+
+// document is the path of the gateway's document.
+func (cfg devConfig) document() string { return filepath.Join(cfg.data, documentFile) }
+
+// complete sets the paths that are not given.
+func (cfg *devConfig) complete() {
+	if cfg.data == "" {
+		cfg.data = devData(cfg.nodes)
+	}
+	if cfg.limits == "" {
+		cfg.limits = filepath.Join(cfg.data, sampleFile)
+	}
+}
+
+// devData is the directory of dev's data if none is given: always the same for that number of nodes, so that a cluster that was
+// killed finds its data again.
+func devData(nodes int) string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	return filepath.Join(cache, "jeton", fmt.Sprintf("dev-%d", nodes))
+}
+
+// seed writes the sample limits, or checks the limits file that was given.
+func (cfg devConfig) seed() error {
+	if cfg.limits == filepath.Join(cfg.data, sampleFile) {
+		return os.WriteFile(cfg.limits, []byte(sampleLimits), 0o600)
+	}
+	text, err := os.ReadFile(cfg.limits)
+	if err != nil {
+		return fmt.Errorf("--limits: %w", err)
+	}
+	if _, err := limit.ParseDocument(text); err != nil {
+		return fmt.Errorf("%s: %w", cfg.limits, err)
+	}
+	return nil
+}
