@@ -16,6 +16,9 @@ import (
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
+// gatewayKey is the header in which requests to gateways say their key.
+const gatewayKey = "X-Key"
+
 // A caller asks for checks in one of the ways that there are.
 type caller struct {
 	name string

@@ -40,46 +40,6 @@ type Kind struct {
 	Draw func(*Drawing) Fault
 }
 
-// A Setting is what a schedule is drawn for.
-type Setting struct {
-	// Nodes is how many nodes the cluster is founded with, and Replicas how many keep each register.
-	Nodes, Replicas int
-	// Time is how long faults go on.
-	Time time.Duration
-	// Seed decides everything that is drawn.
-	Seed uint64
-	// Network says that the nodes are in namespaces of their own, so that they can be cut off from each other.
-	Network bool
-	// Mounts says that file systems can be mounted, so that one can be full.
-	Mounts bool
-	// Late says that packets between nodes can be made late.
-	Late bool
-	// Only are the names of the kinds that are drawn; empty for all.
-	Only []string
-}
-
-// Kinds are all kinds of faults. A new one is a file and a line here.
-func Kinds() []Kind {
-	return append([]Kind{
-		kindKilled, kindLeaderKilled, kindTwoKilled, kindAllKilled,
-		kindFrozen, kindStuttering, kindAllFrozen,
-		kindRestarted, kindRolled,
-		kindWiped, kindCopied, kindRestored, kindRestoredLastLife, kindFull, kindFloored, kindRecovered,
-		kindAhead, kindBehind, kindDrifting,
-		kindResized, kindLimits, kindResets, kindFlood, kindLate,
-	}, networkKinds()...)
-}
-
-// Quick are the names of the kinds that are over within seconds.
-func Quick() (names []string) {
-	for _, k := range Kinds() {
-		if k.Recovery < 10*time.Second {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
 // names are those of nodes by their numbers, counted from 0.
 func names(nodes ...int) string {
 	all := make([]string, len(nodes))

@@ -13,9 +13,6 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
 
-// gatewayKey is the header in which requests to gateways say their key.
-const gatewayKey = "X-Key"
-
 // gateways starts the gateways, and makes as many callers that ask through them as there are others. The gateways are not
 // among the victims of faults; in a network of their own they stand where each is a host.
 func (s *Stage) gateways(cfg Config) error {

@@ -7,28 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 )
-
-// A host is a node, running or not, and what is wanted of it.
-type host struct {
-	name   string
-	stage  *Stage
-	member *process.Member // what it holds of its process is guarded by mu
-	disk   string          // the folder, or the mounted file system, that holds its data
-	clock  string          // the file that says how wrong its clock is
-
-	mu      sync.Mutex
-	life    int
-	crashes int  // how often it has ended by itself
-	wanted  bool // it is to run
-	excused bool // it may end by itself: its disk is full
-	retired bool // it was taken out of the cluster for ever
-}
 
 // launch starts the process, unless it runs, and watches it.
 func (h *host) launch() error {

@@ -32,31 +32,10 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/history"
 	"github.com/jeton-dev/jeton/cluster-tests/load"
-	"github.com/jeton-dev/jeton/cluster-tests/network"
 	"github.com/jeton-dev/jeton/cluster-tests/process"
 	"github.com/jeton-dev/jeton/ring/key"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
-
-// Config says what is run.
-type Config struct {
-	Setting
-
-	// Again is the command that makes the same run again, for the report.
-	Again string
-	// Binary is that of jeton, built with the tag "faults". Required.
-	Binary string
-	// Args are those of every node, besides.
-	Args []string
-	// PerSecond is how many checks begin in a second, and Keys over how many keys they go.
-	PerSecond, Keys int
-	// Gateways is how many gateways ask for a part of the checks; 0 for none.
-	Gateways int
-	// Folder gets the history and the logs of the nodes. It is there, and empty. Required.
-	Folder string
-	// Lab is the network that the nodes are in; nil for loopback.
-	Lab *network.Lab
-}
 
 // Callers that use the client, and those that speak HTTP.
 const (

@@ -69,14 +69,6 @@ func (c *cuts) End(ctx context.Context, s *Stage) error {
 	return s.ready(ctx, s.members()...)
 }
 
-// nodeNames are those of all nodes that the cluster has.
-func (s *Stage) nodeNames() (all []string) {
-	for _, h := range s.members() {
-		all = append(all, h.name)
-	}
-	return all
-}
-
 // cutOff is one node that reaches no other one, and that no caller reaches either if callers is set.
 type cutOff struct {
 	cuts

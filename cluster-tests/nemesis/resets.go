@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// usualResets is how many buckets are reset in a second all the time.
-const usualResets = 2
-
 var kindResets = Kind{
 	Name: "many resets", Weight: 2, Shortest: time.Second, Longest: 10 * time.Second, Recovery: 5 * time.Second, Operators: true, Harmless: true,
 	Draw: func(d *Drawing) Fault { return manyResets{perSecond: 20 + d.IntN(80)} },

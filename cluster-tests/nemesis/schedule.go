@@ -27,54 +27,6 @@ func (e Entry) String() string {
 	return fmt.Sprintf("at %7.1f s: %s for %.1f s", e.At.Seconds(), e.Fault, e.For.Seconds())
 }
 
-// A Drawing is what is known when a fault is drawn.
-type Drawing struct {
-	*rand.Rand
-	Setting
-
-	// At is when the fault is to begin.
-	At time.Duration
-	// Candidates are the nodes, by their numbers from 0, of which this fault may take one: those of the other lanes are
-	// not among them.
-	Candidates []int
-
-	copied map[int]time.Duration // when each node's disk was last copied
-}
-
-// one draws one of the candidates.
-func (d *Drawing) one() int { return d.Candidates[d.IntN(len(d.Candidates))] }
-
-// some draws n nodes of all, in the order of their numbers.
-func (d *Drawing) some(n int) []int {
-	drawn := d.Perm(d.Nodes)[:n]
-	slices.Sort(drawn)
-	return drawn
-}
-
-// between draws a length.
-func (d *Drawing) between(least, most time.Duration) time.Duration {
-	if most <= least {
-		return least
-	}
-	return (least + time.Duration(d.Int64N(int64(most-least)))).Round(10 * time.Millisecond)
-}
-
-// everything lasts as long as it says in a run of at least this time, and in shorter ones in proportion, but not less
-// than leastScale of it.
-const (
-	fullScale  = 4 * time.Minute
-	leastScale = 0.1
-)
-
-// scale shortens a length for a short run.
-func (s Setting) scale(length time.Duration) time.Duration {
-	f := min(1, max(leastScale, float64(s.Time)/float64(fullScale)))
-	return time.Duration(float64(length) * f)
-}
-
-// minority is how many nodes may be away without anybody noticing.
-func (s Setting) minority() int { return (s.Replicas - 1) / 2 }
-
 // Check says what of a setting cannot be.
 func (s Setting) Check() error {
 	names := kindNames()
@@ -148,21 +100,6 @@ func Draw(s Setting) ([]Entry, error) {
 	all = append(all, s.lane(lanes, operators, nil)...)
 	slices.SortStableFunc(all, func(a, b Entry) int { return int(a.At - b.At) })
 	return all, nil
-}
-
-// In a run that is long enough, the last seconds of every period are calm: no fault begins in them, and those before are
-// over. Only then can it be seen that all is admitted that has to be.
-const (
-	period = 90 * time.Second
-	calm   = 18 * time.Second
-)
-
-// calmUntil is when the calm at a time of the run ends; at itself, if it is not calm then.
-func (s Setting) calmUntil(at time.Duration) time.Duration {
-	if s.Time >= 2*period && at%period >= period-calm {
-		return at - at%period + period
-	}
-	return at
 }
 
 // Between two faults of a lane the cluster has this long.

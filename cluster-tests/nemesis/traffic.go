@@ -15,6 +15,9 @@ import (
 // deadline is how long a caller waits for the decision of a check.
 const deadline = 500 * time.Millisecond
 
+// usualResets is how many buckets are reset per second while no fault changes that.
+const usualResets = 2
+
 // traffic asks for checks at a steady rate, whether or not the earlier ones have been answered, gives some of what was
 // admitted back, and resets buckets.
 type traffic struct {
