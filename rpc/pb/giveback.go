@@ -19,21 +19,6 @@ type ReturnIn struct {
 	Wrong error
 }
 
-// The tags of the fields that are read, as in limiter.proto.
-const (
-	tagReturnKey = 1<<3 + typeBytes // of ReturnRequest
-	tagReceipts  = 2<<3 + typeBytes
-
-	tagReceiptLimit      = 1<<3 + typeBytes // of Receipt
-	tagReceiptGeneration = 2<<3 + typeVarint
-	tagSpan              = 3<<3 + typeBytes
-	tagOwner             = 4<<3 + typeBytes
-	tagSerial            = 5<<3 + typeVarint
-
-	tagStart = 1<<3 + typeVarint // of Span
-	tagEnd   = 2<<3 + typeVarint
-)
-
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too.
 func (m *ReturnIn) UnmarshalWire(data []byte) error {
 	r := newReader(data)

@@ -104,39 +104,6 @@ func piece(refs []limit.Ref, from int) []limit.Ref {
 	return refs[from:len(refs):len(refs)]
 }
 
-// The types of fields that are read.
-const (
-	typeVarint = 0
-	typeBytes  = 2 // a text, or a message
-)
-
-// The tags of the fields that are read, as in limiter.proto: the number, shifted by 3, and the type.
-const (
-	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
-
-	tagID    = 1<<3 + typeVarint // of StreamCheck
-	tagCheck = 2<<3 + typeBytes
-
-	tagKey       = 1<<3 + typeBytes // of CheckRequest
-	tagLimits    = 2<<3 + typeBytes
-	tagCost      = 3<<3 + typeVarint
-	tagRequestID = 4<<3 + typeBytes
-	tagReceipt   = 5<<3 + typeVarint
-	tagLook      = 6<<3 + typeVarint
-
-	tagName   = 1<<3 + typeBytes // of LimitRef
-	tagInline = 2<<3 + typeBytes
-
-	tagLimitName     = 1<<3 + typeBytes // of Limit
-	tagAlgorithm     = 2<<3 + typeBytes
-	tagCapacity      = 3<<3 + typeVarint
-	tagRefill        = 4<<3 + typeBytes
-	tagOnUnavailable = 5<<3 + typeBytes
-
-	tagTokens = 1<<3 + typeVarint // of Refill
-	tagPerNs  = 2<<3 + typeVarint
-)
-
 // numbered reads a StreamCheck into id and m, all but the limits, which it appends to refs.
 func (r *reader) numbered(id *uint64, m *limit.Request, refs []limit.Ref, end int) []limit.Ref {
 	for r.at < end {

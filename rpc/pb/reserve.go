@@ -4,8 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -31,26 +29,6 @@ type ReserveIn struct {
 	// Len is how many there are in the message.
 	Len int
 }
-
-// The tags of the fields that are read, as in peer.proto.
-const (
-	tagReserveID     = 1<<3 + typeVarint // of ReserveRequest
-	tagReserveNow    = 2<<3 + typeVarint
-	tagReserveWriter = 3<<3 + typeBytes
-	tagReservations  = 4<<3 + typeBytes
-
-	tagSeq        = 1<<3 + typeVarint // of Reservation
-	tagEpoch      = 2<<3 + typeVarint
-	tagPartition  = 3<<3 + typeVarint
-	tagOfKey      = 4<<3 + typeBytes
-	tagOfLimit    = 5<<3 + typeBytes
-	tagGeneration = 6<<3 + typeVarint
-	tagFrom       = 7<<3 + typeVarint
-	tagTo         = 8<<3 + typeVarint
-	tagReach      = 9<<3 + typeVarint
-	tagAux        = 10<<3 + typeBytes
-	tagOfInline   = 11<<3 + typeVarint
-)
 
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too, but for a partition above 65,535. The keys of all
 // reservations are pieces of one copy of the message.
@@ -168,14 +146,13 @@ func ReservationRoom(m *register.Reservation) int {
 
 // AppendWire appends m to b.
 func (m *ReserveOut) AppendWire(b []byte) ([]byte, error) {
-	b = appendNumber(b, 1, m.ID)
-	b = appendNumber(b, 2, uint64(m.Now))
-	b = append(b, 3<<3|byte(protowire.BytesType), byte(len(m.Writer)))
-	b = append(b, m.Writer[:]...)
+	b = appendNumber(b, tagReserveID, m.ID)
+	b = appendNumber(b, tagReserveNow, uint64(m.Now))
+	b = appendBytes(b, tagReserveWriter, m.Writer[:])
 	for _, rs := range m.Reservations {
 		for i := range rs {
 			var from int
-			b, from = begin(b, 4)
+			b, from = begin(b, tagReservations)
 			b = end(appendReservation(b, &rs[i]), from)
 		}
 	}
@@ -183,20 +160,15 @@ func (m *ReserveOut) AppendWire(b []byte) ([]byte, error) {
 }
 
 func appendReservation(b []byte, m *register.Reservation) []byte {
-	b = appendNumber(b, 1, m.Seq)
-	b = appendNumber(b, 2, m.Epoch)
-	b = appendNumber(b, 3, uint64(m.Partition))
-	b = appendText(b, 4, m.Key)
-	b = appendText(b, 5, m.Limit)
-	b = appendNumber(b, 6, uint64(m.Generation))
-	b = appendNumber(b, 7, uint64(m.From))
-	b = appendNumber(b, 8, uint64(m.To))
-	b = appendNumber(b, 9, uint64(m.Reach))
-	if len(m.Aux) > 0 {
-		b = protowire.AppendBytes(append(b, 10<<3|byte(protowire.BytesType)), m.Aux)
-	}
-	if m.Inline {
-		b = append(b, tagOfInline, 1)
-	}
-	return b
+	b = appendNumber(b, tagSeq, m.Seq)
+	b = appendNumber(b, tagEpoch, m.Epoch)
+	b = appendNumber(b, tagPartition, uint64(m.Partition))
+	b = appendText(b, tagOfKey, m.Key)
+	b = appendText(b, tagOfLimit, m.Limit)
+	b = appendNumber(b, tagGeneration, uint64(m.Generation))
+	b = appendNumber(b, tagFrom, uint64(m.From))
+	b = appendNumber(b, tagTo, uint64(m.To))
+	b = appendNumber(b, tagReach, uint64(m.Reach))
+	b = appendBytes(b, tagAux, m.Aux)
+	return appendTrue(b, tagOfInline, m.Inline)
 }

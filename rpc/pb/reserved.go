@@ -15,19 +15,6 @@ type ReservedIn struct {
 	Error string
 }
 
-// The tags of the fields that are read, as in peer.proto.
-const (
-	tagReservedID    = 1<<3 + typeVarint // of ReserveResponse
-	tagAnswers       = 2<<3 + typeBytes
-	tagReservedError = 3<<3 + typeBytes
-
-	tagVerdict          = 1<<3 + typeVarint // of ReservationAnswer
-	tagPosition         = 2<<3 + typeVarint
-	tagAnswerGeneration = 3<<3 + typeVarint
-	tagAnswerEpoch      = 4<<3 + typeVarint
-	tagSkew             = 5<<3 + typeVarint
-)
-
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too.
 func (m *ReservedIn) UnmarshalWire(data []byte) error {
 	r := reader{data: data} // the only text there is, the error, is copied by itself
@@ -87,17 +74,17 @@ func (m *ReservedOut) WireRoom() int { return usualAnswer*(1+len(m.Answers)) + l
 
 // AppendWire appends m to b.
 func (m *ReservedOut) AppendWire(b []byte) ([]byte, error) {
-	b = appendNumber(b, 1, m.ID)
+	b = appendNumber(b, tagReservedID, m.ID)
 	for i := range m.Answers {
 		a := &m.Answers[i]
 		var from int
-		b, from = begin(b, 2)
-		b = appendNumber(b, 1, uint64(a.Verdict))
-		b = appendNumber(b, 2, uint64(a.Position))
-		b = appendNumber(b, 3, uint64(a.Generation))
-		b = appendNumber(b, 4, a.Epoch)
-		b = appendNumber(b, 5, uint64(a.Skew))
+		b, from = begin(b, tagAnswers)
+		b = appendNumber(b, tagVerdict, uint64(a.Verdict))
+		b = appendNumber(b, tagPosition, uint64(a.Position))
+		b = appendNumber(b, tagAnswerGeneration, uint64(a.Generation))
+		b = appendNumber(b, tagAnswerEpoch, a.Epoch)
+		b = appendNumber(b, tagSkew, uint64(a.Skew))
 		b = end(b, from)
 	}
-	return appendText(b, 3, m.Error), nil
+	return appendText(b, tagReservedError, m.Error), nil
 }

@@ -1,0 +1,100 @@
+package pb
+
+// The types of the fields that are read and written without protobuf.
+const (
+	typeVarint = 0
+	typeBytes  = 2 // a text, or a message
+)
+
+// The tags of limiter.proto: the number of a field, shifted by 3, and its type. What reads a message and what writes it use the
+// same tags. All are one byte: the numbers are below 16.
+const (
+	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
+
+	tagID    = 1<<3 + typeVarint // of StreamCheck
+	tagCheck = 2<<3 + typeBytes
+
+	tagKey       = 1<<3 + typeBytes // of CheckRequest
+	tagLimits    = 2<<3 + typeBytes
+	tagCost      = 3<<3 + typeVarint
+	tagRequestID = 4<<3 + typeBytes
+	tagReceipt   = 5<<3 + typeVarint
+	tagLook      = 6<<3 + typeVarint
+
+	tagName   = 1<<3 + typeBytes // of LimitRef
+	tagInline = 2<<3 + typeBytes
+
+	tagLimitName     = 1<<3 + typeBytes // of Limit
+	tagAlgorithm     = 2<<3 + typeBytes
+	tagCapacity      = 3<<3 + typeVarint
+	tagRefill        = 4<<3 + typeBytes
+	tagOnUnavailable = 5<<3 + typeBytes
+
+	tagTokens = 1<<3 + typeVarint // of Refill
+	tagPerNs  = 2<<3 + typeVarint
+
+	tagOnlyDecision = 1<<3 + typeBytes // of CheckResponse
+
+	tagResults = 1<<3 + typeBytes // of CheckBatchResponse and CheckStreamResponse
+
+	tagResultID = 1<<3 + typeVarint // of StreamResult
+	tagResult   = 2<<3 + typeBytes
+
+	tagDecision = 1<<3 + typeBytes // of CheckResult
+	tagError    = 2<<3 + typeBytes
+
+	tagAllowed  = 1<<3 + typeVarint // of Decision
+	tagOutcomes = 2<<3 + typeBytes
+	tagDecided  = 3<<3 + typeBytes // its receipts
+
+	tagOutcomeName    = 1<<3 + typeBytes // of Outcome
+	tagOutcomeAllowed = 2<<3 + typeVarint
+	tagNever          = 3<<3 + typeVarint
+	tagLimit          = 4<<3 + typeVarint
+	tagRemaining      = 5<<3 + typeVarint
+	tagRetryAfter     = 6<<3 + typeVarint
+	tagResetAfter     = 7<<3 + typeVarint
+
+	tagReturnKey = 1<<3 + typeBytes // of ReturnRequest
+	tagReceipts  = 2<<3 + typeBytes
+
+	tagReceiptLimit      = 1<<3 + typeBytes // of Receipt
+	tagReceiptGeneration = 2<<3 + typeVarint
+	tagSpan              = 3<<3 + typeBytes
+	tagOwner             = 4<<3 + typeBytes
+	tagSerial            = 5<<3 + typeVarint
+	tagReuses            = 6<<3 + typeBytes
+
+	tagStart = 1<<3 + typeVarint // of Span
+	tagEnd   = 2<<3 + typeVarint
+)
+
+// The tags of peer.proto.
+const (
+	tagReserveID     = 1<<3 + typeVarint // of ReserveRequest
+	tagReserveNow    = 2<<3 + typeVarint
+	tagReserveWriter = 3<<3 + typeBytes
+	tagReservations  = 4<<3 + typeBytes
+
+	tagSeq        = 1<<3 + typeVarint // of Reservation
+	tagEpoch      = 2<<3 + typeVarint
+	tagPartition  = 3<<3 + typeVarint
+	tagOfKey      = 4<<3 + typeBytes
+	tagOfLimit    = 5<<3 + typeBytes
+	tagGeneration = 6<<3 + typeVarint
+	tagFrom       = 7<<3 + typeVarint
+	tagTo         = 8<<3 + typeVarint
+	tagReach      = 9<<3 + typeVarint
+	tagAux        = 10<<3 + typeBytes
+	tagOfInline   = 11<<3 + typeVarint
+
+	tagReservedID    = 1<<3 + typeVarint // of ReserveResponse
+	tagAnswers       = 2<<3 + typeBytes
+	tagReservedError = 3<<3 + typeBytes
+
+	tagVerdict          = 1<<3 + typeVarint // of ReservationAnswer
+	tagPosition         = 2<<3 + typeVarint
+	tagAnswerGeneration = 3<<3 + typeVarint
+	tagAnswerEpoch      = 4<<3 + typeVarint
+	tagSkew             = 5<<3 + typeVarint
+)

@@ -1,0 +1,56 @@
+package pb
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// The functions of this file write one field each. A field with the zero value is left out.
+
+func appendNumber(b []byte, tag byte, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	return protowire.AppendVarint(append(b, tag), v)
+}
+
+func appendTrue(b []byte, tag byte, v bool) []byte {
+	if !v {
+		return b
+	}
+	return append(b, tag, 1)
+}
+
+func appendBytes(b []byte, tag byte, v []byte) []byte {
+	if len(v) == 0 {
+		return b
+	}
+	return protowire.AppendBytes(append(b, tag), v)
+}
+
+func appendText(b []byte, tag byte, s string) []byte {
+	if s == "" {
+		return b
+	}
+	b = protowire.AppendVarint(append(b, tag), uint64(len(s)))
+	return append(b, s...)
+}
+
+// begin starts a message that is a field, and returns where the fields of that message begin. It leaves one byte for the length,
+// which is enough for almost all messages.
+func begin(b []byte, tag byte) (_ []byte, from int) {
+	b = append(b, tag, 0)
+	return b, len(b)
+}
+
+// end writes the length of the message whose fields begin at from. If the length needs more than a byte, it moves the fields.
+func end(b []byte, from int) []byte {
+	n := uint64(len(b) - from)
+	if n < 0x80 {
+		b[from-1] = byte(n)
+		return b
+	}
+	var length [10]byte
+	size := protowire.AppendVarint(length[:0], n)
+	b = append(b, size[1:]...) // any bytes will do
+	copy(b[from-1+len(size):], b[from:])
+	copy(b[from-1:], size)
+	return b
+}
