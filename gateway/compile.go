@@ -23,14 +23,14 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 		return nil, err
 	}
 	r = &rules{
-		document: d, maxInFlight: int64(d.Cluster.MostInFlight()), maxInFlightPerClient: d.Cluster.MostInFlightPerClient(),
+		document: d, maxInFlight: int64(d.Cluster.MaxConcurrent()), maxInFlightPerClient: d.Cluster.MaxConcurrentPerClient(),
 		other: g.metrics.route("(none)"), failures: g.metrics.failed(),
 		denied:  denials{networks: identity.NewNetworks(d.Deny.Networks)},
 		proxies: identity.NewNetworks(d.Identity.TrustedProxies), maxBody: -1,
 	}
 	if p := d.Proxy; p != nil {
-		r.maxBody, r.writeTimeout = p.LongestBody(), p.UnreadTimeout()
-		r.bodyPace = bodyPace{pause: p.LongestPause(), rate: p.LeastBodyRate()}
+		r.maxBody, r.writeTimeout = p.MaxBodyBytes(), p.UnreadTimeout()
+		r.bodyPace = bodyPace{pause: p.MaxPause(), rate: p.MinBodyRate()}
 	}
 	if r.table, err = route.New(d.Routes); err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func boundBody(w http.ResponseWriter, r *http.Request, rules *rules) bool {
 func (p *proxy) forward(r *http.Request, x *exchange) {
 	x.headers = maps.Clone(x.writer.Header())
 	if b, ok := x.body.(*requestBody); ok {
-		b.rate = x.route.upstream.config.LeastBodyRate(b.rate)
+		b.rate = x.route.upstream.config.MinBodyRate(b.rate)
 	}
 	ctx, cancel := withDeadline(r)
 	defer cancel()

@@ -100,16 +100,16 @@ func TestCost(t *testing.T) {
 	}{
 		"unless said":           {"", nil, 0, 1},
 		"a number":              {"7", nil, 0, 7},
-		"a header":              {"{header: X-Tokens, most: 50}", []string{"X-Tokens: 12"}, 0, 12},
-		"too large a header":    {"{header: X-Tokens, most: 50}", []string{"X-Tokens: 1000"}, 0, 50},
-		"too large for 64 bits": {"{header: X-Tokens, most: 50}", []string{"X-Tokens: 99999999999999999999"}, 0, 50},
-		"several":               {"{header: X-Tokens, most: 50}", []string{"X-Tokens: 1", "X-Tokens: 30"}, 0, 30},
+		"a header":              {"{header: X-Tokens, max: 50}", []string{"X-Tokens: 12"}, 0, 12},
+		"too large a header":    {"{header: X-Tokens, max: 50}", []string{"X-Tokens: 1000"}, 0, 50},
+		"too large for 64 bits": {"{header: X-Tokens, max: 50}", []string{"X-Tokens: 99999999999999999999"}, 0, 50},
+		"several":               {"{header: X-Tokens, max: 50}", []string{"X-Tokens: 1", "X-Tokens: 30"}, 0, 30},
 		"a negative one":        {"{header: X-Tokens}", []string{"X-Tokens: -5"}, 0, 1},
 		"no number":             {"{header: X-Tokens, tokens: 3}", []string{"X-Tokens: many"}, 0, 3},
 		"no header":             {"{header: X-Tokens, tokens: 3}", nil, 0, 3},
 		"a body":                {"{bytes_per_token: 10}", nil, 101, 11},
 		"no body":               {"{bytes_per_token: 10}", nil, 0, 1},
-		"an unknown body":       {"{bytes_per_token: 10, most: 40}", nil, -1, 40},
+		"an unknown body":       {"{bytes_per_token: 10, max: 40}", nil, -1, 40},
 	} {
 		t.Run(what, func(t *testing.T) {
 			cost := ""

@@ -32,14 +32,14 @@ func (e *Gateway) bind(f *front, cfg bound.Config, known func(*setup, netip.Addr
 func (e *Gateway) bindFronts(s *setup) {
 	files := int(min(bound.Limit(), 1<<30))
 	if p := s.doc.Proxy; p != nil {
-		most := p.MostConnections(files)
+		most := p.MaxOpenConnections(files)
 		e.bind(e.proxy, bound.Config{
-			Connections: most, PerAddress: p.MostConnectionsPerClient(most), WriteWithin: p.UnreadTimeout(),
+			Connections: most, PerAddress: p.MaxOpenConnectionsPerClient(most), WriteWithin: p.UnreadTimeout(),
 		}, func(s *setup, a netip.Addr) bool { return s.proxies.Contains(a) })
 	}
 	if s.doc.ForwardAuth != nil {
 		e.bind(e.forwardAuth, bound.Config{
-			Connections: config.Proxy{}.MostConnections(files), PerAddress: authPerStranger, WriteWithin: authUnreadWithin,
+			Connections: config.Proxy{}.MaxOpenConnections(files), PerAddress: authPerStranger, WriteWithin: authUnreadWithin,
 		}, func(s *setup, a netip.Addr) bool { return s.askers.Contains(a) })
 	}
 	e.bind(e.admin, bound.Config{

@@ -84,7 +84,7 @@ func proxyServer(p *config.Proxy) *http.Server {
 	return &http.Server{
 		Protocols:         speaks,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
-		MaxHeaderBytes:    p.LongestHeader(),
+		MaxHeaderBytes:    p.MaxHeaderBytes(),
 		ReadHeaderTimeout: p.HeaderTimeout(),
 		IdleTimeout:       p.IdleTimeout(),
 	}

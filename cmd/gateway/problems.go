@@ -69,20 +69,20 @@ func tooDear(doc *config.Document, c *config.Check, capacity int64) (price, bool
 // prices are what requests may cost, those that concern most of them first.
 func prices(doc *config.Document, c config.Cost) []price {
 	const all, some = "all are denied", "those that cost more than that are always denied"
-	least, most := c.Bounds()
-	floor := price{"cost.least", least, "every request costs at least", all, "least: %d", false}
+	lowest, highest := c.Bounds()
+	floor := price{"cost.min", lowest, "every request costs at least", all, "min: %d", false}
 	switch {
 	case c.Header != "":
 		missing := price{"cost.tokens", c.Fixed(), "a request without a number in " + c.Header + " costs", "such requests are always denied", "tokens: %d", false}
-		if c.Most == 0 { // that is a bound of what makes sense, and says nothing about this limit
+		if c.Max == 0 { // that is a bound of what makes sense, and says nothing about this limit
 			return []price{floor, missing}
 		}
-		return []price{floor, missing, {"cost.most", most, "a request may cost", some, "most: %d", true}}
+		return []price{floor, missing, {"cost.max", highest, "a request may cost", some, "max: %d", true}}
 	case c.BytesPerToken > 0 && doc.Proxy == nil:
-		return []price{floor, {"cost.bytes_per_token", c.OfBody(-1), "without the proxy the length of a body is unknown, so every request costs", all, "most: %d", false}}
+		return []price{floor, {"cost.bytes_per_token", c.OfBody(-1), "without the proxy the length of a body is unknown, so every request costs", all, "max: %d", false}}
 	case c.BytesPerToken > 0:
-		longest := doc.Proxy.LongestBody()
-		return []price{floor, {"cost.bytes_per_token", c.OfBody(longest), "a long body, and one of unknown length, may cost", some, "most: %d", true}}
+		longest := doc.Proxy.MaxBodyBytes()
+		return []price{floor, {"cost.bytes_per_token", c.OfBody(longest), "a long body, and one of unknown length, may cost", some, "max: %d", true}}
 	}
 	return []price{{"cost", c.Fixed(), "every request costs", all, "a cost of at most %d", false}}
 }

@@ -27,16 +27,16 @@ func TestProblems(t *testing.T) {
 		{"a cost of some clients", asked, `{limits: [four], cost: 3, choose: {by: header.Plan, when: [{is: free, limits: [two]}]}}`, []string{`!route r: checks[0].cost: every request costs 3, and limit "two"`}},
 		{"a cost that only counts", asked, `{limits: [two], cost: 3, shadow: true}`, []string{`route r: checks[0].cost: every request costs 3`}},
 		{"a header", asked, `{limits: [two], cost: {header: Units}}`, nil},
-		{"a header, with a floor", asked, `{limits: [two], cost: {header: Units, least: 3}}`, []string{`!route r: checks[0].cost.least: every request costs at least 3, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write least: 2`}},
+		{"a header, with a floor", asked, `{limits: [two], cost: {header: Units, min: 3}}`, []string{`!route r: checks[0].cost.min: every request costs at least 3, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write min: 2`}},
 		{"a header that is missing", asked, `{limits: [two], cost: {header: Units, tokens: 3}}`, []string{`!route r: checks[0].cost.tokens: a request without a number in Units costs 3`}},
-		{"a header, with a bound", asked, `{limits: [two, four], cost: {header: Units, most: 3}}`, []string{
-			`route r: checks[0].cost.most: a request may cost 3, and limit "two" has a capacity of 2: those that cost more than that are always denied: raise the capacity, or write most: 2`,
+		{"a header, with a bound", asked, `{limits: [two, four], cost: {header: Units, max: 3}}`, []string{
+			`route r: checks[0].cost.max: a request may cost 3, and limit "two" has a capacity of 2: those that cost more than that are always denied: raise the capacity, or write max: 2`,
 		}},
 		{"bodies that fit", proxy, `{limits: [two], cost: {bytes_per_token: 5120}}`, nil},
-		{"bodies with a bound", proxy, `{limits: [two], cost: {bytes_per_token: 1024, most: 2}}`, nil},
+		{"bodies with a bound", proxy, `{limits: [two], cost: {bytes_per_token: 1024, max: 2}}`, nil},
 		{"bodies", proxy, `{limits: [two], cost: {bytes_per_token: 1024}}`, []string{`route r: checks[0].cost.bytes_per_token: a long body, and one of unknown length, may cost 10, and limit "two" has a capacity of 2`}},
-		{"bodies that nobody sees", asked, `{limits: [two], cost: {bytes_per_token: 1024, most: 9}}`, []string{
-			`!route r: checks[0].cost.bytes_per_token: without the proxy the length of a body is unknown, so every request costs 9, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write most: 2`,
+		{"bodies that nobody sees", asked, `{limits: [two], cost: {bytes_per_token: 1024, max: 9}}`, []string{
+			`!route r: checks[0].cost.bytes_per_token: without the proxy the length of a body is unknown, so every request costs 9, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write max: 2`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestProblems(t *testing.T) {
 // A cost that no bucket holds is told once, and that it fits now; one that some requests may have does not make a gateway degraded.
 func TestACostBeyondTheCapacity(t *testing.T) {
 	n, _ := ownCluster(t, twoLimit, true)
-	dear := strings.Replace(fmt.Sprintf(aText, n.GRPCAddr(), anUpstream(t).URL), "{limits: [two]}", "{limits: [two], cost: 3}, {limits: [four], cost: {header: Units, most: 5}}", 1)
+	dear := strings.Replace(fmt.Sprintf(aText, n.GRPCAddr(), anUpstream(t).URL), "{limits: [two]}", "{limits: [two], cost: 3}, {limits: [four], cost: {header: Units, max: 5}}", 1)
 	r := open(t, Config{}, dear+"identity: {trusted_proxies: [127.0.0.1]}\n")
 	r.heard(t)
 	for range 2 {
@@ -70,7 +70,7 @@ func TestACostBeyondTheCapacity(t *testing.T) {
 	if a := r.get(t, r.ProxyAddr(), "/items"); a.status != http.StatusTooManyRequests {
 		t.Errorf("a request that costs more than the capacity: %+v", a)
 	}
-	const cost, most = `limits: route items: checks[0].cost: every request costs 3, and limit "two" has a capacity of 2: all are denied`, "\nlimits: route items: checks[1].cost.most: a request may cost 5"
+	const cost, most = `limits: route items: checks[0].cost: every request costs 3, and limit "two" has a capacity of 2: all are denied`, "\nlimits: route items: checks[1].cost.max: a request may cost 5"
 	if a := r.readyz(t, "?strict"); a.status != http.StatusServiceUnavailable || !strings.HasPrefix(a.body, "degraded: "+cost) || !strings.Contains(a.body, most) || strings.Contains(a.body, "more below") {
 		t.Errorf("/readyz: %+v", a)
 	}

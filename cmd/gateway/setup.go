@@ -119,7 +119,7 @@ func (s *setup) settings() []setting {
 	return append(all,
 		setting{"proxy.listen", proxy},
 		setting{"proxy.tls", presence(p.TLS != nil)},
-		setting{"proxy.max_header", fmt.Sprint(p.LongestHeader())},
+		setting{"proxy.max_header", fmt.Sprint(p.MaxHeaderBytes())},
 		setting{"proxy.header_within", p.HeaderTimeout().String()},
 		setting{"proxy.idle_within", p.IdleTimeout().String()},
 		setting{"proxy.answer_pause", p.UnreadTimeout().String()},

@@ -16,8 +16,8 @@ const (
 	DefaultForwardAuth = "127.0.0.1:7782"
 )
 
-// longestGateway is how many characters the name of a gateway may have.
-const longestGateway = 32
+// maxGatewayName is how many characters the name of a gateway may have.
+const maxGatewayName = 32
 
 // GatewayName is the gateway's name in lower case, or one made of the host's: lower-case letters, digits and dashes, at
 // most 32, which neither begin nor end with a dash.
@@ -42,7 +42,7 @@ func nameOfHost(host string) string {
 		return '-'
 	}, host)
 	host = strings.TrimLeft(host, "-")
-	host = strings.TrimRight(host[:min(len(host), longestGateway)], "-")
+	host = strings.TrimRight(host[:min(len(host), maxGatewayName)], "-")
 	return cmp.Or(host, "gateway")
 }
 
@@ -60,46 +60,46 @@ func (c Cluster) Budget() time.Duration { return c.DecideWithin.Or(50 * time.Mil
 // Sharers is how many gateways share the limits that are decided locally.
 func (c Cluster) Sharers() int { return cmp.Or(c.Gateways, 1) }
 
-// MostInFlight is how many requests may be under way at once.
-func (c Cluster) MostInFlight() int { return cmp.Or(c.MaxInFlight, 10_000) }
+// MaxConcurrent is how many requests may be under way at once.
+func (c Cluster) MaxConcurrent() int { return cmp.Or(c.MaxInFlight, 10_000) }
 
-// MostInFlightPerClient is how many of them may be of one client.
-func (c Cluster) MostInFlightPerClient() int {
-	return cmp.Or(c.MaxInFlightPerClient, max(1, c.MostInFlight()/8))
+// MaxConcurrentPerClient is how many of them may be of one client.
+func (c Cluster) MaxConcurrentPerClient() int {
+	return cmp.Or(c.MaxInFlightPerClient, max(1, c.MaxConcurrent()/8))
 }
 
 // Address is where the proxy listens.
 func (p Proxy) Address() string { return cmp.Or(p.Listen, DefaultProxy) }
 
-// LongestHeader is how many bytes the header of a request may have.
-func (p Proxy) LongestHeader() int { return cmp.Or(p.MaxHeader, 32<<10) }
+// MaxHeaderBytes is how many bytes the header of a request may have.
+func (p Proxy) MaxHeaderBytes() int { return cmp.Or(p.MaxHeader, 32<<10) }
 
-// LongestBody is how many bytes the body of a request may have; -1 is any number.
-func (p Proxy) LongestBody() int64 { return cmp.Or(p.MaxBody, 10<<20) }
+// MaxBodyBytes is how many bytes the body of a request may have; -1 is any number.
+func (p Proxy) MaxBodyBytes() int64 { return cmp.Or(p.MaxBody, 10<<20) }
 
 // HeaderTimeout is how long a client may take to send a header.
 func (p Proxy) HeaderTimeout() time.Duration { return p.HeaderWithin.Or(5 * time.Second) }
 
-// LeastBodyRate is how many bytes of a body must come in a second; -1 is any number.
-func (p Proxy) LeastBodyRate() int64 { return cmp.Or(p.BodyRate, 500) }
+// MinBodyRate is how many bytes of a body must come in a second; -1 is any number.
+func (p Proxy) MinBodyRate() int64 { return cmp.Or(p.BodyRate, 500) }
 
-// LeastBodyRate is how many bytes of a body for this upstream must come in a second, where the proxy's number is that;
+// MinBodyRate is how many bytes of a body for this upstream must come in a second, where the proxy's number is that;
 // -1 is any number.
-func (u Upstream) LeastBodyRate(ofProxy int64) int64 { return cmp.Or(u.BodyRate, ofProxy) }
+func (u Upstream) MinBodyRate(ofProxy int64) int64 { return cmp.Or(u.BodyRate, ofProxy) }
 
-// LongestPause is how long the gateway waits for a body, besides the time that its rate gives.
-func (p Proxy) LongestPause() time.Duration { return p.BodyPause.Or(time.Minute) }
+// MaxPause is how long the gateway waits for a body, besides the time that its rate gives.
+func (p Proxy) MaxPause() time.Duration { return p.BodyPause.Or(time.Minute) }
 
 // UnreadTimeout is how long a client may read nothing of an answer.
 func (p Proxy) UnreadTimeout() time.Duration { return p.AnswerPause.Or(time.Minute) }
 
-// MostConnections is how many connections may be open at once, where the process may have so many files open.
-func (p Proxy) MostConnections(files int) int {
+// MaxOpenConnections is how many connections may be open at once, where the process may have so many files open.
+func (p Proxy) MaxOpenConnections(files int) int {
 	return cmp.Or(p.MaxConnections, max(1, min(20_000, files/2)))
 }
 
-// MostConnectionsPerClient is how many of so many connections may be of one address.
-func (p Proxy) MostConnectionsPerClient(all int) int {
+// MaxOpenConnectionsPerClient is how many of so many connections may be of one address.
+func (p Proxy) MaxOpenConnectionsPerClient(all int) int {
 	return cmp.Or(p.MaxConnectionsPerClient, max(1, all/8))
 }
 
@@ -219,14 +219,14 @@ func (c Cost) OfBody(length int64) int64 {
 	return c.Bound(tokens)
 }
 
-// Bound is a number of tokens within Least and Most.
+// Bound is a number of tokens within the bounds.
 func (c Cost) Bound(tokens int64) int64 {
-	least, most := c.Bounds()
-	return min(max(tokens, least), most)
+	lowest, highest := c.Bounds()
+	return min(max(tokens, lowest), highest)
 }
 
-// Bounds are the least and the most tokens that a header or a body may come to.
-func (c Cost) Bounds() (least, most int64) { return cmp.Or(c.Least, 1), cmp.Or(c.Most, 1_000_000) }
+// Bounds are the minimum and the maximum cost in tokens by a header or a body.
+func (c Cost) Bounds() (lowest, highest int64) { return cmp.Or(c.Min, 1), cmp.Or(c.Max, 1_000_000) }
 
 // StatusCode is that of a denial.
 func (a Answer) StatusCode() int { return cmp.Or(a.Status, 429) }

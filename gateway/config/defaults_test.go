@@ -17,24 +17,24 @@ func TestDefaults(t *testing.T) {
 		"cluster.servers":                           {Cluster{}.Addresses(), []string{"127.0.0.1:7700"}},
 		"cluster.decide_within":                     {Cluster{}.Budget(), 50 * time.Millisecond},
 		"cluster.gateways":                          {Cluster{}.Sharers(), 1},
-		"cluster.max_in_flight":                     {Cluster{}.MostInFlight(), 10_000},
-		"cluster.max_in_flight_per_client":          {Cluster{}.MostInFlightPerClient(), 1250},
-		"cluster.max_in_flight_per_client, of few":  {Cluster{MaxInFlight: 7}.MostInFlightPerClient(), 1},
-		"proxy.body_rate":                           {Proxy{}.LeastBodyRate(), int64(500)},
-		"upstream.body_rate":                        {Upstream{}.LeastBodyRate(500), int64(500)},
-		"upstream.body_rate, its own":               {Upstream{BodyRate: -1}.LeastBodyRate(500), int64(-1)},
+		"cluster.max_in_flight":                     {Cluster{}.MaxConcurrent(), 10_000},
+		"cluster.max_in_flight_per_client":          {Cluster{}.MaxConcurrentPerClient(), 1250},
+		"cluster.max_in_flight_per_client, of few":  {Cluster{MaxInFlight: 7}.MaxConcurrentPerClient(), 1},
+		"proxy.body_rate":                           {Proxy{}.MinBodyRate(), int64(500)},
+		"upstream.body_rate":                        {Upstream{}.MinBodyRate(500), int64(500)},
+		"upstream.body_rate, its own":               {Upstream{BodyRate: -1}.MinBodyRate(500), int64(-1)},
 		"proxy.answer_pause":                        {Proxy{}.UnreadTimeout(), time.Minute},
-		"proxy.max_connections":                     {Proxy{}.MostConnections(1 << 20), 20_000},
-		"proxy.max_connections, of few files":       {Proxy{}.MostConnections(1024), 512},
-		"proxy.max_connections, its own":            {Proxy{MaxConnections: 7}.MostConnections(1024), 7},
-		"proxy.max_connections_per_client":          {Proxy{}.MostConnectionsPerClient(20_000), 2500},
-		"proxy.max_connections_per_client, its own": {Proxy{MaxConnectionsPerClient: 7}.MostConnectionsPerClient(20_000), 7},
+		"proxy.max_connections":                     {Proxy{}.MaxOpenConnections(1 << 20), 20_000},
+		"proxy.max_connections, of few files":       {Proxy{}.MaxOpenConnections(1024), 512},
+		"proxy.max_connections, its own":            {Proxy{MaxConnections: 7}.MaxOpenConnections(1024), 7},
+		"proxy.max_connections_per_client":          {Proxy{}.MaxOpenConnectionsPerClient(20_000), 2500},
+		"proxy.max_connections_per_client, its own": {Proxy{MaxConnectionsPerClient: 7}.MaxOpenConnectionsPerClient(20_000), 7},
 		"proxy.listen":                              {Proxy{}.Address(), "127.0.0.1:7780"},
-		"proxy.max_header":                          {Proxy{}.LongestHeader(), 32 << 10},
-		"proxy.max_body":                            {Proxy{}.LongestBody(), int64(10 << 20)},
-		"proxy.max_body -1":                         {Proxy{MaxBody: -1}.LongestBody(), int64(-1)},
+		"proxy.max_header":                          {Proxy{}.MaxHeaderBytes(), 32 << 10},
+		"proxy.max_body":                            {Proxy{}.MaxBodyBytes(), int64(10 << 20)},
+		"proxy.max_body -1":                         {Proxy{MaxBody: -1}.MaxBodyBytes(), int64(-1)},
 		"proxy.header_within":                       {Proxy{}.HeaderTimeout(), 5 * time.Second},
-		"proxy.body_pause":                          {Proxy{}.LongestPause(), time.Minute},
+		"proxy.body_pause":                          {Proxy{}.MaxPause(), time.Minute},
 		"proxy.idle_within":                         {Proxy{}.IdleTimeout(), 2 * time.Minute},
 		"upstream.connect_within":                   {Upstream{}.ConnectTimeout(), 5 * time.Second},
 		"upstream.respond_within":                   {Upstream{}.RespondTimeout(), 60 * time.Second},
@@ -123,14 +123,14 @@ func TestCost(t *testing.T) {
 		{Cost{BytesPerToken: 1000}, 1001, 2},
 		{Cost{BytesPerToken: 1}, math.MaxInt64, 1_000_000},
 		{Cost{BytesPerToken: 1000}, -1, 1_000_000},
-		{Cost{BytesPerToken: 1000, Most: 50}, -1, 50},
-		{Cost{BytesPerToken: 1000, Least: 4}, 1, 4},
+		{Cost{BytesPerToken: 1000, Max: 50}, -1, 50},
+		{Cost{BytesPerToken: 1000, Min: 4}, 1, 4},
 	} {
 		if got := c.cost.OfBody(c.length); got != c.want {
 			t.Errorf("%+v: a body of %d bytes costs %d, want %d", c.cost, c.length, got, c.want)
 		}
 	}
-	if got := (Cost{Header: "X", Least: 2, Most: 9}); got.Bound(-5) != 2 || got.Bound(5) != 5 || got.Bound(10) != 9 {
+	if got := (Cost{Header: "X", Min: 2, Max: 9}); got.Bound(-5) != 2 || got.Bound(5) != 5 || got.Bound(10) != 9 {
 		t.Errorf("%+v does not bound", got)
 	}
 }

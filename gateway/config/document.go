@@ -363,10 +363,10 @@ type Cost struct {
 	// BytesPerToken makes a body cost one token for each so many bytes or part of them. A body of unknown length costs as
 	// much as the longest one that is allowed. With forward_auth and gRPC the length is never known.
 	BytesPerToken int64 `yaml:"bytes_per_token" zero:"write how many bytes cost a token, such as 1024, or leave the field out"`
-	// Least is the minimum cost with Header or BytesPerToken. 0 means 1.
-	Least int64 `yaml:"least"`
-	// Most is the maximum cost with Header or BytesPerToken. 0 means a million.
-	Most int64 `yaml:"most"`
+	// Min is the minimum cost with Header or BytesPerToken. 0 means 1.
+	Min int64 `yaml:"min"`
+	// Max is the maximum cost with Header or BytesPerToken. 0 means a million.
+	Max int64 `yaml:"max"`
 }
 
 // Answer says what the gateway tells clients.

@@ -85,8 +85,8 @@ var bounds = map[string]bound{
 
 	"Cost.tokens":          least(0),
 	"Cost.bytes_per_token": least(0),
-	"Cost.least":           least(0),
-	"Cost.most":            least(0),
+	"Cost.min":             least(0),
+	"Cost.max":             least(0),
 
 	"CORS":         required("origins"),
 	"CORS.origins": all(different, some(1, 0), each(pattern(`^(\*|https?://[^A-Z]+)$`))),

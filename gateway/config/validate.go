@@ -25,7 +25,7 @@ func (d *Document) Validate() error {
 func (d *Document) problems() []*limit.FieldError {
 	f := &findings{document: d}
 	if d.Name != "" && !isGatewayName(d.Name) {
-		f.add("name", "%.64q is not a gateway name: write 1 to %d letters, digits and dashes, no dash at its ends", d.Name, longestGateway)
+		f.add("name", "%.64q is not a gateway name: write 1 to %d letters, digits and dashes, no dash at its ends", d.Name, maxGatewayName)
 	}
 	f.cluster(d.Cluster)
 	if d.Proxy != nil {
@@ -187,7 +187,7 @@ func (f *findings) files(v reflect.Value, path string) {
 
 // isGatewayName says whether s is 1 to 32 letters, digits and dashes, with no dash at its ends.
 func isGatewayName(s string) bool {
-	return isName(s) && len(s) <= longestGateway && !strings.ContainsAny(s, "._") && s[0] != '-' && s[len(s)-1] != '-'
+	return isName(s) && len(s) <= maxGatewayName && !strings.ContainsAny(s, "._") && s[0] != '-' && s[len(s)-1] != '-'
 }
 
 // sorted are the names of a mapping, in their order.

@@ -198,22 +198,22 @@ func (f *findings) cost(path string, c Cost) {
 	for _, n := range []struct {
 		field string
 		value int64
-	}{{"tokens", c.Tokens}, {"bytes_per_token", c.BytesPerToken}, {"least", c.Least}, {"most", c.Most}} {
+	}{{"tokens", c.Tokens}, {"bytes_per_token", c.BytesPerToken}, {"min", c.Min}, {"max", c.Max}} {
 		if n.value < 0 {
 			f.add(path+"."+n.field, "%d is out of range: write a number of at least 1", n.value)
 		}
 	}
 	f.header(path+".header", c.Header)
-	least, most := c.Bounds()
+	lowest, highest := c.Bounds()
 	switch {
 	case c.Header != "" && c.BytesPerToken != 0:
 		f.add(path, "has header and bytes_per_token: give one of them")
-	case c.Header == "" && c.BytesPerToken == 0 && (c.Least != 0 || c.Most != 0):
-		f.add(path, "has least or most, which bound the cost by header or bytes_per_token: add one of these, or use tokens alone")
+	case c.Header == "" && c.BytesPerToken == 0 && (c.Min != 0 || c.Max != 0):
+		f.add(path, "has min or max, which bound the cost by header or bytes_per_token: add one of these, or use tokens alone")
 	case c.BytesPerToken != 0 && c.Tokens != 0:
 		f.add(path+".tokens", "has no effect with bytes_per_token: leave it out")
-	case least > most:
-		f.add(path, "allows no cost: least is %d, and most is %d", least, most)
+	case lowest > highest:
+		f.add(path, "allows no cost: min is %d, and max is %d", lowest, highest)
 	}
 	if name := textproto.CanonicalMIMEHeaderKey(c.Header); name == "Content-Length" {
 		f.add(path+".header", "is the length of the body: use bytes_per_token")
