@@ -1,7 +1,7 @@
-// Package answer writes what clients are told: the limit headers of every answer, and the whole answer of a refusal. It
-// keeps the rules of draft-ietf-httpapi-ratelimit-headers-11, RFC 9651 (structured fields) and RFC 9457 (problems), and
-// two of its own: no number that it tells invites a client to more than the limit gives, and whoever waits as long as it
-// says is admitted, if nobody else spends meanwhile. Start with [New].
+// Package answer writes what a gateway tells clients: the limit headers of every answer, and the whole answer to a refused
+// request. It follows draft-ietf-httpapi-ratelimit-headers-11, RFC 9651 (structured fields) and RFC 9457 (problem details), and
+// two rules of its own: no number invites a client to ask for more than the limit gives, and a client that waits as long as an
+// answer says is admitted, unless other clients spend the tokens meanwhile. Start with [New].
 package answer
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// A Writer writes answers as one part of the configuration says. It is safe for concurrent use.
+// A Writer writes answers as one [config.Answer] says. It is safe for concurrent use.
 type Writer struct {
-	forms    []form // none: no limit headers
+	forms    []form // empty: no limit headers
 	status   int    // of a denial
 	redirect redirect
-	body     *body // nil: a problem
+	body     *body // of a denial; nil for problem+json
 	debug    bool
-	sharing  *sharing // with pages of other origins; nil for none
+	sharing  *sharing // which origins may read answers; nil for none
 	now      func() time.Time
 	policies policies
 }
@@ -28,10 +28,19 @@ type Writer struct {
 // An Option changes how a Writer is made.
 type Option func(*Writer)
 
-// Clock makes the Writer take the time from now instead of [time.Now]. Only X-RateLimit-Reset has a time of day in it.
+// Clock replaces [time.Now] with now. Only X-RateLimit-Reset holds a time of day.
 func Clock(now func() time.Time) Option { return func(w *Writer) { w.now = now } }
 
-// New makes a Writer. Its errors are *limit.FieldError with the names of the fields of cfg.
+// Sharing lets pages of other origins read what the Writer writes (CORS), as the configuration says; with nil, none may.
+func Sharing(cfg *config.CORS) Option {
+	return func(w *Writer) {
+		if cfg != nil {
+			w.sharing = newSharing(cfg, w.fields())
+		}
+	}
+}
+
+// New makes a Writer. Its errors are *limit.FieldError, whose Field is one of cfg.
 func New(cfg config.Answer, options ...Option) (*Writer, error) {
 	w := &Writer{status: cfg.StatusCode(), debug: cfg.Debug, now: time.Now}
 	if w.status < 400 || w.status > 599 {
@@ -53,11 +62,9 @@ func New(cfg config.Answer, options ...Option) (*Writer, error) {
 	return w, nil
 }
 
-// Tell puts the limit headers of every answer into h, in the forms of the configuration. All quotas stand in
-// RateLimit-Policy, a name once; the one that is nearest to exhaustion stands in RateLimit and in the older forms: one
-// that denies before one that does not, of those that deny the one with the longest wait, else the one with the fewest
-// tokens. Members of RateLimit and RateLimit-Policy that are in h are kept; the older forms have room for one limit only,
-// so theirs are replaced. Without quotas h stays as it is. [Writer.Refuse] does all of this itself.
+// Tell adds the limit headers to h, in the forms of the configuration. RateLimit-Policy lists all quotas, each name once.
+// RateLimit and the older forms show the [Nearest] one. Members of RateLimit and RateLimit-Policy that h already has stay; the
+// older forms hold one limit only, so Tell replaces them. Without quotas, h does not change. [Writer.Refuse] calls Tell itself.
 func (w *Writer) Tell(h http.Header, quotas []Quota) {
 	if len(quotas) == 0 {
 		return
@@ -77,21 +84,10 @@ func (w *Writer) Tell(h http.Header, quotas []Quota) {
 // Explains says whether Explain does anything.
 func (w *Writer) Explains() bool { return w.debug }
 
-// Explain puts X-Jeton-Decision into h, if the configuration asks for it: by says who decided, or why nobody did. What
-// does not belong in a header is left out of it.
+// Explain sets X-Jeton-Decision in h if the configuration has debug set. by says what made the decision, or why there is none.
+// Everything but printable ASCII becomes question marks.
 func (w *Writer) Explain(h http.Header, by string) {
 	if w.debug {
 		h.Set("X-Jeton-Decision", visible(by))
 	}
-}
-
-// visible is s without what does not belong in a header: everything but printable ASCII becomes a question mark.
-func visible(s string) string {
-	out := []byte(s)
-	for i, c := range out {
-		if c < ' ' || c > '~' {
-			out[i] = '?'
-		}
-	}
-	return string(out)
 }

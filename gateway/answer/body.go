@@ -10,17 +10,17 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// body is that of a denial where the configuration has a template of its own.
+// body makes the body of a denial from the template of the configuration.
 type body struct {
 	template    *template.Template
 	contentType string
 }
 
-// newBody is that of a configuration, tried; nil if there is none.
+// newBody parses the template of a configuration and executes it once as a test; nil if there is none.
 func newBody(cfg config.Answer) (*body, error) {
 	t, err := cfg.Template()
 	if t == nil && err == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // no template is no error
 	}
 	b := &body{template: t, contentType: cfg.Type()}
 	if err == nil {
@@ -38,8 +38,8 @@ func newBody(cfg config.Answer) (*body, error) {
 	return b, nil
 }
 
-// of is the body of r, answered with that status.
-func (b *body) of(r *Refusal, status int) ([]byte, error) {
+// render makes the body of r, which is answered with that status.
+func (b *body) render(r *Refusal, status int) ([]byte, error) {
 	wait, _ := r.RetryAfter()
 	return b.write(config.BodyFields{ID: r.ID, Route: r.Route, Limits: r.violated(), RetryAfter: wait, Status: status})
 }

@@ -9,21 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// refuseCall answers a call of gRPC: a status of gRPC in an answer that is a header and nothing else, as services of gRPC
-// answer that have no message to send. What the configuration says of statuses, bodies and redirects is for other clients.
-func (w *Writer) refuseCall(rw http.ResponseWriter, r *Refusal) {
-	h := rw.Header()
-	h.Del("Trailer")
-	w.Tell(h, r.Quotas)
-	r.Pushback(h)
-	h.Set("Content-Type", "application/grpc")
-	h.Set("Grpc-Status", decimal(int64(r.Call)))
-	h.Set("Grpc-Message", percentEncoded(r.Message()))
-	rw.WriteHeader(http.StatusOK)
-}
-
-// Pushback tells clients of gRPC in h when to try again, as their retry policy understands it; -1 is never. Of a service that
-// cannot be reached nothing is told: the client's own policy counts.
+// Pushback tells gRPC clients in h when to try again, in the header that their retry policy reads; -1 means never. When the
+// service cannot be reached, it sets nothing: the client's own retry policy applies.
 func (r *Refusal) Pushback(h http.Header) {
 	seconds, ok := r.RetryAfter()
 	switch {
@@ -37,7 +24,7 @@ func (r *Refusal) Pushback(h http.Header) {
 	h.Set("Grpc-Retry-Pushback-Ms", decimal(seconds*1000))
 }
 
-// Message is what a client of gRPC is told: the detail and the id of the denial.
+// Message is the message of the gRPC status: the detail and the id of the denial.
 func (r *Refusal) Message() string {
 	if r.ID == "" {
 		return r.Detail
@@ -45,7 +32,7 @@ func (r *Refusal) Message() string {
 	return r.Detail + " (" + r.ID + ")"
 }
 
-// percentEncoded is s as grpc-message has it.
+// percentEncoded is s in the encoding of the header grpc-message.
 func percentEncoded(s string) string {
 	var out strings.Builder
 	for _, c := range []byte(s) {
@@ -58,21 +45,21 @@ func percentEncoded(s string) string {
 	return out.String()
 }
 
-// IsCall says whether a request is a call of gRPC, which is answered by a status of gRPC.
+// IsCall reports whether a request is a gRPC call, which is answered with a gRPC status.
 func IsCall(r *http.Request) bool {
-	return r.ProtoMajor >= 2 && r.Method == http.MethodPost && callType(r.Header)
+	return r.ProtoMajor >= 2 && r.Method == http.MethodPost && hasCallType(r.Header)
 }
 
-// callType says whether a message of HTTP/2 is one of gRPC; application/grpc-web is something else.
-func callType(h http.Header) bool {
+// hasCallType reports whether the content type is that of gRPC; application/grpc-web is something else.
+func hasCallType(h http.Header) bool {
 	rest, ok := strings.CutPrefix(h.Get("Content-Type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
-// Result is the status of a service's answer: its own, or for a call of gRPC that which stands for its end. known is false while
-// that is still to come; at the end of the answer it is known.
+// Result is the HTTP status of a service's answer; for a gRPC call, the one that its gRPC status maps to. known is false while
+// the gRPC status, which comes in the trailer, has not arrived. ended says that the answer is complete: then it is always known.
 func Result(r *http.Response, ended bool) (status int, known bool) {
-	if r.StatusCode != http.StatusOK || !callType(r.Header) {
+	if r.StatusCode != http.StatusOK || !hasCallType(r.Header) {
 		return r.StatusCode, true
 	}
 	for _, h := range []http.Header{r.Header, r.Trailer} {
@@ -80,16 +67,16 @@ func Result(r *http.Response, ended bool) (status int, known bool) {
 			return StatusOf(codes.Code(code)), true
 		}
 	}
-	return StatusOf(codes.Unknown), ended // which is what clients take it for
+	return StatusOf(codes.Unknown), ended // clients read a missing status as Unknown
 }
 
-// StatusOf is the status of HTTP that stands for one of gRPC, as google.rpc.Code has them.
+// StatusOf maps a gRPC status to HTTP, as google.rpc.Code does.
 func StatusOf(c codes.Code) int {
 	switch c {
 	case codes.OK:
 		return http.StatusOK
 	case codes.Canceled:
-		return 499 // the client has left; net/http has no name for it
+		return 499 // the client closed the connection; net/http has no constant for it
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
 		return http.StatusBadRequest
 	case codes.Unauthenticated:
@@ -108,7 +95,7 @@ func StatusOf(c codes.Code) int {
 		return http.StatusServiceUnavailable
 	case codes.DeadlineExceeded:
 		return http.StatusGatewayTimeout
-	default: // Unknown, Internal, DataLoss, and what is none
+	default: // Unknown, Internal, DataLoss and undefined codes
 		return http.StatusInternalServerError
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// The fields by which browsers are told what pages of other origins may do (https://fetch.spec.whatwg.org/#http-cors-protocol).
+// The headers of CORS (https://fetch.spec.whatwg.org/#http-cors-protocol).
 const (
 	allowOrigin      = "Access-Control-Allow-Origin"
 	allowCredentials = "Access-Control-Allow-Credentials"
@@ -21,61 +21,42 @@ const (
 	requestHeaders   = "Access-Control-Request-Headers"
 )
 
-// sharing is which pages of other origins may read answers; nil is none.
+// sharing says pages of which origins may read answers; nil means none.
 type sharing struct {
 	any         bool            // every origin
-	origins     map[string]bool // these
-	below       []originsBelow  // and those of every name below these
+	origins     map[string]bool // exact origins
+	below       []originsBelow  // wildcards, such as https://*.example.com
 	credentials bool
-	methods     string // empty for what is asked for
-	headers     string // empty for what is asked for
+	methods     string // allowed; empty: those that the preflight asks for
+	headers     string // allowed; empty: those that the preflight asks for
 	maxAge      string // seconds
-	exposed     string // what the Writer may set
+	exposed     string // the headers that the Writer may set
 }
 
-// originsBelow are those of a scheme and of all names below one: https:// and .example.com.
+// originsBelow are the origins with a scheme and any subdomain of a name, such as https:// and .example.com.
 type originsBelow struct{ scheme, name string }
 
-// Sharing lets pages of other origins read what the Writer writes, as the configuration says; nil lets none.
-func Sharing(cfg *config.CORS) Option {
-	return func(w *Writer) {
-		if cfg == nil {
-			return
-		}
-		s := &sharing{
-			origins: make(map[string]bool, len(cfg.Origins)), credentials: cfg.Credentials, methods: strings.Join(cfg.Methods, ", "),
-			headers: strings.Join(cfg.Headers, ", "), maxAge: decimal(int64(cfg.Remembered() / time.Second)),
-		}
-		for _, origin := range cfg.Origins {
-			scheme, name, below := strings.Cut(origin, "*")
-			switch {
-			case origin == "*":
-				s.any = true
-			case below:
-				s.below = append(s.below, originsBelow{scheme, name})
-			default:
-				s.origins[origin] = true
-			}
-		}
-		s.exposed = strings.Join(w.fields(), ", ")
-		w.sharing = s
+// newSharing compiles a configuration. exposed are the names of the headers that pages may read.
+func newSharing(cfg *config.CORS, exposed []string) *sharing {
+	s := &sharing{
+		origins: make(map[string]bool, len(cfg.Origins)), credentials: cfg.Credentials, methods: strings.Join(cfg.Methods, ", "),
+		headers: strings.Join(cfg.Headers, ", "), maxAge: decimal(int64(cfg.Remembered() / time.Second)), exposed: strings.Join(exposed, ", "),
 	}
+	for _, origin := range cfg.Origins {
+		scheme, name, below := strings.Cut(origin, "*")
+		switch {
+		case origin == "*":
+			s.any = true
+		case below:
+			s.below = append(s.below, originsBelow{scheme, name})
+		default:
+			s.origins[origin] = true
+		}
+	}
+	return s
 }
 
-// fields are the names of those that the Writer may set and a page may want to read.
-func (w *Writer) fields() []string {
-	var names []string
-	for _, f := range w.forms {
-		names = append(names, f.fields()...)
-	}
-	names = append(names, "Retry-After", "WWW-Authenticate")
-	if w.debug {
-		names = append(names, "X-Jeton-Decision")
-	}
-	return names
-}
-
-// allows says whether pages of an origin may read answers.
+// allows reports whether pages of an origin may read answers.
 func (s *sharing) allows(origin string) bool {
 	if s.any || s.origins[origin] {
 		return origin != ""
@@ -89,16 +70,16 @@ func (s *sharing) allows(origin string) bool {
 	return false
 }
 
-// notOfHost says whether a character stands in no name of a host as browsers send it.
+// notOfHost reports whether browsers never send this character in a host name.
 func notOfHost(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
 }
 
-// Shares says whether pages of other origins may read any answers.
+// Shares reports whether pages of any other origins may read answers.
 func (w *Writer) Shares() bool { return w.sharing != nil }
 
-// Share puts into h what lets a page of that origin read an answer of the gateway's own. Origin is empty for a request that does
-// not come from a page of another origin. Without sharing h stays as it is.
+// Share sets the headers in h that let a page of that origin read an answer of the gateway itself. Origin is empty for a request
+// that does not come from a page of another origin. Without sharing, h does not change.
 func (w *Writer) Share(h http.Header, origin string) {
 	s := w.sharing
 	if s == nil {
@@ -123,7 +104,7 @@ func (s *sharing) allow(h http.Header, origin string) {
 	}
 }
 
-// Unshare takes out of h what Share has put there: somebody else answers, and says who may read it.
+// Unshare removes from h what Share has set: the upstream answers, and says itself which origins may read its answer.
 func (w *Writer) Unshare(h http.Header) {
 	s := w.sharing
 	if s == nil {
@@ -139,7 +120,7 @@ func (w *Writer) Unshare(h http.Header) {
 	}
 }
 
-// Expose lets pages read the limits that are told in h, beside the answer of somebody else, who says whose pages may read that.
+// Expose lets pages read the limit headers in h when the upstream answers, which says itself pages of which origins may read it.
 func (w *Writer) Expose(h http.Header) {
 	if w.sharing == nil {
 		return
@@ -150,16 +131,16 @@ func (w *Writer) Expose(h http.Header) {
 	}
 }
 
-// IsPreflight says whether a browser asks, before a request of a page of another origin, whether that may be sent.
+// IsPreflight reports whether this is a CORS preflight: a browser asks whether a page of another origin may send a request.
 func IsPreflight(method string, h http.Header) bool {
 	return method == http.MethodOptions && h.Get("Origin") != "" && h.Get(requestMethod) != ""
 }
 
-// Preflighted is the method of the request that a preflight is about.
+// Preflighted is the method of the request that a preflight asks about.
 func Preflighted(h http.Header) string { return h.Get(requestMethod) }
 
-// Preflight answers a preflight with this header: 204, and what the page may send, if it may send anything. What Share has put
-// there is taken out.
+// Preflight answers the preflight whose header is from: 204 and, if the origin is allowed, which methods and headers the page
+// may send. It removes what Share has set.
 func (w *Writer) Preflight(rw http.ResponseWriter, from http.Header) {
 	h := rw.Header()
 	w.Unshare(h)

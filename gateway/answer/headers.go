@@ -12,16 +12,16 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// form is one way to tell limits.
+// form is one set of limit headers.
 type form int
 
 const (
 	current     form = iota // draft-ietf-httpapi-ratelimit-headers-11
 	threeFields             // draft-ietf-httpapi-ratelimit-headers-03
-	xFields                 // X-RateLimit-…, as GitHub has them
+	xFields                 // X-RateLimit-…, as GitHub sends them
 )
 
-// formsOf reads the forms of a configuration.
+// formsOf parses the names of forms in a configuration.
 func formsOf(cfg config.Answer) ([]form, error) {
 	var forms []form
 	for i, name := range cfg.Forms() {
@@ -47,7 +47,7 @@ func formsOf(cfg config.Answer) ([]form, error) {
 	return forms, nil
 }
 
-// fields are the names of the form's fields.
+// fields are the names of the form's headers.
 func (f form) fields() []string {
 	switch f {
 	case threeFields:
@@ -59,7 +59,20 @@ func (f form) fields() []string {
 	}
 }
 
-// The names of the fields, as http.Header keeps them.
+// fields are the names of the headers that the Writer may set and a page may want to read.
+func (w *Writer) fields() []string {
+	var names []string
+	for _, f := range w.forms {
+		names = append(names, f.fields()...)
+	}
+	names = append(names, "Retry-After", "WWW-Authenticate")
+	if w.debug {
+		names = append(names, "X-Jeton-Decision")
+	}
+	return names
+}
+
+// The names of the headers in the canonical form of http.Header.
 const (
 	policyField = "Ratelimit-Policy"
 	limitField  = "Ratelimit"
@@ -70,14 +83,14 @@ const (
 //	RateLimit-Policy: "login";q=10;w=10, "daily";q=1000;w=86400
 //	RateLimit: "login";r=3;t=3
 func (w *Writer) tellCurrent(h http.Header, quotas []Quota) {
-	values := make([]string, 2) // one piece of memory for both
+	values := make([]string, 2) // one allocation for both
 	values[0] = w.policyList(quotas)
 	values[1] = w.serviceLimit(Nearest(quotas))
 	add(h, policyField, values[0:1:1])
 	add(h, limitField, values[1:2:2])
 }
 
-// add appends values to those that h has.
+// add appends values to those that h already has.
 func add(h http.Header, name string, values []string) {
 	if already := h[name]; len(already) > 0 {
 		values = append(already, values...)
@@ -92,7 +105,7 @@ func (w *Writer) policyList(quotas []Quota) string {
 	var room [256]byte
 	list := room[:0]
 	for i := range quotas {
-		if toldBefore(quotas, i) {
+		if isRepeated(quotas, i) {
 			continue
 		}
 		if i > 0 {
@@ -103,8 +116,8 @@ func (w *Writer) policyList(quotas []Quota) string {
 	return string(list)
 }
 
-// toldBefore says whether a quota before i is of the same limit: two checks may ask one limit with two keys.
-func toldBefore(quotas []Quota, i int) bool {
+// isRepeated reports whether a quota before i is of the same limit: two checks may ask one limit with two keys.
+func isRepeated(quotas []Quota, i int) bool {
 	for k := range quotas[:i] {
 		if quotas[k].Name == quotas[i].Name {
 			return true
@@ -137,7 +150,7 @@ func (w *Writer) tellThree(h http.Header, quotas []Quota) {
 	h.Set("RateLimit-Reset", decimal(q.reset()))
 }
 
-// tellX writes the same under X-RateLimit-…, where Reset is a time of day: seconds since the Unix epoch, rounded up.
+// tellX writes the same as X-RateLimit-…, where Reset is a time of day: seconds since the Unix epoch, rounded up.
 func (w *Writer) tellX(h http.Header, quotas []Quota) {
 	q := Nearest(quotas)
 	h.Set("X-RateLimit-Limit", decimal(integer(q.Limit)))
@@ -146,3 +159,14 @@ func (w *Writer) tellX(h http.Header, quotas []Quota) {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// visible replaces everything in s but printable ASCII with question marks, so that it can stand in a header.
+func visible(s string) string {
+	out := []byte(s)
+	for i, c := range out {
+		if c < ' ' || c > '~' {
+			out[i] = '?'
+		}
+	}
+	return string(out)
+}

@@ -6,23 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// mostPolicies is how many rules a Writer remembers the policies of. Rules are replaced when limits are changed; when
-// this many have been seen all are forgotten, and made again as they are needed.
-const mostPolicies = 1024
+// maxPolicies bounds the policies that a Writer caches. A change of limits makes new rules; when there are more than this, the
+// cache is cleared and fills again on demand.
+const maxPolicies = 1024
 
-// policy is what never changes of a limit.
+// policy is the part of the headers that does not change from check to check.
 type policy struct {
 	name string // as a structured field's string: "login"
 	item string // of RateLimit-Policy: "login";q=10;w=10
 }
 
-// policies remembers the policy of each rule.
+// policies caches the policy of each rule.
 type policies struct {
 	known sync.Map // *limit.Rule → *policy
 	size  atomic.Int64
 }
 
-// of is the policy of the quota's rule, or of the outcome alone when the rule is not known.
+// of is the policy of the quota's rule, or of its outcome alone if the rule is not known.
 func (p *policies) of(q *Quota) *policy {
 	rule := q.rule()
 	if rule == nil {
@@ -34,7 +34,7 @@ func (p *policies) of(q *Quota) *policy {
 		}
 	}
 	made := newPolicy(rule.Name, rule.Capacity, max(seconds(rule.Fill()), 1))
-	if p.size.Add(1) > mostPolicies {
+	if p.size.Add(1) > maxPolicies {
 		p.known.Clear()
 		p.size.Store(1)
 	}
@@ -42,7 +42,7 @@ func (p *policies) of(q *Quota) *policy {
 	return made
 }
 
-// newPolicy makes the policy of a limit whose bucket fills in that many seconds, rounded up; 0 is not known.
+// newPolicy makes the policy of a limit whose bucket fills in that many seconds, rounded up; 0 if that is not known.
 func newPolicy(name string, capacity, fill int64) *policy {
 	quoted := appendString(nil, name)
 	made := &policy{name: string(quoted)}

@@ -27,7 +27,7 @@ func TestPoliciesAreRememberedAndForgotten(t *testing.T) {
 	if again := quotaOf(t, "first"); p.of(again) == p.of(first) {
 		t.Error("another rule with the same name is taken for it: it may have another refill")
 	}
-	for i := range 3 * mostPolicies {
+	for i := range 3 * maxPolicies {
 		q := quotaOf(t, fmt.Sprint("limit-", i))
 		if got, want := p.of(q).item, `"`+q.Name+`";q=10;w=10`; got != want {
 			t.Fatalf("got %s, want %s", got, want)
@@ -35,14 +35,14 @@ func TestPoliciesAreRememberedAndForgotten(t *testing.T) {
 	}
 	size := 0
 	p.known.Range(func(any, any) bool { size++; return true })
-	if size > mostPolicies {
-		t.Errorf("%d policies are remembered, more than %d", size, mostPolicies)
+	if size > maxPolicies {
+		t.Errorf("%d policies are remembered, more than %d", size, maxPolicies)
 	}
 }
 
 func TestPoliciesAtOnce(t *testing.T) {
 	var p policies
-	quotas := make([]*Quota, 2*mostPolicies)
+	quotas := make([]*Quota, 2*maxPolicies)
 	for i := range quotas {
 		quotas[i] = quotaOf(t, fmt.Sprint("limit-", i))
 	}

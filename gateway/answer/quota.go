@@ -7,17 +7,18 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// A Quota is what one limit said to a request. Rule is the limit as it was decided by; it may be nil when that is not
-// known, and one whose capacity is not that of the outcome counts as not known: then no rate is told.
+// A Quota is the outcome of one limit for a request. Rule is the limit that decided it. It may be nil, if it is not known, and a
+// rule whose capacity differs from that of the outcome counts as not known: then the headers show no rate.
 type Quota struct {
 	Rule *limit.Rule
 	limit.Outcome
 }
 
-// mostInteger is the largest integer of a structured field: RFC 9651, section 3.3.1. More is told as that many.
-const mostInteger = 999_999_999_999_999
+// maxInteger is the largest integer of a structured field: RFC 9651, section 3.3.1.
+const maxInteger = 999_999_999_999_999
 
-func integer(n int64) int64 { return min(max(n, 0), mostInteger) }
+// integer bounds n to what a structured field can hold.
+func integer(n int64) int64 { return min(max(n, 0), maxInteger) }
 
 // seconds is d in whole seconds, rounded up.
 func seconds(d time.Duration) int64 {
@@ -28,7 +29,7 @@ func seconds(d time.Duration) int64 {
 	return whole
 }
 
-// rule is that of the quota if it is known, or nil.
+// rule is the rule of the quota, or nil if it is not known.
 func (q *Quota) rule() *limit.Rule {
 	if q.Rule == nil || q.Rule.Capacity != q.Limit {
 		return nil
@@ -36,9 +37,9 @@ func (q *Quota) rule() *limit.Rule {
 	return q.Rule
 }
 
-// window is the draft's t in seconds, at least 1: as long as what remains takes to come back, so that whoever spreads what
-// remains over it does not go faster than the refill. When nothing remains it is how long the next token takes to come.
-// ok is false when the rule is not known.
+// window is the draft's t in seconds, at least 1: how long the remaining tokens take to refill, so that a client which spreads
+// them over this time does not go faster than the refill. When none remain, it is the time until the next token. ok is false
+// when the rule is not known.
 func (q *Quota) window() (t int64, ok bool) {
 	rule := q.rule()
 	if rule == nil {
@@ -47,11 +48,11 @@ func (q *Quota) window() (t int64, ok bool) {
 	return max(seconds(rule.Window(integer(q.Remaining), q.ResetAfter)), 1), true
 }
 
-// wait is how long a denied client is asked to wait, in seconds: until the same request would be admitted.
+// wait is how many seconds a denied client is asked to wait: until the same request would be admitted.
 func (q *Quota) wait() int64 { return max(seconds(q.RetryAfter), 1) }
 
-// reset is what the older forms tell in seconds: the window, or of a denial the wait if that is longer. Where the rule is not
-// known, the bucket is full by then.
+// reset is the Reset of the older forms, in seconds: the window, or for a denial the wait if that is longer. If the rule is not
+// known, it is the time until the bucket is full.
 func (q *Quota) reset() int64 {
 	t, known := q.window()
 	switch {
@@ -63,7 +64,9 @@ func (q *Quota) reset() int64 {
 	return max(seconds(q.ResetAfter), 1)
 }
 
-// Nearest is the quota that is nearest to exhaustion, the first of several that are equally near, or nil if there is none.
+// Nearest is the quota nearest to exhaustion, or nil without quotas: one that denies before one that admits; of those that
+// deny, one that can never admit the cost, then the one with the longest wait; otherwise the one with the fewest tokens. Of
+// equals it is the first.
 func Nearest(quotas []Quota) *Quota {
 	if len(quotas) == 0 {
 		return nil
@@ -77,7 +80,7 @@ func Nearest(quotas []Quota) *Quota {
 	return best
 }
 
-// nearer compares two quotas; the one that is nearer to exhaustion is less.
+// nearer compares two quotas; the one nearer to exhaustion is less.
 func nearer(a, b *Quota) int {
 	if a.Allowed != b.Allowed {
 		return yesFirst(!a.Allowed, !b.Allowed)

@@ -8,7 +8,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// redirect is where denied clients are sent; the zero value sends them nowhere.
+// redirect is the address that denied clients are sent to; the zero value means none.
 type redirect struct{ to string }
 
 func newRedirect(to string) (redirect, error) {
@@ -30,7 +30,7 @@ func newRedirect(to string) (redirect, error) {
 	return redirect{to: to}, nil
 }
 
-// fill is the address for r, with what is filled in escaped so that it stays in its place, in a path as in a query.
+// fill replaces {id} and {route} by those of r, escaped so that they cannot leave their place in a path or a query.
 func (d redirect) fill(r *Refusal) string {
 	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 	return strings.NewReplacer("{id}", escape(r.ID), "{route}", escape(r.Route)).Replace(d.to)
