@@ -13,10 +13,8 @@ import (
 var upward = map[string]int{
 	"cluster-tests/simulation": 37,
 	"cmd/gateway":              4,
-	"gateway/answer":           7,
 	"gateway/config":           12,
-	"gateway/fallback":         2,
-	"gateway/identity":         9,
+	"gateway/identity":         8,
 	"gateway/keys":             1,
 	"gateway/route":            1,
 	"rpc/web":                  1,

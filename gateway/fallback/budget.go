@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A budget is the context of one check: its parent's, which ends at the deadline at the latest. It is what
-// context.WithDeadline makes, but that the timer is started only when somebody asks for Done: a node in this process
-// that decides from memory never does, and a client that keeps a timer of its own looks at Deadline.
+// A budget is the context of one check: its parent's, with a deadline. It is like the one of context.WithDeadline, but starts
+// its timer only at the first call of Done. An embedded node that decides from memory never calls it, and a client that has a
+// timer of its own calls Deadline.
 type budget struct {
 	parent   context.Context //nolint:containedctx // a context is made of its parent
 	deadline time.Time
 
 	mu    sync.Mutex
-	inner context.Context //nolint:containedctx // with the timer; nil until somebody asked for Done
+	inner context.Context //nolint:containedctx // with the timer; nil until the first call of Done
 	stop  context.CancelFunc
-	over  bool // the check was answered
+	over  bool // the check has returned
 }
 
 // Deadline implements [context.Context].
@@ -34,7 +34,7 @@ func (b *budget) Done() <-chan struct{} {
 	return b.timedLocked().Done()
 }
 
-// timedLocked is the context with the timer; one that has ended when the check was answered.
+// timedLocked is the context with the timer; one that is canceled if the check has returned.
 func (b *budget) timedLocked() context.Context {
 	switch {
 	case b.inner != nil:
@@ -55,13 +55,13 @@ func (b *budget) Err() error {
 		return b.inner.Err()
 	}
 	if b.over || !time.Now().Before(b.deadline) || b.parent.Err() != nil {
-		return b.timedLocked().Err() // so that what Done says afterwards is the same
+		return b.timedLocked().Err() // so that a later Done agrees
 	}
 	return nil
 }
 
-// Value implements [context.Context]. With the timer there, contexts that are made of this one find it here, and need no
-// goroutine to follow it.
+// Value implements [context.Context]. Once the timer exists, contexts derived from this one find inner here, and so need no
+// goroutine to watch it.
 func (b *budget) Value(key any) any {
 	b.mu.Lock()
 	inner := b.inner
@@ -72,7 +72,7 @@ func (b *budget) Value(key any) any {
 	return b.parent.Value(key)
 }
 
-// end gives up whatever still goes on with this budget.
+// end cancels whatever still uses this budget.
 func (b *budget) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

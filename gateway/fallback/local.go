@@ -12,67 +12,67 @@ import (
 const (
 	maxBuckets = 100_000
 	sweepEvery = 10 * time.Second
-	sweepStep  = 1000 // buckets looked at in one go
-	sweepAlong = 4    // buckets looked at whenever one is made
+	sweepStep  = 1000 // buckets swept under one lock
+	sweepAlong = 4    // buckets swept whenever one is made
 )
 
-// buckets are the local ones, decided by the arithmetic of [limit.Rule]. A bucket that is full again is as good as none
-// and is forgotten: a few are looked at whenever one is made, and all every ten seconds as long as there are some. That
-// and the maximum bound the memory; a key beyond the maximum is denied, as it would otherwise be granted a full bucket
-// again and again.
+// buckets are the local buckets, decided by the arithmetic of [limit.Rule]. A bucket that is full again is the same as none, so
+// the sweep removes it: a few are swept whenever one is made, and all every ten seconds as long as there are some. The sweep and
+// the maximum bound the memory. A key beyond the maximum is denied; otherwise each of its checks would find a full bucket.
 //
-// They outlive an outage until they are full, so that a cluster which fails by fits grants nothing anew each time.
+// Buckets outlive an outage until they are full, so that a cluster which fails again and again does not grant them anew each
+// time.
 type buckets struct {
 	now     func() int64
-	most    int
-	refused atomic.Uint64 // checks, because there were too many buckets
+	max     int
+	refused atomic.Uint64 // checks denied because there were too many buckets
 
 	mu      sync.Mutex
-	latest  int64 // the clock when it was last looked at
+	latest  int64 // the latest reading of the clock
 	slots   []bucket
 	index   map[bucketID]int // into slots
 	hand    int              // the slot to sweep next
-	timer   *time.Timer      // for the next sweep; nil while there is none to come
+	timer   *time.Timer      // for the next sweep; nil if none is scheduled
 	closed  bool
-	running sync.WaitGroup // a sweep that is to come or under way
+	running sync.WaitGroup // a sweep that is scheduled or running
 }
 
-// A bucketID tells buckets apart.
+// A bucketID identifies a bucket.
 type bucketID struct{ limit, key string }
 
-// A bucket is one that is not full, or was not when it was last looked at.
+// A bucket is one that was not full at the last sweep.
 type bucket struct {
 	id   bucketID
-	rule *limit.Rule // that tat is a position of
+	rule *limit.Rule // the rule whose position tat is
 	tat  limit.Pos
 }
 
 func newBuckets(now func() int64) *buckets {
-	return &buckets{now: now, most: maxBuckets, index: map[bucketID]int{}}
+	return &buckets{now: now, max: maxBuckets, index: map[bucketID]int{}}
 }
 
-// size is how many buckets there are.
+// size is the number of buckets.
 func (b *buckets) size() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.slots)
 }
 
-// clockLocked is the time, which never goes back.
+// clockLocked reads the clock; its result never goes back.
 func (b *buckets) clockLocked() int64 {
 	b.latest = max(b.latest, b.now())
 	return b.latest
 }
 
-// A reading is what one limit says to a check.
+// A reading is the result of one limit for a check, before anything is charged.
 type reading struct {
 	tat, end limit.Pos
-	slot     int // -1: there is no bucket, it is full
+	slot     int // -1: there is none, since the bucket is full
 	allowed  bool
 }
 
-// decide decides r by its parts, none of which may be nil, all or none. ok is false when that cannot be: then r is
-// denied.
+// decide decides r by the parts of its limits: all are charged or none is. ok is false when a limit cannot be decided locally or
+// there is no room for its bucket: then r is denied.
 func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok bool) {
 	for _, p := range parts {
 		if p == nil || p.own == nil {
@@ -88,7 +88,7 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clockLocked()
-	if len(b.slots)+len(parts) > b.most {
+	if len(b.slots)+len(parts) > b.max {
 		b.sweepLocked(now, sweepAlong+len(parts))
 	}
 	d.Allowed = true
@@ -102,7 +102,7 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 		}
 	}
 	charged := d.Allowed && cost > 0
-	if charged && len(b.slots)+missing > b.most {
+	if charged && len(b.slots)+missing > b.max {
 		b.refused.Add(1)
 		return limit.Decision{}, false
 	}
@@ -122,7 +122,7 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 	return d, true
 }
 
-// readLocked holds a check against one bucket.
+// readLocked checks one bucket without charging it.
 func (b *buckets) readLocked(rule *limit.Rule, key string, now, cost int64) reading {
 	at := reading{slot: -1}
 	if slot, ok := b.index[bucketID{rule.Name, key}]; ok {
@@ -140,13 +140,13 @@ func (b *buckets) writeLocked(rule *limit.Rule, key string, at *reading) {
 		b.slots[at.slot].rule, b.slots[at.slot].tat = rule, at.tat
 		return
 	}
-	id := bucketID{rule.Name, strings.Clone(key)} // a key may be a piece of something much longer
+	id := bucketID{rule.Name, strings.Clone(key)} // key may share memory with a much longer string
 	b.index[id] = len(b.slots)
 	b.slots = append(b.slots, bucket{id: id, rule: rule, tat: at.tat})
 }
 
-// outcome tells what was decided. A cost that is within the limit, but above this gateway's part of it, is not one that
-// can never pass: its wait is how long the part takes to refill as much, by when somebody else may decide again.
+// outcome is what the caller learns. A cost above this gateway's part of the limit, but within the whole limit, is not reported
+// as Never: the wait is how long the part takes to refill that much, and by then the cluster may decide again.
 func (p *part) outcome(at *reading, now, cost int64) limit.Outcome {
 	o := p.own.Outcome(at.tat, now, cost, at.end, at.allowed)
 	if o.Never && cost <= p.whole.Capacity {
@@ -156,7 +156,7 @@ func (p *part) outcome(at *reading, now, cost int64) limit.Outcome {
 	return o
 }
 
-// sweepLocked looks at the next n buckets, and forgets those that are full.
+// sweepLocked looks at the next n buckets and removes those that are full.
 func (b *buckets) sweepLocked(now int64, n int) {
 	for ; n > 0 && len(b.slots) > 0; n-- {
 		if b.hand >= len(b.slots) {
@@ -177,7 +177,7 @@ func (b *buckets) sweepLocked(now int64, n int) {
 	}
 }
 
-// armLocked makes sure that a sweep is to come.
+// armLocked schedules a sweep if none is scheduled.
 func (b *buckets) armLocked() {
 	if b.timer == nil && !b.closed {
 		b.running.Add(1)
@@ -185,7 +185,7 @@ func (b *buckets) armLocked() {
 	}
 }
 
-// sweep looks at all buckets, a part of them at a time so that no check waits for long.
+// sweep sweeps all buckets, sweepStep at a time so that no check waits long for the lock.
 func (b *buckets) sweep() {
 	defer b.running.Done()
 	for left := b.size(); left > 0; left -= sweepStep {
@@ -200,10 +200,10 @@ func (b *buckets) sweep() {
 		b.armLocked()
 		return
 	}
-	b.slots, b.index = nil, map[bucketID]int{} // neither ever shrinks by itself
+	b.slots, b.index = nil, map[bucketID]int{} // neither shrinks otherwise
 }
 
-// close sweeps no more.
+// close cancels the scheduled sweep and waits for a running one.
 func (b *buckets) close() {
 	b.mu.Lock()
 	b.closed = true

@@ -139,8 +139,8 @@ func consistent(t *testing.T, b *buckets) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.index) != len(b.slots) || len(b.slots) > b.most {
-		t.Fatalf("%d buckets, %d in the index, at most %d", len(b.slots), len(b.index), b.most)
+	if len(b.index) != len(b.slots) || len(b.slots) > b.max {
+		t.Fatalf("%d buckets, %d in the index, at most %d", len(b.slots), len(b.index), b.max)
 	}
 	for i, s := range b.slots {
 		if at, ok := b.index[s.id]; !ok || at != i {
@@ -269,7 +269,7 @@ func TestLimitsChange(t *testing.T) {
 func TestTooManyBuckets(t *testing.T) {
 	clock, registry := &hand{now: noon}, prometheus.NewRegistry()
 	g := guard(t, Config{Checker: failing(limit.ErrUnavailable), Now: clock.read, Registerer: registry})
-	g.local.most = 20
+	g.local.max = 20
 	key := func(i int) string { return fmt.Sprint("user:", i) }
 	for i := range 10 {
 		if v := g.Check(t.Context(), ask(key(i), "here", "there"), ""); !v.Allowed || v.Source != ByLocal {

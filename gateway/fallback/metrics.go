@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics measure a Guard. The series are made at the start: finding one by its labels costs as much as a decision.
+// metrics are those of a Guard. All series are made at the start: to look one up by its labels costs as much as a decision.
 type metrics struct {
 	checks    map[Source]prometheus.Counter
 	undecided map[reason]prometheus.Counter
-	returns   map[fate]prometheus.Counter
+	returns   map[returnOutcome]prometheus.Counter
 	all       []prometheus.Collector
 }
 
@@ -28,7 +28,7 @@ func newMetrics(local *buckets, o *outage) metrics {
 		Help: "Admissions to give back to the cluster, by result: done, failed, or dropped because too many were waiting.",
 	}, []string{"outcome"})
 	m := metrics{
-		checks: map[Source]prometheus.Counter{}, undecided: map[reason]prometheus.Counter{}, returns: map[fate]prometheus.Counter{},
+		checks: map[Source]prometheus.Counter{}, undecided: map[reason]prometheus.Counter{}, returns: map[returnOutcome]prometheus.Counter{},
 		all: []prometheus.Collector{
 			checks, undecided, given,
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -48,7 +48,7 @@ func newMetrics(local *buckets, o *outage) metrics {
 	for _, r := range reasons {
 		m.undecided[r] = undecided.WithLabelValues(string(r))
 	}
-	for _, f := range []fate{done, failed, dropped} {
+	for _, f := range []returnOutcome{done, failed, dropped} {
 		m.returns[f] = given.WithLabelValues(string(f))
 	}
 	return m

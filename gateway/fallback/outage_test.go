@@ -56,7 +56,7 @@ func TestOutageIsToldOnce(t *testing.T) {
 		checks(10, context.DeadlineExceeded)
 	}
 	told()
-	checks(int(calm/time.Millisecond)-1, nil)
+	checks(int(recoveryTime/time.Millisecond)-1, nil)
 	told()
 	outage(1)
 	checks(1, nil)

@@ -6,26 +6,26 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// A part is this gateway's of a limit.
+// A part is this gateway's share of a limit.
 type part struct {
 	whole *limit.Rule
-	own   *limit.Rule // nil: it cannot be decided locally
+	own   *limit.Rule // nil: the limit cannot be decided locally
 }
 
-// divide is the n-th part of a limit, as its algorithm divides it.
+// divide is one of n equal parts of a limit, as its algorithm divides it.
 func divide(whole *limit.Rule, n int) *part { return &part{whole: whole, own: whole.Part(n)} }
 
-// mostGone is how many limits are remembered that are gone from the document.
-const mostGone = 1000
+// maxGone bounds the limits that are remembered after they were removed from the document.
+const maxGone = 1000
 
-// divided are the parts of all stored limits. They are made once for each document. Limits that were in an earlier one and
-// are gone are remembered as they were: who has taken one out by mistake goes on by its policy.
+// divided holds the parts of all stored limits. It is made once for each document. Limits that were removed since are kept as
+// they were: if one was removed by mistake, its policy still applies.
 type divided struct {
 	doc   *limit.Document
 	parts map[string]*part
 }
 
-// A divider knows the parts of limits.
+// A divider makes and caches the parts of limits.
 type divider struct {
 	gateways int
 	latest   atomic.Pointer[divided]
@@ -48,7 +48,7 @@ func (v *divider) of(parts []*part, doc *limit.Document, refs []limit.Ref) []*pa
 	return parts
 }
 
-// stored are the parts of the limits in doc, by name.
+// stored are the parts of the limits in doc and of the removed ones that are remembered, by name.
 func (v *divider) stored(doc *limit.Document) map[string]*part {
 	if doc == nil {
 		return nil
@@ -65,21 +65,21 @@ func (v *divider) stored(doc *limit.Document) map[string]*part {
 	return d.parts
 }
 
-// remember adds to d the limits of before that are gone.
+// remember adds to d the limits of before that d does not have.
 func (v *divider) remember(d, before *divided) {
 	if before == nil {
 		return
 	}
 	gone := 0
 	for name, p := range before.parts {
-		if _, there := d.parts[name]; !there && gone < mostGone {
+		if _, there := d.parts[name]; !there && gone < maxGone {
 			d.parts[name] = divide(p.whole, v.gateways)
 			gone++
 		}
 	}
 }
 
-// inherit remembers the limits that another divider knows.
+// inherit makes v remember the limits that another divider knows.
 func (v *divider) inherit(before *divider) {
 	d := &divided{parts: map[string]*part{}}
 	v.remember(d, before.latest.Load())

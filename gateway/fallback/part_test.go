@@ -130,12 +130,12 @@ func TestGoneLimitsAreBounded(t *testing.T) {
 	v := divider{gateways: 1}
 	for i := range 3 {
 		text := "limits:\n"
-		for j := range mostGone {
+		for j := range maxGone {
 			text += fmt.Sprintf("  l%d-%d: {capacity: 1, refill: 1/s}\n", i, j)
 		}
 		v.stored(document(t, text))
 	}
-	if n := len(v.latest.Load().parts); n != 2*mostGone {
-		t.Errorf("%d limits are kept, want %d", n, 2*mostGone)
+	if n := len(v.latest.Load().parts); n != 2*maxGone {
+		t.Errorf("%d limits are kept, want %d", n, 2*maxGone)
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// reason is why the cluster did not decide, as metrics and logs have it.
+// reason is why the cluster did not decide: a label of metrics and a field of the log.
 type reason string
 
 const (
 	unavailable  reason = "unavailable"   // nodes cannot be reached, or have no majority
 	timeout      reason = "timeout"       // no answer within the budget
-	overloaded   reason = "overloaded"    // the node or the client sheds load
+	overloaded   reason = "overloaded"    // the node or the client of the cluster sheds load
 	unknownLimit reason = "unknown_limit" // the cluster has no limit of that name
 	invalid      reason = "invalid"       // a request that can never be decided
-	canceled     reason = "canceled"      // whoever asked did not wait
+	canceled     reason = "canceled"      // the caller gave up
 	other        reason = "other"
 )
 
 // reasons are all of them.
 var reasons = []reason{unavailable, timeout, overloaded, unknownLimit, invalid, canceled, other}
 
-// reasonOf says why a check with ctx, the context without the budget, met err.
+// reasonOf classifies the error of a check. ctx is the context of the caller, without the budget.
 func reasonOf(ctx context.Context, err error) reason {
 	_, field := errors.AsType[*limit.FieldError](err)
 	switch {
@@ -43,5 +43,5 @@ func reasonOf(ctx context.Context, err error) reason {
 	return other
 }
 
-// mistake says whether it is one in a configuration: the cluster did answer, and waiting does not help.
-func (r reason) mistake() bool { return r == unknownLimit || r == invalid }
+// isMistake reports whether the configuration is wrong: the cluster answered, and a retry does not help.
+func (r reason) isMistake() bool { return r == unknownLimit || r == invalid }

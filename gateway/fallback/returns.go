@@ -11,46 +11,46 @@ import (
 )
 
 const (
-	maxReturns   = 10_000 // that wait, about 4 MB
-	maxReturning = 64     // under way at once: 6,000 a second where a return takes 10 ms
+	maxReturns   = 10_000 // in the queue, about 4 MB
+	maxReturning = 64     // concurrent calls: 6,000 a second if a return takes 10 ms
 	returnWithin = time.Second
 	closeWithin  = 500 * time.Millisecond
 )
 
-// fate is what became of receipts that were given back.
-type fate string
+// returnOutcome is the result of giving receipts back.
+type returnOutcome string
 
 const (
-	done    fate = "done"    // the cluster has answered
-	failed  fate = "failed"  // it has not, or what it took back is not known
-	dropped fate = "dropped" // it was not asked
+	done    returnOutcome = "done"    // the cluster has answered
+	failed  returnOutcome = "failed"  // it has not answered: it may have taken them back or not
+	dropped returnOutcome = "dropped" // they were not sent
 )
 
-// A parcel is receipts to give back.
-type parcel struct {
+// A pendingReturn is the receipts of one key that wait to be given back.
+type pendingReturn struct {
 	ctx      context.Context //nolint:containedctx // for its values, such as the trace; it never ends
 	key      string
 	receipts []limit.Receipt
 }
 
-// returns give receipts back in the background. At rest they own no goroutine: one begins when there is something to do,
-// up to maxReturning, and ends when there is not.
+// returns is a queue that gives receipts back in the background. When it is empty it has no goroutine: add starts one, up to
+// maxReturning, and each ends when the queue is empty.
 type returns struct {
 	to     limit.Returner // nil: receipts cannot be given back
-	counts map[fate]prometheus.Counter
-	life   context.Context //nolint:containedctx // of what is under way; close ends it
-	end    context.CancelFunc
+	counts map[returnOutcome]prometheus.Counter
+	ctx    context.Context //nolint:containedctx // of all calls; close cancels it
+	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	closed  bool
-	waiting []parcel
-	working int
-	idle    chan struct{} // closed when nobody works any more; made by close
+	waiting []pendingReturn
+	workers int
+	idle    chan struct{} // made by close; closed when the last worker ends
 }
 
-func newReturns(to limit.Returner, counts map[fate]prometheus.Counter) *returns {
+func newReturns(to limit.Returner, counts map[returnOutcome]prometheus.Counter) *returns {
 	q := &returns{to: to, counts: counts}
-	q.life, q.end = context.WithCancel(context.Background())
+	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q
 }
 
@@ -61,49 +61,49 @@ func (q *returns) add(ctx context.Context, key string, receipts []limit.Receipt)
 		q.counts[dropped].Inc()
 		return
 	}
-	q.waiting = append(q.waiting, parcel{context.WithoutCancel(ctx), key, receipts})
-	if q.working < maxReturning {
-		q.working++
+	q.waiting = append(q.waiting, pendingReturn{context.WithoutCancel(ctx), key, receipts})
+	if q.workers < maxReturning {
+		q.workers++
 		go q.work()
 	}
 }
 
-// work gives back until nothing waits. It is owned by q; close waits for it.
+// work gives receipts back until the queue is empty. q owns it; close waits for it.
 func (q *returns) work() {
 	for {
 		p, ok := q.take()
 		if !ok {
 			return
 		}
-		q.counts[q.give(p)].Inc()
+		q.counts[q.send(p)].Inc()
 	}
 }
 
-// take is the next parcel; if there is none, the one who asks works no more.
-func (q *returns) take() (parcel, bool) {
+// take removes the first entry of the queue. ok is false if there is none: then the calling worker must end.
+func (q *returns) take() (p pendingReturn, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) == 0 {
 		q.waiting = nil
-		if q.working--; q.working == 0 && q.idle != nil {
+		if q.workers--; q.workers == 0 && q.idle != nil {
 			close(q.idle)
 		}
-		return parcel{}, false
+		return pendingReturn{}, false
 	}
-	p := q.waiting[0]
-	q.waiting[0] = parcel{}
+	p = q.waiting[0]
+	q.waiting[0] = pendingReturn{}
 	q.waiting = q.waiting[1:]
 	return p, true
 }
 
-// give gives one parcel back.
-func (q *returns) give(p parcel) fate {
-	if q.life.Err() != nil {
+// send gives one entry back to the cluster.
+func (q *returns) send(p pendingReturn) returnOutcome {
+	if q.ctx.Err() != nil {
 		return dropped
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, returnWithin)
 	defer cancel()
-	stop := context.AfterFunc(q.life, cancel)
+	stop := context.AfterFunc(q.ctx, cancel)
 	defer stop()
 	if _, err := q.to.Return(ctx, p.key, p.receipts); err != nil {
 		return failed
@@ -111,18 +111,19 @@ func (q *returns) give(p parcel) fate {
 	return done
 }
 
-// close, which is called once, takes no more, gives those that are here a moment, drops what is left, and waits until nobody works.
+// close stops the queue; it is called once. It takes no more entries, waits up to closeWithin for those in the queue, drops the
+// rest, and waits for the workers to end.
 func (q *returns) close() {
-	defer q.end()
+	defer q.cancel()
 	q.mu.Lock()
 	q.closed = true
-	idle := q.working == 0
+	idle := q.workers == 0
 	q.idle = make(chan struct{})
 	q.mu.Unlock()
 	if idle {
 		return
 	}
-	late := time.AfterFunc(closeWithin, q.end)
-	defer late.Stop()
+	timer := time.AfterFunc(closeWithin, q.cancel)
+	defer timer.Stop()
 	<-q.idle
 }

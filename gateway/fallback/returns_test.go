@@ -14,11 +14,11 @@ import (
 )
 
 // returning makes a Guard whose cluster takes admissions back so.
-func returning(t *testing.T, giveBack func(context.Context, string, []limit.Receipt) ([]bool, error)) (*Guard, func(fate) float64) {
+func returning(t *testing.T, giveBack func(context.Context, string, []limit.Receipt) ([]bool, error)) (*Guard, func(returnOutcome) float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	g := guard(t, Config{Checker: fake{giveBack: giveBack}, Registerer: registry})
-	return g, func(f fate) float64 { return series(t, registry)["jeton_fallback_returns_total "+string(f)] }
+	return g, func(f returnOutcome) float64 { return series(t, registry)["jeton_fallback_returns_total "+string(f)] }
 }
 
 // TestReturn gives back in the background what the request no longer waits for.
@@ -78,8 +78,8 @@ func TestTooManyReturns(t *testing.T) {
 		}
 		close(hold)
 		synctest.Wait()
-		if counted(done) != maxReturns+maxReturning || g.returns.working != 0 {
-			t.Errorf("%v are done; %d still at work", counted(done), g.returns.working)
+		if counted(done) != maxReturns+maxReturning || g.returns.workers != 0 {
+			t.Errorf("%v are done; %d still at work", counted(done), g.returns.workers)
 		}
 	})
 }

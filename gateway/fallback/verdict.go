@@ -1,0 +1,24 @@
+package fallback
+
+import "github.com/jeton-dev/jeton/actor/limit"
+
+// Source says what decided a check: the cluster, or what replaced its decision.
+type Source string
+
+// The sources.
+const (
+	ByCluster Source = "cluster" // a decision of the cluster
+	ByLocal   Source = "local"   // local buckets of this gateway
+	ByAllow   Source = "allow"   // admitted without a decision
+	ByDeny    Source = "deny"    // denied without a decision
+)
+
+// A Verdict says what happens to a check.
+type Verdict struct {
+	// Decision is the cluster's, or what replaces it. With ByAllow and ByDeny it has no outcomes, since nothing is known. With
+	// ByLocal, its outcomes are those of this gateway's part of each limit. Only a decision of the cluster can have receipts.
+	limit.Decision
+	Source Source
+	// Err is why the cluster did not decide; nil by ByCluster.
+	Err error
+}
