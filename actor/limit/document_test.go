@@ -99,7 +99,7 @@ func TestParseDocumentInvalid(t *testing.T) {
 		"a word":            {"limits", 1, "document", `is the text "limits": write a mapping`},
 		"two documents":     {"limits: {}\n---\nlimits: {}\n", 2, "document", "holds more than one YAML document"},
 		"a broken second":   {"limits: {}\n---\n]", 2, "document", "holds more than one YAML document"},
-		"an unknown field":  {"limits: {}\nlimit: {}\n", 2, "limit", `a limits document has only limits: is "limits" meant?`},
+		"an unknown field":  {"limits: {}\nlimit: {}\n", 2, "limit", `a limits document has only limits: did you mean "limits"?`},
 		"no name":           {"'': 1\n", 1, "document", `"" is not a known field: a limits document has only limits`},
 		"limits twice":      {"limits: {}\nlimits: {}\n", 2, "limits", "is defined already at line 1"},
 		"a list of limits":  {"limits:\n- login\n", 2, "limits", "is a list: write a mapping"},
@@ -119,7 +119,7 @@ func TestParseDocumentInvalid(t *testing.T) {
 		"an empty name":     {"limits:\n  '': {capacity: 1, refill: 1/s}\n", 2, "limits..name", "is empty"},
 		"an unknown field of a limit": {
 			"limits:\n  login:\n    capacity: 1\n    refil: 1/s\n",
-			4, "limits.login.refil", `a limit has algorithm, capacity, refill, on_unavailable: is "refill" meant?`,
+			4, "limits.login.refil", `a limit has algorithm, capacity, refill, on_unavailable: did you mean "refill"?`,
 		},
 		"a name within a limit": {
 			"limits:\n  login: {name: login}\n",

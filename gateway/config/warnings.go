@@ -189,7 +189,7 @@ func (f *findings) unknownAttribute(path string, v Variable, so string) bool {
 	if slices.Contains(there, v.Name) {
 		return true
 	}
-	f.add(path, "no key has the attribute %.64q, %s: there are %s; is %s meant?", v.Name, so, enumerated(there), spelling.Nearest(v.Name, there))
+	f.add(path, "no key has the attribute %.64q, %s: there are %s; did you mean %s?", v.Name, so, enumerated(there), spelling.Nearest(v.Name, there))
 	return false
 }
 
@@ -207,7 +207,7 @@ func (f *findings) unknownValues(path string, cases []Case, attribute Variable) 
 	there := sorted(values)
 	for i, when := range cases {
 		if when.Is != "" && !values[when.Is] {
-			f.add(strictyaml.Item(path, i)+".is", "no key has the %s %.64q, so this case never fits: there are %s; is %s meant?",
+			f.add(strictyaml.Item(path, i)+".is", "no key has the %s %.64q, so this case never fits: there are %s; did you mean %s?",
 				attribute.Name, when.Is, enumerated(there), spelling.Nearest(when.Is, there))
 		}
 	}

@@ -46,17 +46,17 @@ func TestWarnings(t *testing.T) {
 		"a path":                          {web + route + "  - {limits: [l], key: ['{path.user}']}", nil},
 		"any key":                         {web + "identity: {key: ['{api_key}'], " + keys + "}\n" + route + "  - {limits: [l]}\n  - {limits: [m]}", []string{"line 2: identity.key[0]: {api_key} is set by the client: one that changes it with each request is never denied: leave out identity.api_key.any"}},
 		"an attribute that no key has": {web + "identity: {" + known + "}\n" + route + "  - limits: [l]\n    choose: {by: api_key.plna, when: [{is: pro, limits: [g]}]}", []string{
-			`line 8: routes[0].checks[0].choose.by: no key has the attribute "plna", so no case ever fits: there are label, owner, plan; is plan meant?`,
+			`line 8: routes[0].checks[0].choose.by: no key has the attribute "plna", so no case ever fits: there are label, owner, plan; did you mean plan?`,
 		}},
 		"an attribute that no key has, in a key": {web + "identity: {key: ['o:{api_key.onwer}', 'ip:{ip}'], " + known + "}\n" + route + "  - {limits: [l]}\n  - {limits: [m], shadow: true, key: ['{api_key.tier}']}", []string{
-			`line 2: identity.key[0]: no key has the attribute "onwer", so this template is never filled: there are label, owner, plan; is owner meant?`,
+			`line 2: identity.key[0]: no key has the attribute "onwer", so this template is never filled: there are label, owner, plan; did you mean owner?`,
 			`routes[0].checks[1].key[0]: no key has the attribute "tier"`,
 		}},
 		"a value that no key has": {web + "identity: {" + known + "}\n" + route + "  - limits: [l]\n    choose:\n      by: api_key.plan\n      when:\n      - {is: pro, limits: [g]}\n      - {is: por, limits: [h]}", []string{
-			`line 12: routes[0].checks[0].choose.when[1].is: no key has the plan "por", so this case never fits: there are pro; is pro meant?`,
+			`line 12: routes[0].checks[0].choose.when[1].is: no key has the plan "por", so this case never fits: there are pro; did you mean pro?`,
 		}},
 		"a value of a key in the document": {web + "identity: {api_key: {keys_file: files/keys.jsonl, secret_file: files/secret, known: [{digest: " + strings.Repeat("0f", 32) + ", attributes: {plan: free}}]}}\n" + route + "  - limits: [l]\n    choose: {by: api_key.plan, when: [{is: pro, limits: [g]}, {is: free, limits: [h]}, {is: fre, limits: [h]}, {from: 3, limits: [h]}]}", []string{
-			`choose.when[2].is: no key has the plan "fre", so this case never fits: there are free, pro; is free meant?`,
+			`choose.when[2].is: no key has the plan "fre", so this case never fits: there are free, pro; did you mean free?`,
 		}},
 		"a value where there are no keys":                    {web + "identity: {api_key: {keys_file: files/nokeys.jsonl}}\n" + route + "  - limits: [l]\n    choose: {by: api_key.plan, when: [{is: por, limits: [h]}]}", nil},
 		"a value of a claim":                                 {web + "identity: {" + known + "}\n" + route + "  - limits: [l]\n    choose: {by: path.user, when: [{is: por, limits: [h]}]}", nil},

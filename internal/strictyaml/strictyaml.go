@@ -104,7 +104,7 @@ func Unknown(key *yaml.Node, path, has string, known []string) *Problem {
 	}
 	p := problem(at, key.Line, "%sis not a known field: %s %s", quoted, has, strings.Join(known, ", "))
 	if meant := spelling.Near(key.Value, known); meant != "" {
-		p.Text += fmt.Sprintf(": is %q meant?", meant)
+		p.Text += fmt.Sprintf(": did you mean %q?", meant)
 	}
 	return p
 }

@@ -126,7 +126,7 @@ func TestProblems(t *testing.T) {
 		"an unknown anchor":   {"name: *x", []string{"line 1: document: is not YAML: unknown anchor"}},
 		"a list":              {"# top\n- a\n", []string{"line 2: document: is a list: write a mapping, as in name: value"}},
 		"an unknown field":    {"{}\n", nil},
-		"a slip":              {"open: true\nnam: a\n", []string{`line 2: nam: is not a known field: known here are name, open, desks, share, code, price, owner, goods, friends, word, deep: is "name" meant?`}},
+		"a slip":              {"open: true\nnam: a\n", []string{`line 2: nam: is not a known field: known here are name, open, desks, share, code, price, owner, goods, friends, word, deep: did you mean "name"?`}},
 		"no slip":             {"zzzzzz: a\n", []string{"line 1: zzzzzz: is not a known field: known here are name, open"}},
 		"a field without tag": {"Hidden: 1\n", []string{"line 1: Hidden: is not a known field"}},
 		"no name":             {"'': 1\n", []string{`line 1: document: "" is not a known field`}},

@@ -3,13 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/jeton-dev/jeton/internal/spelling"
+	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
 // Lookup is [os.LookupEnv].
@@ -52,45 +54,56 @@ func fillOptions(flags *pflag.FlagSet, env Lookup) error {
 	return nil
 }
 
-// fillFromFile reads a YAML mapping from options to values, strictly: an unknown one is an error with its line.
+// fillFromFile reads a YAML mapping from options to values, strictly. The error has a line for each problem.
 func fillFromFile(flags *pflag.FlagSet, given map[string]bool, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %w", path, err)
+	var errs []error
+	report := func(p *strictyaml.Problem) {
+		errs = append(errs, fmt.Errorf("%s:%d: %s: %s", path, p.Line, p.Path, p.Text))
 	}
-	if len(doc.Content) == 0 {
+	fields, problem := strictyaml.Root(text)
+	switch {
+	case problem != nil:
+		report(problem)
+	case fields != nil:
+		strictyaml.EachField(fields, "", report, func(key, value *yaml.Node) {
+			if err := fillOption(flags, given, key.Value, value); err != nil {
+				errs = append(errs, fmt.Errorf("%s:%d: %s: %w", path, key.Line, key.Value, err))
+			}
+		})
+	}
+	return errors.Join(errs...)
+}
+
+// fillOption sets an option to a value of a file, unless it is given already.
+func fillOption(flags *pflag.FlagSet, given map[string]bool, name string, value *yaml.Node) error {
+	f := flags.Lookup(name)
+	switch {
+	case f == nil || f.Name == ConfigOption || f.Name == "help":
+		return notAnOption(flags, name)
+	case value.Kind != yaml.ScalarNode && !isList(f, value):
+		return fmt.Errorf("is %s: write a single value", strictyaml.Kind(value))
+	case given[f.Name]:
 		return nil
 	}
-	fields := doc.Content[0]
-	if fields.Kind != yaml.MappingNode {
-		return fmt.Errorf("%s:%d: is not a mapping of options, such as data: /var/lib/jeton", path, fields.Line)
+	return plainly(flags.Set(f.Name, textOf(value)))
+}
+
+// notAnOption is the error of a field that is no option of a file, with the option that is probably meant.
+func notAnOption(flags *pflag.FlagSet, name string) error {
+	var known []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != ConfigOption && f.Name != "help" {
+			known = append(known, f.Name)
+		}
+	})
+	if meant := spelling.Near(name, known); meant != "" {
+		return fmt.Errorf("is not an option: did you mean %s?", meant)
 	}
-	seen := map[string]int{}
-	for i := 0; i < len(fields.Content); i += 2 {
-		key, value := fields.Content[i], fields.Content[i+1]
-		where := fmt.Sprintf("%s:%d: %s", path, key.Line, key.Value)
-		f := flags.Lookup(key.Value)
-		switch {
-		case f == nil || f.Name == ConfigOption || f.Name == "help":
-			return fmt.Errorf("%s: is not an option: see jeton serve --help", where)
-		case seen[key.Value] != 0:
-			return fmt.Errorf("%s: stands in line %d already", where, seen[key.Value])
-		case value.Kind != yaml.ScalarNode && !isList(f, value):
-			return fmt.Errorf("%s: is not a single value", where)
-		}
-		seen[key.Value] = key.Line
-		if given[f.Name] {
-			continue
-		}
-		if err := flags.Set(f.Name, textOf(value)); err != nil {
-			return fmt.Errorf("%s: %w", where, plainly(err))
-		}
-	}
-	return nil
+	return errors.New("is not an option: see jeton serve --help")
 }
 
 // isList says whether an option that takes several values is given a list of them.

@@ -79,14 +79,15 @@ func TestBadOptionsSayWhere(t *testing.T) {
 		env        map[string]string
 		want       []string
 	}{
-		{"unknown field", "data: x\nlissten: y\n", nil, []string{"jeton.yaml:2", "lissten", "not an option"}},
+		{"unknown field", "data: x\ndurabilty: y\njion: z\n", nil, []string{"jeton.yaml:2: durabilty: is not an option: did you mean durability?\n", "jeton.yaml:3: jion: is not an option"}},
+		{"two documents", "data: x\n---\ndata: y\n", nil, []string{"jeton.yaml:2", "more than one YAML document"}},
 		{"bad number", "expect: many\n", nil, []string{"jeton.yaml:1", `expect: "many" is not a whole number`}},
 		{"bad Choice", "durability: disk\n", nil, []string{"jeton.yaml:1", "durability", "fsync or memory"}},
 		{"twice", "data: x\ndata: y\n", nil, []string{"data", "already"}},
 		{"a list of lists", "join: [a, [b]]\n", nil, []string{"jeton.yaml:1", "join", "single value"}},
 		{"a list", "data: [x]\n", nil, []string{"jeton.yaml:1", "data", "single value"}},
 		{"no mapping", "- data\n", nil, []string{"jeton.yaml:1", "mapping"}},
-		{"no YAML", "data: [\n", nil, []string{"jeton.yaml", "line"}},
+		{"no YAML", "data: [\n", nil, []string{"jeton.yaml:1: document: is not YAML"}},
 		{"config in config", "config: x\n", nil, []string{"config", "not an option"}},
 		{"variable", "", map[string]string{"JETON_DURABILITY": "disk"}, []string{"JETON_DURABILITY", "fsync or memory"}},
 		{"missing file", "", map[string]string{"JETON_CONFIG": "/does/not/exist"}, []string{"--config", "/does/not/exist"}},

@@ -35,7 +35,7 @@ func WarnOfVariables(root *cobra.Command, environment []string, to io.Writer) {
 		if !strings.HasPrefix(name, prefix) || foreign.MatchString(name) || slices.Contains(known, name) {
 			continue
 		}
-		fmt.Fprintf(&Terminal{To: to}, "jeton: warning: the environment variable %s is not known: is %s meant?\n", name, spelling.Nearest(name, known))
+		fmt.Fprintf(&Terminal{To: to}, "jeton: warning: the environment variable %s is not known: did you mean %s?\n", name, spelling.Nearest(name, known))
 	}
 }
 
