@@ -28,7 +28,7 @@ func TestUnknownVariables(t *testing.T) {
 		var said strings.Builder
 		cli.WarnOfVariables(rootVerb(os.LookupEnv), []string{variable}, &said)
 		name, _, _ := strings.Cut(variable, "=")
-		if meant == "" && said.Len() > 0 || meant != "" && !strings.HasPrefix(said.String(), "jeton: warning: the environment variable "+name+" is not known: is "+meant) {
+		if meant == "" && said.Len() > 0 || meant != "" && !strings.HasPrefix(said.String(), "jeton: warning: the environment variable "+name+" is not known: did you mean "+meant+"?") {
 			t.Errorf("%s: %q, want %q", variable, said.String(), meant)
 		}
 	}
