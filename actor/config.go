@@ -15,6 +15,10 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
+// DefaultInlineFill is how long an empty bucket may take to fill by a limit that a request defines, unless the Config says
+// otherwise: 366 days.
+const DefaultInlineFill = 366 * 24 * time.Hour
+
 // Config says how a System decides.
 type Config struct {
 	// Placement says where a partition's registers are now, or nil if this node is no replica of it; then what is asked

@@ -39,7 +39,7 @@ type inbox struct {
 // push hands in mail of one caller, in order. What has no place is answered at once. It says whether there was no other mail
 // that could be taken, so that it is for the caller to have it looked at: see shard.push.
 func (b *inbox) push(ms ...*mail) (first bool) {
-	caller := ms[0].call.caller
+	caller := ms[0].bundle.caller
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()

@@ -25,14 +25,14 @@ const (
 
 // A mail is one thing asked of one key's actor. Until it is answered it belongs to the shard; then to the caller.
 type mail struct {
-	call   *call
+	bundle *bundle
 	window *window // that it is counted in, until it is answered; nil if it is not counted
 	key    string
 	hash   uint64
 	rules  []*limit.Rule
 	one    [1]*limit.Rule // room for the usual single rule
 	inline uint32         // bit i: rule i is defined by the request
-	place  int32          // in its call
+	place  int32          // in its bundle
 	told   atomic.Bool    // the caller has the answer; see callback
 	kind   kind
 
@@ -58,27 +58,7 @@ func (m *mail) check(r *limit.Request) {
 	m.kind, m.key, m.hash, m.cost, m.id, m.receipt = check, r.Key, ring.Hash(r.Key), r.Tokens(), r.ID, r.Receipt
 }
 
-// resolve finds the rules that refs name in doc. It tries the rule of the request before first, if there is one.
-func (m *mail) resolve(doc *limit.Document, refs []limit.Ref, before *limit.Rule) error {
-	m.rules = m.one[:0]
-	for i, ref := range refs {
-		if before != nil && ref.Inline == nil && ref.Name == before.Name {
-			m.rules = append(m.rules, before)
-			continue
-		}
-		rule, err := doc.Resolve(ref)
-		if err != nil {
-			return err
-		}
-		if ref.Inline != nil {
-			m.inline |= 1 << i
-		}
-		m.rules = append(m.rules, rule)
-	}
-	return nil
-}
-
-// setResult writes the answer where the caller looks for it, once the call is answered.
+// setResult writes the answer where the caller looks for it, once the bundle is answered.
 func (m *mail) setResult(d limit.Decision, err error) {
 	m.leaveWindow()
 	*m.result = limit.Result{Decision: d, Err: err}
@@ -95,55 +75,56 @@ func (m *mail) leaveWindow() {
 // done answers what asked for no decision. The mail must not be touched afterwards.
 func (m *mail) done() {
 	m.leaveWindow()
-	m.call.answered(1)
+	m.bundle.answered(1)
 }
 
 // fail answers with err. The mail must not be touched afterwards.
 func (m *mail) fail(err error) {
-	if m.call.callback != nil {
+	if m.bundle.callback != nil {
 		m.callBack(limit.Decision{}, err)
 		return
 	}
 	m.setResult(limit.Decision{}, err)
-	m.call.answered(1)
+	m.bundle.answered(1)
 }
 
-// callBack answers m, unless its context has ended before. The mail must not be touched afterwards: it may be another call's
+// callBack answers m, unless its context has ended before. The mail must not be touched afterwards: it may be another bundle's
 // already, so that with its last answer a caller may end the context, and nobody has to go through its mail.
 func (m *mail) callBack(d limit.Decision, err error) {
 	m.leaveWindow()
-	e, place, late := m.call.callback, int(m.place), m.told.Swap(true)
-	m.call.answered(1)
+	e, place, late := m.bundle.callback, int(m.place), m.told.Swap(true)
+	m.bundle.answered(1)
 	if !late {
-		e.calls.latency.Observe(time.Since(e.start).Seconds())
+		e.pool.latency.Observe(time.Since(e.start).Seconds())
 		e.done(place, limit.Result{Decision: d, Err: err})
 	}
 }
 
-// A call is one caller's mail. The caller waits for the answers, or is told each; the shard never waits.
-type call struct {
+// A bundle is the mail of one caller: one check, those of a batch, or one mail that is no check. The caller waits for the answers, or
+// gets each by a callback; the shard never waits.
+type bundle struct {
 	deadline int64 // node clock
 	caller   limit.Caller
 	mail     []mail
 	byShard  [][]*mail     // the mail of a batch
 	open     atomic.Int64  // mail without an answer
 	done     chan struct{} // gets one token with the last answer
-	single   limit.Result  // the answer to a call with one mail
+	single   limit.Result  // the answer to a bundle of one mail
 	callback *callback     // nil if the caller waits
 }
 
-// calls makes calls, and uses those again that are over.
-type calls struct {
+// A bundlePool makes bundles, and uses those again whose mail is answered.
+type bundlePool struct {
 	shards  int
-	over    sync.Pool // of *call: answered, and owned by nobody
+	over    sync.Pool // of *bundle: answered, and free to be used again
 	latency prometheus.Observer
 }
 
-// take is a call with room for n mails, whose answers go to results, or to the call itself if there is one mail.
-func (cs *calls) take(n int, results []limit.Result) *call {
-	c, ok := cs.over.Get().(*call)
+// take is a bundle of n mails, whose answers go to results, or to the bundle itself if there is one mail.
+func (p *bundlePool) take(n int, results []limit.Result) *bundle {
+	c, ok := p.over.Get().(*bundle)
 	if !ok {
-		c = &call{done: make(chan struct{}, 1), byShard: make([][]*mail, cs.shards)}
+		c = &bundle{done: make(chan struct{}, 1), byShard: make([][]*mail, p.shards)}
 	}
 	if cap(c.mail) < n {
 		c.mail = make([]mail, n)
@@ -151,7 +132,7 @@ func (cs *calls) take(n int, results []limit.Result) *call {
 	c.mail = c.mail[:n]
 	for i := range c.mail {
 		m := &c.mail[i]
-		m.call, m.place, m.result = c, int32(i), &c.single //nolint:gosec // at most limit.MaxBatch
+		m.bundle, m.place, m.result = c, int32(i), &c.single //nolint:gosec // at most limit.MaxBatch
 		if results != nil {
 			m.result = &results[i]
 		}
@@ -163,18 +144,18 @@ func (cs *calls) take(n int, results []limit.Result) *call {
 	return c
 }
 
-// free gives back a call whose answers have been taken, or that was never handed to a shard.
-func (cs *calls) free(c *call) {
+// free gives back a bundle whose answers have been taken, or that was never handed to a shard.
+func (p *bundlePool) free(c *bundle) {
 	clear(c.mail)
 	c.single, c.callback, c.caller = limit.Result{}, nil, nil
 	for i, ms := range c.byShard {
 		c.byShard[i] = ms[:0]
 	}
-	cs.over.Put(c)
+	p.over.Put(c)
 }
 
 // answered says that n more mails are.
-func (c *call) answered(n int64) {
+func (c *bundle) answered(n int64) {
 	switch {
 	case c.open.Add(-n) > 0:
 	case c.callback != nil:
@@ -184,9 +165,9 @@ func (c *call) answered(n int64) {
 	}
 }
 
-// wait returns when everything is answered, or with ctx's error when that ends before. Then the call still belongs to
+// wait returns when everything is answered, or with ctx's error when that ends before. Then the bundle still belongs to
 // the shards, and must not be freed.
-func (c *call) wait(ctx context.Context) error {
+func (c *bundle) wait(ctx context.Context) error {
 	select {
 	case <-c.done: // as a rule: a context may make its timer only when somebody asks for Done
 		return nil
@@ -200,18 +181,18 @@ func (c *call) wait(ctx context.Context) error {
 	}
 }
 
-// A callback belongs to a call whose caller does not wait: done is called for every answer by itself, by the shard that has it, or
-// with the error of the context when that has ended. The last answer frees the call; not when the context has ended, for then
+// A callback belongs to a bundle whose caller does not wait: done is called for every answer by itself, by the shard that has it, or
+// with the error of the context when that has ended. The last answer frees the bundle; not when the context has ended, for then
 // giveUp may still be going through its mail.
 type callback struct {
-	calls *calls
+	pool  *bundlePool
 	start time.Time
 	done  func(place int, r limit.Result)
 	stop  func() bool // stops waiting for the context to end; nil if nothing does
 }
 
 // giveUp answers all that has no answer. The mail stays with the shards.
-func (e *callback) giveUp(c *call, err error) {
+func (e *callback) giveUp(c *bundle, err error) {
 	for i := range c.mail {
 		if !c.mail[i].told.Swap(true) {
 			e.done(i, limit.Result{Err: err})
@@ -220,36 +201,36 @@ func (e *callback) giveUp(c *call, err error) {
 }
 
 // over is called when the shards have done with all mail of c.
-func (e *callback) over(c *call) {
+func (e *callback) over(c *bundle) {
 	if e.stop == nil || e.stop() {
-		e.calls.free(c)
+		e.pool.free(c)
 	}
 }
 
-// replied are mails of one call that are answered. They are counted together, because the count is what shards share.
+// replied are mails of one bundle that are answered. They are counted together, because the count is what shards share.
 type replied struct {
-	call *call
-	n    int64
+	bundle *bundle
+	n      int64
 }
 
 // answer gives m's caller what it waits for, at the latest when the shard has finished its round. The mail must not be
 // touched afterwards.
 func (r *replied) answer(m *mail, d limit.Decision, err error) {
-	if m.call.callback != nil {
+	if m.bundle.callback != nil {
 		m.callBack(d, err)
 		return
 	}
 	m.setResult(d, err)
-	if r.call != m.call {
+	if r.bundle != m.bundle {
 		r.flush()
-		r.call = m.call
+		r.bundle = m.bundle
 	}
 	r.n++
 }
 
 func (r *replied) flush() {
-	if r.call != nil {
-		r.call.answered(r.n)
+	if r.bundle != nil {
+		r.bundle.answered(r.n)
 	}
 	*r = replied{}
 }

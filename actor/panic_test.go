@@ -215,7 +215,7 @@ func panicAt(t *testing.T, place int) (passed int) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		results := make([]limit.Result, len(rs)+1)
-		c := s.newCall(ctx, len(results), results)
+		c := s.newBundle(ctx, len(results), results)
 		sh := s.shards[0]
 		for i := range rs {
 			m := &c.mail[i]

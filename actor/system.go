@@ -37,7 +37,7 @@ type System struct {
 
 	shards  []*shard
 	running sync.WaitGroup
-	calls   calls
+	bundles bundlePool
 }
 
 var (
@@ -65,7 +65,7 @@ func New(cfg Config) (*System, error) {
 	s.configureOwners()
 	s.metrics = newMetrics(cfg.Metrics)
 	s.shedLog = shedLog{counters: &s.metrics.shed, held: s.held, memory: cfg.Memory, logger: cfg.Logger}
-	s.calls = calls{shards: cfg.Shards, latency: s.metrics.latency}
+	s.bundles = bundlePool{shards: cfg.Shards, latency: s.metrics.latency}
 	for range cfg.Shards {
 		s.shards = append(s.shards, newShard(&s.shared))
 	}
@@ -97,11 +97,11 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	if err := ctx.Err(); err != nil {
 		return limit.Decision{}, err
 	}
-	c := s.newCall(ctx, 1, nil)
+	c := s.newBundle(ctx, 1, nil)
 	m := &c.mail[0]
 	m.check(&r)
 	if err := s.resolve(m, s.cfg.Limits(), r.Limits, nil); err != nil {
-		s.calls.free(c)
+		s.bundles.free(c)
 		return limit.Decision{}, err
 	}
 	s.shardOf(m).push(m)
@@ -109,7 +109,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 		return limit.Decision{}, err
 	}
 	answer := c.single
-	s.calls.free(c)
+	s.bundles.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
 	return answer.Decision, answer.Err
 }
@@ -121,12 +121,12 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	}
 	start := time.Now()
 	results := make([]limit.Result, len(rs))
-	c := s.newCall(ctx, len(rs), results)
+	c := s.newBundle(ctx, len(rs), results)
 	s.hand(c, rs)
 	if err := c.wait(ctx); err != nil {
 		return failed(rs, err)
 	}
-	s.calls.free(c)
+	s.bundles.free(c)
 	s.metrics.latency.Observe(time.Since(start).Seconds())
 	return results
 }
@@ -141,7 +141,7 @@ func refused(ctx context.Context, rs []limit.Request) error {
 }
 
 // hand brings the checks of a batch to their shards, each shard's together.
-func (s *System) hand(c *call, rs []limit.Request) {
+func (s *System) hand(c *bundle, rs []limit.Request) {
 	room := make([]limit.Outcome, len(rs)) // for the usual one limit of each
 	doc := s.cfg.Limits()
 	var last *limit.Rule // most requests of a batch name the same limit
@@ -198,9 +198,9 @@ func (s *System) CheckEach(ctx context.Context, rs []limit.Request, done func(pl
 		}
 		return
 	}
-	c, e := s.newCall(ctx, len(rs), nil), &callback{calls: &s.calls, start: time.Now(), done: done}
+	c, e := s.newBundle(ctx, len(rs), nil), &callback{pool: &s.bundles, start: time.Now(), done: done}
 	c.callback = e
-	c.open.Add(1) // until all that the call needs is in place
+	c.open.Add(1) // until all that the bundle needs is in place
 	s.hand(c, rs)
 	if c.open.Load() > 1 {
 		e.stop = context.AfterFunc(ctx, func() { e.giveUp(c, ctx.Err()) })
@@ -242,9 +242,9 @@ func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &call{deadline: s.deadline(ctx), caller: limit.CallerOf(ctx), done: make(chan struct{}, 1)}
+	c := &bundle{deadline: s.deadline(ctx), caller: limit.CallerOf(ctx), done: make(chan struct{}, 1)}
 	c.open.Store(1)
-	m.call, m.result = c, &c.single
+	m.bundle, m.result = c, &c.single
 	sh.push(m)
 	if err := c.wait(ctx); err != nil {
 		return err
@@ -252,9 +252,9 @@ func (s *System) askShard(ctx context.Context, sh *shard, m *mail) error {
 	return c.single.Err
 }
 
-// newCall is a call with room for n mails, whose answers go to results, or to the call itself if there is one mail.
-func (s *System) newCall(ctx context.Context, n int, results []limit.Result) *call {
-	c := s.calls.take(n, results)
+// newBundle is a bundle of n mails for a caller with ctx: see [bundlePool.take].
+func (s *System) newBundle(ctx context.Context, n int, results []limit.Result) *bundle {
+	c := s.bundles.take(n, results)
 	c.deadline, c.caller = s.deadline(ctx), limit.CallerOf(ctx)
 	return c
 }

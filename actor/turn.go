@@ -183,7 +183,7 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 		m.done()
 		return
 	}
-	if m.call.deadline <= now {
+	if m.bundle.deadline <= now {
 		m.fail(context.DeadlineExceeded)
 		return
 	}
@@ -203,7 +203,7 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 		if m.kind == check {
 			sh.check(a, m, now)
 		} else if !sh.rejectFull(a, m, now) {
-			a.owner.Reset(m, m.rules[0], now, m.call.deadline, &sh.out)
+			a.owner.Reset(m, m.rules[0], now, m.bundle.deadline, &sh.out)
 		}
 	})
 }
@@ -356,7 +356,7 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		}
 		if m.id != "" {
 			for _, again := range a.requests.answer(m, r.Decision, r.Err, now) {
-				if errors.Is(r.Err, context.DeadlineExceeded) && again.call.deadline > now {
+				if errors.Is(r.Err, context.DeadlineExceeded) && again.bundle.deadline > now {
 					again.leaveWindow()
 					sh.inbox.push(again)
 					sh.inbox.notify()

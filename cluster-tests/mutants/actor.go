@@ -154,7 +154,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Why:  "callers take turns; in one line, a caller who floods stands in front of everybody",
 			Edits: []Edit{{
 				File: "actor/inbox.go",
-				Old:  "caller := ms[0].call.caller",
+				Old:  "caller := ms[0].bundle.caller",
 				New:  "caller := limit.Caller(nil)",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestCallersTakeTurns$", Says: `keys of \d+ callers were served before`}},
