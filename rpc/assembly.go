@@ -80,7 +80,7 @@ func New(cfg Config) (*Server, error) {
 		metrics:  newServerMetrics(),
 		health:   health.NewServer(),
 		bounds:   cfg.Bounds,
-		calls:    map[string]time.Duration{},
+		maxTimes: map[string]time.Duration{},
 		stopping: make(chan struct{}),
 	}
 	if err := metrics.Register(cfg.Registerer, s.metrics.collectors()...); err != nil {
@@ -121,7 +121,7 @@ func (s *Server) registerServices(cfg Config) error {
 		pb.RegisterClusterServer(guard, newClusterService(cfg.Tables))
 	}
 	if cfg.Peer != nil {
-		guard.RegisterService(s.unhurried(s.peer.Description(), peers.TransferWithin), s.peer)
+		guard.RegisterService(s.withMaxTime(s.peer.Description(), peers.TransferWithin), s.peer)
 	}
 	healthpb.RegisterHealthServer(guard, s.health)
 	reflection.Register(guard)
@@ -132,13 +132,13 @@ func (s *Server) registerServices(cfg Config) error {
 // timeCalls notes how long every call without a stream may take.
 func (s *Server) timeCalls() {
 	for service, info := range s.grpc.GetServiceInfo() {
-		most := mostTime
+		within := maxTime
 		if service == pb.Peer_ServiceDesc.ServiceName {
-			most = peers.TransferWithin
+			within = peers.TransferWithin
 		}
 		for _, m := range info.Methods {
 			if !m.IsClientStream && !m.IsServerStream {
-				s.calls["/"+service+"/"+m.Name] = most
+				s.maxTimes["/"+service+"/"+m.Name] = within
 			}
 		}
 	}
@@ -146,8 +146,8 @@ func (s *Server) timeCalls() {
 
 // begin gives a call its deadline when its headers have come: its message is to come before that too.
 func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if most, ok := s.calls[info.FullMethodName]; ok {
-		timed, cancel := timedAtMost(ctx, most)
+	if within, ok := s.maxTimes[info.FullMethodName]; ok {
+		timed, cancel := timedAtMost(ctx, within)
 		_ = cancel // ctx ends with the call, and so does what is made of it
 		return timed, nil
 	}

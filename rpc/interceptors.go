@@ -16,13 +16,13 @@ import (
 // intercept measures a call, gives it a deadline, survives its panic, and puts its error into the form in which gRPC
 // sends it. It is one function, not a chain, for it is in the way of every check.
 func (s *Server) intercept(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	return s.intercepted(ctx, m, info, next, mostTime)
+	return s.intercepted(ctx, m, info, next, maxTime)
 }
 
 // intercepted is intercept for calls that may take that long.
-func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler, most time.Duration) (any, error) {
+func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler, within time.Duration) (any, error) {
 	start := time.Now()
-	answer, err := s.attempt(ctx, m, next, most)
+	answer, err := s.attempt(ctx, m, next, within)
 	s.metrics.observe(info.FullMethod, err, start)
 	if err == nil {
 		return transport.Held(answer, transport.ConnOf(ctx)), nil
@@ -31,9 +31,9 @@ func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerI
 	return nil, wireError(err)
 }
 
-func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, most time.Duration) (answer any, err error) {
+func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, within time.Duration) (answer any, err error) {
 	defer fault.Rescue(s.metrics.panics, &err)
-	ctx, cancel := timedAtMost(ofConnection(withMarks(ctx)), most)
+	ctx, cancel := timedAtMost(ofConnection(withMarks(ctx)), within)
 	defer cancel()
 	return next(ctx, m)
 }

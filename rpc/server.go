@@ -36,15 +36,15 @@ import (
 type Server struct {
 	pb.UnimplementedLimiterServer // description says who answers checks
 
-	limiter limit.Limiter
-	log     *slog.Logger
-	metrics serverMetrics
-	grpc    *grpc.Server
-	health  *health.Server
-	port    *credentials.Port
-	bounds  bound.Config
-	calls   map[string]time.Duration // the most time of every call without a stream, by its method
-	peer    *peers.Service           // nil without jeton.v1.Peer
+	limiter  limit.Limiter
+	log      *slog.Logger
+	metrics  serverMetrics
+	grpc     *grpc.Server
+	health   *health.Server
+	port     *credentials.Port
+	bounds   bound.Config
+	maxTimes map[string]time.Duration // how long a call without a stream may take, by its method
+	peer     *peers.Service           // nil without jeton.v1.Peer
 
 	stop     sync.Once
 	stopping chan struct{}  // closed when no new checks are wanted

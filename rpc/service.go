@@ -35,8 +35,8 @@ func (s *Server) description() *grpc.ServiceDesc {
 	return &desc
 }
 
-// unhurried is a service whose calls without a stream may take that long.
-func (s *Server) unhurried(desc *grpc.ServiceDesc, most time.Duration) *grpc.ServiceDesc {
+// withMaxTime is a service whose calls without a stream may take that long.
+func (s *Server) withMaxTime(desc *grpc.ServiceDesc, within time.Duration) *grpc.ServiceDesc {
 	patient := *desc
 	patient.Methods = slices.Clone(desc.Methods)
 	for i := range patient.Methods {
@@ -44,7 +44,7 @@ func (s *Server) unhurried(desc *grpc.ServiceDesc, most time.Duration) *grpc.Ser
 		handler := m.Handler
 		m.Handler = func(srv any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 			return handler(srv, ctx, read, func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-				return s.intercepted(ctx, m, info, next, most)
+				return s.intercepted(ctx, m, info, next, within)
 			})
 		}
 	}

@@ -17,7 +17,6 @@ var upward = map[string]int{
 	"gateway/identity":         8,
 	"gateway/keys":             1,
 	"gateway/route":            1,
-	"rpc/web":                  1,
 }
 
 // TestReferencesRunDownwards prints each package's files in the order in which they are best read (go test -v), with what runs

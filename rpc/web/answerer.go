@@ -1,9 +1,21 @@
 package web
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/access"
+)
+
+// Paths, and prefixes of paths.
+const (
+	apiPrefix    = "/v1/"
+	bucketPrefix = apiPrefix + "buckets/"
+	limitsPath   = apiPrefix + "limits"
 )
 
 // An answerer answers one request.
@@ -19,4 +31,17 @@ func method(r *http.Request, answerers map[string]answerer) answerer {
 
 func refuse(err error) answerer {
 	return func(*http.Request) (reply, error) { return reply{}, err }
+}
+
+// wrongMethod is the problem of a request with a method that its path does not take.
+func wrongMethod(sent string, takes []string) *Problem {
+	return MethodNotAllowed(fmt.Sprintf("%s is not supported here: use %s", limit.Quote(sent), strings.Join(takes, ", ")), takes...)
+}
+
+// notFound is the problem of a request whose path a door does not have.
+func notFound(at access.Door) *Problem {
+	return &Problem{
+		Name: "not-found", Title: "No route matches this path", Status: http.StatusNotFound,
+		Detail: "use " + access.Calls(at, apiPrefix) + "; GET / lists all paths",
+	}
 }

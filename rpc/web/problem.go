@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/rpc/access"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -43,19 +42,6 @@ var (
 	errLimitsFile = MethodNotAllowed("this node takes its limits from its limits file: edit the file and send the node SIGHUP; "+
 		"it applies the whole file, or none of it if anything is wrong", http.MethodGet, http.MethodHead)
 )
-
-// wrongMethod is the problem of a request with a method that its path does not take.
-func wrongMethod(sent string, takes []string) *Problem {
-	return MethodNotAllowed(fmt.Sprintf("%s is not supported here: use %s", limit.Quote(sent), strings.Join(takes, ", ")), takes...)
-}
-
-// notFound is the problem of a request whose path a door does not have.
-func notFound(at access.Door) *Problem {
-	return &Problem{
-		Name: "not-found", Title: "No route matches this path", Status: http.StatusNotFound,
-		Detail: "use " + access.Calls(at, apiPrefix) + "; GET / lists all paths",
-	}
-}
 
 // problemOf is err as the JSON API says it.
 func problemOf(err error) *Problem {

@@ -8,13 +8,6 @@ import (
 	"github.com/jeton-dev/jeton/rpc/access"
 )
 
-// Paths, and prefixes of paths.
-const (
-	apiPrefix    = "/v1/"
-	bucketPrefix = apiPrefix + "buckets/"
-	limitsPath   = apiPrefix + "limits"
-)
-
 // route finds who answers r, and the name of its route in the metrics. No answerer means that r is for APIConfig.Other.
 func (a *api) route(r *http.Request) (string, answerer) {
 	path := r.URL.EscapedPath()

@@ -3,36 +3,10 @@ package rpc
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
-
-// How long a call may take.
-const (
-	defaultTime = 5 * time.Second  // if its caller does not say
-	mostTime    = 30 * time.Second // whatever its caller says
-)
-
-// timed gives ctx the deadline of a call. The one that its caller gave it is kept: a second one, with a timer of its
-// own, is only made where it would be the nearer.
-func timed(ctx context.Context) (context.Context, context.CancelFunc) {
-	return timedAtMost(ctx, mostTime)
-}
-
-// timedAtMost is timed for a call that may take that long, if its caller says so.
-func timedAtMost(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
-	at, ok := ctx.Deadline()
-	switch {
-	case !ok:
-		return context.WithTimeout(ctx, defaultTime)
-	case time.Until(at) > most:
-		return context.WithTimeout(ctx, most)
-	default:
-		return ctx, func() {}
-	}
-}
 
 // check answers Check.
 func (s *Server) check(ctx context.Context, m *pb.CheckIn) (*pb.CheckOut, error) {
