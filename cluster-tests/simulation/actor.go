@@ -36,7 +36,6 @@ type request struct {
 const (
 	idleAfter   = second
 	rememberFor = 10 * second
-	maxWait     = 30 * second
 )
 
 // An ask is a check, reset or return that has come to a node.
@@ -152,6 +151,28 @@ func (p *process) wake(key int, partition ring.Partition) *actor {
 	p.actors[key] = a
 	p.visit(a, idleAfter)
 	return a
+}
+
+// makeRoom forgets a key when too many are awake: of those for which nobody waits, the one that was asked for longest ago,
+// whatever it holds. It says whether there is room for one more.
+func (p *process) makeRoom() bool {
+	if p.w.room == 0 || p.awake < p.w.room {
+		return true
+	}
+	var oldest *actor
+	for _, a := range p.actors {
+		if a != nil && a.owner.Waiting() == 0 && (oldest == nil || a.last < oldest.last) {
+			oldest = a
+		}
+	}
+	if oldest == nil {
+		p.w.count("refused because too many keys are in memory")
+		return false
+	}
+	p.w.count("keys evicted to free memory")
+	p.w.say(oldest.key, "%s evicts %s to free memory", p.name, p.w.keys[oldest.key].name)
+	p.forget(oldest)
+	return true
 }
 
 // visit looks again and again whether an actor can be forgotten.

@@ -12,25 +12,6 @@ import (
 // errLost stands for an answer that a caller or an owner does not get.
 var errLost = errors.New("lost")
 
-// What a caller asks for.
-type wish uint8
-
-const (
-	checks wish = iota
-	resets
-	gives // back, what a check was admitted for
-)
-
-// An order says which of a key's replicas a caller asks first.
-type order uint8
-
-const (
-	byTable order = iota // as the table says
-	byChance
-	byRival  // callers are split by hand: half of them ask the second one
-	byRivals // and here a third of them the second one, and a third the third one
-)
-
 // A call is something that a caller wants, on its way from node to node until one has the answer.
 type call struct {
 	w      *World

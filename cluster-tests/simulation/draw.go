@@ -65,27 +65,6 @@ func draw(seed uint64, duration int64) *scenario {
 	return s
 }
 
-// A theme is what a scenario has very much of, besides all that is drawn: orders of events that need several things at once
-// would be too rare without.
-type theme int64
-
-const (
-	nervous    theme = iota // processes that crash again and again, under a hot load, with coarse clocks
-	stranding               // nodes that are cut off while the members change
-	forgetful               // disks that are put back from copies
-	tardy                   // answers that are late by a little, and one replica with a floor; and nothing else goes wrong
-	reforming               // changes of limits, and returns across them
-	crowded                 // floods of invented keys, and little room for keys that are awake
-	contending              // several owners of a busy key, who all reserve ahead
-	erring                  // clocks that are wrong, one after the other, of nodes that are cut off in between
-	plainly                 // nothing; and so are all that are drawn beyond, but for some
-	ruinous                 // a majority lost for ever, and recoveries by force
-)
-
-func (t theme) String() string {
-	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "contending", "erring", "plainly", "ruinous"}[t]
-}
-
 // drawMix draws what came into the mix later. It has a die of its own, so that all else is as it was.
 func (s *scenario) drawMix() {
 	d := throw(s.seed, forMix)
@@ -135,9 +114,6 @@ func (s *scenario) drawInvented(d *die) {
 	}
 }
 
-// level draws one of three: nothing, a little, very much.
-func level(d *die, low, hostile int64) int64 { return pick(d, int64(0), low, hostile) }
-
 func drawRates(d *die) rates {
 	return rates{
 		loss: level(d, 500, 50_000), twice: level(d, 500, 50_000), slow: level(d, 1000, 50_000), told: level(d, 500, 30_000),
@@ -172,21 +148,6 @@ func (s *scenario) drawKeys(d *die) {
 		k.partition = ring.PartitionOf(ring.Hash(k.name), s.partitions)
 		s.keys = append(s.keys, k)
 	}
-}
-
-// A planner draws the items of a scenario.
-type planner struct {
-	*scenario
-
-	die *die
-	ids uint64
-}
-
-func (p *planner) plan(at int64, i item) uint64 {
-	p.ids++
-	i.id, i.at = p.ids, at
-	p.items = append(p.items, i)
-	return p.ids
 }
 
 // maxCalls bounds the calls of one scenario.

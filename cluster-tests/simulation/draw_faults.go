@@ -1,8 +1,6 @@
 package simulation
 
-import (
-	"slices"
-)
+import "slices"
 
 // faults plans what goes wrong.
 func (p *planner) faults() {
@@ -44,25 +42,6 @@ func (p *planner) faults() {
 			p.fault(when, k, owner)
 		}
 	}
-}
-
-// more is how often in an hour something goes wrong that a scenario is about.
-func (t theme) more(k kind) int64 {
-	switch {
-	case t == nervous && k == flaps:
-		return 400
-	case t == stranding && k == strands:
-		return 40
-	case t == forgetful && k == restores:
-		return 80
-	case t == reforming && k == rules:
-		return 120
-	case t == crowded && k == floods:
-		return 30
-	case t == erring && (k == jumps || k == isolates):
-		return 120
-	}
-	return 0
 }
 
 // floors plans what a tardy scenario has of faults: the replica that keeps its registers in memory is killed, and starts
@@ -141,15 +120,21 @@ func (p *planner) fault(at int64, k kind, owner int) {
 	p.plan(at, i)
 }
 
-// members draws who is to be a member: three to five, mostly.
-func (p *planner) members() (mask uint) {
-	d := p.die
-	want := int(d.between(4, 5))
-	for n := 0; n < want; {
-		if slot := d.below(maxSlots); mask>>slot&1 == 0 {
-			mask |= 1 << slot
-			n++
-		}
+// more is how often in an hour something goes wrong that a scenario is about.
+func (t theme) more(k kind) int64 {
+	switch {
+	case t == nervous && k == flaps:
+		return 400
+	case t == stranding && k == strands:
+		return 40
+	case t == forgetful && k == restores:
+		return 80
+	case t == reforming && k == rules:
+		return 120
+	case t == crowded && k == floods:
+		return 30
+	case t == erring && (k == jumps || k == isolates):
+		return 120
 	}
-	return mask
+	return 0
 }

@@ -1,10 +1,6 @@
 package simulation
 
-import (
-	"slices"
-
-	"github.com/jeton-dev/jeton/ring"
-)
+import "slices"
 
 // happen lets an item of the scenario happen.
 func (w *World) happen(i *item) {
@@ -118,17 +114,6 @@ func (w *World) harmless(i *item, n *node) bool {
 	}
 }
 
-func (w *World) anotherIsWrong(n *node) bool {
-	for i := range w.nodes {
-		other := &w.nodes[i]
-		soon := other.clock.still || other.clock.ppm != 0 // be wrong, though it may still be right
-		if other != n && (other.proc != nil || other.wrong != 0) && (soon || !w.isRight(other)) {
-			return true
-		}
-	}
-	return false
-}
-
 // youngest is how old a copy of a disk must be to be found out.
 const youngest = 2 * minute
 
@@ -216,45 +201,6 @@ func (w *World) flap(n *node, until int64) {
 		w.restartAfter(n.slot, d.between(us, 5*ms), 0)
 	}
 	w.after(d.between(5*ms, 60*ms), func() { w.flap(n, until) })
-}
-
-// restartAfter starts a node again, with a clock that is off by that much.
-func (w *World) restartAfter(slot int, after, off int64) {
-	n := &w.nodes[slot]
-	life := n.lives
-	w.after(after, func() {
-		if n.proc != nil || n.lives != life || w.raft.state.slot(n.idOrNone()) < 0 && w.mask>>slot&1 == 0 {
-			return
-		}
-		if off != 0 && w.anotherIsWrong(n) {
-			off = 0
-		}
-		w.setClock(n, off)
-		w.start(slot)
-		if p := n.proc; off != 0 && p != nil { // until somebody sees it, and starts it once more
-			p.after(5*minute, func() {
-				d := throw(w.seed, forFault, uint64(slot), uint64(w.now))
-				w.crash(slot, &d)
-				w.restartAfter(slot, second, 0)
-			})
-		}
-	})
-}
-
-func (n *node) idOrNone() (id ring.NodeID) {
-	if n.disk != nil {
-		id = n.disk.id
-	}
-	return id
-}
-
-// setClock puts the clock of a machine whose process does not run right, but for off.
-func (w *World) setClock(n *node, off int64) {
-	n.clock.set(w.now, w.homes[n.slot]+off, 0)
-	n.wrong = off
-	if off != 0 {
-		w.count("clocks wrong from the start")
-	}
 }
 
 // freeze stops a process; when a machine is suspended, its clock stands still too.

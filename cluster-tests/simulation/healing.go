@@ -196,3 +196,31 @@ func (w *World) conclude() {
 		w.counts["lives"] += w.nodes[i].lives
 	}
 }
+
+// forget asserts that nothing is left of a flood when what it reserved has long passed.
+func (w *World) forget() {
+	if w.violation != nil || w.invented == 0 {
+		return
+	}
+	last := int64(0)
+	for l := range w.limits {
+		for _, r := range w.limits[l].rules {
+			last = max(last, r.Reach())
+		}
+	}
+	w.run(w.now + last + w.bounds.Slack() + horizonLag + 2*sweepEvery)
+	for slot := range w.nodes {
+		p := w.nodes[slot].proc
+		if p == nil || !p.joined {
+			continue
+		}
+		for k := w.honest(); k < len(w.keys); k++ {
+			for l := range w.limits {
+				if p.store.cells[w.bucket(k, l)].exists {
+					w.violate(k, "%s keeps the register of %s, although no caller has asked for it for %s", p.name, w.bucketName(k, l), seconds(w.now-w.healed))
+				}
+			}
+		}
+	}
+	w.count("floods that left no registers")
+}

@@ -5,17 +5,6 @@ import "github.com/jeton-dev/jeton/ring"
 // caller is the slot from which calls come.
 const caller = -1
 
-// A rates is how often things fail by themselves, in millionths.
-type rates struct {
-	loss      int64 // of messages
-	twice     int64 // messages that arrive twice
-	slow      int64 // messages that take long
-	late      int64 // messages that are late by a little, by lateBy
-	told      int64 // messages of which the sender hears that they were lost, and they were not
-	agreement int64 // proposals
-	fsync     int64 // fsyncs that take long
-}
-
 // lateBy is more than an owner once waited for the answers that were missing.
 const lateBy = 10 * ms
 

@@ -249,6 +249,56 @@ func (w *World) stop(slot int) bool {
 	return true
 }
 
+// restartAfter starts a node again, with a clock that is off by that much.
+func (w *World) restartAfter(slot int, after, off int64) {
+	n := &w.nodes[slot]
+	life := n.lives
+	w.after(after, func() {
+		if n.proc != nil || n.lives != life || w.raft.state.slot(n.idOrNone()) < 0 && w.mask>>slot&1 == 0 {
+			return
+		}
+		if off != 0 && w.anotherIsWrong(n) {
+			off = 0
+		}
+		w.setClock(n, off)
+		w.start(slot)
+		if p := n.proc; off != 0 && p != nil { // until somebody sees it, and starts it once more
+			p.after(5*minute, func() {
+				d := throw(w.seed, forFault, uint64(slot), uint64(w.now))
+				w.crash(slot, &d)
+				w.restartAfter(slot, second, 0)
+			})
+		}
+	})
+}
+
+// setClock puts the clock of a machine whose process does not run right, but for off.
+func (w *World) setClock(n *node, off int64) {
+	n.clock.set(w.now, w.homes[n.slot]+off, 0)
+	n.wrong = off
+	if off != 0 {
+		w.count("clocks wrong from the start")
+	}
+}
+
+func (w *World) anotherIsWrong(n *node) bool {
+	for i := range w.nodes {
+		other := &w.nodes[i]
+		soon := other.clock.still || other.clock.ppm != 0 // be wrong, though it may still be right
+		if other != n && (other.proc != nil || other.wrong != 0) && (soon || !w.isRight(other)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *node) idOrNone() (id ring.NodeID) {
+	if n.disk != nil {
+		id = n.disk.id
+	}
+	return id
+}
+
 func (p *process) end() {
 	p.dead = true
 	p.proc, p.node.frozen, p.held, p.silent = nil, false, nil, p.w.now

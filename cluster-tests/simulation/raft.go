@@ -5,15 +5,6 @@ import "github.com/jeton-dev/jeton/ring"
 // remembered is how many past states are kept, one of which a node that starts sees first.
 const remembered = 8
 
-// A raft is who agrees: it stands behind a majority of the members that can reach each other.
-type raft struct {
-	state  *agreed
-	past   []*agreed
-	tables []*agreed // the last ones before a table was changed
-	lost   int       // how often a majority of its members was lost for ever
-	outage int       // faults that keep it from agreeing on anything
-}
-
 // agrees says whether a node can have something agreed now, or learn what is.
 func (w *World) agrees(slot int) bool {
 	n := &w.nodes[slot]

@@ -7,14 +7,6 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// A ruin is the loss for ever of so many members that raft has lost its majority, and the forced recovery by which an operator
-// goes on with those that are left; see ring/cluster. Until it is done, nothing is agreed.
-type ruin struct {
-	left  []int   // slots
-	known *agreed // what those know together
-	tries int
-}
-
 // loseMajority takes the disks of all members but those of mask, which are too few to agree on anything.
 func (w *World) loseMajority(i *item, d *die) {
 	left, known := w.leftBy(i)
@@ -206,49 +198,7 @@ func (w *World) fill(n *node, i *item) {
 	})
 }
 
-// late plans what came into the mix later, by a die of its own: disks that are full and, in a ruinous scenario, members lost for
-// ever, mostly while those who are left have heard nothing of what the others agree on.
-func (p *planner) late() {
-	die := throw(p.seed, forRuin)
-	q := &planner{scenario: p.scenario, die: &die, ids: p.ids}
-	if perHour := level(q.die, 2, 20); perHour > 0 && p.theme != tardy {
-		for at := q.die.below(2 * hour / perHour); at < p.duration; at += q.die.below(2 * hour / perHour) {
-			q.plan(at, item{kind: fills, slot: int(q.die.below(int64(max(p.founders, 3)))), last: q.die.spread(10*ms, minute)})
-		}
-	}
-	if p.theme == ruinous {
-		q.ruins()
-	}
-	p.ids = q.ids
-}
-
 // floorsAhead says whether an epoch that a recovery began is to be entered here, with a floor.
 func (p *process) floorsAhead() bool {
 	return slices.ContainsFunc(p.latest.places, func(place ring.Place) bool { return place.Floored && place.Has(p.me) })
-}
-
-// ruinsEvery is how far the losses of a majority lie apart, on average.
-const ruinsEvery = 5 * minute
-
-// ruins plans them. All clocks are right then: who is left may be one node, and a floor is as late as its clock.
-func (p *planner) ruins() {
-	d := p.die
-	p.items = slices.DeleteFunc(p.items, func(i item) bool { return i.kind == jumps || i.kind == drifts || i.kind == suspends })
-	for i := range p.items {
-		if p.items[i].kind == crashes {
-			p.items[i].value = 0
-		}
-	}
-	for at := d.below(ruinsEvery); at < p.duration; at += d.between(minute, 2*ruinsEvery) {
-		left := uint(d.between(1, 1<<maxSlots-1))
-		before := d.spread(second, 30*second)
-		if d.percent(80) {
-			p.plan(max(0, at-before), item{kind: deafens, slot: int(d.below(maxSlots)), mask: left, last: before + second})
-		}
-		if d.percent(80) { // the others move on without them
-			p.plan(max(0, at-d.between(0, before)), item{kind: joins, mask: p.members()})
-		}
-		p.plan(at, item{kind: ruins, mask: left, last: d.spread(10*ms, 20*second)})
-		p.plan(at+d.spread(10*second, 2*minute), item{kind: joins, mask: p.members()})
-	}
 }

@@ -18,6 +18,12 @@ const (
 	hour   = int64(time.Hour)
 )
 
+// origin is the true time at which worlds begin: 2026, in nanoseconds since the Unix epoch.
+const origin = int64(1767225600) * second
+
+// maxWait is how long an owner may take for an answer.
+const maxWait = 30 * second
+
 // tolerance is εmax: how far a clock may be from the others'.
 const tolerance = 250 * ms
 
@@ -146,6 +152,36 @@ type wanted struct {
 	silent int64
 	of     uint64 // the item whose receipts are given back
 }
+
+// A rates is how often things fail by themselves, in millionths.
+type rates struct {
+	loss      int64 // of messages
+	twice     int64 // messages that arrive twice
+	slow      int64 // messages that take long
+	late      int64 // messages that are late by a little, by lateBy
+	told      int64 // messages of which the sender hears that they were lost, and they were not
+	agreement int64 // proposals
+	fsync     int64 // fsyncs that take long
+}
+
+// What a caller asks for.
+type wish uint8
+
+const (
+	checks wish = iota
+	resets
+	gives // back, what a check was admitted for
+)
+
+// An order says which of a key's replicas a caller asks first.
+type order uint8
+
+const (
+	byTable order = iota // as the table says
+	byChance
+	byRival  // callers are split by hand: half of them ask the second one
+	byRivals // and here a third of them the second one, and a third the third one
+)
 
 // honest is how many keys are not invented.
 func (s *scenario) honest() int { return len(s.keys) - s.invented }

@@ -14,6 +14,9 @@ import (
 // noKey is for what concerns all keys.
 const noKey = -1
 
+// plain is where plain counts begin: beyond all positions, so that a register of a lower one counts as nothing.
+const plain = int64(1) << 61
+
 // A story tells what happens in a world, a line for each thing.
 type story struct {
 	to  io.Writer

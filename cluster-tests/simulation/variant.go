@@ -138,9 +138,6 @@ func returnAgain() func(*owner.Owner, limit.Receipt, int64) bool {
 	}
 }
 
-// plain is where plain counts begin: beyond all positions, so that a register of a lower one counts as nothing.
-const plain = int64(1) << 61
-
 // A counted is a generation as an owner knows it, a position, and what it is to replicas, a count.
 type counted struct {
 	bucket      int
