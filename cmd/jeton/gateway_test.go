@@ -38,7 +38,7 @@ routes:
 `
 
 // theSecret is that of goodDocument.
-const theSecret = "a secret of digests of keys"
+const theSecret = "a-secret-of-digests-of-keys"
 
 // aDocument writes a document and its secret, and returns its path.
 func aDocument(t *testing.T, text string) string {

@@ -12,7 +12,7 @@ import (
 func TestUnknownVariables(t *testing.T) {
 	for variable, meant := range map[string]string{
 		"JETON_LISTEN_GPRC=:7700":              "JETON_LISTEN_GRPC",
-		"JETON_LIMIT_FILE=limits.yaml":         "JETON_",
+		"JETON_LIMIT_FILE=limits.yaml":         "JETON_TOKEN_FILE",
 		"JETON_SEVER=a:7700":                   "JETON_SERVER",
 		"JETON_SERVER=a:7700":                  "",
 		"JETON_LISTEN_GRPC=:7700":              "",
