@@ -101,14 +101,6 @@ func encodeSpan(s limit.Span) *Span { return &Span{StartNs: s.Start, EndNs: s.En
 
 func decodeSpan(m *Span) limit.Span { return limit.Span{Start: m.GetStartNs(), End: m.GetEndNs()} }
 
-// EncodeResult is one answer of many as a message.
-func EncodeResult(r limit.Result) *CheckResult {
-	if r.Err != nil {
-		return &CheckResult{Result: &CheckResult_Error{Error: EncodeError(r.Err).Proto()}}
-	}
-	return &CheckResult{Result: &CheckResult_Decision{Decision: EncodeDecision(r.Decision)}}
-}
-
 // DecodeResult reads a message. One that holds neither a decision nor an error is an error.
 func DecodeResult(m *CheckResult) limit.Result {
 	switch result := m.GetResult().(type) {

@@ -55,7 +55,7 @@ func drawDecision(t *rapid.T) limit.Decision {
 func TestDecisionRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawDecision(t)
-		got := DecodeResult(overTheWire(t, EncodeResult(limit.Result{Decision: want}), new(CheckResult)))
+		got := DecodeResult(overTheWire(t, encodeResult(limit.Result{Decision: want}), new(CheckResult)))
 		if got.Err != nil || !reflect.DeepEqual(got.Decision, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
@@ -87,7 +87,7 @@ func TestResultErrors(t *testing.T) {
 		})
 	}
 	sent := limit.Result{Err: limit.ErrOverloaded}
-	if got := DecodeResult(overTheWire(t, EncodeResult(sent), new(CheckResult))); !errors.Is(got.Err, limit.ErrOverloaded) {
+	if got := DecodeResult(overTheWire(t, encodeResult(sent), new(CheckResult))); !errors.Is(got.Err, limit.ErrOverloaded) {
 		t.Errorf("got %+v, want %v", got, limit.ErrOverloaded)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func stockCheck(data []byte) (limit.Request, error) {
 	m := new(CheckRequest)
 	err := proto.Unmarshal(data, m)
-	return DecodeRequest(m), err
+	return decodeRequest(m), err
 }
 
 func stockBatch(data []byte) (BatchIn, error) {
@@ -28,7 +28,7 @@ func stockBatch(data []byte) (BatchIn, error) {
 	if in.Len <= limit.MaxBatch {
 		in.Requests = make([]limit.Request, in.Len)
 		for i, check := range m.GetChecks() {
-			in.Requests[i] = DecodeRequest(check)
+			in.Requests[i] = decodeRequest(check)
 		}
 	}
 	return in, err
@@ -41,7 +41,7 @@ func stockStream(data []byte) (StreamIn, error) {
 	if in.Len <= limit.MaxBatch {
 		in.Requests = make([]limit.Request, in.Len)
 		for i, check := range m.GetChecks() {
-			in.Requests[i], in.IDs[i] = DecodeRequest(check.GetCheck()), check.GetId()
+			in.Requests[i], in.IDs[i] = decodeRequest(check.GetCheck()), check.GetId()
 		}
 	}
 	return in, err

@@ -7,7 +7,7 @@ import (
 )
 
 // The messages that answer checks are written straight into bytes, without values of the generated types between. The
-// bytes are those that protobuf would write for what [EncodeResult] and [EncodeDecision] make, as a property test makes
+// bytes are those that protobuf would write for what [EncodeDecision] and the generated types make, as a property test makes
 // sure.
 
 // A CheckOut is a CheckResponse as it leaves.

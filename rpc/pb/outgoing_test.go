@@ -63,8 +63,8 @@ func TestEncodeAsProtobufDoes(t *testing.T) {
 		batch, stream, answers := &CheckBatchResponse{}, &CheckStreamResponse{}, []*Answer(nil)
 		for _, r := range results {
 			id := rapid.Uint64().Draw(t, "id")
-			batch.Results = append(batch.Results, EncodeResult(r))
-			stream.Results = append(stream.Results, &StreamResult{Id: id, Result: EncodeResult(r)})
+			batch.Results = append(batch.Results, encodeResult(r))
+			stream.Results = append(stream.Results, &StreamResult{Id: id, Result: encodeResult(r)})
 			answers = append(answers, &Answer{ID: id, Result: r})
 		}
 		wantWire(t, &BatchOut{Results: results}, batch)

@@ -34,18 +34,6 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 	return out
 }
 
-// DecodeRequest reads a message.
-func DecodeRequest(m *CheckRequest) limit.Request {
-	r := limit.Request{Key: m.GetKey(), Cost: m.GetCost(), Look: m.GetLook(), ID: m.GetRequestId(), Receipt: m.GetReceipt()}
-	if n := len(m.GetLimits()); n > 0 {
-		r.Limits = make([]limit.Ref, n)
-	}
-	for i, ref := range m.GetLimits() {
-		r.Limits[i] = DecodeRef(ref)
-	}
-	return r
-}
-
 // EncodeRef is ref as a message.
 func EncodeRef(ref limit.Ref) *LimitRef {
 	if ref.Inline == nil {

@@ -64,7 +64,7 @@ func overTheWire[M proto.Message](t interface{ Fatal(...any) }, sent, arrived M)
 func TestRequestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawRequest(t)
-		got := DecodeRequest(overTheWire(t, EncodeRequest(want), new(CheckRequest)))
+		got := decodeRequest(overTheWire(t, EncodeRequest(want), new(CheckRequest)))
 		if want.Cost == 0 {
 			want.Cost = want.Tokens()
 		}
@@ -89,7 +89,7 @@ func TestACostThatIsForgottenIsOne(t *testing.T) {
 		{EncodeRequest(limit.Request{}), 1},
 		{EncodeRequest(limit.Request{Look: true}), 0},
 	} {
-		got := DecodeRequest(test.message)
+		got := decodeRequest(test.message)
 		if got.Tokens() != test.want {
 			t.Errorf("%v takes %d tokens, want %d", test.message, got.Tokens(), test.want)
 		}
@@ -117,7 +117,7 @@ func TestUndecidableRequests(t *testing.T) {
 		}}, "limits[0].refill"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			wantField(t, DecodeRequest(test.message).Validate(), test.field)
+			wantField(t, decodeRequest(test.message).Validate(), test.field)
 		})
 	}
 }
@@ -144,12 +144,12 @@ func FuzzRequest(f *testing.F) {
 		if proto.Unmarshal(data, m) != nil {
 			return
 		}
-		want := DecodeRequest(m)
+		want := decodeRequest(m)
 		sent := EncodeRequest(want)
 		if want.Cost == 0 {
 			want.Cost = want.Tokens() // which is written out
 		}
-		if got := DecodeRequest(overTheWire(t, sent, new(CheckRequest))); !reflect.DeepEqual(got, want) {
+		if got := decodeRequest(overTheWire(t, sent, new(CheckRequest))); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 	})

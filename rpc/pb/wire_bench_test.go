@@ -35,7 +35,7 @@ func BenchmarkCheck(b *testing.B) {
 			if err := proto.Unmarshal(data, m); err != nil {
 				b.Fatal(err)
 			}
-			if DecodeRequest(m).Cost != 1 {
+			if decodeRequest(m).Cost != 1 {
 				b.Fatal("misread")
 			}
 		}
@@ -85,7 +85,7 @@ func BenchmarkEncodeBatch(b *testing.B) {
 		for b.Loop() {
 			m := &CheckBatchResponse{Results: make([]*CheckResult, len(results))}
 			for i, r := range results {
-				m.Results[i] = EncodeResult(r)
+				m.Results[i] = encodeResult(r)
 			}
 			if _, err := (proto.MarshalOptions{}).MarshalAppend(buffer, m); err != nil {
 				b.Fatal(err)
