@@ -9,12 +9,8 @@ import (
 // Why a node cannot take part, or no longer can, and why an administrator's request is refused. Package message documents
 // these; package agreed has the others.
 var (
-	ErrOldCopy     = message.ErrOldCopy
-	ErrDiskInUse   = message.ErrDiskInUse
-	ErrForeign     = message.ErrForeign
-	ErrUnreachable = message.ErrUnreachable
-	ErrNoLeader    = message.ErrNoLeader
-	ErrAlive       = message.ErrAlive
+	ErrOldCopy  = message.ErrOldCopy
+	ErrNoLeader = message.ErrNoLeader
 )
 
 // ErrClosed says that this node's part in the cluster has ended.
