@@ -28,11 +28,11 @@ func (l StoredLimits) Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.
 	return applyLimits(ctx, l.Cluster, m)
 }
 
-// applyLimits puts a limits document in force in a cluster, if the version in force is the one that is meant: the given one, or,
-// for 0, the one that the document says it was made from, or, if it says nothing, the one that is in force here when the request
-// arrives. So of two who change it at once, one is refused. So is a document that leaves out limits that are in force, unless the
-// caller has said that they are to be removed: it may be a file that somebody has just begun to save. A document that says what is
-// in force already changes nothing, whatever version is meant.
+// applyLimits puts a limits document in force in a cluster, if the version in force is the expected one: the version of the request;
+// where that is 0, the one that the document says it was made from; where the document says none, the one in force here when the
+// request arrives. So of two concurrent changes one is refused. A document that leaves out limits in force is refused too, unless the
+// caller has asked to remove them: an editor may be in the middle of saving the file. A document that equals what is in force changes
+// nothing, whatever version is expected.
 func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
 	if c == nil {
 		return nil, errAlone
@@ -81,7 +81,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	return change, refusal(err)
 }
 
-// changeOf is what a document changes, as callers are told.
+// changeOf is what a document changes, as the response to the caller.
 func changeOf(c limit.Changes) *pb.ApplyLimitsResponse {
 	change := &pb.ApplyLimitsResponse{Added: c.Added, Changed: c.Changed, Removed: c.Removed}
 	for _, f := range c.Fields {
@@ -90,7 +90,7 @@ func changeOf(c limit.Changes) *pb.ApplyLimitsResponse {
 	return change
 }
 
-// noteUse says of the limits that are to be removed which are in use.
+// noteUse adds to change which of the limits to be removed are in use, and which nodes did not say.
 func noteUse(ctx context.Context, c *cluster.Cluster, change *pb.ApplyLimitsResponse) {
 	used, silent := c.LimitsUsed(ctx)
 	for _, name := range change.GetRemoved() {

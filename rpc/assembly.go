@@ -46,10 +46,10 @@ type Config struct {
 	Limiter limit.Limiter
 	// Limits are the stored limits as they are now; nil leaves jeton.v1.Admin out.
 	Limits func() *limit.Document
-	// Key is the cluster key: what the table of rpc/access says that it takes the key is only for callers who prove that they
-	// have it. With nil it is for everybody, unless there are Certificates: then it is for nobody.
+	// Key is the cluster key: what the table of rpc/access says that it takes the key is only for callers that prove that they
+	// have it. Without a key, every caller may do it, unless there are Certificates: then none may.
 	Key *key.Key
-	// Certificates make everybody who has no cluster key show a certificate; plain text is refused. Nil takes plain text.
+	// Certificates are required of callers without the cluster key, and plain text is refused. Nil takes plain text.
 	Certificates *credentials.Certificates
 	// Tokens are what operators without the cluster key show: see rpc/access. Nil leaves only the key.
 	Tokens *credentials.Tokens

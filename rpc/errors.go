@@ -12,7 +12,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// wireError is err as gRPC sends it. What is in that form already stays.
+// wireError is err as gRPC sends it. A gRPC status is returned unchanged.
 func wireError(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
@@ -27,7 +27,7 @@ func code(err error) codes.Code { return status.Code(wireError(err)) }
 var errAlone = status.Error(codes.FailedPrecondition,
 	"this node is alone and has no cluster: start it with --listen-gossip and --listen-raft")
 
-// refusal is a cluster's error as an operator shall read it: what was asked cannot be had, and why.
+// refusal is an error of the cluster as the error of an operator's call: what was asked cannot be done, and why.
 func refusal(err error) error {
 	switch {
 	case err == nil:

@@ -41,7 +41,7 @@ func newServerMetrics() serverMetrics {
 	return m
 }
 
-// series is found by its labels; with the first call it begins to exist.
+// series finds a series by its labels. The first call creates it.
 func (m serverMetrics) series(method string, code codes.Code) prometheus.Observer {
 	return m.seconds.WithLabelValues(strings.TrimPrefix(method, "/"), code.String())
 }

@@ -35,11 +35,11 @@ type RouterConfig struct {
 	Registerer prometheus.Registerer
 }
 
-// A Router is the Limiter of a node's servers: it has what is this node's business decided here, and takes the rest to
-// the node whose business it is. It decides nothing itself.
+// A Router is the Limiter of a node's servers: it passes requests for keys of this node to Local, and the others to the nodes of
+// their keys. It decides nothing itself.
 //
 //	marked as forwarded ─▶ this node is a replica: Local           else refused, with the table's version
-//	marked as routed ────▶ this node is a replica: Local           else like one without a mark, and the sender is told
+//	marked as routed ────▶ this node is a replica: Local           else like one without a mark, and the sender gets the version
 //	without a mark ──────▶ the first healthy replica by the table: Local, or that node, marked as forwarded
 //
 // So a request takes one detour at most, even while tables differ.
@@ -95,7 +95,7 @@ func (r *Router) follow(tables Tables) {
 // Close gives up what other nodes were asked. Local is not closed.
 func (r *Router) Close() error { return r.nodes.Close() }
 
-// marks are what a call says of the way that it came.
+// marks are what the metadata of a call says about how the call was routed.
 type marks struct {
 	forwarded bool
 	told      atomic.Bool // the sender has been told of this node's table
@@ -124,12 +124,12 @@ func (r *Router) refusal(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// Where there is no gRPC call, there is nobody to tell.
+	// It fails where there is no gRPC call, and so no caller that reads trailers.
 	_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.MarkRefuses, "1"))
 	return fmt.Errorf("%w: %w", limit.ErrUnavailable, err)
 }
 
-// tell tells the sender of a call that it did not fit this node's table.
+// tell sends the version of this node's table to the sender of a call that went by another one.
 func (r *Router) tell(ctx context.Context, m *marks) {
 	if !m.told.Swap(true) {
 		_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.TableVersion, strconv.FormatUint(r.nodes.Version(), 10)))
@@ -243,7 +243,7 @@ func (r *Router) split(ctx context.Context, rs []limit.Request, to []destination
 	if len(others.requests) > 0 {
 		away.Go(func() { others.put(results, r.nodes.CheckBatch(ctx, others.requests)) })
 	}
-	if len(mine.requests) > 0 { // not beside: a panic there would be nobody's
+	if len(mine.requests) > 0 { // in this goroutine: a panic there must reach the caller
 		mine.put(results, r.local.CheckBatch(ctx, mine.requests))
 	}
 	away.Wait()

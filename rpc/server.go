@@ -7,7 +7,8 @@
 //	Server.Check, CheckBatch, CheckStream ─▶ rpc/pb: message → Request ─▶ Router ─┬─▶ this node: actor.System
 //	                                                                             └─▶ rpc/nodes: another node
 //
-// The same over HTTP is rpc/web. What connections are made of is rpc/transport, and who is at their other end rpc/credentials.
+// The same over HTTP is rpc/web. What connections are made of is rpc/transport, and who is at their other end is the business of
+// rpc/credentials.
 //
 // Start with [New].
 package rpc

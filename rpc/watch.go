@@ -43,7 +43,7 @@ func (s *clusterService) Watch(_ *pb.WatchRequest, stream grpc.ServerStreamingSe
 		select {
 		case <-changed:
 		case <-stream.Context().Done():
-			return transport.ErrStopping // or the client has left, and hears nothing
+			return transport.ErrStopping // or the client has left, and gets no error
 		}
 	}
 }

@@ -120,7 +120,7 @@ func addSecretFlags(flags *pflag.FlagSet, cfg *node.Config) {
 	flags.StringVar(&cfg.TLSCA, "tls-ca", "", "PEM file with the authorities that callers' certificates must come from")
 	flags.StringVar(&cfg.AdminTokenFile, "admin-token-file", "", "file with the tokens of operators, one a line: they let them look at buckets, fill them and change limits, as the cluster key's own token does")
 	cfg.ListenMemory = node.DefaultListenMemory
-	flags.Var(cli.Size{Bytes: &cfg.ListenMemory, Least: node.LeastListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
+	flags.Var(cli.Size{Bytes: &cfg.ListenMemory, Least: node.MinListenMemory}, "listen-memory", "memory that each listener takes at most for callers that have proved nothing, 1MiB or more")
 	flags.BoolVar(&cfg.Insecure, "insecure", false, "listen beyond loopback without a cluster key, though any process that reaches the node can pass for a node; and accept key and token files that other users may read")
 }
 

@@ -82,8 +82,8 @@ type Config struct {
 	partitions int // of the cluster; 0 means ring.DefaultPartitions, and tests have fewer to move
 }
 
-// LeastListenMemory is the least of Config.ListenMemory.
-const LeastListenMemory = 1 << 20
+// MinListenMemory is the smallest Config.ListenMemory.
+const MinListenMemory = 1 << 20
 
 func (c *Config) setDefaults() error {
 	if c.Memory < 0 {
@@ -117,7 +117,7 @@ func (c *Config) setDefaults() error {
 	if c.ListenMemory == 0 {
 		c.ListenMemory = DefaultListenMemory
 	}
-	if c.ListenMemory < LeastListenMemory {
+	if c.ListenMemory < MinListenMemory {
 		return fmt.Errorf("listen-memory: %d bytes are too few for one message: give 1048576 or more", c.ListenMemory)
 	}
 	if c.FS == nil {
@@ -137,7 +137,7 @@ func (c *Config) tlsFiles() credentials.TLSFiles {
 	return credentials.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, CA: c.TLSCA, Insecure: c.Insecure}
 }
 
-// checkTLS wants a key of nodes that have their callers speak TLS: a certificate makes nobody a node.
+// checkTLS requires a cluster key where callers speak TLS: a certificate does not prove a node.
 func (c *Config) checkTLS() error {
 	given, err := c.tlsFiles().Given()
 	if err == nil && given && !c.alone() && c.ClusterKeyFile == "" {

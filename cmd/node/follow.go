@@ -59,8 +59,8 @@ func (m *membership) follow(ctx context.Context) {
 	}
 }
 
-// prove opens the registers to everybody: the cluster has seen that the disk is no old copy, and a floor, if they have
-// one, now lies beyond every clock that was heard.
+// prove opens the registers to other nodes and to this node's owners: the cluster has seen that the disk is no old copy, and a floor,
+// if they have one, now lies beyond every clock that was heard.
 func (m *membership) prove(ctx context.Context) error {
 	s := m.cluster.State()
 	if m.floored(s) {
@@ -88,7 +88,7 @@ func (m *membership) floored(s *agreed.State) bool {
 	return slices.ContainsFunc(m.partitions(), has) || s.Table != nil && slices.ContainsFunc(s.Table.Places, gets)
 }
 
-// adopt makes everything follow a state. The registers come first: an epoch is told to nobody before they are in it.
+// adopt makes all parts of the node follow a state. The registers come first: they are in an epoch before the node publishes it.
 func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
 	if err := m.syncStorage(ctx, s); err != nil {
 		return err

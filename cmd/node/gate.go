@@ -14,7 +14,7 @@ import (
 // errUnproven answers other nodes as long as this one has not proved that its registers are complete.
 var errUnproven = fmt.Errorf("%w: the node has not yet proved that its registers are complete", limit.ErrUnavailable)
 
-// A gate keeps the registers from everybody until the node has proved that they are complete: that the disk is no old
+// A gate lets no node read or write the registers until this one has proved that they are complete: that the disk is no old
 // copy, and that a floor which it needs lies beyond every clock.
 type gate struct {
 	store     *storage.Store

@@ -99,8 +99,8 @@ func (n *parts) leavesOutNone(inForce, file *limit.Document, remove string) erro
 		n.cfg.Limits, strings.Join(removed, ", "), remove)
 }
 
-// reload has the whole cluster put other limits in force, in place of those that they were compared with: if somebody else has
-// changed these meanwhile, they are compared again.
+// reload has the whole cluster put other limits in force, in place of those that they were compared with: if another
+// client has changed these meanwhile, they are compared again.
 func (m *membership) reload(doc *limit.Document) error {
 	written, err := doc.YAML()
 	if err != nil {

@@ -87,7 +87,7 @@ const (
 	raftOption   = "listen-raft"
 )
 
-// requiresProof says whether who reaches a listener has to prove who they are before they may do what not everybody may.
+// requiresProof says whether clients of a listener have to prove who they are before they may do what is not open to all.
 func (n *parts) requiresProof(name string) bool {
 	switch name {
 	case grpcOption:

@@ -13,13 +13,14 @@ import (
 	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
-// localTokenFile is the file in the data directory with the token of a node that was given neither a key nor tokens. Whoever
-// may read it may change something over HTTP: not every process on the machine, nor what can be talked into sending a
+// localTokenFile is the file in the data directory with the token of a node that was given neither a key nor tokens. A process
+// that may read it may change something over HTTP: not every process on the machine, nor what can be talked into sending a
 // request to localhost.
 const localTokenFile = "token"
 
 // localTokens are those of the data directory, made at the node's first start. They are for a node on loopback that has no
-// others; nil for the rest: --insecure trusts whoever reaches the node, and one that keeps nothing on disk has no place for them.
+// others; nil for the rest: --insecure trusts every client that reaches the node, and a node that keeps nothing on disk has no place
+// for them.
 func (n *Node) localTokens() (*credentials.Tokens, error) {
 	if n.secrets.tokens != nil || n.cfg.FS != vfs.Default || n.httpListener == nil || isRemote(n.httpListener) {
 		return n.secrets.tokens, nil

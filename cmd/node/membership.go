@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// leaveFor is how long a node that stops goes on answering after everybody was told, so that those who call it have
-	// heard.
+	// leaveFor is how long a node that stops goes on answering after it has announced that, so that the announcement reaches its
+	// callers.
 	leaveFor = 250 * time.Millisecond
 	// aloneWithin is how long a node that founds a cluster by itself may take until it is ready.
 	aloneWithin = 30 * time.Second
@@ -158,7 +158,7 @@ func (m *membership) forwardMark(mark storage.Mark) {
 	m.marks <- agreed.Mark(mark)
 }
 
-// start takes part in the cluster. A node that needs nobody else for that is ready on return.
+// start takes part in the cluster. A node that needs no other node for that is ready on return.
 func (m *membership) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
@@ -207,7 +207,7 @@ func protocolAt(ctx context.Context, address string) string {
 	return ""
 }
 
-// leave takes the node out of the callers' order, and waits until they have heard.
+// leave announces that the node stops, and gives callers leaveFor to ask other nodes from then on.
 func (m *membership) leave(ctx context.Context) {
 	if m.joinedAt.Load() == 0 || len(m.cluster.State().Nodes) < 2 {
 		return

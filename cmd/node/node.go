@@ -57,8 +57,8 @@ func (n *Node) Failed() <-chan struct{} { return n.doors.Failed() }
 // Err is why the node has failed.
 func (n *Node) Err() error { return n.doors.Err() }
 
-// Ready says whether the node takes checks, and if not, why: it has not joined its cluster, say, or for no key there is
-// anybody that it can reach who can decide.
+// Ready says whether the node takes checks, and if not, why: it has not joined its cluster, say, or it
+// reaches no node that can decide for any key.
 func (n *Node) Ready() error {
 	_, err := n.readiness()
 	return err

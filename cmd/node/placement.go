@@ -127,8 +127,8 @@ func (m *membership) storageTask(place ring.Place, here register.Partition) func
 			// Only founders stand in the first epoch, and before it nothing was ever admitted.
 			return func(ctx context.Context, p ring.Partition) error { return store.Found(ctx, p) }
 		case place.Floored && here.Installed <= place.Epoch && m.compared:
-			// A forced recovery has made this epoch: nobody knows what was admitted before it, not even who was asked to
-			// install an epoch of that number by those who are lost. A floor that is here already may be of another recovery.
+			// A forced recovery has made this epoch: no node knows what was admitted before it, nor which nodes the
+			// lost ones have asked to install an epoch of that number. A floor that is here already may be of another recovery.
 			return func(ctx context.Context, p ring.Partition) error {
 				return store.EnterFloored(ctx, p, place.Epoch, m.beyondClocks())
 			}

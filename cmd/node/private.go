@@ -11,7 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// othersMode are the permissions of whoever does not own a file.
+// othersMode are the permissions of users that do not own a file.
 const othersMode = fs.FileMode(0o077)
 
 // keepPrivate makes the data directory one that its owner alone may enter, and takes from files of earlier versions what others

@@ -20,7 +20,7 @@ import (
 // cluster may be, would found another cluster, and admit beside the old one.
 const rejoinFile = "REJOIN"
 
-// Renew gives up what a data directory knows, which nobody may have open: the node that is opened on it next is a new one
+// Renew gives up what a data directory holds, which no process may have open: the node that is opened on it next is a new one
 // of the same cluster, whose addresses are kept. The file system is the operating system's if fs is nil.
 func Renew(fs vfs.FS, data string) error {
 	if fs == nil {

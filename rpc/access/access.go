@@ -20,12 +20,12 @@ type Need uint8
 
 // The needs, each more than the one before.
 const (
-	// Reach is for everybody who reaches the port: probes, which have nothing to show. Over gRPC a connection shows a
+	// Reach is for every client that reaches the port, such as probes, which have nothing to show. Over gRPC a connection shows a
 	// certificate or the cluster key first, where the node has certificates.
 	Reach Need = iota
 	// Check is for callers. They show what Reach does. On a loopback port a request from a web page is refused.
 	Check
-	// Look is for operators who look: the cluster key or a token. Over HTTP on loopback everybody on the machine may look.
+	// Look is for operators who look: the cluster key or a token. Over HTTP on loopback every process of the machine may look.
 	Look
 	// Change is for operators who change something: the cluster key or a token.
 	Change
@@ -44,7 +44,7 @@ type Entry struct {
 	Does string
 }
 
-// A Port says by what the node or gateway behind a door can know callers. The zero value knows nobody, on loopback.
+// A Port says by what credentials a node or gateway recognizes callers at a door. The zero value recognizes none, on loopback.
 type Port struct {
 	Key          bool // it has a cluster key
 	Certificates bool // callers over gRPC show certificates

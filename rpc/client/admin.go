@@ -131,7 +131,7 @@ type Recovered struct {
 }
 
 // Recover makes a cluster of what is left when the nodes that are lost, named by their names or ids, will never come
-// back. It asks the first server alone, and only once: nobody else may begin the same recovery again.
+// back. It asks the first server alone, and only once: a second attempt could start the same recovery again.
 func (c *Client) Recover(ctx context.Context, lost []string) (Recovered, error) {
 	ctx, cancel := context.WithDeadline(ctx, c.nodes.Deadline(ctx))
 	defer cancel()

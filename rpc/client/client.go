@@ -36,7 +36,8 @@ type Config struct {
 	// Connections to keep to each node, 0 for 2. More than 4 are no use.
 	Connections int
 	// MaxMessages is how many messages may be on their way to a node before checks are gathered for the next one, 0 for two
-	// per connection. Fewer are fuller, and cost everybody less; a check may then wait for the one before, 10 ms at most.
+	// per connection. With fewer messages, each holds more checks, and all cost less; a check may then wait for the one before, 10 ms
+	// at most.
 	MaxMessages int
 	// Timeout is how long a call may take when its context has no deadline, 0 for 1 s.
 	Timeout time.Duration
@@ -68,7 +69,7 @@ type Client struct {
 	token  func() string // nil for none
 	secure bool          // the connections are encrypted
 	limits limits
-	awake  sync.Once // begins to watch the table
+	awake  sync.Once // starts the watch of the table
 
 	mu    sync.Mutex
 	watch watch

@@ -9,8 +9,8 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// mostAsked is how many nodes are asked how the cluster is: one that can decide every key would do.
-const mostAsked = 5
+// maxAsked is how many nodes are asked how the cluster is: one that can decide every key would do.
+const maxAsked = 5
 
 // A Sighting is the cluster as one node sees it.
 type Sighting struct {
@@ -53,5 +53,5 @@ func (c *Client) reachable() []*nodes.Node {
 		}
 	}
 	all := slices.Concat(good, others)
-	return all[:min(len(all), mostAsked)]
+	return all[:min(len(all), maxAsked)]
 }

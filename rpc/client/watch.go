@@ -17,7 +17,7 @@ const (
 	heardWithin = time.Second           // a node that says nothing by then is left
 	firstWatch  = 50 * time.Millisecond // the first pause between two attempts
 	lastWatch   = time.Second           // the longest one
-	rareWatch   = 30 * time.Second      // the longest one where nobody knows of tables
+	rareWatch   = 30 * time.Second      // the longest one where no node knows tables
 )
 
 // A watch is the state of the goroutine that watches the table. Guarded by Client.mu.
@@ -25,8 +25,8 @@ type watch struct {
 	at     *nodes.Node        // the node that is watched; nil between two
 	leave  context.CancelFunc // leaves it
 	prefer *nodes.Node        // the one to go to next; nil for any
-	told   uint64             // the highest version that an answer told of
-	poke   chan struct{}      // has something when there shall be no pause
+	told   uint64             // the highest version of the table in the answers so far
+	poke   chan struct{}      // has a value when the next attempt is not to wait
 }
 
 // watchTables watches the table at one node after the other, each for as long as it goes well.

@@ -34,9 +34,9 @@ type PortConfig struct {
 	Registerer prometheus.Registerer
 }
 
-// A Port is the server's side of a node's gRPC port, for everybody: callers speak plain HTTP/2, or TLS in which both sides show a
-// certificate of an authority; nodes and operators speak it within TLS in which both sides prove that they have the cluster key.
-// The first byte of a connection tells plain text from TLS, and the name that the hello asks for says which TLS:
+// A Port is the server's side of a node's gRPC port. It serves all kinds of clients: callers speak plain HTTP/2, or TLS in which both
+// sides show a certificate of an authority; nodes and operators speak it within TLS in which both sides prove that they have the
+// cluster key. The first byte of a connection tells plain text from TLS, and the name that the hello asks for says which TLS:
 //
 //	accept ─▶ first byte ─┬─ 0x16, a TLS record ─▶ hello ─┬─ asks for the cluster key ─▶ handshake with the key ──┐
 //	                      │                               └─ anything else ──▶ handshake with the certificates ──┤
@@ -123,7 +123,7 @@ func (p *Port) handshake(raw net.Conn, of *bound.Conn) (net.Conn, credentials.Au
 	defer p.pending.remove(raw)
 	conn := &peekedConn{Conn: raw}
 	if _, err := io.ReadFull(raw, conn.first[:]); err != nil {
-		return nil, nil, err // io.EOF is what grpc expects of somebody who only knocks
+		return nil, nil, err // io.EOF is what grpc expects of a client that connects and sends nothing
 	}
 	switch {
 	case conn.first[0] != tlsRecord && p.refuser == nil:

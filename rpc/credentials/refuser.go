@@ -90,7 +90,7 @@ type handedOver struct {
 	closed chan struct{}
 }
 
-// put hands conn over; false if nobody takes connections any more.
+// put hands conn over; false if the refuser has stopped.
 func (h *handedOver) put(conn net.Conn) bool {
 	select {
 	case h.conns <- conn:

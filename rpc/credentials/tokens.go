@@ -105,7 +105,7 @@ func parse(path string, text []byte) ([]string, error) {
 	return found, nil
 }
 
-// ReadToken reads the first token of a file of tokens, for whoever shows it. Unless insecure is set, a file that others may
+// ReadToken reads the first token of a file of tokens, for a client to send. Unless insecure is set, a file that others may
 // read is refused. The error names the file.
 func ReadToken(path string, insecure bool) (string, error) {
 	text, err := secret.Read(path, maxTokenFile, insecure)
@@ -122,7 +122,7 @@ func ReadToken(path string, insecure bool) (string, error) {
 // Counts says whether a token is one of them, and whether there are any.
 func (t *Tokens) Counts(token string) (counts, exist bool) { return t.has(token), t != nil }
 
-// Where says where a token can be had.
+// Where says where an operator finds a token.
 func (t *Tokens) Where() string {
 	const ofKey = "what jeton cluster token --cluster-key-file prints"
 	ofFile := "a token of the node's --admin-token-file"

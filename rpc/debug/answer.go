@@ -44,5 +44,5 @@ func wantsJSON(r *http.Request) bool {
 func write(w http.ResponseWriter, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // the caller is gone: there is nobody to tell
+	_, _ = w.Write(body) // an error means that the client has left
 }

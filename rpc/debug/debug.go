@@ -28,7 +28,8 @@ type Actors interface {
 	Overview(ctx context.Context, top int) (actor.Overview, error)
 }
 
-// Config says what the pages show. Every field but Ring is required. Who may look is for whoever serves the pages to say.
+// Config says what the pages show. Every field but Ring is required. Access control is the
+// business of the server that serves the pages.
 type Config struct {
 	// Inspector looks at buckets.
 	Inspector limit.Inspector
@@ -38,8 +39,8 @@ type Config struct {
 	Ring Ring
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
-	// Ready says why the node takes no checks, or nil if it does. Degraded is what is wrong with one that takes them: for some
-	// keys there is nobody who can decide. Otherwise it is empty.
+	// Ready says why the node takes no checks, or nil if it does. Degraded says what is wrong where the node takes checks
+	// but no node can decide for some keys; otherwise it is empty.
 	Ready func() (degraded string, err error)
 	// Fail answers a request with an error, as the JSON API does.
 	Fail func(http.ResponseWriter, error)

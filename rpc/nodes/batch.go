@@ -117,7 +117,7 @@ func deliver(items []item) {
 			continue
 		}
 		var wait sync.WaitGroup
-		for _, g := range groups[1:] { // never the own node's: a panic there would be nobody's
+		for _, g := range groups[1:] { // never the own node's: a panic there must reach the caller
 			wait.Go(func() { g.carry() })
 		}
 		groups[0].carry()

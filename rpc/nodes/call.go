@@ -27,7 +27,7 @@ var ErrNowhere = fmt.Errorf("%w: no node to ask: the table has not arrived yet",
 // A call is on its way from node to node, until one of them has the answer:
 //
 //	the key's replicas in the table's order, those first that are good and not leaving; each once
-//	  └─ a short random pause ─▶ each once more, by the table of then
+//	  └─ a short random pause ─▶ each once more, by the table at that time
 type call struct {
 	set      *Set
 	ctx      context.Context //nolint:containedctx // the caller's

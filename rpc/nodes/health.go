@@ -12,17 +12,17 @@ import (
 
 // How a node's health is judged.
 const (
-	suspectAfter = 50 * time.Millisecond  // that calls wait and nobody is answered, at least
-	suspectMost  = 250 * time.Millisecond // and at most, where calls usually take long
-	unusual      = 3                      // times as long as calls usually take is silence
-	lookAgain    = 5 * time.Millisecond   // while calls wait at a silent node, at first
-	probeWithin  = 200 * time.Millisecond // that a probe is answered, before the node is bad
-	probeLasts   = 2 * time.Second        // that an answer to a probe is waited for: a late one counts, too
-	giveUpAfter  = suspectAfter + probeWithin
-	deafAfter    = 500 * time.Millisecond // that a call waits and nobody is answered
-	firstPause   = 50 * time.Millisecond  // before a node is probed again
-	lastPause    = time.Second            // the longest such pause
-	fastPause    = 250 * time.Millisecond // the same where nothing is sent to a bad node that could find out sooner
+	suspectAfter    = 50 * time.Millisecond  // how long no waiting call is answered before the node is suspect, at least
+	maxSuspectAfter = 250 * time.Millisecond // and at most, where calls usually take long
+	unusual         = 3                      // times as long as calls usually take is silence
+	lookAgain       = 5 * time.Millisecond   // while calls wait at a silent node, at first
+	probeWithin     = 200 * time.Millisecond // that a probe is answered, before the node is bad
+	probeLasts      = 2 * time.Second        // that an answer to a probe is waited for: a late one counts, too
+	giveUpAfter     = suspectAfter + probeWithin
+	deafAfter       = 500 * time.Millisecond // how long a call waits while none is answered before it is given up
+	firstPause      = 50 * time.Millisecond  // before a node is probed again
+	lastPause       = time.Second            // the longest such pause
+	fastPause       = 250 * time.Millisecond // the same where nothing is sent to a bad node that could find out sooner
 )
 
 // errSilent ends the attempts that wait for a node which answers no call.
@@ -39,7 +39,7 @@ const (
 
 // A health follows how a node does, by the results of calls:
 //
-//	good ── answers nobody for suspectAfter while calls wait ──▶ suspect ── a probe is not answered ──▶ bad
+//	good ── answers no call for suspectAfter while some wait ──▶ suspect ── a probe is not answered ──▶ bad
 //	  │ ──────── no connection, or it refuses everything ────────────────────────────────────────────▶ bad
 //	  ◀── answers a call, or, after a pause, a probe ── suspect, bad
 //
@@ -56,7 +56,7 @@ type health struct {
 
 	mu          sync.Mutex
 	calls       waiters
-	silentSince time.Time     // while calls wait: since nobody has been answered
+	silentSince time.Time     // while calls wait: when the last of them was answered, or the first began to wait
 	answered    time.Time     // when a call was last
 	usual       time.Duration // that a call takes, smoothed over the last ones
 	silence     time.Duration // how long calls had waited in vain when the last of them left
@@ -135,7 +135,7 @@ func (h *health) markUpLocked() {
 	close(h.better)
 }
 
-// markDownLocked notes that the node is not good, and begins to find out when it is again.
+// markDownLocked notes that the node is not good, and starts the recovery that finds out when it is good again.
 func (h *health) markDownLocked(to state) {
 	was := h.state()
 	h.level.Store(int32(to))
@@ -202,7 +202,7 @@ func (h *health) look() {
 // patienceLocked is how long all calls may stay unanswered before the node counts as silent. One that is asked for so much that
 // every answer takes long is slow, and hedges would make it slower.
 func (h *health) patienceLocked() time.Duration {
-	return min(max(suspectAfter, unusual*h.usual), suspectMost)
+	return min(max(suspectAfter, unusual*h.usual), maxSuspectAfter)
 }
 
 // sortLocked finds the calls that are to be hedged, first come, first served, and those to be given up.
@@ -278,9 +278,9 @@ func (h *health) unanswered() {
 	}
 }
 
-// judge draws the conclusion from a probe that took so long, and says whether the recovery is over. A node that answers one at once
-// but nobody else has to wait for the next: it may be that it cannot decide. One whose answers take long is far away or slow, and
-// not silent.
+// judge draws the conclusion from a probe that took so long, and says whether the recovery is over. A node that answers a probe
+// at once but no call must answer the next probe too: it may be unable to decide. A node whose answers take long is far away or slow,
+// and not silent.
 func (h *health) judge(err error, took time.Duration, atOnce bool) (over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

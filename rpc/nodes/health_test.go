@@ -402,7 +402,7 @@ func TestFarAway(t *testing.T) {
 		}
 		gone.Store(true)
 		g := p.calls(1)[0] // which has no answer
-		pass(suspectMost + probeWithin + 1)
+		pass(maxSuspectAfter + probeWithin + 1)
 		p.want(t, bad, 2)
 		p.leave(&g.waiter, false)
 	})

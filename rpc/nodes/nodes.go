@@ -6,7 +6,7 @@
 //	Check ─▶ call: key → partition → replicas, the healthy ones first ─▶ attempt at a node: queue ─▶ connection ⇢
 //	           ▲ next replica ◀── it failed; or it is silent, and is asked beside another one: a hedge ──┘
 //
-// Whoever has a [Set] tells it the table, with Apply. Start with [New].
+// The owner of a [Set] passes it each new table with Apply. Start with [New].
 package nodes
 
 import (
@@ -39,7 +39,7 @@ const (
 // decides.
 const messagesPerConnection = 2
 
-// patience is how long a message may take before others no longer wait for it.
+// patience is how long a message may take before the next ones stop waiting for it.
 const patience = 10 * time.Millisecond
 
 // Config says how to reach nodes. Every field may be zero.
@@ -143,7 +143,7 @@ func orElse[T ~int | ~int64](given, otherwise T) T {
 	return given
 }
 
-// reachLocked is the node with that address. Nobody else may use s yet, or mu must be held.
+// reachLocked is the node with that address. Either mu is held, or s is still being made.
 func (s *Set) reachLocked(address string) (*Node, error) {
 	if n, ok := s.nodes[address]; ok {
 		return n, nil

@@ -43,7 +43,7 @@ func (p *progress[T]) run() (v T, err error) {
 		}
 		p.failed(n, err)
 		p.set.counts.retries.Add(1)
-		t = new(attempt[T]) // somebody may still look at the last one
+		t = new(attempt[T]) // the timer of health may still look at the last one
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// Return implements [limit.Returner] for who is outside: one node is asked, which asks all replicas. When a receipt was not taken
+// Return implements [limit.Returner] for a client: it asks one node, which asks all replicas. When a receipt was not taken
 // back where an answer came from, but may have been where none did, the error says so.
 func (s *Set) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	if err := limit.ValidateReturn(key, len(receipts)); err != nil {
@@ -66,7 +66,7 @@ func (s *Set) ReturnEverywhere(ctx context.Context, key string, receipts []limit
 		}
 	}
 	for _, replica := range replicas {
-		if replica.local != nil { // here and not beside: a panic there would be nobody's
+		if replica.local != nil { // in this goroutine: a panic there must reach the caller
 			askAt(replica.Node)
 		}
 	}
@@ -119,8 +119,8 @@ func reachable(seats []Seat) []Seat {
 	return found
 }
 
-// doubt is the error of a return that somebody may have made effective without saying so; nil when all receipts were
-// taken back elsewhere.
+// doubt is the error of a return that a replica may have carried out without answering; nil when other replicas took all receipts
+// back.
 func doubt(returned []bool, err error) error {
 	for _, done := range returned {
 		if !done {

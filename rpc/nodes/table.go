@@ -13,7 +13,7 @@ type Seat struct {
 	Leaving bool // it is about to stop
 }
 
-// A table says whom to ask about every key. It never changes.
+// A table says which nodes to ask about every key. It is immutable.
 type table struct {
 	known   bool // false: there is none yet, and the servers stand for the replicas
 	version uint64

@@ -7,7 +7,7 @@ import (
 )
 
 // A ReturnIn is a ReturnRequest as it arrives. It reads itself, as checks do: of a message of 8 MiB with nothing but empty
-// receipts the generated types would make a gigabyte, before anybody could count them.
+// receipts the generated types would make a gigabyte, before the server could count them.
 type ReturnIn struct {
 	Key string
 	// Receipts are what is given back, without what they have spent again, which their owner knows. Nil when they are more than

@@ -11,8 +11,8 @@ import (
 // the last bit, as a fuzz test makes sure: unknown fields are passed over, of a field that stands there twice the last
 // one counts, and messages that do are merged.
 //
-// The strings of all requests of a message are pieces of one copy of it. Whoever keeps one for longer than the call,
-// an actor its key, keeps all of them unless it clones it.
+// The strings of all requests of a message are pieces of one copy of it. Code that keeps one of them for longer than
+// the call, as an actor keeps its key, must clone it: else it keeps all of them in memory.
 
 // A CheckIn is a CheckRequest as it arrives.
 type CheckIn struct {
@@ -52,7 +52,7 @@ func (m *BatchIn) UnmarshalWire(data []byte) error {
 type StreamIn struct {
 	// Requests are what is asked; nil when that is more than limit.MaxBatch.
 	Requests []limit.Request
-	// IDs are the numbers that their answers shall bear.
+	// IDs are the numbers of the requests, which their answers repeat.
 	IDs []uint64
 	// Len is how many there are in the message.
 	Len int

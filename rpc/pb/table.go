@@ -44,7 +44,7 @@ type Node struct {
 	Leaving bool
 }
 
-// EncodeView is v as a message. A replica that is not among the nodes is left out: nobody could reach it.
+// EncodeView is v as a message. A replica that is not among the nodes is left out: no client could reach it.
 func EncodeView(v *View) *WatchResponse {
 	m := &WatchResponse{
 		Version: v.Version, Cluster: v.Cluster[:], LimitsVersion: v.LimitsVersion, Limits: text(string(v.Limits)),

@@ -86,8 +86,8 @@ func (c *Client) Close() {
 	}
 }
 
-// Keep closes the connections to all nodes but these: the others have left the cluster. Who keeps a node keeps also what is
-// asked of whoever is at its address.
+// Keep closes the connections to all nodes but these: the others have left the cluster. An address that is kept for a
+// node is also kept for calls to any node there.
 func (c *Client) Keep(nodes map[string]bool) {
 	var gone []*remote
 	kept := map[string]bool{}
@@ -145,8 +145,8 @@ func (c *Client) Replica(address string) actor.Replica {
 	return r
 }
 
-// Wake says that the node at an address is said to be back: where an attempt to connect waits for its time, it is made now.
-// An address that nobody has asked for is passed over.
+// Wake says that the node at an address seems to be back: an attempt to connect that waits for its time is made now. An address
+// without a connection is ignored.
 func (c *Client) Wake(address string) {
 	var waiting []*remote
 	c.mu.Lock()

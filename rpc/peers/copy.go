@@ -37,14 +37,14 @@ func newCopies(cfg ServiceConfig) *copies {
 
 // copied is what has been copied of one partition.
 type copied struct {
-	turn chan struct{} // holds a token while nobody is at work on the partition
+	turn chan struct{} // holds a token while no copy of the partition is under way
 
-	// Of whoever has the token.
+	// Owned by the goroutine that has taken the token.
 	state   reg.Partition     // the own store's, when the first of cursors was noted
 	cursors map[string][]byte // by source: what was exported before that has been merged
 }
 
-// begin waits until nobody else is at work on the partition. end must follow.
+// begin waits until no other copy of the partition is under way. end must follow.
 func (c *copies) begin(ctx context.Context, p ring.Partition) (*copied, error) {
 	c.mu.Lock()
 	of := c.partitions[p]
@@ -80,7 +80,7 @@ type fetched struct {
 }
 
 // fetch merges what every source has, each as fast as it can, into the store. Each is handed to heard, one after the other;
-// when heard wants no more, the rest are broken off. Afterwards nobody is at work any more.
+// when heard wants no more, the rest are broken off. On return all of them have ended.
 func (c *copies) fetch(ctx context.Context, p ring.Partition, of *copied, sources []string, heard func(fetched) (enough bool)) error {
 	// From here on the store notices when the partition is dropped, and does not install it, even if nothing is merged: the
 	// own registers may be all that there is.
@@ -132,7 +132,7 @@ func (c *copies) fetchOne(ctx context.Context, p ring.Partition, since []byte, f
 	return err
 }
 
-// own says whether a source is this node: the one that is named, or whoever is at its address.
+// own says whether a source is this node: the one that is named, or any node at its address.
 func (c *copies) own(source string) bool {
 	id, address, err := ring.CutNode(source)
 	if err != nil || id == (ring.NodeID{}) {

@@ -26,7 +26,7 @@ const (
 // TransferWithin is how long a Copy or an Install may take, whatever its caller says.
 const TransferWithin = 10 * time.Minute
 
-// toHeader is the id of the node that a call is meant for; missing where whoever answers is meant.
+// toHeader is the id of the node that a call is meant for; missing where any node at the address may answer.
 const toHeader = "jeton-to"
 
 // What a node says of itself when it opens a Reserve stream.
@@ -39,7 +39,7 @@ const (
 type ClientConfig struct {
 	// ID is the node's own. Required.
 	ID ring.NodeID
-	// Address is the node's own gRPC address as others know it: they connect to whoever has connected to them. Empty leaves
+	// Address is the node's own gRPC address as others know it: they connect back to a node that has connected to them. Empty leaves
 	// that out.
 	Address string
 	// Key is the cluster key; nil speaks plainly, which only nodes without a key listen to.
@@ -48,7 +48,7 @@ type ClientConfig struct {
 	Now func() int64
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
-	// Logger hears of connections that cannot be had; nil discards that.
+	// Logger gets lines about connections that cannot be opened; nil discards them.
 	Logger *slog.Logger
 }
 

@@ -30,7 +30,7 @@ import (
 type remote struct {
 	*dialer
 
-	id      ring.NodeID // who is meant; zero for whoever is there
+	id      ring.NodeID // of the node that is meant; zero for any node at the address
 	address string
 	series  remoteMetrics
 
@@ -155,7 +155,7 @@ func (r *remote) connected() bool {
 	return open != nil && open.end() == nil
 }
 
-// meaning says in the context of a call who is meant.
+// meaning adds to the context of a call which node it is meant for.
 func (r *remote) meaning(ctx context.Context) context.Context {
 	if r.id == (ring.NodeID{}) {
 		return ctx

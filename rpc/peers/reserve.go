@@ -166,7 +166,7 @@ func reserveProblem(m *pb.ReserveIn) string {
 	return ""
 }
 
-// answered is called by the store, with what run shall send.
+// answered is called by the store, with what run is to send.
 func (r *reserveStream) answered(out *reserved) {
 	r.mu.Lock()
 	r.ready = append(r.ready, out)

@@ -44,8 +44,8 @@ type messageStream interface {
 //	reserve ─▶ queue ─▶ send: one message of all that waits ─▶ node
 //	done ◀─ answers ◀─ hear: finds the message by its number ◀─┘
 //
-// Every reservation that was taken is answered once: by the node, or with an error when the stream has broken. Nobody else
-// looks at the reservations of a caller after that.
+// Every reservation that was taken is answered once: by the node, or with an error when the stream has broken. After
+// that, nothing reads the reservations of the caller.
 type reserving struct {
 	stream  messageStream
 	breakUp context.CancelCauseFunc // ends the stream
@@ -344,7 +344,7 @@ func (r *reserving) oldestLocked() (oldest time.Time, found bool) {
 	return oldest, found
 }
 
-// causeOr is why ctx has ended if somebody said so, else err.
+// causeOr is the cause of the end of ctx if it has one, else err.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -92,7 +92,7 @@ func (s *Service) Call(ctx context.Context, m *pb.CallRequest) (*pb.CallResponse
 	return &pb.CallResponse{Message: answer}, nil
 }
 
-// enter notes that a node has opened a Reserve stream, until leave is called. Whoever can reach this node is alive: a
+// enter notes that a node has opened a Reserve stream, until leave is called. A node that can reach this one is alive: a
 // connection to it that waits for its next attempt makes it now.
 func (s *Service) enter(ctx context.Context) (leave func(), err error) {
 	md, _ := metadata.FromIncomingContext(ctx)

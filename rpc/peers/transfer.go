@@ -116,7 +116,7 @@ func (s *Service) Export(m *pb.ExportRequest, stream grpc.ServerStreamingServer[
 	return stream.Send(piece)
 }
 
-// peerError is err as another node shall hear it. What the vocabulary does not know is no fault, but a refusal: this node's
+// peerError is err as this node sends it to another. What the vocabulary does not know is no fault, but a refusal: this node's
 // partition may be in another state than the other one thinks.
 func peerError(err error) error {
 	if err == nil {

@@ -4,11 +4,11 @@ import "sync"
 
 const (
 	smallBuffer = 4 << 10 // grpc pools none below 1 KiB
-	mostPooled  = 1 << 20 // larger ones are rare: they are left to the garbage collector
+	maxPooled   = 1 << 20 // larger ones are rare: they are left to the garbage collector
 )
 
 // buffers are the bytes of messages between two uses. Those of grpc's pool are cleared whenever they are handed out, a
-// megabyte for an answer of 40 KB; these are not, for nobody sees more of them than has been written.
+// megabyte for an answer of 40 KB; these are not: no reader sees more of them than was written.
 type buffers struct {
 	pool sync.Pool // of *[]byte
 }
@@ -26,7 +26,7 @@ func (p *buffers) Get(length int) *[]byte {
 
 // Put implements mem.BufferPool.
 func (p *buffers) Put(b *[]byte) {
-	if cap(*b) <= mostPooled {
+	if cap(*b) <= maxPooled {
 		p.pool.Put(b)
 	}
 }

@@ -91,13 +91,13 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.NewBuffer(buffer, c.buffers)}, nil
 }
 
-// leastHeld is from how many bytes on an answer counts until it is sent: smaller ones are part of what their call costs.
-const leastHeld = 4 << 10
+// minHeld is the size from which an answer counts as held until it is sent. Smaller ones are part of the cost of their call.
+const minHeld = 4 << 10
 
 // marshalHeld is Marshal for an answer that counts.
 func (c codec) marshalHeld(m heldMessage) (mem.BufferSlice, error) {
 	data, err := c.Marshal(m.message)
-	if err != nil || data.Len() < leastHeld {
+	if err != nil || data.Len() < minHeld {
 		return data, err
 	}
 	return mem.BufferSlice{heldBytes(data, c.buffers, m.conn)}, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/jeton-dev/jeton/internal/bound"
 )
 
-// A Received is a message to be read, with the context of its call: that says which connection it came over, and whether anybody
-// still waits for its answer.
+// A Received is a message to be read, with the context of its call: it says which connection the message came over, and whether
+// the caller still waits for the answer.
 type Received struct {
 	Message any
 	bytes   int             // it had

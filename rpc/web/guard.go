@@ -23,19 +23,19 @@ type GuardConfig struct {
 	Beyond bool
 	// Tokens says of a token whether it is an operator's, and whether there are tokens at all. Required. [Tokens.Counts] is one.
 	Tokens func(token string) (counts, exist bool)
-	// Where says where a token can be had, as what follows "send the header Authorization: Bearer with". Required.
+	// Where says where an operator finds a token, as what follows "send the header Authorization: Bearer with". Required.
 	Where string
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 }
 
-// A guard stands before the handler of an HTTP port. It lets through what the table of rpc/access names, from whom it says:
+// A guard wraps the handler of an HTTP port. It lets through the requests that the table of rpc/access allows, and refuses the rest:
 //
-//	not in the table ──▶ 404, 405 (who may not look is told 401)
-//	a web page asks, or on loopback somebody asks for another host ──▶ 403, but for probes
-//	operators' business without a token ──▶ 401
+//	not in the table ──▶ 404, 405 (401 for a client that may not look)
+//	a web page's request, or on loopback a request for another host ──▶ 403, but for probes
+//	a request that needs an operator, without a token ──▶ 401
 //
-// Browsers attach no token to a request that a page makes up, so who shows one is asked nothing else.
+// Browsers attach no token to a request that a page makes up, so a request with a token passes the other checks.
 type guard struct {
 	GuardConfig
 	next    http.Handler
@@ -95,7 +95,7 @@ func (g *guard) admit(r *http.Request, need access.Need) error {
 }
 
 // foreign is the problem of a request that a web page may have made a browser send: it says that it comes from a page
-// elsewhere, or it asks a loopback port for a host that is not this machine, whose name somebody made lead here.
+// elsewhere, or it asks a loopback port for a host that is not this machine, whose DNS record an attacker may have pointed here.
 func (g *guard) foreign(r *http.Request) error {
 	if !g.Beyond && !isLocal(r.Host) {
 		return &Problem{

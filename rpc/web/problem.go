@@ -107,5 +107,5 @@ func (o reply) write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), o.header)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(o.status)
-	_, _ = w.Write(text.Bytes()) // the caller is gone: there is nobody to tell
+	_, _ = w.Write(text.Bytes()) // an error means that the client has left
 }

@@ -22,8 +22,8 @@ const (
 	lineCost       = 96               // bytes that a line of a header takes besides its own
 )
 
-// NewServer makes the server of an HTTP port for operators and the JSON API: h behind bounds on what a client may send, and how slowly. The
-// logger gets what net/http has to say, a line a minute about each reason; nil discards it.
+// NewServer makes the server of an HTTP port for operators and the JSON API: h behind bounds on what a client may send, and how
+// slowly. The logger gets what net/http has to say, a line a minute about each reason; nil discards it.
 func NewServer(h http.Handler, l *slog.Logger) *http.Server {
 	only := new(http.Protocols)
 	only.SetHTTP1(true) // in HTTP/2 one connection may send as much as many
@@ -47,8 +47,8 @@ func orDiscard(l *slog.Logger) *slog.Logger {
 	return l
 }
 
-// Counted is h, with the header of each request counted as held of the bounds of its connection until it is answered; for
-// whoever gives a server of NewServer another handler.
+// Counted wraps h: the header of each request counts against the bounds of its connection until the request is answered. It is for
+// callers that give a server of NewServer another handler.
 func Counted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(boundKey{}).(*bound.Conn); ok {
