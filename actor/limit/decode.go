@@ -14,6 +14,9 @@ import (
 	"unicode/utf8"
 )
 
+// UnknownField is the Problem of a field that JSON text has and no type of this package.
+const UnknownField = "is not a known field"
+
 // DecodeJSON reads one JSON value strictly into v: an unknown field, a value of the wrong type, text that is not UTF-8
 // and anything after the value are *FieldErrors. A problem of the text as a whole has the field "body".
 func DecodeJSON(data []byte, v any) error {
@@ -93,9 +96,9 @@ func jsonError(err error) error {
 	// encoding/json has no types for these two errors.
 	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		if name, _ := strconv.Unquote(quoted); name != "" {
-			return &FieldError{Field: named(name), Problem: "is not a known field"}
+			return &FieldError{Field: named(name), Problem: UnknownField}
 		}
-		return bodyError(quoted + " is not a known field")
+		return bodyError(quoted + " " + UnknownField)
 	}
 	if strings.HasPrefix(err.Error(), "json: invalid use of ,string struct tag") {
 		return &FieldError{

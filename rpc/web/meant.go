@@ -39,15 +39,12 @@ func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 // checkFields are the fields of a check.
 var checkFields = []string{"key", "limits", "cost", "look", "request_id", "receipt"}
 
-// notAField is what is wrong with a field that is not known, as [limit.DecodeJSON] words it.
-const notAField = "is not a known field"
-
 // wrongField is err, what reading a check met, with the fields that there are and the nearest of them, where the check has another.
 func wrongField(err error) error {
 	fe, is := errors.AsType[*limit.FieldError](err)
-	if !is || fe.Problem != notAField || strings.ContainsAny(fe.Field, ".[") {
+	if !is || fe.Problem != limit.UnknownField || strings.ContainsAny(fe.Field, ".[") {
 		return err
 	}
 	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: a check has %s: did you mean %q?",
-		notAField, strings.Join(checkFields, ", "), spelling.Nearest(fe.Field, checkFields))}
+		limit.UnknownField, strings.Join(checkFields, ", "), spelling.Nearest(fe.Field, checkFields))}
 }
