@@ -25,7 +25,7 @@ type limitsDocument struct {
 // standardInput is the name of the file that -f - reads.
 const standardInput = "standard input"
 
-// readDocument reads a limits document and makes sure that it is one, so that what is wrong is told with its line.
+// readDocument reads and parses a limits document, so that an error names the file and the line.
 func readDocument(stdin io.Reader, file string) (d limitsDocument, err error) {
 	var text []byte
 	switch file {

@@ -20,7 +20,7 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// stopWithin is how long a node that is told to stop may go on answering what is in flight.
+// stopWithin is how long a stopping node may take to answer the calls in flight.
 const stopWithin = 5 * time.Second
 
 func serveVerb() *cobra.Command {

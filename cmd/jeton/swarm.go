@@ -20,7 +20,7 @@ import (
 )
 
 // A swarm is the nodes of a cluster on this machine and a gateway, each a process of its own that runs this very program.
-// It starts one again when it has ended without being told to.
+// It restarts a process that has ended without being told to.
 type swarm struct {
 	nodes   []*child
 	gateway *child
@@ -125,8 +125,7 @@ func (s *swarm) awaitPorts(ctx context.Context) error {
 	}
 }
 
-// portsFree makes sure that nobody else listens where the nodes and the gateway are to: who answers there would be taken
-// for them.
+// portsFree makes sure that no other process listens on the ports of the nodes and the gateway: it would be taken for one of them.
 func (s *swarm) portsFree() error {
 	for _, n := range s.nodes {
 		if address := n.portInUse(nodeAddresses); address != "" {

@@ -105,8 +105,8 @@ type (
 	Recover struct {
 		Lost   []ring.NodeID `json:"lost"`
 		Places []Change      `json:"places"`
-		// Raft says that raft has lost its majority: those who are lost may have agreed on what nobody left has heard of.
-		// Everybody who is left accepts nothing by then, so all partitions may begin anew. Version jumps, as epochs do.
+		// Raft says that raft has lost its majority: the lost nodes may have agreed on commands that no survivor has heard of.
+		// By then no survivor accepts anything, so all partitions may begin anew. Version jumps, as epochs do.
 		Raft bool `json:"raft,omitempty"`
 	}
 )

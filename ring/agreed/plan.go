@@ -8,25 +8,25 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// What the leader decides about the table, from the state and from who is alive. All of this is pure.
+// What the leader decides about the table, from the state and from which nodes are alive. All of this is pure.
 
 const (
 	// RemoveAfter is how long a node must be dead before the leader removes it.
 	RemoveAfter = 10 * time.Minute
-	// RescueAfter is how long nodes must be dead before a move that needs them is given others. Nobody can reserve in a
-	// partition that is sealed, so it is soon.
+	// RescueAfter is how long nodes must be dead before a move that needs them is given others. It is short because no owner
+	// can reserve in a sealed partition.
 	RescueAfter = 5 * time.Second
 )
 
 // Dead says whether a node has been dead for at least so long.
 type Dead func(id ring.NodeID, atLeast time.Duration) bool
 
-// Plan is what is to become of the partitions for the members to have their shares: the changes for those whose set
-// or order is not to be what it is, or is about to become.
+// Plan assigns the partitions to the members so that each has its share. It returns the changes of those partitions whose replica
+// set, or its order, is to differ from the current or the already planned one.
 func Plan(s *State) ([]Change, error) {
 	members := s.Members()
 	if len(members) == 0 {
-		return nil, nil // all are draining: there is nobody to move to
+		return nil, nil // all nodes are draining: there is no node to move to
 	}
 	current := make([][]ring.NodeID, len(s.Table.Places))
 	for p := range s.Table.Places {

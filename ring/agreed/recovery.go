@@ -13,11 +13,11 @@ type Recovery struct {
 	Moved   int `json:"moved"`   // partitions that have lost some replicas: they move to other nodes, and nothing is forgotten
 }
 
-// PlanRecovery says where partitions go that begin anew: all if raft has lost its majority, else those that keep too few
-// replicas. They go to sets of the nodes that are left. It is pure.
+// PlanRecovery assigns the partitions that begin anew to surviving nodes: all partitions if raft has lost its majority, otherwise
+// those that keep too few replicas. It is pure.
 //
-// With raft's majority lost, counting the replicas that are left proves nothing, not even where all are: those who are lost may
-// have agreed on another replica set, in an epoch that nobody left has heard of.
+// With raft's majority lost, counting the surviving replicas proves nothing, not even where all survive: the lost nodes may have
+// agreed on another replica set, in an epoch that no survivor has heard of.
 func PlanRecovery(s *State, gone map[ring.NodeID]Node, epochs []uint64, raftLost bool) (*Recover, Recovery, error) {
 	var members []ring.Member
 	for id, n := range s.Nodes {

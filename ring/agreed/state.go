@@ -12,8 +12,8 @@ import (
 // A State is what the nodes of a cluster have agreed on. It never changes: every command that takes effect makes another
 // one. The zero State is that of a cluster that is not founded yet.
 type State struct {
-	// Version goes up by one with every command that takes effect, and beyond all that those who are lost can have told with a
-	// forced recovery of raft; 0 before the cluster is founded.
+	// Version goes up by one with every command that takes effect. A forced recovery of raft raises it beyond every version that
+	// the lost nodes can have reached. 0 before the cluster is founded.
 	Version uint64 `json:"version"`
 	// Cluster is drawn when the cluster is founded.
 	Cluster Unique `json:"cluster"`

@@ -75,7 +75,7 @@ type Config struct {
 	// zero on a new disk. Each Run needs a mark that was raised anew.
 	Mark, MarkBefore agreed.Mark
 	// Confirm is called, and has to be durable when it returns, once the disk has turned out to be no old copy, and before
-	// any other node is told of Mark: from then on the disk answers for Mark. It is called once in each Run that gets so
+	// any other node is told of Mark: from then on the disk must have Mark. It is called once in each Run that gets so
 	// far. Nil: it is not called.
 	Confirm func(ctx context.Context) error
 	// NewMarks tells later marks, each once it is durable. Only the newest matters: a sender need not wait. Nil: none.

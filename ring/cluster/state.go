@@ -17,8 +17,8 @@ type publishedState struct {
 	changed chan struct{}
 }
 
-// State is what was agreed on, as far as this node has heard, with who is leaving, as far as gossip has it. It is not to
-// be changed. Before the cluster is founded, and on a new node before it is let in, it has Version 0.
+// State is the agreed state, as far as this node has heard, with the nodes that are leaving, as far as gossip tells. It must not be
+// changed. Before the cluster is founded, and on a new node before it is let in, it has Version 0.
 func (c *Cluster) State() *agreed.State { return c.published.Load().state }
 
 // Changed is closed at the next change of State. Call it before State, or a change between the two goes unnoticed.

@@ -37,7 +37,7 @@ type Status struct {
 	Floored       int      `json:"floored"`
 	Moves         Progress `json:"moves"`
 	LimitsVersion uint64   `json:"limits_version"`
-	// Deciding says for which keys this node knows of somebody who can decide.
+	// Deciding says for which keys this node knows of a node that can decide.
 	Deciding ring.Deciding `json:"deciding"`
 }
 

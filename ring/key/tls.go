@@ -22,7 +22,7 @@ const serverName = "cluster-key.jeton.invalid"
 var ErrOtherKey = errors.New("the other end does not have this cluster key: compare the cluster key files")
 
 // TLS is the configuration for both ends of a connection between holders of the key: mutual TLS 1.3. The key pair is derived
-// from the key, so all holders have the same one; a certificate with any other is refused, whoever signed it. Names and times
+// from the key, so all holders have the same one; a certificate with any other is refused, whatever signed it. Names and times
 // in certificates are ignored.
 //
 // In TLS 1.3 a client completes its handshake before the server has checked its certificate: a client that is refused gets

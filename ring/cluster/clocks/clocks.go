@@ -38,8 +38,8 @@ type Config struct {
 // A Clocks compares this node's clock with those of the other nodes. It moves this node's clock forward, never back,
 // when a majority of all members is ahead of it: the machine was suspended. See [clock.Comparison].
 //
-// Of two clocks nobody can tell which is wrong. With fewer than three members, nothing is moved and this node's counts as
-// right: clusters so small have one replica of everything, and what matters is that one node's clock.
+// Of two clocks it cannot be told which is wrong. With fewer than three members, no clock is moved and this node's counts as right:
+// such small clusters have one replica of each partition, and only its node's clock matters.
 type Clocks struct {
 	config Config
 

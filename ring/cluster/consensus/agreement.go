@@ -162,20 +162,20 @@ func (a *Agreement) startLocked() error {
 	return nil
 }
 
-// newRaft runs raft. It is begun on a goroutine of its own, which does not come back if raft cannot write its term.
+// newRaft starts raft, on a goroutine of its own, which does not return if raft cannot write its term.
 func (a *Agreement) newRaft() (*raft.Raft, error) {
 	type result struct {
 		r   *raft.Raft
 		err error
 	}
 	votes := &voteStore{StableStore: a.disk.stable, fail: a.fail}
-	begun := make(chan result, 1)
+	started := make(chan result, 1)
 	go func() {
-		defer close(begun)
+		defer close(started)
 		r, err := raft.NewRaft(a.raftConfig(), a.machine, a.disk.logs, votes, a.disk.snapshots, a.transport)
-		begun <- result{r, err}
+		started <- result{r, err}
 	}()
-	if got, ok := <-begun; ok {
+	if got, ok := <-started; ok {
 		return got.r, got.err
 	}
 	return nil, errUnwritten

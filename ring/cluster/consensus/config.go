@@ -33,7 +33,7 @@ type Config struct {
 	FS        vfs.FS       // that Dir is on; nil: the operating system's
 	OpenRaft  openRaft     // nil: openFiles
 	ID        ring.NodeID  // this node
-	Listener  net.Listener // for raft; the agreement closes it in stop
+	Listener  net.Listener // for raft; the agreement closes it in Stop
 	Bounds    bound.Config // of what comes over it
 	Advertise string       // host:port at which others reach the listener
 	Key       *key.Key     // nil: plain TCP
@@ -46,8 +46,8 @@ type Config struct {
 // folder is where the agreement's files are.
 func (c *Config) folder() folder.Folder { return folder.Of(c.FS, c.Dir) }
 
-// A RaftStore keeps raft's log, its term and vote, and its snapshots. What it is told to keep is durable when it returns,
-// but for the names of its files in their directory.
+// A RaftStore keeps raft's log, its term and vote, and its snapshots. What a method stores is durable when it
+// returns, except for the names of the files in their directory.
 type RaftStore interface {
 	raft.LogStore
 	raft.StableStore

@@ -96,7 +96,7 @@ func (a *Agreement) awaitBarrier(r *raft.Raft) bool {
 	return false
 }
 
-// announce tells those who follow the leadership.
+// announce publishes whether this node leads.
 func (a *Agreement) announce(leading bool) {
 	old := a.leads.Load()
 	if old.leading != leading {

@@ -31,7 +31,7 @@ func (l *logStore) StoreLogs(entries []*raft.Log) error {
 }
 
 // A voteStore is raft's term and vote while raft runs. Raft panics when it cannot write its term; here the node fails, and
-// raft's goroutine ends, as if it had stopped just before: it has answered nobody.
+// raft's goroutine ends, as if it had stopped just before: it has sent no answer.
 type voteStore struct {
 	raft.StableStore
 	fail func(error)

@@ -36,8 +36,7 @@ func newMachine(m *marks, fail func(error)) *machine {
 	return machine
 }
 
-// publish shows s to everybody, unless they have seen it or a later one: a raft that is restarted runs through older
-// states again.
+// publish shows s, unless it or a later state was shown before: a raft that is restarted runs through older states again.
 func (m *machine) publish(s *agreed.State) {
 	if old := m.published.Load(); s.Version > old.state.Version {
 		m.show(s)

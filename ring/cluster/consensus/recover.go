@@ -136,8 +136,8 @@ func dropRaft(in folder.Folder, k resetState) error {
 	return in.Sync(in.Dir)
 }
 
-// A Supposition is what a node's log comes to if everything in it is agreed. A forced recovery makes it so; until then, nobody
-// knows how much of it is.
+// A Supposition is the state that a node's log leads to if every entry in it is agreed. A forced recovery makes every entry agreed;
+// until then, it is not known how many of them are.
 type Supposition struct {
 	State   *agreed.State
 	Servers []Server // that raft has then

@@ -25,20 +25,20 @@ func (a *Agreement) Servers() []Server {
 	return serversOf(configuration)
 }
 
-// serversOf are the servers of a configuration of raft's.
+// serversOf are the servers of a raft configuration.
 func serversOf(configuration raft.Configuration) []Server {
 	servers := make([]Server, 0, len(configuration.Servers))
 	for _, s := range configuration.Servers {
 		id, err := ring.ParseNodeID(string(s.ID))
 		if err != nil {
-			continue // none that this package wrote
+			continue // not written by this package
 		}
 		servers = append(servers, Server{ID: id, Address: string(s.Address), Voter: s.Suffrage == raft.Voter})
 	}
 	return servers
 }
 
-// configurationOf is servers in raft's words.
+// configurationOf is the raft configuration with these servers.
 func configurationOf(servers []Server) (configuration raft.Configuration) {
 	for _, s := range servers {
 		suffrage := raft.Nonvoter

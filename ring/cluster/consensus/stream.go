@@ -24,7 +24,7 @@ const raftProto = "jeton-raft/2"
 // addressFunc tells raft where a server is now.
 type addressFunc func(ring.NodeID) (string, error)
 
-// ServerAddr implements raft.ServerAddressProvider. The address says who is meant, too: see Dial.
+// ServerAddr implements raft.ServerAddressProvider. The address also names the server that is meant: see Dial.
 func (f addressFunc) ServerAddr(name raft.ServerID) (raft.ServerAddress, error) {
 	id, err := ring.ParseNodeID(string(name))
 	if err != nil {
@@ -52,16 +52,16 @@ const (
 )
 
 // stream is raft's connections: those that the listener accepts, and those that it dials; TLS over the cluster key if
-// there is one. Whoever dials says first which server is meant:
+// there is one. The node that dials says first which server it means:
 //
 //	16 bytes  the name of the server
 //	          raft's own messages
 //
-// Raft asks whoever is at an address. After a disk was lost there is another server at it, which has forgotten what the
-// old one had stored: its vote in the old one's place could elect a leader without the newest entries, and they would be
-// lost.
+// Raft itself takes the server at an address for the one it means. After a disk was lost there is another server at that address,
+// without what the old one had stored: its vote in place of the old one's could elect a leader without the newest entries, and they
+// would be lost.
 //
-// Raft gets to see a connection when all that was said. Until then it has a goroutine of the stream, and little time.
+// Raft sees a connection only after this greeting. Until then the connection has a goroutine of the stream, and a short deadline.
 type stream struct {
 	id        ring.NodeID
 	listener  *bound.Listener
@@ -186,8 +186,8 @@ func (c *accepted) Close() error {
 	return c.Conn.Close()
 }
 
-// An exchange is a connection of which one goroutine reads a message, and then writes its answer. A message that has begun
-// is to end before long; between two there may be any time.
+// An exchange is a connection on which one goroutine reads a message and then writes its answer. A message must be complete soon
+// after its first byte; the time between two messages has no bound.
 type exchange struct {
 	net.Conn
 	inMessage bool // a message was, and has a deadline
@@ -251,8 +251,8 @@ func (s *stream) Close() error {
 	return err
 }
 
-// Dial implements raft.StreamLayer. The address is one of calling; whoever answers there is somebody else if the connection
-// ends at once.
+// Dial implements raft.StreamLayer. The address is one of calling. If another server than the one that is meant listens there, it
+// closes the connection at once.
 func (s *stream) Dial(at raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	name, where, found := strings.Cut(string(at), "@")
 	id, err := ring.ParseNodeID(name)

@@ -16,7 +16,7 @@ import (
 
 const (
 	maxVoters     = 5
-	votersEvery   = time.Second      // how often the leader looks who is alive
+	votersEvery   = time.Second      // how often the leader checks which nodes are alive
 	voterPatience = 30 * time.Second // how long a voter is missed before another node votes in its stead
 )
 
@@ -47,9 +47,9 @@ type liveness struct {
 	missing func(ring.NodeID) bool // not heard of for a while
 }
 
-// nextServerChange is the next step that the leader takes: every member of the registry is a server under its address,
-// nobody else is, and [voterCount] of them vote: those that do already, then nodes that are alive and not draining. No
-// step leaves the voters without a majority that is alive. There is none when nothing is to be done, or nothing can be.
+// nextServerChange is the next step that the leader takes towards this: every member of the registry is a server under its address,
+// no other node is, and [voterCount] of them vote: those that do already, then nodes that are alive and not draining. No step
+// leaves the voters without a majority that is alive. There is no step when nothing is to be done, or nothing can be.
 func nextServerChange(servers []Server, nodes map[ring.NodeID]agreed.Node, view liveness) (serverChange, bool) {
 	for _, change := range serverChanges(servers, nodes, view) {
 		if view.majority(after(servers, change)) {
@@ -99,8 +99,8 @@ func serverChanges(servers []Server, nodes map[ring.NodeID]agreed.Node, view liv
 	return slices.Concat(moves, additions, promotions, drops, demotions)
 }
 
-// chooseVoters says who is to vote: an odd number of members. A voter that is missing or draining goes on where there is
-// nobody else.
+// chooseVoters chooses the nodes that are to vote: an odd number of members. A voter that is missing or draining keeps its vote if no
+// other node can take it.
 func chooseVoters(servers []Server, nodes map[ring.NodeID]agreed.Node, view liveness) []ring.NodeID {
 	voting := map[ring.NodeID]bool{}
 	for _, s := range servers {
@@ -244,7 +244,7 @@ type absences struct {
 	throttle *lograte.Throttle // of what has failed
 }
 
-// update notes who is not heard of now.
+// update notes which nodes are not heard of now.
 func (p *absences) update(nodes map[ring.NodeID]agreed.Node, now time.Time) {
 	p.now = now
 	for id := range p.since {

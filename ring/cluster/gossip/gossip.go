@@ -52,8 +52,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Gossip finds nodes and senses which are dead. It does not decide anything: alive does not mean reachable, and dead
-// only that nobody has heard of it for some seconds.
+// Gossip finds nodes and detects which are dead. It decides nothing: alive does not mean reachable, and dead means only that no
+// node has heard from it for some seconds.
 type Gossip struct {
 	config   Config
 	id       ring.NodeID
@@ -73,7 +73,7 @@ type Gossip struct {
 	changed chan struct{} // closed at the next change
 }
 
-// New is gossip that has not begun, on a wire that is bound already.
+// New makes gossip on a wire that is bound already. Start starts it.
 func New(config Config) *Gossip {
 	return &Gossip{
 		config: config, id: config.ID, logger: config.Logger, throttle: lograte.NewThrottle(), wire: config.Wire, started: time.Now(), own: config.Own,
@@ -81,7 +81,7 @@ func New(config Config) *Gossip {
 	}
 }
 
-// Start begins to gossip.
+// Start starts gossip.
 func (g *Gossip) Start() error {
 	settings := memberlist.DefaultLANConfig()
 	settings.Name = g.id.String()
@@ -130,7 +130,7 @@ func (g *Gossip) Own() NodeMeta {
 	return g.own
 }
 
-// Say changes what this node says of itself, and tells it everybody in the background.
+// Say changes what this node says of itself, and tells the other nodes in the background.
 func (g *Gossip) Say(change func(*NodeMeta)) {
 	g.mu.Lock()
 	before := g.own
@@ -181,8 +181,8 @@ func (g *Gossip) Alive(id ring.NodeID) bool {
 	return id == g.id || known && p.Alive
 }
 
-// DeadSince is since when nobody has heard of a node; a node that was never heard of is dead since gossip has begun
-// here. It is false for a node that is alive.
+// DeadSince is since when no node has heard from a node. A node that was never heard from is dead since gossip started here. It is
+// false for a node that is alive.
 func (g *Gossip) DeadSince(id ring.NodeID) (time.Time, bool) {
 	p, known := g.Find(id)
 	switch {

@@ -13,8 +13,8 @@ import (
 // loggerOfMemberlist is what memberlist logs to.
 type loggerOfMemberlist = *log.Logger
 
-// gossipLog turns memberlist's lines into records: what matters in this project's own words, the rest for debugging. What is
-// said again and again, whoever it is about, is one line in a while.
+// gossipLog turns memberlist's lines into log records: what matters in this project's own words, the rest at the debug level. Lines
+// that repeat, about whatever node, become one line in a while.
 type gossipLog struct {
 	log      *slog.Logger
 	lines    *bound.Lines
@@ -48,7 +48,7 @@ func (l *gossipLog) Write(text []byte) (int, error) {
 	line = strings.TrimPrefix(line, "memberlist: ")
 	args := []any{"message", line}
 	switch {
-	case strings.HasPrefix(line, "failed to join"): // which join is told too
+	case strings.HasPrefix(line, "failed to join"): // the join returns the error too
 		level = slog.LevelDebug
 	case isOtherKey(line):
 		l.otherKey(from(line))

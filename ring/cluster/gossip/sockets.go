@@ -27,14 +27,14 @@ const (
 	packetBuffer = 2 << 20
 )
 
-// sockets are gossip's listener and socket, as memberlist wants them. Memberlist keeps what it is told as long as the
-// sender likes before it looks whether the sender has the key; so here a message is read, within bounds, and memberlist gets
-// to see it only if it is proved to come from somebody with the key:
+// sockets are gossip's listener and socket, as memberlist wants them. Memberlist by itself holds whatever a sender sends, for as long
+// as the sender likes, before it checks that the sender has the key. So here a message is read within bounds, and memberlist sees it
+// only once it is proved to come from a holder of the key:
 //
 //	TCP ─▶ bound.Listener ─▶ type, length ─▶ the bytes, as they come ─▶ opened with the key ─▶ memberlist
 //	UDP ─▶ one buffer ──────────────────────────────────────────────▶ opened with the key ─▶ memberlist
 //
-// Without a key, what a message says is looked at instead: see plainMessage.
+// Without a key, the content of a message is checked instead: see plainMessage.
 type sockets struct {
 	listener *bound.Listener
 	udp      *net.UDPConn

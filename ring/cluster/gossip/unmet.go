@@ -71,8 +71,8 @@ func (g *Gossip) noteUnmet(address string, err error) {
 	before, known := g.unmets.of(address)
 	now := unmetAddress{cause: lastCause(err), key: isOtherKey(err.Error()), speaks: before.speaks}
 	now.asked = before.asked && now.cause == before.cause
-	// A node with a key takes the question what it speaks for that of a stranger, and says so in its log. So it is put where somebody
-	// answers otherwise, twice in a row, and not to a node that only starts late.
+	// A node with a key takes the question for a stranger's message, and logs that. So only an address that answered in another way,
+	// twice in a row, is asked, and not a node that merely starts late.
 	foreign := g.config.Key == nil || now.key || known && now.cause == before.cause && answers(now.cause)
 	if foreign && !now.asked && g.config.Speaks != nil {
 		now.speaks, now.asked = g.config.Speaks(context.Background(), address), true
@@ -89,7 +89,7 @@ func (g *Gossip) noteUnmet(address string, err error) {
 	}
 }
 
-// answers says whether somebody took the connection that failed for that cause.
+// answers says whether a process accepted the connection that failed for that cause.
 func answers(cause string) bool {
 	return !strings.Contains(cause, "refused") && !strings.Contains(cause, "timeout") && !strings.Contains(cause, "no route")
 }

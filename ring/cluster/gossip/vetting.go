@@ -46,9 +46,9 @@ const (
 )
 
 var (
-	// errOtherKey is about a message of somebody who has not the same cluster key.
+	// errOtherKey refuses a message that was sealed with another cluster key.
 	errOtherKey = errors.New("it was not sealed with this node's cluster key")
-	// errNoGossip is about what is no message of a node.
+	// errNoGossip refuses what is not a gossip message.
 	errNoGossip = errors.New("it is not a gossip message")
 )
 
@@ -117,7 +117,7 @@ func sealedAnswer(k cipher.AEAD) ([]byte, error) {
 	return k.Seal(append(append(head, 1), nonce...), nonce, text.Bytes(), head), nil
 }
 
-// What is looked at in a message that anybody may have sent: memberlist trusts it to be whole.
+// The fields that are checked in a message of an unknown sender: memberlist itself trusts messages to be well-formed.
 type (
 	pushPull struct {
 		Nodes, UserStateLen int

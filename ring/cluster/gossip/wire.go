@@ -44,7 +44,7 @@ func Bind(config BindConfig) (*Wire, error) {
 	}
 	logs := newGossipLog(bounds.Logger)
 	t, err := openSockets(ip, port, bounds, sealed, logs)
-	for try := 0; err != nil && port == 0 && try < 10; try++ { // TCP was given a port that UDP has given to somebody else
+	for try := 0; err != nil && port == 0 && try < 10; try++ { // another process has the UDP port of this number
 		t, err = openSockets(ip, port, bounds, sealed, logs)
 	}
 	if err != nil {
@@ -69,7 +69,7 @@ func Bind(config BindConfig) (*Wire, error) {
 // Address is where the others reach this node's gossip, host:port.
 func (w *Wire) Address() string { return net.JoinHostPort(w.IP, strconv.Itoa(w.port)) }
 
-// Close closes the sockets of a gossip that has never begun.
+// Close closes the sockets of a gossip that was never started.
 func (w *Wire) Close() error { return w.transport.Shutdown() }
 
 // resolve is the first address of host:port, which memberlist wants in numbers.

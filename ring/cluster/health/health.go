@@ -36,7 +36,7 @@ type Config struct {
 	// Refuses says why this node decides nothing, and Stalled why it takes no reservations though it decides; empty if it
 	// does. Nil: it always does.
 	Refuses, Stalled func() string
-	// Report is told when it has changed for which keys a node is known that can decide. Nil: nothing is told.
+	// Report is called when the set of keys that some node can decide has changed. Nil: it is not called.
 	Report func(ring.Deciding)
 	Logger *slog.Logger
 }
@@ -121,7 +121,7 @@ func (h *Health) DecidingIn(s *agreed.State, known map[ring.NodeID]Heard) ring.D
 	}
 	slices.Sort(d.Silent)
 	slices.Sort(d.Refusing)
-	if refuses != "" { // a node that refuses everything asks nobody
+	if refuses != "" { // a node that refuses everything asks no other node
 		d.Verdict, d.Undecided, d.Why = ring.DecidesNone, d.Partitions, refuses
 		return d
 	}

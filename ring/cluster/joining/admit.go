@@ -88,8 +88,8 @@ func sameAddresses(a, b agreed.Node) bool {
 	return a.Name == b.Name && a.Zone == b.Zone && a.GRPC == b.GRPC && a.HTTP == b.HTTP && a.Gossip == b.Gossip && a.Raft == b.Raft
 }
 
-// isDead says whether a member is gone: another node answers at its address, or nobody does and either gossip has not heard
-// of it or the machine that it was on says that nothing listens there. A node that is merely not heard may be alive on
+// isDead says whether a member is gone: another node answers at its address, or no node does and either gossip has not heard of
+// it or its machine says that no process listens there. A node that is merely not heard may be alive on
 // the other side of a partition, so this is asked only for a new disk of the same name.
 func (j *Joiner) isDead(ctx context.Context, n agreed.Node) bool {
 	p, err := message.Call[message.Pong](ctx, j.config.Peers, n.GRPC, message.KindPing, message.Nothing{})
@@ -97,7 +97,7 @@ func (j *Joiner) isDead(ctx context.Context, n agreed.Node) bool {
 		return p.ID != n.ID
 	}
 	if !message.Unanswered(err) {
-		return false // somebody is there
+		return false // a node is there
 	}
 	if !j.gossip.Alive(n.ID) || errors.Is(err, syscall.ECONNREFUSED) {
 		return true

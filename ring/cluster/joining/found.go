@@ -84,8 +84,8 @@ func (j *Joiner) findCluster(ctx context.Context) error {
 	}
 }
 
-// FoundAlone decides to found a cluster of this node, if it is to be alone and belongs to none. That is before gossip
-// begins: nobody meets this node who does not belong to its cluster.
+// FoundAlone decides to found a cluster of this node, if it is to be alone and belongs to none. It runs before gossip starts: no other
+// node sees this one before it belongs to its cluster.
 func (j *Joiner) FoundAlone() error {
 	if !j.alone() || j.belongs() {
 		return nil

@@ -56,8 +56,8 @@ type proof struct {
 	verdict error
 }
 
-// prove asks, before raft starts, whether the disk is what this node had last: whoever has accepted a later mark of it has
-// that on disk, and a majority of the voters has. If the disk is an old copy, or was removed, the error says so.
+// prove asks the other nodes, before raft starts, whether the disk is what this node had last: every voter that has accepted a later
+// mark has it on its disk, and a majority of the voters has. If the disk is an old copy, or was removed, the error says so.
 func (j *Joiner) prove(ctx context.Context) error {
 	p := &proof{self: j.config.Self.ID, before: j.config.MarkBefore, peers: j.config.Peers, gossip: j.gossip, answers: map[ring.NodeID]marksAnswer{}}
 	own, err := j.answerMarks(ctx, marksRequest{j.config.Self.ID})
@@ -65,7 +65,7 @@ func (j *Joiner) prove(ctx context.Context) error {
 		return err
 	}
 	p.note(j.config.Self.ID, own)
-	// Whoever can be met is asked, also where this disk knows of no other voter: it may be a copy from before there were any.
+	// Every node that can be reached is asked, also if this disk knows of no other voter: it may be a copy from before there were any.
 	select {
 	case <-j.gossip.Tried():
 	case <-j.asserted:
@@ -109,7 +109,7 @@ func (p *proof) ask(ctx context.Context) {
 	all.Wait()
 }
 
-// unasked are the addresses of those who have not answered. What gossip says of them is newest.
+// unasked are the addresses of the nodes that have not answered. Those that gossip tells are the newest.
 func (p *proof) unasked() map[ring.NodeID]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,8 +142,8 @@ func (p *proof) note(id ring.NodeID, a marksAnswer) {
 	}
 }
 
-// missingVoters says which voters are missing; none when a majority of them has answered. The voters are those of the newest state
-// that anybody has told of.
+// missingVoters are the voters that have not answered; none once a majority has. The voters are those of the newest state in any
+// answer.
 func (p *proof) missingVoters() (missing []string, verdict error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package lograte keeps the log of a node readable: a [Throttle] lets a line about one topic through once in half a minute,
-// and a [Debounce] tells what lasts from what passes.
+// Package lograte keeps the log of a node readable: a [Throttle] allows one line about a topic in half a minute, and a [Debounce]
+// tells a lasting condition from one that passes.
 package lograte
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Throttle keeps a log readable: what goes on repeating is said once in half a minute.
+// A Throttle allows one log line about a topic in half a minute.
 type Throttle struct {
 	mu   sync.Mutex
 	said map[string]time.Time
@@ -16,10 +16,10 @@ type Throttle struct {
 // Interval is how long a topic is silent after a line.
 const Interval = 30 * time.Second
 
-// NewThrottle is one that has let nothing through.
+// NewThrottle makes a throttle that allows one line about every topic.
 func NewThrottle() *Throttle { return &Throttle{said: map[string]time.Time{}} }
 
-// Allow says whether what is to be said about topic may be said now, and notes that it was.
+// Allow says whether a line about topic may be logged now, and records that it was.
 func (s *Throttle) Allow(topic string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,36 +27,36 @@ func (s *Throttle) Allow(topic string) bool {
 	if at, said := s.said[topic]; said && now.Sub(at) < Interval {
 		return false
 	}
-	if len(s.said) >= 1000 { // somebody invents topics
+	if len(s.said) >= 1000 { // topics may be invented from outside
 		clear(s.said)
 	}
 	s.said[topic] = now
 	return true
 }
 
-// A Debounce tells what lasts from what passes.
+// A Debounce tells a lasting condition from one that passes.
 type Debounce struct {
 	mu    sync.Mutex
 	since map[string]span
 }
 
-// A span is from when to when something was said again and again, and whether it was found to last.
+// A span is the time over which a condition was noted again and again, and whether it was reported as lasting.
 type span struct {
 	first, last time.Time
 	told        bool
 }
 
 const (
-	// LastsAfter is from when on something lasts: a node that restarts is back by then.
+	// LastsAfter is how long a condition must go on to be lasting: a node that restarts is back by then.
 	LastsAfter = 30 * time.Second
-	// OverAfter is from when on something that nobody says any more is over.
+	// OverAfter is how long after it was last noted a condition is over.
 	OverAfter = 15 * time.Second
 )
 
-// NewDebounce is one that knows of nothing.
+// NewDebounce makes a debounce without conditions.
 func NewDebounce() *Debounce { return &Debounce{since: map[string]span{}} }
 
-// Lasts notes that something is the case, and says, once until it is over, that it has been for long.
+// Lasts notes that a condition holds. It returns true once when the condition has become lasting, and not again until it is over.
 func (l *Debounce) Lasts(topic string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (l *Debounce) Lasts(topic string) bool {
 	if !known || now.Sub(s.last) > OverAfter {
 		s = span{first: now}
 	}
-	if len(l.since) >= 1000 { // somebody invents topics
+	if len(l.since) >= 1000 { // topics may be invented from outside
 		clear(l.since)
 	}
 	s.last = now

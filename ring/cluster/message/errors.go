@@ -17,11 +17,11 @@ var (
 	ErrForeign = errors.New("the node cannot be in the same cluster as this one")
 	// ErrUnreachable says that a node cannot be reached at an address that it advertises.
 	ErrUnreachable = errors.New("the node cannot be reached")
-	// ErrNoLeader says that nobody can change anything at the moment. It passes when a majority of raft's voters is up.
+	// ErrNoLeader says that nothing can be agreed at the moment. It passes when a majority of raft's voters is up.
 	ErrNoLeader = errors.New("the cluster has no leader: a majority of its voters must be up and reach one another")
 	// ErrAlive refuses a forced recovery without a node that answers.
 	ErrAlive = errors.New("a node named as lost still answers")
-	// ErrPromised refuses a founder whom this node cannot promise its founding, because another has its promise.
+	// ErrPromised refuses a founder because this node has promised another one to found a cluster with it.
 	ErrPromised = errors.New("this node has promised another node to found a cluster with it")
 )
 
