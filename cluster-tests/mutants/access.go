@@ -5,7 +5,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "whoever checks may fill",
-			Why:  "who may check may not fill buckets; else a limit holds only as long as everybody behind it wants",
+			Why:  "a caller that may check may not fill buckets; otherwise every caller can lift its own limit",
 			Edits: []Edit{{
 				File: "rpc/access/table.go",
 				Old:  `{NodeGRPC, "/jeton.v1.Limiter/Reset", Change,`,
@@ -28,7 +28,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "pages may ask",
-			Why:  "a web page must not make the browser of somebody on the machine check or fill at a loopback port",
+			Why:  "a web page must not make a browser on the machine check or fill buckets at a loopback port",
 			Edits: []Edit{{
 				File: "rpc/web/guard.go",
 				Old:  "if need > access.Reach && !counts {",
@@ -48,7 +48,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "limits of a check are read without end",
-			Why:  "a message is read before anybody has counted what is in it: two bytes must not become a hundred as often as there is room",
+			Why:  "a message is decoded before its parts are counted: two bytes of it must not become a hundred in memory, without a bound",
 			Edits: []Edit{{
 				File: "rpc/pb/incoming.go",
 				Old:  "if len(refs)-r.refs > limit.MaxLimits {",

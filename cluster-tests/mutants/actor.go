@@ -5,7 +5,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "answer before the reservation",
-			Why:  "an owner spends what a majority has accepted; if it spends what it has asked for, it spends what is another's, or is forgotten",
+			Why:  "an owner spends what a majority has accepted; if it spends what it has only asked for, that line may be another owner's, or be forgotten",
 			Edits: []Edit{
 				{
 					File: "actor/sending.go",
@@ -68,7 +68,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "segments handed over",
-			Why:  "a node that stops takes its segments with it; handed to who comes next, they are handed over twice when two come",
+			Why:  "a node that stops takes its segments with it; handed to the next owner, they are handed over twice when there are two",
 			Edits: []Edit{
 				{
 					File: "actor/turn.go",
@@ -101,7 +101,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a clock moved by those that are heard",
-			Why:  "a clock is put forward where a majority of all members is ahead of it; two that are wrong may be all that is heard",
+			Why:  "a clock is put forward only if a majority of all members is ahead of it; of the members that are heard, a majority may be wrong",
 			Edits: []Edit{{
 				File: "actor/clock/comparison.go",
 				Old:  "if middle := (c.Members-1)/2 - silent; c.Members > 0 && middle >= 0 {",
@@ -111,7 +111,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a clock moved by old readings",
-			Why:  "who is silent may have been wrong when it answered last; counted with one that is wrong now, it moves a right clock",
+			Why:  "a silent member may have been wrong when it answered last; counted together with one that is wrong now, it moves a right clock",
 			Edits: []Edit{{
 				File: "ring/cluster/clocks/clocks.go",
 				Old:  "Ahead: answered}",
@@ -121,7 +121,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a clock moved by one half",
-			Why:  "of two and two clocks nobody can tell which are wrong; by the upper middle, half of the members moves a right clock",
+			Why:  "of two pairs of clocks it cannot be told which is wrong; by the upper middle, half of the members moves a right clock",
 			Edits: []Edit{{
 				File: "actor/clock/comparison.go",
 				Old:  "\t\treturn max(0, clocks[middle])",
@@ -141,7 +141,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a returned request is told again",
-			Why:  "what was returned is charged to nobody; told once more to its id, the answer admits work without end",
+			Why:  "what was returned is no longer charged; if the answer is repeated for its id, it admits work without end",
 			Edits: []Edit{{
 				File: "actor/turn.go",
 				Old:  "if o.returned[i] && a.requests != nil {",
@@ -151,7 +151,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "one line for all callers",
-			Why:  "callers take turns; in one line, a caller who floods stands in front of everybody",
+			Why:  "callers take turns; in a single queue, a caller that floods delays every other caller",
 			Edits: []Edit{{
 				File: "actor/inbox.go",
 				Old:  "caller := ms[0].bundle.caller",
@@ -171,7 +171,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "line that is held is never given up",
-			Why:  "a key may hold days of a slow limit's line: keys that nobody asks for any more must not take the memory of all others",
+			Why:  "a key may hold days of a slow limit's line: keys that no caller uses any more must not take the memory of all others",
 			Edits: []Edit{{
 				File: "actor/upkeep.go",
 				Old:  "sh.held > b.line && !a.gone && a.onlyHoldsLine(now)",
@@ -181,7 +181,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "invented limits count only while somebody waits",
-			Why:  "each check of a key looks through its buckets: there must be few, also while nobody waits",
+			Why:  "each check of a key looks through its buckets: there must be few, also while no check waits",
 			Edits: []Edit{{
 				File: "actor/budget.go",
 				Old:  "if a.owner.Buckets() < most || a.owner.Knows(m.rules) {",

@@ -45,7 +45,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a vote in another's place",
-			Why:  "raft asks whoever is at an address; an empty disk there, voting for the one it replaced, elects a leader without what was agreed on",
+			Why:  "raft takes the node at an address for the one it means; a node with an empty disk there, voting for the one it replaced, elects a leader without what was agreed",
 			Edits: []Edit{{
 				File: "ring/cluster/consensus/stream.go",
 				Old:  "if meant != s.id {",
@@ -55,7 +55,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a recovery counts who is left",
-			Why:  "those who are lost with raft's majority may have agreed on an epoch and served in it; counting old replicas, it begins a second time",
+			Why:  "the nodes that are lost with raft's majority may have agreed on an epoch and served in it; if old replicas are counted, that epoch begins a second time",
 			Edits: []Edit{{
 				File: "ring/agreed/recovery.go",
 				Old:  "case raftLost || left < ring.Enough(len(place.Replicas)):",
@@ -68,7 +68,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a recovery that ends nobody's registers",
-			Why:  "a floor lies after all that was accepted only where those who are left accept nothing from before it was set",
+			Why:  "a floor lies after all that was accepted only if the survivors accept nothing from before it was set",
 			Edits: []Edit{{
 				File: "ring/cluster/recovery/reset.go",
 				Old:  "\tif err := r.endRegisters(ctx); err != nil {\n\t\treturn message.Nothing{}, err",
@@ -78,7 +78,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a recovery in two steps",
-			Why:  "a node that leads alone has the recovery agreed; cut off between the two, it goes on with the moves of those who are lost",
+			Why:  "a node that leads alone has the recovery agreed; cut off between the two, it goes on with the moves of the lost nodes",
 			Edits: []Edit{
 				{File: "ring/cluster/consensus/recover.go", Old: "\tvar s *agreed.State\n", New: "\ts := r.current\n"},
 				{File: "ring/cluster/consensus/recover.go", Old: "if s, r.refused = r.what.Apply(r.current)", New: "if _, r.refused = r.what.Apply(r.current)"},
@@ -116,7 +116,7 @@ func ofBounds() []Mutant {
 	return []Mutant{
 		{
 			Name: "a budget that nobody keeps",
-			Why:  "whoever fills the budget of a listener loses the connection; else strangers fill the memory of a node",
+			Why:  "the client that fills the budget of a listener loses its connection; otherwise strangers fill the memory of a node",
 			Edits: []Edit{{
 				File: "internal/bound/conn.go",
 				Old:  "	for over {",
@@ -126,7 +126,7 @@ func ofBounds() []Mutant {
 		},
 		{
 			Name: "half a hello for ever",
-			Why:  "a connection to raft has little time to prove who it is; else silent ones use up the descriptors",
+			Why:  "a connection to raft has little time to authenticate; otherwise silent ones use up the descriptors",
 			Edits: []Edit{{
 				File: "ring/cluster/consensus/stream.go",
 				Old:  "if err := a.SetDeadline(time.Now().Add(greetWithin)); err != nil {",

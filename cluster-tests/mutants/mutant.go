@@ -3,8 +3,8 @@
 //
 // A mutant is a small change of a production file: text that stands in it exactly once is replaced. The changed file is
 // laid over the real one with go's -overlay, so production code knows nothing of its mutants, and none can get into a
-// release. Where the code has changed so that a mutant does not apply any more, that is a failure: whoever changed the code
-// says anew what would be wrong there.
+// release. If a mutant no longer applies because the code has changed, a test fails: the author of the change says anew what
+// would be wrong there.
 //
 // [All] is the list; each entry says which rule it breaks and which tests must notice, and by what they say. A [Lab] builds
 // a mutant and runs a hunt for it. To read on, start with [Mutant].

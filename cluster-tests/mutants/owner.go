@@ -164,7 +164,7 @@ func ofSkipping() []Mutant {
 		},
 		{
 			Name: "far beyond the silent",
-			Why:  "a silent replica is left out where that skips little; without that bound, whoever answered in time empties the bucket",
+			Why:  "a silent replica is left out only where that skips little; without that bound, the replicas that answered in time empty the bucket",
 			Edits: []Edit{
 				{
 					File: "actor/owner/free.go",
@@ -181,7 +181,7 @@ func ofSkipping() []Mutant {
 		},
 		{
 			Name: "a peek that reserves",
-			Why:  "a check of no cost takes no line; begun where a check would begin, it takes all line before that from everybody",
+			Why:  "a check of no cost takes no line; begun where a check would begin, it takes all line before that from every caller",
 			Edits: []Edit{{
 				File: "actor/owner/owner.go",
 				Old:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, cfg))\n\t\tif",
@@ -201,7 +201,7 @@ func ofSkipping() []Mutant {
 		},
 		{
 			Name: "a denial that asks with line",
-			Why:  "who was denied because a replica is lost asks it again without taking line; else every denial takes its cost from who can answer",
+			Why:  "a check that is denied because a replica is lost asks again without taking line; otherwise every denial takes its cost from the replicas that answer",
 			Edits: []Edit{{
 				File: "actor/owner/owner.go",
 				Old:  "case refused != nil && t >= refused.until && refused.missing(cfg):",
@@ -240,7 +240,7 @@ func ofSpending() []Mutant {
 		},
 		{
 			Name: "decided after the deadline",
-			Why:  "a check that nobody waits for any more is not decided; else it is admitted at a time that lies in no call",
+			Why:  "a check whose caller no longer waits is not decided; otherwise it is admitted at a time outside its call",
 			Edits: []Edit{{
 				File: "actor/owner/waiting.go",
 				Old:  "case w.Deadline <= now:",
@@ -311,7 +311,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "serials in a row",
-			Why:  "a receipt is known by a number that nobody can guess; counted, each tells the one before, which is another caller's",
+			Why:  "a receipt is identified by a number that cannot be guessed; a counter would give away the previous receipt, which is another caller's",
 			Edits: []Edit{{
 				File: "actor/owner/returns.go",
 				Old:  "return nonce&^(MaxReceipts-1) | r.next%MaxReceipts",

@@ -87,7 +87,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "floor without the reach",
-			Why:  "a floor lies as far ahead as anybody may have reserved by then; a floor at now forgets what was reserved ahead",
+			Why:  "a floor lies as far ahead as any owner may have reserved by then; a floor at now forgets what was reserved ahead",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "free = max(free, p.Floor+reach+b.Slack())",
@@ -117,7 +117,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "as far ahead as one likes",
-			Why:  "nobody reserves further ahead than a floor or a reset expects; what lies beyond is forgotten by them",
+			Why:  "no owner reserves further ahead than a floor or a reset expects; what lies beyond is forgotten by them",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "case m.To > now+m.Reach+b.Slack():",
@@ -195,7 +195,7 @@ func ofJoining() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "the floor left behind",
-			Why:  "where too few sealed members know all that was accepted, the new ones have a floor; else they vouch for what nobody knows",
+			Why:  "where too few sealed members know all that was accepted, the new ones have a floor; otherwise they vouch for what no member knows",
 			Edits: []Edit{{
 				File: "storage/register/join.go",
 				Old:  "joined.Floored, joined.Floor = true, sealed.floor",
@@ -220,7 +220,7 @@ func ofJoining() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "what has ended is installed",
-			Why:  "before a recovery a replica leaves all epochs of those who are lost; installed late for one of them, it would enter it and accept",
+			Why:  "before a recovery a replica leaves all epochs of the lost nodes; installed late for one of them, it would enter it and accept",
 			Edits: []Edit{{
 				File: "storage/register/change.go",
 				Old:  "p.Sealed, p.Installed = true, ring.Recovered(max(p.Epoch, p.Installed))-1",

@@ -66,7 +66,7 @@ func ofSweeping() []Mutant {
 	return []Mutant{
 		{
 			Name: "swept without a horizon",
-			Why:  "the horizon is raised with a sweep; else a bucket whose register is gone passes for one never heard of",
+			Why:  "the horizon is raised with a sweep; otherwise a bucket whose register is gone passes for one that was never used",
 			Edits: []Edit{{
 				File: "storage/housekeeping.go",
 				Old:  "\t\ts.partitions[p] = part\n",
@@ -126,7 +126,7 @@ func ofLives() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "restored disks are trusted",
-			Why:  "who says that a disk was restored gets a floor; else what was admitted after the copy was made is admitted again",
+			Why:  "a node that is started with --restored has a floor; otherwise what was admitted after the copy was made is admitted again",
 			Edits: []Edit{{
 				File: "storage/start.go",
 				Old:  "if m.completeness == onlyInMemory || s.cfg.Restored {",

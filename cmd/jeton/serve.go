@@ -161,7 +161,7 @@ func serveOnce(ctx context.Context, cfg node.Config) error {
 	return wait(ctx, n, cfg.Logger)
 }
 
-// wait reloads the limits whenever it is told to, and stops the node when ctx ends or its disk has failed.
+// wait reloads the limits at each SIGHUP, and stops the node when ctx ends or its disk has failed.
 func wait(ctx context.Context, n *node.Node, log *slog.Logger) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
