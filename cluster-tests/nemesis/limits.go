@@ -18,7 +18,7 @@ var kindLimits = Kind{
 }
 
 // document is the limits document of a run. The limit called changed is one that operators change, and besides are some
-// that come and go and that nobody asks for.
+// that come and go and that no caller uses.
 func document(capacity, perSecond int64, besides int) string {
 	var b strings.Builder
 	b.WriteString("limits:\n")

@@ -192,7 +192,8 @@ func (s *Stage) employ(cfg Config, out *history.Writer) error {
 	return s.gateways(cfg)
 }
 
-// attend plays the schedule while it tells how the load fares, and changes the network for those who may not.
+// attend plays the schedule, reports how the load fares, and changes the network for faults, which run on other goroutines than the
+// test's.
 func (s *Stage) attend(entries []Entry) (played []*Played, left int) {
 	type result struct {
 		played []*Played

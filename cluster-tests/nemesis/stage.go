@@ -59,7 +59,7 @@ type host struct {
 	retired bool // it was taken out of the cluster for ever
 }
 
-// say writes a line for whoever watches.
+// say writes a line to the output of the test.
 func (s *Stage) say(format string, args ...any) {
 	fmt.Fprintf(s.t.Output(), "%7.1f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }

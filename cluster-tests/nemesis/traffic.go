@@ -35,7 +35,7 @@ type traffic struct {
 	turns []int // how many checks each stream has had
 
 	stalls       int           // how often the load itself was held up for longer than stalled
-	longestStall time.Duration // by the machine; both for whoever reads once it has ended
+	longestStall time.Duration // by the machine; both may be read once it has ended
 }
 
 // stalled is how late the load may be before it counts as held up: it looks at the clock every millisecond.

@@ -44,7 +44,7 @@ func (l *Lab) betweenLocked(some, others []string, tcp bool) []cut {
 // Cut drops all that two hosts send each other, from now on.
 func (l *Lab) Cut(a, b string) { l.Split([]string{a}, []string{b}) }
 
-// Split drops all that each of some hosts and each of others send each other. Those in neither list go on hearing everybody.
+// Split drops all that each of some hosts and each of others send each other. Hosts in neither list still reach every host.
 func (l *Lab) Split(some, others []string) {
 	l.t.Helper()
 	l.mu.Lock()

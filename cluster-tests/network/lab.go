@@ -121,7 +121,7 @@ func (l *Lab) plug(n int) (*host, error) {
 
 // command is a command that runs at the host.
 func (h *host) command(l *Lab, program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(program, args...) //nolint:noctx // for whoever starts it to say
+	cmd := exec.Command(program, args...) //nolint:noctx // the caller that starts it says when it ends
 	h.enter(l, cmd)
 	return cmd
 }

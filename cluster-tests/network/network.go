@@ -1,5 +1,5 @@
 // Package network is a laboratory for processes that lose each other: a network of its own for one test, in which every
-// host is a namespace behind one router, and the router drops what it is told to drop. It drops in silence, as cables and
+// host is a namespace behind one router, and the router drops what the test asks for. It drops in silence, as cables and
 // switches do: who sends hears nothing, connects for ever, and takes its connections for alive.
 //
 //	        the test ("the operator", never cut off)
@@ -10,7 +10,7 @@
 //
 // [Run] runs a test in such a network. The test binary starts itself again for that one test, in namespaces of its own for
 // network, mounts and processes; with the last of its processes they are gone, whatever happens, and tests side by side may
-// use the same addresses and ports. What the test mounts in there, nobody else sees.
+// use the same addresses and ports. What the test mounts in there, no other process sees.
 //
 //	func TestSomething(t *testing.T) {
 //		t.Parallel()

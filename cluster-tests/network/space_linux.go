@@ -13,7 +13,7 @@ import (
 )
 
 // A space is a network namespace. A thread that is in it keeps it alive, and makes the sockets that are to be in it: a socket
-// stays in the namespace where it was made, whoever uses it.
+// stays in the namespace where it was made, whatever goroutine uses it.
 type space struct {
 	thread int // id of the thread
 	work   chan func()
@@ -31,7 +31,7 @@ func newSpace() (*space, error) {
 // run is the goroutine of the thread, until close.
 func (s *space) run(ready chan<- error) {
 	defer close(s.ended)
-	runtime.LockOSThread() // never unlocked: nobody else may get a thread that is here, and it ends with the goroutine
+	runtime.LockOSThread() // never unlocked: no other goroutine may get a thread of this namespace, and the thread ends with this goroutine
 	s.thread = syscall.Gettid()
 	err := syscall.Unshare(syscall.CLONE_NEWNET)
 	ready <- err

@@ -11,14 +11,14 @@ import (
 // lowest and highest are the ports that FreePorts hands out, below those that the system hands out by itself.
 const lowest, highest = 10_000, 32_000
 
-// handed is how many ports were handed out, from a random one on: a node that is down keeps its ports, whoever asks.
+// handed is how many ports were handed out, from a random one on: a node that is down keeps its ports.
 var handed = struct {
 	sync.Mutex
 
 	from, n int
 }{from: rand.IntN(highest - lowest)}
 
-// FreePorts finds n ports in a row that nobody listens on, and that no other test of this process is given.
+// FreePorts finds n ports in a row on which no process listens, and which no other test of this process is given.
 func FreePorts(t *testing.T, n int) (first int) {
 	t.Helper()
 	handed.Lock()
