@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/ring/key"
@@ -15,30 +14,6 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
-
-const documentText = `
-limits:
-  demo: {capacity: 10, refill: 10/1h, on_unavailable: deny}
-  odd:  {capacity: 7, refill: 3/7s}
-`
-
-func document(tb testing.TB) *limit.Document {
-	tb.Helper()
-	doc, err := limit.ParseDocument([]byte(documentText))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return doc
-}
-
-// noon is what the model's clock says in these tests.
-var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-
-// newModel is a Limiter that has the limits of these tests, at noon.
-func newModel(tb testing.TB) *conformance.Model {
-	tb.Helper()
-	return conformance.NewModel(document(tb), noon.UnixNano)
-}
 
 // patience is how long a test waits for what must happen.
 const patience = 5 * time.Minute
@@ -118,7 +93,7 @@ func (noRegisters) Export(context.Context, ring.Partition, []byte, func([]storag
 // newPeers makes a client of other nodes, which is closed with the test.
 func newPeers(tb testing.TB, k *key.Key) *peers.Client {
 	tb.Helper()
-	c, err := peers.NewClient(peers.ClientConfig{ID: ring.NodeID{99}, Key: k, Now: noon.UnixNano})
+	c, err := peers.NewClient(peers.ClientConfig{ID: ring.NodeID{99}, Key: k, Now: conformance.Noon().UnixNano})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestWhoMayFillOverGRPC(t *testing.T) {
 		{"tokens alone", nil, newTokens(t, nil), oneToken, true, ""},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
-			s, err := New(Config{Limiter: newModel(t), Key: tt.key, Tokens: tt.tokens})
+			s, err := New(Config{Limiter: conformance.NewNoonModel(t), Key: tt.key, Tokens: tt.tokens})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,8 +79,8 @@ func allocated(f func()) uint64 {
 // there are, two bytes each. What is made of a message is a few times its size at most, before anybody has counted anything.
 func TestSmallPiecesTakeLittle(t *testing.T) {
 	const size, most = 1 << 20, 20
-	doc := document(t)
-	_, conn := serve(t, Config{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
+	doc := conformance.NewDocument(t)
+	_, conn := serve(t, Config{Limiter: conformance.NewNoonModel(t), Limits: func() *limit.Document { return doc }})
 	tried := 0
 	for _, e := range access.Table() {
 		service, method, _ := strings.Cut(strings.TrimPrefix(e.Call, "/"), "/")
@@ -128,8 +128,8 @@ func send(t *testing.T, conn *grpc.ClientConn, method string, message []byte) {
 // which is garbage at once.
 func TestSmallPiecesOfJSON(t *testing.T) {
 	const size, most = 1 << 20, 30
-	doc := document(t)
-	api, err := web.NewAPI(web.APIConfig{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
+	doc := conformance.NewDocument(t)
+	api, err := web.NewAPI(web.APIConfig{Limiter: conformance.NewNoonModel(t), Limits: func() *limit.Document { return doc }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +155,8 @@ func TestSmallPiecesOfJSON(t *testing.T) {
 // TestCompressedMessagesAreRefused sends to every method that takes no proof a message of 8 MiB in 8 KiB, in a program that knows
 // how to decompress it, as jeton does.
 func TestCompressedMessagesAreRefused(t *testing.T) {
-	doc := document(t)
-	_, conn := serve(t, Config{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
+	doc := conformance.NewDocument(t)
+	_, conn := serve(t, Config{Limiter: conformance.NewNoonModel(t), Limits: func() *limit.Document { return doc }})
 	const size = 8<<20 - 100
 	message := protowire.AppendBytes(protowire.AppendTag(nil, 1000, protowire.BytesType), make([]byte, size))
 	for _, e := range access.Table() {
@@ -182,7 +182,7 @@ func TestCompressedMessagesAreRefused(t *testing.T) {
 
 // TestManyReceipts returns as many receipts as may be returned at once, and one more, whichever way.
 func TestManyReceipts(t *testing.T) {
-	doc := document(t)
+	doc := conformance.NewDocument(t)
 	_, conn := serve(t, Config{Limiter: conformance.Stub{}})
 	api, err := web.NewAPI(web.APIConfig{Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/transport"
 	"github.com/jeton-dev/jeton/rpc/web"
@@ -271,7 +271,7 @@ func TestPanics(t *testing.T) {
 	if _, err := client.Check(t.Context(), checkMessage("k")); err != nil {
 		t.Errorf("after the panic: %v", err)
 	}
-	for _, m := range gather(t, reg, "jeton_rpc_panics_total") {
+	for _, m := range metricstest.Gather(t, reg, "jeton_rpc_panics_total") {
 		if got := m.GetCounter().GetValue(); got != 2 {
 			t.Errorf("%v panics counted, want 2", got)
 		}
@@ -279,22 +279,6 @@ func TestPanics(t *testing.T) {
 	if text := log.String(); strings.Count(text, "TestPanics") < 2 || !strings.Contains(text, "method=/jeton.v1.Limiter/Check") {
 		t.Errorf("the log does not show where:\n%s", text)
 	}
-}
-
-// gather reads the metrics of that name, of which there must be some.
-func gather(t *testing.T, reg *prometheus.Registry, name string) []*dto.Metric {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return nil
 }
 
 func TestMetrics(t *testing.T) {
@@ -316,7 +300,7 @@ func TestMetrics(t *testing.T) {
 	}
 	streamed(t, client, checkMessage("c"))
 	got := map[string]uint64{}
-	for _, m := range gather(t, reg, "jeton_rpc_seconds") {
+	for _, m := range metricstest.Gather(t, reg, "jeton_rpc_seconds") {
 		got[m.GetLabel()[1].GetValue()+" "+m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
 	}
 	want := map[string]uint64{

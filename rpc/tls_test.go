@@ -42,7 +42,7 @@ func certificatesOf(t *testing.T, f authority.Files) *credentials.Certificates {
 // startGuarded starts a node that shows certificates, with everything that a node can be asked.
 func startGuarded(t *testing.T, k *key.Key, c *credentials.Certificates) (address string, s *Server, registry *prometheus.Registry) {
 	t.Helper()
-	doc, registry := document(t), prometheus.NewRegistry()
+	doc, registry := conformance.NewDocument(t), prometheus.NewRegistry()
 	s, err := New(Config{
 		Registerer: registry,
 		Limiter:    conformance.Stub{}, Limits: func() *limit.Document { return doc }, Key: k, Certificates: c,

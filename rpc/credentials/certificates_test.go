@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/jeton-dev/jeton/cluster-tests/authority"
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 )
 
 // valueOf is what a counter or a gauge shows.
@@ -189,7 +190,7 @@ func TestCertificatesMetricsAreRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"jeton_tls_certificate_expiry_timestamp_seconds", "jeton_tls_reload_failures_total"} {
-		if got := gather(t, registry, name); len(got) != 1 {
+		if got := metricstest.Gather(t, registry, name); len(got) != 1 {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -206,20 +207,4 @@ func metricsOf(t *testing.T, f authority.Files, now func() time.Time) *Certifica
 		t.Fatal(err)
 	}
 	return c
-}
-
-// gather reads the metrics of that name, of which there must be some.
-func gather(t *testing.T, reg *prometheus.Registry, name string) []*dto.Metric {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return nil
 }

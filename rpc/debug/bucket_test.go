@@ -11,11 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // noon is the time of the node clock in these tests.
-var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+var noon = conformance.Noon()
 
 func at(d time.Duration) int64 { return noon.Add(d).UnixNano() }
 

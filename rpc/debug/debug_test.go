@@ -41,11 +41,7 @@ func (f inspectorFunc) Inspect(ctx context.Context, key string, ref limit.Ref) (
 // newConfig is a Config that shows a model at noon whose limit is demo, capacity 10, refill 10/1h, and no actors.
 func newConfig(t *testing.T) (Config, *conformance.Model) {
 	t.Helper()
-	doc, err := limit.ParseDocument([]byte("limits: {demo: {capacity: 10, refill: 10/1h}}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	model := conformance.NewModel(doc, noon.UnixNano)
+	model := conformance.NewNoonModel(t)
 	return Config{
 		Inspector: model,
 		Actors:    actorsFunc(func(context.Context, int) (actor.Overview, error) { return actor.Overview{}, nil }),

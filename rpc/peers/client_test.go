@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor"
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 	"github.com/jeton-dev/jeton/ring"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
@@ -178,7 +179,7 @@ func TestKeep(t *testing.T) {
 	if o := reserve(t, goes, someReservation(0)); o.err == nil || !strings.Contains(o.err.Error(), "left") {
 		t.Errorf("got %+v", o)
 	}
-	if m := gather(t, registry, "jeton_peer_connected"); len(m) != 1 || m[0].GetLabel()[0].GetValue() != a.address {
+	if m := metricstest.Gather(t, registry, "jeton_peer_connected"); len(m) != 1 || m[0].GetLabel()[0].GetValue() != a.address {
 		t.Errorf("the metrics know %v", m)
 	}
 	if o := reserve(t, connectTo(t, p, b.address), someReservation(0)); o.err != nil {
@@ -200,7 +201,7 @@ func TestPeerMetrics(t *testing.T) {
 		"jeton_peer_seconds": 3, "jeton_peer_reservations": 1010, "jeton_peer_broken_total": 1, "jeton_peer_unsent_total": 7, "jeton_peer_connected": 0,
 	} {
 		eventually(t, fmt.Sprintf("%s of %v", name, want), func() bool { // the end of a stream is counted after it has ended
-			m := gather(t, registry, name)[0]
+			m := metricstest.Gather(t, registry, name)[0]
 			got := m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			if name == "jeton_peer_seconds" {
 				got = float64(m.GetHistogram().GetSampleCount())

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -396,22 +395,6 @@ func newKey(tb testing.TB) *key.Key {
 		tb.Fatal(err)
 	}
 	return k
-}
-
-// gather reads the metrics of that name, of which there must be some.
-func gather(t *testing.T, reg *prometheus.Registry, name string) []*dto.Metric {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return nil
 }
 
 // wantCode fails t unless err has that code and says that.

@@ -18,38 +18,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const documentText = `
-limits:
-  demo: {capacity: 10, refill: 10/1h, on_unavailable: deny}
-  odd:  {capacity: 7, refill: 3/7s}
-`
-
-func document(tb testing.TB) *limit.Document {
-	tb.Helper()
-	doc, err := limit.ParseDocument([]byte(documentText))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return doc
-}
-
-// noon is what the model's clock says in these tests.
-var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-
-// newModel is a Limiter that has the limits of these tests, at noon.
-func newModel(tb testing.TB) *conformance.Model {
-	tb.Helper()
-	return conformance.NewModel(document(tb), noon.UnixNano)
-}
 
 // An answer is what the API said.
 type answer struct {
@@ -71,7 +47,7 @@ func (a answer) member(t *testing.T, name string) any {
 func serveAPI(t *testing.T, cfg APIConfig) func(method, path, body string) answer {
 	t.Helper()
 	if cfg.Limits == nil {
-		doc := document(t)
+		doc := conformance.NewDocument(t)
 		cfg.Limits = func() *limit.Document { return doc }
 	}
 	h, err := NewAPI(cfg)
@@ -125,7 +101,7 @@ func wantProblem(t *testing.T, a answer, status int, field, says string) {
 }
 
 func TestCheckOverHTTP(t *testing.T) {
-	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	ask := serveAPI(t, APIConfig{Limiter: conformance.NewNoonModel(t)})
 	got := ask("POST", "/v1/check", `{"key":"user:42","limits":["demo"]}`)
 	want := `{"allowed":true,"limits":[{"name":"demo","allowed":true,"limit":10,"remaining":9,"retry_after_ms":0,"reset_after_ms":360000}]}`
 	if got.StatusCode != http.StatusOK || strings.TrimSpace(got.body) != want || got.Header.Get("Content-Type") != "application/json" {
@@ -162,7 +138,7 @@ func TestRetryAfter(t *testing.T) {
 
 // TestReturnOverHTTP takes the receipts of a check back, in the form in which the check gave them.
 func TestReturnOverHTTP(t *testing.T) {
-	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	ask := serveAPI(t, APIConfig{Limiter: conformance.NewNoonModel(t)})
 	checked := ask("POST", "/v1/check", `{"key":"user:42","limits":["demo","odd"],"cost":3,"request_id":"r","receipt":true}`)
 	receipts, err := json.Marshal(checked.member(t, "receipts"))
 	if err != nil {
@@ -182,7 +158,7 @@ func TestReturnOverHTTP(t *testing.T) {
 }
 
 func TestBucketOverHTTP(t *testing.T) {
-	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	ask := serveAPI(t, APIConfig{Limiter: conformance.NewNoonModel(t)})
 	ask("POST", "/v1/check", `{"key":"a/b","limits":["demo"],"cost":4}`)
 	got := ask("GET", "/v1/buckets/demo/a/b", "")
 	var b struct {
@@ -202,8 +178,8 @@ func TestBucketOverHTTP(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &b); err != nil || got.StatusCode != http.StatusOK {
 		t.Fatalf("got %d %s: %v", got.StatusCode, got.body, err)
 	}
-	if b.Key != "a/b" || b.Limit.Name != "demo" || b.Tokens != 6 || b.TAT-b.Now != int64(4*6*time.Minute) || !b.Time.Equal(noon) ||
-		!b.Awake || len(b.Registers) != 1 || len(b.Recent) != 1 || b.Recent[0].Cost != 4 || !b.Recent[0].Time.Equal(noon) {
+	if b.Key != "a/b" || b.Limit.Name != "demo" || b.Tokens != 6 || b.TAT-b.Now != int64(4*6*time.Minute) || !b.Time.Equal(conformance.Noon()) ||
+		!b.Awake || len(b.Registers) != 1 || len(b.Recent) != 1 || b.Recent[0].Cost != 4 || !b.Recent[0].Time.Equal(conformance.Noon()) {
 		t.Errorf("got %s", got.body)
 	}
 	if tat, ok := got.member(t, "tat_ns").(string); !ok || tat == "" {
@@ -261,7 +237,7 @@ func TestKeysInPaths(t *testing.T) {
 }
 
 func TestLimitsOverHTTP(t *testing.T) {
-	doc := document(t)
+	doc := conformance.NewDocument(t)
 	ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{}, Limits: func() *limit.Document { return doc }})
 	got := ask("GET", "/v1/limits", "")
 	back, err := limit.ParseDocument([]byte(got.body))
@@ -276,7 +252,7 @@ func TestLimitsOverHTTP(t *testing.T) {
 }
 
 func TestBadHTTPRequests(t *testing.T) {
-	ask := serveAPI(t, APIConfig{Limiter: newModel(t)})
+	ask := serveAPI(t, APIConfig{Limiter: conformance.NewNoonModel(t)})
 	for body, want := range map[string]struct{ field, says string }{
 		``:                                       {"body", "JSON"},
 		`key=user:42`:                            {"body", "JSON"},
@@ -346,22 +322,6 @@ func TestHTTPErrors(t *testing.T) {
 	}
 }
 
-// gather is a metric that was registered.
-func gather(t *testing.T, reg *prometheus.Registry, name string) []*dto.Metric {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return nil
-}
-
 func TestHTTPPanics(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
@@ -380,7 +340,7 @@ func TestHTTPPanics(t *testing.T) {
 		t.Errorf("the log does not show where:\n%s", text)
 	}
 	routes := map[string]string{}
-	for _, m := range gather(t, reg, "jeton_http_seconds") {
+	for _, m := range metricstest.Gather(t, reg, "jeton_http_seconds") {
 		routes[m.GetLabel()[0].GetValue()] = m.GetLabel()[1].GetValue()
 	}
 	if want := map[string]string{"/v1/check": "500", "/v1/limits": "200"}; !reflect.DeepEqual(routes, want) {
@@ -404,7 +364,7 @@ func TestOtherPaths(t *testing.T) {
 // TestSlowBody starts a request and leaves before its body is whole: that is no check.
 func TestSlowBody(t *testing.T) {
 	h, err := NewAPI(APIConfig{
-		Limits: func() *limit.Document { return document(t) },
+		Limits: func() *limit.Document { return conformance.NewDocument(t) },
 		Limiter: conformance.Stub{OnCheck: func(context.Context, limit.Request) (limit.Decision, error) {
 			t.Error("half a request was checked")
 			return limit.Decision{}, nil
@@ -483,8 +443,8 @@ func escape(s string, encode uint64) string {
 func FuzzCheckBody(f *testing.F) {
 	f.Add([]byte(`{"key":"user:42","limits":["demo"],"cost":1,"request_id":"r","receipt":true}`))
 	f.Add([]byte(`{"key":"k","limits":[{"name":"burst","capacity":10,"refill":"1/s"},null]}`))
-	doc := document(f)
-	h, err := NewAPI(APIConfig{Limiter: newModel(f), Limits: func() *limit.Document { return doc }})
+	doc := conformance.NewDocument(f)
+	h, err := NewAPI(APIConfig{Limiter: conformance.NewNoonModel(f), Limits: func() *limit.Document { return doc }})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/rpc/access"
 )
 
@@ -50,8 +51,8 @@ func TestTheGuardOfTheAPI(t *testing.T) {
 	} {
 		for _, beyond := range []bool{false, true} {
 			for _, header := range []string{"", "Bearer wrong-wrong-wrong", "Bearer " + oneToken} {
-				doc := document(t)
-				api, err := NewAPI(APIConfig{Limiter: newModel(t), Limits: func() *limit.Document { return doc }})
+				doc := conformance.NewDocument(t)
+				api, err := NewAPI(APIConfig{Limiter: conformance.NewNoonModel(t), Limits: func() *limit.Document { return doc }})
 				if err != nil {
 					t.Fatal(err)
 				}
