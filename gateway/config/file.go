@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/jeton-dev/jeton/gateway/keys"
 	"github.com/jeton-dev/jeton/ring/secret"
 )
 
@@ -76,20 +75,6 @@ var (
 	_ encoding.TextUnmarshaler = (*File)(nil)
 	_ fmt.Formatter            = File{}
 )
-
-// fileReader returns a function that reads the files which a document names, as [strictyaml.Decoder] calls it. Relative paths begin at
-// dir.
-func fileReader(dir string, by *keys.Reader) func(encoding.TextUnmarshaler) error {
-	return func(v encoding.TextUnmarshaler) error {
-		switch file := v.(type) {
-		case *File:
-			return file.read(dir)
-		case *KeysFile:
-			return file.read(dir, by)
-		}
-		return nil
-	}
-}
 
 // read reads the content. A relative path begins at dir.
 func (f *File) read(dir string) error {

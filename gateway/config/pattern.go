@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// longestPattern is how many bytes a pattern of a path may have.
-const longestPattern = 2048
+// maxPattern is how many bytes a pattern of a path may have.
+const maxPattern = 2048
 
 // CheckPattern says what is wrong with a pattern of a path; nil for nothing. A pattern is "/" or segments, each after a
 // slash:
@@ -25,8 +25,8 @@ func CheckPattern(pattern string) error {
 	switch {
 	case pattern == "":
 		return errors.New("is empty: write / for every path")
-	case len(pattern) > longestPattern:
-		return fmt.Errorf("%d bytes are too many: at most %d", len(pattern), longestPattern)
+	case len(pattern) > maxPattern:
+		return fmt.Errorf("%d bytes are too many: at most %d", len(pattern), maxPattern)
 	case pattern[0] != '/':
 		return fmt.Errorf("%.64q does not begin with a slash", pattern)
 	case !utf8.ValidString(pattern) || strings.ContainsFunc(pattern, unicode.IsControl):
@@ -82,25 +82,6 @@ func escaped(s string) bool {
 		}
 	}
 	return false
-}
-
-func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-
-// isIdentifier says whether s is 1 to 64 letters, digits and underscores, and begins with a letter.
-func isIdentifier(s string) bool {
-	if s == "" || len(s) > longestName || !isLetter(s[0]) {
-		return false
-	}
-	for i := range len(s) {
-		if !isLetter(s[i]) && !isDigit(s[i]) && s[i] != '_' {
-			return false
-		}
-	}
-	return true
 }
 
 // patternNames are the names of the segments {name} of a pattern that CheckPattern has let through.

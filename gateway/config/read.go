@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -150,12 +151,16 @@ func covers(path, field string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// joined is all problems as one error, in the order of their lines.
-func joined(problems []*limit.FieldError) error {
-	slices.SortStableFunc(problems, func(a, b *limit.FieldError) int { return a.Line - b.Line })
-	all := make([]error, len(problems))
-	for i, p := range problems {
-		all[i] = p
+// fileReader returns a function that reads the files which a document names, as [strictyaml.Decoder] calls it. Relative paths begin at
+// dir.
+func fileReader(dir string, by *keys.Reader) func(encoding.TextUnmarshaler) error {
+	return func(v encoding.TextUnmarshaler) error {
+		switch file := v.(type) {
+		case *File:
+			return file.read(dir)
+		case *KeysFile:
+			return file.read(dir, by)
+		}
+		return nil
 	}
-	return errors.Join(all...)
 }

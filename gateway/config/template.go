@@ -46,14 +46,6 @@ type Part struct {
 	Variable Variable // of the zero kind when the part is a text
 }
 
-const (
-	longestName     = 64  // characters of a name: of a route, an upstream, an attribute, a path segment
-	longestVariable = 256 // bytes of a variable
-	longestFixed    = 128 // bytes of a template beside its variables: the rest of a key is for their values
-	mostVariables   = 8   // of a template
-	mostDots        = 8   // of the path of a claim
-)
-
 const variableForms = "{ip}, {jwt.CLAIM}, {api_key}, {api_key.ATTRIBUTE}, {header.NAME}, {proxy_header.NAME}, {cookie.NAME}, " +
 	"{route}, {method}, {host}, {path.NAME}"
 
@@ -68,7 +60,7 @@ func ParseVariable(text string) (Variable, error) {
 	case KindAPIKey:
 		ok = !named || isName(name)
 	case KindClaim:
-		ok = named && name != "" && strings.Count(name, ".") <= mostDots && utf8.ValidString(name) && !strings.ContainsAny(name, "{}") &&
+		ok = named && name != "" && strings.Count(name, ".") <= maxDots && utf8.ValidString(name) && !strings.ContainsAny(name, "{}") &&
 			!strings.ContainsFunc(name, unicode.IsControl)
 	case KindHeader, KindProxyHeader, KindCookie:
 		if v.Kind != KindCookie && strings.EqualFold(name, "Host") {
@@ -80,7 +72,7 @@ func ParseVariable(text string) (Variable, error) {
 	default:
 		return Variable{}, fmt.Errorf("{%.64s} is not a variable: there are %s", text, variableForms)
 	}
-	if !ok || len(text) > longestVariable {
+	if !ok || len(text) > maxVariable {
 		return Variable{}, fmt.Errorf("{%.64s} is not a valid form of this variable: there are %s", text, variableForms)
 	}
 	return v, nil
@@ -143,10 +135,10 @@ func checkParts(text string, parts []Part) error {
 		count++
 	}
 	switch {
-	case fixed > longestFixed:
-		return fmt.Errorf("%d bytes of fixed text are too many: at most %d", fixed, longestFixed)
-	case count > mostVariables:
-		return fmt.Errorf("%d variables are too many: at most %d", count, mostVariables)
+	case fixed > maxLiteral:
+		return fmt.Errorf("%d bytes of fixed text are too many: at most %d", fixed, maxLiteral)
+	case count > maxVariables:
+		return fmt.Errorf("%d variables are too many: at most %d", count, maxVariables)
 	}
 	return nil
 }
@@ -155,26 +147,6 @@ func checkParts(text string, parts []Part) error {
 // be escaped in a value, and is no part of an escape.
 func separates(between string) bool {
 	return between != "" && between[0] < utf8.RuneSelf && between[0] != '%' && !isLetter(between[0]) && !isDigit(between[0])
-}
-
-// isName says whether s is 1 to 64 letters, digits, dots, dashes and underscores.
-func isName(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !isLetter(c) && !isDigit(c) && c != '.' && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= longestName
-}
-
-// isToken says whether s can be the name of a header or cookie: a token of RFC 9110.
-func isToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !isLetter(c) && !isDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return s != "" && len(s) <= longestVariable
 }
 
 // variables are those of the parts of a template.

@@ -1,12 +1,8 @@
 package config
 
 import (
-	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/strictyaml"
@@ -50,99 +46,6 @@ func (d *Document) problems() []*limit.FieldError {
 	f.tracing(d.Tracing)
 	f.files(reflect.ValueOf(d).Elem(), "")
 	return f.list
-}
-
-// findings are the problems of a document.
-type findings struct {
-	document *Document
-	list     []*limit.FieldError
-}
-
-// add is a problem at the path of a field.
-func (f *findings) add(path, format string, args ...any) {
-	f.list = append(f.list, &limit.FieldError{Field: path, Problem: fmt.Sprintf(format, args...), Line: f.line(path)})
-}
-
-// check adds err, if there is one, as the problem at a path.
-func (f *findings) check(path string, err error) {
-	if err != nil {
-		f.add(path, "%s", err)
-	}
-}
-
-// line is where a field stands, or, when it is missing, that which it belongs to; 0 when nothing is known of lines.
-func (f *findings) line(path string) int {
-	for {
-		if line, ok := f.document.lines[path]; ok {
-			return line
-		}
-		if path == "" {
-			return 0
-		}
-		path = path[:max(0, strings.LastIndexAny(path, ".["))]
-	}
-}
-
-// within checks a number that may be 0, for its default.
-func within[N ~int | ~int64](f *findings, path string, n, least, most N) {
-	if n != 0 && (n < least || n > most) {
-		f.add(path, "%v is out of range: at least %v and at most %v", n, least, most)
-	}
-}
-
-// duration checks one that may be 0, for its default.
-func (f *findings) duration(path string, d Duration, least, most time.Duration) {
-	within(f, path, d, Duration(least), Duration(most))
-}
-
-// share checks a part of a whole.
-func (f *findings) share(path string, s float64) {
-	if !(s >= 0 && s <= 1) { // which holds for NaN too
-		f.add(path, "%v is out of range: a share is from 0 to 1", s)
-	}
-}
-
-// oneOf checks a word that may be empty.
-func (f *findings) oneOf(path, word string, words ...string) {
-	if word != "" && !slices.Contains(words, word) {
-		f.add(path, "%.64q is not known: use %s", word, strings.Join(words, ", "))
-	}
-}
-
-// header checks the name of one, which may be empty.
-func (f *findings) header(path, name string) {
-	if name != "" && !isToken(name) {
-		f.add(path, "%.64q is not a header name, such as X-Api-Key", name)
-	}
-}
-
-// different checks that nothing is in a list twice.
-func (f *findings) different(path string, list []string) {
-	first := make(map[string]int, len(list))
-	for i, s := range list {
-		before, twice := first[s]
-		if !twice {
-			first[s] = i
-			continue
-		}
-		f.add(strictyaml.Item(path, i), "%.64q is a duplicate of %s", s, strictyaml.Item(path, before))
-	}
-}
-
-func (f *findings) networks(path string, networks []Network) {
-	for i, n := range networks {
-		if problem := n.problem(); problem != "" {
-			f.add(strictyaml.Item(path, i), "%.64q %s", n.String(), problem)
-		}
-	}
-}
-
-// patterns checks those of paths.
-func (f *findings) patterns(path string, patterns []string) {
-	for i, p := range patterns {
-		f.check(strictyaml.Item(path, i), CheckPattern(p))
-	}
-	f.different(path, patterns)
 }
 
 func (f *findings) exempt(e Exempt) {
@@ -189,6 +92,3 @@ func (f *findings) files(v reflect.Value, path string) {
 func isGatewayName(s string) bool {
 	return isName(s) && len(s) <= maxGatewayName && !strings.ContainsAny(s, "._") && s[0] != '-' && s[len(s)-1] != '-'
 }
-
-// sorted are the names of a mapping, in their order.
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

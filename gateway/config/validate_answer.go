@@ -11,19 +11,8 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// The forms in which limits are told: the values of [Answer.Headers].
 const (
-	FormRateLimit   = "ratelimit"    // draft-ietf-httpapi-ratelimit-headers-11
-	FormRateLimit03 = "ratelimit-03" // its older three fields
-	FormXRateLimit  = "x-ratelimit"
-	FormNone        = "none" // none but Retry-After; stands alone
-)
-
-// HeaderForms are all forms but FormNone.
-func HeaderForms() []string { return []string{FormRateLimit, FormRateLimit03, FormXRateLimit} }
-
-const (
-	longestBody  = 64 << 10 // bytes of a body that is a template, and of what it makes
+	maxBody      = 64 << 10 // bytes of a body that is a template, and of what it makes
 	filledLength = 512      // bytes, more or less, of what a template is tried with
 )
 
@@ -102,19 +91,19 @@ func checkRedirect(text string) error {
 
 // tryBody says what is wrong with the template of the body: it is executed with nothing and with everything filled in.
 func (a Answer) tryBody() error {
-	if len(a.Body) > longestBody {
-		return fmt.Errorf("%d bytes are too many: at most %d", len(a.Body), longestBody)
+	if len(a.Body) > maxBody {
+		return fmt.Errorf("%d bytes are too many: at most %d", len(a.Body), maxBody)
 	}
 	t, err := a.Template()
 	if err != nil || t == nil {
 		return templateError(err)
 	}
 	full := BodyFields{
-		ID: strings.Repeat("a", filledLength), Route: strings.Repeat("r", longestName), Limits: []string{"first", "second"},
+		ID: strings.Repeat("a", filledLength), Route: strings.Repeat("r", maxName), Limits: []string{"first", "second"},
 		RetryAfter: 60, Status: a.StatusCode(),
 	}
 	for _, fields := range []BodyFields{{}, full} {
-		room := room(longestBody)
+		room := room(maxBody)
 		if err := t.Execute(&room, fields); err != nil {
 			return templateError(err)
 		}
@@ -127,7 +116,7 @@ func templateError(err error) error {
 		return nil
 	}
 	if errors.Is(err, errNoRoom) {
-		return fmt.Errorf("makes more than %d bytes", longestBody)
+		return fmt.Errorf("makes more than %d bytes", maxBody)
 	}
 	return fmt.Errorf("is not a valid template: %w", err)
 }

@@ -161,7 +161,7 @@ func (f *findings) apiKey(path string, a *APIKey) {
 		}
 		for _, name := range sorted(known.Attributes) {
 			if !isName(name) {
-				f.add(at+".attributes."+name, "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
+				f.add(at+".attributes."+name, "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, maxName)
 			}
 		}
 	}

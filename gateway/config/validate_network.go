@@ -47,7 +47,7 @@ func (f *findings) proxy(p *Proxy) {
 	for _, name := range sorted(p.Upstreams) {
 		u, path := p.Upstreams[name], strictyaml.Under("proxy.upstreams", name)
 		if !isName(name) {
-			f.add(path, "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, longestName)
+			f.add(path, "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, maxName)
 		}
 		if len(u.URLs) == 0 {
 			f.add(path+".urls", "is empty: name at least one URL, such as http://127.0.0.1:9000")

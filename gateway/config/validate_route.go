@@ -19,7 +19,7 @@ func (f *findings) routes(routes []Route) {
 		before, twice := names[r.Name]
 		switch {
 		case !isName(r.Name):
-			f.add(path+".name", "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", r.Name, longestName)
+			f.add(path+".name", "%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", r.Name, maxName)
 		case twice:
 			f.add(path+".name", "%.64q is also the name of %s", r.Name, strictyaml.Item("routes", before))
 		default:
@@ -50,15 +50,6 @@ func (f *findings) hosts(path string, hosts []string) {
 		f.add(strictyaml.Item(path, i), "%.64q is not a host: write a name in lower case without a port, such as api.example.com or *.example.com", host)
 	}
 	f.different(path, hosts)
-}
-
-func (f *findings) methods(path string, methods []string) {
-	for i, m := range methods {
-		if !isName(m) || strings.Contains(m, ".") || m != strings.ToUpper(m) {
-			f.add(strictyaml.Item(path, i), "%.64q is not a method: write one in upper case, such as GET", m)
-		}
-	}
-	f.different(path, methods)
 }
 
 // upstream checks that exactly one answers what a route lets through.

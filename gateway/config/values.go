@@ -88,6 +88,17 @@ func (n *Network) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// The forms in which limits are told: the values of [Answer.Headers].
+const (
+	FormRateLimit   = "ratelimit"    // draft-ietf-httpapi-ratelimit-headers-11
+	FormRateLimit03 = "ratelimit-03" // its older three fields
+	FormXRateLimit  = "x-ratelimit"
+	FormNone        = "none" // none but Retry-After; stands alone
+)
+
+// HeaderForms are all forms but FormNone.
+func HeaderForms() []string { return []string{FormRateLimit, FormRateLimit03, FormXRateLimit} }
+
 var (
 	_ encoding.TextUnmarshaler = (*Duration)(nil)
 	_ encoding.TextUnmarshaler = (*Network)(nil)

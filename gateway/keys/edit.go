@@ -72,7 +72,7 @@ func Revoke(path, label string, now time.Time) (Key, error) {
 // edit replaces the text of a file, which need not be there, by what change makes of it. Only one edit of a folder's files runs at
 // a time: the folder is locked meanwhile.
 func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) (err error) {
-	if err := safely(path); err != nil {
+	if err := checkFolder(path); err != nil {
 		return err
 	}
 	if path, err = linked(path); err != nil {
@@ -97,7 +97,7 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file: name one", path)
 	case info.Mode().Perm()&writtenByOthers != 0:
-		return openTo(path, info)
+		return writableError(path, info)
 	default:
 		var problem error
 		if has, _, problem, err = parseFile(path, info, &was); err != nil {
@@ -143,7 +143,7 @@ func replace(path string, text []byte, before fs.FileInfo) (err error) {
 	}()
 	_, err = f.Write(text)
 	if err == nil && before != nil {
-		err = likeBefore(f, before)
+		err = copyOwner(f, before)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -154,8 +154,8 @@ func replace(path string, text []byte, before fs.FileInfo) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// likeBefore gives a file the owner and the permissions of the one that it replaces: the gateway may run as another user.
-func likeBefore(f *os.File, before fs.FileInfo) error {
+// copyOwner gives a file the owner and the permissions of the one that it replaces: the gateway may run as another user.
+func copyOwner(f *os.File, before fs.FileInfo) error {
 	if was, ok := before.Sys().(*syscall.Stat_t); ok && (int(was.Uid) != os.Geteuid() || int(was.Gid) != os.Getegid()) {
 		if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
 			return err

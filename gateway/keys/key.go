@@ -31,14 +31,26 @@ import (
 )
 
 const (
-	mostName  = 64  // characters of a label and of the name of an attribute
-	mostValue = 256 // bytes of an owner and of the value of an attribute
+	maxName   = 64  // characters of a label and of the name of an attribute
+	maxValue  = 256 // bytes of an owner and of the value of an attribute
 	randomKey = 32  // bytes
 	shortHash = 8   // hexadecimal digits by which people tell keys apart
 )
 
 // prefix begins every key that Make makes, so that people and scanners of repositories know what they have found.
 const prefix = "jeton_"
+
+// The fields of a line.
+const (
+	fieldLabel      = "label"
+	fieldOwner      = "owner"
+	fieldDigest     = "digest"
+	fieldAttributes = "attributes"
+	fieldExpires    = "expires"
+)
+
+// fields are all of them.
+var fields = []string{fieldLabel, fieldOwner, fieldDigest, fieldAttributes, fieldExpires}
 
 // A Digest is the SHA-256 of a key.
 type Digest [sha256.Size]byte
@@ -90,7 +102,7 @@ func (k *Key) Validate() error {
 	case k.Label == "":
 		return wrong(fieldLabel, "is missing: name the key, as in "+`"label":"ci"`)
 	case !isName(k.Label):
-		return wrong(fieldLabel, fmt.Sprintf("%.64q is not a valid label: write 1 to %d letters, digits, dots, dashes and underscores", k.Label, mostName))
+		return wrong(fieldLabel, fmt.Sprintf("%.64q is not a valid label: write 1 to %d letters, digits, dots, dashes and underscores", k.Label, maxName))
 	case k.Owner == "":
 		return wrong(fieldOwner, "is missing: say who the key belongs to, as in "+`"owner":"acme"`)
 	case k.Digest == Digest{}:
@@ -121,8 +133,8 @@ func (k *Key) Validate() error {
 // problemOf is what is wrong with a text for people, empty for nothing.
 func problemOf(value string) string {
 	switch {
-	case len(value) > mostValue:
-		return fmt.Sprintf("has %d bytes: write at most %d", len(value), mostValue)
+	case len(value) > maxValue:
+		return fmt.Sprintf("has %d bytes: write at most %d", len(value), maxValue)
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
 		return fmt.Sprintf("%.64q holds a control character or is not UTF-8", value)
 	}
@@ -137,7 +149,7 @@ func isName(s string) bool {
 			return false
 		}
 	}
-	return s != "" && len(s) <= mostName
+	return s != "" && len(s) <= maxName
 }
 
 func wrong(field, problem string) *limit.FieldError {
@@ -146,5 +158,5 @@ func wrong(field, problem string) *limit.FieldError {
 
 // notAName is the problem of an attribute.
 func notAName(name string) *limit.FieldError {
-	return wrong(fieldAttributes, fmt.Sprintf("%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, mostName))
+	return wrong(fieldAttributes, fmt.Sprintf("%.64q is not a valid name: write 1 to %d letters, digits, dots, dashes and underscores", name, maxName))
 }

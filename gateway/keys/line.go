@@ -14,18 +14,6 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// The fields of a line.
-const (
-	fieldLabel      = "label"
-	fieldOwner      = "owner"
-	fieldDigest     = "digest"
-	fieldAttributes = "attributes"
-	fieldExpires    = "expires"
-)
-
-// fields are all of them.
-var fields = []string{fieldLabel, fieldOwner, fieldDigest, fieldAttributes, fieldExpires}
-
 // lineJSON is a line.
 type lineJSON struct {
 	Label      string            `json:"label"`
@@ -48,17 +36,17 @@ func (k *Key) line() []byte {
 	return append(text, '\n')
 }
 
-// revokedBy begins the comment that stands in the place of a key that was revoked: # revoked LABEL SHA-256 TIME.
-const revokedBy = "# revoked "
+// revocationPrefix begins the comment that stands in the place of a key that was revoked: # revoked LABEL SHA-256 TIME.
+const revocationPrefix = "# revoked "
 
 // revocation is the comment in the place of the key, with the end of the line. It does not say whose the key was.
 func (k *Key) revocation(now time.Time) []byte {
-	return fmt.Appendf(nil, "%s%s %x %s\n", revokedBy, k.Label, k.Digest, now.UTC().Format(time.RFC3339))
+	return fmt.Appendf(nil, "%s%s %x %s\n", revocationPrefix, k.Label, k.Digest, now.UTC().Format(time.RFC3339))
 }
 
 // parseRevocation is the digest in such a comment; ok is false for any other.
 func parseRevocation(line []byte) (d Digest, ok bool) {
-	rest, ours := bytes.CutPrefix(line, []byte(revokedBy))
+	rest, ours := bytes.CutPrefix(line, []byte(revocationPrefix))
 	words := bytes.Fields(rest)
 	if !ours || len(words) < 2 || len(words[1]) != hex.EncodedLen(len(d)) {
 		return d, false
@@ -76,7 +64,7 @@ func parseLine(line []byte) (*Key, *limit.FieldError) {
 	case err != nil:
 		return nil, notAKey(err)
 	}
-	if problem := checkNames(line); problem != nil {
+	if problem := checkFields(line); problem != nil {
 		return nil, problem
 	}
 	k := &Key{Label: in.Label, Owner: in.Owner, Attributes: in.Attributes}
@@ -114,9 +102,9 @@ func expected(field string) string {
 	return "a text, in quotes"
 }
 
-// checkNames says which name of the object in a line, or of the attributes in it, is unknown or there twice: encoding/json takes
+// checkFields says which name of the object in a line, or of the attributes in it, is unknown or there twice: encoding/json takes
 // the last of several, and names in other letters. The line is JSON that lineJSON has taken.
-func checkNames(line []byte) *limit.FieldError {
+func checkFields(line []byte) *limit.FieldError {
 	var room [2][8]string
 	seen := [...][]string{room[0][:0], room[1][:0]} // by depth
 	depth, begin, quoted := -1, 0, false

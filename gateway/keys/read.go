@@ -142,9 +142,9 @@ func filesAt(path string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return []string{path}, safely(path)
+		return []string{path}, checkFolder(path)
 	case info.Mode().Perm()&writtenByOthers != 0:
-		return nil, openTo(path, info)
+		return nil, writableError(path, info)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -163,13 +163,13 @@ func filesAt(path string) ([]string, error) {
 	return paths, nil
 }
 
-func openTo(path string, info fs.FileInfo) error {
+func writableError(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s has mode %04o, so other users of this machine can change it: run `chmod go-w %s`", path, info.Mode().Perm(), path)
 }
 
-// safely says whether others may put another file in the place of the one at path, which need not be there. Links are followed, and
+// checkFolder says whether others may put another file in the place of the one at path, which need not be there. Links are followed, and
 // the folder of each file is looked at, that of the link too.
-func safely(path string) error {
+func checkFolder(path string) error {
 	for _, at := range []string{path, resolved(path)} {
 		folder := filepath.Dir(at)
 		info, err := os.Stat(folder)
@@ -195,8 +195,8 @@ func resolved(path string) string {
 // racy is how long after a change of a file another one may leave it with the same time.
 const racy = 2 * time.Second
 
-// same says whether f is what a file still holds, by what is known of the file without reading it.
-func (f *file) same(info fs.FileInfo) bool {
+// isUnchanged says whether f is what a file still holds, by what is known of the file without reading it.
+func (f *file) isUnchanged(info fs.FileInfo) bool {
 	return f != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime()) &&
 		f.info.Mode() == info.Mode() && f.at.Sub(info.ModTime()) > racy
 }
@@ -209,12 +209,12 @@ func read(path string, before *file) (*file, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case before.same(info):
+	case before.isUnchanged(info):
 		return before, nil
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Mode().Perm()&writtenByOthers != 0:
-		return nil, openTo(path, info)
+		return nil, writableError(path, info)
 	}
 	f := &file{path: path, info: info, at: at}
 	if f.text, f.sum, f.err, err = parseFile(path, info, io.Discard); err != nil {

@@ -18,6 +18,12 @@ type pattern struct {
 	exact    bool // ends in $: covers nothing below
 }
 
+// slot is a {name} of a pattern: the segment at depth stands for it, counted from 0.
+type slot struct {
+	name  string
+	depth int
+}
+
 // parsePattern reads what [config.CheckPattern] finds right.
 func parsePattern(text string) (pattern, error) {
 	if err := config.CheckPattern(text); err != nil {

@@ -28,12 +28,6 @@ type Table struct {
 	names [][]slot // of each route: its {name}s and where they stand
 }
 
-// slot is a {name} of a pattern: the segment at depth stands for it, counted from 0.
-type slot struct {
-	name  string
-	depth int
-}
-
 // New makes a Table. Its errors name the route and what is wrong with its path, a host or a method, or two routes of which
 // neither fits better than the other.
 func New(routes []config.Route) (*Table, error) {
