@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -42,6 +43,20 @@ var errSomeTLS = errors.New("tls-cert, tls-key, tls-ca: give all three, or none"
 // read reads the document and all files that it names, and makes the setup of a gateway from them. The error is everything that is
 // wrong.
 func (c *Config) read() (*setup, error) { return c.make(c.look(), nil) }
+
+// onDisk is what one look finds: the text of the document, or why it cannot be read.
+type onDisk struct {
+	text []byte
+	err  error
+}
+
+// same says whether two looks have found the same.
+func (d onDisk) same(other onDisk) bool {
+	if d.err != nil || other.err != nil {
+		return d.err != nil && other.err != nil && d.err.Error() == other.err.Error()
+	}
+	return bytes.Equal(d.text, other.text)
+}
 
 // look is what is on disk now.
 func (c *Config) look() onDisk {

@@ -20,19 +20,16 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/internal/bound"
 	"github.com/jeton-dev/jeton/internal/door"
 	"github.com/jeton-dev/jeton/rpc/client"
-	"github.com/jeton-dev/jeton/rpc/web"
 )
 
 // A Gateway is a running gateway.
@@ -63,101 +60,6 @@ type Gateway struct {
 	stopping chan struct{} // closed when the gateway is to stop
 }
 
-// Open starts a gateway: on return its listeners take requests. It does not wait for the cluster; Ready tells when it was
-// heard of. The error is everything that is wrong with the document, or says which address cannot be listened on.
-func Open(cfg Config) (e *Gateway, err error) {
-	cfg.setDefaults()
-	found := cfg.look()
-	first, err := cfg.make(found, nil)
-	if err != nil {
-		return nil, err
-	}
-	e = &Gateway{
-		cfg: cfg, metrics: prometheus.NewRegistry(), counts: newMetrics(), opened: time.Now(),
-		stopping: make(chan struct{}), doors: door.New(cfg.Logger), following: following{last: found, settled: found},
-	}
-	e.now.Store(first)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.abandon())
-			e = nil
-		}
-	}()
-	e.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	e.metrics.MustRegister(e.counts.collectors()...)
-	if e.listeners, err = bound.NewMetrics(e.metrics); err != nil {
-		return e, err
-	}
-	if err := e.openFronts(first); err != nil {
-		return e, err
-	}
-	e.bindFronts(first)
-	if err := e.openCore(first); err != nil {
-		return e, err
-	}
-	e.followed(first)
-	err = e.openServers(first)
-	return e, err
-}
-
-// openCore opens what decides: the client of the cluster, and the gateway on it.
-func (e *Gateway) openCore(s *setup) (err error) {
-	if e.tracing, err = openTracing(s.doc, e.cfg.Logger, e.counts.exportFailures); err != nil {
-		return err
-	}
-	e.closers.Add(e.tracing.close)
-	if e.client, err = client.New(client.Config{
-		Servers: s.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
-		TLS: clusterTLS(s, e.now.Load), Token: func() string { return e.now.Load().token }, Registerer: e.metrics,
-	}); err != nil {
-		return err
-	}
-	e.closers.Add(func(context.Context) error { return e.client.Close() })
-	e.client.Heard() // which begins to listen for the limits
-	e.gateway, err = core.New(core.Config{
-		Document: s.doc, Checker: e.client, Limits: e.limits,
-		Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,
-	})
-	if err != nil {
-		return err
-	}
-	e.closers.Add(func(context.Context) error { e.gateway.Close(); return nil })
-	return nil
-}
-
-// maxChecks bounds the checks under way in the client beyond any bound of the gateway itself, cluster.max_in_flight, which
-// the document may change.
-const maxChecks = 1_000_000
-
-// openServers makes the ways in and starts them on their listeners.
-func (e *Gateway) openServers(s *setup) error {
-	admin, err := e.adminHandler()
-	if err != nil {
-		return err
-	}
-	e.admin.prepare(web.NewServer(nil, e.cfg.Logger), web.Counted(admin), e.cfg.Logger)
-	e.doors.Start(e.admin) // which is stopped last, so that the gateway can be watched while it stops
-	e.doors.Start(e.list(s)...)
-	return nil
-}
-
-// list is the doors of clients: those that the document has.
-func (e *Gateway) list(s *setup) (doors []door.Door) {
-	if e.forwardAuth != nil {
-		e.forwardAuth.prepare(forwardAuthServer(), e.gateway.ForwardAuth(), e.cfg.Logger)
-		doors = append(doors, e.forwardAuth)
-	}
-	if e.proxy != nil {
-		server := proxyServer(s.doc.Proxy)
-		if s.doc.Proxy.TLS != nil {
-			server.TLSConfig = e.proxyTLS()
-		}
-		e.proxy.prepare(server, e.gateway.Proxy(), e.cfg.Logger)
-		doors = append(doors, e.proxy)
-	}
-	return doors
-}
-
 // ProxyAddr is the address at which the proxy takes requests; empty without one.
 func (e *Gateway) ProxyAddr() string { return e.proxy.Addr() }
 
@@ -180,14 +82,4 @@ func (e *Gateway) Close(ctx context.Context) error {
 	e.stop.Do(func() { close(e.stopping) })
 	e.doors.Stop(ctx)
 	return e.closers.Close(ctx)
-}
-
-// abandonWithin is how long what Open had opened may take to close when something after it went wrong.
-const abandonWithin = time.Second
-
-// abandon closes what Open had opened when something after it went wrong.
-func (e *Gateway) abandon() error {
-	ctx, cancel := context.WithTimeout(context.Background(), abandonWithin)
-	defer cancel()
-	return e.Close(ctx)
 }

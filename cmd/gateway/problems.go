@@ -46,6 +46,27 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 	return found
 }
 
+// Limits are the names of all limits that may apply to requests of a route, each once, in their order.
+func Limits(r config.Route) []string {
+	var names []string
+	add := func(more []string) {
+		for _, name := range more {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, c := range r.Checks {
+		add(c.Limits)
+		if c.Choose != nil {
+			for _, when := range c.Choose.When {
+				add(when.Limits)
+			}
+		}
+	}
+	return names
+}
+
 // A price is what requests of a check may cost.
 type price struct {
 	field  string // of the check

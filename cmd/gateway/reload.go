@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,20 +21,6 @@ type following struct {
 	refused [32]byte // digest of the document that problem is about, if it could be read
 
 	since time.Time // when the document in force was put there
-}
-
-// onDisk is what one look finds: the text of the document, or why it cannot be read.
-type onDisk struct {
-	text []byte
-	err  error
-}
-
-// same says whether two looks have found the same.
-func (d onDisk) same(other onDisk) bool {
-	if d.err != nil || other.err != nil {
-		return d.err != nil && other.err != nil && d.err.Error() == other.err.Error()
-	}
-	return bytes.Equal(d.text, other.text)
 }
 
 // found notes what a look finds, and says whether it is settled. A text that is new, or a document that is not there, may be one

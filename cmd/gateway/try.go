@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"log/slog"
-	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	core "github.com/jeton-dev/jeton/gateway"
@@ -54,25 +53,4 @@ type nobody struct{}
 // Check implements [limit.Checker].
 func (nobody) Check(context.Context, limit.Request) (limit.Decision, error) {
 	return limit.Decision{}, limit.ErrUnavailable
-}
-
-// Limits are the names of all limits that may apply to requests of a route, each once, in their order.
-func Limits(r config.Route) []string {
-	var names []string
-	add := func(more []string) {
-		for _, name := range more {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	for _, c := range r.Checks {
-		add(c.Limits)
-		if c.Choose != nil {
-			for _, when := range c.Choose.When {
-				add(when.Limits)
-			}
-		}
-	}
-	return names
 }

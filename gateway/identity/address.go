@@ -11,11 +11,8 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// What is read of what proxies say of the client, whatever a request claims.
-const (
-	maxHops = 64  // addresses
-	maxHop  = 512 // bytes of one of them, with all that is said of it
-)
+// maxHops bounds the addresses that are read, whatever a request claims.
+const maxHops = 64
 
 // addresses find the client's address. They never change.
 type addresses struct {
@@ -116,57 +113,6 @@ func cutList(line string) (hop netip.Addr, rest string, more, ok bool) {
 		return hop, "", false, ok
 	}
 	return hop, line[:from+comma], true, ok
-}
-
-// parseNode reads an address as proxies write it: 192.0.2.1, 192.0.2.1:4711, 2001:db8::1, [2001:db8::1], [2001:db8::1]:4711.
-func parseNode(s string) (netip.Addr, bool) {
-	host := s
-	if strings.HasPrefix(s, "[") {
-		inside, after, closed := strings.Cut(s[1:], "]")
-		if !closed || !strings.Contains(inside, ":") {
-			return netip.Addr{}, false
-		}
-		if after != "" && (after[0] != ':' || !isPort(after[1:])) {
-			return netip.Addr{}, false
-		}
-		host = inside
-	} else if before, port, found := strings.Cut(s, ":"); found && !strings.Contains(port, ":") {
-		if !isPort(port) {
-			return netip.Addr{}, false
-		}
-		host = before
-	}
-	if len(host) > 128 { // an error of ParseAddr repeats what it was given
-		return netip.Addr{}, false
-	}
-	a, err := netip.ParseAddr(host)
-	return plain(a), err == nil
-}
-
-// isPort says whether s is a port, or stands for one (RFC 7239, obfuscated port).
-func isPort(s string) bool {
-	if strings.HasPrefix(s, "_") {
-		return isObfuscated(s)
-	}
-	if s == "" || len(s) > 5 {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
-
-// isObfuscated says whether s has the form _hidden of RFC 7239.
-func isObfuscated(s string) bool {
-	for i := 1; i < len(s); i++ {
-		if c := s[i]; !isAlnum(c) && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return len(s) > 1
 }
 
 // appendIP writes what {ip} stands for: 192.0.2.1, or 2001:db8::/64.

@@ -26,6 +26,9 @@ type Facts struct {
 	keyLook bool                 // key has been looked for
 }
 
+// Facts are what is known of r, which must stay as it is while they are used.
+func (f *Finder) Facts(r *Request) Facts { return Facts{finder: f, request: r} }
+
 // Client is the address of the client: the other end of the connection, or what trusted proxies say of it. IPv4 within
 // IPv6 is unwrapped and a zone dropped. It is the zero Addr when the connection's other end has no address.
 func (f *Facts) Client() netip.Addr {
@@ -98,7 +101,73 @@ func (f *Facts) token() map[string]any {
 	return f.claims
 }
 
+// believe is the claims of the token in r that the first issuer believes, nil if none does. Then outcome is what the token that
+// went furthest failed: of several issuers, most see at once that a token is another's. It is believed if there is no token.
+func (f *Finder) believe(r *Request) (_ map[string]any, furthest outcome) {
+	if len(f.issuers) == 0 {
+		return nil, believed
+	}
+	now := f.now()
+	var shown shownToken
+	for _, is := range f.issuers {
+		for _, raw := range [...]string{is.inHeader(r), is.inCookie(r)} {
+			if raw == "" {
+				continue
+			}
+			if raw != shown.raw {
+				shown = shownToken{raw: raw}
+			}
+			claims, o := is.judge(&shown, now)
+			is.counts[o].Inc()
+			if claims != nil {
+				return claims, o
+			}
+			furthest = max(furthest, o)
+		}
+	}
+	return nil, furthest
+}
+
 // fromProxy says whether a trusted proxy handed the request over.
 func (f *Facts) fromProxy() bool {
 	return f.request.FromProxy || f.finder.addresses.trusted.Contains(f.request.Peer)
+}
+
+// Examine is Flaw after everything that the request shows was looked at.
+func (f *Facts) Examine() Flaw {
+	f.token()
+	f.findKey()
+	return f.Flaw()
+}
+
+// Flaw is what is wrong with the token or the API key that the request shows, of those that somebody has looked at; of both the
+// token. One that counts somewhere makes up for another of its kind that does not. Where both are shown in the same header, one
+// that counts as either is fine.
+//
+// The zero Facts have none.
+func (f *Facts) Flaw() Flaw {
+	if f.finder == nil {
+		return Flaw{}
+	}
+	shared := f.finder.shared
+	if shared && (f.foundClaims || f.keyLook) {
+		f.token()
+		f.findKey()
+	}
+	token, key := f.tokenFlaw(), f.key.flaw
+	if shared && (f.claims != nil || f.key.counts) {
+		return Flaw{}
+	}
+	if token == (Flaw{}) || shared && token.Check == outcomeNames[malformed] && key != (Flaw{}) {
+		return key
+	}
+	return token
+}
+
+// tokenFlaw is that of the token.
+func (f *Facts) tokenFlaw() Flaw {
+	if f.claims != nil || f.tokenOutcome < malformed {
+		return Flaw{}
+	}
+	return Flaw{aToken, outcomeNames[f.tokenOutcome]}
 }

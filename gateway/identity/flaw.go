@@ -1,7 +1,5 @@
 package identity
 
-import "slices"
-
 // A Flaw is why a token or an API key that a request shows does not count. The zero Flaw is that of a request which shows none
 // such. It has nothing of the token or key in it.
 type Flaw struct {
@@ -51,48 +49,3 @@ func (f Flaw) String() string {
 
 // OfToken says whether it is a token that does not count.
 func (f Flaw) OfToken() bool { return f.Credential == aToken }
-
-// Examine is Flaw after everything that the request shows was looked at.
-func (f *Facts) Examine() Flaw {
-	f.token()
-	f.findKey()
-	return f.Flaw()
-}
-
-// Flaw is what is wrong with the token or the API key that the request shows, of those that somebody has looked at; of both the
-// token. One that counts somewhere makes up for another of its kind that does not. Where both are shown in the same header, one
-// that counts as either is fine.
-//
-// The zero Facts have none.
-func (f *Facts) Flaw() Flaw {
-	if f.finder == nil {
-		return Flaw{}
-	}
-	shared := f.finder.shared
-	if shared && (f.foundClaims || f.keyLook) {
-		f.token()
-		f.findKey()
-	}
-	token, key := f.tokenFlaw(), f.key.flaw
-	if shared && (f.claims != nil || f.key.counts) {
-		return Flaw{}
-	}
-	if token == (Flaw{}) || shared && token.Check == outcomeNames[malformed] && key != (Flaw{}) {
-		return key
-	}
-	return token
-}
-
-// tokenFlaw is that of the token.
-func (f *Facts) tokenFlaw() Flaw {
-	if f.claims != nil || f.tokenOutcome < malformed {
-		return Flaw{}
-	}
-	return Flaw{aToken, outcomeNames[f.tokenOutcome]}
-}
-
-// sharesHeader says whether tokens and API keys are shown in the same header.
-func (f *Finder) sharesHeader() bool {
-	return f.apiKeys != nil && f.apiKeys.header != "" &&
-		slices.ContainsFunc(f.issuers, func(is *issuer) bool { return is.header == f.apiKeys.header })
-}

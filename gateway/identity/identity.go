@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,6 +107,12 @@ func New(cfg Config) (*Finder, error) {
 	return f, nil
 }
 
+// sharesHeader says whether tokens and API keys are shown in the same header.
+func (f *Finder) sharesHeader() bool {
+	return f.apiKeys != nil && f.apiKeys.header != "" &&
+		slices.ContainsFunc(f.issuers, func(is *issuer) bool { return is.header == f.apiKeys.header })
+}
+
 // start starts a goroutine for each issuer with a URL, and waits for their first keys.
 func (f *Finder) start(client *http.Client) {
 	ctx, stop := context.WithCancel(context.Background())
@@ -149,9 +156,6 @@ func (f *Finder) Close() {
 	f.running.Wait()
 	f.idle()
 }
-
-// Facts are what is known of r, which must stay as it is while they are used.
-func (f *Finder) Facts(r *Request) Facts { return Facts{finder: f, request: r} }
 
 // under puts the path of the enclosing value in front of the field of err, if err is an error.
 func under(path string, err error) error {

@@ -16,37 +16,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
-)
-
-// outcome is what is found of a token. Those that say what it failed stand in the order in which it is looked at.
-type outcome int
-
-const (
-	believed   outcome = iota
-	remembered         // believed, without looking at the signature again
-	malformed
-	otherAlgorithm
-	otherIssuer
-	otherAudience
-	noExpiry
-	expired
-	tooEarly
-	unknownKey
-	badSignature
-	outcomes // how many there are
-)
-
-// outcomeNames are for metrics.
-var outcomeNames = [outcomes]string{
-	"believed", "remembered", "malformed", "other_algorithm", "other_issuer", "other_audience", "no_expiry", "expired", "too_early",
-	"unknown_key", "bad_signature",
-}
-
-// symmetric are the algorithms that take a secret, asymmetric those that take a public key. No key ever serves both: a public
-// key taken for a secret would let everybody sign.
-var (
-	symmetric  = []string{"HS256", "HS384", "HS512"}
-	asymmetric = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
 // maxTries is how many keys are tried on a token that does not name one.
@@ -140,6 +110,24 @@ func (is *issuer) readAlgorithms(cfg config.JWT) error {
 		is.algorithms["Ed25519"] = jwa.EdDSAEd25519()
 	}
 	return nil
+}
+
+// inHeader is the token in the issuer's header, empty for none.
+func (is *issuer) inHeader(r *Request) string {
+	value := r.header(is.header)
+	token, ok := bearer.Cut(value)
+	if !ok && is.bare {
+		return value
+	}
+	return token
+}
+
+// inCookie is the token in the issuer's cookie, empty for none.
+func (is *issuer) inCookie(r *Request) string {
+	if is.cookie == "" {
+		return ""
+	}
+	return findCookie(r.Header["Cookie"], is.cookie)
 }
 
 // judge is the claims of a token that is believed, nil with the reason if it is not. What is cheap to see is looked at

@@ -79,6 +79,19 @@ func (f *Finder) variable(from config.Variable) (v Variable, problem string) {
 	return v, ""
 }
 
+// noteVariable adds what a variable is read from.
+func (f *Finder) noteVariable(v Variable) {
+	switch v.kind {
+	case header:
+		f.note(source{place: inHeader, name: v.name})
+	case proxyHeader:
+		f.note(source{place: inHeader, name: v.name, trusted: true})
+	case cookie:
+		f.note(source{place: inCookie, name: v.name})
+	default:
+	}
+}
+
 // lacks says what the document does not say that v needs, empty if nothing.
 func (f *Finder) lacks(v Variable) string {
 	switch v.kind {

@@ -1,0 +1,94 @@
+package identity
+
+import "net/http"
+
+// place is a part of a request that says who is asking.
+type place uint8
+
+const (
+	inHeader place = iota + 1
+	inCookie
+	inQuery
+)
+
+// maxAliases is how many other spellings of a header's name are looked for.
+const maxAliases = 7
+
+// A source is a header, cookie or parameter that the document names. Whoever stands behind the gateway reads it too, and
+// should find the same person there.
+type source struct {
+	place   place
+	name    string   // of a header, canonical
+	aliases []string // names that servers which know no dashes take for that header's
+	trusted bool     // counts only from trusted proxies
+	token   bool     // may hold a token (JWT)
+}
+
+// sources are kept as a list that is never changed, so that requests read it without a lock.
+func (f *Finder) sourced() []source {
+	if list := f.sources.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// note adds a source to those that [Facts.Contradiction] looks at.
+func (f *Finder) note(s source) {
+	f.noting.Lock()
+	defer f.noting.Unlock()
+	old := f.sourced()
+	list := make([]source, 0, len(old)+1)
+	known := false
+	for _, o := range old {
+		if o.place == s.place && o.name == s.name && o.trusted == s.trusted {
+			known = true
+			o.token = o.token || s.token
+		}
+		list = append(list, o)
+	}
+	if !known {
+		if s.place == inHeader && !s.trusted {
+			s.aliases = aliases(s.name)
+		}
+		list = append(list, s)
+	}
+	f.sources.Store(&list)
+}
+
+// noteIdentity adds the sources that do not have to be variables to count.
+func (f *Finder) noteIdentity() {
+	for _, is := range f.issuers {
+		f.note(source{place: inHeader, name: is.header, token: true})
+		if is.cookie != "" {
+			f.note(source{place: inCookie, name: is.cookie, token: true})
+		}
+	}
+	if f.apiKeys != nil && f.apiKeys.header != "" {
+		f.note(source{place: inHeader, name: f.apiKeys.header})
+	}
+	if f.apiKeys != nil && f.apiKeys.query != "" {
+		f.note(source{place: inQuery, name: f.apiKeys.query})
+	}
+}
+
+// aliases are the canonical names of headers that become the same variable as name where a dash and an underscore are one
+// (CGI, and what descends from it).
+func aliases(name string) []string {
+	var dashes []int
+	for i := range len(name) {
+		if name[i] == '-' {
+			dashes = append(dashes, i)
+		}
+	}
+	var all []string
+	for chosen := 1; chosen < 1<<min(len(dashes), 8) && len(all) < maxAliases; chosen++ {
+		other := []byte(name)
+		for bit, at := range dashes {
+			if chosen>>bit&1 == 1 {
+				other[at] = '_'
+			}
+		}
+		all = append(all, http.CanonicalHeaderKey(string(other)))
+	}
+	return all
+}
