@@ -14,7 +14,7 @@ import (
 )
 
 // A Problem is an error in the form of RFC 9457, application/problem+json.
-type Problem struct {
+type Problem struct { //nolint:errname // RFC 9457 calls it a problem
 	Name   string // for programs; the last part of the type
 	Title  string // the same for all problems of the type
 	Status int    // of HTTP
