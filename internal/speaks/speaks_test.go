@@ -56,13 +56,13 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
-// A probe that is cancelled has learnt nothing.
+// A probe that is canceled has learnt nothing.
 func TestCancelledProbe(t *testing.T) {
-	asked, cancelled := make(chan struct{}), make(chan struct{})
+	asked, canceled := make(chan struct{}), make(chan struct{})
 	address := listen(t, func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1))
 		close(asked)
-		<-cancelled
+		<-canceled
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -70,7 +70,7 @@ func TestCancelledProbe(t *testing.T) {
 		cancel()
 	}()
 	got := speaks.OverTLS(ctx, address, nil)
-	close(cancelled)
+	close(canceled)
 	if got {
 		t.Error("the address speaks TLS, without an answer")
 	}
