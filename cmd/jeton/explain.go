@@ -275,7 +275,7 @@ func said(o limit.Outcome) string {
 	return "would have allowed it, " + left
 }
 
-// decided is who decided.
+// decided is what decided.
 func decided(r *denial.Record) string {
 	switch r.Source {
 	case "cluster":
@@ -286,7 +286,7 @@ func decided(r *denial.Record) string {
 	case "local":
 		return "the gateway's own bucket, as the cluster did not"
 	case "deny":
-		return "nobody"
+		return "the gateway: neither the cluster nor a local bucket decided"
 	}
 	return r.Source
 }

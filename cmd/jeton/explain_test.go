@@ -133,7 +133,7 @@ func TestDenialsInWords(t *testing.T) {
 		{decided, -time.Second, []string{"UTC, just now"}},
 		{record("denied", "cluster", never), 0, []string{"the cost is above the capacity and can never pass", "passes      never: lower the cost", "the cluster\n"}},
 		{record("denied", "local", login), 0, []string{"decided by  the gateway's own bucket"}},
-		{undecided, 0, []string{"there was no decision", "decided by  nobody", "because     limit demo: unknown limit \"demo\""}},
+		{undecided, 0, []string{"there was no decision", "decided by  the gateway: neither the cluster nor a local bucket decided", "because     limit demo: unknown limit \"demo\""}},
 		{&denial.Record{ID: "x", At: at, Status: 401, Reason: "bad_credentials", Flaw: &denial.Flaw{Credential: "API key", Check: "expired"}}, 0, []string{
 			"answered  401, the token or API key is invalid\n", "shown     the API key has expired\n",
 		}},
