@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,7 +150,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Every entry of the list is whole, and every edit applies to the code as it is.
+// Every entry of the list is whole, every edit applies to the code as it is, and every hunt names a test that exists.
 func TestAll(t *testing.T) {
 	list := mutants.All()
 	if err := mutants.Check(list); err != nil {
@@ -163,6 +165,33 @@ func TestAll(t *testing.T) {
 		if _, err := lab.Overlay(m, t.TempDir()); err != nil {
 			t.Errorf("%s: %v", m.Name, err)
 		}
+		for _, h := range m.Caught {
+			name, _, _ := strings.Cut(h.Run, "/")
+			if !slices.ContainsFunc(testsOf(t, filepath.Join(root, h.Package)), regexp.MustCompile(name).MatchString) {
+				t.Errorf("%s: %s has no test %s", m.Name, h.Package, name)
+			}
+		}
 	}
 	t.Logf("%d mutants", len(list))
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+
+// testsOf are the names of the tests of a package.
+func testsOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range testFunction.FindAllSubmatch(text, -1) {
+			names = append(names, string(found[1]))
+		}
+	}
+	return names
 }

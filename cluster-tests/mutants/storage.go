@@ -154,7 +154,7 @@ func ofLives() []Mutant { //nolint:funlen // a list
 			}},
 			Caught: []Hunt{
 				{Package: "./storage", Run: "^TestMovesForgetNothing$", Flags: rapid(), Says: `was taken up to \d+, and is free from`},
-				{Package: "./rpc", Run: "^TestMove$", Says: `to what a majority has accepted before`},
+				{Package: "./rpc/peers", Run: "^TestMove$", Says: `to what a majority has accepted before`},
 				{Package: "./storage", Run: "^TestCrashMovesFsync$", Says: `was answered up to \d+ ms, and is free from`},
 			},
 		},
