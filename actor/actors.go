@@ -11,7 +11,7 @@ import (
 const fewActors = 1024
 
 // actors are those of one shard, found by the hash of their key, which every check brings along. Where two keys have the
-// same hash, which somebody may have contrived, the second one is found by its name.
+// same hash, which a client may have contrived, the second one is found by its name.
 type actors struct {
 	byHash map[uint64]*actor
 	others map[string]*actor

@@ -19,7 +19,7 @@ import (
 //	above 70 %   receipts and returned line, of the keys that were visited longest ago
 //	above 80 %   their request ids
 //	above 85 %   the keys themselves, if they are idle, however short a time
-//	above 90 %   those too that hold line which nobody has asked for since Δ: for slow limits, that may be days of it
+//	above 90 %   those too that hold line which no check has asked for since Δ: for slow limits, that may be days of it
 //	above 95 %   no further key wakes, and no further limit of a key that a request defines
 type budget struct {
 	receipts, ids, idle, line, keys int64

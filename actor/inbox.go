@@ -151,7 +151,7 @@ func (b *inbox) reopen() {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed { // what the lanes have is answered by whoever drains them
+	if b.closed { // drain answers what the lanes have
 		return
 	}
 	for _, w := range b.answered {
@@ -175,7 +175,7 @@ func (b *inbox) reopen() {
 	b.answered = b.answered[:0]
 }
 
-// drain answers all mail that nobody has taken with err, when the inbox is closed.
+// drain answers all mail that no round has taken with err, when the inbox is closed.
 func (b *inbox) drain(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

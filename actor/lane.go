@@ -10,8 +10,8 @@ const maxTurn = lookAhead
 // memory together and not one after another.
 const lookAhead = 32
 
-// A lane is what one caller has handed to a shard: its mail that nobody has taken, and its window. The inbox's lock guards the
-// mail.
+// A lane is what one caller has handed to a shard: its mail that no round has taken, and its window. The inbox's lock guards
+// the mail.
 type lane struct {
 	window
 	mail []*mail

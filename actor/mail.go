@@ -89,7 +89,7 @@ func (m *mail) fail(err error) {
 }
 
 // callBack answers m, unless its context has ended before. The mail must not be touched afterwards: it may be another bundle's
-// already, so that with its last answer a caller may end the context, and nobody has to go through its mail.
+// already, so that with its last answer a caller may end the context without a walk through its mail.
 func (m *mail) callBack(d limit.Decision, err error) {
 	m.leaveWindow()
 	e, place, late := m.bundle.callback, int(m.place), m.told.Swap(true)
@@ -169,7 +169,7 @@ func (c *bundle) answered(n int64) {
 // the shards, and must not be freed.
 func (c *bundle) wait(ctx context.Context) error {
 	select {
-	case <-c.done: // as a rule: a context may make its timer only when somebody asks for Done
+	case <-c.done: // as a rule: a context may make its timer only when Done is called
 		return nil
 	default:
 	}

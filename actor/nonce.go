@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// nonces draws numbers that nobody can predict: bits of crypto/rand, many at a time, each used once. Several goroutines may
+// nonces draws numbers that no caller can predict: bits of crypto/rand, many at a time, each used once. Several goroutines may
 // draw at once. Bits that wait are never copied, and a batch belongs to one goroutine at a time.
 type nonces struct{ batches sync.Pool }
 

@@ -25,7 +25,7 @@ type sendings struct {
 	n     int        // reservations in them
 	spare []*sending // to be used again
 
-	arrived func(a answered, wake bool) // takes what a replica has answered, from any goroutine; wake: nobody is about to look
+	arrived func(a answered, wake bool) // takes what a replica has answered, from any goroutine; wake: no round is about to look
 }
 
 // answered is what a replica said to the reservations that a shard had sent to it.

@@ -24,7 +24,7 @@ type shard struct {
 	awakeNow atomic.Int64 // how many actors there are, and how many bytes they take, for others to read
 	heldNow  atomic.Int64
 
-	// Whoever runs a round holds mu, which guards everything below.
+	// The goroutine that runs a round holds mu, which guards everything below.
 	mu         sync.Mutex
 	actors     actors
 	visits     visits
@@ -77,7 +77,7 @@ func (sh *shard) run() {
 		case <-timer.C:
 			fired = true
 		}
-		if !sh.mu.TryLock() { // whoever runs a round will say if there is more to do
+		if !sh.mu.TryLock() { // the goroutine that runs a round notifies the inbox if there is more to do
 			if fired {
 				timer.Reset(time.Millisecond)
 			}
@@ -96,7 +96,7 @@ func (sh *shard) run() {
 		sh.mu.Unlock()
 		if !closed && sh.inbox.waits() {
 			sh.inbox.notify()
-			runtime.Gosched() // whoever has something small to do need not wait for all that is here
+			runtime.Gosched() // a goroutine with little to do need not wait for all that is here
 		}
 	}
 	sh.mu.Lock()

@@ -277,7 +277,7 @@ func (sh *shard) check(a *actor, m *mail, now int64) {
 }
 
 // step runs one actor, where its partition is now, and passes on what comes of it. It says whether f came back; otherwise
-// the actor has been forgotten, with all that it held, and everybody who waits for it, m included, has got an error:
+// the actor has been forgotten, with all that it held, and every check that waits for it, m included, has got an error:
 // because the partition has gone, or because of a bug, which must neither stop the node nor leave the key stuck.
 func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
 	sh.weigh(a, func() { ok = sh.stepWeighed(a, now, m, f) })

@@ -57,8 +57,8 @@ func (v *visits) inTurn() (a *actor, pace int) {
 	return v.queues[pace].next(), pace
 }
 
-// A queue of actors stands in pieces: to copy a million of them as their number grows would hold up whoever waits for the
-// shard.
+// A queue of actors stands in pieces: copying a million of them as the queue grows would delay the callers that wait for
+// the shard.
 type visitQueue struct {
 	pieces [][]*actor
 	done   int // places of the first piece before this one are empty

@@ -37,7 +37,7 @@ func (s *site) burst(address func(i int) string, header func(i int) http.Header)
 		switch a.status {
 		case http.StatusOK:
 			admitted++
-			if left := s.told(a); admitted == 1 && left != siteCapacity-1 && undecided == 0 && s.secondTries() == 0 {
+			if left := s.told(a); admitted == 1 && left != siteCapacity-1 && undecided == 0 && s.hedges() == 0 {
 				s.Errorf("after the first request %d are left, want %d", left, siteCapacity-1)
 			}
 			if want := fmt.Sprintf("%s /items/%d?page=2", method, i); method != http.MethodHead && a.body != want {
@@ -60,7 +60,7 @@ func (s *site) burst(address func(i int) string, header func(i int) http.Header)
 	// By 2·r·ε, the clocks of several processes on one machine being a few milliseconds apart.
 	const epsilon = 25 * time.Millisecond
 	most := siteCapacity + int((took+2*epsilon).Seconds()*siteRefill)
-	if least := siteCapacity - s.secondTries() - undecided; admitted < least || admitted > most {
+	if least := siteCapacity - s.hedges() - undecided; admitted < least || admitted > most {
 		s.Errorf("%d of %d were admitted in %v, want %d to %d", admitted, siteRequests, took, least, most)
 	}
 	if got := s.reached.Load() - reached; got != int64(admitted) && !s.inside {
@@ -171,19 +171,19 @@ func (s *site) explained(denied []response) {
 	}
 }
 
-// secondTries is how many checks may have been charged for twice: they were tried at a second node while the first one was
+// hedges is how many checks may have been charged for twice: they were tried at a second node while the first one was
 // silent. Of a gateway that is dead it is what it was when last asked for.
-func (s *site) secondTries() (n int) {
+func (s *site) hedges() (n int) {
 	s.Helper()
 	for _, g := range s.gateways {
 		if _, text, err := s.get("http://" + g.admin + "/metrics"); err == nil {
 			found := regexp.MustCompile(`(?m)^jeton_client_hedges_total (\d+)$`).FindStringSubmatch(text)
 			if found == nil {
-				s.Fatal("the gateway does not count its second tries")
+				s.Fatal("the gateway does not count its hedges")
 			}
-			g.tries, _ = strconv.Atoi(found[1])
+			g.sent, _ = strconv.Atoi(found[1])
 		}
-		n += g.tries
+		n += g.sent
 	}
 	return n
 }

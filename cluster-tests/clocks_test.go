@@ -17,8 +17,8 @@ import (
 // asked still, denials too. Where it is behind it is put forward by itself; where it is ahead, it serves again once the
 // others have caught up with it: the clock of a node that would have to go back stands still.
 
-// mostApart is εmax: how far the clocks of nodes may be apart before anybody refuses anything.
-const mostApart = int64(250 * time.Millisecond)
+// maxApart is εmax: how far the clocks of nodes may be apart before a node refuses anything.
+const maxApart = int64(250 * time.Millisecond)
 
 // wrongBy and driftOf are how wrong clocks are. A clock that gains or loses one part in a hundred is wrong after 25 s; in CI
 // it is worse.
@@ -60,7 +60,7 @@ func TestEventClockAhead(t *testing.T) {
 	clocks.becomes(m, clockFault{})
 	d.serves(m)
 	d.load.Answered(calmPerSecond)
-	d.endWith(true, mostApart)
+	d.endWith(true, maxApart)
 	for _, c := range d.seen.Calls {
 		// What waited there as the clock jumped beyond its deadline was told that it is late.
 		if c.Outcome == history.Failed && (c.Start > jumped.Add(50*time.Millisecond).UnixNano() || !strings.Contains(c.Error, "deadline")) {
@@ -93,7 +93,7 @@ func TestEventClockBehind(t *testing.T) {
 	d.putForward(m, 2)
 	d.serves(m)
 	d.load.Answered(calmPerSecond)
-	d.endWith(false, mostApart)
+	d.endWith(false, maxApart)
 }
 
 // outOfTime returns when a node says of itself that its clock is wrong, and decides nothing: neither admits nor denies.

@@ -143,8 +143,8 @@ func (c renamed) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	return c.Checker.Check(ctx, r)
 }
 
-// secondTries is how many checks were tried at a second node while the first one was silent. Each may be charged twice.
-func (d *drill) secondTries() (n float64) {
+// hedges is how many checks were tried at a second node while the first one was silent. Each may be charged twice.
+func (d *drill) hedges() (n float64) {
 	d.Helper()
 	families, err := d.client.Gather()
 	if err != nil {
@@ -249,10 +249,10 @@ func TestClusterRollingRestart(t *testing.T) {
 	}
 	d.end(false)
 	admitted, due := d.load.Share()
-	t.Logf("%.0f tokens were admitted where %.0f were due (%.4f), %.0f second tries", admitted, due, admitted/due, d.secondTries())
+	t.Logf("%.0f tokens were admitted where %.0f were due (%.4f), %.0f hedges", admitted, due, admitted/due, d.hedges())
 	// On a machine that keeps up it is all of it. One that does not asks keys later than they could have been admitted, and
-	// makes second tries, whose charges nobody is admitted for.
-	if share := (admitted + d.secondTries()) / due; share < 0.9 {
+	// sends hedges, whose charges admit no caller.
+	if share := (admitted + d.hedges()) / due; share < 0.9 {
 		t.Errorf("%.4f of what was due was admitted", share)
 	}
 }
@@ -382,7 +382,8 @@ func TestClusterLeaderKilled(t *testing.T) {
 	d.end(false)
 }
 
-// Two of three disks are lost for ever. Whoever recovers says so, and the limits hold: every bucket counts as empty.
+// Two of three disks are lost for ever. The operator who recovers confirms that, and the limits hold: every bucket counts as
+// empty.
 func TestClusterRecovered(t *testing.T) { recovered(t, false) }
 
 // The one node that is left was restarted too, and asks in vain whether its disk is an old copy.

@@ -221,7 +221,7 @@ func (s *shell) command(c transcript.Command) {
 func (s *shell) background(c transcript.Command, text string) {
 	s.Helper()
 	program := strings.Replace(text, "go run ./cmd/jeton", "jeton", 1)
-	// exec: the job is the program itself, so that whoever waits for one waits for the other.
+	// exec: the job is the program itself, so that waiting for one is waiting for the other.
 	if code, _ := s.run(program, "{\nexec %s\n} </dev/null >%s 2>&1 &\necho 0 >&3\n"); code != 0 {
 		s.Fatalf("%s:%d: exit code %d", s.page, c.Line, code)
 	}

@@ -55,7 +55,7 @@ func TestTwoOfThreeKilled(t *testing.T) {
 	eventually(t, "all is well again with two of three", healthy)
 	t.Logf("/readyz and cluster status took it back %v after the start", time.Since(back).Round(time.Millisecond))
 	c.Members[2].Launch()
-	eventually(t, "nobody is missing", func() bool {
+	eventually(t, "every node answers", func() bool {
 		for _, n := range statusOf(t, c, left).Nodes {
 			if n.Answering != health.Answers {
 				return false

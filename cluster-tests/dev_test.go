@@ -29,7 +29,7 @@ func gatewayOf(t *testing.T, dev *process.Node) devGateway {
 	return devGateway{url: found[1], pid: found[2], admin: found[3], document: found[4]}
 }
 
-// items asks the sample API for its items as somebody.
+// items asks the sample API for its items, with a header that identifies the client.
 func (g devGateway) items(t *testing.T, header string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/v1/items", http.NoBody)
@@ -77,8 +77,8 @@ func TestDevHasAGateway(t *testing.T) {
 			t.Fatalf("%d %s\n%s", res.status, res.body, dev.Log())
 		}
 	}
-	// One token a second comes back from the first request on, and whoever measures from outside sees at most one part
-	// of a second more.
+	// One token a second comes back from the first request on, and a measurement from outside sees at most a part of a second
+	// more.
 	if most := capacity + int(time.Since(start).Seconds()) + 1; passed < min(capacity, requests) || passed > most {
 		t.Errorf("%d of %d requests passed in %v, want %d to %d", passed, requests, time.Since(start), capacity, most)
 	}

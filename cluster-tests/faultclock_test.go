@@ -66,7 +66,7 @@ func (k *clockFiles) becomes(m *process.Member, f clockFault) {
 	}
 }
 
-// leap lets time pass in a moment: the clocks of all nodes go forward together, while nobody asks and no node runs. For the
+// leap lets time pass in a moment: the clocks of all nodes go forward together, while no caller asks and no node runs. For the
 // nodes it is as if they had been idle. The clocks were right before. Nodes that do not run at all are left out; they have
 // the new time when they are started.
 func (d *drill) leap(k *clockFiles, by time.Duration, out ...*process.Member) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// In memory mode, what is killed has forgotten. Of three replicas that is one: it assumes that every bucket was emptied, and
-// refuses accordingly. A majority does not, and nobody notices: who has spent three of ten tokens has seven left,
-// whichever node decides, the one that has forgotten included.
+// In memory mode, a killed node has forgotten its registers. One of three replicas is killed: it assumes that every bucket was
+// emptied, and refuses accordingly. A majority does not, so callers notice nothing: a key with three of ten tokens spent has
+// seven left, whichever node decides, the one that has forgotten included.
 func TestEventReplicaFloored(t *testing.T) {
 	t.Parallel()
 	const savers = 30

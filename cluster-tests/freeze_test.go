@@ -24,6 +24,6 @@ func TestEventOwnerFrozen(t *testing.T) {
 	})
 	d.load.Answered(2 * perSecond)
 	t.Logf("%.0f reservations of the thawed owner were refused, %.0f checks were tried a second time",
-		d.metric(m, "jeton_reservation_refusals_total", "taken")-refused, d.secondTries())
+		d.metric(m, "jeton_reservation_refusals_total", "taken")-refused, d.hedges())
 	d.end(false)
 }

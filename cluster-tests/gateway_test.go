@@ -64,7 +64,7 @@ func TestGatewayThree(t *testing.T) {
 	proxy := startNginx(s, "server 127.0.0.1:7782;", strings.Join(servers, " "))
 	s.burst(func(i int) string {
 		if i == siteRequests/2 {
-			s.secondTries()
+			s.hedges()
 			s.gateways[1].Kill()
 		}
 		return proxy.address

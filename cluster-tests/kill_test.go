@@ -101,7 +101,7 @@ func (s *siege) live(life int) {
 	wg.Wait()
 }
 
-// call makes one check and keeps what came of it. A call that fails may have been charged, but it admitted nobody.
+// call makes one check and keeps what came of it. A call that fails may have been charged, but it admitted nothing.
 func (s *siege) call(ctx context.Context, c *client.Client, r *rand.Rand, life int) (admitted bool) {
 	rules := s.doc.Rules()
 	rule := rules[r.IntN(len(rules))]

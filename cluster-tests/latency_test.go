@@ -10,7 +10,7 @@ import (
 )
 
 // How long callers wait in the second after the owner of a third of their keys was killed, and in the second before. It is
-// a figure and no promise: a busy machine makes everybody slow.
+// a figure and no promise: a busy machine makes every caller slow.
 func TestEventLatencyOfAKill(t *testing.T) {
 	d := newDrill(t)
 	rounds := 1

@@ -175,7 +175,7 @@ func TestMisuseOfAddresses(t *testing.T) {
 	t.Parallel()
 	c := process.StartCluster(t, process.Build(t), 1, clusterLimits)
 	m := c.Plan()
-	m.Args("--join", c.Members[0].Gossip, "--advertise", "127.0.0.2") // where nobody listens
+	m.Args("--join", c.Members[0].Gossip, "--advertise", "127.0.0.2") // where no process listens
 	refused(t, m, "127.0.0.2", "--advertise")
 }
 
@@ -243,7 +243,7 @@ func TestMisuseOfLimits(t *testing.T) {
 		}
 	}
 	if won < 0 {
-		t.Fatalf("nobody has replaced version 1: %v", codes)
+		t.Fatalf("no node has replaced version 1: %v", codes)
 	}
 	// Within a second on every node; a busy machine may take longer.
 	began := time.Now()

@@ -97,7 +97,7 @@ func (p *partition) healed() (at time.Time) {
 	return at
 }
 
-// agreed returns when some nodes say the same of the cluster, and that somebody leads: another one than some node.
+// agreed returns the leader once all members report the same state of the cluster and the same leader, which is not but.
 func (p *partition) agreed(members []*process.Member, but string) (leader string) {
 	p.Helper()
 	deadline := time.After(time.Minute)
@@ -205,8 +205,8 @@ func failed(s seen) bool { return s.err != nil }
 
 func hung(s seen) bool { return s.took > impatience+latest }
 
-// One node is cut off together with a caller. The caller on the other side sees nothing of it; the one that is cut off is
-// told that nobody can decide, once what the node holds is spent, and never waits longer than it wants to.
+// One node is cut off together with a caller. The caller on the other side notices nothing. The one that is cut off gets
+// ErrUnavailable once what the node holds is spent, and never waits longer than its deadline.
 func TestPartitionMinority(t *testing.T) {
 	inPartition(t, func(p *partition) { p.minority(p.follower(), *cutFor) })
 }
@@ -253,7 +253,7 @@ func TestPartitionOwner(t *testing.T) {
 		}{
 			{"both ways", func(other string) { p.lab.Cut(owner.Name, other) }},
 			{"it is not heard", func(other string) { p.lab.CutOneWay(owner.Name, other) }},
-			{"it hears nobody", func(other string) { p.lab.CutOneWay(other, owner.Name) }},
+			{"it hears no other node", func(other string) { p.lab.CutOneWay(other, owner.Name) }},
 		} {
 			p.Logf("-- %s is cut from the others: %s", owner.Name, how.name)
 			for _, other := range p.others(owner) {
@@ -295,7 +295,7 @@ func TestPartitionTCP(t *testing.T) {
 	})
 }
 
-// Every node is alone: nobody can decide, until the nodes find each other again.
+// Every node is cut off from the others: none can decide, until they find each other again.
 func TestPartitionEverybody(t *testing.T) {
 	inPartition(t, func(p *partition) {
 		w := p.caller("caller", p.perSecond, impatience)

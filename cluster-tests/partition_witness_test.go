@@ -33,7 +33,7 @@ type seen struct {
 // decided says whether there was an answer.
 func (s seen) decided() bool { return s.err == nil }
 
-// unavailable says whether the client was told that nobody can decide, and not merely left waiting.
+// unavailable says whether the client got ErrUnavailable, and not merely no answer.
 func (s seen) unavailable() bool { return errors.Is(s.err, limit.ErrUnavailable) }
 
 // Check implements limit.Checker.

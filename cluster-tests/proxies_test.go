@@ -53,7 +53,7 @@ const caddyPasses = `	handle_errors 502 503 504 {
 // program finds a program, which must be there.
 func program(t *testing.T, name string) string {
 	t.Helper()
-	for _, candidate := range []string{name, "/usr/sbin/" + name} { // which is not on everybody's path
+	for _, candidate := range []string{name, "/usr/sbin/" + name} { // which is not on every user's path
 		if path, err := exec.LookPath(candidate); err == nil {
 			return path
 		}
@@ -118,8 +118,8 @@ func startCaddy(s *site, besides ...string) *proxyProcess {
 	return s.startProxy(address, "env", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, binary, "run", "--config", file)
 }
 
-// Every proxy with its configuration of deploy: the limit holds to the token, clients are told what they need, nobody gets
-// past by forged headers, and without a gateway what is documented happens.
+// Every proxy with its configuration of deploy: the limit holds to the token, clients get the limit headers, forged headers
+// do not help a client past the limit, and without a gateway the proxy does what is documented.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	for _, kind := range proxyKinds {
@@ -280,7 +280,7 @@ func TestProxiesKeepToThemselvesWhatIsTheirs(t *testing.T) {
 	}
 }
 
-// A program in Lua that fails lets nobody pass.
+// A program in Lua that fails lets no request pass.
 func TestHAProxyFailsClosed(t *testing.T) {
 	t.Parallel()
 	s, _ := narrow(t)

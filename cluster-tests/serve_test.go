@@ -38,7 +38,7 @@ func request(t *testing.T, method, url, body string) response {
 	return operate(t, "", method, url, body)
 }
 
-// operate is request by somebody who may read the token in a node's data directory.
+// operate is request with the token in a node's data directory.
 func operate(t *testing.T, data, method, url, body string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -387,7 +387,7 @@ func TestEmptyDiskVotesAgain(t *testing.T) {
 	}
 }
 
-// Whoever applies the limits that are in force already is told so at once.
+// A caller that applies the limits which are in force already gets that answer at once.
 func TestLimitsThatAreInForceAlready(t *testing.T) {
 	t.Parallel()
 	c := process.StartCluster(t, process.Build(t), 3, clusterLimits)

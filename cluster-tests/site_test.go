@@ -44,7 +44,7 @@ type gatewayProcess struct {
 	*process.Node
 
 	name, proxy, admin, forwardAuth string // addresses; proxy and forwardAuth as the document has them
-	tries                           int    // second tries; see secondTries
+	sent                            int    // how many hedges it had sent when last asked; see hedges
 }
 
 // newSite starts a cluster with the limits of deploy/gateway, and the application.

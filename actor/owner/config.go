@@ -15,21 +15,21 @@ type Config struct {
 	// Busy is how many checks there must be in Delta for a key to reserve more than it spends. A key below that loses
 	// nothing when its owner dies.
 	Busy int
-	// Slack is how far beyond now + reach the line can have been reserved by anybody, in nanoseconds.
+	// Slack is how far beyond now + reach any owner can have reserved the line, in nanoseconds.
 	Slack int64
 	// Resend is after how long without enough answers a reservation is sent again, in nanoseconds. 0 means never: for
 	// replicas that answer every reservation.
 	Resend int64
 	// Patience is how long a check waits, from its time on, for a majority that is lost, in nanoseconds: connections break
-	// and are made again. For one that was lost long ago nobody waits. And who waits for replicas that have said nothing for a
-	// quarter of it is sent away while there is time to ask elsewhere. 0 means that nobody waits for what is lost, and that
-	// there is nowhere else: for a replica that does not come back.
+	// and are made again. No check waits for a majority that was lost long ago. And a check that waits for replicas which have
+	// been silent for a quarter of Patience is refused while its caller has time to ask another owner. 0 means that no check
+	// waits for a lost replica, and that there is no other owner: for a replica that does not come back.
 	Patience int64
 	// ReturnFor is how long after the last check of a bucket its receipts are remembered, in nanoseconds.
 	ReturnFor int64
 	// NextSeq draws a number that this process has never used before.
 	NextSeq func() uint64
-	// Nonce draws 64 bits that nobody can predict: receipts are known by them. Required for checks that ask for receipts.
+	// Nonce draws 64 bits that no caller can predict: receipts are known by them. Required for checks that ask for receipts.
 	Nonce func() uint64
 	// Rand draws a number from 0 to n−1. Owners that collide part by it.
 	Rand func(n int64) int64
@@ -44,8 +44,8 @@ const (
 	DefaultReturnFor = int64(600e9)
 )
 
-// Defaults for replicas on several nodes, in nanoseconds: 1 s and 200 ms. Whoever is slow for a moment is not helped by
-// being asked again.
+// Defaults for replicas on several nodes, in nanoseconds: 1 s and 200 ms. Asking a replica again that is slow for a moment
+// does not make it faster.
 const (
 	DefaultResend   = int64(1e9)
 	DefaultPatience = int64(200e6)

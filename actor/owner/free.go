@@ -9,8 +9,8 @@ import (
 // is the W-th smallest of their positions. What differs is which replicas count.
 //
 // Line that an owner skips is burned: no owner can spend it. So a replica that has not answered counts with the last
-// position that it told, or with 0, and is asked again. To leave it out means to begin where everybody else would say yes,
-// which may be the end of the bucket: one of the others may have a floor, or a segment of an owner that was cut off.
+// position that it reported, or with 0, and is asked again. Without it, the reservation would begin where all other replicas
+// say yes. That may be the end of the bucket: one of them may have a floor, or a segment of an owner that was cut off.
 
 // A quorum says which replicas count.
 type quorum uint8

@@ -26,9 +26,9 @@ func (e *LostError) Error() string {
 func (e *LostError) Unwrap() error { return limit.ErrUnavailable }
 
 // retryLater goes on with a reservation that cannot come about as it was sent last, because replicas will not answer or are
-// in another epoch, and that tells too little to begin anew: the very same is sent again after a random pause, so no
-// line is wasted by it. Who has waited long enough for a majority that is lost is answered so, and everybody where it has
-// been lost for long.
+// in another epoch, and the answers tell too little for a new one: the same reservation is sent again after a random pause, so
+// it wastes no line. Checks that have waited long enough for a lost majority are answered with an error; where the majority
+// has been lost for long, all checks are.
 func (o *Owner) retryLater(b *bucket, p *pending, c count, now int64, out *Out) {
 	doublings := uint8(maxDouble)
 	if c.lost+c.full > o.cfg.tolerated() {

@@ -34,7 +34,7 @@ type Send struct {
 	From, To   int64
 	Reach      int64
 	Inline     bool // a request has defined the limit
-	Background bool // nobody waits for it
+	Background bool // no check waits for it
 }
 
 // An Answer is what one replica says to a Send.
@@ -59,7 +59,7 @@ const (
 	Reset             // the bucket has entered a newer generation
 	Lost              // the replica will not answer: it has ended, or cannot be reached
 	Elsewhere         // the replica does not serve this epoch; of the line it says nothing
-	Gone              // the replica is lost, and has been for longer than anybody would wait for it
+	Gone              // the replica is lost, and has been for longer than any check would wait for it
 	Full              // the replica has no room for a bucket of a limit that a request defines
 )
 

@@ -24,7 +24,7 @@ import (
 )
 
 // An Owner decides for one key: it holds all of the key's buckets and the checks that wait. One caller at a time. There
-// may be millions of them: most have one bucket and nobody who waits, and that is what an Owner has room for. One with
+// may be millions of owners: most have one bucket and no check that waits, and an Owner has room for just that. One with
 // nothing but its Terms knows nothing yet.
 type Owner struct {
 	*Terms             // to be replaced by Enter only
@@ -231,7 +231,7 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 }
 
 // spend takes length off the line at t, returned line first, and says which pieces of the line these are. The caller
-// has tested that it may. The receipts of whoever spent before are worthless if the bucket is full at t.
+// has tested that it may. If the bucket is full at t, the receipts of earlier checks are worthless.
 func (b *bucket) spend(t int64, length limit.Pos) spent {
 	var reuses []piece
 	if r := b.returns(); r != nil {

@@ -25,15 +25,15 @@ type overflow struct {
 	queue
 	buckets []*bucket
 	tidyAt  int    // how many buckets there are when tidy looks again
-	didSeq  uint64 // of the last reset that a majority accepted while anybody waited
+	didSeq  uint64 // of the last reset that a majority accepted while a check waited
 }
 
 // A queue holds what waits, first come, first served.
 type queue struct {
 	items []waiter
 	done  int   // items before this index have left
-	soon  int64 // no deadline is earlier; 0 when nobody waits
-	mixed bool  // somebody has an earlier deadline than who came before; false means that nobody has
+	soon  int64 // no deadline is earlier; 0 when the queue is empty
+	mixed bool  // a waiter may have an earlier deadline than one before it; false means that none has
 }
 
 func (q *queue) len() int { return len(q.items) - q.done }
@@ -76,7 +76,7 @@ func (q *queue) emptied() queue {
 	return queue{items: q.items[:0]}
 }
 
-// earliest is a time before which no deadline passes; math.MaxInt64 when nobody waits.
+// earliest is a time before which no deadline passes; math.MaxInt64 when the queue is empty.
 func (q *queue) earliest() int64 {
 	if q.len() == 0 {
 		return math.MaxInt64

@@ -49,7 +49,7 @@ func (o *Owner) reserveAhead(b *bucket, now int64, length limit.Pos, out *Out) {
 		if t.pending != nil || t.next.to > max(t.next.from, now) || now < t.retryAt {
 			return
 		}
-		t.next = segment{} // one that nobody needed in time
+		t.next = segment{} // one that no check needed in time
 	}
 	from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), b.rule.Begin(now))
 	if to := b.ahead(from, now, now, length, o.cfg); to > from {

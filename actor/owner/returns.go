@@ -61,8 +61,8 @@ func (b *bucket) forgetReturns() {
 	}
 }
 
-// serial is that of the next receipt: its place in the ring, and in all other bits a number that nobody can guess. Whoever
-// returns an admission has been given its receipt.
+// serial is that of the next receipt: its place in the ring, and in all other bits a number that no caller can guess. So only
+// a caller that was given the receipt can return the admission.
 func (r *returns) serial(nonce uint64) uint64 {
 	return nonce&^(MaxReceipts-1) | r.next%MaxReceipts
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// answerEarly answers those who have to leave and wait for silent replicas. If those are so many that there is no majority,
-// the owner may be cut off from them, though nobody has noticed yet, and another owner may not be. Otherwise the others have
-// told enough for a decision. It looks at those who wait in the order in which they came: who has less time than one before
-// waits for that one, at most until its deadline.
+// answerEarly answers checks that wait for silent replicas and have little time left. If so many are silent that there is no
+// majority, this owner may be cut off from them before a failure detector has noticed, and another owner may not be: the
+// check has to ask that one. Otherwise the answers of the others are enough for a decision. The checks are looked at in the
+// order in which they came: one with less time than an earlier one waits for that one, at most until its own deadline.
 func (o *Owner) answerEarly(now int64, out *Out) {
 	for {
 		at, p := o.answerEarlyAt()

@@ -15,8 +15,8 @@ func (o *Owner) Reset(tag any, rule *limit.Rule, now, deadline int64, out *Out) 
 }
 
 // Enter goes on under other terms: the key's replica set has changed. What the owner holds of the line stays its own,
-// whoever keeps the registers now, and so does all that it knows of its checks. What the replicas have said is forgotten,
-// for they are others; the reservation in flight is given up, so it is never spent, and who waits reserves anew.
+// whichever replicas keep the registers now, and so does all that it knows of its checks. It forgets the answers of the old
+// replicas, and gives up the reservation in flight, so that is never spent: checks that wait need a new reservation.
 func (o *Owner) Enter(t *Terms, now int64, out *Out) {
 	if o.Terms == t {
 		return
@@ -66,8 +66,8 @@ func (o *Owner) serve(w *waiter, now int64, out *Out) bool {
 	}
 }
 
-// resend does what has become due with the reservation in flight: it is sent again when its answers stay away, as long
-// as anybody waits, and given up when it was refused and it costs little to leave out who stays silent.
+// resend does what has become due with the reservation in flight: it sends it again when answers are missing, as long as a
+// check waits, and gives it up when it was refused and leaving out the silent replicas costs little.
 func (o *Owner) resend(b *bucket, now int64, out *Out) {
 	t := b.replication()
 	if t == nil {
@@ -116,8 +116,8 @@ func (b *bucket) due(cfg *Config) int64 {
 	return due
 }
 
-// Idle says whether forgetting this owner loses nothing: nobody waits, no segment is held, no return could be used.
-// Otherwise it says when that is to be asked again.
+// Idle says whether forgetting this owner loses nothing: no check waits, no segment is held, no return could be used.
+// Otherwise it says when to ask again.
 func (o *Owner) Idle(now int64) (idle bool, again int64) {
 	if o.Waiting() > 0 {
 		return false, math.MaxInt64

@@ -8,7 +8,7 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/history"
 )
 
-// A key that is denied for ever after everything was healed is stuck, and everybody who looks at denials says so.
+// A key that is denied for ever after everything was healed is stuck, and every checker that looks at denials reports it.
 func TestStuckKey(t *testing.T) {
 	stuck := func(denied func(*history.Call)) *history.History {
 		s := easy
@@ -54,7 +54,7 @@ func TestUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := results[0]; r.Checked != 0 || r.Unknown != 2 || !strings.Contains(r.Note, "not asked") {
-		t.Errorf("nobody has asked afterwards: %+v", r)
+		t.Errorf("no call was made afterwards: %+v", r)
 	}
 }
 

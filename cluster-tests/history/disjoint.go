@@ -21,8 +21,9 @@ const Forgotten = int64(60e9)
 //   - A check that begins after a reset is done is served from an older generation only if its line was reserved before:
 //     the span ends before the end of the reset, plus what a bucket holds, plus [Ahead], plus epsilon. (This one has to
 //     look at the callers' clock.) So it is for a minute; then the reset may be [Forgotten]. And a fault may have lost it:
-//     whoever has lost what was reserved begins again with the first generation, a whole bucket or more ahead of the fault.
-//   - A newer generation than the first one is seen only once somebody has begun a reset.
+//     replicas that have lost what was reserved start again with the first generation, a whole bucket or more ahead of the
+//     fault.
+//   - A newer generation than the first one is seen only once a caller has begun a reset.
 func disjoint(v *view, r *Result) {
 	r.Things = "spans"
 	for _, b := range v.buckets {
@@ -100,7 +101,7 @@ func (v *view) across(r *Result, b *bucket, spans []*Call) {
 	}
 }
 
-// outstanding finds checks that began after a reset and were served from line of before it that nobody can have reserved.
+// outstanding finds checks that began after a reset and were served from line of before it that no owner can have reserved.
 func (v *view) outstanding(r *Result, b *bucket, spans []*Call) {
 	resets := b.only(KindReset, Done)
 	if len(resets) == 0 {

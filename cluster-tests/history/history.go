@@ -30,7 +30,7 @@ type Limit struct {
 	PerNS    int64
 	// At is when a change to this limit began, in nanoseconds since the Unix epoch; 0 for the limit from the beginning.
 	At int64
-	// By is when everybody kept to it. Between At and By this limit or the one before may have been in force. 0 means At.
+	// By is when all nodes kept to it. Between At and By this limit or the one before may have been in force. 0 means At.
 	By int64
 }
 
@@ -118,7 +118,7 @@ type Receipt struct {
 	// spent again because of the reset.
 	Generation int64 `json:"generation,string"`
 	Span
-	Owner  string `json:"owner"`            // one life of whoever decided
+	Owner  string `json:"owner"`            // the process that decided: one life of a node
 	Serial uint64 `json:"serial"`           // with owner, generation and span, tells receipts of one bucket apart
 	Reuses []Span `json:"reuses,omitempty"` // pieces that had been returned, and were spent again
 }

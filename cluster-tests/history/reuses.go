@@ -8,8 +8,8 @@ import (
 // reuses finds line that was spent again without having been given back. Each reused piece must lie in pieces of receipts
 // whose return was taken, or may have been, before the check that reuses it was answered, by the same owner and in the same
 // generation; and as often as a piece was given back, so often may it be spent again. A receipt is taken back once, and only
-// if somebody was given it. What was admitted before the limit's numbers changed is not spent again once they are in force.
-// Whatever gives receipts back must be in the history.
+// if a caller was given it. What was admitted before the limit's numbers changed is not spent again once they are in force.
+// Every return must be in the history.
 func reuses(v *view, r *Result) {
 	r.Things = "returns and reused pieces"
 	for _, b := range v.buckets {
@@ -41,7 +41,7 @@ type issue struct {
 
 func (r *Receipt) issue() issue { return issue{r.Generation, r.Owner, r.Serial, r.Span} }
 
-// takenBack finds receipts that were taken back twice, and those that nobody was given.
+// takenBack finds receipts that were taken back twice, and those that no caller was given.
 func (v *view) takenBack(r *Result, b *bucket, returns []*Call) {
 	given := map[issue]*Call{}
 	for _, c := range receipts(b.admitted()) {

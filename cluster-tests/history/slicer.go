@@ -33,7 +33,7 @@ func (s *slicer) slices() []*slice {
 	for _, c := range s.bucket.calls {
 		switch {
 		case c.Kind == KindCheck && (c.Outcome == Failed || c.Cost == 0), c.Kind == KindReset, c.Outcome == Ignored:
-			continue // it binds nobody
+			continue // it constrains no other call
 		case s.barred.meets(c.Start, c.End), c.Outcome == Denied && s.troubled.meets(c.Start, c.End):
 			s.unknown++
 			continue
@@ -115,7 +115,7 @@ func (s *slicer) terms(c *Call) *terms {
 	return t
 }
 
-// moved says whether somebody else decides than before: what that one had reserved may be lost.
+// moved says whether another owner decides than before: what the old one had reserved may be lost.
 func (s *slicer) moved(crowd []*Call) bool {
 	moved := false
 	for _, c := range crowd {

@@ -5,7 +5,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "whoever checks may fill",
-			Why:  "a caller that may check may not fill buckets; otherwise every caller can lift its own limit",
+			Why:  "a caller that may check may not fill buckets. Otherwise every caller can lift its own limit",
 			Edits: []Edit{{
 				File: "rpc/access/table.go",
 				Old:  `{NodeGRPC, "/jeton.v1.Limiter/Reset", Change,`,
@@ -68,7 +68,7 @@ func ofAccess() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "invented registers not counted at the start",
-			Why:  "the count must survive a restart; else every restart lets as many be invented again",
+			Why:  "the count must survive a restart. Otherwise every restart lets as many be invented again",
 			Edits: []Edit{{
 				File: "storage/inline.go",
 				Old:  "c.setPartition(c.partition, c.seen)",

@@ -5,7 +5,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "an old copy goes unnoticed",
-			Why:  "a disk whose mark is lower than what a voter has seen is an old copy and joins as new; else it serves what it has forgotten",
+			Why:  "a disk whose mark is lower than what a voter has seen is an old copy and joins as new. Otherwise it serves what it has forgotten",
 			Edits: []Edit{{
 				File: "ring/cluster/joining/proof.go",
 				Old:  "a.Known && a.Mark.Compare(before) > 0:",
@@ -25,7 +25,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "one mark for two",
-			Why:  "a mark is raised, never repeated, by another process; else two run on copies of one disk, each without what the other accepts",
+			Why:  "a mark is raised, never repeated, by another process. Otherwise two run on copies of one disk, each without what the other accepts",
 			Edits: []Edit{{
 				File: "ring/agreed/registry.go",
 				Old:  "case same && node.Mark.Minute < c.Mark.Minute, node.Mark.Boot < c.Mark.Boot:",
@@ -116,7 +116,7 @@ func ofBounds() []Mutant {
 	return []Mutant{
 		{
 			Name: "a budget that nobody keeps",
-			Why:  "the client that fills the budget of a listener loses its connection; otherwise strangers fill the memory of a node",
+			Why:  "the client that fills the budget of a listener loses its connection. Otherwise strangers fill the memory of a node",
 			Edits: []Edit{{
 				File: "internal/bound/conn.go",
 				Old:  "	for over {",
@@ -126,7 +126,7 @@ func ofBounds() []Mutant {
 		},
 		{
 			Name: "half a hello for ever",
-			Why:  "a connection to raft has little time to authenticate; otherwise silent ones use up the descriptors",
+			Why:  "a connection to raft has little time to authenticate. Otherwise silent ones use up the descriptors",
 			Edits: []Edit{{
 				File: "ring/cluster/consensus/stream.go",
 				Old:  "if err := a.SetDeadline(time.Now().Add(greetWithin)); err != nil {",

@@ -201,7 +201,7 @@ func ofSkipping() []Mutant {
 		},
 		{
 			Name: "a denial that asks with line",
-			Why:  "a check that is denied because a replica is lost asks again without taking line; otherwise every denial takes its cost from the replicas that answer",
+			Why:  "a check that is denied because a replica is lost asks again without taking line. Otherwise every denial takes its cost from the replicas that answer",
 			Edits: []Edit{{
 				File: "actor/owner/owner.go",
 				Old:  "case refused != nil && t >= refused.until && refused.missing(cfg):",
@@ -217,7 +217,7 @@ func ofSpending() []Mutant {
 	return []Mutant{
 		{
 			Name: "spent before the segment",
-			Why:  "entering a segment that does not touch the held one raises TAT to its beginning; else the line between, another owner's, is spent",
+			Why:  "entering a segment that does not touch the held one raises TAT to its beginning. Otherwise the line between, another owner's, is spent",
 			Edits: []Edit{{
 				File: "actor/owner/bucket.go",
 				Old:  "b.tat = limit.Later(b.tat, limit.At(s.from))",
@@ -240,7 +240,7 @@ func ofSpending() []Mutant {
 		},
 		{
 			Name: "decided after the deadline",
-			Why:  "a check whose caller no longer waits is not decided; otherwise it is admitted at a time outside its call",
+			Why:  "a check whose caller no longer waits is not decided. Otherwise it is admitted at a time outside its call",
 			Edits: []Edit{{
 				File: "actor/owner/waiting.go",
 				Old:  "case w.Deadline <= now:",

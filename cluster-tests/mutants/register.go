@@ -57,7 +57,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "epoch ignored",
-			Why:  "a replica answers in its epoch only; else an old set's majority and a new set's accept the same line",
+			Why:  "a replica answers in its epoch only. Otherwise an old set's majority and a new set's accept the same line",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "case m.Epoch != p.Epoch:",
@@ -67,7 +67,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "no seal",
-			Why:  "a member that has sealed accepts nothing more in its epoch; else what it accepts after its registers were read is forgotten",
+			Why:  "a member that has sealed accepts nothing more in its epoch. Otherwise what it accepts after its registers were read is forgotten",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "case p.Sealed:",
@@ -77,7 +77,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "no floor",
-			Why:  "a replica that cannot know what it has accepted refuses line up to the floor; else a lost disk is a full bucket",
+			Why:  "a replica that cannot know what it has accepted refuses line up to the floor. Otherwise a lost disk is a full bucket",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "if p.Floored {",
@@ -97,7 +97,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "horizon ignored",
-			Why:  "line before the horizon is taken, since registers that ended there are gone; else a late message takes what was spent",
+			Why:  "line before the horizon is taken, since registers that ended there are gone. Otherwise a late message takes what was spent",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "free = max(free, p.Horizon)\n",
@@ -107,7 +107,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "clock not checked",
-			Why:  "a replica refuses an owner whose clock differs too much; else what it admits lies in the future or the past",
+			Why:  "a replica refuses an owner whose clock differs too much. Otherwise what it admits lies in the future or the past",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "case a.Skew > b.EpsMax || a.Skew < -b.EpsMax:",
@@ -137,7 +137,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "an old generation accepted",
-			Why:  "after a reset the old generation is over; else both are spent side by side for ever",
+			Why:  "after a reset the old generation is over. Otherwise both are spent side by side for ever",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "case m.Generation < r.Generation:",
@@ -147,7 +147,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a generation swept too early",
-			Why:  "a register is swept when its generation lies behind too; else a reset is forgotten, and the old generation goes on",
+			Why:  "a register is swept when its generation lies behind too. Otherwise a reset is forgotten, and the old generation goes on",
 			Edits: []Edit{{
 				File: registerFile,
 				Old:  "return r.H < horizon && r.Generation < horizon && r.Expire < horizon",
@@ -195,7 +195,7 @@ func ofJoining() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "the floor left behind",
-			Why:  "where too few sealed members know all that was accepted, the new ones have a floor; otherwise they vouch for what no member knows",
+			Why:  "where too few sealed members know all that was accepted, the new ones have a floor. Otherwise they vouch for what no member knows",
 			Edits: []Edit{{
 				File: "storage/register/join.go",
 				Old:  "joined.Floored, joined.Floor = true, sealed.floor",
@@ -208,7 +208,7 @@ func ofJoining() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a register taken over is repeated",
-			Why:  "a register that was taken over is no accept of this replica's; else a repetition counts it for line that another owner was given",
+			Why:  "a register that was taken over is no accept of this replica's. Otherwise a repetition counts it for line that another owner was given",
 			Edits: []Edit{{
 				File: "storage/register/join.go",
 				Old:  "later, earlier = other, r\n\t\tlater.Epoch = 0",

@@ -13,7 +13,7 @@ func ofSyncing() []Mutant {
 	return []Mutant{
 		{
 			Name: "answer before fsync",
-			Why:  "a replica answers after the fsync that covers the answer; else a power cut makes it forget what an owner spends",
+			Why:  "a replica answers after the fsync that covers the answer. Otherwise a power cut makes it forget what an owner spends",
 			Edits: []Edit{{
 				File: "storage/journal/journal.go",
 				Old:  "err = j.file.SyncData()",
@@ -25,7 +25,7 @@ func ofSyncing() []Mutant {
 		},
 		{
 			Name: "seal without fsync",
-			Why:  "a seal is answered after its fsync; else a power cut breaks it, and the old set goes on beside the new one",
+			Why:  "a seal is answered after its fsync. Otherwise a power cut breaks it, and the old set goes on beside the new one",
 			Edits: []Edit{{
 				File: "storage/step.go",
 				Old:  "b.Commit(pebble.Sync)",
@@ -50,7 +50,7 @@ func ofSyncing() []Mutant {
 		},
 		{
 			Name: "drop without fsync",
-			Why:  "that registers were dropped is durable no later than that they are gone; else their partition passes for complete",
+			Why:  "that registers were dropped is durable no later than that they are gone. Otherwise their partition passes for complete",
 			Edits: []Edit{{
 				File: "storage/epoch.go",
 				Old:  "b.Commit(pebble.Sync)",
@@ -66,7 +66,7 @@ func ofSweeping() []Mutant {
 	return []Mutant{
 		{
 			Name: "swept without a horizon",
-			Why:  "the horizon is raised with a sweep; otherwise a bucket whose register is gone passes for one that was never used",
+			Why:  "the horizon is raised with a sweep. Otherwise a bucket whose register is gone passes for one that was never used",
 			Edits: []Edit{{
 				File: "storage/housekeeping.go",
 				Old:  "\t\ts.partitions[p] = part\n",
@@ -76,7 +76,7 @@ func ofSweeping() []Mutant {
 		},
 		{
 			Name: "the horizon is forgotten",
-			Why:  "the horizon is on the disk together with the sweep; else the next life takes for free what was swept",
+			Why:  "the horizon is on the disk together with the sweep. Otherwise the next life takes for free what was swept",
 			Edits: []Edit{{
 				File: "storage/disk.go",
 				Old:  "del.batch.Set(partitionKey(p), part.Append(nil), nil); err != nil",
@@ -126,7 +126,7 @@ func ofLives() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "restored disks are trusted",
-			Why:  "a node that is started with --restored has a floor; otherwise what was admitted after the copy was made is admitted again",
+			Why:  "a node that is started with --restored has a floor. Otherwise what was admitted after the copy was made is admitted again",
 			Edits: []Edit{{
 				File: "storage/start.go",
 				Old:  "if m.completeness == onlyInMemory || s.cfg.Restored {",
@@ -136,7 +136,7 @@ func ofLives() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "the mark is not raised",
-			Why:  "each life raises the disk's mark before it serves; else an old copy of the disk passes for the disk itself",
+			Why:  "each life raises the disk's mark before it serves. Otherwise an old copy of the disk passes for the disk itself",
 			Edits: []Edit{{
 				File: "storage/start.go",
 				Old:  "m.mark = Mark{Boot: m.mark.Boot + 1,",
@@ -160,7 +160,7 @@ func ofLives() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "a spoiled copy installed",
-			Why:  "what was dropped while it was copied is copied anew; else a partition is complete without what was dropped",
+			Why:  "what was dropped while it was copied is copied anew. Otherwise a partition is complete without what was dropped",
 			Edits: []Edit{{
 				File: "storage/epoch.go",
 				Old:  "was == copyVoid {",

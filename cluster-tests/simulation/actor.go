@@ -153,8 +153,8 @@ func (p *process) wake(key int, partition ring.Partition) *actor {
 	return a
 }
 
-// makeRoom forgets a key when too many are awake: of those for which nobody waits, the one that was asked for longest ago,
-// whatever it holds. It says whether there is room for one more.
+// makeRoom forgets a key when too many are awake: of those without waiting checks, the one that was asked for longest ago,
+// whatever it holds. It says whether there is room for another key.
 func (p *process) makeRoom() bool {
 	if p.w.room == 0 || p.awake < p.w.room {
 		return true

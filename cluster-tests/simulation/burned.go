@@ -9,8 +9,8 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// Line is burned that nobody has spent and nobody can: an owner has passed it over, because it took it for reserved, and
-// got what lies behind. No rule of safety is broken by that, so only counting shows it.
+// Line is burned if no owner has spent it and none can: an owner took it for reserved, passed it over, and got what lies
+// behind. That breaks no rule of safety, so only counting shows it.
 //
 // An owner passes line over without need if a majority of its replicas would have accepted it, when the reservation was
 // sent. A replica that is lost then, or was a moment before, would not have, and neither one whose clock differs too much;
@@ -21,7 +21,7 @@ import (
 const lostFor = 2 * second
 
 // passedOver is the line that a reservation leaves out without need: from where a majority would have accepted it, and
-// behind everything that was anybody's already.
+// behind everything that some owner already had.
 func (w *World) passedOver(p *process, key, bucket int, set *replicaSet, s *owner.Send) interval {
 	var free [owner.MaxReplicas]int64
 	for i, id := range set.ids {
@@ -60,8 +60,8 @@ func (w *World) freeAt(p *process, id ring.NodeID, key, bucket int, s *owner.Sen
 	return part.Free(r, s.Generation, s.Reach, w.bounds)
 }
 
-// accepted notes that a replica has accepted a reservation. Once a majority has, its line is somebody's, and what it passed
-// over is nobody's.
+// accepted notes that a replica has accepted a reservation. Once a majority has, its line belongs to its owner, and the line
+// that it passed over to none.
 func (l *ledger) accepted(r *reserved, slot int) {
 	majority := ring.Majority(len(r.sets.ids))
 	before := bits.OnesCount8(r.at)
@@ -72,7 +72,7 @@ func (l *ledger) accepted(r *reserved, slot int) {
 	l.granted(r)
 }
 
-// granted notes that the line of a reservation is somebody's now.
+// granted notes that the line of a reservation now belongs to its owner.
 func (l *ledger) granted(r *reserved) {
 	w, account := l.w, l.buckets[r.bucket]
 	e := account.era(r.generation)

@@ -69,7 +69,7 @@ func (c *call) next() {
 	slot := c.choose()
 	if slot < 0 {
 		if c.round++; c.round >= rounds {
-			return // whoever is silent may answer yet
+			return // a silent replica may answer yet
 		}
 		c.tried = c.tried[:0]
 		d := throw(w.seed, forCall, c.id, uint64(w.now))

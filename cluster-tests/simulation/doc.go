@@ -49,8 +49,8 @@
 //
 // What is assumed, and so never happens here: that two clocks are wrong at once, that a second disk is lost before the
 // registers of the first are kept elsewhere again, but for the majorities that are lost permanently (recovery.go), where all
-// clocks are right, and that a disk is put back from a copy that nobody can tell, which is one younger than two minutes or of
-// a time of which the others have not heard.
+// clocks are right, and that a disk is restored from a copy that no node can detect: one younger than two minutes, or of a
+// time of which the other nodes have not heard.
 //
 // That worlds are hostile enough is tested too: each of the variants (variant.go) is wrong in one way, and must be found.
 package simulation

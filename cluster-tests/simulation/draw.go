@@ -275,7 +275,7 @@ func (l *loader) check(at int64) {
 	l.left--
 	id := l.call(at, c)
 	if d.percent(l.back) {
-		for range 1 + d.below(2) { // whoever does not hear that it was taken may ask again
+		for range 1 + d.below(2) { // a caller that does not hear that it was taken may ask again
 			l.call(at+d.spread(ms, max(l.later, 20*second)), wanted{what: gives, of: id})
 		}
 	}

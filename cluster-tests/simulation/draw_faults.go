@@ -16,7 +16,7 @@ func (p *planner) faults() {
 		}
 		if k == jumps || k == drifts || k == suspends {
 			if p.founders < 3 {
-				continue // of two clocks nobody can tell which is wrong
+				continue // two nodes cannot tell which of their clocks is wrong
 			}
 		}
 		low, hostile := often(k)

@@ -42,7 +42,7 @@ type era struct {
 	generation int64
 	position   int64 // everything of earlier generations counts up to here and no further
 	spent      intervals
-	granted    intervals // what a majority has accepted for somebody
+	granted    intervals // what a majority has accepted for any owner
 	burned     intervals // what was passed over without need
 	over       []over
 	rules      []rulebook // what of spent was under which rule
@@ -53,7 +53,7 @@ type over struct {
 	position int64
 	step     uint64
 	reach    int64 // the longest of any rule by then: the position may lie as far ahead
-	far      int64 // nobody whose clock is right can have reserved line from here on by then
+	far      int64 // no owner with a right clock can have reserved line from here on by then
 }
 
 // A reserved is a reservation that an owner has sent.
@@ -102,7 +102,7 @@ func (l *ledger) of(p *process) *numbers {
 	return &l.numbers[len(l.numbers)-1]
 }
 
-// ended forgets the life of a process. What it has reserved can be spent by nobody.
+// ended forgets the life of a process. No process can spend what it has reserved.
 func (l *ledger) ended(p *process) { l.of(p).holds = nil }
 
 func (l *ledger) forgotten(p *process, key int) {

@@ -32,7 +32,7 @@ func (w *World) connected(from, to int) bool {
 // A letter is a message between two slots: who gets it, what happens then, and what if its sender hears that it is lost.
 type letter struct {
 	from, to  int
-	id        ring.NodeID // who is meant; zero for whoever is there
+	id        ring.NodeID // the node that is meant; zero for any node in that slot
 	salt      uint64      // tells letters apart that are sent at once
 	deliver   func(to *process)
 	undeliver func() // may be nil

@@ -262,7 +262,7 @@ func (w *World) restartAfter(slot int, after, off int64) {
 		}
 		w.setClock(n, off)
 		w.start(slot)
-		if p := n.proc; off != 0 && p != nil { // until somebody sees it, and starts it once more
+		if p := n.proc; off != 0 && p != nil { // until an operator notices, and restarts it
 			p.after(5*minute, func() {
 				d := throw(w.seed, forFault, uint64(slot), uint64(w.now))
 				w.crash(slot, &d)

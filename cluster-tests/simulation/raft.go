@@ -53,7 +53,7 @@ func (p *process) propose(c command, done func(ok bool)) {
 	})
 }
 
-// apply agrees on a command, if it is not refused, and has everybody told.
+// apply agrees on a command, if it is not refused, and sends the new state to all nodes.
 func (w *World) apply(c command) bool {
 	next := c(w.raft.state)
 	if next == nil {

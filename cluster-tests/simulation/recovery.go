@@ -146,7 +146,7 @@ func (w *World) placeAnew(next *agreed) {
 	}
 }
 
-// knownEpoch is the highest epoch of a partition that anybody knows who is left.
+// knownEpoch is the highest epoch of a partition that a remaining node knows.
 func (w *World) knownEpoch(p ring.Partition, place *ring.Place) uint64 {
 	known := place.Epoch
 	if len(place.Next) > 0 {

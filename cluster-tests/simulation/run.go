@@ -11,7 +11,7 @@ type Config struct {
 	Seed uint64
 	// Duration is how long the run lasts before all faults end; 0 means that it is drawn, between 10 minutes and 4 hours.
 	Duration time.Duration
-	// Story is told everything that happens, a line each; nil means nobody is. Runs are much slower with it.
+	// Story gets a line for each event; nil means no story. Runs are much slower with it.
 	Story io.Writer
 
 	variant *variant

@@ -62,7 +62,7 @@ type scenario struct {
 	epsilon    int64   // no clock is farther off, but for faults
 	rates      rates
 	keys       []key // the last ones are invented
-	invented   int   // how many are: a flood asks for them, and nobody else
+	invented   int   // how many are: only a flood asks for them
 	room       int   // how many keys may be awake at a node; 0 for any number
 	limits     []limits
 	theme      theme

@@ -28,7 +28,7 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// What is simulated in every run of the tests: worlds that nobody has seen before, and the same ones again.
+// How much each run of the tests simulates: worlds of new seeds, and the same worlds every time.
 const (
 	newHours   = 20
 	fixedHours = 80
@@ -63,7 +63,7 @@ var regressions = []uint64{
 // drawn is a first seed that was never used before, or hardly ever.
 func drawn() uint64 { return 1_000_000 + rand.Uint64N(1<<40) }
 
-// The protocol's own steps keep every promise, hours on end, whatever goes wrong, in worlds that nobody has seen before.
+// The protocol's own steps keep every promise for hours, whatever fails, in worlds of new seeds.
 //
 // JETON_SIMULATE_HOURS says how many hours are simulated, JETON_SIMULATE_FIRST from which seed on, instead of one that is
 // drawn, and JETON_SIMULATE_SEED runs that one seed alone.

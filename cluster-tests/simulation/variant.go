@@ -27,10 +27,10 @@ type variant struct {
 	sameName    bool // an owner that starts again has the name of its last life, and counts from 1 again
 	counters    bool // generations are plain counts
 	recounts    bool // a recovery counts who is left of the old replicas, and lets their moves go on
-	young       bool // disks are put back from copies that nobody can tell
+	young       bool // disks are restored from copies that no node can detect
 	oldReadings bool // a clock is put forward by what others showed when they answered last
 	impatient   bool // a replica that has not answered counts as the highest of those who have
-	outcome     bool // only what is spent twice or too much is looked for, not what nobody has accepted
+	outcome     bool // only line that is spent twice, or too much of it, is looked for, not line that no majority has accepted
 }
 
 // sound is what production does.
@@ -65,7 +65,7 @@ func variants() []*variant {
 	}
 }
 
-// blindMaximum takes the larger of the two positions, and says yes to everybody.
+// blindMaximum takes the larger of the two positions, and accepts every reservation.
 func blindMaximum(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
 	register.Register, register.Answer, bool,
 ) {
@@ -100,7 +100,7 @@ func anyEpoch(p register.Partition, r register.Register, m register.Reservation,
 // silence is how long the impatient wait.
 const silence = 5 * ms
 
-// guess tells an owner, a while after a refusal, that whoever has not answered yet says the highest that the others have.
+// guess answers an owner, a while after a refusal, in place of each silent replica, with the highest position of the others.
 func (p *process) guess(a *actor, set *replicaSet, i int, r *reserved, answer owner.Answer) {
 	if answer.Verdict != owner.Accepted && answer.Verdict != owner.Refused {
 		return
