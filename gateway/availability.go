@@ -11,11 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The pauses between two probes of an instance grow from firstPause to longestPause. Each is drawn within a quarter more or less,
+// The pauses between two probes of an instance grow from firstPause to maxPause. Each is drawn within a quarter more or less,
 // so that gateways do not probe in step.
 const (
-	firstPause   = 250 * time.Millisecond
-	longestPause = 30 * time.Second
+	firstPause = 250 * time.Millisecond
+	maxPause   = 30 * time.Second
 )
 
 // availability is whether an instance of an upstream accepts connections. Each attempt to connect is recorded. From the first one
@@ -87,7 +87,7 @@ func (a *availability) status() (since time.Time, why error) {
 
 // probeUntilUp probes until the instance is up or ctx ends.
 func (a *availability) probeUntilUp(ctx context.Context) {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		select {
 		case <-time.After(pause*3/4 + rand.N(pause/2)):
 		case <-ctx.Done():

@@ -76,7 +76,7 @@ func TestAvailabilityProbes(t *testing.T) {
 		synctest.Wait()
 		last := gone
 		for i, at := range probes.times() {
-			want := min(firstPause<<i, longestPause)
+			want := min(firstPause<<i, maxPause)
 			if pause := at.Sub(last); pause < want*3/4 || pause > want*5/4 {
 				t.Errorf("probe %d comes %v after the one before, want about %v", i+1, pause, want)
 			}
@@ -86,7 +86,7 @@ func TestAvailabilityProbes(t *testing.T) {
 			t.Errorf("%d probes in five minutes", n)
 		}
 		up.Store(true)
-		<-time.After(longestPause * 2)
+		<-time.After(maxPause * 2)
 		synctest.Wait()
 		p.running.Wait() // nothing runs, or the bubble is in a deadlock
 		if p.down.Load() || strings.Count(log.String(), "is down") != 1 || strings.Count(log.String(), "is up again") != 1 {
@@ -110,12 +110,12 @@ func TestAvailabilityRecordsAConnection(t *testing.T) {
 		var log bytes.Buffer
 		p, probes := newAvailability(&log, func() bool { return false })
 		p.record(errors.New("connection refused"))
-		<-time.After(longestPause)
+		<-time.After(maxPause)
 		synctest.Wait()
 		p.record(nil)
 		p.running.Wait()
 		seen := len(probes.times())
-		<-time.After(10 * longestPause)
+		<-time.After(10 * maxPause)
 		if p.down.Load() || len(probes.times()) != seen || seen == 0 {
 			t.Errorf("down: %v, %d probes and then %d", p.down.Load(), seen, len(probes.times()))
 		}

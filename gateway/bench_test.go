@@ -20,8 +20,8 @@ func (yes) Check(_ context.Context, r limit.Request) (limit.Decision, error) {
 	}}}, nil
 }
 
-// mostAllocations is what a request may cost beyond the handler, the checker's own two included.
-const mostAllocations = 6
+// maxAllocations is what a request may cost beyond the handler, the checker's own two included.
+const maxAllocations = 6
 
 func newBench(tb testing.TB) (http.Handler, *http.Request, discard) {
 	tb.Helper()
@@ -60,7 +60,7 @@ func TestMiddlewareAllocates(t *testing.T) {
 	if got := testing.AllocsPerRun(1000, func() {
 		clear(w.header)
 		h.ServeHTTP(w, q)
-	}); got > mostAllocations {
-		t.Errorf("%v allocations a request, want at most %d", got, mostAllocations)
+	}); got > maxAllocations {
+		t.Errorf("%v allocations a request, want at most %d", got, maxAllocations)
 	}
 }

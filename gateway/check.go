@@ -103,17 +103,17 @@ func (c *check) costOf(r *identity.Request) int64 {
 
 // maxCost is the largest number among the values of a header; ok is false when there is none. A number that does not fit into
 // 64 bits is the largest or the smallest one that does.
-func maxCost(values []string) (most int64, ok bool) {
+func maxCost(values []string) (highest int64, ok bool) {
 	for _, value := range values {
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			continue
 		}
-		if !ok || n > most {
-			most, ok = n, true
+		if !ok || n > highest {
+			highest, ok = n, true
 		}
 	}
-	return most, ok
+	return highest, ok
 }
 
 // count counts the outcome of each limit of a check.

@@ -50,11 +50,11 @@ func callTimeout(text string) (time.Duration, bool) {
 	if !ok || err != nil {
 		return 0, false
 	}
-	if n > uint64(longestTimeout/unit) {
-		return longestTimeout, true
+	if n > uint64(maxTimeout/unit) {
+		return maxTimeout, true
 	}
 	return time.Duration(n) * unit, true
 }
 
-// longestTimeout is as good as no timeout.
-const longestTimeout = 10 * 365 * 24 * time.Hour
+// maxTimeout is as good as no timeout.
+const maxTimeout = 10 * 365 * 24 * time.Hour

@@ -9,7 +9,7 @@ import (
 func TestCallTimeout(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"1H": time.Hour, "2M": 2 * time.Minute, "30S": 30 * time.Second, "100m": 100 * time.Millisecond, "7u": 7 * time.Microsecond,
-		"99999999n": 99999999, "0n": 0, "99999999H": longestTimeout, "": -1, "S": -1, "1": -1, "1s": -1, "-1S": -1, "+1S": -1, "1 S": -1,
+		"99999999n": 99999999, "0n": 0, "99999999H": maxTimeout, "": -1, "S": -1, "1": -1, "1s": -1, "-1S": -1, "+1S": -1, "1 S": -1,
 		"100000000S": -1, "１S": -1,
 	} {
 		got, ok := callTimeout(text)

@@ -16,7 +16,22 @@
 //	                                                               │            may cost nothing: then the charge is given back
 //	                                                               └─ refused ▶ earlier checks are given back; remembered; 429
 //
-// visit.go has the steps of the decision, result.go what becomes of it: the answer, metrics, the log, the memory of denials.
+// To read the package, begin with visit.go, which has the steps of the decision in their order. Go on with result.go, which turns
+// the decision into the answer, metrics, the log and the memory of denials, and with the handler that interests you.
+//
+// The package has some 3,700 lines, because its parts share one request. The handler tells the visit whether it will learn the
+// status of the answer, and whether the request was sent. The visit asks the upstream for open connections before it decides
+// whether the checks need receipts. The upstream's answer, or its failure, settles the charge that the visit leaves, and a failure
+// is recorded under the route and the key that the visit found. A boundary between these parts would export most fields of visit
+// and routeRules. What works without a visit is a package of its own:
+//
+//	route      finds the route of a request
+//	identity   finds the client of a request: address, token, API key
+//	fallback   decides when the cluster does not
+//	answer     writes headers and refusals
+//	denial     remembers refusals for operators
+//	config     reads and checks the document
+//	keys       reads and edits files of API keys
 package gateway
 
 import (

@@ -35,14 +35,14 @@ type slot struct {
 	client netip.Prefix
 }
 
-// take counts a request, unless as many as may be are under way. A slot that is returned with the outcome admitted is to be
-// released; any other outcome is that of the request.
-func (f *inFlight) take(client netip.Prefix, most int64, mostPerClient int) (slot, outcome) {
-	if f.all.Add(1) > most {
+// take counts a request, unless as many as the document allows are under way. When the outcome is admitted, the caller releases the
+// slot; any other outcome is that of the request.
+func (f *inFlight) take(client netip.Prefix, maxInAll int64, maxPerClient int) (slot, outcome) {
+	if f.all.Add(1) > maxInAll {
 		f.all.Add(-1)
 		return slot{}, overloaded
 	}
-	if !f.takeClient(client, mostPerClient) {
+	if !f.takeClient(client, maxPerClient) {
 		f.all.Add(-1)
 		return slot{}, tooManyConcurrent
 	}
@@ -56,14 +56,14 @@ func (s slot) release() {
 }
 
 // takeClient counts one more request of a client. A client without an address (on a Unix socket) is not counted.
-func (f *inFlight) takeClient(client netip.Prefix, most int) bool {
+func (f *inFlight) takeClient(client netip.Prefix, maxPerClient int) bool {
 	if !client.IsValid() {
 		return true
 	}
 	s := &f.shards[maphash.Comparable(f.seed, client)%clientShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count[client] >= most {
+	if s.count[client] >= maxPerClient {
 		return false
 	}
 	s.count[client]++

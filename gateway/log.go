@@ -22,7 +22,7 @@ const (
 )
 
 // clip copies the beginning of a text: the text may be a part of something much longer.
-func clip(s string, most int) string { return strings.Clone(s[:min(len(s), most)]) }
+func clip(s string, maxBytes int) string { return strings.Clone(s[:min(len(s), maxBytes)]) }
 
 // sampled reports true for that share of its calls.
 func sampled(share float64) bool { return share >= 1 || share > 0 && rand.Float64() < share }

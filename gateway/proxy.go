@@ -59,14 +59,14 @@ func boundBody(w http.ResponseWriter, r *http.Request, rules *rules) bool {
 		// request here: so there is none (RFC 9112, sections 6.1 and 6.3).
 		w.Header().Set("Connection", "close")
 	}
-	if most := rules.maxBody; most >= 0 {
-		if r.ContentLength > most {
+	if maxBody := rules.maxBody; maxBody >= 0 {
+		if r.ContentLength > maxBody {
 			boundBodyRead(w, r)
 			rules.refuse(w, r, nil, tooLarge, bodyTooLarge)
 			return false
 		}
 		if r.ContentLength != 0 {
-			r.Body = http.MaxBytesReader(w, r.Body, most)
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		}
 	}
 	if r.Body != nil && r.Body != http.NoBody {

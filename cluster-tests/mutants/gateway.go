@@ -73,7 +73,7 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Name: "one client takes all the room",
 		Why:  "requests under way are bounded for each client before anything is done for them, or one that sends bodies slowly shuts out all others",
 		Edits: []Edit{
-			{File: "gateway/inflight.go", Old: "if s.count[client] >= most {", New: "if false {"},
+			{File: "gateway/inflight.go", Old: "if s.count[client] >= maxPerClient {", New: "if false {"},
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestTooManyConcurrent$", Says: `status 204, want 429`}},
 	}, {

@@ -8,8 +8,8 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// mostNames is how many names a line of the log has of each kind.
-const mostNames = 20
+// maxNames is how many names a line of the log has of each kind.
+const maxNames = 20
 
 // sayChange logs what a document that is in force says otherwise than the one before it. If it does without something, which may
 // be meant or be the end of a file that was cut off, that is a warning.
@@ -46,8 +46,8 @@ func (e *Gateway) sayChange(before, now *config.Document) {
 
 // bounded are the first names of a list, and how many more there are.
 func bounded(names []string) []string {
-	if len(names) <= mostNames {
+	if len(names) <= maxNames {
 		return names
 	}
-	return append(slices.Clip(names[:mostNames]), fmt.Sprintf("and %d more", len(names)-mostNames))
+	return append(slices.Clip(names[:maxNames]), fmt.Sprintf("and %d more", len(names)-maxNames))
 }

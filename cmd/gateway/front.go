@@ -70,8 +70,8 @@ const (
 	authIdleWithin    = 2 * time.Minute
 )
 
-// mostStreams is how many requests may be under way on one connection of HTTP/2.
-const mostStreams = 100
+// maxStreams is how many requests may be under way on one connection of HTTP/2.
+const maxStreams = 100
 
 // proxyServer is the server of the proxy. It takes HTTP/2 without TLS too, of clients that begin with it, as those of gRPC do;
 // there is no upgrade to it. How long a body may take the proxy itself bounds, and how long an answer may stay
@@ -83,7 +83,7 @@ func proxyServer(p *config.Proxy) *http.Server {
 	speaks.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Protocols:         speaks,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		MaxHeaderBytes:    p.MaxHeaderBytes(),
 		ReadHeaderTimeout: p.HeaderTimeout(),
 		IdleTimeout:       p.IdleTimeout(),

@@ -44,15 +44,15 @@ func (f *findings) line(path string) int {
 }
 
 // within checks a number that may be 0, for its default.
-func within[N ~int | ~int64](f *findings, path string, n, least, most N) {
-	if n != 0 && (n < least || n > most) {
-		f.add(path, "%v is out of range: at least %v and at most %v", n, least, most)
+func within[N ~int | ~int64](f *findings, path string, n, minimum, maximum N) {
+	if n != 0 && (n < minimum || n > maximum) {
+		f.add(path, "%v is out of range: at least %v and at most %v", n, minimum, maximum)
 	}
 }
 
-// duration checks one that may be 0, for its default.
-func (f *findings) duration(path string, d Duration, least, most time.Duration) {
-	within(f, path, d, Duration(least), Duration(most))
+// duration checks a duration; 0 is valid and means the default.
+func (f *findings) duration(path string, d Duration, minimum, maximum time.Duration) {
+	within(f, path, d, Duration(minimum), Duration(maximum))
 }
 
 // share checks a part of a whole.

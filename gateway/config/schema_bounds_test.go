@@ -123,14 +123,14 @@ func most(n int64) bound {
 // different is of lists in which nothing is twice.
 func different(s *jsonschema.Schema) { s.UniqueItems = true }
 
-// some is how many items a list has; no more than the most, if that is not 0.
-func some(least, most uint64) bound {
+// some bounds how many items a list has; a maximum of 0 means none.
+func some(minimum, maximum uint64) bound {
 	return func(s *jsonschema.Schema) {
-		if least > 0 {
-			s.MinItems = &least
+		if minimum > 0 {
+			s.MinItems = &minimum
 		}
-		if most > 0 {
-			s.MaxItems = &most
+		if maximum > 0 {
+			s.MaxItems = &maximum
 		}
 	}
 }

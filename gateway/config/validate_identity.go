@@ -10,10 +10,10 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// The least bytes of secrets.
+// The minimum lengths of secrets, in bytes.
 const (
-	leastJWTSecret = 32 // HS256 needs no less: RFC 7518, section 3.2
-	leastKeySecret = 16
+	minJWTSecret = 32 // HS256 needs no less: RFC 7518, section 3.2
+	minKeySecret = 16
 )
 
 // secretAlgorithms are those with a secret that both sides know.
@@ -56,7 +56,7 @@ func (f *findings) jwt(path string, j JWT) {
 		f.check(path+".jwks_url", checkKeysURL(j.JWKSURL))
 	}
 	f.algorithms(path+".algorithms", j)
-	f.secret(path+".secret_file", j.SecretFile, leastJWTSecret)
+	f.secret(path+".secret_file", j.SecretFile, minJWTSecret)
 	f.keySet(path+".jwks_file", j)
 	f.header(path+".header", j.Header)
 	if j.Cookie != "" && !isToken(j.Cookie) {
@@ -140,13 +140,13 @@ func (f *findings) apiKey(path string, a *APIKey) {
 	}
 	switch hmac := len(a.Known) > 0 || a.Any; {
 	case hmac && !a.SecretFile.Given():
-		f.add(path+".secret_file", "is missing: name a file with at least %d random bytes, the same at all gateways", leastKeySecret)
+		f.add(path+".secret_file", "is missing: name a file with at least %d random bytes, the same at all gateways", minKeySecret)
 	case !hmac && !a.KeysFile.Given():
 		f.add(path+".known", "is empty: no key would be valid; list the digests of valid keys, or name a keys_file")
 	case !hmac && a.SecretFile.Given():
 		f.add(path+".secret_file", "has no effect without known or any: leave it out")
 	}
-	f.secret(path+".secret_file", a.SecretFile, leastKeySecret)
+	f.secret(path+".secret_file", a.SecretFile, minKeySecret)
 	first := map[string]int{}
 	for i, known := range a.Known {
 		at := strictyaml.Item(path+".known", i)

@@ -212,9 +212,9 @@ func checkServer(address string) error {
 	return nil
 }
 
-func checkPort(port string, least int) error {
+func checkPort(port string, minimum int) error {
 	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || int(n) < least || strconv.FormatUint(n, 10) != port {
+	if err != nil || int(n) < minimum || strconv.FormatUint(n, 10) != port {
 		return errors.New("no port")
 	}
 	return nil
@@ -337,9 +337,9 @@ func (f *findings) tokens(path string, file File) {
 	}
 }
 
-// secret checks the length of one.
-func (f *findings) secret(path string, file File, least int) {
-	if n := len(bytes.TrimSpace(file.Bytes())); file.content != nil && n < least {
-		f.add(path, "%.64q holds a secret of %d bytes: use at least %d", file.Path, n, least)
+// secret checks the length of a secret.
+func (f *findings) secret(path string, file File, minBytes int) {
+	if n := len(bytes.TrimSpace(file.Bytes())); file.content != nil && n < minBytes {
+		f.add(path, "%.64q holds a secret of %d bytes: use at least %d", file.Path, n, minBytes)
 	}
 }

@@ -215,9 +215,9 @@ func (f *findings) unknownValues(path string, cases []Case, attribute Variable) 
 
 // enumerated is a list of names, of which there may be many.
 func enumerated(names []string) string {
-	const most = 10
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	const maxListed = 10
+	if len(names) > maxListed {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 	}
 	return strings.Join(names, ", ")
 }
