@@ -284,7 +284,7 @@ func (sh *shard) step(a *actor, now int64, m *mail, f func()) (ok bool) {
 	return ok
 }
 
-// stepWeighed is step for an actor that is being stepWeighed.
+// stepWeighed is step for an actor that is being weighed.
 func (sh *shard) stepWeighed(a *actor, now int64, m *mail, f func()) (ok bool) {
 	at := sh.placeOf(a.partition)
 	sh.out.Reset()

@@ -22,20 +22,30 @@ func (s *Server) intercept(ctx context.Context, m any, info *grpc.UnaryServerInf
 // intercepted is intercept for calls that may take that long.
 func (s *Server) intercepted(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler, within time.Duration) (any, error) {
 	start := time.Now()
-	answer, err := s.attempt(ctx, m, next, within)
+	answer, err := s.attempt(ctx, m, info.FullMethod, next, within)
 	s.metrics.observe(info.FullMethod, err, start)
 	if err == nil {
 		return transport.Held(answer, transport.ConnOf(ctx)), nil
 	}
-	s.logFault(ctx, info.FullMethod, err)
-	return nil, wireError(err)
+	return nil, s.sent(ctx, info.FullMethod, err)
 }
 
-func (s *Server) attempt(ctx context.Context, m any, next grpc.UnaryHandler, within time.Duration) (answer any, err error) {
+// attempt makes a call, and returns its error as gRPC sends it, or the fault in place of a panic. To put an error into words is part of
+// the call: that may panic too.
+func (s *Server) attempt(ctx context.Context, m any, method string, next grpc.UnaryHandler, within time.Duration) (answer any, err error) {
 	defer fault.Rescue(s.metrics.panics, &err)
 	ctx, cancel := timedAtMost(ofConnection(withMarks(ctx)), within)
 	defer cancel()
-	return next(ctx, m)
+	if answer, err = next(ctx, m); err != nil {
+		return nil, s.sent(ctx, method, err)
+	}
+	return answer, nil
+}
+
+// sent is an error as gRPC sends it, after the log.
+func (s *Server) sent(ctx context.Context, method string, err error) error {
+	s.logFault(ctx, method, err)
+	return wireError(err)
 }
 
 // logFault logs what is the node's fault: not the caller's, not that of the times, and not what gRPC itself says.
@@ -47,9 +57,16 @@ func (s *Server) logFault(ctx context.Context, method string, err error) {
 }
 
 func (s *Server) recoverStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	err := fault.Safely(s.metrics.panics, func() error { return next(srv, stream) })
-	s.logFault(stream.Context(), info.FullMethod, err)
-	return wireError(err)
+	err := fault.Safely(s.metrics.panics, func() error {
+		if err := next(srv, stream); err != nil {
+			return s.sent(stream.Context(), info.FullMethod, err)
+		}
+		return nil
+	})
+	if err == nil {
+		return nil
+	}
+	return s.sent(stream.Context(), info.FullMethod, err)
 }
 
 // endWatches ends the streams that would otherwise last as long as their clients like, those of the health protocol,

@@ -149,6 +149,7 @@ func ServeHTTP(s *http.Server, l net.Listener) error {
 type Closers struct {
 	mu   sync.Mutex
 	list []func(context.Context) error
+	err  error // of those that were closed
 }
 
 // Add adds what closes something that is open now.
@@ -158,14 +159,14 @@ func (c *Closers) Add(one func(context.Context) error) {
 	c.list = append(c.list, one)
 }
 
-// Close closes everything, each once however often Close is called, and returns all errors. The time that each may take is ctx's.
+// Close closes everything, each once however often Close is called, and returns all errors, each time. The time that each may take is
+// ctx's.
 func (c *Closers) Close(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock() // so that a second Close waits for the first
-	var errs []error
 	for _, one := range slices.Backward(c.list) {
-		errs = append(errs, one(ctx))
+		c.err = errors.Join(c.err, one(ctx))
 	}
 	c.list = nil
-	return errors.Join(errs...)
+	return c.err
 }

@@ -77,10 +77,15 @@ func (it *item) next() *Node {
 // giveUp ends an item that no node is left to decide, and says whether it did.
 func (it *item) giveUp() bool {
 	c := it.call()
-	if !c.hopeless() {
+	down := c.hopeless()
+	switch {
+	case down == nil:
 		return false
+	case c.ctx.Err() == nil && len(c.failures) == 0:
+		*it.result = limit.Result{Err: c.unsent(down)}
+	default:
+		*it.result = limit.Result{Err: c.outcome()}
 	}
-	*it.result = limit.Result{Err: c.outcome()}
 	return true
 }
 

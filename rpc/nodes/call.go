@@ -136,7 +136,7 @@ func (c *call) failed(n *Node, err error) {
 
 // rest waits until the next round may begin. It says no when there is none, or no time for it.
 func (c *call) rest() bool {
-	if c.hopeless() {
+	if c.hopeless() != nil {
 		return false
 	}
 	pause := minRest + rand.N(maxRest-minRest)
@@ -174,8 +174,8 @@ func (c *call) conclude(n *Node, err error) error {
 func (c *call) outcome() error {
 	err := c.ctx.Err()
 	if err == nil && len(c.failures) == 0 {
-		if len(c.seats()) > 0 { // none of which was worth asking
-			return c.unsent()
+		if seats := c.seats(); len(seats) > 0 { // none of which was worth asking
+			return c.unsent(seats)
 		}
 		err = ErrNowhere
 	}
@@ -201,15 +201,18 @@ func (c *call) diagnose(n *Node, err error) {
 	}
 }
 
-// hopeless says whether no node is left to ask, because all nodes that could decide are bad. A suspect one may still answer.
-// With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
-func (c *call) hopeless() bool {
+// hopeless returns the nodes that could decide, if all of them are bad, so that none is left to ask; otherwise nil. A suspect node may
+// still answer. With every node that is bad runs a recovery, which needs no calls to find out that the node is back.
+func (c *call) hopeless() []Seat {
 	seats := c.seats()
-	return c.skipsBad && len(seats) > 0 && !slices.ContainsFunc(seats, func(s Seat) bool { return !s.bad() })
+	if !c.skipsBad || slices.ContainsFunc(seats, func(s Seat) bool { return !s.bad() }) {
+		return nil
+	}
+	return seats
 }
 
-// unsent counts a check that is refused at once.
-func (c *call) unsent() error {
+// unsent counts a check that is refused at once, because these nodes are bad.
+func (c *call) unsent(seats []Seat) error {
 	c.set.counts.unsent.Add(1)
-	return &unsentError{c.seats()}
+	return &unsentError{seats}
 }

@@ -16,8 +16,8 @@ func (s *Set) Check(ctx context.Context, r limit.Request) (limit.Decision, error
 		return limit.Decision{}, err
 	}
 	c := s.callCheck(ctx, r.Key)
-	if c.hopeless() {
-		return limit.Decision{}, c.unsent()
+	if down := c.hopeless(); down != nil {
+		return limit.Decision{}, c.unsent(down)
 	}
 	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
 }

@@ -183,7 +183,7 @@ func (h *health) look() {
 		h.markDownLocked(suspect)
 	}
 	hedged, lost := h.sortLocked(now)
-	if h.interval = min(2*h.interval, suspectAfter); found || len(hedged)+len(lost) > 0 {
+	if h.interval = min(max(2*h.interval, lookAgain), suspectAfter); found || len(hedged)+len(lost) > 0 {
 		h.interval = lookAgain
 	}
 	h.timer.Reset(h.interval)

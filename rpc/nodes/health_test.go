@@ -407,3 +407,28 @@ func TestFarAway(t *testing.T) {
 		p.leave(&g.waiter, false)
 	})
 }
+
+// A bystander is a call that cannot go on elsewhere.
+type bystander struct{ looks atomic.Int64 }
+
+func (b *bystander) canMove() bool   { b.looks.Add(1); return false }
+func (b *bystander) comesBack() bool { return false }
+func (b *bystander) hedge()          {}
+func (b *bystander) giveUp()         {}
+
+// A node that was refused first is bad without having been suspect: a call that waits there is looked at now and then, not all the
+// time. Looks without a pause would keep the clock of a bubble from moving, so this test takes the real one: a slow machine looks less often.
+func TestLooksAtABadNodeArePaced(t *testing.T) {
+	p := newPatient(t)
+	defer p.end()
+	p.answers(errors.New("connection refused"))
+	p.health.fail(errors.New("connection refused"))
+	b := &bystander{}
+	w := &waiter{of: b}
+	p.health.enter(w)
+	<-time.After(250 * time.Millisecond)
+	p.health.leave(w, false)
+	if n := b.looks.Load(); n > 60 {
+		t.Errorf("%d looks in 250 ms, which are to be at least %v apart", n, lookAgain)
+	}
+}

@@ -154,7 +154,7 @@ func (n *Node) diagnose(ctx context.Context, err error) {
 	n.diagnosed.look(func() Diagnosis { return n.lookAt(ctx, n.address) }, n.named)
 }
 
-// errNoConnection ends a probe of a node to which not connected.
+// errNoConnection ends a probe of a node to which there is no connection.
 var errNoConnection = fmt.Errorf("%w: not connected", limit.ErrUnavailable)
 
 // connected says whether a connection opens within a moment. The next probe tries anew, sooner than grpc would.

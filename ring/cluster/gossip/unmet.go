@@ -66,14 +66,18 @@ func (u *unmets) list() string {
 	return strings.Join(all, ", ")
 }
 
-// noteUnmet notes and logs that no node could be met at an address. What it speaks is looked at whenever something else is met there.
+// noteUnmet notes and logs that no node could be met at an address. What the address speaks is looked at once, and again after it has
+// begun or ceased to answer.
 func (g *Gossip) noteUnmet(address string, err error) {
 	before, known := g.unmets.of(address)
-	now := unmetAddress{cause: lastCause(err), key: isOtherKey(err.Error()), speaks: before.speaks}
-	now.asked = before.asked && now.cause == before.cause
+	now := unmetAddress{cause: lastCause(err), key: isOtherKey(err.Error())}
+	answersStill := known && answers(before.cause) && answers(now.cause)
+	if answersStill || now.cause == before.cause {
+		now.speaks, now.asked = before.speaks, before.asked
+	}
 	// A node with a key takes the question for a stranger's message, and logs that. So only an address that answered in another way,
 	// twice in a row, is asked, and not a node that merely starts late.
-	foreign := g.config.Key == nil || now.key || known && now.cause == before.cause && answers(now.cause)
+	foreign := g.config.Key == nil || now.key || answersStill
 	if foreign && !now.asked && g.config.Speaks != nil {
 		now.speaks, now.asked = g.config.Speaks(context.Background(), address), true
 	}
