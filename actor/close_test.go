@@ -66,7 +66,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 }
 
 // TestCloseHandsOverNothing closes a System that has reserved ahead, and has two others go on with its key: what it had
-// reserved and not spent is nobody's, for both could take it for theirs.
+// reserved and not spent belongs to neither: otherwise both could spend it.
 func TestCloseHandsOverNothing(t *testing.T) {
 	store := open(t, storage.Config{})
 	var spent receipts

@@ -39,7 +39,7 @@ func document(tb testing.TB, text string) *limit.Document {
 	return doc
 }
 
-// fixed are limits that nobody replaces.
+// fixed are limits that never change.
 func fixed(doc *limit.Document) func() *limit.Document {
 	return func() *limit.Document { return doc }
 }

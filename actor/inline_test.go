@@ -151,7 +151,7 @@ func (f fullFor) Reserve(rs []register.Reservation, done func([]register.Answer,
 	})
 }
 
-// TestInventedLimitsStayFew has a key whose invented limits are not idle, though nobody waits: there are receipts of them, or
+// TestInventedLimitsStayFew has a key whose invented limits are not idle, though no check waits: there are receipts of them, or
 // line that was reserved ahead. The key has no more of them than there may be, and is served.
 func TestInventedLimitsStayFew(t *testing.T) {
 	s := start(t, Config{Replicas: []Replica{newRegisters(clock.New().Now)}, IdleAfter: time.Hour})

@@ -89,7 +89,7 @@ func TestInspectInline(t *testing.T) {
 		s := start(t, Config{})
 		r := inline("a", 3, "burst", 5, "1/h")
 		if _, err := s.Inspect(t.Context(), "a", limit.Named("burst")); !errors.Is(err, limit.ErrUnknownLimit) {
-			t.Errorf("a limit that nobody has defined: %v", err)
+			t.Errorf("a limit that no request has defined: %v", err)
 		}
 		decide(t, s, r)
 		if in := inspect(t, s, limit.Named("burst")); in.Tokens != 2 || in.Rule.Capacity != 5 {
@@ -142,7 +142,7 @@ func TestInspectWaiting(t *testing.T) {
 		settled(t, waiting)
 		settled(t, attached)
 		if in := inspect(t, s, limit.Named("demo")); in.Waiting != 0 || in.Tokens != 4 {
-			t.Errorf("got %+v, want nobody that waits and 4 tokens", in)
+			t.Errorf("got %+v, want no check that waits and 4 tokens", in)
 		}
 	})
 }

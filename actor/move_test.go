@@ -110,7 +110,7 @@ func (b *busy) verdict(t *testing.T) error {
 // A driver moves partitions.
 type driver struct {
 	sizes    []int // of the new sets
-	unsealed bool  // wrong: nobody is sealed
+	unsealed bool  // wrong: no old member is sealed
 	empty    bool  // wrong: the new members begin without registers
 }
 

@@ -143,7 +143,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("%v reservations needed and %v ahead for %d writes", needed, ahead, regs.writes)
 	}
 	if got := count(t, reg, "jeton_reservation_refusals_total"); got != 0 {
-		t.Errorf("%v refusals by a replica that nobody else asks", got)
+		t.Errorf("%v refusals by a replica that no other owner asks", got)
 	}
 	regs.mu.Lock()
 	regs.byBucket[bucketID{"d", "demo"}] = register.Register{H: now() + int64(6*60e9)}

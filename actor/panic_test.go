@@ -20,7 +20,7 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// TestPanic has an actor panic: its callers are told, nobody else notices, and the key works again.
+// TestPanic has an actor panic: its callers get an error, those of other keys notice nothing, and the key works again.
 func TestPanic(t *testing.T) {
 	var (
 		bad atomic.Bool

@@ -50,7 +50,7 @@ var troubles = map[string]func(*peer){
 }
 
 // TestMinorityInTrouble has as many replicas in trouble as may be: checks are served as if there were no trouble, and
-// nobody waits for those replicas.
+// no check waits for those replicas.
 func TestMinorityInTrouble(t *testing.T) {
 	for what, befall := range troubles {
 		for _, replicas := range []int{3, 5} {
@@ -162,7 +162,7 @@ func TestMajorityDead(t *testing.T) {
 	}
 }
 
-// TestBlip has every replica die for a moment, again and again: nobody notices, and no line is lost by it.
+// TestBlip has every replica die for a moment, again and again: callers notice nothing, and no line is lost by it.
 func TestBlip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := quorum(t, 3, Config{})

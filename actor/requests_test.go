@@ -21,7 +21,7 @@ func named(id string, r limit.Request) limit.Request {
 	return r
 }
 
-// rememberedOf is how many requests the actor of a key remembers; nobody may be asking it meanwhile.
+// rememberedOf is how many requests the actor of a key remembers; no check may run meanwhile.
 func rememberedOf(tb testing.TB, s *System, key string) (n int) {
 	tb.Helper()
 	err := s.look(tb.Context(), key, func(_ *shard, a *actor) {
@@ -55,7 +55,7 @@ func TestRepeatedRequest(t *testing.T) {
 	}
 }
 
-// TestRepeatedIsCopied changes a decision that was handed out: nobody else may see that.
+// TestRepeatedIsCopied changes a decision that was handed out: no other caller may see that.
 func TestRepeatedIsCopied(t *testing.T) {
 	s := start(t, Config{})
 	r := named("one", spend("a", 1, "demo"))

@@ -28,7 +28,7 @@ func begin(tb testing.TB, fs *vfs.MemFS, d storage.Durability, now func() int64)
 }
 
 // crash is the disk as a crash leaves it, with that many percent of what was not synced. The old life goes on, but
-// nobody hears of it any more.
+// sends nothing any more.
 func (l *life) crash(random *rand.Rand, percent int) *vfs.MemFS {
 	l.at.Lock()
 	defer l.at.Unlock()

@@ -343,8 +343,8 @@ func (sh *shard) try(key string, f func()) (ok bool) {
 	return true
 }
 
-// answer gives a caller what it waits for, and those too who wait for the same answer. If the time of the first one has
-// run out, those who have time left ask anew.
+// answer gives a caller what it waits for, and also the callers that wait for the same answer. If the time of the first one
+// has run out, those that have time left ask anew.
 func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 	m := r.Tag.(*mail) //nolint:forcetypeassert // this package puts nothing else there
 	if r.Err != nil {

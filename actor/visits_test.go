@@ -10,7 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/owner"
 )
 
-// Whoever is to be visited is, in the order of his coming, and the places of those who were are given back.
+// Every actor that is to be visited is, in the order of the queue, and the places of those that were are given back.
 func TestQueue(t *testing.T) {
 	var q visitQueue
 	as := make([]actor, 5*queuePiece+1)

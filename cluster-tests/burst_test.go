@@ -133,7 +133,7 @@ func (s *site) refused(a response, method string) response {
 	return a
 }
 
-// explained checks that the gateway that has refused knows every denial, and the others know who does.
+// explained checks that the gateway that has refused knows every denial, and the others know which gateway that is.
 func (s *site) explained(denied []response) {
 	s.Helper()
 	n := 0

@@ -41,7 +41,7 @@ type drill struct {
 
 	perSecond int                // checks; 0 means the usual load
 	keys      int                // that take turns; 0 means those of the usual load
-	checker   limit.Checker      // who is asked; nil means a client of all nodes
+	checker   limit.Checker      // what is asked; nil means a client of all nodes
 	rename    func(i int) string // what the i-th key is called; nil means as the load calls it
 	ahead     time.Duration      // how far the nodes' clocks are ahead of the test's
 	seen      history.History    // what was asked besides the present load, on the nodes' clocks
@@ -386,7 +386,7 @@ func TestClusterLeaderKilled(t *testing.T) {
 // empty.
 func TestClusterRecovered(t *testing.T) { recovered(t, false) }
 
-// The one node that is left was restarted too, and asks in vain whether its disk is an old copy.
+// The one node that is left was restarted too, and gets no answer to whether its disk is an old copy.
 func TestClusterRecoveredAfterARestart(t *testing.T) { recovered(t, true) }
 
 func recovered(t *testing.T, restarted bool) {

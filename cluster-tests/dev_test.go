@@ -130,7 +130,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// A gateway that is killed is started again, and goes on refusing whom the cluster refuses; so it does when its dev is
+// A gateway that is killed is started again, and goes on refusing the clients that the cluster refuses; so it does when its dev is
 // started again.
 func TestDevStartsItsGatewayAgain(t *testing.T) {
 	t.Parallel()

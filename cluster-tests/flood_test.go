@@ -19,7 +19,7 @@ const (
 	floodBound = 300 << 20
 	// floodChecks is how many checks each flood makes. Every third of it would need more than floodBound.
 	floodChecks = 300_000
-	// floodLimits are those that a flood asks for, and that of who is honest.
+	// floodLimits are those that a flood asks for, and that of the honest caller.
 	floodLimits = "limits: {once: {capacity: 1, refill: 1/24h}, open: {capacity: 1000000000, refill: 1000000000/s}, honest: {capacity: 5, refill: 1/h}}\n"
 )
 

@@ -219,7 +219,7 @@ func TestMisuseOfDrain(t *testing.T) {
 	}
 }
 
-// Two operators who change the limits at once: one is refused, and nothing is lost.
+// Two operators change the limits at once: one is refused, and nothing is lost.
 func TestMisuseOfLimits(t *testing.T) {
 	t.Parallel()
 	c := process.StartCluster(t, process.Build(t), 3, clusterLimits)

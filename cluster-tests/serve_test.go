@@ -151,7 +151,7 @@ func TestLimitsAreReloadedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// Limits are removed by who says so. What is still in use is named.
+// Limits are removed only where the request says so. The error names those that are still in use.
 func TestLimitsAreRemovedByName(t *testing.T) {
 	t.Parallel()
 	binary, data := process.Build(t), t.TempDir()
@@ -241,7 +241,7 @@ func writeLimits(t *testing.T, text string) string {
 	return file
 }
 
-// A node that is told to stop is not ready at once, and answers what is in flight.
+// A node that gets the signal to stop is not ready at once, and answers what is in flight.
 func TestCleanStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	n := process.Start(t, process.Build(t), "--data", t.TempDir(), "--limits", writeLimits(t, clusterLimits))

@@ -220,7 +220,7 @@ func TestChangeLogsEnd(t *testing.T) {
 	first.readTo = 1
 	rs.add(first, e)
 	if len(first.entries) != 2 {
-		t.Errorf("an entry that was written after somebody had asked was noted %d times, want 2", len(first.entries))
+		t.Errorf("an entry that was written after an export had asked was noted %d times, want 2", len(first.entries))
 	}
 
 	r := newRig(t, nil)

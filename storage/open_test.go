@@ -71,7 +71,7 @@ func TestOpenRefuses(t *testing.T) {
 		{what: "half a line", text: "jeton", says: "does not begin with"},
 		{what: "version 0", text: "jeton 0\n", says: "does not begin with"},
 		{what: "a version below 0", text: "jeton -1\n", says: "does not begin with"},
-		{what: "somebody else's directory", other: "photos/cat.jpg", says: "/var/lib/jeton holds photos and is no data directory of jeton: give an empty or new directory with --data"},
+		{what: "a directory of other files", other: "photos/cat.jpg", says: "/var/lib/jeton holds photos and is no data directory of jeton: give an empty or new directory with --data"},
 		{what: "a database without its format file", other: "registers/000002.log", says: "holds registers"},
 		{what: "an unknown durability", change: func(c *Config) { c.Durability = "fsnyc" }, says: `durability "fsnyc" is neither "fsync" nor "memory"`},
 		{what: "too many partitions", change: func(c *Config) { c.Partitions = 65537 }, says: "65537 partitions are not between 1 and 65536"},

@@ -53,7 +53,7 @@ func TestRenew(t *testing.T) {
 	accepted(t, s, r.segment("user", epoch, epoch+1))
 	write(t, r, "other/FORMAT", "photos")
 	if err := datadir.Renew(r.cfg.FS, path.Join(r.cfg.Dir, "other")); err == nil || !strings.Contains(err.Error(), "a data directory of jeton?") {
-		t.Errorf("renewed what is somebody else's: %v", err)
+		t.Errorf("renewed a directory that is not jeton's: %v", err)
 	}
 }
 

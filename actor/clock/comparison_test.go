@@ -15,9 +15,9 @@ func TestComparison(t *testing.T) {
 		behind, offset int64
 	}{
 		{"alone", 1, nil, 0, 0},
-		{"nobody is heard", 3, nil, 0, 0},
-		{"of two nobody knows", 2, []int64{10}, 0, 0},
-		{"of two nobody knows, behind", 2, []int64{-10}, 0, 0},
+		{"no other member is heard", 3, nil, 0, 0},
+		{"of two, neither is known to be right", 2, []int64{10}, 0, 0},
+		{"of two, neither is known to be right, behind", 2, []int64{-10}, 0, 0},
 		{"one of two others is heard", 3, []int64{10}, 0, 0},
 		{"of three, both are ahead: to the nearer one", 3, []int64{12, 10}, 10, 10},
 		{"of three, one is ahead", 3, []int64{12, 0}, 0, 0},
@@ -40,8 +40,8 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// As long as fewer than a majority of all members are wrong, whoever is heard: no clock is put ahead of the farthest right
-// one, and one that a majority of all members is ahead of is put forward, if all are heard.
+// As long as fewer than a majority of all members are wrong, whichever members are heard: no clock is put ahead of the
+// farthest right one, and one that a majority of all members is ahead of is put forward, if all are heard.
 func TestNoMinorityMovesAClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members := rapid.IntRange(1, 9).Draw(t, "members")

@@ -87,7 +87,7 @@ func (o *Owner) take(b *bucket, p *pending, out *Out) {
 	}
 }
 
-// errNoRoom answers who waits for a bucket that a majority of its replicas has no room for.
+// errNoRoom answers checks of a bucket that a majority of its replicas has no room for.
 var errNoRoom = fmt.Errorf("%w: the replicas keep as many buckets of limits that requests define as they may: store the limit, wait until some are full again, or raise --inline-registers",
 	limit.ErrOverloaded)
 

@@ -13,7 +13,7 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// Line that an owner skips is burned: nobody can spend it, until time passes it. These tests tell of a replica whose line is
+// Line that an owner skips is burned: no owner can spend it, until time passes it. These tests tell of a replica whose line is
 // reserved far ahead, by a floor or for an owner that was cut off with it. It decides nothing alone, and nothing together
 // with a replica that is late.
 

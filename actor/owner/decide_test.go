@@ -31,8 +31,8 @@ func TestDenialDoesNoIO(t *testing.T) {
 	s.wantSends(sends)
 }
 
-// What replicas have said outlives the refusal in which they said it: long after it, a check that cannot be admitted asks
-// nobody, and one that can be begins where the line is free.
+// The owner remembers what replicas said in a refusal: long after it, a check that cannot be admitted asks no replica, and one
+// that can be begins where the line is free.
 func TestDenialByWhatIsKnownDoesNoIO(t *testing.T) {
 	s := newTroupe(t, 3).enter('A')
 	rule := mustRule(t, "login", 10, 1, time.Second)
@@ -263,7 +263,7 @@ func testManyDeadlines(t *testing.T, nth func(i int64) int64) {
 	}
 }
 
-// Tags names everybody who waits, for whoever has to give up an owner.
+// Tags names every check that waits, for the code that gives up an owner.
 func TestTags(t *testing.T) {
 	s := newTroupe(t, 1).enter('A')
 	rule := mustRule(t, "login", 10, 1, time.Second)
@@ -374,7 +374,7 @@ func TestIdle(t *testing.T) {
 	s.deliver(0)
 	idle, again = s.owner.Idle(s.now)
 	if idle || again != s.sent[len(s.sent)-1].To {
-		t.Errorf("a segment is held that nobody has spent: idle %v, again after %v", idle, time.Duration(again-s.now))
+		t.Errorf("a segment is held that no check has spent: idle %v, again after %v", idle, time.Duration(again-s.now))
 	}
 }
 

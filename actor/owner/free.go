@@ -38,8 +38,8 @@ func (q quorum) leavesOut(v Verdict) bool {
 }
 
 // free is from where on a majority would accept a reservation of that generation, as far as the replicas that count have
-// told. p is the last reservation, by whose answers it is known who is lost or silent; nil if that does not matter. Where
-// those who count are no majority, all count.
+// reported. p is the last reservation, whose answers tell which replicas are lost or silent; nil if that does not matter.
+// Where the replicas that count are no majority, all count.
 func (b *bucket) free(generation int64, q quorum, p *pending, cfg *Config) int64 {
 	var room [MaxReplicas]int64
 	positions := room[:0]

@@ -48,7 +48,7 @@ func (o *Owner) retryLater(b *bucket, p *pending, c count, now int64, out *Out) 
 	}
 }
 
-// failLost answers those who have waited for that long. They wait in the order of their times.
+// failLost fails the checks that have waited for that long. They wait in the order of their times.
 func (o *Owner) failLost(p *pending, patience, now int64, out *Out) {
 	var err *LostError
 	for o.Waiting() > 0 && o.overflow.first().At+patience <= now {
@@ -60,7 +60,7 @@ func (o *Owner) failLost(p *pending, patience, now int64, out *Out) {
 	}
 }
 
-// lost names those who will not answer or accept and, if that is asked for, those who have not answered.
+// lost names the replicas that will not answer or accept and, if silent is set, those that have not answered.
 func (p *pending) lost(cfg *Config, silent bool) *LostError {
 	e := &LostError{Replicas: cfg.Replicas}
 	for i, v := range p.replies[:cfg.Replicas] {

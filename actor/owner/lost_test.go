@@ -30,8 +30,8 @@ func (s *stage) without(v owner.Verdict, replicas ...int) {
 	}
 }
 
-// A majority that is lost for a moment fails nobody: the same is sent again, and no line is wasted, though a replica had
-// accepted it all the time.
+// A majority that is lost for a moment fails no check: the owner sends the same reservation again, and wastes no line, though a
+// replica had accepted it all the time.
 func TestLostForAMoment(t *testing.T) {
 	s := patient(t, 3)
 	c := s.check(1, mustRule(t, "login", 10, 1, time.Second))
@@ -87,8 +87,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Nobody waits for a majority that has been lost for longer than they would wait: each would lose that time, as long as the
-// replicas are cut off. One that was lost just now is waited for.
+// No check waits for a majority that has been lost for longer than checks wait: each would lose that time, as long as the
+// replicas are cut off. Checks wait for one that was lost just now.
 func TestGone(t *testing.T) {
 	for replicas, gone := range map[int][]int{3: {0, 2}, 5: {0, 2, 3}} {
 		s := patient(t, replicas)
@@ -112,7 +112,7 @@ func TestGone(t *testing.T) {
 			t.Errorf("got %v, want %d replicas without %v", r.Err, replicas, gone)
 		}
 		if idle, _ := s.owner.Idle(s.now); !idle {
-			t.Error("the owner goes on asking for nobody")
+			t.Error("the owner goes on asking, though no check waits")
 		}
 		c = s.check(1, rule)
 		s.pass(10 * ms)
@@ -124,8 +124,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Replicas that say nothing may be cut off, though nobody has noticed yet. Who waits for them is told in time to ask
-// elsewhere; who waits because replicas refuse is not, for others would be refused as well.
+// Silent replicas may be cut off before a failure detector has noticed. Checks that wait for them fail in time to ask another
+// owner; checks that wait because replicas refuse do not, for the other owner would be refused as well.
 func TestSilentReplicas(t *testing.T) {
 	for replicas, silent := range map[int][]int{3: {1, 2}, 5: {0, 2, 4}} {
 		s := patient(t, replicas)
@@ -167,7 +167,7 @@ func TestSilentReplicas(t *testing.T) {
 	}
 }
 
-// An owner that nobody asks does not ask replicas that are lost.
+// An owner without checks does not ask replicas that are lost.
 func TestLostWhenNobodyWaits(t *testing.T) {
 	s := patient(t, 3)
 	c := s.checkBy(50*ms, 1, mustRule(t, "login", 10, 1, time.Second))

@@ -38,7 +38,7 @@ type wrongMove struct {
 	noSeal    bool // to seal does nothing
 	fewSeals  bool // one sealed replica counts as enough
 	oneJoined bool // of enough sealed replicas, the registers of one are joined
-	soon      bool // the change may be committed before anybody has installed
+	soon      bool // the change may be committed before any member has installed
 	unready   bool // a replica answers in the next epoch when it sees the commit, installed or not
 	dropped   bool // a replica that has dropped its registers passes for a source
 	outcome   bool // only the outcome is looked at, not what replicas have forgotten on the way
@@ -383,7 +383,7 @@ func (w *world) open(which int, code uint8) *order {
 			return &open[i]
 		}
 	}
-	panic("nobody wants that")
+	panic("no setting has that")
 }
 
 // agreed notes what a majority of the first epoch has accepted, if there is another one.

@@ -65,7 +65,7 @@ func TestModelFindsWhatIsWrongWithAChange(t *testing.T) {
 	}
 }
 
-// A commit before W members have installed lets nobody spend twice, but may leave a replica set that never answers.
+// A commit before W members have installed lets no line be spent twice, but may leave a replica set that never answers.
 func TestModelFindsAChangeThatNeverEnds(t *testing.T) {
 	s := setting{
 		capacity: 2, epsMax: 1, opening: spentByTwo, change: change{from: 0b0111, to: 0b1011},

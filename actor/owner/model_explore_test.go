@@ -13,11 +13,11 @@ type kind uint8
 
 const (
 	passes  kind = iota // time, by a tick
-	asks                // somebody asks an owner to check a cost
+	asks                // a caller asks an owner to check a cost
 	wakes               // an owner, because something is due
 	arrives             // a message arrives at a replica
 	answers             // an acceptance arrives at its owner
-	strands             // a message arrives that nobody waits for
+	strands             // a message arrives that no owner waits for
 	restarts
 	resets
 	loses  // a replica its disk
@@ -31,7 +31,7 @@ const (
 	lags     // a node does what a driver once wanted
 	begins   // another driver, from what raft knows
 	replaces // raft the next replica set by another one
-	hastens  // raft to commit, before anybody has installed
+	hastens  // raft to commit, before any member has installed
 	notices  // a node what raft has agreed
 	follows  // an owner
 )
@@ -238,7 +238,7 @@ func (p *proof) cost() int64 {
 // An exploration visits every state of a setting, depth first.
 type exploration struct {
 	digest func(*world) uint64   // tells states apart
-	visit  func(*world, []event) // sees each state once, and by which way; nil for nobody
+	visit  func(*world, []event) // sees each state once, and by which way; may be nil
 	seen   map[uint64]struct{}
 	worlds []*world // by depth
 	lists  [][]event

@@ -100,7 +100,7 @@ func (h *history) giveBack(r limit.Receipt, at reading) (broken string) {
 // in each of the generations before.
 func (h *history) reset(generation int64, held func(generation int64) uint64) {
 	position := h.era(generation).position
-	h.era(0) // where whoever has not heard of any reset is
+	h.era(0) // of owners that have not heard of any reset
 	for i := range h.eras {
 		if e := &h.eras[i]; e.generation < generation {
 			e.over |= ^(^uint64(0) << (position/tick + 1))

@@ -44,7 +44,7 @@ func TestModelDecidesInTheEnd(t *testing.T) {
 				if states++; t.Failed() || !largeSettings && states%50 != 0 {
 					return
 				}
-				for dead := range nodes + 1 { // the last number is nobody's
+				for dead := range nodes + 1 { // the last number is no node's
 					if dead < nodes && !w.machines.has(dead) || !w.canEnd(dead) {
 						continue
 					}
@@ -94,7 +94,7 @@ func (w *world) settles(dead int, frozen bool) bool {
 	return false
 }
 
-// expire lets time pass until nobody waits who has a deadline.
+// expire lets time pass until no check waits that has a deadline.
 func (w *world) expire() {
 	if w.patience == 0 {
 		return
@@ -120,7 +120,7 @@ func (w *world) canEnd(dead int) bool {
 const vain = 12
 
 // endChange lets a change of the replica set come to its end without one node, if there is a change, and the owners follow.
-// Whoever has driven it is gone; another driver goes on from what raft knows.
+// The driver of the change is gone; another one goes on from what raft knows.
 func (w *world) endChange(dead int) {
 	if w.change.to == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 )
 
 // The tests of this file hold the model itself against something simpler: a dump of the whole state by reflection, which
-// misses no field that somebody adds.
+// includes every field that is added later.
 
 // dump writes down everything that a world holds, but for what it shares with all others and its scratch memory.
 func dump(dst []byte, v reflect.Value) []byte {

@@ -9,8 +9,8 @@ import (
 )
 
 // skipped writes down a reservation that begins further on than a majority of the replicas would have accepted, those that
-// are lost left aside: line that nobody can spend any more. A check may skip little; what takes no line, is made ahead, or
-// resets the bucket, skips nothing and leaves nobody aside.
+// are lost left aside: line that no owner can spend any more. A check may skip little; what takes no line, is made ahead, or
+// resets the bucket, skips nothing and leaves no replica aside.
 func (w *world) skipped(m *message) {
 	p := &w.players[m.who]
 	if w.variant.replica != nil || w.counters || w.losses > 0 || w.sweeps > 0 || w.change.to != 0 {

@@ -13,13 +13,13 @@ import (
 // The model check: every order in which a few checks, messages, answers and faults can happen to two or three owners
 // and three replicas, of which production's own steps are taken. In every state that can be reached
 //
-//   - no line is spent twice in one generation, whoever spends it, in whichever of his lives;
+//   - no line is spent twice in one generation, by whichever owner, in whichever of its lives;
 //   - line is spent in two generations only up to the position of the reset between them;
 //   - in every window the net of what was admitted is at most C + r·w + 2·r·ε;
 //   - a receipt proves its cost, of fresh line and of line that was returned and is spent again once.
 //
 // Messages arrive at any replica, any number of times, whenever the replica might still accept them, or never; answers
-// likewise. A message of which nobody counts the answers any more, because its sender has died or given it up, arrives
+// likewise. A message whose answers no owner counts any more, because its sender has died or given it up, arrives
 // all the same.
 var settings = []sized{
 	{setting: setting{

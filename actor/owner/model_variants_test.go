@@ -6,7 +6,7 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// blindMaximum takes the larger of the two positions, and says yes to everybody.
+// blindMaximum takes the larger of the two positions, and accepts every reservation.
 func blindMaximum(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
 	register.Register, register.Answer, bool,
 ) {
@@ -19,7 +19,7 @@ func blindMaximum(p register.Partition, r register.Register, m register.Reservat
 	return after, a, write
 }
 
-// alreadyThere says yes to what is reserved already, whoever it was for.
+// alreadyThere accepts line that is reserved already, for any owner.
 func alreadyThere(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
 	register.Register, register.Answer, bool,
 ) {

@@ -117,8 +117,8 @@ type message struct {
 	said      [nodes]bool // the replica has accepted it; the answer is under way, for ever
 }
 
-// A stray is a message whose answers nobody counts any more, since its sender has died or given it up. It may still
-// arrive, so often and so late as any.
+// A stray is a message whose answers no owner counts any more, since its sender has died or given it up. It may still
+// arrive, as often and as late as any other.
 type stray struct {
 	epoch                uint64
 	generation, from, to int64
@@ -411,7 +411,7 @@ func (w *world) deliver(m *message, replica int) {
 	w.hear(*m, Answer{Replica: w.set(m.Epoch).index(replica), Verdict: verdict, Position: a.Position, Generation: a.Generation})
 }
 
-// strand brings a stray to a replica, from nobody that the model knows.
+// strand brings a stray to a replica, from an owner outside the model.
 func (w *world) strand(s stray, replica int) {
 	a := w.reserve(replica, register.Reservation{
 		Seq: 1, Epoch: s.epoch, Now: w.now, Generation: s.generation, From: s.from, To: s.to,
@@ -500,8 +500,8 @@ func (w *world) reserved(generation int64) (set uint64) {
 // the clock was read for it.
 type reading struct{ cost, at int64 }
 
-// tidy turns messages that nobody waits for into strays, and forgets those that no replica will ever accept. All that
-// is lost so is what their answers would teach.
+// tidy turns messages that no owner waits for into strays, and forgets those that no replica will ever accept. That loses
+// only what their answers would tell.
 func (w *world) tidy() {
 	if w.sameName {
 		return // the next life may take up any message of the last one

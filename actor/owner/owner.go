@@ -29,7 +29,7 @@ import (
 type Owner struct {
 	*Terms             // to be replaced by Enter only
 	bucket   bucket    // the first one; without a rule if there is none yet
-	overflow *overflow // the others, and who waits; nil for neither
+	overflow *overflow // the other buckets, and the checks that wait; nil for neither
 }
 
 // New is an owner that knows nothing yet, under terms of its own. id is the name of its process, epoch that of the key's

@@ -88,7 +88,7 @@ const (
 // A refusal is a reservation that was given up, and what the replicas said to it. Answers that come late still count.
 type refusal struct {
 	pending
-	until  int64 // for checks from then on it does not tell who is lost or silent
+	until  int64 // for checks from then on it does not tell which replicas are lost or silent
 	waited bool  // for the silent ones
 }
 

@@ -149,7 +149,7 @@ func TestImpossibleMajority(t *testing.T) {
 }
 
 // The part of a majority that has accepted a reservation counts as taken line, but not against the very check that
-// waits for it: while a reservation is in flight nobody is denied because of what replicas say.
+// waits for it: while a reservation is in flight no check is denied because of what replicas say.
 func TestOwnReservationDoesNotDeny(t *testing.T) {
 	s := newTroupe(t, 3).enter('A')
 	rule := mustRule(t, "login", 10, 1, time.Second)
@@ -286,8 +286,8 @@ func taken(d int64) register.Register {
 	return register.Register{H: start + d, Seq: 1 << 40}
 }
 
-// Without enough answers the same is sent again, until the check's deadline. When nobody waits any more it is given up:
-// an owner that nobody asks sends nothing.
+// Without enough answers the owner sends the same reservation again, until the check's deadline. When no check waits any more,
+// it gives the reservation up: an owner without checks sends nothing.
 func TestResendUntilNobodyWaits(t *testing.T) {
 	s := newTroupe(t, 3).enter('A')
 	c := s.checkBy(second, 1, mustRule(t, "login", 10, 1, time.Second))
@@ -310,7 +310,7 @@ func TestResendUntilNobodyWaits(t *testing.T) {
 	}
 }
 
-// A reservation that nobody waits for any more is still taken if its answers come in time.
+// A reservation that no check waits for any more is still taken if its answers come in time.
 func TestReservationOutlivesItsCheck(t *testing.T) {
 	s := newTroupe(t, 3).enter('A')
 	rule := mustRule(t, "login", 10, 1, time.Second)

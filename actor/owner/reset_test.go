@@ -164,7 +164,7 @@ func TestTwoOwnersReset(t *testing.T) {
 	b.denied(b.check(1, rule))
 }
 
-// A reset that nobody accepts fails at its deadline. If its messages arrive all the same, the bucket is reset.
+// A reset that no replica accepts fails at its deadline. If its messages arrive all the same, the bucket is reset.
 func TestResetThatFailedButHappened(t *testing.T) {
 	s := newTroupe(t, 1).enter('A')
 	rule := mustRule(t, "login", 10, 1, time.Second)

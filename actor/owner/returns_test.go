@@ -52,7 +52,7 @@ func TestReturn(t *testing.T) {
 	s.denied(s.check(1, rule))
 }
 
-// A receipt is good for one return, whether or not somebody has spent the line again since.
+// A receipt is good for one return, whether or not a check has spent the line again since.
 func TestReturnTwice(t *testing.T) {
 	s := alone(t)
 	rule := mustRule(t, "login", 10, 1, time.Second)
@@ -144,7 +144,7 @@ func TestReturnInPart(t *testing.T) {
 	}
 }
 
-// Credit fades as the bucket fills by itself, whether or not anybody looks.
+// Credit fades as the bucket fills by itself, whether or not checks come.
 func TestCreditFades(t *testing.T) {
 	s := alone(t)
 	rule := mustRule(t, "login", 10, 1, time.Second)
@@ -165,7 +165,7 @@ func TestCreditFades(t *testing.T) {
 	s.denied(s.check(1, rule))
 }
 
-// A jump ends the stretch, its credit and its receipts: the line that was skipped is somebody else's.
+// A jump ends the stretch, its credit and its receipts: the line that was skipped belongs to another owner.
 func TestJumpEndsCredit(t *testing.T) {
 	s := alone(t)
 	rule := mustRule(t, "login", 20, 1, time.Second)
@@ -359,7 +359,7 @@ func TestReturnAfterAllCameBack(t *testing.T) {
 	s.returned(c)
 }
 
-// Nobody can work out another's receipt from his own: the serial tells nothing about the next one, nor the one before.
+// A caller cannot compute another's receipt from its own: a serial reveals neither the next one nor the one before.
 func TestReceiptsCannotBeComputed(t *testing.T) {
 	s := alone(t)
 	rule := mustRule(t, "login", 500_000, 1, time.Hour)

@@ -239,7 +239,7 @@ func (tr *troupe) elsewhere(rule *limit.Rule, to int64) {
 }
 
 // A segment that was reserved ahead and does not touch the held one is kept, and entered only when the held one cannot
-// serve: the line between them belongs to somebody else.
+// serve: the line between them belongs to another owner.
 func TestNextSegmentIsKeptAndEntered(t *testing.T) {
 	rule := mustRule(t, "hot", 20_000, 20_000, time.Second)
 	s := busy(t, rule)

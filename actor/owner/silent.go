@@ -54,7 +54,7 @@ func (o *Owner) answerEarlyAt() (at int64, want *pending) {
 	return at, want
 }
 
-// earlyAt is when one who waits has to leave to have time for asking elsewhere: after three fifths of its time.
+// earlyAt is when a check has to be answered so that its caller has time to ask another owner: after three fifths of its time.
 func (w *waiter) earlyAt() int64 { return w.At + (w.Deadline-w.At)/5*3 }
 
 // decideWithout decides c by what replicas have told, without those that are silent.

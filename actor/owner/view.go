@@ -34,7 +34,7 @@ func (o *Owner) Views(now int64) []View {
 	return views
 }
 
-// Load is the highest Demand of all buckets of the key: what [Owner.Views] would tell, for who asks it of very many.
+// Load is the highest Demand of all buckets of the key: what [Owner.Views] would tell, for a caller that asks very many owners.
 func (o *Owner) Load(now int64) (tokens float64) {
 	for i := range o.size() {
 		tokens = max(tokens, o.demand(o.at(i), now))

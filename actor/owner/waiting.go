@@ -36,7 +36,7 @@ func (o *Owner) Wake(now int64, out *Out) {
 	for i := range o.size() {
 		o.resend(o.at(i), now, out)
 	}
-	for leaveAt := now; leaveAt <= now; leaveAt, _ = o.answerEarlyAt() { // who has to leave too may have stood behind those who were served
+	for leaveAt := now; leaveAt <= now; leaveAt, _ = o.answerEarlyAt() { // a check that is due may have stood behind those that were served
 		o.answerEarly(now, out)
 		o.run(now, out)
 	}

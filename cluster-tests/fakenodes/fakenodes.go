@@ -274,7 +274,7 @@ func Listen(tb testing.TB, address string) net.Listener {
 	return l
 }
 
-// Decision is the one that a node makes about a key: a key that is a number is told as what remains.
+// Decision is the one that a node makes about a key: for a key that is a number, that number remains.
 func Decision(key string) *pb.Decision {
 	n, _ := strconv.ParseInt(key, 10, 64)
 	return pb.EncodeDecision(limit.Decision{Allowed: true, Limits: []limit.Outcome{{Remaining: n}}})

@@ -45,7 +45,7 @@ type Call struct {
 	Start, End int64
 	// Receipt is the proof of an admission, nil if the caller has none, or what a return gives back.
 	Receipt *Receipt
-	Via     string // who was asked, for people to read
+	Via     string // the node or gateway that was asked, for people to read
 	Error   string // why a call failed, for people to read
 }
 

@@ -136,7 +136,7 @@ func (r *reader) call(l *line) error {
 	return nil
 }
 
-// once is s, kept once for all who have it.
+// once is s, kept once for all calls that have it.
 func (r *reader) once(s string) string {
 	if kept, ok := r.names[s]; ok {
 		return kept

@@ -15,7 +15,7 @@ type Result struct {
 	Unknown int `json:"unknown"`
 	// Note is for people to read, such as a share.
 	Note string `json:"note,omitempty"`
-	// Found is how many violations there are. The first [MaxViolations] are told.
+	// Found is how many violations there are. The first [MaxViolations] are reported.
 	Found      int         `json:"found"`
 	Violations []Violation `json:"violations,omitempty"`
 }

@@ -19,7 +19,7 @@ type slicer struct {
 	all   []*slice
 	open  *slice
 	known known
-	owner string // who was seen to decide last
+	owner string // the owner that was seen to decide last
 	end   int64  // of the calls so far
 }
 

@@ -23,7 +23,7 @@ type actor struct {
 	requests  []*request
 }
 
-// A request is one whose answer an actor remembers, for callers who ask again.
+// A request is one whose answer an actor remembers, for callers that ask again.
 type request struct {
 	id       uint64
 	rules    []*limit.Rule // by which it is decided, whatever is in force when it is told again
@@ -93,7 +93,7 @@ func (p *process) check(c *call, attempt int) {
 	})
 }
 
-// serves says whether this node decides anything at present; if not, the caller is told.
+// serves says whether this node decides anything at present; if not, the caller gets an error.
 func (p *process) serves(c *call, attempt int) bool {
 	p.compareSoon()
 	switch {

@@ -10,7 +10,7 @@
 //
 // Around them stands what production has there too, made small: a committer that answers after the fsync (store.go), boots
 // and marks by which old copies of disks are found out (node.go), clocks that are compared (clocks.go), copies and installs
-// (copying.go), request ids that are remembered (actor.go), callers who go from replica to replica (call.go), and something
+// (copying.go), request ids that are remembered (actor.go), callers that go from replica to replica (call.go), and something
 // linearizable in the place of raft (agreement.go, raft.go).
 //
 // # A world

@@ -33,7 +33,7 @@ func (p *planner) faults() {
 				p.fault(at, k, 0)
 				continue
 			}
-			// Something is going on then, and mostly it hits who is asked.
+			// Something is going on then, and mostly it hits the node that is asked.
 			c := &p.items[p.die.below(int64(calls))]
 			when, owner := max(0, c.at+p.die.between(-1, 1)*p.die.spread(us, second)), c.call.key+1
 			if p.die.percent(30) {

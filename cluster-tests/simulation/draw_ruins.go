@@ -3,7 +3,7 @@ package simulation
 import "slices"
 
 // late plans what came into the mix later, by a die of its own: disks that are full and, in a ruinous scenario, members lost for
-// ever, mostly while those who are left have heard nothing of what the others agree on.
+// ever, mostly while the remaining nodes have not heard what the others agree on.
 func (p *planner) late() {
 	die := throw(p.seed, forRuin)
 	q := &planner{scenario: p.scenario, die: &die, ids: p.ids}
@@ -21,7 +21,7 @@ func (p *planner) late() {
 // ruinsEvery is how far the losses of a majority lie apart, on average.
 const ruinsEvery = 5 * minute
 
-// ruins plans them. All clocks are right then: who is left may be one node, and a floor is as late as its clock.
+// ruins plans them. All clocks are right then: one node may be all that is left, and a floor is as late as its clock.
 func (p *planner) ruins() {
 	d := p.die
 	p.items = slices.DeleteFunc(p.items, func(i item) bool { return i.kind == jumps || i.kind == drifts || i.kind == suspends })

@@ -180,7 +180,7 @@ func (v *driver) living(ids []ring.NodeID) (n int) {
 	return n
 }
 
-// look sees who is back, and plans, twice a second.
+// look finds the nodes that are back, and plans, twice a second.
 func (v *driver) look() {
 	if v.ended {
 		return

@@ -29,7 +29,7 @@ func (w *World) connected(from, to int) bool {
 	return from == to || w.cut[from+1][to+1] <= 0
 }
 
-// A letter is a message between two slots: who gets it, what happens then, and what if its sender hears that it is lost.
+// A letter is a message between two slots: the process that gets it, what happens then, and what happens if its sender learns that it is lost.
 type letter struct {
 	from, to  int
 	id        ring.NodeID // the node that is meant; zero for any node in that slot
@@ -93,7 +93,7 @@ func (w *World) bounce(l *letter, d *die) {
 	}
 }
 
-// remote asks another node for something. done hears the answer once, or that there was none in time: it may have been done
+// remote asks another node for something. done gets the answer once, or that there was none in time: it may have been done
 // all the same.
 func remote[T any](p *process, to ring.NodeID, within int64, handle func(q *process, reply func(bool, T)), done func(bool, T)) {
 	w, over := p.w, false

@@ -18,7 +18,7 @@ func (p *planner) plan(at int64, i item) uint64 {
 	return p.ids
 }
 
-// members draws who is to be a member: three to five, mostly.
+// members draws which nodes are to be members: three to five, mostly.
 func (p *planner) members() (mask uint) {
 	d := p.die
 	want := int(d.between(4, 5))

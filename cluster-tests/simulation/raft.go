@@ -111,7 +111,7 @@ func (p *process) learn() {
 	}
 }
 
-// look elects who drives the moves, again and again. The one before may go on for a while: it does not know.
+// look elects the node that drives the moves, periodically. The one before may go on for a while, until it learns of that.
 func (w *World) look() {
 	w.after(2*second, w.look)
 	if p := w.leader; p != nil && p.running() && p.driver != nil && w.agrees(p.slot) {

@@ -22,7 +22,7 @@ func (w *World) loseMajority(i *item, d *die) {
 	w.after(i.last, w.recover)
 }
 
-// leftBy are those who are left: members that run, of those in the mask, and too few of all for a majority; and the newest
+// leftBy are the nodes that are left: members that run, of those in the mask, and too few of all for a majority; and the newest
 // state that any of them knows.
 func (w *World) leftBy(i *item) (left []int, known *agreed) {
 	s := w.raft.state
@@ -46,7 +46,7 @@ func (w *World) nameSlots(slots []int) string {
 	return w.nameAll(ids)
 }
 
-// recover tries to recover by force, again and again: all who are left must be up and reach the one that recovers. What a try
+// recover tries to recover by force, again and again: all nodes that are left must be up and reach the one that recovers. What a try
 // has done before it was cut off stays done.
 func (w *World) recover() {
 	r := w.ruin

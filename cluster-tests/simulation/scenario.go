@@ -159,7 +159,7 @@ type rates struct {
 	twice     int64 // messages that arrive twice
 	slow      int64 // messages that take long
 	late      int64 // messages that are late by a little, by lateBy
-	told      int64 // messages of which the sender hears that they were lost, and they were not
+	told      int64 // messages that their sender takes for lost, and that were not
 	agreement int64 // proposals
 	fsync     int64 // fsyncs that take long
 }

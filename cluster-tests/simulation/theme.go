@@ -11,7 +11,7 @@ const (
 	tardy                   // answers that are late by a little, and one replica with a floor; and nothing else goes wrong
 	reforming               // changes of limits, and returns across them
 	crowded                 // floods of invented keys, and little room for keys that are awake
-	contending              // several owners of a busy key, who all reserve ahead
+	contending              // several owners of a busy key, which all reserve ahead
 	erring                  // clocks that are wrong, one after the other, of nodes that are cut off in between
 	plainly                 // nothing; and so are all that are drawn beyond, but for some
 	ruinous                 // a majority lost for ever, and recoveries by force

@@ -26,10 +26,10 @@ type variant struct {
 	one         bool // one replica's word is enough
 	sameName    bool // an owner that starts again has the name of its last life, and counts from 1 again
 	counters    bool // generations are plain counts
-	recounts    bool // a recovery counts who is left of the old replicas, and lets their moves go on
+	recounts    bool // a recovery counts the old replicas that are left, and lets their moves go on
 	young       bool // disks are restored from copies that no node can detect
 	oldReadings bool // a clock is put forward by what others showed when they answered last
-	impatient   bool // a replica that has not answered counts as the highest of those who have
+	impatient   bool // a replica that has not answered counts as the highest of those that have
 	outcome     bool // only line that is spent twice, or too much of it, is looked for, not line that no majority has accepted
 }
 

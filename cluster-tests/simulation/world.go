@@ -23,7 +23,7 @@ type World struct {
 	raft   raft
 	leader *process
 	ruin   *ruin // nil unless raft has lost its majority for ever
-	mask   uint  // who is to be a member
+	mask   uint  // which nodes are to be members
 	sets   []*replicaSet
 
 	open      map[uint64]*call // by id; never iterated over
@@ -49,7 +49,7 @@ type ruin struct {
 	tries int
 }
 
-// A raft is who agrees: it stands behind a majority of the members that can reach each other.
+// A raft stands for the members that agree: a majority that can reach each other.
 type raft struct {
 	state  *agreed
 	past   []*agreed

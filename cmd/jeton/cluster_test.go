@@ -41,7 +41,7 @@ func TestClusterStatusExitsAsReadyzAnswers(t *testing.T) {
 		}
 	}
 	if _, stderr, code := jeton(t, nil, "cluster", "status", "--server", "127.0.0.1:1"); code != cli.ExitError || stderr == "" {
-		t.Errorf("nobody there: exit code %d, %q", code, stderr)
+		t.Errorf("no node at the address: exit code %d, %q", code, stderr)
 	}
 }
 

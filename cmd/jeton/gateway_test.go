@@ -270,7 +270,7 @@ func TestGatewayDigest(t *testing.T) {
 	}
 }
 
-// A shout is what a verb that runs says, for whoever waits for it.
+// A shout is the output of a verb that runs, for a test that waits for it.
 type shout struct {
 	mu   sync.Mutex
 	text string

@@ -9,7 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
 
-// A limitsFile is a document that somebody got from a cluster, edits and applies.
+// A limitsFile is a document that an operator got from a cluster, edits and applies.
 type limitsFile struct {
 	*testing.T
 
@@ -96,7 +96,7 @@ func TestLimitsApplyHeedsTheVersionOfTheDocument(t *testing.T) {
 	f.run("apply --version 0", cli.ExitOK, "+ latest", "version 4 is in force")
 }
 
-// Whoever removes the line replaces whatever is in force.
+// A document without the line of the version replaces whatever is in force.
 func TestLimitsApplyWithoutAVersion(t *testing.T) {
 	f := newLimitsFile(t)
 	_, bare, _ := strings.Cut(f.get(), "\n")

@@ -165,11 +165,11 @@ func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 	}
 }
 
-// What a recovery asserts is asked for, and whoever does not repeat it is told what to type.
+// A recovery asks the operator to confirm what it asserts, and an operator who does not repeat the names reads what to type.
 func TestRecoverAsks(t *testing.T) {
-	const nobody, other = "nothing was done: the question was not answered; --yes skips it", "nothing was done: the names were not repeated: type b, c"
+	const unanswered, other = "nothing was done: the question was not answered; --yes skips it", "nothing was done: the names were not repeated: type b, c"
 	for typed, want := range map[string]string{
-		"": nobody, "\n": other, "b\n": other, "yes\n": other, "c, b\n": other, "b, c": "", "b,c\r\n": "", " b c \n": "",
+		"": unanswered, "\n": other, "b\n": other, "yes\n": other, "c, b\n": other, "b, c": "", "b,c\r\n": "", " b c \n": "",
 	} {
 		cmd := &cobra.Command{}
 		cmd.SetIn(strings.NewReader(typed))

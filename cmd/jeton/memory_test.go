@@ -58,7 +58,7 @@ func TestGCPercent(t *testing.T) {
 	}
 }
 
-// Nodes on one machine share what a single one would take, unless somebody says what each takes.
+// Nodes on one machine share what a single one would take, unless an option says what each takes.
 func TestNodesOfDevShareMemory(t *testing.T) {
 	alone, err := boundOf(0, func(string) (string, bool) { return "", false })
 	if err != nil {

@@ -27,7 +27,7 @@ func steers(text string) bool {
 	})
 }
 
-// What a client has put into a request that was refused does not reach the terminal of whoever asks why; programs get it as
+// What a client has put into a request that was refused does not reach the operator's terminal unescaped; programs get it as
 // it was.
 func TestExplainIsPlain(t *testing.T) {
 	const id = "edge-1-1-aaaaaaaaaaaaaaaa"

@@ -29,7 +29,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc/credentials"
 )
 
-// A caller is how somebody connects to a node, and what they say then.
+// A caller is how a client connects to a node, and the token that it shows.
 type caller struct {
 	transport grpccredentials.TransportCredentials
 	token     string
@@ -61,7 +61,7 @@ func TestEveryCallAsEveryCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, certificate := insecure.NewCredentials(), grpccredentials.NewTLS(shown)
-	nobody := grpccredentials.NewTLS(&tls.Config{RootCAs: ca.Pool(), MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}})
+	uncertified := grpccredentials.NewTLS(&tls.Config{RootCAs: ca.Pool(), MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}})
 	callers := map[string]caller{
 		"a stranger":                    {plain, ""},
 		"a stranger with a wrong token": {plain, fileToken + "0"},
@@ -70,7 +70,7 @@ func TestEveryCallAsEveryCaller(t *testing.T) {
 		"the key":                       {withKey, ""},
 		"a certificate":                 {certificate, ""},
 		"a certificate and a token":     {certificate, fileToken},
-		"TLS without a certificate":     {nobody, fileToken},
+		"TLS without a certificate":     {uncertified, fileToken},
 	}
 	keyFile, tokens := writeFile(t, "key", secret), writeFile(t, "tokens", fileToken+"\n")
 	for name, tt := range map[string]struct {
@@ -202,7 +202,7 @@ func methodsOf(t *testing.T, n *node.Node, by caller) (methods []string) {
 	return methods
 }
 
-// garbage is sent instead of a message: whoever is served is told that it is none, and nothing is done.
+// garbage is sent instead of a message: a caller with access gets the error that it is none, and the node does nothing.
 type garbage struct{}
 
 func (garbage) Marshal(any) ([]byte, error) { return []byte{0xff}, nil }
@@ -243,7 +243,7 @@ var sample = strings.NewReplacer("{limit}", "demo", "{key...}", "k", "{profile..
 func TestEveryRouteAsEveryCaller(t *testing.T) {
 	keyFile, tokens := writeFile(t, "key", secret), writeFile(t, "tokens", fileToken+"\n")
 	limits := writeFile(t, "limits.yaml", "limits: {demo: {capacity: 1000, refill: 1/s}}")
-	const own, everybody = "127.0.0.1:0", "0.0.0.0:0"
+	const own, public = "127.0.0.1:0", "0.0.0.0:0"
 	for _, tt := range []struct {
 		name          string
 		cfg           node.Config
@@ -253,11 +253,11 @@ func TestEveryRouteAsEveryCaller(t *testing.T) {
 		{"loopback", node.Config{ListenHTTP: own}, false, false, access.Change}, // by the token of the data directory
 		{"loopback with a key", node.Config{ListenHTTP: own, ClusterKeyFile: keyFile}, true, false, access.Change},
 		{"loopback with tokens", node.Config{ListenHTTP: own, AdminTokenFile: tokens}, false, true, access.Change},
-		{"beyond with a key", node.Config{ListenHTTP: everybody, ClusterKeyFile: keyFile}, true, false, access.Look},
-		{"beyond with tokens", node.Config{ListenHTTP: everybody, AdminTokenFile: tokens}, false, true, access.Look},
-		{"beyond with both", node.Config{ListenHTTP: everybody, ClusterKeyFile: keyFile, AdminTokenFile: tokens}, true, true, access.Look},
-		{"beyond, insecure", node.Config{ListenHTTP: everybody, Insecure: true}, false, false, access.Key},
-		{"beyond, insecure with tokens", node.Config{ListenHTTP: everybody, Insecure: true, AdminTokenFile: tokens}, false, true, access.Look},
+		{"beyond with a key", node.Config{ListenHTTP: public, ClusterKeyFile: keyFile}, true, false, access.Look},
+		{"beyond with tokens", node.Config{ListenHTTP: public, AdminTokenFile: tokens}, false, true, access.Look},
+		{"beyond with both", node.Config{ListenHTTP: public, ClusterKeyFile: keyFile, AdminTokenFile: tokens}, true, true, access.Look},
+		{"beyond, insecure", node.Config{ListenHTTP: public, Insecure: true}, false, false, access.Key},
+		{"beyond, insecure with tokens", node.Config{ListenHTTP: public, Insecure: true, AdminTokenFile: tokens}, false, true, access.Look},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := tt.cfg

@@ -30,7 +30,7 @@ func (o operation) onRegisters() bool {
 // node says afterwards is what it could have said before.
 //
 // The node itself does not know. So that its goroutines end, its registers wait until it is cut off from all others, and
-// then go on writing on a disk that nobody will read; the files of the cluster fail.
+// then go on writing on a disk that will not be read again; the files of the cluster fail.
 type disk struct {
 	vfs.FS // *vfs.MemFS
 	memory *vfs.MemFS
@@ -76,7 +76,7 @@ func (d *disk) copied() *vfs.MemFS {
 	return d.memory.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(0, 0))})
 }
 
-// thaw lets what waits go on, on a disk that nobody will read.
+// thaw lets writes that wait go on, on a disk that will not be read again.
 func (d *disk) thaw() { close(d.thawed) }
 
 // arm has spring called just before the n-th operation from now that counts.

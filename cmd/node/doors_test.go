@@ -19,7 +19,7 @@ func (d toyDoor) Stop(context.Context) error {
 	case d.ends <- nil:
 	default: // it has ended
 	}
-	return errors.New("somebody plays with it")
+	return errors.New("the toy is in use")
 }
 
 // One more way in is one value in the list of a node's doors: it is in the log and, when it fails, in what /readyz says.
@@ -42,7 +42,7 @@ func TestAToyDoor(t *testing.T) {
 	if err := n.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), `server=toy error="somebody plays with it"`) {
+	if !strings.Contains(log.String(), `server=toy error="the toy is in use"`) {
 		t.Errorf("the log says %s", log.String())
 	}
 }

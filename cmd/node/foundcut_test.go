@@ -62,7 +62,7 @@ func TestMembershipIsDurable(t *testing.T) {
 }
 
 // An old copy of a disk is given up, and its node joins as a new one, also when the power is cut in the middle of that; the
-// same node is not told to join anybody but by what it knew.
+// same node learns the addresses to join only from what it knew.
 func TestOldCopies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -39,7 +39,7 @@ func TestLyingDisksAreNoticed(t *testing.T) {
 	l.drain()
 	err := l.err()
 	if err == nil || !strings.Contains(err.Error(), "disjoint: ") {
-		t.Fatalf("nobody has noticed: %s, %v", l.summary(), err)
+		t.Fatalf("the checker has not noticed: %s, %v", l.summary(), err)
 	}
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	t.Logf("noticed, as it must be: %s", text)

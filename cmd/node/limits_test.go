@@ -90,8 +90,8 @@ func TestAJoiningNodeRemovesNoLimits(t *testing.T) {
 	}
 }
 
-// TestReloadOfWhatIsInForce: whoever has a node read its limits file again that says what is in force is told that nothing changes, and
-// there is no new version, whatever is written otherwise in the file.
+// TestReloadOfWhatIsInForce: a node that reads its limits file again, and finds the limits in force, logs that nothing changes and makes
+// no new version, even if the file is formatted differently.
 func TestReloadOfWhatIsInForce(t *testing.T) {
 	for name, gossip := range map[string]string{"alone": "", "in a cluster": "127.0.0.1:0"} {
 		file, said := filepath.Join(t.TempDir(), "limits.yaml"), make(logged, 1000)
@@ -128,7 +128,7 @@ func TestReloadOfWhatIsInForce(t *testing.T) {
 	}
 }
 
-// TestNodeWithoutLimits: whoever has started a node without limits is told how there come to be some.
+// TestNodeWithoutLimits: a node that starts without limits logs how to apply some.
 func TestNodeWithoutLimits(t *testing.T) {
 	said := make(logged, 1000)
 	n, err := Open(Config{

@@ -106,7 +106,7 @@ func (l *load) ask(at int, name, key string, cost int64, within time.Duration) (
 		Key: key, Limits: []limit.Ref{limit.Named(name)}, Cost: cost, Look: cost == 0, Receipt: true,
 	})
 	if lives[at].cut() && err == nil {
-		err = errors.New("nobody heard the answer: the power was cut")
+		err = errors.New("the answer was lost: the power was cut")
 	}
 	call.End = call.Start + int64(time.Since(began))
 	switch {

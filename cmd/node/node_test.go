@@ -146,7 +146,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"not an address", node.Config{Data: t.TempDir(), ListenHTTP: "7702"}, nil, "not host:port"},
 		{"data of a running node", node.Config{Data: running.Data}, storage.ErrLocked, running.Data},
 		{"data of a newer jeton", node.Config{Data: newer}, storage.ErrNewerFormat, "99"},
-		{"somebody else's directory", node.Config{Data: foreign}, nil, "holiday.jpg"},
+		{"a directory of other files", node.Config{Data: foreign}, nil, "holiday.jpg"},
 		{"a file for a directory", node.Config{Data: writeFile(t, "file", "")}, storage.ErrUnwritable, "--data"},
 		{"bad limits", node.Config{Data: t.TempDir(), Limits: writeFile(t, "l.yaml", "limits:\n  a: {capacity: 0, refill: 1/s}")}, nil, "line 2: limits.a.capacity"},
 	} {
@@ -168,7 +168,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A node that stops says so before anything else, so that nobody sends it more.
+// A node that stops says so before anything else, so that no caller sends it more.
 func TestReadiness(t *testing.T) {
 	n := open(t, node.Config{Data: t.TempDir(), ListenHTTP: "127.0.0.1:0"})
 	get := func(path string) int {

@@ -16,8 +16,8 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// nobody is a way to no other node.
-type nobody struct{ cluster.Peers }
+// noPeers has a way to no other node.
+type noPeers struct{ cluster.Peers }
 
 // member is a node in a cluster that has not begun to take part in it.
 func member(t *testing.T) *membership {
@@ -30,7 +30,7 @@ func member(t *testing.T) *membership {
 	m := &membership{node: &parts{clock: c, store: store}, id: store.Disk()}
 	m.cluster, err = cluster.New(cluster.Config{
 		Dir: t.TempDir(), ID: m.id, Name: "a", GRPC: "127.0.0.1:1", BindGossip: "127.0.0.1:0", BindRaft: "127.0.0.1:0",
-		Mark: agreed.Mark{Boot: 1}, Peers: nobody{}, Now: c.Now, Advance: func(int64) {},
+		Mark: agreed.Mark{Boot: 1}, Peers: noPeers{}, Now: c.Now, Advance: func(int64) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,8 +136,8 @@ func TestRecoveredEpochHasAFloor(t *testing.T) {
 	}
 }
 
-// What has ended for a recovery is entered with its floor, dropped where it is kept elsewhere, and installed by the moves that
-// follow; what the state from before says counts for nothing, whoever has it installed yet.
+// A partition that has ended for a recovery is entered with its floor, dropped where other nodes keep it, and installed by the
+// moves that follow. The state from before does not count, even on nodes that have it installed.
 func TestEndedPartitionsFollowTheRecovery(t *testing.T) {
 	m := member(t)
 	m.compared = true
@@ -186,6 +186,6 @@ func TestWhoIsInstalledLooks(t *testing.T) {
 		}
 	}
 	if len(installed) != 1 {
-		t.Error("nobody is told of an install")
+		t.Error("the cluster is not told of an install")
 	}
 }

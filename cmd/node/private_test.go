@@ -10,7 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/cmd/node"
 )
 
-// What an earlier version has left readable for everybody is so no more, and a new directory never is.
+// A node closes what an earlier version has left readable for every user, and a new directory is closed from the start.
 func TestTheDataIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	cfg := node.Config{Data: dir, Logger: slog.New(slog.DiscardHandler)}

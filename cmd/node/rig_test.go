@@ -116,7 +116,7 @@ func (r *rig) founders(change ...func(*Config)) []*seat {
 }
 
 // joins has the node know the others' addresses.
-// address4 is a loopback address that nobody else uses.
+// address4 is a loopback address that no other test uses.
 func address4(t *testing.T) string {
 	t.Helper()
 	for range 100 {

@@ -122,7 +122,7 @@ func (s *seat) bury() {
 	thawed := false
 	select {
 	case <-l.opened:
-	default: // it has spoken to nobody yet
+	default: // it has not spoken to another node yet
 		l.disk.thaw()
 		thawed = true
 		<-l.opened
@@ -130,7 +130,7 @@ func (s *seat) bury() {
 	if n := l.node; n != nil {
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()
-		n.stop.Do(func() { close(n.stopping) }) // it says goodbye to nobody
+		n.stop.Do(func() { close(n.stopping) }) // without saying goodbye to the others
 		if n.member != nil {
 			n.member.end()
 		}
@@ -233,7 +233,7 @@ func (s *seat) renew() error {
 	s.renewed++
 	s.mu.Unlock()
 	d := newDisk(s.platter)
-	d.thaw() // this goroutine is not to wait for anybody
+	d.thaw() // this goroutine must not wait
 	if s.rig.intN(2) == 0 {
 		d.arm(1+s.rig.intN(25), anything, func() { s.platter = d.cut(0, nil) })
 	}

@@ -113,9 +113,9 @@ func TestOpenRefusesSecrets(t *testing.T) {
 		{"a member without a cluster key", member(node.Config{TLSCert: files.Cert, TLSKey: files.Key, TLSCA: files.CA}), "--cluster-key-file"},
 		{"no tokens", node.Config{AdminTokenFile: filepath.Join(t.TempDir(), "none")}, "admin-token-file: "},
 		{"a short token", node.Config{AdminTokenFile: writeFile(t, "tokens", "short\n")}, "line 1: a token needs at least 16"},
-		{"tokens for everybody to read", node.Config{AdminTokenFile: readable(t, "tokens", fileToken)}, "chmod g-w,o= "},
-		{"a key for everybody to read", node.Config{ClusterKeyFile: readable(t, "key", secret)}, "chmod g-w,o= "},
-		{"a private key for everybody to read", node.Config{TLSCert: files.Cert, TLSKey: readable(t, "key", "PEM"), TLSCA: files.CA}, "tls-key: "},
+		{"tokens that every user may read", node.Config{AdminTokenFile: readable(t, "tokens", fileToken)}, "chmod g-w,o= "},
+		{"a key that every user may read", node.Config{ClusterKeyFile: readable(t, "key", secret)}, "chmod g-w,o= "},
+		{"a private key that every user may read", node.Config{TLSCert: files.Cert, TLSKey: readable(t, "key", "PEM"), TLSCA: files.CA}, "tls-key: "},
 		{"HTTP beyond loopback", node.Config{ListenHTTP: "0.0.0.0:0"}, "listen-http: 0.0.0.0:0 can be reached from other machines"},
 		{
 			"HTTP beyond loopback with certificates alone",
@@ -153,7 +153,7 @@ func TestOpenRefusesSecrets(t *testing.T) {
 	}
 }
 
-// readable makes a file that everybody on the machine may read.
+// readable makes a file that every user of the machine may read.
 func readable(t *testing.T, name, text string) string {
 	t.Helper()
 	path := writeFile(t, name, text)

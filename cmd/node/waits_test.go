@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestWhomANodeWaitsFor: a node that has not joined yet says whom it waits for, and what is wrong with the addresses that it was given,
-// to whoever asks, and says once that it makes no decision.
+// TestWhomANodeWaitsFor: a node that has not joined yet answers every status request with the nodes that it waits for, and what is wrong
+// with the addresses that it was given, and logs once that it makes no decision.
 func TestWhomANodeWaitsFor(t *testing.T) {
 	open := func(cfg Config) *Node {
 		cfg.Data, cfg.ListenGRPC, cfg.ListenHTTP = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"

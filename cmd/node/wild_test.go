@@ -69,7 +69,7 @@ func everyMethod() (methods []protoreflect.MethodDescriptor) {
 	return methods
 }
 
-// wildBytes are values of strings and bytes that somebody may send.
+// wildBytes are values of strings and bytes that a caller may send.
 func wildBytes() []string {
 	return []string{
 		"", "user:1", "demo", "127.0.0.1:1", "127.0.0.1:1\xff\xfe", "\xff", "\x00", strings.Repeat("k", 513), strings.Repeat("\xf0\x9f\x98\x80", 200),

@@ -16,7 +16,7 @@ import (
 // is a cluster key or not; the key of the nodes is the same, and is not blamed.
 func TestJoinAtAWrongPort(t *testing.T) {
 	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte("a secret that nobody has guessed"), 0o600); err != nil {
+	if err := os.WriteFile(keyFile, []byte("a secret that is not guessed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ca := authority.New(t, "ours")
@@ -74,7 +74,7 @@ type logged chan string
 func (l logged) Write(p []byte) (int, error) {
 	select {
 	case l <- string(p):
-	default: // nobody reads any more
+	default: // the test reads no more
 	}
 	return len(p), nil
 }
