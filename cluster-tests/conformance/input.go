@@ -19,7 +19,7 @@ func wantField(t *testing.T, err error, field string) {
 	}
 }
 
-// badKeys are keys that nobody has.
+// badKeys are keys that are not valid.
 var badKeys = map[string]string{
 	"an empty key":    "",
 	"a long key":      strings.Repeat("k", limit.MaxKey+1),
@@ -102,7 +102,7 @@ func badLookups(h *harness) {
 	}
 }
 
-// forgottenCost asks as somebody does who has never read of costs.
+// forgottenCost asks without a cost, as a caller that does not know of costs.
 func forgottenCost(h *harness) {
 	admitted := 0
 	for range 100 {

@@ -63,7 +63,7 @@ func receipts(h *harness) {
 		h.Errorf("only %d checks were allowed", len(seen["odd"]))
 	}
 	if d := h.check(request("user:43", 1, names...)); len(d.Receipts) > 0 {
-		h.Errorf("receipts that nobody asked for: %+v", d)
+		h.Errorf("receipts that the check did not ask for: %+v", d)
 	}
 }
 

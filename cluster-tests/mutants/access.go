@@ -4,7 +4,7 @@ package mutants
 func ofAccess() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
-			Name: "whoever checks may fill",
+			Name: "a caller that checks may fill",
 			Why:  "a caller that may check may not fill buckets. Otherwise every caller can lift its own limit",
 			Edits: []Edit{{
 				File: "rpc/access/table.go",

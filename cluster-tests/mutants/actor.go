@@ -180,7 +180,7 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor", Run: "^TestHeldLineIsGivenUp$", Says: `were refused after \d+, and none need be`}},
 		},
 		{
-			Name: "invented limits count only while somebody waits",
+			Name: "invented limits count only while a check waits",
 			Why:  "each check of a key looks through its buckets: there must be few, also while no check waits",
 			Edits: []Edit{{
 				File: "actor/budget.go",

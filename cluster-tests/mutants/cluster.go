@@ -14,7 +14,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./ring/cluster", Run: "^TestOldCopyOfADisk$", Says: `somebody else has noticed the old copy`}},
 		},
 		{
-			Name: "proved by nobody",
+			Name: "proved by no other node",
 			Why:  "a node serves once a majority of the voters has answered for its disk; a minority may not know the newest mark",
 			Edits: []Edit{{
 				File: "ring/cluster/joining/proof.go",
@@ -34,7 +34,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./ring/agreed", Run: "^TestMarksRise$", Says: `<nil>, want the node has already raised a higher mark`}},
 		},
 		{
-			Name: "promised to everybody",
+			Name: "promised to every node",
 			Why:  "an empty node promises its founding to one founder; promised to two, it is counted for two clusters that share its keys",
 			Edits: []Edit{{
 				File: "ring/cluster/joining/record.go",
@@ -67,7 +67,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 			},
 		},
 		{
-			Name: "a recovery that ends nobody's registers",
+			Name: "a recovery that ends no registers",
 			Why:  "a floor lies after all that was accepted only if the survivors accept nothing from before it was set",
 			Edits: []Edit{{
 				File: "ring/cluster/recovery/reset.go",
@@ -115,7 +115,7 @@ func ofCluster() []Mutant { //nolint:funlen // a list
 func ofBounds() []Mutant {
 	return []Mutant{
 		{
-			Name: "a budget that nobody keeps",
+			Name: "a budget without a bound",
 			Why:  "the client that fills the budget of a listener loses its connection. Otherwise strangers fill the memory of a node",
 			Edits: []Edit{{
 				File: "internal/bound/conn.go",

@@ -140,8 +140,8 @@ func theLine() (string, error) {
 	y += 2*barHeight + 46
 	for _, key := range []struct{ class, text string }{
 		{"spent1", "a span: what one admission has consumed; its length is cost · T, here T = 1 s"},
-		{"held1", "a segment: reserved on a majority, to be spent from memory without asking anybody"},
-		{"free", "line that nobody has reserved"},
+		{"held1", "a segment: reserved on a majority, to be spent from memory without asking a replica"},
+		{"free", "line that no owner has reserved"},
 	} {
 		d.rect(key.class, 76, y-10, 14, 12)
 		d.text("small", 98, y, key.text)

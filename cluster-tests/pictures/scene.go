@@ -15,7 +15,7 @@ import (
 
 const (
 	second = int64(time.Second)
-	// dawn is where the time of every scene begins. Line before it is past for everybody.
+	// dawn is where the time of every scene begins. Line before it is past for all owners.
 	dawn = 1000 * second
 	// patience is how long a check waits for its decision.
 	patience = second / 2

@@ -2,7 +2,7 @@ package main
 
 import "github.com/jeton-dev/jeton/storage/register"
 
-// coldKey is a check of a key that nobody has asked for lately.
+// coldKey is a check of a key that no caller has asked for lately.
 func coldKey() (string, error) {
 	s := usual("A")
 	s.ask("A", 4)
@@ -100,7 +100,7 @@ func rivals() (string, error) {
 	return s.picture("Two owners at once: the register that both need says yes once", 12), s.err()
 }
 
-// yesToAll says yes to what is reserved already, whoever it was for: a wrong replica.
+// yesToAll accepts line that is reserved already, for any owner: a wrong replica.
 func yesToAll(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
 	register.Register, register.Answer, bool,
 ) {
@@ -111,7 +111,7 @@ func yesToAll(p register.Partition, r register.Register, m register.Reservation,
 	return after, a, write
 }
 
-// larger keeps the larger of the two positions and says yes to everybody: a wrong replica too.
+// larger keeps the larger of the two positions and accepts every reservation: a wrong replica too.
 func larger(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
 	register.Register, register.Answer, bool,
 ) {
