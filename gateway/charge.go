@@ -29,11 +29,13 @@ type charge struct {
 	taken   []taken
 }
 
-// answered settles the charge by the status of the answer. A client that has left, or whose deadline has passed, pays for every
-// answer: otherwise it would decide by when it leaves what it pays for work that the service has done.
+// gone reports whether the client has left, or its deadline has passed. Such a client pays for whatever became of its request: otherwise
+// it would decide by when it leaves what it pays for the work of the service, or of the gateway and the cluster.
+func gone(ctx context.Context) bool { return ctx.Err() != nil || deadlinePassed(ctx) }
+
+// answered settles the charge by the status of the answer.
 func (c *charge) answered(ctx context.Context, status int) {
-	gone := ctx.Err() != nil || deadlinePassed(ctx)
-	if len(c.taken) > 0 && !gone && c.route.charging.free(status) {
+	if len(c.taken) > 0 && !gone(ctx) && c.route.charging.free(status) {
 		c.route.charging.answered.Inc()
 		c.giveBack(ctx)
 	}
@@ -42,7 +44,7 @@ func (c *charge) answered(ctx context.Context, status int) {
 
 // unsent settles the charge of a request that no upstream got.
 func (c *charge) unsent(ctx context.Context) {
-	if len(c.taken) > 0 {
+	if len(c.taken) > 0 && !gone(ctx) {
 		c.route.charging.unsent.Inc()
 		c.giveBack(ctx)
 	}

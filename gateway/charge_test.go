@@ -115,14 +115,14 @@ func TestUnsentCostsNothing(t *testing.T) {
 	}
 }
 
-// A client that leaves while there is no connection yet has reached nobody; one that leaves later may have.
+// A client that leaves pays, whether its request was sent or not.
 func TestChargeWhenTheClientLeaves(t *testing.T) {
 	for what, c := range map[string]struct {
 		route string
 		sent  bool
 		left  int64
 	}{
-		"before it was sent":                {"", false, 10},
+		"before it was sent":                {"", false, 9},
 		"after it was sent":                 {"", true, 9},
 		"after it was sent, only 401 costs": {", charge_when: [401]", true, 9},
 		"after it was sent, 5xx is free":    {", refund: [5xx]", true, 9},
@@ -153,6 +153,27 @@ func TestChargeWhenTheClientLeaves(t *testing.T) {
 				t.Errorf("%d remain, want %d", got, c.left)
 			}
 		})
+	}
+}
+
+// A client whose own deadline passes before the upstream is asked pays, too. It is no trouble of the upstream.
+func TestChargeWhenTheDeadlineOfTheClientPasses(t *testing.T) {
+	app := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	r, s := proxied(t, "- {name: all, path: /, refund: [5xx], checks: [{limits: [ten]}]}", "", app)
+	statuses := map[int]int{}
+	for range 12 {
+		a, _ := fetch(t, http.MethodGet, s.URL, "", "Connect-Timeout-Ms: 0")
+		statuses[a.StatusCode]++
+	}
+	r.gateway.Close() // which waits for returns
+	if statuses[http.StatusGatewayTimeout] != 10 || statuses[http.StatusTooManyRequests] != 2 {
+		t.Errorf("12 requests to a limit of 10 are answered %v", statuses)
+	}
+	if n := r.count("jeton_gateway_failures_total", "reason", "client_timeout"); n != 10 {
+		t.Errorf("%v counted", n)
+	}
+	if logs := r.logs.String(); strings.Contains(logs, "an upstream") {
+		t.Errorf("the log tells of trouble with the upstream:\n%s", logs)
 	}
 }
 

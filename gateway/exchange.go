@@ -55,6 +55,8 @@ func (x *exchange) failure(ctx context.Context, err error) (o outcome, detail st
 		return bodyTimeout, "the body of the request arrived too slowly"
 	case errors.Is(err, context.Canceled), body != nil && body.broken.Load():
 		return canceled, ""
+	case !x.sent.Load() && deadlinePassed(ctx):
+		return clientTimeout, "the deadline of the request passed before the service behind this gateway was asked"
 	case deadlinePassed(ctx), errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		return upstreamTimeout, "the service behind this gateway did not answer in time"
 	default:

@@ -38,7 +38,7 @@ func newMetrics() *metrics {
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_failures_total",
 			Help: "Requests that the gateway answered itself for another reason than a decision: too_large, not_found, upstream_failed, " +
-				"upstream_timeout, body_timeout (the client sends its body too slowly), canceled (the client has gone), forbidden (a proxy " +
+				"upstream_timeout, client_timeout (the deadline of the client passed before the upstream was asked), body_timeout (the client sends its body too slowly), canceled (the client has gone), forbidden (a proxy " +
 				"asks that is not trusted).",
 		}, []string{"reason"}),
 		limits: prometheus.NewCounterVec(prometheus.CounterOpts{

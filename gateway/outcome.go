@@ -29,6 +29,7 @@ const (
 	notFound        // no route, or one without an upstream
 	upstreamFailed  // no answer
 	upstreamTimeout // no answer in time
+	clientTimeout   // the client's own deadline passed before the upstream was asked
 	bodyTimeout     // the client has not sent its body in time
 	outcomes        = iota
 )
@@ -78,6 +79,8 @@ func kindOf(o outcome) outcomeKind {
 		return outcomeKind{"upstream_failed", false, answer.BadGateway, codes.Unavailable}
 	case upstreamTimeout:
 		return outcomeKind{"upstream_timeout", false, answer.GatewayTimeout, codes.DeadlineExceeded}
+	case clientTimeout:
+		return outcomeKind{"client_timeout", false, answer.GatewayTimeout, codes.DeadlineExceeded}
 	case bodyTimeout:
 		return outcomeKind{"body_timeout", false, answer.BodyTimeout, codes.DeadlineExceeded}
 	default:

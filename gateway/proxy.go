@@ -124,7 +124,8 @@ func answered(r *http.Response) error {
 	return nil
 }
 
-// unanswered answers for an upstream that has not, and settles the charge: a request that was not sent costs nothing.
+// unanswered answers for an upstream that has not, and settles the charge: a request that was not sent costs nothing, unless its client
+// is gone.
 func unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r)
 	x.restoreHeaders()

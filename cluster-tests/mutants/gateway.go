@@ -61,6 +61,13 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		Edits: []Edit{
 			{File: "gateway/proxy.go", Old: "if !x.sent.Load() {", New: "if true {"},
 		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestRefund$", Says: `10 remain, want 9`}},
+	}, {
+		Name: "a client that leaves early pays nothing",
+		Why:  "each request costs the cluster a check: a client that leaves before its request is sent would make as many as it likes",
+		Edits: []Edit{
+			{File: "gateway/charge.go", Old: "if len(c.taken) > 0 && !gone(ctx) {", New: "if len(c.taken) > 0 {"},
+		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestChargeWhenTheClientLeaves$", Says: `10 remain, want 9`}},
 	}, {
 		Name: "a proxy that asks is answered as a call of gRPC",
