@@ -97,6 +97,20 @@ func (c *Config) make(found onDisk, running *setup) (*setup, error) {
 	return s, nil
 }
 
+// withKeys is running with the API keys that its keys_file holds now. All else is as it was read.
+func (c *Config) withKeys(running *setup) (*setup, error) {
+	doc, err := c.reader.WithKeys(c.Path, running.doc)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSetup(doc, doc.Digest())
+	if err != nil {
+		return nil, err
+	}
+	s.text = running.text
+	return s, nil
+}
+
 // override is the document with what the command line says instead.
 func (c *Config) override(doc *config.Document) (*config.Document, error) {
 	over := *doc

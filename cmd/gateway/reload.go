@@ -108,10 +108,14 @@ func (e *Gateway) look(asked bool) error {
 }
 
 // followFiles puts in force what the files contain that the document in force names, while the document on disk is refused: a key that
-// was revoked must not count until somebody mends that. Files that cannot be read stay as they were. following.mu is held.
+// was revoked must not count until somebody mends that. Where one of these files cannot be used, the API keys are followed alone.
+// following.mu is held.
 func (e *Gateway) followFiles() {
 	before := e.now.Load()
 	s, err := e.cfg.make(onDisk{text: before.text}, before)
+	if err != nil {
+		s, err = e.cfg.withKeys(before)
+	}
 	if err != nil || s.digest == before.digest || s.follows(before) != nil || e.gateway.Load(s.doc) != nil {
 		return
 	}

@@ -70,6 +70,23 @@ func (r *Reader) Parse(path string, text []byte) (*Document, error) {
 	return d, nil
 }
 
+// WithKeys is d, which was read from path, with the API keys that its keys_file holds now. d itself stays as it is. It is d where d names
+// no keys_file.
+func (r *Reader) WithKeys(path string, d *Document) (*Document, error) {
+	if d.Identity.APIKey == nil || !d.Identity.APIKey.KeysFile.Given() {
+		return d, nil
+	}
+	with, keys := *d, *d.Identity.APIKey
+	if err := keys.KeysFile.read(filepath.Dir(path), &r.keys); err != nil {
+		return nil, err
+	}
+	with.Identity.APIKey = &keys
+	if err := with.Validate(); err != nil {
+		return nil, inFile(path, err)
+	}
+	return &with, nil
+}
+
 // A fileError is a problem of a document that has a path.
 type fileError struct {
 	path    string
