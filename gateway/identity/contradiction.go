@@ -45,10 +45,8 @@ func (f *Facts) Contradiction() string {
 
 // header is what is wrong with a header, empty if nothing.
 func (s *source) header(h http.Header) string {
-	for _, alias := range s.aliases {
-		if len(h[alias]) > 0 {
-			return fmt.Sprintf("the header %s is the same as %s to some servers: leave it out", alias, s.name)
-		}
+	if alias := s.alias(h); alias != "" && !s.trusted {
+		return fmt.Sprintf("the header %s is the same as %s to some servers: leave it out", alias, s.name)
 	}
 	lines := h[s.name]
 	if len(lines) == 0 {

@@ -195,3 +195,27 @@ func FuzzContradiction(f *testing.F) {
 		}
 	})
 }
+
+// However many dashes a name has, every spelling with underscores for some of them is noticed.
+func TestUnderscoresOfALongName(t *testing.T) {
+	const name = "X-Acme-Public-Api-Key"
+	f := finder(t, withKeys(func(a *config.APIKey) { a.Header = name }))
+	dashes := strings.Count(name, "-")
+	for chosen := 1; chosen < 1<<dashes; chosen++ {
+		spelled, at := []byte(name), 0
+		for i, c := range spelled {
+			if c == '-' {
+				if chosen>>at&1 == 1 {
+					spelled[i] = '_'
+				}
+				at++
+			}
+		}
+		h := http.Header{}
+		h.Set(string(spelled), goldKey)
+		facts := f.Facts(&identity.Request{Method: http.MethodGet, Header: h})
+		if facts.Contradiction() == "" {
+			t.Errorf("%s passes", spelled)
+		}
+	}
+}

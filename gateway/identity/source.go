@@ -1,6 +1,9 @@
 package identity
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // place is a part of a request that says who is asking.
 type place uint8
@@ -11,17 +14,13 @@ const (
 	inQuery
 )
 
-// maxAliases is how many other spellings of a header's name are looked for.
-const maxAliases = 7
-
 // A source is a header, cookie or parameter that the document names. Whoever stands behind the gateway reads it too, and
 // should find the same person there.
 type source struct {
 	place   place
-	name    string   // of a header, canonical
-	aliases []string // names that servers which know no dashes take for that header's
-	trusted bool     // counts only from trusted proxies
-	token   bool     // may hold a token (JWT)
+	name    string // of a header, canonical
+	trusted bool   // counts only from trusted proxies
+	token   bool   // may hold a token (JWT)
 }
 
 // sources are kept as a list that is never changed, so that requests read it without a lock.
@@ -47,9 +46,6 @@ func (f *Finder) note(s source) {
 		list = append(list, o)
 	}
 	if !known {
-		if s.place == inHeader && !s.trusted {
-			s.aliases = aliases(s.name)
-		}
 		list = append(list, s)
 	}
 	f.sources.Store(&list)
@@ -71,24 +67,13 @@ func (f *Finder) noteIdentity() {
 	}
 }
 
-// aliases are the canonical names of headers that become the same variable as name where a dash and an underscore are one
-// (CGI, and what descends from it).
-func aliases(name string) []string {
-	var dashes []int
-	for i := range len(name) {
-		if name[i] == '-' {
-			dashes = append(dashes, i)
+// alias is a header of h that becomes the same variable as the source's where a dash and an underscore are one (CGI, and what descends
+// from it); empty for none.
+func (s *source) alias(h http.Header) string {
+	for name := range h {
+		if len(name) == len(s.name) && strings.IndexByte(name, '_') >= 0 && strings.EqualFold(strings.ReplaceAll(name, "_", "-"), s.name) {
+			return name
 		}
 	}
-	var all []string
-	for chosen := 1; chosen < 1<<min(len(dashes), 8) && len(all) < maxAliases; chosen++ {
-		other := []byte(name)
-		for bit, at := range dashes {
-			if chosen>>bit&1 == 1 {
-				other[at] = '_'
-			}
-		}
-		all = append(all, http.CanonicalHeaderKey(string(other)))
-	}
-	return all
+	return ""
 }
