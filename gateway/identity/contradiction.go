@@ -14,9 +14,21 @@ import (
 // one of them and served to the other. It is empty when there is nothing of the kind.
 //
 // It looks at the sources of identity.jwt and identity.api_key, and at the headers and cookies of all variables that
-// [Finder.Compile] and [Finder.Variable] have seen. It allocates only when there is a contradiction.
+// [Finder.Compile] and [Finder.Variable] have seen. It allocates only when there is a contradiction, or
+// a header with an underscore.
 func (f *Facts) Contradiction() string {
 	list := f.finder.sourced()
+	if len(list) == 0 {
+		return ""
+	}
+	for name := range f.request.Header {
+		if strings.IndexByte(name, '_') < 0 {
+			continue
+		}
+		if s := aliased(list, name); s != nil {
+			return fmt.Sprintf("the header %s is the same as %s to some servers: leave it out", name, s.name)
+		}
+	}
 	for i := range list {
 		s := &list[i]
 		problem := ""
@@ -45,9 +57,6 @@ func (f *Facts) Contradiction() string {
 
 // header is what is wrong with a header, empty if nothing.
 func (s *source) header(h http.Header) string {
-	if alias := s.alias(h); alias != "" && !s.trusted {
-		return fmt.Sprintf("the header %s is the same as %s to some servers: leave it out", alias, s.name)
-	}
 	lines := h[s.name]
 	if len(lines) == 0 {
 		return ""

@@ -1,9 +1,6 @@
 package identity
 
-import (
-	"net/http"
-	"strings"
-)
+import "strings"
 
 // place is a part of a request that says who is asking.
 type place uint8
@@ -67,13 +64,14 @@ func (f *Finder) noteIdentity() {
 	}
 }
 
-// alias is a header of h that becomes the same variable as the source's where a dash and an underscore are one (CGI, and what descends
-// from it); empty for none.
-func (s *source) alias(h http.Header) string {
-	for name := range h {
-		if len(name) == len(s.name) && strings.IndexByte(name, '_') >= 0 && strings.EqualFold(strings.ReplaceAll(name, "_", "-"), s.name) {
-			return name
+// aliased is the source among these whose header becomes the same variable as the named one where a dash and an underscore are one (CGI,
+// and what descends from it); nil for none. The headers of trusted proxies are not asked about.
+func aliased(list []source, name string) *source {
+	dashed := strings.ReplaceAll(name, "_", "-")
+	for i := range list {
+		if s := &list[i]; s.place == inHeader && !s.trusted && strings.EqualFold(dashed, s.name) {
+			return s
 		}
 	}
-	return ""
+	return nil
 }

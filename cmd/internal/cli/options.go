@@ -54,7 +54,10 @@ func fillOptions(flags *pflag.FlagSet, env Lookup) error {
 	return nil
 }
 
-// fillFromFile reads a YAML mapping from options to values, strictly. The error has a line for each problem.
+// maxProblems is how many problems of a file of options are told.
+const maxProblems = 20
+
+// fillFromFile reads a YAML mapping from options to values, strictly. The error has a line for each problem, up to maxProblems.
 func fillFromFile(flags *pflag.FlagSet, given map[string]bool, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -75,6 +78,9 @@ func fillFromFile(flags *pflag.FlagSet, given map[string]bool, path string) erro
 			}
 		})
 	}
+	if more := len(errs) - maxProblems; more > 0 {
+		errs = append(errs[:maxProblems], fmt.Errorf("%s: %d more problems", path, more))
+	}
 	return errors.Join(errs...)
 }
 
@@ -86,6 +92,8 @@ func fillOption(flags *pflag.FlagSet, given map[string]bool, name string, value 
 		return notAnOption(flags, name)
 	case value.Kind != yaml.ScalarNode && !isList(f, value):
 		return fmt.Errorf("is %s: write a single value", strictyaml.Kind(value))
+	case value.ShortTag() == "!!null":
+		return errors.New("is empty: give it a value, or leave it out")
 	case given[f.Name]:
 		return nil
 	}

@@ -80,6 +80,8 @@ func TestBadOptionsSayWhere(t *testing.T) {
 		want       []string
 	}{
 		{"unknown field", "data: x\ndurabilty: y\njion: z\n", nil, []string{"jeton.yaml:2: durabilty: is not an option: did you mean durability?\n", "jeton.yaml:3: jion: is not an option"}},
+		{"no value", "join: x\ndata:\n", nil, []string{"jeton.yaml:2: data: is empty: give it a value, or leave it out"}},
+		{"many problems", strings.Repeat("durabilty: y\n", 50), nil, []string{"jeton.yaml:2", "jeton.yaml:20", "jeton.yaml: 30 more problems"}},
 		{"two documents", "data: x\n---\ndata: y\n", nil, []string{"jeton.yaml:2", "more than one YAML document"}},
 		{"bad number", "expect: many\n", nil, []string{"jeton.yaml:1", `expect: "many" is not a whole number`}},
 		{"bad Choice", "durability: disk\n", nil, []string{"jeton.yaml:1", "durability", "fsync or memory"}},
