@@ -11,7 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// maxHops bounds the addresses that are read, whatever a request claims.
+// maxHops bounds how many addresses of a request are read.
 const maxHops = 64
 
 // addresses find the client's address. They never change.
@@ -50,10 +50,10 @@ func newAddresses(id config.Identity) (addresses, error) {
 	return a, nil
 }
 
-// client is the client's address. The peer is who connected, and nobody can forge that. As long as the last address known
-// is that of a trusted proxy, what it says of who asked it is believed too: from right to left, since every proxy adds to
-// the right. The first address that is no trusted proxy's is the client's, and everything left of it is the client's own
-// claim. What is no address ends it: then the last address that could be believed counts.
+// client is the client's address. It starts with the peer's, which a client cannot forge, since it is that of the connection. While
+// the address is that of a trusted proxy, client goes on to the one that the proxy has put into the header: from right to left,
+// since every proxy appends at the right. The first address that is not a trusted proxy's is the client's; the client itself may
+// have written everything left of it. If an entry is not an address, the one before it counts.
 //
 //	X-Forwarded-For: 6.6.6.6, 203.0.113.9, 10.0.0.2     peer 10.0.0.1     trusted 10.0.0.0/8
 //	                 forged   ← the client   ← trusted       ← trusted
@@ -115,7 +115,7 @@ func cutList(line string) (hop netip.Addr, rest string, more, ok bool) {
 	return hop, line[:from+comma], true, ok
 }
 
-// appendIP writes what {ip} stands for: 192.0.2.1, or 2001:db8::/64.
+// appendIP writes the value of {ip}: 192.0.2.1, or 2001:db8::/64.
 func (a *addresses) appendIP(dst []byte, client netip.Addr) []byte {
 	if client.Is4() {
 		return client.AppendTo(dst)

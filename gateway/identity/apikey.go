@@ -94,8 +94,8 @@ func (a *apiKeys) readKnown(cfg config.APIKey) error {
 // clip is the first n bytes of s.
 func clip(s string, n int) string { return s[:min(len(s), n)] }
 
-// find is the key that r shows, however long, empty if it shows none. Two different ones are none: whoever stands behind the gateway
-// might read the other.
+// find is the key that r shows, of any length; empty if it shows none. Two different keys count as none, because the service behind
+// the gateway might read the other one.
 func (a *apiKeys) find(r *Request) string {
 	inHeader, inQuery := a.shown(r)
 	key := inHeader
@@ -149,7 +149,8 @@ type foundKey struct {
 	attributes map[string]string // of one that the document has
 }
 
-// judge finds out about a key that is shown. It looks for hashes: how long that takes says nothing of the keys that there are.
+// judge looks up the key of a request and says whether it is valid. It looks it up by its hash, so that the time this takes reveals
+// nothing about other keys.
 func (a *apiKeys) judge(key string, now time.Time) (found foundKey) {
 	if a.listed != nil {
 		digest := keys.DigestOf(key)

@@ -8,10 +8,10 @@ import (
 	"github.com/jeton-dev/jeton/internal/bearer"
 )
 
-// Contradiction says, in a sentence for people that names no value, why the request can be read as that of two different
-// people: a header, cookie or parameter that the document finds clients by came several times with different values, or holds
-// a token so misshapen that one server takes it and another does not. Such a request should not pass: it would be counted for
-// one of them and served to the other. It is empty when there is nothing of the kind.
+// Contradiction says why two servers could read the request as that of two different clients: a header, cookie or parameter that
+// identifies clients came several times with different values, or holds a malformed token that some servers accept and others do
+// not. The caller should refuse such a request: the gateway would count it for one client, and the service would serve the other.
+// The text is a sentence for people and contains no value of the request. It is empty when there is no contradiction.
 //
 // It looks at the sources of identity.jwt and identity.api_key, and at the headers and cookies of all variables that
 // [Finder.Compile] and [Finder.Variable] have seen. It allocates only when there is a contradiction, or
@@ -115,8 +115,8 @@ func beginsBearer(value string) bool {
 	return len(value) > len(bearer.Scheme) && strings.EqualFold(value[:len(bearer.Scheme)], bearer.Scheme)
 }
 
-// dropped says that Connection names the header of s, empty if it does not: a proxy takes what it names out of the request
-// that it passes on (RFC 9110, section 7.6.1), and whoever stands behind it would serve somebody else than was counted.
+// dropped says that the header Connection names the header of s; empty if it does not. A proxy removes the headers that Connection
+// names (RFC 9110, section 7.6.1): the service would then serve another client than the gateway has counted.
 func (s *source) dropped(h http.Header) string {
 	name := s.name
 	if s.place == inCookie {
@@ -132,7 +132,7 @@ func (s *source) dropped(h http.Header) string {
 	return ""
 }
 
-// isOneWord says whether no server would take s for several words.
+// isOneWord says whether every server reads s as one word.
 func isOneWord(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f || c == ',' || c == '"' {
@@ -142,8 +142,8 @@ func isOneWord(s string) bool {
 	return true
 }
 
-// isMisshapen says whether s looks like a JWT, whose JSON begins with a brace, and is not in base64url: decoders that pass
-// over other characters would believe it.
+// isMisshapen says whether s looks like a JWT, whose JSON begins with a brace, but is not base64url: decoders that skip other
+// characters would accept it.
 func isMisshapen(s string) bool {
 	return (strings.HasPrefix(s, "ey") || strings.HasPrefix(s, "ew")) && !isCompact(s)
 }

@@ -2,7 +2,7 @@ package identity
 
 import "strings"
 
-// What is read of the cookies of a request, whatever it claims.
+// Bounds of what is read of the cookies of a request.
 const (
 	maxCookies     = 512
 	maxCookieBytes = 64 << 10

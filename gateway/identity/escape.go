@@ -11,8 +11,8 @@ import (
 // maxValue is how many bytes of free text are put into a key; longer ones are hashed.
 const maxValue = 128
 
-// hashed begins what stands for a value that is too long. A value that itself begins so is escaped at its first letter, or
-// somebody could write down the hash of another's value and be taken for them.
+// hashed is the prefix of the hash that replaces a value that is too long. A value that itself begins with it is escaped at its
+// first letter: otherwise a client could send the hash of another client's value and be counted as that client.
 const hashed = "sha256"
 
 const upperHex = "0123456789ABCDEF"
@@ -50,7 +50,7 @@ func appendValue(dst []byte, s string, stop byte) []byte {
 	return dst
 }
 
-// appendHash writes sha256-<hex>, which stands for s.
+// appendHash writes sha256-<hex>, which replaces s.
 func appendHash[T string | []byte](dst []byte, s T, stop byte) []byte {
 	h := sha256.New()
 	var space [1024]byte // a header may be long: it is not copied as a whole
@@ -63,7 +63,7 @@ func appendHash[T string | []byte](dst []byte, s T, stop byte) []byte {
 	return hex.AppendEncode(dst, h.Sum(space[:0]))
 }
 
-// appendByte writes a byte of ASCII, escaped unless it may stand for itself.
+// appendByte writes a byte of ASCII, escaped unless a key may contain it as it is.
 func appendByte(dst []byte, c, stop byte) []byte {
 	if c == stop || !isAlnum(c) && strings.IndexByte("-._~@+/=|,", c) < 0 {
 		return appendEscape(dst, c)

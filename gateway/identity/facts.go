@@ -61,8 +61,8 @@ func (f *Facts) KnowsKey() bool {
 	return f.key.counts
 }
 
-// KeyLabel is what people call the API key by which the request was counted: its label, or of one that the document itself has
-// a short hash. It is empty when there is none that counts, or nobody has looked for it.
+// KeyLabel is the name for operators of the API key that the request was counted by: its label, or a short hash if the document
+// itself lists the key. It is empty when the request has no valid key, or when no check has read it.
 func (f *Facts) KeyLabel() string {
 	switch {
 	case !f.key.counts:
@@ -133,16 +133,16 @@ func (f *Facts) fromProxy() bool {
 	return f.request.FromProxy || f.finder.addresses.trusted.Contains(f.request.Peer)
 }
 
-// Examine is Flaw after everything that the request shows was looked at.
+// Examine is [Facts.Flaw] after it has read both the token and the API key.
 func (f *Facts) Examine() Flaw {
 	f.token()
 	f.findKey()
 	return f.Flaw()
 }
 
-// Flaw is what is wrong with the token or the API key that the request shows, of those that somebody has looked at; of both the
-// token. One that counts somewhere makes up for another of its kind that does not. Where both are shown in the same header, one
-// that counts as either is fine.
+// Flaw is what is wrong with the token or the API key of the request, as far as a check or [Facts.Examine] has read them. If both
+// are invalid, it is that of the token. If a request shows several tokens, one valid token is enough. Where both kinds are shown in
+// the same header, one that is valid as either kind is enough.
 //
 // The zero Facts have none.
 func (f *Facts) Flaw() Flaw {

@@ -1,7 +1,7 @@
 package identity
 
-// A Flaw is why a token or an API key that a request shows does not count. The zero Flaw is that of a request which shows none
-// such. It has nothing of the token or key in it.
+// A Flaw is why a token or an API key that a request shows is not valid. The zero Flaw means that the request shows no invalid
+// one. A Flaw contains no part of the token or key.
 type Flaw struct {
 	// Credential is what was shown: "token" or "API key".
 	Credential string
@@ -47,5 +47,5 @@ func (f Flaw) String() string {
 	return "the " + f.Credential + " is invalid: " + f.Check // from a gateway that is newer than its reader
 }
 
-// OfToken says whether it is a token that does not count.
+// OfToken says whether the flaw is that of a token.
 func (f Flaw) OfToken() bool { return f.Credential == aToken }

@@ -23,7 +23,7 @@ func cutForwarded(line string) (hop netip.Addr, rest string, more, ok bool) {
 	return hop, line[:comma], true, ok
 }
 
-// lastComma is where the last comma outside quotation marks stands, -1 if nowhere. ok is false when the last element is too
+// lastComma is the index of the last comma outside quotation marks, -1 if there is none. ok is false when the last element is too
 // long or its quotation marks do not match.
 func lastComma(line string) (at int, ok bool) {
 	quoted := false

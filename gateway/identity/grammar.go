@@ -5,7 +5,7 @@ func isAlnum(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// isTokenByte says whether c may stand in a token of HTTP (RFC 9110), such as the name of a header.
+// isTokenByte says whether a token of HTTP (RFC 9110), such as the name of a header, may contain c.
 func isTokenByte(c byte) bool {
 	if isAlnum(c) {
 		return true

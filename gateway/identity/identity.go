@@ -1,4 +1,4 @@
-// Package identity finds out who is asking: it turns what is known of a request into the key that limits count.
+// Package identity identifies the client of a request: it turns what is known of the request into the key that limits count.
 //
 // A [Finder] is made once of a document. Of each request it makes [Facts], which are found only when a template asks for
 // them: the client's address behind trusted proxies, the claims of a token (RFC 7519), an API key, headers, cookies. The
@@ -10,11 +10,11 @@
 //	                 └─ header, cookie, path, host, method, route ───────────────┘
 //
 // It promises:
-//   - A key is 1 to 512 bytes of UTF-8, whatever a request holds.
+//   - A key is 1 to 512 bytes of UTF-8, for every request.
 //   - Two requests for which a template has different values never get the same key from it.
-//   - Nothing counts that could have been forged, where the document names a way to know: an address counts only from
-//     trusted proxies, a claim only from a token whose signature, time, issuer and audience are right.
-//   - Who could be read as two people by two readers is not counted silently as one of them: [Facts.Contradiction] says so.
+//   - A client cannot forge what the document says how to verify: an address in a header counts only from trusted proxies, a
+//     claim only from a token whose signature, time, issuer and audience are valid.
+//   - A request that two servers could read as that of two different clients is reported by [Facts.Contradiction].
 //   - What a request claims costs time in proportion to its size at most.
 //
 // Start with [New].
@@ -47,12 +47,12 @@ type Config struct {
 	Registerer prometheus.Registerer // nil means no metrics; several Finders may share one
 	Client     *http.Client          // reads key sets; nil means one of its own. Redirects are followed within the URL's host only
 	Now        func() time.Time      // the time that tokens are held against; nil means time.Now
-	// Before is the Finder of which this one takes the place; nil for none. Of an issuer of whom the document says the same, its
-	// keys stay known, and so do the tokens whose signatures were looked at.
+	// Before is the Finder that this one replaces; nil for none. An issuer that the document has not changed keeps its keys, and its
+	// verified tokens stay cached.
 	Before *Finder
 }
 
-// A Finder finds out who is asking. Its methods may be called from any number of goroutines.
+// A Finder identifies clients. Its methods may be called from any number of goroutines.
 type Finder struct {
 	addresses addresses
 	issuers   []*issuer
@@ -61,7 +61,7 @@ type Finder struct {
 	now       func() time.Time
 
 	sources atomic.Pointer[[]source]
-	noting  sync.Mutex // whoever replaces sources
+	noting  sync.Mutex // held while sources is replaced
 
 	stop    context.CancelFunc
 	running sync.WaitGroup // a goroutine for each issuer with a URL

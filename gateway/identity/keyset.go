@@ -24,8 +24,8 @@ const (
 	maxKeys    = 256  // of a set
 )
 
-// symmetric are the algorithms that take a secret, asymmetric those that take a public key. No key ever serves both: a public
-// key taken for a secret would let everybody sign.
+// symmetric are the algorithms that take a secret, asymmetric those that take a public key. No key ever serves both: if a public
+// key were used as a secret, every client could sign tokens.
 var (
 	symmetric  = []string{"HS256", "HS384", "HS512"}
 	asymmetric = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}

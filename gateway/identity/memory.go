@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Bounds of a memory. A token is reckoned with a few times its length, since its claims are kept as values.
+// Bounds of a memory. A token counts with a few times its length, since its claims are kept as values.
 const (
 	shards        = 16
 	shardBytes    = 1 << 20 // of each of the two halves of a shard
@@ -13,10 +13,9 @@ const (
 	memoExpansion = 4
 )
 
-// memory remembers tokens whose signatures were right, since looking at a signature costs far more than everything else: see
-// BenchmarkToken. It holds hashes, not tokens, and 32 MiB at most. What has not been asked for while the younger half of a
-// shard filled up is forgotten. Tokens that were refused are not remembered: whoever makes them up can make up as many as
-// would fill it.
+// memory is a cache of tokens with a valid signature, since verifying a signature costs far more than all other checks: see
+// BenchmarkToken. It holds hashes, not tokens, and 32 MiB at most. It evicts a token that no request has shown while the young
+// half of its shard filled up. It does not hold refused tokens: an attacker could make up enough of them to fill it.
 type memory struct{ shards [shards]shard }
 
 // shard is a part of the memory with a lock of its own.
@@ -31,7 +30,7 @@ type shard struct {
 type memo struct {
 	claims map[string]any
 	window window
-	keys   *keySet // by which it was believed: once there are others, it has to be looked at again
+	keys   *keySet // that verified it; when the issuer has another set, the signature is verified again
 	bytes  int
 }
 

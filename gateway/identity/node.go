@@ -33,7 +33,7 @@ func parseNode(s string) (netip.Addr, bool) {
 	return plain(a), err == nil
 }
 
-// isPort says whether s is a port, or stands for one (RFC 7239, obfuscated port).
+// isPort says whether s is a port, or an obfuscated port (RFC 7239).
 func isPort(s string) bool {
 	if strings.HasPrefix(s, "_") {
 		return isObfuscated(s)

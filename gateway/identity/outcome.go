@@ -1,11 +1,11 @@
 package identity
 
-// outcome is what is found of a token. Those that say what it failed stand in the order in which it is looked at.
+// outcome is the result of verifying a token. The failures are in the order of the checks.
 type outcome int
 
 const (
 	believed   outcome = iota
-	remembered         // believed, without looking at the signature again
+	remembered         // believed: the signature was verified before
 	malformed
 	otherAlgorithm
 	otherIssuer

@@ -11,9 +11,9 @@ import (
 // maxRedirects is how many redirects are followed for one key set.
 const maxRedirects = 3
 
-// ownOrigin is the CheckRedirect of who reads key sets. Redirects are followed on the host that the document names, by the
-// same scheme and at the same port: elsewhere, somebody else would say whose tokens are believed, and the gateway would ask
-// servers in its own network for whoever controls the redirect.
+// ownOrigin is the CheckRedirect of the client that fetches key sets. It allows redirects within the scheme, host and port that
+// the document names. A redirect elsewhere would let another server choose which tokens are valid, and could make the gateway send
+// requests into its own network (server-side request forgery).
 func ownOrigin(next *http.Request, before []*http.Request) error {
 	first := before[0].URL
 	if origin(next.URL) != origin(first) {

@@ -20,12 +20,12 @@ import (
 
 // How key sets are read from URLs.
 const (
-	fetchWithin   = 5 * time.Second  // for the whole answer
-	maxSetBytes   = 1 << 20          // of the answer
-	wantedEvery   = 10 * time.Second // at most so often because of tokens that name unknown keys
-	firstRetry    = time.Second      // after a failure; doubles
-	lastRetry     = time.Minute
-	shortestRenew = time.Second
+	fetchWithin = 5 * time.Second  // for the whole answer
+	maxSetBytes = 1 << 20          // of the answer
+	wantedEvery = 10 * time.Second // at most so often because of tokens that name unknown keys
+	firstRetry  = time.Second      // after a failure; doubles
+	maxRetry    = time.Minute
+	minRefresh  = time.Second
 )
 
 // refresh keeps the keys of one issuer as they are at its URL. When that fails, the keys stay as they were.
@@ -39,7 +39,7 @@ type refresh struct {
 
 	plan atomic.Pointer[plan] // nil before the first try
 
-	wanted chan struct{} // somebody has shown a token with an unknown key
+	wanted chan struct{} // gets a value when a request shows a token with an unknown key
 	first  chan struct{} // closed after the first try
 	latest atomic.Pointer[reading]
 
@@ -56,8 +56,8 @@ func newRefresh(cfg config.JWT, keys *atomic.Pointer[keySet], label string, logg
 		return nil, &limit.FieldError{Field: "jwks_url", Problem: "is not an http or https URL: use https://issuer.example/.well-known/jwks.json, for example"}
 	}
 	every := cfg.Refresh()
-	if every < shortestRenew {
-		return nil, &limit.FieldError{Field: "refresh_every", Problem: fmt.Sprintf("%s is too often: at least %s", every, shortestRenew)}
+	if every < minRefresh {
+		return nil, &limit.FieldError{Field: "refresh_every", Problem: fmt.Sprintf("%s is too often: at least %s", every, minRefresh)}
 	}
 	return &refresh{
 		url: cfg.JWKSURL, shown: u.Redacted(), every: every, keys: keys, logger: logger,
@@ -81,7 +81,7 @@ func (r *refresh) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var last, next time.Time
-	if p := r.plan.Load(); p != nil { // of whoever read them before
+	if p := r.plan.Load(); p != nil { // of the Finder before this one, which has read the keys
 		last, next = p.last, p.next
 		timer.Reset(time.Until(next))
 		close(r.first)
@@ -103,7 +103,7 @@ func (r *refresh) run(ctx context.Context) {
 			retry = firstRetry
 		} else {
 			pause = min(retry, r.every)
-			retry = min(2*retry, lastRetry)
+			retry = min(2*retry, maxRetry)
 		}
 		if last.IsZero() {
 			close(r.first)
@@ -153,7 +153,7 @@ func (r *refresh) store(text []byte) error {
 	return nil
 }
 
-// fetch is what stands at the URL.
+// fetch reads the text at the URL.
 func (r *refresh) fetch(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/route"
 )
 
-// A Request is what rules see of a request, whichever way it came.
+// A Request is what rules see of a request. It is the same for HTTP, gRPC and forward-auth.
 type Request struct {
 	Method   string
 	Host     string      // in the form of route.Host; empty when it is not known
@@ -15,12 +15,12 @@ type Request struct {
 	Header   http.Header // names in canonical form
 	RawQuery string      // without the question mark
 	Peer     netip.Addr  // the connection's other end; the zero Addr when that has no address
-	// FromProxy says that a trusted proxy handed the request over although Peer is another: that proxy has told Peer by
-	// itself, as with forward-auth. Its headers count for {proxy_header.NAME}.
+	// FromProxy says that a trusted proxy handed the request over, although Peer is not its address: with forward-auth, the proxy
+	// itself reports Peer. Its headers count for {proxy_header.NAME}.
 	FromProxy bool
 	Length    int64         // of the body in bytes; -1 when it is unknown
-	Route     string        // the name of the route that it met
-	Params    []route.Param // what stood for the {name}s of the route's path
+	Route     string        // the name of the route that it matches
+	Params    []route.Param // the values of the {name}s of the route's path
 }
 
 // param is the value of a {name} of the route's path.
@@ -33,8 +33,8 @@ func (r *Request) param(name string) string {
 	return ""
 }
 
-// header is the value of a header by its canonical name, empty if there is none. One that came several times with
-// different values says nothing: who reads the first of them and who reads the last would take the request for two people.
+// header is the value of a header by its canonical name, empty if there is none. It is empty too when the header came several times
+// with different values: a server that reads the first one and a server that reads the last one would see two different clients.
 func (r *Request) header(name string) string {
 	lines := r.Header[name]
 	if len(lines) == 0 {

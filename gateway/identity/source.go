@@ -2,7 +2,7 @@ package identity
 
 import "strings"
 
-// place is a part of a request that says who is asking.
+// place is the part of a request that a source is in.
 type place uint8
 
 const (
@@ -11,8 +11,8 @@ const (
 	inQuery
 )
 
-// A source is a header, cookie or parameter that the document names. Whoever stands behind the gateway reads it too, and
-// should find the same person there.
+// A source is a header, cookie or parameter by which the document identifies clients. The service behind the gateway may read it
+// too, and must find the same client there.
 type source struct {
 	place   place
 	name    string // of a header, canonical
@@ -20,7 +20,7 @@ type source struct {
 	token   bool   // may hold a token (JWT)
 }
 
-// sources are kept as a list that is never changed, so that requests read it without a lock.
+// sourced returns the sources noted so far. The list is replaced and never changed, so that requests read it without a lock.
 func (f *Finder) sourced() []source {
 	if list := f.sources.Load(); list != nil {
 		return *list
@@ -48,7 +48,7 @@ func (f *Finder) note(s source) {
 	f.sources.Store(&list)
 }
 
-// noteIdentity adds the sources that do not have to be variables to count.
+// noteIdentity adds the sources of tokens and API keys, which count even if no template has a variable for them.
 func (f *Finder) noteIdentity() {
 	for _, is := range f.issuers {
 		f.note(source{place: inHeader, name: is.header, token: true})

@@ -7,11 +7,11 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// A Key is whom limits count.
+// A Key is what limits count for one client.
 type Key struct {
 	Text     string // 1 to 512 bytes of UTF-8
 	Secret   bool   // made of a header or a cookie: logs show its hash
-	Template string // that made it, as it stands in the document
+	Template string // that made it, as the document has it
 }
 
 // Templates make keys. They never change.
@@ -31,8 +31,8 @@ type template struct {
 type part struct {
 	literal  string
 	variable Variable
-	// stop begins the text between this variable and the next, and so never stands in the value: where the value ends can
-	// be told from the key. 0 for the last variable.
+	// stop is the first byte of the text between this variable and the next. appendValue escapes it in the value, so that the key
+	// shows where the value ends. 0 for the last variable.
 	stop byte
 }
 
@@ -80,7 +80,7 @@ func (f *Finder) compile(text string) (t template, problem string) {
 	return t, ""
 }
 
-// Key is the key that the first template makes whose variables all have a value. ok is false when there is none.
+// Key is the key of the first template whose variables all have a value. ok is false when there is no such template.
 func (t *Templates) Key(facts *Facts) (key Key, ok bool) {
 	for i := range t.list {
 		one := &t.list[i]
@@ -125,8 +125,8 @@ func (t *template) fill(facts *Facts) (string, bool) {
 	return string(dst), true
 }
 
-// short is the key that stands for one that is too long, which only one of several variables can be. No other key of the
-// template is like it, since they go on behind the first value.
+// short replaces a key that is too long by its hash. Only templates with several variables can make such a key. No other key of the
+// template has this form, since the others have text after the first value.
 func (t *template) short(key []byte) string {
 	return string(appendHash([]byte(t.parts[0].literal), key, 0))
 }

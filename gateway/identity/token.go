@@ -13,7 +13,7 @@ import (
 // maxToken is how many bytes a token may have.
 const maxToken = 16 << 10
 
-// Bounds of the JSON in a token, which is read before anybody knows who made it.
+// Bounds of the JSON in a token, which is parsed before its signature is verified.
 const (
 	maxDepth  = 32   // objects and arrays within each other
 	maxValues = 1024 // values in all
@@ -22,7 +22,7 @@ const (
 // maxMoment is the last second that counts of exp and nbf, in the year 9999: later ones are that.
 const maxMoment = 253402300799
 
-// unverified is what a token (JWT) claims, before anybody has looked at its signature.
+// unverified is what a token (JWT) claims, before its signature is verified.
 type unverified struct {
 	algorithm string
 	kid       string // empty for none

@@ -8,7 +8,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// kind is what a variable stands for.
+// kind is what a variable is read from.
 type kind uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	pathParam
 )
 
-// kinds are those of variables, by what stands before the dot. An attribute is written like an API key, with a name.
+// kinds has the kind of a variable by the word before its dot. An attribute is written like an API key, with a name.
 var kinds = map[config.Kind]kind{
 	config.KindIP: clientIP, config.KindClaim: claim, config.KindAPIKey: apiKey, config.KindHeader: header,
 	config.KindProxyHeader: proxyHeader, config.KindCookie: cookie, config.KindRoute: routeName, config.KindMethod: method,
@@ -42,8 +42,8 @@ type Variable struct {
 // String is the variable as it was written, without braces.
 func (v Variable) String() string { return v.text }
 
-// secret says whether a value is something that only the client and the gateway should know. The digest of an API key is not: it
-// stands in files of keys, and operators look up its bucket by it.
+// secret says whether logs must not show the value. The digest of an API key is not secret: files of keys contain it, and operators
+// look up its bucket by it.
 func (v Variable) secret() bool { return v.kind == header || v.kind == cookie }
 
 // Variable reads the name of a variable, without braces, such as jwt.plan or proxy_header.X-Bot-Score, and checks that the
@@ -92,7 +92,7 @@ func (f *Finder) noteVariable(v Variable) {
 	}
 }
 
-// lacks says what the document does not say that v needs, empty if nothing.
+// lacks says which part of the document is missing that v needs; empty if none is.
 func (f *Finder) lacks(v Variable) string {
 	switch v.kind {
 	case claim:
@@ -111,7 +111,7 @@ func (f *Finder) lacks(v Variable) string {
 	return ""
 }
 
-// Value is what the variable stands for, as it is, not as it is put into keys. ok is false when it has no value, or an empty
+// Value is the variable's value, without the escapes that keys have. ok is false when it has no value, or an empty
 // one. For ip it is the address with the bits that tell clients apart, for api_key the digest.
 func (v Variable) Value(facts *Facts) (value string, ok bool) {
 	switch v.kind {
