@@ -8,29 +8,30 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// A Difference is what a document says otherwise than the one before it, by names. Every list is in the order of the document
-// that has the names.
+// A Difference is what has changed from one document to the next, by names. Every list is in the order of the document that has
+// the names.
 type Difference struct {
 	// Added, Changed and Removed are routes.
 	Added, Changed, Removed []string
-	// FewerChecks are those of Changed that ask fewer limits than before. Shadow checks, which deny nothing, do not count.
+	// FewerChecks are those of Changed that have fewer checks, or name fewer limits, than before. Shadow checks, which deny nothing,
+	// do not count.
 	FewerChecks []string
-	// Gone is what kept clients out, let them in or told them apart, and is not there any more: "identity.api_key", or, of a list,
-	// how many of those before, such as "deny.keys: 2 of 3". It has no values, which may be those of users.
+	// Gone are the removed fields that denied, exempted or identified clients: "identity.api_key", or, of a list, how many of its
+	// items were removed, such as "deny.keys: 2 of 3". It has no values, which may be personal data.
 	Gone []string
-	// KeysGone are the labels of keys that the files had and do not have any more, without saying that they were revoked. It is empty
-	// where the document does without API keys, which Gone says.
+	// KeysGone are the labels of keys that the files no longer have, and do not list as revoked. It is empty where the document no
+	// longer has API keys: then Gone has identity.api_key.
 	KeysGone []string
-	// Fields are those at the top of the document, routes apart, that say something else or name a file that holds something else.
+	// Fields are the fields at the top of the document, except routes, whose value or whose files have changed.
 	Fields []string
 }
 
-// Less says whether something is missing that was there before: on purpose, or because the document was cut off.
+// Less says whether the new document lacks something: an operator has removed it, or the file was cut off.
 func (d Difference) Less() bool {
 	return len(d.Removed)+len(d.FewerChecks)+len(d.Gone)+len(d.KeysGone) > 0
 }
 
-// Since is what d says otherwise than before.
+// Since is what has changed from before to d.
 func (d *Document) Since(before *Document) Difference {
 	var diff Difference
 	had := make(map[string]*Route, len(before.Routes))
@@ -64,7 +65,7 @@ func (d *Document) Since(before *Document) Difference {
 	return diff
 }
 
-// keysGone are the labels of keys that were in the files before, and were lost.
+// keysGone are the labels of keys that the files no longer have, and do not list as revoked.
 func keysGone(before, now *APIKey) (labels []string) {
 	if before == nil || now == nil {
 		return nil
@@ -100,7 +101,7 @@ func (r *Route) asks() (a asks) {
 	return a
 }
 
-// A holding is what a field holds that keeps clients out, lets them in or tells them apart.
+// A holding is the values of one field that denies, exempts or identifies clients.
 type holding struct {
 	field  string
 	list   bool
@@ -147,7 +148,7 @@ func texts(networks []Network) []string {
 	return all
 }
 
-// gone is what was held before and is not now.
+// gone are the fields that lack values they had before.
 func gone(before, now []holding) (list []string) {
 	for i, had := range before {
 		missing := 0
@@ -167,7 +168,7 @@ func gone(before, now []holding) (list []string) {
 	return list
 }
 
-// changedFields are the fields at the top of a document, routes apart, in which two differ.
+// changedFields are the fields at the top of a document, except routes, in which two documents differ.
 func changedFields(before, now reflect.Value) (names []string) {
 	for i, name := range strictyaml.FieldNames(now.Type()) {
 		if name != "" && name != "routes" && digest(nil, before.Field(i)) != digest(nil, now.Field(i)) {

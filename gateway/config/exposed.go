@@ -5,8 +5,8 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// exposed is a problem for each file that gives whoever reads it what the gateway or its operators may do, and that others on the
-// machine may read. The secret of API keys is none of them: it opens nothing without the keys.
+// exposed is a problem for each file with a credential of the gateway or its operators that other users of the machine may read. The
+// secret of API keys is not among them: it is of no use without the keys.
 func (d *Document) exposed() []*limit.FieldError {
 	f := &findings{document: d}
 	f.exposed("cluster.token_file", d.Cluster.TokenFile)
@@ -31,7 +31,7 @@ func (d *Document) exposed() []*limit.FieldError {
 	return f.list
 }
 
-// exposed finds out about one file.
+// exposed reports one file if other users may read it.
 func (f *findings) exposed(path string, file File) {
 	if file.exposed != "" {
 		f.add(path, "%s", file.exposed)

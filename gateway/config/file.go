@@ -18,16 +18,16 @@ const (
 	writtenByOthers = fs.FileMode(0o002) // a permission that no such file has: it holds tokens, secrets, keys or certificates
 )
 
-// A File is a path in the document whose content is read with it, so that document and files change together. However it
-// is printed, it shows no more than the path.
+// A File is a path in the document whose content is read with it, so that document and files change together. Printing it, with
+// any verb of fmt, shows the path only.
 type File struct {
 	Path    string
 	content *sealed // nil when the file has not been read
-	exposed string  // why it is no place for a secret; empty when it is one, or is not on disk
+	exposed string  // why the file must not hold a secret, such as its permissions; empty if it may, or is not on disk
 }
 
-// sealed is the content of a file. Two pointers lead to it because fmt asks no methods of what is in an unexported field,
-// and follows one pointer there when the verb is wrong, as in %s.
+// sealed is the content of a file. It is behind two pointers because fmt calls no methods on the value of an unexported field, and
+// follows one pointer there when the verb does not fit, as in %s.
 type sealed struct{ bytes *[]byte }
 
 // FileOf is a file that is not on disk, for documents made by programs.
@@ -36,7 +36,7 @@ func FileOf(content []byte) File { return File{Path: "(inline)", content: &seale
 // Given says whether the document names a file.
 func (f File) Given() bool { return f.Path != "" }
 
-// Bytes is what the file held when it was read; nil when it has not been. It must not be changed.
+// Bytes is the content of the file when it was read; nil if it was not read. The caller must not change it.
 func (f File) Bytes() []byte {
 	if f.content == nil {
 		return nil
@@ -59,7 +59,7 @@ func (f File) String() string { return f.Path }
 // GoString is the path as Go writes it.
 func (f File) GoString() string { return fmt.Sprintf("config.File{Path: %q}", f.Path) }
 
-// Format writes the path, whatever the verb.
+// Format writes the path for every verb.
 func (f File) Format(s fmt.State, verb rune) {
 	text := f.String()
 	switch {

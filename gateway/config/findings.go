@@ -30,7 +30,7 @@ func (f *findings) check(path string, err error) {
 	}
 }
 
-// line is where a field stands, or, when it is missing, that which it belongs to; 0 when nothing is known of lines.
+// line is the line of a field, or, if the document lacks it, that of the field around it; 0 in a document made by a program.
 func (f *findings) line(path string) int {
 	for {
 		if line, ok := f.document.lines[path]; ok {

@@ -18,7 +18,7 @@ func KeysFileOf(set *keys.Set) KeysFile { return KeysFile{Path: "(inline)", set:
 // Given says whether the document names a file or a folder.
 func (f KeysFile) Given() bool { return f.Path != "" }
 
-// Keys are those that it held when it was read.
+// Keys are the keys in the files when they were read.
 func (f KeysFile) Keys() *keys.Set { return f.set }
 
 // APIKeys is how many API keys count, those of the files and those in the document; expired ones, too.

@@ -24,13 +24,13 @@ const maxText = 16 << 20
 // others; its text begins with path:line.
 func Read(path string) (*Document, error) { return new(Reader).Read(path) }
 
-// ReadInsecure is Read that takes those files whoever may read them.
+// ReadInsecure is Read without the check of permissions: it accepts those files even if others on the machine may read them.
 func ReadInsecure(path string) (*Document, error) { return (&Reader{Insecure: true}).Read(path) }
 
 // A Reader reads a document again and again, and of its keys_file, which may be large, only what has changed. It is for one
 // goroutine at a time.
 type Reader struct {
-	// Insecure takes files with secrets whoever may read them.
+	// Insecure accepts files with secrets even if others on the machine may read them.
 	Insecure bool
 
 	keys keys.Reader
@@ -45,7 +45,7 @@ func (r *Reader) Read(path string) (*Document, error) {
 	return r.Parse(path, text)
 }
 
-// ReadText is the text of the document at path, of which nothing is checked but that it can be read.
+// ReadText is the text of the document at path. It checks nothing but that the file can be read.
 func ReadText(path string) ([]byte, error) {
 	opened, err := os.Open(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// Validate checks all that can be known of a document without asking anybody, of one made by a program too. Every problem
-// is a *[limit.FieldError], with its line in a document that was parsed; they are joined.
+// Validate checks a document, parsed or made by a program, without the network. Every problem is a *[limit.FieldError], with its line
+// if the document was parsed; they are joined.
 func (d *Document) Validate() error {
 	if found := d.problems(); len(found) > 0 {
 		return joined(found)

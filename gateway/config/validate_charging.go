@@ -44,8 +44,8 @@ func (r *Route) charging() string {
 	return ""
 }
 
-// ChargingUnseen is an error that names the first field by which a route looks at answers, and nil if there is none: for whoever
-// does not see the answers.
+// ChargingUnseen is an error that names the first field of a route whose charge depends on the answer; nil if there is none. It is for
+// handlers that do not see the answer.
 func (d *Document) ChargingUnseen() error {
 	for i := range d.Routes {
 		if field := d.Routes[i].charging(); field != "" {

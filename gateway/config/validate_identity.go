@@ -69,7 +69,7 @@ func (f *findings) jwt(path string, j JWT) {
 	}
 }
 
-// checkKeysURL says what is wrong with where keys are: whoever could change them under way could make tokens.
+// checkKeysURL says what is wrong with the URL of keys: an attacker who can change them on the way can sign tokens.
 func checkKeysURL(text string) error {
 	u, err := parseURL(text, "http", "https")
 	if err != nil {
@@ -81,8 +81,8 @@ func checkKeysURL(text string) error {
 	return nil
 }
 
-// algorithms checks that every algorithm is known and suits the source of the keys: a public key taken for a secret would
-// let everybody make tokens.
+// algorithms checks that every algorithm is known and suits the source of the keys: if a public key were used as a secret, every
+// client could sign tokens.
 func (f *findings) algorithms(path string, j JWT) {
 	public := sorted(keyTypes)
 	if len(j.Algorithms) == 0 {

@@ -88,7 +88,7 @@ func (n *Network) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// The forms in which limits are told: the values of [Answer.Headers].
+// The forms of the headers that tell clients their limits: the values of [Answer.Headers].
 const (
 	FormRateLimit   = "ratelimit"    // draft-ietf-httpapi-ratelimit-headers-11
 	FormRateLimit03 = "ratelimit-03" // its older three fields

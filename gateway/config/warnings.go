@@ -10,10 +10,10 @@ import (
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
-// Warnings are what is allowed in the document and probably not meant: places where a client decides by itself whom it is
-// counted as, what it pays, or which limits it has, because they come from a header, a cookie or a key that anybody writes; and
-// attributes of API keys, and values of them, that no key has; and a document without routes. They are in the order of their
-// lines. A document that has some is good all the same.
+// Warnings are probable mistakes in a document that is valid all the same, in the order of their lines:
+//   - a client can choose its key, its cost or its limits, because they come from a header, a cookie or an API key that it may make up;
+//   - a template or a choice uses an attribute of API keys, or a value of one, that no key has;
+//   - the document has no routes, or trusts every address as a proxy.
 func (d *Document) Warnings() []*limit.FieldError {
 	f := &findings{document: d}
 	for i, network := range d.Identity.TrustedProxies {
@@ -29,13 +29,13 @@ func (d *Document) Warnings() []*limit.FieldError {
 			c := &d.Routes[i].Checks[n]
 			path := strictyaml.Item(strictyaml.Item("routes", i)+".checks", n)
 			f.unknownAttributes(path, c)
-			if c.Shadow { // which denies nobody, and so lets nobody escape
+			if c.Shadow { // it denies nothing, so there is nothing to evade
 				continue
 			}
-			f.madeUpKey(path, &d.Routes[i], c)
-			f.madeUpCost(path+".cost.header", c.Cost.Header)
+			f.warnOfKey(path, &d.Routes[i], c)
+			f.warnOfCost(path+".cost.header", c.Cost.Header)
 			if c.Choose != nil {
-				f.madeUpChoice(path+".choose.by", c.Choose.By)
+				f.warnOfChoice(path+".choose.by", c.Choose.By)
 			}
 		}
 	}
@@ -43,7 +43,8 @@ func (d *Document) Warnings() []*limit.FieldError {
 	return slices.CompactFunc(f.list, func(a, b *limit.FieldError) bool { return *a == *b }) // identity.key, of several checks
 }
 
-// Unrouted says what becomes of requests because the document has no routes; empty if it has some, or nowhere takes requests.
+// Unrouted says what happens to requests because the document has no routes; empty if it has routes, or neither proxy nor
+// forward_auth.
 func (d *Document) Unrouted() string {
 	if len(d.Routes) > 0 {
 		return ""
@@ -61,16 +62,16 @@ func (d *Document) Unrouted() string {
 	return "there is none, so " + strings.Join(so, ", and ")
 }
 
-// madeUp is the first variable that anybody writes in the templates of a check, and which template has it; ok is false when
+// clientChosen finds the first variable in templates whose value the client chooses, and the template that has it; ok is false when
 // there is none.
-func (d *Document) madeUp(templates []string) (template int, v Variable, ok bool) {
+func (d *Document) clientChosen(templates []string) (template int, v Variable, ok bool) {
 	for i, text := range templates {
 		parts, err := ParseTemplate(text)
 		if err != nil {
-			continue // which is said elsewhere
+			continue // Validate reports it
 		}
 		for _, v := range variables(parts) {
-			if d.anybodyWrites(v) {
+			if d.clientSets(v) {
 				return i, v, true
 			}
 		}
@@ -78,8 +79,8 @@ func (d *Document) madeUp(templates []string) (template int, v Variable, ok bool
 	return 0, Variable{}, false
 }
 
-// anybodyWrites says whether the value of a variable is what the client likes.
-func (d *Document) anybodyWrites(v Variable) bool {
+// clientSets says whether the client may set a variable to any value.
+func (d *Document) clientSets(v Variable) bool {
 	switch v.Kind {
 	case KindHeader, KindCookie:
 		return true
@@ -90,17 +91,17 @@ func (d *Document) anybodyWrites(v Variable) bool {
 	}
 }
 
-// madeUpKey warns of a check whose clients are as many as they like, unless another check of the route counts them by something
-// that they do not choose.
-func (f *findings) madeUpKey(path string, r *Route, c *Check) {
+// warnOfKey warns of a check by whose templates a client can choose its key, unless another check of the route counts it by a key
+// that it cannot choose.
+func (f *findings) warnOfKey(path string, r *Route, c *Check) {
 	d := f.document
-	template, v, ok := d.madeUp(c.Templates(d.Identity))
+	template, v, ok := d.clientChosen(c.Templates(d.Identity))
 	if !ok {
 		return
 	}
 	for i := range r.Checks {
 		other := &r.Checks[i]
-		if _, _, madeUp := d.madeUp(other.Templates(d.Identity)); !madeUp && !other.Shadow && len(other.Limits) > 0 {
+		if _, _, chosen := d.clientChosen(other.Templates(d.Identity)); !chosen && !other.Shadow && len(other.Limits) > 0 {
 			return
 		}
 	}
@@ -108,12 +109,12 @@ func (f *findings) madeUpKey(path string, r *Route, c *Check) {
 		v, f.instead(v))
 }
 
-// behindProxies says whether requests come from a proxy that is trusted: one that may have set a header.
+// behindProxies says whether requests come from a trusted proxy, which may have set a header.
 func (d *Document) behindProxies() bool {
 	return len(d.Identity.TrustedProxies) > 0 || d.ForwardAuth != nil && d.Proxy == nil
 }
 
-// instead is what to write for a variable that anybody writes.
+// instead is the advice what to use in place of a variable that the client sets.
 func (f *findings) instead(v Variable) string {
 	d := f.document
 	switch {
@@ -127,23 +128,23 @@ func (f *findings) instead(v Variable) string {
 	return fmt.Sprintf("let a proxy in front set it, add the proxy to identity.trusted_proxies and write {proxy_header.%s}", v.Name)
 }
 
-// madeUpCost warns of a cost in a header that no proxy can have set.
-func (f *findings) madeUpCost(path, header string) {
+// warnOfCost warns of a cost in a header if no trusted proxy can have set it.
+func (f *findings) warnOfCost(path, header string) {
 	if header != "" && !f.document.behindProxies() {
 		f.add(path, "%s is set by the client: one that sends 0 pays the minimum: let a proxy in front set it and add the proxy to "+
 			"identity.trusted_proxies, or use a fixed cost or bytes_per_token", header)
 	}
 }
 
-// madeUpChoice warns of limits that the client chooses.
-func (f *findings) madeUpChoice(path, by string) {
+// warnOfChoice warns of limits that the client chooses.
+func (f *findings) warnOfChoice(path, by string) {
 	v, err := ParseVariable(strings.TrimSpace(by))
-	if err == nil && f.document.anybodyWrites(v) {
+	if err == nil && f.document.clientSets(v) {
 		f.add(path, "%s is set by the client, which can so choose its limits: %s", v, f.instead(v))
 	}
 }
 
-// keyField is the field that says whom a check counts.
+// keyField is the field with the key templates of a check.
 func keyField(path string, c *Check) string {
 	if len(c.Key) > 0 {
 		return path + ".key"
@@ -151,13 +152,14 @@ func keyField(path string, c *Check) string {
 	return "identity.key"
 }
 
-// unknownAttributes warns of attributes of API keys, and of their values, that no key has: a template with one is never filled, and a
-// choice by one never takes its case. It is no error, as one may be given to the next key, and was perhaps that of the last one.
+// unknownAttributes warns of attributes of API keys, and of their values, that no key has: a template with such an attribute never
+// makes a key, and a case for such a value never applies. It is a warning, not an error, because a key with it may be added later, or
+// the last key with it may just have been revoked.
 func (f *findings) unknownAttributes(path string, c *Check) {
 	for i, text := range c.Templates(f.document.Identity) {
 		parts, err := ParseTemplate(text)
 		if err != nil {
-			continue // which is said elsewhere
+			continue // Validate reports it
 		}
 		for _, v := range variables(parts) {
 			f.unknownAttribute(strictyaml.Item(keyField(path, c), i), v, "so this template is never filled")
@@ -171,7 +173,7 @@ func (f *findings) unknownAttributes(path string, c *Check) {
 	}
 }
 
-// unknownAttribute warns of a variable that is an attribute which no key has. It returns whether it is one that a key has.
+// unknownAttribute warns if a variable is an attribute that no key has. It returns whether the variable is an attribute of some key.
 func (f *findings) unknownAttribute(path string, v Variable, so string) bool {
 	a := f.document.Identity.APIKey
 	if v.Kind != KindAPIKey || v.Name == "" || a == nil {
@@ -213,7 +215,7 @@ func (f *findings) unknownValues(path string, cases []Case, attribute Variable) 
 	}
 }
 
-// enumerated is a list of names, of which there may be many.
+// enumerated lists names in one text, the first ten of many.
 func enumerated(names []string) string {
 	const maxListed = 10
 	if len(names) > maxListed {

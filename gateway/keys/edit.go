@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// header begins a file that Add makes.
+// header is the first line of a file that Add makes.
 const header = "# API keys by their SHA-256, one a line: jeton keys --help.\n"
 
 // Add adds a key to a file, and makes the file if there is none, for its owner alone to read. It is an error when the label or
@@ -43,8 +43,8 @@ func Add(path string, k Key) error {
 // ErrUnknown says that no key has a label.
 var ErrUnknown = errors.New("no key has this label")
 
-// Revoke takes the key with a label out of a file, and returns what was known of it. On return the file is on disk. In the place of
-// the key is a comment with its label, its digest and now: see [Set.Revoked]. Everything else stays as it was written.
+// Revoke removes the key with a label from a file, and returns it. On return the file is on disk. In the place of the key it has a
+// comment with the label, the digest and now: see [Set.Revoked]. All other lines stay as they were.
 func Revoke(path, label string, now time.Time) (Key, error) {
 	if _, err := os.Stat(path); err != nil {
 		return Key{}, err
@@ -69,8 +69,8 @@ func Revoke(path, label string, now time.Time) (Key, error) {
 	return revoked, err
 }
 
-// edit replaces the text of a file, which need not be there, by what change makes of it. Only one edit of a folder's files runs at
-// a time: the folder is locked meanwhile.
+// edit replaces the text of a file by the result of change; it creates the file if there is none. It holds a lock on the folder, so
+// that only one edit of its files runs at a time.
 func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) (err error) {
 	if err := checkFolder(path); err != nil {
 		return err
@@ -114,8 +114,8 @@ func edit(path string, change func(text []byte, keys []placed) ([]byte, error)) 
 	return errors.Join(replace(path, text, info), folder.Sync())
 }
 
-// linked is the file that a path leads to: not a link, but what it names is replaced. A link to what is not there is an error: it
-// may lead to a place that is only there later.
+// linked follows links from path to the file that an edit replaces. A link without a target is an error: the target may be on a
+// volume that is mounted later.
 func linked(path string) (string, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -127,7 +127,7 @@ func linked(path string) (string, error) {
 	if to, err := os.Readlink(path); err == nil {
 		return "", fmt.Errorf("%s is a link to %s, which does not exist: create that file, or remove the link", path, to)
 	}
-	return path, nil // which is made
+	return path, nil // edit creates it
 }
 
 // replace puts another file in the place of the one at path, with its owner and permissions if there is one.

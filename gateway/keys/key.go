@@ -1,15 +1,14 @@
-// Package keys holds the API keys that stand in files of their own beside the document of a gateway: who a key belongs to, what
-// else is known of it, and until when it counts. A file has a key on each line, as a JSON object; empty lines and lines that begin
-// with # do not count:
+// Package keys reads and edits the files of API keys beside the document of a gateway: the owner of each key, its attributes and its
+// expiry. A file has a key on each line, as a JSON object; empty lines and lines that begin with # are ignored:
 //
 //	{"label":"ci","owner":"acme","attributes":{"plan":"gold"},"expires":"2027-01-01T00:00:00Z","digest":"7d1a…"}
 //
-// A key itself stands nowhere: a file holds its SHA-256. That is enough because [Make] draws 256 random bits: nobody can try
-// them all, so neither a salt nor a slow hash would add anything, and a request costs one hash and one look-up. Passwords, or
+// The file does not contain the key itself, but its SHA-256. That is safe because [Make] draws 256 random bits, which cannot be found
+// by brute force: neither a salt nor a slow hash would add anything, and a request costs one hash and one look-up. Passwords, or
 // keys that people made up, do not belong here.
 //
 // It promises:
-//   - A file is read strictly: what is wrong is an error with its line, and nothing of that file counts.
+//   - A file is read strictly: any mistake is an error with its line, and no key of that file is valid.
 //   - [Add] and [Revoke] replace a file whole or not at all, also when power fails, and several at once lose nothing.
 //   - What a [Set] holds never changes; to find a key takes the same time whether it has ten or a hundred thousand.
 //
@@ -65,7 +64,7 @@ func DigestOf(key string) Digest { return sha256.Sum256([]byte(key)) }
 type Key struct {
 	// Label tells the key apart from all others: 1 to 64 letters, digits, dots, dashes and underscores.
 	Label string
-	// Owner is who it belongs to, up to 256 bytes.
+	// Owner is the name of its owner, up to 256 bytes.
 	Owner string
 	// Digest is its SHA-256.
 	Digest Digest

@@ -36,10 +36,10 @@ func (k *Key) line() []byte {
 	return append(text, '\n')
 }
 
-// revocationPrefix begins the comment that stands in the place of a key that was revoked: # revoked LABEL SHA-256 TIME.
+// revocationPrefix begins the comment that replaces a revoked key: # revoked LABEL SHA-256 TIME.
 const revocationPrefix = "# revoked "
 
-// revocation is the comment in the place of the key, with the end of the line. It does not say whose the key was.
+// revocation is the comment in the place of the key, with the end of the line. It does not name the owner.
 func (k *Key) revocation(now time.Time) []byte {
 	return fmt.Appendf(nil, "%s%s %x %s\n", revocationPrefix, k.Label, k.Digest, now.UTC().Format(time.RFC3339))
 }

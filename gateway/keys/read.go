@@ -25,7 +25,7 @@ const (
 	maxFile = 256 << 20 // bytes
 	maxLine = 16 << 10  // bytes
 
-	writtenByOthers = fs.FileMode(0o022) // permissions that no such file or folder has: the group's and everybody's to write
+	writtenByOthers = fs.FileMode(0o022) // forbidden permissions of files and folders: group and others may write
 )
 
 // A Set is all keys of a file or a folder. It never changes. A nil Set has none.
@@ -52,10 +52,10 @@ func (s *Set) All() []*Key {
 	return s.list
 }
 
-// Revoked says whether the files say that a key was revoked: a key that is gone and was not is one that somebody lost.
+// Revoked says whether the files list a key as revoked. A key that is missing without that was lost by mistake.
 func (s *Set) Revoked(d Digest) bool { return s != nil && s.revoked[d] }
 
-// Names are those under which something is known of a key, label and owner among them, sorted; none of a set without keys.
+// Names are the names of all attributes of keys, with label and owner, sorted; none for a set without keys.
 func (s *Set) Names() []string {
 	if s == nil || len(s.list) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (s *Set) Names() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Digest is of all that the files held: sets with the same digest are the same.
+// Digest is the digest of the content of all files: sets with the same digest are equal.
 func (s *Set) Digest() [sha256.Size]byte {
 	if s == nil {
 		return [sha256.Size]byte{}
@@ -247,7 +247,7 @@ func parseFile(path string, info fs.FileInfo, text io.Writer) (all contents, sum
 	return all, sum, wrong, err
 }
 
-// errEmpty refuses a file without anything in it, as one is that somebody has just begun to save.
+// errEmpty refuses an empty file: an editor may have truncated it and not written it yet.
 var errEmpty = errors.New("is empty, which would revoke every key: if that is intended, leave a line that begins with #")
 
 // parse reads the keys of a file, of which it holds a line at a time. The error is the first thing that is wrong, with its line.
