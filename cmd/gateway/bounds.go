@@ -9,20 +9,20 @@ import (
 	"github.com/jeton-dev/jeton/internal/bound"
 )
 
-// The bounds of the listeners whose bounds the document does not say.
+// The bounds of the listeners for which the document has no bounds.
 const (
 	// Operators and what watches a gateway have few connections.
 	adminConnections  = 1024
 	adminPerAddress   = 256
 	adminMemory       = 64 << 20 // bytes of requests that are not answered yet
 	adminUnreadWithin = time.Minute
-	// Proxies that ask have as many connections as clients have of theirs; whoever else connects is told to go.
+	// Trusted proxies may open as many connections as they have clients. An untrusted address gets few: it is only refused.
 	authPerStranger  = 16
 	authUnreadWithin = 10 * time.Second
 )
 
-// bind puts bounds on what the connections of a front cost. Those from addresses that known says yes to count for no
-// address: all clients of a proxy come from there.
+// bind bounds the connections of a front. The bound per address does not apply to addresses for which known is true: these are
+// trusted proxies, with many clients behind one address.
 func (e *Gateway) bind(f *front, cfg bound.Config, known func(*setup, netip.Addr) bool) {
 	cfg.Name, cfg.Metrics, cfg.Logger = f.name, e.listeners, e.cfg.Logger
 	f.listener = &knowing{bound.New(f.listener, cfg), func(a netip.Addr) bool { return known(e.now.Load(), a) }}
@@ -32,9 +32,9 @@ func (e *Gateway) bind(f *front, cfg bound.Config, known func(*setup, netip.Addr
 func (e *Gateway) bindFronts(s *setup) {
 	files := int(min(bound.Limit(), 1<<30))
 	if p := s.doc.Proxy; p != nil {
-		most := p.MaxOpenConnections(files)
+		maxOpen := p.MaxOpenConnections(files)
 		e.bind(e.proxy, bound.Config{
-			Connections: most, PerAddress: p.MaxOpenConnectionsPerClient(most), WriteWithin: p.UnreadTimeout(),
+			Connections: maxOpen, PerAddress: p.MaxOpenConnectionsPerClient(maxOpen), WriteWithin: p.UnreadTimeout(),
 		}, func(s *setup, a netip.Addr) bool { return s.proxies.Contains(a) })
 	}
 	if s.doc.ForwardAuth != nil {
@@ -48,7 +48,7 @@ func (e *Gateway) bindFronts(s *setup) {
 	}, func(*setup, netip.Addr) bool { return false })
 }
 
-// knowing is a listener that knows some addresses.
+// knowing is a listener that exempts known addresses from the bound per address.
 type knowing struct {
 	*bound.Listener
 

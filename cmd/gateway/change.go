@@ -8,11 +8,11 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// maxNames is how many names a line of the log has of each kind.
+// maxNames is how many names of each kind a log line has.
 const maxNames = 20
 
-// sayChange logs what a document that is in force says otherwise than the one before it. If it does without something, which may
-// be meant or be the end of a file that was cut off, that is a warning.
+// sayChange logs what has changed from the previous document to the one in force. If something is missing, it logs a warning: an
+// operator has removed it, or the file was cut off.
 func (e *Gateway) sayChange(before, now *config.Document) {
 	diff := now.Since(before)
 	attributes := []any{
@@ -44,7 +44,7 @@ func (e *Gateway) sayChange(before, now *config.Document) {
 	e.cfg.Logger.Info("document in force", attributes...)
 }
 
-// bounded are the first names of a list, and how many more there are.
+// bounded cuts a list of names after maxNames, and says how many more there are.
 func bounded(names []string) []string {
 	if len(names) <= maxNames {
 		return names

@@ -17,14 +17,14 @@ type Config struct {
 	Path string
 	// Servers, if there are any, are the cluster's instead of those that the document names.
 	Servers []string
-	// TLSCert, TLSKey and TLSCA are PEM files that stand for the document's cluster.tls; all three or none.
+	// TLSCert, TLSKey and TLSCA are PEM files that replace the document's cluster.tls; all three or none.
 	TLSCert, TLSKey, TLSCA string
 	// Insecure takes files with tokens, keys and secrets that others on the machine may read.
 	Insecure bool
 	// Logger receives what happens; nil means slog.Default.
 	Logger *slog.Logger
 
-	reader *config.Reader // of a gateway that runs: it knows what has been read before; nil reads everything
+	reader *config.Reader // of a running gateway: it reads only what has changed; nil reads everything
 }
 
 func (c *Config) setDefaults() {

@@ -73,9 +73,9 @@ const (
 // maxStreams is how many requests may be under way on one connection of HTTP/2.
 const maxStreams = 100
 
-// proxyServer is the server of the proxy. It takes HTTP/2 without TLS too, of clients that begin with it, as those of gRPC do;
-// there is no upgrade to it. How long a body may take the proxy itself bounds, and how long an answer may stay
-// unread the listener does; otherwise streams last as long as both sides will.
+// proxyServer is the server of the proxy. It accepts HTTP/2 without TLS too, from clients that start with it, as gRPC clients do; it
+// does not upgrade a connection to HTTP/2. The proxy itself bounds the time of a request's body, and the listener bounds how long an
+// answer may stay unread; streams have no other time limit.
 func proxyServer(p *config.Proxy) *http.Server {
 	speaks := new(http.Protocols)
 	speaks.SetHTTP1(true)
@@ -119,13 +119,14 @@ func (f *front) prepare(server *http.Server, h http.Handler, log *slog.Logger) {
 func (f *front) Serve() error { return door.ServeHTTP(f.server, f.listener) }
 
 const (
-	// lookAgain is how often Stop looks whether requests that the server no longer knows are done.
+	// lookAgain is how often Stop checks whether requests that the server does not count have ended.
 	lookAgain = 10 * time.Millisecond
 	// cutWithin is how long a request that was cut off may take to notice.
 	cutWithin = time.Second
 )
 
-// Stop implements door.Door. Shutdown knows nothing of upgraded connections: these are counted, and end with their context.
+// Stop implements door.Door. Shutdown does not wait for upgraded connections: the front counts these itself, and cancels their
+// contexts.
 func (f *front) Stop(ctx context.Context) error {
 	err := f.server.Shutdown(ctx)
 	if err == nil {
@@ -140,7 +141,7 @@ func (f *front) Stop(ctx context.Context) error {
 	return errors.Join(err, f.rest(noticed))
 }
 
-// rest waits until nothing is under way.
+// rest waits until no request is under way.
 func (f *front) rest(ctx context.Context) error {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -154,8 +155,7 @@ func (f *front) rest(ctx context.Context) error {
 	return nil
 }
 
-// clientErrors is a handler of what net/http has to say. Most of it is what strangers do to a port: that is for whoever
-// looks for it.
+// clientErrors is the log handler of net/http. It lowers failed TLS handshakes to debug: port scanners cause most of them.
 type clientErrors struct{ slog.Handler }
 
 // Handle implements slog.Handler.

@@ -3,9 +3,9 @@
 // which they need one another; it closes them in reverse. While it runs it follows the document and the files that the document
 // names, and answers operators at the admin listener.
 //
-// What decides about requests is the package gateway at the top of the repository; here it is called core.
+// The package gateway at the top of the repository decides about requests; here it is imported as core.
 //
-// The goroutines of a gateway, and who ends them:
+// The goroutines of a gateway, and what ends them:
 //
 //	tracing   the exporter's queue, gRPC's      Gateway.Close, at the very end, after what is left was sent
 //	client    gRPC's, by connection,            Client.Close, after the core
@@ -35,8 +35,8 @@ import (
 // A Gateway is a running gateway.
 type Gateway struct {
 	cfg     Config
-	now     atomic.Pointer[setup] // what is in force
-	asked   atomic.Pointer[asked] // limits of a node that is alone; nil for none
+	now     atomic.Pointer[setup]         // what is in force
+	fetched atomic.Pointer[fetchedLimits] // of a node that is alone; nil for none
 	metrics *prometheus.Registry
 	counts  metrics
 
@@ -48,11 +48,11 @@ type Gateway struct {
 
 	proxy, forwardAuth, admin *front // the first two are nil where the document has none
 
-	following following // the file on disk
-	told      []Problem // of routes with the limits in force, of which the log was told; Run's own
+	following      following // the file on disk
+	loggedProblems []Problem // of routes with the limits in force, that are in the log; used by Run only
 
-	opened      time.Time
-	toldUnheard bool // that no node has told the limits; Run's own
+	opened              time.Time
+	warnedWithoutLimits bool // the log says that no node has sent the limits; used by Run only
 
 	doors    *door.Doors  // the fronts
 	closers  door.Closers // everything else

@@ -208,19 +208,19 @@ func TestANodeThatIsAlone(t *testing.T) {
 	if err := r.Ready(); err == nil {
 		t.Error("it is ready before it has heard of any limit")
 	}
-	r.askLimits(t.Context())
+	r.fetchLimits(t.Context())
 	if err := r.Ready(); err != nil {
 		t.Error(err)
 	}
 	first := r.limits()
-	if r.askLimits(t.Context()); r.limits() != first {
+	if r.fetchLimits(t.Context()); r.limits() != first {
 		t.Error("limits that have not changed are others")
 	}
 	if a := r.get(t, r.ProxyAddr(), "/items"); a.status != http.StatusOK || !strings.Contains(a.header.Get("RateLimit-Policy"), `q=2`) {
 		t.Errorf("%+v", a)
 	}
 	n.SetLimits(known(t, "limits: {two: {capacity: 3, refill: 1/h}}"))
-	r.askLimits(t.Context())
+	r.fetchLimits(t.Context())
 	if rule, ok := r.limits().Rule("two"); !ok || rule.Capacity != 3 {
 		t.Errorf("after a change: %+v", rule)
 	}

@@ -65,7 +65,7 @@ func (e *Gateway) openCore(s *setup) (err error) {
 		return err
 	}
 	e.closers.Add(func(context.Context) error { return e.client.Close() })
-	e.client.Heard() // which begins to listen for the limits
+	e.client.Heard() // starts the subscription to the limits
 	e.gateway, err = core.New(core.Config{
 		Document: s.doc, Checker: e.client, Limits: e.limits,
 		Logger: e.cfg.Logger, Registerer: e.metrics, Tracer: e.tracing.provider, Now: time.Now,

@@ -21,10 +21,10 @@ func (a *admin) config(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
-	_, _ = w.Write(text) // the caller is gone: there is nobody to tell
+	_, _ = w.Write(text) // an error means that the caller has gone
 }
 
-// shown is a value of a document in YAML, nil for what is left out: what the document does not say.
+// shown is a value of a document in YAML; nil for a field that the document does not have.
 func shown(v reflect.Value) *yaml.Node {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -110,7 +110,7 @@ func shownMap(v reflect.Value) *yaml.Node {
 	return n
 }
 
-// orEmpty is n, or an empty value where something must stand.
+// orEmpty is n, or an empty value in place of nil.
 func orEmpty(n *yaml.Node) *yaml.Node {
 	if n == nil {
 		return scalar("")

@@ -108,29 +108,29 @@ func prices(doc *config.Document, c config.Cost) []price {
 	return []price{{"cost", c.Fixed(), "every request costs", all, "a cost of at most %d", false}}
 }
 
-// watchLimits keeps what the gateway knows of the limits current. Only Run calls it.
+// watchLimits keeps the limits that the gateway knows up to date. Only Run calls it.
 func (e *Gateway) watchLimits(ctx context.Context) {
-	e.askLimits(ctx)
+	e.fetchLimits(ctx)
 	e.gateway.NoteLimits()
-	e.tellProblems()
+	e.logProblems()
 }
 
-// tellProblems logs once what of the routes does not fit the limits in force, and once that it does.
-func (e *Gateway) tellProblems() {
+// logProblems logs each problem of a route with the limits in force once, and its end once.
+func (e *Gateway) logProblems() {
 	known := e.limits()
 	if known == nil {
 		return
 	}
 	now := Problems(e.now.Load().doc, known)
 	for _, p := range now {
-		if !slices.Contains(e.told, p) {
+		if !slices.Contains(e.loggedProblems, p) {
 			e.cfg.Logger.Warn("a route does not fit the limits in force", "route", p.Route, "limit", p.Limit, "problem", p.Text)
 		}
 	}
-	for _, p := range e.told {
+	for _, p := range e.loggedProblems {
 		if !slices.Contains(now, p) {
 			e.cfg.Logger.Info("a problem of a route with the limits in force is over", "route", p.Route, "limit", p.Limit, "problem", p.Text)
 		}
 	}
-	e.told = now
+	e.loggedProblems = now
 }

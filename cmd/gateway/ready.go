@@ -10,9 +10,9 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// ready answers GET /readyz. The first line is "ready", "degraded" and why, or "not ready" and why; those after it say what is
-// known of the cluster, of key sets and of limits. What is degraded keeps nobody away, unless the query asks for strict: all
-// gateways would be taken out at once, and each has what its document says for that.
+// ready answers GET /readyz. The first line is "ready", "degraded" and why, or "not ready" and why; the lines after it report the
+// cluster, upstreams, key sets and limits. A degraded gateway answers 200, unless the query has strict: otherwise an outage of the
+// cluster would take all gateways out of the load balancer at once, although each applies the on_unavailable of its limits.
 func (a *admin) ready(w http.ResponseWriter, r *http.Request) {
 	var lines, wrong []string
 	say := func(what string, bad bool, said string) {

@@ -139,7 +139,7 @@ func TestReadyWithoutNodes(t *testing.T) {
 func TestReadyWithANodeAlone(t *testing.T) {
 	n, _ := ownCluster(t, twoLimit, false)
 	r := open(t, Config{}, fmt.Sprintf(aText, n.GRPCAddr(), anUpstream(t).URL))
-	r.until(t, "the gateway knows the limits", func() bool { r.askLimits(t.Context()); return r.limits() != nil })
+	r.until(t, "the gateway knows the limits", func() bool { r.fetchLimits(t.Context()); return r.limits() != nil })
 	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || !strings.HasPrefix(a.body, "ready\ncluster: the node at "+n.GRPCAddr()+" answers\nconfiguration: 2 routes, in force since ") ||
 		strings.Count(a.body, "\n") != 3 {
 		t.Errorf("/readyz: %+v", a)
@@ -249,15 +249,15 @@ func TestNoNodeIsSaid(t *testing.T) {
 	for _, step := range []struct {
 		after time.Duration
 		said  int
-	}{{0, 0}, {unheardFor - 1, 0}, {unheardFor, 1}, {unheardFor + time.Second, 1}, {time.Hour, 1}} {
-		r.tellUnheard(t.Context(), r.opened.Add(step.after))
+	}{{0, 0}, {limitsWithin - 1, 0}, {limitsWithin, 1}, {limitsWithin + time.Second, 1}, {time.Hour, 1}} {
+		r.warnWithoutLimits(t.Context(), r.opened.Add(step.after))
 		if n := r.log.count(line); n != step.said || r.log.count("level=WARN") != step.said {
 			t.Errorf("after %v it is said %d times, want %d:\n%s", step.after, n, step.said, r.log.text.String())
 		}
 	}
 	r = open(t, Config{}, aDocument(anUpstream(t).URL))
 	r.heard(t)
-	if r.tellUnheard(t.Context(), r.opened.Add(time.Hour)); r.log.count("level=WARN") != 0 {
+	if r.warnWithoutLimits(t.Context(), r.opened.Add(time.Hour)); r.log.count("level=WARN") != 0 {
 		t.Errorf("with a cluster it is said that\n%s", r.log.text.String())
 	}
 }

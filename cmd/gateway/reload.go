@@ -16,15 +16,15 @@ const lookEvery = time.Second
 type following struct {
 	mu      sync.Mutex
 	last    onDisk   // at the last look
-	settled onDisk   // what two looks in a row saw, or one that was asked for: nothing newer is judged
+	settled onDisk   // what two looks in a row saw, or one that an operator asked for; the gateway loads nothing newer
 	problem error    // why settled is not in force; nil when it is
 	refused [32]byte // digest of the document that problem is about, if it could be read
 
 	since time.Time // when the document in force was put there
 }
 
-// found notes what a look finds, and says whether it is settled. A text that is new, or a document that is not there, may be one
-// that is just being saved: it is settled when the next look finds the same, or when somebody asks for it.
+// found notes what a look finds, and says whether it is settled. A new text, or a missing document, may mean that an editor is
+// saving it: it is settled when the next look finds the same, or when an operator asks for a reload.
 func (f *following) found(now onDisk, asked bool) bool {
 	if asked || now.same(f.last) {
 		f.settled = now
@@ -46,23 +46,24 @@ func (e *Gateway) followed(s *setup) {
 	}
 }
 
-// Run follows the document until ctx ends, which is no error, or the gateway fails, and does not close it. It looks once
-// a second whether the document or one of its files has changed, however it was replaced, and at once when hangup has
-// something. A text that has changed counts from the second look on that finds it: one that is just being saved is neither
-// put in force nor complained of. One that hangup asks for counts at once, and so does every file that the document names. A changed
-// document is put in force whole, or, if anything is wrong with it, not at all: then the old one stays in force, and the log,
-// /readyz and the metrics say so, and the files that the old one names are still followed.
+// Run follows the document until ctx ends, which is no error, or the gateway fails. It does not close the gateway. Once a second,
+// and when hangup delivers a signal, it looks whether the document or one of its files has changed, in place or by a rename.
 //
-// Nodes of a cluster tell the gateway when limits change. One that is alone does not: Run asks it once a second.
+// A changed text is loaded when a second look finds it unchanged, so that a file which is being saved is neither loaded nor reported.
+// After hangup it is loaded at once, and so are changed files that the document names. A changed document is put in force whole, or,
+// if anything is wrong with it, not at all: then the old one stays in force, the log, /readyz and the metrics say so, and Run still
+// follows the files that the old one names.
+//
+// Nodes of a cluster send the gateway the limits when they change. A node that is alone does not: Run asks it once a second.
 func (e *Gateway) Run(ctx context.Context, hangup <-chan os.Signal) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			_ = e.look(false)  // which has logged what is wrong
+			_ = e.look(false)  // it has logged the error
 			e.watchLimits(ctx) // which may take a while, and looks are to be a second apart
-			e.tellUnheard(ctx, time.Now())
+			e.warnWithoutLimits(ctx, time.Now())
 		case <-hangup:
 			_ = e.look(true)
 		case <-e.doors.Failed():
@@ -76,8 +77,8 @@ func (e *Gateway) Run(ctx context.Context, hangup <-chan os.Signal) error {
 // Reload looks at the document on disk now. The error is why it is not in force.
 func (e *Gateway) Reload() error { return e.look(true) }
 
-// look puts the document on disk in force, if it is another one and settled. Otherwise it follows the files that the document in
-// force names. What is wrong is logged once, or again when it was asked for.
+// look puts the document on disk in force, if it has changed and is settled. Otherwise it follows the files that the document in
+// force names. It logs an error once, and again when an operator asks for a reload.
 func (e *Gateway) look(asked bool) error {
 	f := &e.following
 	f.mu.Lock()
@@ -107,8 +108,8 @@ func (e *Gateway) look(asked bool) error {
 	return f.problem
 }
 
-// followFiles puts in force what the files contain that the document in force names, while the document on disk is refused: a key that
-// was revoked must not count until somebody mends that. Where one of these files cannot be used, the API keys are followed alone.
+// followFiles loads the files that the document in force names, while the document on disk is refused: otherwise a revoked key would
+// stay valid until an operator corrects the document. If one of these files cannot be used, it loads the API keys alone.
 // following.mu is held.
 func (e *Gateway) followFiles() {
 	before := e.now.Load()
@@ -142,7 +143,7 @@ func (e *Gateway) replace(s *setup, asked bool) {
 	e.sayChange(before.doc, s.doc)
 }
 
-// keepOld notes that what is on disk cannot be put in force. It is counted and said once for each thing on disk.
+// keepOld notes that the document on disk cannot be put in force. It counts and logs each refused document once.
 func (e *Gateway) keepOld(outcome string, err error, digest [32]byte, again, asked bool) {
 	e.following.problem, e.following.refused = err, digest
 	e.counts.current.Set(0)

@@ -136,7 +136,7 @@ func presence(given bool) string {
 	return "not given"
 }
 
-// follows says whether a running gateway can take s after before, and if not, which fields stand in the way.
+// follows says whether a running gateway can load s after before; the error names the fields that need a restart.
 func (s *setup) follows(before *setup) error {
 	var errs []error
 	was := before.settings()

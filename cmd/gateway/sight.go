@@ -17,27 +17,27 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// A sight is how the cluster is, as its nodes tell.
+// A sight is the state of the cluster, as its nodes report it.
 type sight struct {
 	verdict ring.Verdict
 	said    string
 }
 
 const (
-	// sightWithin is how long nodes may take to tell how the cluster is, and sightFor how long that is good for: whoever asks
-	// for /readyz makes a gateway ask several nodes.
-	sightWithin = 500 * time.Millisecond // probes wait for a second, often
+	// sightWithin is the timeout of the requests to nodes, and sightFor how long their answer is cached: without the cache, each
+	// GET of /readyz would cost requests to several nodes.
+	sightWithin = 500 * time.Millisecond // health probes often have a timeout of 1 s
 	sightFor    = time.Second
 )
 
-// sights remembers the last sight.
+// sights caches the last sight.
 type sights struct {
-	mu   sync.Mutex // held while nodes are asked, by one for all who want to know
+	mu   sync.Mutex // held during the requests to nodes: concurrent callers share one answer
 	at   time.Time
 	last sight
 }
 
-// look is how the cluster is now, or was a moment ago.
+// look returns the cached sight, or asks for a new one when it is older than sightFor.
 func (s *sights) look(ctx context.Context, ask func(context.Context) sight) sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,13 +50,13 @@ func (s *sights) look(ctx context.Context, ask func(context.Context) sight) sigh
 	return s.last
 }
 
-// A seen is what the gateway reads of the cluster as a node sees it.
+// A seen is the part of a node's status that the gateway reads.
 type seen struct {
 	Node     string        `json:"node"`
 	Deciding ring.Deciding `json:"deciding"`
 }
 
-// ask asks nodes how the cluster is. The best of what they tell counts: the gateway goes to whoever can decide.
+// ask asks nodes for the state of the cluster. The best answer counts: the gateway sends its checks to a node that can decide.
 func (e *Gateway) ask(ctx context.Context) sight {
 	best := sight{}
 	var failed []string
@@ -66,7 +66,7 @@ func (e *Gateway) ask(ctx context.Context) sight {
 			best = best.or(sight{s.Deciding.Verdict, fmt.Sprintf("%v, as reported by %s at %s", s.Deciding, s.Node, at.Address)})
 		case foreign(at.Err):
 			failed = append(failed, fmt.Sprintf("%s is not a jeton node: it answers gRPC with %v: %v", at.Address, status.Code(at.Err), at.Err))
-		case at.Err == nil || !unanswered(at.Err): // it is alone, or does not tell
+		case at.Err == nil || !unanswered(at.Err): // the node is alone, or has no status to report
 			best = best.or(sight{ring.DecidesAll, "the node at " + at.Address + " answers"})
 		default:
 			failed = append(failed, at.Err.Error())
@@ -91,9 +91,9 @@ func unanswered(err error) bool {
 	return errors.Is(err, limit.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// foreign says whether an error is of something that is no node, such as the proxy of a gateway: nodes have the method that was called,
-// and answer with a status of their own.
+// foreign says whether an error comes from a server that is not a jeton node, such as the proxy of a gateway: nodes implement the
+// method, and answer with other codes.
 func foreign(err error) bool {
-	s, told := status.FromError(err)
-	return told && (s.Code() == codes.Unimplemented || s.Code() == codes.Unknown)
+	s, ok := status.FromError(err)
+	return ok && (s.Code() == codes.Unimplemented || s.Code() == codes.Unknown)
 }

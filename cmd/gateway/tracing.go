@@ -76,8 +76,8 @@ func (t *tracing) close(ctx context.Context) error {
 	return nil
 }
 
-// An exporter says once when the collector takes no spans, and once when it takes them again. Nobody else shall say it: a
-// collector that is down for a night is one line in the log.
+// An exporter logs once when the collector refuses spans, and once when it accepts them again. It hides the errors from the SDK,
+// which would log each one: a collector that is down for a night is one line in the log.
 type exporter struct {
 	sdk.SpanExporter
 	log      *slog.Logger
@@ -108,5 +108,5 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	case e.failing.Swap(false):
 		e.log.InfoContext(ctx, "the collector accepts spans again")
 	}
-	return nil // it was said
+	return nil // logged above
 }

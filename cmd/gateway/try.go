@@ -10,8 +10,8 @@ import (
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
-// Try reads a document and makes of it all that a gateway is made of, but listens nowhere and asks nobody. The error is
-// everything that is wrong.
+// Try reads a document and builds a gateway from it, without listeners and without a request to the cluster. The error has every
+// problem.
 func Try(cfg Config) (*config.Document, error) {
 	cfg.setDefaults()
 	s, err := cfg.read()
@@ -19,7 +19,7 @@ func Try(cfg Config) (*config.Document, error) {
 		return nil, err
 	}
 	g, err := core.New(core.Config{
-		Document: s.doc, Checker: nobody{}, Limits: func() *limit.Document { return nil }, Logger: slog.New(slog.DiscardHandler),
+		Document: s.doc, Checker: noCluster{}, Limits: func() *limit.Document { return nil }, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func Try(cfg Config) (*config.Document, error) {
 	return s.doc, nil
 }
 
-// AskProblems asks the cluster of a document for its limits, and says what of the routes does not fit them. It waits until ctx
+// AskProblems asks the cluster of a document for its limits, and returns the problems of its routes with them. It waits until ctx
 // ends.
 func AskProblems(ctx context.Context, cfg Config) ([]Problem, error) {
 	s, err := cfg.read()
@@ -39,7 +39,7 @@ func AskProblems(ctx context.Context, cfg Config) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close() //nolint:errcheck // the answer has been heard
+	defer c.Close() //nolint:errcheck // the answer has arrived
 	known, err := c.StoredLimits(ctx)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func AskProblems(ctx context.Context, cfg Config) ([]Problem, error) {
 	return Problems(s.doc, known), nil
 }
 
-// nobody decides.
-type nobody struct{}
+// noCluster is a checker without a cluster: it decides nothing.
+type noCluster struct{}
 
 // Check implements [limit.Checker].
-func (nobody) Check(context.Context, limit.Request) (limit.Decision, error) {
+func (noCluster) Check(context.Context, limit.Request) (limit.Decision, error) {
 	return limit.Decision{}, limit.ErrUnavailable
 }
