@@ -11,7 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
 
-// A check is one of a route, compiled: whom it counts, by which limits, and at what cost.
+// A check is a compiled check of a route: its key templates, its limits and its cost.
 type check struct {
 	keys             *identity.Templates
 	limits           limits // if no case matches

@@ -47,7 +47,7 @@ func StreamInterceptor(g *Gateway) grpc.StreamServerInterceptor {
 	}
 }
 
-// errPanicked stands for the result of a handler that panics.
+// errPanicked is the result of a handler that panics.
 var errPanicked = status.Error(codes.Internal, "the handler panicked")
 
 // A call is one that passed.

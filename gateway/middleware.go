@@ -36,7 +36,7 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writer = a.route.answer
 	}
 	unshare(writer, w.Header())
-	if a.charge.taken == nil { // nothing to give back, whatever the answer
+	if a.charge.taken == nil { // nothing to give back for any answer
 		m.next.ServeHTTP(w, r)
 		return
 	}

@@ -34,7 +34,7 @@ const (
 	outcomes        = iota
 )
 
-// An outcomeKind is the name of an outcome, and how clients are told.
+// An outcomeKind is the name of an outcome, and how it is answered.
 type outcomeKind struct {
 	name   string
 	passes bool

@@ -57,7 +57,7 @@ func (p protocol) scheme() string {
 // request may also fail because of its client.
 const probeTLSEvery = 10 * time.Second
 
-// A protocolCheck knows whether an instance speaks the protocol of its URL. It sees the first bytes of each connection. Some servers
+// A protocolCheck finds out whether an instance speaks the protocol of its URL. It sees the first bytes of each connection. Some servers
 // reset a connection with plain text, or close it, without a byte that tells why: after such an error it asks the instance for TLS,
 // in a goroutine that it owns.
 type protocolCheck struct {

@@ -176,7 +176,7 @@ func (v *visit) setHeaders(h http.Header) {
 	v.setDecisionHeader(h)
 }
 
-// setDecisionHeader says who decided, if the document wants that header.
+// setDecisionHeader says what decided, if the document asks for that header.
 func (v *visit) setDecisionHeader(h http.Header) {
 	w := v.writer()
 	if !w.Explains() {

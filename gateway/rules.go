@@ -18,7 +18,7 @@ import (
 const (
 	// denialHeader has the id of a denial, for a forward-auth proxy that asks with deny=403. It is not for clients.
 	denialHeader = "X-Jeton-Denial"
-	// decisionHeader says who decided, for debugging. It is sent where the document says so.
+	// decisionHeader says whether the cluster or a fallback decided, for debugging. It is sent where the document says so.
 	decisionHeader = "X-Jeton-Decision"
 )
 
@@ -61,7 +61,7 @@ type routeRules struct {
 	series   *routeSeries
 }
 
-// exemptions are who is never limited.
+// exemptions are the requests that no limit applies to.
 type exemptions struct {
 	header   string // canonical; empty when there are no tokens
 	tokens   *bearer.Set
@@ -69,7 +69,7 @@ type exemptions struct {
 	networks *identity.Networks
 }
 
-// denials are who is always refused.
+// denials are the clients whose requests are always refused.
 type denials struct {
 	networks *identity.Networks
 	keys     map[string]bool // nil for none

@@ -14,7 +14,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/route"
 )
 
-// A visit is one request while the gateway decides about it, and the result. The steps of the decision stand in this file in
+// A visit is one request while the gateway decides about it, and the result. The steps of the decision are in this file in
 // the order in which they run:
 //
 //	run ─┬─ decide ─┬─ ambiguity      might a service read it as another request?   400
@@ -25,7 +25,7 @@ import (
 //	     │          ├─ credentials    does the document refuse invalid ones?        401
 //	     │          ├─ askShadows     checks that deny nothing, in the background
 //	     │          └─ check          the checks of the route, in their order:
-//	     │             └─ ask ─ want: whom, which limits, what cost ─ guard ─ apply 429, 503
+//	     │             └─ ask ─ want: key, limits, cost ─ guard ─ apply       429, 503
 //	     └─ finish                    metrics, log, trace, memory: result.go
 //
 // The handler then answers the client from the result. A visit belongs to the goroutine of its request.

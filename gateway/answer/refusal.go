@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// A Refusal is everything that the client of a refused request is told.
+// A Refusal is the content of the answer to a refused request.
 type Refusal struct {
 	Kind   Kind
 	Quotas []Quota // the outcomes of the limits, denying or not; none if they were not asked

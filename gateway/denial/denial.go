@@ -1,5 +1,5 @@
-// Package denial is a gateway's memory of the requests that it refused a short while ago, so that an operator who is
-// told the id of one can see who was denied, by which limit, and from when on the same request would pass.
+// Package denial is a gateway's memory of the requests that it refused recently. A client reports the id of its denial to an operator,
+// who looks up which key was denied, by which limit, and when the same request would pass.
 //
 // It promises that an id is found in constant time while its denial is among the newest ones, that no id can be guessed
 // from another one, and that the memory never holds more records than it was made for.
@@ -17,38 +17,38 @@ import (
 
 // A Record is one refusal, or one request that passed and found no answer.
 type Record struct {
-	// ID is how the client was told to call it; [Memory.Remember] sets it.
+	// ID is the id that the client gets with the answer; [Memory.Remember] sets it.
 	ID string
-	// Gateway is who refused, in the form in which it stands in ids; [Memory.Remember] sets it.
+	// Gateway is the [Name] of the gateway that refused; [Memory.Remember] sets it.
 	Gateway string
-	// At is when. JSON has it in whole milliseconds, rounded down.
+	// At is the time of the refusal. JSON has it in whole milliseconds, rounded down.
 	At time.Time
-	// Route, Method and Path are what was asked for. The path is without the query, which may hold secrets.
+	// Route, Method and Path are those of the request. The path is without the query, which may hold secrets.
 	Route, Method, Path string
-	// Status is what the client was answered.
+	// Status is the HTTP status of the answer.
 	Status int
-	// Reason is why, in one word of the gateway's, such as exceeded or unavailable.
+	// Reason is the outcome of the request in one word, such as exceeded or unavailable.
 	Reason string
-	// Key is who asked, or its [Hash] if it is secret; empty when that was not found out.
+	// Key is the key of the client, or its [Hash] if it is secret; empty if no check had found a key.
 	Key string
 	// APIKey is the label of the API key that the request was counted by, or "hash" and a few digits of one that has no label; empty
 	// for none.
 	APIKey string
-	// Flaw is why a token or an API key that was shown did not count; nil if none was, or nobody looked at it.
+	// Flaw is why the token or the API key of the request is invalid; nil if it had none, or no check has read it.
 	Flaw *Flaw
-	// Cost is what was asked for, in tokens.
+	// Cost is the cost of the denied check, in tokens.
 	Cost int64
 	// Node is the address of the node that decided; empty when none did.
 	Node string
-	// Source is who decided: the cluster, or what stood in for it.
+	// Source is what decided: the cluster, or the fallback of the gateway.
 	Source string
-	// Upstream is the name of the upstream that has not answered a request which had passed; empty for one that had not.
+	// Upstream is the name of the upstream that did not answer a request that had passed; empty for a refused request.
 	Upstream string
-	// Why is what kept the cluster from deciding, and of which limits, or Upstream from answering; empty if nothing did.
+	// Why is the error of the cluster, with the limits that were asked, or that of Upstream; empty if there was none.
 	Why string
-	// Limits are what each limit of the denied check said; empty when none was asked.
+	// Limits are the outcomes of the limits of the denied check; empty if none was asked.
 	Limits []Limit
-	// PassesAt is from when on the same request would pass if nobody else spent meanwhile, in JSON rounded up to the
+	// PassesAt is the time from which the same request would pass if no other request took tokens until then, in JSON rounded up to the
 	// millisecond. It is zero, and JSON leaves it out, when that is not known or no wait can help.
 	// [Memory.Remember] sets it from At and Limits, unless it is set.
 	PassesAt time.Time
@@ -64,7 +64,7 @@ type Limit struct {
 	Outcome limit.Outcome `json:"outcome"`
 }
 
-// A Flaw is what is wrong with a token or an API key, without anything of itself.
+// A Flaw is what is wrong with a token or an API key. It contains no part of either.
 type Flaw struct {
 	// Credential is "token" or "API key".
 	Credential string `json:"credential"`
@@ -90,9 +90,8 @@ func (r *Record) passesAt() time.Time {
 // hashBytes of SHA-256 tell keys apart.
 const hashBytes = 16
 
-// Hash is what stands for a secret key in records and logs: "sha256-" and the first 128 bits of its SHA-256 in
-// hexadecimal. It is the same at every gateway, so that what they tell of one key can be found together. It does not
-// protect a key that can be guessed.
+// Hash replaces a secret key in records and logs: "sha256-" and the first 128 bits of its SHA-256 in hexadecimal. It is the same at
+// every gateway, so that one search finds the records and log lines of all gateways. It does not protect a key that can be guessed.
 func Hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "sha256-" + hex.EncodeToString(sum[:hashBytes])

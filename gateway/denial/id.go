@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What [Memory.Recall] says of an id whose denial it does not have.
+// The errors of [Memory.Recall].
 var (
 	// ErrForgotten means that the denial has given way to newer ones, that the gateway was restarted since, or that there
 	// was none with that id.
@@ -27,7 +27,7 @@ var (
 //	number    of the denial at this gateway, counted from 1, in base 36
 //	random    80 bits in base 32
 //
-// The number finds the record, the random part proves that who asks was told the id.
+// The number finds the record; the random part proves that the caller knows the id and has not guessed it.
 const (
 	maxName    = 32
 	numberBase = 36
@@ -39,7 +39,7 @@ const (
 // alphabet is that of RFC 4648 base 32, in lower case.
 var alphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Name is how a gateway of that name stands in its ids: in lower case, a dash for everything but letters and digits, cut
+// Name is the name of a gateway as its ids have it: in lower case, a dash for everything but letters and digits, cut
 // to 32 bytes. An empty name is "gateway".
 func Name(gateway string) string {
 	if gateway == "" {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// defaultSize is how many denials are remembered when nothing is said.
+// defaultSize is how many denials a Memory holds by default.
 const defaultSize = 10_000
 
 // A Memory holds the newest denials of one gateway: a ring in which every denial has the place that its number gives it,
@@ -19,8 +19,8 @@ type Memory struct {
 	round []*Record // by number modulo its length; nil: not yet used
 }
 
-// NewMemory makes a Memory of that many denials, 0 or less for 10,000. The gateway's name begins its ids in the form of
-// [Name]; gateways are told apart by that.
+// NewMemory makes a Memory of that many denials, 0 or less for 10,000. The ids begin with the [Name] of the gateway, which shows the
+// gateway that made them.
 func NewMemory(gateway string, size int) *Memory {
 	if size <= 0 {
 		size = defaultSize
@@ -28,8 +28,8 @@ func NewMemory(gateway string, size int) *Memory {
 	return &Memory{name: Name(gateway), round: make([]*Record, size)}
 }
 
-// Remember gives r its ID, its Gateway and, unless it has one, its PassesAt, and keeps r itself. Nobody may change r from
-// then on, but for its Attached until the first one is told the id: before that, nobody can recall it.
+// Remember sets the ID and the Gateway of r and, unless it has one, its PassesAt, and keeps r itself. From then on the caller must not
+// change r. It may change only what is Attached, and only before it sends the id to the client: until then, no request can recall r.
 func (m *Memory) Remember(r *Record) (id string) {
 	m.mu.Lock()
 	m.last++
@@ -49,8 +49,8 @@ func (m *Memory) Remember(r *Record) (id string) {
 	return r.ID
 }
 
-// Recall is the denial with that id, which must not be changed. Its errors are ErrForgotten, ErrElsewhere, which says
-// whose it is, and ErrMalformed.
+// Recall is the denial with that id. The caller must not change it. Its errors are ErrForgotten, ErrElsewhere, which names the gateway
+// of the id, and ErrMalformed.
 func (m *Memory) Recall(id string) (*Record, error) {
 	name, number, err := parse(id)
 	if err != nil {

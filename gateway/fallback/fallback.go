@@ -1,4 +1,4 @@
-// Package fallback stands between a gateway and the cluster: it gives every check a budget of time. When the cluster does not
+// Package fallback sits between a gateway and the cluster: it gives every check a budget of time. When the cluster does not
 // decide within it, the policy of the limits or of the check applies: allow, deny, or a local bucket of this gateway.
 //
 // It promises that an outage of the cluster delays a request by no more than the budget, that n gateways which decide locally
@@ -124,7 +124,7 @@ func monotonic() func() int64 {
 // admit, or none is charged. A bucket starts full, since the gateway does not know what the cluster granted before. A Guard keeps
 // at most 100,000 buckets; when all are in use, checks that need another one are denied.
 //
-// If ctx itself has ended, nobody waits for a verdict: it is ByDeny, whatever the policy.
+// If ctx itself has ended, the caller no longer waits: the verdict is ByDeny under every policy.
 func (g *Guard) Check(ctx context.Context, r limit.Request, policy limit.Policy) Verdict {
 	return g.CheckBy(ctx, r, policy, g.Deadline())
 }

@@ -20,8 +20,8 @@ const (
 //	API.Example.com.:8443  →  api.example.com  :8443
 //	[2001:DB8:0::1]        →  [2001:db8::1]
 //
-// Everything else is no host, such as a:80:80, a.., a%2ecom or user@a: one server would take it for a, and another for
-// something that anybody can make up.
+// Everything else is no host, such as a:80:80, a.., a%2ecom or user@a: one server would read it as a, another as a name that the
+// client has made up.
 func Host(s string) (name, port string, ok bool) {
 	if at := strings.LastIndexByte(s, ':'); at >= 0 && !strings.HasSuffix(s, "]") {
 		if !isPort(s[at+1:]) {

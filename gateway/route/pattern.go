@@ -18,7 +18,7 @@ type pattern struct {
 	exact    bool // ends in $: covers nothing below
 }
 
-// slot is a {name} of a pattern: the segment at depth stands for it, counted from 0.
+// slot is a {name} of a pattern. Its value is the segment at depth, counted from 0.
 type slot struct {
 	name  string
 	depth int

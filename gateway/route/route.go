@@ -1,13 +1,14 @@
-// Package route finds the route that a request meets, by its path, host and method. It is pure: a [Table] is made once from
+// Package route finds the route that a request matches, by its path, host and method. It is pure: a [Table] is made once from
 // the routes of a document and never changes, so it may be asked from any number of goroutines.
 //
-// Of the routes that fit a request, the best one counts, whatever their order in the document. What decides, in this order:
+// Of the routes that match a request, the most specific one applies; their order in the document does not matter. More specific is,
+// in this order of rules:
 //
 //  1. the longer path, counted in segments;
 //  2. at the first segment where they differ, a literal one before {name};
 //  3. a path that ends in $ before one that covers what is below it;
-//  4. the very host, before the longer *.name, before a shorter one, before any host;
-//  5. the very method, before GET for a HEAD, before any method.
+//  4. the exact host, before the longer *.name, before a shorter one, before any host;
+//  5. the exact method, before GET for a HEAD, before any method.
 //
 // Two routes that none of this tells apart are refused by [New]. Start there.
 package route
@@ -19,13 +20,13 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
-// A Param is a {name} of a route's path and the segment that stood for it, decoded.
+// A Param is a {name} of a route's path and its value: the decoded segment of the request's path.
 type Param struct{ Name, Value string }
 
 // A Table holds the routes of a document, ready to be found.
 type Table struct {
 	tree  tree
-	names [][]slot // of each route: its {name}s and where they stand
+	names [][]slot // of each route: its {name}s and their segments
 }
 
 // New makes a Table. Its errors name the route and what is wrong with its path, a host or a method, or two routes of which
@@ -67,7 +68,7 @@ func (t *Table) Find(host, method, path string) (index int, params []Param) {
 	return index, fill(t.names[index], path)
 }
 
-// fill takes the segments that stand for the slots out of path.
+// fill takes the values of the slots out of path.
 func fill(slots []slot, path string) []Param {
 	params := make([]Param, 0, len(slots))
 	rest := path[1:]

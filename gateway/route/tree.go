@@ -150,7 +150,7 @@ func (q *query) search(root *node, path string) int {
 	return q.best
 }
 
-// visit looks at n, which stands for depth segments, and below it along rest; ended says that no segment is left. It goes
+// visit looks at n, which is depth segments below the root, and below it along rest; ended says that no segment is left. It goes
 // where the better routes are first, so that of those with equally many segments the first one found is the best.
 func (q *query) visit(n *node, rest string, ended bool, depth int) {
 	if !ended {
@@ -185,7 +185,7 @@ func (q *query) match(l *leaf) int {
 		}
 	}
 	if len(l.under) > 0 {
-		// *.example.com stands for at least one more label, and the longest of several goes first.
+		// *.example.com matches at least one more label, and the longest of several goes first.
 		for at := 1; at < len(q.host); at++ {
 			if q.host[at] != '.' {
 				continue
