@@ -10,8 +10,8 @@ type alarm struct {
 	actor *actor
 }
 
-// alarms orders by when something is due those actors for whom that is before their next visit: see visits. Each is in it
-// at most once.
+// alarms is a heap of the actors for which something is due before their next visit (see visits), by the time that it is due. Each actor
+// is in it at most once.
 type alarms []alarm
 
 // setAlarm sets an alarm for what is due for an actor before its next visit.

@@ -47,7 +47,7 @@ type mail struct {
 	other *otherMail // nil for a check
 }
 
-// others are what a mail has that is no check.
+// otherMail is what mail other than a check carries: a return, or a function to run.
 type otherMail struct {
 	receipts []limit.Receipt
 	returned []bool

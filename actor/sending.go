@@ -119,24 +119,6 @@ func (ss *sendings) unused() *sending {
 	return &sending{}
 }
 
-// verdict is what a replica's verdict means to an owner. One that this version does not know tells it nothing.
-func verdict(v register.Verdict) owner.Verdict {
-	switch v {
-	case register.Accepted:
-		return owner.Accepted
-	case register.Taken, register.TooFar:
-		return owner.Refused
-	case register.OldGeneration:
-		return owner.Reset
-	case register.Skewed:
-		return owner.Skewed
-	case register.Full:
-		return owner.Full
-	case register.WrongEpoch, register.Sealed:
-	}
-	return owner.Elsewhere
-}
-
 func pop[T any](list *[]*T) (last *T, ok bool) {
 	n := len(*list) - 1
 	if n < 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// A shard runs many actors, one at a time, in rounds: a round takes what has arrived and does it. A caller who finds the
-// shard at rest runs the round of his own mail himself, which spares him two changes of goroutine; all else is done by
-// the shard's goroutine.
+// A shard runs many actors, one at a time, in rounds: a round takes what has arrived and does it. A call that finds the
+// shard at rest runs the round for its own mail in its own goroutine, which spares two changes of goroutine. The shard's goroutine does
+// all else.
 type shard struct {
 	*shared
 
@@ -115,8 +115,8 @@ func (sh *shard) push(ms ...*mail) {
 	}
 }
 
-// runOrNotify has what has arrived looked at: by the caller if the shard is at rest. What arrives during his round is not for
-// him to do.
+// runOrNotify runs a round in the goroutine of the call if the shard is at rest, and otherwise wakes the shard's goroutine. Mail that
+// arrives during the round is left to the shard's goroutine.
 func (sh *shard) runOrNotify() {
 	if !sh.mu.TryLock() {
 		sh.inbox.notify()

@@ -107,7 +107,7 @@ func (sh *shard) receive(batch *answered, now int64) {
 		answer := owner.Answer{Replica: batch.replica, Limit: r.Limit, Seq: r.Seq, Epoch: r.Epoch, Verdict: none}
 		if batch.err == nil {
 			said := &batch.answers[i]
-			answer.Verdict, answer.Position, answer.Generation = verdict(said.Verdict), said.Position, said.Generation
+			answer.Verdict, answer.Position, answer.Generation = owner.VerdictOf(said.Verdict), said.Position, said.Generation
 			sh.counts.answer(said.Verdict)
 		}
 		sh.step(a, now, nil, func() {

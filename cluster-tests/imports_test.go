@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/spelling":            {},
 	"internal/strictyaml":          {"internal/spelling"},
 	"actor/limit":                  {"internal/strictyaml"},
-	"actor/owner":                  {"actor/limit"},
+	"actor/owner":                  {"actor/limit", "storage/register"},
 	"actor/clock":                  {},
 	"ring":                         {},
 	"ring/key":                     {"ring/secret"},

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/storage/register"
 )
 
 // A Check is a request whose limits have been found, as it waits for its decision.
@@ -62,6 +63,24 @@ const (
 	Gone              // the replica is lost, and has been for longer than any check would wait for it
 	Full              // the replica has no room for a bucket of a limit that a request defines
 )
+
+// VerdictOf is what a replica's verdict means to an owner. One that this version does not know tells it nothing.
+func VerdictOf(v register.Verdict) Verdict {
+	switch v {
+	case register.Accepted:
+		return Accepted
+	case register.Taken, register.TooFar:
+		return Refused
+	case register.OldGeneration:
+		return Reset
+	case register.Skewed:
+		return Skewed
+	case register.Full:
+		return Full
+	case register.WrongEpoch, register.Sealed:
+	}
+	return Elsewhere
+}
 
 // hasPosition says whether the answer says where the replica's line is free.
 func (v Verdict) hasPosition() bool { return v != 0 && v != Lost && v != Gone && v != Elsewhere }

@@ -391,24 +391,15 @@ func (w *world) deliver(m *message, replica int) {
 		Writer: register.Writer{m.who + 1, m.life}, Seq: m.Seq, Epoch: m.Epoch, Now: m.now,
 		Generation: m.Generation, From: m.From, To: m.To,
 	})
-	verdict := Refused
-	switch a.Verdict {
-	case register.Accepted:
+	if a.Verdict == register.Accepted {
 		w.say("%s of %s arrives at replica %d, which accepts it", m, w.name(int(m.who)), replica+1)
 		m.said[replica] = true
 		w.agreed(m)
 		return
-	case register.OldGeneration:
-		verdict = Reset
-	case register.Skewed:
-		verdict = Skewed
-	case register.WrongEpoch, register.Sealed:
-		verdict = Elsewhere
-	case register.Taken, register.TooFar, register.Full:
 	}
 	w.say("%s of %s arrives at replica %d, which refuses it: its line is free from %d on in generation %s, skew %d",
 		m, w.name(int(m.who)), replica+1, a.Position/tick, position(a.Generation), a.Skew/tick)
-	w.hear(*m, Answer{Replica: w.set(m.Epoch).index(replica), Verdict: verdict, Position: a.Position, Generation: a.Generation})
+	w.hear(*m, Answer{Replica: w.set(m.Epoch).index(replica), Verdict: VerdictOf(a.Verdict), Position: a.Position, Generation: a.Generation})
 }
 
 // strand brings a stray to a replica, from an owner outside the model.

@@ -282,8 +282,8 @@ func (o *Owner) Return(r limit.Receipt, now int64) bool {
 	return b != nil && r.Owner == o.id && r.Generation == b.gen && b.giveBack(r, now)
 }
 
-// Prefetch brings what a check will need of the owner into the processor's caches, and returns something that means nothing,
-// so that it is not left out. Done for many owners before their checks, they wait for memory together.
+// Prefetch brings what a check will need of the owner into the processor's caches, and returns a meaningless number,
+// so that the compiler keeps the reads. Done for many owners before their checks, they wait for memory together.
 func (o *Owner) Prefetch() int {
 	if x := o.bucket.extra; x != nil {
 		return x.older.n

@@ -4,7 +4,7 @@ import (
 	"math"
 )
 
-// A heard is the latest that a replica said of its register.
+// reported is the latest that a replica said of its register.
 type reported struct{ generation, position int64 }
 
 // freeIn is from where on the replica would accept in that generation. What it reserved under an older one does not count

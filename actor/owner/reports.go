@@ -44,7 +44,7 @@ func (b *bucket) enterGeneration(generation int64, out *Out) {
 	b.gen, b.tat, b.held = generation, limit.Pos{}, segment{}
 }
 
-// settle ends the replication when there is no more to it than a bucket at rest knows.
+// settle ends the replication when it holds nothing but what a bucket at rest keeps.
 func (b *bucket) settle(cfg *Config, out *Out) {
 	t := b.replication()
 	if t == nil || t.pending != nil || t.refused != nil || t.next != (segment{}) || t.tries > 0 || t.skewed || t.paused {

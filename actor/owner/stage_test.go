@@ -59,23 +59,9 @@ func (r *replica) amnesia(now int64, b register.Bounds) {
 
 // understood is what a replica's answer means to an owner.
 func understood(a register.Answer, replica int, m register.Reservation) owner.Answer {
-	verdict := owner.Refused
-	switch a.Verdict {
-	case register.Accepted:
-		verdict = owner.Accepted
-	case register.OldGeneration:
-		verdict = owner.Reset
-	case register.Skewed:
-		verdict = owner.Skewed
-	case register.Full:
-		verdict = owner.Full
-	case register.WrongEpoch, register.Sealed:
-		verdict = owner.Elsewhere
-	case register.Taken, register.TooFar:
-	}
 	return owner.Answer{
 		Replica: replica, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch,
-		Verdict: verdict, Position: a.Position, Generation: a.Generation,
+		Verdict: owner.VerdictOf(a.Verdict), Position: a.Position, Generation: a.Generation,
 	}
 }
 

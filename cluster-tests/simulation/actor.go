@@ -358,7 +358,7 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 	}
 	answer := owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Lost}
 	if err == nil {
-		answer.Verdict, answer.Position, answer.Generation = meaning(v.Verdict), v.Position, v.Generation
+		answer.Verdict, answer.Position, answer.Generation = owner.VerdictOf(v.Verdict), v.Position, v.Generation
 		if p.w.variant.counters {
 			answer.Generation = p.w.ledger.uncounted(p, r, v.Generation)
 		}
@@ -384,22 +384,4 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 			}
 		}
 	})
-}
-
-// meaning is what a replica's verdict means to an owner, as package actor says it.
-func meaning(v register.Verdict) owner.Verdict {
-	switch v {
-	case register.Accepted:
-		return owner.Accepted
-	case register.Taken, register.TooFar:
-		return owner.Refused
-	case register.OldGeneration:
-		return owner.Reset
-	case register.Skewed:
-		return owner.Skewed
-	case register.Full:
-		return owner.Full
-	case register.WrongEpoch, register.Sealed:
-	}
-	return owner.Elsewhere
 }

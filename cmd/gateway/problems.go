@@ -18,7 +18,7 @@ type Problem struct {
 	Warning bool
 }
 
-// String says so.
+// String is the route and the problem.
 func (p Problem) String() string { return fmt.Sprintf("route %s: %s", p.Route, p.Text) }
 
 // Problems are what of the routes does not fit the limits that the cluster has, in the order of the routes, each once: limits that

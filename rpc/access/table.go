@@ -5,7 +5,7 @@ func Table() []Entry {
 	return []Entry{
 		{NodeGRPC, "/jeton.v1.Limiter/Check", Check, "decides"},
 		{NodeGRPC, "/jeton.v1.Limiter/CheckBatch", Check, "decides many"},
-		{NodeGRPC, "/jeton.v1.Limiter/CheckStream", Check, "decides a stream of checks, in order"},
+		{NodeGRPC, "/jeton.v1.Limiter/CheckStream", Check, "decides a stream of checks; the answers come in any order"},
 		{NodeGRPC, "/jeton.v1.Limiter/Return", Check, "returns the tokens that receipts stand for"},
 		{NodeGRPC, "/jeton.v1.Limiter/Inspect", Look, "shows a bucket: `jeton bucket`"},
 		{NodeGRPC, "/jeton.v1.Limiter/Reset", Change, "fills a bucket"},

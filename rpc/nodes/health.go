@@ -47,7 +47,7 @@ const (
 // as are those that have waited for deafAfter at one that answers probes but no call.
 type health struct {
 	probe  func(context.Context) error      // asks the node something cheap
-	begin  func(func(context.Context)) bool // runs a function that ends when the node is wanted no more; not if it is so
+	begin  func(func(context.Context)) bool // runs a function until the node is closed; false, without running it, where the node is closed already
 	afford func() bool                      // whether one more call may be hedged; it counts it
 	worse  func()                           // is called when the node is good no more
 	level  atomic.Int32                     // a state; written under mu

@@ -194,7 +194,7 @@ func (s *Set) marked(ctx context.Context) context.Context {
 	return metadata.NewOutgoingContext(ctx, s.marks)
 }
 
-// Go runs f in the background until the set is closed, which waits for it; not if it is closed already.
+// Go runs f in the background until the set is closed, which waits for it. It returns false, without running f, where the set is closed already.
 func (s *Set) Go(f func(context.Context)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

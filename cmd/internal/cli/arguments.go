@@ -146,7 +146,7 @@ func either(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// checkHelp has help refuse the name of a verb that there is none of, as the program does.
+// checkHelp makes "help VERB" refuse an unknown verb with the error that the program gives.
 func checkHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
