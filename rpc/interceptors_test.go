@@ -34,7 +34,7 @@ func TestErrorThatPanics(t *testing.T) {
 // A bareStream is a stream with a context alone.
 type bareStream struct {
 	grpc.ServerStream
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // grpc.ServerStream hands its context out
 }
 
 func (s bareStream) Context() context.Context { return s.ctx }

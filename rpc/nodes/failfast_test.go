@@ -74,7 +74,11 @@ func TestRefusedWhileTheTableChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	apply := func(version uint64, replicas ...ring.NodeID) {
 		t.Helper()
 		v := &pb.View{
