@@ -17,7 +17,7 @@ var (
 	// ErrElsewhere means that the id is another gateway's, which the error names: it is the one to ask.
 	ErrElsewhere = errors.New("this denial was made by another gateway")
 	// ErrMalformed means that the text is no id.
-	ErrMalformed = errors.New("this is not the id of a denial: write it as the client got it, such as edge-1-4f-k7wq2m5ttzrcx3ha")
+	ErrMalformed = errors.New("this is not the id of a denial: write it as the client got it, such as edge-1-4f-k7wq2m5ttzrcx3ha; of a key, jeton bucket LIMIT KEY shows the bucket")
 )
 
 // The parts of an id:

@@ -173,7 +173,7 @@ func registerRows(n int, s limit.Stored, in limit.Inspection) []row {
 // decisionRows are the last decisions, the newest first, in columns.
 func decisionRows(in limit.Inspection) []row {
 	if len(in.Recent) == 0 {
-		return []row{{"decisions", "none in the actor's memory"}}
+		return []row{{"decisions", "none in the actor's memory: it forgets them when the key is idle"}}
 	}
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

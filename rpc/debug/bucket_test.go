@@ -153,7 +153,7 @@ const fullPage = `demo of "ip:2001:db8::/64", 2026-03-01 12:00:00.000000 UTC
   place        partition 0, epoch 1, generation 0
   replica 1    n1: no register: full, as far as this replica knows
 
-  decisions    none in the actor's memory
+  decisions    none in the actor's memory: it forgets them when the key is idle
 `
 
 const beyondPage = `demo of "hot\nkey", 2026-03-01 12:00:00.000000 UTC
