@@ -96,9 +96,10 @@ events: ## every failure of docs/protocol.md at its full length: minutes each
 	$(step) "events, at full length" bash .ci/gotest --show-passed -count=1 -timeout 0 -run '^Test(Event|Partition)' ./cluster-tests -args -long -cut 30s
 
 .PHONY: mutants
-mutants: ## break the code on purpose, one rule after another: a test must notice each; prints which, and after how long
+mutants: ## break the code on purpose, one rule after another: a test must notice each; prints which, and after how long, and writes docs/mutants.md
 	$(step) "mutants" env JETON_MUTANTS=all JETON_MUTANTS_TABLE=$(CURDIR)/$(bin)/mutants.md bash .ci/gotest --none-skipped -count=1 -timeout 60m -run '^TestMutants$$' ./cluster-tests
 	@cat $(bin)/mutants.md
+	@sed '/^| mutant /,$$d' docs/mutants.md | cat - $(bin)/mutants.md > $(bin)/page.md && mv $(bin)/page.md docs/mutants.md
 
 .PHONY: before-release
 before-release: ## run what is too long for CI, before each release: see CONTRIBUTING.md

@@ -150,6 +150,30 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// The page of the mutants has each of them, in the order of the list, with as many catches as it has hunts, and none that failed.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/mutants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "|---|---|---|---|\n")
+	rows := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
+	for _, m := range mutants.All() {
+		if len(rows) < len(m.Caught) || !strings.HasPrefix(rows[0], "| **"+m.Name+"** | "+m.Why+" | ") {
+			t.Fatalf("docs/mutants.md does not have the mutant %q where it stands in the list: run make mutants, or write its row", m.Name)
+		}
+		for i, h := range m.Caught {
+			if pkg := strings.TrimPrefix(h.Package, "./"); !strings.Contains(rows[i], " | `"+pkg+"` `") || i > 0 && !strings.HasPrefix(rows[i], "|  |  | ") {
+				t.Errorf("%s: the hunt %s is not the one in docs/mutants.md: %s", m.Name, h, rows[i])
+			}
+		}
+		rows = rows[len(m.Caught):]
+	}
+	if len(rows) > 0 {
+		t.Errorf("docs/mutants.md has rows of mutants that there are none of: %q", rows)
+	}
+}
+
 // Every entry of the list is whole, every edit applies to the code as it is, and every hunt names a test that exists.
 func TestAll(t *testing.T) {
 	list := mutants.All()
