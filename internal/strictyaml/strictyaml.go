@@ -73,8 +73,12 @@ const maxShown = 64
 // of the mapping; "" is the document.
 func EachField(n *yaml.Node, path string, report func(*Problem), f func(key, value *yaml.Node)) {
 	at, n := n.Line, resolve(n)
-	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
+	switch {
+	case n.Kind != yaml.MappingNode:
 		report(problem(path, at, "is %s: write a mapping, as in name: value", Kind(n)))
+		return
+	case n.ShortTag() != "!!map":
+		report(problem(path, at, "is a mapping with the tag %s: leave the tag out", shown(n.ShortTag())))
 		return
 	}
 	seen := map[string]int{}
