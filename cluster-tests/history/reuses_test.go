@@ -39,3 +39,29 @@ func TestReusesAcrossAChange(t *testing.T) {
 		})
 	}
 }
+
+// A return explains an admission beside it, though another return fails while it is under way: from then on nothing is known.
+func TestReturnBesideOneThatFails(t *testing.T) {
+	at := func(ms int64) int64 { return epoch + ms*millisecond }
+	line := history.Span{Start: at(0), End: at(0) + second}
+	first := &history.Receipt{Span: line, Owner: "a", Serial: 1}
+	again := &history.Receipt{Span: history.Span{Start: line.End, End: line.End}, Owner: "a", Serial: 2, Reuses: []history.Span{line}}
+	calls := []history.Call{
+		{Kind: history.KindCheck, Cost: 1, Start: at(0), End: at(10), Outcome: history.Admitted, Receipt: first, Via: "1"},
+		{Kind: history.KindReturn, Start: at(20), End: at(60), Outcome: history.Taken, Receipt: first, Via: "1"},
+		{Kind: history.KindCheck, Cost: 1, Start: at(30), End: at(40), Outcome: history.Admitted, Receipt: again, Via: "2"},
+		{Kind: history.KindReturn, Start: at(50), End: at(70), Outcome: history.Failed, Receipt: again, Via: "2"},
+	}
+	for i := range calls {
+		calls[i].Limit, calls[i].Key = "api", "k"
+	}
+	h := &history.History{Limits: []history.Limit{token(1, 1, second)}, Calls: calls}
+	if names, results := found(t, h, 0); len(names) > 0 {
+		t.Errorf("%v", results)
+	}
+	calls[1].Start, calls[1].End = at(80), at(90) // too late for the admission
+	calls = calls[:3]
+	if names, _ := found(t, &history.History{Limits: h.Limits, Calls: calls}, 0); len(names) == 0 {
+		t.Error("a return that comes too late explains an admission")
+	}
+}

@@ -1,5 +1,7 @@
 package history
 
+import "slices"
+
 // sliceCalls is how many calls a slice has at most, and crowdCalls how many of them may be under way at once.
 const sliceCalls, crowdCalls = 20, 12
 
@@ -34,7 +36,7 @@ func (s *slicer) slices() []*slice {
 		switch {
 		case c.Kind == KindCheck && (c.Outcome == Failed || c.Cost == 0), c.Kind == KindReset, c.Outcome == Ignored:
 			continue // it constrains no other call
-		case s.barred.meets(c.Start, c.End), c.Outcome == Denied && s.troubled.meets(c.Start, c.End):
+		case c.Outcome == Denied && s.troubled.meets(c.Start, c.End):
 			s.unknown++
 			continue
 		case len(crowd) > 0 && c.Start > until:
@@ -79,9 +81,15 @@ func (s *slicer) add(crowd []*Call, until int64) {
 	if len(crowd) == 0 {
 		return
 	}
+	isBarred := func(c *Call) bool { return s.barred.meets(c.Start, c.End) }
 	if s.barred.meets(s.end, until) {
 		s.forget()
 		s.known.lo = nowhere
+	}
+	if slices.ContainsFunc(crowd, isBarred) { // what it has spent or given back may explain the others
+		s.unknown += len(crowd)
+		s.end = until
+		return
 	}
 	if s.troubled.meets(s.end, until) || s.moved(crowd) {
 		s.forget()
