@@ -13,6 +13,9 @@
 // Which replicas those are depends on the key's partition, and may change at any time: see [Placement]. The actor goes on
 // with what it holds, and reserves at the new ones. For partitions that this node keeps no registers of, it has no actors.
 //
+// The package has some 3,200 lines, because a shard holds all that its actors share under one lock: the inbox, the round, alarms, memory,
+// messages to replicas.
+//
 // Start with [New]; a [System] is a [limit.Limiter].
 package actor
 

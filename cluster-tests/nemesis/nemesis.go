@@ -11,6 +11,8 @@
 //
 // The same seed gives the same faults, on the same nodes, at the same times. What the processes make of it differs each time.
 //
+// The package has some 3,800 lines: more than a third of them are the kinds of faults, a file each.
+//
 // Start with [Run].
 package nemesis
 
