@@ -286,8 +286,8 @@ func (r *remote) set(open *reserving, why error) {
 	}
 }
 
-// tell logs one line when the node is lost and one when it is back. Between the two it logs only what mends itself with
-// nobody: that the node answers, and refuses.
+// tell logs one line when the node is lost and one when it is back. Between the two it logs only what an operator has
+// to mend: that the node answers, and refuses.
 func (r *remote) tell(before, why error) {
 	log := r.log.With("peer", r.address)
 	switch {
