@@ -27,7 +27,7 @@
 //
 // A denial is a [Decision], not an error. An error means that no decision was made: a [*FieldError] for a request that can
 // never be decided, [ErrUnknownLimit], [ErrOverloaded], [ErrUnavailable], or the error of the context. After one of the last
-// three kinds the cost may have been charged or not: a [Request] with an ID can be sent again within ten seconds, and the
+// three kinds the cost may have been charged or not: a [Request] with an ID can be sent again within 31 seconds, and the
 // owner that has charged it does not charge it twice. What becomes of a user for whom there is no decision is the program's
 // choice.
 //
@@ -57,6 +57,8 @@ type (
 	Checker = limit.Checker
 	// A BatchChecker is a Checker that decides many requests in one call.
 	BatchChecker = limit.BatchChecker
+	// An AllChecker is a Checker that decides the requests of several keys as one: all are admitted, or none is charged.
+	AllChecker = limit.AllChecker
 	// A Limiter answers everything that can be asked of jeton: it also takes admissions back, shows buckets and fills them.
 	Limiter = limit.Limiter
 
@@ -70,6 +72,10 @@ type (
 	Outcome = limit.Outcome
 	// A Result is one answer of a BatchChecker: a Decision or an error.
 	Result = limit.Result
+	// An AllDecision answers the Requests of an AllChecker.
+	AllDecision = limit.AllDecision
+	// A Denial says which limit of which key denied them.
+	Denial = limit.Denial
 	// A Receipt proves an admission, and gives it back.
 	Receipt = limit.Receipt
 )
@@ -167,7 +173,8 @@ func NewGateway(cfg GatewayConfig) (*Gateway, error) { return gateway.New(cfg) }
 // Middleware puts g in front of a handler: g answers what does not pass, and sets the limit headers of what passes.
 func Middleware(g *Gateway) func(http.Handler) http.Handler { return gateway.Middleware(g) }
 
-// UnaryInterceptor puts g in front of the unary calls of a gRPC service. A call that is denied ends with ResourceExhausted.
+// UnaryInterceptor puts g in front of the unary calls of a gRPC service. A call that is denied ends with ResourceExhausted; the details
+// of that status say when it passes and which limits deny, for callers that send the metadata jeton-denials: error.
 func UnaryInterceptor(g *Gateway) grpc.UnaryServerInterceptor { return gateway.UnaryInterceptor(g) }
 
 // StreamInterceptor puts g in front of the streams of a gRPC service.

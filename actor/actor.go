@@ -31,7 +31,7 @@ func (a *actor) waiting() int {
 // decide hands a check to the owner.
 func (a *actor) decide(m *mail, now int64, out *owner.Out) {
 	a.owner.Check(owner.Check{
-		Tag: m, At: now, Deadline: m.bundle.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt, Outcomes: m.room,
+		Tag: m, At: now, Deadline: m.bundle.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt, Outcomes: m.room, Extend: m.extend, Wait: m.wait,
 	}, out)
 }
 

@@ -22,15 +22,17 @@ var durabilities = []storage.Durability{storage.Fsync, storage.Memory}
 func TestConformance(t *testing.T) {
 	for _, d := range durabilities {
 		t.Run(string(d), func(t *testing.T) {
-			conformance.Run(t, func(t *testing.T, doc *limit.Document, now func() int64) limit.Limiter {
-				t.Helper()
-				return start(t, Config{
-					Replicas:  []Replica{open(t, storage.Config{Durability: d, Now: now})},
-					Now:       now,
-					Limits:    fixed(doc),
-					IdleAfter: 10_000 * time.Hour,
+			for _, run := range []func(*testing.T, conformance.Open){conformance.Run, conformance.Variants} {
+				run(t, func(t *testing.T, doc *limit.Document, now func() int64) limit.Limiter {
+					t.Helper()
+					return start(t, Config{
+						Replicas:  []Replica{open(t, storage.Config{Durability: d, Now: now})},
+						Now:       now,
+						Limits:    fixed(doc),
+						IdleAfter: 10_000 * time.Hour,
+					})
 				})
-			})
+			}
 		})
 	}
 }

@@ -41,6 +41,19 @@ var inventions = map[string]func(i int) limit.Request{
 		r.Receipt = true
 		return r
 	},
+	"ids of limits that requests define": func(i int) limit.Request {
+		r := limit.Request{Key: "key:" + strconv.Itoa(i%100), ID: strconv.Itoa(i)}
+		for n := range 4 {
+			name := strings.Repeat("long", 10) + strconv.Itoa(n)
+			r.Limits = append(r.Limits, limit.Inline(limit.Limit{Name: name, Algorithm: limit.FixedWindow, Capacity: 1e6, Window: time.Hour}))
+		}
+		return r
+	},
+	"windows that requests define": func(i int) limit.Request {
+		name := strings.Repeat("long", 10) + strconv.Itoa(i%60)
+		l := limit.Limit{Name: name, Algorithm: limit.FixedWindow, Capacity: 10, Per: "month", Timezone: "Europe/Berlin", Anchor: "15"}
+		return limit.Request{Key: "key:" + strconv.Itoa(i/60), Cost: 1, Limits: []limit.Ref{limit.Inline(l)}}
+	},
 	"receipts of few keys": func(i int) limit.Request {
 		r := spend("key:"+strconv.Itoa(i%1000), 1, "slow")
 		r.Receipt = true
@@ -159,7 +172,7 @@ func TestBudget(t *testing.T) {
 	const memory = 4 << 20
 	sheds := map[string]string{
 		"keys": "idle_keys", "receipts": "receipts", "ids": "request_ids", "ids of few keys": "request_ids", "limits": "receipts",
-		"receipts of few keys": "receipts",
+		"receipts of few keys": "receipts", "ids of limits that requests define": "request_ids", "windows that requests define": "idle_keys",
 	}
 	for name, request := range inventions {
 		t.Run(name, func(t *testing.T) {
@@ -246,6 +259,33 @@ func TestPiecesAreWeighed(t *testing.T) {
 	}
 	weighed(t, s)
 	runtime.KeepAlive(s)
+}
+
+// TestLedgersAreWeighed compares it for full ledgers.
+func TestLedgersAreWeighed(t *testing.T) {
+	const keys, within = 20, 1.6
+	for _, l := range []limit.Limit{
+		{Name: "log", Algorithm: limit.SlidingLog, Capacity: 500, Window: time.Hour},
+		{Name: "streams", Algorithm: limit.Concurrency, Capacity: 500, Lease: 24 * time.Hour},
+	} {
+		t.Run(l.Name, func(t *testing.T) {
+			s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, IdleAfter: time.Hour})
+			before, held := liveHeap(), s.shards[0].heldNow.Load()
+			for i := range keys {
+				for range l.Capacity {
+					decide(t, s, limit.Request{Key: "key:" + strconv.Itoa(i), Limits: []limit.Ref{limit.Inline(l)}, Receipt: true})
+				}
+			}
+			overview(t, s)
+			measured, estimated := float64(liveHeap()-before), float64(s.shards[0].heldNow.Load()-held)
+			t.Logf("%.0f kB measured, %.0f kB estimated", measured/1024, estimated/1024)
+			if ratio := measured / estimated; ratio > within || ratio < 1/within {
+				t.Errorf("%.2f times as much as is estimated", ratio)
+			}
+			weighed(t, s)
+			runtime.KeepAlive(s)
+		})
+	}
 }
 
 // TestNoMemory has nothing that could be given up: what wakes further keys is refused until there is.

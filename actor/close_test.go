@@ -95,7 +95,7 @@ func afterClose(t *testing.T, s *System) {
 	ctx := t.Context()
 	_, checked := s.Check(ctx, spend("a", 1, "demo"))
 	_, returned := s.Return(ctx, "a", nil)
-	_, inspected := s.Inspect(ctx, "a", limit.Named("demo"))
+	_, inspected := s.Inspect(ctx, "a", limit.Named("demo"), "")
 	_, looked := s.Overview(ctx, 1)
 	errs := []error{checked, returned, inspected, looked, s.Reset(ctx, "a", limit.Named("demo"))}
 	for _, r := range s.CheckBatch(ctx, []limit.Request{spend("a", 1, "demo"), spend("b", 1, "demo")}) {
@@ -175,7 +175,7 @@ func TestReplicaEnds(t *testing.T) {
 	if err := s.Reset(t.Context(), "a", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("a reset after the store was closed: %v, want unavailable", err)
 	}
-	if _, err := s.Inspect(t.Context(), "b", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
+	if _, err := s.Inspect(t.Context(), "b", limit.Named("demo"), ""); !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("inspected registers of a store that is closed: %v", err)
 	}
 	if in := inspect(t, s, limit.Named("demo")); !in.Awake || in.Tokens != 6 || in.Registers[0].Error == "" {

@@ -136,6 +136,7 @@ func (s *shared) configureOwners() {
 			ReturnFor: owner.DefaultReturnFor,
 			Busy:      owner.DefaultBusy,
 			Slack:     s.cfg.Bounds.Slack(),
+			Late:      2 * s.cfg.Bounds.EpsMax,
 			NextSeq:   func() uint64 { return seq.Add(1) },
 			Nonce:     nonce.next,
 			Rand:      mathrand.Int64N,

@@ -123,7 +123,7 @@ func TestBusyForgotten(t *testing.T) {
 			spendAll(t, s, spend("a", 1, "fast"), 1)
 			<-time.After(time.Millisecond)
 		}
-		in, err := s.Inspect(t.Context(), "a", limit.Named("fast"))
+		in, err := s.Inspect(t.Context(), "a", limit.Named("fast"), "")
 		if err != nil || in.Segment.End <= in.Now {
 			t.Fatalf("%+v, %v: a busy key holds no segment", in, err)
 		}

@@ -18,7 +18,8 @@ import (
 // Inspect tells the state of a bucket; see [limit.Inspector]. A limit that is not stored is found by its name alone if
 // an actor of the key holds a bucket of it. A register that cannot be read is shown as such; there is no Inspection only
 // if what is known would come from the registers, and fewer than a majority can be read: an actor that holds no line knows no more.
-func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+// An override of the key counts before a plan.
+func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
 	if err := limit.ValidateKey(key); err != nil {
 		return limit.Inspection{}, err
 	}
@@ -27,7 +28,7 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 	if at == nil {
 		return limit.Inspection{}, ErrMoved
 	}
-	rule, err := s.cfg.Limits().Resolve(ref)
+	rule, by, err := s.ruleOf(key, ref, plan)
 	if err != nil && !errors.Is(err, limit.ErrUnknownLimit) {
 		return limit.Inspection{}, err
 	}
@@ -35,15 +36,28 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 	switch {
 	case lerr != nil:
 		return limit.Inspection{}, lerr
-	case rule == nil && !l.awake:
+	case rule == nil && (plan != "" || !l.awake):
 		return limit.Inspection{}, err
 	case rule == nil:
 		rule = l.view.Rule
+	case l.awake && l.view.Rule.Register() != rule.Register(): // the limit has changed, and no check has come since
+		l.awake, l.view = false, owner.View{}
+	}
+	switch {
+	case by.over != nil:
+		plan = ""
+	case plan == "" && l.awake && ref.Inline == nil:
+		if plan = s.cfg.Limits().PlanOf(l.view.Rule); plan != "" {
+			rule = l.view.Rule
+		}
 	}
 	in := limit.Inspection{
-		Key: key, Rule: rule, Now: s.cfg.Now(),
+		Key: key, Plan: plan, Rule: rule, Now: s.cfg.Now(),
 		Partition: int(partition), Epoch: at.Epoch, Owner: s.id, Node: s.cfg.Node,
-		Awake: l.awake, Waiting: l.waiting,
+		Awake: l.awake, Waiting: l.waiting, Late: 2 * s.cfg.Bounds.EpsMax,
+	}
+	if by.over != nil {
+		in.Override = by.over.Text
 	}
 	known, sure, err := s.readRegisters(ctx, &in, at.Set, partition)
 	switch {
@@ -53,7 +67,43 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.
 		return limit.Inspection{}, fmt.Errorf("%w: too few registers can be read: %w", limit.ErrUnavailable, err)
 	}
 	l.show(&in, known)
-	return in, nil
+	err = s.showPenalty(ctx, &in, l, at.Set, partition)
+	return in, err
+}
+
+// showPenalty shows whether a penalty closes the bucket: as the actor knows it, or else as replicas that can be read have it.
+func (s *System) showPenalty(ctx context.Context, in *limit.Inspection, l *local, set *ReplicaSet, p ring.Partition) error {
+	own := in.Rule.Penalties()
+	if own == nil || l.awake && l.view.Penalties {
+		in.Closed, in.Denied = l.view.Closed, l.view.Denied
+		return nil
+	}
+	of := limit.Inspection{Key: in.Key, Rule: own, Owner: in.Owner, Late: in.Late}
+	if _, sure, _ := s.readRegisters(ctx, &of, set, p); !sure { // what the actor knows is shown without
+		return ctx.Err()
+	}
+	ledger, err := of.Counted()
+	if err != nil {
+		return fmt.Errorf("%w: %w", limit.ErrUnavailable, err)
+	}
+	if end, _ := ledger.ClosedUntil(); end > in.Now {
+		in.Closed = end
+	}
+	return nil
+}
+
+// ruleOf is the rule by which a key's bucket is shown, and what has put it in the place of the limit's own.
+func (s *System) ruleOf(key string, ref limit.Ref, plan string) (*limit.Rule, cause, error) {
+	doc := s.cfg.Limits()
+	rule, err := doc.Resolve(ref)
+	if err == nil && plan != "" {
+		err = doc.CheckPlan(plan, []limit.Ref{ref})
+	}
+	if err != nil || ref.Inline != nil {
+		return rule, cause{}, err
+	}
+	by := causeOf(doc, rule.Name, key, plan, s.cfg.Now)
+	return by.rule(rule), by, nil
 }
 
 // local is what this node's actor knows of a bucket.
@@ -64,7 +114,12 @@ type local struct {
 }
 
 // holds says whether the actor knows by itself how full the bucket is: it has reserved line that is not past.
-func (l *local) holds(now int64) bool { return l.awake && l.view.Hi > now }
+func (l *local) holds(now int64) bool {
+	if l.awake && l.view.Rule.Counts() {
+		return l.view.Hi > 0
+	}
+	return l.awake && l.view.Hi > l.view.Rule.Begin(now)
+}
 
 // lookIn looks in on a key's actor, if it has one. A key that has none gets none.
 func (s *System) lookIn(ctx context.Context, key, name string) (*local, error) {
@@ -93,6 +148,10 @@ func (s *System) look(ctx context.Context, key string, f func(*shard, *actor)) e
 // which a majority accepts from known on.
 func (l *local) show(in *limit.Inspection, known int64) {
 	rule, view := in.Rule, &l.view
+	if rule.Counts() {
+		l.showLedger(in, known)
+		return
+	}
 	tat, credit := limit.At(known), limit.Pos{}
 	if l.awake {
 		tat = rule.Carry(view.Rule, view.TAT)
@@ -107,12 +166,25 @@ func (l *local) show(in *limit.Inspection, known int64) {
 		in.Next = limit.Span{Start: view.Next[0], End: view.Next[1]}
 		in.Credit = credit.NS
 		in.Recent = view.Recent
-		if view.Hi < in.Now {
+		if view.Hi < rule.Begin(in.Now) {
 			tat = limit.Later(tat, limit.At(known))
 		}
 	}
 	in.TAT = tat.Ceil()
 	in.Tokens = rule.Tokens(rule.Sub(tat, credit), in.Now)
+}
+
+// showLedger is show for a limit that counts entries. What the registers tell is in already.
+func (l *local) showLedger(in *limit.Inspection, known int64) {
+	if l.awake {
+		in.Generation, in.Recent = l.view.Generation, l.view.Recent
+		if l.holds(in.Now) {
+			in.Ledger, in.Held = l.view.Ledger, l.view.Held
+		}
+	}
+	if ledger, err := in.Counted(); err == nil && known <= in.Now+register.DefaultBounds().Slack() {
+		in.Tokens = max(ledger.Free(in.Now)+in.Held, 0)
+	}
 }
 
 // lookFor is how long an inspection waits for a register.
@@ -143,7 +215,8 @@ func (s *System) readRegisters(
 	ctx context.Context, in *limit.Inspection, set *ReplicaSet, p ring.Partition,
 ) (known int64, sure bool, err error) {
 	var free []int64
-	for i, l := range set.lookAll(ctx, p, in.Key, in.Rule.Name) {
+	var version int64
+	for i, l := range set.lookAll(ctx, p, in.Key, in.Rule.Register()) {
 		stored := limit.Stored{Node: set.Names[i]}
 		if l.err != nil {
 			stored.Error = l.err.Error()
@@ -153,7 +226,10 @@ func (s *System) readRegisters(
 			stored.Epoch, stored.Sealed, stored.Floor, stored.Horizon = at.Epoch, at.Sealed, floor(at), at.Horizon
 			stored.Exists, stored.Generation, stored.Reserved = l.looked.Exists, reg.Generation, reg.H
 			in.Generation = max(in.Generation, reg.Generation)
-			free = append(free, at.Free(reg, reg.Generation, in.Rule.Reach(), s.cfg.Bounds))
+			if reg.Version > version {
+				version, in.Ledger = reg.Version, reg.Ledger
+			}
+			free = append(free, at.Free(reg, reg.Generation, in.Rule.Lead(), s.cfg.Bounds))
 		}
 		in.Registers = append(in.Registers, stored)
 	}

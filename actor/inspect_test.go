@@ -17,7 +17,7 @@ import (
 // inspect looks at a bucket of the key "a".
 func inspect(tb testing.TB, s *System, ref limit.Ref) limit.Inspection {
 	tb.Helper()
-	in, err := s.Inspect(tb.Context(), "a", ref)
+	in, err := s.Inspect(tb.Context(), "a", ref, "")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestInspectInline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{})
 		r := inline("a", 3, "burst", 5, "1/h")
-		if _, err := s.Inspect(t.Context(), "a", limit.Named("burst")); !errors.Is(err, limit.ErrUnknownLimit) {
+		if _, err := s.Inspect(t.Context(), "a", limit.Named("burst"), ""); !errors.Is(err, limit.ErrUnknownLimit) {
 			t.Errorf("a limit that no request has defined: %v", err)
 		}
 		decide(t, s, r)
@@ -96,13 +96,13 @@ func TestInspectInline(t *testing.T) {
 			t.Errorf("by its name, while it is awake: %+v", in)
 		}
 		pass(5 * time.Second)
-		if _, err := s.Inspect(t.Context(), "a", limit.Named("burst")); !errors.Is(err, limit.ErrUnknownLimit) {
+		if _, err := s.Inspect(t.Context(), "a", limit.Named("burst"), ""); !errors.Is(err, limit.ErrUnknownLimit) {
 			t.Errorf("by its name, when it is asleep: %v", err)
 		}
 		if in := inspect(t, s, r.Limits[0]); in.Tokens != 2 || in.Awake {
 			t.Errorf("by its definition, when it is asleep: %+v", in)
 		}
-		_, err := s.Inspect(t.Context(), "a", inline("a", 1, "demo", 1, "1/s").Limits[0])
+		_, err := s.Inspect(t.Context(), "a", inline("a", 1, "demo", 1, "1/s").Limits[0], "")
 		if fe, ok := errors.AsType[*limit.FieldError](err); !ok || fe.Field != "limits.demo" {
 			t.Errorf("a stored limit, defined: %v", err)
 		}
@@ -159,7 +159,7 @@ func TestInspectWithoutAMajority(t *testing.T) {
 		if _, err := s.Check(t.Context(), spend("a", 1, "demo")); !errors.Is(err, limit.ErrUnavailable) {
 			t.Fatal(err)
 		}
-		if in, err := s.Inspect(t.Context(), "a", limit.Named("demo")); !errors.Is(err, limit.ErrUnavailable) {
+		if in, err := s.Inspect(t.Context(), "a", limit.Named("demo"), ""); !errors.Is(err, limit.ErrUnavailable) {
 			t.Errorf("a bucket that is used up is shown with %d tokens, %v", in.Tokens, err)
 		}
 	})

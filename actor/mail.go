@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -38,30 +39,52 @@ type mail struct {
 
 	// A check's question, and where the answer goes.
 	receipt bool
-	repeats bool // it repeats a request that was answered
+	extend  uint64 // see limit.Request
+	wait    int64  // likewise, in nanoseconds
+	repeats bool   // it repeats a request that was answered
 	cost    int64
 	id      string          // of the request, or empty
 	room    []limit.Outcome // for those of the decision
 	result  *limit.Result
 
-	other *otherMail // nil for a check
+	plan   string     // see limit.Request
+	judged *judgement // of overrides; nil for none
+	causes []cause    // by what each limit decides; nil if by its own numbers
+	cause  [1]cause   // room for the usual single one
+	other  *otherMail // nil for a check
 }
 
 // otherMail is what mail other than a check carries: a return, or a function to run.
 type otherMail struct {
 	receipts []limit.Receipt
 	returned []bool
-	look     func() // called while the shard is held
+	permits  []owner.Permit // of the receipts
+	places   []int          // of the permits among the receipts
+	look     func()         // called while the shard is held
 }
 
 func (m *mail) check(r *limit.Request) {
-	m.kind, m.key, m.hash, m.cost, m.id, m.receipt = check, r.Key, ring.Hash(r.Key), r.Tokens(), r.ID, r.Receipt
+	m.kind, m.key, m.hash, m.cost, m.id, m.receipt, m.extend = check, r.Key, ring.Hash(r.Key), r.Tokens(), r.ID, r.Receipt, r.Extend
+	m.plan = r.Plan
+	m.wait = int64(r.Wait)
 }
 
 // setResult writes the answer where the caller looks for it, once the bundle is answered.
 func (m *mail) setResult(d limit.Decision, err error) {
 	m.leaveWindow()
+	if err == nil {
+		d = m.whole(d)
+	}
 	*m.result = limit.Result{Decision: d, Err: err}
+}
+
+// whole is the decision on all limits of the request, of what the owner has decided on those that it was asked for.
+func (m *mail) whole(d limit.Decision) limit.Decision {
+	if m.judged != nil {
+		d = m.judged.merge(d)
+	}
+	tell(m.causes, d)
+	return d
 }
 
 // leaveWindow makes room in the window that m is counted in.
@@ -88,10 +111,23 @@ func (m *mail) fail(err error) {
 	m.bundle.answered(1)
 }
 
+// pass answers with a decision that no bucket was asked for. The mail must not be touched afterwards.
+func (m *mail) pass(d limit.Decision) {
+	if m.bundle.callback != nil {
+		m.callBack(d, nil)
+		return
+	}
+	m.setResult(d, nil)
+	m.bundle.answered(1)
+}
+
 // callBack answers m, unless its context has ended before. The mail must not be touched afterwards: it may be another bundle's
 // already, so that with its last answer a caller may end the context without a walk through its mail.
 func (m *mail) callBack(d limit.Decision, err error) {
 	m.leaveWindow()
+	if err == nil {
+		d = m.whole(d)
+	}
 	e, place, late := m.bundle.callback, int(m.place), m.told.Swap(true)
 	m.bundle.answered(1)
 	if !late {

@@ -156,20 +156,41 @@ func newCounts(m *metrics) counts {
 	return c
 }
 
+// outcomeOf is what a limit said in a decision.
+func outcomeOf(d *limit.Decision, o *limit.Outcome) int {
+	switch {
+	case d.Allowed:
+		return allowed
+	case !o.Allowed:
+		return denied
+	}
+	return spared
+}
+
+// judged counts a decision of overrides alone, on stored limits, which no shard has seen.
+func (m *metrics) judged(d *limit.Decision, now int64) {
+	for i := range d.Limits {
+		o := &d.Limits[i]
+		m.decisions.WithLabelValues(o.Name, outcomeLabels[outcomeOf(d, o)]).Inc()
+		used, _ := m.used.LoadOrStore(o.Name, new(atomic.Int64))
+		used.(*atomic.Int64).Store(now) //nolint:forcetypeassert // nothing else is stored
+	}
+}
+
+// decision counts what each limit said in the decision that the owner has made, and in that of overrides.
 func (c *counts) decision(m *mail, d *limit.Decision) {
+	inline := m.inline
+	if m.judged != nil {
+		whole := m.judged.merge(*d)
+		d, inline = &whole, m.judged.inline
+	}
 	for i := range d.Limits {
 		o := &d.Limits[i]
 		label := o.Name
-		if m.inline&(1<<i) != 0 {
+		if inline&(1<<i) != 0 {
 			label = inlineLabel
 		}
-		what := spared
-		switch {
-		case d.Allowed:
-			what = allowed
-		case !o.Allowed:
-			what = denied
-		}
+		what := outcomeOf(d, o)
 		t := c.of(label)
 		t.said[what].n++
 		if !t.dirty {

@@ -320,7 +320,7 @@ func TestMoved(t *testing.T) {
 			"a denial":  func() error { _, err := s.Check(t.Context(), spend("a", 11, "demo")); return err }(),
 			"a reset":   s.Reset(t.Context(), "a", limit.Named("demo")),
 			"a return":  func() error { _, err := s.Return(t.Context(), "a", []limit.Receipt{receipt}); return err }(),
-			"a look":    func() error { _, err := s.Inspect(t.Context(), "a", limit.Named("demo")); return err }(),
+			"a look":    func() error { _, err := s.Inspect(t.Context(), "a", limit.Named("demo"), ""); return err }(),
 			"in batch":  s.CheckBatch(t.Context(), []limit.Request{spend("a", 1, "demo")})[0].Err,
 			"with a id": func() error { _, err := s.Check(t.Context(), named("x", spend("a", 1, "demo"))); return err }(),
 		} {

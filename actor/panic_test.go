@@ -46,7 +46,7 @@ func TestPanic(t *testing.T) {
 		"check":   func() error { _, err := s.Check(ctx, spend("bad", 1, "demo")); return err },
 		"batch":   func() error { return s.CheckBatch(ctx, []limit.Request{spend("bad", 1, "demo")})[0].Err },
 		"reset":   func() error { return s.Reset(ctx, "bad", limit.Named("demo")) },
-		"inspect": func() error { _, err := s.Inspect(ctx, "bad", limit.Named("demo")); return err },
+		"inspect": func() error { _, err := s.Inspect(ctx, "bad", limit.Named("demo"), ""); return err },
 	} {
 		if err := call(); !errors.Is(err, ErrInternal) {
 			t.Errorf("%s: %v, want an internal error", what, err)

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -10,10 +11,11 @@ import (
 )
 
 const (
-	// rememberFor is how long an actor remembers the answer to a request with an id.
-	rememberFor = int64(10 * time.Second)
+	// rememberFor is how long an actor remembers the answer to a request with an id: as long as the longest deadline of a check,
+	// and the time in which its answer comes back.
+	rememberFor = int64(31 * time.Second)
 	// maxRequests is how many answers it remembers, the newest ones.
-	maxRequests = 256
+	maxRequests = 1024
 )
 
 // errReused answers a request whose id was used for another question.
@@ -24,11 +26,8 @@ var errReused = &limit.FieldError{
 
 // A request is one whose id is remembered.
 type request struct {
-	id      string
-	rules   []*limit.Rule
-	inline  uint32
-	cost    int64
-	receipt bool
+	id    string
+	asked uint64 // what it asks: see requests.asked
 
 	first    *mail   // the check that waits for the answer; nil once there is one
 	attached []*mail // repetitions that wait for it too
@@ -44,28 +43,51 @@ type requests struct {
 	answered []*request // in the order of their answers
 	attached int        // repetitions that wait; they and the first ones are bounded by the mailbox
 	bytes    int64      // about what all of them take
+	seed     maphash.Seed
 }
 
-func newRequests() *requests { return &requests{byID: map[string]*request{}} }
+func newRequests() *requests { return &requests{byID: map[string]*request{}, seed: maphash.MakeSeed()} }
 
 // add remembers m, the first check with its id.
 func (rs *requests) add(m *mail) {
 	id := strings.Clone(m.id) // it may be a part of something larger
-	r := &request{
-		id: id, rules: slices.Clone(m.rules), inline: m.inline, cost: m.cost, receipt: m.receipt, first: m,
-	}
+	r := &request{id: id, asked: rs.asked(m), first: m}
 	rs.byID[id] = r
 	rs.bytes += r.bytes()
 }
 
-// bytes is about how much memory a request takes with its answer.
-func (r *request) bytes() int64 {
-	n := requestBytes + int64(len(r.id)) + int64(len(r.rules))*(outcomeBytes+8)
-	if r.receipt {
-		n += int64(len(r.rules)) * receiptBytes
+// asked is the hash of what m asks. It takes the place of the question, of which callers could make the actor keep a lot: 16 limits
+// that a request defines are 8 kB. A stored limit is the same by its name: the document may have been replaced since.
+func (rs *requests) asked(m *mail) uint64 {
+	var h maphash.Hash
+	h.SetSeed(rs.seed)
+	maphash.WriteComparable(&h, struct {
+		plan       string
+		cost, wait int64
+		extend     uint64
+		receipt    bool
+		inline     uint32
+		limits     int
+	}{m.plan, m.cost, m.wait, m.extend, m.receipt, m.inline, len(m.rules)})
+	for i, rule := range m.rules {
+		if m.inline&(1<<i) != 0 {
+			maphash.WriteComparable(&h, rule.Limit)
+		} else {
+			maphash.WriteComparable(&h, rule.Name)
+		}
 	}
-	for _, receipt := range r.decision.Receipts {
-		n += int64(len(receipt.Reuses)) * spanBytes
+	return h.Sum64()
+}
+
+// bytes is about how much memory a request takes with its answer. The names of limits are counted for each answer, since it may be
+// the last one to hold them.
+func (r *request) bytes() int64 {
+	n := requestBytes + int64(len(r.id))
+	for i := range r.decision.Limits {
+		n += outcomeBytes + int64(len(r.decision.Limits[i].Name))
+	}
+	for i := range r.decision.Receipts {
+		n += receiptBytes + int64(len(r.decision.Receipts[i].Reuses))*spanBytes
 	}
 	return n
 }
@@ -117,18 +139,11 @@ func (r *request) retryDue(now int64) bool {
 	return now-r.at >= int64(wait)
 }
 
-// same says whether m asks the same as r. A stored limit is the same by its name: the document may have been replaced
-// since.
-func (r *request) same(m *mail) bool {
-	if r.cost != m.cost || r.receipt != m.receipt || r.inline != m.inline || len(r.rules) != len(m.rules) {
-		return false
-	}
-	for i, rule := range r.rules {
-		if rule.Name != m.rules[i].Name || r.inline&(1<<i) != 0 && *rule != *m.rules[i] {
-			return false
-		}
-	}
-	return true
+// again is the answer as a repetition at now gets it: of its wait, what is left.
+func (r *request) again(now int64) limit.Decision {
+	d := copyOf(r.decision)
+	d.Wait = max(d.Wait-time.Duration(now-r.at), 0)
+	return d
 }
 
 // attach makes m wait for the answer to r.

@@ -180,21 +180,21 @@ func TestRememberedFor(t *testing.T) {
 		s := start(t, Config{})
 		r := named("one", spend("a", 1, "demo"))
 		first := decide(t, s, r)
-		pass(9999 * time.Millisecond)
+		pass(30999 * time.Millisecond)
 		if o := overview(t, s); o.Awake != 1 {
 			t.Fatal("the actor was forgotten with the answers that it should remember")
 		}
 		if again := decide(t, s, r); !reflect.DeepEqual(again, first) {
-			t.Errorf("after 9.999 s: %+v", again)
+			t.Errorf("after 30.999 s: %+v", again)
 		}
 		pass(2 * time.Millisecond)
 		if again := decide(t, s, r); reflect.DeepEqual(again, first) {
-			t.Errorf("still remembered after 10.001 s: %+v", again)
+			t.Errorf("still remembered after 31.001 s: %+v", again)
 		}
 		if got := remaining(t, s, "a", "demo"); got != 8 {
 			t.Errorf("%d of 10 remain, want 8", got)
 		}
-		pass(13 * time.Second)
+		pass(34 * time.Second)
 		if o := overview(t, s); o.Awake != 0 {
 			t.Errorf("%d actors are awake after the last answer was forgotten", o.Awake)
 		}

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -9,20 +10,60 @@ import (
 // resolve finds the rules of a mail: every request's limits come this way. A limit that a request defines may not take longer to fill than
 // InlineFill: no sweep removes a register before its bucket would be full again, so callers could fill the disk for good.
 func (s *System) resolve(m *mail, doc *limit.Document, refs []limit.Ref, before *limit.Rule) error {
-	if err := m.resolve(doc, refs, before); err != nil || m.inline == 0 {
+	if err := m.resolve(doc, refs, before); err != nil {
 		return err
+	}
+	if m.extend != 0 && !m.rules[0].Permits() {
+		return &limit.FieldError{Field: "extend", Problem: fmt.Sprintf("limit %s has no permits: only those of the algorithm concurrency can be extended",
+			limit.Quote(m.rules[0].Name))}
+	}
+	if m.wait > 0 {
+		for _, rule := range m.rules {
+			if err := rule.AllowsWait(time.Duration(m.wait)); err != nil {
+				return err
+			}
+		}
+	}
+	if m.plan != "" {
+		if err := doc.CheckPlan(m.plan, refs); err != nil {
+			return err
+		}
+	}
+	if m.plan != "" || doc.HasOverrides() {
+		m.vary(doc, s.cfg.Now)
+	}
+	if m.inline == 0 {
+		return nil
 	}
 	for _, rule := range m.rules {
 		if rule.Inline && rule.Fill() > s.cfg.InlineFill {
 			return &limit.FieldError{
-				Field: "limits." + rule.Name + ".refill",
+				Field: "limits." + rule.Name + "." + paceField(rule),
 				Problem: fmt.Sprintf("an empty bucket of %d takes %v to fill, and by a limit that a request defines it may take %v: "+
-					"refill faster, lower the capacity, or have an operator store the limit or raise --inline-fill",
-					rule.Capacity, rule.Fill(), s.cfg.InlineFill),
+					"%s, or have an operator store the limit or raise --inline-fill",
+					rule.Capacity, rule.Fill(), s.cfg.InlineFill, quicken[paceField(rule)]),
 			}
 		}
 	}
 	return nil
+}
+
+// quicken says how a limit is changed so that its bucket is full again sooner, by the field that says how soon it is.
+var quicken = map[string]string{
+	"refill": "refill faster, lower the capacity",
+	"window": "make the window shorter",
+	"per":    "use a shorter window",
+}
+
+// paceField is the field of a rule that says how soon a bucket is full again.
+func paceField(r *limit.Rule) string {
+	switch {
+	case r.Per != "":
+		return "per"
+	case r.Refill == (limit.Refill{}):
+		return "window"
+	}
+	return "refill"
 }
 
 // resolve finds the rules that refs name in doc. It tries the rule of the request before first, if there is one.

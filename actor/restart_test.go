@@ -144,7 +144,7 @@ func TestRestartInMemory(t *testing.T) {
 		if d.Allowed || d.Limits[0].Remaining != 0 || d.Limits[0].RetryAfter <= 0 {
 			t.Errorf("%s after a crash: %+v, want an empty bucket", key, d)
 		}
-		in, err := l.Inspect(t.Context(), key, limit.Named("demo"))
+		in, err := l.Inspect(t.Context(), key, limit.Named("demo"), "")
 		if err != nil || in.Tokens != 0 || in.Registers[0].Floor == 0 || in.TAT <= in.Now {
 			t.Errorf("%s after a crash: %+v, %v, want a floor and no tokens", key, in, err)
 		}

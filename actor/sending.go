@@ -43,7 +43,8 @@ func (ss *sendings) add(a *actor, id limit.OwnerID, set *ReplicaSet, what *owner
 	s.reservations = append(s.reservations, register.Reservation{
 		Writer: register.Writer(id), Seq: what.Seq, Epoch: what.Epoch,
 		Partition: a.partition, Key: a.key, Limit: what.Limit,
-		Generation: what.Generation, From: what.From, To: what.To, Reach: what.Reach, Inline: what.Inline,
+		Generation: what.Generation, From: what.From, To: what.To, Reach: what.Reach, Lead: what.Lead, Inline: what.Inline,
+		Claim: what.Claim, Ledger: what.Ledger, Expire: what.Expire,
 	})
 	ss.n++
 }

@@ -90,7 +90,7 @@ func TestInspectCluster(t *testing.T) {
 			t.Errorf("inspected %+v, want 6 tokens of a bucket that is asleep", in)
 		}
 		c.peers[2].trouble(true, false)
-		_, err := s.Inspect(t.Context(), "a", limit.Named("demo"))
+		_, err := s.Inspect(t.Context(), "a", limit.Named("demo"), "")
 		if !errors.Is(err, limit.ErrUnavailable) || !errors.Is(err, errDead) {
 			t.Errorf("asleep, and two of five can be read: %v", err)
 		}

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/together"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -107,6 +108,12 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 		s.bundles.free(c)
 		return limit.Decision{}, err
 	}
+	if len(m.rules) == 0 {
+		d := m.whole(limit.Decision{Allowed: true})
+		s.metrics.judged(&d, s.cfg.Now())
+		s.bundles.free(c)
+		return d, nil
+	}
 	s.shardOf(m).push(m)
 	if err := c.wait(ctx); err != nil {
 		return limit.Decision{}, err
@@ -160,7 +167,13 @@ func (s *System) hand(c *bundle, rs []limit.Request) {
 			m.fail(err)
 			continue
 		}
-		if m.inline == 0 {
+		if len(m.rules) == 0 {
+			d := m.whole(limit.Decision{Allowed: true})
+			s.metrics.judged(&d, s.cfg.Now())
+			m.pass(limit.Decision{Allowed: true})
+			continue
+		}
+		if m.inline == 0 && m.plan == "" && !doc.HasOverrides() {
 			last = m.rules[0]
 		}
 		n := m.hash % uint64(len(s.shards))
@@ -190,6 +203,11 @@ func failed(rs []limit.Request, err error) []limit.Result {
 	return results
 }
 
+// CheckAll charges all requests or none; see [limit.AllChecker].
+func (s *System) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	return together.CheckAll(ctx, s, rs, nil)
+}
+
 // CheckEach decides every request by itself, and waits for none; see [limit.EachChecker].
 func (s *System) CheckEach(ctx context.Context, rs []limit.Request, done func(place int, r limit.Result)) {
 	if len(rs) == 0 {
@@ -216,11 +234,14 @@ func (s *System) Return(ctx context.Context, key string, receipts []limit.Receip
 	if err := limit.ValidateReturn(key, len(receipts)); err != nil {
 		return nil, err
 	}
-	o := &otherMail{receipts: receipts}
-	if err := s.ask(ctx, &mail{kind: giveBack, key: key, other: o}); err != nil {
+	m := &mail{kind: giveBack, key: key, other: &otherMail{receipts: receipts, returned: make([]bool, len(receipts))}}
+	if err := s.findPermits(m); err != nil {
 		return nil, err
 	}
-	return o.returned, nil
+	if err := s.ask(ctx, m); err != nil {
+		return nil, err
+	}
+	return m.other.returned, nil
 }
 
 // Reset fills a bucket; see [limit.Resetter].

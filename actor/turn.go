@@ -108,6 +108,7 @@ func (sh *shard) receive(batch *answered, now int64) {
 		if batch.err == nil {
 			said := &batch.answers[i]
 			answer.Verdict, answer.Position, answer.Generation = owner.VerdictOf(said.Verdict), said.Position, said.Generation
+			answer.Version, answer.Ledger = said.Version, said.Ledger
 			sh.counts.answer(said.Verdict)
 		}
 		sh.step(a, now, nil, func() {
@@ -193,30 +194,21 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 		}
 	}
 	a.last = now
-	if m.kind == giveBack {
-		if sh.step(a, now, m, func() { m.other.giveBack(a, now) }) {
-			m.done()
-		}
-		return
-	}
 	sh.step(a, now, m, func() {
-		if m.kind == check {
+		switch {
+		case m.kind == check:
 			sh.check(a, m, now)
-		} else if !sh.rejectFull(a, m, now) {
+		case m.kind == giveBack && len(m.rules) == 0:
+			m.giveBack(a, now)
+			sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m})
+		case sh.rejectFull(a, m, now):
+		case m.kind == giveBack:
+			m.giveBack(a, now)
+			a.owner.TakeOut(m, m.other.permits, now, m.bundle.deadline, &sh.out)
+		default:
 			a.owner.Reset(m, m.rules[0], now, m.bundle.deadline, &sh.out)
 		}
 	})
-}
-
-// giveBack returns what the receipts prove to the key's actor.
-func (o *otherMail) giveBack(a *actor, now int64) {
-	o.returned = make([]bool, len(o.receipts))
-	for i, r := range o.receipts {
-		o.returned[i] = a.owner.Return(r, now)
-		if o.returned[i] && a.requests != nil {
-			a.requests.returned(&r)
-		}
-	}
 }
 
 // wake makes the actor of m's key, or answers m if it needs none. The key is copied: it may be a part of something
@@ -228,8 +220,7 @@ func (sh *shard) wake(m *mail, now int64) *actor {
 	case at.Placement == nil:
 		m.fail(ErrMoved)
 		return nil
-	case m.kind == giveBack: // there is nothing that it could come back to
-		m.other.returned = make([]bool, len(m.other.receipts))
+	case m.kind == giveBack && len(m.rules) == 0: // there is nothing that it could come back to
 		m.done()
 		return nil
 	case sh.held > sh.budget.keys || sh.cfg.Full():
@@ -261,12 +252,12 @@ func (sh *shard) check(a *actor, m *mail, now int64) {
 		a.requests = newRequests()
 	}
 	switch r := a.requests.find(m.id, now); {
-	case r != nil && !r.same(m):
+	case r != nil && r.asked != a.requests.asked(m):
 		m.repeats = true
 		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Err: errReused})
 	case r != nil && r.first == nil:
 		m.repeats = true
-		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Decision: copyOf(r.decision)})
+		sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m, Decision: r.again(now)})
 	case sh.rejectFull(a, m, now):
 	case r != nil:
 		a.requests.attach(r, m)
@@ -365,6 +356,9 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 				}
 			}
 		}
+	}
+	if m.kind == giveBack && r.Err == nil {
+		m.tookOut(a)
 	}
 	sh.replied.answer(m, r.Decision, r.Err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
 // feedback is how much a handler learns about a request after it has passed, and so what it can give back.
@@ -15,18 +16,12 @@ const (
 	deliveryFeedback          // and whether the request was sent at all
 )
 
-// taken is what one check took, to be returned when a later check denies, or when the answer costs nothing.
-type taken struct {
-	key      string
-	receipts []limit.Receipt
-}
-
 // A charge is what a request that passed has taken of its limits. It is kept, or returned once, when the result of the request
 // is known. It belongs to the goroutine of the request. The zero charge has taken nothing.
 type charge struct {
 	gateway *Gateway
 	route   *routeRules
-	taken   []taken
+	taken   []limit.Taken
 }
 
 // gone reports whether the client has left, or its deadline has passed. Such a client pays for whatever became of its request: otherwise
@@ -37,7 +32,7 @@ func gone(ctx context.Context) bool { return ctx.Err() != nil || deadlinePassed(
 func (c *charge) answered(ctx context.Context, status int) {
 	if len(c.taken) > 0 && !gone(ctx) && c.route.charging.free(status) {
 		c.route.charging.answered.Inc()
-		c.giveBack(ctx)
+		giveBack(ctx, c.gateway.rules.Load().guard, c.taken) // of the rules in force: the guard that made the checks may be closed
 	}
 	c.taken = nil
 }
@@ -46,16 +41,14 @@ func (c *charge) answered(ctx context.Context, status int) {
 func (c *charge) unsent(ctx context.Context) {
 	if len(c.taken) > 0 && !gone(ctx) {
 		c.route.charging.unsent.Inc()
-		c.giveBack(ctx)
+		giveBack(ctx, c.gateway.rules.Load().guard, c.taken) // of the rules in force: the guard that made the checks may be closed
 	}
 	c.taken = nil
 }
 
-// giveBack returns all that was taken, in the background: the answer does not wait for it. It uses the guard in force: the one
-// that made the checks may be closed.
-func (c *charge) giveBack(ctx context.Context) {
-	guard := c.gateway.rules.Load().guard
-	for _, t := range c.taken {
-		guard.Return(context.WithoutCancel(ctx), t.key, t.receipts)
+// giveBack returns what checks took, in the background: the answer does not wait for it.
+func giveBack(ctx context.Context, guard *fallback.Guard, taken []limit.Taken) {
+	for _, t := range taken {
+		guard.Return(context.WithoutCancel(ctx), t.Key, t.Receipts)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
@@ -14,11 +15,13 @@ import (
 // A check is a compiled check of a route: its key templates, its limits and its cost.
 type check struct {
 	keys             *identity.Templates
-	limits           limits // if no case matches
+	plan             *identity.Templates // nil for none
+	limits           limits              // if no case matches
 	by               identity.Variable
 	cases            []choiceCase
 	cost             config.Cost
-	unknownBodyCost  int64 // of a body of unknown length
+	wait             time.Duration // for which a request is held at most
+	unknownBodyCost  int64         // of a body of unknown length
 	skipUnidentified bool
 	policy           limit.Policy
 }
@@ -42,16 +45,21 @@ type want struct {
 	key    identity.Key
 	found  bool // whether the request has a key
 	cost   int64
+	plan   string // that the request names; empty for none
 }
 
 func (c *check) want(r *identity.Request, facts *identity.Facts) want {
 	w := want{limits: c.choose(facts), cost: c.costOf(r)}
 	w.key, w.found = c.keys.Key(facts)
+	if c.plan != nil {
+		plan, _ := c.plan.Key(facts)
+		w.plan = plan.Text
+	}
 	return w
 }
 
 func (w *want) request() limit.Request {
-	return limit.Request{Key: w.key.Text, Limits: w.limits.refs, Cost: w.cost}
+	return limit.Request{Key: w.key.Text, Limits: w.limits.refs, Cost: w.cost, Plan: w.plan}
 }
 
 // choose returns the limits of the first case that matches.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -216,8 +217,14 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 	}
 	limitsOf := func(names []string) limits { return g.limitsOf(of.Name, names, from.Shadow) }
 	c.limits, c.cost, c.policy = limitsOf(from.Limits), from.Cost, from.OnUnavailable
+	c.wait = time.Duration(from.Wait)
 	c.skipUnidentified = from.Unidentified == config.Skip
 	c.unknownBodyCost = from.Cost.OfBody(r.maxBody)
+	if from.Plan != "" {
+		if c.plan, err = r.finder.Compile([]string{from.Plan}); err != nil {
+			return c, err
+		}
+	}
 	if from.Choose == nil {
 		return c, nil
 	}

@@ -18,7 +18,8 @@ import (
 
 // UnaryInterceptor puts a gateway in front of the unary calls of a gRPC server. To the rules a call is a POST to the path
 // /package.Service/Method, with the metadata as headers. A denied call ends with ResourceExhausted, and its trailer tells the
-// client when to retry, as the retry policy of gRPC has it (grpc-retry-pushback-ms). Where a route says refund or charge_when,
+// client when to retry, as the retry policy of gRPC has it (grpc-retry-pushback-ms). A caller that sends the metadata
+// jeton-denials: error finds the wait and the limits that deny in the details of the status, too. Where a route says refund or charge_when,
 // the status that the handler returns counts as the corresponding HTTP status, and a panic as 500.
 func UnaryInterceptor(g *Gateway) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, m any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (reply any, err error) {
@@ -101,7 +102,7 @@ func (g *Gateway) admitCall(ctx context.Context, method string) (context.Context
 	}
 	v.refusal.Pushback(headers)
 	_ = grpc.SetTrailer(ctx, metadataOf(headers)) // as above
-	return ctx, nil, status.Error(v.outcome.code(), v.refusal.Message())
+	return ctx, nil, v.refusal.GRPCStatus(v.outcome.code()).Err()
 }
 
 // readCall reads a gRPC call into the visit.

@@ -214,7 +214,7 @@ func TestCallsAreDenied(t *testing.T) {
 	}
 	var trailer metadata.MD
 	err := c.check(t.Context(), "", grpc.Trailer(&trailer))
-	if got := status.Convert(err); got.Code() != codes.ResourceExhausted || !strings.HasPrefix(got.Message(), "too many requests: the limit two is exhausted (") {
+	if got := status.Convert(err); got.Code() != codes.ResourceExhausted || !strings.HasPrefix(got.Message(), "too many requests: the limit two is exhausted; try again in ") {
 		t.Errorf("the third one: %v", err)
 	}
 	for name, want := range map[string]string{"grpc-retry-pushback-ms": "60000", "retry-after": "60", "ratelimit": `"two";r=0;t=60`} {

@@ -14,6 +14,7 @@ const clientShards = 64
 // address, or the IPv6 network that tells clients apart. Only clients with a request under way are kept.
 type inFlight struct {
 	all    atomic.Int64
+	held   atomic.Int64 // that may be held until there are tokens
 	seed   maphash.Seed
 	shards [clientShards]struct {
 		mu    sync.Mutex
@@ -53,6 +54,16 @@ func (f *inFlight) take(client netip.Prefix, maxInAll int64, maxPerClient int) (
 func (s slot) release() {
 	s.of.releaseClient(s.client)
 	s.of.all.Add(-1)
+}
+
+// hold counts a request that may be held, unless half of those that may be under way are: a held request costs its client nothing, and must
+// not keep out those that pass at once.
+func (f *inFlight) hold(maxInAll int64) bool {
+	if f.held.Add(1) > max(maxInAll/2, 1) {
+		f.held.Add(-1)
+		return false
+	}
+	return true
 }
 
 // takeClient counts one more request of a client. A client without an address (on a Unix socket) is not counted.

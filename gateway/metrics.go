@@ -13,6 +13,8 @@ type metrics struct {
 	failures *prometheus.CounterVec // by reason
 	limits   *prometheus.CounterVec // by route, limit, shadow and outcome
 	seconds  prometheus.Histogram
+	holding  prometheus.Gauge
+	held     prometheus.Histogram
 	dropped  prometheus.Counter
 	downs    *prometheus.CounterVec // by upstream and URL
 	refunds  *prometheus.CounterVec // by route and reason
@@ -51,6 +53,15 @@ func newMetrics() *metrics {
 			Help:    "How long requests waited for a decision of the cluster.",
 			Buckets: prometheus.ExponentialBuckets(50e-6, 2.5, 10),
 		}),
+		holding: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "jeton_gateway_requests_held",
+			Help: "Requests that are held until their tokens are there.",
+		}),
+		held: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "jeton_gateway_held_seconds",
+			Help:    "How long requests were held until their tokens were there, or their clients left.",
+			Buckets: prometheus.ExponentialBuckets(1e-3, 2.5, 12),
+		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jeton_gateway_shadows_dropped_total",
 			Help: "Shadow checks that were not made because too many were running.",
@@ -78,7 +89,7 @@ func (m *metrics) register(r prometheus.Registerer, requests *inFlight, inForce 
 		Help: "Concurrent requests.",
 	}, func() float64 { return float64(requests.all.Load()) })
 	var errs []error
-	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.dropped, m.downs, m.refunds, gauge, inForce} {
+	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, gauge, inForce} {
 		errs = append(errs, r.Register(c))
 	}
 	return errors.Join(errs...)

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
@@ -39,7 +40,7 @@ func (v *visit) finish(ctx context.Context, span trace.Span, start time.Time) {
 	}
 	series.count(v.outcome)
 	if v.source != "" {
-		g.metrics.seconds.Observe(g.now().Sub(start).Seconds())
+		g.metrics.seconds.Observe(max(g.now().Sub(start)-v.held, 0).Seconds())
 	}
 	if v.logged() {
 		v.log(ctx)
@@ -68,6 +69,9 @@ func (v *visit) remember(at time.Time) {
 	}
 	for _, q := range v.refusal.Quotas {
 		l := denial.Limit{Outcome: q.Outcome}
+		if v.key.Secret && v.key.Text != "" {
+			l.Outcome.Override = strings.ReplaceAll(l.Outcome.Override, limit.Quote(v.key.Text), r.Key)
+		}
 		if q.Rule != nil {
 			l.Rule = &q.Rule.Limit
 		}

@@ -33,6 +33,7 @@ const storedLimits = `limits:
   hundred: {capacity: 100, refill: 1/s}
   strict: {capacity: 1, refill: 1/h, on_unavailable: deny}
   local: {capacity: 4, refill: 1/h, on_unavailable: local}
+  tariff: {capacity: 3, refill: 1/h, on_unavailable: local, plans: {pro: {capacity: 6}}, overrides: [{key: mallory, deny: true}, {key: "vip*", allow: true}, {key: big, capacity: 8}]}
 `
 
 // A rig is a gateway on a model of the cluster, at a time of its own.
@@ -151,7 +152,7 @@ func (r *rig) pass(d time.Duration) { r.nanos.Add(int64(d)) }
 // remaining looks how many tokens are left.
 func (r *rig) remaining(key, name string) int64 {
 	r.Helper()
-	in, err := r.model.Inspect(r.Context(), key, limit.Named(name))
+	in, err := r.model.Inspect(r.Context(), key, limit.Named(name), "")
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -166,25 +167,25 @@ func TestProxyPostsToTheNextInstance(t *testing.T) {
 	}
 }
 
-// A request that was sent is not sent again, whatever becomes of it.
+// A request that was sent is not sent again, whatever becomes of it. Without a body each sending arrives whole; of one whose
+// body is gone, the second may break before its handler runs.
 func TestProxySendsOnce(t *testing.T) {
-	var mu sync.Mutex
-	count := 0
-	breaks := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.ReadAll(r.Body)
-		mu.Lock()
-		count++
-		mu.Unlock()
-		panic(http.ErrAbortHandler) // the connection breaks
-	}
-	_, s := proxied(t, "- {name: all, path: /}", "", upstream(t, breaks), upstream(t, breaks))
-	if a, _ := fetch(t, http.MethodPost, s.URL, "a payment"); a.StatusCode != http.StatusBadGateway {
-		t.Error(a.Status)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if count != 1 {
-		t.Errorf("it was sent %d times", count)
+	for _, body := range []string{"", "a payment"} {
+		t.Run(fmt.Sprintf("%q", body), func(t *testing.T) {
+			var count atomic.Int32
+			breaks := func(_ http.ResponseWriter, r *http.Request) {
+				count.Add(1)
+				_, _ = io.ReadAll(r.Body)
+				panic(http.ErrAbortHandler) // the connection breaks
+			}
+			_, s := proxied(t, "- {name: all, path: /}", "", upstream(t, breaks), upstream(t, breaks))
+			if a, _ := fetch(t, http.MethodPost, s.URL, body); a.StatusCode != http.StatusBadGateway {
+				t.Error(a.Status)
+			}
+			if n := count.Load(); n != 1 {
+				t.Errorf("it was sent %d times", n)
+			}
+		})
 	}
 }
 

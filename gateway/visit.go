@@ -25,7 +25,8 @@ import (
 //	     │          ├─ credentials    does the document refuse invalid ones?        401
 //	     │          ├─ askShadows     checks that deny nothing, in the background
 //	     │          └─ check          the checks of the route, in their order:
-//	     │             └─ ask ─ want: key, limits, cost ─ guard ─ apply       429, 503
+//	     │             ├─ ask ─ want: key, limits, cost ─ guard ─ apply       429, 503
+//	     │             └─ hold           until its tokens are there, where the document says wait
 //	     └─ finish                    metrics, log, trace, memory: result.go
 //
 // The handler then answers the client from the result. A visit belongs to the goroutine of its request.
@@ -51,10 +52,13 @@ type visit struct {
 	node    string // that decided
 	key     identity.Key
 	cost    int64
-	taken   []taken // what the checks took, if it may have to be returned
+	taking  limit.Taking // what the checks took, if it may have to be returned
+	begin   time.Time    // when the request may begin, by its checks that wait; zero for at once
+	held    time.Duration
+	waits   bool // it is counted among the requests that may be held
 
 	quotaSpace [4]answer.Quota
-	takenSpace [2]taken
+	takenSpace [2]limit.Taken
 }
 
 // startVisit reuses a visit: allocating one for each request would be a measurable part of its cost. The caller puts it back
@@ -65,7 +69,7 @@ func (g *Gateway) startVisit(r *rules) *visit {
 		v = new(visit)
 	}
 	*v = visit{gateway: g, rules: r}
-	v.quotas, v.taken = v.quotaSpace[:0], v.takenSpace[:0]
+	v.quotas, v.taking.Taken = v.quotaSpace[:0], v.takenSpace[:0]
 	return v
 }
 
@@ -81,7 +85,8 @@ func (v *visit) run(ctx context.Context) context.Context {
 	return ctx
 }
 
-// decide finds the outcome. Only the checks wait for anything, and together for cluster.decide_within at most.
+// decide finds the outcome. Only the checks wait for anything: for decisions, together for cluster.decide_within at most, and then for
+// tokens, as long as the checks say.
 func (v *visit) decide(ctx context.Context) {
 	v.facts = v.rules.finder.Facts(&v.request)
 	if why := v.ambiguity(); why != "" {
@@ -204,18 +209,25 @@ func (v *visit) askShadows(ctx context.Context) {
 	}
 }
 
-// check makes the checks of the route until one refuses the request. Then it returns what the earlier ones took.
+// check makes the checks of the route until one refuses the request. Then it returns what the earlier ones took. The order is the
+// document's: a check behind the one that refuses takes nothing, so what all clients share stands best behind what each has alone.
 func (v *visit) check(ctx context.Context) {
+	defer v.taking.End(func(taken []limit.Taken) {
+		giveBack(ctx, v.gateway.rules.Load().guard, taken) // of the rules in force: a request may be held while others come into force
+	})
+	defer v.endWait()
 	checks := v.route.checks
 	for i := range checks {
 		last := i == len(checks)-1
 		if v.ask(ctx, &checks[i], last); !v.outcome.passes() {
-			for _, t := range v.taken {
-				v.rules.guard.Return(background(ctx), t.key, t.receipts)
-			}
 			return
 		}
 	}
+	if !v.hold(ctx) {
+		v.refuse(canceled, "the client has gone")
+		return
+	}
+	v.taking.Keep()
 }
 
 // ask makes one check. Receipts are asked for if what it takes may have to be returned: when a later check denies, or, after the
@@ -236,12 +248,56 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 	}
 	v.key, v.cost = w.key, w.cost
 	request := w.request()
-	request.Receipt = !last || v.returnable()
+	request.Wait = v.mayWait(c)
+	request.Receipt = !last || request.Wait > 0 || v.returnable()
 	if v.deadline.IsZero() {
 		v.deadline = v.rules.guard.Deadline()
 	}
 	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
 	v.apply(&verdict, request.Key, w.limits)
+}
+
+// mayWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
+func (v *visit) mayWait(c *check) time.Duration {
+	if c.wait > 0 && !v.waits {
+		v.waits = v.gateway.inFlight.hold(v.rules.maxInFlight)
+	}
+	if !v.waits {
+		return 0
+	}
+	return c.wait
+}
+
+// endWait ends what mayWait has begun.
+func (v *visit) endWait() {
+	if v.waits {
+		v.gateway.inFlight.held.Add(-1)
+		v.waits = false
+	}
+}
+
+// hold waits until the tokens are there that the checks have taken, and reports whether the client has waited too. The request is under
+// way meanwhile, and so counts among the concurrent ones, which are bounded.
+func (v *visit) hold(ctx context.Context) bool {
+	if v.begin.IsZero() {
+		return true
+	}
+	m := v.gateway.metrics
+	m.holding.Inc()
+	since := time.Now()
+	timer := time.NewTimer(time.Until(v.begin))
+	defer func() {
+		timer.Stop()
+		v.held = time.Since(since)
+		m.holding.Dec()
+		m.held.Observe(v.held.Seconds())
+	}()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // returnable reports whether what the request takes may have to be returned after it has passed. Only then is the cluster asked
@@ -265,7 +321,7 @@ func (v *visit) apply(d *fallback.Verdict, key string, l *limits) {
 	for _, o := range d.Limits {
 		q := answer.Quota{Outcome: o}
 		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit
-			q.Rule, _ = doc.Rule(o.Name)
+			q.Rule = doc.DecidedBy(&o, key)
 		}
 		v.quotas = append(v.quotas, q)
 	}
@@ -284,23 +340,25 @@ func (v *visit) apply(d *fallback.Verdict, key string, l *limits) {
 		if v.outcome != failOpen {
 			v.outcome = admitted
 		}
-		if len(d.Receipts) > 0 {
-			v.taken = append(v.taken, taken{key, d.Receipts})
+		v.taking.Add(key, d.Receipts)
+		if begin := time.Now().Add(d.Wait); d.Wait > 0 && begin.After(v.begin) {
+			v.begin = begin
 		}
 	}
 }
 
-// exceeded describes a denial for people.
+// exceeded describes a denial for people: which limit, and when the request passes. What is left is in the headers.
 func exceeded(d limit.Decision) string {
-	for _, o := range d.Limits {
-		switch {
-		case o.Never:
-			return "this request costs more than the capacity of the limit " + o.Name
-		case !o.Allowed:
-			return "too many requests: the limit " + o.Name + " is exhausted"
-		}
+	o := d.Denying()
+	switch {
+	case o == nil:
+		return "too many requests"
+	case o.Closed:
+		return "too many requests: the limit " + o.Name + " is closed after denials in a row; " + o.Passes()
+	case o.Never:
+		return "this request asks too much of the limit " + o.Name + ": " + o.Passes()
 	}
-	return "too many requests"
+	return "too many requests: the limit " + o.Name + " is exhausted; " + o.Passes()
 }
 
 // refuse sets the outcome of a request that does not pass.
@@ -308,7 +366,8 @@ func (v *visit) refuse(o outcome, detail string) {
 	v.outcome = o
 	v.refusal = answer.Refusal{
 		Kind: o.kind(), Detail: detail, Route: v.request.Route,
-		Head: v.request.Method == http.MethodHead && !v.request.FromProxy, // a forward-auth proxy gets the answer with its body
+		Head:    v.request.Method == http.MethodHead && !v.request.FromProxy, // a forward-auth proxy gets the answer with its body
+		Details: answer.AsksForDetails(v.request.Header),
 	}
 	if v.call {
 		v.refusal.Call = o.code()
@@ -324,10 +383,10 @@ func (v *visit) refuse(o outcome, detail string) {
 
 // charge is what the request, which has passed, may have to give back.
 func (v *visit) charge() charge {
-	if len(v.taken) == 0 || v.feedback != deliveryFeedback && !v.route.charging.byAnswer() {
+	if len(v.taking.Taken) == 0 || v.feedback != deliveryFeedback && !v.route.charging.byAnswer() {
 		return charge{}
 	}
-	return charge{v.gateway, v.route, slices.Clone(v.taken)} // another request reuses the visit soon
+	return charge{v.gateway, v.route, slices.Clone(v.taking.Taken)} // another request reuses the visit soon
 }
 
 // background is ctx without its end, for work that outlives the request.

@@ -14,7 +14,9 @@ type admin struct {
 	pb.UnimplementedAdminServer
 
 	limits  func() *limit.Document
+	filler  limit.Resetter
 	cluster *cluster.Cluster // nil for a node that is alone
+	adopted func(ctx context.Context, version uint64)
 }
 
 // Limits implements jeton.v1.Admin.
@@ -36,6 +38,7 @@ func (a admin) ApplyLimits(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.A
 	if err != nil {
 		return nil, err
 	}
+	settle(ctx, a.cluster, a.adopted)
 	return applied, nil
 }
 
@@ -57,9 +60,9 @@ func (a admin) Drain(ctx context.Context, m *pb.DrainRequest) (*pb.DrainResponse
 		return nil, errAlone
 	}
 	if m.GetUndo() {
-		return &pb.DrainResponse{}, refusal(a.cluster.Undrain(ctx, m.GetNode()))
+		return &pb.DrainResponse{}, refusal(a.cluster.Undrain(by(ctx, ""), m.GetNode()))
 	}
-	left, err := a.cluster.Drain(ctx, m.GetNode())
+	left, err := a.cluster.Drain(by(ctx, ""), m.GetNode())
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -71,7 +74,7 @@ func (a admin) Remove(ctx context.Context, m *pb.RemoveRequest) (*pb.RemoveRespo
 	if a.cluster == nil {
 		return nil, errAlone
 	}
-	if err := a.cluster.Remove(ctx, m.GetNode(), m.GetForce()); err != nil {
+	if err := a.cluster.Remove(by(ctx, ""), m.GetNode(), m.GetForce()); err != nil {
 		return nil, refusal(err)
 	}
 	return &pb.RemoveResponse{}, nil
@@ -82,7 +85,7 @@ func (a admin) Recover(ctx context.Context, m *pb.RecoverRequest) (*pb.RecoverRe
 	if a.cluster == nil {
 		return nil, errAlone
 	}
-	r, err := a.cluster.Recover(ctx, m.GetLost())
+	r, err := a.cluster.Recover(by(ctx, ""), m.GetLost())
 	if err != nil {
 		return nil, refusal(err)
 	}

@@ -18,14 +18,44 @@ import (
 )
 
 // StoredLimits are the limits that a cluster keeps, for its HTTP API.
-type StoredLimits struct{ Cluster *cluster.Cluster }
+type StoredLimits struct {
+	Cluster *cluster.Cluster
+	Limits  func() *limit.Document                    // those that the node goes by
+	Adopted func(ctx context.Context, version uint64) // see Config.Adopted
+}
+
+// settle waits until a node goes by what its cluster has told it.
+func settle(ctx context.Context, c *cluster.Cluster, adopted func(context.Context, uint64)) {
+	if adopted != nil {
+		adopted(ctx, c.State().Version)
+	}
+}
 
 // Version is that of the limits in force.
 func (l StoredLimits) Version() uint64 { return l.Cluster.State().LimitsVersion }
 
+// Audit is the newest entries of the audit log; 0 is all.
+func (l StoredLimits) Audit(last int) any { return l.Cluster.Audit(last) }
+
+// Overrides are those in force, of one limit or, without a name, of all.
+func (l StoredLimits) Overrides(name string) any { return overridesOf(l.Cluster, l.Limits(), name) }
+
+// History is the last versions of the limits, or one with its document.
+func (l StoredLimits) History(version uint64) (any, error) {
+	editions, err := l.Cluster.History(version)
+	if errors.Is(err, agreed.ErrUnknownVersion) {
+		return nil, &limit.FieldError{Field: "version", Problem: err.Error()}
+	}
+	return editions, err
+}
+
 // Apply puts other limits in force.
 func (l StoredLimits) Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error) {
-	return applyLimits(ctx, l.Cluster, m)
+	applied, err := applyLimits(ctx, l.Cluster, m)
+	if err == nil {
+		settle(ctx, l.Cluster, l.Adopted)
+	}
+	return applied, err
 }
 
 // applyLimits puts a limits document in force in a cluster, if the version in force is the expected one: the version of the request;
@@ -37,11 +67,11 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	if c == nil {
 		return nil, errAlone
 	}
-	doc, err := limit.ParseDocument([]byte(m.GetDocument()))
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
 	s := c.State()
+	doc, err := documentOf(s, m)
+	if err != nil {
+		return nil, err
+	}
 	if !s.Founded() {
 		return nil, status.Error(codes.Unavailable, "this node has not received the limits yet: retry, or ask another node")
 	}
@@ -72,18 +102,54 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 	case m.GetDryRun():
 		return change, nil
 	case len(change.GetRemoved()) > 0 && !m.GetRemove():
-		return nil, status.Error(codes.FailedPrecondition, leftOut(change))
+		return nil, status.Error(codes.FailedPrecondition, leftOut(change, m.GetRollback()))
 	}
-	change.Version, err = c.SetLimits(ctx, s.LimitsVersion, text)
+	change.Version, err = c.SetLimits(by(ctx, detailOf(m, &difference)), s.LimitsVersion, text)
 	if errors.Is(err, agreed.ErrStale) {
 		return nil, status.Error(codes.Aborted, "another client has just changed the limits: read them again and repeat your change")
 	}
 	return change, refusal(err)
 }
 
+// documentOf is the document that is to be put in force: that of the request, or, for a rollback, one that the history has, which then
+// stands in the request.
+func documentOf(s *agreed.State, m *pb.ApplyLimitsRequest) (*limit.Document, error) {
+	if m.GetRollback() != 0 {
+		if m.GetDocument() != "" {
+			return nil, status.Error(codes.InvalidArgument, "document: a rollback brings its own document back: leave the document out")
+		}
+		edition, err := s.Edition(m.GetRollback())
+		if err != nil {
+			return nil, refusal(err)
+		}
+		m.Document = string(edition.Limits)
+		doc, err := limit.ParseDocument(edition.Limits)
+		if err != nil {
+			return nil, status.Errorf(codes.FailedPrecondition, "version %d of the limits: %v", m.GetRollback(), err)
+		}
+		return doc, nil
+	}
+	doc, err := limit.ReadDocument([]byte(m.GetDocument()))
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return doc, nil
+}
+
+// detailOf is what the audit log and the history say of a change.
+func detailOf(m *pb.ApplyLimitsRequest, difference *limit.Changes) string {
+	if m.GetRollback() == 0 {
+		return difference.Summary()
+	}
+	return fmt.Sprintf("back to version %d: %s", m.GetRollback(), difference.Summary())
+}
+
 // changeOf is what a document changes, as the response to the caller.
 func changeOf(c limit.Changes) *pb.ApplyLimitsResponse {
 	change := &pb.ApplyLimitsResponse{Added: c.Added, Changed: c.Changed, Removed: c.Removed}
+	for _, e := range c.Effects {
+		change.Effects = append(change.Effects, &pb.LimitEffect{Limit: e.Limit, Text: e.Text})
+	}
 	for _, f := range c.Fields {
 		change.Changes = append(change.Changes, &pb.LimitChange{Limit: f.Limit, Field: f.Field, Before: f.Before, After: f.After})
 	}
@@ -102,7 +168,7 @@ func noteUse(ctx context.Context, c *cluster.Cluster, change *pb.ApplyLimitsResp
 }
 
 // leftOut says why a document is refused that leaves out limits.
-func leftOut(change *pb.ApplyLimitsResponse) string {
+func leftOut(change *pb.ApplyLimitsResponse, rollback uint64) string {
 	names := make([]string, len(change.GetRemoved()))
 	for i, name := range change.GetRemoved() {
 		names[i] = name
@@ -114,6 +180,10 @@ func leftOut(change *pb.ApplyLimitsResponse) string {
 	said := "the document leaves out limits that are in force: " + strings.Join(names, ", ") +
 		": add them, or keep them with jeton limits apply --merge, or remove them with jeton limits apply --remove or " +
 		"PUT /v1/limits?remove=true"
+	if rollback != 0 {
+		said = fmt.Sprintf("version %d leaves out limits that are in force: %s: checks that name them would fail; jeton limits rollback --remove removes them",
+			rollback, strings.Join(names, ", "))
+	}
 	if silent := change.GetSilent(); len(silent) > 0 {
 		said += "; no answer from " + strings.Join(silent, ", ") + ", so limits may be in use there"
 	}

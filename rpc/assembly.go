@@ -59,6 +59,9 @@ type Config struct {
 	Tables Tables
 	// Cluster is what jeton.v1.Admin shows and changes; nil for a node that is alone.
 	Cluster *cluster.Cluster
+	// Adopted waits until the node itself goes by the Cluster's state of a version, or until ctx ends: what an operator is told is in
+	// force then counts for the next check here. Nil does not wait.
+	Adopted func(ctx context.Context, version uint64)
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Bounds are those of listeners that have none yet: of what strangers can make the Server hold. A zero value bounds single
@@ -76,6 +79,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		limiter:  cfg.Limiter,
+		resets:   Resets{cfg.Limiter, cfg.Cluster},
 		log:      logger(cfg.Logger),
 		metrics:  newServerMetrics(),
 		health:   health.NewServer(),
@@ -115,7 +119,7 @@ func (s *Server) registerServices(cfg Config) error {
 	}}
 	guard.RegisterService(s.description(), s)
 	if cfg.Limits != nil {
-		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, cluster: cfg.Cluster})
+		pb.RegisterAdminServer(guard, admin{limits: cfg.Limits, filler: cfg.Limiter, cluster: cfg.Cluster, adopted: cfg.Adopted})
 	}
 	if cfg.Tables != nil {
 		pb.RegisterClusterServer(guard, newClusterService(cfg.Tables))

@@ -56,7 +56,7 @@ func TestMalformedMessages(t *testing.T) {
 		return status.Convert(conn.Invoke(t.Context(), method, &message, &answer, grpc.ForceCodec(raw{})))
 	}
 	for _, method := range []string{
-		pb.Limiter_Check_FullMethodName, pb.Limiter_CheckBatch_FullMethodName, pb.Limiter_Return_FullMethodName,
+		pb.Limiter_Check_FullMethodName, pb.Limiter_CheckBatch_FullMethodName, pb.Limiter_CheckAll_FullMethodName, pb.Limiter_Return_FullMethodName,
 	} {
 		for _, message := range []string{"\x0a\x05k", "\x00", "\x0c", "\x0a\x80", "\x18\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"} {
 			got, want := refusal(ours, method, []byte(message)), refusal(theirs, method, []byte(message))

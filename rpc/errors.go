@@ -34,9 +34,11 @@ func refusal(err error) error {
 		return nil
 	case errors.Is(err, agreed.ErrStale):
 		return status.Error(codes.Aborted, err.Error())
+	case errors.Is(err, agreed.ErrTooMany):
+		return status.Error(codes.FailedPrecondition, err.Error())
 	case errors.Is(err, agreed.ErrUnknownNode):
 		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, agreed.ErrInvalid):
+	case errors.Is(err, agreed.ErrInvalid), errors.Is(err, agreed.ErrUnknownVersion):
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, cluster.ErrNoLeader), errors.Is(err, cluster.ErrClosed):
 		return status.Error(codes.Unavailable, err.Error())

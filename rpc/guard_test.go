@@ -72,7 +72,7 @@ func TestWhoMayFillOverGRPC(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, looked := c.Inspect(t.Context(), "k", limit.Named("demo"))
+			_, looked := c.Inspect(t.Context(), "k", limit.Named("demo"), "")
 			filled := c.Reset(t.Context(), "k", limit.Named("demo"))
 			for _, err := range []error{looked, filled} {
 				if tt.may != (err == nil) {

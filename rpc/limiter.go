@@ -11,6 +11,9 @@ import (
 // check answers Check.
 func (s *Server) check(ctx context.Context, m *pb.CheckIn) (*pb.CheckOut, error) {
 	d, err := s.limiter.Check(ctx, m.Request)
+	if err == nil && !d.Allowed {
+		err = denied(ctx, m.Request.Key, d)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +25,17 @@ func (s *Server) checkBatch(ctx context.Context, m *pb.BatchIn) (*pb.BatchOut, e
 	if err := atMostABatch(m.Len); err != nil {
 		return nil, err
 	}
-	return &pb.BatchOut{Results: s.limiter.CheckBatch(ctx, m.Requests)}, nil
+	asked, err := denialsAsErrors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results := s.limiter.CheckBatch(ctx, m.Requests)
+	if asked {
+		for i := range results {
+			results[i] = denialOr(asked, m.Requests[i].Key, results[i])
+		}
+	}
+	return &pb.BatchOut{Results: results}, nil
 }
 
 func atMostABatch(n int) error {
@@ -30,6 +43,21 @@ func atMostABatch(n int) error {
 		return nil
 	}
 	return &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d requests are too many: at most %d", n, limit.MaxBatch)}
+}
+
+// checkAll answers CheckAll, whose requests arrive as those of a batch do.
+func (s *Server) checkAll(ctx context.Context, m *pb.BatchIn) (*pb.CheckAllResponse, error) {
+	if err := limit.ValidateAll(m.Len); err != nil {
+		return nil, err
+	}
+	d, err := s.limiter.CheckAll(ctx, m.Requests)
+	if err == nil && d.Denied != nil {
+		err = denied(ctx, d.Denied.Key, d.Decisions[d.Denied.Check])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pb.EncodeAllDecision(d), nil
 }
 
 // giveBack answers Return.
@@ -49,7 +77,7 @@ func (s *Server) giveBack(ctx context.Context, m *pb.ReturnIn) (*pb.ReturnRespon
 
 // Inspect implements jeton.v1.Limiter.
 func (s *Server) Inspect(ctx context.Context, m *pb.InspectRequest) (*pb.InspectResponse, error) {
-	in, err := s.limiter.Inspect(ctx, m.GetKey(), pb.DecodeRef(m.GetLimit()))
+	in, err := s.limiter.Inspect(ctx, m.GetKey(), pb.DecodeRef(m.GetLimit()), m.GetPlan())
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +86,7 @@ func (s *Server) Inspect(ctx context.Context, m *pb.InspectRequest) (*pb.Inspect
 
 // Reset implements jeton.v1.Limiter.
 func (s *Server) Reset(ctx context.Context, m *pb.ResetRequest) (*pb.ResetResponse, error) {
-	if err := s.limiter.Reset(ctx, m.GetKey(), pb.DecodeRef(m.GetLimit())); err != nil {
+	if err := s.resets.Reset(ctx, m.GetKey(), pb.DecodeRef(m.GetLimit())); err != nil {
 		return nil, err
 	}
 	return &pb.ResetResponse{}, nil

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -50,8 +51,11 @@ func (m serverMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.panics}
 }
 
-// observe counts a call of a method that started then and ended now, with err.
+// observe counts a call of a method that started then and ended now, with err. A denial is no error, in whatever form it was asked for.
 func (m serverMetrics) observe(method string, err error, start time.Time) {
+	if _, denied := errors.AsType[*pb.DeniedError](err); denied {
+		err = nil
+	}
 	took := time.Since(start).Seconds()
 	if good, ok := m.good[method]; ok && err == nil {
 		good().Observe(took)

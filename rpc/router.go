@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/together"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/rpc/nodes"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -40,6 +41,7 @@ type RouterConfig struct {
 //
 //	marked as forwarded ─▶ this node is a replica: Local           else refused, with the table's version
 //	marked as routed ────▶ this node is a replica: Local           else like one without a mark, and the sender gets the version
+//	  with a request id ─▶ this node is the first healthy replica: Local   else that one, which may know the id, and Local if it cannot
 //	without a mark ──────▶ the first healthy replica by the table: Local, or that node, marked as forwarded
 //
 // So a request takes one detour at most, even while tables differ.
@@ -147,10 +149,13 @@ const (
 )
 
 // route decides where a request about key goes, by the table and by the marks of its call, which may be nil. This is the one place
-// that does.
-func (r *Router) route(ctx context.Context, m *marks, key string) destination {
+// that does. Named says that the request has an id. A sender that asks this node before the first healthy replica has heard nothing
+// from that in time, or cannot reach it; but the replica may have decided the request, and if it lives, it has the answer.
+func (r *Router) route(ctx context.Context, m *marks, key string, named bool) destination {
 	part := r.nodes.Part(key)
 	switch {
+	case named && m != nil && !m.forwarded && part == nodes.Later:
+		return elsewhere
 	case part == nodes.Alone, m != nil && part != nodes.None:
 		return here
 	case m == nil && part == nodes.First:
@@ -176,7 +181,7 @@ func (r *Router) Check(ctx context.Context, request limit.Request) (limit.Decisi
 	if err := r.refusal(ctx); err != nil {
 		return limit.Decision{}, err
 	}
-	to := r.route(ctx, marksOf(ctx), request.Key)
+	to := r.route(ctx, marksOf(ctx), request.Key, request.ID != "")
 	switch to {
 	case nowhere:
 		return limit.Decision{}, r.notAReplica(request.Key)
@@ -214,7 +219,7 @@ func (r *Router) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	defer cancel()
 	to, m, whole := make([]destination, len(rs)), marksOf(ctx), true
 	for i := range rs {
-		to[i] = r.route(ctx, m, rs[i].Key)
+		to[i] = r.route(ctx, m, rs[i].Key, rs[i].ID != "")
 		whole = whole && (to[i] == here || to[i] == hereFirst)
 	}
 	if whole {
@@ -266,6 +271,17 @@ func (r *Router) moveOn(ctx context.Context, rs []limit.Request, to []destinatio
 	}
 }
 
+// CheckAll implements [limit.AllChecker]: this node asks the nodes of the keys one after another. It outlives its caller by as
+// long as giving back takes.
+func (r *Router) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	if err := r.refusal(ctx); err != nil {
+		return limit.AllDecision{}, err
+	}
+	ctx, cancel := r.withDeadline(ctx)
+	defer cancel()
+	return together.CheckAll(ctx, r, rs, r.nodes.Go)
+}
+
 // A share is a part of a batch.
 type share struct {
 	requests []limit.Request
@@ -283,8 +299,8 @@ func (s *share) put(results, of []limit.Result) {
 	}
 }
 
-// Return implements [limit.Returner]. Of all replicas only the owner that made a receipt can take it back, so a call that
-// was not forwarded goes to all of them.
+// Return implements [limit.Returner]. A call that was not forwarded goes to the replicas that can take back: see
+// [nodes.Set.ReturnEverywhere].
 func (r *Router) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	if err := r.refusal(ctx); err != nil {
 		return nil, err
@@ -293,18 +309,18 @@ func (r *Router) Return(ctx context.Context, key string, receipts []limit.Receip
 	if m == nil || !m.forwarded {
 		return r.nodes.ReturnEverywhere(ctx, key, receipts)
 	}
-	if r.route(ctx, m, key) == nowhere {
+	if r.route(ctx, m, key, false) == nowhere {
 		return nil, r.notAReplica(key)
 	}
 	return r.local.Return(ctx, key, receipts)
 }
 
-// place is who answers a request about key: this node alone, or the first of its replicas that can.
-func (r *Router) place(ctx context.Context, key string) (limit.Limiter, error) {
+// place is who answers a request about key, which may have an id: this node alone, or the first of its replicas that can.
+func (r *Router) place(ctx context.Context, key string, named bool) (limit.Limiter, error) {
 	if err := r.refusal(ctx); err != nil {
 		return nil, err
 	}
-	switch r.route(ctx, marksOf(ctx), key) {
+	switch r.route(ctx, marksOf(ctx), key, named) {
 	case nowhere:
 		return nil, r.notAReplica(key)
 	case here:
@@ -315,17 +331,17 @@ func (r *Router) place(ctx context.Context, key string) (limit.Limiter, error) {
 }
 
 // Inspect implements [limit.Inspector].
-func (r *Router) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
-	at, err := r.place(ctx, key)
+func (r *Router) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
+	at, err := r.place(ctx, key, false)
 	if err != nil {
 		return limit.Inspection{}, err
 	}
-	return at.Inspect(ctx, key, ref)
+	return at.Inspect(ctx, key, ref, plan)
 }
 
 // Reset implements [limit.Resetter].
 func (r *Router) Reset(ctx context.Context, key string, ref limit.Ref) error {
-	at, err := r.place(ctx, key)
+	at, err := r.place(ctx, key, false)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func routedNodes(t *testing.T, n int, local func(i int) limit.Limiter) []*routed
 				node.asked("reset " + key)
 				return nil
 			},
-			OnInspect: func(_ context.Context, key string, _ limit.Ref) (limit.Inspection, error) {
+			OnInspect: func(_ context.Context, key string, _ limit.Ref, _ string) (limit.Inspection, error) {
 				node.asked("inspect " + key)
 				return limit.Inspection{}, errors.New("nothing to see")
 			},
@@ -506,7 +506,7 @@ func TestConformanceOfRouters(t *testing.T) {
 				t.Cleanup(func() { _ = c.Close() })
 				// Nor may it learn the table while a check waits: the owner would be somewhere else to try.
 				for c.Version() < 2 {
-					if _, err := c.Inspect(t.Context(), "anybody", limit.Named("demo")); err != nil {
+					if _, err := c.Inspect(t.Context(), "anybody", limit.Named("demo"), ""); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -38,6 +38,7 @@ type Server struct {
 	pb.UnimplementedLimiterServer // description says who answers checks
 
 	limiter  limit.Limiter
+	resets   Resets
 	log      *slog.Logger
 	metrics  serverMetrics
 	grpc     *grpc.Server

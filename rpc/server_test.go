@@ -174,10 +174,12 @@ func TestErrorsArrive(t *testing.T) {
 	} {
 		t.Run(want.Error(), func(t *testing.T) {
 			_, conn := serve(t, Config{Limiter: conformance.Stub{
-				OnCheck:   func(context.Context, limit.Request) (limit.Decision, error) { return limit.Decision{}, want },
-				OnReturn:  func(context.Context, string, []limit.Receipt) ([]bool, error) { return nil, want },
-				OnInspect: func(context.Context, string, limit.Ref) (limit.Inspection, error) { return limit.Inspection{}, want },
-				OnReset:   func(context.Context, string, limit.Ref) error { return want },
+				OnCheck:  func(context.Context, limit.Request) (limit.Decision, error) { return limit.Decision{}, want },
+				OnReturn: func(context.Context, string, []limit.Receipt) ([]bool, error) { return nil, want },
+				OnInspect: func(context.Context, string, limit.Ref, string) (limit.Inspection, error) {
+					return limit.Inspection{}, want
+				},
+				OnReset: func(context.Context, string, limit.Ref) error { return want },
 			}})
 			client := pb.NewLimiterClient(conn)
 			_, checked := client.Check(t.Context(), checkMessage("k"))

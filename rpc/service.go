@@ -22,6 +22,8 @@ func (s *Server) description() *grpc.ServiceDesc {
 			m.Handler = direct(s, pb.Limiter_Check_FullMethodName, s.check)
 		case "CheckBatch":
 			m.Handler = direct(s, pb.Limiter_CheckBatch_FullMethodName, s.checkBatch)
+		case "CheckAll":
+			m.Handler = direct(s, pb.Limiter_CheckAll_FullMethodName, s.checkAll)
 		case "Return":
 			m.Handler = direct(s, pb.Limiter_Return_FullMethodName, s.giveBack)
 		}

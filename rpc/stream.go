@@ -27,6 +27,7 @@ type checkStream struct {
 	grpc.ServerStream
 
 	server   *Server
+	denials  bool              // are wanted as errors
 	messages chan *pb.StreamIn // closed by read at its end
 	broken   error             // why read ended; nil when the client was done. Read it after messages was closed
 	answers  chan *pb.Answer   // maxUnanswered fit, so a check never waits to hand over its answer
@@ -35,7 +36,12 @@ type checkStream struct {
 
 // checkStream answers CheckStream.
 func (s *Server) checkStream(stream grpc.ServerStream) error {
+	denials, err := denialsAsErrors(stream.Context())
+	if err != nil {
+		return err
+	}
 	c := &checkStream{
+		denials:      denials,
 		ServerStream: stream,
 		server:       s,
 		messages:     make(chan *pb.StreamIn),
@@ -115,7 +121,7 @@ func (c *checkStream) run(ctx context.Context) error {
 
 // gathered are the checks of a message, of which none is started.
 func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
-	m := &gathered{StreamIn: in, server: c.server, room: make([]pb.Answer, in.Len), checks: &c.checks, answers: c.answers}
+	m := &gathered{StreamIn: in, server: c.server, denials: c.denials, room: make([]pb.Answer, in.Len), checks: &c.checks, answers: c.answers}
 	m.ctx, m.cancel = timed(ctx)
 	if in.Len == 0 {
 		m.cancel()

@@ -20,6 +20,7 @@ type gathered struct {
 	ctx     context.Context //nolint:containedctx // of its checks
 	cancel  context.CancelFunc
 	started int
+	denials bool // are wanted as errors
 	decided atomic.Int64
 	room    []pb.Answer     // for the answer to each
 	checks  *sync.WaitGroup // the goroutines of the stream's checks
@@ -40,7 +41,7 @@ func (m *gathered) start(n int) {
 	)
 	for i := m.started; i < m.started+n; i++ {
 		r := m.Requests[i]
-		at, err := s.place(m.ctx, r.Key)
+		at, err := s.place(m.ctx, r.Key, r.ID != "")
 		if each, ok := at.(limit.EachChecker); ok {
 			here = each
 			ours.add(i, r)
@@ -67,17 +68,17 @@ func (m *gathered) answer(i int, r limit.Result, begin time.Time) {
 	s := m.server
 	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, r.Err, begin)
 	s.logFault(m.ctx, pb.Limiter_CheckStream_FullMethodName, r.Err)
-	m.room[i] = pb.Answer{ID: m.IDs[i], Result: r}
+	m.room[i] = pb.Answer{ID: m.IDs[i], Result: denialOr(m.denials, m.Requests[i].Key, r)}
 	if m.decided.Add(1) == int64(len(m.room)) {
 		m.cancel()
 	}
 	m.answers <- &m.room[i]
 }
 
-// place says who answers a request about key; see [Router].
-func (s *Server) place(ctx context.Context, key string) (limit.Limiter, error) {
+// place says who answers a request about key, which may have an id; see [Router].
+func (s *Server) place(ctx context.Context, key string, named bool) (limit.Limiter, error) {
 	if r, ok := s.limiter.(*Router); ok {
-		return r.place(ctx, key)
+		return r.place(ctx, key, named)
 	}
 	return s.limiter, nil
 }

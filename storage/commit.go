@@ -208,7 +208,7 @@ func (s *Store) decideOne(at *memtable.Slot, m *register.Reservation, answer *re
 	}
 	after, a, write := s.partitions[m.Partition].Reserve(r, *m, now, s.cfg.Bounds)
 	if write && m.Inline && !exists && s.inline.total.Load() >= s.cfg.Inline {
-		a.Verdict, a.Position, write = register.Full, s.partitions[m.Partition].Free(r, m.Generation, m.Reach, s.cfg.Bounds), false
+		a.Verdict, a.Position, write = register.Full, s.partitions[m.Partition].FreeFor(r, m, s.cfg.Bounds), false
 		s.metrics.inlineRefused.Inc()
 	}
 	*answer = a

@@ -289,7 +289,7 @@ func raise(t *testing.T, r *rig, w *witness, s *Store, rounds int) error {
 				key := keyOf(caller*keys + i)
 				from := max(w.last(key), r.clock.now())
 				batch[i] = r.segment(key, from, from+int64(time.Millisecond))
-				batch[i].Aux = bytes.Repeat([]byte{byte(batch[i].Seq)}, 800) // some weight
+				batch[i].Ledger = bytes.Repeat([]byte{byte(batch[i].Seq)}, 800) // some weight
 			}
 			waiting = append(waiting, w.ask(t, s, batch...))
 		}

@@ -109,8 +109,7 @@ func (d *diskEngine) put(s *memtable.Slot, r register.Register) error {
 		s.Entry = d.memtable(s.Key).Add(s)
 	}
 	e := s.Entry
-	r.Aux = bytes.Clone(r.Aux)
-	e.Register = r
+	e.Set(r)
 	if e.Rotation != d.rotation {
 		e.Rotation = d.rotation
 		d.current.add(e)

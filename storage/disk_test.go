@@ -51,7 +51,7 @@ func TestDiskEngineFindsWhatWasWritten(t *testing.T) {
 				key := keyOf(rapid.IntRange(0, 60).Draw(rt, "key"))
 				from := max(want[key], r.clock.now())
 				m := r.segment(key, from, from+1)
-				m.Aux = make([]byte, rapid.IntRange(0, 300).Draw(rt, "weight"))
+				m.Ledger = make([]byte, rapid.IntRange(0, 300).Draw(rt, "weight"))
 				want[key] = m.To
 				batch = append(batch, m)
 			}

@@ -16,7 +16,7 @@ import (
 func others(p ring.Partition, from, count int) (rs []Exported) {
 	for i := from; i < from+count; i++ {
 		rs = append(rs, Exported{Key: fmt.Sprintf("other:%d:%d", p, i), Limit: "demo", Register: register.Register{
-			H: epoch + reach, Epoch: 1, From: epoch, Reach: reach, Aux: bytes.Repeat([]byte{byte(i)}, 600),
+			H: epoch + reach, Epoch: 1, From: epoch, Reach: reach, Ledger: bytes.Repeat([]byte{byte(i)}, 600),
 		}})
 	}
 	return rs

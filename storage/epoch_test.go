@@ -219,7 +219,7 @@ func TestDropWhileFlushing(t *testing.T) {
 			s := r.open(t, func(c *Config) { c.journalSize = 16 << 20 })
 			rs := others(0, 0, flushStepLen+100)
 			for i := range rs {
-				rs[i].Register.Aux = nil
+				rs[i].Register.Ledger = nil
 			}
 			must(t, s.Merge(t.Context(), 0, rs))
 			must(t, s.Merge(t.Context(), 1, others(1, 0, 1)))

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,8 +56,7 @@ func (m *memoryEngine) put(s *memtable.Slot, r register.Register) error {
 		s.Entry = m.memtable(s.Key).Add(s)
 		m.bytes.Add(s.Entry.Bytes())
 	}
-	r.Aux = bytes.Clone(r.Aux)
-	s.Entry.Register = r
+	m.bytes.Add(s.Entry.Set(r))
 	return nil
 }
 

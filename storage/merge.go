@@ -58,7 +58,7 @@ func (s *Store) merge(p ring.Partition, registers []Exported) (writes int, err e
 			return writes, err
 		}
 		joined := mine.Join(x.Register)
-		if exists && joined.Generation == mine.Generation && joined.H == mine.H && joined.Expire == mine.Expire {
+		if exists && joined.Generation == mine.Generation && joined.H == mine.H && joined.Expire == mine.Expire && joined.Version == mine.Version {
 			continue
 		}
 		if joined.Swept(horizon) {

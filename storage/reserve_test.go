@@ -53,7 +53,7 @@ func TestReserveInOrder(t *testing.T) {
 			}
 			for i := range want {
 				want[i].Epoch = ring.FirstEpoch
-				if got[i] != want[i] {
+				if !reflect.DeepEqual(got[i], want[i]) {
 					t.Errorf("answer %d is %+v, want %+v", i, got[i], want[i])
 				}
 			}
@@ -136,11 +136,11 @@ func TestReserveKeepsNothing(t *testing.T) {
 			r := newRig(t, nil)
 			s := r.open(t, mode)
 			m := r.segment("user", epoch, epoch+1)
-			m.Aux = []byte("first")
+			m.Ledger = []byte("first")
 			accepted(t, s, m)
-			copy(m.Aux, "wrong")
-			if l := lookAt(t, s, "user"); string(l.Register.Aux) != "first" {
-				t.Errorf("the register holds %q", l.Register.Aux)
+			copy(m.Ledger, "wrong")
+			if l := lookAt(t, s, "user"); string(l.Register.Ledger) != "first" {
+				t.Errorf("the register holds %q", l.Register.Ledger)
 			}
 		})
 	}
@@ -181,7 +181,7 @@ func TestReserveLargeBatch(t *testing.T) {
 		batch := make([]register.Reservation, 1000)
 		for i := range batch {
 			batch[i] = r.segment(keyOf(i), epoch+round, epoch+round+1)
-			batch[i].Aux = make([]byte, 100)
+			batch[i].Ledger = make([]byte, 100)
 		}
 		accepted(t, s, batch...)
 		accepted(t, s, r.segment("small", epoch+round, epoch+round+1))
@@ -358,19 +358,19 @@ func TestLook(t *testing.T) {
 				t.Errorf("a bucket never heard of looks like %+v", l)
 			}
 			m := r.segment("user", epoch, epoch+5)
-			m.Aux = []byte("aux")
+			m.Ledger = []byte("ledger")
 			accepted(t, s, m)
-			want := register.Register{H: m.To, Writer: m.Writer, Seq: m.Seq, Epoch: m.Epoch, From: m.From, Reach: m.Reach}
+			want := register.Register{H: m.To, Writer: m.Writer, Seq: m.Seq, Epoch: m.Epoch, From: m.From, Reach: m.Reach, Version: m.From}
 			l := lookAt(t, s, "user")
-			aux := l.Register.Aux
-			l.Register.Aux = nil
-			if !l.Exists || string(aux) != "aux" || !reflect.DeepEqual(l.Register, want) {
-				t.Errorf("got %+v with %q, want %+v", l, aux, want)
+			ledger := l.Register.Ledger
+			l.Register.Ledger = nil
+			if !l.Exists || string(ledger) != "ledger" || !reflect.DeepEqual(l.Register, want) {
+				t.Errorf("got %+v with %q, want %+v", l, ledger, want)
 			}
 			shut(t, s)
 			s = r.open(t, mode)
 			again := lookAt(t, s, "user")
-			if string(again.Register.Aux) != "aux" {
+			if string(again.Register.Ledger) != "ledger" {
 				t.Errorf("after a restart: %+v", again)
 			}
 		})

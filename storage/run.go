@@ -27,9 +27,9 @@ type item struct {
 func (it *item) partition() ring.Partition { return partitionOf(it.key) }
 
 func (r *run) add(e *memtable.Entry) {
-	const bufferSize, maxEncoded = 64 << 10, 128 // bytes; of an encoded register without aux
-	if cap(r.text)-len(r.text) < maxEncoded+len(e.Register.Aux) {
-		r.text = make([]byte, 0, bufferSize+len(e.Register.Aux))
+	const bufferSize, maxEncoded = 64 << 10, 128 // bytes; of an encoded register without a ledger
+	if cap(r.text)-len(r.text) < maxEncoded+len(e.Register.Ledger) {
+		r.text = make([]byte, 0, bufferSize+len(e.Register.Ledger))
 	}
 	from := len(r.text)
 	r.text = e.Register.Append(r.text)

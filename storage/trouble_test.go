@@ -163,7 +163,7 @@ func TestFailureOfFlushWhileCommitterWaits(t *testing.T) {
 			handedIn := 0
 			reserve := func() {
 				m := r.segment(keyOf(handedIn), epoch, epoch+1)
-				m.Aux = make([]byte, 8<<10)
+				m.Ledger = make([]byte, 8<<10)
 				handedIn++
 				s.Reserve([]register.Reservation{m}, func(_ []register.Answer, err error) { errs <- err })
 			}

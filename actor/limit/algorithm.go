@@ -1,69 +1,70 @@
 package limit
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
 )
 
-// TokenBucket is the default algorithm.
-const TokenBucket = "token-bucket"
+// The algorithms. TokenBucket is the default.
+const (
+	TokenBucket   = "token-bucket"
+	FixedWindow   = "fixed-window"
+	SlidingWindow = "sliding-window"
+	SlidingLog    = "sliding-log"
+	Concurrency   = "concurrency"
+)
 
-// algorithms lists every algorithm by its name in a limits document. Each has a file of its own, whose constructor checks the
-// fields of a Limit that the algorithm uses.
-var algorithms = map[string]func(Limit) (*Rule, error){
-	TokenBucket: newTokenBucket,
+// algorithms lists the algorithms that spend a line, by their names in a limits document: the constructor of its rules, and the
+// names of the fields that its limits have besides the wait, of which the first holds the Capacity. Each has a file of its own.
+var algorithms = withWait(map[string]compiler{
+	TokenBucket: {newTokenBucket, []string{"capacity", "refill"}},
+	FixedWindow: {newFixedWindow, []string{"limit", "window", "per", "timezone", "anchor"}},
+})
+
+// countingAlgorithms lists those that count entries, likewise.
+var countingAlgorithms = map[string]compiler{
+	SlidingWindow: {newSlidingWindow, []string{"limit", "window", "weighted"}},
+	SlidingLog:    {newSlidingLog, []string{"limit", "window"}},
+	Concurrency:   {newConcurrency, []string{"limit", "lease"}},
+}
+
+// A compiler makes the rules of an algorithm. Make checks the fields that it has; Capacity is at least 1 already, and all other
+// fields are empty.
+type compiler struct {
+	make   func(Limit) (*Rule, error)
+	fields []string
+}
+
+// withWait gives every one of them the field wait: the line of any can be spent ahead.
+func withWait(all map[string]compiler) map[string]compiler {
+	for name, c := range all {
+		c.fields = append(c.fields, "wait")
+		all[name] = c
+	}
+	return all
+}
+
+// compilerOf is that of an algorithm.
+func compilerOf(name string) (c compiler, ok bool) {
+	if c, ok = algorithms[name]; !ok {
+		c, ok = countingAlgorithms[name]
+	}
+	return c, ok
 }
 
 // Algorithms are the names that a Limit's Algorithm may have, sorted.
-func Algorithms() []string { return slices.Sorted(maps.Keys(algorithms)) }
+func Algorithms() []string { return slices.Sorted(slices.Values(append(Spending(), Counting()...))) }
 
-// Rule checks l and makes it ready to decide. Its errors are *FieldError.
-func (l Limit) Rule() (*Rule, error) {
-	if err := validateName(l.Name); err != nil {
-		return nil, err
-	}
-	if l.Algorithm == "" {
-		l.Algorithm = TokenBucket
-	}
-	if l.OnUnavailable == "" {
-		l.OnUnavailable = Allow
-	}
-	compile, ok := algorithms[l.Algorithm]
-	if !ok {
-		return nil, &FieldError{
-			Field:   "algorithm",
-			Problem: fmt.Sprintf("unknown algorithm %s: use %s", Quote(l.Algorithm), strings.Join(Algorithms(), " or ")),
-		}
-	}
-	rule, err := compile(l)
-	if err != nil {
-		return nil, err
-	}
-	if rule.reach > int64(MaxFill) {
-		return nil, errTooLong
-	}
-	switch l.OnUnavailable {
-	case Allow, Deny, Local:
-		return rule, nil
-	default:
-		return nil, &FieldError{
-			Field:   "on_unavailable",
-			Problem: fmt.Sprintf("unknown policy %s: use allow, deny or local", Quote(string(l.OnUnavailable))),
-		}
-	}
-}
+// Spending are the names of the algorithms that spend a line, sorted.
+func Spending() []string { return slices.Sorted(maps.Keys(algorithms)) }
 
-// Part is the n-th part of the limit, for one of n gateways that decide without the cluster, or nil if there is none.
-func (r *Rule) Part(n int) *Rule {
-	l, ok := r.algorithm.Part(r.Limit, n)
-	if !ok {
-		return nil
-	}
-	part, err := l.Rule()
-	if err != nil { // the part takes too long to fill
-		return nil
-	}
-	return part
+// Counting are the names of the algorithms that count entries, sorted.
+func Counting() []string { return slices.Sorted(maps.Keys(countingAlgorithms)) }
+
+// Fields are the names of the fields that limits of an algorithm have besides those of every limit. The first of them holds the
+// Capacity. There are none of an unknown algorithm.
+func Fields(algorithm string) []string {
+	c, _ := compilerOf(cmp.Or(algorithm, TokenBucket))
+	return c.fields
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 )
 
 func TestAlgorithms(t *testing.T) {
@@ -16,7 +17,7 @@ func TestAlgorithms(t *testing.T) {
 		t.Fatalf("algorithms %q, want them sorted and %q among them", names, limit.TokenBucket)
 	}
 	for _, name := range names {
-		rule, err := limit.Limit{Name: "a", Algorithm: name, Capacity: 1, Refill: perSecond(1)}.Rule()
+		rule, err := limittest.Of(name, "a", 1, perSecond(1)).Rule()
 		if err != nil || rule.Algorithm != name {
 			t.Errorf("%s: %+v, %v", name, rule, err)
 		}

@@ -36,6 +36,23 @@ type EachChecker interface {
 	CheckEach(ctx context.Context, rs []Request, done func(place int, r Result))
 }
 
+// AllChecker is a Checker that decides the requests of several keys as one: of a user, of the user's organization and of an address.
+type AllChecker interface {
+	Checker
+	// CheckAll charges all requests of rs, or none. It asks them one after another, in their order, until one is denied or has no
+	// decision. Then it gives back what the ones before it took, and asks none of the others. So the requests of several keys are
+	// not decided at one moment: what is taken and given back is missing in its buckets in between, and other checks may be
+	// denied because of that. Requests of one key with the same cost are decided together, at one moment.
+	//
+	// It takes 1 to [MaxAll] requests, no limit of a key twice, and none with an ID: a CheckAll that is repeated is a new one. Its
+	// errors are those of Check, and name the request, as in "checks[1].cost". After an error, what was taken has been given back;
+	// of the request that had no decision, the cost may or may not have been charged, as after an error of Check.
+	//
+	// What is given back takes effect at the owner that admitted it. Where that owner cannot be reached within a second, the
+	// tokens are lost until they come back by the refill: stricter, never looser.
+	CheckAll(ctx context.Context, rs []Request) (AllDecision, error)
+}
+
 // Returner is a Checker that takes back what it admitted.
 type Returner interface {
 	// Return gives back the admissions of key that the receipts prove. The result says for each receipt whether that took
@@ -47,8 +64,9 @@ type Returner interface {
 
 // Inspector is a Checker that shows the state of its buckets.
 type Inspector interface {
-	// Inspect returns the state of one bucket, and changes nothing.
-	Inspect(ctx context.Context, key string, ref Ref) (Inspection, error)
+	// Inspect returns the state of one bucket, and changes nothing. It is shown by the numbers of a plan, or, where plan is empty, by
+	// those that the last check went by. A plan that the limit does not have is a *FieldError; see [IsNoPlan].
+	Inspect(ctx context.Context, key string, ref Ref, plan string) (Inspection, error)
 }
 
 // Resetter is a Checker that can fill its buckets again.
@@ -61,6 +79,7 @@ type Resetter interface {
 // Limiter is everything that a client can ask of a node.
 type Limiter interface {
 	BatchChecker
+	AllChecker
 	Returner
 	Inspector
 	Resetter

@@ -111,6 +111,9 @@ func jsonError(err error) error {
 
 // wanted is the kind of JSON value that t can hold.
 func wanted(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return "a string"
 	}

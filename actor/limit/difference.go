@@ -1,19 +1,18 @@
 package limit
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 )
 
 // Changes are the differences between two documents.
 type Changes struct {
 	Added, Changed, Removed []string      // names of limits, each list sorted
 	Fields                  []FieldChange // of all of them, sorted by limit, in the order of a document
+	Effects                 []Effect      // on buckets in use, sorted by limit
 }
-
-// A FieldChange is a field of a limit, as a document writes it, with its old value (empty for a new limit) and its new value (empty
-// for a removed limit).
-type FieldChange struct{ Limit, Field, Before, After string }
 
 // Difference is what changes from one document to another.
 func Difference(before, after *Document) (c Changes) {
@@ -27,15 +26,19 @@ func Difference(before, after *Document) (c Changes) {
 			c.Added = append(c.Added, name)
 		case !is:
 			c.Removed = append(c.Removed, name)
-		case *old != *now:
+		case !old.alike(now) || !before.variants[name].same(after.variants[name]):
 			c.Changed = append(c.Changed, name)
 		}
+		for _, text := range slices.Concat(Effects(old, now), effectsOfVariants(old, now, before.variants[name], after.variants[name])) {
+			c.Effects = append(c.Effects, Effect{name, text})
+		}
 		values, others := fieldsOf(old), fieldsOf(now)
-		for i, field := range limitFields {
+		for i := range fields {
 			if values[i] != others[i] {
-				c.Fields = append(c.Fields, FieldChange{name, field, values[i], others[i]})
+				c.Fields = append(c.Fields, FieldChange{name, fields[i].name, values[i], others[i]})
 			}
 		}
+		c.Fields = append(c.Fields, fieldsOfVariants(name, before.variants[name], after.variants[name])...)
 	}
 	return c
 }
@@ -47,10 +50,29 @@ func (c *Changes) Names() []string {
 	return names
 }
 
-// fieldsOf are the values of limitFields, all empty without a rule.
-func fieldsOf(r *Rule) (values [4]string) {
+// Summary is what changes in a line: the fields of limits that are different, old → new, and the names of those that are new or gone.
+func (c *Changes) Summary() string {
+	var said []string
+	for _, f := range c.Fields {
+		if slices.Contains(c.Changed, f.Limit) {
+			said = append(said, fmt.Sprintf("%s: %s %s → %s", f.Limit, f.Field, cmp.Or(f.Before, "none"), cmp.Or(f.After, "none")))
+		}
+	}
+	if len(c.Added) > 0 {
+		said = append(said, "added "+strings.Join(c.Added, ", "))
+	}
+	if len(c.Removed) > 0 {
+		said = append(said, "removed "+strings.Join(c.Removed, ", "))
+	}
+	return strings.Join(said, "; ")
+}
+
+// fieldsOf are the values of fields, all empty without a rule.
+func fieldsOf(r *Rule) (values [len(fields)]string) {
 	if r != nil {
-		values = [4]string{r.Algorithm, strconv.FormatInt(r.Capacity, 10), r.Refill.String(), string(r.OnUnavailable)}
+		for i := range fields {
+			values[i] = fields[i].text(&r.Limit)
+		}
 	}
 	return values
 }

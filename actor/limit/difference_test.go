@@ -33,8 +33,15 @@ func TestDifference(t *testing.T) {
 		},
 	}
 	got := limit.Difference(before, after)
+	if len(got.Effects) == 0 || got.Effects[0].Limit != "export" {
+		t.Errorf("the effects are %q", got.Effects)
+	}
+	got.Effects = nil // see TestEffects
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if said := got.Summary(); said != "login: capacity 10 → 20; login: on_unavailable deny → allow; added export; removed old" {
+		t.Errorf("in a line: %s", said)
 	}
 	if names := got.Names(); !reflect.DeepEqual(names, []string{"export", "login", "old"}) {
 		t.Errorf("the limits that differ are %q", names)

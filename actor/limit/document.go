@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // A Document is the set of stored limits, immutable once read. The zero value has none. It is written in YAML; JSON is a subset
@@ -19,13 +21,48 @@ import (
 //	    capacity: 10
 //	    refill: 1/s
 //	    on_unavailable: deny
+//	  page: {algorithm: fixed-window, limit: 100, window: 1m}
+//	  api:
+//	    capacity: 100
+//	    refill: 10/s
+//	    plans: {free: {capacity: 10, refill: 1/s}}
+//	    overrides: [{key: "org:acme:*", capacity: 500}, {key: "user:7", deny: true}]
 type Document struct {
-	rules map[string]*Rule
-	names []string // sorted
+	rules     map[string]*Rule
+	names     []string              // sorted
+	variants  map[string]*variants  // by limit; none for a limit without
+	overrides map[string]*overrides // by limit: those of the text, and those of the cluster
+	written   int                   // how many plans and overrides were read
 }
 
-// limitFields are the fields of a limit in a document.
-var limitFields = []string{"algorithm", "capacity", "refill", "on_unavailable"}
+// maxVariants is how many plans and overrides a document has in all: more than its text can spell out, which has 1 MiB. Aliases may
+// multiply what is written once.
+const maxVariants = 50_000
+
+// another counts a plan or an override that is read.
+func (d *Document) another(path string, n *yaml.Node) error {
+	if d.written++; d.written > maxVariants {
+		return at(n, path, fmt.Sprintf("is one of more than %d plans and overrides of the document, those counted that aliases repeat: use fewer aliases, or set overrides live", maxVariants))
+	}
+	return nil
+}
+
+// NewDocument is the document of these limits, whose names differ. Its errors are *FieldError.
+func NewDocument(limits ...Limit) (*Document, error) {
+	d := &Document{rules: make(map[string]*Rule, len(limits))}
+	for _, l := range limits {
+		rule, err := l.Rule()
+		if err != nil {
+			return nil, under("limits."+l.Name, err)
+		}
+		if _, twice := d.rules[l.Name]; twice {
+			return nil, &FieldError{Field: "limits." + l.Name, Problem: "is defined twice"}
+		}
+		d.rules[l.Name] = rule
+	}
+	d.names = slices.Sorted(maps.Keys(d.rules))
+	return d, nil
+}
 
 // Rule is the stored limit with that name.
 func (d *Document) Rule(name string) (*Rule, bool) {
@@ -41,7 +78,43 @@ func (d *Document) With(other *Document) *Document {
 	}
 	maps.Copy(both.rules, other.rules)
 	both.names = slices.Sorted(maps.Keys(both.rules))
+	for _, from := range []*Document{d, other} {
+		for name, v := range from.variants {
+			if both.rules[name] == from.rules[name] {
+				both.vary(name, v)
+			}
+		}
+	}
 	return both
+}
+
+// vary gives a limit of a document that is being made its variants. All rules of the limit get to know the longest reach of them.
+func (d *Document) vary(name string, v *variants) {
+	base, lead := d.rules[name], int64(0)
+	for _, p := range v.plans {
+		lead = max(lead, p.Rule.Ahead())
+	}
+	for _, o := range v.written {
+		lead = max(lead, o.Rule.Ahead())
+	}
+	v = v.leading(lead)
+	d.rules[name] = base.leading(max(lead, base.Ahead()))
+	if d.variants == nil {
+		d.variants = map[string]*variants{}
+	}
+	d.variants[name] = v
+	if len(v.written) == 0 {
+		return
+	}
+	all := newChanging(nil)
+	for _, o := range v.written {
+		all.put(o.Key, o)
+	}
+	all.order()
+	if d.overrides == nil {
+		d.overrides = map[string]*overrides{}
+	}
+	d.overrides[name] = &all.overrides
 }
 
 // Rules are all stored limits, sorted by name.
@@ -75,20 +148,16 @@ func (d *Document) Resolve(ref Ref) (*Rule, error) {
 	return rule, nil
 }
 
-// storedLimit is a limit as an entry of a document, without its name, which is the entry's key.
-type storedLimit struct {
-	Algorithm     string `yaml:"algorithm" json:"algorithm"`
-	Capacity      int64  `yaml:"capacity" json:"capacity"`
-	Refill        string `yaml:"refill" json:"refill"`
-	OnUnavailable Policy `yaml:"on_unavailable" json:"on_unavailable"`
-}
-
-func (d *Document) stored() map[string]map[string]storedLimit {
-	limits := make(map[string]storedLimit, len(d.rules))
+// stored are the limits by their names, each without its own.
+func (d *Document) stored() map[string]map[string]varyingJSON {
+	limits := make(map[string]varyingJSON, len(d.rules))
 	for name, r := range d.rules {
-		limits[name] = storedLimit{r.Algorithm, r.Capacity, r.Refill.String(), r.OnUnavailable}
+		in := varyingJSON{limitJSON: r.Limit.form()}
+		in.Name = ""
+		d.variants[name].addTo(&in)
+		limits[name] = in
 	}
-	return map[string]map[string]storedLimit{"limits": limits}
+	return map[string]map[string]varyingJSON{"limits": limits}
 }
 
 // YAML is the document with every field written out, sorted by name. [ParseDocument] reads it back.
@@ -107,22 +176,15 @@ func (d *Document) YAML() ([]byte, error) {
 		if needsQuotes(name) {
 			name = strconv.Quote(name)
 		}
-		fmt.Fprintf(&out, "  %s:\n    algorithm: %s\n    capacity: %d\n    refill: %s\n    on_unavailable: %s\n",
-			name, r.Algorithm, r.Capacity, r.Refill, r.OnUnavailable)
+		writeLine(&out, "  ", name, ":", "")
+		for i := range fields {
+			if text := fields[i].text(&r.Limit); text != "" {
+				writeLine(&out, "    ", fields[i].name, ": ", text)
+			}
+		}
+		d.variants[r.Name].write(&out)
 	}
 	return out.Bytes(), nil
-}
-
-// usualLimit is about how many bytes a limit takes in a document.
-const usualLimit = 128
-
-// needsQuotes says whether a YAML decoder may read a name as something other than a string.
-func needsQuotes(name string) bool {
-	switch strings.ToLower(name) {
-	case "y", "yes", "n", "no", "true", "false", "on", "off", "null":
-		return true
-	}
-	return name[0] >= '0' && name[0] <= '9'
 }
 
 // MarshalJSON is the document as JSON. [ParseDocument] reads it back.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -119,11 +120,11 @@ func TestParseDocumentInvalid(t *testing.T) {
 		"an empty name":     {"limits:\n  '': {capacity: 1, refill: 1/s}\n", 2, "limits..name", "is empty"},
 		"an unknown field of a limit": {
 			"limits:\n  login:\n    capacity: 1\n    refil: 1/s\n",
-			4, "limits.login.refil", `a limit has algorithm, capacity, refill, on_unavailable: did you mean "refill"?`,
+			4, "limits.login.refil", `a limit has algorithm, capacity, limit, refill, window, per, timezone, anchor, weighted, lease, wait, penalty_after, penalty_for, penalty_max, on_unavailable, plans, overrides: did you mean "refill"?`,
 		},
 		"a name within a limit": {
 			"limits:\n  login: {name: login}\n",
-			2, "limits.login.name", "a limit has algorithm, capacity, refill, on_unavailable",
+			2, "limits.login.name", "a limit has algorithm, capacity, limit, refill, window, per, timezone, anchor, weighted, lease, wait, penalty_after, penalty_for, penalty_max, on_unavailable",
 		},
 		"a merge": {
 			"limits:\n  a: &a {capacity: 1, refill: 1/s}\n  b:\n    <<: *a\n",
@@ -206,6 +207,9 @@ func wantSameDocument(t *testing.T, doc *limit.Document) {
 		if got, want := stored(mustDocument(t, form)), stored(doc); !slices.Equal(got, want) {
 			t.Fatalf("read back as %+v, want %+v, from:\n%s", got, want, form)
 		}
+		if d := limit.Difference(doc, mustDocument(t, form)); len(d.Names()) > 0 {
+			t.Fatalf("read back with the differences %+v, from:\n%s", d.Fields, form)
+		}
 	}
 }
 
@@ -248,6 +252,11 @@ func FuzzParseDocument(f *testing.F) {
 		"limits:\n  a: &a {capacity: &n 10, refill: 1/s}\n  b: *a\n  c: {capacity: *n, refill: 5/3ms}\n",
 		"limits: &a {x: *a}", "limits: {x: {<<: {capacity: 1}}}", "? [a]\n: b", "limits: {? {} : b}", "*a", "a\n---\nb", "a: b: c",
 		"limits: {1e3: {capacity: 1, refill: 1/s}, true: {capacity: 1, refill: 1/s}, 'y': {capacity: 0o7, refill: 1/s}}",
+		"limits: {a: {algorithm: fixed-window, limit: 100, window: 1m}, b: {algorithm: fixed-window, limit: 9, per: month, timezone: Etc/GMT+5, anchor: 031}}",
+		"limits: {a: {algorithm: fixed-window, limit: 1, per: year, anchor: 02-29}, b: {algorithm: fixed-window, limit: 1, per: week, anchor: Friday}}",
+		"limits: {a: {capacity: 1, refill: 1/s, plans: {pro: {capacity: 2, refill: 3/m}, 0: {refill: 1/1.5s}}, overrides: [{key: 'org:*', capacity: 5}, {key: 7, deny: true}]}}",
+		"limits: {a: {algorithm: sliding-log, limit: 9, window: 1s, plans: &p {x: {limit: 1}}, overrides: [&o {key: \"\\x00\\u2028*\", allow: true}, *o]}}",
+		"limits: {a: {capacity: 1, refill: 1/s, overrides: [{key: \"\\x00\\u2028\\\"'*\", allow: true}]}}",
 		"%YAML 1.1\n---\n!!map {!!str limits: !!null }", "limits: {a: {capacity: |\n 10\n, refill: >-\n 1/s\n}}",
 	} {
 		f.Add([]byte(seed))
@@ -267,6 +276,24 @@ func TestDocumentIsUTF8(t *testing.T) {
 	for _, text := range []string{"\xff\xfe", "\xfe\xff", "\xff\xfel\x00", "limits: {} # \xff"} {
 		if _, err := limit.ParseDocument([]byte(text)); err == nil || !strings.Contains(err.Error(), "UTF-8") {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A rule that a request defines may outlive the message that the request came in, of which its texts are pieces: it must not keep that.
+func TestInlineRuleHasTextsOfItsOwn(t *testing.T) {
+	message := strings.Repeat("some message", 10) + "burstfixed-windowmonthEurope/Berlin15deny"
+	at := strings.Index(message, "burst")
+	piece := func(length int) string { at += length; return message[at-length : at] }
+	l := limit.Limit{Name: piece(5), Algorithm: piece(12), Per: piece(5), Timezone: piece(13), Anchor: piece(2), OnUnavailable: limit.Policy(piece(4)), Capacity: 5}
+	rule, err := (&limit.Document{}).Resolve(limit.Inline(l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := uintptr(unsafe.Pointer(unsafe.StringData(message)))
+	for _, text := range []string{rule.Name, rule.Algorithm, rule.Per, rule.Timezone, rule.Anchor, string(rule.OnUnavailable), rule.Register()} {
+		if p := uintptr(unsafe.Pointer(unsafe.StringData(text))); p >= start && p < start+uintptr(len(message)) {
+			t.Errorf("%q is a piece of the message", text)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package limit
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -10,6 +11,10 @@ import (
 type Inspection struct {
 	Key  string
 	Rule *Rule
+	// Override is the override that counts for the key, in words; empty for none. Rule has its numbers.
+	Override string
+	// Plan is the plan by whose numbers the last check of a bucket in memory went; empty for the limit's own. Rule has its numbers.
+	Plan string
 	Now  int64 // the node clock at that moment, in nanoseconds since the Unix epoch
 	// Partition is where the key lives, and Epoch the number of that partition's replica set.
 	Partition int
@@ -20,14 +25,29 @@ type Inspection struct {
 	// Awake says whether an actor holds the bucket in memory. If not, the fields below are computed from the registers.
 	Awake      bool
 	Generation int64
-	TAT        int64    // the position up to which the line is spent, rounded up; before Now: the bucket is full
-	Tokens     int64    // whole tokens that could be spent now
-	Segment    Span     // reserved and not yet spent by this owner; empty if Start = End
-	Next       Span     // the next segment, reserved ahead; empty if Start = End
-	Credit     int64    // returned line that can be spent again, in nanoseconds
-	Waiting    int      // checks that wait in the actor's mailbox
-	Registers  []Stored // each replica's register
-	Recent     []Recent // the actor's last decisions on this bucket, the newest last
+	TAT        int64 // the position up to which the line is spent, rounded up; before Now: the bucket is full
+	Tokens     int64 // whole tokens that could be spent now
+	Segment    Span  // reserved and not yet spent by this owner; empty if Start = End
+	Next       Span  // the next segment, reserved ahead; empty if Start = End
+	Credit     int64 // returned line that can be spent again, in nanoseconds
+	// Of a limit that counts entries, in place of TAT, Segment, Next and Credit: its ledger as it is stored, by how much longer what
+	// other owners entered counts, in nanoseconds, and what of it the owner holds for further checks.
+	Ledger []byte
+	Late   int64
+	Held   int64
+	// Closed is until when a penalty closes the bucket, 0 if none does, and Denied how many denials in a row an awake actor remembers.
+	Closed    int64
+	Denied    int64
+	Waiting   int      // checks that wait in the actor's mailbox
+	Registers []Stored // each replica's register
+	Recent    []Recent // the actor's last decisions on this bucket, the newest last
+}
+
+// Counted is the ledger of a limit that counts entries.
+func (in *Inspection) Counted() (*Ledger, error) {
+	l := in.Rule.NewLedger(in.Late)
+	err := l.Read(in.Ledger, in.Owner)
+	return l, err
 }
 
 // Unknown says that every replica was asked and none has a register of the bucket: the bucket was never spent from, or its register
@@ -60,26 +80,58 @@ type Recent struct {
 // inspectionJSON is the JSON form of an [Inspection]. 64-bit positions are strings, because many JSON decoders keep only
 // 53 bits; they are nanoseconds since the Unix epoch, and the times beside them are the same for people.
 type inspectionJSON struct {
-	Key       string    `json:"key"`
-	Limit     Limit     `json:"limit"`
-	Now       int64     `json:"now_ns,string"` // the node clock
-	Time      time.Time `json:"now"`
-	Tokens    int64     `json:"tokens"`        // that could be spent now
-	Unknown   bool      `json:"unknown"`       // no replica has a register of the bucket; see Inspection.Unknown
-	TAT       int64     `json:"tat_ns,string"` // the line is spent up to here; before now: the bucket is full
-	Credit    int64     `json:"credit_ns,string"`
-	Segment   Span      `json:"segment"` // reserved and not yet spent
-	Next      Span      `json:"next"`    // the next segment, reserved ahead
-	Awake     bool      `json:"awake"`
-	Waiting   int       `json:"waiting"` // checks in the actor's mailbox
-	Partition int       `json:"partition"`
-	Epoch     uint64    `json:"epoch,string"`
+	Key       string      `json:"key"`
+	Limit     Limit       `json:"limit"`
+	Override  string      `json:"override,omitempty"`
+	Plan      string      `json:"plan,omitempty"` // of the last check
+	Now       int64       `json:"now_ns,string"`  // the node clock
+	Time      time.Time   `json:"now"`
+	Tokens    int64       `json:"tokens"`        // that could be spent now
+	Unknown   bool        `json:"unknown"`       // no replica has a register of the bucket; see Inspection.Unknown
+	TAT       int64       `json:"tat_ns,string"` // the line is spent up to here; before now: the bucket is full
+	Credit    int64       `json:"credit_ns,string"`
+	Segment   Span        `json:"segment"`                   // reserved and not yet spent
+	Next      Span        `json:"next"`                      // the next segment, reserved ahead
+	Entries   []entryJSON `json:"entries,omitempty"`         // of a limit that counts entries
+	Held      int64       `json:"held,omitempty"`            // of the entries, what checks can be given without asking the replicas
+	Closed    string      `json:"closed_until_ns,omitempty"` // a penalty closes the bucket until then
+	ClosedAt  *time.Time  `json:"closed_until,omitempty"`
+	Denied    int64       `json:"denied_in_a_row,omitempty"`
+	Awake     bool        `json:"awake"`
+	Waiting   int         `json:"waiting"` // checks in the actor's mailbox
+	Partition int         `json:"partition"`
+	Epoch     uint64      `json:"epoch,string"`
 	// Generation goes up with each reset.
 	Generation int64        `json:"generation,string"`
 	Owner      OwnerID      `json:"owner"`
 	Node       string       `json:"node"`
 	Registers  []storedJSON `json:"registers"`
 	Recent     []recentJSON `json:"recent"` // the newest last
+}
+
+// entryJSON is the JSON form of an [Entry].
+type entryJSON struct {
+	At     int64 `json:"at_ns,string"`
+	Until  int64 `json:"until_ns,string"` // it counts until then
+	Amount int64 `json:"amount"`
+	Permit bool  `json:"permit,omitempty"` // its number is for the client alone: with it, the permit can be returned
+}
+
+// entries are those of the ledger that count.
+func (in *Inspection) entries() (all []entryJSON) {
+	if in.Rule == nil || !in.Rule.Counts() {
+		return nil
+	}
+	l, err := in.Counted()
+	if err != nil {
+		return nil
+	}
+	l.Used(in.Now)
+	for i := range l.Entries() {
+		e := &l.Entries()[i]
+		all = append(all, entryJSON{At: e.At, Until: l.Until(e), Amount: e.Amount, Permit: e.ID != 0})
+	}
+	return all
 }
 
 // storedJSON is the JSON form of a [Stored].
@@ -106,13 +158,18 @@ type recentJSON struct {
 // MarshalJSON writes positions as strings, like the rest of the JSON API, and as times beside them.
 func (in Inspection) MarshalJSON() ([]byte, error) {
 	b := inspectionJSON{
-		Key: in.Key, Now: in.Now, Time: utc(in.Now), Tokens: in.Tokens, Unknown: in.Unknown(), TAT: in.TAT, Credit: in.Credit,
+		Key: in.Key, Override: in.Override, Plan: in.Plan, Now: in.Now, Time: utc(in.Now), Tokens: in.Tokens, Unknown: in.Unknown(), TAT: in.TAT, Credit: in.Credit,
 		Segment: in.Segment, Next: in.Next, Awake: in.Awake, Waiting: in.Waiting,
 		Partition: in.Partition, Epoch: in.Epoch, Generation: in.Generation, Owner: in.Owner, Node: in.Node,
 		Registers: make([]storedJSON, len(in.Registers)), Recent: make([]recentJSON, len(in.Recent)),
 	}
 	if in.Rule != nil {
-		b.Limit = in.Rule.Limit
+		b.Limit, b.Entries, b.Held = in.Rule.Limit, in.entries(), in.Held
+	}
+	b.Denied = in.Denied
+	if in.Closed > 0 {
+		until := utc(in.Closed)
+		b.Closed, b.ClosedAt = strconv.FormatInt(in.Closed, 10), &until
 	}
 	for i, r := range in.Registers {
 		b.Registers[i] = storedJSON(r)

@@ -19,16 +19,22 @@ type requestJSON struct {
 	Look      bool   `json:"look,omitempty"`
 	RequestID string `json:"request_id,omitempty"`
 	Receipt   bool   `json:"receipt,omitempty"`
+	Extend    uint64 `json:"extend,omitempty,string"`
+	Plan      string `json:"plan,omitempty"`
+	WaitMS    int64  `json:"wait_ms,omitempty"`
 }
 
-// UnmarshalJSON reads {"key", "limits", "cost", "look", "request_id", "receipt"}, of which the last four are optional. An
+// UnmarshalJSON reads {"key", "limits", "cost", "look", "request_id", "receipt", "extend", "plan", "wait_ms"}, of which the last seven are optional. An
 // unknown field is an error, and so is a cost of 0 without look. Its errors are *FieldError.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	var in requestJSON
 	if err := DecodeJSON(data, &in); err != nil {
 		return err
 	}
-	*r = Request{Key: in.Key, Limits: in.Limits, Look: in.Look, ID: in.RequestID, Receipt: in.Receipt}
+	*r = Request{Key: in.Key, Limits: in.Limits, Look: in.Look, ID: in.RequestID, Receipt: in.Receipt || in.Extend != 0, Extend: in.Extend, Plan: in.Plan}
+	if r.Wait = milliseconds(in.WaitMS); in.WaitMS < 0 || r.Wait > LongestWait {
+		return &FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is not from 0 to %d, the longest deadline in milliseconds", in.WaitMS, LongestWait.Milliseconds())}
+	}
 	switch {
 	case in.Cost == nil:
 	case *in.Cost == 0 && !in.Look:
@@ -41,7 +47,7 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes what [Request.UnmarshalJSON] reads.
 func (r Request) MarshalJSON() ([]byte, error) {
-	out := requestJSON{Key: r.Key, Limits: r.Limits, Look: r.Look, RequestID: r.ID, Receipt: r.Receipt}
+	out := requestJSON{Key: r.Key, Limits: r.Limits, Look: r.Look, RequestID: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitMS: ceilDiv(r.Wait, time.Millisecond)}
 	if r.Cost != 0 {
 		out.Cost = &r.Cost
 	}
@@ -74,8 +80,14 @@ func (r *Ref) UnmarshalJSON(data []byte) error { return r.decode(data, "limit") 
 // decode reads r. Errors name it by path.
 func (r *Ref) decode(data []byte, path string) error {
 	if bytes.HasPrefix(data, []byte("{")) {
-		var l Limit
-		if err := DecodeJSON(data, &l); err != nil {
+		var (
+			in limitJSON
+			l  Limit
+		)
+		if err := DecodeJSON(data, &in); err != nil {
+			return under(path, err)
+		}
+		if err := l.take(&in); err != nil {
 			return under(path, err)
 		}
 		*r = Inline(l)
@@ -97,6 +109,33 @@ func (r Ref) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r.Name)
 }
 
+// An Extension is what POST /v1/extend takes: a permit that is to last longer.
+type Extension struct {
+	Key     string
+	Receipt Receipt // of a check, or of the last extension
+}
+
+// UnmarshalJSON reads {"key", "receipt"}. An unknown field is an error. Its errors are *FieldError.
+func (e *Extension) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Key     string   `json:"key"`
+		Receipt *Receipt `json:"receipt"`
+	}
+	if err := DecodeJSON(data, &in); err != nil {
+		return err
+	}
+	if in.Receipt == nil || in.Receipt.Serial == 0 {
+		return &FieldError{Field: "receipt", Problem: "is missing: send the receipt of the permit, as it was answered"}
+	}
+	*e = Extension{Key: in.Key, Receipt: *in.Receipt}
+	return nil
+}
+
+// Request is the check that extends the permit.
+func (e *Extension) Request() Request {
+	return Request{Key: e.Key, Limits: []Ref{Named(e.Receipt.Limit)}, Extend: e.Receipt.Serial, Receipt: true}
+}
+
 // A Return is what POST /v1/return takes.
 type Return struct {
 	Key      string
@@ -116,7 +155,7 @@ func (r *Return) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// receipts are those of a Return. They are counted before they are decoded: a receipt takes 88 bytes in memory, and may be three
+// receipts are those of a Return. They are counted before they are decoded: a receipt takes 96 bytes in memory, and may be three
 // bytes of JSON.
 type receipts []Receipt
 
@@ -163,13 +202,15 @@ func hasMore(data []byte, n int) bool {
 
 type decisionJSON struct {
 	Allowed  bool      `json:"allowed"`
+	WaitMS   int64     `json:"wait_ms,omitempty"`
 	Limits   []Outcome `json:"limits"`
 	Receipts []Receipt `json:"receipts,omitempty"`
-	Node     string    `json:"-"`
 }
 
-// MarshalJSON writes {"allowed", "limits", "receipts"}; without receipts the last is left out.
-func (d Decision) MarshalJSON() ([]byte, error) { return json.Marshal(decisionJSON(d)) }
+// MarshalJSON writes {"allowed", "wait_ms", "limits", "receipts"}; without a wait and without receipts these are left out.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	return json.Marshal(decisionJSON{Allowed: d.Allowed, WaitMS: ceilDiv(d.Wait, time.Millisecond), Limits: d.Limits, Receipts: d.Receipts})
+}
 
 // UnmarshalJSON reads what [Decision.MarshalJSON] writes, and ignores unknown fields: the node may be newer than the client. Its
 // errors are *FieldError.
@@ -178,14 +219,18 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return jsonError(err)
 	}
-	*d = Decision(in)
+	*d = Decision{Allowed: in.Allowed, Wait: milliseconds(in.WaitMS), Limits: in.Limits, Receipts: in.Receipts}
 	return nil
 }
 
 type outcomeJSON struct {
 	Name         string `json:"name"`
+	Plan         string `json:"plan,omitempty"`
+	Override     string `json:"override,omitempty"`
 	Allowed      bool   `json:"allowed"`
 	Never        bool   `json:"never,omitempty"`
+	Closed       bool   `json:"closed,omitempty"`
+	Ended        bool   `json:"ended,omitempty"`
 	Limit        int64  `json:"limit"`
 	Remaining    int64  `json:"remaining"`
 	RetryAfterMS int64  `json:"retry_after_ms"`
@@ -195,7 +240,7 @@ type outcomeJSON struct {
 // MarshalJSON writes the durations in milliseconds.
 func (o Outcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(outcomeJSON{
-		Name: o.Name, Allowed: o.Allowed, Never: o.Never, Limit: o.Limit, Remaining: o.Remaining,
+		Name: o.Name, Plan: o.Plan, Override: o.Override, Allowed: o.Allowed, Never: o.Never, Ended: o.Ended, Closed: o.Closed, Limit: o.Limit, Remaining: o.Remaining,
 		RetryAfterMS: ceilDiv(o.RetryAfter, time.Millisecond), ResetAfterMS: ceilDiv(o.ResetAfter, time.Millisecond),
 	})
 }
@@ -207,7 +252,7 @@ func (o *Outcome) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*o = Outcome{
-		Name: in.Name, Allowed: in.Allowed, Never: in.Never, Limit: in.Limit, Remaining: in.Remaining,
+		Name: in.Name, Plan: in.Plan, Override: in.Override, Allowed: in.Allowed, Never: in.Never, Ended: in.Ended, Closed: in.Closed, Limit: in.Limit, Remaining: in.Remaining,
 		RetryAfter: milliseconds(in.RetryAfterMS), ResetAfter: milliseconds(in.ResetAfterMS),
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package limit is the vocabulary of jeton and its pure arithmetic: what a limit is, what a check asks, what a
-// decision answers, and how a token bucket counts. It has no clock, no goroutine and no I/O; time is always an
+// decision answers, and how each algorithm counts. It has no clock, no goroutine and no I/O; time is always an
 // argument. Every other package uses its types.
 //
 // Start with [Checker], the one interface that every layer of jeton implements, and [Rule], a limit made ready to
@@ -23,18 +23,37 @@ const (
 	Local Policy = "local" // decide by a bucket of the gateway's own
 )
 
-// A Limit is a named rule as people write it. [Limit.Rule] checks it and makes it ready to decide.
+// A Limit is a named rule as people write it. [Limit.Rule] checks it and makes it ready to decide. Which of its fields it has depends
+// on the algorithm ([Fields]); the others are empty.
 type Limit struct {
 	// Name is 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit.
-	Name string `json:"name"`
+	Name string
 	// Algorithm is one of [Algorithms]; empty means "token-bucket".
-	Algorithm string `json:"algorithm,omitempty"`
-	// Capacity is how many tokens a full bucket holds, at least 1.
-	Capacity int64 `json:"capacity"`
-	// Refill is how fast tokens come back.
-	Refill Refill `json:"refill"`
+	Algorithm string
+	// Capacity is how many tokens a full bucket holds, at least 1. Where the algorithm is one of windows it is the limit of each
+	// window, and documents and JSON call it "limit".
+	Capacity int64
+	// Refill is how fast the tokens of a token bucket come back.
+	Refill Refill
+	// Window is how long the windows of a fixed window last. They are aligned to the Unix epoch. From 1 ms to 36 years. Instead of it, Per
+	// may be "day", "week", "month" or "year".
+	Window time.Duration
+	Per    string
+	// Timezone and Anchor say where the windows of Per begin: the name of an IANA time zone, empty means UTC; and the hour of the day, the
+	// name of the day of the week, the day of the month, or a date of the year such as "04-06". Empty means the first.
+	Timezone string
+	Anchor   string
+	// Weighted makes a sliding window the estimate from two windows that others call by that name, with a wider bound.
+	Weighted bool
+	// Lease is how long a permit of a concurrency limit lasts unless it is extended or returned. From 1 s to 24 h.
+	Lease time.Duration
+	// MaxWait is the longest wait that a check may ask for: see Request.Wait. Only limits that spend a line have one. From 0 to
+	// [LongestWait], in whole milliseconds.
+	MaxWait time.Duration
+	// Penalty closes the buckets of who goes on after denials. A limit that a request defines has none.
+	Penalty Penalty
 	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
-	OnUnavailable Policy `json:"on_unavailable,omitempty"`
+	OnUnavailable Policy
 }
 
 // A Ref refers to a limit: to a stored one by its name, or to one that the request defines.
@@ -57,13 +76,21 @@ type Request struct {
 	Limits []Ref
 	// Cost in tokens, taken from every limit; 0 means 1. A cost above a capacity can never pass.
 	Cost int64
+	// Plan, if not empty, is the name of a plan: the limits that have it go by its numbers. See [Document.CheckPlan].
+	Plan string
 	// Look asks what the limits have left and takes nothing. It has no Cost.
 	Look bool
-	// ID, if not empty, makes a repeated request get the answer of the first one, as long as the owner that gave it
-	// still remembers it. At most 128 bytes of UTF-8.
+	// ID, if not empty, makes a repeated request get the answer of the first one, for 31 seconds, as long as the owner that gave it
+	// lives and still remembers it. At most 128 bytes of UTF-8.
 	ID string
 	// Receipt asks for receipts, the proof of the admission and the means to return it.
 	Receipt bool
+	// Wait is how long the caller may wait for tokens: a check that would be denied now is admitted if it would be admitted at a time
+	// that is not later than that, and the Decision says how long to wait. At most the MaxWait of every limit of r.
+	Wait time.Duration
+	// Extend, if not 0, is the Serial of a receipt of the one limit of r, which has permits: the permit lasts its lease from now on,
+	// in place of a new one, and the answer has its receipt. A permit that has ended is denied.
+	Extend uint64
 }
 
 // Tokens is what r takes from every limit: its cost, or nothing for a look.
@@ -76,9 +103,12 @@ func (r *Request) Tokens() int64 {
 
 // A Decision is the answer to a Request.
 type Decision struct {
-	Allowed  bool      // every limit allowed it
+	Allowed bool // every limit allowed it
+	// Wait is how long the caller must wait before it begins, counted from when its check was decided: the tokens are taken, and not
+	// there yet. 0 unless the request's Wait allows more.
+	Wait     time.Duration
 	Limits   []Outcome // one for each limit of the request, in its order
-	Receipts []Receipt // one for each limit, if the request asked for them, was allowed, and cost more than 0
+	Receipts []Receipt // one for each limit that an override does not let pass uncounted, if the request asked for them, was allowed, and cost more than 0
 	// Node is the address of the node that answered; empty when the Checker decided by itself. The client sets it; it is not
 	// part of any encoding of a Decision.
 	Node string
@@ -86,12 +116,18 @@ type Decision struct {
 
 // An Outcome is the decision of one limit of a request.
 type Outcome struct {
-	Name      string
+	Name string
+	// Plan is the plan by whose numbers it was decided, and Override the override, in words: at most one of them; both are empty if it
+	// was by those of the limit.
+	Plan, Override string
+
 	Allowed   bool  // this limit alone would have allowed it
-	Never     bool  // the cost is above the capacity: no wait can help
+	Never     bool  // the cost is above the capacity, or the permit has ended: no wait can help
+	Ended     bool  // the permit that was to be extended has ended or was returned, and only a new check can enter; Never is set too
+	Closed    bool  // a penalty has closed the bucket for a time, whatever it holds: see [Penalty]
 	Limit     int64 // capacity in tokens
 	Remaining int64 // whole tokens left after this decision
-	// RetryAfter is the shortest wait after which this limit would allow the same request, if no other request
+	// RetryAfter is the shortest time after which this limit would allow the same request, with the same Wait, if no other request
 	// spends meanwhile; 0 when it was allowed or can never be.
 	RetryAfter time.Duration
 	// ResetAfter is how long until the bucket is full again, if no request spends meanwhile.
@@ -136,6 +172,9 @@ type Receipt struct {
 	Owner  OwnerID `json:"owner"`
 	Serial uint64  `json:"serial,string"`    // with the span, tells this receipt from the owner's others of this bucket; it cannot be guessed
 	Reuses []Span  `json:"reuses,omitempty"` // returned pieces of line that this admission spends again
+	// Permit says that it is a permit of a concurrency limit: its span is its lease, and any owner takes it back. Other receipts are
+	// taken back by the owner that made them.
+	Permit bool `json:"permit,omitempty"`
 }
 
 // The bounds of one request.
@@ -146,6 +185,8 @@ const (
 	MaxLimits = 16   // limits of one request
 	MaxBatch  = 1000 // requests of one batch
 	MaxReturn = 1000 // receipts that are returned at once
+
+	LongestWait = 30 * time.Second // of a check, as long as its longest deadline
 )
 
 func validateName(name string) error {

@@ -1,11 +1,8 @@
 package limit
 
 import (
-	"errors"
-	"fmt"
-	"math"
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -66,92 +63,49 @@ func errNoLimits(line int) error {
 func (d *Document) add(key, value *yaml.Node) error {
 	l := Limit{Name: key.Value}
 	path := "limits." + key.Value
+	var has given
 	lines := map[string]*yaml.Node{}
 	err := eachField(value, path, func(field, v *yaml.Node) error {
 		lines[field.Value] = v
-		return l.set(path, field, v)
+		if field.Value == "plans" || field.Value == "overrides" {
+			return nil // they are read once the limit is
+		}
+		return l.set(&has, path, field, v)
 	})
 	if err != nil {
 		return err
 	}
-	if _, given := lines["capacity"]; !given {
-		return at(key, path+".capacity", "is missing: say how many tokens a full bucket holds, at least 1")
+	var rule *Rule
+	if err = cmp.Or(l.fitsGiven(has), l.hasCount(has)); err == nil {
+		rule, err = l.Rule()
 	}
-	rule, err := l.Rule()
 	if err != nil {
-		var fe *FieldError
-		if !errors.As(err, &fe) {
-			return err
-		}
-		where, ok := lines[fe.Field]
-		if !ok {
-			where = key
-		}
-		return at(where, path+"."+fe.Field, fe.Problem)
+		return placed(err, path, key, lines)
 	}
 	d.rules[l.Name] = rule
 	d.names = append(d.names, l.Name)
-	return nil
+	v, err := d.readVariants(rule, path, lines["plans"], lines["overrides"])
+	if err == nil && v != nil {
+		d.vary(l.Name, v)
+	}
+	return err
 }
 
-// set reads one field of a limit.
-func (l *Limit) set(parent string, field, v *yaml.Node) error {
-	path := parent + "." + field.Value
-	if !slices.Contains(limitFields, field.Value) {
-		return fieldError(strictyaml.Unknown(field, parent, "a limit has", limitFields))
+// set reads one field of a limit, and notes that it is given.
+func (l *Limit) set(has *given, parent string, field, v *yaml.Node) error {
+	path, i := parent+"."+field.Value, fieldCalled(field.Value)
+	if i < 0 {
+		return fieldError(strictyaml.Unknown(field, parent, "a limit has", append(fieldNames(), "plans", "overrides")))
 	}
+	has[i] = true
 	if v.Kind == yaml.AliasNode {
 		v = v.Alias
 	}
 	if v.Kind != yaml.ScalarNode {
 		return at(v, path, "is not a single value")
 	}
-	switch field.Value {
-	case "algorithm":
-		l.Algorithm = v.Value
-	case "on_unavailable":
-		l.OnUnavailable = Policy(v.Value)
-	case "capacity":
-		n, err := strconv.ParseInt(v.Value, 10, 64)
-		if err != nil {
-			return at(v, path, fmt.Sprintf("%s is not a whole number of tokens, at most %d", Quote(v.Value), int64(math.MaxInt64)))
-		}
-		l.Capacity = n
-	case "refill":
-		r, err := ParseRefill(v.Value)
-		if err != nil {
-			return at(v, path, strings.TrimPrefix(err.Error(), "refill: "))
-		}
-		l.Refill = r
+	if err := fields[i].read(l, v.Value); err != nil {
+		return at(v, path, strings.TrimPrefix(err.Error(), field.Value+": "))
 	}
 	return nil
-}
-
-// eachField calls f for each field of a mapping, until there is a problem; null is an empty mapping. Path is the path of the mapping;
-// "" is the document.
-func eachField(m *yaml.Node, path string, f func(key, value *yaml.Node) error) (first error) {
-	if isNull(m) {
-		return nil
-	}
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
-	strictyaml.EachField(m, path, func(p *strictyaml.Problem) { note(fieldError(p)) }, func(key, value *yaml.Node) {
-		if first == nil {
-			note(f(key, value))
-		}
-	})
-	return first
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-func at(n *yaml.Node, field, problem string) error {
-	return &FieldError{Field: named(field), Problem: problem, Line: n.Line}
-}
-
-func fieldError(p *strictyaml.Problem) error {
-	return &FieldError{Field: named(p.Path), Problem: p.Text, Line: p.Line}
 }

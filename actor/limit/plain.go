@@ -2,7 +2,6 @@ package limit
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -29,10 +28,10 @@ func parsePlain(text string) (doc *Document, ok bool) {
 // A plainReader reads lines of a plain document.
 type plainReader struct {
 	doc           *Document
-	begun         bool    // the line "limits:" has been read
-	names, fields int     // the indentation of names and of fields; 0 until there is one
-	limit         Limit   // the limit that is being read; without a name before the first
-	seen          [4]bool // of limitFields
+	begun         bool  // the line "limits:" has been read
+	names, fields int   // the indentation of names and of fields; 0 until there is one
+	limit         Limit // the limit that is being read; without a name before the first
+	seen          given // of it
 }
 
 // line reads a line without its end, and says whether it is plain.
@@ -68,7 +67,7 @@ func (p *plainReader) line(line string) bool {
 		if value != "" || !p.end() {
 			return false
 		}
-		p.limit, p.seen, p.fields = Limit{Name: strings.Clone(key)}, [4]bool{}, 0
+		p.limit, p.seen, p.fields = Limit{Name: strings.Clone(key)}, given{}, 0
 		return true
 	case indent > p.names && p.limit.Name != "" && (p.fields == 0 || indent == p.fields):
 		p.fields = indent
@@ -79,29 +78,21 @@ func (p *plainReader) line(line string) bool {
 
 // field reads a field of the limit.
 func (p *plainReader) field(key, value string) bool {
-	at := slices.Index(limitFields, key)
+	at := fieldCalled(key)
 	if at < 0 || p.seen[at] || value == "" {
 		return false
 	}
 	p.seen[at] = true
-	var err error
-	switch key {
-	case "algorithm":
-		p.limit.Algorithm = strings.Clone(value)
-	case "on_unavailable":
-		p.limit.OnUnavailable = Policy(strings.Clone(value))
-	case "capacity":
-		p.limit.Capacity, err = strconv.ParseInt(value, 10, 64)
-	case "refill":
-		p.limit.Refill, err = ParseRefill(value)
-	}
-	return err == nil
+	return fields[at].read(&p.limit, value) == nil
 }
 
 // end adds the limit that has been read to the document, if there is one.
 func (p *plainReader) end() bool {
 	if p.limit.Name == "" {
 		return true
+	}
+	if p.limit.fitsGiven(p.seen) != nil || p.limit.hasCount(p.seen) != nil {
+		return false
 	}
 	rule, err := p.limit.Rule()
 	if _, twice := p.doc.rules[p.limit.Name]; err != nil || twice {

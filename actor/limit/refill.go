@@ -62,17 +62,23 @@ func refillError(format string, args ...any) error {
 
 // String is the canonical form, which [ParseRefill] reads back to the same value: "5/s" rather than "5/1s".
 func (r Refill) String() string {
-	per := r.Per.String()
-	if r.Per%time.Minute == 0 && r.Per != 0 {
-		per = strings.TrimSuffix(per, "0s")
-	}
-	if r.Per%time.Hour == 0 && r.Per != 0 {
-		per = strings.TrimSuffix(per, "0m")
-	}
+	per := durationText(r.Per)
 	if unit, one := strings.CutPrefix(per, "1"); one && isUnit(unit) {
 		per = unit
 	}
 	return strconv.FormatInt(r.Tokens, 10) + "/" + per
+}
+
+// durationText is a duration in the form of [time.Duration.String], without zeros at its end: "1m" rather than "1m0s".
+func durationText(d time.Duration) string {
+	text := d.String()
+	if d%time.Minute == 0 && d != 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d%time.Hour == 0 && d != 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // part is exactly the n-th part of r; ok is false if a Refill cannot be that slow.

@@ -1,7 +1,7 @@
 package limit
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"math/bits"
 	"time"
@@ -12,49 +12,23 @@ import (
 const MaxFill = time.Duration(1 << 61)
 
 // A Rule is a Limit made ready to decide: its algorithm, and the arithmetic of its positions. It is immutable. Two Rules that are
-// equal (==) decide alike.
+// equal (==) decide alike; those that decide alike are Equal.
 type Rule struct {
 	Limit
-	n, p      uint64 // refill in lowest terms: n tokens every p nanoseconds
-	tau       Pos    // the line of a whole bucket
-	reach     int64
-	algorithm algorithm
+	n, p     uint64 // the line of a token in lowest terms: n tokens every p nanoseconds
+	tau      Pos    // the line of a whole bucket
+	reach    int64
+	lead     int64  // the longest reach under any numbers of the limit, if that is known to be longer: see Ahead
+	register string // see Register; empty for the name
+	// penalties is the rule of the bucket of its penalties, which follows from the Limit; nil if it has none.
+	penalties *Rule
+	line      line     // the algorithm, if it spends a line; nil otherwise
+	counting  counting // the algorithm, if it counts entries; nil otherwise
 
 	Inline bool // a request has defined the limit
-}
+	exact  bool // see Exact
 
-// An algorithm says how a bucket's line, which is its time axis, may be spent: a check of cost c consumes a span of c tokens'
-// length, which begins at Begin(t) or later, where the spans before it end, and ends at Bound(t) or before. Owners, replicas and
-// gateways use nothing else of an algorithm, so they are safe for every algorithm for which
-//
-//	t ≤ Begin(t) ≤ Bound(t) ≤ t + the rule's reach
-//
-// and for which Begin and Bound never decrease as t increases. Line before Begin cannot be spent any more, and may be forgotten.
-// An algorithm is a value that can be compared with ==: equal algorithms decide alike.
-type algorithm interface {
-	// Begin is the start of the line that a check at t may spend.
-	Begin(t int64) int64
-	// Bound is the end of the line that a check at t may spend. It lies before the end of the range of positions, where [Rule.Add] stops.
-	Bound(t int64) Pos
-	// Affordable is the first t at which a span that ends at end can be spent: for which Bound(t) is not before end.
-	Affordable(end Pos) Pos
-
-	// Fill is the longest time until an empty bucket is full again.
-	Fill() time.Duration
-	// Window is the time over which a client can spread the tokens that remain; when none remains, the time until the next one.
-	// ResetAfter is the time until the bucket is full.
-	Window(remaining int64, resetAfter time.Duration) time.Duration
-	// Part is the n-th part of l, for one of n gateways that decide without the cluster: all parts together admit
-	// no more than the limit, unless a part would be less than one token. ok is false if there is no such part.
-	Part(l Limit, n int) (part Limit, ok bool)
-	// Envelope is what l admits at most in any window of time.
-	Envelope(l Limit) Envelope
-}
-
-// An Envelope bounds what a limit admits: in any window of time at most Burst tokens, and those that Refill brings in that time.
-type Envelope struct {
-	Burst  int64
-	Refill Refill
+	ofPenalties bool // see OfPenalties
 }
 
 // errTooLong refuses a limit whose line would reach further ahead than positions can.
@@ -63,27 +37,40 @@ var errTooLong = &FieldError{
 	Problem: "at this refill an empty bucket takes more than 73 years to fill: lower the capacity or refill faster",
 }
 
-// newRule checks the capacity and the refill of a limit, by which a token is p/n nanoseconds of line. The caller sets the algorithm
-// and its reach.
-func newRule(l Limit) (*Rule, error) {
-	switch {
-	case l.Capacity == 0:
-		return nil, &FieldError{Field: "capacity", Problem: "is missing or 0: use at least 1 token"}
-	case l.Capacity < 0:
-		return nil, &FieldError{Field: "capacity", Problem: fmt.Sprintf("%d is too small: use at least 1 token", l.Capacity)}
-	case l.Refill == (Refill{}):
-		return nil, &FieldError{Field: "refill", Problem: "is missing: write n/duration, such as 5/s"}
-	}
-	if err := l.Refill.validate(); err != nil {
-		return nil, err
-	}
-	g := gcd(uint64(l.Refill.Tokens), uint64(l.Refill.Per))
-	r := &Rule{Limit: l, n: uint64(l.Refill.Tokens) / g, p: uint64(l.Refill.Per) / g}
+// newRule makes a rule by which n tokens are p nanoseconds of line. The caller says what they spend or how they count.
+func newRule(l Limit, n, p uint64) (*Rule, error) {
+	g := gcd(n, p)
+	r := &Rule{Limit: l, n: n / g, p: p / g}
 	r.tau = r.Length(l.Capacity)
 	if r.tau.Ceil() > int64(MaxFill) {
 		return nil, errTooLong
 	}
 	return r, nil
+}
+
+// newRefilled is newRule by the limit's refill.
+func newRefilled(l Limit) (*Rule, error) {
+	if l.Refill == (Refill{}) {
+		return nil, &FieldError{Field: "refill", Problem: "is missing: write n/duration, such as 5/s"}
+	}
+	if err := l.Refill.validate(); err != nil {
+		return nil, err
+	}
+	return newRule(l, uint64(l.Refill.Tokens), uint64(l.Refill.Per))
+}
+
+// spends makes r a rule of an algorithm that spends a line, and that far ahead of now at most.
+func (r *Rule) spends(a line, reach int64) { r.line, r.reach = a, reach }
+
+// counts makes r a rule of an algorithm that counts entries.
+func (r *Rule) counts(a counting) { r.counting = a }
+
+// algorithm is how r decides.
+func (r *Rule) algorithm() algorithm {
+	if r.line != nil {
+		return r.line
+	}
+	return r.counting
 }
 
 // Length is the line that cost tokens consume. If that is out of range, it is the greatest length.
@@ -99,11 +86,11 @@ func length(cost int64, n, p uint64) Pos {
 }
 
 // Begin is the start of the line that a check at t may spend: t or later.
-func (r *Rule) Begin(t int64) int64 { return r.algorithm.Begin(t) }
+func (r *Rule) Begin(t int64) int64 { return r.line.Begin(t) }
 
 // Bound is the last position at which a span may end that is spent at t. It always lies before the end of the range, where
 // [Rule.Add] stops.
-func (r *Rule) Bound(t int64) Pos { return r.algorithm.Bound(t) }
+func (r *Rule) Bound(t int64) Pos { return r.line.Bound(t) }
 
 // End is where the span of a check of that length ends when it is decided at t in a bucket at tat.
 func (r *Rule) End(tat Pos, t int64, length Pos) Pos {
@@ -123,25 +110,92 @@ func (r *Rule) Decide(tat Pos, t, cost int64) (Pos, bool) {
 	return end, true
 }
 
+// Start is when a check of that length, of which there is no more than in a full bucket, is admitted first: at t or later, in a
+// bucket at tat that nobody else spends from. At any later time it is admitted too.
+func (r *Rule) Start(tat Pos, t int64, length Pos) int64 {
+	return t + int64(r.Wait(r.End(tat, t, length), t))
+}
+
 // Wait is how long after t a span that ends at end can be spent; 0 if it can be at t.
 func (r *Rule) Wait(end Pos, t int64) time.Duration {
-	return r.Sub(r.algorithm.Affordable(end), At(t)).duration()
+	return r.Sub(r.line.Affordable(end), At(t)).duration()
 }
 
 // Fill is how long an empty bucket takes to fill at most, rounded up to the nanosecond.
-func (r *Rule) Fill() time.Duration { return r.algorithm.Fill() }
+func (r *Rule) Fill() time.Duration { return r.algorithm().Fill() }
 
-// Reach is how far ahead of now this rule may ever spend, in nanoseconds.
+// Reach is how far ahead of now this rule may ever spend, in nanoseconds: by a check that waits as long as it may.
 func (r *Rule) Reach() int64 { return r.reach }
+
+// Lead is how long before a position of the line an owner can have reserved what lies behind it at the earliest, in nanoseconds: as
+// far as Ahead, or how long an entry counts. A generation lies as far ahead, so what is reserved behind a floor lies behind the resets
+// that the floor has forgotten.
+func (r *Rule) Lead() int64 {
+	switch {
+	case r.line != nil:
+		return r.Ahead()
+	case r.OfPenalties(): // none is kept from who lost what a majority had stored: that would close every bucket for as long
+		return 0
+	}
+	return r.counting.Ends(0)
+}
+
+// Ahead is how far ahead of now line can be reserved under any numbers of the limit, in nanoseconds: its own, its plans' or its
+// overrides'. All of them spend the line of the same bucket.
+func (r *Rule) Ahead() int64 { return max(r.reach, r.lead) }
+
+// leading is r as one of several rules of a limit, of which the longest reach is lead.
+func (r *Rule) leading(lead int64) *Rule {
+	if lead <= r.reach {
+		lead = 0
+	}
+	if r.line == nil || r.lead == lead {
+		return r
+	}
+	other := *r
+	other.lead = lead
+	return &other
+}
+
+// Equal says whether r and o are the same in all that decides.
+func (r *Rule) Equal(o *Rule) bool {
+	a, b := *r, *o
+	a.penalties, b.penalties = nil, nil
+	return a == b
+}
+
+// alike says whether r and o decide alike, whatever else the limit reaches.
+func (r *Rule) alike(o *Rule) bool {
+	a, b := *r, *o
+	a.lead, b.lead = 0, 0
+	return a.Equal(&b)
+}
+
+// Penalties is the rule of the bucket beside the limit's own in which its penalties stand, or nil if it has none.
+func (r *Rule) Penalties() *Rule { return r.penalties }
+
+// OfPenalties says whether r is the rule of a bucket of penalties.
+func (r *Rule) OfPenalties() bool { return r.ofPenalties }
+
+// Exact says that nothing may be reserved of a bucket's line beyond what checks spend: what is lost with an owner would take too long
+// to come back.
+func (r *Rule) Exact() bool { return r.exact }
+
+// Register is the name of a bucket's register: the limit's name, and for windows also which windows these are, as in
+// "page@1m" and "monthly@month/15/Europe/Berlin". A position of one shape of windows says nothing about the line of another.
+func (r *Rule) Register() string { return cmp.Or(r.register, r.Name) }
+
+// PerToken is the line that a token consumes, in nanoseconds, for what need not be exact.
+func (r *Rule) PerToken() float64 { return float64(r.p) / float64(r.n) }
 
 // Window is the time over which a client can spread the tokens that remain; when none remains, the time until the next one.
 // ResetAfter is the time until the bucket is full.
 func (r *Rule) Window(remaining int64, resetAfter time.Duration) time.Duration {
-	return r.algorithm.Window(remaining, resetAfter)
+	return r.algorithm().Window(remaining, resetAfter)
 }
 
 // Envelope is what the rule admits at most in any window of time.
-func (r *Rule) Envelope() Envelope { return r.algorithm.Envelope(r.Limit) }
+func (r *Rule) Envelope() Envelope { return r.algorithm().Envelope(r.Limit) }
 
 // Tokens is how many whole tokens fit in the line between tat and the bound of t.
 func (r *Rule) Tokens(tat Pos, t int64) int64 {

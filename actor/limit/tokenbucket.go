@@ -20,12 +20,11 @@ type tokenBucket struct {
 }
 
 func newTokenBucket(l Limit) (*Rule, error) {
-	r, err := newRule(l)
+	r, err := newRefilled(l)
 	if err != nil {
 		return nil, err
 	}
-	r.reach = r.tau.Ceil()
-	r.algorithm = tokenBucket{n: r.n, p: r.p, tau: r.tau}
+	r.spends(tokenBucket{n: r.n, p: r.p, tau: r.tau}, r.tau.Ceil())
 	return r, nil
 }
 

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -20,10 +21,24 @@ func (r Request) Validate() error {
 		return &FieldError{Field: "cost", Problem: fmt.Sprintf("%d is negative: use 1 or more tokens", r.Cost)}
 	case r.Look && r.Cost != 0:
 		return &FieldError{Field: "cost", Problem: "a look takes no tokens: leave the cost out"}
+	case r.Look && r.Wait != 0:
+		return &FieldError{Field: "wait", Problem: "a look takes nothing, and so waits for nothing: leave the wait out"}
+	case r.Extend != 0 && r.Wait != 0:
+		return &FieldError{Field: "wait", Problem: "a permit is extended at once or not at all: leave the wait out"}
+	case r.Extend != 0 && len(r.Limits) != 1:
+		return &FieldError{Field: "limits", Problem: "has several limits: a permit belongs to one, the limit of its receipt"}
+	case r.Extend != 0 && (r.Look || r.Cost != 0):
+		return &FieldError{Field: "extend", Problem: "keeps what the permit has taken: leave cost and look out"}
 	case len(r.ID) > MaxID:
 		return &FieldError{Field: "request_id", Problem: fmt.Sprintf("%d bytes are too many: at most %d", len(r.ID), MaxID)}
 	case !utf8.ValidString(r.ID):
 		return &FieldError{Field: "request_id", Problem: "is not valid UTF-8"}
+	}
+	if err := ValidatePlan(r.Plan); err != nil {
+		return err
+	}
+	if err := checkWait(r.Wait); err != nil {
+		return err
 	}
 	for i, ref := range r.Limits {
 		if err := ref.validate(); err != nil {
@@ -51,7 +66,14 @@ func (r Ref) inlineRule() (*Rule, error) {
 	if r.Inline.Name != r.Name {
 		return nil, &FieldError{Field: "name", Problem: fmt.Sprintf("%s defines the limit %s: use one name", Quote(r.Name), Quote(r.Inline.Name))}
 	}
-	rule, err := r.Inline.Rule()
+	if r.Inline.Penalty != (Penalty{}) {
+		return nil, &FieldError{Field: penaltyFields[0], Problem: "is for stored limits: callers invent limits, and each penalty is remembered for days"}
+	}
+	l := *r.Inline
+	for _, text := range []*string{&l.Name, &l.Algorithm, &l.Per, &l.Timezone, &l.Anchor, (*string)(&l.OnUnavailable)} {
+		*text = strings.Clone(*text) // each is a piece of the message that the request came in, which the rule would keep
+	}
+	rule, err := l.Rule()
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // reservations that were given up, teach where the line is free and nothing else. Those to a Send of another epoch teach
 // nothing: the replica of that index was another one.
 func (o *Owner) Answer(a Answer, now int64, out *Out) {
-	b := o.find(a.Limit)
+	b := o.withRegister(a.Limit)
 	if b == nil || a.Epoch != o.epoch || a.Replica < 0 || a.Replica >= o.cfg.Replicas {
 		return
 	}
@@ -28,6 +28,9 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 	}
 	if p := b.pending(); p != nil && p.Seq == a.Seq && p.record(a) {
 		p.heardAt = now
+		if p.Claim && a.Verdict == Accepted {
+			b.ledger().hears(&a)
+		}
 		o.conclude(b, p, now, out)
 	}
 	if r := b.refused(); r != nil && r.Seq == a.Seq && r.record(a) && r.count().full > o.cfg.tolerated() {
@@ -73,6 +76,8 @@ func (o *Owner) take(b *bucket, p *pending, out *Out) {
 	t.pending, t.refused, t.tries, t.skewed = nil, nil, 0, false
 	s := segment{p.From, p.To}
 	switch {
+	case b.ledger() != nil:
+		o.accepted(b, p, out)
 	case p.reset:
 		if o.overflow != nil {
 			o.overflow.didSeq = p.Seq

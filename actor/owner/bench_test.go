@@ -104,3 +104,82 @@ func BenchmarkExpire(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/waiting, "ns/check")
 }
+
+// A check of a hot key by each algorithm, and by windows of which nothing is reserved ahead.
+func BenchmarkCheckByAlgorithm(b *testing.B) {
+	for _, l := range []limit.Limit{
+		{Capacity: 1_000_000, Refill: limit.Refill{Tokens: 1_000_000_000, Per: time.Second}},
+		{Algorithm: limit.FixedWindow, Capacity: 1_000_000_000, Window: time.Minute},
+		{Algorithm: limit.FixedWindow, Capacity: 1_000_000_000_000, Per: "month", Timezone: "Europe/Berlin"},
+	} {
+		l.Name = "hot"
+		rule, err := l.Rule()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(rule.Register(), func(b *testing.B) {
+			rules, room := []*limit.Rule{rule}, make([]limit.Outcome, 1)
+			o, out, now := owner.New(benchConfig(), limit.OwnerID{1}, 0), &owner.Out{}, start
+			for b.Loop() {
+				o.Check(owner.Check{At: now, Deadline: now + second, Rules: rules, Cost: 1, Outcomes: room}, out)
+				promptly(o, out, now)
+				now += 1000
+			}
+		})
+	}
+}
+
+// A check of a hot key, admitted, and one that is denied, under every algorithm: 1,000,000 checks a second of a limit that never fills, and
+// of one that is full. What owners store is stored at once.
+func BenchmarkCheckOfEveryAlgorithm(b *testing.B) {
+	const many = int64(1e12)
+	for _, c := range []struct {
+		name        string
+		large, full limit.Limit
+	}{
+		{"token-bucket", limit.Limit{Capacity: 1e9, Refill: limit.Refill{Tokens: 1e9, Per: time.Second}}, limit.Limit{Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Hour}}},
+		{"fixed-window", limit.Limit{Capacity: 6e10, Window: time.Minute}, limit.Limit{Capacity: 1, Window: time.Hour}},
+		{"sliding-window", limit.Limit{Capacity: many, Window: time.Minute}, limit.Limit{Capacity: 1, Window: time.Hour}},
+		{"weighted", limit.Limit{Algorithm: limit.SlidingWindow, Capacity: many, Window: time.Minute, Weighted: true}, limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 1, Window: time.Hour, Weighted: true}},
+		{"sliding-log", limit.Limit{Capacity: 1000, Window: time.Millisecond}, limit.Limit{Capacity: 1, Window: time.Hour}},
+		{"concurrency", limit.Limit{Capacity: 1, Lease: time.Second}, limit.Limit{Capacity: 1, Lease: time.Hour}},
+	} {
+		for kind, l := range map[string]limit.Limit{"admitted": c.large, "denied": c.full} {
+			if l.Name = "hot"; l.Algorithm == "" {
+				l.Algorithm = c.name
+			}
+			b.Run(kind+"/"+c.name, func(b *testing.B) {
+				rules := []*limit.Rule{ruleFor(b, l)}
+				o, out, now := owner.New(benchConfig(), limit.OwnerID{1}, 0), &owner.Out{}, start
+				var stored []byte
+				var version int64
+				store := func() {
+					for len(out.Sends) > 0 {
+						m := out.Sends[0]
+						out.Reset()
+						a := owner.Answer{Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Accepted, Position: m.To, Generation: m.Generation}
+						if m.Claim {
+							a.Version, a.Ledger = version, stored
+						} else {
+							version, stored = m.From, m.Ledger
+						}
+						o.Answer(a, now, out)
+					}
+					out.Reset()
+				}
+				check := owner.Check{Rules: rules, Cost: 1, Outcomes: make([]limit.Outcome, 1)}
+				step := int64(1000)
+				if kind == "admitted" && l.Lease > 0 {
+					step = int64(l.Lease)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					check.At, check.Deadline = now, now+second
+					o.Check(check, out)
+					store()
+					now += step
+				}
+			})
+		}
+	}
+}

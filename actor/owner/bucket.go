@@ -2,6 +2,7 @@ package owner
 
 import (
 	"math"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -26,7 +27,15 @@ type bucket struct {
 type extra struct {
 	returns     *returns     // receipts and credit, once there are any
 	replication *replication // with the replicas, while there is more to it than all buckets hold
+	ledger      *ledger      // of a limit that counts entries
 	older       older
+}
+
+// spare gives back the memory of extra, if there is nothing in it.
+func (b *bucket) spare() {
+	if x := b.extra; x != nil && x.returns == nil && x.replication == nil && x.ledger == nil && x.older.n == 0 {
+		b.extra = nil
+	}
 }
 
 func (b *bucket) extras() *extra {
@@ -36,17 +45,54 @@ func (b *bucket) extras() *extra {
 	return b.extra
 }
 
-// differs says whether rule is another one than the bucket's.
-func (b *bucket) differs(rule *limit.Rule) bool { return b.rule != rule && *b.rule != *rule }
+// begin makes the zero bucket one of rule.
+func (b *bucket) begin(rule *limit.Rule, cfg *Config) {
+	b.rule = rule
+	if rule.Counts() {
+		b.extras().ledger = &ledger{Ledger: rule.NewLedger(cfg.Late), trusted: 10 * cfg.Delta}
+		switch {
+		case rule.Permits():
+			b.extra.ledger.trusted = cfg.Delta
+		case rule.OfPenalties():
+			b.extra.ledger.penalties = &penalties{}
+		}
+	}
+}
 
-// change puts the bucket under another rule of the same name. What is spent stays spent: debt is measured in time. Other
+// ledger is the bucket's, or nil for a limit that spends a line.
+func (b *bucket) ledger() *ledger {
+	if b.extra == nil {
+		return nil
+	}
+	return b.extra.ledger
+}
+
+// differs says whether rule is another one than the bucket's.
+func (b *bucket) differs(rule *limit.Rule) bool { return b.rule != rule && !b.rule.Equal(rule) }
+
+// change puts the bucket under another rule of the same name. One that has another register begins anew: the positions of a month
+// say nothing about those of a minute, and no receipt of the one is one of the other.
+//
+// Otherwise what is spent stays spent: debt is measured in line. Other
 // numbers end the stretch: a receipt proves tokens of its own time, and what came back in those is not tokens of this. A
 // position heard under the old rule may hold the old rule's reach in it, so the replicas must be heard anew.
 //
-// What could not have been reserved under the new rule when it was is given up: replicas that forget keep by their floors what
-// can have been reserved under the rule that is asked for, and would give what lies beyond to another owner.
+// What could not have been reserved under any rule of the limit as it is now when it was is given up: replicas that forget keep by
+// their floors what can have been reserved under the rules of the limit that is asked for, and would give what lies beyond to another
+// owner. So a bucket whose checks go by several plans gives up nothing.
 func (b *bucket) change(rule *limit.Rule, cfg *Config) {
-	t, longer := b.replication(), b.rule.Reach()
+	if rule.Register() != b.rule.Register() {
+		*b = bucket{}
+		b.begin(rule, cfg)
+		return
+	}
+	if l := b.ledger(); l != nil {
+		if rule.Capacity != b.rule.Capacity && !rule.Permits() {
+			l.giveUpRooms()
+		}
+		l.Adapt(rule)
+	}
+	t, longer := b.replication(), b.rule.Ahead()
 	if rule.Capacity != b.rule.Capacity || rule.Refill != b.rule.Refill {
 		b.forgetReturns()
 	}
@@ -60,7 +106,7 @@ func (b *bucket) change(rule *limit.Rule, cfg *Config) {
 		}
 		b.held.to = min(b.held.to, max(to, b.tat.Ceil()))
 		b.held.from = min(b.held.from, b.held.to)
-		b.far = min(b.far, stretchOf(rule.Reach()+cfg.Delta))
+		b.far = min(b.far, stretchOf(rule.Ahead()+cfg.Delta))
 	}
 	if t != nil {
 		if t.nextFar.over(rule, longer, cfg) > 0 {
@@ -92,19 +138,47 @@ func (b *bucket) spentAt(t int64) limit.Pos {
 	return b.tat
 }
 
-// busyUntil is when the bucket could be forgotten without loss, now or earlier if it can be at once.
+// busyUntil is when the bucket could be forgotten without loss, now or earlier if it can be at once. Line that lies before Begin is
+// worthless, although it may lie ahead of now.
 func (b *bucket) busyUntil(now int64, cfg *Config) int64 {
 	if b.pending() != nil {
 		return math.MaxInt64
+	}
+	if l := b.ledger(); l != nil {
+		until := l.busyUntil()
+		if l.penalties != nil {
+			until = max(until, l.penalties.until(b.rule.Penalty))
+		}
+		if b.returns() != nil {
+			until = max(until, min(l.End(now), b.load.at+cfg.ReturnFor))
+		}
+		return until
 	}
 	until := b.next().to
 	if b.tat.Ceil() < b.held.to {
 		until = max(until, b.held.to)
 	}
-	if b.returns() != nil && b.tat.NS >= now {
+	begin := b.rule.Begin(now)
+	if b.returns() != nil && b.tat.NS >= begin {
 		until = max(until, min(b.tat.Ceil(), b.load.at+cfg.ReturnFor))
 	}
+	switch {
+	case until <= begin:
+		return min(until, now)
+	case begin > now:
+		return min(until, begin) // then another window begins
+	}
 	return until
+}
+
+// closedFor is how long the bucket of penalties closes its limit's from t on, 0 for not. What is on its way to the replicas counts.
+func (b *bucket) closedFor(t int64) time.Duration {
+	l := b.ledger()
+	end, _ := l.ClosedUntil()
+	if l.penalties.due && l.written != nil {
+		end, _ = l.written.ClosedUntil()
+	}
+	return time.Duration(max(end-t, 0))
 }
 
 // remember keeps the decision of a check at t.

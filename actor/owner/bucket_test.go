@@ -64,6 +64,29 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 	}
 }
 
+// Whatever plan is asked for, a floor keeps what the longest one can have reserved, and so nothing is given up from plan to plan.
+func TestPlansShareWhatIsReserved(t *testing.T) {
+	const second = int64(time.Second)
+	const start = 1000 * second
+	doc, err := limit.ParseDocument([]byte("limits: {api: {capacity: 50, refill: 1/s, plans: {short: {capacity: 5}, long: {capacity: 100}}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _ := doc.Rule("api")
+	short, _ := doc.Plan("api", "short")
+	long, _ := doc.Plan("api", "long")
+	cfg := &Config{Replicas: 3, Delta: DefaultDelta}
+	b := &bucket{rule: long.Rule}
+	p := &pending{Send: Send{From: start, To: start + 100*second}, askedAt: start}
+	b.extend(segment{p.From, p.To}, p.far())
+	b.tat = limit.At(start)
+	for _, rule := range []*limit.Rule{short.Rule, own, long.Rule, short.Rule} {
+		if b.change(rule, cfg); b.held.to != p.To {
+			t.Errorf("under a capacity of %d it is held up to %d, want %d", rule.Capacity, b.held.to, p.To)
+		}
+	}
+}
+
 // What is left of a far segment stays far when a near one is added to it, and no longer.
 func TestHeldLineIsAsFarAsItsFarthest(t *testing.T) {
 	b := &bucket{rule: perSecond(t, 100)}

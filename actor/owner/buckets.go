@@ -37,6 +37,16 @@ func (o *Owner) find(name string) *bucket {
 	return nil
 }
 
+// withRegister is the bucket that has that register, or nil.
+func (o *Owner) withRegister(name string) *bucket {
+	for i := range o.size() {
+		if b := o.at(i); b.rule.Register() == name {
+			return b
+		}
+	}
+	return nil
+}
+
 // bucketOf finds the bucket of rule, or makes one that knows nothing. A rule that was changed takes effect here.
 func (o *Owner) bucketOf(rule *limit.Rule, out *Out) *bucket {
 	if o.bucket.rule == rule { // mostly
@@ -45,10 +55,11 @@ func (o *Owner) bucketOf(rule *limit.Rule, out *Out) *bucket {
 	b := o.find(rule.Name)
 	switch {
 	case o.bucket.rule == nil:
-		o.bucket.rule = rule
+		o.bucket.begin(rule, o.cfg)
 		return &o.bucket
 	case b == nil:
-		b = &bucket{rule: rule}
+		b = &bucket{}
+		b.begin(rule, o.cfg)
 		c := o.withOverflow(out)
 		c.buckets = append(c.buckets, b)
 	case b.differs(rule):

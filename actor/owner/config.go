@@ -15,6 +15,9 @@ type Config struct {
 	// Busy is how many checks there must be in Delta for a key to reserve more than it spends. A key below that loses
 	// nothing when its owner dies.
 	Busy int
+	// Late is by how much the clocks of two owners may differ, in nanoseconds: what another owner has entered into a ledger counts
+	// longer by that.
+	Late int64
 	// Slack is how far beyond now + reach any owner can have reserved the line, in nanoseconds.
 	Slack int64
 	// Resend is after how long without enough answers a reservation is sent again, in nanoseconds. 0 means never: for

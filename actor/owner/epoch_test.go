@@ -2,6 +2,7 @@ package owner_test
 
 import (
 	"maps"
+	"reflect"
 	"testing"
 	"time"
 
@@ -215,7 +216,7 @@ func TestElsewhere(t *testing.T) {
 				t.Errorf("asked %d times in 100 ms, by pauses of 1, 2, 4 and then 8 ms", n)
 			}
 			for _, m := range s.sent {
-				if m != s.sent[0] {
+				if !reflect.DeepEqual(m, s.sent[0]) {
 					t.Fatalf("sent %+v and then %+v, want the same again", s.sent[0], m)
 				}
 			}

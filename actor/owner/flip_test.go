@@ -52,7 +52,7 @@ func TestTwoDefinitionsOfOneLimitDoNotStarve(t *testing.T) {
 			s := flight[0].Send
 			flight = flight[1:]
 			after, a, _ := partition.Reserve(stored, register.Reservation{
-				Seq: s.Seq, Epoch: 1, Now: now, Limit: s.Limit, Generation: s.Generation, From: s.From, To: s.To, Reach: s.Reach,
+				Seq: s.Seq, Epoch: 1, Now: now, Limit: s.Limit, Generation: s.Generation, From: s.From, To: s.To, Reach: s.Reach, Lead: s.Lead,
 			}, now, register.DefaultBounds())
 			stored = after
 			verdict := owner.Accepted

@@ -61,9 +61,9 @@ func (b *bucket) free(generation int64, q quorum, p *pending, cfg *Config) int64
 	return positions[cfg.majority()-1]
 }
 
-// start is where a check at t would begin to reserve.
-func (b *bucket) start(t int64, cfg *Config) int64 {
-	from := max(b.held.to, b.rule.Begin(t))
+// start is where a check of t that begins at at would begin to reserve.
+func (b *bucket) start(t, at int64, cfg *Config) int64 {
+	from := max(b.held.to, b.rule.Begin(at))
 	r := b.refused()
 	if r == nil || t >= r.until {
 		return max(from, b.free(b.gen, all, nil, cfg))
@@ -78,7 +78,10 @@ func (b *bucket) start(t int64, cfg *Config) int64 {
 // maxSkip is how much line a check may skip rather than wait for a silent replica: a twentieth of the bucket, and at least
 // one token and what refills in 2·Δ. A rival of a busy key has about that much in the way.
 func (b *bucket) maxSkip(cfg *Config) int64 {
-	return max(b.rule.Reach()/20, b.rule.Length(1).Ceil(), 2*cfg.Delta)
+	if b.ledger() != nil {
+		return math.MaxInt64 // its line is worth nothing
+	}
+	return max(b.rule.Length(b.rule.Capacity).Ceil()/20, b.rule.Length(1).Ceil(), 2*cfg.Delta)
 }
 
 // beyond says whether a majority has told that it would accept p only if it began further on: sent again, it would not come

@@ -2,6 +2,7 @@ package owner_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestLostForAMoment(t *testing.T) {
 		s.wantSends(n)
 		s.pass(2)
 		s.wantSends(n + 1)
-		if s.sent[n] != s.sent[0] {
+		if !reflect.DeepEqual(s.sent[n], s.sent[0]) {
 			t.Fatalf("sent %+v and then %+v, want the same again", s.sent[0], s.sent[n])
 		}
 	}

@@ -13,10 +13,14 @@ type Check struct {
 	Rules    []*limit.Rule
 	Cost     int64
 	Receipts bool
+	Wait     int64 // how much later than At it may be admitted, in nanoseconds; no more than every rule allows
+	// Extend is the id of a permit that is to last longer, in place of a new one; 0 for none. The one rule must have permits.
+	Extend uint64
 	// Outcomes is memory for the Limits of the Reply's Decision. What its capacity has no room for is allocated.
 	Outcomes []limit.Outcome
 
 	counted bool // its length is part of its buckets' demand
+	asked   bool // the replicas have been asked for a ledger, or to store one, since it came
 }
 
 // A Reply answers a Check or a reset: a Decision, or the error because of which there is none.
@@ -26,27 +30,54 @@ type Reply struct {
 	Err      error
 }
 
+// A Permit is one that has come back. Any owner takes it out, whichever gave it:
+//
+//	claim the ledger, unless it is the latest ─▶ write it without the permit ─▶ it was inside: it is out
+//	                                                                        └─▶ it was not: it had ended, or was taken out before
+//
+// A ledger in which it is not inside is written too. What a claim is told may be too little: an owner that goes on from what only a
+// minority has stored would bring the permit back.
+type Permit struct {
+	Rule *limit.Rule // of the limit that gave it, or another one with the same register
+	ID   uint64
+	// Out says in the end whether it was inside, and a majority has stored that it is so no more.
+	Out bool
+
+	over bool // Out is known
+	sent bool // the ledger that is being written is without it, …
+	left bool // … and it was inside before
+}
+
 // A Send asks all replicas for the segment (From, To] of a bucket's line. The same Seq again is a repetition.
 type Send struct {
-	Limit      string
+	Limit      string // the name of the register: see [limit.Rule.Register]
 	Seq        uint64
 	Epoch      uint64
 	Generation int64
 	From, To   int64
 	Reach      int64
-	Inline     bool // a request has defined the limit
-	Background bool // no check waits for it
+	Lead       int64 // how long before From line behind it can have been reserved; 0 means Reach
+	Inline     bool  // a request has defined the limit
+	Background bool  // no check waits for it
+
+	// Of limits that count entries: the latest ledger is asked for, or the one to be written and how long it must be kept.
+	Claim  bool
+	Ledger []byte
+	Expire int64
 }
 
 // An Answer is what one replica says to a Send.
 type Answer struct {
-	Replica    int // its index, below Config.Replicas
-	Limit      string
+	Replica    int    // its index, below Config.Replicas
+	Limit      string // of the Send
 	Seq        uint64
 	Epoch      uint64 // of the Send
 	Verdict    Verdict
 	Position   int64 // To when accepted; otherwise from where on the replica's line is free
 	Generation int64 // what Position is for
+	// To an accepted claim: the replica's ledger, and its version, 0 for none.
+	Version int64
+	Ledger  []byte
 }
 
 // A Verdict is what a replica said to a reservation.

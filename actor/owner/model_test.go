@@ -147,7 +147,7 @@ func TestModel(t *testing.T) { keepsItsPromises(t, settings) }
 
 // Every algorithm keeps the promises in some small worlds.
 func TestModelOfEveryAlgorithm(t *testing.T) {
-	for _, algorithm := range limit.Algorithms() {
+	for _, algorithm := range limit.Spending() {
 		t.Run(algorithm, func(t *testing.T) {
 			small := []sized{
 				{setting: setting{name: "two owners", capacity: 2, ticks: 1, checks: [owners][]int64{{2}, {1}}}},

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
@@ -21,7 +23,7 @@ const (
 )
 
 func modelRule(algorithm string, capacity int64) *limit.Rule {
-	rule, err := limit.Limit{Name: "m", Algorithm: algorithm, Capacity: capacity, Refill: limit.Refill{Tokens: 1, Per: time.Duration(tick)}}.Rule()
+	rule, err := limittest.Of(algorithm, "m", capacity, limit.Refill{Tokens: 1, Per: time.Duration(tick)}).Rule()
 	if err != nil {
 		panic(err)
 	}
@@ -360,7 +362,7 @@ func (w *world) send(who int, s Send, now int64) {
 	i, found := slices.BinarySearchFunc(w.post, m, func(a, b message) int {
 		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.Seq, b.Seq))
 	})
-	if found && w.post[i].Send == s {
+	if found && reflect.DeepEqual(w.post[i].Send, s) {
 		w.say("%s sends %s again", w.name(who), &m)
 		w.post[i].now, w.post[i].life = now, p.life
 		return

@@ -31,6 +31,7 @@ func (o *Out) late(w *waiter) {
 type trial struct {
 	bucket *bucket
 	length limit.Pos
+	at     int64 // when it would begin: the check's time, or later if it waits
 	result
 }
 
@@ -50,4 +51,5 @@ type result struct {
 	end     limit.Pos // where the check would end the spent line; a denial is explained by it
 	need    limit.Pos // how far the line must be reserved, if it has to wait
 	from    int64     // from where
+	again   int64     // after how long a denied check may come back, in nanoseconds; 0: when its end can be spent
 }

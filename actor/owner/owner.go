@@ -20,6 +20,8 @@
 package owner
 
 import (
+	"time"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
@@ -42,6 +44,7 @@ func New(cfg *Config, id limit.OwnerID, epoch uint64) *Owner {
 // can help is denied at once.
 func (o *Owner) Check(c Check, out *Out) {
 	o.tidy(c.At)
+	c.Rules = withPenalties(c.Rules)
 	switch {
 	case o.Waiting() == 0:
 		if o.decide(&c, c.At, out) {
@@ -50,8 +53,8 @@ func (o *Owner) Check(c Check, out *Out) {
 	case o.changes(c.Rules):
 		// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
 	default:
-		if trials, denied := o.try(&c, out); denied {
-			o.deny(&c, trials, out)
+		if trials, denied := o.try(&c, c.At, out); denied {
+			o.deny(&c, c.At, trials, out)
 			return
 		}
 	}
@@ -61,12 +64,12 @@ func (o *Owner) Check(c Check, out *Out) {
 // decide answers c if that can be done now: every limit is tested for denial first, so that nothing is reserved in
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
-	trials, denied := o.try(c, out)
+	trials, denied := o.try(c, now, out)
 	if !denied && enterNext(trials) {
-		trials, denied = o.try(c, out)
+		trials, denied = o.try(c, now, out)
 	}
 	if denied {
-		o.deny(c, trials, out)
+		o.deny(c, now, trials, out)
 		return true
 	}
 	ready := true
@@ -78,7 +81,11 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 		switch t.verdict {
 		case wait:
 			ready = false
-			o.reserve(t, c.At, now, out)
+			if t.bucket.ledger() != nil {
+				o.reserveLedger(t.bucket, c, now, out)
+			} else {
+				o.reserve(t, now, out)
+			}
 		case hold:
 			ready = false
 		case admit, deny, enter:
@@ -91,39 +98,85 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 	return ready
 }
 
-// try asks every bucket of c whether it could be admitted.
-func (o *Owner) try(c *Check, out *Out) (trials []trial, denied bool) {
+// try asks every bucket of c whether it could be admitted, at its time or as much later as it may wait.
+func (o *Owner) try(c *Check, now int64, out *Out) (trials []trial, denied bool) {
+	if trials, denied = o.tryAt(c, c.At, now, out); denied && c.Wait > 0 {
+		denied = o.delay(c, trials, now, out)
+	}
+	return trials, denied
+}
+
+// maxDelays is how often a check is put off before it is denied. Once is enough where nothing came back.
+const maxDelays = 16
+
+// delay tries c at later times, until all its buckets admit it. Then it begins at that time, and is spent in all of them as a check of
+// then: so its spans lie as far ahead of the time at which its caller begins as those of other checks do. It says whether c is
+// denied: it would have to wait longer than it may. The trials are those of the last time that was tried.
+func (o *Owner) delay(c *Check, trials []trial, now int64, out *Out) (denied bool) {
+	at := c.At
+	for range maxDelays {
+		next := at
+		for i := range trials {
+			t := &trials[i]
+			if t.verdict != deny {
+				continue
+			}
+			if c.Cost > t.bucket.rule.Capacity || t.bucket.ledger() != nil {
+				return true
+			}
+			next = max(next, at+int64(t.bucket.rule.Wait(t.end, at)))
+		}
+		if next-c.At > c.Wait || next == at {
+			return true
+		}
+		at = next
+		if trials, denied = o.tryAt(c, at, now, out); !denied {
+			return false
+		}
+	}
+	for i := range trials {
+		trials[i].again = o.cfg.Delta
+	}
+	return true
+}
+
+// tryAt asks every bucket of c whether it could be admitted so that it begins at at.
+func (o *Owner) tryAt(c *Check, at, now int64, out *Out) (trials []trial, denied bool) {
 	if len(c.Rules) > cap(out.trials) {
 		out.trials = make([]trial, len(c.Rules))
 	}
 	trials = out.trials[:len(c.Rules)]
 	for i, rule := range c.Rules {
 		t := &trials[i]
-		t.bucket, t.length = o.bucketOf(rule, out), rule.Length(c.Cost)
-		t.result = t.bucket.test(c.At, c.Cost, t.length, o.cfg)
+		t.bucket, t.length, t.at = o.bucketOf(rule, out), rule.Length(c.Cost), at
+		switch l := t.bucket.ledger(); {
+		case l == nil:
+			t.result = t.bucket.test(c.At, at, c.Cost, t.length, o.cfg)
+		case rule.OfPenalties():
+			t.result = result{verdict: l.testClosed(t.bucket, c, now, o.cfg)}
+		default:
+			t.result = result{verdict: l.test(t.bucket, c, now, o.cfg)}
+		}
 		denied = denied || t.verdict == deny
 	}
 	return trials, denied
 }
 
-// test says what the bucket would do with a check of cost and length at t. It changes nothing.
-func (b *bucket) test(t, cost int64, length limit.Pos, cfg *Config) result {
+// test says what the bucket would do with a check of t, of that cost and length, that begins at at: at t, or later if it waits. It
+// changes nothing.
+func (b *bucket) test(t, at, cost int64, length limit.Pos, cfg *Config) result {
 	r := b.rule
-	bound := r.Bound(t)
-	fresh := length // of the length, what must be line that was never spent
-	if credit := b.credit(t); credit != (limit.Pos{}) {
-		fresh = limit.Later(limit.Pos{}, r.Sub(length, credit))
-	}
-	end := r.End(b.spentAt(t), t, length)
+	bound := r.Bound(at)
+	end, fresh := b.spanAt(t, at, length)
 	if end.After(bound) || cost > r.Capacity {
 		return result{verdict: deny, end: end}
 	}
-	top := r.End(b.tat, t, fresh)
+	top := r.End(b.tat, at, fresh)
 	if !top.After(limit.At(b.held.to)) {
 		return result{verdict: admit, end: end}
 	}
 	if next := b.next(); next.to > next.from {
-		end = r.End(limit.Later(b.tat, limit.At(next.from)), t, length)
+		end = r.End(limit.Later(b.tat, limit.At(next.from)), at, length)
 		if end.After(bound) {
 			return result{verdict: deny, end: end}
 		}
@@ -135,7 +188,7 @@ func (b *bucket) test(t, cost int64, length limit.Pos, cfg *Config) result {
 	if b.pending() != nil {
 		return result{verdict: hold, end: end}
 	}
-	from := b.start(t, cfg)
+	from := b.start(t, at, cfg)
 	if from > b.held.to {
 		end = r.Add(limit.At(from), length)
 		top = end
@@ -155,7 +208,7 @@ func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
 	r := b.refused()
 	switch {
 	case r != nil && r.sentAt >= t:
-		end := limit.At(b.start(t, cfg))
+		end := limit.At(b.start(t, t, cfg))
 		if end.After(bound) {
 			return result{verdict: deny, end: end}
 		}
@@ -185,39 +238,61 @@ func (b *bucket) enterNext() {
 	t.next = segment{}
 }
 
-func (o *Owner) deny(c *Check, trials []trial, out *Out) {
+func (o *Owner) deny(c *Check, now int64, trials []trial, out *Out) {
 	d := limit.Decision{Limits: c.outcomes()}
-	for i := range trials {
+	for i := range d.Limits {
 		t := &trials[i]
-		d.Limits[i] = t.bucket.outcome(c, t)
+		d.Limits[i] = t.bucket.outcome(c, now, t, o.cfg)
 		t.bucket.remember(c.At, c.Cost, false)
+		o.penalize(c, trials, i, now, out)
 	}
+	tellClosed(c, trials, now, &d)
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
 }
 
 // outcome describes the bucket to a check that was not admitted, and that would have ended at end: before its span the
 // line is spent, as far as this bucket knows.
-func (b *bucket) outcome(c *Check, t *trial) limit.Outcome {
+func (b *bucket) outcome(c *Check, now int64, t *trial, cfg *Config) limit.Outcome {
+	if l := b.ledger(); l != nil {
+		return l.outcome(b, c, now, t.verdict != deny, cfg)
+	}
 	spent := b.spentAt(c.At)
-	if c.Cost <= b.rule.Capacity {
+	if c.Cost <= b.rule.Capacity && t.at == c.At {
 		spent = b.rule.Sub(t.end, t.length)
 	}
-	return b.rule.Outcome(spent, c.At, c.Cost, t.end, t.verdict != deny)
+	o := b.rule.Outcome(spent, c.At, c.Cost, t.end, t.verdict != deny)
+	if c.Wait > 0 && !o.Never {
+		o.RetryAfter = 0
+		if t.verdict == deny {
+			o.RetryAfter = b.rule.Wait(t.end, c.At+c.Wait)
+		}
+		o.Allowed = t.verdict != deny || o.RetryAfter == 0 && t.again == 0
+	}
+	if t.again > 0 && !o.Never {
+		o.RetryAfter = time.Duration(t.again)
+	}
+	return o
 }
 
 func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 	d := limit.Decision{Allowed: true, Limits: c.outcomes()}
 	if c.Receipts && c.Cost > 0 {
-		d.Receipts = make([]limit.Receipt, len(trials))
+		d.Receipts = make([]limit.Receipt, len(d.Limits))
 	}
-	for i := range trials {
+	for i := range d.Limits {
 		t := &trials[i]
 		b := t.bucket
+		if b.ledger() != nil {
+			d.Limits[i] = o.admitCounted(b, c, now, d.Receipts, i, out)
+			continue
+		}
 		if c.Cost > 0 {
-			span := b.spend(c.At, t.length)
+			d.Wait = time.Duration(t.at - c.At)
+			span := b.spend(c.At, t.at, t.length)
 			if c.Receipts {
 				d.Receipts[i] = o.receipt(b, span)
 			}
+			b.noteWait(c.At, t.at)
 		}
 		spent := b.spentAt(c.At)
 		if c.Cost == 0 {
@@ -225,25 +300,35 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 		}
 		d.Limits[i] = b.rule.Outcome(spent, c.At, c.Cost, t.end, true)
 		b.remember(c.At, c.Cost, true)
-		o.reserveAhead(b, max(c.At, now), t.length, out)
+		o.reserveAhead(b, max(c.At, now), t.at, t.length, out)
 	}
+	pardon(c, trials)
+	tellClosed(c, trials, now, &d)
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
 }
 
-// spend takes length off the line at t, returned line first, and says which pieces of the line these are. The caller
-// has tested that it may. If the bucket is full at t, the receipts of earlier checks are worthless.
-func (b *bucket) spend(t int64, length limit.Pos) spent {
+// spend takes length off the line for a check of t that begins at at, returned line first, and says which pieces of the line these
+// are. The caller has tested that it may. If the bucket is full at t, the receipts of earlier checks are worthless.
+func (b *bucket) spend(t, at int64, length limit.Pos) spent {
 	var reuses []piece
 	if r := b.returns(); r != nil {
-		if !b.spentAt(t).After(limit.At(b.rule.Begin(t))) {
-			r.forgetMade()
-		}
-		if t >= r.since {
-			r.cap(b.rule, b.creditCap(t))
-			reuses, length = r.take(b.rule, length)
+		begin := limit.At(b.rule.Begin(at))
+		r.endWaits(b.rule, t, begin)
+		switch inPlace := r.inPlace(t, at); {
+		case inPlace && at >= r.since:
+			reuses, length = r.takeBehind(b.rule, begin, length)
+		case inPlace:
+		default:
+			if !b.spentAt(t).After(begin) {
+				r.forgetMade()
+			}
+			if t >= r.since {
+				r.cap(b.rule, b.creditCap(t))
+				reuses, length = r.take(b.rule, length)
+			}
 		}
 	}
-	start := limit.Later(b.tat, limit.At(b.rule.Begin(t)))
+	start := limit.Later(b.tat, limit.At(b.rule.Begin(at)))
 	if length == (limit.Pos{}) {
 		start = b.tat
 	}
@@ -269,17 +354,24 @@ func (o *Owner) receipt(b *bucket, s spent) limit.Receipt {
 
 // outcomes is room for what every limit says to c.
 func (c *Check) outcomes() []limit.Outcome {
-	if n := len(c.Rules); n <= cap(c.Outcomes) {
+	n := c.limits()
+	if n <= cap(c.Outcomes) {
 		return c.Outcomes[:n]
 	}
-	return make([]limit.Outcome, len(c.Rules))
+	return make([]limit.Outcome, n)
 }
 
 // Return takes back the admission that r proves and says whether it took effect: only if this owner made the receipt,
-// remembers it, and the bucket has not been full since.
+// remembers it, and the bucket has not been full since. Of permits see [Owner.TakeOut].
 func (o *Owner) Return(r limit.Receipt, now int64) bool {
 	b := o.find(r.Limit)
-	return b != nil && r.Owner == o.id && r.Generation == b.gen && b.giveBack(r, now)
+	if ours := b != nil && r.Owner == o.id && r.Generation == b.gen; !ours {
+		return false
+	}
+	if l := b.ledger(); l != nil {
+		return l.giveBack(b, r, now)
+	}
+	return b.giveBack(r, now)
 }
 
 // Prefetch brings what a check will need of the owner into the processor's caches, and returns a meaningless number,

@@ -11,19 +11,35 @@ var errSkewed = fmt.Errorf("%w: this node's clock differs too much from its repl
 
 // giveUp drops a reservation that a majority cannot accept any more. It is never spent, even if it is accepted later.
 // The next try begins where a majority would accept, after a random pause: two owners of equal timing would refuse each
-// other for ever.
+// other for ever. A bucket that has just been woken, and is told the same by all replicas that have answered, met no rival but
+// its own past: its next try does not wait.
 func (o *Owner) giveUp(b *bucket, now int64, waited bool, out *Out) {
 	t := b.replication()
 	c := t.pending.count()
 	t.refused = &refusal{pending: *t.pending, until: now + o.cfg.Delta, waited: waited}
 	t.pending = nil
-	t.backOff(now, o.cfg)
+	if b.held == (segment{}) && t.tries == 0 && b.toldAlike(&t.refused.pending, o.cfg) {
+		t.tries++
+	} else {
+		t.backOff(now, o.cfg)
+	}
 	// A message that was long under way looks like a wrong clock. The clock is wrong if the next one is refused too.
 	skewed := c.skewed > o.cfg.tolerated()
 	if skewed && t.skewed {
 		o.fail(errSkewed, out)
 	}
 	t.skewed = skewed
+}
+
+// toldAlike says whether every replica that has answered p has told that its line is free from where a majority would accept.
+func (b *bucket) toldAlike(p *pending, cfg *Config) bool {
+	from := b.free(p.Generation, all, nil, cfg)
+	for i, v := range p.replies[:cfg.Replicas] {
+		if v == Accepted || v.hasPosition() && b.latest(i).freeIn(p.Generation) != from {
+			return false
+		}
+	}
+	return from > p.From
 }
 
 // fail answers everything that waits with err.

@@ -2,6 +2,7 @@ package owner_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -50,22 +51,26 @@ func TestRefusalBacksOff(t *testing.T) {
 	s := newTroupe(t, 1).enter('A')
 	rule := mustRule(t, "login", 100, 1, time.Second)
 	s.draw = hour // the longest pause there is
+	s.elsewhere(rule, start)
 	c := s.check(1, rule)
+	s.deliver(0)
+	s.admitted(c)
+	c = s.check(1, rule)
 	for i, pause := range []int64{1, 2, 4, 8, 8, 8} {
-		s.wantSends(i + 1)
-		s.elsewhere(rule, start+int64(i+1)*second)
+		s.wantSends(i + 2)
+		s.elsewhere(rule, start+int64(i+2)*second)
 		s.deliver(0)
 		s.pass(pause*ms - 2)
-		s.wantSends(i + 1)
-		s.pass(1)
 		s.wantSends(i + 2)
-		s.wantSent(int64(i+1)*second, int64(i+2)*second)
+		s.pass(1)
+		s.wantSends(i + 3)
+		s.wantSent(int64(i+2)*second, int64(i+3)*second)
 		if got := s.draws[i]; got != pause*ms {
 			t.Errorf("pause %d was drawn below %v, want %dms", i, time.Duration(got), pause)
 		}
 	}
 	s.deliver(0)
-	if r := s.admitted(c); r.Start != start+6*second {
+	if r := s.admitted(c); r.Start != start+7*second {
 		t.Errorf("spent %+v", r.Span)
 	}
 	// All is forgotten with an accept.
@@ -78,6 +83,42 @@ func TestRefusalBacksOff(t *testing.T) {
 	s.pass(ms)
 	s.deliver(0)
 	s.admitted(c)
+}
+
+// A bucket that was forgotten and is asked again learns from the first answers how far its line is reserved, and asks again at once.
+// Another owner that was granted the same line at some replica, or a second refusal, is a rival: then it pauses.
+func TestAWokenBucketDoesNotPause(t *testing.T) {
+	for name, tt := range map[string]struct {
+		taken [3]int64 // where each replica stands
+		sends int      // in the first millisecond
+	}{
+		"its own past":            {[3]int64{5 * second, 5 * second, 5 * second}, 2},
+		"one replica stands back": {[3]int64{0, 5 * second, 5 * second}, 1},
+		"each tells another one":  {[3]int64{3 * second, 4 * second, 5 * second}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			s.draw = hour
+			rule := mustRule(t, "login", 100, 1, time.Second)
+			for i, at := range tt.taken {
+				s.replicas[i].registers["login"] = taken(at)
+			}
+			c := s.check(1, rule)
+			s.deliver(0, 1, 2)
+			s.wantSends(tt.sends)
+			s.pass(ms)
+			s.wantSends(2)
+			for i := range s.replicas {
+				s.replicas[i].registers["login"] = taken(20 * second)
+			}
+			s.deliver(0, 1, 2)
+			s.wantSends(2) // it was told wrong: somebody else is there
+			s.pass(2 * ms)
+			s.wantSends(3)
+			s.deliver(0, 1, 2)
+			s.admitted(c)
+		})
+	}
 }
 
 // The retry asks for what the check needed when it arrived, so one that was refused is decided for its own time.
@@ -176,7 +217,7 @@ func TestOneRefusalAloneIsNoReasonToRetry(t *testing.T) {
 	s.wantSends(1)
 	s.pass(ms)
 	s.wantSends(2)
-	if s.sent[0] != s.sent[1] {
+	if !reflect.DeepEqual(s.sent[0], s.sent[1]) {
 		t.Fatalf("sent %+v and then %+v, want the same again", s.sent[0], s.sent[1])
 	}
 	s.pass(40 * ms)
@@ -295,7 +336,7 @@ func TestResendUntilNobodyWaits(t *testing.T) {
 	s.failed(c, context.DeadlineExceeded)
 	s.wantSends(50)
 	for _, m := range s.sent {
-		if m != s.sent[0] {
+		if !reflect.DeepEqual(m, s.sent[0]) {
 			t.Fatalf("sent %+v and then %+v, want the same again", s.sent[0], m)
 		}
 	}

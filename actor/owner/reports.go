@@ -62,7 +62,5 @@ func (b *bucket) settle(cfg *Config, out *Out) {
 	}
 	b.confirmed, b.extra.replication = agree, nil
 	out.reusable.keepReplication(t)
-	if b.extra.returns == nil && b.extra.older.n == 0 {
-		b.extra = nil
-	}
+	b.spare()
 }

@@ -3,15 +3,17 @@ package owner
 // reset brings a bucket into a newer generation, in which nothing is spent, and says whether that is done. The new
 // generation is itself a position on the line: everything that was reserved up to it counts no longer. It lies beyond
 // all that any owner can have reserved by now, so no late message of the old generation can count again.
-func (o *Owner) reset(w *waiter, now int64, out *Out) bool {
+func (o *Owner) reset(w *waiter, now int64, out *Out) (done bool, err error) {
 	b := o.bucketOf(w.reset, out)
+	if b.ledger() != nil {
+		return o.empty(b, w, now, out)
+	}
 	p := b.pending()
 	switch {
 	case w.resetSeq != 0 && w.resetSeq == o.overflow.didSeq:
-		out.Replies = append(out.Replies, Reply{Tag: w.Tag})
-		return true
+		return true, nil
 	case p != nil && p.reset, b.pausing(now):
-		return false
+		return false, nil
 	}
 	t := b.startReplication(out)
 	if w.resetSeq == 0 {
@@ -22,7 +24,7 @@ func (o *Owner) reset(w *waiter, now int64, out *Out) bool {
 	p = o.send(b, Send{Generation: generation, From: from, To: from}, now, out)
 	p.reset = true
 	w.resetSeq = p.Seq
-	return false
+	return false, nil
 }
 
 // newGeneration is the generation that a reset asks for, and from where on. The generation is a position beyond everything that was
@@ -38,6 +40,6 @@ func (o *Owner) newGeneration(b *bucket, now int64) (generation, from int64) {
 			return r.Generation, from
 		}
 	}
-	generation = max(least, now+b.rule.Reach()+o.cfg.Slack)
+	generation = max(least, now+b.rule.Ahead()+o.cfg.Slack)
 	return generation, max(now, b.free(generation, all, nil, o.cfg))
 }

@@ -25,6 +25,7 @@ type piece struct{ start, end limit.Pos }
 type spent struct {
 	piece
 	reuses []piece
+	cost   int64 // where entries are counted, and the piece is the entry's
 }
 
 // returns is what a bucket knows of giving back: the receipts that it can take back, and the line that was given back
@@ -38,6 +39,7 @@ type returns struct {
 	free   []piece   // in their order on the line; none touches another
 	sum    limit.Pos // length of free
 	since  int64     // when line came back last: for a check read before, it was still spent
+	waits  int64     // no check that waits begins later; 0 when none waits: see inPlace
 }
 
 // made is a receipt that its owner remembers.
@@ -122,8 +124,13 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 		return false
 	}
 	back := m.spent
+	begin := limit.At(b.rule.Begin(now))
+	r.endWaits(b.rule, now, begin)
 	r.reuses -= len(m.reuses)
 	m.back, m.reuses = true, nil
+	if r.waits > 0 {
+		return r.putInPlace(b.rule, &back, begin, now)
+	}
 	most := b.creditCap(now)
 	if !most.After(b.credit(now)) {
 		return false
@@ -148,6 +155,9 @@ func (b *bucket) credit(t int64) limit.Pos {
 	r := b.returns()
 	if r == nil || r.sum == (limit.Pos{}) || t < r.since {
 		return limit.Pos{}
+	}
+	if r.waits > 0 {
+		return r.behind(b.rule, limit.At(b.rule.Begin(t)))
 	}
 	if most := b.creditCap(t); r.sum.After(most) {
 		return most
@@ -213,4 +223,122 @@ func (r *returns) take(rule *limit.Rule, length limit.Pos) (taken []piece, left 
 	}
 	r.free = slices.Delete(r.free, 0, whole)
 	return taken, length
+}
+
+// Line that came back counts by its length as long as checks begin in the order of their decisions: what was returned after its own
+// place on the line has passed is still worth something, since all that was spent behind it has moved up. While checks wait whose
+// times are told already, nothing moves up: until the last of them has begun, line that came back is spent in place, by a check that
+// begins early enough to be there.
+
+// spanAt says of a check of t that begins at at where its span would end, and how much of the length must be line that was never
+// spent.
+func (b *bucket) spanAt(t, at int64, length limit.Pos) (end, fresh limit.Pos) {
+	r := b.returns()
+	if r == nil || r.sum == (limit.Pos{}) || at < r.since {
+		return b.rule.End(b.tat, at, length), length
+	}
+	if r.inPlace(t, at) {
+		return r.spanBehind(b.rule, b.tat, at, length)
+	}
+	credit := b.credit(t)
+	return b.rule.End(b.rule.Sub(b.tat, credit), t, length), limit.Later(limit.Pos{}, b.rule.Sub(length, credit))
+}
+
+// noteWait notes that a check of t begins at at.
+func (b *bucket) noteWait(t, at int64) {
+	if r := b.returns(); r != nil && at > t {
+		r.waits = max(r.waits, at)
+	}
+}
+
+// inPlace says whether a check of t that begins at at can have returned line only in its place: it waits, or others do.
+func (r *returns) inPlace(t, at int64) bool { return r.waits > 0 || at > t }
+
+// endWaits is for a time at which all checks that waited may have begun: what lies before its begin, they have left behind.
+func (r *returns) endWaits(rule *limit.Rule, t int64, begin limit.Pos) {
+	if r.waits == 0 || t < r.waits {
+		return
+	}
+	r.cut(rule, begin)
+	r.since, r.waits = max(r.since, r.waits), 0
+}
+
+// cut gives up what lies before begin.
+func (r *returns) cut(rule *limit.Rule, begin limit.Pos) {
+	kept := r.free[:0]
+	r.sum = limit.Pos{}
+	for _, p := range r.free {
+		if p.start = limit.Later(p.start, begin); p.end.After(p.start) {
+			kept = append(kept, p)
+			r.sum = rule.Add(r.sum, rule.Sub(p.end, p.start))
+		}
+	}
+	r.free = kept
+}
+
+// behind is the length of what came back and lies behind begin.
+func (r *returns) behind(rule *limit.Rule, begin limit.Pos) (sum limit.Pos) {
+	for _, p := range r.free {
+		if start := limit.Later(p.start, begin); p.end.After(start) {
+			sum = rule.Add(sum, rule.Sub(p.end, start))
+		}
+	}
+	return sum
+}
+
+// spanBehind is spanAt for returned line in its place, the first on the line first.
+func (r *returns) spanBehind(rule *limit.Rule, tat limit.Pos, at int64, length limit.Pos) (end, fresh limit.Pos) {
+	begin := limit.At(rule.Begin(at))
+	for _, p := range r.free {
+		start := limit.Later(p.start, begin)
+		if !p.end.After(start) {
+			continue
+		}
+		size := rule.Sub(p.end, start)
+		if !length.After(size) {
+			return rule.Add(start, length), limit.Pos{}
+		}
+		length = rule.Sub(length, size)
+	}
+	return rule.End(tat, at, length), length
+}
+
+// takeBehind spends up to length of what lies behind begin, the first on the line first, and says what is left of length.
+func (r *returns) takeBehind(rule *limit.Rule, begin, length limit.Pos) (taken []piece, left limit.Pos) {
+	var free []piece
+	for _, p := range r.free {
+		start, end := limit.Later(p.start, begin), p.end
+		if length == (limit.Pos{}) || !end.After(start) {
+			free = append(free, p)
+			continue
+		}
+		if rule.Sub(end, start).After(length) {
+			end = rule.Add(start, length)
+		}
+		size := rule.Sub(end, start)
+		taken = append(taken, piece{start, end})
+		r.sum, length = rule.Sub(r.sum, size), rule.Sub(length, size)
+		for _, rest := range [...]piece{{p.start, start}, {end, p.end}} {
+			if rest.end.After(rest.start) {
+				free = append(free, rest)
+			}
+		}
+	}
+	if r.free = free; len(free) > MaxPieces {
+		r.giveUpShortest(rule)
+	}
+	return taken, length
+}
+
+// putInPlace takes back an admission while checks wait, as far as its place on the line lies behind begin, and says whether some of it
+// does.
+func (r *returns) putInPlace(rule *limit.Rule, back *spent, begin limit.Pos, now int64) bool {
+	r.cut(rule, begin)
+	before := r.sum
+	for _, p := range append(back.reuses, back.piece) {
+		p.start = limit.Later(p.start, begin)
+		r.put(rule, p)
+	}
+	r.since = now
+	return r.sum.After(before)
 }

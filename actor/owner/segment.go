@@ -16,12 +16,12 @@ const stretchUnit = int64(1 << 20)
 
 func stretchOf(ns int64) stretch { return stretch(min(max(ns, 0)/stretchUnit+1, math.MaxUint32)) }
 
-// over is by how much what was reserved so far ahead, under a rule that reached up to longer, lies too far ahead for a rule;
-// math.MaxInt64 if that cannot be told.
+// over is by how much what was reserved so far ahead, under a limit that reached up to longer, lies too far ahead for the limit of a
+// rule; math.MaxInt64 if that cannot be told.
 func (far stretch) over(rule *limit.Rule, longer int64, cfg *Config) int64 {
-	within := stretchOf(rule.Reach() + cfg.Delta)
+	within := stretchOf(rule.Ahead() + cfg.Delta)
 	switch {
-	case rule.Reach() >= longer:
+	case rule.Ahead() >= longer:
 		return 0
 	case far == math.MaxUint32:
 		return math.MaxInt64

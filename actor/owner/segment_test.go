@@ -314,3 +314,24 @@ func TestJumpLeavesTheRest(t *testing.T) {
 		t.Errorf("retry after %v, want 1 s", o.RetryAfter)
 	}
 }
+
+// A floor of a replica keeps what a check of any plan can have reserved, whatever plan asks.
+func TestReservationsLeadByTheLongestPlan(t *testing.T) {
+	doc, err := limit.ParseDocument([]byte("limits: {api: {capacity: 50, refill: 1/s, plans: {short: {capacity: 5}, long: {capacity: 100}}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := alone(t)
+	rules := []*limit.Rule{}
+	for _, p := range doc.Plans("api") {
+		rules = append(rules, p.Rule)
+	}
+	own, _ := doc.Rule("api")
+	for _, rule := range append(rules, own) {
+		s.admitted(s.check(1, rule))
+		sent := s.sent[len(s.sent)-1]
+		if lead := max(sent.Lead, sent.Reach); lead != 100*int64(time.Second) || sent.Reach != rule.Capacity*int64(time.Second) {
+			t.Errorf("a reservation under a capacity of %d reaches %v and leads %v, want 100s", rule.Capacity, time.Duration(sent.Reach), time.Duration(lead))
+		}
+	}
+}

@@ -17,7 +17,7 @@ func (o *Owner) answerEarly(now int64, out *Out) {
 			return
 		}
 		switch w := o.overflow.first(); {
-		case w.reset == nil && p.stuck(o.cfg):
+		case w.checks() && p.stuck(o.cfg):
 			o.decideWithout(&w.Check, now, out)
 		default:
 			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: p.lost(o.cfg, true)})
@@ -59,37 +59,42 @@ func (w *waiter) earlyAt() int64 { return w.At + (w.Deadline-w.At)/5*3 }
 
 // decideWithout decides c by what replicas have told, without those that are silent.
 func (o *Owner) decideWithout(c *Check, now int64, out *Out) {
-	trials, _ := o.try(c, out)
+	trials, _ := o.try(c, now, out)
 	denied := false
 	for i := range trials {
 		t := &trials[i]
 		if p := t.bucket.pending(); t.verdict != admit && (c.Cost == 0 || p != nil && p.stuck(o.cfg)) {
-			t.bucket.withoutSilent(t, c.At, c.Cost, o.cfg)
+			t.bucket.withoutSilent(t, c, o.cfg)
 		}
 		denied = denied || t.verdict != admit
 	}
 	if denied {
-		o.deny(c, trials, out)
+		o.deny(c, now, trials, out)
 	} else {
 		o.admit(c, now, trials, out)
 	}
 }
 
 // withoutSilent is what the bucket says to a check that has no more time for a silent replica: it is denied, since the line that
-// the others would accept lies too far on to be skipped. Who comes back later finds the replica answering, or lost. A
+// the others would accept lies too far on to be skipped. Who comes back Δ later finds the replica answering, or lost. A
 // check of no cost is told what the others told.
-func (b *bucket) withoutSilent(t *trial, at, cost int64, cfg *Config) {
-	from := max(b.held.to, b.rule.Begin(at))
+func (b *bucket) withoutSilent(t *trial, c *Check, cfg *Config) {
+	if b.ledger() != nil {
+		t.verdict = deny
+		return
+	}
+	from := max(b.held.to, b.rule.Begin(t.at))
 	if p := b.pending(); p != nil {
 		from = max(from, b.free(b.gen, responding, p, cfg))
 	}
-	bound := b.rule.Bound(at)
+	bound := b.rule.Bound(t.at)
 	t.end = b.rule.Add(limit.At(from), t.length)
 	switch {
-	case cost == 0 && !t.end.After(bound):
+	case c.Cost == 0 && !t.end.After(bound):
 		t.verdict = admit
 	default:
 		t.verdict = deny
-		t.end = limit.Later(t.end, b.rule.Add(bound, limit.At(cfg.Delta)))
+		t.again = max(int64(b.rule.Wait(t.end, c.At+c.Wait)), cfg.Delta)
+		t.end = limit.Later(t.end, b.rule.Add(bound, limit.At(cfg.Delta))) // so that less remains than was asked for
 	}
 }

@@ -18,7 +18,9 @@ const (
 	madeBytes    = int64(unsafe.Sizeof(made{}))
 	pieceBytes   = int64(unsafe.Sizeof(piece{}))
 	pointerBytes = int64(unsafe.Sizeof(uintptr(0)))
-	ruleBytes    = int64(256) // a Rule that a request has defined, with its names
+	ledgerBytes  = int64(unsafe.Sizeof(ledger{})) + 2*int64(unsafe.Sizeof(limit.Ledger{}))
+	closesBytes  = int64(unsafe.Sizeof(penalties{}))
+	roomBytes    = int64(unsafe.Sizeof(room{}))
 )
 
 // Bytes is about how much memory the owner holds besides the Owner itself. Stored rules are not its own. It costs a few
@@ -31,26 +33,45 @@ func (o *Owner) Bytes() int64 {
 	}
 	n += crowdBytes + int64(cap(c.items))*waiterBytes + int64(cap(c.buckets))*pointerBytes
 	for _, b := range c.buckets {
-		n += bucketBytes + ruleBytes + b.bytes()
+		n += bucketBytes + b.bytes()
 	}
 	return n
 }
 
 // bytes is what the bucket holds besides itself.
 func (b *bucket) bytes() int64 {
+	n := int64(0)
+	if b.rule != nil {
+		n = b.rule.Bytes()
+	}
 	x := b.extra
 	if x == nil {
-		return 0
+		return n
 	}
-	n := extraBytes
+	n += extraBytes
 	if t := x.replication; t != nil {
 		n += talkBytes
 		if t.refused != nil {
 			n += refusalBytes
 		}
 	}
+	if l := x.ledger; l != nil {
+		n += l.bytes()
+	}
 	if r := x.returns; r != nil {
 		n += returnsBytes + int64(cap(r.made))*madeBytes + int64(cap(r.free)+r.reuses)*pieceBytes
+	}
+	return n
+}
+
+// bytes is what the ledger takes.
+func (l *ledger) bytes() int64 {
+	n := ledgerBytes + l.Bytes() + roomBytes*int64(cap(l.rooms)+cap(l.taken)) + int64(len(l.told))
+	if l.written != nil {
+		n += l.written.Bytes()
+	}
+	if l.penalties != nil {
+		n += closesBytes
 	}
 	return n
 }
@@ -61,9 +82,7 @@ func (o *Owner) ForgetReturns() (forgotten int) {
 	for i := range o.size() {
 		if b := o.at(i); b.returns() != nil {
 			b.forgetReturns()
-			if b.extra.replication == nil && b.extra.older.n == 0 {
-				b.extra = nil
-			}
+			b.spare()
 			forgotten++
 		}
 	}

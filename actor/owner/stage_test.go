@@ -62,6 +62,7 @@ func understood(a register.Answer, replica int, m register.Reservation) owner.An
 	return owner.Answer{
 		Replica: replica, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch,
 		Verdict: owner.VerdictOf(a.Verdict), Position: a.Position, Generation: a.Generation,
+		Version: a.Version, Ledger: a.Ledger,
 	}
 }
 
@@ -112,7 +113,7 @@ type stage struct {
 func (tr *troupe) enter(name byte) *stage {
 	s := &stage{troupe: tr, name: limit.OwnerID{name}}
 	s.cfg = &owner.Config{
-		Replicas: len(tr.replicas), Delta: owner.DefaultDelta, Busy: 4, Slack: tr.bounds.Slack(),
+		Replicas: len(tr.replicas), Delta: owner.DefaultDelta, Busy: 4, Slack: tr.bounds.Slack(), Late: 2 * tr.bounds.EpsMax,
 		ReturnFor: owner.DefaultReturnFor,
 		NextSeq:   func() uint64 { s.seq++; return s.seq },
 		Nonce:     rand.Uint64,
@@ -155,7 +156,8 @@ func (s *stage) after() {
 		s.sent = append(s.sent, m)
 		r := register.Reservation{
 			Writer: register.Writer(s.name), Seq: m.Seq, Epoch: m.Epoch, Now: s.clock(), Limit: m.Limit,
-			Generation: m.Generation, From: m.From, To: m.To, Reach: m.Reach,
+			Generation: m.Generation, From: m.From, To: m.To, Reach: m.Reach, Lead: m.Lead,
+			Claim: m.Claim, Ledger: m.Ledger, Expire: m.Expire,
 		}
 		s.post = append(s.post, r)
 		for _, i := range s.quick {
@@ -205,6 +207,25 @@ func (s *stage) reset(rule *limit.Rule) int {
 	s.owner.Reset(tag, rule, s.clock(), s.clock()+hour, &s.out)
 	s.after()
 	return tag
+}
+
+// takeOut has permits that have come back taken out.
+func (s *stage) takeOut(permits []owner.Permit) int {
+	tag := s.tag()
+	s.owner.TakeOut(tag, permits, s.clock(), s.clock()+30*second, &s.out)
+	s.after()
+	return tag
+}
+
+// leaves returns a permit, with replicas that answer at once, and says whether it was taken out.
+func (s *stage) leaves(rule *limit.Rule, r limit.Receipt) bool {
+	s.tb.Helper()
+	s.quick = []int{0, 1, 2}
+	permits := []owner.Permit{{Rule: rule, ID: r.Serial}}
+	tag := s.takeOut(permits)
+	s.pass(10 * ms)
+	s.done(tag)
+	return permits[0].Out
 }
 
 // pass lets time pass, and the owner wake whenever it wants to. It must not want to wake again at once.

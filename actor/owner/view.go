@@ -14,6 +14,16 @@ type View struct {
 	Credit     limit.Pos // returned line that can be spent again
 	Demand     float64   // tokens spent a second, smoothed over Δ
 	Recent     []limit.Recent
+
+	// Of a limit that counts entries: the ledger as it is stored, what checks can be given, and what of it is held for them.
+	Ledger []byte
+	Place  int64
+	Held   int64
+
+	// Of a limit with a penalty, if the owner knows of one: until when it closes the bucket, and how many denials in a row there were since.
+	Penalties bool
+	Closed    int64
+	Denied    int64
 }
 
 // View looks at the bucket of the limit called name; ok is false if the owner has none. It changes nothing.
@@ -27,9 +37,11 @@ func (o *Owner) View(name string, now int64) (v View, ok bool) {
 
 // Views are all buckets of the key.
 func (o *Owner) Views(now int64) []View {
-	views := make([]View, o.size())
-	for i := range views {
-		views[i] = o.view(o.at(i), now)
+	views := make([]View, 0, o.size())
+	for i := range o.size() {
+		if b := o.at(i); !b.rule.OfPenalties() {
+			views = append(views, o.view(b, now))
+		}
 	}
 	return views
 }
@@ -44,14 +56,28 @@ func (o *Owner) Load(now int64) (tokens float64) {
 
 func (o *Owner) view(b *bucket, now int64) View {
 	next := b.next()
-	return View{
+	v := View{
 		Rule: b.rule, Generation: b.gen, TAT: b.tat, Hi: b.held.to, Next: [2]int64{next.from, next.to},
 		Credit: b.credit(now), Demand: o.demand(b, now), Recent: b.recent(),
 	}
+	if l := b.ledger(); l != nil {
+		v.Ledger, v.Place, v.Held = l.Clone().Append(nil, o.id), max(l.Clone().Free(now)+l.held(now), 0), l.held(now)
+		if !l.current {
+			v.Hi = 0 // another owner may have written since
+		}
+	}
+	if p := b.rule.Penalties(); p != nil {
+		if of := o.find(p.Name); of != nil && of.ledger().readAt != 0 {
+			v.Penalties, v.Denied = true, of.ledger().penalties.Denied
+			if closed := of.closedFor(now); closed > 0 {
+				v.Closed = now + int64(closed)
+			}
+		}
+	}
+	return v
 }
 
 // demand is how many tokens a second the bucket spends.
 func (o *Owner) demand(b *bucket, now int64) float64 {
-	perToken := float64(b.rule.Refill.Per) / float64(b.rule.Refill.Tokens)
-	return b.load.demand(now, o.cfg.Delta) / perToken / (float64(o.cfg.Delta) / 1e9)
+	return b.load.demand(now, o.cfg.Delta) / b.rule.PerToken() / (float64(o.cfg.Delta) / 1e9)
 }

@@ -6,9 +6,19 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// Reset fills the bucket of rule. It takes its place among the waiting checks.
+// Reset fills the bucket of rule, and opens it if a penalty has closed it. It takes its place among the waiting checks.
 func (o *Owner) Reset(tag any, rule *limit.Rule, now, deadline int64, out *Out) {
 	o.await(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, reset: rule}, out)
+	if o.Waiting() == 1 {
+		o.run(now, out)
+	}
+}
+
+// TakeOut takes permits that have come back out of their ledgers. It takes its place among the waiting checks, and so there is one
+// Reply to all, with that tag; the permits are the owner's until then.
+func (o *Owner) TakeOut(tag any, permits []Permit, now, deadline int64, out *Out) {
+	o.tidy(now)
+	o.await(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, permits: permits}, out)
 	if o.Waiting() == 1 {
 		o.run(now, out)
 	}
@@ -35,6 +45,8 @@ func (o *Owner) Wake(now int64, out *Out) {
 	}
 	for i := range o.size() {
 		o.resend(o.at(i), now, out)
+		o.writeUnclaimed(o.at(i), now, out)
+		o.writePenalty(o.at(i), now, out)
 	}
 	for leaveAt := now; leaveAt <= now; leaveAt, _ = o.answerEarlyAt() { // a check that is due may have stood behind those that were served
 		o.answerEarly(now, out)
@@ -48,7 +60,12 @@ func (o *Owner) run(now int64, out *Out) {
 		o.overflow.pop()
 	}
 	for i := range o.size() {
-		o.at(i).settle(o.cfg, out)
+		b := o.at(i)
+		if l := b.ledger(); l != nil && o.Waiting() == 0 {
+			l.releaseUnclaimed(now, o.cfg)
+		}
+		o.writePenalty(b, now, out)
+		b.settle(o.cfg, out)
 	}
 	o.release(out)
 }
@@ -60,7 +77,17 @@ func (o *Owner) serve(w *waiter, now int64, out *Out) bool {
 		out.late(w)
 		return true
 	case w.reset != nil:
-		return o.reset(w, now, out)
+		done, err := o.reset(w, now, out)
+		if p := w.reset.Penalties(); done && err == nil && p != nil {
+			w.reset, w.resetSeq = p, 0
+			return o.serve(w, now, out)
+		}
+		if done {
+			out.Replies = append(out.Replies, Reply{Tag: w.Tag, Err: err})
+		}
+		return done
+	case w.permits != nil:
+		return o.takeOut(w, now, out)
 	default:
 		return o.decide(&w.Check, now, out)
 	}
@@ -104,6 +131,9 @@ func (o *Owner) Due() int64 {
 // due is when the bucket wants to be woken.
 func (b *bucket) due(cfg *Config) int64 {
 	due := int64(math.MaxInt64)
+	if l := b.ledger(); l != nil && b.pending() == nil {
+		due = l.due()
+	}
 	t := b.replication()
 	if t == nil {
 		return due
@@ -111,7 +141,19 @@ func (b *bucket) due(cfg *Config) int64 {
 	if p := t.pending; p != nil {
 		due = min(b.silentAt(p, cfg), p.resendAt)
 	} else if t.paused {
-		due = t.retryAt
+		due = min(due, t.retryAt)
+	}
+	return due
+}
+
+// due is when the ledger is to be written although no check waits for it.
+func (l *ledger) due() int64 {
+	due := int64(math.MaxInt64)
+	if l.unclaimed() {
+		due = l.releaseAt
+	}
+	if l.penalties != nil && l.penalties.due {
+		due = min(due, l.penalties.writeAt)
 	}
 	return due
 }

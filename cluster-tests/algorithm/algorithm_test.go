@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,9 +16,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	list = "actor/limit/algorithm.go"
-	last = "\tTokenBucket: newTokenBucket,\n"
-	line = "\tWindows:     newWindows,\n"
+	line = "\tToyWindows: {newToyWindows, []string{\"capacity\", \"refill\"}},\n"
 )
+
+// begin is where the list begins. The new line stands before all others.
+var begin = regexp.MustCompile(`(?m)^var algorithms = \w+\(map\[string\]\w+\{\n`)
 
 // overlay writes the list with one line more, and returns the value of go's -overlay.
 func overlay(t *testing.T, root string) string {
@@ -28,23 +30,21 @@ func overlay(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	before := string(text)
-	if n := strings.Count(before, last); n != 1 {
-		t.Fatalf("this line stands %d times in %s, and must stand there once: %s", n, list, last)
+	at := begin.FindAllStringIndex(before, -1)
+	if len(at) != 1 {
+		t.Fatalf("this stands %d times in %s, and must stand there once: %s", len(at), list, begin)
 	}
-	after := strings.Replace(before, last, last+line, 1)
-	if was, is := strings.Count(before, "\n"), strings.Count(after, "\n"); is != was+1 || strings.Replace(after, line, "", 1) != before {
-		t.Fatalf("the list has %d lines, and had %d: only one may be added", is, was)
-	}
+	after := before[:at[0][1]] + line + before[at[0][1]:]
 	dir := t.TempDir()
 	changed := filepath.Join(dir, "algorithm.go")
 	if err := os.WriteFile(changed, []byte(after), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	added := filepath.Join(root, "actor", "limit", "windows.go")
+	added := filepath.Join(root, "actor", "limit", "toywindows.go")
 	if _, err := os.Stat(added); !os.IsNotExist(err) {
 		t.Fatalf("%s is there already: %v", added, err)
 	}
-	windows, err := filepath.Abs("testdata/windows.go")
+	windows, err := filepath.Abs("testdata/toywindows.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func overlay(t *testing.T, root string) string {
 	return path
 }
 
-// TestAnotherAlgorithm runs the suites with fixed windows in addition.
+// TestAnotherAlgorithm runs the suites with one more algorithm.
 func TestAnotherAlgorithm(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -67,13 +67,13 @@ func TestAnotherAlgorithm(t *testing.T) {
 	}
 	with := overlay(t, root)
 	for _, suite := range []struct{ pkg, run, ran string }{
-		{"./actor/limit", ".", "TestEveryAlgorithmKeepsItsEnvelope/fixed-windows"},
-		{"./cluster-tests/conformance", "^TestConformance$", "TestConformance/fixed-windows"},
-		{"./actor", "^TestConformance$", "TestConformance/memory/fixed-windows"},
-		{"./actor/owner", "^TestModelOfEveryAlgorithm$", "TestModelOfEveryAlgorithm/fixed-windows"},
-		{"./gateway/answer", "EveryAlgorithm$", "TestHeadersOfEveryAlgorithm/fixed-windows"},
-		{"./gateway/fallback", "EveryAlgorithm$", "TestPartsOfEveryAlgorithm/fixed-windows"},
-		{"./rpc/debug", "^TestPages(AreNarrow|OfEveryAlgorithm)$", "TestPagesOfEveryAlgorithm/fixed-windows"},
+		{"./actor/limit", ".", "TestEveryAlgorithmKeepsItsEnvelope/toy-windows"},
+		{"./cluster-tests/conformance", "^TestConformance$", "TestConformance/toy-windows"},
+		{"./actor", "^TestConformance$", "TestConformance/memory/toy-windows"},
+		{"./actor/owner", "^TestModelOfEveryAlgorithm$", "TestModelOfEveryAlgorithm/toy-windows"},
+		{"./gateway/answer", "EveryAlgorithm$", "TestHeadersOfEveryAlgorithm/toy-windows"},
+		{"./gateway/fallback", "EveryAlgorithm$", "TestPartsOfEveryAlgorithm/toy-windows"},
+		{"./rpc/debug", "^TestPages(AreNarrow|OfEveryAlgorithm)$", "TestPagesOfEveryAlgorithm/toy-windows"},
 		{"./cluster-tests/simulation", "^TestShortlyOfEveryAlgorithm$", "TestShortlyOfEveryAlgorithm"},
 	} {
 		t.Run(suite.pkg, func(t *testing.T) {

@@ -29,7 +29,7 @@ func Run(t *testing.T, open Open) {
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(newHarness(t, open, limit.TokenBucket)) })
 	}
-	for _, algorithm := range limit.Algorithms() {
+	for _, algorithm := range limit.Spending() {
 		t.Run(algorithm, func(t *testing.T) {
 			for _, part := range ofEveryAlgorithm {
 				t.Run(part.name, func(t *testing.T) { part.test(newHarness(t, open, algorithm)) })
@@ -42,6 +42,8 @@ func Run(t *testing.T, open Open) {
 var ofEveryAlgorithm = []part{
 	{"decisions are those of the model", sameAsModel},
 	{"a denied caller passes when it is told, and not before", denialWait},
+	{"checks that wait begin in turn", waitInTurn},
+	{"waits that a limit does not allow are refused by field", waitRefused},
 	{"a cost above the capacity can never pass", neverPasses},
 	{"all limits admit, or none is charged", allOrNone},
 	{"outcomes stand in the order of the limits", outcomeOrder},
@@ -56,4 +58,7 @@ var ofEveryAlgorithm = []part{
 	{"an error in a batch is its item's alone", batchErrors},
 	{"a batch has a bound", batchBound},
 	{"a reset fills the bucket", reset},
+	{"requests of several keys are admitted as the model does", togetherAsModel},
+	{"callers of several keys leave nothing behind", togetherAtOnce},
+	{"bad requests of several keys are refused by field", badTogether},
 }

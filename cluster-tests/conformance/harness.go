@@ -1,26 +1,33 @@
 package conformance
 
 import (
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 )
 
 // Open makes a Limiter without any history that knows the limits of doc, reads the time from now (nanoseconds since the
 // Unix epoch), and is closed when t ends.
 type Open func(t *testing.T, doc *limit.Document, now func() int64) limit.Limiter
 
-// text is the limits document of the suite.
-const text = `
-limits:
-  demo: {capacity: 10, refill: 10/1h}
-  fast: {capacity: 100, refill: 1000/s}
-  odd:  {capacity: 7, refill: 3/7s}
-  slow: {capacity: 1000, refill: 1/h}
-`
+// longestWait is that of the limit of the suite whose checks may wait.
+const longestWait = 5 * time.Second
+
+// stored are the limits of the suite, by an algorithm.
+func stored(algorithm string) []limit.Limit {
+	queue := limittest.Of(algorithm, "queue", 2, limit.Refill{Tokens: 1, Per: time.Second})
+	queue.MaxWait = longestWait
+	return []limit.Limit{
+		queue,
+		limittest.Of(algorithm, "demo", 10, limit.Refill{Tokens: 10, Per: time.Hour}),
+		limittest.Of(algorithm, "fast", 100, limit.Refill{Tokens: 1000, Per: time.Second}),
+		limittest.Of(algorithm, "odd", 7, limit.Refill{Tokens: 3, Per: 7 * time.Second}),
+		limittest.Of(algorithm, "slow", 1000, limit.Refill{Tokens: 1, Per: time.Hour}),
+	}
+}
 
 // A harness is a Limiter under test, the clock that it reads, and the test that asks it.
 type harness struct {
@@ -32,7 +39,7 @@ type harness struct {
 
 func newHarness(t *testing.T, open Open, algorithm string) *harness {
 	t.Helper()
-	doc, err := limit.ParseDocument([]byte(strings.ReplaceAll(text, "{", "{algorithm: "+algorithm+", ")))
+	doc, err := limit.NewDocument(stored(algorithm)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func badRequests(h *harness) {
 func badLookups(h *harness) {
 	demo, nobody := limit.Named("demo"), limit.Named("nobody")
 	for what, call := range map[string]func(key string, ref limit.Ref) error{
-		"inspect": func(key string, ref limit.Ref) error { _, err := h.Inspect(h.Context(), key, ref); return err },
+		"inspect": func(key string, ref limit.Ref) error { _, err := h.Inspect(h.Context(), key, ref, ""); return err },
 		"reset":   func(key string, ref limit.Ref) error { return h.Reset(h.Context(), key, ref) },
 	} {
 		for _, key := range badKeys {

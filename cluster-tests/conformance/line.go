@@ -134,7 +134,7 @@ func inspection(h *harness) {
 	const perToken = 6 * time.Minute // 10/1h
 	look := func() limit.Inspection {
 		h.Helper()
-		in, err := h.Inspect(h.Context(), "user/42", limit.Named("demo"))
+		in, err := h.Inspect(h.Context(), "user/42", limit.Named("demo"), "")
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func reset(h *harness) {
 	r.Receipt = true
 	old := h.check(r).Receipts
 	h.check(request("user:42", 7, "odd"))
-	before, err := h.Inspect(h.Context(), "user:42", limit.Named("demo"))
+	before, err := h.Inspect(h.Context(), "user:42", limit.Named("demo"), "")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func reset(h *harness) {
 	if got := h.remaining("user:42", "odd"); got != 0 {
 		h.Errorf("the reset of one bucket left %d in another", got)
 	}
-	after, err := h.Inspect(h.Context(), "user:42", limit.Named("demo"))
+	after, err := h.Inspect(h.Context(), "user:42", limit.Named("demo"), "")
 	if err != nil {
 		h.Fatal(err)
 	}

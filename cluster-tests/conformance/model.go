@@ -2,8 +2,11 @@ package conformance
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -14,6 +17,8 @@ type Model struct {
 	doc   *limit.Document
 	now   func() int64
 	owner limit.OwnerID
+
+	all sync.Mutex // one CheckAll at a time; tests make no other checks beside one
 
 	mu       sync.Mutex
 	buckets  map[bucketName]*bucket
@@ -57,15 +62,29 @@ func (m *Model) Check(_ context.Context, r limit.Request) (limit.Decision, error
 	if d, again := m.answered[requestName{r.Key, r.ID}]; again && r.ID != "" {
 		return d, nil
 	}
+	if r.Plan != "" {
+		if err := m.doc.CheckPlan(r.Plan, r.Limits); err != nil {
+			return limit.Decision{}, err
+		}
+	}
 	now, buckets := m.now(), make([]*bucket, len(r.Limits))
 	for i, ref := range r.Limits {
 		b, err := m.bucketLocked(r.Key, ref, now)
 		if err != nil {
 			return limit.Decision{}, err
 		}
+		if p, ok := m.doc.Plan(ref.Name, r.Plan); ok {
+			b.goBy(p.Rule)
+		}
+		if err := b.rule.AllowsWait(r.Wait); r.Wait > 0 && err != nil {
+			return limit.Decision{}, err
+		}
 		buckets[i] = b
 	}
 	d := m.decide(buckets, now, r)
+	for i, b := range buckets {
+		d.Limits[i].Plan = m.doc.PlanOf(b.rule)
+	}
 	m.answered[requestName{r.Key, r.ID}] = d
 	return d, nil
 }
@@ -82,31 +101,66 @@ func (m *Model) bucketLocked(key string, ref limit.Ref, now int64) (*bucket, err
 		b = &bucket{given: map[uint64][]piece{}}
 		m.buckets[name] = b
 	}
-	b.rule = rule
+	b.goBy(rule)
 	b.age(now)
 	return b, nil
 }
 
+// goBy puts the bucket under another rule of its limit. What is spent stays spent.
+func (b *bucket) goBy(rule *limit.Rule) {
+	if b.rule != nil && *b.rule != *rule {
+		b.tat, b.credit, b.given = rule.Carry(b.rule, b.tat), nil, map[uint64][]piece{}
+	}
+	b.rule = rule
+}
+
 // decide tests every limit, and charges them all if all of them admit.
 func (m *Model) decide(buckets []*bucket, now int64, r limit.Request) limit.Decision {
+	at := begin(buckets, now, r)
 	d := limit.Decision{Allowed: true, Limits: make([]limit.Outcome, len(buckets))}
 	for _, b := range buckets {
-		d.Allowed = d.Allowed && b.admits(now, r.Tokens())
+		d.Allowed = d.Allowed && b.admits(at, r.Tokens())
+	}
+	if d.Allowed {
+		d.Wait = time.Duration(at - now)
 	}
 	for i, b := range buckets {
-		free, alone := b.free(now), b.admits(now, r.Tokens())
-		end := b.rule.End(free, now, b.rule.Length(r.Tokens()))
+		free, alone := b.free(at), b.admits(at, r.Tokens())
+		end := b.rule.End(free, at, b.rule.Length(r.Tokens()))
 		if d.Allowed && r.Tokens() > 0 {
-			receipt := b.spend(now, r.Tokens())
+			receipt := b.spend(at, r.Tokens())
 			receipt.Owner = m.owner
 			if r.Receipt {
 				d.Receipts = append(d.Receipts, receipt)
 			}
 		}
 		d.Limits[i] = b.rule.Outcome(b.free(now), now, r.Tokens(), end, alone)
+		if o := &d.Limits[i]; o.RetryAfter > 0 {
+			o.RetryAfter = b.rule.Wait(end, now+int64(r.Wait))
+		}
 		b.recent = append(b.recent, limit.Recent{At: now, Cost: r.Tokens(), Allowed: d.Allowed})
 	}
 	return d
+}
+
+// begin is when a check begins that may wait: the first time from now on at which all buckets admit it, or the last one that it waits for.
+func begin(buckets []*bucket, now int64, r limit.Request) int64 {
+	latest := now + int64(r.Wait)
+	for at := now; ; {
+		next := at
+		for _, b := range buckets {
+			if r.Tokens() <= b.rule.Capacity && !b.admits(at, r.Tokens()) {
+				next = max(next, b.rule.Start(b.free(at), at, b.rule.Length(r.Tokens())))
+			}
+		}
+		switch {
+		case next > latest:
+			return latest
+		case next == at:
+			return at
+		}
+		at = next
+	}
 }
 
 // age drops the credit that time has overtaken: no more counts than the line that is spent ahead of now. A bucket that
@@ -190,6 +244,64 @@ func (m *Model) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Resu
 	return results
 }
 
+// CheckAll implements [limit.AllChecker], at one moment: what a denied request would have taken, it never took.
+func (m *Model) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	if _, err := limit.PlanAll(rs); err != nil {
+		return limit.AllDecision{}, err
+	}
+	m.all.Lock()
+	defer m.all.Unlock()
+	before := m.snapshot()
+	a := limit.AllDecision{Allowed: true, Decisions: make([]limit.Decision, len(rs))}
+	for i, r := range rs {
+		d, err := m.Check(ctx, r)
+		if err != nil {
+			m.restore(before)
+			return limit.AllDecision{}, fmt.Errorf("checks[%d]: %w", i, err)
+		}
+		a.Decisions[i] = d
+		if d.Allowed {
+			continue
+		}
+		m.restore(before)
+		a.Allowed, a.Denied = false, &limit.Denial{Check: i, Key: r.Key}
+		for _, o := range d.Limits {
+			if !o.Allowed {
+				a.Denied.Limit = o.Name
+				break
+			}
+		}
+		for j := range a.Decisions {
+			a.Decisions[j].Receipts = nil
+		}
+		break
+	}
+	return a, nil
+}
+
+// snapshot is what every bucket is now.
+func (m *Model) snapshot() map[bucketName]bucket {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make(map[bucketName]bucket, len(m.buckets))
+	for name, b := range m.buckets {
+		kept := *b
+		kept.credit, kept.given, kept.recent = slices.Clone(b.credit), maps.Clone(b.given), slices.Clone(b.recent)
+		all[name] = kept
+	}
+	return all
+}
+
+// restore makes every bucket what it was.
+func (m *Model) restore(before map[bucketName]bucket) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.buckets)
+	for name, b := range before {
+		m.buckets[name] = &b
+	}
+}
+
 // Return implements [limit.Returner].
 func (m *Model) Return(_ context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	if err := limit.ValidateKey(key); err != nil {
@@ -215,7 +327,7 @@ func (m *Model) Return(_ context.Context, key string, receipts []limit.Receipt) 
 }
 
 // Inspect implements [limit.Inspector].
-func (m *Model) Inspect(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+func (m *Model) Inspect(_ context.Context, key string, ref limit.Ref, _ string) (limit.Inspection, error) {
 	if err := limit.ValidateKey(key); err != nil {
 		return limit.Inspection{}, err
 	}

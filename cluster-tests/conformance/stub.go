@@ -10,8 +10,9 @@ import (
 type Stub struct {
 	OnCheck   func(context.Context, limit.Request) (limit.Decision, error)
 	OnBatch   func(context.Context, []limit.Request) []limit.Result
+	OnAll     func(context.Context, []limit.Request) (limit.AllDecision, error)
 	OnReturn  func(context.Context, string, []limit.Receipt) ([]bool, error)
-	OnInspect func(context.Context, string, limit.Ref) (limit.Inspection, error)
+	OnInspect func(context.Context, string, limit.Ref, string) (limit.Inspection, error)
 	OnReset   func(context.Context, string, limit.Ref) error
 }
 
@@ -35,6 +36,14 @@ func (s Stub) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result
 	return results
 }
 
+// CheckAll implements [limit.Limiter].
+func (s Stub) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	if s.OnAll == nil {
+		return limit.AllDecision{Allowed: true}, nil
+	}
+	return s.OnAll(ctx, rs)
+}
+
 // Return implements [limit.Limiter].
 func (s Stub) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	if s.OnReturn == nil {
@@ -44,11 +53,11 @@ func (s Stub) Return(ctx context.Context, key string, receipts []limit.Receipt) 
 }
 
 // Inspect implements [limit.Limiter].
-func (s Stub) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+func (s Stub) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
 	if s.OnInspect == nil {
 		return limit.Inspection{Key: key}, nil
 	}
-	return s.OnInspect(ctx, key, ref)
+	return s.OnInspect(ctx, key, ref, plan)
 }
 
 // Reset implements [limit.Limiter].

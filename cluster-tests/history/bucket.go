@@ -18,24 +18,45 @@ type terms struct {
 const forever = 1 << 62
 
 func newTerms(l *Limit) terms {
-	a, b := l.Tokens, l.PerNS
+	tokens, per := l.Tokens, l.PerNS
+	if l.Algorithm != TokenBucket { // a fixed window has a line, of whole nanoseconds for each token
+		tokens, per = 1, l.Length/l.Capacity
+	}
+	a, b := tokens, per
 	for b != 0 {
 		a, b = b, a%b
 	}
-	return terms{Limit: l, n: l.Tokens / a, p: l.PerNS / a, from: l.At, sure: max(l.At, l.By), to: forever}
+	return terms{Limit: l, n: tokens / a, p: per / a, from: l.At, sure: max(l.At, l.By), to: forever}
 }
 
 // line is the length of cost tokens, in n-ths of a nanosecond.
 func (t *terms) line(cost int64) wide { return product(t.p, cost) }
 
 // fill is how long an empty bucket takes to fill, in nanoseconds, rounded up.
-func (t *terms) fill() int64 { return divideUp(t.p, t.Capacity, t.n) }
+func (t *terms) fill() int64 {
+	if t.Algorithm != TokenBucket {
+		return t.counted()
+	}
+	return divideUp(t.p, t.Capacity, t.n)
+}
+
+// counted is how long what was admitted may count, in nanoseconds, for whatever process decides.
+func (t *terms) counted() int64 {
+	switch t.Algorithm {
+	case FixedWindow, Weighted:
+		return 2*t.Length + Late
+	case SlidingWindow:
+		return t.Length + t.Length/parts + Late
+	}
+	return t.Length + Late
+}
 
 // A bucket is what was asked of one key and limit, in the order in which the calls began.
 type bucket struct {
 	key      string
 	versions []terms
 	calls    []*Call
+	wait     int64 // the longest of a check
 }
 
 // inForce are the versions of the limit of which any may have been in force at some time of a call.
@@ -91,6 +112,7 @@ func buckets(h *History) []*bucket {
 			all = append(all, b)
 		}
 		b.calls = append(b.calls, c)
+		b.wait = max(b.wait, c.Wait)
 	}
 	slices.SortFunc(all, func(a, b *bucket) int {
 		return cmp.Or(cmp.Compare(a.versions[0].Name, b.versions[0].Name), cmp.Compare(a.key, b.key))
@@ -101,11 +123,12 @@ func buckets(h *History) []*bucket {
 	return all
 }
 
-// largest is how long the bucket takes to fill, in nanoseconds, under the limit under which that takes longest.
+// largest is how long the bucket takes to fill, in nanoseconds, under the limit under which that takes longest, and behind the check that
+// waited longest.
 func (b *bucket) largest() int64 {
 	ns := int64(0)
 	for i := range b.versions {
 		ns = max(ns, b.versions[i].fill())
 	}
-	return ns
+	return ns + b.wait
 }

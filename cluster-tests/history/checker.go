@@ -23,14 +23,13 @@ func Checkers() []Checker {
 		{"reuses", "line is reused only if it was given back", true, reuses},
 		{"placed", "a span was spendable at some time of its call", true, placed},
 		{"windows", "no window of time admits more than the capacity and the refill", true, windows},
+		{"counts", "no window of a limit with windows admits more than the limit", true, counts},
+		{"inside", "no more permits are held at once than the limit has", true, inside},
 		{"linear", "one bucket that decides call after call could have decided the same", false, linear},
 		{"enough", "enough of what was due was admitted", false, enough},
 		{"alive", "no key is stuck once everything is healed", false, alive},
 	}
 }
-
-// maxEpsilon is about 13 days.
-const maxEpsilon = 1 << 50
 
 // Run runs the checkers with these names, or all if there are none, in the order of [Checkers]. epsilon is how far, in
 // nanoseconds, a clock of the limiter may be from the callers'. An error means that a name or the history makes no sense.

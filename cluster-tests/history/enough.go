@@ -20,7 +20,7 @@ func enough(v *view, r *Result) {
 	r.Things = "tokens due"
 	faulty := perLimit(v.faulty)
 	admitted, due, decided, failed := int64(0), int64(0), 0, 0
-	for _, b := range v.buckets {
+	for _, b := range v.of(TokenBucket) {
 		last := b.calls[0].Start
 		for _, c := range b.calls {
 			last = max(last, c.Start)
@@ -79,7 +79,7 @@ func (b *bucket) sum(free Span, epsilon int64) (k sum) {
 		if t == nil { // no limit changes within a stretch
 			versions := b.inForce(c)
 			t = &versions[len(versions)-1]
-			tat = t.line(t.Capacity).plus(product(2*epsilon, t.n))
+			tat = t.line(t.Capacity).plus(product(2*epsilon+b.wait, t.n))
 		}
 		now, length := product(c.Start-free.Start, t.n), t.line(c.Cost)
 		if end := larger(tat, now).plus(length); !now.plus(t.line(t.Capacity)).less(end) {

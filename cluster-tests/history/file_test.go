@@ -29,7 +29,11 @@ func written(t interface{ Fatal(...any) }, h *history.History) []byte {
 // What was written is read.
 func TestFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := anyScene(t).play()
+		s := anyScene(t)
+		if rapid.Bool().Draw(t, "another algorithm") {
+			s = anyCount(t)
+		}
+		h := s.play()
 		if rapid.Bool().Draw(t, "faults") {
 			h.Faults = []history.Fault{{Start: epoch, End: epoch + 5, What: "node-1 is \"frozen\"\n"}, {Start: epoch + 5, End: epoch + 5, What: "healed"}}
 		}
@@ -46,21 +50,28 @@ func TestFile(t *testing.T) {
 // The format is a contract with what writes and reads it in other languages.
 func TestFormat(t *testing.T) {
 	h := &history.History{
-		Limits: []history.Limit{{Name: "api", Capacity: 3, Tokens: 1, PerNS: second, At: 7, By: 9}},
+		Limits: []history.Limit{
+			{Name: "api", Capacity: 3, Tokens: 1, PerNS: second, At: 7, By: 9},
+			{Name: "streams", Algorithm: history.Concurrency, Capacity: 3, Length: second},
+		},
 		Calls: []history.Call{
 			{Kind: history.KindCheck, Outcome: history.Admitted, Limit: "api", Key: "k", Cost: 1, Start: 10, End: 20, Via: "client", Receipt: &history.Receipt{
 				Generation: 5, Span: history.Span{Start: 11, End: 12}, Owner: "o", Serial: 6, Reuses: []history.Span{{Start: 1, End: 2}},
 			}},
 			{Kind: history.KindCheck, Outcome: history.Failed, Limit: "api", Key: "k", Cost: 0, Start: 0, End: 20, Error: "deadline"},
 			{Kind: history.KindReset, Outcome: history.Done, Limit: "api", Key: "k", Start: 10, End: 20},
+			{Kind: history.KindExtend, Outcome: history.Denied, Limit: "streams", Key: "k", Start: 10, End: 20, Receipt: &history.Receipt{Owner: "o", Serial: 6}},
 		},
-		Faults: []history.Fault{{Start: 1, End: 2, What: "node-2 is killed"}},
+		Faults: []history.Fault{{Start: 1, End: 2, What: "node-2 is killed"}, {Start: 3, End: 4, What: "a clock stands still", Held: 5}},
 	}
 	want := `{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000000000,"at":7,"by":9}
+{"kind":"limit","limit":"streams","algorithm":"concurrency","capacity":3,"length_ns":1000000000}
 {"kind":"check","limit":"api","key":"k","cost":1,"start":10,"end":20,"outcome":"admitted","receipt":{"generation":"5","start":11,"end":12,"owner":"o","serial":6,"reuses":[{"start":1,"end":2}]},"via":"client"}
 {"kind":"check","limit":"api","key":"k","cost":0,"start":0,"end":20,"outcome":"failed","error":"deadline"}
 {"kind":"reset","limit":"api","key":"k","start":10,"end":20,"outcome":"done"}
+{"kind":"extend","limit":"streams","key":"k","start":10,"end":20,"outcome":"denied","receipt":{"generation":"0","start":0,"end":0,"owner":"o","serial":6}}
 {"kind":"fault","start":1,"end":2,"what":"node-2 is killed"}
+{"kind":"fault","start":3,"end":4,"what":"a clock stands still","held_ns":5}
 `
 	if got := string(written(t, h)); got != want {
 		t.Errorf("wrote\n%s\nwant\n%s", got, want)
@@ -80,7 +91,7 @@ func TestBadFiles(t *testing.T) {
 		{`{"kind":"check","limit":"api","key":"k","start":9,"end":9,"outcome":"denied"}`, "line 2: cost: "},
 		{`{"kind":"check","limit":"api","key":"","cost":1,"start":9,"end":9,"outcome":"denied"}`, "line 2: key: "},
 		{`{"kind":"check","limit":"other","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"}`, `line 2: limit: "other"`},
-		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`, "line 2: outcome: a check cannot be taken"},
+		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"taken"}`, "line 2: outcome: a call of the kind check cannot be taken"},
 		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"maybe"}`, `line 2: outcome: "maybe"`},
 		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","size":1}`, "line 2: unknown field \"size\""},
 		{`{"kind":"check","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied"} {}`, "line 2: more than one object"},
@@ -91,7 +102,17 @@ func TestBadFiles(t *testing.T) {
 		{`{"kind":"limit","limit":"new","capacity":0,"tokens":1,"per_ns":1}`, "line 2: capacity: 0"},
 		{`{"kind":"limit","limit":"new","capacity":9223372036854775807,"tokens":1,"per_ns":9}`, "line 2: capacity: an empty bucket takes"},
 		{`{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000}`, "limit api: at: "},
+		{`{"kind":"limit","limit":"new","algorithm":"leaky","capacity":3,"length_ns":9}`, `line 2: algorithm: "leaky" is none of fixed-window, `},
+		{`{"kind":"limit","limit":"new","algorithm":"weighted","capacity":3}`, "line 2: length_ns: 0"},
+		{`{"kind":"limit","limit":"new","algorithm":"weighted","capacity":3,"length_ns":9,"tokens":1}`, "line 2: tokens and per_ns: "},
+		{`{"kind":"limit","limit":"new","algorithm":"weighted","capacity":2000000000000000,"length_ns":9}`, "line 2: capacity: 2000000000000000"},
+		{`{"kind":"limit","limit":"new","algorithm":"fixed-window","capacity":10,"length_ns":9}`, "line 2: capacity: 10"},
+		{`{"kind":"limit","limit":"new","capacity":3,"tokens":1,"per_ns":1000,"length_ns":9}`, "line 2: length_ns: "},
+		{`{"kind":"limit","limit":"api","algorithm":"weighted","capacity":3,"length_ns":9,"at":5}`, "limit api: algorithm: "},
+		{`{"kind":"extend","limit":"api","key":"k","start":9,"end":9,"outcome":"admitted"}`, "line 2: receipt: an extension needs one"},
+		{`{"kind":"extend","limit":"api","key":"k","start":9,"end":9,"outcome":"taken","receipt":{"generation":"1","start":5,"end":6,"owner":"o"}}`, "line 2: outcome: a call of the kind extend cannot"},
 		{`{"kind":"fault","start":1,"end":2}`, "line 2: what: missing"},
+		{`{"kind":"fault","start":1,"end":2,"what":"x","held_ns":-1}`, "line 2: held_ns: -1"},
 		{`{"kind":"fault","what":"x"}`, "line 2: start and end"},
 		{`{"kind":"other"}`, `line 2: kind: "other"`},
 		{``, ""},

@@ -22,12 +22,15 @@ type History struct {
 }
 
 // A Limit is a token bucket: Capacity tokens, refilled with Tokens every PerNS nanoseconds. All three are at least 1, Tokens
-// at most 2⁵⁰, PerNS at most 2⁶⁰, and an empty bucket takes less than 2⁶¹ ns to fill.
+// at most 2⁵⁰, PerNS at most 2⁶⁰, and an empty bucket takes less than 2⁶¹ ns to fill. Or it has another Algorithm, and admits
+// Capacity in a window of Length nanoseconds, or has so many permits, which last for Length. Then Tokens and PerNS are 0.
 type Limit struct {
-	Name     string
-	Capacity int64
-	Tokens   int64
-	PerNS    int64
+	Name      string
+	Algorithm string // one of [Algorithms], or empty for a token bucket
+	Capacity  int64
+	Tokens    int64
+	PerNS     int64
+	Length    int64 // at least 1, and at most 2⁵⁶
 	// At is when a change to this limit began, in nanoseconds since the Unix epoch; 0 for the limit from the beginning.
 	At int64
 	// By is when all nodes kept to it. Between At and By this limit or the one before may have been in force. 0 means At.
@@ -43,7 +46,10 @@ type Call struct {
 	Cost    int64 // of a check, in tokens, 0 to 2⁵⁰
 	// Start and End are the caller's clock before and after, in nanoseconds since the Unix epoch.
 	Start, End int64
-	// Receipt is the proof of an admission, nil if the caller has none, or what a return gives back.
+	// Wait is how long after its decision the caller of an admitted check may begin, in nanoseconds, from 0 to [MaxWait].
+	Wait int64
+	// Receipt is the proof of an admission, nil if the caller has none, or what a return gives back, or the permit that was to be
+	// extended; where it was, the receipt of the answer.
 	Receipt *Receipt
 	Via     string // the node or gateway that was asked, for people to read
 	Error   string // why a call failed, for people to read
@@ -57,20 +63,21 @@ const (
 	KindCheck  Kind = iota + 1 // may this key spend Cost tokens?
 	KindReturn                 // what Receipt proves is given back
 	KindReset                  // the bucket is to be full
+	KindExtend                 // the permit of Receipt is to last its lease from now on
 )
 
 // String is the kind as it stands in a file.
 func (k Kind) String() string { return name(kinds(), k, "kind") }
 
-func kinds() []string { return []string{"check", "return", "reset"} }
+func kinds() []string { return []string{"check", "return", "reset", "extend"} }
 
 // An Outcome says what came of a call.
 type Outcome uint8
 
 // The outcomes of calls. Each kind of call has two or three of them.
 const (
-	Admitted Outcome = iota + 1 // of a check
-	Denied                      // of a check
+	Admitted Outcome = iota + 1 // of a check, or of an extension
+	Denied                      // of a check, or of an extension
 	Taken                       // of a return: it took effect
 	Ignored                     // of a return: it had none
 	Done                        // of a reset
@@ -86,13 +93,13 @@ func outcomes() []string { return []string{"admitted", "denied", "taken", "ignor
 func (o Outcome) fits(k Kind) bool {
 	switch o {
 	case Admitted, Denied:
-		return k == KindCheck
+		return k == KindCheck || k == KindExtend
 	case Taken, Ignored:
 		return k == KindReturn
 	case Done:
 		return k == KindReset
 	case Failed:
-		return k >= KindCheck && k <= KindReset
+		return k >= KindCheck && k <= KindExtend
 	}
 	return false
 }
@@ -127,6 +134,9 @@ type Receipt struct {
 type Fault struct {
 	Start, End int64
 	What       string // for people to read; or, if it begins with "healed", a mark that all faults are over
+	// Held is for how long, in nanoseconds, a node whose clock the fault makes wrong may spend what it holds already: until
+	// it compares its clock with the others'. 0 of a fault that leaves the clocks alone.
+	Held int64
 }
 
 // Healed says whether f is no fault but the mark that everything has been made whole again.

@@ -27,6 +27,7 @@ type scene struct {
 	resets   float64
 	failures float64
 	mute     float64 // which part of the admissions has no receipt
+	extends  float64 // which part of the permits is extended
 }
 
 // token is a limit called api.
@@ -78,6 +79,9 @@ func (q *queue) Pop() any {
 
 // play is the history of a scene.
 func (s scene) play() *history.History {
+	if s.limits[0].Algorithm != history.TokenBucket {
+		return s.count()
+	}
 	l := &limiter{scene: s, random: rand.New(rand.NewPCG(s.seed, 1)), buckets: map[string]*position{}}
 	l.seen.Limits = s.limits
 	at := epoch
@@ -123,6 +127,7 @@ func (l *limiter) decide(s step) {
 		case history.KindReset:
 			l.reset(b, s.at)
 			c.Outcome = history.Done
+		case history.KindExtend: // line has no permits
 		}
 	}
 	if c.Kind == history.KindCheck && c.Outcome == history.Admitted && !lost {

@@ -5,41 +5,49 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // A line is one line of a file, of any kind:
 //
 //	{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000000000}
-//	{"kind":"check","limit":"api","key":"k","cost":1,"start":…,"end":…,"outcome":"admitted","receipt":{…},"via":"client"}
+//	{"kind":"limit","limit":"streams","algorithm":"concurrency","capacity":3,"length_ns":1000000000}
+//	{"kind":"check","limit":"api","key":"k","cost":1,"start":…,"end":…,"outcome":"admitted","wait_ns":0,"receipt":{…},"via":"client"}
 //	{"kind":"return","limit":"api","key":"k","start":…,"end":…,"outcome":"taken","receipt":{…}}
 //	{"kind":"reset","limit":"api","key":"k","start":…,"end":…,"outcome":"done"}
+//	{"kind":"extend","limit":"streams","key":"k","start":…,"end":…,"outcome":"admitted","receipt":{…}}
 //	{"kind":"fault","start":…,"end":…,"what":"node-2 is killed"}
+//	{"kind":"fault","start":…,"end":…,"what":"the clock of node-2 stands still","held_ns":2000000000}
 //
 // A receipt is {"generation":"0","start":…,"end":…,"owner":"…","serial":0,"reuses":[{"start":…,"end":…}]}. Times are
 // nanoseconds since the Unix epoch.
 type line struct {
-	Kind     string   `json:"kind"`
-	Limit    string   `json:"limit,omitempty"`
-	Key      string   `json:"key,omitempty"`
-	Cost     *int64   `json:"cost,omitempty"`
-	Start    *int64   `json:"start,omitempty"`
-	End      *int64   `json:"end,omitempty"`
-	Outcome  string   `json:"outcome,omitempty"`
-	Receipt  *Receipt `json:"receipt,omitempty"`
-	Via      string   `json:"via,omitempty"`
-	Error    string   `json:"error,omitempty"`
-	What     string   `json:"what,omitempty"`
-	Capacity int64    `json:"capacity,omitempty"`
-	Tokens   int64    `json:"tokens,omitempty"`
-	PerNS    int64    `json:"per_ns,omitempty"`
-	At       int64    `json:"at,omitempty"`
-	By       int64    `json:"by,omitempty"`
+	Kind      string   `json:"kind"`
+	Limit     string   `json:"limit,omitempty"`
+	Key       string   `json:"key,omitempty"`
+	Cost      *int64   `json:"cost,omitempty"`
+	Start     *int64   `json:"start,omitempty"`
+	End       *int64   `json:"end,omitempty"`
+	Outcome   string   `json:"outcome,omitempty"`
+	Wait      int64    `json:"wait_ns,omitempty"`
+	Receipt   *Receipt `json:"receipt,omitempty"`
+	Via       string   `json:"via,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	What      string   `json:"what,omitempty"`
+	Algorithm string   `json:"algorithm,omitempty"`
+	Capacity  int64    `json:"capacity,omitempty"`
+	Tokens    int64    `json:"tokens,omitempty"`
+	PerNS     int64    `json:"per_ns,omitempty"`
+	Length    int64    `json:"length_ns,omitempty"`
+	At        int64    `json:"at,omitempty"`
+	By        int64    `json:"by,omitempty"`
+	Held      int64    `json:"held_ns,omitempty"`
 }
 
 // lineOf is how a call stands in a file.
 func lineOf(c *Call) line {
 	l := line{
-		Kind: c.Kind.String(), Limit: c.Limit, Key: c.Key, Start: &c.Start, End: &c.End, Outcome: c.Outcome.String(),
+		Kind: c.Kind.String(), Limit: c.Limit, Key: c.Key, Start: &c.Start, End: &c.End, Outcome: c.Outcome.String(), Wait: c.Wait,
 		Receipt: c.Receipt, Via: c.Via, Error: c.Error,
 	}
 	if c.Kind == KindCheck {
@@ -51,10 +59,10 @@ func lineOf(c *Call) line {
 // Validate says what is wrong with c, naming the field.
 func (c *Call) Validate() error {
 	switch {
-	case c.Kind < KindCheck || c.Kind > KindReset:
-		return fmt.Errorf("kind: %d is not a kind: use check, return or reset", c.Kind)
+	case c.Kind < KindCheck || c.Kind > KindExtend:
+		return fmt.Errorf("kind: %d is not a kind: use check, return, reset or extend", c.Kind)
 	case !c.Outcome.fits(c.Kind):
-		return fmt.Errorf("outcome: a %s cannot be %s", c.Kind, c.Outcome)
+		return fmt.Errorf("outcome: a call of the kind %s cannot be %s", c.Kind, c.Outcome)
 	case c.Limit == "":
 		return errors.New("limit: the name of the limit is missing")
 	case c.Key == "":
@@ -69,9 +77,15 @@ func (c *Call) Validate() error {
 		return fmt.Errorf("end: %d is not a time in nanoseconds since 1970", c.End)
 	case c.End < c.Start:
 		return fmt.Errorf("end: %d lies before the start, %d", c.End, c.Start)
+	case c.Wait < 0 || c.Wait > MaxWait:
+		return fmt.Errorf("wait_ns: %d is not from 0 to %d", c.Wait, MaxWait)
+	case c.Wait > 0 && (c.Kind != KindCheck || c.Outcome != Admitted):
+		return fmt.Errorf("wait_ns: a %s that is %s has none", c.Kind, c.Outcome)
 	case c.Receipt == nil && c.Kind == KindReturn:
 		return errors.New("receipt: a return needs one")
-	case c.Receipt != nil && c.Kind != KindReturn && c.Outcome != Admitted:
+	case c.Receipt == nil && c.Kind == KindExtend:
+		return errors.New("receipt: an extension needs one")
+	case c.Receipt != nil && c.Kind != KindReturn && c.Kind != KindExtend && c.Outcome != Admitted:
 		return fmt.Errorf("receipt: a %s that is %s has none", c.Kind, c.Outcome)
 	case c.Receipt == nil:
 		return nil
@@ -85,6 +99,10 @@ const (
 	// maxTokens and maxPer leave room for sums of products in 128 bits.
 	maxTokens = 1 << 50
 	maxPer    = 1 << 60
+	// maxLength leaves room for sums of a few lengths.
+	maxLength = 1 << 56
+	// maxEpsilon is about 13 days.
+	maxEpsilon = 1 << 50
 )
 
 func (r *Receipt) validate() error {
@@ -117,18 +135,39 @@ func (l *Limit) Validate() error {
 		return errors.New("limit: the name of the limit is missing")
 	case l.Capacity < 1:
 		return fmt.Errorf("capacity: %d is less than 1", l.Capacity)
-	case l.Tokens < 1 || l.Tokens > maxTokens:
-		return fmt.Errorf("tokens: %d is not from 1 to 2⁵⁰", l.Tokens)
-	case l.PerNS < 1 || l.PerNS > maxPer:
-		return fmt.Errorf("per_ns: %d is not from 1 to 2⁶⁰", l.PerNS)
 	case l.At < 0 || l.At > maxTime:
 		return fmt.Errorf("at: %d is not a time in nanoseconds since 1970", l.At)
 	case l.By != 0 && l.By < l.At || l.By > maxTime:
 		return fmt.Errorf("by: %d is before at, %d", l.By, l.At)
+	case l.Algorithm != TokenBucket:
+		return l.validateLength()
+	case l.Length != 0:
+		return errors.New("length_ns: a token bucket has none: give its algorithm")
+	case l.Tokens < 1 || l.Tokens > maxTokens:
+		return fmt.Errorf("tokens: %d is not from 1 to 2⁵⁰", l.Tokens)
+	case l.PerNS < 1 || l.PerNS > maxPer:
+		return fmt.Errorf("per_ns: %d is not from 1 to 2⁶⁰", l.PerNS)
 	}
 	fill := new(big.Int).Mul(big.NewInt(l.Capacity), big.NewInt(l.PerNS))
 	if fill.Div(fill, big.NewInt(l.Tokens)).BitLen() > 61 {
 		return errors.New("capacity: an empty bucket takes more than 73 years to fill")
+	}
+	return nil
+}
+
+// validateLength says what is wrong with a limit that is no token bucket.
+func (l *Limit) validateLength() error {
+	switch {
+	case !slices.Contains(Algorithms(), l.Algorithm):
+		return fmt.Errorf("algorithm: %q is none of %s; leave it out for a token bucket", l.Algorithm, strings.Join(Algorithms(), ", "))
+	case l.Capacity > maxTokens:
+		return fmt.Errorf("capacity: %d is more than 2⁵⁰", l.Capacity)
+	case l.Length < 1 || l.Length > maxLength:
+		return fmt.Errorf("length_ns: %d is not from 1 to 2⁵⁶", l.Length)
+	case l.Algorithm == FixedWindow && l.Capacity > l.Length:
+		return fmt.Errorf("capacity: %d is more than a token a nanosecond", l.Capacity)
+	case l.Tokens != 0 || l.PerNS != 0:
+		return fmt.Errorf("tokens and per_ns: a limit of the algorithm %s has none", l.Algorithm)
 	}
 	return nil
 }
@@ -142,6 +181,8 @@ func (f *Fault) Validate() error {
 		return fmt.Errorf("end: %d is before the start, %d", f.End, f.Start)
 	case f.What == "":
 		return errors.New("what: missing")
+	case f.Held < 0 || f.Held > maxEpsilon:
+		return fmt.Errorf("held_ns: %d is not from 0 to 2⁵⁰ ns", f.Held)
 	}
 	return nil
 }
@@ -180,6 +221,8 @@ func (h *History) ordered() error {
 		l := &h.Limits[i]
 		if before := last[l.Name]; before != nil && l.At < max(before.At, before.By, 1) {
 			return fmt.Errorf("limit %s: at: a change at %d does not come after the one before", l.Name, l.At)
+		} else if before != nil && (l.Algorithm != before.Algorithm || l.Length != before.Length) {
+			return fmt.Errorf("limit %s: algorithm: a limit with another algorithm or length begins fresh buckets: give it another name", l.Name)
 		}
 		last[l.Name] = l
 	}

@@ -38,6 +38,14 @@ var (
 	}
 )
 
+// Histories of limits that count entries or have windows, all asked for more than they admit.
+func counting(algorithm string, returns, extends float64) scene {
+	return scene{
+		limits: []history.Limit{{Name: "api", Algorithm: algorithm, Capacity: 6, Length: 200 * millisecond}}, keys: 2, checks: 600,
+		every: 5 * millisecond, takes: 3 * millisecond, most: 2, epsilon: millisecond, returns: returns, extends: extends,
+	}
+}
+
 // some is the first call after the middle that f likes, or nil.
 func some(h *history.History, f func(c *history.Call) bool) *history.Call {
 	for i := len(h.Calls) / 2; i < len(h.Calls); i++ {
@@ -153,6 +161,31 @@ func plants() []plant {
 			return true
 		}, "more than the bucket holds"},
 		{"windows", "one token too many", mute, oneToken, "tokens too many"},
+		{"counts", "one too many in a sliding window", counting(history.SlidingWindow, 0.2, 0), oneMore("counts"), "were admitted, and at most 6"},
+		{"counts", "one too many in a log", counting(history.SlidingLog, 0.2, 0), oneMore("counts"), "were admitted, and at most 6"},
+		{"counts", "one too many in a weighted window", counting(history.Weighted, 0.2, 0), oneMore("counts"), "were admitted, and at most "},
+		{"counts", "one too many in a fixed window", counting(history.FixedWindow, 0, 0), oneMore("counts"), "were admitted, and at most 6"},
+		{"counts", "a return that had no effect", counting(history.SlidingLog, 0.9, 0), edits(func(c *history.Call) bool {
+			return c.Outcome == history.Taken
+		}, func(c *history.Call) { c.Outcome = history.Ignored }), "were admitted, and at most 6"},
+		{"inside", "one too many inside", counting(history.Concurrency, 0.5, 0.3), oneMore("inside"), "were inside, of at most 6"},
+		{"inside", "places of those who die are given away early", counting(history.Concurrency, 0.2, 0), func(h *history.History) bool {
+			h.Limits[0].Length += 50 * millisecond
+			return true
+		}, "were inside, of at most 6"},
+		{"inside", "extended, and forgotten", counting(history.Concurrency, 0, 0.2), edits(func(c *history.Call) bool {
+			return c.Kind == history.KindExtend && c.Outcome == history.Denied
+		}, func(c *history.Call) { c.Outcome = history.Admitted }), "were inside, of at most 6"},
+		{"alive", "a place that is never free again", counting(history.Concurrency, 0.5, 0.3), func(h *history.History) bool {
+			last := h.Calls[len(h.Calls)-1].End
+			for i := range int64(20) {
+				at := last + i*second
+				h.Calls = append(h.Calls, history.Call{
+					Kind: history.KindCheck, Outcome: history.Denied, Limit: "api", Key: "key:0", Cost: 1, Start: at, End: at,
+				})
+			}
+			return true
+		}, "is denied although"},
 		{"linear", "denied for nothing", easy, edited(isAdmitted, func(h *history.History, c *history.Call) {
 			h.Calls = append(h.Calls, history.Call{
 				Kind: history.KindCheck, Outcome: history.Denied, Limit: c.Limit, Key: c.Key, Cost: 1, Start: c.End + 1, End: c.End + 2,
@@ -224,6 +257,41 @@ func oneToken(h *history.History) bool {
 		}
 	}
 	return false
+}
+
+// oneMore adds checks of one token in the place of another one, until the checker finds one too many.
+func oneMore(checker string) func(*history.History) bool {
+	return func(h *history.History) bool {
+		for i := len(h.Calls) / 2; i < len(h.Calls); i++ {
+			c := h.Calls[i]
+			if !isAdmitted(&c) {
+				continue
+			}
+			c.Cost, c.Receipt = 1, nil
+			n := len(h.Calls)
+			for range 12 {
+				h.Calls = append(h.Calls, c)
+				if results, err := history.Run(h, millisecond, checker); err != nil || results[0].Found > 0 {
+					return err == nil
+				}
+			}
+			h.Calls = h.Calls[:n]
+		}
+		return false
+	}
+}
+
+// edits changes all calls that f likes.
+func edits(f func(*history.Call) bool, change func(*history.Call)) func(*history.History) bool {
+	return func(h *history.History) (done bool) {
+		for i := range h.Calls {
+			if f(&h.Calls[i]) {
+				change(&h.Calls[i])
+				done = true
+			}
+		}
+		return done
+	}
 }
 
 // Each checker finds the fault that it is there for, and no other finds it: a checker that has found nothing yet proves

@@ -78,7 +78,8 @@ func cleaned(err error) string {
 
 func (r *reader) limit(l *line) error {
 	limit := Limit{
-		Name: r.once(l.Limit), Capacity: l.Capacity, Tokens: l.Tokens, PerNS: l.PerNS, At: l.At, By: l.By,
+		Name: r.once(l.Limit), Algorithm: r.once(l.Algorithm), Capacity: l.Capacity, Tokens: l.Tokens, PerNS: l.PerNS, Length: l.Length,
+		At: l.At, By: l.By,
 	}
 	if err := limit.Validate(); err != nil {
 		return err
@@ -92,7 +93,7 @@ func (r *reader) fault(l *line) error {
 	if l.Start == nil || l.End == nil {
 		return errors.New("start and end: a fault needs both")
 	}
-	f := Fault{Start: *l.Start, End: *l.End, What: l.What}
+	f := Fault{Start: *l.Start, End: *l.End, What: l.What, Held: l.Held}
 	if err := f.Validate(); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (r *reader) fault(l *line) error {
 func (r *reader) call(l *line) error {
 	kind, ok := parse[Kind](kinds(), l.Kind)
 	if !ok {
-		return fmt.Errorf("kind: %q is none of limit, check, return, reset and fault", l.Kind)
+		return fmt.Errorf("kind: %q is none of limit, check, return, reset, extend and fault", l.Kind)
 	}
 	outcome, ok := parse[Outcome](outcomes(), l.Outcome)
 	switch {
@@ -118,7 +119,7 @@ func (r *reader) call(l *line) error {
 	}
 	c := Call{
 		Kind: kind, Outcome: outcome, Limit: r.once(l.Limit), Key: r.once(l.Key), Start: *l.Start, End: *l.End,
-		Receipt: l.Receipt, Via: r.once(l.Via), Error: r.once(l.Error),
+		Wait: l.Wait, Receipt: l.Receipt, Via: r.once(l.Via), Error: r.once(l.Error),
 	}
 	if l.Cost != nil {
 		c.Cost = *l.Cost

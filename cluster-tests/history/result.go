@@ -57,6 +57,9 @@ func describe(c *Call, since int64) string {
 		b.WriteString(c.Kind.String())
 	}
 	fmt.Fprintf(&b, ", %s", c.Outcome)
+	if c.Wait > 0 {
+		fmt.Fprintf(&b, ", to begin %s later", seconds(c.Wait))
+	}
 	if c.Via != "" {
 		fmt.Fprintf(&b, ", via %s", c.Via)
 	}

@@ -26,6 +26,39 @@ func newView(h *History, epsilon int64, key string) *view {
 	return v
 }
 
+// of are the buckets of limits with one of these algorithms.
+func (v *view) of(algorithms ...string) []*bucket {
+	var some []*bucket
+	for _, b := range v.buckets {
+		if slices.Contains(algorithms, b.versions[0].Algorithm) {
+			some = append(some, b)
+		}
+	}
+	return some
+}
+
+// clocks are the faults that let a node spend at a wrong time what it holds.
+func (v *view) clocks() []Fault {
+	var all []Fault
+	for _, f := range v.Faults {
+		if f.Held > 0 {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// held is the most that a call from start to end may be off for the sake of a clock that was wrong.
+func (v *view) held(start, end int64) int64 {
+	most := int64(0)
+	for _, f := range v.clocks() {
+		if f.Start <= end && start <= f.End {
+			most = max(most, f.Held)
+		}
+	}
+	return most
+}
+
 // found notes a violation.
 func (v *view) found(r *Result, b *bucket, calls []*Call, what string, args ...any) {
 	r.Found++

@@ -6,20 +6,21 @@ import (
 )
 
 // windows finds a window of time in which more was admitted than the capacity and what was refilled meanwhile, counting
-// only checks that lie wholly inside it. It looks at every window, and needs no receipts.
+// only checks that lie wholly inside it, from when to when their callers may have begun. It looks at every window, and needs no receipts.
 //
 // What may have been returned in a window may be admitted once more in it; a return that failed may happen at any later
 // time. A reset may add a whole bucket to a window that it lies in, and what an owner had reserved by then
 // (see [Ahead]), as far as that line is not yet past, to a window that begins after it; one that failed may still happen
 // at any later time. Where receipts tell the generations apart, each generation alone must keep to the bound without that.
+// A clock that was made wrong may add what its node held to a window that has a part of that time.
 // From a change of a limit on, the new one counts; checks that may have been decided under both count in no window.
 func windows(v *view, r *Result) {
 	r.Things = "checks"
-	for _, b := range v.buckets {
-		admitted := b.admitted()
+	for _, b := range v.of(TokenBucket) {
+		admitted, left := b.begun()
 		counted := 0
 		for i := range b.versions {
-			s := v.sweep(b, &b.versions[i], admitted)
+			s := v.sweep(b, &b.versions[i], admitted, left)
 			counted += len(s.admitted)
 			s.run(v, r, b)
 			if len(s.resets) > 0 {
@@ -37,18 +38,20 @@ type sweep struct {
 	admitted []*Call
 	returns  []*Call
 	resets   []*Call
-	spare    int // resets that may have happened in addition, because one call tried again
+	clocks   []Fault // that let what a node holds be spent at a wrong time
+	spare    int     // resets that may have happened in addition, because one call tried again
 }
 
-func (v *view) sweep(b *bucket, t *terms, admitted []*Call) sweep {
+func (v *view) sweep(b *bucket, t *terms, admitted []*Call, left map[issue]bool) sweep {
 	until := int64(forever)
 	if i := slices.IndexFunc(b.versions, func(o terms) bool { return o.from > t.from }); i >= 0 {
 		until = b.versions[i].from
 	}
-	s := sweep{terms: t, returns: b.only(KindReturn, Taken, Failed), resets: b.only(KindReset, Done, Failed)}
+	s := sweep{terms: t, clocks: v.clocks(), returns: b.only(KindReturn, Taken, Failed), resets: b.only(KindReset, Done, Failed)}
+	s.returns = slices.DeleteFunc(s.returns, func(c *Call) bool { return left[c.Receipt.issue()] })
 	seen := map[int64]bool{}
 	for _, c := range admitted {
-		if c.Start >= t.sure && c.End < until {
+		if c.Start-c.Wait >= t.sure && c.End < until {
 			s.admitted = append(s.admitted, c)
 		}
 		if c.Receipt != nil {
@@ -68,7 +71,7 @@ func (v *view) generations(r *Result, b *bucket, s sweep) {
 	for _, c := range receipts(slices.Clone(s.admitted)) {
 		g := c.Receipt.Generation
 		if alone[g] == nil {
-			alone[g] = &sweep{terms: s.terms}
+			alone[g] = &sweep{terms: s.terms, clocks: s.clocks}
 			order = append(order, g)
 		}
 		alone[g].admitted = append(alone[g].admitted, c)
@@ -132,6 +135,9 @@ func (s *sweep) events(v *view, b *bucket) []event {
 			latest = forever
 		}
 		all = append(all, event{c.Start, latest, wide{}.minus(t.returned(c)), nil})
+	}
+	for _, f := range s.clocks {
+		all = append(all, event{f.Start, f.End, wide{}.minus(product(f.Held, t.n)), nil})
 	}
 	for i, c := range s.resets {
 		latest := c.End - 1

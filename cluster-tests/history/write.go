@@ -25,7 +25,8 @@ func (w *Writer) WriteLimit(l Limit) error {
 		return fmt.Errorf("history: %w", err)
 	}
 	return w.write(line{
-		Kind: "limit", Limit: l.Name, Capacity: l.Capacity, Tokens: l.Tokens, PerNS: l.PerNS, At: l.At, By: l.By,
+		Kind: "limit", Limit: l.Name, Algorithm: l.Algorithm, Capacity: l.Capacity, Tokens: l.Tokens, PerNS: l.PerNS, Length: l.Length,
+		At: l.At, By: l.By,
 	})
 }
 
@@ -42,7 +43,7 @@ func (w *Writer) WriteFault(f Fault) error {
 	if err := f.Validate(); err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
-	return w.write(line{Kind: "fault", Start: &f.Start, End: &f.End, What: f.What})
+	return w.write(line{Kind: "fault", Start: &f.Start, End: &f.End, What: f.What, Held: f.Held})
 }
 
 // Write writes everything in h.

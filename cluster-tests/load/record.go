@@ -7,9 +7,18 @@ import (
 	"github.com/jeton-dev/jeton/cluster-tests/history"
 )
 
-// Limit is a rule as it stands in a history.
+// Limit is a rule as it stands in a history, which has no windows of a calendar.
 func Limit(r *limit.Rule) history.Limit {
-	return history.Limit{Name: r.Name, Capacity: r.Capacity, Tokens: r.Refill.Tokens, PerNS: int64(r.Refill.Per / time.Nanosecond)}
+	l := history.Limit{Name: r.Name, Capacity: r.Capacity, Algorithm: r.Algorithm}
+	switch {
+	case r.Algorithm == limit.TokenBucket:
+		l.Algorithm, l.Tokens, l.PerNS = history.TokenBucket, r.Refill.Tokens, int64(r.Refill.Per/time.Nanosecond)
+	case r.Weighted:
+		l.Algorithm, l.Length = history.Weighted, int64(r.Limit.Window)
+	default:
+		l.Length = int64(max(r.Limit.Window, r.Lease)) // a limit has one of them
+	}
+	return l
 }
 
 // Receipt is a receipt as it stands in a history.
@@ -33,7 +42,7 @@ func Decided(c *history.Call, d limit.Decision, err error) {
 	case !d.Allowed:
 		c.Outcome = history.Denied
 	default:
-		c.Outcome = history.Admitted
+		c.Outcome, c.Wait = history.Admitted, int64(d.Wait)
 		if len(d.Receipts) > 0 {
 			c.Receipt = Receipt(d.Receipts[0])
 		}

@@ -4,6 +4,16 @@ package mutants
 func ofActor() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
+			Name: "block that charges",
+			Why:  "a check that an override denies takes nothing, of its other limits neither",
+			Edits: []Edit{{
+				File: "actor/override.go",
+				Old:  "m.cost, m.receipt = 0, false",
+				New:  "m.receipt = false",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestOverridesOfOtherRequests$", Says: `a block costs something`}},
+		},
+		{
 			Name: "answer before the reservation",
 			Why:  "an owner spends what a majority has accepted; if it spends what it has only asked for, that line may be another owner's, or be forgotten",
 			Edits: []Edit{
@@ -143,9 +153,9 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Name: "a returned request is told again",
 			Why:  "what was returned is no longer charged; if the answer is repeated for its id, it admits work without end",
 			Edits: []Edit{{
-				File: "actor/turn.go",
-				Old:  "if o.returned[i] && a.requests != nil {",
-				New:  "if o.returned[i] && a.requests == nil {",
+				File: "actor/giveback.go",
+				Old:  "m.other.returned[i] = took; took && a.requests != nil {",
+				New:  "m.other.returned[i] = took; took && a.requests == nil {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestReturnForgetsTheRequest$", Says: `was not charged`}},
 		},

@@ -70,6 +70,13 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestChargeWhenTheClientLeaves$", Says: `10 remain, want 9`}},
 	}, {
+		Name: "a place is kept for who has left",
+		Why:  "a request that is held gives its place up when its client leaves; kept, clients that ask and leave shut out all others",
+		Edits: []Edit{
+			{File: "gateway/visit.go", Old: "if !v.hold(ctx) {", New: "if v.hold(ctx); false {"},
+		},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestWhoLeavesGivesItsPlaceUp$", Says: `no place is given up`}},
+	}, {
 		Name: "a proxy that asks is answered as a call of gRPC",
 		Why:  "calls are refused with the status 200 of HTTP, which to a proxy that asks by forward-auth means that the request may pass",
 		Edits: []Edit{

@@ -1,7 +1,7 @@
 package mutants
 
 // ofLimit are mutants of the arithmetic.
-func ofLimit() []Mutant {
+func ofLimit() []Mutant { //nolint:funlen // a list
 	return []Mutant{
 		{
 			Name: "time per token truncated",
@@ -27,6 +27,39 @@ func ofLimit() []Mutant {
 			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestIdleBucketAdmitsItsCapacity$", Flags: rapid(), Says: `denied when \d+ were left`}},
 		},
 		{
+			Name: "override without an end",
+			Why:  "an override that was set for a time ends by itself; one that does not goes on giving a key more than its limit",
+			Edits: []Edit{{
+				File: "actor/limit/override.go",
+				Old:  "return o.Until != 0 && o.Until <= t",
+				New:  "return o.Until < 0 && o.Until <= t",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestOverridesAreFound$", Says: `the override of .* at \d+ is`}},
+		},
+		{
+			Name: "floor of one plan",
+			Why:  "a floor keeps what any plan or override of the limit may have reserved; by the asking one's own reach, it gives away line that a longer one holds",
+			Edits: []Edit{{
+				File: "actor/limit/rule.go",
+				Old:  "return max(r.reach, r.lead)",
+				New:  "return r.reach",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/limit", Run: "^TestLeadOfVariants$", Says: `the limit reaches .* and leads`},
+				{Package: "./actor/owner", Run: "^TestReservationsLeadByTheLongestPlan$", Says: `and leads .*, want 100s`},
+			},
+		},
+		{
+			Name: "aliases without end",
+			Why:  "plans and overrides of a document are counted, with what aliases repeat; otherwise a small text takes the memory of every node",
+			Edits: []Edit{{
+				File: "actor/limit/document.go",
+				Old:  "d.written > maxVariants",
+				New:  "d.written < 0",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestAliasesAreCounted$", Says: `300 times 300: <nil>`}},
+		},
+		{
 			Name: "debt rounded down",
 			Why:  "a limit that is changed keeps its debt, rounded up; rounded down, each change gives a little away",
 			Edits: []Edit{{
@@ -37,6 +70,42 @@ func ofLimit() []Mutant {
 			Caught: []Hunt{
 				{Package: "./actor/limit", Run: "^TestCarry$", Says: `is carried to .* want`},
 				{Package: "./actor/limit", Run: "^TestCarryNeverLoosens$", Flags: rapid(), Says: `which moves it by`},
+			},
+		},
+		{
+			Name: "a window early",
+			Why:  "a window spends line that lies ahead of it; a window earlier, that line has passed for floors and sweeps, and is given out again",
+			Edits: []Edit{{
+				File: "actor/limit/fixedwindow.go",
+				Old:  "_, end := w.window(t)\n\treturn min(end, math.MaxInt64-1)",
+				New:  "end, _ := w.window(t)\n\treturn min(end, math.MaxInt64-1)",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestEveryAlgorithmKeepsItsContract$/^fixed-window$", Flags: rapid(), Says: `the line begins at`}},
+		},
+		{
+			Name: "the line of two windows",
+			Why:  "a window spends its own line only; with that of the next one it admits twice its limit",
+			Edits: []Edit{{
+				File: "actor/limit/fixedwindow.go",
+				Old:  "bound := add(At(w.Begin(t)), w.tau, 1)",
+				New:  "bound := add(add(At(w.Begin(t)), w.tau, 1), w.tau, 1)",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/limit", Run: "^TestFixedWindowIsACounter$", Flags: rapid(), Says: `the counter says`},
+				{Package: "./actor/limit", Run: "^TestCalendarWindowIsACounter$", Flags: rapid(), Says: `the counter says`},
+			},
+		},
+		{
+			Name: "one register for all windows",
+			Why:  "a position of one shape of windows says nothing about another; in one register, what was spent of a month blocks a minute for two months",
+			Edits: []Edit{{
+				File: "actor/limit/rule.go",
+				Old:  "return cmp.Or(r.register, r.Name)",
+				New:  "return cmp.Or(r.Name, r.register)",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/limit", Run: "^TestRegisterNamesTheShape$", Says: `has the register`},
+				{Package: "./actor/owner", Run: "^TestAnotherShapeBeginsAfresh$", Says: `was denied`},
 			},
 		},
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // ofOwner are mutants of the owner's steps.
 func ofOwner() []Mutant {
-	return slices.Concat(ofReserving(), ofSkipping(), ofSpending(), ofReturning())
+	return slices.Concat(ofReserving(), ofSkipping(), ofSpending(), ofReturning(), ofLedgers())
 }
 
 // ofReserving are mutants of how line is reserved, and what counts as reserved.
@@ -104,8 +104,8 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 			Edits: []Edit{
 				{
 					File: "actor/owner/reserve.go",
-					Old:  "s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.cfg.NextSeq(), o.epoch, b.rule.Reach()",
-					New:  "o.seq++\n\ts.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Name, o.seq, o.epoch, b.rule.Reach()",
+					Old:  "s.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.cfg.NextSeq(), o.epoch, b.rule.Reach()",
+					New:  "o.seq++\n\ts.Limit, s.Seq, s.Epoch, s.Reach = b.rule.Register(), o.seq, o.epoch, b.rule.Reach()",
 				},
 				{
 					File: "actor/owner/owner.go",
@@ -126,7 +126,7 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 				},
 				{
 					File: "actor/owner/reset.go",
-					Old:  "generation = max(least, now+b.rule.Reach()+o.cfg.Slack)",
+					Old:  "generation = max(least, now+b.rule.Ahead()+o.cfg.Slack)",
 					New:  "generation = least",
 				},
 				{
@@ -149,7 +149,7 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 }
 
 // ofSkipping are mutants of which line may be skipped, so that no owner can spend it.
-func ofSkipping() []Mutant {
+func ofSkipping() []Mutant { //nolint:funlen // a list
 	skips := Hunt{Package: "./actor/owner", Run: "^TestModelSkipsNothing$", Says: `though a majority would have said yes from`}
 	return []Mutant{
 		{
@@ -184,8 +184,8 @@ func ofSkipping() []Mutant {
 			Why:  "a check of no cost takes no line; begun where a check would begin, it takes all line before that from every caller",
 			Edits: []Edit{{
 				File: "actor/owner/owner.go",
-				Old:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, cfg))\n\t\tif",
-				New:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, cfg))\n\t\tif end.NS > t && b.pending() == nil {\n\t\t\treturn result{verdict: wait, end: end, need: end, from: end.NS}\n\t\t}\n\t\tif",
+				Old:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, t, cfg))\n\t\tif",
+				New:  "\tcase r != nil && r.sentAt >= t:\n\t\tend := limit.At(b.start(t, t, cfg))\n\t\tif end.NS > t && b.pending() == nil {\n\t\t\treturn result{verdict: wait, end: end, need: end, from: end.NS}\n\t\t}\n\t\tif",
 			}},
 			Caught: []Hunt{skips},
 		},
@@ -195,9 +195,19 @@ func ofSkipping() []Mutant {
 			Edits: []Edit{{
 				File: "actor/owner/reserve.go",
 				Old:  "from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), b.rule.Begin(now))",
-				New:  "from := b.start(now, o.cfg)",
+				New:  "from := b.start(now, now, o.cfg)",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `reserved ahead from`}},
+		},
+		{
+			Name: "ahead of the window",
+			Why:  "a busy key reserves what it could spend in Δ; Δ of line further, that is line of a window that does not begin for long, lost with the owner",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "bound := b.rule.Bound(t + cfg.Delta).Ceil()",
+				New:  "bound := b.rule.Bound(t).Ceil() + cfg.Delta",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestAheadOfAWindowThatIsUsedUp$", Says: `before the next one begins`}},
 		},
 		{
 			Name: "a denial that asks with line",
@@ -294,7 +304,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "a bucket that has been full has given back every token; a receipt from before would give it once more",
 			Edits: []Edit{{
 				File: "actor/owner/owner.go",
-				Old:  "if !b.spentAt(t).After(limit.At(b.rule.Begin(t))) {",
+				Old:  "if !b.spentAt(t).After(begin) {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterTheBucketWasFull$", Says: `took effect`}},
@@ -328,6 +338,58 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestPiecesAreBounded$", Says: `want at most`}},
+		},
+		{
+			Name: "a wait that does not reach",
+			Why:  "checks that wait spend line further ahead, by their wait; replicas that have forgotten it must keep off as much more",
+			Edits: []Edit{{
+				File: "actor/limit/compile.go",
+				Old:  "if rule.reach += int64(l.MaxWait); rule.reach > int64(MaxFill) {",
+				New:  "if rule.reach > int64(MaxFill) {",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/limit", Run: "^TestEveryAlgorithmSaysWhenACheckBegins$", Says: `with a reach of`},
+				{Package: "./actor/owner", Run: "^TestWaitReachesFurther$", Says: `answered false`},
+			},
+		},
+		{
+			Name: "a wait that counts as of now",
+			Why:  "a check that waits is spent as one of the time at which it begins; as one of now, it takes line of limits that are full again by then",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "span := b.spend(c.At, t.at, t.length)",
+				New:  "span := b.spend(c.At, c.At, t.length)",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestWhatBeginsKeepsToTheBound$", Flags: rapid(), Says: `ns of line begin, more than`},
+				{Package: "./cluster-tests/simulation", Run: "^TestFixedSeeds$", Says: `lies outside of what can be spent at`},
+			},
+		},
+		{
+			Name: "waits that are forgotten",
+			Why:  "an owner knows until when callers wait whose times are told; forgotten, a place that comes back moves up among them, and two begin where there is one token",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "if r := b.returns(); r != nil && at > t {",
+				New:  "if r := b.returns(); r != nil && at < t {",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestWhatBeginsKeepsToTheBound$", Flags: rapid(), Says: `ns of line begin, more than`},
+				{Package: "./cluster-tests/simulation", Run: "^TestFixedSeeds$", Says: `tokens more are admitted than come back in it`},
+			},
+		},
+		{
+			Name: "a place that moves up",
+			Why:  "while checks wait whose times are told, returned line is spent in its place only; moved up to the end, two begin where there is one token",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "return r.waits > 0 || at > t }",
+				New:  "return false }",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestPlaceGivenUp$", Says: `had no effect`},
+				{Package: "./actor/owner", Run: "^TestWhatBeginsKeepsToTheBound$", Says: `ns of line begin, more than`},
+			},
 		},
 		{
 			Name: "a stranger's receipt",

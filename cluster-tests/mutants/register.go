@@ -24,7 +24,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 			Why:  "a replica accepts only line that is free; if it takes the larger of the two ends, it gives one segment to two owners",
 			Edits: []Edit{
 				{File: registerFile, Old: "case a.Position > m.From || m.To < m.From:", New: "case m.To < m.From:"},
-				{File: registerFile, Old: "Generation: m.Generation, H: m.To, Expire: r.Expire,", New: "Generation: m.Generation, H: max(r.H, m.To), Expire: r.Expire,"},
+				{File: registerFile, Old: "Generation: m.Generation, H: m.To, Expire:", New: "Generation: m.Generation, H: max(r.H, m.To), Expire:"},
 			},
 			Caught: accepted(overlaps, model("a_restart_and_a_longer_time")),
 		},
@@ -45,7 +45,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 				{
 					File: registerFile,
 					Old: `return r.Writer == m.Writer && r.Seq == m.Seq && r.Epoch == m.Epoch && r.Generation == m.Generation &&
-		r.From == m.From && r.H == m.To && r.Reach == m.Reach && r.Inline == m.Inline && bytes.Equal(r.Aux, m.Aux)`,
+		r.From == m.From && r.H == m.To && r.Reach == m.Reach && r.Inline == m.Inline && (m.Claim || bytes.Equal(r.Ledger, m.Ledger))`,
 					New: `return r.Seq == m.Seq && r.Epoch == m.Epoch`,
 				},
 				{File: registerFile, Old: "import (\n\t\"bytes\"\n", New: "import (\n"},
@@ -90,7 +90,7 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 			Why:  "a floor lies as far ahead as any owner may have reserved by then; a floor at now forgets what was reserved ahead",
 			Edits: []Edit{{
 				File: registerFile,
-				Old:  "free = max(free, p.Floor+reach+b.Slack())",
+				Old:  "free = max(free, p.Floor+lead+b.Slack())",
 				New:  "free = max(free, p.Floor)",
 			}},
 			Caught: accepted(model("a_lost_disk,_soon")),

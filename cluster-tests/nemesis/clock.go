@@ -28,6 +28,10 @@ var (
 	}
 )
 
+// heldFor is how long a node may take to notice that its clock is wrong: nodes compare clocks once a second, and wait a second
+// for the answers. Until then it may spend what it has reserved: see the assumption on clocks in docs/protocol.md.
+const heldFor = 2 * time.Second
+
 // wrongClock is a node whose clock jumps, or is too fast or too slow.
 type wrongClock struct {
 	node   int

@@ -29,6 +29,7 @@ type ledger struct {
 	failures  []failure
 	returns   map[history.Outcome]int64
 	resets    map[history.Outcome]int64
+	extends   map[history.Outcome]int64
 }
 
 // A tallyKey is what checks are counted by.
@@ -47,7 +48,7 @@ type failure struct {
 func newLedger(out *history.Writer) *ledger {
 	return &ledger{
 		out: out, tally: map[tallyKey]int64{},
-		returns: map[history.Outcome]int64{}, resets: map[history.Outcome]int64{},
+		returns: map[history.Outcome]int64{}, resets: map[history.Outcome]int64{}, extends: map[history.Outcome]int64{},
 	}
 }
 
@@ -123,7 +124,7 @@ func (l *ledger) probed(c *caller, r *limit.Request, began time.Time, took time.
 		case err != nil:
 			call.Outcome = history.Failed
 		case d.Allowed:
-			call.Outcome = history.Admitted
+			call.Outcome, call.Wait = history.Admitted, int64(d.Wait)
 			if i < len(d.Receipts) {
 				call.Receipt = load.Receipt(d.Receipts[i])
 			}
@@ -154,6 +155,24 @@ func (l *ledger) returned(c *caller, key string, receipts []limit.Receipt, began
 		l.returns[call.Outcome]++
 		l.mu.Unlock()
 	}
+}
+
+// extended writes down what came of extending a permit.
+func (l *ledger) extended(c *caller, key string, permit limit.Receipt, began time.Time, took time.Duration, d limit.Decision, err error) {
+	call := history.Call{
+		Kind: history.KindExtend, Limit: permit.Limit, Key: key, Start: began.UnixNano(), End: began.UnixNano() + int64(took),
+		Outcome: history.Denied, Receipt: load.Receipt(permit), Via: c.name, Error: reason(err),
+	}
+	switch {
+	case err != nil:
+		call.Outcome = history.Failed
+	case d.Allowed && len(d.Receipts) > 0:
+		call.Outcome, call.Receipt = history.Admitted, load.Receipt(d.Receipts[0])
+	}
+	l.write(call)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.extends[call.Outcome]++
 }
 
 // reset writes down what came of a reset.

@@ -65,7 +65,7 @@ func (r *Report) writeCalls(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	l := r.ledger
-	fmt.Fprintf(b, "Returns: %s. Resets: %s.\n\n", outcomes(l.returns), outcomes(l.resets))
+	fmt.Fprintf(b, "Returns: %s. Resets: %s. Extensions of permits: %s.\n\n", outcomes(l.returns), outcomes(l.resets), outcomes(l.extends))
 	fmt.Fprintf(b, "| asked | checks | admitted | denied | failed |\n|---|---|---|---|---|\n")
 	for _, through := range sorted(r.byThrough) {
 		c := r.byThrough[through]

@@ -236,6 +236,9 @@ func (s *Stage) faults(out *history.Writer, played []*Played) error {
 			continue
 		}
 		f := history.Fault{Start: s.began.Add(p.Began).UnixNano(), End: s.began.Add(p.Ended).UnixNano(), What: p.Fault.String()}
+		if _, wrong := p.Fault.(wrongClock); wrong {
+			f.Held = heldFor.Nanoseconds()
+		}
 		if err := out.WriteFault(f); err != nil {
 			return err
 		}
@@ -269,6 +272,11 @@ func writeLimits(out *history.Writer, document string) error {
 		return err
 	}
 	for _, r := range doc.Rules() {
+		for _, st := range streams { // a limit that is asked by a plan is judged by its numbers
+			if p, ok := doc.Plan(r.Name, st.plan); ok && st.rules[0].name == r.Name {
+				r = p.Rule
+			}
+		}
 		if err := out.WriteLimit(load.Limit(r)); err != nil {
 			return err
 		}

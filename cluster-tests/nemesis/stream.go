@@ -7,41 +7,63 @@ import (
 )
 
 // A rule is a limit as the document has it.
-type rule struct {
-	name     string
-	capacity int64
-	refill   string
-}
+type rule struct{ name, fields string }
 
 // A stream is one kind of checks.
 type stream struct {
-	rules   []rule  // the limits of each check, which admit it together or not at all
-	share   float64 // of all checks
-	keys    float64 // how many keys take turns, as a part of those that the run has, one at least; negative: see opening
-	cost    int64   // the most tokens of a check; each costs one of 1 to cost
-	returns float64 // the share of what was admitted that is given back
-	resets  bool    // buckets are reset
-	plain   bool    // gateways can ask for it too: one limit, one token
+	rules   []rule        // the limits of each check, which admit it together or not at all
+	share   float64       // of all checks
+	keys    float64       // how many keys take turns, as a part of those that the run has, one at least; negative: see opening
+	cost    int64         // the most tokens of a check; each costs one of 1 to cost
+	returns float64       // the share of what was admitted that is given back
+	resets  bool          // buckets are reset
+	permits bool          // what is admitted is extended a few times, and then, as a rule, given back: or its caller dies
+	wait    time.Duration // how long its checks may wait, at most
+	plan    string        // by which it asks
+	plain   bool          // gateways can ask for it too: one limit, one token
 }
 
-// changedLimit is the limit that operators change.
-const changedLimit = "changed"
+// The limits that operators change: their numbers, while checks of them are under way.
+const (
+	changedLimit   = "changed"
+	changedWindow  = "changed-window"
+	changedPermits = "changed-permits"
+)
 
 // streams are what is asked: small and large buckets that are asked for more than they refill, one key that is always at its
 // limit, buckets that refill so slowly that every token which comes back by mistake shows, what is given back, what is
-// reset, and two limits at once.
+// reset, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, and limits of every other algorithm: among them a window that is asked for so often that its owner takes room
+// ahead, and permits whose callers die.
 var streams = []stream{
-	{rules: []rule{{"small", 3, "1/s"}}, share: 0.6, keys: 0.85, cost: 1, plain: true},
-	{rules: []rule{{"large", 1000, "100/s"}}, share: 0.08, keys: 0.01, cost: 20},
-	{rules: []rule{{"hot", 100, "100/s"}}, share: 0.12, cost: 1, plain: true},
-	{rules: []rule{{"slow", 10, "1/1h"}}, share: 0.06, keys: -1, cost: 2},
-	{rules: []rule{{"given", 5, "1/s"}}, share: 0.06, keys: 0.08, cost: 2, returns: 0.5},
-	{rules: []rule{{"reset", 5, "1/5s"}}, share: 0.03, keys: 0.02, cost: 1, resets: true},
-	{rules: []rule{{"pair-a", 20, "10/s"}, {"pair-b", 100, "5/s"}}, share: 0.04, keys: 0.01, cost: 1},
+	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.34, keys: 0.85, cost: 1, plain: true},
+	{rules: []rule{{"large", "capacity: 1000, refill: 100/s"}}, share: 0.08, keys: 0.01, cost: 20},
+	{rules: []rule{{"hot", "capacity: 100, refill: 100/s"}}, share: 0.12, cost: 1, plain: true},
+	{rules: []rule{{"slow", "capacity: 10, refill: 1/1h"}}, share: 0.06, keys: -1, cost: 2},
+	{rules: []rule{{"given", "capacity: 5, refill: 1/s"}}, share: 0.06, keys: 0.08, cost: 2, returns: 0.5},
+	{rules: []rule{{"reset", "capacity: 5, refill: 1/5s"}}, share: 0.03, keys: 0.02, cost: 1, resets: true},
+	{rules: []rule{{"pair-a", "capacity: 20, refill: 10/s"}, {"pair-b", "capacity: 100, refill: 5/s"}}, share: 0.03, keys: 0.01, cost: 1},
+	{rules: []rule{{"fixed", "algorithm: fixed-window, limit: 5, window: 3s"}}, share: 0.025, keys: 0.005, cost: 1, plain: true},
+	{rules: []rule{{"fixed-given", "algorithm: fixed-window, limit: 8, window: 4s"}}, share: 0.01, keys: 0.002, cost: 2, returns: 0.3},
+	{rules: []rule{{"sliding", "algorithm: sliding-window, limit: 5, window: 3s"}}, share: 0.025, keys: 0.005, cost: 2, returns: 0.3},
+	{rules: []rule{{"sliding-hot", "algorithm: sliding-window, limit: 600, window: 6s"}}, share: 0.1, cost: 1, plain: true},
+	{rules: []rule{{"sliding-reset", "algorithm: sliding-window, limit: 5, window: 3s"}}, share: 0.01, keys: 0.002, cost: 1, resets: true},
+	{rules: []rule{{"weighted", "algorithm: sliding-window, limit: 4, window: 2s, weighted: true"}}, share: 0.02, keys: 0.004, cost: 1},
+	{rules: []rule{{"log", "algorithm: sliding-log, limit: 5, window: 3s"}}, share: 0.015, keys: 0.003, cost: 2, returns: 0.3},
+	{rules: []rule{{"permits", "algorithm: concurrency, limit: 3, lease: 3s"}}, share: 0.015, keys: 0.003, cost: 2, returns: 0.6, permits: true},
+	{rules: []rule{{"queue", "capacity: 2, refill: 2/s, wait: 3s"}}, share: 0.02, keys: 0.002, cost: 2, returns: 0.3, wait: 3 * time.Second},
+	{
+		rules: []rule{{"queue-a", "capacity: 1, refill: 1/s, wait: 2s"}, {"queue-b", "algorithm: fixed-window, limit: 5, window: 1s, wait: 5s"}},
+		share: 0.01, keys: 0.001, cost: 1, returns: 0.3, wait: 2 * time.Second,
+	},
+	{rules: []rule{{"planned", "capacity: 2, refill: 1/s, plans: {pro: {capacity: 10, refill: 5/s}}"}}, share: 0.01, keys: 0.001, cost: 2, plan: "pro"},
 }
 
-// changing is the stream of the limit that operators change.
-var changing = stream{rules: []rule{{name: changedLimit}}, share: 0.01, keys: 0.002, cost: 1}
+// changing are the streams of the limits that operators change.
+var changing = []stream{
+	{rules: []rule{{name: changedLimit}}, share: 0.01, keys: 0.002, cost: 1},
+	{rules: []rule{{name: changedWindow}}, share: 0.005, keys: 0.001, cost: 1, returns: 0.2},
+	{rules: []rule{{name: changedPermits}}, share: 0.005, keys: 0.001, cost: 1, returns: 0.6, permits: true},
+}
 
 // Of the buckets that refill slowly, so many are opened in a second; every check goes to one of the newest, or to any of
 // those that were opened before.

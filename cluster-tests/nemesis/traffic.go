@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,8 +42,8 @@ type traffic struct {
 // stalled is how late the load may be before it counts as held up: it looks at the clock every millisecond.
 const stalled = 100 * time.Millisecond
 
-// all are the streams with that of the limit that is changed.
-func all() []stream { return append(append([]stream(nil), streams...), changing) }
+// all are the streams with those of the limits that are changed.
+func all() []stream { return slices.Concat(streams, changing) }
 
 // start begins to ask.
 func (tr *traffic) start() {
@@ -102,12 +103,23 @@ func (tr *traffic) next(deck []stream, elapsed time.Duration) {
 	cost := 1 + tr.random.Int64N(s.cost)
 	returned := tr.random.Float64() < s.returns
 	after := time.Duration(tr.random.Int64N(int64(300 * time.Millisecond)))
+	extensions := 0
+	if s.wait > 0 {
+		after *= 10 // some leave before they could begin
+	}
+	if s.permits {
+		after, extensions = time.Duration(tr.random.Int64N(int64(longestStay))), max(0, tr.random.IntN(4)-1)
+	}
 	c := &tr.callers[tr.random.IntN(len(tr.callers))]
-	for c.plain && !s.plain || returned && c.rpc == nil {
+	for c.plain && !s.plain || (returned || s.permits) && c.rpc == nil {
 		c = &tr.callers[tr.random.IntN(len(tr.callers))]
 	}
 	tr.calls.Go(func() {
 		receipts := tr.check(c, s, key, cost, deadline)
+		for inside := len(receipts) > 0; inside && extensions > 0; extensions-- {
+			pause(context.Background(), after) //nolint:errcheck // it cannot be interrupted
+			receipts, inside = tr.extend(c, key, receipts[0])
+		}
 		if returned && len(receipts) > 0 {
 			pause(context.Background(), after) //nolint:errcheck // it cannot be interrupted
 			tr.giveBack(c, key, receipts)
@@ -119,7 +131,10 @@ func (tr *traffic) next(deck []stream, elapsed time.Duration) {
 func (tr *traffic) check(c *caller, s *stream, key string, cost int64, within time.Duration) []limit.Receipt {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	r := limit.Request{Key: key, Cost: cost, Look: cost == 0, Receipt: !c.plain}
+	r := limit.Request{Key: key, Cost: cost, Look: cost == 0, Receipt: !c.plain, Plan: s.plan}
+	if cost > 0 {
+		r.Wait = s.wait
+	}
 	for _, l := range s.rules {
 		r.Limits = append(r.Limits, limit.Named(l.name))
 	}
@@ -127,6 +142,26 @@ func (tr *traffic) check(c *caller, s *stream, key string, cost int64, within ti
 	d, err := c.Check(ctx, r)
 	tr.ledger.check(c, &r, began, time.Since(began), d, err)
 	return d.Receipts
+}
+
+// longestStay is how long a caller stays inside at most before it extends its permit, or leaves. It is more than half a lease, so that
+// some come too late where a call fails.
+const longestStay = 2 * time.Second
+
+// extend makes a permit last its lease from now on. A caller who hears nothing takes it for what it was.
+func (tr *traffic) extend(c *caller, key string, permit limit.Receipt) (receipts []limit.Receipt, inside bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	began := time.Now()
+	d, err := c.Check(ctx, limit.Request{Key: key, Limits: []limit.Ref{limit.Named(permit.Limit)}, Extend: permit.Serial, Receipt: true})
+	tr.ledger.extended(c, key, permit, began, time.Since(began), d, err)
+	switch {
+	case err != nil:
+		return []limit.Receipt{permit}, true
+	case !d.Allowed:
+		return nil, false
+	}
+	return d.Receipts, true
 }
 
 // A held is an admission that can be given back.

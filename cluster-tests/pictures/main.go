@@ -1,4 +1,4 @@
-// Command pictures draws the pictures of docs/protocol.md. Where a picture shows how owners, replicas and the driver of a
+// Command pictures draws the pictures of docs/protocol.md, and the one of docs/limits.md. Where a picture shows how owners, replicas and the driver of a
 // move talk, they are the production's own, taken through a script: the picture shows what they really said, and drawing
 // fails if that is not what the text beside it says.
 //
@@ -37,6 +37,7 @@ func pictures() []picture {
 		{"lost-disk.svg", lostDisk},
 		{"floor.svg", floored},
 		{"layers.svg", layers},
+		{"algorithms.svg", algorithms},
 	}
 }
 

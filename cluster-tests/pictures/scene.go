@@ -255,7 +255,7 @@ func (s *scene) arrives(sent *message, names ...string) {
 		s.between("ask", sent.by.lane, sent.row, r.lane, row)
 		m := register.Reservation{
 			Writer: register.Writer{sent.by.id}, Seq: sent.Seq, Epoch: sent.Epoch, Now: sent.stamped, Key: "k", Limit: sent.Limit,
-			Generation: sent.Generation, From: sent.From, To: sent.To, Reach: sent.Reach,
+			Generation: sent.Generation, From: sent.From, To: sent.To, Reach: sent.Reach, Lead: sent.Lead,
 		}
 		after, a, write := s.decide(r.partition, r.register, m, s.now, register.DefaultBounds())
 		if write {

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
@@ -19,6 +20,7 @@ type actor struct {
 	alarm     int64 // true time at which it will be called; math.MaxInt64 for never
 	gone      bool
 	ahead     bool     // it has reserved in the background
+	begins    int64    // the latest clock reading at which a check that waits may begin
 	next      [2]int64 // the next segment that it was seen to keep
 	requests  []*request
 }
@@ -28,6 +30,7 @@ type request struct {
 	id       uint64
 	rules    []*limit.Rule // by which it is decided, whatever is in force when it is told again
 	at       int64
+	begins   int64 // see ask
 	done     bool
 	decision limit.Decision
 	waiting  []*ask
@@ -35,7 +38,7 @@ type request struct {
 
 const (
 	idleAfter   = second
-	rememberFor = 10 * second
+	rememberFor = 10 * second // less than nodes do, so that more is decided anew
 )
 
 // An ask is a check, reset or return that has come to a node.
@@ -47,9 +50,11 @@ type ask struct {
 	ahead   int64 // by how much it was ahead
 	shows   int64 // until this true time it shows the same
 	held    bool  // or for longer, because the clock was held: known when the check is decided
+	begins  int64 // true time from which on its caller may begin, likewise
 	rules   []*limit.Rule
 	known   *request
 	exact   *verdict // what a bucket without failures says
+	permits []owner.Permit
 }
 
 // check puts a check of a caller before its owner.
@@ -67,7 +72,7 @@ func (p *process) check(c *call, attempt int) {
 	now := p.read()
 	q := &ask{call: c, attempt: attempt, at: p.w.now, reading: now, ahead: now - p.w.now, shows: p.w.now + max(0, now+p.w.grain-1-p.clock.raw(p.w.now))}
 	for _, l := range c.limits {
-		q.rules = append(q.rules, p.rule(l))
+		q.rules = append(q.rules, p.w.ruleOf(p.version(), l, c.key, c.plan))
 	}
 	if p.w.variant.staleClock {
 		d := throw(p.w.seed, forVariant, c.id, uint64(p.w.now))
@@ -80,15 +85,16 @@ func (p *process) check(c *call, attempt int) {
 		p.step(a, func(o *owner.Owner, now int64, out *owner.Out) { o.Reset(q, q.rules[0], now, deadline, out) })
 		return
 	}
-	if p.repeated(a, q, now) {
+	if !p.resolves(q) || p.repeated(a, q, now) {
 		return
 	}
+	a.delayed(q)
 	if p.w.reference != nil {
 		q.exact = p.w.reference.asked(c, q)
 	}
 	p.step(a, func(o *owner.Owner, _ int64, out *owner.Out) {
 		o.Check(owner.Check{
-			Tag: q, At: q.reading, Deadline: deadline, Rules: q.rules, Cost: c.cost, Receipts: !k.bare,
+			Tag: q, At: q.reading, Deadline: deadline, Rules: q.rules, Cost: c.cost, Receipts: !k.bare, Extend: c.permit(), Wait: c.delay,
 		}, out)
 	})
 }
@@ -105,6 +111,29 @@ func (p *process) serves(c *call, attempt int) bool {
 	}
 	p.refuse(c, attempt)
 	return false
+}
+
+// resolves says whether the limits, as this node knows them, have the plan of a check and let it wait so long. If not, no node is asked
+// again.
+func (p *process) resolves(q *ask) bool {
+	if c := q.call; c.plan != "" && p.w.documents[p.version()].CheckPlan(c.plan, p.w.refs(c.limits)) != nil {
+		p.w.count("plans that a limit does not have")
+		c.conclude(false)
+		return false
+	}
+	for _, rule := range q.rules {
+		if rule.AllowsWait(time.Duration(q.call.delay)) != nil {
+			p.w.count("waits that a limit does not allow")
+			q.call.conclude(false)
+			return false
+		}
+	}
+	return true
+}
+
+// delayed is up to when checks of an owner may begin: line that could be spent before may be left out for them.
+func (a *actor) delayed(q *ask) {
+	a.begins = max(a.begins, q.reading+q.call.delay)
 }
 
 // repeated says whether the check has an answer already, or will have.
@@ -128,6 +157,7 @@ func (p *process) repeated(a *actor, q *ask, now int64) bool {
 	}
 	q.rules = known.rules
 	if known.done {
+		q.begins = known.begins
 		p.w.count("repeated checks answered from memory")
 		p.answer(q, known.decision, nil)
 	} else {
@@ -293,7 +323,7 @@ func (p *process) wakeAt(a *actor, at int64) {
 
 // reserve asks all replicas for a piece of the line.
 func (p *process) reserve(a *actor, set *replicaSet, s owner.Send) {
-	w, l := p.w, p.w.limitNamed(s.Limit)
+	w, l := p.w, p.w.limitOf(s.Limit)
 	a.ahead = a.ahead || s.Background
 	bucket := w.bucket(a.key, l)
 	generation := s.Generation
@@ -303,7 +333,8 @@ func (p *process) reserve(a *actor, set *replicaSet, s owner.Send) {
 	r := w.ledger.asked(p, a.key, l, set, &s, generation)
 	m := register.Reservation{
 		Writer: register.Writer(p.owner), Seq: s.Seq, Epoch: s.Epoch, Now: p.read(), Partition: a.partition,
-		Key: w.keys[a.key].name, Limit: s.Limit, Generation: generation, From: s.From, To: s.To, Reach: s.Reach,
+		Key: w.keys[a.key].name, Limit: s.Limit, Generation: generation, From: s.From, To: s.To, Reach: s.Reach, Lead: s.Lead,
+		Claim: s.Claim, Ledger: s.Ledger, Expire: s.Expire,
 	}
 	for i, id := range set.ids {
 		said := func(v register.Answer) { p.said(a, set, i, &m, r, v, nil) }
@@ -359,6 +390,7 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 	answer := owner.Answer{Replica: i, Limit: m.Limit, Seq: m.Seq, Epoch: m.Epoch, Verdict: owner.Lost}
 	if err == nil {
 		answer.Verdict, answer.Position, answer.Generation = owner.VerdictOf(v.Verdict), v.Position, v.Generation
+		answer.Version, answer.Ledger = v.Version, v.Ledger
 		if p.w.variant.counters {
 			answer.Generation = p.w.ledger.uncounted(p, r, v.Generation)
 		}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -23,14 +24,21 @@ const lostFor = 2 * second
 // passedOver is the line that a reservation leaves out without need: from where a majority would have accepted it, and
 // behind everything that some owner already had.
 func (w *World) passedOver(p *process, key, bucket int, set *replicaSet, s *owner.Send) interval {
+	if w.ledger.buckets[bucket].limit >= w.lines() {
+		return interval{s.From, s.From} // a nanosecond of it is as good as another
+	}
 	var free [owner.MaxReplicas]int64
 	for i, id := range set.ids {
 		free[i] = w.freeAt(p, id, key, bucket, s)
 	}
 	slices.Sort(free[:len(set.ids)])
 	from := max(free[ring.Majority(len(set.ids))-1], p.read())
-	for _, rule := range w.limits[w.ledger.buckets[bucket].limit].rules {
-		from = max(from, rule.Begin(p.read()))
+	begin := p.read()
+	if a := p.actors[key]; a != nil {
+		begin = max(begin, a.begins) // what other limits make a check wait for is not spent, and a window that it waits for begins later
+	}
+	for _, rule := range w.limits[w.ledger.buckets[bucket].limit].all() { // where numbers say which windows there are, plans have others
+		from = max(from, rule.Begin(begin))
 	}
 	if granted := w.ledger.buckets[bucket].era(s.Generation).granted; len(granted) > 0 {
 		from = max(from, granted[len(granted)-1].to)
@@ -53,11 +61,11 @@ func (w *World) freeAt(p *process, id ring.NodeID, key, bucket int, s *owner.Sen
 	if part.Epoch != s.Epoch || part.Sealed || r.Generation > s.Generation || w.now < q.places[partition].since+lostFor {
 		return math.MaxInt64
 	}
-	floored := part.Floored && w.now < part.Floor+s.Reach+w.bounds.Slack()
+	floored := part.Floored && w.now < part.Floor+cmp.Or(s.Lead, s.Reach)+w.bounds.Slack()
 	if q.store.forgot && floored && (a == nil || a.woke < q.since) {
 		return math.MaxInt64
 	}
-	return part.Free(r, s.Generation, s.Reach, w.bounds)
+	return part.Free(r, s.Generation, cmp.Or(s.Lead, s.Reach), w.bounds)
 }
 
 // accepted notes that a replica has accepted a reservation. Once a majority has, its line belongs to its owner, and the line
@@ -95,7 +103,7 @@ func (l *ledger) granted(r *reserved) {
 // what refills in 0.4 s. It is twice what an owner passes over rather than wait for a silent replica.
 func (w *World) mayPassOver(limit int, reach int64) int64 {
 	token := int64(0)
-	for _, rule := range w.limits[limit].rules {
+	for _, rule := range w.limits[limit].all() {
 		token = max(token, rule.Length(1).Ceil())
 	}
 	return max(reach/10, 2*token, 400*ms)
@@ -116,10 +124,7 @@ func (l *ledger) burned() {
 			granted += e.granted.length()
 			burned += e.burned.length()
 		}
-		reach := int64(0)
-		for _, rule := range l.w.limits[account.limit].rules {
-			reach = max(reach, rule.Reach())
-		}
+		reach := l.w.limits[account.limit].ahead()
 		if burned > 0 {
 			l.w.count("buckets with burned line")
 			l.w.counts["burned line, in milliseconds"] += int(burned / ms)

@@ -21,6 +21,8 @@ type call struct {
 	key    int
 	limits []int
 	cost   int64
+	delay  int64 // how much later than it comes it may begin
+	plan   string
 	begun  int64
 	until  int64 // true time
 	of     *call // whose receipts are given back
@@ -35,6 +37,7 @@ type call struct {
 	receipts []limit.Receipt
 	rules    []*limit.Rule // by which it was decided
 	slot     int           // of the node that answered
+	begins   int64         // true time from which on its caller may begin
 	then     func(c *call)
 }
 
@@ -43,7 +46,7 @@ const rounds = 2
 // begin sets a call out.
 func (w *World) begin(c *call) {
 	c.w, c.begun = w, w.now
-	if c.what == gives && !c.hasReceipts() {
+	if (c.what == gives || c.what == extends) && !c.hasReceipts() {
 		w.count("returns without receipts")
 		return
 	}
@@ -160,7 +163,7 @@ func (p *process) answer(q *ask, d limit.Decision, err error) {
 		}
 		c.slot, c.admitted = slot, d.Allowed
 		if c.what == checks {
-			c.receipts, c.rules = d.Receipts, q.rules
+			c.receipts, c.rules, c.begins = d.Receipts, q.rules, q.begins
 		}
 		c.conclude(true)
 	}})
@@ -193,9 +196,11 @@ func (p *process) reply(a *actor, r owner.Reply) {
 		panic("simulation: a reply to an unknown caller")
 	}
 	w, c := p.w, q.call
+	q.begins = q.counts(w) + int64(r.Decision.Wait)
 	if known := q.known; known != nil {
-		known.done, known.at, known.decision = r.Err == nil, p.read(), r.Decision
+		known.done, known.at, known.decision, known.begins = r.Err == nil, p.read(), r.Decision, q.begins
 		for _, again := range known.waiting {
+			again.begins = q.begins
 			p.answer(again, r.Decision, r.Err)
 		}
 		known.waiting = nil
@@ -209,6 +214,8 @@ func (p *process) reply(a *actor, r owner.Reply) {
 		w.say(c.key, "%s makes no decision on %s: %v", p.name, c, r.Err)
 	case c.what == resets:
 		w.ledger.resetDone(p, a, c.limits[0])
+	case c.what == gives:
+		w.ledger.tally.left(p, q)
 	default:
 		w.ledger.decided(p, a, q, r.Decision)
 		if q.exact != nil {
@@ -218,17 +225,23 @@ func (p *process) reply(a *actor, r owner.Reply) {
 	p.answer(q, r.Decision, r.Err)
 }
 
-// giveBack puts receipts before the owner that made them, if it is here.
+// giveBack puts receipts before the owner that made them, if it is here, and permits before this one, whichever gave them.
 func (p *process) giveBack(c *call, attempt int) {
 	if !p.serves(c, attempt) {
 		return
 	}
+	q := &ask{call: c, attempt: attempt}
 	if a := p.actors[c.key]; a != nil {
 		p.step(a, func(o *owner.Owner, now int64, _ *owner.Out) {
 			for i, r := range c.receipts {
+				if r.Permit {
+					continue
+				}
 				across := p.w.acrossChange(o, c.of.rules[i], now)
-				switch {
-				case p.w.variant.giveBack(o, r, now):
+				switch taken := p.w.variant.giveBack(o, r, now); {
+				case taken && c.of.rules[i].Counts():
+					p.w.ledger.tally.returned(p.w, c.key, r)
+				case taken:
 					p.w.ledger.returned(p, a, c.of, i)
 				case across:
 					p.w.count("returns across a change of the limit, without effect")
@@ -238,13 +251,48 @@ func (p *process) giveBack(c *call, attempt int) {
 			}
 		})
 	}
-	p.answer(&ask{call: c, attempt: attempt}, limit.Decision{}, nil)
+	for i, r := range c.receipts {
+		if r.Permit {
+			q.permits = append(q.permits, owner.Permit{Rule: c.of.rules[i], ID: r.Serial})
+		}
+	}
+	if len(q.permits) == 0 {
+		p.answer(q, limit.Decision{}, nil)
+		return
+	}
+	p.takeOut(q)
+}
+
+// takeOut has permits taken out by the key's owner here.
+func (p *process) takeOut(q *ask) {
+	c := q.call
+	a := p.wake(c.key, p.w.keys[c.key].partition)
+	if a == nil {
+		p.w.count("requests at nodes that do not keep the key")
+		p.refuse(c, q.attempt)
+		return
+	}
+	for _, r := range c.receipts {
+		if r.Permit {
+			p.w.ledger.tally.leaves(p.w, c.key, r)
+		}
+	}
+	now := p.read()
+	a.last = now
+	p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
+		o.TakeOut(q, q.permits, now, now+min(maxWait, c.until-p.w.now), out)
+	})
 }
 
 // acrossChange says whether a bucket is under other numbers than those of the rule.
 func (w *World) acrossChange(o *owner.Owner, rule *limit.Rule, now int64) bool {
 	v, ok := o.View(rule.Name, now)
-	return ok && (v.Rule.Capacity != rule.Capacity || v.Rule.Refill != rule.Refill)
+	return ok && !sameNumbers(v.Rule, rule)
+}
+
+// sameNumbers says whether receipts of one rule are good under the other.
+func sameNumbers(a, b *limit.Rule) bool {
+	return a.Capacity == b.Capacity && a.Refill == b.Refill && a.Register() == b.Register()
 }
 
 // home is where a partition's first replica is, as agreed.

@@ -44,7 +44,8 @@ func (s *store) merge(p ring.Partition, cells []cell, done func()) {
 			}
 			mine := s.cells[b]
 			joined := mine.Join(theirs.Register)
-			same := mine.exists && joined.Generation == mine.Generation && joined.H == mine.H && joined.Expire == mine.Expire
+			same := mine.exists && joined.Generation == mine.Generation && joined.H == mine.H && joined.Expire == mine.Expire &&
+				joined.Version == mine.Version
 			if !same && !joined.Swept(horizon) {
 				s.put(b, joined)
 			}

@@ -19,12 +19,12 @@
 // what is not synced, clocks that are wrong, and processes that crash, freeze and restart with new identities. The network
 // delays, loses, repeats and reorders messages, and reports some as lost that have arrived.
 //
-// The package is larger than others (6,200 lines) because a world is one state machine: faults, steps and checks all read
+// The package is larger than others (7,300 lines) because a world is one state machine: faults, steps and checks all read
 // and write the same nodes, clocks and queue, so packages for them would share nearly all of its fields.
 //
 // # A scenario
 //
-// All requests to a world and all its failures are drawn from the seed before it starts, as a list (draw*.go): each kind of
+// All requests to a world and all its failures are drawn from the seed before it starts, as a list (draw*.go, loader.go): each kind of
 // failure not at all, a little, or very often. Random values during the run, such as delays, are drawn for each message
 // separately (chance.go). So any item can be removed from the list, and the rest of the run changes little. That is how a
 // failing run is shrunk to the few items that it needs, and printed as a story (shrink.go, story.go):
@@ -39,8 +39,11 @@
 //   - What is spent, a majority had accepted as this owner's own, by a clock that was near enough, and not in a generation
 //     that was over by then.
 //   - A receipt proves its cost, within what the clock and the limit allow, and reuses what was returned, once.
-//   - In every window the net cost admitted is at most C + r·w + 2·r·ε, in exact integers (meter.go). What a clock admits
-//     that no replica accepts, the ledger has seen reserved before.
+//   - In every window the net cost admitted is at most C + r·w + 2·r·ε, in exact integers (meter.go). A check that waits counts at
+//     the time at which it may begin, and not at all if its caller leaves before (waiting.go). What a clock admits that no
+//     replica accepts, the ledger has seen reserved before.
+//   - Of limits that count entries, no window admits more than the algorithm's bound, and no more permits are held than there are: the
+//     checkers of package history judge what owners decide, by the true time (tally.go).
 //   - Names and numbers are used once (ledger.go).
 //   - Where nothing fails, each decision is that of a token bucket in one place (reference.go).
 //   - No line is burned without need, but for a little: no owner passes over what a majority would have accepted (burned.go).

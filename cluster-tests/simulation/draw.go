@@ -38,17 +38,14 @@ func draw(seed uint64, duration int64) *scenario {
 		s.rates = drawRates(&d)
 		s.stale = level(&d, 5, 40)
 	}
-	s.theme = min(theme(d.below(10)), plainly)
-	if ruin := throw(seed, forRuin, 1); s.theme == plainly && ruin.percent(30) {
-		s.theme = ruinous
-	}
-	if s.exact {
-		s.theme = plainly
-	}
+	s.drawTheme(&d)
 	if s.theme == nervous {
 		s.grain = 100 * ms
 		s.founders, s.memory, s.homes = 3, make([]bool, maxSlots), make([]int64, maxSlots)
 		s.epsilon = s.grain
+	}
+	if s.theme == queueing {
+		s.grain, s.homes, s.epsilon = 1, make([]int64, maxSlots), 1
 	}
 	if s.theme == stranding {
 		s.stale = 40
@@ -56,13 +53,34 @@ func draw(seed uint64, duration int64) *scenario {
 	s.drawLimits(&d)
 	s.drawKeys(&d)
 	s.drawMix()
+	s.keepWindows()
+	s.drawCounting()
+	s.drawWaits()
+	s.drawPlans()
 	p := &planner{scenario: s, die: &d}
 	p.calls()
 	if !s.exact {
 		p.faults()
 	}
+	p.counts()
+	p.queues()
+	p.waits()
+	p.plans()
 	slices.SortStableFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
 	return s
+}
+
+func (s *scenario) drawTheme(d *die) {
+	s.theme = min(theme(d.below(10)), plainly)
+	if ruin := throw(s.seed, forRuin, 1); s.theme == plainly && ruin.percent(30) {
+		s.theme = ruinous
+	}
+	if queue := throw(s.seed, forWaiting, 2); s.theme == plainly && queue.percent(30) {
+		s.theme = queueing
+	}
+	if s.exact {
+		s.theme = plainly
+	}
 }
 
 // drawMix draws what came into the mix later. It has a die of its own, so that all else is as it was.
@@ -84,9 +102,22 @@ func (s *scenario) drawMix() {
 		}
 	case tardy:
 		s.drawTardy(&d)
+	case queueing:
+		s.drawQueues(&d)
 	case erring:
 		s.founders = int(d.between(3, 4))
 	default:
+	}
+}
+
+// keepWindows gives all versions of a limit the windows of its first one, and so one register: others would begin a fresh bucket.
+func (s *scenario) keepWindows() {
+	for _, l := range s.limits {
+		for i, r := range l.rules {
+			changed := r.Limit
+			changed.Window = l.rules[0].Limit.Window
+			l.rules[i] = mustRule(changed)
+		}
 	}
 }
 
@@ -184,112 +215,4 @@ func (p *planner) calls() {
 		}
 		l.load()
 	}
-}
-
-// A loader plans the calls of one key.
-type loader struct {
-	*planner
-
-	key    int
-	shape  int64
-	of     order
-	left   int
-	back   int64 // how many in a hundred of what is admitted are given back
-	later  int64 // when that is at the latest; 0 for 20 s
-	resets int64 // an hour
-}
-
-// Shapes of a load: about as much as the limit allows, and very much for a moment.
-const (
-	steady = 1
-	hot    = 4
-)
-
-// load plans calls to the end, or until there are enough.
-func (l *loader) load() {
-	d := l.die
-	rule := l.limits[0].rules[0]
-	token := int64(rule.Refill.Per) / rule.Refill.Tokens
-	for at := d.below(minute); at < l.duration && l.left > 0; {
-		switch l.shape {
-		case 0: // cold
-			l.check(at)
-			at += d.spread(second, 10*minute)
-		case 1: // about as much as the limit allows
-			l.check(at)
-			at += d.between(1, 4*max(token, 50*ms))
-		case 2: // saturated for a while
-			l.wave(at, d.spread(second, 2*minute), max(token/d.between(2, 5), 2*ms), 400)
-			at += d.spread(minute, 30*minute)
-		case 3: // bursts
-			l.wave(at, d.spread(ms, 2*second), d.spread(us, 50*ms), int(2*min(rule.Capacity, 100))+5)
-			at += d.spread(5*second, 20*minute)
-		default: // hot
-			gap := d.between(us, 6*ms)
-			if l.theme == contending {
-				gap /= 4
-			}
-			l.wave(at, d.spread(200*ms, 3*second), gap, 800)
-			at += d.spread(2*minute, 40*minute)
-		}
-	}
-	if l.resets == 0 {
-		return
-	}
-	for at := d.below(2 * hour / l.resets); at < l.duration; at += d.below(2 * hour / l.resets) {
-		l.call(at, wanted{what: resets, limits: []int{int(d.below(int64(len(l.limits))))}})
-		for range d.below(4) { // and those who hope for it
-			l.check(at + d.spread(ms, 10*second))
-		}
-	}
-}
-
-// wave plans checks one after the other, so many at most.
-func (l *loader) wave(at, last, gap int64, most int) {
-	for end := at + last; at < end && at < l.duration && l.left > 0 && most > 0; most-- {
-		l.check(at)
-		at += l.die.between(0, 2*gap)
-	}
-}
-
-// check plans a check, and perhaps that it is given back.
-func (l *loader) check(at int64) {
-	d := l.die
-	c := wanted{cost: 1}
-	switch d.below(10) {
-	case 0:
-		c.cost = 0
-	case 1, 2:
-		c.cost = d.between(1, max(1, min(l.limits[0].rules[0].Capacity, 40)))
-	case 3:
-		c.cost = d.between(1, l.limits[0].rules[0].Capacity+1)
-	}
-	if l.theme == contending { // dear ones would leave nothing to reserve ahead
-		c.cost = 1
-	}
-	for i := range l.limits {
-		if i == 0 || d.percent(30) {
-			c.limits = append(c.limits, i)
-		}
-	}
-	l.left--
-	id := l.call(at, c)
-	if d.percent(l.back) {
-		for range 1 + d.below(2) { // a caller that does not hear that it was taken may ask again
-			l.call(at+d.spread(ms, max(l.later, 20*second)), wanted{what: gives, of: id})
-		}
-	}
-}
-
-func (l *loader) call(at int64, c wanted) uint64 {
-	d := l.die
-	c.key, c.order = l.key, l.of
-	c.wait, c.silent = pick(d, 50*ms, 100*ms, 100*ms, 200*ms, 200*ms, 200*ms, 500*ms, 500*ms, 500*ms, 2*second), pick(d, 50*ms, 50*ms, 250*ms, second)
-	switch {
-	case l.exact:
-		c.wait, c.silent = 30*second, 30*second
-	case d.percent(1):
-		c.wait = 30 * second
-	}
-	return l.plan(at, item{kind: asksFor, call: &c})
 }

@@ -15,7 +15,7 @@ func (p *planner) faults() {
 			continue
 		}
 		if k == jumps || k == drifts || k == suspends {
-			if p.founders < 3 {
+			if p.founders < 3 || p.theme == queueing {
 				continue // two nodes cannot tell which of their clocks is wrong
 			}
 		}
@@ -79,7 +79,7 @@ func (p *planner) fault(at int64, k kind, owner int) {
 		if d.percent(60) {
 			i.last = d.spread(ms, 2*second)
 		}
-		if p.founders >= 3 && d.percent(5) {
+		if p.founders >= 3 && p.theme != queueing && d.percent(5) {
 			i.value = pick(d, int64(-1), 1) * d.spread(100*ms, minute)
 		}
 	case crashesMany, splits, splitsOneWay, deafens:

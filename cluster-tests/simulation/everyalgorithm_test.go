@@ -6,7 +6,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// Worlds have limits of every algorithm (see newRule), and a few of them keep every promise: what is too short to meet
+// Worlds have limits of every algorithm (see newRule and drawCounting), and a few of them keep every promise: what is too short to meet
 // everything that mustHappen lists.
 func TestShortlyOfEveryAlgorithm(t *testing.T) {
 	first := drawn()

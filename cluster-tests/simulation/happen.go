@@ -162,9 +162,9 @@ func (w *World) canLose(n *node) bool {
 func (w *World) beginCall(i *item) {
 	s := i.call
 	c := &call{
-		id: i.id, what: s.what, order: s.order, key: s.key, limits: s.limits, cost: s.cost, until: w.now + s.wait, silent: s.silent,
+		id: i.id, what: s.what, order: s.order, key: s.key, limits: s.limits, cost: s.cost, delay: s.delay, plan: s.plan, until: w.now + s.wait, silent: s.silent,
 	}
-	if s.what == gives {
+	if s.what == gives || s.what == extends {
 		c.of = w.asked[s.of]
 	}
 	if w.kept[i.id] {

@@ -103,10 +103,7 @@ func (w *World) probe() {
 	for k := range w.honest() {
 		for l := range w.limits {
 			left++
-			reach := int64(0)
-			for _, r := range w.limits[l].rules {
-				reach = max(reach, r.Reach())
-			}
+			reach := w.limits[l].ahead()
 			longest = max(longest, reach)
 			w.probeOne(k, l, w.now+reach+patience, func() { left-- })
 		}
@@ -151,11 +148,11 @@ func (w *World) saturate() {
 		return
 	}
 	d := throw(w.seed, forHealing, 1)
-	key, limit := int(d.below(int64(w.honest()))), int(d.below(int64(len(w.limits))))
-	rule := w.limits[limit].rules[w.raft.state.limits]
-	token := int64(rule.Refill.Per) / rule.Refill.Tokens
+	key, limit := int(d.below(int64(w.honest()))), int(d.below(int64(w.lines())))
+	rule := w.ruleOf(w.raft.state.limits, limit, key, "")
+	token := rule.Length(1).NS
 	last := max(saturateFor, 12*token)
-	if last > 10*minute || rule.Reach() < 20*(w.epsilon+ms) {
+	if last > 10*minute || rule.Reach()-int64(rule.MaxWait) < 20*(w.epsilon+ms) {
 		return // there is no time for it, or clocks and calls lie farther apart than what the bucket holds
 	}
 	gap := max(token/3, 2*ms)
@@ -190,6 +187,7 @@ func (w *World) conclude() {
 	if !w.variant.outcome && w.violation == nil {
 		w.ledger.burned()
 	}
+	w.ledger.tally.judge(w)
 	w.count("theme: " + w.theme.String())
 	for i := range w.nodes {
 		w.counts["disks"] += w.nodes[i].disks
@@ -204,9 +202,7 @@ func (w *World) forget() {
 	}
 	last := int64(0)
 	for l := range w.limits {
-		for _, r := range w.limits[l].rules {
-			last = max(last, r.Reach())
-		}
+		last = max(last, w.limits[l].ahead())
 	}
 	w.run(w.now + last + w.bounds.Slack() + horizonLag + 2*sweepEvery)
 	for slot := range w.nodes {

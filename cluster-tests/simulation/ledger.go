@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math/bits"
+	"reflect"
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -16,6 +17,7 @@ type ledger struct {
 	buckets []*account
 	numbers []numbers // of each owner's name, the highest number that it has used
 	step    uint64
+	tally   tally
 }
 
 type numbers struct {
@@ -61,6 +63,7 @@ type reserved struct {
 	owner.Send
 
 	bucket     int
+	lead       int64 // how far ahead line can be reserved under the limit, as this owner knows it
 	generation int64 // as replicas hear it
 	sets       *replicaSet
 	by         uint8    // which replicas have answered that they accept it
@@ -126,6 +129,10 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 	}
 	n.last = s.Seq
 	r := &reserved{Send: *s, bucket: bucket, generation: generation, sets: set, ahead: p.clock.ahead(w.now), sent: w.now}
+	r.lead = s.Reach
+	if v, ok := p.actors[key].owner.View(w.limits[limit].name, p.read()); ok {
+		r.lead = w.lead(v.Rule)
+	}
 	l.buckets[bucket].reach = max(l.buckets[bucket].reach, s.Reach)
 	r.passed = w.passedOver(p, key, bucket, set, s)
 	switch {
@@ -152,7 +159,7 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 // sentAgain notes that it is.
 func (r *reserved) sentAgain(p *process, key, limit int, s *owner.Send) {
 	w := p.w
-	if r.Send != *s {
+	if !reflect.DeepEqual(r.Send, *s) {
 		w.violate(key, "%s sends number %d again, for a different segment", p.name, s.Seq)
 	}
 	w.count("reservations sent again")
@@ -231,6 +238,7 @@ func (a *account) era(generation int64) *era {
 // resetAsked notes that a reset may happen, from now on.
 func (l *ledger) resetAsked(key, limit int) {
 	l.buckets[l.w.bucket(key, limit)].asked++
+	l.tally.reset(l.w, key, limit)
 	l.w.count("resets asked")
 }
 
@@ -242,6 +250,9 @@ func (l *ledger) resetDone(p *process, a *actor, limit int) {
 		return
 	}
 	w.count("resets done")
+	if limit >= w.lines() {
+		return // it has no generations
+	}
 	l.step++
 	account := l.buckets[w.bucket(a.key, limit)]
 	generation := v.Generation

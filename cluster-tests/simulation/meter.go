@@ -44,27 +44,52 @@ func (account *account) meter(w *World, generation int64, rule *limit.Rule) *met
 // most is the level that must not be exceeded.
 func (m *meter) most(w *World) int64 {
 	envelope := m.rule.Envelope()
-	return envelope.Burst*int64(m.rule.Refill.Per) + 2*w.mayBeAhead()*m.rule.Refill.Tokens
+	return envelope.Burst*int64(envelope.Refill.Per) + 2*w.mayBeAhead()*envelope.Refill.Tokens
 }
 
-// admit takes in an admission, as late as the clock shows what was read for it: a coarse clock does not tell whether line
-// was given back before or after. Where the clock was so far off that no replica accepts anything by it, it may only have
-// been made from what was reserved before, or while the call was long on its way: the former is asserted elsewhere, and
-// does not count here. Nor does one whose clock was held at what was read: it was made at some time while it was.
+// counts is the true time at which a check counts that does not wait: as late as the clock shows what was read for it, since a coarse
+// clock does not tell whether line was given back before or after.
+func (q *ask) counts(w *World) int64 {
+	if max(q.ahead, -q.ahead) > w.mayBeAhead() {
+		return min(max(q.reading, q.at), w.now) // any time within the call will do
+	}
+	return min(q.shows, w.now)
+}
+
+// admit takes in an admission, at the time at which its caller may begin. Where the clock was so far off that no replica accepts
+// anything by it, it may only have been made from what was reserved before, or while the call was long on its way: the former is
+// asserted elsewhere, and does not count here. Nor does one whose clock was held at what was read: it was made at some time while it
+// was.
 func (m *meter) admit(w *World, q *ask, cost int64) {
 	if q.held {
 		w.count("admissions by clocks that stood still, checked by segment only")
 		return
 	}
-	at := min(q.shows, w.now)
-	if max(q.ahead, -q.ahead) > w.mayBeAhead() {
-		at = min(max(q.reading, q.at), w.now) // any time within the call will do
-		if off := q.reading - at; max(off, -off) > w.mayBeAhead() {
-			w.count("admissions by wrong clocks, checked by segment only")
-			return
+	if off := q.reading - q.counts(w); max(q.ahead, -q.ahead) > w.mayBeAhead() && max(off, -off) > w.mayBeAhead() {
+		w.count("admissions by wrong clocks, checked by segment only")
+		return
+	}
+	m.add(w, q.begins, cost)
+}
+
+// giveBack takes in a return. An admission whose caller could not have begun yet never begins; any other one counts until it is
+// returned.
+func (m *meter) giveBack(w *World, begins, cost int64) {
+	if begins <= w.now {
+		m.add(w, w.now, -cost)
+		return
+	}
+	w.count("places given up")
+	m.remove(metered{begins, cost})
+}
+
+// remove takes out an admission that lies ahead, if it counts at all.
+func (m *meter) remove(e metered) {
+	for _, in := range []*[]metered{&m.all, &m.waiting} {
+		if i := slices.Index(*in, e); i >= 0 {
+			*in = slices.Delete(*in, i, i+1)
 		}
 	}
-	m.add(w, at, cost)
 }
 
 // add takes in an admission at a true time, or with a negative cost a return.
@@ -95,17 +120,17 @@ func (m *meter) settle(w *World, before int64) {
 }
 
 func (m *meter) fill(w *World, e metered) {
-	passed := max(e.at-m.at, 0)
+	passed, back := max(e.at-m.at, 0), m.rule.Envelope().Refill
 	m.at = max(m.at, e.at)
-	if refill := m.rule.Refill.Tokens; m.level <= 0 || passed > m.level/refill {
+	if refill := back.Tokens; m.level <= 0 || passed > m.level/refill {
 		m.level = 0
 	} else {
 		m.level -= passed * refill
 	}
-	m.level += e.cost * int64(m.rule.Refill.Per)
+	m.level += e.cost * int64(back.Per)
 	if most := m.most(w); m.level > most {
 		w.violate(m.key, "%s of %s: in a window that ends at %s, %.3f tokens more are admitted than come back in it, and %.3f are allowed",
-			m.name, m.rule.Refill, w.clockTime(e.at), float64(m.level)/float64(m.rule.Refill.Per), float64(most)/float64(m.rule.Refill.Per))
+			m.name, back, w.clockTime(e.at), float64(m.level)/float64(back.Per), float64(most)/float64(back.Per))
 	}
 }
 

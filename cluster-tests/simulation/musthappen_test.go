@@ -100,6 +100,15 @@ var mustHappen = []must{
 	{"floods that left no registers", 113},
 	{"returns across a change of the limit, without effect", 1},
 	{"line skipped without need", 72},
+	{"counted admissions", 160},
+	{"counted returns with effect", 155},
+	{"permits extended", 85},
+	{"permits that another owner took out", 85},
+	{"admitted to begin later", 110},
+	{"places given up", 90},
+	{"waits that a limit does not allow", 10},
+	{"admitted by a plan or an override", 100},
+	{"plans that a limit does not have", 5},
 }
 
 // least is how many of so many seeds must have met something: if each does by a chance of inThousand in a thousand, fewer

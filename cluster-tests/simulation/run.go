@@ -44,6 +44,7 @@ func Run(c Config) Report {
 func play(s *scenario, v *variant, tell *story) Report {
 	w := newWorld(s, v, tell)
 	w.run(origin + s.duration)
+	w.ledger.tally.judge(w)
 	if w.violation == nil && !s.short {
 		w.heal()
 	}

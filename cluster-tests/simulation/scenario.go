@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 	"github.com/jeton-dev/jeton/ring"
 )
 
@@ -46,6 +47,9 @@ const (
 	forFlood
 	forReceipt
 	forRuin
+	forCounting
+	forWaiting
+	forPlans
 )
 
 // A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
@@ -65,6 +69,9 @@ type scenario struct {
 	invented   int   // how many are: only a flood asks for them
 	room       int   // how many keys may be awake at a node; 0 for any number
 	limits     []limits
+	documents  []*limit.Document     // by version; none where no limit has plans or overrides
+	leads      map[*limit.Rule]int64 // of those, the longest reach of all rules of the limit in the same version
+	counting   int                   // how many of them count entries: the last ones
 	theme      theme
 	stale      int64 // how many in a hundred callers go by an old table
 	exact      bool  // nothing goes wrong, and callers go by the table: decisions are exact
@@ -81,8 +88,20 @@ type key struct {
 
 // A limits is one limit in all its versions.
 type limits struct {
-	name  string
-	rules []*limit.Rule // by version of the document
+	name   string
+	rules  []*limit.Rule // by version of the document
+	others []*limit.Rule // of plans and overrides, in any version
+}
+
+// all are the rules by which any check of the limit is decided.
+func (l *limits) all() []*limit.Rule { return slices.Concat(l.rules, l.others) }
+
+// ahead is how far ahead of now the limit may reach in any version.
+func (l *limits) ahead() (most int64) {
+	for _, r := range l.all() {
+		most = max(most, r.Reach())
+	}
+	return most
 }
 
 // A kind says what an item is.
@@ -149,6 +168,8 @@ type wanted struct {
 	limits []int
 	cost   int64
 	wait   int64 // until its caller gives up
+	delay  int64 // how much later than it comes it may begin
+	plan   string
 	silent int64
 	of     uint64 // the item whose receipts are given back
 }
@@ -170,7 +191,8 @@ type wish uint8
 const (
 	checks wish = iota
 	resets
-	gives // back, what a check was admitted for
+	gives   // back, what a check was admitted for
+	extends // the permit of a check
 )
 
 // An order says which of a key's replicas a caller asks first.
@@ -185,6 +207,9 @@ const (
 
 // honest is how many keys are not invented.
 func (s *scenario) honest() int { return len(s.keys) - s.invented }
+
+// lines is how many of the limits spend a line.
+func (s *scenario) lines() int { return len(s.limits) - s.counting }
 
 // bucket numbers the buckets.
 func (s *scenario) bucket(key, limit int) int { return key*len(s.limits) + limit }
@@ -205,8 +230,9 @@ func (s *scenario) bucketsOf(p ring.Partition) func(yield func(int) bool) {
 	}
 }
 
-func (s *scenario) limitNamed(name string) int {
-	return slices.IndexFunc(s.limits, func(l limits) bool { return l.name == name })
+// limitOf is the limit whose buckets have registers of that name.
+func (s *scenario) limitOf(register string) int {
+	return slices.IndexFunc(s.limits, func(l limits) bool { return l.rules[0].Register() == register })
 }
 
 func (s *scenario) bucketName(key, limit int) string {
@@ -218,14 +244,15 @@ func (s *scenario) bucketName(key, limit int) string {
 
 // newRule is a rule by one of all algorithms: the same one for all versions of a limit.
 func newRule(name string, capacity, tokens, per int64) *limit.Rule {
-	algorithms, sum := limit.Algorithms(), 0
+	algorithms, sum := limit.Spending(), 0
 	for _, c := range []byte(name) {
 		sum += int(c)
 	}
-	r, err := limit.Limit{
-		Name: name, Algorithm: algorithms[sum%len(algorithms)],
-		Capacity: capacity, Refill: limit.Refill{Tokens: tokens, Per: time.Duration(per)},
-	}.Rule()
+	return mustRule(limittest.Of(algorithms[sum%len(algorithms)], name, capacity, limit.Refill{Tokens: tokens, Per: time.Duration(per)}))
+}
+
+func mustRule(l limit.Limit) *limit.Rule {
+	r, err := l.Rule()
 	if err != nil {
 		panic(fmt.Sprintf("simulation: a rule that cannot be: %v", err))
 	}

@@ -13,11 +13,18 @@ func (l *ledger) decided(p *process, a *actor, q *ask, d limit.Decision) {
 		return
 	}
 	w.counts["admitted"]++
+	l.waited(c, d)
+	if w.varied(q.rules[0]) {
+		w.count("admitted by a plan or an override")
+	}
 	q.held = p.clock.heldBetween(q.at, q.shows)
 	for i, limitAt := range c.limits {
 		bucket := w.bucket(c.key, limitAt)
 		account, rule := l.buckets[bucket], q.rules[i]
 		switch {
+		case rule.Counts():
+			l.tally.admitted(p, q, d, i)
+			continue
 		case c.cost == 0:
 			continue
 		case len(d.Receipts) == 0: // a key without receipts: only what shows outside can be checked
@@ -31,13 +38,24 @@ func (l *ledger) decided(p *process, a *actor, q *ask, d limit.Decision) {
 		}
 		w.say(c.key, "%s admits %s, read at %s: it spends %s of %s%s%s", p.name, c, w.clockTime(q.reading), w.span(r.Start, r.End),
 			w.bucketName(c.key, limitAt), w.inGeneration(r.Generation), w.reusing(r))
-		account.spend(l, p, q, rule, &r)
+		account.spend(l, p, q, rule, &r, int64(d.Wait))
 		account.meter(w, r.Generation, rule).admit(w, q, c.cost)
 	}
 }
 
+// waited notes that a check was admitted to begin later, and asserts that this is no later than its caller waits.
+func (l *ledger) waited(c *call, d limit.Decision) {
+	switch wait := int64(d.Wait); {
+	case wait == 0:
+	case wait < 0 || wait > c.delay:
+		l.w.violate(c.key, "%s is to begin after %s", c, seconds(wait))
+	default:
+		l.w.count("admitted to begin later")
+	}
+}
+
 // spend writes down what a receipt proves, and says what is wrong with it.
-func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r *limit.Receipt) {
+func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r *limit.Receipt, wait int64) {
 	w, c := l.w, q.call
 	name := w.bucketName(account.key, account.limit)
 	e := account.era(r.Generation)
@@ -64,15 +82,15 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 		w.violate(account.key, "%s spends %s of %s, which no majority has accepted as its own", p.name,
 			w.span(missing[0].from, missing[0].to), name)
 	}
-	reach := rule.Reach() // under which it was asked for
+	reach := w.lead(rule) // under which it was asked for
 	for _, from := range by {
-		reach = min(reach, from.Reach)
+		reach = min(reach, from.lead)
 	}
 	if again, found := e.spentBy(w, reach, r.Start, r.End); found {
 		w.violate(c.key, "%s of %s%s is spent twice", w.span(again.from, again.to), name, w.inGeneration(r.Generation))
 	}
-	if r.Start < q.reading-1 || r.End > rule.Bound(q.reading).Ceil() {
-		w.violate(c.key, "%s of %s lies outside of what can be spent at %s", w.span(r.Start, r.End), name, w.clockTime(q.reading))
+	if begin := q.reading + wait; r.Start < begin-1 || r.End > rule.Bound(begin).Ceil() {
+		w.violate(c.key, "%s of %s lies outside of what can be spent at %s", w.span(r.Start, r.End), name, w.clockTime(begin))
 	}
 	account.acrossEras(w, e, reach, r)
 	account.spentFromReserved(l, p, e, by, r)
@@ -84,17 +102,19 @@ func (account *account) spend(l *ledger, p *process, q *ask, rule *limit.Rule, r
 // numbers ends the stretch to which receipts belong.
 type rulebook struct {
 	rule  *limit.Rule
+	reach int64 // the longest of all rules with these numbers
 	spent intervals
 	free  intervals // returned, and not spent again since
 }
 
 func (e *era) under(rule *limit.Rule) *rulebook {
 	for i := range e.rules {
-		if *e.rules[i].rule == *rule {
-			return &e.rules[i]
+		if book := &e.rules[i]; sameNumbers(book.rule, rule) {
+			book.reach = max(book.reach, rule.Reach())
+			return book
 		}
 	}
-	e.rules = append(e.rules, rulebook{rule: rule})
+	e.rules = append(e.rules, rulebook{rule: rule, reach: rule.Reach()})
 	return &e.rules[len(e.rules)-1]
 }
 
@@ -111,7 +131,7 @@ func (e *era) spentBy(w *World, reach, start, end int64) (again interval, found 
 		piece, twice := book.spent.overlap(start, end)
 		switch {
 		case !twice:
-		case book.rule.Reach() > reach && w.counts["floors set"] > 0:
+		case book.reach > reach && w.counts["floors set"] > 0:
 			w.count("line spent again under a shorter rule, after a majority had forgotten")
 			book.free.cut(piece.from, piece.to)
 		default:
@@ -147,7 +167,7 @@ func (account *account) spentFromReserved(l *ledger, p *process, e *era, by []*r
 		for _, o := range e.over {
 			switch {
 			case from.first <= o.step || r.Start >= o.position:
-			case o.reach > from.Reach && w.counts["floors set"] > 0: // see spentBy
+			case o.reach > from.lead && w.counts["floors set"] > 0: // see spentBy
 				w.count("generations continued under a shorter rule, after a majority had forgotten the reset")
 			case r.Start >= o.far && w.counts["floors set"] > 0: // a clock that was ahead has moved the reset beyond the floors
 				w.count("generations continued beyond all reservations, after a majority had forgotten the reset")
@@ -192,5 +212,5 @@ func (l *ledger) returned(p *process, a *actor, c *call, i int) {
 		book.free.add(piece.Start, piece.End)
 	}
 	w.say(c.key, "%s takes back %s of %s%s", p.name, w.span(r.Start, r.End), name, w.reusing(r))
-	account.meter(w, r.Generation, rule).add(w, w.now, -c.cost)
+	account.meter(w, r.Generation, rule).giveBack(w, c.begins, c.cost)
 }

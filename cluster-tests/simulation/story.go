@@ -139,9 +139,14 @@ func (c *call) String() string {
 	}
 	switch c.what {
 	case checks:
+		if c.delay > 0 {
+			return fmt.Sprintf("check %d of %d from %s, which waits up to %s", c.id, c.cost, strings.Join(on, " and "), seconds(c.delay))
+		}
 		return fmt.Sprintf("check %d of %d from %s", c.id, c.cost, strings.Join(on, " and "))
 	case resets:
 		return fmt.Sprintf("reset %d of %s", c.id, strings.Join(on, " and "))
+	case extends:
+		return fmt.Sprintf("extension %d of %s", c.id, strings.Join(on, " and "))
 	case gives:
 	}
 	return fmt.Sprintf("return %d", c.id)

@@ -15,8 +15,9 @@ const (
 	erring                  // clocks that are wrong, one after the other, of nodes that are cut off in between
 	plainly                 // nothing; and so are all that are drawn beyond, but for some
 	ruinous                 // a majority lost for ever, and recoveries by force
+	queueing                // checks that wait and callers that leave, by clocks that are right: what begins is judged to the token
 )
 
 func (t theme) String() string {
-	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "contending", "erring", "plainly", "ruinous"}[t]
+	return [...]string{"nervous", "stranding", "forgetful", "tardy", "reforming", "crowded", "contending", "erring", "plainly", "ruinous", "queueing"}[t]
 }

@@ -61,6 +61,7 @@ func variants() []*variant {
 		wrong("the higher of two answers", func(v *variant) { v.impatient, v.outcome, v.theme = true, false, tardy }),
 		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.oldReadings, v.outcome, v.theme = middleOfHeard, true, false, erring }),
 		wrong("a recovery counts who is left", func(v *variant) { v.recounts, v.theme = true, ruinous }),
+		wrong("a claim is told nothing", func(v *variant) { v.reserve = untold }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
 	}
 }
@@ -75,6 +76,15 @@ func blindMaximum(p register.Partition, r register.Register, m register.Reservat
 		after.H, after.Writer, after.Seq, after.From = max(r.H, m.To), m.Writer, m.Seq, m.From
 		a.Verdict, a.Position, write = register.Accepted, m.To, true
 	}
+	return after, a, write
+}
+
+// untold tells no claim what is stored.
+func untold(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
+	register.Register, register.Answer, bool,
+) {
+	after, a, write := p.Reserve(r, m, now, b)
+	a.Version, a.Ledger = 0, nil
 	return after, a, write
 }
 

@@ -27,7 +27,7 @@ func TestSimulationFindsWhatIsWrong(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
-			seed, simulated := search(v, 1000)
+			seed, simulated := search(v, 4000)
 			if seed == 0 {
 				t.Fatalf("nothing was found to be wrong in %v", simulated)
 			}

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -84,13 +83,12 @@ func (w *World) thaw(n *node) {
 	}
 }
 
-// rule is the limit's rule as a process knows it.
-func (p *process) rule(l int) *limit.Rule {
-	version := 0
-	if p.seen != nil {
-		version = p.seen.limits
+// version is that of the limits as a process knows them.
+func (p *process) version() int {
+	if p.seen == nil {
+		return 0
 	}
-	return p.w.limits[l].rules[version]
+	return p.seen.limits
 }
 
 // mayBeAhead is by how much a clock may be off whose reservations replicas accept at once.

@@ -162,6 +162,14 @@ func nodeCases() []kase { //nolint:funlen // one list
 			measure: embedded(One),
 		},
 		{
+			name: "algorithms", title: "every algorithm ÷ token bucket: embedded, 16 callers, 100,000 keys",
+			modes: byAlgorithm(Uniform), measure: embeddedAlgorithms(Uniform),
+		},
+		{
+			name: "algorithms-one", title: "every algorithm ÷ token bucket: embedded, 16 callers, one key",
+			modes: byAlgorithm(One), measure: embeddedAlgorithms(One),
+		},
+		{
 			name: "awake", title: "an awake bucket, of a million",
 			modes: once(goal{atMost, 250, "B", "heap"}), measure: awakeBuckets,
 		},

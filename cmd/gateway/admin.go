@@ -72,8 +72,8 @@ func (a *admin) routes() map[string]http.Handler {
 type operators struct{ limit.Limiter }
 
 // Inspect implements [limit.Inspector].
-func (o operators) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
-	in, err := o.Limiter.Inspect(ctx, key, ref)
+func (o operators) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
+	in, err := o.Limiter.Inspect(ctx, key, ref, plan)
 	return in, needsToken(err)
 }
 

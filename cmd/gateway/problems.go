@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
@@ -36,6 +38,8 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 					p.Text = fmt.Sprintf("checks[%d].%s: %s %d, and limit %q has a capacity of %d: %s: raise the capacity, or write %s",
 						i, over.field, over.who, over.tokens, name, rule.Capacity, over.so, fmt.Sprintf(over.fix, rule.Capacity))
 					p.Warning = c.Shadow || over.some
+				} else if wait := time.Duration(c.Wait); wait > rule.MaxWait {
+					p.Text, p.Warning = fmt.Sprintf("checks[%d].wait: %s: %s", i, tooLong(rule, wait), "requests wait for no longer than the limit allows"), true
 				}
 				if p.Text != "" && !slices.Contains(found, p) {
 					found = append(found, p)
@@ -44,6 +48,12 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 		}
 	}
 	return found
+}
+
+// tooLong says that a limit allows less than that wait, and what to do.
+func tooLong(rule *limit.Rule, wait time.Duration) string {
+	fe, _ := errors.AsType[*limit.FieldError](rule.AllowsWait(wait))
+	return fe.Problem
 }
 
 // Limits are the names of all limits that may apply to requests of a route, each once, in their order.

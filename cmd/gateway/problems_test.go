@@ -35,6 +35,9 @@ func TestProblems(t *testing.T) {
 		{"bodies that fit", proxy, `{limits: [two], cost: {bytes_per_token: 5120}}`, nil},
 		{"bodies with a bound", proxy, `{limits: [two], cost: {bytes_per_token: 1024, max: 2}}`, nil},
 		{"bodies", proxy, `{limits: [two], cost: {bytes_per_token: 1024}}`, []string{`route r: checks[0].cost.bytes_per_token: a long body, and one of unknown length, may cost 10, and limit "two" has a capacity of 2`}},
+		{"waits", asked, `{limits: [two], wait: 2s}, {limits: [four], shadow: true}`, []string{
+			`route r: checks[0].wait: limit "two" lets no check wait: leave the wait out, or give the limit wait: 2s: requests wait for no longer than the limit allows`,
+		}},
 		{"bodies that nobody sees", asked, `{limits: [two], cost: {bytes_per_token: 1024, max: 9}}`, []string{
 			`!route r: checks[0].cost.bytes_per_token: without the proxy the length of a body is unknown, so every request costs 9, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write max: 2`,
 		}},

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,16 +17,29 @@ import (
 )
 
 func bucketVerb() *cobra.Command {
-	var r remote
+	var (
+		r    remote
+		hand operatorsHand
+		plan string
+	)
 	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
-		Use:     "bucket LIMIT KEY",
-		Short:   "Show a bucket on its line: why a key is denied, and until when",
-		Long:    "Show a bucket on its line: why a key is denied, and until when. Looking changes nothing.",
-		Example: "  jeton bucket login user:42",
+		Use:   "bucket LIMIT KEY",
+		Short: "Show a bucket on its line: why a key is denied, and until when",
+		Long: "Show a bucket on its line: why a key is denied, and until when. Looking changes nothing.\n\n" +
+			"--fill fills the bucket first, --block denies every check for a time (jeton limits override shows it), and --unblock ends\n" +
+			"that. These take an operator's token or the cluster key, and stand in jeton audit.",
+		Example: "  jeton bucket login user:42\n  jeton bucket api user:42 --plan pro\n  jeton bucket login user:42 --fill\n  jeton bucket login user:42 --block 10m",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			hand.given = cmd.Flags().Changed("block")
+			if err := hand.check(args[1]); err != nil {
+				return err
+			}
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
-				in, err := c.Inspect(ctx, args[1], limit.Named(args[0]))
+				if err := hand.on(ctx, c, args[0], args[1]); err != nil {
+					return err
+				}
+				in, err := c.Inspect(ctx, args[1], limit.Named(args[0]), plan)
 				if err != nil {
 					return err
 				}
@@ -35,5 +52,52 @@ func bucketVerb() *cobra.Command {
 	}
 	r.addFlags(cmd)
 	cmd.Flags().Var(output, "output", "form of the output")
+	cmd.Flags().StringVar(&plan, "plan", "", "show the bucket by the numbers of this plan, not by those that the last check went by")
+	cmd.Flags().BoolVar(&hand.fill, "fill", false, "fill the bucket first")
+	cmd.Flags().DurationVar(&hand.block, "block", 0, "deny every check of the key by this limit for so long, such as 10m")
+	cmd.Flags().BoolVar(&hand.unblock, "unblock", false, "end a block")
 	return cmd
+}
+
+// blocked is what an override says that blocks a key.
+const blocked = "deny"
+
+// operatorsHand is what an operator does to a bucket before looking at it.
+type operatorsHand struct {
+	fill, unblock bool
+	block         time.Duration
+	given         bool // the time of the block
+}
+
+// check says what is wrong with the options.
+func (h *operatorsHand) check(key string) error {
+	switch {
+	case h.given && h.block <= 0:
+		return fmt.Errorf("--block: %v: give a time such as 10m", h.block)
+	case h.block > 0 && h.unblock:
+		return errors.New("--block and --unblock: leave one of them out")
+	case (h.block > 0 || h.unblock) && strings.HasSuffix(key, "*"):
+		return fmt.Errorf("%q: a key that ends in * stands for all keys with this beginning: jeton limits override set blocks those", key)
+	}
+	return nil
+}
+
+// on does it.
+func (h *operatorsHand) on(ctx context.Context, c *client.Client, name, key string) error {
+	if h.fill {
+		if err := c.Fill(ctx, name, key); err != nil {
+			return err
+		}
+	}
+	switch {
+	case h.block > 0:
+		return c.SetOverride(ctx, client.Override{Limit: name, Key: key, Says: blocked, For: h.block})
+	case h.unblock:
+		was, err := c.UnsetOverride(ctx, name, key, blocked)
+		if err == nil && !was {
+			return fmt.Errorf("%s of %s is not blocked", name, key)
+		}
+		return err
+	}
+	return nil
 }

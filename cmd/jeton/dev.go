@@ -185,7 +185,7 @@ Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}} and {{if .Keeps}}keep
 func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool) error {
 	var names []string
 	for _, r := range doc.Rules() {
-		names = append(names, fmt.Sprintf("%s (%d, %s)", r.Name, r.Capacity, r.Refill))
+		names = append(names, fmt.Sprintf("%s (%s)", r.Name, strings.Join(r.Terms(), ", ")))
 	}
 	if len(names) == 0 {
 		names = []string{"none; put some in force with jeton limits apply -f FILE"}

@@ -76,7 +76,7 @@ func (cfg devConfig) seed() error {
 	if err != nil {
 		return fmt.Errorf("--limits: %w", err)
 	}
-	if _, err := limit.ParseDocument(text); err != nil {
+	if _, err := limit.ReadDocument(text); err != nil {
 		return fmt.Errorf("%s: %w", cfg.limits, err)
 	}
 	return nil

@@ -257,22 +257,22 @@ func flaw(r *denial.Record) string {
 
 // rule is what a limit was.
 func rule(l denial.Limit) string {
-	if l.Rule == nil {
-		return fmt.Sprintf("%s (capacity %d)", l.Outcome.Name, l.Outcome.Limit)
+	terms := []string{fmt.Sprintf("capacity %d", l.Outcome.Limit)}
+	if l.Rule != nil {
+		terms = l.Rule.Terms()
 	}
-	return fmt.Sprintf("%s (capacity %d, refill %s)", l.Outcome.Name, l.Rule.Capacity, l.Rule.Refill)
+	if by := l.Outcome.By(); by != "" {
+		terms = append([]string{by}, terms...)
+	}
+	return fmt.Sprintf("%s (%s)", l.Outcome.Name, strings.Join(terms, ", "))
 }
 
 // said is what a limit said then.
 func said(o limit.Outcome) string {
-	left := fmt.Sprintf("%d of %d left", o.Remaining, o.Limit)
-	switch {
-	case o.Never:
-		return "denied, " + left + ": the cost is above the capacity and can never pass"
-	case !o.Allowed:
-		return "denied, " + left + ": wait " + plain.Duration(o.RetryAfter)
+	if o.Allowed && !o.Never {
+		return fmt.Sprintf("would have allowed it, %d of %d left", o.Remaining, o.Limit)
 	}
-	return "would have allowed it, " + left
+	return "denied, " + o.Words()
 }
 
 // decided is what decided.

@@ -104,6 +104,8 @@ func TestDenialsInWords(t *testing.T) {
 		Outcome: limit.Outcome{Name: "login", Limit: 5, RetryAfter: 12 * time.Second},
 	}
 	api := denial.Limit{Outcome: limit.Outcome{Name: "api", Allowed: true, Limit: 100, Remaining: 42}}
+	pro := denial.Limit{Outcome: limit.Outcome{Name: "api", Plan: "pro", Limit: 1000}}
+	blocked := denial.Limit{Outcome: limit.Outcome{Name: "api", Override: `deny for "user:7"`, Limit: 5}}
 	never := denial.Limit{Outcome: limit.Outcome{Name: "api", Never: true, Limit: 100, Remaining: 100}}
 	record := func(reason, source string, limits ...denial.Limit) *denial.Record {
 		r := &denial.Record{
@@ -124,7 +126,7 @@ func TestDenialsInWords(t *testing.T) {
 	}{
 		{decided, 2 * time.Second, []string{
 			"when        2026-01-02 03:04:05.678 UTC, 2s ago", "request     POST /login, route login", "answered    429, denied by a limit",
-			"who         sha256-12", "API key     ci", "cost        1", "limit       login (capacity 5, refill 5/m): denied, 0 of 5 left: wait 12s",
+			"who         sha256-12", "API key     ci", "cost        1", "limit       login (capacity 5, refill 5/m): denied, 0 of 5 left; try again in 12s",
 			"limit       api (capacity 100): would have allowed it, 42 of 100 left", "decided by  the cluster, node 10.0.0.1:7700",
 			"passes      in 10s, unless others spend meanwhile",
 		}},
@@ -132,6 +134,9 @@ func TestDenialsInWords(t *testing.T) {
 		{decided, 12 * time.Second, []string{"passes      now, since just now"}},
 		{decided, -time.Second, []string{"UTC, just now"}},
 		{record("denied", "cluster", never), 0, []string{"the cost is above the capacity and can never pass", "passes      never: lower the cost", "the cluster\n"}},
+		{record("denied", "cluster", pro, blocked), 0, []string{
+			"limit       api (plan pro, capacity 1000): denied", `limit       api (override: deny for "user:7", capacity 5): denied`,
+		}},
 		{record("denied", "local", login), 0, []string{"decided by  the gateway's own bucket"}},
 		{undecided, 0, []string{"there was no decision", "decided by  the gateway: neither the cluster nor a local bucket decided", "because     limit demo: unknown limit \"demo\""}},
 		{&denial.Record{ID: "x", At: at, Status: 401, Reason: "bad_credentials", Flaw: &denial.Flaw{Credential: "API key", Check: "expired"}}, 0, []string{

@@ -126,12 +126,18 @@ func TestGatewayCheckWarns(t *testing.T) {
 // aCluster is a cluster of one with the sample limits: unlike a node that is alone, it tells its clients of them.
 func aCluster(t *testing.T) *node.Node {
 	t.Helper()
+	return aClusterIn(t, t.TempDir())
+}
+
+// aClusterIn is aCluster with its data there.
+func aClusterIn(t *testing.T, data string) *node.Node {
+	t.Helper()
 	limits := filepath.Join(t.TempDir(), "limits.yaml")
 	if err := os.WriteFile(limits, []byte(sampleLimits), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	n, err := node.Open(node.Config{
-		Data: t.TempDir(), Limits: limits, Name: "test", Logger: slog.New(slog.DiscardHandler),
+		Data: data, Limits: limits, Name: "test", Logger: slog.New(slog.DiscardHandler),
 		ListenGRPC: "127.0.0.1:0", ListenHTTP: "127.0.0.1:0", ListenGossip: "127.0.0.1:0", ListenRaft: "127.0.0.1:0",
 	})
 	if err != nil {

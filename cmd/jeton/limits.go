@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
-	"github.com/jeton-dev/jeton/internal/plain"
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
@@ -23,7 +20,7 @@ func limitsVerb() *cobra.Command {
 		Example: "  jeton limits get > limits.yaml\n  jeton limits apply -f limits.yaml",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(limitsGetVerb(), limitsDiffVerb(), limitsApplyVerb())
+	cmd.AddCommand(limitsGetVerb(), limitsDiffVerb(), limitsApplyVerb(), limitsHistoryVerb(), limitsRollbackVerb(), limitsOverrideVerb())
 	return cmd
 }
 
@@ -67,9 +64,10 @@ func limitsDiffVerb() *cobra.Command {
 		merge bool
 	)
 	cmd := &cobra.Command{
-		Use:     "diff -f FILE",
-		Short:   "Show what limits apply would change",
-		Long:    "Show what limits apply would change, and change nothing.\n\nExit codes: 0 nothing, 1 something, 2 error.",
+		Use:   "diff -f FILE",
+		Short: "Show what limits apply would change",
+		Long: "Show what limits apply would change, and what that does to buckets in use, and change nothing.\n\n" +
+			"Exit codes: 0 nothing, 1 something, 2 error.",
 		Example: "  jeton limits diff -f limits.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.with(cmd, func(ctx context.Context, c *client.Client) error {
@@ -155,22 +153,14 @@ func limitsApplyVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				change, err := d.apply(ctx, c, asked, merge, cmd.Flags().Changed("version"))
+				if cmd.Flags().Changed("version") {
+					d.line = 0 // it does not matter from which version the document says that it was made
+				}
+				change, err := d.apply(ctx, c, asked, merge, func(would client.Applied) error { return printChange(cmd.OutOrStdout(), would) })
 				if err != nil {
 					return err
 				}
-				if err := printChange(cmd.OutOrStdout(), change); err != nil {
-					return err
-				}
-				said := fmt.Sprintf("version %d is in force%s", change.Version, d.beforeTheNext(change))
-				switch {
-				case len(change.Names()) == 0:
-					said = fmt.Sprintf("nothing to change: version %d is in force, and says the same", change.Version)
-				case asked.DryRun:
-					said = fmt.Sprintf("nothing was changed: version %d is in force", change.Version)
-				}
-				_, err = fmt.Fprintln(cmd.ErrOrStderr(), said)
-				return err
+				return sayInForce(cmd.ErrOrStderr(), change, asked.DryRun, d.beforeTheNext(change))
 			})
 		},
 	}
@@ -181,44 +171,4 @@ func limitsApplyVerb() *cobra.Command {
 	cmd.Flags().BoolVar(&merge, "merge", false, "leave the limits as they are that the document leaves out")
 	cmd.Flags().BoolVar(&asked.DryRun, "dry-run", false, "only say what would change")
 	return cmd
-}
-
-// printChange writes what is not as it was: limits that are new (+), different (~) or gone (-), and of each its fields.
-func printChange(w io.Writer, change client.Applied) error {
-	sign := map[string]string{}
-	for mark, names := range map[string][]string{"+": change.Added, "~": change.Changed, "-": change.Removed} {
-		for _, name := range names {
-			sign[name] = mark
-		}
-	}
-	used := map[string]string{}
-	for _, u := range change.Used {
-		used[u.Limit] = fmt.Sprintf(" (in use: last check %v ago)", u.Ago.Round(time.Second))
-	}
-	for _, name := range change.Names() {
-		if err := plain.Fprintf(w, "%s %s%s\n", sign[name], name, used[name]); err != nil {
-			return err
-		}
-		if err := printFields(w, name, change.Fields); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// printFields writes the fields of one limit that differ, old → new.
-func printFields(w io.Writer, name string, changes []limit.FieldChange) error {
-	for _, c := range changes {
-		if c.Limit != name || c.After == "" {
-			continue
-		}
-		value := c.After
-		if c.Before != "" {
-			value = c.Before + " → " + c.After
-		}
-		if err := plain.Fprintf(w, "    %-15s %s\n", c.Field+":", value); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -40,7 +40,7 @@ func readDocument(stdin io.Reader, file string) (d limitsDocument, err error) {
 	if err != nil {
 		return d, fmt.Errorf("-f: %w", err)
 	}
-	if _, err := limit.ParseDocument(text); err != nil {
+	if _, err := limit.ReadDocument(text); err != nil {
 		return d, fmt.Errorf("%s: %w", file, err)
 	}
 	rest, version, line := limit.CutVersion(text)
@@ -76,12 +76,8 @@ func withVersion(version uint64, text string) string {
 // otherThan says whether the document was made from another version than one.
 func (d limitsDocument) otherThan(version uint64) bool { return d.line > 0 && d.version != version }
 
-// apply puts the document in force, with the limits in force in addition if it is to be merged with them. Overruled means that it does
-// not matter from which version the document says that it was made.
-func (d limitsDocument) apply(ctx context.Context, c *client.Client, asked client.Apply, merge, overruled bool) (change client.Applied, err error) {
-	if overruled {
-		d.line = 0
-	}
+// apply shows what the document changes and puts it in force, with the limits in force in addition if it is to be merged with them.
+func (d limitsDocument) apply(ctx context.Context, c *client.Client, asked client.Apply, merge bool, show func(client.Applied) error) (change client.Applied, err error) {
 	if merge {
 		var version uint64
 		if d, version, err = d.merged(ctx, c); err != nil {
@@ -92,31 +88,39 @@ func (d limitsDocument) apply(ctx context.Context, c *client.Client, asked clien
 		}
 	}
 	asked.Document = d.text
-	if d.line == 0 {
-		return c.ApplyLimits(ctx, asked)
-	}
-	return d.replace(ctx, c, asked)
+	return d.replace(ctx, c, asked, show)
 }
 
-// replace puts the document in force in the place of the version that it was made from. Where another one is in force, that is an
-// error, unless the document says what is in force already: so a file can be applied again and again.
-func (d limitsDocument) replace(ctx context.Context, c *client.Client, asked client.Apply) (client.Applied, error) {
-	would := asked
-	would.DryRun = true
-	change, err := c.ApplyLimits(ctx, would)
+// replace puts the document in force in the place of the version that it was made from, or of the one that show has shown the changes
+// to. Where another one is in force, that is an error, unless the document says what is in force already: so a file can be applied again
+// and again.
+func (d limitsDocument) replace(ctx context.Context, c *client.Client, asked client.Apply, show func(client.Applied) error) (client.Applied, error) {
+	change, err := dryRun(ctx, c, asked)
 	switch {
-	case err != nil || asked.DryRun && !d.otherThan(change.Version):
+	case err != nil:
 		return change, err
-	case !d.otherThan(change.Version):
-		asked.Version = d.version
-		return c.ApplyLimits(ctx, asked)
-	case len(change.Names()) == 0:
-		return change, nil
+	case d.otherThan(change.Version) && len(change.Names()) > 0:
+		return client.Applied{}, fmt.Errorf("%s:%d: the document was made from version %d, and version %d is in force: the limits have changed since. "+
+			"Get them again (jeton limits get) and make your change there. Or replace what is in force: remove the line, or say --version %d. "+
+			"jeton limits diff shows what that would change",
+			d.file, d.line, d.version, change.Version, change.Version)
 	}
-	return client.Applied{}, fmt.Errorf("%s:%d: the document was made from version %d, and version %d is in force: the limits have changed since. "+
-		"Get them again (jeton limits get) and make your change there. Or replace what is in force: remove the line, or say --version %d. "+
-		"jeton limits diff shows what that would change",
-		d.file, d.line, d.version, change.Version, change.Version)
+	return putInForce(ctx, c, asked, change, show)
+}
+
+// dryRun is what a change of the limits would change.
+func dryRun(ctx context.Context, c *client.Client, asked client.Apply) (client.Applied, error) {
+	asked.DryRun = true
+	return c.ApplyLimits(ctx, asked)
+}
+
+// putInForce shows what would change, and then changes it, if the version that this was compared with is in force still.
+func putInForce(ctx context.Context, c *client.Client, asked client.Apply, would client.Applied, show func(client.Applied) error) (client.Applied, error) {
+	if err := show(would); err != nil || asked.DryRun || len(would.Names()) == 0 {
+		return would, err
+	}
+	asked.Version = would.Version
+	return c.ApplyLimits(ctx, asked)
 }
 
 // beforeTheNext says what to do with the file before another change of it is applied; nothing where it names the version in force,

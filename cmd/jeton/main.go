@@ -5,8 +5,9 @@
 //	serve, memory, processors            a node as a process
 //	dev, dev_…, swarm, child             three nodes and a gateway, as processes of this one
 //	gateway, gateway_document, keys      a gateway as a process, its document, its API keys
-//	check, bucket, limits, cluster       questions to a node, over remote
+//	check, bucket, limits…, cluster, audit   questions to a node, over remote
 //	explain                              why a request was denied: a question to a gateway
+//	simulate                             limits against a log: no server, one call of cmd/simulate
 //	bench                                hands on to jeton-bench
 //
 // It is one package because each command is little more than its flags and one call of a package below: cmd/node,
@@ -55,7 +56,7 @@ func rootVerb(env cli.Lookup) *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
-		versionVerb(), benchVerb())
+		auditVerb(), versionVerb(), benchVerb(), simulateVerb())
 	cli.Prepare(root, env)
 	return root
 }

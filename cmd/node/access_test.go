@@ -279,7 +279,8 @@ func TestEveryRouteAsEveryCaller(t *testing.T) {
 					method, path, _ := strings.Cut(e.Call, " ")
 					res := send(t, plainHTTP(), "http", method, n.HTTPAddr(), sample.Replace(path), token)
 					refused := res.status == http.StatusUnauthorized
-					if want := e.Need >= tt.needs && !counts; refused != want || !refused && res.status >= 300 {
+					served := res.status < 300 || path == "/v1/extend" && res.status == http.StatusBadRequest // demo has no permits
+					if want := e.Need >= tt.needs && !counts; refused != want || !refused && !served {
 						t.Errorf("%s with token %q: %d, refused must be %v", e.Call, token, res.status, want)
 					}
 					if refused && (!strings.HasPrefix(res.header.Get("WWW-Authenticate"), "Bearer") ||

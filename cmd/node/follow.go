@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -88,19 +89,56 @@ func (m *membership) floored(s *agreed.State) bool {
 	return slices.ContainsFunc(m.partitions(), has) || s.Table != nil && slices.ContainsFunc(s.Table.Places, gets)
 }
 
+// adoptLimits puts the limits of a state in force, and its overrides: those that have changed, where the limits have not.
+func (m *membership) adoptLimits(s *agreed.State) error {
+	doc, before := m.node.limits.Load(), m.overrides
+	other := s.LimitsVersion != m.limitsVersion
+	if other {
+		var err error
+		if doc, err = limit.ParseDocument(s.Limits); err != nil {
+			return fmt.Errorf("the cluster's limits: %w", err)
+		}
+		before = nil
+	}
+	further := !maps.Equal(s.Earlier, m.earlier)
+	if other || further {
+		doc = doc.WithEarlier(earlier(s, m.node.clock.Now()))
+	}
+	changes := overrideChanges(s, before)
+	if len(changes) > 0 {
+		var problems []error
+		if doc, problems = doc.WithOverrides(changes); len(problems) > 0 {
+			m.node.cfg.Logger.Warn("some overrides do not fit the limits, and have no effect: jeton limits override list shows all", "overrides", len(problems), "first", problems[0])
+		}
+	}
+	if other || further || len(changes) > 0 {
+		m.node.limits.Store(doc)
+	}
+	m.limitsVersion, m.overrides, m.earlier = s.LimitsVersion, s.Overrides, s.Earlier
+	if other {
+		m.node.cfg.Logger.Info("limits in force", "version", s.LimitsVersion, "limits", len(doc.Rules()))
+	}
+	return nil
+}
+
+// earlier is how far limits reached under earlier numbers whose line is not all past, by limit.
+func earlier(s *agreed.State, now int64) map[string]int64 {
+	leads := map[string]int64{}
+	for name, e := range s.Earlier {
+		if e.Until > now {
+			leads[name] = e.Lead
+		}
+	}
+	return leads
+}
+
 // adopt makes all parts of the node follow a state. The registers come first: they are in an epoch before the node publishes it.
 func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
 	if err := m.syncStorage(ctx, s); err != nil {
 		return err
 	}
-	if s.LimitsVersion != m.limitsVersion {
-		doc, err := limit.ParseDocument(s.Limits)
-		if err != nil {
-			return fmt.Errorf("the cluster's limits: %w", err)
-		}
-		m.node.limits.Store(doc)
-		m.limitsVersion = s.LimitsVersion
-		m.node.cfg.Logger.Info("limits in force", "version", s.LimitsVersion, "limits", len(doc.Rules()))
+	if err := m.adoptLimits(s); err != nil {
+		return err
 	}
 	m.placements.Store(m.newPlacements(s, m.placements.Load()))
 	keep := map[string]bool{}
@@ -109,5 +147,30 @@ func (m *membership) adopt(ctx context.Context, s *agreed.State) error {
 	}
 	m.peers.Keep(keep)
 	m.publishView(s)
+	if before := m.adopted.Load(); before.version < s.Version {
+		m.adopted.Store(&adoption{version: s.Version, changed: make(chan struct{})})
+		close(before.changed)
+	}
 	return nil
+}
+
+// An adoption is the version of the state that this node goes by, until changed is closed.
+type adoption struct {
+	version uint64
+	changed chan struct{}
+}
+
+// awaitAdopted waits until this node goes by a state of that version or a later one, or until ctx ends.
+func (m *membership) awaitAdopted(ctx context.Context, version uint64) {
+	for {
+		now := m.adopted.Load()
+		if now.version >= version {
+			return
+		}
+		select {
+		case <-now.changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/ring/agreed"
+	"github.com/jeton-dev/jeton/ring/cluster"
 )
 
 var errNoLimitsFile = errors.New("no limits file to reload: the node was started without --limits")
@@ -23,7 +24,7 @@ func readLimits(path string) (*limit.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("limits file: %w", err)
 	}
-	doc, err := limit.ParseDocument(text)
+	doc, err := limit.ReadDocument(text)
 	if err != nil {
 		return nil, fmt.Errorf("limits file %s: %w", path, err)
 	}
@@ -109,7 +110,7 @@ func (m *membership) reload(doc *limit.Document) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reloadWithin)
 	defer cancel()
 	for {
-		text := written
+		text, by := written, cluster.Origin{Who: "the node's limits file"}
 		changed, s, unchanged := m.cluster.Changed(), m.cluster.State(), false
 		if s.LimitsVersion > 0 {
 			inForce, err := limit.ParseDocument(s.Limits)
@@ -119,11 +120,13 @@ func (m *membership) reload(doc *limit.Document) error {
 			if err := m.node.leavesOutNone(inForce, doc, "remove them with jeton limits apply --remove"); err != nil {
 				return err
 			}
-			if unchanged = sameLimits(inForce, doc); unchanged {
+			difference := limit.Difference(inForce, doc)
+			by.Detail = difference.Summary()
+			if unchanged = len(difference.Names()) == 0; unchanged {
 				text = s.Limits // the leader says whether that is in force still
 			}
 		}
-		_, err := m.cluster.SetLimits(ctx, s.LimitsVersion, text)
+		_, err := m.cluster.SetLimits(cluster.WithOrigin(ctx, by), s.LimitsVersion, text)
 		if err == nil && unchanged {
 			m.node.logUnchanged()
 		}
@@ -158,8 +161,68 @@ func (m *membership) used() map[string]time.Duration {
 
 // checkLimits says what is wrong with a limits document.
 func checkLimits(text []byte) error {
-	_, err := limit.ParseDocument(text)
+	_, err := limit.ReadDocument(text)
 	return err
+}
+
+// reaches says how far limits reach with another document in the place of a state's: see [cluster.Config]. It says nothing where the
+// cluster will refuse the document.
+func reaches(s *agreed.State, after []byte) (shorter, longer map[string]int64) {
+	was, err := limit.ParseDocument(s.Limits)
+	if err != nil {
+		return nil, nil
+	}
+	is, err := limit.ParseDocument(after)
+	if err != nil {
+		return nil, nil
+	}
+	longer = map[string]int64{}
+	for _, o := range s.Overrides.All() {
+		if lead := is.ReachOf(overrideOf(&o)); lead > o.Reach {
+			longer[o.Limit] = max(longer[o.Limit], lead)
+		}
+	}
+	changes := overrideChanges(s, nil)
+	was, _ = was.WithOverrides(changes) // those that do not fit have no effect
+	is, _ = is.WithOverrides(changes)
+	return limit.Shorter(was, is), longer
+}
+
+// reach is how far an override lets its limit be reserved.
+func (m *membership) reach(s *agreed.State, o agreed.Override) int64 {
+	doc := m.read.Load()
+	if doc == nil || doc.version != s.LimitsVersion {
+		parsed, err := limit.ParseDocument(s.Limits)
+		if err != nil {
+			return 0
+		}
+		doc = &versioned{s.LimitsVersion, parsed}
+		m.read.Store(doc)
+	}
+	return doc.limits.ReachOf(overrideOf(&o))
+}
+
+// overrideChanges are the overrides of a state that are not as they were before.
+func overrideChanges(s *agreed.State, before *agreed.Overrides) (changes []limit.OverrideChange) {
+	s.Overrides.EachChange(before, func(k agreed.OverrideKey, now *agreed.Override) {
+		c := limit.OverrideChange{Limit: k.Limit, Key: k.Key}
+		if now != nil {
+			set := overrideOf(now)
+			c.Set = &set
+		}
+		changes = append(changes, c)
+	})
+	return changes
+}
+
+func overrideOf(o *agreed.Override) limit.Override {
+	return limit.Override{Limit: o.Limit, Key: o.Key, Says: o.Says, Until: o.Until}
+}
+
+// A versioned is a version of the cluster's limits as it was read, without overrides.
+type versioned struct {
+	version uint64
+	limits  *limit.Document
 }
 
 // Limits are the stored limits that are in force.

@@ -57,16 +57,20 @@ type membership struct {
 
 	placements atomic.Pointer[placements]
 	view       atomic.Pointer[view]
-	joinedAt   atomic.Int64  // when this node began to decide, on the node clock; 0 before
-	decides    chan struct{} // closed then
+	read       atomic.Pointer[versioned] // the limits by which overrides were last looked at; nil before
+	joinedAt   atomic.Int64              // when this node began to decide, on the node clock; 0 before
+	decides    chan struct{}             // closed then
 
 	cancel context.CancelFunc // ends Run, and what follows the state
 
 	installed chan struct{} // holds a token when a partition was installed, whose epoch may have begun before
 
 	// Follow's own.
-	limitsVersion uint64 // of those in force
-	compared      bool   // this node's clock was compared with the others', so that a floor can be set by them
+	limitsVersion uint64                    // of those in force
+	overrides     *agreed.Overrides         // likewise
+	earlier       map[string]agreed.Earlier // likewise
+	adopted       atomic.Pointer[adoption]
+	compared      bool // this node's clock was compared with the others', so that a floor can be set by them
 }
 
 // openMember opens the registers of a node in a cluster, its connections to the others, and the actors on top.
@@ -75,6 +79,7 @@ func (n *Node) openMember(cfg storage.Config) (err error) {
 		node: &n.parts, marks: make(chan agreed.Mark, 1), decides: make(chan struct{}), installed: make(chan struct{}, 1),
 	}
 	m.placements.Store(&placements{})
+	m.adopted.Store(&adoption{changed: make(chan struct{})})
 	m.view.Store(&view{changed: make(chan struct{})})
 	cfg.MaySweep = func() bool { return m.joinedAt.Load() != 0 && m.cluster.ClockAgrees() }
 	cfg.OnMark = m.forwardMark
@@ -137,7 +142,7 @@ func (m *membership) join() (err error) {
 		Confirm: n.store.Confirm,
 		Peers:   m.peers, Now: n.clock.Now, Advance: func(by int64) { n.clock.Advance(n.clock.Now() + by) },
 		GossipBounds: n.bounds(gossipOption), RaftBounds: n.bounds(raftOption), Listeners: n.listeners,
-		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Used: m.used,
+		Refuses: m.refuses, Stalled: m.stalled, Speaks: protocolAt, Epochs: m.epochs, End: n.store.End, Check: checkLimits, Reaches: reaches, Reach: m.reach, Used: m.used,
 		Logger: n.cfg.Logger, Metrics: n.metrics,
 	})
 	return err

@@ -25,8 +25,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, append(leftByPebble(), probe, unanswered)...)
 }
 
-// leftByPebble are the goroutines of a Pebble that is left open because the journal beside it has failed: see TestWritesFail.
+// leftByPebble are the goroutines of a Pebble that is left open because the journal beside it has failed, see TestWritesFail, and those
+// that are halted for ever because the disk fails while Pebble is opened.
 func leftByPebble() (left []goleak.Option) {
+	left = append(left, goleak.IgnoreAnyFunction("github.com/jeton-dev/jeton/storage/database.(*guard).halt"))
 	for _, function := range []string{
 		".(*cleanupManager).mainLoop",
 		".(*ConcurrencyLimitScheduler).periodicGranter",

@@ -85,6 +85,15 @@ func (s *seat) trap(l *life, n int, counts func(operation) bool) {
 	l.disk.arm(n, counts, func() { s.darken(l) })
 }
 
+// disarm takes away the trap of the node's present life.
+func (s *seat) disarm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life != nil {
+		s.life.disk.arm(0, nil, nil)
+	}
+}
+
 func (s *seat) cut() {
 	s.mu.Lock()
 	l := s.life

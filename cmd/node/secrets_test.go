@@ -57,6 +57,10 @@ func send(t *testing.T, c *http.Client, scheme, method, address, path, token str
 	switch {
 	case path == "/v1/check":
 		body = `{"key":"k","limits":["demo"]}`
+	case path == "/v1/check-all":
+		body = `{"checks":[{"key":"k","limits":["demo"]}]}`
+	case path == "/v1/extend":
+		body = `{"key":"k","receipt":{"limit":"demo","generation":"0","start_ns":"0","end_ns":"0","owner":"00000000000000000000000000000000","serial":"1"}}`
 	case path == "/v1/return":
 		body = `{"key":"k","receipts":[]}`
 	case method == http.MethodPut:

@@ -23,8 +23,9 @@ func (n *Node) openServers() (err error) {
 	api := web.APIConfig{Limiter: n, Limits: n.Limits, Registerer: n.metrics, Logger: n.cfg.Logger}
 	if m := n.member; m != nil {
 		peer := m.peerService()
-		cfg.Tables, cfg.Cluster, cfg.Peer = m.tables, m.cluster, &peer
-		pages.Ring, api.Stored = m.cluster, rpc.StoredLimits{Cluster: m.cluster}
+		cfg.Tables, cfg.Cluster, cfg.Peer, cfg.Adopted = m.tables, m.cluster, &peer, m.awaitAdopted
+		pages.Ring, api.Stored = m.cluster, rpc.StoredLimits{Cluster: m.cluster, Limits: n.Limits, Adopted: m.awaitAdopted}
+		api.Resetter = rpc.Resets{Resetter: n, Cluster: m.cluster}
 	}
 	if n.grpc, err = rpc.New(cfg); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (n *Node) httpServer(cfg web.APIConfig) (*http.Server, error) {
 		return nil, err
 	}
 	guarded, err := web.NewGuard(api, web.GuardConfig{
-		Door: access.NodeHTTP, Beyond: isRemote(n.httpListener), Tokens: tokens.Counts, Where: tokens.Where(), Registerer: n.metrics,
+		Door: access.NodeHTTP, Beyond: isRemote(n.httpListener), Tokens: tokens.Counts, Name: tokens.Name, Where: tokens.Where(), Registerer: n.metrics,
 	})
 	return web.NewServer(guarded, n.cfg.Logger), err
 }

@@ -30,7 +30,7 @@ func TestDocs(t *testing.T) {
 	refused := func(redirect string) string {
 		rec := refuse(t, config.Answer{Redirect: redirect}, &answer.Refusal{
 			Quotas: []answer.Quota{after(daily, 10, 3), after(login, 9, 3)}, ID: "edge-7-k3v9", Route: "sign in",
-			Detail: "too many requests: the limit login is exhausted",
+			Detail: "too many requests: the limit login is exhausted; try again in 2s",
 		})
 		rec.Header().Del("Content-Length")
 		text := fmt.Sprintf("HTTP/1.1 %d %s\n%s", rec.Code, http.StatusText(rec.Code), lines(rec.Header()))
@@ -45,7 +45,7 @@ func TestDocs(t *testing.T) {
 	}
 	call := refuse(t, config.Answer{Status: 503, Body: "busy"}, &answer.Refusal{
 		Quotas: []answer.Quota{after(daily, 10, 3), after(login, 9, 3)}, ID: "edge-7-k3v9", Call: codes.ResourceExhausted,
-		Detail: "too many requests: the limit login is exhausted",
+		Detail: "too many requests: the limit login is exhausted; try again in 2s",
 	})
 	inHTTP2 := fmt.Sprintf("HTTP/2 %d\n", call.Code)
 	for line := range strings.Lines(lines(call.Header())) {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 )
 
 // What headers tell of a limit comes true whatever its algorithm: when nothing remains, there is a token again after the window.
 func TestHeadersOfEveryAlgorithm(t *testing.T) {
-	for _, algorithm := range limit.Algorithms() {
+	for _, algorithm := range limit.Spending() {
 		t.Run(algorithm, func(t *testing.T) {
-			rule, err := limit.Limit{Name: "login", Algorithm: algorithm, Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: 6 * time.Second}}.Rule()
+			rule, err := limittest.Of(algorithm, "login", 10, limit.Refill{Tokens: 1, Per: 6 * time.Second}).Rule()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,8 @@ type Refusal struct {
 	Head bool
 	// Call is the gRPC status if the refused request is a gRPC call; codes.OK if it is not.
 	Call codes.Code
+	// Details says that the caller of a gRPC call asks for the details of a denial: see AsksForDetails.
+	Details bool
 }
 
 // RetryAfter is how long the client is asked to wait, in whole seconds, at least 1: the longest wait of the limits that

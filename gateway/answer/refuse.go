@@ -60,6 +60,7 @@ func (w *Writer) refuseCall(rw http.ResponseWriter, r *Refusal) {
 	h.Set("Content-Type", "application/grpc")
 	h.Set("Grpc-Status", decimal(int64(r.Call)))
 	h.Set("Grpc-Message", percentEncoded(r.Message()))
+	r.setDetails(h)
 	rw.WriteHeader(http.StatusOK)
 }
 

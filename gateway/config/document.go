@@ -295,7 +295,8 @@ type Route struct {
 	// Upstream is the service that answers, by its name under proxy.upstreams. Empty means the only one. Leave it out without
 	// a proxy.
 	Upstream string `yaml:"upstream"`
-	// Checks are made in their order. When one denies, what the earlier ones took is given back.
+	// Checks are made in their order. When one denies, what the earlier ones took is given back, and the later ones are not made: put
+	// first what is denied most often, and last the key that most clients share.
 	Checks []Check `yaml:"checks"`
 	// Refund lists the answers that cost nothing: what the checks took is given back when the answer has one of these
 	// statuses, such as 503, or is of one of these classes, such as 5xx. The gateway's own 502 and 504 count, too. Not
@@ -324,6 +325,12 @@ type Check struct {
 	Choose *Choose `yaml:"choose"`
 	// Cost is how many tokens a request takes. Empty means 1.
 	Cost Cost `yaml:"cost"`
+	// Plan is a template of the plan of the limits that counts, such as '{jwt.plan}', written as those of key are. Where a variable has no
+	// value, and where the limits have no plan of that name, the limits' own numbers count. A client that can choose the value chooses its plan.
+	Plan string `yaml:"plan"`
+	// Wait holds a request that would be denied until there are tokens for it, for at most that long: 0 to 30s. Each limit of the check
+	// must allow it by its own wait. A client that leaves gives its place up.
+	Wait Duration `yaml:"wait"`
 	// Shadow counts and reports, and never denies. It takes tokens like every check, so give it limits or a key of its own.
 	Shadow bool `yaml:"shadow"`
 	// Unidentified says what happens when no template of Key has values for all its variables: deny (the default; 401), or

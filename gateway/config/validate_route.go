@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/strictyaml"
@@ -121,8 +122,29 @@ func (f *findings) routeCheck(path string, c *Check, r *Route) {
 		f.add(path+".limits", "is empty: name 1 to %d limits", limit.MaxLimits)
 	}
 	f.cost(path+".cost", c.Cost)
+	if c.Plan != "" {
+		f.plan(path+".plan", c.Plan, r)
+	}
+	switch wait := time.Duration(c.Wait); {
+	case wait < 0 || wait > limit.LongestWait:
+		f.add(path+".wait", "%v is not from 0 to %v, the longest deadline of a check", wait, limit.LongestWait)
+	case wait > 0 && c.Shadow:
+		f.add(path+".wait", "stands beside shadow: a shadow check holds no request: leave one of them out")
+	}
 	f.oneOf(path+".unidentified", c.Unidentified, "deny", Skip)
 	f.oneOf(path+".on_unavailable", string(c.OnUnavailable), string(limit.Allow), string(limit.Deny), string(limit.Local))
+}
+
+// plan checks the template of a plan.
+func (f *findings) plan(path, text string, r *Route) {
+	parts, err := ParseTemplate(text)
+	if err != nil {
+		f.check(path, err)
+		return
+	}
+	for _, v := range variables(parts) {
+		f.check(path, f.variable(v, r))
+	}
 }
 
 // limits checks the names of limits that are asked for at once.

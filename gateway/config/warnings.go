@@ -34,6 +34,7 @@ func (d *Document) Warnings() []*limit.FieldError {
 			}
 			f.warnOfKey(path, &d.Routes[i], c)
 			f.warnOfCost(path+".cost.header", c.Cost.Header)
+			f.warnOfPlan(path+".plan", c.Plan)
 			if c.Choose != nil {
 				f.warnOfChoice(path+".choose.by", c.Choose.By)
 			}
@@ -141,6 +142,19 @@ func (f *findings) warnOfChoice(path, by string) {
 	v, err := ParseVariable(strings.TrimSpace(by))
 	if err == nil && f.document.clientSets(v) {
 		f.add(path, "%s is set by the client, which can so choose its limits: %s", v, f.instead(v))
+	}
+}
+
+// warnOfPlan warns of a plan that the client chooses.
+func (f *findings) warnOfPlan(path, template string) {
+	parts, err := ParseTemplate(template)
+	if err != nil {
+		return
+	}
+	for _, v := range variables(parts) {
+		if f.document.clientSets(v) {
+			f.add(path, "%s is set by the client, which can so choose its plan: %s", v, f.instead(v))
+		}
 	}
 }
 

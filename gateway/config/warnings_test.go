@@ -63,6 +63,7 @@ func TestWarnings(t *testing.T) {
 		"attributes of keys in the file and in the document": {web + "identity: {api_key: {keys_file: files/keys.jsonl, secret_file: files/secret, known: [{digest: " + strings.Repeat("0f", 32) + ", attributes: {tier: a}}]}}\n" + route + "  - {limits: [l], key: ['{api_key.tier}:{api_key.plan}:{api_key.label}']}", nil},
 		"an attribute where there are no keys":               {web + "identity: {api_key: {keys_file: files/nokeys.jsonl}}\n" + route + "  - {limits: [l], key: ['{api_key.tier}']}", nil},
 		"known keys":                                         {web + "identity: {key: ['{api_key}', 'ip:{ip}'], " + known + "}\n" + route + "  - {limits: [l]}", nil},
+		"a plan":                                             {web + route + "  - limits: [l]\n    plan: '{header.X-Plan}'", []string{"line 7: routes[0].checks[0].plan: header.X-Plan is set by the client, which can so choose its plan: let a proxy in front set it, add the proxy to identity.trusted_proxies and write {proxy_header.X-Plan}"}},
 		"a choice":                                           {web + route + "  - limits: [l]\n    choose: {by: header.X-Plan, when: [{is: gold, limits: [g]}]}", []string{"line 7: routes[0].checks[0].choose.by: header.X-Plan is set by the client, which can so choose its limits: let a proxy in front set it"}},
 		"two, in the order of lines":                         {web + route + "  - limits: [l]\n    cost: {header: X-Units}\n    key: ['{header.A}']", []string{"line 7: routes[0].checks[0].cost.header", "line 8: routes[0].checks[0].key[0]"}},
 	} {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 )
 
 // All parts of a limit together admit no more than the limit, whatever its algorithm.
 func TestPartsOfEveryAlgorithm(t *testing.T) {
 	for _, algorithm := range limit.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
-			whole, err := limit.Limit{Name: "l", Algorithm: algorithm, Capacity: 10, Refill: limit.Refill{Tokens: 5, Per: time.Second}}.Rule()
+			whole, err := limittest.Of(algorithm, "l", 10, limit.Refill{Tokens: 5, Per: time.Second}).Rule()
 			if err != nil {
 				t.Fatal(err)
 			}

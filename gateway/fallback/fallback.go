@@ -136,7 +136,11 @@ func (g *Guard) Deadline() time.Time { return time.Now().Add(g.within) }
 // the request arrived.
 func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Policy, deadline time.Time) Verdict {
 	b := budget{parent: ctx, deadline: deadline}
+	r = g.asked(r)
 	d, err := g.checker.Check(&b, r)
+	for less(&r, err) {
+		d, err = g.checker.Check(&b, r)
+	}
 	b.end()
 	if err == nil {
 		g.Note()
@@ -162,7 +166,7 @@ func (g *Guard) Note() { g.parts.stored(g.limits()) }
 // byPolicy is the verdict when the cluster did not decide.
 func (g *Guard) byPolicy(r *limit.Request, policy limit.Policy, err error) Verdict {
 	var room [limit.MaxLimits]*part
-	parts := g.parts.of(room[:0], g.limits(), r.Limits)
+	parts := g.parts.of(room[:0], g.limits(), r)
 	if policy == "" {
 		policy = strictest(parts)
 	}

@@ -16,7 +16,7 @@ const (
 	sweepAlong = 4    // buckets swept whenever one is made
 )
 
-// buckets are the local buckets, decided by the arithmetic of [limit.Rule]. A bucket that is full again is the same as none, so
+// buckets are the local buckets, each a [limit.Memory]. A bucket that is full again is the same as none, so
 // the sweep removes it: a few are swept whenever one is made, and all every ten seconds as long as there are some. The sweep and
 // the maximum bound the memory. A key beyond the maximum is denied; otherwise each of its checks would find a full bucket.
 //
@@ -42,9 +42,8 @@ type bucketID struct{ limit, key string }
 
 // A bucket is one that was not full at the last sweep.
 type bucket struct {
-	id   bucketID
-	rule *limit.Rule // the rule whose position tat is
-	tat  limit.Pos
+	id bucketID
+	limit.Memory
 }
 
 func newBuckets(now func() int64) *buckets {
@@ -64,18 +63,11 @@ func (b *buckets) clockLocked() int64 {
 	return b.latest
 }
 
-// A reading is the result of one limit for a check, before anything is charged.
-type reading struct {
-	tat, end limit.Pos
-	slot     int // -1: there is none, since the bucket is full
-	allowed  bool
-}
-
 // decide decides r by the parts of its limits: all are charged or none is. ok is false when a limit cannot be decided locally or
 // there is no room for its bucket: then r is denied.
 func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok bool) {
 	for _, p := range parts {
-		if p == nil || p.own == nil {
+		if p == nil || p.own == nil && p.verdict == limit.Decides {
 			return d, false
 		}
 	}
@@ -83,37 +75,44 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 	if cost < 0 {
 		return d, false
 	}
-	var room [4]reading
-	readings := room[:0]
+	var room [4]int
+	slots := room[:0] // of the buckets; -1 for one that is full, and so is not kept
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clockLocked()
+	at := now + b.waitLocked(r, parts, now)
 	if len(b.slots)+len(parts) > b.max {
 		b.sweepLocked(now, sweepAlong+len(parts))
 	}
 	d.Allowed = true
 	missing := 0
 	for _, p := range parts {
-		at := b.readLocked(p.own, r.Key, now, cost)
-		readings = append(readings, at)
-		d.Allowed = d.Allowed && at.allowed
-		if at.slot < 0 {
+		if p.verdict != limit.Decides {
+			slots = append(slots, -1)
+			d.Allowed = d.Allowed && (cost == 0 || p.verdict == limit.Passes)
+			continue
+		}
+		slot := b.slotLocked(p.own, r.Key)
+		slots = append(slots, slot)
+		if slot < 0 {
 			missing++
 		}
+		d.Allowed = d.Allowed && b.memoryLocked(slot).Allows(p.own, at, cost)
 	}
 	charged := d.Allowed && cost > 0
 	if charged && len(b.slots)+missing > b.max {
 		b.refused.Add(1)
 		return limit.Decision{}, false
 	}
+	if charged {
+		d.Wait = time.Duration(at - now)
+	}
 	d.Limits = make([]limit.Outcome, len(parts))
 	for i, p := range parts {
-		at := &readings[i]
-		if charged {
-			at.tat = at.end
-			b.writeLocked(p.own, r.Key, at)
+		if slots[i] < 0 && charged && p.verdict == limit.Decides {
+			slots[i] = b.addLocked(p.own, r.Key)
 		}
-		d.Limits[i] = p.outcome(at, now, cost)
+		d.Limits[i] = p.decide(b.memoryLocked(slots[i]), now, at, cost, charged)
 	}
 	if charged && missing > 0 {
 		b.sweepLocked(now, sweepAlong)
@@ -122,36 +121,74 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 	return d, true
 }
 
-// readLocked checks one bucket without charging it.
-func (b *buckets) readLocked(rule *limit.Rule, key string, now, cost int64) reading {
-	at := reading{slot: -1}
-	if slot, ok := b.index[bucketID{rule.Name, key}]; ok {
-		at.slot = slot
-		at.tat = rule.Carry(b.slots[slot].rule, b.slots[slot].tat)
+// waitLocked is how much later than now r begins, if it may wait that long; otherwise nothing. A place is not given up: who leaves has
+// spent it.
+func (b *buckets) waitLocked(r *limit.Request, parts []*part, now int64) int64 {
+	longest := int64(0)
+	for _, p := range parts {
+		if p.verdict == limit.Passes {
+			continue
+		}
+		if r.Wait == 0 || p.verdict == limit.Denies || p.own.AllowsWait(r.Wait) != nil || r.Tokens() > p.own.Capacity {
+			return 0
+		}
+		longest = max(longest, int64(b.memoryLocked(b.slotLocked(p.own, r.Key)).Wait(p.own, now, r.Tokens())))
 	}
-	at.end = rule.End(at.tat, now, rule.Length(cost))
-	at.allowed = !at.end.After(rule.Bound(now))
-	return at
+	if longest > int64(r.Wait) {
+		return 0
+	}
+	return longest
 }
 
-// writeLocked charges one bucket.
-func (b *buckets) writeLocked(rule *limit.Rule, key string, at *reading) {
-	if at.slot >= 0 {
-		b.slots[at.slot].rule, b.slots[at.slot].tat = rule, at.tat
-		return
+// slotLocked is where the bucket of a key is; -1 if it is full.
+func (b *buckets) slotLocked(rule *limit.Rule, key string) int {
+	if slot, ok := b.index[bucketID{rule.Name, key}]; ok {
+		return slot
 	}
+	return -1
+}
+
+// memoryLocked is the bucket in that slot, or a full one for -1. It is valid until a bucket is added.
+func (b *buckets) memoryLocked(slot int) *limit.Memory {
+	if slot < 0 {
+		return new(limit.Memory)
+	}
+	return &b.slots[slot].Memory
+}
+
+// addLocked adds a full bucket and returns its slot.
+func (b *buckets) addLocked(rule *limit.Rule, key string) int {
 	id := bucketID{rule.Name, strings.Clone(key)} // key may share memory with a much longer string
 	b.index[id] = len(b.slots)
-	b.slots = append(b.slots, bucket{id: id, rule: rule, tat: at.tat})
+	b.slots = append(b.slots, bucket{id: id})
+	return len(b.slots) - 1
 }
 
-// outcome is what the caller learns. A cost above this gateway's part of the limit, but within the whole limit, is not reported
-// as Never: the wait is how long the part takes to refill that much, and by then the cluster may decide again.
-func (p *part) outcome(at *reading, now, cost int64) limit.Outcome {
-	o := p.own.Outcome(at.tat, now, cost, at.end, at.allowed)
+// decide charges the bucket of one limit, or only looks at it, and is what the caller learns. A cost above this gateway's part of
+// the limit, but within the whole limit, is not reported as Never: the wait is how long the part takes to refill that much, and by
+// then the cluster may decide again.
+func (p *part) decide(m *limit.Memory, now, at, cost int64, charged bool) limit.Outcome {
+	o := p.outcome(m, now, at, cost, charged)
+	o.Plan, o.Override = p.plan, p.override
+	return o
+}
+
+// outcome is what the part says, or the verdict of its override. A check that waits is charged as of the time at which it begins.
+func (p *part) outcome(m *limit.Memory, now, at, cost int64, charged bool) limit.Outcome {
+	switch {
+	case p.verdict == limit.Passes:
+		return limit.Outcome{Name: p.whole.Name, Allowed: true, Limit: p.whole.Capacity, Remaining: p.whole.Capacity}
+	case p.verdict == limit.Denies && cost > 0:
+		return limit.Outcome{Name: p.whole.Name, Limit: p.whole.Capacity, RetryAfter: limit.RetryOfBlock, ResetAfter: limit.RetryOfBlock}
+	case p.verdict == limit.Denies:
+		return limit.Outcome{Name: p.whole.Name, Allowed: true, Limit: p.whole.Capacity, ResetAfter: limit.RetryOfBlock}
+	case charged:
+		return m.Decide(p.own, at, cost)
+	}
+	o := m.Look(p.own, now, cost)
 	if o.Never && cost <= p.whole.Capacity {
 		o.Never = false
-		o.RetryAfter = p.own.Wait(at.end, now)
+		o.RetryAfter = m.Wait(p.own, now, cost)
 	}
 	return o
 }
@@ -162,7 +199,7 @@ func (b *buckets) sweepLocked(now int64, n int) {
 		if b.hand >= len(b.slots) {
 			b.hand = 0
 		}
-		if b.slots[b.hand].tat.After(limit.At(now)) {
+		if !b.slots[b.hand].Full(now) {
 			b.hand++
 			continue
 		}

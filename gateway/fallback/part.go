@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -10,6 +11,9 @@ import (
 type part struct {
 	whole *limit.Rule
 	own   *limit.Rule // nil: the limit cannot be decided locally
+
+	plan, override string        // that decides in place of the limit's own numbers; empty for none
+	verdict        limit.Verdict // of the override
 }
 
 // divide is one of n equal parts of a limit, as its algorithm divides it.
@@ -23,6 +27,8 @@ const maxGone = 1000
 type divided struct {
 	doc   *limit.Document
 	parts map[string]*part
+
+	varied sync.Map // from *limit.Rule to *limit.Rule: the parts of rules of plans and overrides, as they are asked for
 }
 
 // A divider makes and caches the parts of limits.
@@ -31,12 +37,17 @@ type divider struct {
 	latest   atomic.Pointer[divided]
 }
 
-// of are the parts of refs, appended to parts; nil stands for a limit that was never known.
-func (v *divider) of(parts []*part, doc *limit.Document, refs []limit.Ref) []*part {
+// of are the parts of the limits of r, by the plan that it names and the overrides of the document, appended to parts; nil stands for a
+// limit that was never known.
+func (v *divider) of(parts []*part, doc *limit.Document, r *limit.Request) []*part {
 	stored := v.stored(doc)
-	for _, ref := range refs {
+	for _, ref := range r.Limits {
 		if ref.Inline == nil {
-			parts = append(parts, stored[ref.Name])
+			p := stored[ref.Name]
+			if p != nil {
+				p = v.vary(p, doc, r)
+			}
+			parts = append(parts, p)
 			continue
 		}
 		var p *part
@@ -46,6 +57,25 @@ func (v *divider) of(parts []*part, doc *limit.Document, refs []limit.Ref) []*pa
 		parts = append(parts, p)
 	}
 	return parts
+}
+
+// vary is the part by the override or the plan that decides in place of p.
+func (v *divider) vary(p *part, doc *limit.Document, r *limit.Request) *part {
+	other := part{whole: p.whole}
+	if over := doc.Override(p.whole.Name, r.Key, func() int64 { return 0 }); over != nil { // those of the document have no end
+		other.whole, other.override, other.verdict = over.Rule, over.Text, over.Verdict
+	} else if plan, ok := doc.Plan(p.whole.Name, r.Plan); ok {
+		other.whole, other.plan = plan.Rule, plan.Name
+	} else {
+		return p
+	}
+	varied := &v.latest.Load().varied
+	own, ok := varied.Load(other.whole)
+	if !ok {
+		own, _ = varied.LoadOrStore(other.whole, other.whole.Part(v.gateways))
+	}
+	other.own, _ = own.(*limit.Rule)
+	return &other
 }
 
 // stored are the parts of the limits in doc and of the removed ones that are remembered, by name.

@@ -105,13 +105,14 @@ func (r *refresh) run(ctx context.Context) {
 			pause = min(retry, r.every)
 			retry = min(2*retry, maxRetry)
 		}
-		if last.IsZero() {
-			close(r.first)
-		}
+		first := last.IsZero()
 		last = time.Now()
 		next = last.Add(pause)
 		r.plan.Store(&plan{last, next})
 		timer.Reset(pause)
+		if first {
+			close(r.first) // who waits for it may take the plan over
+		}
 	}
 }
 

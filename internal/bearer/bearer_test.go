@@ -1,6 +1,7 @@
 package bearer_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,15 @@ func TestParse(t *testing.T) {
 		if err != nil && (strings.Contains(err.Error(), oneToken) || strings.Contains(err.Error(), "short-secret")) {
 			t.Errorf("%v shows a token", err)
 		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	got := bearer.Names([]byte("# tokens of operators\n" + oneToken + "\n# name:  ann \r\n" + anotherToken + "\r\n#name: nobody\n\nthe-third-of-the-tokens\n" +
+		"# name: " + strings.Repeat("ü", 40) + "\nthe-fourth-of-the-tokens\n# name: other\n" + anotherToken + "\n"))
+	want := map[string]string{anotherToken: "ann", "the-fourth-of-the-tokens": strings.Repeat("ü", 32)}
+	if !maps.Equal(got, want) {
+		t.Errorf("the names are %q, want %q", got, want)
 	}
 }
 

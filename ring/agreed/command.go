@@ -10,7 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// A Command asks for the next state. Exactly one field is set. Commands compare and set: one that was made for another
+// A Command asks for the next state. Exactly one field is set, and By, where an operator has asked for it. Commands compare and set: one that was made for another
 // state is refused, so one whose fate is unknown may be proposed again.
 type Command struct {
 	Found     *Found     `json:"found,omitempty"`
@@ -25,6 +25,13 @@ type Command struct {
 	Commit    *Commit    `json:"commit,omitempty"`
 	SetLimits *SetLimits `json:"set_limits,omitempty"`
 	Recover   *Recover   `json:"recover,omitempty"`
+	Note      *Note      `json:"note,omitempty"`
+
+	SetOverride   *SetOverride   `json:"set_override,omitempty"`
+	UnsetOverride *UnsetOverride `json:"unset_override,omitempty"`
+
+	// By goes into the audit log if the command takes effect; nil leaves nothing there.
+	By *Entry `json:"by,omitempty"`
 }
 
 // A Change is what a command wants of one partition.
@@ -98,6 +105,23 @@ type (
 	SetLimits struct {
 		Base   uint64   `json:"base"`
 		Limits Document `json:"limits"`
+		// Shorter are the limits that reach less far ahead than in version Base, with how far that is there, in nanoseconds; At is
+		// when the change was asked for.
+		Shorter map[string]int64 `json:"shorter,omitempty"`
+		At      int64            `json:"at,omitempty"`
+		// Longer are the limits of which some override reaches further than it has so far, with how far one does at most.
+		Longer map[string]int64 `json:"longer,omitempty"`
+	}
+	// SetOverride sets an override, in the place of the one of the same limit and key. It is refused (ErrTooMany) where there are
+	// MaxOverrides, and (ErrStale) where that one was set later.
+	SetOverride struct {
+		Override
+	}
+	// UnsetOverride removes one. At is when that was asked for.
+	UnsetOverride struct {
+		Limit string `json:"limit"`
+		Key   string `json:"key"`
+		At    int64  `json:"at"`
 	}
 	// Recover is what forced recovery writes: Lost are removed for ever, and each partition of Places begins its Epoch,
 	// which is above the one it was in, with these replicas and a floor. Where raft has not lost its majority, only a
@@ -149,6 +173,9 @@ func (c *Command) kind() (applier, error) {
 		{c.Commit != nil, c.Commit},
 		{c.SetLimits != nil, c.SetLimits},
 		{c.Recover != nil, c.Recover},
+		{c.Note != nil, c.Note},
+		{c.SetOverride != nil, c.SetOverride},
+		{c.UnsetOverride != nil, c.UnsetOverride},
 	} {
 		if k.set {
 			kinds = append(kinds, k.applier)
@@ -173,7 +200,20 @@ func (c *Command) Apply(s *State) (*State, error) {
 	if err != nil {
 		return s, err
 	}
+	if next != s {
+		next.record(s, c.By) // it is new, and nobody has seen it
+	}
 	return next, nil
+}
+
+// record writes into a draft what is kept of how it came to be.
+func (s *State) record(before *State, by *Entry) {
+	if s.LimitsVersion != before.LimitsVersion {
+		s.edit(before, by)
+	}
+	if by != nil {
+		s.audit(*by)
+	}
 }
 
 // Check says what is wrong with the command: it has no kind, or several.

@@ -246,7 +246,7 @@ func TestForcedRemoveWithdrawsPlansButNoMove(t *testing.T) {
 func TestLimitsByVersion(t *testing.T) {
 	s := done(t, &agreed.State{}, agreedtest.Found(1))
 	set := func(base uint64, limits string) agreed.Command {
-		return agreed.Command{SetLimits: &agreed.SetLimits{base, agreed.Document(limits)}}
+		return agreed.Command{SetLimits: &agreed.SetLimits{Base: base, Limits: agreed.Document(limits)}}
 	}
 	s = done(t, s, set(1, "two"))
 	idle(t, s, set(1, "two")) // proposed again
@@ -319,8 +319,12 @@ func FuzzDecodeCommand(f *testing.F) {
 		{Mark: &agreed.RaiseMark{ID: agreedtest.ID(1), Mark: agreed.Mark{2, 3}, Process: agreed.Unique{1}}},
 		{Drain: &agreed.Drain{ID: agreedtest.ID(1)}},
 		{SetNext: &agreed.SetNext{[]agreed.Change{{0, 1, agreedtest.IDs(1, 2, 3)}}}},
-		{SetLimits: &agreed.SetLimits{1, agreed.Document("limits: {}\n")}},
+		{SetLimits: &agreed.SetLimits{Base: 1, Limits: agreed.Document("limits: {}\n")}},
 		{Recover: &agreed.Recover{Lost: agreedtest.IDs(2, 3), Places: []agreed.Change{{0, 2, agreedtest.IDs(1)}}}},
+		{SetOverride: &agreed.SetOverride{agreed.Override{Limit: "login", Key: "org:*", Says: "deny", Until: 9, At: 1}}, By: by(1, "set override", "login org:*")},
+		{UnsetOverride: &agreed.UnsetOverride{"login", "org:*", 5}},
+		{Note: &agreed.Note{Entries: []agreed.Entry{*by(4, "fill", "login user:1")}}},
+		{Drain: &agreed.Drain{ID: agreedtest.ID(1), Force: true}, By: by(5, "drain", "a")},
 	} {
 		f.Add([]byte(agreedtest.JSON(f, c)))
 	}

@@ -22,6 +22,8 @@ var (
 	ErrMarkNotHigher = errors.New("the node has already raised a higher mark")
 	// ErrHasPlaces refuses to remove a node that still keeps partitions.
 	ErrHasPlaces = errors.New("the node still has partitions")
+	// ErrTooMany refuses what would be more than the agreed state may hold.
+	ErrTooMany = errors.New("the cluster keeps no more of these")
 	// ErrTooFew refuses what would leave too few nodes, or too few that know a partition's registers.
 	ErrTooFew = errors.New("too few nodes would be left")
 )

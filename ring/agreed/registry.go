@@ -2,6 +2,7 @@ package agreed
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -290,7 +291,7 @@ func (c *Remove) Apply(s *State) (*State, error) {
 
 // Apply implements applier.
 func (c *SetLimits) Apply(s *State) (*State, error) {
-	if err := checkLimits(c.Limits); err != nil {
+	if err := errors.Join(checkLimits(c.Limits), c.checkReaches()); err != nil {
 		return nil, err
 	}
 	same := bytes.Equal(c.Limits, s.Limits)
@@ -302,6 +303,8 @@ func (c *SetLimits) Apply(s *State) (*State, error) {
 	}
 	next := s.draft()
 	next.Limits, next.LimitsVersion = slices.Clone(c.Limits), s.LimitsVersion+1
+	next.Earlier = s.earlier(c.ended(), c.At)
+	next.Overrides = s.Overrides.reaching(c.Longer)
 	return next, nil
 }
 

@@ -31,6 +31,15 @@ type State struct {
 	Limits Document `json:"limits"`
 	// LimitsVersion goes up by one with every change of Limits, from 1 on.
 	LimitsVersion uint64 `json:"limits_version"`
+	// History is the last versions of the limits, the oldest first: at most MaxEditions and MaxHistory. The last one is that in
+	// force, once a command of a release that keeps it has set it.
+	History []Edition `json:"history,omitempty"`
+	// Earlier says how far ahead line can be reserved under numbers that limits had before, by limit, as long as some of it may lie ahead.
+	Earlier map[string]Earlier `json:"earlier,omitempty"`
+	// Overrides are those that operators have set; nil for none.
+	Overrides *Overrides `json:"overrides,omitempty"`
+	// Audit is the last things that operators have done, the oldest first: at most MaxEntries.
+	Audit []Entry `json:"audit,omitempty"`
 }
 
 // A Node is a member of the cluster, with the addresses (host:port) at which the others reach it.
@@ -49,18 +58,6 @@ type Node struct {
 	Process Unique `json:"process"`
 	// Leaving says that the node is about to stop. It is heard by gossip, not agreed.
 	Leaving bool `json:"-"`
-}
-
-// A Document is a text that this package keeps and does not read.
-type Document []byte
-
-// MarshalText is the document.
-func (d Document) MarshalText() ([]byte, error) { return d, nil }
-
-// UnmarshalText copies the text.
-func (d *Document) UnmarshalText(text []byte) error {
-	*d = slices.Clone(text)
-	return nil
 }
 
 // Founded says whether there is a cluster.

@@ -158,8 +158,9 @@ func drawCommand(t *rapid.T, s *agreed.State) agreed.Command {
 		return agreed.Command{Remove: &agreed.Remove{ID: id, Force: rapid.Bool().Draw(t, "force")}}
 	case 7:
 		return agreed.Command{SetLimits: &agreed.SetLimits{
-			Base:   rapid.Uint64Range(0, 3).Draw(t, "base"),
-			Limits: agreed.Document(rapid.SampledFrom([]string{"", "x", "limits: {}\n"}).Draw(t, "limits")),
+			Base:    rapid.Uint64Range(0, 3).Draw(t, "base"),
+			Limits:  agreed.Document(rapid.SampledFrom([]string{"", "x", "limits: {}\n"}).Draw(t, "limits")),
+			Shorter: map[string]int64{"x": rapid.Int64Range(1, 9).Draw(t, "lead")}, At: rapid.Int64Range(1, 2*agreed.Heard).Draw(t, "at"),
 		}}
 	case 8:
 		return agreed.Command{SetTarget: &agreed.SetTarget{drawChanges(t, s, 0)}}

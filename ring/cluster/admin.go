@@ -20,7 +20,13 @@ func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (u
 			return 0, fmt.Errorf("%w: %w", agreed.ErrInvalid, err)
 		}
 	}
-	now, err := message.AskLeader[uint64](ctx, c.leader, message.KindLimits, agreed.SetLimits{Base: version, Limits: text})
+	change := agreed.SetLimits{Base: version, Limits: text, At: c.config.Now()}
+	if s := c.State(); c.config.Reaches != nil && s.LimitsVersion == version { // at another version it is refused
+		change.Shorter, change.Longer = c.config.Reaches(s, text)
+	}
+	now, err := message.AskLeader[uint64](ctx, c.leader, message.KindLimits, limitsRequest{
+		SetLimits: change, By: c.entry(ctx, "set limits", fmt.Sprintf("version %d", version+1), ""),
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -37,8 +43,15 @@ func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (u
 	}
 }
 
-func (c *Cluster) answerLimits(ctx context.Context, q agreed.SetLimits) (uint64, error) {
-	if err := c.agreement.Propose(ctx, agreed.Command{SetLimits: &q}); err != nil {
+// A limitsRequest is a change of the limits, with what the audit log says of it.
+type limitsRequest struct {
+	agreed.SetLimits
+
+	By *agreed.Entry `json:"by,omitempty"`
+}
+
+func (c *Cluster) answerLimits(ctx context.Context, q limitsRequest) (uint64, error) {
+	if err := c.agreement.Propose(ctx, agreed.Command{SetLimits: &q.SetLimits, By: q.By}); err != nil {
 		return 0, err
 	}
 	if s := c.agreement.State(); bytes.Equal(q.Limits, s.Limits) { // which may have been in force already
@@ -51,19 +64,21 @@ func (c *Cluster) answerLimits(ctx context.Context, q agreed.SetLimits) (uint64,
 // (ErrTooFew) where the nodes left could not keep as many replicas as there are. left is how many partitions the node still
 // keeps, or is about to, as the leader knows: at 0 it can be stopped. Waits for a leader as SetLimits does.
 func (c *Cluster) Drain(ctx context.Context, node string) (left int, err error) {
-	a, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node})
+	a, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, By: c.entry(ctx, "drain", "", "")})
 	return a.Left, err
 }
 
 // Undrain lets a node have partitions again.
 func (c *Cluster) Undrain(ctx context.Context, node string) error {
-	_, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, Undo: true})
+	_, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, Undo: true, By: c.entry(ctx, "undo drain", "", "")})
 	return err
 }
 
 type drainRequest struct {
 	Node string `json:"node"`
 	Undo bool   `json:"undo,omitempty"`
+	// By is what the audit log says of it. The leader adds the name of the node.
+	By *agreed.Entry `json:"by,omitempty"`
 }
 
 // A drainAnswer tells how far a drain is. It is the leader's to tell: another node may know nothing of the node yet, and
@@ -78,9 +93,9 @@ func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswe
 	case err != nil:
 		return a, err
 	case q.Undo:
-		return a, c.agreement.Propose(ctx, agreed.Command{Undrain: &agreed.Undrain{ID: n.ID}})
+		return a, c.agreement.Propose(ctx, agreed.Command{Undrain: &agreed.Undrain{ID: n.ID}, By: about(q.By, n)})
 	}
-	if err := c.agreement.Propose(ctx, agreed.Command{Drain: &agreed.Drain{ID: n.ID}}); err != nil {
+	if err := c.agreement.Propose(ctx, agreed.Command{Drain: &agreed.Drain{ID: n.ID}, By: about(q.By, n)}); err != nil {
 		return a, err
 	}
 	a.Left = c.agreement.State().Kept(n.ID)
@@ -95,13 +110,19 @@ func (c *Cluster) answerDrain(ctx context.Context, q drainRequest) (a drainAnswe
 // It succeeds again for a node that was removed already: the answer to an earlier request may have been lost. If another node has
 // taken the name since, the name means that node; only an id is always the same node.
 func (c *Cluster) Remove(ctx context.Context, node string, force bool) error {
-	_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRemove, removeRequest{Node: node, Force: force})
+	forced := ""
+	if force {
+		forced = "forced"
+	}
+	_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRemove, removeRequest{Node: node, Force: force, By: c.entry(ctx, "remove", "", forced)})
 	return err
 }
 
 type removeRequest struct {
 	Node  string `json:"node"`
 	Force bool   `json:"force,omitempty"`
+	// By is what the audit log says of it. The leader adds the name of the node.
+	By *agreed.Entry `json:"by,omitempty"`
 }
 
 func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.Nothing, error) {
@@ -118,7 +139,7 @@ func (c *Cluster) answerRemove(ctx context.Context, q removeRequest) (message.No
 		return message.Nothing{}, fmt.Errorf("%w: %d without %q, and each partition has %d replicas; add a node first, or force the removal",
 			agreed.ErrTooFew, left, n.Name, replicas)
 	}
-	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}})
+	return message.Nothing{}, c.agreement.Propose(ctx, agreed.Command{Remove: &agreed.Remove{ID: n.ID, Force: q.Force}, By: about(q.By, n)})
 }
 
 // Recover makes a cluster of the nodes that are left, after more were lost for ever than it can bear. lost are the names

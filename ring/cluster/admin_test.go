@@ -268,6 +268,9 @@ func TestRecoverAfterTheMajorityIsLost(t *testing.T) {
 	if _, err := b.cluster.SetLimits(t.Context(), b.cluster.State().LimitsVersion, []byte("after")); err != nil {
 		t.Error(err)
 	}
+	if log := a.cluster.Audit(0).Entries; len(log) < 2 || log[0].Verb != "recover" || !strings.Contains(log[0].Detail, "begin again with a floor") {
+		t.Errorf("the audit log is %+v", log)
+	}
 	if after := one(a, b); after != before {
 		t.Errorf("it is cluster %s, and was %s", after, before)
 	}

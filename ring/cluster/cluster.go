@@ -62,6 +62,7 @@ type Cluster struct {
 	health    *health.Health
 	driver    *driver.Driver
 	handlers  map[string]message.Handler // by kind; not changed after New
+	resets    *resets
 
 	published atomic.Pointer[publishedState] // what State and Changed tell; New and followState store it
 	joined    chan struct{}                  // closed once this node is a member whose mark is raised
@@ -79,7 +80,7 @@ func New(config Config) (*Cluster, error) {
 	if err := in.Make(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{config: config, logger: config.Logger, throttle: lograte.NewThrottle(), joined: make(chan struct{})}
+	c := &Cluster{config: config, logger: config.Logger, throttle: lograte.NewThrottle(), joined: make(chan struct{}), resets: newResets()}
 	c.published.Store(&publishedState{state: &agreed.State{}, changed: make(chan struct{})})
 	_, _ = rand.Read(c.process[:]) // never fails
 	var err error
@@ -142,7 +143,7 @@ func (c *Cluster) assemble() {
 	c.recoverer = recovery.New(recovery.Config{
 		ID: config.ID, Name: config.Name, Peers: config.Peers, Gossip: c.gossip, Agreement: c.agreement, Directory: c.directory,
 		Leader: c.leader, State: c.State, Belong: c.identity.Belong, Proved: c.joiner.Proved, Assert: c.joiner.Assert,
-		Epochs: config.Epochs, End: config.End, Logger: c.logger,
+		Epochs: config.Epochs, End: config.End, Entry: c.entry, Logger: c.logger,
 	})
 	c.clocks = clocks.New(clocks.Config{
 		Now: config.Now, Advance: config.Advance, Ask: c.askNow, Peers: c.directory.Living,
@@ -236,6 +237,7 @@ func (c *Cluster) startMembership(ctx context.Context, cancel context.CancelCaus
 		}
 	})
 	tasks.Go(func() { c.agreement.WhileLeading(ctx, c.driver.Run) })
+	tasks.Go(func() { c.writeResets(ctx) })
 	c.logger.Info("this node is a member of the cluster", "cluster", c.identity.Cluster(), "name", c.config.Name, "id", c.config.ID)
 }
 

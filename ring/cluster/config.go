@@ -104,6 +104,12 @@ type Config struct {
 	Speaks func(ctx context.Context, address string) string
 	// Check says what is wrong with a limits document. Nil disables the check.
 	Check func(limits []byte) error
+	// Reaches says as shorter which limits reach less far ahead with another document in the place of a state's, its overrides included, and how far
+	// that was, in nanoseconds; as longer the limits of which some override reaches further than it is noted with, and how far one does
+	// at most. Nil: none do.
+	Reaches func(s *agreed.State, limits []byte) (shorter, longer map[string]int64)
+	// Reach is how far ahead an override lets its limit be reserved, in nanoseconds. Nil: it does not.
+	Reach func(s *agreed.State, o agreed.Override) int64
 	// Used says how long ago each limit decided a check on this node, of those that did so lately. Nil: none did.
 	Used func() map[string]time.Duration
 	// GossipBounds and RaftBounds bound what strangers can make the two listeners hold. Their Name, Metrics and Logger are

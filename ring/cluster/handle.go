@@ -22,6 +22,8 @@ func (c *Cluster) registerHandlers() {
 		message.KindDrain:  message.Serve(c.answerDrain),
 		message.KindRemove: message.Serve(c.answerRemove),
 		message.KindMoves:  message.Serve(c.answerMoves),
+		message.KindNote:   message.Serve(c.answerNote),
+		message.KindSet:    message.Serve(c.answerOverride),
 	}
 	maps.Copy(leading, c.joiner.LeaderHandlers())
 	maps.Copy(leading, c.recoverer.LeaderHandlers())

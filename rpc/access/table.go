@@ -1,11 +1,17 @@
 package access
 
+import "slices"
+
 // Table is every call at every door.
-func Table() []Entry {
+func Table() []Entry { return slices.Concat(ofNode(), ofGateway()) }
+
+// ofNode is every call at the doors of a node.
+func ofNode() []Entry {
 	return []Entry{
 		{NodeGRPC, "/jeton.v1.Limiter/Check", Check, "decides"},
 		{NodeGRPC, "/jeton.v1.Limiter/CheckBatch", Check, "decides many"},
 		{NodeGRPC, "/jeton.v1.Limiter/CheckStream", Check, "decides a stream of checks; the answers come in any order"},
+		{NodeGRPC, "/jeton.v1.Limiter/CheckAll", Check, "decides checks of several keys: all of them admit, or none is charged"},
 		{NodeGRPC, "/jeton.v1.Limiter/Return", Check, "returns the tokens that receipts stand for"},
 		{NodeGRPC, "/jeton.v1.Limiter/Inspect", Look, "shows a bucket: `jeton bucket`"},
 		{NodeGRPC, "/jeton.v1.Limiter/Reset", Change, "fills a bucket"},
@@ -13,6 +19,12 @@ func Table() []Entry {
 		{NodeGRPC, "/jeton.v1.Admin/Limits", Check, "shows the limits: `jeton limits get`"},
 		{NodeGRPC, "/jeton.v1.Admin/Status", Check, "shows the nodes: `jeton cluster status`"},
 		{NodeGRPC, "/jeton.v1.Admin/ApplyLimits", Change, "replaces the limits: `jeton limits apply`"},
+		{NodeGRPC, "/jeton.v1.Admin/LimitsHistory", Look, "shows the last versions of the limits: `jeton limits history`"},
+		{NodeGRPC, "/jeton.v1.Admin/Audit", Look, "shows what operators have done: `jeton audit`"},
+		{NodeGRPC, "/jeton.v1.Admin/Fill", Change, "fills a bucket: `jeton bucket --fill`"},
+		{NodeGRPC, "/jeton.v1.Admin/SetOverride", Change, "overrides a limit for a key or a prefix: `jeton limits override set`, `jeton bucket --block`"},
+		{NodeGRPC, "/jeton.v1.Admin/UnsetOverride", Change, "takes an override away"},
+		{NodeGRPC, "/jeton.v1.Admin/Overrides", Look, "shows the overrides: `jeton limits override list`"},
 		{NodeGRPC, "/jeton.v1.Admin/Drain", Key, "moves all partitions off a node"},
 		{NodeGRPC, "/jeton.v1.Admin/Remove", Key, "takes a node out of the cluster"},
 		{NodeGRPC, "/jeton.v1.Admin/Recover", Key, "recovers the cluster without its lost nodes"},
@@ -34,9 +46,14 @@ func Table() []Entry {
 		{NodeHTTP, "GET /readyz", Reach, "says whether the node takes checks (`?strict`: of every key)"},
 		{NodeHTTP, "GET /metrics", Reach, "for Prometheus"},
 		{NodeHTTP, "POST /v1/check", Check, "decides: `{\"key\":\"user:42\",\"limits\":[\"demo\"]}`"},
+		{NodeHTTP, "POST /v1/check-all", Check, "decides checks of several keys, all or none: `{\"checks\":[{\"key\":\"user:42\",\"limits\":[\"demo\"]},{\"key\":\"org:acme\",\"limits\":[\"demo\"]}]}`"},
+		{NodeHTTP, "POST /v1/extend", Check, "makes a permit of a concurrency limit last its lease from now on: `{\"key\":\"user:42\",\"receipt\":{…}}`"},
 		{NodeHTTP, "POST /v1/return", Check, "returns the tokens that receipts stand for: `{\"key\":\"user:42\",\"receipts\":[…]}`"},
 		{NodeHTTP, "GET /v1/limits", Check, "shows the limits, and in ETag their version"},
 		{NodeHTTP, "PUT /v1/limits", Change, "replaces the limits: `curl -T limits.yaml` (`If-Match`: only this version; `?remove=true`: limits left out are removed)"},
+		{NodeHTTP, "GET /v1/limits/history", Look, "shows the last versions of the limits (`?version=3`: that one, with its document)"},
+		{NodeHTTP, "GET /v1/overrides", Look, "shows the overrides (`?limit=login`: of that limit)"},
+		{NodeHTTP, "GET /v1/audit", Look, "shows what operators have done (`?last=20`: the newest)"},
 		{NodeHTTP, "GET /v1/buckets/{limit}/{key...}", Look, "shows a bucket as JSON"},
 		{NodeHTTP, "DELETE /v1/buckets/{limit}/{key...}", Change, "fills a bucket"},
 		{NodeHTTP, "GET /debug/", Look, "lists these routes"},
@@ -45,7 +62,12 @@ func Table() []Entry {
 		{NodeHTTP, "GET /debug/ring", Look, "shows the cluster: nodes, what they keep, moves (`?format=json`)"},
 		{NodeHTTP, "GET /debug/pprof/{profile...}", Look, "profiles"},
 		{NodeHTTP, "POST /debug/pprof/symbol", Look, "names addresses in profiles"},
+	}
+}
 
+// ofGateway is every call at the door of a gateway.
+func ofGateway() []Entry {
+	return []Entry{
 		{GatewayHTTP, "GET /livez", Reach, "says that the gateway is alive"},
 		{GatewayHTTP, "GET /readyz", Reach, "says whether the gateway takes requests (`?strict`: and is not degraded)"},
 		{GatewayHTTP, "GET /metrics", Reach, "for Prometheus"},
@@ -54,6 +76,8 @@ func Table() []Entry {
 		{GatewayHTTP, "GET /v1/limits", Look, "shows the limits"},
 		{GatewayHTTP, "PUT /v1/limits", Change, "is refused: limits are changed at a node"},
 		{GatewayHTTP, "POST /v1/check", Change, "decides: `{\"key\":\"user:42\",\"limits\":[\"demo\"]}`"},
+		{GatewayHTTP, "POST /v1/check-all", Change, "decides checks of several keys, all or none: `{\"checks\":[{\"key\":\"user:42\",\"limits\":[\"demo\"]},{\"key\":\"org:acme\",\"limits\":[\"demo\"]}]}`"},
+		{GatewayHTTP, "POST /v1/extend", Change, "makes a permit of a concurrency limit last its lease from now on: `{\"key\":\"user:42\",\"receipt\":{…}}`"},
 		{GatewayHTTP, "POST /v1/return", Change, "returns the tokens that receipts stand for: `{\"key\":\"user:42\",\"receipts\":[…]}`"},
 		{GatewayHTTP, "GET /v1/buckets/{limit}/{key...}", Look, "shows a bucket, where the gateway may look: `cluster.token_file`"},
 		{GatewayHTTP, "DELETE /v1/buckets/{limit}/{key...}", Change, "fills a bucket, where the gateway may: `cluster.token_file`"},

@@ -50,6 +50,8 @@ type Apply struct {
 	Remove bool
 	// DryRun only says what would change.
 	DryRun bool
+	// Rollback brings back the document of this version, which the cluster's history has; then there is no Document. 0 is none.
+	Rollback uint64
 }
 
 // An Applied is what ApplyLimits changed, or would change.
@@ -70,7 +72,7 @@ type LimitUse struct {
 // one is asked, and may find that another version is in force: the very one.
 func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
 	m, err := operate(ctx, c, &pb.ApplyLimitsRequest{
-		Document: a.Document, Version: a.Version, Remove: a.Remove, DryRun: a.DryRun,
+		Document: a.Document, Version: a.Version, Remove: a.Remove, DryRun: a.DryRun, Rollback: a.Rollback,
 	}, pb.AdminClient.ApplyLimits)
 	if err != nil {
 		return Applied{}, err
@@ -82,6 +84,9 @@ func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
 	for _, f := range m.GetChanges() {
 		out.Fields = append(out.Fields, limit.FieldChange{Limit: f.GetLimit(), Field: f.GetField(), Before: f.GetBefore(), After: f.GetAfter()})
 	}
+	for _, e := range m.GetEffects() {
+		out.Effects = append(out.Effects, limit.Effect{Limit: e.GetLimit(), Text: e.GetText()})
+	}
 	for _, u := range m.GetUsed() {
 		out.Used = append(out.Used, LimitUse{u.GetLimit(), time.Duration(u.GetAgoNs())})
 	}
@@ -92,6 +97,54 @@ func (c *Client) ApplyLimits(ctx context.Context, a Apply) (Applied, error) {
 func (c *Client) Status(ctx context.Context) ([]byte, error) {
 	m, err := operate(ctx, c, &pb.StatusRequest{}, pb.AdminClient.Status)
 	return m.GetStatus(), err
+}
+
+// Audit asks what operators have done: the newest entries, or with 0 all that are kept. The answer is JSON, as GET /v1/audit has it.
+func (c *Client) Audit(ctx context.Context, last int) ([]byte, error) {
+	m, err := operate(ctx, c, &pb.AuditRequest{Last: uint32(last)}, pb.AdminClient.Audit)
+	return m.GetAudit(), err
+}
+
+// LimitsHistory asks for the last versions of the limits, or, for a version other than 0, for that one with its document. The answer is
+// JSON, as GET /v1/limits/history has it.
+func (c *Client) LimitsHistory(ctx context.Context, version uint64) ([]byte, error) {
+	m, err := operate(ctx, c, &pb.LimitsHistoryRequest{Version: version}, pb.AdminClient.LimitsHistory)
+	return m.GetHistory(), err
+}
+
+// Fill fills a bucket of a stored limit, after the audit log has it. Programs use Reset.
+func (c *Client) Fill(ctx context.Context, name, key string) error {
+	_, err := operate(ctx, c, &pb.FillRequest{Limit: name, Key: key}, pb.AdminClient.Fill)
+	return err
+}
+
+// An Override gives a key something else than a limit says: see SetOverride.
+type Override struct {
+	Limit string // the name of a stored limit
+	Key   string // a key, or, where it ends in *, the beginning of keys
+	// Says is "deny", "allow", or fields of the limit with other values, as in "capacity: 10, refill: 5/s".
+	Says string
+	For  time.Duration // after which it ends; 0 is never
+}
+
+// SetOverride sets an override, in the place of the one of the same limit and key.
+func (c *Client) SetOverride(ctx context.Context, o Override) error {
+	_, err := operate(ctx, c, &pb.SetOverrideRequest{Limit: o.Limit, Key: o.Key, Says: o.Says, ForNs: int64(o.For)}, pb.AdminClient.SetOverride)
+	return err
+}
+
+// UnsetOverride takes the override of a limit and key away, if it says that, or whatever it says where says is empty. was is whether
+// there was one.
+func (c *Client) UnsetOverride(ctx context.Context, name, key, says string) (was bool, err error) {
+	m, err := operate(ctx, c, &pb.UnsetOverrideRequest{Limit: name, Key: key, Says: says}, pb.AdminClient.UnsetOverride)
+	return m.GetWas(), err
+}
+
+// Overrides asks for the overrides in force, of one limit or, where the name is empty, of all. The answer is JSON, as GET
+// /v1/overrides has it.
+func (c *Client) Overrides(ctx context.Context, name string) ([]byte, error) {
+	m, err := operate(ctx, c, &pb.OverridesRequest{Limit: name}, pb.AdminClient.Overrides)
+	return m.GetOverrides(), err
 }
 
 // ErrUnknownNode means that no node of the cluster has the name or the id that was given.

@@ -163,14 +163,20 @@ func (c *Client) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	return c.known().CheckBatch(ctx, rs)
 }
 
+// CheckAll implements [limit.AllChecker]. The client itself asks the owners of the keys, one after another, and gives back what they
+// took when one denies. If the program ends in between, nothing is given back.
+func (c *Client) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	return c.known().CheckAll(ctx, rs)
+}
+
 // Return implements [limit.Returner]. When it is not known whether a receipt was taken back, the error says so.
 func (c *Client) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	return c.known().Return(ctx, key, receipts)
 }
 
 // Inspect implements [limit.Inspector].
-func (c *Client) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
-	return c.known().Inspect(ctx, key, ref)
+func (c *Client) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
+	return c.known().Inspect(ctx, key, ref, plan)
 }
 
 // Reset implements [limit.Resetter].

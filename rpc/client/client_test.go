@@ -131,7 +131,7 @@ func TestUnreachable(t *testing.T) {
 			wantUnavailable("batch", c.CheckBatch(t.Context(), []limit.Request{check("k")})[0].Err)
 			_, err := c.Return(t.Context(), "k", nil)
 			wantUnavailable("return", err)
-			_, err = c.Inspect(t.Context(), "k", limit.Named("demo"))
+			_, err = c.Inspect(t.Context(), "k", limit.Named("demo"), "")
 			wantUnavailable("inspect", err)
 			wantUnavailable("reset", c.Reset(t.Context(), "k", limit.Named("demo")))
 			_, err = c.StoredLimits(t.Context())
@@ -389,5 +389,32 @@ func BenchmarkCheck(b *testing.B) {
 			}
 			wait.Wait()
 		})
+	}
+}
+
+// TestDenialsThatArriveAsErrors has something between ask for denials as errors, as metadata of a proxy does: to callers they are
+// decisions all the same.
+func TestDenialsThatArriveAsErrors(t *testing.T) {
+	want := limit.Decision{Limits: []limit.Outcome{{Name: "demo", Limit: 10, Remaining: 2, RetryAfter: time.Second, ResetAfter: time.Minute}}}
+	var gathered atomic.Int64
+	server, _ := serve(t, "", rpc.Config{Limiter: conformance.Stub{OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+		gathered.Add(1)
+		return limit.Decision{}, &pb.DeniedError{Key: r.Key, Decision: want}
+	}}})
+	c := connect(t, client.Config{Servers: []string{server}})
+	for range 3 {
+		d, err := c.Check(t.Context(), check("k"))
+		d.Node = ""
+		if err != nil || !reflect.DeepEqual(d, want) {
+			t.Errorf("got %+v, %v", d, err)
+		}
+	}
+	for i, r := range c.CheckBatch(t.Context(), []limit.Request{check("a"), check("b")}) {
+		if r.Decision.Node = ""; r.Err != nil || !reflect.DeepEqual(r.Decision, want) {
+			t.Errorf("%d: got %+v", i, r)
+		}
+	}
+	if gathered.Load() != 5 {
+		t.Errorf("a denial was asked again: %d checks", gathered.Load())
 	}
 }

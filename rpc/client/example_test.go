@@ -42,6 +42,41 @@ func Example() {
 	// allowed: false, remaining: 2, retry after: 12m0s
 }
 
+// All keys of a request may spend, or none does.
+func ExampleClient_CheckAll() {
+	server, stop := startNode()
+	defer stop()
+
+	c, err := client.New(client.Config{Server: server})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = c.Close() }()
+
+	demo := []limit.Ref{limit.Named("demo")}
+	for range 3 {
+		d, err := c.CheckAll(context.Background(), []limit.Request{
+			{Key: "user:42", Limits: demo},
+			{Key: "org:acme", Limits: demo, Cost: 5},
+		})
+		switch {
+		case err != nil:
+			fmt.Println("no decision, it is yours to let the user pass or not:", err)
+		case !d.Allowed:
+			seconds, _ := d.RetryAfterSeconds()
+			fmt.Printf("the limit %s of %s denies: try again in %d s\n", d.Denied.Limit, d.Denied.Key, seconds)
+		default:
+			fmt.Println("allowed")
+		}
+	}
+
+	// Output:
+	// allowed
+	// allowed
+	// the limit demo of org:acme denies: try again in 1800 s
+}
+
 // startNode stands for "jeton serve", with a clock that stands still.
 func startNode() (server string, stop func()) {
 	doc, err := limit.ParseDocument([]byte("limits: {demo: {capacity: 10, refill: 10/1h}}"))

@@ -3,10 +3,13 @@ package credentials
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/internal/bearer"
@@ -68,10 +71,14 @@ func (g *Guard) Check() error {
 
 // guarded is a handler that first looks at what the caller shows.
 func (g *Guard) guarded(need access.Need, method string, handler grpc.MethodHandler) grpc.MethodHandler {
+	operates := !strings.HasPrefix(method, ofNodes)
 	return func(srv any, ctx context.Context, read func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 		if err := g.admit(ctx, need); err != nil {
 			g.Refused(method, err)
 			return nil, err
+		}
+		if operates {
+			ctx = access.WithIdentity(ctx, g.identity(ctx))
 		}
 		return handler(srv, ctx, read, intercept)
 	}
@@ -89,15 +96,49 @@ func (g *Guard) guardedStream(need access.Need, handler grpc.StreamHandler) grpc
 
 // admit says whether the caller of a call has shown enough.
 func (g *Guard) admit(ctx context.Context, need access.Need) error {
-	shown, token := access.Shown{Key: hasKey(ctx)}, ""
-	if said := metadata.ValueFromIncomingContext(ctx, "authorization"); len(said) == 1 {
-		token, _ = bearer.Cut(said[0])
-		shown.Token = g.Tokens.has(token)
-	}
+	shown, token := g.shown(ctx)
 	if need.Admits(access.NodeGRPC, g.Port, shown) {
 		return nil
 	}
 	return status.Error(codes.Unauthenticated, g.asks(need, token != ""))
+}
+
+// shown is what the caller of a call has proved to have, and the token that it has sent.
+func (g *Guard) shown(ctx context.Context) (shown access.Shown, token string) {
+	shown.Key = hasKey(ctx)
+	if said := metadata.ValueFromIncomingContext(ctx, "authorization"); len(said) == 1 {
+		token, _ = bearer.Cut(said[0])
+		shown.Token = g.Tokens.has(token)
+	}
+	return shown, token
+}
+
+// ofNodes begins the methods by which nodes call one another: nothing in them is an operator's doing.
+const ofNodes = "/jeton.v1.Peer/"
+
+// identity is who calls, for the audit log.
+func (g *Guard) identity(ctx context.Context) access.Identity {
+	shown, token := g.shown(ctx)
+	i := access.Identity{Key: shown.Key, Who: access.NoCredentials}
+	var who []string
+	if shown.Key {
+		who = append(who, "cluster key")
+	}
+	if shown.Token {
+		who = append(who, g.Tokens.Name(token))
+	}
+	if p, ok := peer.FromContext(ctx); ok {
+		if p.Addr != nil {
+			i.From = p.Addr.String()
+		}
+		if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(tls.State.PeerCertificates) > 0 {
+			who = append(who, "certificate "+tls.State.PeerCertificates[0].Subject.String())
+		}
+	}
+	if i.None = len(who) == 0; !i.None {
+		i.Who = strings.Join(who, ", ")
+	}
+	return i
 }
 
 // asks says what a caller is to show, who has shown a token that does not do or none.

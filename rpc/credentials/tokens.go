@@ -2,6 +2,8 @@ package credentials
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -38,10 +40,17 @@ type TokensConfig struct {
 type Tokens struct {
 	cfg     TokensConfig
 	metrics tokenMetrics
-	current atomic.Pointer[bearer.Set]
+	current atomic.Pointer[tokenSet]
 
 	mu   sync.Mutex // of Reload
 	text []byte     // of the file, in force
+}
+
+// A tokenSet is the tokens in force, with the names of those that have one.
+type tokenSet struct {
+	*bearer.Set
+
+	names map[string]string
 }
 
 // NewTokens reads the file. The error names it and the line that is wrong, or says why the metrics cannot be registered.
@@ -50,7 +59,7 @@ func NewTokens(cfg TokensConfig) (*Tokens, error) {
 		return nil, errors.New("tokens: neither a cluster key nor a token file is given")
 	}
 	t := &Tokens{cfg: cfg, metrics: newTokenMetrics()}
-	t.put(nil)
+	t.put(nil, nil)
 	if _, err := t.Reload(); err != nil {
 		return nil, err
 	}
@@ -80,17 +89,17 @@ func (t *Tokens) Reload() (changed bool, err error) {
 		t.metrics.failures.Inc()
 		return false, fmt.Errorf("admin-token-file: %w", err)
 	}
-	t.put(found)
+	t.put(found, bearer.Names(text))
 	t.text = text
 	return true, nil
 }
 
 // put puts tokens in force beside that of the key.
-func (t *Tokens) put(found []string) {
+func (t *Tokens) put(found []string, names map[string]string) {
 	if t.cfg.Key != nil {
 		found = append(found, t.cfg.Key.Token())
 	}
-	t.current.Store(bearer.NewSet(found...))
+	t.current.Store(&tokenSet{bearer.NewSet(found...), names})
 }
 
 // parse reads the text of a file of tokens. The error names the file.
@@ -121,6 +130,24 @@ func ReadToken(path string, insecure bool) (string, error) {
 
 // Counts says whether a token is one of them, and whether there are any.
 func (t *Tokens) Counts(token string) (counts, exist bool) { return t.has(token), t != nil }
+
+// Name is what the audit log calls the owner of a token that counts: its name in the file, or else eight digits of its digest, from
+// which the token cannot be had.
+func (t *Tokens) Name(token string) string {
+	switch {
+	case t == nil:
+		return "a token"
+	case t.cfg.Key != nil && token == t.cfg.Key.Token():
+		return "token of the cluster key"
+	case t.cfg.Local:
+		return "token of the data directory"
+	}
+	if name := t.current.Load().names[token]; name != "" {
+		return "token " + name
+	}
+	digest := sha256.Sum256([]byte(token))
+	return "token " + hex.EncodeToString(digest[:4])
+}
 
 // Where says where an operator finds a token.
 func (t *Tokens) Where() string {

@@ -21,8 +21,12 @@ func WriteBucket(w io.Writer, in limit.Inspection, costs ...int64) error {
 	p.line("")
 	p.rows(tokenRows(in, costs))
 	p.line("")
-	for _, line := range draw(in) {
-		p.line("  %s", line)
+	if in.Rule.Counts() {
+		p.rows(entryRows(in))
+	} else {
+		for _, line := range draw(in) {
+			p.line("  %s", line)
+		}
 	}
 	p.line("")
 	p.rows(placeRows(in))
@@ -59,13 +63,24 @@ func (p *page) rows(rows []row) {
 func tokenRows(in limit.Inspection, costs []int64) []row {
 	r, envelope := in.Rule, in.Rule.Envelope()
 	rows := []row{
-		{"limit", fmt.Sprintf("%s, capacity %d, refill %s: a token is %s of line, an empty bucket is full within %s",
-			r.Algorithm, r.Capacity, r.Refill, plain.Duration(time.Duration(r.Length(1).Ceil())), plain.Duration(r.Fill()))},
+		{"limit", described(r)},
 		{"admits", fmt.Sprintf("at most %d tokens in a burst, and %s after it", envelope.Burst, envelope.Refill)},
 		{"tokens now", fmt.Sprintf("%d of %d", in.Tokens, r.Capacity)},
 	}
 	if in.Tokens >= r.Capacity {
 		rows[len(rows)-1].text += ": full"
+	}
+	if in.Closed > 0 {
+		rows = append(rows, row{"closed", fmt.Sprintf("by a penalty, until %s: every check is denied", position(in.Closed, in.Now))})
+	}
+	if p := in.Rule.Penalty; in.Denied > 0 {
+		rows = append(rows, row{"denied", fmt.Sprintf("%d in a row: a penalty comes after %d", in.Denied, p.After)})
+	}
+	if in.Override != "" {
+		rows = slices.Insert(rows, 1, row{"override", in.Override})
+	}
+	if in.Plan != "" {
+		rows = slices.Insert(rows, 1, row{"plan", in.Plan + ": these are its numbers"})
 	}
 	if in.Unknown() {
 		rows = append(rows, row{"", "no replica has a bucket for this key yet, or no longer: full ones are removed"})
@@ -88,8 +103,30 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 	return rows
 }
 
+// described says what the limit is.
+func described(r *limit.Rule) string {
+	text := r.Algorithm + ", " + strings.Join(r.Terms(), ", ")
+	if r.Counts() {
+		return text + ": what was admitted counts for " + plain.Duration(r.Fill())
+	}
+	return text + fmt.Sprintf(": a token is %s of line, an empty bucket is full within %s",
+		plain.Duration(time.Duration(r.Length(1).Ceil())), plain.Duration(r.Fill()))
+}
+
 // wait is how long until a check of that cost passes, if no other check spends anything before.
 func wait(in limit.Inspection, cost int64) time.Duration {
+	return max(waitOpen(in, cost), time.Duration(in.Closed-in.Now))
+}
+
+// waitOpen is wait, as if no penalty closed the bucket.
+func waitOpen(in limit.Inspection, cost int64) time.Duration {
+	if in.Rule.Counts() {
+		l, err := in.Counted()
+		if err != nil {
+			return 0
+		}
+		return l.Outcome(in.Rule, in.Now, cost, in.Held, false).RetryAfter
+	}
 	tat := limit.At(in.TAT - in.Credit)
 	end := in.Rule.End(tat, in.Now, in.Rule.Length(cost))
 	return in.Rule.Outcome(tat, in.Now, cost, end, false).RetryAfter
@@ -99,7 +136,7 @@ func passes(in limit.Inspection, cost int64) string {
 	switch {
 	case cost > in.Rule.Capacity:
 		return "can never pass: it is above the capacity"
-	case cost <= in.Tokens:
+	case cost <= in.Tokens && in.Closed == 0:
 		return "would pass now"
 	}
 	return "would pass in " + plain.Duration(wait(in, cost))
@@ -107,9 +144,11 @@ func passes(in limit.Inspection, cost int64) string {
 
 // placeRows say where the bucket lives and what is known of it there.
 func placeRows(in limit.Inspection) []row {
-	rows := []row{
-		{"TAT", position(in.TAT, in.Now)},
-		{"segment", segment(in.Segment, in)},
+	var rows []row
+	if !in.Rule.Counts() {
+		rows = []row{{"TAT", position(in.TAT, in.Now)}, {"segment", segment(in.Segment, in)}}
+	} else if in.Held > 0 {
+		rows = []row{{"held", fmt.Sprintf("%d, entered already, for the next checks", in.Held)}}
 	}
 	if in.Next.End > in.Next.Start {
 		rows = append(rows, row{"next", segment(in.Next, in)})
@@ -127,11 +166,42 @@ func placeRows(in limit.Inspection) []row {
 	return rows
 }
 
+// maxEntries is how many entries a page lists.
+const maxEntries = 12
+
+// entryRows are the entries that count, the newest first.
+func entryRows(in limit.Inspection) []row {
+	l, err := in.Counted()
+	if err != nil {
+		return []row{{"entries", err.Error()}}
+	}
+	l.Used(in.Now)
+	all := l.Entries()
+	if len(all) == 0 {
+		return []row{{"entries", "none: nothing that was admitted counts any more"}}
+	}
+	var rows []row
+	for i := len(all) - 1; i >= 0 && len(rows) < maxEntries; i-- {
+		e := &all[i]
+		what := fmt.Sprintf("%d", e.Amount)
+		if e.ID != 0 {
+			what += ", a permit" // its number is for the client alone: with it, the permit can be returned
+		}
+		rows = append(rows, row{"", fmt.Sprintf("%s: %s, until %s", relative(e.At, in.Now), what, relative(l.Until(e), in.Now))})
+	}
+	if more := len(all) - len(rows); more > 0 {
+		rows = append(rows, row{"", fmt.Sprintf("and %d older ones", more)})
+	}
+	rows[0].name = "entries"
+	return rows
+}
+
 func segment(s limit.Span, in limit.Inspection) string {
-	if s.End <= max(s.Start, in.Now) {
+	start := max(s.Start, in.Rule.Begin(in.Now))
+	if s.End <= start {
 		return "nothing left to spend"
 	}
-	length := s.End - max(s.Start, in.Now)
+	length := s.End - start
 	held := in.Rule.Tokens(limit.At(in.Rule.Bound(in.Now).NS-length), in.Now)
 	return fmt.Sprintf("%s of line, %d whole tokens, up to %s", plain.Duration(time.Duration(length)), held, position(s.End, in.Now))
 }

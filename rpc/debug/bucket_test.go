@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/internal/plain"
 )
@@ -90,6 +91,32 @@ func TestBucketPage(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
+	}
+}
+
+// A bucket that is closed passes nothing, whatever it holds; before that, denials in a row are told.
+func TestPageOfAClosedBucket(t *testing.T) {
+	in := busyBucket(t)
+	guarded := in.Rule.Limit
+	guarded.Penalty = limit.Penalty{After: 10, For: time.Minute, Max: time.Hour}
+	var err error
+	if in.Rule, err = guarded.Rule(); err != nil {
+		t.Fatal(err)
+	}
+	in.Closed, in.Denied = at(5*time.Minute), 0
+	for _, want := range []string{
+		"closed       by a penalty, until now + 5m (2026-03-01 12:05:00.000000 UTC): every check is denied\n",
+		"cost 2       would pass in 5m\n", "cost 5       would pass in 8m30s\n", "penalty_after 10, penalty_for 1m, penalty_max 1h",
+	} {
+		var page strings.Builder
+		if err := WriteBucket(&page, in, 2, 5); err != nil || !strings.Contains(page.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, page.String())
+		}
+	}
+	in.Closed, in.Denied = 0, 7
+	var page strings.Builder
+	if err := WriteBucket(&page, in, 2); err != nil || !strings.Contains(page.String(), "denied       7 in a row: a penalty comes after 10\n") || strings.Contains(page.String(), "closed") {
+		t.Errorf("%v:\n%s", err, page.String())
 	}
 }
 
@@ -214,10 +241,7 @@ func TestPagesAreNarrow(t *testing.T) {
 		near := func(label string) int64 { return at(0) + rapid.Int64Range(-1<<50, 1<<50).Draw(t, label) }
 		any64 := func(label string) int64 { return rapid.OneOf(rapid.Int64(), rapid.Just(near(label))).Draw(t, label) }
 		refill := limit.Refill{Tokens: rapid.Int64Range(1, 1000).Draw(t, "tokens"), Per: time.Duration(rapid.Int64Range(1000, int64(time.Hour)).Draw(t, "per"))}
-		r, err := limit.Limit{
-			Name: "demo", Algorithm: rapid.SampledFrom(limit.Algorithms()).Draw(t, "algorithm"),
-			Capacity: rapid.Int64Range(1, 1000).Draw(t, "capacity"), Refill: refill,
-		}.Rule()
+		r, err := limittest.Of(rapid.SampledFrom(limit.Spending()).Draw(t, "algorithm"), "demo", rapid.Int64Range(1, 1000).Draw(t, "capacity"), refill).Rule()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,9 +263,9 @@ func TestPagesAreNarrow(t *testing.T) {
 
 // TestPagesOfEveryAlgorithm expects that a page says of a limit what its algorithm says, and nothing that is true of token buckets only.
 func TestPagesOfEveryAlgorithm(t *testing.T) {
-	for _, algorithm := range limit.Algorithms() {
+	for _, algorithm := range limit.Spending() {
 		t.Run(algorithm, func(t *testing.T) {
-			r, err := limit.Limit{Name: "demo", Algorithm: algorithm, Capacity: 10, Refill: limit.Refill{Tokens: 10, Per: time.Hour}}.Rule()
+			r, err := limittest.Of(algorithm, "demo", 10, limit.Refill{Tokens: 10, Per: time.Hour}).Rule()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +281,7 @@ func TestPagesOfEveryAlgorithm(t *testing.T) {
 			}
 			envelope := r.Envelope()
 			for _, want := range []string{
-				algorithm + ", capacity 10, refill 10/h: ",
+				algorithm + ", " + strings.Join(r.Terms(), ", ") + ": ",
 				"an empty bucket is full within " + plain.Duration(r.Fill()),
 				fmt.Sprintf("at most %d tokens in a burst, and %s after it", envelope.Burst, envelope.Refill),
 				"window       " + plain.Duration(r.Window(in.Tokens, r.Outcome(tat, now, 7, tat, true).ResetAfter)) + ": ",

@@ -117,7 +117,7 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bucket answers GET /debug/buckets/{limit}/{key...}?cost=n.
+// bucket answers GET /debug/buckets/{limit}/{key...}?cost=n&plan=pro.
 func (p *pages) bucket(w http.ResponseWriter, r *http.Request, path string) {
 	name, key, err := limit.ParseBucketPath(path)
 	if err != nil {
@@ -131,7 +131,7 @@ func (p *pages) bucket(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 	defer cancel()
-	in, err := p.Inspector.Inspect(ctx, key, limit.Named(name))
+	in, err := p.Inspector.Inspect(ctx, key, limit.Named(name), r.URL.Query().Get("plan"))
 	if err != nil {
 		p.Fail(w, err)
 		return

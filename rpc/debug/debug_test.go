@@ -32,10 +32,10 @@ func (f actorsFunc) Overview(ctx context.Context, top int) (actor.Overview, erro
 	return f(ctx, top)
 }
 
-type inspectorFunc func(context.Context, string, limit.Ref) (limit.Inspection, error)
+type inspectorFunc func(context.Context, string, limit.Ref, string) (limit.Inspection, error)
 
-func (f inspectorFunc) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
-	return f(ctx, key, ref)
+func (f inspectorFunc) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
+	return f(ctx, key, ref, plan)
 }
 
 // newConfig is a Config that shows a model at noon whose limit is demo, capacity 10, refill 10/1h, and no actors.
@@ -193,7 +193,7 @@ func TestUnavailable(t *testing.T) {
 		}
 		return limit.ErrUnavailable
 	}
-	cfg.Inspector = inspectorFunc(func(ctx context.Context, _ string, _ limit.Ref) (limit.Inspection, error) {
+	cfg.Inspector = inspectorFunc(func(ctx context.Context, _ string, _ limit.Ref, _ string) (limit.Inspection, error) {
 		return limit.Inspection{}, answer(ctx)
 	})
 	cfg.Actors = actorsFunc(func(ctx context.Context, _ int) (actor.Overview, error) { return actor.Overview{}, answer(ctx) })

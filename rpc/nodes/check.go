@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/together"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
@@ -29,6 +30,14 @@ func (s *Set) CheckElsewhere(ctx context.Context, r limit.Request, why error) (l
 	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
 }
 
+// CheckAll implements [limit.AllChecker] for a client: it asks the owners of the keys one after another. All checks together may take
+// as long as one call.
+func (s *Set) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	ctx, cancel := context.WithDeadline(ctx, s.Deadline(ctx))
+	defer cancel()
+	return together.CheckAll(ctx, s, rs, s.Go)
+}
+
 // beginsAfter notes what the call met at n before it began.
 func (c *call) beginsAfter(n *Node, why error) {
 	c.try(n)
@@ -36,15 +45,15 @@ func (c *call) beginsAfter(n *Node, why error) {
 }
 
 // Inspect implements [limit.Inspector].
-func (s *Set) Inspect(ctx context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+func (s *Set) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
 	if err := limit.ValidateKey(key); err != nil {
 		return limit.Inspection{}, err
 	}
 	return do(s.call(ctx, key), func(ctx context.Context, n *Node) (limit.Inspection, error) {
 		if n.local != nil {
-			return n.local.Inspect(ctx, key, ref)
+			return n.local.Inspect(ctx, key, ref, plan)
 		}
-		m, err := askAsOperator(s.marked(ctx), n, &pb.InspectRequest{Key: key, Limit: pb.EncodeRef(ref)}, pb.LimiterClient.Inspect)
+		m, err := askAsOperator(s.marked(ctx), n, &pb.InspectRequest{Key: key, Limit: pb.EncodeRef(ref), Plan: plan}, pb.LimiterClient.Inspect)
 		if err != nil {
 			return limit.Inspection{}, err
 		}

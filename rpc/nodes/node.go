@@ -236,6 +236,13 @@ func (n *Node) send(ctx context.Context, checks []*pb.CheckRequest, answer func(
 	}
 	var trailer metadata.MD
 	m, err := client.Check(ctx, checks[0], grpc.Trailer(&trailer))
+	if d, denied := pb.DenialOf(err); denied { // something between has asked for denials as errors
+		if err := n.hear(trailer, nil); err != nil {
+			return err
+		}
+		answer(0, limit.Result{Decision: d})
+		return nil
+	}
 	if err := n.hear(trailer, err); err != nil {
 		return err
 	}

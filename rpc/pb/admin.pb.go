@@ -123,7 +123,9 @@ type ApplyLimitsRequest struct {
 	// Only say what would change.
 	DryRun bool `protobuf:"varint,3,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// Remove the limits that the document leaves out. Without it, leaving out one that is in force is refused.
-	Remove        bool `protobuf:"varint,4,opt,name=remove,proto3" json:"remove,omitempty"`
+	Remove bool `protobuf:"varint,4,opt,name=remove,proto3" json:"remove,omitempty"`
+	// Bring back the document of this version, which the history has; then there is no document here. 0 for none.
+	Rollback      uint64 `protobuf:"varint,5,opt,name=rollback,proto3" json:"rollback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,6 +188,13 @@ func (x *ApplyLimitsRequest) GetRemove() bool {
 	return false
 }
 
+func (x *ApplyLimitsRequest) GetRollback() uint64 {
+	if x != nil {
+		return x.Rollback
+	}
+	return 0
+}
+
 // ApplyLimitsResponse answers an ApplyLimitsRequest.
 type ApplyLimitsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -202,7 +211,9 @@ type ApplyLimitsResponse struct {
 	// Of the limits that are gone, those that decided a check within the last hour.
 	Used []*LimitUse `protobuf:"bytes,6,rep,name=used,proto3" json:"used,omitempty"`
 	// Nodes that have not said which limits they used: they did not answer.
-	Silent        []string `protobuf:"bytes,7,rep,name=silent,proto3" json:"silent,omitempty"`
+	Silent []string `protobuf:"bytes,7,rep,name=silent,proto3" json:"silent,omitempty"`
+	// What that does to buckets in use, in words.
+	Effects       []*LimitEffect `protobuf:"bytes,8,rep,name=effects,proto3" json:"effects,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +297,68 @@ func (x *ApplyLimitsResponse) GetSilent() []string {
 	return nil
 }
 
+func (x *ApplyLimitsResponse) GetEffects() []*LimitEffect {
+	if x != nil {
+		return x.Effects
+	}
+	return nil
+}
+
+// LimitEffect says what a change of a limit does to its buckets.
+type LimitEffect struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limit.
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// A sentence in plain words.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitEffect) Reset() {
+	*x = LimitEffect{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitEffect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitEffect) ProtoMessage() {}
+
+func (x *LimitEffect) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitEffect.ProtoReflect.Descriptor instead.
+func (*LimitEffect) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LimitEffect) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *LimitEffect) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // LimitChange is a field in which a limit is different.
 type LimitChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -303,7 +376,7 @@ type LimitChange struct {
 
 func (x *LimitChange) Reset() {
 	*x = LimitChange{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	mi := &file_jeton_v1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -315,7 +388,7 @@ func (x *LimitChange) String() string {
 func (*LimitChange) ProtoMessage() {}
 
 func (x *LimitChange) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[4]
+	mi := &file_jeton_v1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -328,7 +401,7 @@ func (x *LimitChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitChange.ProtoReflect.Descriptor instead.
 func (*LimitChange) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LimitChange) GetLimit() string {
@@ -372,7 +445,7 @@ type LimitUse struct {
 
 func (x *LimitUse) Reset() {
 	*x = LimitUse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	mi := &file_jeton_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -384,7 +457,7 @@ func (x *LimitUse) String() string {
 func (*LimitUse) ProtoMessage() {}
 
 func (x *LimitUse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[5]
+	mi := &file_jeton_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -397,7 +470,7 @@ func (x *LimitUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitUse.ProtoReflect.Descriptor instead.
 func (*LimitUse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LimitUse) GetLimit() string {
@@ -423,7 +496,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[6]
+	mi := &file_jeton_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -435,7 +508,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[6]
+	mi := &file_jeton_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -448,7 +521,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 // StatusResponse answers a StatusRequest.
@@ -462,7 +535,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[7]
+	mi := &file_jeton_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -474,7 +547,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[7]
+	mi := &file_jeton_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -487,7 +560,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StatusResponse) GetStatus() []byte {
@@ -510,7 +583,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[8]
+	mi := &file_jeton_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +595,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[8]
+	mi := &file_jeton_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +608,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DrainRequest) GetNode() string {
@@ -563,7 +636,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[9]
+	mi := &file_jeton_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +648,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[9]
+	mi := &file_jeton_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +661,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DrainResponse) GetLeft() uint32 {
@@ -611,7 +684,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[10]
+	mi := &file_jeton_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -623,7 +696,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[10]
+	mi := &file_jeton_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -636,7 +709,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RemoveRequest) GetNode() string {
@@ -662,7 +735,7 @@ type RemoveResponse struct {
 
 func (x *RemoveResponse) Reset() {
 	*x = RemoveResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[11]
+	mi := &file_jeton_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +747,7 @@ func (x *RemoveResponse) String() string {
 func (*RemoveResponse) ProtoMessage() {}
 
 func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[11]
+	mi := &file_jeton_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +760,7 @@ func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveResponse.ProtoReflect.Descriptor instead.
 func (*RemoveResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 // RecoverRequest asks for a forced recovery.
@@ -701,7 +774,7 @@ type RecoverRequest struct {
 
 func (x *RecoverRequest) Reset() {
 	*x = RecoverRequest{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[12]
+	mi := &file_jeton_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +786,7 @@ func (x *RecoverRequest) String() string {
 func (*RecoverRequest) ProtoMessage() {}
 
 func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[12]
+	mi := &file_jeton_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +799,7 @@ func (x *RecoverRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverRequest.ProtoReflect.Descriptor instead.
 func (*RecoverRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RecoverRequest) GetLost() []string {
@@ -749,7 +822,7 @@ type RecoverResponse struct {
 
 func (x *RecoverResponse) Reset() {
 	*x = RecoverResponse{}
-	mi := &file_jeton_v1_admin_proto_msgTypes[13]
+	mi := &file_jeton_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -761,7 +834,7 @@ func (x *RecoverResponse) String() string {
 func (*RecoverResponse) ProtoMessage() {}
 
 func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_admin_proto_msgTypes[13]
+	mi := &file_jeton_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -774,7 +847,7 @@ func (x *RecoverResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoverResponse.ProtoReflect.Descriptor instead.
 func (*RecoverResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RecoverResponse) GetFloored() uint32 {
@@ -791,6 +864,594 @@ func (x *RecoverResponse) GetMoved() uint32 {
 	return 0
 }
 
+// AuditRequest asks for the audit log.
+type AuditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many entries, the newest; 0 for all that are kept.
+	Last          uint32 `protobuf:"varint,1,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuditRequest) Reset() {
+	*x = AuditRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditRequest) ProtoMessage() {}
+
+func (x *AuditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditRequest.ProtoReflect.Descriptor instead.
+func (*AuditRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *AuditRequest) GetLast() uint32 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+// AuditResponse answers an AuditRequest.
+type AuditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries as JSON, as GET /v1/audit answers them.
+	Audit         []byte `protobuf:"bytes,1,opt,name=audit,proto3" json:"audit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuditResponse) Reset() {
+	*x = AuditResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditResponse) ProtoMessage() {}
+
+func (x *AuditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditResponse.ProtoReflect.Descriptor instead.
+func (*AuditResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *AuditResponse) GetAudit() []byte {
+	if x != nil {
+		return x.Audit
+	}
+	return nil
+}
+
+// LimitsHistoryRequest asks for the last versions of the stored limits.
+type LimitsHistoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With a version, only that one, and its document; 0 for all without their documents.
+	Version       uint64 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitsHistoryRequest) Reset() {
+	*x = LimitsHistoryRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitsHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitsHistoryRequest) ProtoMessage() {}
+
+func (x *LimitsHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitsHistoryRequest.ProtoReflect.Descriptor instead.
+func (*LimitsHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *LimitsHistoryRequest) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// LimitsHistoryResponse answers a LimitsHistoryRequest.
+type LimitsHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The versions as JSON, as GET /v1/limits/history answers them.
+	History       []byte `protobuf:"bytes,1,opt,name=history,proto3" json:"history,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitsHistoryResponse) Reset() {
+	*x = LimitsHistoryResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitsHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitsHistoryResponse) ProtoMessage() {}
+
+func (x *LimitsHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitsHistoryResponse.ProtoReflect.Descriptor instead.
+func (*LimitsHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *LimitsHistoryResponse) GetHistory() []byte {
+	if x != nil {
+		return x.History
+	}
+	return nil
+}
+
+// FillRequest asks to fill a bucket.
+type FillRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The key of the bucket.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The name of its limit, which is a stored one.
+	Limit         string `protobuf:"bytes,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FillRequest) Reset() {
+	*x = FillRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FillRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FillRequest) ProtoMessage() {}
+
+func (x *FillRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FillRequest.ProtoReflect.Descriptor instead.
+func (*FillRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *FillRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *FillRequest) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+// FillResponse answers a FillRequest.
+type FillResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FillResponse) Reset() {
+	*x = FillResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FillResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FillResponse) ProtoMessage() {}
+
+func (x *FillResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FillResponse.ProtoReflect.Descriptor instead.
+func (*FillResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+// SetOverrideRequest asks to set an override, in the place of the one of the same limit and key.
+type SetOverrideRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of a stored limit.
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// A key, or, where it ends in *, the beginning of keys.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// "deny", "allow", or fields of the limit with other values, as in "capacity: 10, refill: 5/s".
+	Says string `protobuf:"bytes,3,opt,name=says,proto3" json:"says,omitempty"`
+	// After how many nanoseconds it ends; 0 is never.
+	ForNs         int64 `protobuf:"varint,4,opt,name=for_ns,json=forNs,proto3" json:"for_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetOverrideRequest) Reset() {
+	*x = SetOverrideRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetOverrideRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetOverrideRequest) ProtoMessage() {}
+
+func (x *SetOverrideRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetOverrideRequest.ProtoReflect.Descriptor instead.
+func (*SetOverrideRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SetOverrideRequest) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *SetOverrideRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SetOverrideRequest) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+func (x *SetOverrideRequest) GetForNs() int64 {
+	if x != nil {
+		return x.ForNs
+	}
+	return 0
+}
+
+// SetOverrideResponse answers a SetOverrideRequest.
+type SetOverrideResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetOverrideResponse) Reset() {
+	*x = SetOverrideResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetOverrideResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetOverrideResponse) ProtoMessage() {}
+
+func (x *SetOverrideResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetOverrideResponse.ProtoReflect.Descriptor instead.
+func (*SetOverrideResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{22}
+}
+
+// UnsetOverrideRequest asks to take an override away.
+type UnsetOverrideRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limit.
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The key, or the beginning of keys with its *.
+	Key string `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Only if it says this; empty: whatever it says.
+	Says          string `protobuf:"bytes,3,opt,name=says,proto3" json:"says,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnsetOverrideRequest) Reset() {
+	*x = UnsetOverrideRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnsetOverrideRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnsetOverrideRequest) ProtoMessage() {}
+
+func (x *UnsetOverrideRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnsetOverrideRequest.ProtoReflect.Descriptor instead.
+func (*UnsetOverrideRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *UnsetOverrideRequest) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *UnsetOverrideRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *UnsetOverrideRequest) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+// UnsetOverrideResponse answers an UnsetOverrideRequest.
+type UnsetOverrideResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// There was one.
+	Was           bool `protobuf:"varint,1,opt,name=was,proto3" json:"was,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnsetOverrideResponse) Reset() {
+	*x = UnsetOverrideResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnsetOverrideResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnsetOverrideResponse) ProtoMessage() {}
+
+func (x *UnsetOverrideResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnsetOverrideResponse.ProtoReflect.Descriptor instead.
+func (*UnsetOverrideResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *UnsetOverrideResponse) GetWas() bool {
+	if x != nil {
+		return x.Was
+	}
+	return false
+}
+
+// OverridesRequest asks for the overrides that are in force.
+type OverridesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of this limit; empty for all.
+	Limit         string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OverridesRequest) Reset() {
+	*x = OverridesRequest{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OverridesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OverridesRequest) ProtoMessage() {}
+
+func (x *OverridesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OverridesRequest.ProtoReflect.Descriptor instead.
+func (*OverridesRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *OverridesRequest) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+// OverridesResponse answers an OverridesRequest.
+type OverridesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The overrides as JSON, as GET /v1/overrides answers them.
+	Overrides     []byte `protobuf:"bytes,1,opt,name=overrides,proto3" json:"overrides,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OverridesResponse) Reset() {
+	*x = OverridesResponse{}
+	mi := &file_jeton_v1_admin_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OverridesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OverridesResponse) ProtoMessage() {}
+
+func (x *OverridesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_admin_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OverridesResponse.ProtoReflect.Descriptor instead.
+func (*OverridesResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_admin_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *OverridesResponse) GetOverrides() []byte {
+	if x != nil {
+		return x.Overrides
+	}
+	return nil
+}
+
 var File_jeton_v1_admin_proto protoreflect.FileDescriptor
 
 const file_jeton_v1_admin_proto_rawDesc = "" +
@@ -799,12 +1460,13 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\rLimitsRequest\"F\n" +
 	"\x0eLimitsResponse\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\tR\bdocument\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\x04R\aversion\"{\n" +
+	"\aversion\x18\x02 \x01(\x04R\aversion\"\x97\x01\n" +
 	"\x12ApplyLimitsRequest\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\tR\bdocument\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x17\n" +
 	"\adry_run\x18\x03 \x01(\bR\x06dryRun\x12\x16\n" +
-	"\x06remove\x18\x04 \x01(\bR\x06remove\"\xea\x01\n" +
+	"\x06remove\x18\x04 \x01(\bR\x06remove\x12\x1a\n" +
+	"\brollback\x18\x05 \x01(\x04R\brollback\"\x9b\x02\n" +
 	"\x13ApplyLimitsResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
 	"\x05added\x18\x02 \x03(\tR\x05added\x12\x18\n" +
@@ -812,7 +1474,11 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\aremoved\x18\x04 \x03(\tR\aremoved\x12/\n" +
 	"\achanges\x18\x05 \x03(\v2\x15.jeton.v1.LimitChangeR\achanges\x12&\n" +
 	"\x04used\x18\x06 \x03(\v2\x12.jeton.v1.LimitUseR\x04used\x12\x16\n" +
-	"\x06silent\x18\a \x03(\tR\x06silent\"g\n" +
+	"\x06silent\x18\a \x03(\tR\x06silent\x12/\n" +
+	"\aeffects\x18\b \x03(\v2\x15.jeton.v1.LimitEffectR\aeffects\"7\n" +
+	"\vLimitEffect\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"g\n" +
 	"\vLimitChange\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x16\n" +
@@ -837,14 +1503,48 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\x04lost\x18\x01 \x03(\tR\x04lost\"A\n" +
 	"\x0fRecoverResponse\x12\x18\n" +
 	"\afloored\x18\x01 \x01(\rR\afloored\x12\x14\n" +
-	"\x05moved\x18\x02 \x01(\rR\x05moved2\x84\x03\n" +
+	"\x05moved\x18\x02 \x01(\rR\x05moved\"\"\n" +
+	"\fAuditRequest\x12\x12\n" +
+	"\x04last\x18\x01 \x01(\rR\x04last\"%\n" +
+	"\rAuditResponse\x12\x14\n" +
+	"\x05audit\x18\x01 \x01(\fR\x05audit\"0\n" +
+	"\x14LimitsHistoryRequest\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\"1\n" +
+	"\x15LimitsHistoryResponse\x12\x18\n" +
+	"\ahistory\x18\x01 \x01(\fR\ahistory\"5\n" +
+	"\vFillRequest\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\tR\x05limit\"\x0e\n" +
+	"\fFillResponse\"g\n" +
+	"\x12SetOverrideRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x12\n" +
+	"\x04says\x18\x03 \x01(\tR\x04says\x12\x15\n" +
+	"\x06for_ns\x18\x04 \x01(\x03R\x05forNs\"\x15\n" +
+	"\x13SetOverrideResponse\"R\n" +
+	"\x14UnsetOverrideRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x12\n" +
+	"\x04says\x18\x03 \x01(\tR\x04says\")\n" +
+	"\x15UnsetOverrideResponse\x12\x10\n" +
+	"\x03was\x18\x01 \x01(\bR\x03was\"(\n" +
+	"\x10OverridesRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\"1\n" +
+	"\x11OverridesResponse\x12\x1c\n" +
+	"\toverrides\x18\x01 \x01(\fR\toverrides2\xab\x06\n" +
 	"\x05Admin\x12;\n" +
 	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponse\x12J\n" +
 	"\vApplyLimits\x12\x1c.jeton.v1.ApplyLimitsRequest\x1a\x1d.jeton.v1.ApplyLimitsResponse\x12;\n" +
 	"\x06Status\x12\x17.jeton.v1.StatusRequest\x1a\x18.jeton.v1.StatusResponse\x128\n" +
 	"\x05Drain\x12\x16.jeton.v1.DrainRequest\x1a\x17.jeton.v1.DrainResponse\x12;\n" +
 	"\x06Remove\x12\x17.jeton.v1.RemoveRequest\x1a\x18.jeton.v1.RemoveResponse\x12>\n" +
-	"\aRecover\x12\x18.jeton.v1.RecoverRequest\x1a\x19.jeton.v1.RecoverResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
+	"\aRecover\x12\x18.jeton.v1.RecoverRequest\x1a\x19.jeton.v1.RecoverResponse\x128\n" +
+	"\x05Audit\x12\x16.jeton.v1.AuditRequest\x1a\x17.jeton.v1.AuditResponse\x12P\n" +
+	"\rLimitsHistory\x12\x1e.jeton.v1.LimitsHistoryRequest\x1a\x1f.jeton.v1.LimitsHistoryResponse\x125\n" +
+	"\x04Fill\x12\x15.jeton.v1.FillRequest\x1a\x16.jeton.v1.FillResponse\x12J\n" +
+	"\vSetOverride\x12\x1c.jeton.v1.SetOverrideRequest\x1a\x1d.jeton.v1.SetOverrideResponse\x12P\n" +
+	"\rUnsetOverride\x12\x1e.jeton.v1.UnsetOverrideRequest\x1a\x1f.jeton.v1.UnsetOverrideResponse\x12D\n" +
+	"\tOverrides\x12\x1a.jeton.v1.OverridesRequest\x1a\x1b.jeton.v1.OverridesResponseB&Z$github.com/jeton-dev/jeton/rpc/pb;pbb\x06proto3"
 
 var (
 	file_jeton_v1_admin_proto_rawDescOnce sync.Once
@@ -858,43 +1558,69 @@ func file_jeton_v1_admin_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_admin_proto_rawDescData
 }
 
-var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_jeton_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_jeton_v1_admin_proto_goTypes = []any{
-	(*LimitsRequest)(nil),       // 0: jeton.v1.LimitsRequest
-	(*LimitsResponse)(nil),      // 1: jeton.v1.LimitsResponse
-	(*ApplyLimitsRequest)(nil),  // 2: jeton.v1.ApplyLimitsRequest
-	(*ApplyLimitsResponse)(nil), // 3: jeton.v1.ApplyLimitsResponse
-	(*LimitChange)(nil),         // 4: jeton.v1.LimitChange
-	(*LimitUse)(nil),            // 5: jeton.v1.LimitUse
-	(*StatusRequest)(nil),       // 6: jeton.v1.StatusRequest
-	(*StatusResponse)(nil),      // 7: jeton.v1.StatusResponse
-	(*DrainRequest)(nil),        // 8: jeton.v1.DrainRequest
-	(*DrainResponse)(nil),       // 9: jeton.v1.DrainResponse
-	(*RemoveRequest)(nil),       // 10: jeton.v1.RemoveRequest
-	(*RemoveResponse)(nil),      // 11: jeton.v1.RemoveResponse
-	(*RecoverRequest)(nil),      // 12: jeton.v1.RecoverRequest
-	(*RecoverResponse)(nil),     // 13: jeton.v1.RecoverResponse
+	(*LimitsRequest)(nil),         // 0: jeton.v1.LimitsRequest
+	(*LimitsResponse)(nil),        // 1: jeton.v1.LimitsResponse
+	(*ApplyLimitsRequest)(nil),    // 2: jeton.v1.ApplyLimitsRequest
+	(*ApplyLimitsResponse)(nil),   // 3: jeton.v1.ApplyLimitsResponse
+	(*LimitEffect)(nil),           // 4: jeton.v1.LimitEffect
+	(*LimitChange)(nil),           // 5: jeton.v1.LimitChange
+	(*LimitUse)(nil),              // 6: jeton.v1.LimitUse
+	(*StatusRequest)(nil),         // 7: jeton.v1.StatusRequest
+	(*StatusResponse)(nil),        // 8: jeton.v1.StatusResponse
+	(*DrainRequest)(nil),          // 9: jeton.v1.DrainRequest
+	(*DrainResponse)(nil),         // 10: jeton.v1.DrainResponse
+	(*RemoveRequest)(nil),         // 11: jeton.v1.RemoveRequest
+	(*RemoveResponse)(nil),        // 12: jeton.v1.RemoveResponse
+	(*RecoverRequest)(nil),        // 13: jeton.v1.RecoverRequest
+	(*RecoverResponse)(nil),       // 14: jeton.v1.RecoverResponse
+	(*AuditRequest)(nil),          // 15: jeton.v1.AuditRequest
+	(*AuditResponse)(nil),         // 16: jeton.v1.AuditResponse
+	(*LimitsHistoryRequest)(nil),  // 17: jeton.v1.LimitsHistoryRequest
+	(*LimitsHistoryResponse)(nil), // 18: jeton.v1.LimitsHistoryResponse
+	(*FillRequest)(nil),           // 19: jeton.v1.FillRequest
+	(*FillResponse)(nil),          // 20: jeton.v1.FillResponse
+	(*SetOverrideRequest)(nil),    // 21: jeton.v1.SetOverrideRequest
+	(*SetOverrideResponse)(nil),   // 22: jeton.v1.SetOverrideResponse
+	(*UnsetOverrideRequest)(nil),  // 23: jeton.v1.UnsetOverrideRequest
+	(*UnsetOverrideResponse)(nil), // 24: jeton.v1.UnsetOverrideResponse
+	(*OverridesRequest)(nil),      // 25: jeton.v1.OverridesRequest
+	(*OverridesResponse)(nil),     // 26: jeton.v1.OverridesResponse
 }
 var file_jeton_v1_admin_proto_depIdxs = []int32{
-	4,  // 0: jeton.v1.ApplyLimitsResponse.changes:type_name -> jeton.v1.LimitChange
-	5,  // 1: jeton.v1.ApplyLimitsResponse.used:type_name -> jeton.v1.LimitUse
-	0,  // 2: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
-	2,  // 3: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
-	6,  // 4: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
-	8,  // 5: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
-	10, // 6: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
-	12, // 7: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
-	1,  // 8: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
-	3,  // 9: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
-	7,  // 10: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
-	9,  // 11: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
-	11, // 12: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
-	13, // 13: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
-	8,  // [8:14] is the sub-list for method output_type
-	2,  // [2:8] is the sub-list for method input_type
-	2,  // [2:2] is the sub-list for extension type_name
-	2,  // [2:2] is the sub-list for extension extendee
-	0,  // [0:2] is the sub-list for field type_name
+	5,  // 0: jeton.v1.ApplyLimitsResponse.changes:type_name -> jeton.v1.LimitChange
+	6,  // 1: jeton.v1.ApplyLimitsResponse.used:type_name -> jeton.v1.LimitUse
+	4,  // 2: jeton.v1.ApplyLimitsResponse.effects:type_name -> jeton.v1.LimitEffect
+	0,  // 3: jeton.v1.Admin.Limits:input_type -> jeton.v1.LimitsRequest
+	2,  // 4: jeton.v1.Admin.ApplyLimits:input_type -> jeton.v1.ApplyLimitsRequest
+	7,  // 5: jeton.v1.Admin.Status:input_type -> jeton.v1.StatusRequest
+	9,  // 6: jeton.v1.Admin.Drain:input_type -> jeton.v1.DrainRequest
+	11, // 7: jeton.v1.Admin.Remove:input_type -> jeton.v1.RemoveRequest
+	13, // 8: jeton.v1.Admin.Recover:input_type -> jeton.v1.RecoverRequest
+	15, // 9: jeton.v1.Admin.Audit:input_type -> jeton.v1.AuditRequest
+	17, // 10: jeton.v1.Admin.LimitsHistory:input_type -> jeton.v1.LimitsHistoryRequest
+	19, // 11: jeton.v1.Admin.Fill:input_type -> jeton.v1.FillRequest
+	21, // 12: jeton.v1.Admin.SetOverride:input_type -> jeton.v1.SetOverrideRequest
+	23, // 13: jeton.v1.Admin.UnsetOverride:input_type -> jeton.v1.UnsetOverrideRequest
+	25, // 14: jeton.v1.Admin.Overrides:input_type -> jeton.v1.OverridesRequest
+	1,  // 15: jeton.v1.Admin.Limits:output_type -> jeton.v1.LimitsResponse
+	3,  // 16: jeton.v1.Admin.ApplyLimits:output_type -> jeton.v1.ApplyLimitsResponse
+	8,  // 17: jeton.v1.Admin.Status:output_type -> jeton.v1.StatusResponse
+	10, // 18: jeton.v1.Admin.Drain:output_type -> jeton.v1.DrainResponse
+	12, // 19: jeton.v1.Admin.Remove:output_type -> jeton.v1.RemoveResponse
+	14, // 20: jeton.v1.Admin.Recover:output_type -> jeton.v1.RecoverResponse
+	16, // 21: jeton.v1.Admin.Audit:output_type -> jeton.v1.AuditResponse
+	18, // 22: jeton.v1.Admin.LimitsHistory:output_type -> jeton.v1.LimitsHistoryResponse
+	20, // 23: jeton.v1.Admin.Fill:output_type -> jeton.v1.FillResponse
+	22, // 24: jeton.v1.Admin.SetOverride:output_type -> jeton.v1.SetOverrideResponse
+	24, // 25: jeton.v1.Admin.UnsetOverride:output_type -> jeton.v1.UnsetOverrideResponse
+	26, // 26: jeton.v1.Admin.Overrides:output_type -> jeton.v1.OverridesResponse
+	15, // [15:27] is the sub-list for method output_type
+	3,  // [3:15] is the sub-list for method input_type
+	3,  // [3:3] is the sub-list for extension type_name
+	3,  // [3:3] is the sub-list for extension extendee
+	0,  // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_admin_proto_init() }
@@ -908,7 +1634,7 @@ func file_jeton_v1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_admin_proto_rawDesc), len(file_jeton_v1_admin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,12 +19,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Admin_Limits_FullMethodName      = "/jeton.v1.Admin/Limits"
-	Admin_ApplyLimits_FullMethodName = "/jeton.v1.Admin/ApplyLimits"
-	Admin_Status_FullMethodName      = "/jeton.v1.Admin/Status"
-	Admin_Drain_FullMethodName       = "/jeton.v1.Admin/Drain"
-	Admin_Remove_FullMethodName      = "/jeton.v1.Admin/Remove"
-	Admin_Recover_FullMethodName     = "/jeton.v1.Admin/Recover"
+	Admin_Limits_FullMethodName        = "/jeton.v1.Admin/Limits"
+	Admin_ApplyLimits_FullMethodName   = "/jeton.v1.Admin/ApplyLimits"
+	Admin_Status_FullMethodName        = "/jeton.v1.Admin/Status"
+	Admin_Drain_FullMethodName         = "/jeton.v1.Admin/Drain"
+	Admin_Remove_FullMethodName        = "/jeton.v1.Admin/Remove"
+	Admin_Recover_FullMethodName       = "/jeton.v1.Admin/Recover"
+	Admin_Audit_FullMethodName         = "/jeton.v1.Admin/Audit"
+	Admin_LimitsHistory_FullMethodName = "/jeton.v1.Admin/LimitsHistory"
+	Admin_Fill_FullMethodName          = "/jeton.v1.Admin/Fill"
+	Admin_SetOverride_FullMethodName   = "/jeton.v1.Admin/SetOverride"
+	Admin_UnsetOverride_FullMethodName = "/jeton.v1.Admin/UnsetOverride"
+	Admin_Overrides_FullMethodName     = "/jeton.v1.Admin/Overrides"
 )
 
 // AdminClient is the client API for Admin service.
@@ -45,6 +51,18 @@ type AdminClient interface {
 	Remove(ctx context.Context, in *RemoveRequest, opts ...grpc.CallOption) (*RemoveResponse, error)
 	// Recover makes a cluster of what is left after more nodes were lost than it can bear.
 	Recover(ctx context.Context, in *RecoverRequest, opts ...grpc.CallOption) (*RecoverResponse, error)
+	// Audit tells what operators have done.
+	Audit(ctx context.Context, in *AuditRequest, opts ...grpc.CallOption) (*AuditResponse, error)
+	// LimitsHistory tells the last versions of the stored limits.
+	LimitsHistory(ctx context.Context, in *LimitsHistoryRequest, opts ...grpc.CallOption) (*LimitsHistoryResponse, error)
+	// Fill fills a bucket, after the audit log has it.
+	Fill(ctx context.Context, in *FillRequest, opts ...grpc.CallOption) (*FillResponse, error)
+	// SetOverride gives a key, or all keys with a prefix, something else than a limit says.
+	SetOverride(ctx context.Context, in *SetOverrideRequest, opts ...grpc.CallOption) (*SetOverrideResponse, error)
+	// UnsetOverride takes that back.
+	UnsetOverride(ctx context.Context, in *UnsetOverrideRequest, opts ...grpc.CallOption) (*UnsetOverrideResponse, error)
+	// Overrides tells what is set.
+	Overrides(ctx context.Context, in *OverridesRequest, opts ...grpc.CallOption) (*OverridesResponse, error)
 }
 
 type adminClient struct {
@@ -115,6 +133,66 @@ func (c *adminClient) Recover(ctx context.Context, in *RecoverRequest, opts ...g
 	return out, nil
 }
 
+func (c *adminClient) Audit(ctx context.Context, in *AuditRequest, opts ...grpc.CallOption) (*AuditResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AuditResponse)
+	err := c.cc.Invoke(ctx, Admin_Audit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) LimitsHistory(ctx context.Context, in *LimitsHistoryRequest, opts ...grpc.CallOption) (*LimitsHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LimitsHistoryResponse)
+	err := c.cc.Invoke(ctx, Admin_LimitsHistory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) Fill(ctx context.Context, in *FillRequest, opts ...grpc.CallOption) (*FillResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FillResponse)
+	err := c.cc.Invoke(ctx, Admin_Fill_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) SetOverride(ctx context.Context, in *SetOverrideRequest, opts ...grpc.CallOption) (*SetOverrideResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetOverrideResponse)
+	err := c.cc.Invoke(ctx, Admin_SetOverride_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) UnsetOverride(ctx context.Context, in *UnsetOverrideRequest, opts ...grpc.CallOption) (*UnsetOverrideResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UnsetOverrideResponse)
+	err := c.cc.Invoke(ctx, Admin_UnsetOverride_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) Overrides(ctx context.Context, in *OverridesRequest, opts ...grpc.CallOption) (*OverridesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OverridesResponse)
+	err := c.cc.Invoke(ctx, Admin_Overrides_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -133,6 +211,18 @@ type AdminServer interface {
 	Remove(context.Context, *RemoveRequest) (*RemoveResponse, error)
 	// Recover makes a cluster of what is left after more nodes were lost than it can bear.
 	Recover(context.Context, *RecoverRequest) (*RecoverResponse, error)
+	// Audit tells what operators have done.
+	Audit(context.Context, *AuditRequest) (*AuditResponse, error)
+	// LimitsHistory tells the last versions of the stored limits.
+	LimitsHistory(context.Context, *LimitsHistoryRequest) (*LimitsHistoryResponse, error)
+	// Fill fills a bucket, after the audit log has it.
+	Fill(context.Context, *FillRequest) (*FillResponse, error)
+	// SetOverride gives a key, or all keys with a prefix, something else than a limit says.
+	SetOverride(context.Context, *SetOverrideRequest) (*SetOverrideResponse, error)
+	// UnsetOverride takes that back.
+	UnsetOverride(context.Context, *UnsetOverrideRequest) (*UnsetOverrideResponse, error)
+	// Overrides tells what is set.
+	Overrides(context.Context, *OverridesRequest) (*OverridesResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -160,6 +250,24 @@ func (UnimplementedAdminServer) Remove(context.Context, *RemoveRequest) (*Remove
 }
 func (UnimplementedAdminServer) Recover(context.Context, *RecoverRequest) (*RecoverResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Recover not implemented")
+}
+func (UnimplementedAdminServer) Audit(context.Context, *AuditRequest) (*AuditResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Audit not implemented")
+}
+func (UnimplementedAdminServer) LimitsHistory(context.Context, *LimitsHistoryRequest) (*LimitsHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LimitsHistory not implemented")
+}
+func (UnimplementedAdminServer) Fill(context.Context, *FillRequest) (*FillResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Fill not implemented")
+}
+func (UnimplementedAdminServer) SetOverride(context.Context, *SetOverrideRequest) (*SetOverrideResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetOverride not implemented")
+}
+func (UnimplementedAdminServer) UnsetOverride(context.Context, *UnsetOverrideRequest) (*UnsetOverrideResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UnsetOverride not implemented")
+}
+func (UnimplementedAdminServer) Overrides(context.Context, *OverridesRequest) (*OverridesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Overrides not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -290,6 +398,114 @@ func _Admin_Recover_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_Audit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AuditRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Audit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Audit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Audit(ctx, req.(*AuditRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_LimitsHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LimitsHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).LimitsHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_LimitsHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).LimitsHistory(ctx, req.(*LimitsHistoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_Fill_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FillRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Fill(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Fill_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Fill(ctx, req.(*FillRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_SetOverride_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetOverrideRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).SetOverride(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_SetOverride_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).SetOverride(ctx, req.(*SetOverrideRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_UnsetOverride_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UnsetOverrideRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).UnsetOverride(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_UnsetOverride_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).UnsetOverride(ctx, req.(*UnsetOverrideRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_Overrides_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OverridesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Overrides(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Overrides_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Overrides(ctx, req.(*OverridesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -320,6 +536,30 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Recover",
 			Handler:    _Admin_Recover_Handler,
+		},
+		{
+			MethodName: "Audit",
+			Handler:    _Admin_Audit_Handler,
+		},
+		{
+			MethodName: "LimitsHistory",
+			Handler:    _Admin_LimitsHistory_Handler,
+		},
+		{
+			MethodName: "Fill",
+			Handler:    _Admin_Fill_Handler,
+		},
+		{
+			MethodName: "SetOverride",
+			Handler:    _Admin_SetOverride_Handler,
+		},
+		{
+			MethodName: "UnsetOverride",
+			Handler:    _Admin_UnsetOverride_Handler,
+		},
+		{
+			MethodName: "Overrides",
+			Handler:    _Admin_Overrides_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -10,11 +10,11 @@ import (
 
 // EncodeDecision is d as a message.
 func EncodeDecision(d limit.Decision) *Decision {
-	out := &Decision{Allowed: d.Allowed, Limits: make([]*Outcome, len(d.Limits)), Receipts: EncodeReceipts(d.Receipts)}
+	out := &Decision{Allowed: d.Allowed, WaitNs: int64(d.Wait), Limits: make([]*Outcome, len(d.Limits)), Receipts: EncodeReceipts(d.Receipts)}
 	for i, o := range d.Limits {
 		out.Limits[i] = &Outcome{
-			Name: o.Name, Allowed: o.Allowed, Never: o.Never, Limit: o.Limit, Remaining: o.Remaining,
-			RetryAfterNs: int64(o.RetryAfter), ResetAfterNs: int64(o.ResetAfter),
+			Name: o.Name, Allowed: o.Allowed, Never: o.Never, Closed: o.Closed, Limit: o.Limit, Remaining: o.Remaining,
+			RetryAfterNs: int64(o.RetryAfter), ResetAfterNs: int64(o.ResetAfter), Plan: o.Plan, Override: o.Override, Ended: o.Ended,
 		}
 	}
 	return out
@@ -25,15 +25,16 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 	if m == nil {
 		return limit.Decision{}, errNoResult
 	}
-	d := limit.Decision{Allowed: m.GetAllowed()}
+	d := limit.Decision{Allowed: m.GetAllowed(), Wait: time.Duration(m.GetWaitNs())}
 	if n := len(m.GetLimits()); n > 0 {
 		d.Limits = make([]limit.Outcome, n)
 	}
 	for i, o := range m.GetLimits() {
 		d.Limits[i] = limit.Outcome{
-			Name: o.GetName(), Allowed: o.GetAllowed(), Never: o.GetNever(),
+			Name: o.GetName(), Allowed: o.GetAllowed(), Never: o.GetNever(), Closed: o.GetClosed(),
 			Limit: o.GetLimit(), Remaining: o.GetRemaining(),
 			RetryAfter: time.Duration(o.GetRetryAfterNs()), ResetAfter: time.Duration(o.GetResetAfterNs()),
+			Plan: o.GetPlan(), Override: o.GetOverride(), Ended: o.GetEnded(),
 		}
 	}
 	var err error
@@ -41,6 +42,33 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 		return limit.Decision{}, unreadable(err)
 	}
 	return d, nil
+}
+
+// EncodeAllDecision is a as a message.
+func EncodeAllDecision(a limit.AllDecision) *CheckAllResponse {
+	out := &CheckAllResponse{Allowed: a.Allowed, WaitNs: int64(a.Wait), Decisions: make([]*Decision, len(a.Decisions))}
+	if d := a.Denied; d != nil {
+		out.Denied = &Denial{Check: int32(min(d.Check, limit.MaxAll)), Key: d.Key, Limit: d.Limit}
+	}
+	for i, d := range a.Decisions {
+		out.Decisions[i] = EncodeDecision(d)
+	}
+	return out
+}
+
+// DecodeAllDecision reads a message.
+func DecodeAllDecision(m *CheckAllResponse) (limit.AllDecision, error) {
+	a := limit.AllDecision{Allowed: m.GetAllowed(), Wait: time.Duration(m.GetWaitNs()), Decisions: make([]limit.Decision, len(m.GetDecisions()))}
+	if d := m.GetDenied(); d != nil {
+		a.Denied = &limit.Denial{Check: int(d.GetCheck()), Key: d.GetKey(), Limit: d.GetLimit()}
+	}
+	for i, d := range m.GetDecisions() {
+		var err error
+		if a.Decisions[i], err = DecodeDecision(d); err != nil {
+			return limit.AllDecision{}, err
+		}
+	}
+	return a, nil
 }
 
 // unreadable is the error of an answer that cannot be read. It is no *limit.FieldError: the caller did nothing wrong.
@@ -57,7 +85,7 @@ func EncodeReceipts(rs []limit.Receipt) []*Receipt {
 	for i, r := range rs {
 		out[i] = &Receipt{
 			Limit: r.Limit, Generation: r.Generation, Span: encodeSpan(r.Span),
-			Owner: encodeOwner(r.Owner), Serial: r.Serial,
+			Owner: encodeOwner(r.Owner), Serial: r.Serial, Permit: r.Permit,
 		}
 		for _, s := range r.Reuses {
 			out[i].Reuses = append(out[i].Reuses, encodeSpan(s))
@@ -79,7 +107,7 @@ func DecodeReceipts(ms []*Receipt) ([]limit.Receipt, error) {
 		}
 		rs[i] = limit.Receipt{
 			Limit: m.GetLimit(), Generation: m.GetGeneration(), Span: decodeSpan(m.GetSpan()),
-			Owner: owner, Serial: m.GetSerial(),
+			Owner: owner, Serial: m.GetSerial(), Permit: m.GetPermit(),
 		}
 		for _, s := range m.GetReuses() {
 			rs[i].Reuses = append(rs[i].Reuses, decodeSpan(s))
@@ -100,18 +128,3 @@ func within(path string, err error) error {
 func encodeSpan(s limit.Span) *Span { return &Span{StartNs: s.Start, EndNs: s.End} }
 
 func decodeSpan(m *Span) limit.Span { return limit.Span{Start: m.GetStartNs(), End: m.GetEndNs()} }
-
-// DecodeResult reads a message. One that holds neither a decision nor an error is an error.
-func DecodeResult(m *CheckResult) limit.Result {
-	switch result := m.GetResult().(type) {
-	case *CheckResult_Decision:
-		d, err := DecodeDecision(result.Decision)
-		if err != nil {
-			return limit.Result{Err: err}
-		}
-		return limit.Result{Decision: d}
-	case *CheckResult_Error:
-		return limit.Result{Err: decodeStatus(result.Error)}
-	}
-	return limit.Result{Err: errNoResult}
-}

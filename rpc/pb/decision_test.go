@@ -29,6 +29,7 @@ func drawReceipt(t *rapid.T) limit.Receipt {
 		Owner:      drawOwner(t),
 		Serial:     rapid.Uint64().Draw(t, "serial"),
 		Reuses:     some(t, "reuses", drawSpan),
+		Permit:     rapid.Bool().Draw(t, "permit"),
 	}
 }
 
@@ -37,16 +38,21 @@ func drawOutcome(t *rapid.T) limit.Outcome {
 		Name:       rapid.String().Draw(t, "name"),
 		Allowed:    rapid.Bool().Draw(t, "allowed"),
 		Never:      rapid.Bool().Draw(t, "never"),
+		Ended:      rapid.Bool().Draw(t, "ended"),
 		Limit:      rapid.Int64().Draw(t, "limit"),
 		Remaining:  rapid.Int64().Draw(t, "remaining"),
 		RetryAfter: time.Duration(rapid.Int64().Draw(t, "retry")),
 		ResetAfter: time.Duration(rapid.Int64().Draw(t, "reset")),
+		Plan:       rapid.SampledFrom([]string{"", "pro"}).Draw(t, "plan"),
+		Override:   rapid.SampledFrom([]string{"", `deny for "k"`}).Draw(t, "override"),
+		Closed:     rapid.Bool().Draw(t, "closed"),
 	}
 }
 
 func drawDecision(t *rapid.T) limit.Decision {
 	return limit.Decision{
 		Allowed:  rapid.Bool().Draw(t, "allowed"),
+		Wait:     time.Duration(rapid.Int64().Draw(t, "wait")),
 		Limits:   some(t, "limits", drawOutcome),
 		Receipts: some(t, "receipts", drawReceipt),
 	}
@@ -116,4 +122,31 @@ func FuzzDecision(f *testing.F) {
 			t.Fatalf("got %+v and %v, want %+v", got, err, want)
 		}
 	})
+}
+
+// TestAllDecision sends the answers to a CheckAll and reads them again.
+func TestAllDecision(t *testing.T) {
+	full := limit.Decision{Allowed: true, Limits: []limit.Outcome{{Name: "a", Allowed: true, Limit: 9, Remaining: 3, ResetAfter: time.Second}}}
+	full.Receipts = []limit.Receipt{{Limit: "a", Span: limit.Span{Start: 1, End: 2}, Serial: 7}}
+	no := limit.Decision{Limits: []limit.Outcome{{Name: "b", Never: true, RetryAfter: 1}}}
+	for _, want := range []limit.AllDecision{
+		{Allowed: true, Decisions: []limit.Decision{full, full}},
+		{Denied: &limit.Denial{Check: 1, Key: "org", Limit: "b"}, Decisions: []limit.Decision{full, no, {}}},
+		{Denied: &limit.Denial{}, Decisions: []limit.Decision{no}},
+	} {
+		wire, err := proto.Marshal(EncodeAllDecision(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m CheckAllResponse
+		if err := proto.Unmarshal(wire, &m); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := DecodeAllDecision(&m); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	}
+	if _, err := DecodeAllDecision(&CheckAllResponse{Decisions: []*Decision{{Receipts: []*Receipt{{Owner: []byte("x")}}}}}); err == nil {
+		t.Error("a receipt without an owner was read")
+	}
 }

@@ -1,13 +1,17 @@
 package pb
 
-import "github.com/jeton-dev/jeton/actor/limit"
+import (
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
 
 // A node reads requests and writes results without the generated types. The tests compare what it reads and writes with what the
 // generated types make.
 
 // decodeRequest reads a message by the generated types.
 func decodeRequest(m *CheckRequest) limit.Request {
-	r := limit.Request{Key: m.GetKey(), Cost: m.GetCost(), Look: m.GetLook(), ID: m.GetRequestId(), Receipt: m.GetReceipt()}
+	r := limit.Request{Key: m.GetKey(), Cost: m.GetCost(), Look: m.GetLook(), ID: m.GetRequestId(), Receipt: m.GetReceipt(), Extend: m.GetExtend(), Plan: m.GetPlan(), Wait: time.Duration(m.GetWaitNs())}
 	if n := len(m.GetLimits()); n > 0 {
 		r.Limits = make([]limit.Ref, n)
 	}

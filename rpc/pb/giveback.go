@@ -64,6 +64,8 @@ func (r *reader) receipt(end int) (receipt limit.Receipt, owner string) {
 			owner = r.string(end)
 		case tagSerial:
 			receipt.Serial = r.varint(end)
+		case tagPermit:
+			receipt.Permit = r.varint(end) != 0
 		default:
 			r.skip(tag, end)
 		}

@@ -139,6 +139,12 @@ func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Re
 			m.Receipt = r.varint(end) != 0
 		case tagLook:
 			m.Look = r.varint(end) != 0
+		case tagExtend:
+			m.Extend = r.varint(end)
+		case tagPlan:
+			m.Plan = r.string(end)
+		case tagWait:
+			m.Wait = time.Duration(r.varint(end))
 		default:
 			r.skip(tag, end)
 		}
@@ -178,6 +184,26 @@ func (r *reader) limit(l *limit.Limit, end int) {
 			r.refill(&l.Refill, r.enter(end))
 		case tagOnUnavailable:
 			l.OnUnavailable = limit.Policy(r.string(end))
+		case tagWindow:
+			l.Window = time.Duration(r.varint(end))
+		case tagPer:
+			l.Per = r.string(end)
+		case tagTimezone:
+			l.Timezone = r.string(end)
+		case tagAnchor:
+			l.Anchor = r.string(end)
+		case tagWeighted:
+			l.Weighted = r.varint(end) != 0
+		case tagLease:
+			l.Lease = time.Duration(r.varint(end))
+		case tagMaxWait:
+			l.MaxWait = time.Duration(r.varint(end))
+		case tagPenaltyAfter:
+			l.Penalty.After = int64(r.varint(end))
+		case tagPenaltyFor:
+			l.Penalty.For = time.Duration(r.varint(end))
+		case tagPenaltyMax:
+			l.Penalty.Max = time.Duration(r.varint(end))
 		default:
 			r.skip(tag, end)
 		}

@@ -157,6 +157,11 @@ func TestDecodeTable(t *testing.T) {
 		"a flag of two":                     {tagReceipt, 2},
 		"a flag taken back":                 {tagReceipt, 1, tagReceipt, 0},
 		"a look":                            {tagLook, 1},
+		"an extension":                      {tagExtend, 7},
+		"a plan":                            {tagPlan, 3, 'p', 'r', 'o'},
+		"a plan twice":                      {tagPlan, 1, 'p', tagPlan, 1, 'q'},
+		"a wait":                            {tagWait, 7},
+		"a wait of a limit":                 ref(inline(tagMaxWait, 5)),
 		"a look of no cost":                 {tagCost, 0, tagLook, 1},
 		"a key twice":                       {tagKey, 1, 'a', tagKey, 1, 'b'},
 		"a key that is not UTF-8":           {tagKey, 2, 'k', 0xff},
@@ -224,6 +229,14 @@ func unusual() []limit.Request {
 	return []limit.Request{
 		sampleRequest(42),
 		{Key: "a/b", Cost: 3, ID: "id", Receipt: true, Limits: []limit.Ref{burst}},
+		{Key: "w", Limits: []limit.Ref{limit.Inline(limit.Limit{Name: "page", Algorithm: limit.FixedWindow, Capacity: 7, Window: time.Minute, MaxWait: time.Second})}, Wait: time.Second},
+		{Key: "m", Limits: []limit.Ref{limit.Inline(limit.Limit{
+			Name: "monthly", Algorithm: limit.FixedWindow, Capacity: 7, Per: "month", Timezone: "Europe/Berlin", Anchor: "15",
+		})}},
+		{Key: "x", Limits: []limit.Ref{
+			limit.Inline(limit.Limit{Name: "smooth", Algorithm: limit.SlidingWindow, Capacity: 7, Window: time.Minute, Weighted: true}),
+			limit.Inline(limit.Limit{Name: "streams", Algorithm: limit.Concurrency, Capacity: 7, Lease: time.Minute}),
+		}},
 		{Key: "k\xff", Cost: -1, Limits: []limit.Ref{limit.Named("login"), burst, limit.Named("lo\xffgin")}},
 		{},
 	}

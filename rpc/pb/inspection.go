@@ -5,12 +5,13 @@ import "github.com/jeton-dev/jeton/actor/limit"
 // EncodeInspection is what was seen of a bucket as a message.
 func EncodeInspection(in limit.Inspection) *Inspection {
 	out := &Inspection{
-		Key: in.Key, NowNs: in.Now, Partition: int64(in.Partition), Epoch: in.Epoch,
+		Key: in.Key, Override: text(in.Override), Plan: in.Plan, NowNs: in.Now, Partition: int64(in.Partition), Epoch: in.Epoch,
 		Owner: encodeOwner(in.Owner), Node: in.Node, Awake: in.Awake,
 		Generation: in.Generation, TatNs: in.TAT, Tokens: in.Tokens,
 		Segment: encodeSpan(in.Segment), Next: encodeSpan(in.Next), CreditNs: in.Credit, Waiting: int64(in.Waiting),
 		Registers: make([]*Register, len(in.Registers)), Recent: make([]*RecentDecision, len(in.Recent)),
 	}
+	out.Ledger, out.LateNs, out.Held, out.ClosedNs, out.Denied = in.Ledger, in.Late, in.Held, in.Closed, in.Denied
 	if in.Rule != nil {
 		out.Limit = encodeLimit(in.Rule.Limit)
 	}
@@ -38,12 +39,16 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 		return limit.Inspection{}, unreadable(err)
 	}
 	in := limit.Inspection{
-		Key: m.GetKey(), Rule: rule, Now: m.GetNowNs(), Partition: int(m.GetPartition()), Epoch: m.GetEpoch(),
+		Key: m.GetKey(), Override: m.GetOverride(), Plan: m.GetPlan(), Rule: rule, Now: m.GetNowNs(), Partition: int(m.GetPartition()), Epoch: m.GetEpoch(),
 		Owner: owner, Node: m.GetNode(), Awake: m.GetAwake(),
 		Generation: m.GetGeneration(), TAT: m.GetTatNs(), Tokens: m.GetTokens(),
 		Segment: decodeSpan(m.GetSegment()), Next: decodeSpan(m.GetNext()),
 		Credit: m.GetCreditNs(), Waiting: int(m.GetWaiting()),
 	}
+	if ledger := m.GetLedger(); len(ledger) > 0 {
+		in.Ledger = ledger
+	}
+	in.Late, in.Held, in.Closed, in.Denied = m.GetLateNs(), m.GetHeld(), m.GetClosedNs(), m.GetDenied()
 	for _, r := range m.GetRegisters() {
 		in.Registers = append(in.Registers, limit.Stored{
 			Node: r.GetNode(), Exists: r.GetExists(), Generation: r.GetGeneration(),

@@ -25,7 +25,8 @@ func drawInspection(t *rapid.T) limit.Inspection {
 		t.Fatal(err)
 	}
 	return limit.Inspection{
-		Key: rapid.String().Draw(t, "key"), Rule: rule, Now: rapid.Int64().Draw(t, "now"),
+		Override: rapid.SampledFrom([]string{"", `deny for "user:42"`}).Draw(t, "override"),
+		Key:      rapid.String().Draw(t, "key"), Rule: rule, Now: rapid.Int64().Draw(t, "now"),
 		Partition: rapid.Int().Draw(t, "partition"), Epoch: rapid.Uint64().Draw(t, "epoch"),
 		Owner: drawOwner(t), Node: rapid.String().Draw(t, "node"), Awake: rapid.Bool().Draw(t, "awake"),
 		Generation: rapid.Int64().Draw(t, "generation"), TAT: rapid.Int64().Draw(t, "tat"), Tokens: rapid.Int64().Draw(t, "tokens"),

@@ -89,12 +89,35 @@ type Limit struct {
 	Name string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
 	// How tokens are counted; empty means "token-bucket".
 	Algorithm string `protobuf:"bytes,2,opt,name=algorithm" json:"algorithm,omitempty"`
-	// The most tokens that a bucket holds, at least 1.
+	// The most tokens that a bucket holds, or of an algorithm of windows, the limit of each window; at least 1.
 	Capacity int64 `protobuf:"varint,3,opt,name=capacity" json:"capacity,omitempty"`
-	// How fast tokens come back.
+	// How fast the tokens of a token bucket come back.
 	Refill *Refill `protobuf:"bytes,4,opt,name=refill" json:"refill,omitempty"`
 	// What a gateway does when no decision can be had: "allow", "deny" or "local"; empty means "allow".
 	OnUnavailable string `protobuf:"bytes,5,opt,name=on_unavailable,json=onUnavailable" json:"on_unavailable,omitempty"`
+	// How long the windows of a fixed window, a sliding window or a sliding log last, in nanoseconds. Those of a fixed window are aligned
+	// to the Unix epoch.
+	WindowNs int64 `protobuf:"varint,6,opt,name=window_ns,json=windowNs" json:"window_ns,omitempty"`
+	// Instead of window_ns: "day", "week", "month" or "year".
+	Per string `protobuf:"bytes,7,opt,name=per" json:"per,omitempty"`
+	// Of windows of the calendar: the name of an IANA time zone; empty means "UTC".
+	Timezone string `protobuf:"bytes,8,opt,name=timezone" json:"timezone,omitempty"`
+	// Where the windows of the calendar begin: the hour of the day, the day of the week or of the month, or a date such as "04-06"; empty
+	// means the first.
+	Anchor string `protobuf:"bytes,9,opt,name=anchor" json:"anchor,omitempty"`
+	// A sliding window is estimated from two windows that are aligned.
+	Weighted bool `protobuf:"varint,10,opt,name=weighted" json:"weighted,omitempty"`
+	// How long a permit of a concurrency limit lasts, in nanoseconds, unless it is extended or returned.
+	LeaseNs int64 `protobuf:"varint,11,opt,name=lease_ns,json=leaseNs" json:"lease_ns,omitempty"`
+	// The longest wait that a check may ask for, in nanoseconds: whole milliseconds, at most 30 s.
+	WaitNs int64 `protobuf:"varint,12,opt,name=wait_ns,json=waitNs" json:"wait_ns,omitempty"`
+	// How many denials in a row close a bucket, from 1 to 1,000,000; 0 for a limit without a penalty, as one in a request is. None of them
+	// is later than penalty_for_ns after the one before.
+	PenaltyAfter int64 `protobuf:"varint,13,opt,name=penalty_after,json=penaltyAfter" json:"penalty_after,omitempty"`
+	// How long the first penalty lasts, in nanoseconds: whole milliseconds, from 1 s to 24 h.
+	PenaltyForNs int64 `protobuf:"varint,14,opt,name=penalty_for_ns,json=penaltyForNs" json:"penalty_for_ns,omitempty"`
+	// How long the longest penalty lasts, likewise; not less than penalty_for_ns.
+	PenaltyMaxNs  int64 `protobuf:"varint,15,opt,name=penalty_max_ns,json=penaltyMaxNs" json:"penalty_max_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -162,6 +185,76 @@ func (x *Limit) GetOnUnavailable() string {
 		return x.OnUnavailable
 	}
 	return ""
+}
+
+func (x *Limit) GetWindowNs() int64 {
+	if x != nil {
+		return x.WindowNs
+	}
+	return 0
+}
+
+func (x *Limit) GetPer() string {
+	if x != nil {
+		return x.Per
+	}
+	return ""
+}
+
+func (x *Limit) GetTimezone() string {
+	if x != nil {
+		return x.Timezone
+	}
+	return ""
+}
+
+func (x *Limit) GetAnchor() string {
+	if x != nil {
+		return x.Anchor
+	}
+	return ""
+}
+
+func (x *Limit) GetWeighted() bool {
+	if x != nil {
+		return x.Weighted
+	}
+	return false
+}
+
+func (x *Limit) GetLeaseNs() int64 {
+	if x != nil {
+		return x.LeaseNs
+	}
+	return 0
+}
+
+func (x *Limit) GetWaitNs() int64 {
+	if x != nil {
+		return x.WaitNs
+	}
+	return 0
+}
+
+func (x *Limit) GetPenaltyAfter() int64 {
+	if x != nil {
+		return x.PenaltyAfter
+	}
+	return 0
+}
+
+func (x *Limit) GetPenaltyForNs() int64 {
+	if x != nil {
+		return x.PenaltyForNs
+	}
+	return 0
+}
+
+func (x *Limit) GetPenaltyMaxNs() int64 {
+	if x != nil {
+		return x.PenaltyMaxNs
+	}
+	return 0
 }
 
 // LimitRef says which limit is meant.
@@ -260,13 +353,22 @@ type CheckRequest struct {
 	Limits []*LimitRef `protobuf:"bytes,2,rep,name=limits" json:"limits,omitempty"`
 	// Tokens to take from every limit; 0 or absent means 1.
 	Cost *int64 `protobuf:"varint,3,opt,name=cost" json:"cost,omitempty"`
-	// At most 128 bytes. A repeated request with the same id gets the answer of the first one, as long as the owner that
-	// gave it still remembers it.
+	// At most 128 bytes. A repeated request with the same id gets the answer of the first one, for 31 seconds, as long as
+	// the owner that gave it lives and still remembers it.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId" json:"request_id,omitempty"`
 	// Asks for receipts.
 	Receipt bool `protobuf:"varint,5,opt,name=receipt" json:"receipt,omitempty"`
 	// Asks what the limits have left, and takes nothing: there must be no cost.
-	Look          bool `protobuf:"varint,6,opt,name=look" json:"look,omitempty"`
+	Look bool `protobuf:"varint,6,opt,name=look" json:"look,omitempty"`
+	// If not 0, the serial of a receipt of the one limit, which has permits: the permit lasts its lease from now on, in place of a
+	// new one. There must be no cost.
+	Extend uint64 `protobuf:"varint,7,opt,name=extend" json:"extend,omitempty"`
+	// How long the caller may wait for tokens, in nanoseconds, at most the wait of every limit: a check that would be denied now is
+	// admitted if it would be admitted at a time that is not later than that.
+	WaitNs int64 `protobuf:"varint,8,opt,name=wait_ns,json=waitNs" json:"wait_ns,omitempty"`
+	// The name of a plan, or empty: its numbers take the place of the limit's, in every limit that has plans. At least one must have
+	// it, and each that has plans. An override of the key counts before it.
+	Plan          string `protobuf:"bytes,9,opt,name=plan" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -343,6 +445,27 @@ func (x *CheckRequest) GetLook() bool {
 	return false
 }
 
+func (x *CheckRequest) GetExtend() uint64 {
+	if x != nil {
+		return x.Extend
+	}
+	return 0
+}
+
+func (x *CheckRequest) GetWaitNs() int64 {
+	if x != nil {
+		return x.WaitNs
+	}
+	return 0
+}
+
+func (x *CheckRequest) GetPlan() string {
+	if x != nil {
+		return x.Plan
+	}
+	return ""
+}
+
 // CheckResponse is the answer to a CheckRequest.
 type CheckResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -397,7 +520,10 @@ type Decision struct {
 	// What each limit says, in the order of the request.
 	Limits []*Outcome `protobuf:"bytes,2,rep,name=limits" json:"limits,omitempty"`
 	// One for each limit, if the request asked for them, was allowed, and cost more than 0.
-	Receipts      []*Receipt `protobuf:"bytes,3,rep,name=receipts" json:"receipts,omitempty"`
+	Receipts []*Receipt `protobuf:"bytes,3,rep,name=receipts" json:"receipts,omitempty"`
+	// How long the caller must wait before it begins, in nanoseconds: the tokens are taken, and not there yet. 0 unless the request's
+	// wait_ns allows more.
+	WaitNs        int64 `protobuf:"varint,4,opt,name=wait_ns,json=waitNs" json:"wait_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -453,6 +579,13 @@ func (x *Decision) GetReceipts() []*Receipt {
 	return nil
 }
 
+func (x *Decision) GetWaitNs() int64 {
+	if x != nil {
+		return x.WaitNs
+	}
+	return 0
+}
+
 // Outcome is what one limit says to a request.
 type Outcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -460,7 +593,7 @@ type Outcome struct {
 	Name string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
 	// This limit alone would have allowed it.
 	Allowed bool `protobuf:"varint,2,opt,name=allowed" json:"allowed,omitempty"`
-	// The cost is above the capacity: no wait can help.
+	// The cost is above the capacity, or the permit has ended: no wait can help.
 	Never bool `protobuf:"varint,3,opt,name=never" json:"never,omitempty"`
 	// The capacity, in tokens.
 	Limit int64 `protobuf:"varint,4,opt,name=limit" json:"limit,omitempty"`
@@ -470,7 +603,15 @@ type Outcome struct {
 	// 0 when it was allowed or can never be.
 	RetryAfterNs int64 `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs" json:"retry_after_ns,omitempty"`
 	// How long until the bucket is full again, if nobody spends meanwhile.
-	ResetAfterNs  int64 `protobuf:"varint,7,opt,name=reset_after_ns,json=resetAfterNs" json:"reset_after_ns,omitempty"`
+	ResetAfterNs int64 `protobuf:"varint,7,opt,name=reset_after_ns,json=resetAfterNs" json:"reset_after_ns,omitempty"`
+	// The plan by whose numbers it was decided; empty for none.
+	Plan string `protobuf:"bytes,8,opt,name=plan" json:"plan,omitempty"`
+	// The override that decided, in words, such as 'deny for "user:7"'; empty for none.
+	Override string `protobuf:"bytes,9,opt,name=override" json:"override,omitempty"`
+	// A penalty has closed the bucket for a time, whatever it holds.
+	Closed bool `protobuf:"varint,10,opt,name=closed" json:"closed,omitempty"`
+	// The permit that was to be extended has ended or was returned: only a new check can enter. Then never is set too.
+	Ended         bool `protobuf:"varint,11,opt,name=ended" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -554,6 +695,34 @@ func (x *Outcome) GetResetAfterNs() int64 {
 	return 0
 }
 
+func (x *Outcome) GetPlan() string {
+	if x != nil {
+		return x.Plan
+	}
+	return ""
+}
+
+func (x *Outcome) GetOverride() string {
+	if x != nil {
+		return x.Override
+	}
+	return ""
+}
+
+func (x *Outcome) GetClosed() bool {
+	if x != nil {
+		return x.Closed
+	}
+	return false
+}
+
+func (x *Outcome) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
+}
+
 // Span is a piece of a bucket's time line. Its ends are exact positions rounded down to nanoseconds.
 type Span struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -624,7 +793,9 @@ type Receipt struct {
 	// Tells it from the owner's other receipts of this bucket.
 	Serial uint64 `protobuf:"varint,5,opt,name=serial" json:"serial,omitempty"`
 	// Returned pieces of line that this admission spends again.
-	Reuses        []*Span `protobuf:"bytes,6,rep,name=reuses" json:"reuses,omitempty"`
+	Reuses []*Span `protobuf:"bytes,6,rep,name=reuses" json:"reuses,omitempty"`
+	// It is a permit of a concurrency limit: its span is its lease, and any owner takes it back.
+	Permit        bool `protobuf:"varint,7,opt,name=permit" json:"permit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -699,6 +870,13 @@ func (x *Receipt) GetReuses() []*Span {
 		return x.Reuses
 	}
 	return nil
+}
+
+func (x *Receipt) GetPermit() bool {
+	if x != nil {
+		return x.Permit
+	}
+	return false
 }
 
 // CheckBatchRequest holds up to 1,000 requests.
@@ -880,6 +1058,190 @@ func (*CheckResult_Decision) isCheckResult_Result() {}
 
 func (*CheckResult_Error) isCheckResult_Result() {}
 
+// CheckAllRequest holds 1 to 16 requests that are admitted together, or not at all.
+type CheckAllRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The requests. First should stand what is denied most often, and last what most callers share.
+	Checks        []*CheckRequest `protobuf:"bytes,1,rep,name=checks" json:"checks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckAllRequest) Reset() {
+	*x = CheckAllRequest{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckAllRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckAllRequest) ProtoMessage() {}
+
+func (x *CheckAllRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckAllRequest.ProtoReflect.Descriptor instead.
+func (*CheckAllRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CheckAllRequest) GetChecks() []*CheckRequest {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
+}
+
+// CheckAllResponse answers a CheckAllRequest.
+type CheckAllResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Every request was allowed, and charged.
+	Allowed bool `protobuf:"varint,1,opt,name=allowed" json:"allowed,omitempty"`
+	// What denied; absent when all were allowed.
+	Denied *Denial `protobuf:"bytes,2,opt,name=denied" json:"denied,omitempty"`
+	// The answers to the requests, in their order, as each was given when it was asked. Those after the one that denied were
+	// not asked: they have no limits. Receipts are there if all were allowed.
+	Decisions []*Decision `protobuf:"bytes,3,rep,name=decisions" json:"decisions,omitempty"`
+	// How long the caller must wait before it begins, in nanoseconds: the longest wait of the decisions, if all were allowed.
+	WaitNs        int64 `protobuf:"varint,4,opt,name=wait_ns,json=waitNs" json:"wait_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckAllResponse) Reset() {
+	*x = CheckAllResponse{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckAllResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckAllResponse) ProtoMessage() {}
+
+func (x *CheckAllResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckAllResponse.ProtoReflect.Descriptor instead.
+func (*CheckAllResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CheckAllResponse) GetAllowed() bool {
+	if x != nil {
+		return x.Allowed
+	}
+	return false
+}
+
+func (x *CheckAllResponse) GetDenied() *Denial {
+	if x != nil {
+		return x.Denied
+	}
+	return nil
+}
+
+func (x *CheckAllResponse) GetDecisions() []*Decision {
+	if x != nil {
+		return x.Decisions
+	}
+	return nil
+}
+
+func (x *CheckAllResponse) GetWaitNs() int64 {
+	if x != nil {
+		return x.WaitNs
+	}
+	return 0
+}
+
+// Denial says which limit of which key denied.
+type Denial struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The index of the request.
+	Check int32 `protobuf:"varint,1,opt,name=check" json:"check,omitempty"`
+	// Its key.
+	Key string `protobuf:"bytes,2,opt,name=key" json:"key,omitempty"`
+	// Its first limit that denied.
+	Limit         string `protobuf:"bytes,3,opt,name=limit" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Denial) Reset() {
+	*x = Denial{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Denial) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Denial) ProtoMessage() {}
+
+func (x *Denial) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Denial.ProtoReflect.Descriptor instead.
+func (*Denial) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Denial) GetCheck() int32 {
+	if x != nil {
+		return x.Check
+	}
+	return 0
+}
+
+func (x *Denial) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Denial) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
 // CheckStreamRequest holds one or more requests of a stream, at most 1,000.
 type CheckStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -891,7 +1253,7 @@ type CheckStreamRequest struct {
 
 func (x *CheckStreamRequest) Reset() {
 	*x = CheckStreamRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +1265,7 @@ func (x *CheckStreamRequest) String() string {
 func (*CheckStreamRequest) ProtoMessage() {}
 
 func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1278,7 @@ func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamRequest.ProtoReflect.Descriptor instead.
 func (*CheckStreamRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{12}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckStreamRequest) GetChecks() []*StreamCheck {
@@ -939,7 +1301,7 @@ type StreamCheck struct {
 
 func (x *StreamCheck) Reset() {
 	*x = StreamCheck{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1313,7 @@ func (x *StreamCheck) String() string {
 func (*StreamCheck) ProtoMessage() {}
 
 func (x *StreamCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1326,7 @@ func (x *StreamCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamCheck.ProtoReflect.Descriptor instead.
 func (*StreamCheck) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{13}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StreamCheck) GetId() uint64 {
@@ -992,7 +1354,7 @@ type CheckStreamResponse struct {
 
 func (x *CheckStreamResponse) Reset() {
 	*x = CheckStreamResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1004,7 +1366,7 @@ func (x *CheckStreamResponse) String() string {
 func (*CheckStreamResponse) ProtoMessage() {}
 
 func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1017,7 +1379,7 @@ func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamResponse.ProtoReflect.Descriptor instead.
 func (*CheckStreamResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{14}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CheckStreamResponse) GetResults() []*StreamResult {
@@ -1040,7 +1402,7 @@ type StreamResult struct {
 
 func (x *StreamResult) Reset() {
 	*x = StreamResult{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1414,7 @@ func (x *StreamResult) String() string {
 func (*StreamResult) ProtoMessage() {}
 
 func (x *StreamResult) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1427,7 @@ func (x *StreamResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamResult.ProtoReflect.Descriptor instead.
 func (*StreamResult) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{15}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StreamResult) GetId() uint64 {
@@ -1095,7 +1457,7 @@ type ReturnRequest struct {
 
 func (x *ReturnRequest) Reset() {
 	*x = ReturnRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1469,7 @@ func (x *ReturnRequest) String() string {
 func (*ReturnRequest) ProtoMessage() {}
 
 func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1482,7 @@ func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnRequest.ProtoReflect.Descriptor instead.
 func (*ReturnRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{16}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReturnRequest) GetKey() string {
@@ -1149,7 +1511,7 @@ type ReturnResponse struct {
 
 func (x *ReturnResponse) Reset() {
 	*x = ReturnResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1523,7 @@ func (x *ReturnResponse) String() string {
 func (*ReturnResponse) ProtoMessage() {}
 
 func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1536,7 @@ func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnResponse.ProtoReflect.Descriptor instead.
 func (*ReturnResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReturnResponse) GetReturned() []bool {
@@ -1190,14 +1552,16 @@ type InspectRequest struct {
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key" json:"key,omitempty"`
 	// Which of its buckets.
-	Limit         *LimitRef `protobuf:"bytes,2,opt,name=limit" json:"limit,omitempty"`
+	Limit *LimitRef `protobuf:"bytes,2,opt,name=limit" json:"limit,omitempty"`
+	// By the numbers of which plan it is shown; empty for those that the last check went by.
+	Plan          string `protobuf:"bytes,3,opt,name=plan" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1573,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1586,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *InspectRequest) GetKey() string {
@@ -1239,6 +1603,13 @@ func (x *InspectRequest) GetLimit() *LimitRef {
 	return nil
 }
 
+func (x *InspectRequest) GetPlan() string {
+	if x != nil {
+		return x.Plan
+	}
+	return ""
+}
+
 // InspectResponse answers an InspectRequest.
 type InspectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1250,7 +1621,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1633,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1646,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *InspectResponse) GetInspection() *Inspection {
@@ -1321,14 +1692,28 @@ type Inspection struct {
 	// Each replica's register, in the table's order.
 	Registers []*Register `protobuf:"bytes,16,rep,name=registers" json:"registers,omitempty"`
 	// The actor's last decisions on this bucket, the newest last.
-	Recent        []*RecentDecision `protobuf:"bytes,17,rep,name=recent" json:"recent,omitempty"`
+	Recent []*RecentDecision `protobuf:"bytes,17,rep,name=recent" json:"recent,omitempty"`
+	// The override that counts for the key, in words; empty for none. The limit has its numbers.
+	Override string `protobuf:"bytes,18,opt,name=override" json:"override,omitempty"`
+	// Of a limit that counts entries: its ledger, as it is stored.
+	Ledger []byte `protobuf:"bytes,19,opt,name=ledger" json:"ledger,omitempty"`
+	// By how much longer what other owners entered counts, in nanoseconds.
+	LateNs int64 `protobuf:"varint,20,opt,name=late_ns,json=lateNs" json:"late_ns,omitempty"`
+	// What of the entries the owner holds for further checks.
+	Held int64 `protobuf:"varint,21,opt,name=held" json:"held,omitempty"`
+	// The plan by whose numbers the last check of a bucket in memory went; empty for the limit's own. The limit has its numbers.
+	Plan string `protobuf:"bytes,22,opt,name=plan" json:"plan,omitempty"`
+	// Until when a penalty closes the bucket, in nanoseconds since the Unix epoch; 0 if none does.
+	ClosedNs int64 `protobuf:"varint,25,opt,name=closed_ns,json=closedNs" json:"closed_ns,omitempty"`
+	// How many denials in a row there were, as far as the owner remembers.
+	Denied        int64 `protobuf:"varint,26,opt,name=denied" json:"denied,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Inspection) Reset() {
 	*x = Inspection{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1725,7 @@ func (x *Inspection) String() string {
 func (*Inspection) ProtoMessage() {}
 
 func (x *Inspection) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1738,7 @@ func (x *Inspection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inspection.ProtoReflect.Descriptor instead.
 func (*Inspection) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Inspection) GetKey() string {
@@ -1475,6 +1860,55 @@ func (x *Inspection) GetRecent() []*RecentDecision {
 	return nil
 }
 
+func (x *Inspection) GetOverride() string {
+	if x != nil {
+		return x.Override
+	}
+	return ""
+}
+
+func (x *Inspection) GetLedger() []byte {
+	if x != nil {
+		return x.Ledger
+	}
+	return nil
+}
+
+func (x *Inspection) GetLateNs() int64 {
+	if x != nil {
+		return x.LateNs
+	}
+	return 0
+}
+
+func (x *Inspection) GetHeld() int64 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
+func (x *Inspection) GetPlan() string {
+	if x != nil {
+		return x.Plan
+	}
+	return ""
+}
+
+func (x *Inspection) GetClosedNs() int64 {
+	if x != nil {
+		return x.ClosedNs
+	}
+	return 0
+}
+
+func (x *Inspection) GetDenied() int64 {
+	if x != nil {
+		return x.Denied
+	}
+	return 0
+}
+
 // Register is a replica's durable record of a bucket.
 type Register struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1502,7 +1936,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1514,7 +1948,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1527,7 +1961,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Register) GetNode() string {
@@ -1608,7 +2042,7 @@ type RecentDecision struct {
 
 func (x *RecentDecision) Reset() {
 	*x = RecentDecision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +2054,7 @@ func (x *RecentDecision) String() string {
 func (*RecentDecision) ProtoMessage() {}
 
 func (x *RecentDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +2067,7 @@ func (x *RecentDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentDecision.ProtoReflect.Descriptor instead.
 func (*RecentDecision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RecentDecision) GetAtNs() int64 {
@@ -1670,7 +2104,7 @@ type ResetRequest struct {
 
 func (x *ResetRequest) Reset() {
 	*x = ResetRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +2116,7 @@ func (x *ResetRequest) String() string {
 func (*ResetRequest) ProtoMessage() {}
 
 func (x *ResetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +2129,7 @@ func (x *ResetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetRequest.ProtoReflect.Descriptor instead.
 func (*ResetRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResetRequest) GetKey() string {
@@ -1721,7 +2155,7 @@ type ResetResponse struct {
 
 func (x *ResetResponse) Reset() {
 	*x = ResetResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1733,7 +2167,7 @@ func (x *ResetResponse) String() string {
 func (*ResetResponse) ProtoMessage() {}
 
 func (x *ResetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1746,7 +2180,7 @@ func (x *ResetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetResponse.ProtoReflect.Descriptor instead.
 func (*ResetResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
 }
 
 var File_jeton_v1_limiter_proto protoreflect.FileDescriptor
@@ -1756,17 +2190,28 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x16jeton/v1/limiter.proto\x12\bjeton.v1\x1a\x17google/rpc/status.proto\"7\n" +
 	"\x06Refill\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x15\n" +
-	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xa6\x01\n" +
+	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xca\x03\n" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\talgorithm\x18\x02 \x01(\tR\talgorithm\x12\x1a\n" +
 	"\bcapacity\x18\x03 \x01(\x03R\bcapacity\x12(\n" +
 	"\x06refill\x18\x04 \x01(\v2\x10.jeton.v1.RefillR\x06refill\x12%\n" +
-	"\x0eon_unavailable\x18\x05 \x01(\tR\ronUnavailable\"R\n" +
+	"\x0eon_unavailable\x18\x05 \x01(\tR\ronUnavailable\x12\x1b\n" +
+	"\twindow_ns\x18\x06 \x01(\x03R\bwindowNs\x12\x10\n" +
+	"\x03per\x18\a \x01(\tR\x03per\x12\x1a\n" +
+	"\btimezone\x18\b \x01(\tR\btimezone\x12\x16\n" +
+	"\x06anchor\x18\t \x01(\tR\x06anchor\x12\x1a\n" +
+	"\bweighted\x18\n" +
+	" \x01(\bR\bweighted\x12\x19\n" +
+	"\blease_ns\x18\v \x01(\x03R\aleaseNs\x12\x17\n" +
+	"\await_ns\x18\f \x01(\x03R\x06waitNs\x12#\n" +
+	"\rpenalty_after\x18\r \x01(\x03R\fpenaltyAfter\x12$\n" +
+	"\x0epenalty_for_ns\x18\x0e \x01(\x03R\fpenaltyForNs\x12$\n" +
+	"\x0epenalty_max_ns\x18\x0f \x01(\x03R\fpenaltyMaxNs\"R\n" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +
-	"\x03ref\"\xb4\x01\n" +
+	"\x03ref\"\xf9\x01\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
 	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x19\n" +
@@ -1774,13 +2219,17 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x04 \x01(\tR\trequestId\x12\x18\n" +
 	"\areceipt\x18\x05 \x01(\bR\areceipt\x12\x12\n" +
-	"\x04look\x18\x06 \x01(\bR\x04look\"?\n" +
+	"\x04look\x18\x06 \x01(\bR\x04look\x12\x16\n" +
+	"\x06extend\x18\a \x01(\x04R\x06extend\x12\x17\n" +
+	"\await_ns\x18\b \x01(\x03R\x06waitNs\x12\x12\n" +
+	"\x04plan\x18\t \x01(\tR\x04plan\"?\n" +
 	"\rCheckResponse\x12.\n" +
-	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"~\n" +
+	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\x97\x01\n" +
 	"\bDecision\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12)\n" +
 	"\x06limits\x18\x02 \x03(\v2\x11.jeton.v1.OutcomeR\x06limits\x12-\n" +
-	"\breceipts\x18\x03 \x03(\v2\x11.jeton.v1.ReceiptR\breceipts\"\xcd\x01\n" +
+	"\breceipts\x18\x03 \x03(\v2\x11.jeton.v1.ReceiptR\breceipts\x12\x17\n" +
+	"\await_ns\x18\x04 \x01(\x03R\x06waitNs\"\xab\x02\n" +
 	"\aOutcome\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aallowed\x18\x02 \x01(\bR\aallowed\x12\x14\n" +
@@ -1788,10 +2237,15 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x05limit\x18\x04 \x01(\x03R\x05limit\x12\x1c\n" +
 	"\tremaining\x18\x05 \x01(\x03R\tremaining\x12$\n" +
 	"\x0eretry_after_ns\x18\x06 \x01(\x03R\fretryAfterNs\x12$\n" +
-	"\x0ereset_after_ns\x18\a \x01(\x03R\fresetAfterNs\"8\n" +
+	"\x0ereset_after_ns\x18\a \x01(\x03R\fresetAfterNs\x12\x12\n" +
+	"\x04plan\x18\b \x01(\tR\x04plan\x12\x1a\n" +
+	"\boverride\x18\t \x01(\tR\boverride\x12\x16\n" +
+	"\x06closed\x18\n" +
+	" \x01(\bR\x06closed\x12\x14\n" +
+	"\x05ended\x18\v \x01(\bR\x05ended\"8\n" +
 	"\x04Span\x12\x19\n" +
 	"\bstart_ns\x18\x01 \x01(\x03R\astartNs\x12\x15\n" +
-	"\x06end_ns\x18\x02 \x01(\x03R\x05endNs\"\xb9\x01\n" +
+	"\x06end_ns\x18\x02 \x01(\x03R\x05endNs\"\xd1\x01\n" +
 	"\aReceipt\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x1e\n" +
 	"\n" +
@@ -1800,7 +2254,8 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x04span\x18\x03 \x01(\v2\x0e.jeton.v1.SpanR\x04span\x12\x14\n" +
 	"\x05owner\x18\x04 \x01(\fR\x05owner\x12\x16\n" +
 	"\x06serial\x18\x05 \x01(\x04R\x06serial\x12&\n" +
-	"\x06reuses\x18\x06 \x03(\v2\x0e.jeton.v1.SpanR\x06reuses\"C\n" +
+	"\x06reuses\x18\x06 \x03(\v2\x0e.jeton.v1.SpanR\x06reuses\x12\x16\n" +
+	"\x06permit\x18\a \x01(\bR\x06permit\"C\n" +
 	"\x11CheckBatchRequest\x12.\n" +
 	"\x06checks\x18\x01 \x03(\v2\x16.jeton.v1.CheckRequestR\x06checks\"E\n" +
 	"\x12CheckBatchResponse\x12/\n" +
@@ -1808,7 +2263,18 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\vCheckResult\x120\n" +
 	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionH\x00R\bdecision\x12*\n" +
 	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
-	"\x06result\"C\n" +
+	"\x06result\"A\n" +
+	"\x0fCheckAllRequest\x12.\n" +
+	"\x06checks\x18\x01 \x03(\v2\x16.jeton.v1.CheckRequestR\x06checks\"\xa1\x01\n" +
+	"\x10CheckAllResponse\x12\x18\n" +
+	"\aallowed\x18\x01 \x01(\bR\aallowed\x12(\n" +
+	"\x06denied\x18\x02 \x01(\v2\x10.jeton.v1.DenialR\x06denied\x120\n" +
+	"\tdecisions\x18\x03 \x03(\v2\x12.jeton.v1.DecisionR\tdecisions\x12\x17\n" +
+	"\await_ns\x18\x04 \x01(\x03R\x06waitNs\"F\n" +
+	"\x06Denial\x12\x14\n" +
+	"\x05check\x18\x01 \x01(\x05R\x05check\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\tR\x05limit\"C\n" +
 	"\x12CheckStreamRequest\x12-\n" +
 	"\x06checks\x18\x01 \x03(\v2\x15.jeton.v1.StreamCheckR\x06checks\"K\n" +
 	"\vStreamCheck\x12\x0e\n" +
@@ -1823,14 +2289,15 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12-\n" +
 	"\breceipts\x18\x02 \x03(\v2\x11.jeton.v1.ReceiptR\breceipts\",\n" +
 	"\x0eReturnResponse\x12\x1a\n" +
-	"\breturned\x18\x01 \x03(\bR\breturned\"L\n" +
+	"\breturned\x18\x01 \x03(\bR\breturned\"`\n" +
 	"\x0eInspectRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
-	"\x05limit\x18\x02 \x01(\v2\x12.jeton.v1.LimitRefR\x05limit\"G\n" +
+	"\x05limit\x18\x02 \x01(\v2\x12.jeton.v1.LimitRefR\x05limit\x12\x12\n" +
+	"\x04plan\x18\x03 \x01(\tR\x04plan\"G\n" +
 	"\x0fInspectResponse\x124\n" +
 	"\n" +
 	"inspection\x18\x01 \x01(\v2\x14.jeton.v1.InspectionR\n" +
-	"inspection\"\x88\x04\n" +
+	"inspection\"\xb2\x05\n" +
 	"\n" +
 	"Inspection\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12%\n" +
@@ -1852,7 +2319,14 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\tcredit_ns\x18\x0e \x01(\x03R\bcreditNs\x12\x18\n" +
 	"\awaiting\x18\x0f \x01(\x03R\awaiting\x120\n" +
 	"\tregisters\x18\x10 \x03(\v2\x12.jeton.v1.RegisterR\tregisters\x120\n" +
-	"\x06recent\x18\x11 \x03(\v2\x18.jeton.v1.RecentDecisionR\x06recent\"\xf5\x01\n" +
+	"\x06recent\x18\x11 \x03(\v2\x18.jeton.v1.RecentDecisionR\x06recent\x12\x1a\n" +
+	"\boverride\x18\x12 \x01(\tR\boverride\x12\x16\n" +
+	"\x06ledger\x18\x13 \x01(\fR\x06ledger\x12\x17\n" +
+	"\alate_ns\x18\x14 \x01(\x03R\x06lateNs\x12\x12\n" +
+	"\x04held\x18\x15 \x01(\x03R\x04held\x12\x12\n" +
+	"\x04plan\x18\x16 \x01(\tR\x04plan\x12\x1b\n" +
+	"\tclosed_ns\x18\x19 \x01(\x03R\bclosedNs\x12\x16\n" +
+	"\x06denied\x18\x1a \x01(\x03R\x06denied\"\xf5\x01\n" +
 	"\bRegister\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06exists\x18\x02 \x01(\bR\x06exists\x12\x1e\n" +
@@ -1874,12 +2348,13 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\fResetRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
 	"\x05limit\x18\x02 \x01(\v2\x12.jeton.v1.LimitRefR\x05limit\"\x0f\n" +
-	"\rResetResponse2\x93\x03\n" +
+	"\rResetResponse2\xd6\x03\n" +
 	"\aLimiter\x128\n" +
 	"\x05Check\x12\x16.jeton.v1.CheckRequest\x1a\x17.jeton.v1.CheckResponse\x12G\n" +
 	"\n" +
 	"CheckBatch\x12\x1b.jeton.v1.CheckBatchRequest\x1a\x1c.jeton.v1.CheckBatchResponse\x12N\n" +
-	"\vCheckStream\x12\x1c.jeton.v1.CheckStreamRequest\x1a\x1d.jeton.v1.CheckStreamResponse(\x010\x01\x12;\n" +
+	"\vCheckStream\x12\x1c.jeton.v1.CheckStreamRequest\x1a\x1d.jeton.v1.CheckStreamResponse(\x010\x01\x12A\n" +
+	"\bCheckAll\x12\x19.jeton.v1.CheckAllRequest\x1a\x1a.jeton.v1.CheckAllResponse\x12;\n" +
 	"\x06Return\x12\x17.jeton.v1.ReturnRequest\x1a\x18.jeton.v1.ReturnResponse\x12>\n" +
 	"\aInspect\x12\x18.jeton.v1.InspectRequest\x1a\x19.jeton.v1.InspectResponse\x128\n" +
 	"\x05Reset\x12\x16.jeton.v1.ResetRequest\x1a\x17.jeton.v1.ResetResponseB-Z$github.com/jeton-dev/jeton/rpc/pb;pb\x92\x03\x04\b\x02 \x03b\beditionsp\xe8\a"
@@ -1896,7 +2371,7 @@ func file_jeton_v1_limiter_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_limiter_proto_rawDescData
 }
 
-var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*Refill)(nil),              // 0: jeton.v1.Refill
 	(*Limit)(nil),               // 1: jeton.v1.Limit
@@ -1910,20 +2385,23 @@ var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*CheckBatchRequest)(nil),   // 9: jeton.v1.CheckBatchRequest
 	(*CheckBatchResponse)(nil),  // 10: jeton.v1.CheckBatchResponse
 	(*CheckResult)(nil),         // 11: jeton.v1.CheckResult
-	(*CheckStreamRequest)(nil),  // 12: jeton.v1.CheckStreamRequest
-	(*StreamCheck)(nil),         // 13: jeton.v1.StreamCheck
-	(*CheckStreamResponse)(nil), // 14: jeton.v1.CheckStreamResponse
-	(*StreamResult)(nil),        // 15: jeton.v1.StreamResult
-	(*ReturnRequest)(nil),       // 16: jeton.v1.ReturnRequest
-	(*ReturnResponse)(nil),      // 17: jeton.v1.ReturnResponse
-	(*InspectRequest)(nil),      // 18: jeton.v1.InspectRequest
-	(*InspectResponse)(nil),     // 19: jeton.v1.InspectResponse
-	(*Inspection)(nil),          // 20: jeton.v1.Inspection
-	(*Register)(nil),            // 21: jeton.v1.Register
-	(*RecentDecision)(nil),      // 22: jeton.v1.RecentDecision
-	(*ResetRequest)(nil),        // 23: jeton.v1.ResetRequest
-	(*ResetResponse)(nil),       // 24: jeton.v1.ResetResponse
-	(*status.Status)(nil),       // 25: google.rpc.Status
+	(*CheckAllRequest)(nil),     // 12: jeton.v1.CheckAllRequest
+	(*CheckAllResponse)(nil),    // 13: jeton.v1.CheckAllResponse
+	(*Denial)(nil),              // 14: jeton.v1.Denial
+	(*CheckStreamRequest)(nil),  // 15: jeton.v1.CheckStreamRequest
+	(*StreamCheck)(nil),         // 16: jeton.v1.StreamCheck
+	(*CheckStreamResponse)(nil), // 17: jeton.v1.CheckStreamResponse
+	(*StreamResult)(nil),        // 18: jeton.v1.StreamResult
+	(*ReturnRequest)(nil),       // 19: jeton.v1.ReturnRequest
+	(*ReturnResponse)(nil),      // 20: jeton.v1.ReturnResponse
+	(*InspectRequest)(nil),      // 21: jeton.v1.InspectRequest
+	(*InspectResponse)(nil),     // 22: jeton.v1.InspectResponse
+	(*Inspection)(nil),          // 23: jeton.v1.Inspection
+	(*Register)(nil),            // 24: jeton.v1.Register
+	(*RecentDecision)(nil),      // 25: jeton.v1.RecentDecision
+	(*ResetRequest)(nil),        // 26: jeton.v1.ResetRequest
+	(*ResetResponse)(nil),       // 27: jeton.v1.ResetResponse
+	(*status.Status)(nil),       // 28: google.rpc.Status
 }
 var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	0,  // 0: jeton.v1.Limit.refill:type_name -> jeton.v1.Refill
@@ -1937,37 +2415,42 @@ var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	3,  // 8: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
 	11, // 9: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
 	5,  // 10: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
-	25, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
-	13, // 12: jeton.v1.CheckStreamRequest.checks:type_name -> jeton.v1.StreamCheck
-	3,  // 13: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
-	15, // 14: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
-	11, // 15: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
-	8,  // 16: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
-	2,  // 17: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
-	20, // 18: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
-	1,  // 19: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
-	7,  // 20: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
-	7,  // 21: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
-	21, // 22: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
-	22, // 23: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
-	2,  // 24: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
-	3,  // 25: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
-	9,  // 26: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
-	12, // 27: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
-	16, // 28: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
-	18, // 29: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
-	23, // 30: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
-	4,  // 31: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
-	10, // 32: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
-	14, // 33: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
-	17, // 34: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
-	19, // 35: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
-	24, // 36: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
-	31, // [31:37] is the sub-list for method output_type
-	25, // [25:31] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	28, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
+	3,  // 12: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
+	14, // 13: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
+	5,  // 14: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
+	16, // 15: jeton.v1.CheckStreamRequest.checks:type_name -> jeton.v1.StreamCheck
+	3,  // 16: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
+	18, // 17: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
+	11, // 18: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
+	8,  // 19: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
+	2,  // 20: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
+	23, // 21: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
+	1,  // 22: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
+	7,  // 23: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
+	7,  // 24: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
+	24, // 25: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
+	25, // 26: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
+	2,  // 27: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
+	3,  // 28: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
+	9,  // 29: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
+	15, // 30: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
+	12, // 31: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
+	19, // 32: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
+	21, // 33: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
+	26, // 34: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
+	4,  // 35: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
+	10, // 36: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
+	17, // 37: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
+	13, // 38: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
+	20, // 39: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
+	22, // 40: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
+	27, // 41: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
+	35, // [35:42] is the sub-list for method output_type
+	28, // [28:35] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_limiter_proto_init() }
@@ -1989,7 +2472,7 @@ func file_jeton_v1_limiter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_limiter_proto_rawDesc), len(file_jeton_v1_limiter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

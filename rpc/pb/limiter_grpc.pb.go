@@ -27,6 +27,7 @@ const (
 	Limiter_Check_FullMethodName       = "/jeton.v1.Limiter/Check"
 	Limiter_CheckBatch_FullMethodName  = "/jeton.v1.Limiter/CheckBatch"
 	Limiter_CheckStream_FullMethodName = "/jeton.v1.Limiter/CheckStream"
+	Limiter_CheckAll_FullMethodName    = "/jeton.v1.Limiter/CheckAll"
 	Limiter_Return_FullMethodName      = "/jeton.v1.Limiter/Return"
 	Limiter_Inspect_FullMethodName     = "/jeton.v1.Limiter/Inspect"
 	Limiter_Reset_FullMethodName       = "/jeton.v1.Limiter/Reset"
@@ -44,10 +45,17 @@ const (
 //	INVALID_ARGUMENT    the request can never be decided; a google.rpc.BadRequest in the details names the field
 //	NOT_FOUND           it names a limit that is not stored
 //	UNAVAILABLE         no decision could be had; the cost may or may not have been charged
-//	RESOURCE_EXHAUSTED  the node is shedding load; likewise
+//	RESOURCE_EXHAUSTED  the node is shedding load; likewise. There is no google.rpc.QuotaFailure in the details
 //	DEADLINE_EXCEEDED   no decision was made in time; likewise
 //
 // A check without a deadline gets one of 5 seconds, and none waits longer than 30.
+//
+// A call with the metadata "jeton-denials: error" gets denials as errors, for clients that retry by the status: the code is
+// RESOURCE_EXHAUSTED, and the details are a google.rpc.RetryInfo with the wait (none when no wait can help), a
+// google.rpc.QuotaFailure with a violation for every limit that denies, and the Decision. The trailer
+// grpc-retry-pushback-ms has the retry policies of gRPC wait as long, or not retry (-1) when the wait does not fit into
+// the call's deadline. Nothing was charged. In CheckBatch and CheckStream it is the error of each denied request,
+// in CheckAll it is about the request that denied.
 type LimiterClient interface {
 	// Check decides one request, and charges its cost when every limit of it allows it.
 	Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*CheckResponse, error)
@@ -57,6 +65,10 @@ type LimiterClient interface {
 	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. A stream holds
 	// at most 1,000 requests that are not yet answered; the node reads on when one of them is.
 	CheckStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckStreamRequest, CheckStreamResponse], error)
+	// CheckAll decides up to 16 requests of several keys as one: all of them admit, or none is charged. They are asked in
+	// their order until one is denied or has no decision; then what those before it took is given back. The requests have
+	// no request_id, and no limit of a key stands in two of them.
+	CheckAll(ctx context.Context, in *CheckAllRequest, opts ...grpc.CallOption) (*CheckAllResponse, error)
 	// Return gives back admissions that were not used after all.
 	Return(ctx context.Context, in *ReturnRequest, opts ...grpc.CallOption) (*ReturnResponse, error)
 	// Inspect tells the state of a bucket. Looking changes nothing.
@@ -106,6 +118,16 @@ func (c *limiterClient) CheckStream(ctx context.Context, opts ...grpc.CallOption
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Limiter_CheckStreamClient = grpc.BidiStreamingClient[CheckStreamRequest, CheckStreamResponse]
 
+func (c *limiterClient) CheckAll(ctx context.Context, in *CheckAllRequest, opts ...grpc.CallOption) (*CheckAllResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckAllResponse)
+	err := c.cc.Invoke(ctx, Limiter_CheckAll_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *limiterClient) Return(ctx context.Context, in *ReturnRequest, opts ...grpc.CallOption) (*ReturnResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReturnResponse)
@@ -148,10 +170,17 @@ func (c *limiterClient) Reset(ctx context.Context, in *ResetRequest, opts ...grp
 //	INVALID_ARGUMENT    the request can never be decided; a google.rpc.BadRequest in the details names the field
 //	NOT_FOUND           it names a limit that is not stored
 //	UNAVAILABLE         no decision could be had; the cost may or may not have been charged
-//	RESOURCE_EXHAUSTED  the node is shedding load; likewise
+//	RESOURCE_EXHAUSTED  the node is shedding load; likewise. There is no google.rpc.QuotaFailure in the details
 //	DEADLINE_EXCEEDED   no decision was made in time; likewise
 //
 // A check without a deadline gets one of 5 seconds, and none waits longer than 30.
+//
+// A call with the metadata "jeton-denials: error" gets denials as errors, for clients that retry by the status: the code is
+// RESOURCE_EXHAUSTED, and the details are a google.rpc.RetryInfo with the wait (none when no wait can help), a
+// google.rpc.QuotaFailure with a violation for every limit that denies, and the Decision. The trailer
+// grpc-retry-pushback-ms has the retry policies of gRPC wait as long, or not retry (-1) when the wait does not fit into
+// the call's deadline. Nothing was charged. In CheckBatch and CheckStream it is the error of each denied request,
+// in CheckAll it is about the request that denied.
 type LimiterServer interface {
 	// Check decides one request, and charges its cost when every limit of it allows it.
 	Check(context.Context, *CheckRequest) (*CheckResponse, error)
@@ -161,6 +190,10 @@ type LimiterServer interface {
 	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. A stream holds
 	// at most 1,000 requests that are not yet answered; the node reads on when one of them is.
 	CheckStream(grpc.BidiStreamingServer[CheckStreamRequest, CheckStreamResponse]) error
+	// CheckAll decides up to 16 requests of several keys as one: all of them admit, or none is charged. They are asked in
+	// their order until one is denied or has no decision; then what those before it took is given back. The requests have
+	// no request_id, and no limit of a key stands in two of them.
+	CheckAll(context.Context, *CheckAllRequest) (*CheckAllResponse, error)
 	// Return gives back admissions that were not used after all.
 	Return(context.Context, *ReturnRequest) (*ReturnResponse, error)
 	// Inspect tells the state of a bucket. Looking changes nothing.
@@ -185,6 +218,9 @@ func (UnimplementedLimiterServer) CheckBatch(context.Context, *CheckBatchRequest
 }
 func (UnimplementedLimiterServer) CheckStream(grpc.BidiStreamingServer[CheckStreamRequest, CheckStreamResponse]) error {
 	return status.Error(codes.Unimplemented, "method CheckStream not implemented")
+}
+func (UnimplementedLimiterServer) CheckAll(context.Context, *CheckAllRequest) (*CheckAllResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckAll not implemented")
 }
 func (UnimplementedLimiterServer) Return(context.Context, *ReturnRequest) (*ReturnResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Return not implemented")
@@ -259,6 +295,24 @@ func _Limiter_CheckStream_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Limiter_CheckStreamServer = grpc.BidiStreamingServer[CheckStreamRequest, CheckStreamResponse]
 
+func _Limiter_CheckAll_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckAllRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LimiterServer).CheckAll(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Limiter_CheckAll_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LimiterServer).CheckAll(ctx, req.(*CheckAllRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Limiter_Return_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReturnRequest)
 	if err := dec(in); err != nil {
@@ -327,6 +381,10 @@ var Limiter_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckBatch",
 			Handler:    _Limiter_CheckBatch_Handler,
+		},
+		{
+			MethodName: "CheckAll",
+			Handler:    _Limiter_CheckAll_Handler,
 		},
 		{
 			MethodName: "Return",

@@ -86,7 +86,7 @@ func appendResult(b []byte, r *limit.Result) ([]byte, error) {
 		return end(appendDecision(b, r.Decision), from), nil
 	}
 	b, from := begin(b, tagError)
-	b, err := proto.MarshalOptions{}.MarshalAppend(b, EncodeError(r.Err).Proto())
+	b, err := proto.MarshalOptions{}.MarshalAppend(b, statusOf(r.Err).Proto())
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +107,17 @@ func appendDecision(b []byte, d limit.Decision) []byte {
 		b = appendNumber(b, tagRemaining, uint64(o.Remaining))
 		b = appendNumber(b, tagRetryAfter, uint64(o.RetryAfter))
 		b = appendNumber(b, tagResetAfter, uint64(o.ResetAfter))
+		b = appendText(b, tagOutcomePlan, o.Plan)
+		b = appendText(b, tagOverride, o.Override)
+		b = appendTrue(b, tagClosed, o.Closed)
+		b = appendTrue(b, tagEnded, o.Ended)
 		b = end(b, from)
 	}
 	for i := range d.Receipts {
 		b, from = begin(b, tagDecided)
 		b = end(appendReceipt(b, &d.Receipts[i]), from)
 	}
-	return b
+	return appendNumber(b, tagBegin, uint64(d.Wait))
 }
 
 // appendReceipt appends the fields of a Receipt.
@@ -126,7 +130,7 @@ func appendReceipt(b []byte, r *limit.Receipt) []byte {
 	for _, s := range r.Reuses {
 		b = appendSpan(b, tagReuses, s)
 	}
-	return b
+	return appendTrue(b, tagPermit, r.Permit)
 }
 
 func appendSpan(b []byte, tag byte, s limit.Span) []byte {

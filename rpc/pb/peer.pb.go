@@ -115,10 +115,16 @@ type Reservation struct {
 	ToNs int64 `protobuf:"varint,8,opt,name=to_ns,json=toNs" json:"to_ns,omitempty"`
 	// How far ahead of the clock the limit may ever spend.
 	ReachNs int64 `protobuf:"varint,9,opt,name=reach_ns,json=reachNs" json:"reach_ns,omitempty"`
-	// What an algorithm keeps beside the position.
-	Aux []byte `protobuf:"bytes,10,opt,name=aux" json:"aux,omitempty"`
+	// What is to take the place of the ledger, of a limit that counts entries.
+	Ledger []byte `protobuf:"bytes,10,opt,name=ledger" json:"ledger,omitempty"`
 	// The request has defined the limit: a replica bounds how many registers of such limits it keeps.
-	Inline        bool `protobuf:"varint,11,opt,name=inline" json:"inline,omitempty"`
+	Inline bool `protobuf:"varint,11,opt,name=inline" json:"inline,omitempty"`
+	// No owner can have reserved line beyond from_ns before from_ns less this. 0 means reach_ns.
+	LeadNs int64 `protobuf:"varint,12,opt,name=lead_ns,json=leadNs" json:"lead_ns,omitempty"`
+	// The register may not be swept before this time.
+	ExpireNs int64 `protobuf:"varint,13,opt,name=expire_ns,json=expireNs" json:"expire_ns,omitempty"`
+	// The stored ledger stays, and comes back with the answer.
+	Claim         bool `protobuf:"varint,14,opt,name=claim" json:"claim,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,9 +222,9 @@ func (x *Reservation) GetReachNs() int64 {
 	return 0
 }
 
-func (x *Reservation) GetAux() []byte {
+func (x *Reservation) GetLedger() []byte {
 	if x != nil {
-		return x.Aux
+		return x.Ledger
 	}
 	return nil
 }
@@ -226,6 +232,27 @@ func (x *Reservation) GetAux() []byte {
 func (x *Reservation) GetInline() bool {
 	if x != nil {
 		return x.Inline
+	}
+	return false
+}
+
+func (x *Reservation) GetLeadNs() int64 {
+	if x != nil {
+		return x.LeadNs
+	}
+	return 0
+}
+
+func (x *Reservation) GetExpireNs() int64 {
+	if x != nil {
+		return x.ExpireNs
+	}
+	return 0
+}
+
+func (x *Reservation) GetClaim() bool {
+	if x != nil {
+		return x.Claim
 	}
 	return false
 }
@@ -306,7 +333,11 @@ type ReservationAnswer struct {
 	// The replica's epoch of the partition.
 	Epoch uint64 `protobuf:"varint,4,opt,name=epoch" json:"epoch,omitempty"`
 	// The owner's clock less the replica's.
-	SkewNs        int64 `protobuf:"varint,5,opt,name=skew_ns,json=skewNs" json:"skew_ns,omitempty"`
+	SkewNs int64 `protobuf:"varint,5,opt,name=skew_ns,json=skewNs" json:"skew_ns,omitempty"`
+	// To an accepted claim: which reservation has written the ledger, and the ledger.
+	Version int64 `protobuf:"varint,6,opt,name=version" json:"version,omitempty"`
+	// See version.
+	Ledger        []byte `protobuf:"bytes,7,opt,name=ledger" json:"ledger,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -374,6 +405,20 @@ func (x *ReservationAnswer) GetSkewNs() int64 {
 		return x.SkewNs
 	}
 	return 0
+}
+
+func (x *ReservationAnswer) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *ReservationAnswer) GetLedger() []byte {
+	if x != nil {
+		return x.Ledger
+	}
+	return nil
 }
 
 // LookRequest asks for one register.
@@ -1109,7 +1154,7 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x16\n" +
 	"\x06writer\x18\x03 \x01(\fR\x06writer\x129\n" +
-	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\x8e\x02\n" +
+	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\xe0\x02\n" +
 	"\vReservation\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1c\n" +
@@ -1121,14 +1166,17 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"generation\x12\x17\n" +
 	"\afrom_ns\x18\a \x01(\x03R\x06fromNs\x12\x13\n" +
 	"\x05to_ns\x18\b \x01(\x03R\x04toNs\x12\x19\n" +
-	"\breach_ns\x18\t \x01(\x03R\areachNs\x12\x10\n" +
-	"\x03aux\x18\n" +
-	" \x01(\fR\x03aux\x12\x16\n" +
-	"\x06inline\x18\v \x01(\bR\x06inline\"n\n" +
+	"\breach_ns\x18\t \x01(\x03R\areachNs\x12\x16\n" +
+	"\x06ledger\x18\n" +
+	" \x01(\fR\x06ledger\x12\x16\n" +
+	"\x06inline\x18\v \x01(\bR\x06inline\x12\x17\n" +
+	"\alead_ns\x18\f \x01(\x03R\x06leadNs\x12\x1b\n" +
+	"\texpire_ns\x18\r \x01(\x03R\bexpireNs\x12\x14\n" +
+	"\x05claim\x18\x0e \x01(\bR\x05claim\"n\n" +
 	"\x0fReserveResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
 	"\aanswers\x18\x02 \x03(\v2\x1b.jeton.v1.ReservationAnswerR\aanswers\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\x9d\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xcf\x01\n" +
 	"\x11ReservationAnswer\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\rR\averdict\x12\x1f\n" +
 	"\vposition_ns\x18\x02 \x01(\x03R\n" +
@@ -1137,7 +1185,9 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"generation\x18\x03 \x01(\x03R\n" +
 	"generation\x12\x14\n" +
 	"\x05epoch\x18\x04 \x01(\x04R\x05epoch\x12\x17\n" +
-	"\askew_ns\x18\x05 \x01(\x03R\x06skewNs\"S\n" +
+	"\askew_ns\x18\x05 \x01(\x03R\x06skewNs\x12\x18\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\x12\x16\n" +
+	"\x06ledger\x18\a \x01(\fR\x06ledger\"S\n" +
 	"\vLookRequest\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +

@@ -26,7 +26,10 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 	if cost == 0 {
 		cost = r.Tokens() // 0 for a look alone: older nodes know a look by it, and take an absent cost for 1
 	}
-	out := &CheckRequest{Key: r.Key, Cost: &cost, Look: r.Look, RequestId: r.ID, Receipt: r.Receipt}
+	out := &CheckRequest{Key: r.Key, Look: r.Look, RequestId: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitNs: int64(r.Wait)}
+	if r.Extend == 0 || r.Cost != 0 {
+		out.Cost = &cost
+	}
 	out.Limits = make([]*LimitRef, len(r.Limits))
 	for i, ref := range r.Limits {
 		out.Limits[i] = EncodeRef(ref)
@@ -51,13 +54,26 @@ func DecodeRef(m *LimitRef) limit.Ref {
 }
 
 func encodeLimit(l limit.Limit) *Limit {
-	return &Limit{
+	out := &Limit{
 		Name:          l.Name,
 		Algorithm:     l.Algorithm,
 		Capacity:      l.Capacity,
-		Refill:        &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)},
 		OnUnavailable: string(l.OnUnavailable),
+		WindowNs:      int64(l.Window),
+		Per:           l.Per,
+		Timezone:      l.Timezone,
+		Anchor:        l.Anchor,
+		Weighted:      l.Weighted,
+		LeaseNs:       int64(l.Lease),
+		WaitNs:        int64(l.MaxWait),
+		PenaltyAfter:  l.Penalty.After,
+		PenaltyForNs:  int64(l.Penalty.For),
+		PenaltyMaxNs:  int64(l.Penalty.Max),
 	}
+	if l.Refill != (limit.Refill{}) {
+		out.Refill = &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)}
+	}
+	return out
 }
 
 func decodeLimit(m *Limit) limit.Limit {
@@ -67,6 +83,16 @@ func decodeLimit(m *Limit) limit.Limit {
 		Capacity:      m.GetCapacity(),
 		Refill:        limit.Refill{Tokens: m.GetRefill().GetTokens(), Per: time.Duration(m.GetRefill().GetPerNs())},
 		OnUnavailable: limit.Policy(m.GetOnUnavailable()),
+		Window:        time.Duration(m.GetWindowNs()),
+		Per:           m.GetPer(),
+		Timezone:      m.GetTimezone(),
+		Anchor:        m.GetAnchor(),
+		Weighted:      m.GetWeighted(),
+		Lease:         time.Duration(m.GetLeaseNs()),
+		MaxWait:       time.Duration(m.GetWaitNs()),
+		Penalty: limit.Penalty{
+			After: m.GetPenaltyAfter(), For: time.Duration(m.GetPenaltyForNs()), Max: time.Duration(m.GetPenaltyMaxNs()),
+		},
 	}
 }
 

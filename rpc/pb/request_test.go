@@ -19,6 +19,16 @@ func drawLimit(t *rapid.T) limit.Limit {
 		Capacity:      rapid.Int64().Draw(t, "capacity"),
 		Refill:        limit.Refill{Tokens: rapid.Int64().Draw(t, "tokens"), Per: time.Duration(rapid.Int64().Draw(t, "per"))},
 		OnUnavailable: limit.Policy(rapid.String().Draw(t, "policy")),
+		Window:        time.Duration(rapid.Int64().Draw(t, "window")),
+		Per:           rapid.String().Draw(t, "period"),
+		Timezone:      rapid.String().Draw(t, "timezone"),
+		Anchor:        rapid.String().Draw(t, "anchor"),
+		Weighted:      rapid.Bool().Draw(t, "weighted"),
+		Lease:         time.Duration(rapid.Int64().Draw(t, "lease")),
+		MaxWait:       time.Duration(rapid.Int64().Draw(t, "longest wait")),
+		Penalty: limit.Penalty{
+			After: rapid.Int64().Draw(t, "denials"), For: time.Duration(rapid.Int64().Draw(t, "first penalty")), Max: time.Duration(rapid.Int64().Draw(t, "longest penalty")),
+		},
 	}
 }
 
@@ -46,6 +56,9 @@ func drawRequest(t *rapid.T) limit.Request {
 		ID:      rapid.String().Draw(t, "id"),
 		Receipt: rapid.Bool().Draw(t, "receipt"),
 		Look:    rapid.Bool().Draw(t, "look"),
+		Extend:  rapid.Uint64Range(0, 1).Draw(t, "extend"),
+		Plan:    rapid.SampledFrom([]string{"", "pro", "\xff"}).Draw(t, "plan"),
+		Wait:    time.Duration(rapid.Int64().Draw(t, "wait")),
 	}
 }
 
@@ -65,7 +78,7 @@ func TestRequestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawRequest(t)
 		got := decodeRequest(overTheWire(t, EncodeRequest(want), new(CheckRequest)))
-		if want.Cost == 0 {
+		if want.Cost == 0 && want.Extend == 0 {
 			want.Cost = want.Tokens()
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -146,7 +159,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		want := decodeRequest(m)
 		sent := EncodeRequest(want)
-		if want.Cost == 0 {
+		if want.Cost == 0 && want.Extend == 0 {
 			want.Cost = want.Tokens() // which is written out
 		}
 		if got := decodeRequest(overTheWire(t, sent, new(CheckRequest))); !reflect.DeepEqual(got, want) {

@@ -1,7 +1,9 @@
 package pb
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/jeton-dev/jeton/ring"
@@ -17,6 +19,9 @@ const MaxReservations = 1000
 // errPartition means that a reservation names a partition that no cluster has.
 var errPartition = errors.New("reservation: the partition is above 65,535")
 
+// errLedger means that a reservation brings more than an owner ever writes.
+var errLedger = fmt.Errorf("reservation: a ledger has more than %d bytes", register.MaxLedger)
+
 // A ReserveIn is a ReserveRequest as it arrives.
 type ReserveIn struct {
 	ID uint64
@@ -30,7 +35,8 @@ type ReserveIn struct {
 	Len int
 }
 
-// UnmarshalWire reads m. What it refuses, protobuf would refuse too, but for a partition above 65,535. The keys of all
+// UnmarshalWire reads m. What it refuses, protobuf would refuse too, but for a partition above 65,535 and a
+// ledger above [register.MaxLedger]. The keys of all
 // reservations are pieces of one copy of the message.
 func (m *ReserveIn) UnmarshalWire(data []byte) error {
 	r := newReader(data)
@@ -39,7 +45,7 @@ func (m *ReserveIn) UnmarshalWire(data []byte) error {
 	if few {
 		m.Reservations = make([]register.Reservation, m.Len)
 	}
-	odd := false
+	var odd error
 	for i, end := 0, len(data); r.at < end; {
 		switch tag := r.varint(end); tag {
 		case tagReserveID:
@@ -55,7 +61,7 @@ func (m *ReserveIn) UnmarshalWire(data []byte) error {
 				into = &m.Reservations[i]
 				i++
 			}
-			odd = r.reservation(into, r.enter(end)) || odd
+			odd = cmp.Or(r.reservation(into, r.enter(end)), odd)
 		default:
 			r.skip(tag, end)
 		}
@@ -63,8 +69,8 @@ func (m *ReserveIn) UnmarshalWire(data []byte) error {
 	if err := r.err(); err != nil {
 		return err
 	}
-	if odd {
-		return errPartition
+	if odd != nil {
+		return odd
 	}
 	m.stamp()
 	return nil
@@ -81,8 +87,9 @@ func (m *ReserveIn) stamp() {
 	}
 }
 
-// reservation reads a Reservation into m, and says whether its partition does not fit.
-func (r *reader) reservation(m *register.Reservation, end int) (odd bool) {
+// reservation reads a Reservation into m, and says what of it does not fit.
+func (r *reader) reservation(m *register.Reservation, end int) error {
+	var wide, large bool // the last one of a field counts
 	for r.at < end {
 		switch tag := r.varint(end); tag {
 		case tagSeq:
@@ -91,7 +98,7 @@ func (r *reader) reservation(m *register.Reservation, end int) (odd bool) {
 			m.Epoch = r.varint(end)
 		case tagPartition:
 			p := uint32(r.varint(end))
-			m.Partition, odd = ring.Partition(p), p > math.MaxUint16
+			m.Partition, wide = ring.Partition(p), p > math.MaxUint16
 		case tagOfKey:
 			m.Key = r.string(end)
 		case tagOfLimit:
@@ -104,15 +111,30 @@ func (r *reader) reservation(m *register.Reservation, end int) (odd bool) {
 			m.To = int64(r.varint(end))
 		case tagReach:
 			m.Reach = int64(r.varint(end))
-		case tagAux:
-			m.Aux = []byte(r.string(end))
+		case tagLedger:
+			ledger := r.string(end)
+			if large = len(ledger) > register.MaxLedger; !large {
+				m.Ledger = []byte(ledger)
+			}
 		case tagOfInline:
 			m.Inline = r.varint(end) != 0
+		case tagLead:
+			m.Lead = int64(r.varint(end))
+		case tagExpire:
+			m.Expire = int64(r.varint(end))
+		case tagClaim:
+			m.Claim = r.varint(end) != 0
 		default:
 			r.skip(tag, end)
 		}
 	}
-	return odd
+	switch {
+	case wide:
+		return errPartition
+	case large:
+		return errLedger
+	}
+	return nil
 }
 
 // A ReserveOut is a ReserveRequest as it leaves.
@@ -139,9 +161,13 @@ func (m *ReserveOut) WireRoom() int {
 	return room
 }
 
-// ReservationRoom is about how many bytes a reservation takes in a message.
+// ReservationRoom is about how many bytes a reservation takes in a message, or its answer in the other direction.
 func ReservationRoom(m *register.Reservation) int {
-	return usualReservation + len(m.Key) + len(m.Limit) + len(m.Aux)
+	room := usualReservation + len(m.Key) + len(m.Limit) + len(m.Ledger)
+	if m.Claim {
+		room += register.MaxLedger
+	}
+	return room
 }
 
 // AppendWire appends m to b.
@@ -169,6 +195,9 @@ func appendReservation(b []byte, m *register.Reservation) []byte {
 	b = appendNumber(b, tagFrom, uint64(m.From))
 	b = appendNumber(b, tagTo, uint64(m.To))
 	b = appendNumber(b, tagReach, uint64(m.Reach))
-	b = appendBytes(b, tagAux, m.Aux)
-	return appendTrue(b, tagOfInline, m.Inline)
+	b = appendBytes(b, tagLedger, m.Ledger)
+	b = appendTrue(b, tagOfInline, m.Inline)
+	b = appendNumber(b, tagLead, uint64(m.Lead))
+	b = appendNumber(b, tagExpire, uint64(m.Expire))
+	return appendTrue(b, tagClaim, m.Claim)
 }

@@ -49,18 +49,19 @@ func stockReserve(data []byte) (in ReserveIn, odd bool, err error) {
 			in.Reservations[i] = register.Reservation{
 				Writer: writer, Seq: r.GetSeq(), Epoch: r.GetEpoch(), Now: in.Now,
 				Partition: ring.Partition(r.GetPartition()), Key: r.GetKey(), Limit: r.GetLimit(),
-				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Inline: r.GetInline(), Aux: r.GetAux(),
+				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Inline: r.GetInline(), Ledger: r.GetLedger(),
+				Lead: r.GetLeadNs(), Expire: r.GetExpireNs(), Claim: r.GetClaim(),
 			}
 		}
 	}
 	return in, odd, err
 }
 
-// withoutEmptyAux makes an aux of no bytes none.
-func withoutEmptyAux(rs []register.Reservation) []register.Reservation {
+// withoutEmptyLedger makes a ledger of no bytes none.
+func withoutEmptyLedger(rs []register.Reservation) []register.Reservation {
 	for i := range rs {
-		if len(rs[i].Aux) == 0 {
-			rs[i].Aux = nil
+		if len(rs[i].Ledger) == 0 {
+			rs[i].Ledger = nil
 		}
 	}
 	return rs
@@ -76,7 +77,7 @@ func sameReserve(t interface{ Fatalf(string, ...any) }, data []byte) {
 		}
 		return
 	}
-	got.Reservations, want.Reservations = withoutEmptyAux(got.Reservations), withoutEmptyAux(want.Reservations)
+	got.Reservations, want.Reservations = withoutEmptyLedger(got.Reservations), withoutEmptyLedger(want.Reservations)
 	same(t, data, got, err, want, stock)
 }
 
@@ -89,6 +90,7 @@ func stockReserved(data []byte) (ReservedIn, error) {
 		in.Answers = append(in.Answers, register.Answer{
 			Verdict: register.Verdict(min(a.GetVerdict(), 255)), Position: a.GetPositionNs(),
 			Generation: a.GetGeneration(), Epoch: a.GetEpoch(), Skew: a.GetSkewNs(),
+			Version: a.GetVersion(), Ledger: append([]byte(nil), a.GetLedger()...),
 		})
 	}
 	return in, err
@@ -121,10 +123,12 @@ func TestDecodeReservationTable(t *testing.T) {
 		"one beyond 32 bits":               number(tagPartition, 1<<32+5),
 		"one that is said again, and fits": append(number(tagPartition, 65536), tagPartition, 5),
 		"a key that is not UTF-8":          {tagOfKey, 2, 'k', 0xff},
-		"aux":                              {tagAux, 2, 1, 2},
-		"aux taken back":                   {tagAux, 2, 1, 2, tagAux, 0},
+		"ledger":                           {tagLedger, 2, 1, 2},
+		"ledger taken back":                {tagLedger, 2, 1, 2, tagLedger, 0},
 		"negative positions":               append(number(tagFrom, 1<<64-1), number(tagTo, 1<<63)...),
 		"cut short":                        {tagOfKey, 5, 'a'},
+		"a claim":                          number(tagClaim, 1),
+		"a ledger that is told":            {tagAnswerLedger, 2, 1, 2},
 		"a verdict of one byte":            number(tagVerdict, 255),
 		"a verdict beyond a byte":          number(tagVerdict, 256),
 		"a verdict beyond 32 bits":         number(tagVerdict, 1<<32+1),
@@ -161,7 +165,8 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 				Partition: ring.Partition(rapid.Uint16().Draw(t, "partition")),
 				Key:       rapid.StringN(0, -1, 200).Draw(t, "key"), Limit: rapid.StringN(0, -1, 20).Draw(t, "limit"),
 				Generation: rapid.Int64().Draw(t, "generation"), From: rapid.Int64().Draw(t, "from"), To: rapid.Int64().Draw(t, "to"),
-				Reach: rapid.Int64().Draw(t, "reach"), Inline: rapid.Bool().Draw(t, "inline"), Aux: rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "aux"),
+				Reach: rapid.Int64().Draw(t, "reach"), Inline: rapid.Bool().Draw(t, "inline"), Ledger: rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "ledger"),
+				Lead: rapid.Int64().Draw(t, "lead"), Expire: rapid.Int64().Draw(t, "expire"), Claim: rapid.Bool().Draw(t, "claim"),
 			}
 		}), 0, 5)
 		m := ReserveOut{
@@ -175,7 +180,8 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 			for _, r := range rs {
 				stock.Reservations = append(stock.Reservations, &Reservation{
 					Seq: r.Seq, Epoch: r.Epoch, Partition: uint32(r.Partition), Key: r.Key, Limit: r.Limit,
-					Generation: r.Generation, FromNs: r.From, ToNs: r.To, ReachNs: r.Reach, Inline: r.Inline, Aux: r.Aux,
+					Generation: r.Generation, FromNs: r.From, ToNs: r.To, ReachNs: r.Reach, Inline: r.Inline, Ledger: r.Ledger,
+					LeadNs: r.Lead, ExpireNs: r.Expire, Claim: r.Claim,
 				})
 			}
 		}
@@ -190,12 +196,14 @@ func TestEncodeReservedAsProtobufDoes(t *testing.T) {
 			return register.Answer{
 				Verdict: register.Verdict(rapid.Uint8().Draw(t, "verdict")), Position: rapid.Int64().Draw(t, "position"),
 				Generation: rapid.Int64().Draw(t, "generation"), Epoch: rapid.Uint64().Draw(t, "epoch"), Skew: rapid.Int64().Draw(t, "skew"),
+				Version: rapid.Int64().Draw(t, "version"), Ledger: rapid.SliceOfN(rapid.Byte(), 1, 200).Draw(t, "ledger"),
 			}
 		}), 0, 5).Draw(t, "answers")
 		stock := &ReserveResponse{Id: m.ID, Error: m.Error}
 		for _, a := range m.Answers {
 			stock.Answers = append(stock.Answers, &ReservationAnswer{
 				Verdict: uint32(a.Verdict), PositionNs: a.Position, Generation: a.Generation, Epoch: a.Epoch, SkewNs: a.Skew,
+				Version: a.Version, Ledger: a.Ledger,
 			})
 		}
 		sameBytes(t, &m, stock)
@@ -204,7 +212,7 @@ func TestEncodeReservedAsProtobufDoes(t *testing.T) {
 			t.Fatalf("sent %+v, read %+v and %v", m, in, err)
 		}
 		for i := range m.Answers {
-			if in.Answers[i] != m.Answers[i] {
+			if !reflect.DeepEqual(in.Answers[i], m.Answers[i]) {
 				t.Fatalf("sent %+v, read %+v", m.Answers[i], in.Answers[i])
 			}
 		}

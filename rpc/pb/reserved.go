@@ -17,7 +17,7 @@ type ReservedIn struct {
 
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too.
 func (m *ReservedIn) UnmarshalWire(data []byte) error {
-	r := reader{data: data} // the only text there is, the error, is copied by itself
+	r := reader{data: data} // the only texts there are, errors and ledgers, are copied by themselves
 	if n := r.count(tagAnswers); n > 0 {
 		m.Answers = make([]register.Answer, 0, n)
 	}
@@ -28,15 +28,23 @@ func (m *ReservedIn) UnmarshalWire(data []byte) error {
 		case tagAnswers:
 			m.Answers = append(m.Answers, r.answer(r.enter(end)))
 		case tagReservedError:
-			if stop := r.enter(end); stop != failed {
-				m.Error = string(data[r.at:stop])
-				r.at = stop
-			}
+			m.Error = string(r.piece(end))
 		default:
 			r.skip(tag, end)
 		}
 	}
 	return r.err()
+}
+
+// piece reads bytes, without a copy.
+func (r *reader) piece(end int) []byte {
+	stop := r.enter(end)
+	if stop == failed {
+		return nil
+	}
+	piece := r.data[r.at:stop]
+	r.at = stop
+	return piece
 }
 
 func (r *reader) answer(end int) (a register.Answer) {
@@ -52,6 +60,10 @@ func (r *reader) answer(end int) (a register.Answer) {
 			a.Epoch = r.varint(end)
 		case tagSkew:
 			a.Skew = int64(r.varint(end))
+		case tagVersion:
+			a.Version = int64(r.varint(end))
+		case tagAnswerLedger:
+			a.Ledger = append([]byte(nil), r.piece(end)...)
 		default:
 			r.skip(tag, end)
 		}
@@ -70,7 +82,13 @@ type ReservedOut struct {
 const usualAnswer = 40
 
 // WireRoom is about how many bytes m takes.
-func (m *ReservedOut) WireRoom() int { return usualAnswer*(1+len(m.Answers)) + len(m.Error) }
+func (m *ReservedOut) WireRoom() int {
+	room := usualAnswer*(1+len(m.Answers)) + len(m.Error)
+	for i := range m.Answers {
+		room += len(m.Answers[i].Ledger)
+	}
+	return room
+}
 
 // AppendWire appends m to b.
 func (m *ReservedOut) AppendWire(b []byte) ([]byte, error) {
@@ -84,6 +102,8 @@ func (m *ReservedOut) AppendWire(b []byte) ([]byte, error) {
 		b = appendNumber(b, tagAnswerGeneration, uint64(a.Generation))
 		b = appendNumber(b, tagAnswerEpoch, a.Epoch)
 		b = appendNumber(b, tagSkew, uint64(a.Skew))
+		b = appendNumber(b, tagVersion, uint64(a.Version))
+		b = appendBytes(b, tagAnswerLedger, a.Ledger)
 		b = end(b, from)
 	}
 	return appendText(b, tagReservedError, m.Error), nil

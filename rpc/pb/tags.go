@@ -7,7 +7,8 @@ const (
 )
 
 // The tags of limiter.proto: the number of a field, shifted by 3, and its type. What reads a message and what writes it use the
-// same tags. All are one byte: the numbers are below 16.
+// same tags. All are one byte: the numbers are below 16, which the message Limit has used up; the reader takes longer ones, and the
+// writer does not.
 const (
 	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
 
@@ -20,6 +21,9 @@ const (
 	tagRequestID = 4<<3 + typeBytes
 	tagReceipt   = 5<<3 + typeVarint
 	tagLook      = 6<<3 + typeVarint
+	tagExtend    = 7<<3 + typeVarint
+	tagPlan      = 9<<3 + typeBytes
+	tagWait      = 8<<3 + typeVarint
 
 	tagName   = 1<<3 + typeBytes // of LimitRef
 	tagInline = 2<<3 + typeBytes
@@ -29,6 +33,16 @@ const (
 	tagCapacity      = 3<<3 + typeVarint
 	tagRefill        = 4<<3 + typeBytes
 	tagOnUnavailable = 5<<3 + typeBytes
+	tagWindow        = 6<<3 + typeVarint
+	tagPer           = 7<<3 + typeBytes
+	tagTimezone      = 8<<3 + typeBytes
+	tagAnchor        = 9<<3 + typeBytes
+	tagWeighted      = 10<<3 + typeVarint
+	tagLease         = 11<<3 + typeVarint
+	tagMaxWait       = 12<<3 + typeVarint
+	tagPenaltyAfter  = 13<<3 + typeVarint
+	tagPenaltyFor    = 14<<3 + typeVarint
+	tagPenaltyMax    = 15<<3 + typeVarint
 
 	tagTokens = 1<<3 + typeVarint // of Refill
 	tagPerNs  = 2<<3 + typeVarint
@@ -45,7 +59,8 @@ const (
 
 	tagAllowed  = 1<<3 + typeVarint // of Decision
 	tagOutcomes = 2<<3 + typeBytes
-	tagDecided  = 3<<3 + typeBytes // its receipts
+	tagDecided  = 3<<3 + typeBytes  // its receipts
+	tagBegin    = 4<<3 + typeVarint // its wait
 
 	tagOutcomeName    = 1<<3 + typeBytes // of Outcome
 	tagOutcomeAllowed = 2<<3 + typeVarint
@@ -54,6 +69,10 @@ const (
 	tagRemaining      = 5<<3 + typeVarint
 	tagRetryAfter     = 6<<3 + typeVarint
 	tagResetAfter     = 7<<3 + typeVarint
+	tagOutcomePlan    = 8<<3 + typeBytes
+	tagOverride       = 9<<3 + typeBytes
+	tagClosed         = 10<<3 + typeVarint
+	tagEnded          = 11<<3 + typeVarint
 
 	tagReturnKey = 1<<3 + typeBytes // of ReturnRequest
 	tagReceipts  = 2<<3 + typeBytes
@@ -64,6 +83,7 @@ const (
 	tagOwner             = 4<<3 + typeBytes
 	tagSerial            = 5<<3 + typeVarint
 	tagReuses            = 6<<3 + typeBytes
+	tagPermit            = 7<<3 + typeVarint
 
 	tagStart = 1<<3 + typeVarint // of Span
 	tagEnd   = 2<<3 + typeVarint
@@ -85,8 +105,11 @@ const (
 	tagFrom       = 7<<3 + typeVarint
 	tagTo         = 8<<3 + typeVarint
 	tagReach      = 9<<3 + typeVarint
-	tagAux        = 10<<3 + typeBytes
+	tagLedger     = 10<<3 + typeBytes
 	tagOfInline   = 11<<3 + typeVarint
+	tagLead       = 12<<3 + typeVarint
+	tagExpire     = 13<<3 + typeVarint
+	tagClaim      = 14<<3 + typeVarint
 
 	tagReservedID    = 1<<3 + typeVarint // of ReserveResponse
 	tagAnswers       = 2<<3 + typeBytes
@@ -97,4 +120,6 @@ const (
 	tagAnswerGeneration = 3<<3 + typeVarint
 	tagAnswerEpoch      = 4<<3 + typeVarint
 	tagSkew             = 5<<3 + typeVarint
+	tagVersion          = 6<<3 + typeVarint
+	tagAnswerLedger     = 7<<3 + typeBytes
 )

@@ -299,7 +299,7 @@ func TestExportPieces(t *testing.T) {
 	l := newLedger(1, reg.Partition{Epoch: 1, Horizon: 3})
 	rs := movedReservations(0, 2300)
 	for i := range 5 {
-		rs[i].Aux = make([]byte, pieceBytes/2)
+		rs[i].Ledger = make([]byte, pieceBytes/2)
 	}
 	accept(t, l, rs...)
 	n := startStation(t, stationConfig{id: 1, store: l})

@@ -188,16 +188,17 @@ func TestGathering(t *testing.T) {
 func TestLongMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s, _ := scripted(t)
-		rs := someReservations(0, 5)
+		rs := someReservations(0, 3*maxAskedBytes/reg.MaxLedger)
 		for i := range rs {
-			rs[i].Aux = make([]byte, maxAskedBytes/2)
+			rs[i].Ledger = make([]byte, reg.MaxLedger)
 		}
 		got := ask(t, r, rs)
-		for range rs {
+		for left := len(rs); left > 0; {
 			in := <-s.sent
-			if in.Len != 1 {
-				t.Errorf("a message has %d reservations, want 1", in.Len)
+			if in.Len == 0 || in.Len*reg.MaxLedger > maxAskedBytes {
+				t.Fatalf("a message has %d reservations of %d bytes each", in.Len, reg.MaxLedger)
 			}
+			left -= in.Len
 			s.said <- accepted(in)
 		}
 		if o := <-got; o.err != nil || len(o.answers) != len(rs) {

@@ -114,7 +114,7 @@ func (l *ledger) keepBack() {
 func (l *ledger) release(n int) int {
 	l.mu.Lock()
 	n = min(n, len(l.held))
-	free := l.held[len(l.held)-n:]
+	free := slices.Clone(l.held[len(l.held)-n:]) // what comes next takes its place
 	l.held = l.held[:len(l.held)-n]
 	l.mu.Unlock()
 	for _, answer := range slices.Backward(free) {

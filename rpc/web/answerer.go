@@ -13,9 +13,12 @@ import (
 
 // Paths, and prefixes of paths.
 const (
-	apiPrefix    = "/v1/"
-	bucketPrefix = apiPrefix + "buckets/"
-	limitsPath   = apiPrefix + "limits"
+	apiPrefix     = "/v1/"
+	bucketPrefix  = apiPrefix + "buckets/"
+	limitsPath    = apiPrefix + "limits"
+	historyPath   = limitsPath + "/history"
+	auditPath     = apiPrefix + "audit"
+	overridesPath = apiPrefix + "overrides"
 )
 
 // An answerer answers one request.

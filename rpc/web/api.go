@@ -28,6 +28,8 @@ type APIConfig struct {
 	Limits func() *limit.Document
 	// Stored is what other limits are put in force in; nil for a node that is alone, whose limits are a file's.
 	Stored Stored
+	// Resetter fills buckets; nil: the Limiter does.
+	Resetter limit.Resetter
 	// Other answers every path outside /v1/; nil answers 404.
 	Other http.Handler
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -43,15 +45,27 @@ type Stored interface {
 	// Apply puts others in force. Its error has a gRPC code: Aborted when another version is in force than the one that is meant,
 	// FailedPrecondition when limits are left out that are not to be removed.
 	Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error)
+	// Audit is the newest entries of the audit log as JSON shows them; 0 is all.
+	Audit(last int) any
+	// Overrides are those in force, as JSON shows them, of one limit or, without a name, of all.
+	Overrides(name string) any
+	// History is the last versions of the limits as JSON shows them, or, for another version than 0, only that one, with its
+	// document. The error is a *limit.FieldError.
+	History(version uint64) (any, error)
 }
 
 // api is the JSON API. Keys stand in paths and may hold anything, // and .. too, so it routes by the path as it was
 // sent, before anything could tidy it up.
 //
 //	POST        /v1/check                    limit.Request → limit.Decision, 200 or 429
+//	POST        /v1/check-all                {"checks"} → limit.AllDecision, 200 or 429
+//	POST        /v1/extend                   {"key", "receipt"} → limit.Decision, 200 or 429
 //	POST        /v1/return                   {"key", "receipts"} → {"returned"}
-//	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection; DELETE fills it, 204
+//	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection (?plan=pro: by that plan's numbers); DELETE fills it, 204
 //	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document
+//	GET         /v1/limits/history           their last versions (?version=3: that one, with its document)
+//	GET         /v1/overrides                what is set for keys (?limit=login)
+//	GET         /v1/audit                    what operators have done (?last=20)
 //
 // Who may ask is for a guard to say: see [NewGuard].
 type api struct {
@@ -66,6 +80,9 @@ func NewAPI(cfg APIConfig) (http.Handler, error) {
 		return nil, errors.New("JSON API: Limiter and Limits are required")
 	}
 	cfg.Logger = orDiscard(cfg.Logger)
+	if cfg.Resetter == nil {
+		cfg.Resetter = cfg.Limiter
+	}
 	a := &api{APIConfig: cfg, metrics: newAPIMetrics()}
 	if err := metrics.Register(cfg.Registerer, a.metrics.collectors()...); err != nil {
 		return nil, err

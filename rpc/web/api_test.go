@@ -114,6 +114,41 @@ func TestCheckOverHTTP(t *testing.T) {
 	}
 }
 
+// TestCheckAllOverHTTP asks for several keys at once.
+func TestCheckAllOverHTTP(t *testing.T) {
+	ask := serveAPI(t, APIConfig{Limiter: conformance.NewNoonModel(t)})
+	got := ask("POST", "/v1/check-all", `{"checks":[{"key":"user:42","limits":["demo"],"receipt":true},{"key":"org:acme","limits":["demo"],"cost":3}]}`)
+	if checks, ok := got.member(t, "checks").([]any); got.StatusCode != http.StatusOK || got.member(t, "allowed") != true || !ok || len(checks) != 2 ||
+		strings.Count(got.body, `"receipts"`) != 1 || !strings.Contains(got.body, `"remaining":7`) {
+		t.Errorf("got %d %s", got.StatusCode, got.body)
+	}
+	got = ask("POST", "/v1/check-all", `{"checks":[{"key":"user:42","limits":["demo"]},{"key":"org:acme","limits":["demo"],"cost":8},{"key":"ip","limits":["demo"]}]}`)
+	if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "360" || !strings.HasSuffix(strings.TrimSpace(got.body), ",null]}") ||
+		!strings.HasPrefix(got.body, `{"allowed":false,"denied":{"check":1,"key":"org:acme","limit":"demo"},"checks":[{"allowed":true,`) {
+		t.Errorf("got %d, Retry-After %q, %s", got.StatusCode, got.Header.Get("Retry-After"), got.body)
+	}
+	const good = `{"key":"a","limits":["demo"]}`
+	for body, want := range map[string]struct {
+		status      int
+		field, says string
+	}{
+		`{"checks":[]}`: {400, "checks", "is empty"},
+		`{"keys":[]}`:   {400, "keys", `the body is {"checks":[…]}`},
+		`{"checks":[` + good + `,{"key":"b","limit":["demo"]}]}`:             {400, "checks[1].limit", `did you mean "limits"?`},
+		`{"checks":[` + good + `,{"key":"b","limits":["nobody"]}]}`:          {404, "", `did you mean`},
+		`{"checks":[` + good + `,` + good + `]}`:                             {400, "checks[1].limits[0]", "already"},
+		`{"checks":[` + good + `,{"key":"b","limits":["demo"],"cost":-1}]}`:  {400, "checks[1].cost", "negative"},
+		`{"checks":[{"key":"b","limits":["demo"],"request_id":"again"}]}`:    {400, "checks[0].request_id", "charged again"},
+		`{"checks":[` + strings.Repeat(good+",", limit.MaxAll) + good + `]}`: {400, "checks", "more than 16"},
+		`{"checks":[{"key":"b","limits":["demo"],"cost":{"tokens":1}}]}`:     {400, "checks[0].cost", "64-bit integer"},
+	} {
+		wantProblem(t, ask("POST", "/v1/check-all", body), want.status, want.field, want.says)
+	}
+	if got := ask("GET", "/v1/check-all", ""); got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "POST" {
+		t.Errorf("GET: %d, Allow %q", got.StatusCode, got.Header.Get("Allow"))
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	for _, test := range []struct {
 		what string
@@ -201,7 +236,7 @@ func TestBucketOverHTTP(t *testing.T) {
 // TestKeysInPaths asks for buckets of keys that a router would like to tidy up.
 func TestKeysInPaths(t *testing.T) {
 	var seen []string
-	ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{OnInspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+	ask := serveAPI(t, APIConfig{Limiter: conformance.Stub{OnInspect: func(_ context.Context, key string, ref limit.Ref, _ string) (limit.Inspection, error) {
 		seen = append(seen, ref.Name+" "+key)
 		return limit.Inspection{Key: key}, limit.ValidateKey(key)
 	}}})
@@ -278,7 +313,7 @@ func TestBadHTTPRequests(t *testing.T) {
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["dmeo"]}`), 404, "",
 		`unknown limit "dmeo": did you mean "demo"? GET /v1/limits shows all limits`)
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limit":["demo"]}`), 400, "limit",
-		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt: did you mean "limits"?`)
+		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt, plan, wait_ms: did you mean "limits"?`)
 	if title := ask("PUT", "/v1/limits", "nothing").member(t, "title"); title == "The request can never be decided" {
 		t.Errorf("a document that is none has the title %v", title)
 	}
@@ -401,7 +436,7 @@ func FuzzBucketPath(f *testing.F) {
 	var asked string
 	h, err := NewAPI(APIConfig{
 		Limits: func() *limit.Document { return nil },
-		Limiter: conformance.Stub{OnInspect: func(_ context.Context, key string, ref limit.Ref) (limit.Inspection, error) {
+		Limiter: conformance.Stub{OnInspect: func(_ context.Context, key string, ref limit.Ref, _ string) (limit.Inspection, error) {
 			asked = ref.Name + " " + key
 			return limit.Inspection{}, nil
 		}},
@@ -443,13 +478,15 @@ func escape(s string, encode uint64) string {
 func FuzzCheckBody(f *testing.F) {
 	f.Add([]byte(`{"key":"user:42","limits":["demo"],"cost":1,"request_id":"r","receipt":true}`))
 	f.Add([]byte(`{"key":"k","limits":[{"name":"burst","capacity":10,"refill":"1/s"},null]}`))
+	f.Add([]byte(`{"checks":[{"key":"k","limits":["demo"]},{"key":"k","limits":["odd"]},{"key":"k","limits":["odd"],"cost":3},null]}`))
+	f.Add([]byte(`{"checks":[{"key":"k","limits":["demo"],"receipt":true},{"key":"org","limits":["odd"],"cost":9}]}`))
 	doc := conformance.NewDocument(f)
 	h, err := NewAPI(APIConfig{Limiter: conformance.NewNoonModel(f), Limits: func() *limit.Document { return doc }})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, path := range []string{"/v1/check", "/v1/return"} {
+		for _, path := range []string{"/v1/check", "/v1/check-all", "/v1/return"} {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body)))
 			switch w.Code {

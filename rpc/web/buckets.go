@@ -20,14 +20,50 @@ func (a *api) check(r *http.Request) (reply, error) {
 	if err != nil {
 		return reply{}, a.unknownLimit(err, request.Limits...)
 	}
-	if d.Allowed {
-		return reply{status: http.StatusOK, body: d}, nil
+	return decided(d, d.Allowed, d.RetryAfterSeconds), nil
+}
+
+// checkAll answers POST /v1/check-all.
+func (a *api) checkAll(r *http.Request) (reply, error) {
+	var request limit.AllRequest
+	if err := readJSON(r, &request); err != nil {
+		return reply{}, wrongFieldOfAll(err)
+	}
+	d, err := a.Limiter.CheckAll(r.Context(), request.Checks)
+	if err != nil {
+		var asked []limit.Ref
+		for _, c := range request.Checks {
+			asked = append(asked, c.Limits...)
+		}
+		return reply{}, a.unknownLimit(err, asked...)
+	}
+	return decided(d, d.Allowed, d.RetryAfterSeconds), nil
+}
+
+// decided is the reply that a decision is.
+func decided(d any, allowed bool, retryAfter func() (int64, bool)) reply {
+	if allowed {
+		return reply{status: http.StatusOK, body: d}
 	}
 	out := reply{status: http.StatusTooManyRequests, body: d, header: http.Header{}}
-	if seconds, ok := d.RetryAfterSeconds(); ok {
+	if seconds, ok := retryAfter(); ok {
 		out.header.Set("Retry-After", fmt.Sprint(seconds))
 	}
-	return out, nil
+	return out
+}
+
+// extend answers POST /v1/extend.
+func (a *api) extend(r *http.Request) (reply, error) {
+	var in limit.Extension
+	if err := readJSON(r, &in); err != nil {
+		return reply{}, err
+	}
+	request := in.Request()
+	d, err := a.Limiter.Check(r.Context(), request)
+	if err != nil {
+		return reply{}, a.unknownLimit(err, request.Limits...)
+	}
+	return decided(d, d.Allowed, d.RetryAfterSeconds), nil
 }
 
 // giveBack answers POST /v1/return.
@@ -46,10 +82,10 @@ func (a *api) giveBack(r *http.Request) (reply, error) {
 	return reply{status: http.StatusOK, body: out}, nil
 }
 
-// inspect answers GET /v1/buckets/{limit}/{key...}.
+// inspect answers GET /v1/buckets/{limit}/{key...}?plan=pro.
 func (a *api) inspect(name, key string) answerer {
 	return func(r *http.Request) (reply, error) {
-		in, err := a.Limiter.Inspect(r.Context(), key, limit.Named(name))
+		in, err := a.Limiter.Inspect(r.Context(), key, limit.Named(name), r.URL.Query().Get("plan"))
 		if err != nil {
 			return reply{}, a.unknownLimit(err, limit.Named(name))
 		}
@@ -60,7 +96,7 @@ func (a *api) inspect(name, key string) answerer {
 // reset answers DELETE /v1/buckets/{limit}/{key...}.
 func (a *api) reset(name, key string) answerer {
 	return func(r *http.Request) (reply, error) {
-		if err := a.Limiter.Reset(r.Context(), key, limit.Named(name)); err != nil {
+		if err := a.Resetter.Reset(r.Context(), key, limit.Named(name)); err != nil {
 			return reply{}, a.unknownLimit(err, limit.Named(name))
 		}
 		return reply{status: http.StatusNoContent}, nil

@@ -23,6 +23,8 @@ type GuardConfig struct {
 	Beyond bool
 	// Tokens says of a token whether it is an operator's, and whether there are tokens at all. Required. [Tokens.Counts] is one.
 	Tokens func(token string) (counts, exist bool)
+	// Name is what the audit log calls the owner of a token that counts; nil: all are called "a token".
+	Name func(token string) string
 	// Where says where an operator finds a token, as what follows "send the header Authorization: Bearer with". Required.
 	Where string
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -67,6 +69,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WriteProblem(w, err)
 		return
 	}
+	if entry.Need >= access.Change {
+		r = r.WithContext(access.WithIdentity(r.Context(), g.identity(r)))
+	}
 	g.next.ServeHTTP(w, r)
 }
 
@@ -92,6 +97,26 @@ func (g *guard) admit(r *http.Request, need access.Need) error {
 		Name: "needs-token", Title: "The request needs a token", Status: http.StatusUnauthorized,
 		Detail: detail, Challenge: `Bearer realm="jeton"`,
 	}
+}
+
+// identity is who sends a request, for the audit log.
+func (g *guard) identity(r *http.Request) access.Identity {
+	i := access.Identity{Who: access.NoCredentials, From: r.RemoteAddr, None: true}
+	token, _ := bearer.Cut(r.Header.Get("Authorization"))
+	if counts, _ := g.Tokens(token); counts {
+		i.Who, i.None = "a token", false
+		if g.Name != nil {
+			i.Who = g.Name(token)
+		}
+	}
+	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		who := "certificate " + r.TLS.PeerCertificates[0].Subject.String()
+		if !i.None {
+			who = i.Who + ", " + who
+		}
+		i.Who, i.None = who, false
+	}
+	return i
 }
 
 // foreign is the problem of a request that a web page may have made a browser send: it says that it comes from a page

@@ -79,6 +79,9 @@ func askedToApply(r *http.Request) (*pb.ApplyLimitsRequest, error) {
 		}
 		asked.Remove = values[0] == "true"
 	}
+	if err := limit.CheckSize(r.ContentLength); err != nil {
+		return nil, tooLarge(err.Error())
+	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, errTooLarge
@@ -140,6 +143,10 @@ func appliedJSON(applied *pb.ApplyLimitsResponse) any {
 		Limit string `json:"limit"`
 		AgoMS int64  `json:"ago_ms"`
 	}
+	type effect struct {
+		Limit string `json:"limit"`
+		Text  string `json:"text"`
+	}
 	body := struct {
 		Version uint64   `json:"version,string"`
 		Added   []string `json:"added"`
@@ -148,12 +155,16 @@ func appliedJSON(applied *pb.ApplyLimitsResponse) any {
 		Changes []change `json:"changes"`
 		Used    []use    `json:"used,omitempty"`
 		Silent  []string `json:"silent,omitempty"`
+		Effects []effect `json:"effects"`
 	}{
 		Version: applied.GetVersion(), Added: orEmpty(applied.GetAdded()), Changed: orEmpty(applied.GetChanged()),
-		Removed: orEmpty(applied.GetRemoved()), Changes: []change{}, Silent: applied.GetSilent(),
+		Removed: orEmpty(applied.GetRemoved()), Changes: []change{}, Silent: applied.GetSilent(), Effects: []effect{},
 	}
 	for _, c := range applied.GetChanges() {
 		body.Changes = append(body.Changes, change{c.GetLimit(), c.GetField(), c.GetBefore(), c.GetAfter()})
+	}
+	for _, e := range applied.GetEffects() {
+		body.Effects = append(body.Effects, effect{e.GetLimit(), e.GetText()})
 	}
 	for _, u := range applied.GetUsed() {
 		body.Used = append(body.Used, use{u.GetLimit(), time.Duration(u.GetAgoNs()).Milliseconds()})

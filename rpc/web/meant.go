@@ -37,14 +37,33 @@ func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 }
 
 // checkFields are the fields of a check.
-var checkFields = []string{"key", "limits", "cost", "look", "request_id", "receipt"}
+var checkFields = []string{"key", "limits", "cost", "look", "request_id", "receipt", "plan", "wait_ms"}
 
 // wrongField is err, what reading a check met, with the fields that there are and the nearest of them, where the check has another.
-func wrongField(err error) error {
+func wrongField(err error) error { return wrongFieldAt("", err) }
+
+// wrongFieldOfAll is wrongField for the checks of POST /v1/check-all, whose body has one field of its own.
+func wrongFieldOfAll(err error) error {
 	fe, is := errors.AsType[*limit.FieldError](err)
-	if !is || fe.Problem != limit.UnknownField || strings.ContainsAny(fe.Field, ".[") {
+	if !is || fe.Problem != limit.UnknownField {
+		return err
+	}
+	if at, _, inside := strings.Cut(fe.Field, "]."); inside {
+		return wrongFieldAt(at+"].", err)
+	}
+	return &limit.FieldError{Field: fe.Field, Problem: limit.UnknownField + `: the body is {"checks":[…]}, a list of what POST /v1/check takes`}
+}
+
+// wrongFieldAt is wrongField for a check whose fields begin with path.
+func wrongFieldAt(path string, err error) error {
+	fe, is := errors.AsType[*limit.FieldError](err)
+	if !is || fe.Problem != limit.UnknownField {
+		return err
+	}
+	name, of := strings.CutPrefix(fe.Field, path)
+	if !of || strings.ContainsAny(name, ".[") {
 		return err
 	}
 	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: a check has %s: did you mean %q?",
-		limit.UnknownField, strings.Join(checkFields, ", "), spelling.Nearest(fe.Field, checkFields))}
+		limit.UnknownField, strings.Join(checkFields, ", "), spelling.Nearest(name, checkFields))}
 }

@@ -35,13 +35,15 @@ func MethodNotAllowed(detail string, takes ...string) *Problem {
 
 // The problems that only HTTP has.
 var (
-	errTooLarge = &Problem{
-		Name: "too-large", Title: "The body is too large", Status: http.StatusRequestEntityTooLarge,
-		Detail: fmt.Sprintf("a body may have up to %d bytes", maxBody),
-	}
+	errTooLarge   = tooLarge(fmt.Sprintf("a body may have up to %d bytes", maxBody))
 	errLimitsFile = MethodNotAllowed("this node takes its limits from its limits file: edit the file and send the node SIGHUP; "+
 		"it applies the whole file, or none of it if anything is wrong", http.MethodGet, http.MethodHead)
 )
+
+// tooLarge is the problem of a body that is too large.
+func tooLarge(detail string) *Problem {
+	return &Problem{Name: "too-large", Title: "The body is too large", Status: http.StatusRequestEntityTooLarge, Detail: detail}
+}
 
 // problemOf is err as the JSON API says it.
 func problemOf(err error) *Problem {

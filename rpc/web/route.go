@@ -20,10 +20,20 @@ func (a *api) route(r *http.Request) (string, answerer) {
 	switch path {
 	case "/v1/check":
 		return path, method(r, map[string]answerer{http.MethodPost: a.check})
+	case "/v1/check-all":
+		return path, method(r, map[string]answerer{http.MethodPost: a.checkAll})
+	case "/v1/extend":
+		return path, method(r, map[string]answerer{http.MethodPost: a.extend})
 	case "/v1/return":
 		return path, method(r, map[string]answerer{http.MethodPost: a.giveBack})
 	case limitsPath:
 		return path, a.limitsBy(r)
+	case auditPath:
+		return path, a.ofCluster(r, a.audit)
+	case overridesPath:
+		return path, a.ofCluster(r, a.overrides)
+	case historyPath:
+		return path, a.ofCluster(r, a.history)
 	}
 	rest, ok := strings.CutPrefix(path, bucketPrefix)
 	if !ok {

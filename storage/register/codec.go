@@ -11,22 +11,27 @@ var ErrCorrupt = errors.New("register: corrupt encoding")
 // The layout of a stored register. Integers are unsigned varints unless noted. H comes first, with a fixed size, so that it
 // can be read without the rest.
 //
-//	┌──────────┬──────────┬────────────┬────────┬────────┬───────┬───────┬──────────┬───────┬─────┐
-//	│ layout   │ H        │ generation │ expire │ writer │ seq   │ epoch │ H − from │ reach │ aux │
-//	│ 1 byte   │ 8 bytes  │ varint     │ varint │ 16     │       │       │          │       │ …   │
-//	└──────────┴──────────┴────────────┴────────┴────────┴───────┴───────┴──────────┴───────┴─────┘
+//	┌──────────┬──────────┬────────────┬────────┬────────┬───────┬───────┬──────────┬───────┐  ┌─────────┬────────┐
+//	│ layout   │ H        │ generation │ expire │ writer │ seq   │ epoch │ H − from │ reach │  │ version │ ledger │
+//	│ 1 byte   │ 8 bytes  │ varint     │ varint │ 16     │       │       │          │       │  │         │ …      │
+//	└──────────┴──────────┴────────────┴────────┴────────┴───────┴───────┴──────────┴───────┘  └─────────┴────────┘
 //
-// The layout is 1 for a stored limit, and 2 for a limit that a request has defined.
+// The layout is the sum of 1, of 1 more for a limit that a request has defined, and of 2 more if there is a ledger, which then
+// follows with its version.
 const (
 	registerLayout = 1
-	inlineLayout   = 2
+	layoutInline   = 1
+	layoutLedger   = 2
 )
 
 // Append appends the encoding of r to dst.
 func (r Register) Append(dst []byte) []byte {
 	layout := byte(registerLayout)
 	if r.Inline {
-		layout = inlineLayout
+		layout += layoutInline
+	}
+	if len(r.Ledger) > 0 {
+		layout += layoutLedger
 	}
 	dst = append(dst, layout)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.H))
@@ -37,17 +42,20 @@ func (r Register) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, r.Epoch)
 	dst = binary.AppendUvarint(dst, uint64(r.H-r.From))
 	dst = binary.AppendUvarint(dst, uint64(r.Reach))
-	return append(dst, r.Aux...)
+	if len(r.Ledger) > 0 {
+		dst = binary.AppendUvarint(dst, uint64(r.Version))
+	}
+	return append(dst, r.Ledger...)
 }
 
-// Decode reads what Append wrote. Aux is copied.
+// Decode reads what Append wrote. The ledger is copied.
 func Decode(src []byte) (Register, error) {
 	d := decoder{src: src}
-	layout := d.byte()
-	if layout != registerLayout && layout != inlineLayout {
+	layout := d.byte() - registerLayout
+	if layout > layoutInline+layoutLedger {
 		return Register{}, ErrCorrupt
 	}
-	r := Register{H: int64(d.uint64()), Inline: layout == inlineLayout}
+	r := Register{H: int64(d.uint64()), Inline: layout&layoutInline != 0}
 	r.Generation = int64(d.uvarint())
 	r.Expire = int64(d.uvarint())
 	copy(r.Writer[:], d.bytes(len(r.Writer)))
@@ -55,11 +63,15 @@ func Decode(src []byte) (Register, error) {
 	r.Epoch = d.uvarint()
 	r.From = r.H - int64(d.uvarint())
 	r.Reach = int64(d.uvarint())
-	if d.bad {
+	ledger := layout&layoutLedger != 0
+	if ledger {
+		r.Version = int64(d.uvarint())
+	}
+	if d.bad || ledger != (len(d.src) > 0) {
 		return Register{}, ErrCorrupt
 	}
-	if len(d.src) > 0 {
-		r.Aux = append([]byte(nil), d.src...)
+	if ledger {
+		r.Ledger = append([]byte(nil), d.src...)
 	}
 	return r, nil
 }

@@ -15,7 +15,7 @@ var registers = []register.Register{
 	{H: 1, From: 1},
 	{
 		Generation: math.MaxInt64, H: math.MaxInt64, Expire: math.MaxInt64, Writer: register.Writer{0xff, 15: 0xff},
-		Seq: math.MaxUint64, Epoch: math.MaxUint64, From: math.MinInt64, Reach: math.MaxInt64, Aux: []byte("aux"),
+		Seq: math.MaxUint64, Epoch: math.MaxUint64, From: math.MinInt64, Reach: math.MaxInt64, Ledger: []byte("ledger"),
 	},
 	{H: 1_795_228_948_401_704_085, From: 1_795_228_900_000_000_000, Seq: 9, Epoch: 1, Reach: 3_600_000_000_000, Inline: true},
 	{Generation: 5, H: 1_795_228_948_401_704_085, From: 1_795_228_900_000_000_000, Seq: 9, Epoch: 1, Reach: 3_600_000_000_000},
@@ -89,15 +89,15 @@ func TestWhatIsCutOffIsCorrupt(t *testing.T) {
 	}
 }
 
-func TestDecodeCopiesAux(t *testing.T) {
+func TestDecodeCopiesTheLedger(t *testing.T) {
 	text := registers[2].Append(nil)
 	r, err := register.Decode(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	clear(text)
-	if !bytes.Equal(r.Aux, []byte("aux")) {
-		t.Errorf("aux has become %q", r.Aux)
+	if !bytes.Equal(r.Ledger, []byte("ledger")) {
+		t.Errorf("the ledger has become %q", r.Ledger)
 	}
 }
 

@@ -12,7 +12,8 @@ var ErrTooFew = errors.New("too few replicas are sealed")
 // result, for a reservation of any generation that the result does not refuse.
 //
 // The result is the register of the later generation, or in one generation the one that is reserved further. If the other
-// one's H lies beyond the later generation, the reset did not know of it: it counts in full, and H is raised to it.
+// one's H lies beyond the later generation, the reset did not know of it: it counts in full, and H is raised to it. Its ledger is
+// the one of the higher version, wherever H comes from: a claim raises H and brings no ledger.
 //
 // If this replica has not accepted the result's last reservation itself, Epoch is 0, and no repetition matches it. Otherwise
 // two owners could each count this replica for overlapping segments, one of them from before the merge.
@@ -26,6 +27,9 @@ func (r Register) Join(other Register) Register {
 		later.H, later.Epoch = earlier.H, 0
 	}
 	later.Expire = max(later.Expire, earlier.Expire)
+	if earlier.Version > later.Version {
+		later.Version, later.Ledger, later.Epoch = earlier.Version, earlier.Ledger, 0
+	}
 	return later
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestJoinOfRegisters(t *testing.T) {
 	type stored = register.Register
-	mine := stored{Generation: 50, H: 100, Writer: register.Writer{1}, Seq: 7, Epoch: 3, From: 90, Expire: 4, Aux: []byte("mine")}
+	mine := stored{Generation: 50, H: 100, Writer: register.Writer{1}, Seq: 7, Epoch: 3, From: 90, Expire: 4, Ledger: []byte("mine")}
 	for name, tt := range map[string]struct {
 		other stored
 		want  stored // but for what is mine
@@ -39,7 +39,7 @@ func TestJoinOfRegisters(t *testing.T) {
 			}
 		})
 	}
-	if got := (stored{}).Join(mine); string(got.Aux) != "mine" || got.Seq != mine.Seq || got.Epoch != 0 {
+	if got := (stored{}).Join(mine); string(got.Ledger) != "mine" || got.Seq != mine.Seq || got.Epoch != 0 {
 		t.Errorf("taken over as %+v, want all of %+v but the epoch", got, mine)
 	}
 }

@@ -9,14 +9,20 @@
 //
 // A replica set is replaced by joining what enough of its members hold: see [Join] and [Register.Join].
 //
-// # Room for other algorithms
+// # Ledgers
 //
-// One position on the line, H, is all that the present limits need (it is a high-water mark, as in GCRA). Aux and Expire are
-// stored and copied for algorithms that need more: Aux is state of the owner's that travels with the register, such as the
-// counters of a sliding window, and is opaque to replicas; Expire keeps the register from being swept while that state
-// matters, even when H lies in the past. Nothing sets them yet. Both are fields of the encoded register, and Aux is also a field
-// of the messages between nodes (aux in peer.proto). So an algorithm can use them without a change of the format on disk or, for
-// Aux, of the messages.
+// One position, H, is all that a limit needs whose line is spent. A limit that counts entries, such as those of a sliding window, has a
+// ledger besides: bytes that only owners read. Its register is the acceptor of a replicated register in the manner of CASPaxos
+// (Rystsov, 2018), and a position on the line is its ballot:
+//
+//   - An owner claims the ledger with a reservation that has Claim set. Who accepts it keeps the ledger and tells it, with its
+//     version. The owner goes on from the highest version that the majority told.
+//   - A reservation without Claim that begins where the owner's last one ended replaces the ledger. Its From is the new version.
+//
+// Since accepted segments never overlap, only one owner can write from where a segment ends, and what it writes is made from all
+// that a majority has accepted before. The proof is in docs/protocol.md.
+//
+// Expire keeps a register from being swept while its ledger counts, though H lies in the past.
 //
 // Start with [Partition.Reserve].
 package register
@@ -41,6 +47,9 @@ func DefaultBounds() Bounds { return Bounds{EpsMax: 250e6, DeltaMax: 1e9} }
 // Slack is how far beyond now + reach the line may be reserved: DeltaMax + 2·EpsMax.
 func (b Bounds) Slack() int64 { return b.DeltaMax + 2*b.EpsMax }
 
+// MaxLedger is how many bytes a ledger has at most.
+const MaxLedger = 8 << 10
+
 // Writer identifies one process of an owner: 128 random bits, drawn when it starts.
 type Writer [16]byte
 
@@ -59,24 +68,31 @@ type Reservation struct {
 	Key, Limit string
 	Generation int64
 	From, To   int64
-	Reach      int64  // how far ahead of its now the limit may ever spend
-	Inline     bool   // the request has defined the limit
-	Aux        []byte // stored with the register; empty today
+	Reach      int64 // how far ahead of its now the limit may ever spend
+	// Lead is how far ahead of its now an owner can have been when it reserved line beyond From: none did so before From − Lead. 0
+	// means Reach.
+	Lead   int64
+	Inline bool  // the request has defined the limit
+	Expire int64 // the register may not be swept before this time; 0 for one without a ledger
+	Claim  bool  // the stored ledger stays and is told; otherwise Ledger takes its place
+	Ledger []byte
 }
 
 // A Register is a replica's durable record of a bucket. The zero Register is that of a bucket that was never used.
 type Register struct {
 	Generation int64
 	H          int64 // the line is reserved up to here
-	Expire     int64 // the register may not be swept before this time; 0 today
+	Expire     int64 // the register may not be swept before this time
 	// The rest is the reservation that was accepted last: a repetition of it is recognized by it.
 	Writer Writer
 	Seq    uint64
 	Epoch  uint64 // 0 if another replica has accepted it: see Join
 	From   int64
 	Reach  int64
-	Inline bool   // a request has defined the limit
-	Aux    []byte // state of algorithms that need more than H; empty today
+	Inline bool // a request has defined the limit
+
+	Version int64  // of the ledger: the From of the reservation that wrote it; 0 for none
+	Ledger  []byte // empty for a limit that spends a line
 }
 
 // A Partition is a replica's durable record of one partition. In epoch 0 it holds no registers; installed for a later epoch
@@ -113,17 +129,28 @@ type Answer struct {
 	Generation int64  // that Position is for: the higher one of the reservation's and the register's
 	Epoch      uint64 // of the partition
 	Skew       int64  // the owner's now less the replica's
+	// What an accepted claim is told: the stored ledger. The bytes are not to be changed.
+	Version int64
+	Ledger  []byte
 }
 
-// Free is the position from which on the line of r's bucket is free, for a reservation of that generation and reach.
-func (p Partition) Free(r Register, generation, reach int64, b Bounds) int64 {
+// lead is the Lead of m.
+func (m *Reservation) lead() int64 { return cmp.Or(m.Lead, m.Reach) }
+
+// FreeFor is the position from which on the line of r's bucket is free for m.
+func (p Partition) FreeFor(r Register, m *Reservation, b Bounds) int64 {
+	return p.Free(r, max(r.Generation, m.Generation), m.lead(), b)
+}
+
+// Free is the position from which on the line of r's bucket is free, for a reservation of that generation and lead.
+func (p Partition) Free(r Register, generation, lead int64, b Bounds) int64 {
 	free := r.H
 	if r.Generation < generation && r.H <= generation {
 		free = 0 // reserved before the reset, which knew of everything up to there
 	}
 	free = max(free, p.Horizon)
 	if p.Floored {
-		free = max(free, p.Floor+reach+b.Slack())
+		free = max(free, p.Floor+lead+b.Slack())
 	}
 	return free
 }
@@ -132,7 +159,7 @@ func (p Partition) Free(r Register, generation, reach int64, b Bounds) int64 {
 // sent. In any case every earlier write of the same register must be.
 func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (after Register, a Answer, write bool) {
 	a = Answer{
-		Position:   p.Free(r, max(r.Generation, m.Generation), m.Reach, b),
+		Position:   p.FreeFor(r, &m, b),
 		Generation: max(r.Generation, m.Generation),
 		Epoch:      p.Epoch,
 	}
@@ -145,7 +172,7 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 	case p.Sealed:
 		a.Verdict = Sealed
 	case r.repeats(m):
-		a.Verdict, a.Position = Accepted, m.To
+		a.accept(r, m)
 	case m.Generation < r.Generation:
 		a.Verdict = OldGeneration
 	case a.Position > m.From || m.To < m.From:
@@ -155,20 +182,41 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 	case m.To > now+m.Reach+b.Slack():
 		a.Verdict = TooFar
 	default:
-		a.Verdict, a.Position = Accepted, m.To
-		return Register{
-			Generation: m.Generation, H: m.To, Expire: r.Expire,
-			Writer: m.Writer, Seq: m.Seq, Epoch: m.Epoch, From: m.From, Reach: m.Reach, Inline: m.Inline, Aux: m.Aux,
-		}, a, true
+		a.accept(r, m)
+		return r.accept(m), a, true
 	}
 	return r, a, false
+}
+
+// accept answers a reservation that r accepts or has accepted.
+func (a *Answer) accept(r Register, m Reservation) {
+	a.Verdict, a.Position = Accepted, m.To
+	if m.Claim {
+		a.Version, a.Ledger = r.Version, r.Ledger
+	}
+}
+
+// accept is r after it has accepted m.
+func (r Register) accept(m Reservation) Register {
+	after := Register{
+		Generation: m.Generation, H: m.To, Expire: max(r.Expire, m.Expire),
+		Writer: m.Writer, Seq: m.Seq, Epoch: m.Epoch, From: m.From, Reach: m.Reach, Inline: m.Inline,
+		Version: r.Version, Ledger: r.Ledger,
+	}
+	if !m.Claim {
+		after.Version, after.Ledger = 0, nil
+		if len(m.Ledger) > 0 {
+			after.Version, after.Ledger = m.From, m.Ledger
+		}
+	}
+	return after
 }
 
 // repeats reports whether m is the reservation that r accepted last: the same in every field but Now, which is set for each
 // attempt. It is not enough that r is reserved up to m.To: that may have been for another owner.
 func (r Register) repeats(m Reservation) bool {
 	return r.Writer == m.Writer && r.Seq == m.Seq && r.Epoch == m.Epoch && r.Generation == m.Generation &&
-		r.From == m.From && r.H == m.To && r.Reach == m.Reach && r.Inline == m.Inline && bytes.Equal(r.Aux, m.Aux)
+		r.From == m.From && r.H == m.To && r.Reach == m.Reach && r.Inline == m.Inline && (m.Claim || bytes.Equal(r.Ledger, m.Ledger))
 }
 
 // Swept reports whether r can be deleted once the horizon is at that time: it refuses nothing that the horizon does not.

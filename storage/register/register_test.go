@@ -108,7 +108,7 @@ func TestARepetitionGetsTheFirstAnswer(t *testing.T) {
 		"end":        func(m *register.Reservation) { m.To-- },
 		"reach":      func(m *register.Reservation) { m.Reach-- },
 		"generation": func(m *register.Reservation) { m.Generation-- },
-		"aux":        func(m *register.Reservation) { m.Aux = []byte{1} },
+		"ledger":     func(m *register.Reservation) { m.Ledger = []byte{1} },
 	} {
 		other := m
 		change(&other)

@@ -499,14 +499,14 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 	for p := range known.State.Table.Places {
 		places = append(places, agreed.Change{Partition: ring.Partition(p), Epoch: 5, Replicas: agreedtest.IDs(1)})
 	}
-	if err := survivor.RecoverAlone(g.ctx, &agreed.Recover{Lost: agreedtest.IDs(9), Places: places, Raft: true}); !errors.Is(err, agreed.ErrUnknownNode) {
+	if err := survivor.RecoverAlone(g.ctx, &agreed.Command{Recover: &agreed.Recover{Lost: agreedtest.IDs(9), Places: places, Raft: true}}); !errors.Is(err, agreed.ErrUnknownNode) {
 		t.Errorf("a recovery that makes no sense: %v", err)
 	}
 	if again, err := survivor.Supposed(); err != nil || len(again.Servers) != 3 || again.State.Version != known.State.Version {
 		t.Errorf("it has changed something: %+v, %v", again, err)
 	}
 	what := &agreed.Recover{Lost: agreedtest.IDs(3), Places: places, Raft: true}
-	if err := survivor.RecoverAlone(g.ctx, what); err != nil {
+	if err := survivor.RecoverAlone(g.ctx, &agreed.Command{Recover: what}); err != nil {
 		t.Fatal(err)
 	}
 	// Whenever the node leads, the recovery is agreed: also if nothing more was written.
@@ -560,13 +560,13 @@ func TestRecoverFromOneOfThree(t *testing.T) {
 func TestRecoverNeedsSomethingToRecover(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.node(1)
-	if err := a.RecoverAlone(g.ctx, &agreed.Recover{}); err == nil {
+	if err := a.RecoverAlone(g.ctx, &agreed.Command{Recover: &agreed.Recover{}}); err == nil {
 		t.Error("an empty disk was recovered")
 	} else {
 		t.Log(err)
 	}
 	g.kill(1)
-	if err := a.RecoverAlone(g.ctx, &agreed.Recover{}); err == nil {
+	if err := a.RecoverAlone(g.ctx, &agreed.Command{Recover: &agreed.Recover{}}); err == nil {
 		t.Error("a closed one was recovered")
 	}
 	if err := a.Reset(LogEnd{Term: 1 << 60}); err == nil {

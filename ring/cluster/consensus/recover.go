@@ -12,10 +12,10 @@ import (
 )
 
 // RecoverAlone is raft's half of a forced recovery, on the one node that the operator asks: it makes raft a cluster of
-// this node alone, in which everything in its log is agreed and then the recovery, and waits until this node leads. All of
+// this node alone, in which everything in its log is agreed and then what, the recovery, and waits until this node leads. All of
 // it is one step on the disk: there is no state in which this node leads and the recovery is not agreed. Every other node
 // that is left has to be reset before. The agreement runs afterwards, on an error too, unless that says otherwise.
-func (a *Agreement) RecoverAlone(ctx context.Context, what *agreed.Recover) error {
+func (a *Agreement) RecoverAlone(ctx context.Context, what *agreed.Command) error {
 	if err := a.restartAlone(what); err != nil {
 		return fmt.Errorf("recovering raft: %w", err)
 	}
@@ -33,7 +33,7 @@ func (a *Agreement) RecoverAlone(ctx context.Context, what *agreed.Recover) erro
 }
 
 // restartAlone stops raft, rewrites its configuration and its state, and starts it again.
-func (a *Agreement) restartAlone(what *agreed.Recover) error {
+func (a *Agreement) restartAlone(what *agreed.Command) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil {
@@ -61,7 +61,7 @@ func (a *Agreement) restartAlone(what *agreed.Recover) error {
 type recovering struct {
 	*machine
 
-	what    *agreed.Recover
+	what    *agreed.Command
 	refused error // why there is none
 }
 

@@ -43,6 +43,7 @@ func wireErrors() map[string]error {
 		"removed":         agreed.ErrRemoved,
 		"stale":           agreed.ErrStale,
 		"too few":         agreed.ErrTooFew,
+		"too many":        agreed.ErrTooMany,
 		"unknown node":    agreed.ErrUnknownNode,
 		"unreachable":     ErrUnreachable,
 	}

@@ -51,6 +51,8 @@ const (
 	KindDrain  = "drain"  // move every partition off a node, or take that back
 	KindRemove = "remove" // take a node out of the cluster for ever
 	KindMoves  = "moves"  // which moves are under way?
+	KindNote   = "note"   // write into the audit log
+	KindSet    = "set"    // set an override, or take it away
 
 	KindRecover = "recover" // write down a forced recovery
 )

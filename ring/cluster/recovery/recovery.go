@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/jeton-dev/jeton/ring"
@@ -54,6 +55,8 @@ type Config struct {
 	// nothing any more. Nil: this node has no registers.
 	Epochs func() []uint64
 	End    func(ctx context.Context) error
+	// Entry is what the audit log says of a recovery that the caller of ctx has asked for.
+	Entry  func(ctx context.Context, verb, object, detail string) *agreed.Entry
 	Logger *slog.Logger
 }
 
@@ -113,11 +116,13 @@ func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery
 		return agreed.Recovery{}, err
 	}
 	r.config.Logger.Warn("forced recovery", "lost", lost, "raft_lost", raftLost, "floored", done.Floored, "moved", done.Moved)
+	by := r.config.Entry(ctx, "recover", "lost: "+strings.Join(lost, ", "),
+		fmt.Sprintf("%d partitions begin again with a floor, %d are completed", done.Floored, done.Moved))
 	if !raftLost {
-		_, err := message.AskLeader[message.Nothing](ctx, r.config.Leader, message.KindRecover, *what)
+		_, err := message.AskLeader[message.Nothing](ctx, r.config.Leader, message.KindRecover, recoverRequest{Recover: *what, By: by})
 		return done, err
 	}
-	if err := r.recoverRaft(ctx, s, gone, own.End, what); err != nil {
+	if err := r.recoverRaft(ctx, s, gone, own.End, &agreed.Command{Recover: what, By: by}); err != nil {
 		return agreed.Recovery{}, err
 	}
 	r.config.Assert()
@@ -151,8 +156,15 @@ func (r *Recoverer) nameOf(id ring.NodeID) string {
 	return id.String()
 }
 
-func (r *Recoverer) answerRecover(ctx context.Context, q agreed.Recover) (message.Nothing, error) {
-	return message.Nothing{}, r.config.Agreement.Propose(ctx, agreed.Command{Recover: &q})
+// A recoverRequest is a recovery, with what the audit log says of it.
+type recoverRequest struct {
+	agreed.Recover
+
+	By *agreed.Entry `json:"by,omitempty"`
+}
+
+func (r *Recoverer) answerRecover(ctx context.Context, q recoverRequest) (message.Nothing, error) {
+	return message.Nothing{}, r.config.Agreement.Propose(ctx, agreed.Command{Recover: &q.Recover, By: q.By})
 }
 
 // goneNodes are the lost nodes that are still members. It is refused if one of them answers.

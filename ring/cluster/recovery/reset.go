@@ -21,7 +21,7 @@ type resetNotice struct {
 
 // recoverRaft has every survivor, this node too, end its part in all that was agreed before, and then makes this node lead alone,
 // with the recovery agreed. The leader then adds the other survivors to raft again, since they are members.
-func (r *Recoverer) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end consensus.LogEnd, what *agreed.Recover) error {
+func (r *Recoverer) recoverRaft(ctx context.Context, s *agreed.State, gone map[ring.NodeID]agreed.Node, end consensus.LogEnd, what *agreed.Command) error {
 	if err := r.endRegisters(ctx); err != nil {
 		return err
 	}

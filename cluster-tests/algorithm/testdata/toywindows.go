@@ -2,10 +2,10 @@ package limit
 
 import "time"
 
-// Windows is the name of fixed windows.
-const Windows = "fixed-windows"
+// ToyWindows is the name of windows whose length follows from the refill.
+const ToyWindows = "toy-windows"
 
-// windows are aligned to multiples of the time in which a whole bucket refills, the period. In each of them as much can be spent as
+// toyWindows are aligned to multiples of the time in which a whole bucket refills, the period. In each of them as much can be spent as
 // the bucket holds, and what is left at its end is lost. The window that lasts from k to k+1 periods spends the line from k+1
 // to k+2 periods, which then lies ahead:
 //
@@ -13,24 +13,24 @@ const Windows = "fixed-windows"
 //	──┬────────┴─────┬──────────────┬──────▶
 //	  k             k+1            k+2         in periods
 //	                 │◀ can be spent▶│
-type windows struct {
+type toyWindows struct {
 	n      uint64
 	tau    Pos // the line of a whole bucket
 	period int64
 }
 
-func newWindows(l Limit) (*Rule, error) {
-	r, err := newRule(l)
+func newToyWindows(l Limit) (*Rule, error) {
+	r, err := newRefilled(l)
 	if err != nil {
 		return nil, err
 	}
-	w := windows{n: r.n, tau: r.tau, period: r.tau.Ceil()}
-	r.algorithm, r.reach = w, 2*w.period
+	w := toyWindows{n: r.n, tau: r.tau, period: r.tau.Ceil()}
+	r.spends(w, 2*w.period)
 	return r, nil
 }
 
 // Begin is the end of the window that t lies in.
-func (w windows) Begin(t int64) int64 {
+func (w toyWindows) Begin(t int64) int64 {
 	k := t / w.period
 	if t%w.period < 0 {
 		k--
@@ -39,10 +39,10 @@ func (w windows) Begin(t int64) int64 {
 }
 
 // Bound is a whole bucket further.
-func (w windows) Bound(t int64) Pos { return add(At(w.Begin(t)), w.tau, w.n) }
+func (w toyWindows) Bound(t int64) Pos { return add(At(w.Begin(t)), w.tau, w.n) }
 
 // Affordable is when the first window begins whose line reaches up to end.
-func (w windows) Affordable(end Pos) Pos {
+func (w toyWindows) Affordable(end Pos) Pos {
 	first := sub(end, w.tau, w.n).Ceil()
 	k := first / w.period
 	if first%w.period > 0 {
@@ -52,10 +52,10 @@ func (w windows) Affordable(end Pos) Pos {
 }
 
 // Fill is a period.
-func (w windows) Fill() time.Duration { return time.Duration(w.period) }
+func (w toyWindows) Fill() time.Duration { return time.Duration(w.period) }
 
 // Window is what is left of the window, or a whole one if nothing was spent.
-func (w windows) Window(_ int64, resetAfter time.Duration) time.Duration {
+func (w toyWindows) Window(_ int64, resetAfter time.Duration) time.Duration {
 	if resetAfter == 0 {
 		return time.Duration(w.period)
 	}
@@ -63,7 +63,7 @@ func (w windows) Window(_ int64, resetAfter time.Duration) time.Duration {
 }
 
 // Part is a window as long, up to rounding, with a part of the tokens.
-func (windows) Part(l Limit, n int) (part Limit, ok bool) {
+func (toyWindows) Part(l Limit, n int) (part Limit, ok bool) {
 	part = l
 	part.Capacity = max(l.Capacity/int64(n), 1)
 	part.Refill, ok = l.Refill.part(n)
@@ -71,6 +71,6 @@ func (windows) Part(l Limit, n int) (part Limit, ok bool) {
 }
 
 // Envelope is two buckets: one at the end of a window, and one at the beginning of the next.
-func (windows) Envelope(l Limit) Envelope {
+func (toyWindows) Envelope(l Limit) Envelope {
 	return Envelope{Burst: 2 * l.Capacity, Refill: l.Refill}
 }

@@ -1,0 +1,410 @@
+package limit
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"time"
+	"unsafe"
+)
+
+// A Ledger is what counts in one bucket of a limit with a counting algorithm. It belongs to one owner, which has written it at the
+// replicas or read it there. Its times are of the clock of the owner that made the entry: what another owner has entered counts
+// longer, by the difference that clocks may have.
+//
+// The time of its methods never goes back: an earlier t counts as the latest.
+type Ledger struct {
+	counts  counting
+	limit   int64
+	late    int64 // by how much longer the entries of other owners count
+	entries []Entry
+	now     int64
+	reset   int64 // see Reset
+
+	// What was worked out of the entries, until they change.
+	used      int64 // at usedFrom and until usedUntil
+	usedFrom  int64
+	usedUntil int64
+	end       int64
+	openings  []opening // empty for not known, and of entries that do not count in full until their ends
+	amount    int64     // fits from freeAt on; 0 for not known
+	freeAt    int64
+}
+
+// An opening is how much is free from a time on, at which an entry ends, if nothing else is admitted.
+type opening struct{ at, free int64 }
+
+// An Entry of a Ledger.
+type Entry struct {
+	At     int64
+	Amount int64
+	ID     uint64 // of a permit; 0 otherwise
+	Mine   bool   // by the clock of the ledger's owner
+}
+
+// NewLedger is an empty ledger for buckets of r, which must have a counting algorithm. What other owners have entered counts
+// longer by late, in nanoseconds.
+func (r *Rule) NewLedger(late int64) *Ledger {
+	return &Ledger{counts: r.counting, limit: r.Capacity, late: late}
+}
+
+// Counts says whether the rule has a counting algorithm, whose buckets have a Ledger, rather than one that spends a line.
+func (r *Rule) Counts() bool { return r.counting != nil }
+
+// Permits says whether every admission of the rule is a permit: it can be extended and returned, and ends by itself.
+func (r *Rule) Permits() bool { return r.counting != nil && r.counting.Permits() }
+
+// AllowsReset refuses to reset a bucket of permits. Its error is a *FieldError.
+func (r *Rule) AllowsReset() error {
+	if r.Permits() {
+		return &FieldError{
+			Field: "limit", Problem: "counts who is inside, which a reset would not change: permits end when they are returned, or after their lease",
+		}
+	}
+	return nil
+}
+
+// Ends is from when on an entry of that time counts no more.
+func (r *Rule) Ends(at int64) int64 { return r.counting.Ends(at) }
+
+// Slot is the entry to which an admission at t belongs: that of the admissions from at to before until.
+func (r *Rule) Slot(t int64) (at, until int64) { return r.counting.Slot(t) }
+
+// Reset tells which reset emptied the ledger last; 0 for none. Whoever writes it anew keeps that.
+func (l *Ledger) Reset() int64 { return l.reset }
+
+// Empty is an empty ledger that a reset of that number leaves, which is the highest that the bucket has had.
+func (l *Ledger) Empty(reset int64) *Ledger {
+	return &Ledger{counts: l.counts, limit: l.limit, late: l.late, reset: reset}
+}
+
+// Clone is a copy that shares nothing.
+func (l *Ledger) Clone() *Ledger {
+	c := *l
+	c.entries, c.openings = slices.Clone(l.entries), nil
+	return &c
+}
+
+// Bytes is how much memory the ledger holds besides itself.
+func (l *Ledger) Bytes() int64 {
+	return int64(cap(l.entries))*int64(unsafe.Sizeof(Entry{})) + int64(cap(l.openings))*int64(unsafe.Sizeof(opening{}))
+}
+
+// Adapt puts the ledger under another rule with the same algorithm.
+func (l *Ledger) Adapt(r *Rule) {
+	l.counts, l.limit = r.counting, r.Capacity
+	l.forget()
+}
+
+// forget forgets what was worked out.
+func (l *Ledger) forget() {
+	l.used, l.usedFrom, l.usedUntil, l.end, l.amount, l.freeAt = 0, 0, 0, 0, 0, 0
+	l.openings = l.openings[:0]
+}
+
+// Until is from when on e counts no more, by the clock of the owner.
+func (l *Ledger) Until(e *Entry) int64 {
+	if e.Mine {
+		return l.counts.Ends(e.At)
+	}
+	return l.counts.Ends(e.At) + l.late
+}
+
+// counted is how much of e counts at t.
+func (l *Ledger) counted(e *Entry, t int64) int64 {
+	if t >= l.Until(e) {
+		return 0
+	}
+	if !e.Mine {
+		t -= l.late
+	}
+	return l.counts.Counted(e.At, e.Amount, t)
+}
+
+// Used is how much counts at t.
+func (l *Ledger) Used(t int64) int64 {
+	l.now = max(l.now, t)
+	if l.usedFrom <= l.now && l.now < l.usedUntil {
+		return l.used
+	}
+	l.prune()
+	l.used, l.usedFrom, l.usedUntil = l.sum(l.now), l.now, math.MaxInt64
+	for i := range l.entries {
+		end := l.Until(&l.entries[i])
+		l.usedUntil, l.end = min(l.usedUntil, end), max(l.end, end)
+	}
+	if !l.counts.Steps() {
+		l.usedUntil = 0
+	}
+	return l.used
+}
+
+// sum adds up what counts at t.
+func (l *Ledger) sum(t int64) (used int64) {
+	for i := range l.entries {
+		used += l.counted(&l.entries[i], t)
+	}
+	return used
+}
+
+// prune drops what counts no more.
+func (l *Ledger) prune() {
+	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
+}
+
+// Time is the time that t counts as: t, or the latest before.
+func (l *Ledger) Time(t int64) int64 { return max(l.now, t) }
+
+// Free is how much may be admitted at t; below 0 after the limit was lowered.
+func (l *Ledger) Free(t int64) int64 { return l.limit - l.Used(t) }
+
+// FreeAt is the first time from t on at which an admission of amount fits, if nothing else is admitted. The amount is at most the limit.
+func (l *Ledger) FreeAt(t, amount int64) int64 {
+	if l.Free(t) >= amount {
+		return l.now
+	}
+	switch {
+	case l.amount == amount && l.freeAt > l.now:
+	case l.counts.Steps():
+		l.amount, l.freeAt = amount, l.opens(amount)
+	default:
+		l.amount, l.freeAt = amount, l.halve(amount)
+	}
+	return l.freeAt
+}
+
+// opens is FreeAt of an amount that is not free now, where entries count in full until they end. Denials of a full ledger ask for it
+// again and again, of whatever amounts: so what opens when is worked out once, and stays right as entries end.
+func (l *Ledger) opens(amount int64) int64 {
+	if len(l.openings) == 0 {
+		for i := range l.entries {
+			e := &l.entries[i]
+			l.openings = append(l.openings, opening{at: l.Until(e), free: e.Amount})
+		}
+		slices.SortFunc(l.openings, func(a, b opening) int { return cmp.Compare(a.at, b.at) }) // what others have entered ends later
+		free := l.limit - l.used
+		for i := range l.openings {
+			free += l.openings[i].free
+			l.openings[i].free = free
+		}
+	}
+	i, _ := slices.BinarySearchFunc(l.openings, amount, func(o opening, amount int64) int { return cmp.Compare(o.free, amount) })
+	if i == len(l.openings) {
+		return l.End(l.now)
+	}
+	return l.openings[i].at
+}
+
+// halve is FreeAt of an amount that is not free now, where entries count less and less: there are few of them. What counts never
+// grows, so the time can be halved in on.
+func (l *Ledger) halve(amount int64) int64 {
+	from, to := l.now, l.End(l.now)
+	for to-from > 1 {
+		if middle := from + (to-from)/2; l.limit-l.sum(middle) >= amount {
+			to = middle
+		} else {
+			from = middle
+		}
+	}
+	return to
+}
+
+// End is from when on nothing counts: t or later.
+func (l *Ledger) End(t int64) int64 {
+	l.Used(t)
+	return max(l.end, l.now)
+}
+
+// Outcome describes to a caller what was decided at t of a check of cost. What of the ledger the owner holds for further checks, held,
+// remains to be had.
+func (l *Ledger) Outcome(r *Rule, t, cost, held int64, allowed bool) Outcome {
+	o := Outcome{
+		Name: r.Name, Allowed: allowed, Limit: r.Capacity, Remaining: max(l.Free(t)+held, 0),
+		ResetAfter: time.Duration(l.End(t) - l.now),
+	}
+	switch {
+	case cost > r.Capacity:
+		o.Allowed, o.Never = false, true
+	case !allowed:
+		o.RetryAfter = time.Duration(l.FreeAt(t, max(cost-held, 0)) - l.now)
+	}
+	return o
+}
+
+// Enter adds an admission of amount at t by the owner, as a permit of that id or, if it is 0, to the entry of its slot. It returns the
+// time of the entry.
+func (l *Ledger) Enter(t, amount int64, id uint64) (at int64) {
+	l.now = max(l.now, t)
+	l.forget()
+	at, _ = l.counts.Slot(l.now)
+	if id == 0 {
+		for i := len(l.entries) - 1; i >= 0 && l.entries[i].At >= at; i-- {
+			if e := &l.entries[i]; e.At == at && e.Mine && e.ID == 0 {
+				e.Amount += amount
+				return at
+			}
+		}
+	}
+	l.insert(Entry{At: at, Amount: amount, ID: id, Mine: true})
+	return at
+}
+
+func (l *Ledger) insert(e Entry) {
+	i, _ := slices.BinarySearchFunc(l.entries, e, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), -1) // behind those of the same time
+	})
+	l.entries = slices.Insert(l.entries, i, e)
+}
+
+// Take takes amount out of what the owner itself has entered at that time, as far as it is there, and says how much that was.
+func (l *Ledger) Take(at, amount int64) int64 {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.At == at && e.Mine && e.ID == 0 {
+			taken := min(amount, e.Amount)
+			e.Amount -= taken
+			l.forget()
+			return taken
+		}
+	}
+	return 0
+}
+
+// Permit is the entry of a permit that counts at t.
+func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
+	l.now = max(l.now, t)
+	for i := range l.entries {
+		if e := &l.entries[i]; e.ID == id && id != 0 && l.now < l.Until(e) {
+			return *e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Remove takes a permit out and says whether it was there.
+func (l *Ledger) Remove(id uint64) bool {
+	n := len(l.entries)
+	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
+	l.forget()
+	return len(l.entries) < n
+}
+
+// Entries are what counts, by time.
+func (l *Ledger) Entries() []Entry { return l.entries }
+
+// ErrLedger means that stored bytes are no ledger.
+var ErrLedger = errors.New("the stored ledger cannot be read")
+
+// The layout of a ledger. Integers are unsigned varints unless noted. The entries are sorted by time; the time of the first is
+// counted from the Unix epoch.
+//
+//	┌──────────┬────────┬───────┬───────┐ ┌───────────────────────────┬─────────────────────────────────┐
+//	│ layout=1 │ writer │ reset │ count │ │ time since the one before │ 4 · amount + 1 if it is the     │ …
+//	│ 1 byte   │ 16     │       │       │ │                           │ writer's + 2 if 8 bytes of id   │
+//	└──────────┴────────┴───────┴───────┘ └───────────────────────────┤ follow                          │
+//	                                                                  └─────────────────────────────────┘
+const ledgerLayout = 1
+
+const (
+	entryMine = 1 << iota
+	entryID
+)
+
+// Append appends the ledger to dst as the owner called writer stores it. It is never empty.
+func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
+	l.prune()
+	dst = append(append(dst, ledgerLayout), writer[:]...)
+	dst = binary.AppendUvarint(dst, uint64(l.reset))
+	dst = binary.AppendUvarint(dst, uint64(len(l.entries)))
+	before := int64(0)
+	for i := range l.entries {
+		e := &l.entries[i]
+		dst = binary.AppendUvarint(dst, uint64(e.At-before))
+		before = e.At
+		flags := uint64(e.Amount) << 2
+		if e.Mine {
+			flags |= entryMine
+		}
+		if e.ID != 0 {
+			flags |= entryID
+		}
+		dst = binary.AppendUvarint(dst, flags)
+		if e.ID != 0 {
+			dst = binary.BigEndian.AppendUint64(dst, e.ID)
+		}
+	}
+	return dst
+}
+
+// Read replaces the ledger by a stored one, or by an empty one if that is nil, as the owner called reader reads it: what another one has
+// entered is not its own. The error is ErrLedger.
+func (l *Ledger) Read(stored []byte, reader OwnerID) error {
+	l.entries, l.reset = l.entries[:0], 0
+	l.forget()
+	if len(stored) == 0 {
+		return nil
+	}
+	d := ledgerReader{stored}
+	layout, writer, reset, count := d.bytes(1), d.bytes(len(reader)), d.number(), d.number()
+	if len(layout) < 1 || layout[0] != ledgerLayout || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored)) {
+		return ErrLedger
+	}
+	l.reset = int64(reset)
+	at := int64(0)
+	for range count {
+		since, flags := d.number(), d.number()
+		amount := flags >> 2
+		if amount > uint64(MaxCount) || since > uint64(math.MaxInt64-at) {
+			return ErrLedger
+		}
+		at += int64(since)
+		e := Entry{At: at, Amount: int64(amount), Mine: flags&entryMine != 0 && OwnerID(writer) == reader}
+		if flags&entryID != 0 {
+			id := d.bytes(8)
+			if id == nil {
+				return ErrLedger
+			}
+			e.ID = binary.BigEndian.Uint64(id)
+		}
+		l.add(e)
+	}
+	if len(d.left) > 0 {
+		return ErrLedger
+	}
+	return nil
+}
+
+// add appends an entry that was read, to the one before if both are the same to the reader.
+func (l *Ledger) add(e Entry) {
+	for i := len(l.entries) - 1; i >= 0 && l.entries[i].At == e.At; i-- {
+		if b := &l.entries[i]; b.ID == 0 && e.ID == 0 && b.Mine == e.Mine {
+			b.Amount += e.Amount
+			return
+		}
+	}
+	l.entries = append(l.entries, e)
+}
+
+// A ledgerReader takes bytes from the front; nil where there are too few.
+type ledgerReader struct{ left []byte }
+
+func (d *ledgerReader) bytes(n int) []byte {
+	if len(d.left) < n {
+		d.left = nil
+		return nil
+	}
+	b := d.left[:n:n]
+	d.left = d.left[n:]
+	return b
+}
+
+func (d *ledgerReader) number() uint64 {
+	v, n := binary.Uvarint(d.left)
+	if n <= 0 {
+		d.left = nil
+		return math.MaxUint64
+	}
+	d.left = d.left[n:]
+	return v
+}

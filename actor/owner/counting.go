@@ -1,0 +1,294 @@
+package owner
+
+import (
+	"slices"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// test says what the bucket would do with a check. It changes nothing but what is past.
+func (l *ledger) test(b *bucket, c *Check, now int64, cfg *Config) ruling {
+	switch {
+	case c.Cost > b.rule.Capacity:
+		return deny
+	case c.Cost == 0 && l.fresh(c.At), c.Cost > 0 && l.find(c, now) >= 0:
+		return admit
+	case b.pending() != nil:
+		return hold
+	case l.knows(c) && !l.fits(c, now), l.blocked(b, now, cfg) > 0:
+		return deny
+	}
+	return wait
+}
+
+// fits says whether the check could be given what it asks for, as far as this owner knows.
+func (l *ledger) fits(c *Check, now int64) bool {
+	if c.Extend != 0 {
+		_, inside := l.Permit(c.Extend, now)
+		return inside
+	}
+	return l.place(now) >= c.Cost
+}
+
+// blocked is how long after now the replicas accept nothing: most of them have lost what they had stored, and what they had is to
+// be past. 0 if they may accept something.
+func (l *ledger) blocked(b *bucket, now int64, cfg *Config) int64 {
+	return max(0, l.claimFrom(b, now, cfg)-now-cfg.Slack)
+}
+
+// claimFrom is where a claim begins: where a majority accepts it, as far as the replicas have told. Line that is skipped is no
+// loss.
+func (l *ledger) claimFrom(b *bucket, now int64, cfg *Config) int64 {
+	from := max(b.held.to, now)
+	if r := b.refused(); r != nil && now < r.until {
+		return max(from, b.free(b.gen, responding, &r.pending, cfg))
+	}
+	return max(from, b.free(b.gen, all, nil, cfg))
+}
+
+// reserveLedger claims the ledger if it may not be the latest, and otherwise writes it with room for c and the checks that wait
+// behind it.
+func (o *Owner) reserveLedger(b *bucket, c *Check, now int64, out *Out) {
+	l := b.ledger()
+	if b.pending() != nil || b.pausing(now) {
+		return
+	}
+	c.asked = true
+	if l.written = nil; !l.current || !l.knows(c) && (c.Cost == 0 || !l.fits(c, now)) {
+		o.claim(b, now, out)
+		return
+	}
+	if b.rule.Permits() {
+		o.writePermits(b, c, now, out)
+		return
+	}
+	next, have := l.takeBack(b.rule, now)
+	o.write(b, next, l.take(next, nil, b.rule, now, o.roomFor(b, c, have, next.Free(now), now), o.cfg), now, false, out)
+}
+
+// roomFor is how much to take for c and the checks that wait behind it, beyond what there is already, and for what a busy key will
+// spend in the next Δ.
+func (o *Owner) roomFor(b *bucket, c *Check, have, free, now int64) int64 {
+	need := int64(0)
+	for _, cost := range o.costs(b, c) {
+		if need+cost-have > free {
+			break
+		}
+		need += cost
+	}
+	return max(0, min(need-have+b.roomAhead(now, o.cfg), free))
+}
+
+// roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most a twentieth of the limit, which is lost with its
+// owner.
+func (b *bucket) roomAhead(now int64, cfg *Config) int64 {
+	if b.rule.Exact() || !b.load.busy(now, cfg) {
+		return 0
+	}
+	return min(int64(b.load.demand(now, cfg.Delta)), b.rule.Capacity/20)
+}
+
+// takeAhead takes room for a busy key in the background, once a quarter is left of what it takes ahead.
+func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
+	l, ahead := b.ledger(), b.roomAhead(now, o.cfg)
+	if ahead == 0 || !l.current || b.pending() != nil || b.pausing(now) || l.find(&Check{At: now, Cost: ahead/4 + 1}, now) >= 0 {
+		return
+	}
+	next, _ := l.takeBack(b.rule, now)
+	if amount := min(ahead, next.Free(now)); amount > 0 {
+		o.write(b, next, l.take(next, nil, b.rule, now, amount, o.cfg), now, true, out)
+	}
+}
+
+// costs are those of the checks that wait for the bucket, in their order, or that of c if none waits.
+func (o *Owner) costs(b *bucket, c *Check) (costs []int64) {
+	if o.Waiting() == 0 {
+		return []int64{c.Cost}
+	}
+	for i := range o.overflow.waiting() {
+		w := &o.overflow.waiting()[i]
+		if w.Cost > 0 && w.Extend == 0 && slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return !b.differs(r) }) {
+			costs = append(costs, w.Cost)
+		}
+	}
+	return costs
+}
+
+// writePermits writes the ledger without what is to go out, and with permits for the checks that wait; or with the permit that c
+// extends. c is nil for no check.
+func (o *Owner) writePermits(b *bucket, c *Check, now int64, out *Out) {
+	l := b.ledger()
+	next, _ := l.takeBack(b.rule, now)
+	var extended uint64
+	if c != nil {
+		extended = c.Extend
+	}
+	o.eachToTakeOut(b, func(p *Permit) {
+		if p.ID != extended {
+			p.sent, p.left = true, next.Remove(p.ID) || p.left
+		}
+	})
+	var rooms []room
+	switch r, inside := l.extend(next, b.rule, extended, now); {
+	case inside:
+		rooms = []room{r}
+	case extended == 0:
+		free := next.Free(now)
+		for _, cost := range o.costs(b, c) {
+			if free -= cost; free < 0 {
+				break
+			}
+			rooms = l.take(next, rooms, b.rule, now, cost, o.cfg)
+		}
+	}
+	o.write(b, next, rooms, now, false, out)
+}
+
+// claim asks for the latest ledger.
+func (o *Owner) claim(b *bucket, now int64, out *Out) {
+	l := b.ledger()
+	from := l.claimFrom(b, now, o.cfg)
+	l.current, l.told, l.as = false, nil, 0
+	o.send(b, Send{Generation: b.gen, From: from, To: from + 1, Claim: true}, now, out)
+}
+
+// write sends the ledger that is to take the place of the latest. Until a majority has accepted it, this owner cannot tell whether
+// it is stored.
+func (o *Owner) write(b *bucket, next *limit.Ledger, rooms []room, now int64, background bool, out *Out) {
+	l := b.ledger()
+	l.current = false
+	l.written, l.taken, l.version = next, rooms, b.held.to
+	o.send(b, Send{
+		Generation: b.gen, From: b.held.to, To: max(b.held.to+1, now), Background: background,
+		Ledger: next.Append(nil, o.id), Expire: next.End(now) + o.cfg.Late,
+	}, now, out)
+}
+
+// accepted is for a claim or a write that a majority has accepted.
+func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
+	l := b.ledger()
+	b.held = segment{p.From, p.To}
+	if p.Claim {
+		reset := l.Reset()
+		if err := l.Read(l.told, o.id); err != nil {
+			o.fail(err, out)
+			return
+		}
+		if l.Reset() != reset { // another owner has emptied the bucket: nothing comes back across that
+			b.forgetReturns()
+			l.rooms = nil
+		}
+		own := l.as == l.version && l.version != 0 // it is what this owner has written before, and given no check anything from
+		switch {
+		case b.rule.Permits():
+			o.readPermits(b, own)
+		case own:
+			for i := range l.taken {
+				l.taken[i].out(l.Ledger)
+			}
+		}
+	} else {
+		l.Ledger = l.written
+		l.Adapt(b.rule) // it may have changed meanwhile
+		if o.overflow != nil {
+			o.overflow.didSeq = p.Seq
+		}
+		l.rooms = slices.DeleteFunc(l.rooms, func(r room) bool { return r.since == noCheck })
+		l.add(l.taken)
+		o.leftOut(b)
+	}
+	l.written, l.taken, l.version, l.told, l.as = nil, nil, 0, nil, 0
+	l.current, l.readAt = true, p.askedAt
+	if l.penalties != nil {
+		l.penalties.writeAt = p.askedAt // what is to be written can be
+	}
+}
+
+// outcome describes the bucket to a check. A denial says when the check passes if nothing else is admitted.
+func (l *ledger) outcome(b *bucket, c *Check, now int64, allowed bool, cfg *Config) limit.Outcome {
+	o := l.Outcome(b.rule, now, c.Cost, l.held(now), allowed)
+	switch blocked := time.Duration(l.blocked(b, now, cfg)); {
+	case o.Allowed || o.Never:
+	case c.Extend != 0 && l.knows(c) && !l.fits(c, now):
+		o.Never, o.Ended, o.RetryAfter = true, true, 0
+	case blocked > 0:
+		o.Remaining, o.RetryAfter, o.ResetAfter = 0, max(o.RetryAfter, blocked), max(o.ResetAfter, blocked)
+	case o.RetryAfter == 0: // there is place, and a replica is silent
+		o.RetryAfter = time.Duration(cfg.Delta)
+	}
+	return o
+}
+
+// receiptOf is the proof of what a check was given.
+func (o *Owner) receiptOf(b *bucket, given room, cost int64) limit.Receipt {
+	r := limit.Receipt{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, Serial: given.id, Span: limit.Span{Start: given.at, End: given.until}}
+	if given.id != 0 {
+		r.Permit, r.End = true, b.rule.Ends(given.at)
+		return r
+	}
+	x := b.extras()
+	if x.returns == nil {
+		x.returns = &returns{}
+	}
+	r.Serial = x.returns.serial(o.cfg.Nonce())
+	x.returns.remember(spent{piece: piece{limit.At(given.at), limit.At(given.until)}, cost: cost}, r.Serial)
+	return r
+}
+
+// giveBack makes room of what a receipt proves, and says whether the bucket remembers it and it counts still.
+func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64) bool {
+	made := b.returns()
+	if made == nil {
+		return false
+	}
+	m := made.find(r)
+	if m == nil {
+		return false
+	}
+	m.back = true
+	if now >= b.rule.Ends(r.Start) {
+		return false
+	}
+	l.rooms = append(l.rooms, room{at: r.Start, until: r.End, amount: m.cost, since: now})
+	return true
+}
+
+// admitCounted gives a check what it was found room for.
+func (o *Owner) admitCounted(b *bucket, c *Check, now int64, receipts []limit.Receipt, i int, out *Out) limit.Outcome {
+	l := b.ledger()
+	if c.Cost > 0 {
+		given := l.spend(c, now)
+		if c.Receipts {
+			receipts[i] = o.receiptOf(b, given, c.Cost)
+		}
+	}
+	b.remember(c.At, c.Cost, true)
+	o.takeAhead(b, max(c.At, now), out)
+	return l.outcome(b, c, now, true, o.cfg)
+}
+
+// empty is reset for a limit that counts entries: it writes an empty ledger.
+func (o *Owner) empty(b *bucket, w *waiter, now int64, out *Out) (done bool, err error) {
+	l := b.ledger()
+	switch {
+	case b.rule.Permits():
+		return true, b.rule.AllowsReset()
+	case w.resetSeq != 0 && w.resetSeq == o.overflow.didSeq:
+		return true, nil
+	case b.pending() != nil, b.pausing(now):
+		return false, nil
+	}
+	if l.written = nil; !l.current {
+		o.claim(b, now, out)
+		return false, nil
+	}
+	b.forgetReturns()
+	l.rooms = nil
+	if l.penalties != nil {
+		*l.penalties = penalties{}
+	}
+	o.write(b, l.Empty(b.held.to), nil, now, false, out)
+	w.resetSeq = b.pending().Seq
+	return false, nil
+}

@@ -1,0 +1,28 @@
+package owner
+
+// eachToTakeOut calls f with each permit of the bucket that is to be taken out.
+func (o *Owner) eachToTakeOut(b *bucket, f func(*Permit)) {
+	if o.Waiting() == 0 {
+		return
+	}
+	for i := range o.overflow.waiting() {
+		permits := o.overflow.waiting()[i].permits
+		for j := range permits {
+			if p := &permits[j]; !p.over && p.Rule.Register() == b.rule.Register() {
+				f(p)
+			}
+		}
+	}
+}
+
+// readPermits is for a ledger that a claim was told. If it is another one than this owner has written, what is missing in it was taken
+// out by another owner.
+func (o *Owner) readPermits(b *bucket, own bool) {
+	b.ledger().keepTaken()
+	o.eachToTakeOut(b, func(p *Permit) { p.sent, p.left = false, p.left && own })
+}
+
+// leftOut is for a ledger that a majority has accepted: what it was written without is out.
+func (o *Owner) leftOut(b *bucket) {
+	o.eachToTakeOut(b, func(p *Permit) { p.over, p.Out = p.sent, p.left })
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package owner_test
+
+const withRaceDetector = false

@@ -1,0 +1,545 @@
+package owner_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// The model of ledgers: three owners, which start anew under other names, and three replicas, all of them the production steps. What
+// happens next is drawn: a check, a permit that is extended or comes back, at any owner, a message that arrives, in any order, or is lost,
+// a clock that goes on, an owner that dies, or is forgotten while it is idle, a replica that loses its disk, a change of the replica set. What
+// was admitted must never be more than the limit's own bound, and what is said of permits that come back or are extended must be true.
+//
+// The state space is too large to be gone through as that of token buckets is, so there are many random walks, each from a seed of
+// its own.
+var ledgerWalks = flag.Int("ledger-walks", 5_000, "how many random walks TestModelOfLedgers makes of each setting")
+
+// A ledgerSetting is a limit, and what may happen to its bucket.
+type ledgerSetting struct {
+	limit  limit.Limit
+	checks int
+	costs  int64
+	deaths int
+	floors int
+	moves  int
+	late   bool // messages may be lost, and overtake one another
+	ahead  int64
+}
+
+// A ledgerVariant is the protocol made wrong at the replicas: each must be found.
+type ledgerVariant struct {
+	reserve func(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (register.Register, register.Answer, bool)
+	join    func(mine, theirs register.Register) register.Register
+	hears   func(w *ledgerWalk, a *owner.Answer)
+}
+
+// A ledgerWalk is one run.
+type ledgerWalk struct {
+	*troupe
+	ledgerSetting
+	*rand.Rand
+	variant  ledgerVariant
+	rule     *limit.Rule
+	players  []*walker
+	parcels  []parcel
+	sealed   []int
+	epoch    uint64
+	left     ledgerSetting
+	admitted []counted // never moved: see extend
+	story    []string
+	life     byte
+}
+
+// A walker is an owner, and its checks.
+type walker struct {
+	*stage
+	asked map[int]question
+	leave map[int]leaving
+	seen  int // answers
+	read  int // what it has posted
+}
+
+// leaving is a permit that comes back.
+type leaving struct {
+	permit  *counted
+	permits []owner.Permit
+}
+
+// A question is a check: when it was read, by its owner's clock.
+type question struct {
+	at, cost int64
+	extends  *counted // a permit; nil for none
+}
+
+// A parcel is a message to a replica, or its answer.
+type parcel struct {
+	from    *walker
+	replica int
+	ask     register.Reservation
+	answer  *owner.Answer
+}
+
+// counted is an admission: from when until when it counts, in true time.
+type counted struct {
+	from, until int64
+	cost        int64
+	receipt     limit.Receipt
+	back        bool // it was returned
+}
+
+func (w *ledgerWalk) say(format string, args ...any) {
+	w.story = append(w.story, fmt.Sprintf("%8v  ", time.Duration(w.now-start))+fmt.Sprintf(format, args...))
+}
+
+// Fatal and Fatalf make a failure of a stage one of the walk.
+func (w *ledgerWalk) Helper()           {}
+func (w *ledgerWalk) Fatal(args ...any) { panic(errors.New(fmt.Sprint(args...))) }
+
+// Fatalf is Fatal with a format.
+func (w *ledgerWalk) Fatalf(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
+
+func newLedgerWalk(set ledgerSetting, variant ledgerVariant, seed uint64) *ledgerWalk {
+	w := &ledgerWalk{ledgerSetting: set, left: set, Rand: rand.New(rand.NewPCG(seed, 0)), variant: variant, epoch: 1}
+	w.troupe = newTroupe(w, 3)
+	w.rule = ruleFor(w, set.limit)
+	for _, r := range w.replicas {
+		r.partition = register.Partition{Epoch: 1}
+	}
+	w.admitted = make([]counted, 0, set.checks)
+	for range 3 {
+		w.players = append(w.players, w.born())
+	}
+	return w
+}
+
+// born is an owner with a new name.
+func (w *ledgerWalk) born() *walker {
+	w.life++
+	p := &walker{stage: w.enter(w.life), asked: map[int]question{}, leave: map[int]leaving{}}
+	p.owner.Enter(owner.NewTerms(p.cfg, p.name, w.epoch), w.now, &p.out)
+	if w.ahead > 0 {
+		p.ahead = w.Int64N(2*w.ahead+1) - w.ahead
+	}
+	return p
+}
+
+// forgotten is what becomes of an owner that is idle: the next one of its process knows nothing. Answers to the old one are lost.
+func (w *ledgerWalk) forgotten(old *walker) *walker {
+	if idle, _ := old.owner.Idle(old.clock()); !idle {
+		return old
+	}
+	w.say("owner %d is forgotten", old.name[0])
+	p := &walker{stage: w.enter(old.name[0]), asked: map[int]question{}, leave: map[int]leaving{}}
+	p.seq, p.ahead = old.seq, old.ahead
+	p.owner.Enter(owner.NewTerms(p.cfg, p.name, w.epoch), p.clock(), &p.out)
+	return p
+}
+
+// run makes one walk. The error is a violation.
+func (w *ledgerWalk) run() (err error) {
+	defer func() {
+		if e, ok := recover().(error); ok {
+			err = e
+		}
+	}()
+	for range 60 + 40*w.checks {
+		w.step()
+		for _, p := range w.players {
+			if err := w.collect(p); err != nil {
+				return err
+			}
+		}
+		if err := w.judge(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step draws what happens next.
+func (w *ledgerWalk) step() {
+	i := w.IntN(len(w.players))
+	p := w.players[i]
+	switch n := w.IntN(100); {
+	case n < 55 && len(w.parcels) > 0:
+		w.deliver()
+	case n < 65 && w.rule.Permits() && len(w.admitted) > 0 && w.IntN(2) == 0:
+		if w.IntN(2) == 0 {
+			w.extend(p)
+		} else {
+			w.giveBack(p)
+		}
+	case n < 65 && w.left.checks > 0:
+		w.left.checks--
+		tag := w.tag()
+		cost := 1 + w.Int64N(w.costs)
+		p.asked[tag] = question{at: p.clock(), cost: cost}
+		w.say("owner %d is asked for %d at %v: check %d", p.name[0], cost, time.Duration(p.clock()-start), tag)
+		p.owner.Check(owner.Check{Tag: tag, At: p.clock(), Deadline: p.clock() + 30*second, Rules: []*limit.Rule{w.rule}, Cost: cost, Receipts: true}, &p.out)
+	case n < 85:
+		fill := w.rule.Fill().Nanoseconds()
+		w.now += []int64{ms, ms, 2 * ms, 10 * ms, 10 * ms, 100 * ms, fill / 4, fill}[w.IntN(8)]
+	case n < 88:
+		for range 2 { // a claim may be followed by a write
+			if p.owner.Due() <= p.clock() {
+				p.owner.Wake(p.clock(), &p.out)
+			}
+		}
+	case n < 90:
+		w.players[i] = w.forgotten(p)
+	case n < 93 && w.left.deaths > 0:
+		w.left.deaths--
+		w.say("owner %d dies", p.name[0])
+		w.players[i] = w.born()
+	case n < 96 && w.left.floors > 0:
+		w.left.floors--
+		r := w.IntN(len(w.replicas))
+		w.say("replica %d loses its disk", r)
+		w.replicas[r].amnesia(w.now, w.bounds)
+	case n < 99 && w.left.moves > 0, w.sealed != nil && n < 99:
+		w.move()
+	}
+}
+
+// extend asks an owner for a permit to last longer, whichever owner has given it, and whether it has ended or not.
+func (w *ledgerWalk) extend(p *walker) {
+	permit := &w.admitted[w.IntN(len(w.admitted))]
+	tag := w.tag()
+	p.asked[tag] = question{at: p.clock(), cost: permit.cost, extends: permit}
+	w.say("owner %d is asked to extend a permit at %v: check %d", p.name[0], time.Duration(p.clock()-start), tag)
+	p.owner.Check(owner.Check{
+		Tag: tag, At: p.clock(), Deadline: p.clock() + 30*second, Rules: []*limit.Rule{w.rule}, Cost: 1, Receipts: true, Extend: permit.receipt.Serial,
+	}, &p.out)
+}
+
+// giveBack returns a permit to an owner, whichever owner has given it, and whether it has come back before or not. From now on its
+// client is not inside any more, whatever becomes of the return.
+func (w *ledgerWalk) giveBack(p *walker) {
+	l := leaving{permit: &w.admitted[w.IntN(len(w.admitted))]}
+	l.permit.back, l.permit.until = true, min(l.permit.until, w.now)
+	l.permits = []owner.Permit{{Rule: w.rule, ID: l.permit.receipt.Serial}}
+	tag := w.tag()
+	p.leave[tag] = l
+	w.say("a permit comes back to owner %d at %v: return %d", p.name[0], time.Duration(p.clock()-start), tag)
+	p.owner.TakeOut(tag, l.permits, p.clock(), p.clock()+30*second, &p.out)
+}
+
+// out looks whether what was said of a return is true: the permit is out, whichever majority a next owner asks, by
+// the clock of the one that was asked.
+func (w *ledgerWalk) out(l leaving, now int64) error {
+	for _, r := range w.replicas {
+		if r.partition.Floored {
+			return nil
+		}
+	}
+	for skip := range w.replicas {
+		var latest register.Register
+		for i, r := range w.replicas {
+			if known := r.registers[w.rule.Register()]; i != skip && known.Version > latest.Version {
+				latest = known
+			}
+		}
+		stored := w.rule.NewLedger(0)
+		if err := stored.Read(latest.Ledger, limit.OwnerID{}); err != nil {
+			return err
+		}
+		if e, inside := stored.Permit(l.permits[0].ID, now); inside {
+			return fmt.Errorf("a permit came back, taken out: %v; without replica %d it is inside until %v", l.permits[0].Out, skip, time.Duration(stored.Until(&e)-start))
+		}
+	}
+	return nil
+}
+
+// deliver brings a parcel to where it goes, or loses it.
+func (w *ledgerWalk) deliver() {
+	i := 0
+	if w.late {
+		i = w.IntN(len(w.parcels))
+	}
+	l := w.parcels[i]
+	w.parcels = slices.Delete(w.parcels, i, i+1)
+	switch {
+	case w.late && w.IntN(10) == 0:
+		w.say("lost: %s", l)
+	case l.answer == nil:
+		r := w.replicas[l.replica]
+		after, a, write := w.variant.reserve(r.partition, r.registers[l.ask.Limit], l.ask, w.now, w.bounds)
+		if write {
+			r.registers[l.ask.Limit] = after
+		}
+		answer := understood(a, l.replica, l.ask)
+		w.say("%s: verdict %d, position %v", l, a.Verdict, time.Duration(a.Position-start))
+		w.parcels = append(w.parcels, parcel{from: l.from, replica: l.replica, ask: l.ask, answer: &answer})
+	case slices.Contains(w.players, l.from):
+		w.say("%s", l)
+		w.variant.hears(w, l.answer)
+		l.from.owner.Answer(*l.answer, l.from.clock(), &l.from.out)
+	}
+}
+
+func (l parcel) String() string {
+	kind := "write"
+	if l.ask.Claim {
+		kind = "claim"
+	}
+	what := fmt.Sprintf("%s %d of owner %d, (%v, %v]", kind, l.ask.Seq, l.from.name[0], time.Duration(l.ask.From-start), time.Duration(l.ask.To-start))
+	if l.answer == nil {
+		return what + fmt.Sprintf(" arrives at replica %d", l.replica)
+	}
+	return fmt.Sprintf("owner %d hears verdict %d of replica %d to %s, version %v", l.from.name[0], l.answer.Verdict, l.replica, what, time.Duration(l.answer.Version-start))
+}
+
+// move goes on with a change of the replica set, or begins one: two members are sealed, and stay; a new one takes the place of the
+// third.
+func (w *ledgerWalk) move() {
+	if w.sealed == nil {
+		w.sealed = w.Perm(3)[:2]
+		w.say("replicas %v are sealed", w.sealed)
+		for _, i := range w.sealed {
+			w.replicas[i].partition.Sealed = true
+		}
+		return
+	}
+	w.left.moves--
+	w.epoch++
+	w.say("epoch %d begins", w.epoch)
+	name, one, other := w.rule.Register(), w.replicas[w.sealed[0]], w.replicas[w.sealed[1]]
+	joined, err := register.Join([]register.Partition{one.partition, other.partition}, 2, w.epoch)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ones, others := one.registers[name], other.registers[name]
+	for i, r := range w.replicas {
+		if !slices.Contains(w.sealed, i) {
+			*r = replica{registers: map[string]register.Register{}}
+		}
+		r.registers[name] = w.variant.join(w.variant.join(r.registers[name], ones), others)
+		installed, _ := r.partition.Install(w.epoch, joined)
+		if r.partition, _ = installed.Enter(w.epoch); r.partition.Epoch != w.epoch {
+			w.Fatalf("epoch %d cannot be entered", w.epoch)
+		}
+	}
+	w.sealed = nil
+	for _, p := range w.players {
+		p.owner.Enter(owner.NewTerms(p.cfg, p.name, w.epoch), p.clock(), &p.out)
+	}
+}
+
+// collect takes up what an owner has sent and answered.
+func (w *ledgerWalk) collect(p *walker) error {
+	p.stage.after()
+	for ; p.read < len(p.post); p.read++ {
+		for i := range w.replicas {
+			w.parcels = append(w.parcels, parcel{from: p, replica: i, ask: p.post[p.read]})
+		}
+	}
+	for ; p.seen < len(p.answers); p.seen++ {
+		reply := p.answers[p.seen]
+		tag, _ := reply.Tag.(int)
+		if l, returns := p.leave[tag]; returns {
+			w.say("return %d: %v, or error %v", tag, l.permits[0].Out, reply.Err)
+			if reply.Err != nil {
+				continue
+			}
+			if err := w.out(l, p.clock()); err != nil {
+				return err
+			}
+			continue
+		}
+		q := p.asked[tag]
+		if reply.Err != nil || !reply.Decision.Allowed {
+			w.say("check %d: denied, or error %v", tag, reply.Err)
+			if reply.Err == nil && reply.Decision.Limits[0].Ended && w.now < q.extends.until {
+				return fmt.Errorf("check %d is told that a permit has ended, %v too early", tag, time.Duration(q.extends.until-w.now))
+			}
+			continue
+		}
+		receipt := reply.Decision.Receipts[0]
+		at := max(q.at, receipt.Start)
+		w.say("check %d: %d admitted", tag, q.cost)
+		if q.extends != nil && q.extends.back {
+			continue // who leaves and stays at once is not inside
+		}
+		if q.extends != nil {
+			q.extends.until = max(q.extends.until, at-p.ahead+w.rule.Fill().Nanoseconds())
+			continue
+		}
+		w.admitted = append(w.admitted, counted{from: at - p.ahead, until: at - p.ahead + w.rule.Fill().Nanoseconds(), cost: q.cost, receipt: receipt})
+		if at > p.clock() {
+			w.Fatalf("check %d was admitted at %v, after its answer", tag, time.Duration(at-start))
+		}
+	}
+	return nil
+}
+
+// judge looks whether more counts at any moment than the limit is.
+func (w *ledgerWalk) judge() error {
+	for i := range w.admitted {
+		var sum int64
+		for j := range w.admitted {
+			if a := &w.admitted[j]; a.from <= w.admitted[i].from && w.admitted[i].from < a.until {
+				sum += a.cost
+			}
+		}
+		if sum > w.rule.Capacity {
+			return fmt.Errorf("%d of %d in one window", sum, w.rule.Capacity)
+		}
+	}
+	return nil
+}
+
+// rightReplicas are the production steps.
+func rightReplicas() ledgerVariant {
+	return ledgerVariant{
+		reserve: func(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (register.Register, register.Answer, bool) {
+			return p.Reserve(r, m, now, b)
+		},
+		join:  register.Register.Join,
+		hears: func(*ledgerWalk, *owner.Answer) {},
+	}
+}
+
+var ledgerSettings = map[string]ledgerSetting{
+	"log":              {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 2, Window: 5 * time.Second}, checks: 6, costs: 1, deaths: 2, late: true},
+	"log, costs of 2":  {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 3, Window: 2 * time.Second}, checks: 8, costs: 2, deaths: 1, late: true},
+	"short log":        {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 3, Window: 300 * time.Millisecond}, checks: 10, costs: 2, deaths: 1, late: true},
+	"window":           {limit: limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 3, Window: 6 * time.Second}, checks: 8, costs: 2, deaths: 1, late: true},
+	"window, in order": {limit: limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 2, Window: 6 * time.Second}, checks: 6, costs: 1, deaths: 1},
+	"clocks":           {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 2, Window: time.Second}, checks: 8, costs: 1, deaths: 1, late: true, ahead: 120 * ms},
+	"floors":           {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 2, Window: 3 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 4, late: true},
+	"moves":            {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 2, Window: 5 * time.Second}, checks: 8, costs: 1, deaths: 2, moves: 3, late: true},
+	"permits":          {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
+}
+
+// walk makes n walks of a setting until one finds a violation, and gives its seed and story.
+func walk(set ledgerSetting, variant ledgerVariant, n int) (seed uint64, admitted int, story []string, err error) {
+	set.limit.Name = "l"
+	for range n {
+		seed = rand.Uint64()
+		w := newLedgerWalk(set, variant, seed)
+		if err := w.run(); err != nil {
+			return seed, admitted, w.story, err
+		}
+		admitted += len(w.admitted)
+	}
+	return 0, admitted, nil, nil
+}
+
+func TestModelOfLedgers(t *testing.T) {
+	n := *ledgerWalks
+	if testing.Short() || withRaceDetector {
+		n /= 20
+	}
+	for name, set := range ledgerSettings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seed, admitted, story, err := walk(set, rightReplicas(), n)
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(story, "\n"))
+			}
+			if admitted < n/2 {
+				t.Errorf("in %d walks %d checks were admitted: they show nothing", n, admitted)
+			}
+			t.Logf("%d walks, %d checks admitted", n, admitted)
+		})
+	}
+}
+
+// ledgerVariants are wrong in one place each. They are found in the setting that is named.
+var ledgerVariants = map[string]struct {
+	setting string
+	change  func(v *ledgerVariant)
+}{
+	"a claim is told nothing": {"log", func(v *ledgerVariant) {
+		v.hears = func(_ *ledgerWalk, a *owner.Answer) { a.Version, a.Ledger = 0, nil }
+	}},
+	"the larger total wins": {"short log", func(v *ledgerVariant) {
+		v.hears = func(w *ledgerWalk, a *owner.Answer) {
+			l := w.rule.NewLedger(0)
+			if err := l.Read(a.Ledger, limit.OwnerID{}); err == nil && a.Version != 0 {
+				a.Version = 1 + l.Used(w.now)
+			}
+		}
+	}},
+	"the furthest position wins": {"log", func(v *ledgerVariant) {
+		right := v.reserve
+		v.reserve = func(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (register.Register, register.Answer, bool) {
+			after, a, write := right(p, r, m, now, b)
+			if a.Version != 0 {
+				a.Version = r.H
+			}
+			return after, a, write
+		}
+	}},
+	"a claim erases the ledger": {"log", func(v *ledgerVariant) {
+		right := v.reserve
+		v.reserve = func(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (register.Register, register.Answer, bool) {
+			after, a, write := right(p, r, m, now, b)
+			if m.Claim {
+				after.Version, after.Ledger = 0, nil
+			}
+			return after, a, write
+		}
+	}},
+	"a write behind another claim": {"log", func(v *ledgerVariant) {
+		right := v.reserve
+		v.reserve = func(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (register.Register, register.Answer, bool) {
+			if !m.Claim && r.Writer != m.Writer {
+				r.H = m.From
+			}
+			return right(p, r, m, now, b)
+		}
+	}},
+	"a floor of the reach": {"floors", func(v *ledgerVariant) {
+		right := v.reserve
+		v.reserve = func(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (register.Register, register.Answer, bool) {
+			m.Lead = 1
+			return right(p, r, m, now, b)
+		}
+	}},
+	"a join by position": {"moves", func(v *ledgerVariant) {
+		v.join = func(mine, theirs register.Register) register.Register {
+			joined := mine.Join(theirs)
+			if theirs.H > mine.H {
+				mine = theirs
+			}
+			joined.Version, joined.Ledger = mine.Version, mine.Ledger
+			return joined
+		}
+	}},
+	"a join without the ledgers of others": {"moves", func(v *ledgerVariant) {
+		v.join = func(mine, theirs register.Register) register.Register {
+			joined := mine.Join(theirs)
+			joined.Version, joined.Ledger = mine.Version, mine.Ledger
+			return joined
+		}
+	}},
+}
+
+func TestModelOfLedgersFindsVariants(t *testing.T) {
+	for name, wrong := range ledgerVariants {
+		if withRaceDetector && wrong.setting != "log" {
+			continue // it takes too many walks
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			variant := rightReplicas()
+			wrong.change(&variant)
+			seed, _, story, err := walk(ledgerSettings[wrong.setting], variant, 200_000)
+			if err == nil {
+				t.Fatalf("200,000 walks do not find it")
+			}
+			t.Logf("seed %d, %d steps: %v", seed, len(story), err)
+		})
+	}
+}

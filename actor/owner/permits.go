@@ -1,0 +1,66 @@
+package owner
+
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// takeOut goes on with the permits of w, and says whether all is known of them.
+func (o *Owner) takeOut(w *waiter, now int64, out *Out) bool {
+	over := true
+	for i := range w.permits {
+		p := &w.permits[i]
+		if !p.over {
+			o.takeOutOne(p, now, out)
+		}
+		over = over && p.over
+	}
+	if over {
+		out.Replies = append(out.Replies, Reply{Tag: w.Tag})
+	}
+	return over
+}
+
+// takeOutOne goes on with a permit.
+func (o *Owner) takeOutOne(p *Permit, now int64, out *Out) {
+	b := o.bucketOfPermit(p.Rule, out)
+	l := b.ledger()
+	switch {
+	case b.pending() != nil, b.pausing(now):
+	case l.blocked(b, now, o.cfg) > 0:
+		p.over = true // a majority has forgotten it: it counts until its lease is over
+	case !l.current:
+		l.written = nil
+		o.claim(b, now, out)
+	default:
+		o.writePermits(b, nil, now, out)
+	}
+}
+
+// bucketOfPermit is the bucket that has the register of rule: its numbers may be others.
+func (o *Owner) bucketOfPermit(rule *limit.Rule, out *Out) *bucket {
+	if b := o.withRegister(rule.Register()); b != nil {
+		return b
+	}
+	return o.bucketOf(rule, out)
+}
+
+// writeUnclaimed writes the ledger without the permits that no check was given, when no check has done so for a while: other owners are
+// to know, and the bucket can be forgotten then.
+func (o *Owner) writeUnclaimed(b *bucket, now int64, out *Out) {
+	l := b.ledger()
+	if l == nil || !l.unclaimed() || now < l.releaseAt || b.pending() != nil {
+		return
+	}
+	l.releaseAt = now + o.cfg.Delta // for another try
+	switch {
+	case o.Waiting() > 0, b.pausing(now):
+	case l.busyUntil() <= now: // they have ended
+		l.rooms, l.taken = nil, nil
+	case !l.current:
+		l.written = nil
+		o.claim(b, now, out)
+	default:
+		next, _ := l.takeBack(b.rule, now)
+		o.write(b, next, nil, now, true, out)
+	}
+}

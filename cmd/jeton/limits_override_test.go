@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/ring/cluster"
+)
+
+// Operators override limits for keys and prefixes, and block keys, without a change of the document.
+func TestOverridesOfOperators(t *testing.T) {
+	n := aCluster(t)
+	env := map[string]string{"JETON_SERVER": n.GRPCAddr()}
+	says(t, env, "limits override list", cli.ExitOK, "no overrides are in force")
+	before := says(t, env, "limits get", cli.ExitOK)
+	says(t, env, "limits override set demo org:acme:* --capacity 77 --for 2h", cli.ExitOK, "demo of org:acme:*: capacity: 77, for 2h")
+	says(t, env, "check demo org:acme:1", cli.ExitOK, "76 of 77 left")
+	says(t, env, "bucket demo org:acme:1", cli.ExitOK, `capacity: 77 for "org:acme:*" until 20`)
+	says(t, env, "limits override set demo org:good --allow", cli.ExitOK, "until it is unset")
+	says(t, env, "check demo org:good --cost 1000000", cli.ExitOK, "allowed")
+	says(t, env, "bucket demo user:9 --block 10m", cli.ExitOK, `deny for "user:9"`)
+	says(t, env, "check demo user:9", cli.ExitNo, "denied", "try again in 10m")
+	says(t, env, "limits override set demo user:9 --deny", cli.ExitOK)
+	says(t, env, "check demo user:9", cli.ExitNo, "try again in 1m")
+	says(t, env, "bucket demo user:9 --unblock", cli.ExitOK)
+	says(t, env, "check demo user:9", cli.ExitOK)
+	says(t, env, "bucket demo user:9 --unblock", cli.ExitError, "demo of user:9 is not blocked")
+	says(t, env, "bucket demo org:good --unblock", cli.ExitError, `says allow, not deny: jeton limits override unset`)
+	says(t, env, "audit", cli.ExitOK, "set override demo org:acme:*: capacity: 77 for 2h0m0s", "set override demo user:9: deny for 10m0s",
+		"set override demo user:9: deny, was deny", "unset override demo user:9")
+	var all []cluster.OverrideStatus
+	if err := json.Unmarshal([]byte(says(t, env, "limits override list demo --output json", cli.ExitOK)), &all); err != nil || len(all) != 2 ||
+		all[0].Key != "org:acme:*" || all[0].Until.IsZero() || !all[1].Until.IsZero() || all[1].Who != "no credentials" {
+		t.Errorf("%+v: %v", all, err)
+	}
+	says(t, env, "limits override unset demo org:good", cli.ExitOK)
+	says(t, env, "limits override unset demo org:good", cli.ExitOK, "demo of org:good has no override")
+	if after := says(t, env, "limits get", cli.ExitOK); after != before {
+		t.Errorf("the document is %q, and was %q", after, before)
+	}
+}
+
+func TestBadOverrides(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}
+	for args, want := range map[string]string{
+		"limits override set nothing k --deny":            `unknown limit "nothing"`,
+		"limits override set demo k":                      "say what is other for the key",
+		"limits override set demo * --deny":               "stands for every key",
+		"limits override set demo k --capacity -3":        "capacity: ",
+		"limits override set demo k --refill 5/q":         "refill: ",
+		"limits override set demo k --limit 5":            "limit: does not fit the algorithm",
+		"limits override set demo k --deny --capacity 5":  "--deny: every check gets this answer",
+		"limits override set demo k --deny --allow":       "--allow: every check gets this answer",
+		"limits override set demo k --deny --for 0s":      "--for: 0s: give a time",
+		"limits override set demo k --deny --for -1s":     "--for: -1s: give a time",
+		"limits override set demo k --deny --for 999999h": "for: 999999h0m0s: give a time from 1s to 87600h",
+		"bucket demo k --block 0":                         "--block: 0s: give a time such as 10m",
+		"bucket demo k --block -1s":                       "--block: -1s: give a time such as 10m",
+		"bucket demo k --block 1s --unblock":              "leave one of them out",
+		"bucket demo org:* --block 1s":                    "stands for all keys with this beginning",
+	} {
+		says(t, env, args, cli.ExitError, want)
+	}
+	says(t, env, "limits override list", cli.ExitOK, "no overrides are in force")
+}
