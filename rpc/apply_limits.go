@@ -82,6 +82,7 @@ func applyLimits(ctx context.Context, c *cluster.Cluster, m *pb.ApplyLimitsReque
 		}
 	}
 	difference := limit.Difference(before, doc)
+	difference.Effects = append(difference.Effects, limit.EffectsOnOverrides(before, doc, liveOf(c))...)
 	change := changeOf(difference)
 	change.Version = s.LimitsVersion
 	text, made, line := limit.CutVersion([]byte(m.GetDocument()))

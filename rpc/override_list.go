@@ -9,13 +9,25 @@ import (
 	"github.com/jeton-dev/jeton/ring/cluster"
 )
 
+// liveOf are the overrides in force that operators have set, by limit and key.
+func liveOf(c *cluster.Cluster) []limit.Override {
+	set := c.Overrides("")
+	live := make([]limit.Override, len(set))
+	for i, o := range set {
+		live[i] = limit.Override{Limit: o.Limit, Key: o.Key, Says: o.Says}
+	}
+	return live
+}
+
 // overridesOf are the overrides in force, of one limit or, without a name, of all, by limit and key: those that operators have set, and
 // those of the document for other keys.
 func overridesOf(c *cluster.Cluster, doc *limit.Document, name string) []cluster.OverrideStatus {
 	all := c.Overrides(name)
 	set := map[agreed.OverrideKey]bool{}
-	for _, o := range all {
+	for i := range all {
+		o := &all[i]
 		set[agreed.OverrideKey{Limit: o.Limit, Key: o.Key}] = true
+		o.NoEffect = doc.NoEffect(limit.Override{Limit: o.Limit, Key: o.Key, Says: o.Says})
 	}
 	for _, rule := range doc.Rules() {
 		if name != "" && name != rule.Name {

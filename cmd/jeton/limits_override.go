@@ -165,7 +165,11 @@ func printOverrides(w io.Writer, all []cluster.OverrideStatus, of []string) erro
 			_ = plain.Fprintf(table, "%s\t%s\t%s\t-\t-\tthe limits document\n", o.Limit, o.Key, o.Says)
 			continue
 		}
-		_ = plain.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", o.Limit, o.Key, o.Says, secondOf(o.Until), secondOf(o.At), o.Who) // Flush tells of an error
+		by := o.Who
+		if o.NoEffect != "" {
+			by += " (no effect: " + o.NoEffect + ")"
+		}
+		_ = plain.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", o.Limit, o.Key, o.Says, secondOf(o.Until), secondOf(o.At), by) // Flush tells of an error
 	}
 	return table.Flush()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
@@ -39,6 +40,27 @@ func TestOverridesOfOperators(t *testing.T) {
 	if after := says(t, env, "limits get", cli.ExitOK); after != before {
 		t.Errorf("the document is %q, and was %q", after, before)
 	}
+}
+
+// A change of a limit says which live overrides have no effect from then on, and the list marks them.
+func TestOverridesWithoutEffect(t *testing.T) {
+	f := newLimitsFile(t)
+	says(t, f.env, "limits override set demo user:1 --capacity 20", cli.ExitOK)
+	says(t, f.env, "limits override set demo user:2 --deny", cli.ExitOK)
+	const unfit = "capacity: does not fit the algorithm fixed-window"
+	f.write("limits: {demo: {algorithm: fixed-window, limit: 10, window: 1m}}")
+	for _, verb := range []string{"diff", "apply"} {
+		code := cli.ExitOK
+		if verb == "diff" {
+			code = cli.ExitNo
+		}
+		f.run(verb+" --merge", code, `live overrides that have no effect from now on: 1, capacity: 20 for "user:1" (`+unfit)
+	}
+	list := says(t, f.env, "limits override list", cli.ExitOK, "(no effect: "+unfit)
+	if strings.Count(list, "no effect") != 1 {
+		t.Errorf("the list says %s", list)
+	}
+	says(t, f.env, "limits override list --output json", cli.ExitOK, `"no_effect":"`+unfit)
 }
 
 func TestBadOverrides(t *testing.T) {

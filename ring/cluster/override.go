@@ -80,6 +80,8 @@ type OverrideStatus struct {
 	Who   string    `json:"who,omitempty"`  // by whom
 	// Document says that it stands in the limits document, and not when and by whom it was set.
 	Document bool `json:"document,omitempty"`
+	// NoEffect is why the override has no effect under the limits in force; empty where it has one. It is the caller's to fill in.
+	NoEffect string `json:"no_effect,omitempty"`
 }
 
 // Overrides are those in force, as far as this node has heard, by limit and key; those of one limit, where it is named.
