@@ -68,6 +68,9 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref, plan st
 	}
 	l.show(&in, known)
 	err = s.showPenalty(ctx, &in, l, at.Set, partition)
+	if in.Closed > 0 {
+		in.Begins = 0
+	}
 	return in, err
 }
 
@@ -153,9 +156,10 @@ func (l *local) show(in *limit.Inspection, known int64) {
 		return
 	}
 	tat, credit := limit.At(known), limit.Pos{}
+	kept := l.awake && rule.Capacity == view.Rule.Capacity && rule.Refill == view.Rule.Refill // what was returned; under other numbers it is given up
 	if l.awake {
 		tat = rule.Carry(view.Rule, view.TAT)
-		if rule.Same(view.Rule) {
+		if kept {
 			credit = view.Credit
 		}
 		in.Generation = view.Generation
@@ -171,7 +175,15 @@ func (l *local) show(in *limit.Inspection, known int64) {
 		}
 	}
 	in.TAT = tat.Ceil()
-	in.Tokens = rule.Tokens(rule.Sub(tat, credit), in.Now)
+	spent := rule.Sub(tat, credit)
+	in.Tokens = rule.Tokens(spent, in.Now)
+	begins := rule.Start(spent, in.Now, rule.Length(1))
+	if kept && !tat.After(view.TAT) {
+		begins = view.Begins
+	}
+	if rule.MaxWait > 0 && begins <= in.Now+int64(rule.MaxWait) {
+		in.Begins = begins
+	}
 }
 
 // showLedger is show for a limit that counts entries. What the registers tell is in already.

@@ -118,11 +118,76 @@ func TestInspectChanged(t *testing.T) {
 		r := proof(t, s, spend("a", 1, "x")) // up to a place that is no whole number of nanoseconds
 		decide(t, s, spend("a", 1, "x"))
 		takeBack(t, s, "a", r)
-		for _, text := range []string{"{capacity: 7, refill: 1/s}", "{capacity: 9, refill: 7/3s}", "{capacity: 1, refill: 11/9s}"} {
+		for _, text := range []string{"{capacity: 9, refill: 7/3s}", "{capacity: 7, refill: 1/s}", "{capacity: 1, refill: 11/9s}"} {
 			current.Store(document(t, "limits: {x: "+text+"}"))
 			in := inspect(t, s, limit.Named("x"))
 			if peek := remaining(t, s, "a", "x"); in.Tokens != peek {
 				t.Errorf("%s: %d tokens, and a peek says %d", text, in.Tokens, peek)
+			}
+		}
+	})
+}
+
+// TestInspectWaits looks at buckets whose checks may wait: an operator is told when the next one would begin, whether the key's actor is
+// awake or not, and whatever has become of the limit since.
+func TestInspectWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := clock.New().Now
+		var current atomic.Pointer[limit.Document]
+		current.Store(document(t, withWaits))
+		cfg := Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: current.Load}
+		s, other := start(t, cfg), start(t, cfg)
+		begins := func(what string, s *System, want time.Duration) {
+			t.Helper()
+			switch in := inspect(t, s, limit.Named("queue")); {
+			case want < 0 && in.Begins != 0:
+				t.Errorf("%s: a check begins in %v, want none", what, time.Duration(in.Begins-in.Now))
+			case want >= 0 && time.Duration(in.Begins-in.Now) != want:
+				t.Errorf("%s: a check begins in %v, want %v", what, time.Duration(in.Begins-in.Now), want)
+			}
+		}
+		begins("never checked", s, 0)
+		var places []limit.Receipt
+		for i := range 6 {
+			begins("in turn", s, time.Duration(i)*time.Second)
+			places = append(places, decide(t, s, waiting(5*time.Second, "queue")).Receipts...)
+		}
+		begins("too long", s, -1)
+		begins("by the registers", other, -1)
+		pass(500 * time.Millisecond)
+		begins("later", s, -1)
+		takeBack(t, s, "a", places[2])
+		pass(1)
+		begins("a place that was given up", s, 1500*time.Millisecond-1)
+		pass(500*time.Millisecond - 1)
+		begins("by the registers, later", other, 5*time.Second)
+		for text, want := range map[string]time.Duration{
+			"wait: 500ms, capacity: 1, refill: 1/s": -1, "wait: 10s, capacity: 1, refill: 1/s": time.Second, "capacity: 1, refill: 1/s": -1,
+			"wait: 10s, capacity: 3, refill: 1/s": 3 * time.Second, "wait: 1s, capacity: 3, refill: 1/s": -1,
+		} {
+			current.Store(document(t, "limits: {queue: {"+text+"}}"))
+			begins(text, s, want)
+		}
+	})
+}
+
+// No check waits for a bucket that a penalty closes.
+func TestInspectWaitsOfAClosedBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := clock.New().Now
+		cfg := Config{Replicas: []Replica{newRegisters(now)}, Now: now, Limits: fixed(document(t,
+			"limits: {login: {capacity: 1, refill: 1/s, wait: 5s, penalty_after: 2, penalty_for: 1m, penalty_max: 1h}}"))}
+		s, other := start(t, cfg), start(t, cfg)
+		for range 2 {
+			decide(t, s, spend("a", 1, "login"))
+		}
+		if in := inspect(t, s, limit.Named("login")); in.Closed > 0 || in.Begins != in.Now+int64(time.Second) {
+			t.Errorf("before: %+v", in)
+		}
+		decide(t, s, spend("a", 1, "login"))
+		for _, s := range []*System{s, other} {
+			if in := inspect(t, s, limit.Named("login")); in.Closed == 0 || in.Begins != 0 {
+				t.Errorf("closed: %+v", in)
 			}
 		}
 	})

@@ -67,6 +67,9 @@ func (v *visit) remember(at time.Time) {
 	if flaw := v.facts.Flaw(); flaw != (identity.Flaw{}) {
 		r.Flaw = &denial.Flaw{Credential: flaw.Credential, Check: flaw.Check}
 	}
+	if len(v.refusal.Quotas) > 0 {
+		r.Wait = v.mayWait
+	}
 	for _, q := range v.refusal.Quotas {
 		l := denial.Limit{Outcome: q.Outcome}
 		if v.key.Secret && v.key.Text != "" {

@@ -30,6 +30,7 @@ const storedLimits = `limits:
   sixty: {capacity: 60, refill: 1/s}
   five: {capacity: 5, refill: 1/h}
   two: {capacity: 2, refill: 1/m}
+  patient: {capacity: 1, refill: 1/m, wait: 2s}
   hundred: {capacity: 100, refill: 1/s}
   strict: {capacity: 1, refill: 1/h, on_unavailable: deny}
   local: {capacity: 4, refill: 1/h, on_unavailable: local}

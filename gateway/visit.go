@@ -52,8 +52,9 @@ type visit struct {
 	node    string // that decided
 	key     identity.Key
 	cost    int64
-	taking  limit.Taking // what the checks took, if it may have to be returned
-	begin   time.Time    // when the request may begin, by its checks that wait; zero for at once
+	mayWait time.Duration // the last check asked for as much
+	taking  limit.Taking  // what the checks took, if it may have to be returned
+	begin   time.Time     // when the request may begin, by its checks that wait; zero for at once
 	held    time.Duration
 	waits   bool // it is counted among the requests that may be held
 
@@ -248,7 +249,7 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 	}
 	v.key, v.cost = w.key, w.cost
 	request := w.request()
-	request.Wait = v.mayWait(c)
+	request.Wait = v.askWait(c)
 	request.Receipt = !last || request.Wait > 0 || v.returnable()
 	if v.deadline.IsZero() {
 		v.deadline = v.rules.guard.Deadline()
@@ -257,8 +258,8 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 	v.apply(&verdict, request.Key, w.limits)
 }
 
-// mayWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
-func (v *visit) mayWait(c *check) time.Duration {
+// askWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
+func (v *visit) askWait(c *check) time.Duration {
 	if c.wait > 0 && !v.waits {
 		v.waits = v.gateway.inFlight.hold(v.rules.maxInFlight)
 	}
@@ -268,7 +269,7 @@ func (v *visit) mayWait(c *check) time.Duration {
 	return c.wait
 }
 
-// endWait ends what mayWait has begun.
+// endWait ends what askWait has begun.
 func (v *visit) endWait() {
 	if v.waits {
 		v.gateway.inFlight.held.Add(-1)
@@ -316,7 +317,7 @@ func (v *visit) returnable() bool {
 
 // apply adds the verdict of one check to the result.
 func (v *visit) apply(d *fallback.Verdict, key string, l *limits) {
-	v.source, v.failure, v.node, v.asked = d.Source, d.Err, d.Node, l.refs
+	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
 	doc := v.gateway.limits()
 	for _, o := range d.Limits {
 		q := answer.Quota{Outcome: o}

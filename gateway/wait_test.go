@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,6 +94,33 @@ func TestRequestsAreHeld(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An operator is told how long a denied request would have waited: as long as the limit allows. A gateway that does not know the limits
+// asks without the wait that is too long for them.
+func TestDenialsTellOfTheWait(t *testing.T) {
+	for _, c := range []struct {
+		waits       string
+		known, unknown time.Duration
+	}{{"wait: 5s", 2 * time.Second, 0}, {"wait: 1s", time.Second, time.Second}, {"cost: 1", 0, 0}} {
+		for _, unknown := range []bool{false, true} {
+			r := newRig(t, "identity: {key: [all]}\nroutes: [{name: all, path: /, checks: [{limits: [patient], "+c.waits+"}]}]\n")
+			r.get("/")
+			r.unknown.Store(unknown)
+			a := r.ask(request(t, http.MethodGet, "/"))
+			record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.known
+			if unknown {
+				want = c.unknown
+			}
+			if record.Wait != want {
+				t.Errorf("%s, limits unknown %v: a denial tells of a wait of %v, want %v", c.waits, unknown, record.Wait, want)
+			}
+		}
+	}
 }
 
 // While half of the requests that may be under way are held, others are denied at once, and the next one is held when there is room.

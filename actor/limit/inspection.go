@@ -36,8 +36,10 @@ type Inspection struct {
 	Late   int64
 	Held   int64
 	// Closed is until when a penalty closes the bucket, 0 if none does, and Denied how many denials in a row an awake actor remembers.
-	Closed    int64
-	Denied    int64
+	Closed int64
+	Denied int64
+	// Begins is when a check of one token begins that may wait as long as the limit allows; 0 if it is denied, or the limit has no wait.
+	Begins    int64
 	Waiting   int      // checks that wait in the actor's mailbox
 	Registers []Stored // each replica's register
 	Recent    []Recent // the actor's last decisions on this bucket, the newest last
@@ -97,6 +99,8 @@ type inspectionJSON struct {
 	Closed    string      `json:"closed_until_ns,omitempty"` // a penalty closes the bucket until then
 	ClosedAt  *time.Time  `json:"closed_until,omitempty"`
 	Denied    int64       `json:"denied_in_a_row,omitempty"`
+	Begins    string      `json:"begins_ns,omitempty"` // when a check of one token begins that may wait as long as the limit allows
+	BeginsAt  *time.Time  `json:"begins,omitempty"`
 	Awake     bool        `json:"awake"`
 	Waiting   int         `json:"waiting"` // checks in the actor's mailbox
 	Partition int         `json:"partition"`
@@ -170,6 +174,10 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 	if in.Closed > 0 {
 		until := utc(in.Closed)
 		b.Closed, b.ClosedAt = strconv.FormatInt(in.Closed, 10), &until
+	}
+	if in.Begins > 0 {
+		begins := utc(in.Begins)
+		b.Begins, b.BeginsAt = strconv.FormatInt(in.Begins, 10), &begins
 	}
 	for i, r := range in.Registers {
 		b.Registers[i] = storedJSON(r)

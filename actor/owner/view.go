@@ -1,6 +1,8 @@
 package owner
 
 import (
+	"math"
+
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
@@ -14,6 +16,7 @@ type View struct {
 	Credit     limit.Pos // returned line that can be spent again
 	Demand     float64   // tokens spent a second, smoothed over Δ
 	Recent     []limit.Recent
+	Begins     int64 // when a check of one token that waits begins, however long that is, as if no penalty closed the bucket
 
 	// Of a limit that counts entries: the ledger as it is stored, what checks can be given, and what of it is held for them.
 	Ledger []byte
@@ -65,6 +68,8 @@ func (o *Owner) view(b *bucket, now int64) View {
 		if !l.current {
 			v.Hi = 0 // another owner may have written since
 		}
+	} else {
+		v.Begins = o.begins(b, now)
 	}
 	if p := b.rule.Penalties(); p != nil {
 		if of := o.find(p.Name); of != nil && of.ledger().readAt != 0 {
@@ -75,6 +80,16 @@ func (o *Owner) view(b *bucket, now int64) View {
 		}
 	}
 	return v
+}
+
+// begins is when a check of one token of now that waits would begin; math.MaxInt64 if that cannot be told.
+func (o *Owner) begins(b *bucket, now int64) int64 {
+	c := Check{At: now, Rules: []*limit.Rule{b.rule}, Cost: 1, Wait: math.MaxInt64}
+	trials, denied := o.try(&c, now, new(Out))
+	if denied {
+		return math.MaxInt64
+	}
+	return trials[0].at
 }
 
 // demand is how many tokens a second the bucket spends.

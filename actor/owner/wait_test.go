@@ -191,6 +191,38 @@ func TestWaitIsAQueue(t *testing.T) {
 	})
 }
 
+// The view says when the next check that waits begins, also in places that were given up.
+func TestViewSaysWhenACheckBegins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := alone(t)
+		capacity, longest := rapid.Int64Range(1, 6).Draw(t, "capacity"), 20*time.Millisecond
+		rule := bucketWithWait(t, "login", capacity, 3*time.Millisecond, longest)
+		if rapid.Bool().Draw(t, "windows") {
+			rule = ruleWithWait(t, limit.Limit{Name: "login", Algorithm: limit.FixedWindow, Capacity: capacity, Window: 10 * time.Millisecond}, longest)
+		}
+		var held []limit.Receipt
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			s.pass(rapid.SampledFrom([]int64{0, 0, 1, 2, 10, 30}).Draw(t, "pass") * ms / 2)
+			if len(held) > 0 && rapid.IntRange(0, 2).Draw(t, "return") == 0 {
+				i := rapid.IntRange(0, len(held)-1).Draw(t, "receipt")
+				s.giveBack(held[i])
+				held = slices.Delete(held, i, i+1)
+				s.pass(1) // so that a check may have it
+			}
+			before, known := s.owner.View("login", s.now)
+			d := s.decision(s.checkWait(longest, 1, rule))
+			want := int64(0)
+			if d.Allowed {
+				want = s.now + int64(d.Wait)
+				held = append(held, d.Receipts[0])
+			}
+			if begins := before.Begins; known && begins != want && (d.Allowed || begins <= s.now+int64(longest)) {
+				t.Fatalf("at %d the view says %d, and the check begins at %d (0: it is denied)", s.now, begins, want)
+			}
+		}
+	})
+}
+
 // What callers begin keeps to the bound, whatever waits, is given up, and is taken by others: counted at the times at which they
 // begin, and less what was returned in the same time, it is never more than a bucket and its refill.
 func TestWhatBeginsKeepsToTheBound(t *testing.T) {

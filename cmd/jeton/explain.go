@@ -207,6 +207,9 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	if len(r.Limits) > 0 {
 		row("cost", "%d", r.Cost)
 	}
+	if r.Wait > 0 {
+		row("waits", "up to %s for tokens", plain.Duration(r.Wait))
+	}
 	for _, l := range r.Limits {
 		row("limit", "%s: %s", rule(l), said(l.Outcome))
 	}
@@ -298,10 +301,15 @@ func passes(r *denial.Record, now time.Time) string {
 		return "never: lower the cost, or raise the capacity"
 	case r.PassesAt.IsZero():
 		return "not known"
-	case now.Before(r.PassesAt):
-		return "in " + plain.Duration(r.PassesAt.Sub(now)) + ", unless others spend meanwhile"
 	}
-	return "now, since " + ago(r.PassesAt, now) + ", unless others have spent meanwhile"
+	then := ""
+	if r.Wait > 0 {
+		then = ", and is then held for up to " + plain.Duration(r.Wait)
+	}
+	if now.Before(r.PassesAt) {
+		return "in " + plain.Duration(r.PassesAt.Sub(now)) + then + ", unless others spend meanwhile"
+	}
+	return "now, since " + ago(r.PassesAt, now) + then + ", unless others have spent meanwhile"
 }
 
 // ago is how long before now t was.

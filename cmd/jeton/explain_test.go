@@ -117,6 +117,8 @@ func TestDenialsInWords(t *testing.T) {
 	}
 	decided := record("denied", "cluster", login, api)
 	decided.Node, decided.APIKey = "10.0.0.1:7700", "ci"
+	waited := record("denied", "cluster", login)
+	waited.Wait = 2 * time.Second
 	undecided := record("unavailable", "deny")
 	undecided.Why = `limit demo: unknown limit "demo"`
 	for _, tt := range []struct {
@@ -130,6 +132,10 @@ func TestDenialsInWords(t *testing.T) {
 			"limit       api (capacity 100): would have allowed it, 42 of 100 left", "decided by  the cluster, node 10.0.0.1:7700",
 			"passes      in 10s, unless others spend meanwhile",
 		}},
+		{waited, 2 * time.Second, []string{
+			"waits       up to 2s for tokens\n", "passes      in 10s, and is then held for up to 2s, unless others spend meanwhile\n",
+		}},
+		{waited, 13 * time.Second, []string{"passes      now, since 1s ago, and is then held for up to 2s, unless others have spent meanwhile\n"}},
 		{decided, 13 * time.Second, []string{"passes      now, since 1s ago"}},
 		{decided, 12 * time.Second, []string{"passes      now, since just now"}},
 		{decided, -time.Second, []string{"UTC, just now"}},

@@ -38,6 +38,8 @@ type Record struct {
 	Flaw *Flaw
 	// Cost is the cost of the denied check, in tokens.
 	Cost int64
+	// Wait is how long the denied check would have waited for tokens; 0 if it would not, in JSON in whole milliseconds, rounded down.
+	Wait time.Duration
 	// Node is the address of the node that decided; empty when none did.
 	Node string
 	// Source is what decided: the cluster, or the fallback of the gateway.

@@ -146,7 +146,7 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 		g.Note()
 		g.metrics.checks[ByCluster].Inc()
 		g.outage.decided()
-		return Verdict{Decision: d, Source: ByCluster}
+		return Verdict{Decision: d, Source: ByCluster, MayWait: r.Wait}
 	}
 	why := reasonOf(ctx, err)
 	g.metrics.undecided[why].Inc()
@@ -156,6 +156,7 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 		v = g.byPolicy(&r, policy, err)
 	}
 	g.metrics.checks[v.Source].Inc()
+	v.MayWait = r.Wait
 	return v
 }
 

@@ -1,6 +1,10 @@
 package fallback
 
-import "github.com/jeton-dev/jeton/actor/limit"
+import (
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
 
 // Source says what decided a check: the cluster, or what replaced its decision.
 type Source string
@@ -21,4 +25,6 @@ type Verdict struct {
 	Source Source
 	// Err is why the cluster did not decide; nil by ByCluster.
 	Err error
+	// MayWait is how long the check asked to wait at most: as long as the document says, and each limit allows.
+	MayWait time.Duration
 }

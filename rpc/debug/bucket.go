@@ -97,6 +97,9 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 			costs = []int64{half}
 		}
 	}
+	if r.MaxWait > 0 && in.Closed == 0 {
+		rows = append(rows, row{"wait", beginsIn(in)})
+	}
 	for _, cost := range costs {
 		rows = append(rows, row{fmt.Sprintf("cost %d", cost), passes(in, cost)})
 	}
@@ -140,6 +143,18 @@ func passes(in limit.Inspection, cost int64) string {
 		return "would pass now"
 	}
 	return "would pass in " + plain.Duration(wait(in, cost))
+}
+
+// beginsIn says in how long a check begins that may wait.
+func beginsIn(in limit.Inspection) string {
+	longest := plain.Duration(in.Rule.MaxWait)
+	switch {
+	case in.Begins == 0:
+		return "a check of one token would have to wait longer than " + longest + ": it is denied"
+	case in.Begins <= in.Now:
+		return "a check of one token begins at once; the longest wait is " + longest
+	}
+	return "a check of one token that waits begins in " + plain.Duration(time.Duration(in.Begins-in.Now)) + "; the longest wait is " + longest
 }
 
 // placeRows say where the bucket lives and what is known of it there.

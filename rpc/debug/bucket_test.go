@@ -1,6 +1,7 @@
 package debug
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -117,6 +118,44 @@ func TestPageOfAClosedBucket(t *testing.T) {
 	var page strings.Builder
 	if err := WriteBucket(&page, in, 2); err != nil || !strings.Contains(page.String(), "denied       7 in a row: a penalty comes after 10\n") || strings.Contains(page.String(), "closed") {
 		t.Errorf("%v:\n%s", err, page.String())
+	}
+}
+
+// A bucket whose checks may wait says when the next one begins, in words and in JSON, and draws all the line that is spent ahead.
+func TestPageOfABucketWithAWait(t *testing.T) {
+	queue, err := limit.Limit{Name: "queue", Capacity: 2, Refill: limit.Refill{Tokens: 1, Per: time.Second}, MaxWait: 5 * time.Second}.Rule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		begins, tat, closed time.Duration
+		says, json          string
+	}{
+		{0, 0, 0, "wait         a check of one token begins at once; the longest wait is 5s\n", `"begins_ns":"1772366400000000000","begins":"2026-03-01T12:00:00Z"`},
+		{2500 * time.Millisecond, 3500 * time.Millisecond, 0, "wait         a check of one token that waits begins in 2.5s; the longest wait is 5s\n", `"begins":"2026-03-01T12:00:02.5Z"`},
+		{2500 * time.Millisecond, 3500 * time.Millisecond, 0, "###|\n", `"begins_ns":"1772366402500000000"`},
+		{2500 * time.Millisecond, 3500 * time.Millisecond, 0, "can be spent up to here: now + 2s\n", `"tokens":0`},
+		{-1, 7 * time.Second, 0, "wait         a check of one token would have to wait longer than 5s: it is denied\n", `"tokens":0`},
+		{-1, 0, time.Minute, "closed       by a penalty", `"closed_until"`},
+	} {
+		in := limit.Inspection{Key: "k", Rule: queue, Now: at(0), TAT: at(test.tat), Begins: at(test.begins), Node: "n1"}
+		if test.begins < 0 {
+			in.Begins = 0
+		}
+		if test.closed > 0 {
+			in.Closed = at(test.closed)
+		}
+		var page strings.Builder
+		if err := WriteBucket(&page, in); err != nil || !strings.Contains(page.String(), test.says) {
+			t.Errorf("%v: %q is missing in\n%s", err, test.says, page.String())
+		}
+		if test.closed > 0 && strings.Contains(page.String(), "  wait ") {
+			t.Errorf("a closed bucket lets no check wait:\n%s", page.String())
+		}
+		text, err := json.Marshal(in)
+		if err != nil || !strings.Contains(string(text), test.json) || strings.Contains(string(text), "begins") == (in.Begins == 0) {
+			t.Errorf("%v: %s, want %s", err, text, test.json)
+		}
 	}
 }
 

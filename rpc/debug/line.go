@@ -56,7 +56,7 @@ type mark struct {
 // draw makes the drawing of in: what the limit's algorithm lets checks spend now, and how much of that is spent.
 func draw(in limit.Inspection) []string {
 	begin, bound := in.Rule.Begin(in.Now), in.Rule.Bound(in.Now).NS
-	d := &drawing{from: in.Now, to: max(bound, in.Segment.End, in.Next.End), cells: bytes.Repeat([]byte{' '}, barWidth)}
+	d := &drawing{from: in.Now, to: max(bound, in.TAT, in.Segment.End, in.Next.End), cells: bytes.Repeat([]byte{' '}, barWidth)}
 	d.fill(begin, bound, free)
 	d.fill(in.Now, in.TAT, spent)
 	d.fill(in.TAT-in.Credit, in.TAT, credit)

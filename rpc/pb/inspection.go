@@ -12,6 +12,7 @@ func EncodeInspection(in limit.Inspection) *Inspection {
 		Registers: make([]*Register, len(in.Registers)), Recent: make([]*RecentDecision, len(in.Recent)),
 	}
 	out.Ledger, out.LateNs, out.Held, out.ClosedNs, out.Denied = in.Ledger, in.Late, in.Held, in.Closed, in.Denied
+	out.BeginsNs = in.Begins
 	if in.Rule != nil {
 		out.Limit = encodeLimit(in.Rule.Limit)
 	}
@@ -49,6 +50,7 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 		in.Ledger = ledger
 	}
 	in.Late, in.Held, in.Closed, in.Denied = m.GetLateNs(), m.GetHeld(), m.GetClosedNs(), m.GetDenied()
+	in.Begins = m.GetBeginsNs()
 	for _, r := range m.GetRegisters() {
 		in.Registers = append(in.Registers, limit.Stored{
 			Node: r.GetNode(), Exists: r.GetExists(), Generation: r.GetGeneration(),

@@ -25,6 +25,7 @@ func drawInspection(t *rapid.T) limit.Inspection {
 		t.Fatal(err)
 	}
 	return limit.Inspection{
+		Begins:   rapid.Int64().Draw(t, "begins"),
 		Override: rapid.SampledFrom([]string{"", `deny for "user:42"`}).Draw(t, "override"),
 		Key:      rapid.String().Draw(t, "key"), Rule: rule, Now: rapid.Int64().Draw(t, "now"),
 		Partition: rapid.Int().Draw(t, "partition"), Epoch: rapid.Uint64().Draw(t, "epoch"),

@@ -1706,7 +1706,10 @@ type Inspection struct {
 	// Until when a penalty closes the bucket, in nanoseconds since the Unix epoch; 0 if none does.
 	ClosedNs int64 `protobuf:"varint,25,opt,name=closed_ns,json=closedNs" json:"closed_ns,omitempty"`
 	// How many denials in a row there were, as far as the owner remembers.
-	Denied        int64 `protobuf:"varint,26,opt,name=denied" json:"denied,omitempty"`
+	Denied int64 `protobuf:"varint,26,opt,name=denied" json:"denied,omitempty"`
+	// When a check of one token begins that may wait as long as the limit allows, in nanoseconds since the Unix epoch; 0 if it is denied,
+	// or the limit has no wait.
+	BeginsNs      int64 `protobuf:"varint,27,opt,name=begins_ns,json=beginsNs" json:"begins_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1905,6 +1908,13 @@ func (x *Inspection) GetClosedNs() int64 {
 func (x *Inspection) GetDenied() int64 {
 	if x != nil {
 		return x.Denied
+	}
+	return 0
+}
+
+func (x *Inspection) GetBeginsNs() int64 {
+	if x != nil {
+		return x.BeginsNs
 	}
 	return 0
 }
@@ -2297,7 +2307,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x0fInspectResponse\x124\n" +
 	"\n" +
 	"inspection\x18\x01 \x01(\v2\x14.jeton.v1.InspectionR\n" +
-	"inspection\"\xb2\x05\n" +
+	"inspection\"\xcf\x05\n" +
 	"\n" +
 	"Inspection\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12%\n" +
@@ -2326,7 +2336,8 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x04held\x18\x15 \x01(\x03R\x04held\x12\x12\n" +
 	"\x04plan\x18\x16 \x01(\tR\x04plan\x12\x1b\n" +
 	"\tclosed_ns\x18\x19 \x01(\x03R\bclosedNs\x12\x16\n" +
-	"\x06denied\x18\x1a \x01(\x03R\x06denied\"\xf5\x01\n" +
+	"\x06denied\x18\x1a \x01(\x03R\x06denied\x12\x1b\n" +
+	"\tbegins_ns\x18\x1b \x01(\x03R\bbeginsNs\"\xf5\x01\n" +
 	"\bRegister\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06exists\x18\x02 \x01(\bR\x06exists\x12\x1e\n" +
