@@ -100,7 +100,7 @@ func TestRequestsAreHeld(t *testing.T) {
 // asks without the wait that is too long for them.
 func TestDenialsTellOfTheWait(t *testing.T) {
 	for _, c := range []struct {
-		waits       string
+		waits          string
 		known, unknown time.Duration
 	}{{"wait: 5s", 2 * time.Second, 0}, {"wait: 1s", time.Second, time.Second}, {"cost: 1", 0, 0}} {
 		for _, unknown := range []bool{false, true} {
