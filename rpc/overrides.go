@@ -49,6 +49,10 @@ func (a admin) UnsetOverride(ctx context.Context, m *pb.UnsetOverrideRequest) (*
 		return nil, status.Errorf(codes.FailedPrecondition, "the override of %s for %s says %s, not %s: jeton limits override unset takes it away",
 			found.Limit, limit.Quote(found.Key), found.Says, m.GetSays())
 	}
+	if !was && a.limits().HasWritten(m.GetLimit(), m.GetKey()) {
+		return nil, status.Errorf(codes.FailedPrecondition, "the override of %s for %s stands in the limits document, and is not set live: take it out there "+
+			"(jeton limits get, then jeton limits apply), or cover it with jeton limits override set", m.GetLimit(), limit.Quote(m.GetKey()))
+	}
 	if err := a.cluster.UnsetOverride(by(ctx, ""), m.GetLimit(), m.GetKey()); err != nil {
 		return nil, refusal(err)
 	}

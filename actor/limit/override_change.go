@@ -3,6 +3,7 @@ package limit
 import (
 	"maps"
 	"math/bits"
+	"slices"
 )
 
 // An OverrideChange is an override that is set, or, where it is nil, the one of that limit and key that is gone.
@@ -83,6 +84,11 @@ func (d *Document) Written(name string) []*Overriding {
 		return v.written
 	}
 	return nil
+}
+
+// HasWritten says whether an override of a stored limit for a key, or for keys that begin alike, stands in the document itself.
+func (d *Document) HasWritten(name, pattern string) bool {
+	return slices.ContainsFunc(d.Written(name), func(o *Overriding) bool { return o.Key == pattern })
 }
 
 // DecidedBy is the rule by which an outcome about a key was decided. It is nil if the document does not have it, as with an override

@@ -63,6 +63,21 @@ func TestOverridesWithoutEffect(t *testing.T) {
 	says(t, f.env, "limits override list --output json", cli.ExitOK, `"no_effect":"`+unfit)
 }
 
+// What stands in the document is taken out there: to unset it is an error that says so, unless a live one covers it.
+func TestUnsetOfWrittenOverrides(t *testing.T) {
+	f := newLimitsFile(t)
+	f.write("limits: {demo: {capacity: 10, refill: 1/s, overrides: [{key: 'user:7', deny: true}, {key: 'org:*', capacity: 5}]}}")
+	f.run("apply --merge", cli.ExitOK)
+	const stands = "stands in the limits document, and is not set live: take it out there (jeton limits get, then jeton limits apply)"
+	says(t, f.env, "limits override unset demo user:7", cli.ExitError, `the override of demo for "user:7" `+stands)
+	says(t, f.env, "limits override unset demo org:*", cli.ExitError, `the override of demo for "org:*" `+stands)
+	says(t, f.env, "bucket demo user:7 --unblock", cli.ExitError, stands)
+	says(t, f.env, "limits override set demo user:7 --allow", cli.ExitOK)
+	says(t, f.env, "limits override unset demo user:7", cli.ExitOK)
+	says(t, f.env, "check demo user:7", cli.ExitNo, "denied")
+	says(t, f.env, "limits override unset demo user:8", cli.ExitOK, "demo of user:8 has no override")
+}
+
 func TestBadOverrides(t *testing.T) {
 	env := map[string]string{"JETON_SERVER": aCluster(t).GRPCAddr()}
 	for args, want := range map[string]string{
