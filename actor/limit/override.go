@@ -43,7 +43,7 @@ func (o *Override) String() string {
 // ended says whether the override counts no more at t.
 func (o *Override) ended(t int64) bool { return o.Until != 0 && o.Until <= t }
 
-// prefix is the beginning of keys that a pattern stands for; ok is false for a key.
+// prefix is the beginning of keys that a pattern stands for; ok is false for a key, which it is then.
 func prefix(pattern string) (begin string, ok bool) { return strings.CutSuffix(pattern, "*") }
 
 // An Overriding is an override made ready to decide.
@@ -91,14 +91,17 @@ func (o Override) Compile(base *Rule) (*Overriding, error) {
 // errSaysNothing refuses an override without numbers and verdict.
 var errSaysNothing = &FieldError{Field: "override", Problem: "says nothing: set " + strings.Join(maySay, ", ") + ", or deny or allow"}
 
-// checkKey refuses what stands for no key.
+// checkKey refuses what stands for no key, and a * that would stand for itself: it is meant as a pattern.
 func (o *Override) checkKey() error {
 	begin, is := prefix(o.Key)
-	if is && begin == "" {
+	star := strings.IndexByte(begin, '*')
+	switch {
+	case is && begin == "":
 		return &FieldError{Field: "key", Problem: "* stands for every key: change the limit itself"}
+	case star == 0:
+		return &FieldError{Field: "key", Problem: "a * stands for the rest of a key, so only at the end: write a key, or the beginning of keys"}
+	case star > 0:
+		return &FieldError{Field: "key", Problem: fmt.Sprintf("a * stands for the rest of a key, so only at the end: write %s, or single keys", Quote(begin[:star+1]))}
 	}
-	if is {
-		return ValidateKey(begin)
-	}
-	return ValidateKey(o.Key)
+	return ValidateKey(begin)
 }

@@ -32,6 +32,10 @@ func TestOverrideCompile(t *testing.T) {
 		{"page", "user:1", "limit: 5", "5 1m0s"},
 		{"login", "", "deny", "key: "},
 		{"login", "*", "deny", "key: * stands for every key: change the limit itself"},
+		{"login", "org:*:admin", "deny", `key: a * stands for the rest of a key, so only at the end: write "org:*", or single keys`},
+		{"login", "org:**", "deny", `key: a * stands for the rest of a key, so only at the end: write "org:*", or single keys`},
+		{"login", "*:admin", "deny", "key: a * stands for the rest of a key, so only at the end: write a key, or the beginning of keys"},
+		{"login", "**", "deny", "key: a * stands for the rest of a key, so only at the end"},
 		{"login", strings.Repeat("k", 513), "deny", "key: "},
 		{"login", strings.Repeat("k", 512) + "*", "deny", "10 1/s"}, // a key may be as long as that
 		{"login", "user:1", "", "override: says nothing: set capacity, limit, refill, or deny or allow"},

@@ -129,6 +129,7 @@ func TestVariantsInvalid(t *testing.T) {
 		{"overrides: [{key: a, deny: true, capacity: 1}]", "line 4: limits.api.overrides[0].deny: every check gets this answer, whatever the numbers: leave capacity: 1 out"},
 		{"overrides: [{key: a, denied: true}]", `line 4: limits.api.overrides[0].denied: is not a known field: an override has key, deny, allow, capacity, limit, refill`},
 		{"overrides: [{key: a, lease: 1m}]", "line 4: limits.api.overrides[0].lease: is the limit's own: an override sets key, deny, allow, capacity, limit, refill"},
+		{"overrides: [{key: 'org:*:admin', deny: true}]", `line 4: limits.api.overrides[0].key: a * stands for the rest of a key, so only at the end: write "org:*", or single keys`},
 		{"overrides: [{key: a, limit: 5}]", "line 4: limits.api.overrides[0].limit: does not fit the algorithm token-bucket"},
 		{"overrides: [{key: a, refill: 5/q}]", "line 4: limits.api.overrides[0].refill: "},
 		{"overrides:\n    - {key: a, deny: true}\n    - {key: b, deny: true}\n    - {key: a, capacity: 3}", `line 7: limits.api.overrides[2].key: "a" has an override already, at line 5`},

@@ -84,6 +84,8 @@ func TestBadOverrides(t *testing.T) {
 		"limits override set nothing k --deny":            `unknown limit "nothing"`,
 		"limits override set demo k":                      "say what is other for the key",
 		"limits override set demo * --deny":               "stands for every key",
+		"limits override set demo org:*:x --deny":         `key: a * stands for the rest of a key, so only at the end: write "org:*"`,
+		"bucket demo a*b --block 1m":                      `key: a * stands for the rest of a key, so only at the end: write "a*"`,
 		"limits override set demo k --capacity -3":        "capacity: ",
 		"limits override set demo k --refill 5/q":         "refill: ",
 		"limits override set demo k --limit 5":            "limit: does not fit the algorithm",
