@@ -10,6 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxLengths is how many lengths the prefixes of a limit have in a document; those that are set live have as many.
+const maxLengths = 64
+
 // readVariants reads the fields plans and overrides of a limit, which are nil where they are not given. It is nil for neither.
 func (d *Document) readVariants(base *Rule, path string, plans, list *yaml.Node) (*variants, error) {
 	if plans == nil && list == nil {
@@ -38,7 +41,7 @@ func (d *Document) readVariants(base *Rule, path string, plans, list *yaml.Node)
 	if list.Kind != yaml.SequenceNode {
 		return nil, at(list, path+".overrides", `is not a list, as in [{key: "org:acme:*", capacity: 500}]`)
 	}
-	rules, lines := map[Limit]*Rule{}, map[string]int{}
+	rules, lines, lengths := map[Limit]*Rule{}, map[string]int{}, map[int]bool{}
 	for i, item := range list.Content {
 		where := strictyaml.Item(path+".overrides", i)
 		if err := d.another(where, item); err != nil {
@@ -52,6 +55,13 @@ func (d *Document) readVariants(base *Rule, path string, plans, list *yaml.Node)
 			return nil, at(item, where+".key", fmt.Sprintf("%s has an override already, at line %d", Quote(o.Key), line))
 		}
 		lines[o.Key] = item.Line
+		if begin, is := prefix(o.Key); is {
+			lengths[len(begin)] = true
+		}
+		if len(lengths) > maxLengths {
+			return nil, at(item, where+".key", fmt.Sprintf("is a prefix of one more length than the %d that those of a limit may have, since a check looks once for each: "+
+				"write one that is as long as another", maxLengths))
+		}
 		share(rules, o)
 		v.written = append(v.written, o)
 	}

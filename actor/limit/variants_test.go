@@ -345,3 +345,19 @@ func TestDecidedBy(t *testing.T) {
 		}
 	}
 }
+
+// The prefixes of a limit have at most 64 lengths: a check looks once for each.
+func TestLengthsOfPrefixesInADocument(t *testing.T) {
+	of := func(lengths int) string {
+		var list strings.Builder
+		for i := range lengths {
+			for _, letter := range []string{"p", "q"} {
+				fmt.Fprintf(&list, "{key: %s*, deny: true}, ", strings.Repeat(letter, i+1))
+			}
+		}
+		return "limits: {api: {capacity: 1, refill: 1/s, overrides: [" + list.String() + "]}}"
+	}
+	read(t, of(64))
+	_, err := limit.ParseDocument([]byte(of(65)))
+	wantFieldError(t, err, "limits.api.overrides[128].key", "is a prefix of one more length than the 64 that those of a limit may have")
+}

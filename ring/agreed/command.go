@@ -113,7 +113,7 @@ type (
 		Longer map[string]int64 `json:"longer,omitempty"`
 	}
 	// SetOverride sets an override, in the place of the one of the same limit and key. It is refused (ErrTooMany) where there are
-	// MaxOverrides, and (ErrStale) where that one was set later.
+	// MaxOverrides, or prefixes of MaxLengths lengths, and (ErrStale) where that one was set later.
 	SetOverride struct {
 		Override
 	}

@@ -6,12 +6,15 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // What there may be of overrides.
 const (
 	MaxOverrides = 100_000
 	MaxOverride  = 1 << 10 // bytes of the texts of one
+	// MaxLengths is how many lengths the prefixes of one limit have: a check looks once for each.
+	MaxLengths = 64
 )
 
 // An Override gives a key, or all keys that begin alike, something else than a limit says. What it says is opaque to this package.
@@ -33,8 +36,9 @@ type OverrideKey struct{ Limit, Key string }
 // Overrides are those that operators have set, immutable: a change copies a small part of them. Nil has none. In JSON they are a
 // sorted list.
 type Overrides struct {
-	parts [overrideParts]overridePart
-	count int
+	parts   [overrideParts]overridePart
+	count   int
+	lengths lengths
 }
 
 // overrideParts is into how many maps they are divided.
@@ -86,6 +90,52 @@ func (o *Overrides) ended(at int64) (keys []OverrideKey) {
 	return keys
 }
 
+// Lengths is how many lengths the prefixes of a limit have.
+func (o *Overrides) Lengths(limit string) int {
+	if o == nil {
+		return 0
+	}
+	return len(o.lengths[limit])
+}
+
+// lengths are how many prefixes have a length, by limit.
+type lengths map[string]map[int]int
+
+// add notes that n more overrides have a key, if that is a prefix.
+func (l lengths) add(k OverrideKey, n int) {
+	begin, is := strings.CutSuffix(k.Key, "*")
+	if !is {
+		return
+	}
+	of := l[k.Limit]
+	if of == nil {
+		of = map[int]int{}
+		l[k.Limit] = of
+	}
+	if of[len(begin)] += n; of[len(begin)] == 0 {
+		delete(of, len(begin))
+	}
+	if len(of) == 0 {
+		delete(l, k.Limit)
+	}
+}
+
+// with is a copy that has noted that too.
+func (l lengths) with(k OverrideKey, n int) lengths {
+	if !strings.HasSuffix(k.Key, "*") {
+		return l
+	}
+	next := maps.Clone(l)
+	if next == nil {
+		next = lengths{}
+	}
+	if of := l[k.Limit]; of != nil {
+		next[k.Limit] = maps.Clone(of)
+	}
+	next.add(k, n)
+	return next
+}
+
 // EachChange calls f with each override that is not as it was in before; with nil for one that is gone. It looks at the parts alone
 // that differ.
 func (o *Overrides) EachChange(before *Overrides, f func(OverrideKey, *Override)) {
@@ -134,9 +184,14 @@ func (o *Overrides) with(k OverrideKey, set *Override, at int64) *Overrides {
 		now = map[OverrideKey]Override{}
 	}
 	next.count -= len(now)
-	maps.DeleteFunc(now, func(_ OverrideKey, e Override) bool { return e.Until != 0 && e.Until <= at })
-	delete(now, k)
+	for other, e := range now {
+		if other == k || e.Until != 0 && e.Until <= at {
+			next.lengths = next.lengths.with(other, -1)
+			delete(now, other)
+		}
+	}
 	if set != nil {
+		next.lengths = next.lengths.with(k, 1)
 		now[k] = *set
 	}
 	next.count += len(now)
@@ -181,7 +236,7 @@ func (o *Overrides) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
-	*o = Overrides{}
+	*o = Overrides{lengths: lengths{}}
 	for _, e := range all {
 		k := OverrideKey{e.Limit, e.Key}
 		i := partOf(k)
@@ -190,6 +245,7 @@ func (o *Overrides) UnmarshalJSON(text []byte) error {
 		}
 		if _, twice := (*o.parts[i])[k]; !twice {
 			o.count++
+			o.lengths.add(k, 1)
 		}
 		(*o.parts[i])[k] = e
 	}

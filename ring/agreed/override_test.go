@@ -2,6 +2,7 @@ package agreed_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -114,5 +115,41 @@ func TestOverridesAreBounded(t *testing.T) {
 	c = setting("one more", "deny", 60, 0)
 	if next, err := c.Apply(&full); err != nil || next.Overrides.Len() != agreed.MaxOverrides {
 		t.Errorf("one has ended: %v", err)
+	}
+}
+
+// The prefixes of a limit have at most so many lengths; those that have ended make room, and other limits have their own.
+func TestLengthsOfPrefixesAreBounded(t *testing.T) {
+	of := func(n int) string { return strings.Repeat("p", n) + "*" }
+	s := done(t, &agreed.State{}, agreedtest.Found(1))
+	for i := range agreed.MaxLengths {
+		until := int64(0)
+		if i == 6 {
+			until = 50
+		}
+		s = done(t, s, setting(of(i+1), "deny", 1, until))
+	}
+	var read agreed.State
+	if err := json.Unmarshal([]byte(agreedtest.JSON(t, s)), &read); err != nil {
+		t.Fatal(err)
+	}
+	for what, s := range map[string]*agreed.State{"as it grew": s, "of a snapshot": &read} {
+		c := setting(of(100), "deny", 40, 0)
+		if _, err := c.Apply(s); !errors.Is(err, agreed.ErrTooMany) || !strings.Contains(err.Error(), "the prefixes of the overrides of login have 64 lengths, and may have no more") {
+			t.Errorf("%s: one more length: %v", what, err)
+		}
+		done(t, s, setting("qqqq*", "deny", 40, 0)) // as long as another
+		done(t, s, setting("a key", "deny", 40, 0))
+		done(t, s, agreed.Command{SetOverride: &agreed.SetOverride{agreed.Override{Limit: "page", Key: of(100), Says: "deny", At: 40}}})
+		done(t, done(t, s, unsetting(of(9), 40)), setting(of(100), "deny", 40, 0))
+		if next := done(t, s, setting(of(100), "deny", 60, 0)); next.Overrides.Lengths("login") != agreed.MaxLengths {
+			t.Errorf("%s: one has ended, and there are %d lengths", what, next.Overrides.Lengths("login"))
+		}
+	}
+	for i := range agreed.MaxLengths {
+		s = done(t, s, unsetting(of(i+1), 40))
+	}
+	if s.Overrides.Lengths("login") != 0 {
+		t.Errorf("none is left, and %d lengths", s.Overrides.Lengths("login"))
 	}
 }

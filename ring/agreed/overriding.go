@@ -33,16 +33,28 @@ func (c *SetOverride) Apply(s *State) (*State, error) {
 	}
 	next := s.draft()
 	next.Overrides = s.Overrides.with(k, &c.Override, c.At)
-	if next.Overrides.Len() > MaxOverrides {
+	if next.Overrides.refuses(s.Overrides, c.Limit) != nil {
 		for _, k := range next.Overrides.ended(c.At) { // they make room
 			next.Overrides = next.Overrides.with(k, nil, c.At)
 		}
 	}
-	if next.Overrides.Len() > MaxOverrides {
-		return nil, fmt.Errorf("%w: there are %d overrides, and there may be no more: unset some", ErrTooMany, MaxOverrides)
+	if err := next.Overrides.refuses(s.Overrides, c.Limit); err != nil {
+		return nil, err
 	}
 	next.leave(s.Overrides, c.At)
 	return next, nil
+}
+
+// refuses says why these overrides, in which one of a limit was set, are more than there may be.
+func (o *Overrides) refuses(before *Overrides, limit string) error {
+	if o.Len() > MaxOverrides {
+		return fmt.Errorf("%w: there are %d overrides, and there may be no more: unset some", ErrTooMany, MaxOverrides)
+	}
+	if n := o.Lengths(limit); n > MaxLengths && n > before.Lengths(limit) {
+		return fmt.Errorf("%w: key: the prefixes of the overrides of %s have %d lengths, and may have no more, since a check looks once for each: "+
+			"write one that is as long as another, or unset all of one length", ErrTooMany, limit, MaxLengths)
+	}
+	return nil
 }
 
 // Apply implements applier.
