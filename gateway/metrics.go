@@ -35,7 +35,7 @@ func newMetrics() *metrics {
 			Name: "jeton_gateway_requests_total",
 			Help: "Requests, by route and outcome: admitted, unlimited, exempt, preflight, fail_open (let through without a decision), " +
 				"denied, unavailable, forbidden, unidentified (no credentials), bad_credentials, overloaded (too many concurrent requests), " +
-				"too_many_concurrent (of one client), bad_request, canceled (the client left during the decision).",
+				"too_many_concurrent (of one client), bad_request, canceled (the client left during the decision, or while it was held), stopping (the gateway stopped first).",
 		}, []string{"route", "outcome"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_gateway_failures_total",

@@ -23,7 +23,8 @@ const (
 	overloaded                       // too many concurrent requests
 	tooManyConcurrent                // of the same client
 	badRequest                       // ambiguous
-	canceled                         // the client left before the decision
+	canceled                         // the client left before the decision, or while it was held
+	stopping                         // the gateway stops before the request may begin
 	// Those below are no decisions.
 	tooLarge        // its body
 	notFound        // no route, or one without an upstream
@@ -71,6 +72,8 @@ func kindOf(o outcome) outcomeKind {
 		return outcomeKind{"too_many_concurrent", false, answer.TooManyConcurrent, codes.ResourceExhausted}
 	case badRequest:
 		return outcomeKind{"bad_request", false, answer.BadRequest, codes.InvalidArgument}
+	case stopping:
+		return outcomeKind{"stopping", false, answer.Overloaded, codes.Unavailable}
 	case tooLarge:
 		return outcomeKind{"too_large", false, answer.TooLarge, codes.ResourceExhausted}
 	case notFound:

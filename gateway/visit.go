@@ -225,7 +225,7 @@ func (v *visit) check(ctx context.Context) {
 		}
 	}
 	if !v.hold(ctx) {
-		v.refuse(canceled, "the client has gone")
+		v.cutOff(ctx)
 		return
 	}
 	v.taking.Keep()
@@ -255,7 +255,7 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 		v.deadline = v.rules.guard.Deadline()
 	}
 	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
-	v.apply(&verdict, request.Key, w.limits)
+	v.apply(ctx, &verdict, request.Key, w.limits)
 }
 
 // askWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
@@ -316,7 +316,7 @@ func (v *visit) returnable() bool {
 }
 
 // apply adds the verdict of one check to the result.
-func (v *visit) apply(d *fallback.Verdict, key string, l *limits) {
+func (v *visit) apply(ctx context.Context, d *fallback.Verdict, key string, l *limits) {
 	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
 	doc := v.gateway.limits()
 	for _, o := range d.Limits {
@@ -331,7 +331,7 @@ func (v *visit) apply(d *fallback.Verdict, key string, l *limits) {
 	case d.Source == fallback.ByAllow:
 		v.outcome = failOpen
 	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
-		v.refuse(canceled, "the client has gone")
+		v.cutOff(ctx)
 	case d.Source == fallback.ByDeny:
 		v.refuse(unavailable, "rate limiter unavailable; retry later")
 	case !d.Allowed:
@@ -346,6 +346,19 @@ func (v *visit) apply(d *fallback.Verdict, key string, l *limits) {
 			v.begin = begin
 		}
 	}
+}
+
+// ErrStopping is the cause with which a server that stops ends the contexts of its requests, once its time to stop is over. Those that
+// still wait for a decision, or for their time to begin, are then answered.
+var ErrStopping = errors.New("the gateway is stopping")
+
+// cutOff refuses a request whose context has ended before it may begin: its client has gone, or the server stops.
+func (v *visit) cutOff(ctx context.Context) {
+	if errors.Is(context.Cause(ctx), ErrStopping) {
+		v.refuse(stopping, "the gateway is stopping; retry later")
+		return
+	}
+	v.refuse(canceled, "the client has gone")
 }
 
 // exceeded describes a denial for people: which limit, and when the request passes. What is left is in the headers.

@@ -160,6 +160,29 @@ func TestHeldRequestsLeaveRoom(t *testing.T) {
 	})
 }
 
+// When the server stops, a request that is held is answered, and gives its place up. It is no client that has left.
+func TestStoppingAnswersWhatIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, g, visit := visitors(t)
+		defer g.Close()
+		visit(t.Context())
+		serving, stop := context.WithCancelCause(t.Context())
+		go func() {
+			<-time.After(500 * time.Millisecond)
+			stop(gateway.ErrStopping)
+		}()
+		if status, after := visit(serving); status != http.StatusServiceUnavailable || after != 500*time.Millisecond {
+			t.Errorf("%d after %v, want 503 as soon as the server stops", status, after)
+		}
+		synctest.Wait()
+		select {
+		case <-c.returned:
+		default:
+			t.Error("the place is not given up")
+		}
+	})
+}
+
 // A client that leaves gives its place up, also after another document has come into force. The next one has it.
 func TestWhoLeavesGivesItsPlaceUp(t *testing.T) {
 	for _, reload := range []bool{false, true} {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	core "github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/internal/door"
 )
@@ -21,8 +22,8 @@ type front struct {
 	listener net.Listener
 	server   *http.Server
 
-	underWay atomic.Int64       // requests, upgraded connections among them
-	cut      context.CancelFunc // ends the contexts of all requests
+	underWay atomic.Int64            // requests, upgraded connections among them
+	cut      context.CancelCauseFunc // ends the contexts of all requests
 }
 
 // openFronts opens the listeners that the document names, so that an address in use is found before anything else runs.
@@ -103,7 +104,7 @@ func forwardAuthServer() *http.Server {
 // prepare makes the front answer with h, by a server that is not serving yet.
 func (f *front) prepare(server *http.Server, h http.Handler, log *slog.Logger) {
 	f.server = server
-	life, cut := context.WithCancel(context.Background())
+	life, cut := context.WithCancelCause(context.Background())
 	f.cut = cut
 	f.server.DisableGeneralOptionsHandler = true // OPTIONS * is a request as any other, and no path
 	f.server.BaseContext = func(net.Listener) context.Context { return life }
@@ -121,24 +122,36 @@ func (f *front) Serve() error { return door.ServeHTTP(f.server, f.listener) }
 const (
 	// lookAgain is how often Stop checks whether requests that the server does not count have ended.
 	lookAgain = 10 * time.Millisecond
+	// answerWithin is how long the requests that are held may take to be answered, and streams to end, before their connections are closed.
+	answerWithin = 500 * time.Millisecond
 	// cutWithin is how long a request that was cut off may take to notice.
 	cutWithin = time.Second
 )
 
 // Stop implements door.Door. Shutdown does not wait for upgraded connections: the front counts these itself, and cancels their
-// contexts.
+// contexts. Requests that are held notice that, and are answered.
 func (f *front) Stop(ctx context.Context) error {
 	err := f.server.Shutdown(ctx)
 	if err == nil {
 		err = f.rest(ctx)
 	}
-	f.cut()
+	f.cut(core.ErrStopping)
+	if err != nil {
+		f.lastAnswers(ctx)
+	}
 	if cerr := f.server.Close(); err == nil {
 		err = cerr
 	}
 	noticed, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutWithin)
 	defer cancel()
 	return errors.Join(err, f.rest(noticed))
+}
+
+// lastAnswers waits a moment for what is written to clients that were cut off. What has not ended then is closed.
+func (f *front) lastAnswers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	defer cancel()
+	_ = f.server.Shutdown(ctx) // the first one has said what is to be said
 }
 
 // rest waits until no request is under way.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // slowUpstream answers /open/slow when it is released, streams without end at /open/stream, and turns /open/upgrade into an
@@ -55,30 +57,41 @@ func (r *rig) closing(ctx context.Context) <-chan error {
 	return closed
 }
 
+// later sends a request, and says how it is answered in the end: with no status if it is not.
+func (r *rig) later(t *testing.T, path string) <-chan answer {
+	t.Helper()
+	answered := make(chan answer, 1)
+	go func() {
+		a, err := r.proxied(t.Context(), path)
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- a
+	}()
+	return answered
+}
+
+// proxied sends a request to the proxy.
+func (r *rig) proxied(ctx context.Context, path string) (answer, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.ProxyAddr()+path, http.NoBody)
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := r.http.Do(q)
+	if err != nil {
+		return answer{}, err
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	return answer{a.StatusCode, a.Header, string(body)}, err
+}
+
 // What is under way is answered; meanwhile the gateway says that it is not ready, and takes nothing new.
 func TestStopDrains(t *testing.T) {
 	u := newSlowUpstream(t)
 	r := open(t, Config{}, aDocument(u.URL))
 	r.heard(t)
-	answered := make(chan answer, 1)
-	go func() {
-		q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.ProxyAddr()+"/open/slow", http.NoBody)
-		if err != nil {
-			t.Error(err)
-		}
-		a, err := r.http.Do(q)
-		if err != nil {
-			t.Error(err)
-			answered <- answer{}
-			return
-		}
-		defer a.Body.Close()
-		body, err := io.ReadAll(a.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		answered <- answer{status: a.StatusCode, body: string(body)}
-	}()
+	answered := r.later(t, "/open/slow")
 	<-u.reached
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -108,6 +121,68 @@ func TestStopDrains(t *testing.T) {
 	}
 	if n := r.log.count("cut off"); n != 0 {
 		t.Errorf("%d lines say that something was cut off", n)
+	}
+}
+
+// holding are the routes whose requests are held: at most a fifth of a second at one, and 20 seconds at the other.
+const holding = `- {name: held, path: /held, checks: [{limits: [held], wait: 30s}]}
+- {name: late, path: /late, checks: [{limits: [late], wait: 30s}]}
+`
+
+// hold sends a request that is held, and says how it is answered in the end.
+func (r *rig) hold(t *testing.T, path string) <-chan answer {
+	t.Helper()
+	if a := r.get(t, r.ProxyAddr(), path); a.status != http.StatusOK {
+		t.Fatalf("the first one: %+v", a)
+	}
+	answered := r.later(t, path)
+	for !strings.Contains(r.get(t, r.AdminAddr(), "/metrics").body, "jeton_gateway_requests_held 1\n") {
+		select {
+		case a := <-answered:
+			t.Fatalf("it was not held: %+v", a)
+		default:
+		}
+	}
+	return answered
+}
+
+// Requests that are held when the gateway stops go on when their time has come.
+func TestStopLetsHeldRequestsGo(t *testing.T) {
+	r := open(t, Config{}, aDocument(anUpstream(t).URL)+holding)
+	r.heard(t)
+	held := r.hold(t, "/held")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	closed := r.closing(ctx)
+	if a := <-held; a.status != http.StatusOK || a.body != "upstream /held" {
+		t.Errorf("the held one: %+v", a)
+	}
+	if err := <-closed; err != nil || r.log.count("cut off") != 0 {
+		t.Errorf("closed with %v, %d lines say that something was cut off", err, r.log.count("cut off"))
+	}
+}
+
+// Those whose time comes too late are answered when the time to stop is over, and give their places up.
+func TestStopAnswersHeldRequests(t *testing.T) {
+	r := open(t, Config{}, aDocument(anUpstream(t).URL)+holding)
+	r.heard(t)
+	held := r.hold(t, "/late")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	closed := r.closing(ctx)
+	if a := <-held; a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") != "1" || !strings.Contains(a.body, "the gateway is stopping; retry later") {
+		t.Errorf("the held one: %+v", a)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if n := r.proxy.underWay.Load(); n != 0 {
+		t.Errorf("%d requests are still under way", n)
+	}
+	next := open(t, Config{}, aDocument(anUpstream(t).URL)+holding)
+	in, err := next.client.Inspect(t.Context(), "ip:127.0.0.1", limit.Named("late"), "")
+	if wait := time.Duration(in.Begins - in.Now); err != nil || wait <= 0 || wait > 20*time.Second {
+		t.Errorf("the next one waits %v, %v, want the place that was given up", wait, err)
 	}
 }
 

@@ -9,7 +9,7 @@ type Kind int
 const (
 	Exceeded          Kind = iota // denied by a limit: 429, or as the configuration says
 	Unavailable                   // there is no decision, and on_unavailable is deny: 503
-	Overloaded                    // the gateway has too many concurrent requests: 503
+	Overloaded                    // the gateway has too many concurrent requests, or stops: 503
 	TooManyConcurrent             // one client has too many concurrent requests: 429
 	Forbidden                     // on the deny list: 403
 	Unidentified                  // no key identifies the client: 401
