@@ -57,7 +57,7 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref, plan st
 		Awake: l.awake, Waiting: l.waiting, Late: 2 * s.cfg.Bounds.EpsMax,
 	}
 	if by.over != nil {
-		in.Override = by.over.Text
+		in.Override, in.Verdict, in.Until = by.over.Text, by.over.Verdict, by.over.Until
 	}
 	known, sure, err := s.readRegisters(ctx, &in, at.Set, partition)
 	switch {

@@ -13,6 +13,10 @@ type Inspection struct {
 	Rule *Rule
 	// Override is the override that counts for the key, in words; empty for none. Rule has its numbers.
 	Override string
+	// Verdict is what that override says of every check, whatever the bucket holds, and Until when it ends, in nanoseconds since the Unix
+	// epoch; 0 is never.
+	Verdict Verdict
+	Until   int64
 	// Plan is the plan by whose numbers the last check of a bucket in memory went; empty for the limit's own. Rule has its numbers.
 	Plan string
 	Now  int64 // the node clock at that moment, in nanoseconds since the Unix epoch
@@ -85,6 +89,9 @@ type inspectionJSON struct {
 	Key       string      `json:"key"`
 	Limit     Limit       `json:"limit"`
 	Override  string      `json:"override,omitempty"`
+	Verdict   string      `json:"verdict,omitempty"`           // of the override: deny or allow, whatever the bucket holds
+	Until     string      `json:"override_until_ns,omitempty"` // when it ends
+	UntilTime *time.Time  `json:"override_until,omitempty"`
 	Plan      string      `json:"plan,omitempty"` // of the last check
 	Now       int64       `json:"now_ns,string"`  // the node clock
 	Time      time.Time   `json:"now"`
@@ -170,7 +177,11 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 	if in.Rule != nil {
 		b.Limit, b.Entries, b.Held = in.Rule.Limit, in.entries(), in.Held
 	}
-	b.Denied = in.Denied
+	b.Denied, b.Verdict = in.Denied, in.Verdict.String()
+	if in.Until > 0 {
+		until := utc(in.Until)
+		b.Until, b.UntilTime = strconv.FormatInt(in.Until, 10), &until
+	}
 	if in.Closed > 0 {
 		until := utc(in.Closed)
 		b.Closed, b.ClosedAt = strconv.FormatInt(in.Closed, 10), &until

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,6 +16,15 @@ const (
 	Denies                 // every check is denied, and takes nothing
 	Passes                 // every check passes, and is not counted
 )
+
+// verdicts are the verdicts in the words of overrides.
+var verdicts = [...]string{Decides: "", Denies: "deny", Passes: "allow"}
+
+// String is the verdict as overrides say it; empty for none.
+func (v Verdict) String() string { return verdicts[v] }
+
+// VerdictOf is the verdict that an override says: Decides for other texts.
+func VerdictOf(says string) Verdict { return Verdict(slices.Index(verdicts[1:], says) + 1) }
 
 // RetryOfBlock is the wait that a denial tells whose override has no end: an operator may lift it at any time.
 const RetryOfBlock = time.Minute
@@ -63,14 +73,11 @@ func (o Override) Compile(base *Rule) (*Overriding, error) {
 		return nil, err
 	}
 	out := &Overriding{Override: o, Rule: base, Text: o.String()}
-	switch o.Says {
-	case "deny":
-		out.Verdict = Denies
+	out.Verdict = VerdictOf(o.Says)
+	switch {
+	case out.Verdict != Decides:
 		return out, nil
-	case "allow":
-		out.Verdict = Passes
-		return out, nil
-	case "":
+	case o.Says == "":
 		return nil, errSaysNothing
 	}
 	n := base.numbers("an override", ", or deny or allow")

@@ -20,9 +20,15 @@ func TestOverridesOfOperators(t *testing.T) {
 	says(t, env, "bucket demo org:acme:1", cli.ExitOK, `capacity: 77 for "org:acme:*" until 20`)
 	says(t, env, "limits override set demo org:good --allow", cli.ExitOK, "until it is unset")
 	says(t, env, "check demo org:good --cost 1000000", cli.ExitOK, "allowed")
-	says(t, env, "bucket demo user:9 --block 10m", cli.ExitOK, `deny for "user:9"`)
+	page := says(t, env, "bucket demo user:9 --block 10m", cli.ExitOK, "denied       every check, until ", `deny for "user:9"`, "tokens now")
+	if strings.Index(page, "every check") > strings.Index(page, "tokens now") {
+		t.Errorf("the page of a blocked key tells of the bucket first:\n%s", page)
+	}
+	says(t, env, "bucket demo user:9 --output json", cli.ExitOK, `"verdict":"deny","override_until_ns":"`)
 	says(t, env, "check demo user:9", cli.ExitNo, "denied", "try again in 10m")
 	says(t, env, "limits override set demo user:9 --deny", cli.ExitOK)
+	says(t, env, "bucket demo user:9", cli.ExitOK, `denied       every check, until the override is unset: deny for "user:9"`)
+	says(t, env, "bucket demo org:good", cli.ExitOK, `allowed      every check, uncounted, until the override is unset: allow for "org:good"`)
 	says(t, env, "check demo user:9", cli.ExitNo, "try again in 1m")
 	says(t, env, "bucket demo user:9 --unblock", cli.ExitOK)
 	says(t, env, "check demo user:9", cli.ExitOK)

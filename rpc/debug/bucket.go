@@ -19,6 +19,12 @@ func WriteBucket(w io.Writer, in limit.Inspection, costs ...int64) error {
 	p := &page{w: w}
 	p.line("%s of %s, %s", in.Rule.Name, strconv.Quote(in.Key), clock(in.Now))
 	p.line("")
+	if in.Verdict != limit.Decides {
+		p.rows([]row{verdictRow(in)})
+		p.line("")
+		p.line("  The bucket beneath decides nothing until then. Without the override:")
+		p.line("")
+	}
 	p.rows(tokenRows(in, costs))
 	p.line("")
 	if in.Rule.Counts() {
@@ -59,6 +65,18 @@ func (p *page) rows(rows []row) {
 	}
 }
 
+// verdictRow says what an override decides in the place of the bucket, and until when.
+func verdictRow(in limit.Inspection) row {
+	until := "until the override is unset"
+	if in.Until != 0 {
+		until = "until " + position(in.Until, in.Now)
+	}
+	if in.Verdict == limit.Denies {
+		return row{"denied", fmt.Sprintf("every check, %s: %s", until, in.Override)}
+	}
+	return row{"allowed", fmt.Sprintf("every check, uncounted, %s: %s", until, in.Override)}
+}
+
 // tokenRows say what the limit admits, and what can be spent when.
 func tokenRows(in limit.Inspection, costs []int64) []row {
 	r, envelope := in.Rule, in.Rule.Envelope()
@@ -76,7 +94,7 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 	if p := in.Rule.Penalty; in.Denied > 0 {
 		rows = append(rows, row{"denied", fmt.Sprintf("%d in a row: a penalty comes after %d", in.Denied, p.After)})
 	}
-	if in.Override != "" {
+	if in.Override != "" && in.Verdict == limit.Decides {
 		rows = slices.Insert(rows, 1, row{"override", in.Override})
 	}
 	if in.Plan != "" {

@@ -13,6 +13,7 @@ func EncodeInspection(in limit.Inspection) *Inspection {
 	}
 	out.Ledger, out.LateNs, out.Held, out.ClosedNs, out.Denied = in.Ledger, in.Late, in.Held, in.Closed, in.Denied
 	out.BeginsNs = in.Begins
+	out.Verdict, out.OverrideUntilNs = in.Verdict.String(), in.Until
 	if in.Rule != nil {
 		out.Limit = encodeLimit(in.Rule.Limit)
 	}
@@ -51,6 +52,7 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 	}
 	in.Late, in.Held, in.Closed, in.Denied = m.GetLateNs(), m.GetHeld(), m.GetClosedNs(), m.GetDenied()
 	in.Begins = m.GetBeginsNs()
+	in.Verdict, in.Until = limit.VerdictOf(m.GetVerdict()), m.GetOverrideUntilNs()
 	for _, r := range m.GetRegisters() {
 		in.Registers = append(in.Registers, limit.Stored{
 			Node: r.GetNode(), Exists: r.GetExists(), Generation: r.GetGeneration(),

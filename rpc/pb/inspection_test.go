@@ -27,6 +27,8 @@ func drawInspection(t *rapid.T) limit.Inspection {
 	return limit.Inspection{
 		Begins:   rapid.Int64().Draw(t, "begins"),
 		Override: rapid.SampledFrom([]string{"", `deny for "user:42"`}).Draw(t, "override"),
+		Verdict:  rapid.SampledFrom([]limit.Verdict{limit.Decides, limit.Denies, limit.Passes}).Draw(t, "verdict"),
+		Until:    rapid.Int64().Draw(t, "until"),
 		Key:      rapid.String().Draw(t, "key"), Rule: rule, Now: rapid.Int64().Draw(t, "now"),
 		Partition: rapid.Int().Draw(t, "partition"), Epoch: rapid.Uint64().Draw(t, "epoch"),
 		Owner: drawOwner(t), Node: rapid.String().Draw(t, "node"), Awake: rapid.Bool().Draw(t, "awake"),

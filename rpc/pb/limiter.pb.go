@@ -1709,9 +1709,13 @@ type Inspection struct {
 	Denied int64 `protobuf:"varint,26,opt,name=denied" json:"denied,omitempty"`
 	// When a check of one token begins that may wait as long as the limit allows, in nanoseconds since the Unix epoch; 0 if it is denied,
 	// or the limit has no wait.
-	BeginsNs      int64 `protobuf:"varint,27,opt,name=begins_ns,json=beginsNs" json:"begins_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	BeginsNs int64 `protobuf:"varint,27,opt,name=begins_ns,json=beginsNs" json:"begins_ns,omitempty"`
+	// What the override says of every check, whatever the bucket holds: "deny" or "allow"; empty where the bucket decides.
+	Verdict string `protobuf:"bytes,28,opt,name=verdict" json:"verdict,omitempty"`
+	// Until when the override counts, in nanoseconds since the Unix epoch; 0: it has no end, or there is none.
+	OverrideUntilNs int64 `protobuf:"varint,29,opt,name=override_until_ns,json=overrideUntilNs" json:"override_until_ns,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Inspection) Reset() {
@@ -1915,6 +1919,20 @@ func (x *Inspection) GetDenied() int64 {
 func (x *Inspection) GetBeginsNs() int64 {
 	if x != nil {
 		return x.BeginsNs
+	}
+	return 0
+}
+
+func (x *Inspection) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
+}
+
+func (x *Inspection) GetOverrideUntilNs() int64 {
+	if x != nil {
+		return x.OverrideUntilNs
 	}
 	return 0
 }
@@ -2307,7 +2325,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x0fInspectResponse\x124\n" +
 	"\n" +
 	"inspection\x18\x01 \x01(\v2\x14.jeton.v1.InspectionR\n" +
-	"inspection\"\xcf\x05\n" +
+	"inspection\"\x95\x06\n" +
 	"\n" +
 	"Inspection\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12%\n" +
@@ -2337,7 +2355,9 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x04plan\x18\x16 \x01(\tR\x04plan\x12\x1b\n" +
 	"\tclosed_ns\x18\x19 \x01(\x03R\bclosedNs\x12\x16\n" +
 	"\x06denied\x18\x1a \x01(\x03R\x06denied\x12\x1b\n" +
-	"\tbegins_ns\x18\x1b \x01(\x03R\bbeginsNs\"\xf5\x01\n" +
+	"\tbegins_ns\x18\x1b \x01(\x03R\bbeginsNs\x12\x18\n" +
+	"\averdict\x18\x1c \x01(\tR\averdict\x12*\n" +
+	"\x11override_until_ns\x18\x1d \x01(\x03R\x0foverrideUntilNs\"\xf5\x01\n" +
 	"\bRegister\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06exists\x18\x02 \x01(\bR\x06exists\x12\x1e\n" +
