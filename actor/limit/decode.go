@@ -101,12 +101,18 @@ func jsonError(err error) error {
 		return bodyError(quoted + " " + UnknownField)
 	}
 	if strings.HasPrefix(err.Error(), "json: invalid use of ,string struct tag") {
-		return &FieldError{
-			Field:   "receipts",
-			Problem: "generation, serial, start_ns and end_ns must be 64-bit integers in quotes",
-		}
+		return errUnquoted
 	}
 	return bodyError("is not JSON: " + err.Error())
+}
+
+// errUnquoted refuses what should be a 64-bit integer in quotes. encoding/json does not say which field that is: receipts have the most.
+var errUnquoted = &FieldError{Field: "receipts", Problem: "generation, serial, start_ns and end_ns must be 64-bit integers in quotes"}
+
+// isUnquoted says whether err is errUnquoted.
+func isUnquoted(err error) bool {
+	fe, is := errors.AsType[*FieldError](err)
+	return is && fe == errUnquoted
 }
 
 // wanted is the kind of JSON value that t can hold.

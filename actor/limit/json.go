@@ -29,6 +29,9 @@ type requestJSON struct {
 func (r *Request) UnmarshalJSON(data []byte) error {
 	var in requestJSON
 	if err := DecodeJSON(data, &in); err != nil {
+		if isUnquoted(err) {
+			return &FieldError{Field: "extend", Problem: "must be a 64-bit integer in quotes, the serial of the permit's receipt"}
+		}
 		return err
 	}
 	*r = Request{Key: in.Key, Limits: in.Limits, Look: in.Look, ID: in.RequestID, Receipt: in.Receipt || in.Extend != 0, Extend: in.Extend, Plan: in.Plan}
@@ -122,6 +125,9 @@ func (e *Extension) UnmarshalJSON(data []byte) error {
 		Receipt *Receipt `json:"receipt"`
 	}
 	if err := DecodeJSON(data, &in); err != nil {
+		if isUnquoted(err) {
+			return &FieldError{Field: "receipt", Problem: errUnquoted.Problem}
+		}
 		return err
 	}
 	if in.Receipt == nil || in.Receipt.Serial == 0 {

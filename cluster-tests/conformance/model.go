@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -257,6 +258,9 @@ func (m *Model) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDeci
 		d, err := m.Check(ctx, r)
 		if err != nil {
 			m.restore(before)
+			if fe, is := errors.AsType[*limit.FieldError](err); is {
+				return limit.AllDecision{}, &limit.FieldError{Field: fmt.Sprintf("checks[%d].%s", i, fe.Field), Problem: fe.Problem}
+			}
 			return limit.AllDecision{}, fmt.Errorf("checks[%d]: %w", i, err)
 		}
 		a.Decisions[i] = d

@@ -134,18 +134,37 @@ func TestCheckAllOverHTTP(t *testing.T) {
 	}{
 		`{"checks":[]}`: {400, "checks", "is empty"},
 		`{"keys":[]}`:   {400, "keys", `the body is {"checks":[…]}`},
-		`{"checks":[` + good + `,{"key":"b","limit":["demo"]}]}`:             {400, "checks[1].limit", `did you mean "limits"?`},
-		`{"checks":[` + good + `,{"key":"b","limits":["nobody"]}]}`:          {404, "", `did you mean`},
-		`{"checks":[` + good + `,` + good + `]}`:                             {400, "checks[1].limits[0]", "already"},
-		`{"checks":[` + good + `,{"key":"b","limits":["demo"],"cost":-1}]}`:  {400, "checks[1].cost", "negative"},
-		`{"checks":[{"key":"b","limits":["demo"],"request_id":"again"}]}`:    {400, "checks[0].request_id", "charged again"},
-		`{"checks":[` + strings.Repeat(good+",", limit.MaxAll) + good + `]}`: {400, "checks", "more than 16"},
-		`{"checks":[{"key":"b","limits":["demo"],"cost":{"tokens":1}}]}`:     {400, "checks[0].cost", "64-bit integer"},
+		`{"checks":[` + good + `,{"key":"b","limit":["demo"]}]}`:                                       {400, "checks[1].limit", `did you mean "limits"?`},
+		`{"checks":[` + good + `,{"key":"b","limits":["nobody"]}]}`:                                    {404, "", `did you mean`},
+		`{"checks":[` + good + `,` + good + `]}`:                                                       {400, "checks[1].limits[0]", "already"},
+		`{"checks":[` + good + `,{"key":"b","limits":["demo"],"cost":-1}]}`:                            {400, "checks[1].cost", "negative"},
+		`{"checks":[{"key":"b","limits":["demo"],"request_id":"again"}]}`:                              {400, "checks[0].request_id", "charged again"},
+		`{"checks":[` + strings.Repeat(good+",", limit.MaxAll) + good + `]}`:                           {400, "checks", "more than 16"},
+		`{"checks":[` + good + `,{"key":"b","limits":["demo"],"wait_ms":9}]}`:                          {400, "checks[1].wait_ms", "lets no check wait"},
+		`{"checks":[` + good + `,{"key":"b","limits":[{"name":"demo","capacity":1,"refill":"1/s"}]}]}`: {400, "checks[1].limits[0]", "stored"},
+		`{"checks":[{"key":"b","limits":["demo"],"cost":{"tokens":1}}]}`:                               {400, "checks[0].cost", "64-bit integer"},
 	} {
 		wantProblem(t, ask("POST", "/v1/check-all", body), want.status, want.field, want.says)
 	}
 	if got := ask("GET", "/v1/check-all", ""); got.StatusCode != http.StatusMethodNotAllowed || got.Header.Get("Allow") != "POST" {
 		t.Errorf("GET: %d, Allow %q", got.StatusCode, got.Header.Get("Allow"))
+	}
+}
+
+// What is wrong with an extension is told by the fields that it has: the key and the receipt.
+func TestBadExtensions(t *testing.T) {
+	ask := serveAPI(t, APIConfig{Limiter: conformance.NewNoonModel(t)})
+	for body, want := range map[string]struct {
+		status      int
+		field, says string
+	}{
+		`{"key":"k"}`:                                         {400, "receipt", "is missing"},
+		`{"key":"k","receipt":{"serial":5}}`:                  {400, "receipt", "in quotes"},
+		`{"key":"k","receipt":{"serial":"5"}}`:                {400, "receipt.limit", "is empty"},
+		`{"receipt":{"limit":"demo","serial":"5"}}`:           {400, "key", "is empty"},
+		`{"key":"k","receipt":{"limit":"dmeo","serial":"5"}}`: {404, "", `did you mean "demo"?`},
+	} {
+		wantProblem(t, ask("POST", "/v1/extend", body), want.status, want.field, want.says)
 	}
 }
 
@@ -298,14 +317,28 @@ func TestBadHTTPRequests(t *testing.T) {
 		`{"key":7,"limits":["demo"]}`:            {"key", "number"},
 		`{"limits":["demo"]}`:                    {"key", "empty"},
 		"{\"key\":\"\xff\",\"limits\":[\"demo\"]}": {"body", "UTF-8"},
-		`{"key":"k"}`:                                                                   {"limits", "empty"},
-		`{"key":"k","limits":["demo","demo"]}`:                                          {"limits[1]", "twice"},
-		`{"key":"k","limits":["demo"],"cost":-1}`:                                       {"cost", "negative"},
-		`{"key":"k","limits":["demo"],"cost":1.5}`:                                      {"cost", "not a 64-bit integer"},
-		`{"key":"k","limits":[{"name":"demo","capacity":1,"refill":"1/s"}]}`:            {"limits.demo", "stored"},
-		`{"key":"` + strings.Repeat("k", 513) + `","limits":["demo"]}`:                  {"key", "513"},
-		`{"key":"k","limits":[{"name":"burst","capacity":1,"refill":"abc"}]}`:           {"limits[0].refill", "abc"},
-		`{"key":"k","limits":["demo"],"request_id":"` + strings.Repeat("i", 129) + `"}`: {"request_id", "129"},
+		`{"key":"k"}`:                                                                          {"limits", "empty"},
+		`{"key":"k","limits":["demo","demo"]}`:                                                 {"limits[1]", "twice"},
+		`{"key":"k","limits":["demo"],"cost":-1}`:                                              {"cost", "negative"},
+		`{"key":"k","limits":["demo"],"cost":1.5}`:                                             {"cost", "not a 64-bit integer"},
+		`{"key":"k","limits":[{"name":"demo","capacity":1,"refill":"1/s"}]}`:                   {"limits[0]", "stored"},
+		`{"key":"k","limits":["demo"],"wait_ms":-1}`:                                           {"wait_ms", "-1"},
+		`{"key":"k","limits":["demo"],"wait_ms":31000}`:                                        {"wait_ms", "31000"},
+		`{"key":"k","limits":["demo"],"wait_ms":1.5}`:                                          {"wait_ms", "64-bit integer"},
+		`{"key":"k","limits":["demo"],"wait_ms":100}`:                                          {"wait_ms", "lets no check wait"},
+		`{"key":"k","limits":["demo"],"look":true,"wait_ms":100}`:                              {"wait_ms", "leave the wait out"},
+		`{"key":"k","limits":["demo"],"look":1}`:                                               {"look", "boolean"},
+		`{"key":"k","limits":["demo"],"receipt":"yes"}`:                                        {"receipt", "boolean"},
+		`{"key":"k","limits":["demo"],"plan":"None"}`:                                          {"plan", "None"},
+		`{"key":"k","limits":["demo"],"plan":"gone"}`:                                          {"plan", "gone"},
+		`{"key":"k","limits":["demo"],"extend":5}`:                                             {"extend", "in quotes"},
+		`{"key":"k","limits":["demo"],"extend":"5","wait_ms":1}`:                               {"wait_ms", "extended at once"},
+		`{"key":"k","limits":"demo"}`:                                                          {"limits", "is not a list"},
+		`{"key":"k","limits":[7]}`:                                                             {"limits[0]", "neither the name"},
+		`{"key":"k","limits":["demo",{"name":"own","capacity":9,"refill":"1/h","wait":"1x"}]}`: {"limits[1].wait", "1x"},
+		`{"key":"` + strings.Repeat("k", 513) + `","limits":["demo"]}`:                         {"key", "513"},
+		`{"key":"k","limits":[{"name":"burst","capacity":1,"refill":"abc"}]}`:                  {"limits[0].refill", "abc"},
+		`{"key":"k","limits":["demo"],"request_id":"` + strings.Repeat("i", 129) + `"}`:        {"request_id", "129"},
 	} {
 		wantProblem(t, ask("POST", "/v1/check", body), 400, want.field, want.says)
 	}

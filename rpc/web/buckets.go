@@ -18,7 +18,7 @@ func (a *api) check(r *http.Request) (reply, error) {
 	}
 	d, err := a.Limiter.Check(r.Context(), request)
 	if err != nil {
-		return reply{}, a.unknownLimit(err, request.Limits...)
+		return reply{}, a.unknownLimit(asWritten(err, request), request.Limits...)
 	}
 	return decided(d, d.Allowed, d.RetryAfterSeconds), nil
 }
@@ -35,7 +35,7 @@ func (a *api) checkAll(r *http.Request) (reply, error) {
 		for _, c := range request.Checks {
 			asked = append(asked, c.Limits...)
 		}
-		return reply{}, a.unknownLimit(err, asked...)
+		return reply{}, a.unknownLimit(asWrittenOfAll(err, request.Checks), asked...)
 	}
 	return decided(d, d.Allowed, d.RetryAfterSeconds), nil
 }
@@ -61,7 +61,7 @@ func (a *api) extend(r *http.Request) (reply, error) {
 	request := in.Request()
 	d, err := a.Limiter.Check(r.Context(), request)
 	if err != nil {
-		return reply{}, a.unknownLimit(err, request.Limits...)
+		return reply{}, a.unknownLimit(asWrittenOfExtension(err), request.Limits...)
 	}
 	return decided(d, d.Allowed, d.RetryAfterSeconds), nil
 }

@@ -67,3 +67,53 @@ func wrongFieldAt(path string, err error) error {
 	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: a check has %s: did you mean %q?",
 		limit.UnknownField, strings.Join(checkFields, ", "), spelling.Nearest(name, checkFields))}
 }
+
+// asWritten is the error of a check, whose field it names as the caller has written it: the wait as wait_ms, and a limit that the request
+// defines by its place.
+func asWritten(err error, r limit.Request) error { return asWrittenAt("", err, r) }
+
+// asWrittenOfAll is asWritten for the checks of POST /v1/check-all.
+func asWrittenOfAll(err error, checks []limit.Request) error {
+	for i, r := range checks {
+		err = asWrittenAt(fmt.Sprintf("checks[%d].", i), err, r)
+	}
+	return err
+}
+
+// asWrittenAt is asWritten for a check whose fields begin with path.
+func asWrittenAt(path string, err error, r limit.Request) error {
+	fe, is := errors.AsType[*limit.FieldError](err)
+	if !is {
+		return err
+	}
+	name, of := strings.CutPrefix(fe.Field, path)
+	if !of {
+		return err
+	}
+	written, longest := name, -1
+	if name == "wait" {
+		written = "wait_ms"
+	}
+	for i, ref := range r.Limits {
+		rest, of := strings.CutPrefix(name+".", "limits."+ref.Name+".")
+		if of && len(ref.Name) > longest { // names may have dots
+			written, longest = strings.TrimSuffix(fmt.Sprintf("limits[%d].%s", i, rest), "."), len(ref.Name)
+		}
+	}
+	if written == name {
+		return err
+	}
+	return &limit.FieldError{Field: path + written, Problem: fe.Problem}
+}
+
+// asWrittenOfExtension is asWritten for POST /v1/extend: all but the key is told by the receipt.
+func asWrittenOfExtension(err error) error {
+	fe, is := errors.AsType[*limit.FieldError](err)
+	if !is || fe.Field == "key" {
+		return err
+	}
+	if strings.HasPrefix(fe.Field, "limits") {
+		return &limit.FieldError{Field: "receipt.limit", Problem: fe.Problem}
+	}
+	return &limit.FieldError{Field: "receipt", Problem: fe.Problem}
+}
