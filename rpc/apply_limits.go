@@ -37,8 +37,10 @@ func (l StoredLimits) Version() uint64 { return l.Cluster.State().LimitsVersion 
 // Audit is the newest entries of the audit log; 0 is all.
 func (l StoredLimits) Audit(last int) any { return l.Cluster.Audit(last) }
 
-// Overrides are those in force, of one limit or, without a name, of all.
-func (l StoredLimits) Overrides(name string) any { return overridesOf(l.Cluster, l.Limits(), name) }
+// Overrides is a page of those in force, of one limit or, without a name, of all.
+func (l StoredLimits) Overrides(name, after string) (any, error) {
+	return overridesAfter(l.Cluster, l.Limits(), name, after)
+}
 
 // History is the last versions of the limits, or one with its document.
 func (l StoredLimits) History(version uint64) (any, error) {

@@ -65,9 +65,13 @@ func (a admin) Overrides(_ context.Context, m *pb.OverridesRequest) (*pb.Overrid
 	if a.cluster == nil {
 		return nil, errAlone
 	}
-	text, err := json.Marshal(overridesOf(a.cluster, a.limits(), m.GetLimit()))
+	page, err := overridesAfter(a.cluster, a.limits(), m.GetLimit(), m.GetAfter())
 	if err != nil {
 		return nil, err
 	}
-	return &pb.OverridesResponse{Overrides: text}, nil
+	text, err := json.Marshal(page.Overrides)
+	if err != nil {
+		return nil, err
+	}
+	return &pb.OverridesResponse{Overrides: text, Next: page.Next}, nil
 }

@@ -2,6 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +87,55 @@ func TestUnsetOfWrittenOverrides(t *testing.T) {
 	says(t, f.env, "limits override unset demo user:7", cli.ExitOK)
 	says(t, f.env, "check demo user:7", cli.ExitNo, "denied")
 	says(t, f.env, "limits override unset demo user:8", cli.ExitOK, "demo of user:8 has no override")
+}
+
+// Overrides are listed page by page: over HTTP with next and after, by the CLI all of them.
+func TestManyOverridesAreListed(t *testing.T) {
+	n := aCluster(t)
+	f := &limitsFile{t, filepath.Join(t.TempDir(), "limits.yaml"), map[string]string{"JETON_SERVER": n.GRPCAddr()}}
+	var text strings.Builder
+	text.WriteString("limits: {demo: {capacity: 10, refill: 1/s, overrides: [")
+	const many = 2300
+	for i := range many {
+		fmt.Fprintf(&text, "{key: 'user:%04d', deny: true}, ", i)
+	}
+	f.write(text.String() + "]}}")
+	f.run("apply --merge", cli.ExitOK)
+	says(t, f.env, "limits override set demo user:0007 --allow", cli.ExitOK)
+	says(t, f.env, "limits override set demo user:1000a --allow", cli.ExitOK)
+	if list := says(t, f.env, "limits override list", cli.ExitOK); strings.Count(list, "\n") != many+2 || strings.Count(list, "user:0007") != 1 {
+		t.Errorf("it lists %d lines", strings.Count(list, "\n"))
+	}
+	var all []cluster.OverrideStatus
+	if err := json.Unmarshal([]byte(says(t, f.env, "limits override list --output json", cli.ExitOK)), &all); err != nil {
+		t.Fatal(err)
+	}
+	var paged []cluster.OverrideStatus
+	for after, pages := "", 1; ; pages++ {
+		var page struct {
+			Overrides []cluster.OverrideStatus
+			Next      string
+		}
+		_, body := get(t, "http://"+n.HTTPAddr()+"/v1/overrides?limit=demo&after="+url.QueryEscape(after))
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			t.Fatal(err)
+		}
+		paged = append(paged, page.Overrides...)
+		if after = page.Next; after == "" {
+			if pages != 3 {
+				t.Errorf("there are %d pages", pages)
+			}
+			break
+		}
+	}
+	if len(all) != many+1 || !reflect.DeepEqual(all, paged) || !slices.IsSortedFunc(all, cluster.OverrideStatus.Compare) {
+		t.Errorf("of %d overrides the CLI lists %d and HTTP %d", many+1, len(all), len(paged))
+	}
+	for query, want := range map[string]string{"after=demo": "names no override", "limits=demo": "the only parameters are limit and after"} {
+		if _, got := get(t, "http://"+n.HTTPAddr()+"/v1/overrides?"+query); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
 }
 
 func TestBadOverrides(t *testing.T) {

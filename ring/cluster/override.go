@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/ring/agreed"
@@ -86,11 +88,29 @@ type OverrideStatus struct {
 
 // Overrides are those in force, as far as this node has heard, by limit and key; those of one limit, where it is named.
 func (c *Cluster) Overrides(limit string) []OverrideStatus {
-	now, found := c.config.Now(), []OverrideStatus{}
-	for _, o := range c.State().Overrides.All() {
-		if (limit == "" || o.Limit == limit) && (o.Until == 0 || o.Until > now) {
-			found = append(found, OverrideStatus{Limit: o.Limit, Key: o.Key, Says: o.Says, Until: timeOf(o.Until), At: timeOf(o.At), Who: o.Who})
-		}
-	}
+	found := []OverrideStatus{}
+	c.EachOverride(limit, func(o OverrideStatus) { found = append(found, o) })
+	slices.SortFunc(found, OverrideStatus.Compare)
 	return found
+}
+
+// EachOverride is Overrides, one by one in no order.
+func (c *Cluster) EachOverride(limit string, f func(OverrideStatus)) {
+	now := c.config.Now()
+	c.State().Overrides.EachChange(nil, func(_ agreed.OverrideKey, o *agreed.Override) {
+		if (limit == "" || o.Limit == limit) && (o.Until == 0 || o.Until > now) {
+			f(OverrideStatus{Limit: o.Limit, Key: o.Key, Says: o.Says, Until: timeOf(o.Until), At: timeOf(o.At), Who: o.Who})
+		}
+	})
+}
+
+// Overridden says whether an override of a limit and key that operators have set is in force, as far as this node has heard.
+func (c *Cluster) Overridden(limit, key string) bool {
+	o, set := c.State().Overrides.Find(agreed.OverrideKey{Limit: limit, Key: key})
+	return set && (o.Until == 0 || o.Until > c.config.Now())
+}
+
+// Compare orders overrides by limit and key.
+func (o OverrideStatus) Compare(other OverrideStatus) int {
+	return cmp.Or(cmp.Compare(o.Limit, other.Limit), cmp.Compare(o.Key, other.Key))
 }

@@ -52,7 +52,7 @@ func ofNode() []Entry {
 		{NodeHTTP, "GET /v1/limits", Check, "shows the limits, and in ETag their version"},
 		{NodeHTTP, "PUT /v1/limits", Change, "replaces the limits: `curl -T limits.yaml` (`If-Match`: only this version; `?remove=true`: limits left out are removed)"},
 		{NodeHTTP, "GET /v1/limits/history", Look, "shows the last versions of the limits (`?version=3`: that one, with its document)"},
-		{NodeHTTP, "GET /v1/overrides", Look, "shows the overrides (`?limit=login`: of that limit)"},
+		{NodeHTTP, "GET /v1/overrides", Look, "shows the overrides (`?limit=login`: of that limit; in pages)"},
 		{NodeHTTP, "GET /v1/audit", Look, "shows what operators have done (`?last=20`: the newest)"},
 		{NodeHTTP, "GET /v1/buckets/{limit}/{key...}", Look, "shows a bucket as JSON"},
 		{NodeHTTP, "DELETE /v1/buckets/{limit}/{key...}", Change, "fills a bucket"},

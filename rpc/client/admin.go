@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -140,11 +142,24 @@ func (c *Client) UnsetOverride(ctx context.Context, name, key, says string) (was
 	return m.GetWas(), err
 }
 
-// Overrides asks for the overrides in force, of one limit or, where the name is empty, of all. The answer is JSON, as GET
-// /v1/overrides has it.
+// Overrides asks for the overrides in force, of one limit or, where the name is empty, of all, page by page until it has all. The answer
+// is a list in JSON, of what GET /v1/overrides has as overrides. What changes meanwhile may be missing.
 func (c *Client) Overrides(ctx context.Context, name string) ([]byte, error) {
-	m, err := operate(ctx, c, &pb.OverridesRequest{Limit: name}, pb.AdminClient.Overrides)
-	return m.GetOverrides(), err
+	all := []json.RawMessage{}
+	for after := ""; ; {
+		m, err := operate(ctx, c, &pb.OverridesRequest{Limit: name, After: after}, pb.AdminClient.Overrides)
+		if err != nil {
+			return nil, err
+		}
+		var page []json.RawMessage
+		if err := json.Unmarshal(m.GetOverrides(), &page); err != nil {
+			return nil, fmt.Errorf("the node speaks another version of jeton: %w", err)
+		}
+		all = append(all, page...)
+		if after = m.GetNext(); after == "" {
+			return json.Marshal(all)
+		}
+	}
 }
 
 // ErrUnknownNode means that no node of the cluster has the name or the id that was given.

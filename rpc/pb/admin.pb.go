@@ -1364,7 +1364,9 @@ func (x *UnsetOverrideResponse) GetWas() bool {
 type OverridesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of this limit; empty for all.
-	Limit         string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit string `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Those after the page whose next this is; empty for the first page.
+	After         string `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1406,11 +1408,20 @@ func (x *OverridesRequest) GetLimit() string {
 	return ""
 }
 
+func (x *OverridesRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
 // OverridesResponse answers an OverridesRequest.
 type OverridesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The overrides as JSON, as GET /v1/overrides answers them.
-	Overrides     []byte `protobuf:"bytes,1,opt,name=overrides,proto3" json:"overrides,omitempty"`
+	// Up to 1,000 overrides, by limit and key, as JSON: what GET /v1/overrides has as overrides.
+	Overrides []byte `protobuf:"bytes,1,opt,name=overrides,proto3" json:"overrides,omitempty"`
+	// What to ask the next page with; empty where this is the last one.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1450,6 +1461,13 @@ func (x *OverridesResponse) GetOverrides() []byte {
 		return x.Overrides
 	}
 	return nil
+}
+
+func (x *OverridesResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
 }
 
 var File_jeton_v1_admin_proto protoreflect.FileDescriptor
@@ -1527,11 +1545,13 @@ const file_jeton_v1_admin_proto_rawDesc = "" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x12\n" +
 	"\x04says\x18\x03 \x01(\tR\x04says\")\n" +
 	"\x15UnsetOverrideResponse\x12\x10\n" +
-	"\x03was\x18\x01 \x01(\bR\x03was\"(\n" +
+	"\x03was\x18\x01 \x01(\bR\x03was\">\n" +
 	"\x10OverridesRequest\x12\x14\n" +
-	"\x05limit\x18\x01 \x01(\tR\x05limit\"1\n" +
+	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\tR\x05after\"E\n" +
 	"\x11OverridesResponse\x12\x1c\n" +
-	"\toverrides\x18\x01 \x01(\fR\toverrides2\xab\x06\n" +
+	"\toverrides\x18\x01 \x01(\fR\toverrides\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next2\xab\x06\n" +
 	"\x05Admin\x12;\n" +
 	"\x06Limits\x12\x17.jeton.v1.LimitsRequest\x1a\x18.jeton.v1.LimitsResponse\x12J\n" +
 	"\vApplyLimits\x12\x1c.jeton.v1.ApplyLimitsRequest\x1a\x1d.jeton.v1.ApplyLimitsResponse\x12;\n" +

@@ -61,7 +61,7 @@ type AdminClient interface {
 	SetOverride(ctx context.Context, in *SetOverrideRequest, opts ...grpc.CallOption) (*SetOverrideResponse, error)
 	// UnsetOverride takes that back.
 	UnsetOverride(ctx context.Context, in *UnsetOverrideRequest, opts ...grpc.CallOption) (*UnsetOverrideResponse, error)
-	// Overrides tells what is set.
+	// Overrides tells what is set, page by page.
 	Overrides(ctx context.Context, in *OverridesRequest, opts ...grpc.CallOption) (*OverridesResponse, error)
 }
 
@@ -221,7 +221,7 @@ type AdminServer interface {
 	SetOverride(context.Context, *SetOverrideRequest) (*SetOverrideResponse, error)
 	// UnsetOverride takes that back.
 	UnsetOverride(context.Context, *UnsetOverrideRequest) (*UnsetOverrideResponse, error)
-	// Overrides tells what is set.
+	// Overrides tells what is set, page by page.
 	Overrides(context.Context, *OverridesRequest) (*OverridesResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }

@@ -47,8 +47,9 @@ type Stored interface {
 	Apply(ctx context.Context, m *pb.ApplyLimitsRequest) (*pb.ApplyLimitsResponse, error)
 	// Audit is the newest entries of the audit log as JSON shows them; 0 is all.
 	Audit(last int) any
-	// Overrides are those in force, as JSON shows them, of one limit or, without a name, of all.
-	Overrides(name string) any
+	// Overrides is a page of those in force, as JSON shows it, of one limit or, without a name, of all: the page after the one that has
+	// named its next, or, without that, the first. The error is a *limit.FieldError.
+	Overrides(name, after string) (any, error)
 	// History is the last versions of the limits as JSON shows them, or, for another version than 0, only that one, with its
 	// document. The error is a *limit.FieldError.
 	History(version uint64) (any, error)
@@ -64,7 +65,7 @@ type Stored interface {
 //	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection (?plan=pro: by that plan's numbers); DELETE fills it, 204
 //	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document
 //	GET         /v1/limits/history           their last versions (?version=3: that one, with its document)
-//	GET         /v1/overrides                what is set for keys (?limit=login)
+//	GET         /v1/overrides                what is set for keys (?limit=login&after=…), in pages
 //	GET         /v1/audit                    what operators have done (?last=20)
 //
 // Who may ask is for a guard to say: see [NewGuard].

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -42,25 +43,35 @@ func (a *api) history(r *http.Request) (reply, error) {
 
 // overrides answers GET /v1/overrides.
 func (a *api) overrides(r *http.Request) (reply, error) {
-	name, err := parameter(r, "limit", "login")
+	query, err := parameters(r, "the only parameters are limit and after, as in ?limit=login&after=login%20user:42", "limit", "after")
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: a.Stored.Overrides(name)}, nil
+	page, err := a.Stored.Overrides(query.Get("limit"), query.Get("after"))
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusOK, body: page}, nil
 }
 
-// parameter is the one parameter that a request may have, as in the example; empty if it has none.
-func parameter(r *http.Request, name, example string) (string, error) {
+// parameters are those of a request, each at most once. Others are an error that says what it may have.
+func parameters(r *http.Request, has string, names ...string) (url.Values, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil || len(query) > 1 || len(query) == 1 && len(query[name]) != 1 {
-		return "", &limit.FieldError{Field: "query", Problem: "the only parameter is " + name + ", as in ?" + name + "=" + example}
+	for name, values := range query {
+		if !slices.Contains(names, name) || len(values) != 1 {
+			return nil, &limit.FieldError{Field: "query", Problem: has}
+		}
 	}
-	return query.Get(name), nil
+	if err != nil {
+		return nil, &limit.FieldError{Field: "query", Problem: has}
+	}
+	return query, nil
 }
 
 // number is the one parameter that a request may have, from 1 to 2³¹−1; 0 if it has none.
 func number(r *http.Request, name string) (uint32, error) {
-	said, err := parameter(r, name, "20")
+	query, err := parameters(r, "the only parameter is "+name+", as in ?"+name+"=20", name)
+	said := query.Get(name)
 	if err != nil || said == "" {
 		return 0, err
 	}
