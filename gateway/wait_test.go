@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
 )
@@ -94,6 +97,55 @@ func TestRequestsAreHeld(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Requests begin when their checks may, by limits of every algorithm that lets checks wait.
+func TestRequestsOfEveryAlgorithmAreHeld(t *testing.T) {
+	const longest = 3 * time.Second
+	for _, algorithm := range limit.Spending() {
+		synctest.Test(t, func(t *testing.T) {
+			queue := limittest.Of(algorithm, "queue", 2, limit.Refill{Tokens: 3, Per: time.Second})
+			queue.MaxWait = longest
+			stored, err := limit.NewDocument(queue)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := config.Parse([]byte(holding), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := func() int64 { return time.Now().UnixNano() }
+			g, err := gateway.New(gateway.Config{Document: doc, Checker: conformance.NewModel(stored, now), Limits: func() *limit.Document { return stored }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			handler := gateway.Middleware(g)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			rule, _ := stored.Rule("queue")
+			waits, _ := conformance.Turns(rule, now(), longest)
+			came := time.Now()
+			answered := make(chan string, len(waits)+1)
+			for range cap(answered) {
+				go func() {
+					w := httptest.NewRecorder()
+					handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://example.com/", nil))
+					answered <- fmt.Sprint(w.Code, " after ", time.Since(came))
+				}()
+				synctest.Wait()
+			}
+			want := map[string]int{"429 after 0s": 1}
+			for _, wait := range waits {
+				want[fmt.Sprint("200 after ", wait)]++
+			}
+			got := map[string]int{}
+			for range cap(answered) {
+				got[<-answered]++
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", algorithm, got, want)
+			}
+		})
+	}
 }
 
 // An operator is told how long a denied request would have waited: as long as the limit allows. A gateway that does not know the limits

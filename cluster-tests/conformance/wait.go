@@ -15,29 +15,36 @@ func waiting(wait time.Duration) limit.Request {
 	return r
 }
 
+// Turns are the waits of checks of one token that come at now to a full bucket, as long as none waits longer than it may, and that of the
+// first one that would.
+func Turns(rule *limit.Rule, now int64, longest time.Duration) (waits []time.Duration, tooLong time.Duration) {
+	for tat, token := (limit.Pos{}), rule.Length(1); ; {
+		begin := rule.Start(tat, now, token)
+		if tooLong = time.Duration(begin - now); tooLong > longest {
+			return waits, tooLong
+		}
+		waits = append(waits, tooLong)
+		tat = rule.End(tat, begin, token)
+	}
+}
+
 // waitInTurn: checks that wait begin one after another, each when the line behind those before it can be spent; one that would wait too
 // long is told when to come back, and a place that is given up goes to the next one.
 func waitInTurn(h *harness) {
-	rule, tat := h.rule("queue"), limit.Pos{}
-	now, token := h.now.Load(), rule.Length(1)
-	for held := 0; ; held++ {
-		begin := rule.Start(tat, now, token)
-		want := time.Duration(begin - now)
+	rule := h.rule("queue")
+	waits, tooLong := Turns(rule, h.now.Load(), longestWait)
+	if len(waits) <= int(rule.Capacity) {
+		h.Fatalf("only %d checks may wait", len(waits))
+	}
+	for i, want := range waits {
 		d := h.check(waiting(longestWait))
-		if want > longestWait {
-			if held <= int(rule.Capacity) {
-				h.Errorf("only %d checks may wait", held)
-			}
-			if d.Allowed || d.Wait != 0 || d.Limits[0].RetryAfter != want-longestWait {
-				h.Errorf("%+v, want a denial that is to come back after %v", d, want-longestWait)
-			}
-			break
-		}
 		if !d.Allowed || d.Wait != want || len(d.Receipts) != 1 {
-			h.Fatalf("check %d: %+v, want an admission that begins after %v", held, d, want)
+			h.Fatalf("check %d: %+v, want an admission that begins after %v", i, d, want)
 		}
 		h.placeGivenUp(d, want)
-		tat = rule.End(tat, begin, token)
+	}
+	if d := h.check(waiting(longestWait)); d.Allowed || d.Wait != 0 || d.Limits[0].RetryAfter != tooLong-longestWait {
+		h.Errorf("%+v, want a denial that is to come back after %v", d, tooLong-longestWait)
 	}
 	if d := h.check(request("user:42", 1, "queue")); d.Allowed || d.Wait != 0 {
 		h.Errorf("one that does not wait: %+v", d)

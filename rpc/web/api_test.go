@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/limit/limittest"
 	"github.com/jeton-dev/jeton/cluster-tests/conformance"
 	"github.com/jeton-dev/jeton/internal/metrics/metricstest"
 )
@@ -111,6 +112,47 @@ func TestCheckOverHTTP(t *testing.T) {
 	want = `{"allowed":false,"limits":[{"name":"demo","allowed":false,"limit":10,"remaining":9,"retry_after_ms":360000,"reset_after_ms":360000}]}`
 	if got.StatusCode != http.StatusTooManyRequests || strings.TrimSpace(got.body) != want || got.Header.Get("Retry-After") != "360" {
 		t.Errorf("got %d, Retry-After %q, %s\nwant %s", got.StatusCode, got.Header.Get("Retry-After"), got.body, want)
+	}
+}
+
+// Checks that wait are told for how long, in whole milliseconds, rounded up: a caller that begins then begins in its turn.
+func TestWaitsOverHTTP(t *testing.T) {
+	up := func(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+	const longest = 5 * time.Second
+	for _, algorithm := range limit.Spending() {
+		t.Run(algorithm, func(t *testing.T) {
+			queue := limittest.Of(algorithm, "queue", 2, limit.Refill{Tokens: 3, Per: time.Second})
+			queue.MaxWait = longest
+			doc, err := limit.NewDocument(queue)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rule, _ := doc.Rule("queue")
+			now := conformance.Noon().UnixNano() + 1
+			ask := serveAPI(t, APIConfig{Limiter: conformance.NewModel(doc, func() int64 { return now })})
+			waits, tooLong := conformance.Turns(rule, now, longest)
+			waits = append(waits, tooLong)
+			for i, wait := range waits {
+				a := ask("POST", "/v1/check", `{"key":"user:42","limits":["queue"],"wait_ms":5000}`)
+				var d struct {
+					Allowed bool
+					WaitMS  int64 `json:"wait_ms"`
+					Limits  []struct {
+						RetryAfterMS int64 `json:"retry_after_ms"`
+					}
+				}
+				if err := json.Unmarshal([]byte(a.body), &d); err != nil {
+					t.Fatal(err)
+				}
+				switch admitted := i < len(waits)-1; {
+				case admitted && (a.StatusCode != http.StatusOK || !d.Allowed || d.WaitMS != up(wait)):
+					t.Errorf("check %d: %d %s, want one that waits %v", i, a.StatusCode, a.body, wait)
+				case !admitted && (a.StatusCode != http.StatusTooManyRequests || d.Allowed || d.Limits[0].RetryAfterMS != up(wait-longest)):
+					t.Errorf("the last: %d %s, want one that comes back after %v", a.StatusCode, a.body, wait-longest)
+				}
+			}
+			wantProblem(t, ask("POST", "/v1/check", `{"key":"user:42","limits":["queue"],"wait_ms":6000}`), http.StatusBadRequest, "wait", "at most 5s")
+		})
 	}
 }
 
