@@ -70,7 +70,7 @@ func simulateVerb() *cobra.Command {
 	flags.StringSliceVar(&s.cfg.Fields.Time, "time", nil, "field of JSON with the time, in RFC 3339 or as Unix time; of several the first that a line has; empty means time,timestamp,ts,@timestamp")
 	flags.StringVar(&s.cfg.Fields.Cost, "cost", "", "field with the cost in tokens, or a number; empty means cost; a line without the field costs 1")
 	flags.StringVar(&s.cfg.Fields.Plan, "plan", "", "field with the plan, where limits have plans; empty means plan; a line without the field has none")
-	flags.IntVar(&s.cfg.Top, "top", 5, "how many of the keys that a limit denied most are shown")
+	flags.IntVar(&s.cfg.Top, "top", 5, "how many of the keys that a limit denied or delayed most are shown")
 	flags.BoolVar(&s.plain, "plain", false, "draw with ASCII; so it is when the output is no terminal")
 	flags.IntVar(&s.width, "width", 0, "width of the output in columns; 0 means that of the terminal, or 80")
 	flags.Var(output, "output", "form of the output")

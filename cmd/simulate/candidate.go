@@ -78,9 +78,11 @@ func (c *candidate) ruleOf(asked check, key string) (rule *limit.Rule, verdict l
 
 // A bucket is that of one key, and what it did.
 type bucket struct {
-	memory           limit.Memory
-	closing          *limit.Closing // of a limit with a penalty
+	memory  limit.Memory
+	closing *limit.Closing // of a limit with a penalty
+
 	admitted, denied int64
+	delayed          int64 // of those that were admitted
 }
 
 // decide decides c, which is not earlier than the one before.
@@ -156,6 +158,7 @@ func (c *candidate) take(rule *limit.Rule, b *bucket, asked check) limit.Outcome
 	o := b.memory.Decide(rule, asked.at+int64(wait), asked.cost)
 	if wait > 0 {
 		c.delays.add(wait)
+		b.delayed++
 	}
 	o.RetryAfter = max(o.RetryAfter-rule.MaxWait, 0)
 	return o
@@ -180,22 +183,32 @@ func (c *candidate) key(id int32) bucket {
 	return c.keys[id]
 }
 
-// result is what it did, with the keys that it denied most.
+// result is what it did, with the keys that it denied and delayed most.
 func (c *candidate) result(keys *intern, top int) Result {
 	r := c.total
 	r.Delay = c.delays.result(c.rule.MaxWait)
-	var denied []int32
-	for id := range c.keys {
-		if c.keys[id].denied > 0 {
-			denied = append(denied, int32(id)) //nolint:gosec // a number of the intern
-		}
-	}
-	slices.SortFunc(denied, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(c.keys[b].denied, c.keys[a].denied), cmp.Compare(keys.names[a], keys.names[b]))
-	})
-	r.Top = []Key{}
-	for _, id := range denied[:min(top, len(denied))] {
-		r.Top = append(r.Top, Key{Key: keys.names[id], Admitted: c.keys[id].admitted, Denied: c.keys[id].denied})
+	r.Top = c.most(keys, top, func(b *bucket) int64 { return b.denied })
+	if r.Delay != nil {
+		r.TopDelayed = c.most(keys, top, func(b *bucket) int64 { return b.delayed })
 	}
 	return r
+}
+
+// most are the keys of which it did that most often, those of which it did so at all.
+func (c *candidate) most(keys *intern, top int, did func(*bucket) int64) []Key {
+	var ids []int32
+	for id := range c.keys {
+		if did(&c.keys[id]) > 0 {
+			ids = append(ids, int32(id)) //nolint:gosec // a number of the intern
+		}
+	}
+	slices.SortFunc(ids, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(did(&c.keys[b]), did(&c.keys[a])), cmp.Compare(keys.names[a], keys.names[b]))
+	})
+	all := []Key{}
+	for _, id := range ids[:min(top, len(ids))] {
+		b := &c.keys[id]
+		all = append(all, Key{Key: keys.names[id], Admitted: b.admitted, Denied: b.denied, Delayed: b.delayed})
+	}
+	return all
 }

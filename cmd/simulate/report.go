@@ -34,14 +34,15 @@ type Result struct {
 	Denied         int64               `json:"denied"`   // checks
 	AdmittedTokens int64               `json:"admitted_tokens"`
 	DeniedTokens   int64               `json:"denied_tokens"`
-	Never          int64               `json:"never"`               // denied checks whose cost is above the capacity
-	Penalties      int64               `json:"penalties,omitempty"` // how often buckets were closed
-	Closed         int64               `json:"closed,omitempty"`    // denied checks of buckets that were closed
-	KeysDenied     int                 `json:"keys_denied"`         // keys that were denied at least once
-	LongestWait    Step                `json:"longest_wait"`        // that a denial told
-	Delay          *Delay              `json:"delayed,omitempty"`   // admitted checks that waited; none where the limit has no wait
-	Top            []Key               `json:"most_denied"`         // the keys that were denied most
-	DeniedAt       []int64             `json:"denied_at"`           // denied checks of each piece of Times
+	Never          int64               `json:"never"`                  // denied checks whose cost is above the capacity
+	Penalties      int64               `json:"penalties,omitempty"`    // how often buckets were closed
+	Closed         int64               `json:"closed,omitempty"`       // denied checks of buckets that were closed
+	KeysDenied     int                 `json:"keys_denied"`            // keys that were denied at least once
+	LongestWait    Step                `json:"longest_wait"`           // that a denial told
+	Delay          *Delay              `json:"delayed,omitempty"`      // admitted checks that waited; none where the limit has no wait
+	Top            []Key               `json:"most_denied"`            // the keys that were denied most
+	TopDelayed     []Key               `json:"most_delayed,omitempty"` // the keys whose checks waited most often
+	DeniedAt       []int64             `json:"denied_at"`              // denied checks of each piece of Times
 	fields         []limit.FieldChange // of the limit, as a document writes them
 }
 
@@ -53,11 +54,12 @@ type Delay struct {
 	Longest Step  `json:"longest"`
 }
 
-// A Key is one that a candidate denied.
+// A Key is one that a candidate denied or delayed, with its checks.
 type Key struct {
 	Key      string `json:"key"`
 	Admitted int64  `json:"admitted"`
 	Denied   int64  `json:"denied"`
+	Delayed  int64  `json:"delayed,omitempty"` // admitted checks that waited
 }
 
 // A Step is a duration, in JSON a text such as "1m30s".

@@ -130,15 +130,21 @@ func (c *Result) rule() string {
 	return strings.Join(fields, ", ")
 }
 
-// most are the keys that it denied most.
+// most are the keys that it denied most, and those that it delayed most.
 func (c *Result) most(out *strings.Builder) {
-	if len(c.Top) == 0 {
+	keysOf(out, "denied", c.Top, func(k Key) int64 { return k.Denied })
+	keysOf(out, "delayed", c.TopDelayed, func(k Key) int64 { return k.Delayed })
+}
+
+// keysOf lists the keys with how many of their checks it did that to.
+func keysOf(out *strings.Builder, what string, keys []Key, did func(Key) int64) {
+	if len(keys) == 0 {
 		return
 	}
 	out.WriteByte('\n')
-	rows := [][]string{{"most denied", "denied", "of"}}
-	for _, k := range c.Top {
-		rows = append(rows, []string{plain.Text(k.Key), fmt.Sprint(k.Denied), fmt.Sprint(k.Denied + k.Admitted)})
+	rows := [][]string{{"most " + what, what, "of"}}
+	for _, k := range keys {
+		rows = append(rows, []string{plain.Text(k.Key), fmt.Sprint(did(k)), fmt.Sprint(k.Denied + k.Admitted)})
 	}
 	columns(out, rows)
 }

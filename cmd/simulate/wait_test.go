@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,12 @@ func TestDelays(t *testing.T) {
 		t.Errorf("%+v, want %+v", *waits.Delay, want)
 	}
 	if !strings.Contains(text, "delayed  median  99 %  longest\n") || !strings.Contains(text, "3      2s    3s       3s\n") {
+		t.Error(text)
+	}
+	if want := []Key{{Key: "a", Admitted: 5, Denied: 2, Delayed: 3}}; !slices.Equal(waits.TopDelayed, want) || denies.TopDelayed != nil {
+		t.Errorf("most delayed: %+v and %+v, want %+v", waits.TopDelayed, denies.TopDelayed, want)
+	}
+	if !strings.Contains(text, "\nmost denied  denied  of\na                 2   7\n\nmost delayed  delayed  of\na                   3   7\n") {
 		t.Error(text)
 	}
 	if _, text = simulated(t, "limits: {denies: {capacity: 1, refill: 1/s}}", planned(0, "a", "")); strings.Contains(text, "delayed") {
