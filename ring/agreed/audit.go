@@ -12,12 +12,19 @@ const (
 	MaxTexts   = 512 // bytes of the texts of an entry, on the average of those of its kind
 )
 
-// The verbs of what is done to buckets. VerbReset is that of buckets that were filled through the API for programs.
+// The verbs of the audit log. VerbReset is that of buckets that were filled through the API for programs.
 const (
-	VerbReset         = "reset"
+	VerbReset = "reset"
+
 	VerbFill          = "fill"
 	VerbSetOverride   = "set override"
 	VerbUnsetOverride = "unset override"
+
+	VerbSetLimits = "set limits"
+	VerbDrain     = "drain"
+	VerbUndoDrain = "undo drain"
+	VerbRemove    = "remove"
+	VerbRecover   = "recover"
 )
 
 // share is how many entries of the kind of a verb are kept, and the kind by its first verb.

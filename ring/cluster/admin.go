@@ -25,7 +25,7 @@ func (c *Cluster) SetLimits(ctx context.Context, version uint64, text []byte) (u
 		change.Shorter, change.Longer = c.config.Reaches(s, text)
 	}
 	now, err := message.AskLeader[uint64](ctx, c.leader, message.KindLimits, limitsRequest{
-		SetLimits: change, By: c.entry(ctx, "set limits", fmt.Sprintf("version %d", version+1), ""),
+		SetLimits: change, By: c.entry(ctx, agreed.VerbSetLimits, fmt.Sprintf("version %d", version+1), ""),
 	})
 	if err != nil {
 		return 0, err
@@ -64,13 +64,13 @@ func (c *Cluster) answerLimits(ctx context.Context, q limitsRequest) (uint64, er
 // (ErrTooFew) where the nodes left could not keep as many replicas as there are. left is how many partitions the node still
 // keeps, or is about to, as the leader knows: at 0 it can be stopped. Waits for a leader as SetLimits does.
 func (c *Cluster) Drain(ctx context.Context, node string) (left int, err error) {
-	a, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, By: c.entry(ctx, "drain", "", "")})
+	a, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, By: c.entry(ctx, agreed.VerbDrain, "", "")})
 	return a.Left, err
 }
 
 // Undrain lets a node have partitions again.
 func (c *Cluster) Undrain(ctx context.Context, node string) error {
-	_, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, Undo: true, By: c.entry(ctx, "undo drain", "", "")})
+	_, err := message.AskLeader[drainAnswer](ctx, c.leader, message.KindDrain, drainRequest{Node: node, Undo: true, By: c.entry(ctx, agreed.VerbUndoDrain, "", "")})
 	return err
 }
 
@@ -114,7 +114,7 @@ func (c *Cluster) Remove(ctx context.Context, node string, force bool) error {
 	if force {
 		forced = "forced"
 	}
-	_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRemove, removeRequest{Node: node, Force: force, By: c.entry(ctx, "remove", "", forced)})
+	_, err := message.AskLeader[message.Nothing](ctx, c.leader, message.KindRemove, removeRequest{Node: node, Force: force, By: c.entry(ctx, agreed.VerbRemove, "", forced)})
 	return err
 }
 

@@ -116,7 +116,7 @@ func (r *Recoverer) Recover(ctx context.Context, lost []string) (agreed.Recovery
 		return agreed.Recovery{}, err
 	}
 	r.config.Logger.Warn("forced recovery", "lost", lost, "raft_lost", raftLost, "floored", done.Floored, "moved", done.Moved)
-	by := r.config.Entry(ctx, "recover", "lost: "+strings.Join(lost, ", "),
+	by := r.config.Entry(ctx, agreed.VerbRecover, "lost: "+strings.Join(lost, ", "),
 		fmt.Sprintf("%d partitions begin again with a floor, %d are completed", done.Floored, done.Moved))
 	if !raftLost {
 		_, err := message.AskLeader[message.Nothing](ctx, r.config.Leader, message.KindRecover, recoverRequest{Recover: *what, By: by})
