@@ -44,7 +44,7 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref, plan st
 		l.awake, l.view = false, owner.View{}
 	}
 	switch {
-	case by.over != nil:
+	case by.Override != nil:
 		plan = ""
 	case plan == "" && l.awake && ref.Inline == nil:
 		if plan = s.cfg.Limits().PlanOf(l.view.Rule); plan != "" {
@@ -56,8 +56,8 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref, plan st
 		Partition: int(partition), Epoch: at.Epoch, Owner: s.id, Node: s.cfg.Node,
 		Awake: l.awake, Waiting: l.waiting, Late: 2 * s.cfg.Bounds.EpsMax,
 	}
-	if by.over != nil {
-		in.Override, in.Verdict, in.Until = by.over.Text, by.over.Verdict, by.over.Until
+	if by.Override != nil {
+		in.Override, in.Verdict, in.Until = by.Override.Text, by.Override.Verdict, by.Override.Until
 	}
 	known, sure, err := s.readRegisters(ctx, &in, at.Set, partition)
 	switch {
@@ -96,17 +96,17 @@ func (s *System) showPenalty(ctx context.Context, in *limit.Inspection, l *local
 }
 
 // ruleOf is the rule by which a key's bucket is shown, and what has put it in the place of the limit's own.
-func (s *System) ruleOf(key string, ref limit.Ref, plan string) (*limit.Rule, cause, error) {
+func (s *System) ruleOf(key string, ref limit.Ref, plan string) (*limit.Rule, limit.Cause, error) {
 	doc := s.cfg.Limits()
 	rule, err := doc.Resolve(ref)
 	if err == nil && plan != "" {
 		err = doc.CheckPlan(plan, []limit.Ref{ref})
 	}
 	if err != nil || ref.Inline != nil {
-		return rule, cause{}, err
+		return rule, limit.Cause{}, err
 	}
-	by := causeOf(doc, rule.Name, key, plan, s.cfg.Now)
-	return by.rule(rule), by, nil
+	by := doc.CauseOf(rule.Name, key, plan, s.cfg.Now)
+	return by.Rule(rule), by, nil
 }
 
 // local is what this node's actor knows of a bucket.

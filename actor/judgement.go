@@ -50,42 +50,9 @@ func (j *judgement) merge(d limit.Decision) limit.Decision {
 	return d
 }
 
-// A cause is by what a limit decides a check in the place of its own numbers: a plan, or an override; the zero cause is by neither.
-type cause struct {
-	plan *limit.Plan
-	over *limit.Overriding
-}
-
-// causeOf is by what a stored limit decides about a key.
-func causeOf(doc *limit.Document, name, key, plan string, now func() int64) cause {
-	if o := doc.Override(name, key, now); o != nil {
-		return cause{over: o}
-	}
-	if plan == "" {
-		return cause{}
-	}
-	p, _ := doc.Plan(name, plan)
-	return cause{plan: p}
-}
-
-// rule is the one that decides in the place of another one.
-func (by cause) rule(own *limit.Rule) *limit.Rule {
-	switch {
-	case by.over != nil:
-		return by.over.Rule
-	case by.plan != nil:
-		return by.plan.Rule
-	}
-	return own
-}
-
 // tell writes by what each limit has decided into the decision on all of them. The outcomes belong to the caller alone.
-func tell(causes []cause, d limit.Decision) {
+func tell(causes []limit.Cause, d limit.Decision) {
 	for i := range min(len(causes), len(d.Limits)) {
-		if by := causes[i]; by.over != nil {
-			d.Limits[i].Override = by.over.Text
-		} else if by.plan != nil {
-			d.Limits[i].Plan = by.plan.Name
-		}
+		causes[i].Tell(&d.Limits[i])
 	}
 }

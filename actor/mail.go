@@ -47,11 +47,11 @@ type mail struct {
 	room    []limit.Outcome // for those of the decision
 	result  *limit.Result
 
-	plan   string     // see limit.Request
-	judged *judgement // of overrides; nil for none
-	causes []cause    // by what each limit decides; nil if by its own numbers
-	cause  [1]cause   // room for the usual single one
-	other  *otherMail // nil for a check
+	plan   string         // see limit.Request
+	judged *judgement     // of overrides; nil for none
+	causes []limit.Cause  // by what each limit decides; nil if by its own numbers
+	cause  [1]limit.Cause // room for the usual single one
+	other  *otherMail     // nil for a check
 }
 
 // otherMail is what mail other than a check carries: a return, or a function to run.

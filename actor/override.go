@@ -10,21 +10,21 @@ func (m *mail) vary(doc *limit.Document, now func() int64) {
 	kept, inline := 0, uint32(0)
 	for i, rule := range m.rules {
 		given := m.inline & (1 << i)
-		var by cause
+		var by limit.Cause
 		if given == 0 {
-			by = causeOf(doc, rule.Name, m.key, m.plan, now)
+			by = doc.CauseOf(rule.Name, m.key, m.plan, now)
 		}
-		if by != (cause{}) && m.kind == check {
+		if by != (limit.Cause{}) && m.kind == check {
 			m.note(i, count, by)
 		}
-		if by.over != nil && by.over.Verdict != limit.Decides && m.kind == check {
+		if by.Verdict() != limit.Decides && m.kind == check {
 			if j == nil {
 				j = &judgement{outcomes: make([]limit.Outcome, count), inline: m.inline}
 			}
-			j.judge(i, by.over, m.cost, now)
+			j.judge(i, by.Override, m.cost, now)
 			continue
 		}
-		m.rules[kept] = by.rule(rule)
+		m.rules[kept] = by.Rule(rule)
 		if given != 0 {
 			inline |= 1 << kept
 		}
@@ -42,13 +42,13 @@ func (m *mail) vary(doc *limit.Document, now func() int64) {
 }
 
 // note keeps the cause of the i-th limit of that many.
-func (m *mail) note(i, count int, by cause) {
+func (m *mail) note(i, count int, by limit.Cause) {
 	switch {
 	case m.causes != nil:
 	case count == 1:
 		m.causes = m.cause[:]
 	default:
-		m.causes = make([]cause, count)
+		m.causes = make([]limit.Cause, count)
 	}
 	m.causes[i] = by
 }

@@ -67,7 +67,7 @@ func (b *buckets) clockLocked() int64 {
 // there is no room for its bucket: then r is denied.
 func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok bool) {
 	for _, p := range parts {
-		if p == nil || p.own == nil && p.verdict == limit.Decides {
+		if p == nil || p.own == nil && p.by.Verdict() == limit.Decides {
 			return d, false
 		}
 	}
@@ -87,9 +87,9 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 	d.Allowed = true
 	missing := 0
 	for _, p := range parts {
-		if p.verdict != limit.Decides {
+		if p.by.Verdict() != limit.Decides {
 			slots = append(slots, -1)
-			d.Allowed = d.Allowed && (cost == 0 || p.verdict == limit.Passes)
+			d.Allowed = d.Allowed && (cost == 0 || p.by.Verdict() == limit.Passes)
 			continue
 		}
 		slot := b.slotLocked(p.own, r.Key)
@@ -109,7 +109,7 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 	}
 	d.Limits = make([]limit.Outcome, len(parts))
 	for i, p := range parts {
-		if slots[i] < 0 && charged && p.verdict == limit.Decides {
+		if slots[i] < 0 && charged && p.by.Verdict() == limit.Decides {
 			slots[i] = b.addLocked(p.own, r.Key)
 		}
 		d.Limits[i] = p.decide(b.memoryLocked(slots[i]), now, at, cost, charged)
@@ -126,10 +126,10 @@ func (b *buckets) decide(r *limit.Request, parts []*part) (d limit.Decision, ok 
 func (b *buckets) waitLocked(r *limit.Request, parts []*part, now int64) int64 {
 	longest := int64(0)
 	for _, p := range parts {
-		if p.verdict == limit.Passes {
+		if p.by.Verdict() == limit.Passes {
 			continue
 		}
-		if r.Wait == 0 || p.verdict == limit.Denies || p.own.AllowsWait(r.Wait) != nil || r.Tokens() > p.own.Capacity {
+		if r.Wait == 0 || p.by.Verdict() == limit.Denies || p.own.AllowsWait(r.Wait) != nil || r.Tokens() > p.own.Capacity {
 			return 0
 		}
 		longest = max(longest, int64(b.memoryLocked(b.slotLocked(p.own, r.Key)).Wait(p.own, now, r.Tokens())))
@@ -169,18 +169,19 @@ func (b *buckets) addLocked(rule *limit.Rule, key string) int {
 // then the cluster may decide again.
 func (p *part) decide(m *limit.Memory, now, at, cost int64, charged bool) limit.Outcome {
 	o := p.outcome(m, now, at, cost, charged)
-	o.Plan, o.Override = p.plan, p.override
+	p.by.Tell(&o)
 	return o
 }
 
 // outcome is what the part says, or the verdict of its override. A check that waits is charged as of the time at which it begins.
 func (p *part) outcome(m *limit.Memory, now, at, cost int64, charged bool) limit.Outcome {
+	verdict := p.by.Verdict()
 	switch {
-	case p.verdict == limit.Passes:
+	case verdict == limit.Passes:
 		return limit.Outcome{Name: p.whole.Name, Allowed: true, Limit: p.whole.Capacity, Remaining: p.whole.Capacity}
-	case p.verdict == limit.Denies && cost > 0:
+	case verdict == limit.Denies && cost > 0:
 		return limit.Outcome{Name: p.whole.Name, Limit: p.whole.Capacity, RetryAfter: limit.RetryOfBlock, ResetAfter: limit.RetryOfBlock}
-	case p.verdict == limit.Denies:
+	case verdict == limit.Denies:
 		return limit.Outcome{Name: p.whole.Name, Allowed: true, Limit: p.whole.Capacity, ResetAfter: limit.RetryOfBlock}
 	case charged:
 		return m.Decide(p.own, at, cost)

@@ -12,8 +12,7 @@ type part struct {
 	whole *limit.Rule
 	own   *limit.Rule // nil: the limit cannot be decided locally
 
-	plan, override string        // that decides in place of the limit's own numbers; empty for none
-	verdict        limit.Verdict // of the override
+	by limit.Cause // that decides in place of the limit's own numbers
 }
 
 // divide is one of n equal parts of a limit, as its algorithm divides it.
@@ -61,14 +60,11 @@ func (v *divider) of(parts []*part, doc *limit.Document, r *limit.Request) []*pa
 
 // vary is the part by the override or the plan that decides in place of p.
 func (v *divider) vary(p *part, doc *limit.Document, r *limit.Request) *part {
-	other := part{whole: p.whole}
-	if over := doc.Override(p.whole.Name, r.Key, func() int64 { return 0 }); over != nil { // those of the document have no end
-		other.whole, other.override, other.verdict = over.Rule, over.Text, over.Verdict
-	} else if plan, ok := doc.Plan(p.whole.Name, r.Plan); ok {
-		other.whole, other.plan = plan.Rule, plan.Name
-	} else {
+	by := doc.CauseOf(p.whole.Name, r.Key, r.Plan, func() int64 { return 0 }) // overrides of the document have no end
+	if by == (limit.Cause{}) {
 		return p
 	}
+	other := part{whole: by.Rule(p.whole), by: by}
 	varied := &v.latest.Load().varied
 	own, ok := varied.Load(other.whole)
 	if !ok {
