@@ -60,6 +60,23 @@ func ofLimit() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestAliasesAreCounted$", Says: `300 times 300: <nil>`}},
 		},
 		{
+			Name: "prefixes of any length",
+			Why:  "a check looks once for each length that prefixes of overrides have, so these are bounded; otherwise one tenant slows every check",
+			Edits: []Edit{{
+				File: "actor/limit/parse_variants.go",
+				Old:  "len(lengths) > maxLengths",
+				New:  "len(lengths) < 0",
+			}, {
+				File: "ring/agreed/overriding.go",
+				Old:  "n > MaxLengths && n > before.Lengths(limit)",
+				New:  "n < 0",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/limit", Run: "^TestLengthsOfPrefixesInADocument$", Says: `error <nil> names no field`},
+				{Package: "./ring/agreed", Run: "^TestLengthsOfPrefixesAreBounded$", Says: `one more length: <nil>`},
+			},
+		},
+		{
 			Name: "debt rounded down",
 			Why:  "a limit that is changed keeps its debt, rounded up; rounded down, each change gives a little away",
 			Edits: []Edit{{
