@@ -68,7 +68,11 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref, plan st
 	}
 	l.show(&in, known)
 	err = s.showPenalty(ctx, &in, l, at.Set, partition)
-	if in.Closed > 0 {
+	switch {
+	case in.Rule.MaxWait == 0:
+	case in.Verdict == limit.Passes:
+		in.Begins = in.Now
+	case in.Verdict == limit.Denies, in.Closed > 0:
 		in.Begins = 0
 	}
 	return in, err

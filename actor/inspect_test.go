@@ -171,6 +171,29 @@ func TestInspectWaits(t *testing.T) {
 	})
 }
 
+// Where an override denies or lets pass in the place of the bucket, no check waits for it.
+func TestInspectWaitsOfOverrides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var current atomic.Pointer[limit.Document]
+		current.Store(document(t, withWaits))
+		s := start(t, Config{Limits: current.Load})
+		for range 3 {
+			decide(t, s, waiting(5*time.Second, "queue"))
+		}
+		for verdict, want := range map[string]time.Duration{"allow": 0, "deny": -1, "capacity: 1, refill": 3 * time.Second} {
+			says := verdict + ": true"
+			if want > 0 {
+				says = verdict + ": 1/s"
+			}
+			current.Store(document(t, "limits: {queue: {capacity: 1, refill: 1/s, wait: 5s, overrides: [{key: a, "+says+"}]}}"))
+			in := inspect(t, s, limit.Named("queue"))
+			if got := time.Duration(in.Begins - in.Now); want < 0 && in.Begins != 0 || want >= 0 && (got > want || got < want-100*time.Millisecond) {
+				t.Errorf("%s: a check begins in %v, want %v", says, got, want)
+			}
+		}
+	})
+}
+
 // No check waits for a bucket that a penalty closes.
 func TestInspectWaitsOfAClosedBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -115,7 +115,7 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 			costs = []int64{half}
 		}
 	}
-	if r.MaxWait > 0 && in.Closed == 0 {
+	if r.MaxWait > 0 && in.Closed == 0 && in.Verdict == limit.Decides {
 		rows = append(rows, row{"wait", beginsIn(in)})
 	}
 	for _, cost := range costs {

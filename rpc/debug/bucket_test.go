@@ -152,6 +152,12 @@ func TestPageOfABucketWithAWait(t *testing.T) {
 		if test.closed > 0 && strings.Contains(page.String(), "  wait ") {
 			t.Errorf("a closed bucket lets no check wait:\n%s", page.String())
 		}
+		in.Verdict = limit.Denies
+		page.Reset()
+		if err := WriteBucket(&page, in); err != nil || strings.Contains(page.String(), "  wait ") {
+			t.Errorf("%v: where an override denies, no check waits:\n%s", err, page.String())
+		}
+		in.Verdict = limit.Decides
 		text, err := json.Marshal(in)
 		if err != nil || !strings.Contains(string(text), test.json) || strings.Contains(string(text), "begins") == (in.Begins == 0) {
 			t.Errorf("%v: %s, want %s", err, text, test.json)

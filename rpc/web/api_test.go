@@ -151,7 +151,7 @@ func TestWaitsOverHTTP(t *testing.T) {
 					t.Errorf("the last: %d %s, want one that comes back after %v", a.StatusCode, a.body, wait-longest)
 				}
 			}
-			wantProblem(t, ask("POST", "/v1/check", `{"key":"user:42","limits":["queue"],"wait_ms":6000}`), http.StatusBadRequest, "wait", "at most 5s")
+			wantProblem(t, ask("POST", "/v1/check", `{"key":"user:42","limits":["queue"],"wait_ms":6000}`), http.StatusBadRequest, "wait_ms", "at most 5s")
 		})
 	}
 }
