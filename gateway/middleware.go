@@ -9,6 +9,9 @@ import (
 // Middleware puts a gateway in front of a handler: a request that does not pass is answered by the gateway; for one that passes,
 // the limit headers are set before the handler is called. Where a route says refund or charge_when, the status that the handler
 // writes counts: 200 if it writes none, and 500 if it panics before it has written. The panic goes on.
+//
+// A request that is held counts against the WriteTimeout of its server: that must be longer than the waits of the document. A server that
+// stops can end the contexts of its requests with [ErrStopping], so that those that are held are answered.
 func Middleware(g *Gateway) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler { return &middleware{g, next} }
 }
