@@ -23,7 +23,7 @@ type engine interface {
 	memtable(key []byte) *memtable.Table
 	// get finds the register of a slot, including one that was put since the last commit.
 	get(s *memtable.Slot) (r register.Register, exists bool, err error)
-	// put writes the register of a slot that get was called with. It keeps neither the slot's key nor r.Ledger.
+	// put writes the register of a slot that get was called with. It does not keep the slot's key.
 	put(s *memtable.Slot, r register.Register) error
 	// commit makes what was put since the last commit as durable as this engine makes anything.
 	commit() error

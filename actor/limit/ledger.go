@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 	"unsafe"
@@ -80,11 +81,16 @@ func (l *Ledger) Empty(reset int64) *Ledger {
 	return &Ledger{counts: l.counts, limit: l.limit, late: l.late, reset: reset}
 }
 
-// Clone is a copy that shares nothing.
-func (l *Ledger) Clone() *Ledger {
-	c := *l
-	c.entries, c.openings = slices.Clone(l.entries), nil
-	return &c
+// Clone is a copy that shares nothing, in the memory of spare unless that is nil.
+func (l *Ledger) Clone(spare *Ledger) *Ledger {
+	if spare == nil {
+		spare = &Ledger{}
+	}
+	entries, openings := spare.entries[:0], spare.openings[:0]
+	entries = append(entries, l.entries...)
+	*spare = *l
+	spare.entries, spare.openings = entries, openings
+	return spare
 }
 
 // Bytes is how much memory the ledger holds besides itself.
@@ -290,6 +296,14 @@ func (l *Ledger) Remove(id uint64) bool {
 	return len(l.entries) < n
 }
 
+// Prefetch brings the ledger into the processor's caches, and returns a meaningless number.
+func (l *Ledger) Prefetch() int {
+	if len(l.entries) == 0 {
+		return 0
+	}
+	return int(l.entries[0].At)
+}
+
 // Entries are what counts, by time.
 func (l *Ledger) Entries() []Entry { return l.entries }
 
@@ -314,6 +328,7 @@ const (
 // Append appends the ledger to dst as the owner called writer stores it. It is never empty.
 func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 	l.prune()
+	dst = slices.Grow(dst, l.encoded())
 	dst = append(append(dst, ledgerLayout), writer[:]...)
 	dst = binary.AppendUvarint(dst, uint64(l.reset))
 	dst = binary.AppendUvarint(dst, uint64(len(l.entries)))
@@ -337,6 +352,23 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 	return dst
 }
 
+// encoded is how many bytes Append appends.
+func (l *Ledger) encoded() int {
+	n := 1 + len(OwnerID{}) + varintLen(uint64(l.reset)) + varintLen(uint64(len(l.entries)))
+	before := int64(0)
+	for i := range l.entries {
+		e := &l.entries[i]
+		n += varintLen(uint64(e.At-before)) + varintLen(uint64(e.Amount)<<2)
+		if before = e.At; e.ID != 0 {
+			n += 8
+		}
+	}
+	return n
+}
+
+// varintLen is how many bytes a varint of v takes.
+func varintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
 // Read replaces the ledger by a stored one, or by an empty one if that is nil, as the owner called reader reads it: what another one has
 // entered is not its own. The error is ErrLedger.
 func (l *Ledger) Read(stored []byte, reader OwnerID) error {
@@ -347,9 +379,10 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 	}
 	d := ledgerReader{stored}
 	layout, writer, reset, count := d.bytes(1), d.bytes(len(reader)), d.number(), d.number()
-	if len(layout) < 1 || layout[0] != ledgerLayout || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored)) {
+	if len(layout) < 1 || layout[0] != ledgerLayout || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 {
 		return ErrLedger
 	}
+	l.entries = slices.Grow(l.entries, int(count)+1) // and one that an owner enters then
 	l.reset = int64(reset)
 	at := int64(0)
 	for range count {

@@ -58,7 +58,7 @@ func TestOpeningsAgainstHalving(t *testing.T) {
 					l.Remove(l.entries[rapid.IntRange(0, len(l.entries)-1).Draw(t, "removed")].ID)
 				}
 			case 2:
-				l = l.Clone()
+				l = l.Clone(nil)
 			}
 		}
 	})

@@ -108,7 +108,7 @@ func (o *Owner) writePenalty(b *bucket, now int64, out *Out) {
 		p.due = false
 		return
 	}
-	next := l.Clone()
+	next := l.Clone(nil)
 	next.Close(now, b.rule.Penalty)
 	o.write(b, next, nil, now, true, out)
 }

@@ -71,7 +71,8 @@ func (o *Owner) reserveLedger(b *bucket, c *Check, now int64, out *Out) {
 // spend in the next Δ.
 func (o *Owner) roomFor(b *bucket, c *Check, have, free, now int64) int64 {
 	need := int64(0)
-	for _, cost := range o.costs(b, c) {
+	var few [fewCosts]int64
+	for _, cost := range o.costs(few[:0], b, c) {
 		if need+cost-have > free {
 			break
 		}
@@ -101,10 +102,13 @@ func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 	}
 }
 
-// costs are those of the checks that wait for the bucket, in their order, or that of c if none waits.
-func (o *Owner) costs(b *bucket, c *Check) (costs []int64) {
+// fewCosts is how many there are mostly, at most.
+const fewCosts = 8
+
+// costs appends those of the checks that wait for the bucket, in their order, or that of c if none waits.
+func (o *Owner) costs(costs []int64, b *bucket, c *Check) []int64 {
 	if o.Waiting() == 0 {
-		return []int64{c.Cost}
+		return append(costs, c.Cost)
 	}
 	for i := range o.overflow.waiting() {
 		w := &o.overflow.waiting()[i]
@@ -134,8 +138,9 @@ func (o *Owner) writePermits(b *bucket, c *Check, now int64, out *Out) {
 	case inside:
 		rooms = []room{r}
 	case extended == 0:
+		var few [fewCosts]int64
 		free := next.Free(now)
-		for _, cost := range o.costs(b, c) {
+		for _, cost := range o.costs(few[:0], b, c) {
 			if free -= cost; free < 0 {
 				break
 			}
@@ -189,7 +194,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 			}
 		}
 	} else {
-		l.Ledger = l.written
+		l.Ledger, l.spare = l.written, l.Ledger
 		l.Adapt(b.rule) // it may have changed meanwhile
 		if o.overflow != nil {
 			o.overflow.didSeq = p.Seq

@@ -29,6 +29,7 @@ type ledger struct {
 	releaseAt int64 // when to write the ledger without the permits that no check was given, if none comes before
 
 	written *limit.Ledger // by the write in flight, or given up
+	spare   *limit.Ledger // memory for the next one; nil for none
 	taken   []room        // in it
 	version int64         // of it
 
@@ -160,7 +161,7 @@ func (l *ledger) giveUpRooms() {
 // takeBack is a copy of the ledger without the rooms, which are none any more. The one of the entry to which admissions at now belong
 // stays, and have is what it holds. Permits are remembered until they are stored no more.
 func (l *ledger) takeBack(rule *limit.Rule, now int64) (next *limit.Ledger, have int64) {
-	next = l.Clone()
+	next, l.spare = l.Clone(l.spare), nil
 	at, _ := rule.Slot(next.Time(now))
 	kept := l.rooms[:0]
 	for _, r := range l.rooms {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,10 +16,11 @@ import (
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
-// The model of ledgers: three owners, which start anew under other names, and three replicas, all of them the production steps. What
-// happens next is drawn: a check, a permit that is extended or comes back, at any owner, a message that arrives, in any order, or is lost,
+// The model of ledgers, and of lines by random walks: three owners, which start anew under other names, and three replicas, all of them
+// the production steps. What happens next is drawn: a check, one that nothing could admit, a look whose time is soon over, a permit that is extended or comes back, at any owner, a message that arrives, in any order, or is lost,
 // a clock that goes on, an owner that dies, or is forgotten while it is idle, a replica that loses its disk, a change of the replica set. What
-// was admitted must never be more than the limit's own bound, and what is said of permits that come back or are extended must be true.
+// was admitted must never be more than the limit's own bound, no line may be spent twice, and what is said of permits that come back or are
+// extended must be true.
 //
 // The state space is too large to be gone through as that of token buckets is, so there are many random walks, each from a seed of
 // its own.
@@ -135,6 +137,9 @@ func (w *ledgerWalk) born() *walker {
 
 // forgotten is what becomes of an owner that is idle: the next one of its process knows nothing. Answers to the old one are lost.
 func (w *ledgerWalk) forgotten(old *walker) *walker {
+	if w.IntN(2) == 0 {
+		old.owner.ForgetReturns() // for want of memory
+	}
 	if idle, _ := old.owner.Idle(old.clock()); !idle {
 		return old
 	}
@@ -148,8 +153,14 @@ func (w *ledgerWalk) forgotten(old *walker) *walker {
 // run makes one walk. The error is a violation.
 func (w *ledgerWalk) run() (err error) {
 	defer func() {
-		if e, ok := recover().(error); ok {
+		switch e := recover().(type) {
+		case nil:
+		case runtime.Error: // a bug, and no violation
+			panic(e)
+		case error:
 			err = e
+		default:
+			panic(e)
 		}
 	}()
 	for range 60 + 40*w.checks {
@@ -182,10 +193,16 @@ func (w *ledgerWalk) step() {
 	case n < 65 && w.left.checks > 0:
 		w.left.checks--
 		tag := w.tag()
-		cost := 1 + w.Int64N(w.costs)
+		cost, patience := 1+w.Int64N(w.costs), 30*second
+		switch w.IntN(8) {
+		case 0:
+			cost = w.rule.Capacity + 1
+		case 1:
+			cost, patience = 0, 2*ms
+		}
 		p.asked[tag] = question{at: p.clock(), cost: cost}
 		w.say("owner %d is asked for %d at %v: check %d", p.name[0], cost, time.Duration(p.clock()-start), tag)
-		p.owner.Check(owner.Check{Tag: tag, At: p.clock(), Deadline: p.clock() + 30*second, Rules: []*limit.Rule{w.rule}, Cost: cost, Receipts: true}, &p.out)
+		p.owner.Check(owner.Check{Tag: tag, At: p.clock(), Deadline: p.clock() + patience, Rules: []*limit.Rule{w.rule}, Cost: cost, Receipts: true}, &p.out)
 	case n < 85:
 		fill := w.rule.Fill().Nanoseconds()
 		w.now += []int64{ms, ms, 2 * ms, 10 * ms, 10 * ms, 100 * ms, fill / 4, fill}[w.IntN(8)]
@@ -364,7 +381,19 @@ func (w *ledgerWalk) collect(p *walker) error {
 			}
 			continue
 		}
+		if q.cost == 0 {
+			w.say("check %d: nothing admitted", tag)
+			continue
+		}
 		receipt := reply.Decision.Receipts[0]
+		if !w.rule.Counts() {
+			w.say("check %d: %d admitted, (%v, %v]", tag, q.cost, time.Duration(receipt.Start-start), time.Duration(receipt.End-start))
+			w.admitted = append(w.admitted, counted{cost: q.cost, receipt: receipt})
+			if late := receipt.End - w.rule.Bound(q.at).Ceil(); late > 0 {
+				return fmt.Errorf("check %d is admitted with a span that ends %v too late", tag, time.Duration(late))
+			}
+			continue
+		}
 		at := max(q.at, receipt.Start)
 		w.say("check %d: %d admitted", tag, q.cost)
 		if q.extends != nil && q.extends.back {
@@ -382,8 +411,18 @@ func (w *ledgerWalk) collect(p *walker) error {
 	return nil
 }
 
-// judge looks whether more counts at any moment than the limit is.
+// judge looks whether more counts at any moment than the limit is, or any line is spent twice.
 func (w *ledgerWalk) judge() error {
+	if !w.rule.Counts() {
+		for i := range w.admitted {
+			for j := range i {
+				if a, b := &w.admitted[i].receipt, &w.admitted[j].receipt; a.Start < b.End && b.Start < a.End {
+					return fmt.Errorf("(%v, %v] is spent twice", time.Duration(max(a.Start, b.Start)-start), time.Duration(min(a.End, b.End)-start))
+				}
+			}
+		}
+		return nil
+	}
 	for i := range w.admitted {
 		var sum int64
 		for j := range w.admitted {
@@ -418,7 +457,16 @@ var ledgerSettings = map[string]ledgerSetting{
 	"clocks":           {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 2, Window: time.Second}, checks: 8, costs: 1, deaths: 1, late: true, ahead: 120 * ms},
 	"floors":           {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 2, Window: 3 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 4, late: true},
 	"moves":            {limit: limit.Limit{Algorithm: limit.SlidingLog, Capacity: 2, Window: 5 * time.Second}, checks: 8, costs: 1, deaths: 2, moves: 3, late: true},
-	"permits":          {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
+	"line": {
+		limit:  limit.Limit{Capacity: 3, Refill: limit.Refill{Tokens: 1, Per: time.Second}},
+		checks: 10, costs: 2, deaths: 2, late: true, ahead: 120 * ms,
+	},
+	"line of a window": {limit: limit.Limit{Algorithm: limit.FixedWindow, Capacity: 4, Window: 2 * time.Second}, checks: 10, costs: 2, deaths: 1, late: true},
+	"line, moves": {
+		limit:  limit.Limit{Capacity: 2, Refill: limit.Refill{Tokens: 1, Per: time.Second}},
+		checks: 8, costs: 1, deaths: 1, floors: 1, moves: 3, late: true,
+	},
+	"permits": {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
 }
 
 // walk makes n walks of a setting until one finds a violation, and gives its seed and story.

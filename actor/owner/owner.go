@@ -377,8 +377,12 @@ func (o *Owner) Return(r limit.Receipt, now int64) bool {
 // Prefetch brings what a check will need of the owner into the processor's caches, and returns a meaningless number,
 // so that the compiler keeps the reads. Done for many owners before their checks, they wait for memory together.
 func (o *Owner) Prefetch() int {
-	if x := o.bucket.extra; x != nil {
-		return x.older.n
+	x := o.bucket.extra
+	switch {
+	case x == nil:
+		return 0
+	case x.ledger != nil:
+		return x.older.n + x.ledger.Prefetch()
 	}
-	return 0
+	return x.older.n
 }

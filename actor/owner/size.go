@@ -70,6 +70,9 @@ func (l *ledger) bytes() int64 {
 	if l.written != nil {
 		n += l.written.Bytes()
 	}
+	if l.spare != nil {
+		n += l.spare.Bytes()
+	}
 	if l.penalties != nil {
 		n += closesBytes
 	}

@@ -5,7 +5,6 @@
 package memtable
 
 import (
-	"bytes"
 	"iter"
 	"maps"
 	"unsafe"
@@ -35,13 +34,9 @@ func (e *Entry) Bytes() int64 {
 	return entryBytes + int64(len(e.Key)) + int64(len(e.Register.Ledger))
 }
 
-// Set replaces the register, and says by how much that grew the entry. A ledger is copied, unless it is the entry's own; the bytes
-// of one that was stored never change.
+// Set replaces the register, and says by how much that grew the entry. It keeps the ledger, whose bytes never change.
 func (e *Entry) Set(r register.Register) (grown int64) {
 	grown = int64(len(r.Ledger)) - int64(len(e.Register.Ledger))
-	if own := e.Register.Ledger; len(r.Ledger) > 0 && (len(own) == 0 || &own[0] != &r.Ledger[0]) {
-		r.Ledger = bytes.Clone(r.Ledger)
-	}
 	e.Register = r
 	return grown
 }

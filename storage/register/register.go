@@ -206,7 +206,7 @@ func (r Register) accept(m Reservation) Register {
 	if !m.Claim {
 		after.Version, after.Ledger = 0, nil
 		if len(m.Ledger) > 0 {
-			after.Version, after.Ledger = m.From, m.Ledger
+			after.Version, after.Ledger = m.From, bytes.Clone(m.Ledger)
 		}
 	}
 	return after
