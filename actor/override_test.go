@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,14 +18,16 @@ type overriding struct {
 	*System
 
 	t   *testing.T
-	doc *limit.Document
-	now int64
+	doc atomic.Pointer[limit.Document]
+	now atomic.Int64
 }
 
 func newOverriding(t *testing.T) *overriding {
 	t.Helper()
-	o := &overriding{t: t, now: int64(1e18), doc: document(t, "limits: {a: {capacity: 10, refill: 1/h}, b: {capacity: 5, refill: 1/h}}")}
-	o.System = start(t, Config{Limits: func() *limit.Document { return o.doc }, Now: func() int64 { return o.now }})
+	o := &overriding{t: t}
+	o.now.Store(1e18)
+	o.doc.Store(document(t, "limits: {a: {capacity: 10, refill: 1/h}, b: {capacity: 5, refill: 1/h}}"))
+	o.System = start(t, Config{Limits: o.doc.Load, Now: o.now.Load})
 	return o
 }
 
@@ -35,10 +38,11 @@ func (o *overriding) set(key, says string, until int64) {
 	if says != "" {
 		c.Set = &limit.Override{Limit: "a", Key: key, Says: says, Until: until}
 	}
-	var problems []error
-	if o.doc, problems = o.doc.WithOverrides([]limit.OverrideChange{c}); len(problems) > 0 {
+	doc, problems := o.doc.Load().WithOverrides([]limit.OverrideChange{c})
+	if len(problems) > 0 {
 		o.t.Fatal(problems)
 	}
+	o.doc.Store(doc)
 }
 
 // wants checks by every way in, and says what each limit must answer.
@@ -88,11 +92,11 @@ func TestOverrides(t *testing.T) {
 	o.set("org:acme:*", "capacity: 20", 0)
 	o.wants("a larger bucket", spend("org:acme:1", 1, "a"), true, limit.Outcome{Name: "a", Allowed: true, Limit: 20, Remaining: 15})
 	o.wants("another key", spend("org:other", 1, "a"), true, limit.Outcome{Name: "a", Allowed: true, Limit: 10, Remaining: 9})
-	o.set("org:acme:1", "deny", o.now+int64(time.Minute))
+	o.set("org:acme:1", "deny", o.now.Load()+int64(time.Minute))
 	o.wants("a key that is blocked", spend("org:acme:1", 1, "a"), false, limit.Outcome{Name: "a", Limit: 20 - 10, RetryAfter: time.Minute})
 	o.wants("a blocked key and another limit", spend("org:acme:1", 2, "b", "a"), false,
 		limit.Outcome{Name: "b", Allowed: true, Limit: 5, Remaining: 5}, limit.Outcome{Name: "a", Limit: 10, RetryAfter: time.Minute})
-	o.now += int64(time.Minute)
+	o.now.Add(int64(time.Minute))
 	o.wants("after the block", spend("org:acme:1", 1, "a"), true, limit.Outcome{Name: "a", Allowed: true, Limit: 20, Remaining: 14})
 	o.set("org:acme:1", "allow", 0)
 	for range 3 {
@@ -203,7 +207,7 @@ func BenchmarkCheckOfOverrides(b *testing.B) {
 // A permit is extended as far as overrides let its key pass, and a limit that has none is named whatever they say.
 func TestOverridesOfExtensions(t *testing.T) {
 	o := newOverriding(t)
-	o.doc = document(t, "limits: {a: {algorithm: concurrency, limit: 2, lease: 30s}, b: {capacity: 5, refill: 1/h}}")
+	o.doc.Store(document(t, "limits: {a: {algorithm: concurrency, limit: 2, lease: 30s}, b: {capacity: 5, refill: 1/h}}"))
 	extend := func(name string, id uint64) (bool, error) {
 		d, err := o.Check(t.Context(), limit.Request{Key: "user:1", Limits: []limit.Ref{limit.Named(name)}, Extend: id, Receipt: true})
 		return d.Allowed, err
@@ -231,7 +235,7 @@ func TestOverridesOfExtensions(t *testing.T) {
 func TestOverridesAreCounted(t *testing.T) {
 	o := newOverriding(t)
 	reg := prometheus.NewRegistry()
-	o.System = start(t, Config{Limits: func() *limit.Document { return o.doc }, Now: func() int64 { return o.now }, Metrics: reg})
+	o.System = start(t, Config{Limits: o.doc.Load, Now: o.now.Load, Metrics: reg})
 	o.set("k", "deny", 0)
 	o.set("vip", "allow", 0)
 	for range 3 {
