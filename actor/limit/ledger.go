@@ -277,11 +277,10 @@ func (l *Ledger) Take(at, amount int64) int64 {
 	return 0
 }
 
-// Permit is the entry of a permit that counts at t.
+// Permit is the entry of a permit that counts at t, which may be an earlier time than that of other methods.
 func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
-	l.now = max(l.now, t)
 	for i := range l.entries {
-		if e := &l.entries[i]; e.ID == id && id != 0 && l.now < l.Until(e) {
+		if e := &l.entries[i]; e.ID == id && id != 0 && t < l.Until(e) {
 			return *e, true
 		}
 	}

@@ -54,7 +54,6 @@ func (o *Owner) reserveLedger(b *bucket, c *Check, now int64, out *Out) {
 	if b.pending() != nil || b.pausing(now) {
 		return
 	}
-	c.asked = true
 	if l.written = nil; !l.current || !l.knows(c) && (c.Cost == 0 || !l.fits(c, now)) {
 		o.claim(b, now, out)
 		return
@@ -203,6 +202,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 		l.add(l.taken)
 		o.leftOut(b)
 	}
+	o.noteEnded(b, p.askedAt)
 	l.written, l.taken, l.version, l.told, l.as = nil, nil, 0, nil, 0
 	l.current, l.readAt = true, p.askedAt
 	if l.penalties != nil {
@@ -215,7 +215,7 @@ func (l *ledger) outcome(b *bucket, c *Check, now int64, allowed bool, cfg *Conf
 	o := l.Outcome(b.rule, now, c.Cost, l.held(now), allowed)
 	switch blocked := time.Duration(l.blocked(b, now, cfg)); {
 	case o.Allowed || o.Never:
-	case c.Extend != 0 && l.knows(c) && !l.fits(c, now):
+	case c.ended:
 		o.Never, o.Ended, o.RetryAfter = true, true, 0
 	case blocked > 0:
 		o.Remaining, o.RetryAfter, o.ResetAfter = 0, max(o.RetryAfter, blocked), max(o.ResetAfter, blocked)

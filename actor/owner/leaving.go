@@ -15,6 +15,21 @@ func (o *Owner) eachToTakeOut(b *bucket, f func(*Permit)) {
 	}
 }
 
+// noteEnded is for a ledger that was the latest at askedAt: permits that were not inside have ended, for those who had asked before to
+// extend them. Of one that has ended since nothing is known: another owner may have extended it.
+func (o *Owner) noteEnded(b *bucket, askedAt int64) {
+	if o.Waiting() == 0 {
+		return
+	}
+	for i := range o.overflow.waiting() {
+		w := &o.overflow.waiting()[i]
+		if w.Extend != 0 && w.Rules[0].Register() == b.rule.Register() {
+			_, inside := b.ledger().Permit(w.Extend, askedAt)
+			w.ended = !inside && w.At <= askedAt
+		}
+	}
+}
+
 // readPermits is for a ledger that a claim was told. If it is another one than this owner has written, what is missing in it was taken
 // out by another owner.
 func (o *Owner) readPermits(b *bucket, own bool) {

@@ -89,11 +89,10 @@ func (r *room) usable(t, now int64) bool {
 // an older one has no place for may have been given back elsewhere since.
 func (l *ledger) fresh(t int64) bool { return l.current && l.readAt >= t-l.trusted }
 
-// knows says whether the ledger is fresh enough to deny a check. That a permit has ended is said only by one that was asked for after
-// the check came.
+// knows says whether the ledger is fresh enough to deny a check.
 func (l *ledger) knows(c *Check) bool {
 	if c.Extend != 0 {
-		return l.current && c.asked
+		return c.ended
 	}
 	return l.fresh(c.At)
 }

@@ -20,7 +20,7 @@ type Check struct {
 	Outcomes []limit.Outcome
 
 	counted bool // its length is part of its buckets' demand
-	asked   bool // the replicas have been asked for a ledger, or to store one, since it came
+	ended   bool // the permit that it extends was not inside when the replicas were asked, after the check had come
 }
 
 // A Reply answers a Check or a reset: a Decision, or the error because of which there is none.

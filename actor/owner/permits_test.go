@@ -224,11 +224,7 @@ func TestExtensionOfWhatHasEnded(t *testing.T) {
 	extends := func(s *stage) limit.Decision {
 		t.Helper()
 		s.quick = []int{0, 1, 2}
-		tag := s.tag()
-		s.owner.Check(owner.Check{
-			Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: 1, Receipts: true, Extend: permit.Serial,
-		}, &s.out)
-		s.after()
+		tag := s.extend(rule, permit)
 		s.pass(10 * ms)
 		return s.decision(tag)
 	}
@@ -248,5 +244,40 @@ func TestExtensionOfWhatHasEnded(t *testing.T) {
 	a.leaves(rule, permit)
 	if d := extends(a); d.Allowed || !d.Limits[0].Ended {
 		t.Errorf("after its return: %+v", d)
+	}
+}
+
+// An extension is answered after the end that the permit had when the replicas were asked, because their answers came so late.
+// Meanwhile another owner may have extended it: its end is told only when it is known from a later question.
+func TestExtensionWhoseAnswersAreLate(t *testing.T) {
+	for name, stored := range map[string]bool{"the claim is late": false, "the write is late": true} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTroupe(t, 3)
+			a, b, c := tr.enter('A'), tr.enter('B'), tr.enter('C')
+			rule := streamsFor(t, 1, 30*time.Second)
+			permit := a.decides(1, rule).Receipts[0]
+			b.quick, c.quick = []int{0, 1, 2}, []int{0, 1, 2}
+			from := b
+			if stored {
+				from = a
+			}
+			from.quick = nil
+			late := from.extend(rule, permit)
+			asked := from.post[len(from.post)-1]
+			answers := make([]owner.Answer, 0, len(tr.replicas))
+			for i, r := range tr.replicas {
+				answers = append(answers, understood(r.reserve(asked, tr.now, tr.bounds), i, asked))
+			}
+			tr.now += 20 * second
+			c.admitted(c.extend(rule, permit))
+			tr.now += 15 * second
+			for _, answer := range answers {
+				from.hear(answer)
+			}
+			from.waits(late)
+			from.quick = []int{0, 1, 2}
+			from.pass(100 * ms)
+			from.admitted(late)
+		})
 	}
 }

@@ -202,6 +202,16 @@ func (s *stage) checkBy(patience, cost int64, rules ...*limit.Rule) int {
 	return tag
 }
 
+// extend asks for a permit to last longer.
+func (s *stage) extend(rule *limit.Rule, permit limit.Receipt) int {
+	tag := s.tag()
+	s.owner.Check(owner.Check{
+		Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: 1, Receipts: true, Extend: permit.Serial,
+	}, &s.out)
+	s.after()
+	return tag
+}
+
 func (s *stage) reset(rule *limit.Rule) int {
 	tag := s.tag()
 	s.owner.Reset(tag, rule, s.clock(), s.clock()+hour, &s.out)

@@ -121,10 +121,18 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "that a permit has ended is said by a ledger that was asked for after the extension; by an older one, a client inside is told to enter anew",
 			Edits: []Edit{{
 				File: "actor/owner/ledger.go",
-				Old:  "return l.current && c.asked\n",
+				Old:  "return c.ended\n",
 				New:  "return l.fresh(c.At)\n",
 			}},
 			Caught: []Hunt{story("TestExtensionOfWhatHasEnded", `while it lasts`)},
+		},
+		{
+			Name: "an extension is denied by what has ended since",
+			Why:  "that a permit has ended is said by a ledger that was asked for after its end; by one whose answers came after it, a client whose permit another owner has extended meanwhile is told to enter anew",
+			Edits: []Edit{
+				{File: "actor/owner/leaving.go", Old: "w.ended = !inside && w.At <= askedAt\n", New: "w.ended = w.At <= askedAt\n\t\t\t_ = inside\n"},
+			},
+			Caught: []Hunt{story("TestExtensionWhoseAnswersAreLate", `was answered`)},
 		},
 		{
 			Name: "a sweep forgets a ledger",
