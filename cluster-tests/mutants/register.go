@@ -48,7 +48,6 @@ func ofAccepting() []Mutant { //nolint:funlen // a list
 		r.From == m.From && r.H == m.To && r.Reach == m.Reach && r.Inline == m.Inline && (m.Claim || bytes.Equal(r.Ledger, m.Ledger))`,
 					New: `return r.Seq == m.Seq && r.Epoch == m.Epoch`,
 				},
-				{File: registerFile, Old: "import (\n\t\"bytes\"\n", New: "import (\n"},
 			},
 			Caught: []Hunt{
 				{Package: "./storage/register", Run: "^TestARepetitionGetsTheFirstAnswer$", Says: `another \w+ passes for a repetition`},
