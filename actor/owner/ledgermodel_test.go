@@ -77,10 +77,11 @@ type leaving struct {
 	permits []owner.Permit
 }
 
-// A question is a check: when it was read, by its owner's clock.
+// A question is a check: when it was read, by its owner's clock and in true time.
 type question struct {
-	at, cost int64
-	extends  *counted // a permit; nil for none
+	at, asked int64
+	cost      int64
+	extends   *counted // a permit; nil for none
 }
 
 // A parcel is a message to a replica, or its answer.
@@ -96,8 +97,21 @@ type counted struct {
 	from, until int64
 	cost        int64
 	receipt     limit.Receipt
-	back        bool // it was returned
+	back        bool  // it was returned
+	outAt       int64 // when it was extended last after its end: just before, it did not count
 }
+
+// extend notes at now that c counts until then. Owners take what others have entered to last longer, by what clocks may differ: so one
+// may extend what had ended by the clock of another.
+func (c *counted) extend(until, now int64) {
+	if c.until <= now {
+		c.outAt = now
+	}
+	c.until = max(c.until, until)
+}
+
+// insideSince says whether c counted at every time from asked to now.
+func (c *counted) insideSince(asked, now int64) bool { return now < c.until && c.outAt < asked }
 
 func (w *ledgerWalk) say(format string, args ...any) {
 	w.story = append(w.story, fmt.Sprintf("%8v  ", time.Duration(w.now-start))+fmt.Sprintf(format, args...))
@@ -200,7 +214,7 @@ func (w *ledgerWalk) step() {
 		case 1:
 			cost, patience = 0, 2*ms
 		}
-		p.asked[tag] = question{at: p.clock(), cost: cost}
+		p.asked[tag] = question{at: p.clock(), asked: w.now, cost: cost}
 		w.say("owner %d is asked for %d at %v: check %d", p.name[0], cost, time.Duration(p.clock()-start), tag)
 		p.owner.Check(owner.Check{Tag: tag, At: p.clock(), Deadline: p.clock() + patience, Rules: []*limit.Rule{w.rule}, Cost: cost, Receipts: true}, &p.out)
 	case n < 85:
@@ -232,7 +246,7 @@ func (w *ledgerWalk) step() {
 func (w *ledgerWalk) extend(p *walker) {
 	permit := &w.admitted[w.IntN(len(w.admitted))]
 	tag := w.tag()
-	p.asked[tag] = question{at: p.clock(), cost: permit.cost, extends: permit}
+	p.asked[tag] = question{at: p.clock(), asked: w.now, cost: permit.cost, extends: permit}
 	w.say("owner %d is asked to extend a permit at %v: check %d", p.name[0], time.Duration(p.clock()-start), tag)
 	p.owner.Check(owner.Check{
 		Tag: tag, At: p.clock(), Deadline: p.clock() + 30*second, Rules: []*limit.Rule{w.rule}, Cost: 1, Receipts: true, Extend: permit.receipt.Serial,
@@ -376,7 +390,7 @@ func (w *ledgerWalk) collect(p *walker) error {
 		q := p.asked[tag]
 		if reply.Err != nil || !reply.Decision.Allowed {
 			w.say("check %d: denied, or error %v", tag, reply.Err)
-			if reply.Err == nil && reply.Decision.Limits[0].Ended && w.now < q.extends.until {
+			if reply.Err == nil && reply.Decision.Limits[0].Ended && q.extends.insideSince(q.asked, w.now) {
 				return fmt.Errorf("check %d is told that a permit has ended, %v too early", tag, time.Duration(q.extends.until-w.now))
 			}
 			continue
@@ -400,7 +414,7 @@ func (w *ledgerWalk) collect(p *walker) error {
 			continue // who leaves and stays at once is not inside
 		}
 		if q.extends != nil {
-			q.extends.until = max(q.extends.until, at-p.ahead+w.rule.Fill().Nanoseconds())
+			q.extends.extend(at-p.ahead+w.rule.Fill().Nanoseconds(), w.now)
 			continue
 		}
 		w.admitted = append(w.admitted, counted{from: at - p.ahead, until: at - p.ahead + w.rule.Fill().Nanoseconds(), cost: q.cost, receipt: receipt})
