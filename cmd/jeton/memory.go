@@ -76,11 +76,17 @@ type memoryKeeper struct {
 	adapts bool // GOGC does not say what is wanted
 	start  time.Time
 
-	percent   int
-	sample    []metrics.Sample
-	allocated uint64
+	percent int
+	sample  []metrics.Sample
+	flood   flood
+}
+
+// A flood is what a memoryKeeper knows of one that may be over: times at which much was allocated.
+type flood struct {
+	allocated uint64    // in all, at the last look
 	calm      int       // looks in a row at which little was allocated
-	gaveBack  time.Time // memory, to the operating system
+	kept      uint64    // what was held after memory was last given back
+	gaveBack  time.Time // when that was
 }
 
 // What a memoryKeeper looks at, in this order.
@@ -128,7 +134,7 @@ const (
 	giveBackEvery = time.Minute
 	// calmFor is how many looks in a row must find it calm before.
 	calmFor = 5
-	// worthIt is how much must be there to be given back, in bytes.
+	// worthIt is how much there must be to give back, in bytes.
 	worthIt = 64 << 20
 )
 
@@ -136,7 +142,6 @@ const (
 func (k *memoryKeeper) look() {
 	metrics.Read(k.sample)
 	live, held := k.sample[0].Value.Uint64(), k.sample[1].Value.Uint64()-k.sample[2].Value.Uint64()
-	allocated := k.sample[3].Value.Uint64()
 	percent := gcPercentFor(int64(live), k.bound.bytes)
 	if time.Since(k.start) < startsWithin {
 		percent = min(percent, startGCPercent)
@@ -145,20 +150,26 @@ func (k *memoryKeeper) look() {
 		debug.SetGCPercent(percent)
 		k.percent = percent
 	}
-	if allocated-k.allocated < held/8 {
-		k.calm++
+	if now := time.Now(); k.flood.over(live, held, k.sample[3].Value.Uint64(), now) {
+		debug.FreeOSMemory()
+		metrics.Read(k.sample)
+		after := k.sample[1].Value.Uint64() - k.sample[2].Value.Uint64()
+		k.flood.kept, k.flood.gaveBack = after, now
+		k.log.Info("memory given back", "held_bytes", after, "before", held)
+	}
+}
+
+// over says whether it has been calm for long enough, and enough more is held than a collection would leave. The last one,
+// which found live alive, may have run amid the flood, and none runs while it is calm: what is held may also have grown by
+// that much since memory was last given back.
+func (f *flood) over(live, held, allocated uint64, now time.Time) bool {
+	if allocated-f.allocated < held/8 {
+		f.calm++
 	} else {
-		k.calm = 0
+		f.calm = 0
 	}
-	k.allocated = allocated
-	if k.calm < calmFor || held < live+worthIt || time.Since(k.gaveBack) < giveBackEvery {
-		return
-	}
-	debug.FreeOSMemory()
-	k.gaveBack = time.Now()
-	metrics.Read(k.sample)
-	after := k.sample[1].Value.Uint64() - k.sample[2].Value.Uint64()
-	k.log.Info("memory given back", "held_bytes", after, "before", held)
+	f.allocated = allocated
+	return f.calm >= calmFor && held >= min(live, f.kept)+worthIt && now.Sub(f.gaveBack) >= giveBackEvery
 }
 
 // gcPercentFor is by how much the heap may grow until the next collection, with so many bytes alive: in steps, for a change

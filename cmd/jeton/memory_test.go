@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 )
@@ -71,5 +72,44 @@ func TestNodesOfDevShareMemory(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("with %s: %q, %v; want %q", variable, got, err, want)
 		}
+	}
+}
+
+// TestFloodIsOver shows a keeper what a node holds during a flood and after it: memory is given back once it is calm, though
+// the last collection ran amid the flood, and again only when there is enough and a minute has passed.
+func TestFloodIsOver(t *testing.T) {
+	var f flood
+	now, allocated := time.Now(), uint64(0)
+	look := func(live, held, more uint64) bool {
+		now, allocated = now.Add(time.Second), allocated+more
+		return f.over(live, held, allocated, now)
+	}
+	calm := func(live, held uint64) int {
+		for i := range 120 {
+			if look(live, held, 1<<20) {
+				f.kept, f.gaveBack = live, now
+				return i + 1
+			}
+		}
+		return 0
+	}
+	const amid, held, small = 200 << 20, 240 << 20, 40 << 20
+	for range 10 {
+		if look(amid, held, 100<<20) {
+			t.Fatal("memory is given back amid a flood")
+		}
+	}
+	if got := calm(amid, held); got != calmFor {
+		t.Errorf("given back after %d calm looks, want %d", got, calmFor)
+	}
+	if got := calm(amid, held); got != 0 {
+		t.Errorf("given back again after %d looks though all that is held lives", got)
+	}
+	if got := calm(small, held); got != 1 {
+		t.Errorf("given back %d looks after a collection found that little lives, want 1", got)
+	}
+	look(amid, held, 100<<20)
+	if got, want := calm(amid, held), int(giveBackEvery/time.Second)-1; got != want {
+		t.Errorf("given back again %d calm looks after one more flood, want %d", got, want)
 	}
 }
