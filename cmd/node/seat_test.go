@@ -269,8 +269,11 @@ func ready(all ...*seat) {
 	waits.Wait()
 	for i, err := range errs {
 		if err != nil {
-			t.Fatalf("node %s: %v", all[i].cfg.Name, err)
+			t.Errorf("node %s: %v", all[i].cfg.Name, err)
 		}
+	}
+	if t.Failed() { // what others wait for may be what has ended one
+		t.FailNow()
 	}
 }
 

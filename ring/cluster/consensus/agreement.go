@@ -99,12 +99,16 @@ func (a *Agreement) fail(err error) {
 	}
 }
 
-// Bootstrap writes the first configuration. Only the node that founds the cluster calls it, once, before start.
+// Bootstrap writes the first configuration. Only the node that founds the cluster calls it, before start, and again after a kill until
+// there are Servers.
 func (a *Agreement) Bootstrap(servers []Server) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.disk == nil || a.running.Load() != nil {
 		return errors.New("a cluster must be founded before raft starts")
+	}
+	if err := a.disk.forgetCutBootstrap(); err != nil {
+		return fmt.Errorf("looking for a bootstrap that was cut short: %w", err)
 	}
 	configuration := configurationOf(servers)
 	err := raft.BootstrapCluster(a.raftConfig(), a.disk.logs, a.disk.stable, a.disk.snapshots, nil, configuration)

@@ -270,6 +270,18 @@ func testKey(t *testing.T, secret string) *key.Key {
 	return k
 }
 
+// A founder that is killed while raft writes its first configuration, after the term and before the log, founds its cluster when it is
+// started again.
+func TestBootstrapCutShort(t *testing.T) {
+	g := newAgreements(t, nil)
+	if err := g.node(1).disk.stable.SetUint64([]byte(termKey), 1); err != nil {
+		t.Fatal(err)
+	}
+	g.kill(1)
+	g.founded(1)
+	g.propose(raise(1, 200))
+}
+
 func TestAgreementAlone(t *testing.T) {
 	g := newAgreements(t, nil)
 	a := g.node(1)

@@ -161,3 +161,26 @@ func openSnapshot(snapshots raft.SnapshotStore, id string) (*agreed.State, error
 	defer source.Close()
 	return readState(source)
 }
+
+// forgetCutBootstrap is for a node that was killed while raft wrote its first configuration: after the term, which raft writes first, and
+// before the log. Raft takes the term for the state of a cluster, and would never found one on this disk.
+func (d *disk) forgetCutBootstrap() error {
+	const first = 1 // the term of every bootstrap
+	term, err := ignoreMissing(d.stable.GetUint64([]byte(termKey)))
+	if err != nil || term != first {
+		return err
+	}
+	voted, err := ignoreMissing(d.stable.GetUint64([]byte(voteTermKey)))
+	if err != nil {
+		return err
+	}
+	last, err := d.logs.LastIndex()
+	if err != nil {
+		return err
+	}
+	snapshots, err := d.snapshots.List()
+	if err != nil || voted > 0 || last > 0 || len(snapshots) > 0 {
+		return err
+	}
+	return d.stable.SetUint64([]byte(termKey), 0)
+}
