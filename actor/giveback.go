@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -61,4 +62,9 @@ func (m *mail) returned(a *actor, i int, took bool) {
 	if m.other.returned[i] = took; took && a.requests != nil {
 		a.requests.returned(&m.other.receipts[i])
 	}
+}
+
+// Settle implements [limit.Limiter].
+func (s *System) Settle(context.Context, limit.Settlement) (limit.Settled, error) {
+	return limit.Settled{}, limit.ErrUnknownHold
 }

@@ -16,16 +16,16 @@ const (
 )
 
 // algorithms lists the algorithms that spend a line, by their names in a limits document: the constructor of its rules, and the
-// names of the fields that its limits have besides the wait, of which the first holds the Capacity. Each has a file of its own.
-var algorithms = withWait(map[string]compiler{
+// names of the fields that its limits have besides the wait and those of holds, of which the first holds the Capacity. Each has a file of its own.
+var algorithms = withFields(append([]string{"wait"}, holdFields...), map[string]compiler{
 	TokenBucket: {newTokenBucket, []string{"capacity", "refill"}},
 	FixedWindow: {newFixedWindow, []string{"limit", "window", "per", "timezone", "anchor"}},
 })
 
 // countingAlgorithms lists those that count entries, likewise.
 var countingAlgorithms = map[string]compiler{
-	SlidingWindow: {newSlidingWindow, []string{"limit", "window", "weighted"}},
-	SlidingLog:    {newSlidingLog, []string{"limit", "window"}},
+	SlidingWindow: {newSlidingWindow, append([]string{"limit", "window", "weighted"}, holdFields...)},
+	SlidingLog:    {newSlidingLog, append([]string{"limit", "window"}, holdFields...)},
 	Concurrency:   {newConcurrency, []string{"limit", "lease"}},
 }
 
@@ -36,10 +36,10 @@ type compiler struct {
 	fields []string
 }
 
-// withWait gives every one of them the field wait: the line of any can be spent ahead.
-func withWait(all map[string]compiler) map[string]compiler {
+// withFields gives every one of them the fields.
+func withFields(names []string, all map[string]compiler) map[string]compiler {
 	for name, c := range all {
-		c.fields = append(c.fields, "wait")
+		c.fields = append(c.fields, names...)
 		all[name] = c
 	}
 	return all

@@ -62,6 +62,17 @@ type Returner interface {
 	Return(ctx context.Context, key string, receipts []Receipt) ([]bool, error)
 }
 
+// Settler is a Checker that is told what became of its holds.
+type Settler interface {
+	// Settle says how many tokens of a hold were used: fewer than it holds come back, more are charged, into debt as far as the
+	// limit allows. It takes effect once, at any time until [SettleLate] after the hold has expired, and a repeated settlement gets the
+	// same answer. Where the limit counts entries any owner settles it; otherwise only the process that took the hold gives back, and
+	// after its end the hold is charged in full ([HoldLost]).
+	//
+	// A hold that no limit knows is ErrUnknownHold, and nothing is charged.
+	Settle(ctx context.Context, s Settlement) (Settled, error)
+}
+
 // Inspector is a Checker that shows the state of its buckets.
 type Inspector interface {
 	// Inspect returns the state of one bucket, and changes nothing. It is shown by the numbers of a plan, or, where plan is empty, by
@@ -81,6 +92,7 @@ type Limiter interface {
 	BatchChecker
 	AllChecker
 	Returner
+	Settler
 	Inspector
 	Resetter
 }

@@ -39,6 +39,9 @@ func (l Limit) Rule() (*Rule, error) {
 	if err := l.checkMaxWait(); err != nil {
 		return nil, err
 	}
+	if err := rule.takesHolds(); err != nil {
+		return nil, err
+	}
 	if err := l.Penalty.check(); err != nil {
 		return nil, err
 	}

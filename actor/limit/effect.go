@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -36,6 +37,9 @@ func Effects(before, after *Rule) []string {
 	}
 	if before.MaxWait != after.MaxWait {
 		said = append(said, ofWaits(after))
+	}
+	if before.Holds != after.Holds {
+		said = append(said, ofHolds(after))
 	}
 	if before.Penalty != after.Penalty {
 		said = append(said, ofPenalty(after))
@@ -118,4 +122,14 @@ func ofPenalty(after *Rule) string {
 	}
 	return fmt.Sprintf("%d denials in a row close a bucket for %s, and at most %s; those that are closed stay so until their time",
 		p.After, durationText(p.For), durationText(p.Max))
+}
+
+// ofHolds is what other terms of holds do.
+func ofHolds(after *Rule) string {
+	h := after.Holds
+	if h.Longest == 0 {
+		return "new holds are refused; those that are open can be settled"
+	}
+	return fmt.Sprintf("holds last up to %s, and a new one that expires is %s; those that are open keep their times",
+		durationText(h.Longest), map[Expiry]string{Charge: "charged", Free: "freed"}[cmp.Or(h.OnExpiry, Charge)])
 }

@@ -9,6 +9,9 @@ import (
 var (
 	// ErrUnknownLimit means that the request names a limit that is not stored.
 	ErrUnknownLimit = errors.New("unknown limit")
+	// ErrUnknownHold means that no limit knows the hold: it expired more than ten minutes ago, was settled many settlements ago, its
+	// bucket was reset, or it was never taken. Nothing was charged.
+	ErrUnknownHold = errors.New("unknown hold")
 	// ErrUnavailable means that there is no decision: too few replicas answered, or the node is stopping.
 	ErrUnavailable = errors.New("no decision available")
 	// ErrOverloaded means that the node sheds load: a queue is full, there is no memory for more keys, or the number of limits

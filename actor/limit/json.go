@@ -22,9 +22,12 @@ type requestJSON struct {
 	Extend    uint64 `json:"extend,omitempty,string"`
 	Plan      string `json:"plan,omitempty"`
 	WaitMS    int64  `json:"wait_ms,omitempty"`
+	For       string `json:"for,omitempty"` // of a hold
+	Least     int64  `json:"least,omitempty"`
 }
 
-// UnmarshalJSON reads {"key", "limits", "cost", "look", "request_id", "receipt", "extend", "plan", "wait_ms"}, of which the last seven are optional. An
+// UnmarshalJSON reads {"key", "limits", "cost", "look", "request_id", "receipt", "extend", "plan", "wait_ms", "for", "least"}, of which the last nine are
+// optional; those with "for" are holds. An
 // unknown field is an error, and so is a cost of 0 without look. Its errors are *FieldError.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	var in requestJSON
@@ -38,6 +41,12 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 	if r.Wait = milliseconds(in.WaitMS); in.WaitMS < 0 || r.Wait > LongestWait {
 		return &FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is not from 0 to %d, the longest deadline in milliseconds", in.WaitMS, LongestWait.Milliseconds())}
 	}
+	var err error
+	if r.Least = in.Least; in.For != "" {
+		if r.Hold, err = holdTime(in.For); err != nil {
+			return err
+		}
+	}
 	switch {
 	case in.Cost == nil:
 	case *in.Cost == 0 && !in.Look:
@@ -50,7 +59,10 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes what [Request.UnmarshalJSON] reads.
 func (r Request) MarshalJSON() ([]byte, error) {
-	out := requestJSON{Key: r.Key, Limits: r.Limits, Look: r.Look, RequestID: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitMS: ceilDiv(r.Wait, time.Millisecond)}
+	out := requestJSON{Key: r.Key, Limits: r.Limits, Look: r.Look, RequestID: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitMS: ceilDiv(r.Wait, time.Millisecond), Least: r.Least}
+	if r.Hold != 0 {
+		out.For = r.Hold.String()
+	}
 	if r.Cost != 0 {
 		out.Cost = &r.Cost
 	}
@@ -211,11 +223,17 @@ type decisionJSON struct {
 	WaitMS   int64     `json:"wait_ms,omitempty"`
 	Limits   []Outcome `json:"limits"`
 	Receipts []Receipt `json:"receipts,omitempty"`
+	Hold     string    `json:"hold,omitempty"`
+	Granted  int64     `json:"granted,omitempty"`
 }
 
-// MarshalJSON writes {"allowed", "wait_ms", "limits", "receipts"}; without a wait and without receipts these are left out.
+// MarshalJSON writes {"allowed", "wait_ms", "limits", "receipts", "hold", "granted"}; those are left out that the decision does not have.
 func (d Decision) MarshalJSON() ([]byte, error) {
-	return json.Marshal(decisionJSON{Allowed: d.Allowed, WaitMS: ceilDiv(d.Wait, time.Millisecond), Limits: d.Limits, Receipts: d.Receipts})
+	out := decisionJSON{Allowed: d.Allowed, WaitMS: ceilDiv(d.Wait, time.Millisecond), Limits: d.Limits, Receipts: d.Receipts}
+	if d.Hold != nil {
+		out.Hold, out.Granted = d.Hold.String(), d.Hold.Granted
+	}
+	return json.Marshal(out)
 }
 
 // UnmarshalJSON reads what [Decision.MarshalJSON] writes, and ignores unknown fields: the node may be newer than the client. Its
@@ -226,6 +244,13 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 		return jsonError(err)
 	}
 	*d = Decision{Allowed: in.Allowed, Wait: milliseconds(in.WaitMS), Limits: in.Limits, Receipts: in.Receipts}
+	if in.Hold != "" {
+		h, err := ParseHold(in.Hold)
+		if err != nil {
+			return err
+		}
+		d.Hold = &h
+	}
 	return nil
 }
 

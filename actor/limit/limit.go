@@ -50,6 +50,8 @@ type Limit struct {
 	// MaxWait is the longest wait that a check may ask for: see Request.Wait. Only limits that spend a line have one. From 0 to
 	// [LongestWait], in whole milliseconds.
 	MaxWait time.Duration
+	// Holds says whether the limit takes holds, and how. A limit that a request defines takes none.
+	Holds Holds
 	// Penalty closes the buckets of who goes on after denials. A limit that a request defines has none.
 	Penalty Penalty
 	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
@@ -91,6 +93,11 @@ type Request struct {
 	// Extend, if not 0, is the Serial of a receipt of the one limit of r, which has permits: the permit lasts its lease from now on,
 	// in place of a new one, and the answer has its receipt. A permit that has ended is denied.
 	Extend uint64
+	// Hold, if not 0, makes the check a hold of its cost for so long, until a [Settlement] says what was used: at most as long as every
+	// limit of r allows. At least 1 s. The answer has a [Hold].
+	Hold time.Duration
+	// Least, if not 0, is how few tokens a hold may take: where the cost is not left, it takes what is. From 1 to the cost.
+	Least int64
 }
 
 // Tokens is what r takes from every limit: its cost, or nothing for a look.
@@ -109,6 +116,7 @@ type Decision struct {
 	Wait     time.Duration
 	Limits   []Outcome // one for each limit of the request, in its order
 	Receipts []Receipt // one for each limit that an override does not let pass uncounted, if the request asked for them, was allowed, and cost more than 0
+	Hold     *Hold     // what a hold has taken; nil for other checks, and for a denial
 	// Node is the address of the node that answered; empty when the Checker decided by itself. The client sets it; it is not
 	// part of any encoding of a Decision.
 	Node string

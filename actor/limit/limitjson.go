@@ -2,6 +2,8 @@ package limit
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 )
 
 // limitJSON is a [Limit] as JSON has it: with the fields of its algorithm. The texts are those of a document.
@@ -18,6 +20,9 @@ type limitJSON struct {
 	Weighted      *bool      `json:"weighted,omitempty"`
 	Lease         *timeText  `json:"lease,omitempty"`
 	Wait          *timeText  `json:"wait,omitempty"`
+	Hold          *timeText  `json:"hold,omitempty"`
+	OnExpiry      Expiry     `json:"on_expiry,omitempty"`
+	MaxDebt       *int64     `json:"max_debt,omitempty"`
 	PenaltyAfter  *int64     `json:"penalty_after,omitempty"`
 	PenaltyFor    *timeText  `json:"penalty_for,omitempty"`
 	PenaltyMax    *timeText  `json:"penalty_max,omitempty"`
@@ -68,6 +73,10 @@ func (l *Limit) form() limitJSON {
 	if l.Penalty != (Penalty{}) {
 		out.PenaltyAfter, out.PenaltyFor, out.PenaltyMax = &l.Penalty.After, timeOf(durationText(l.Penalty.For)), timeOf(durationText(l.Penalty.Max))
 	}
+	out.Hold, out.OnExpiry = timeOf(l.holdText()), l.Holds.OnExpiry
+	if l.Holds.MaxDebt != 0 {
+		out.MaxDebt = new(max(l.Holds.MaxDebt, 0))
+	}
 	if l.Weighted {
 		out.Weighted = &l.Weighted
 	}
@@ -106,11 +115,19 @@ func (l *Limit) take(in *limitJSON) error {
 	if in.Weighted != nil {
 		l.Weighted, has[fieldCalled("weighted")] = *in.Weighted, true
 	}
+	if in.OnExpiry != "" {
+		l.Holds.OnExpiry, has[fieldCalled("on_expiry")] = in.OnExpiry, true
+	}
+	if in.MaxDebt != nil {
+		if has[fieldCalled("max_debt")] = true; readMaxDebt(l, strconv.FormatInt(*in.MaxDebt, 10)) != nil {
+			return &FieldError{Field: "max_debt", Problem: fmt.Sprintf("%d is not from 0 to %d tokens", *in.MaxDebt, MaxCount)}
+		}
+	}
 	if in.PenaltyAfter != nil {
 		l.Penalty.After, has[fieldCalled("penalty_after")] = *in.PenaltyAfter, true
 	}
 	times := map[string]*timeText{
-		"window": in.Window, "lease": in.Lease, "wait": in.Wait, "penalty_for": in.PenaltyFor, "penalty_max": in.PenaltyMax,
+		"window": in.Window, "lease": in.Lease, "wait": in.Wait, "hold": in.Hold, "penalty_for": in.PenaltyFor, "penalty_max": in.PenaltyMax,
 	}
 	for i := range fields {
 		text := times[fields[i].name]

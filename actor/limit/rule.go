@@ -18,6 +18,7 @@ type Rule struct {
 	n, p     uint64 // the line of a token in lowest terms: n tokens every p nanoseconds
 	tau      Pos    // the line of a whole bucket
 	reach    int64
+	debt     Pos    // see Debt
 	lead     int64  // the longest reach under any numbers of the limit, if that is known to be longer: see Ahead
 	register string // see Register; empty for the name
 	// penalties is the rule of the bucket of its penalties, which follows from the Limit; nil if it has none.
@@ -203,12 +204,19 @@ func (r *Rule) Tokens(tat Pos, t int64) int64 {
 	if from.After(bound) {
 		return 0
 	}
-	free := r.Sub(bound, from)
-	// free is NS + Frac/n nanoseconds, a token p/n of them: (NS·n + Frac) / p tokens. It is at most the capacity.
-	hi, lo := bits.Mul64(uint64(free.NS), r.n)
-	lo, carry := bits.Add64(lo, free.Frac, 0)
-	tokens, _ := bits.Div64(hi+carry, lo, r.p)
-	return int64(tokens)
+	return r.tokensIn(r.Sub(bound, from))
+}
+
+// tokensIn is how many whole tokens a length of line is. It is no longer than a few full buckets.
+func (r *Rule) tokensIn(length Pos) int64 {
+	// length is NS + Frac/n nanoseconds, a token p/n of them: (NS·n + Frac) / p tokens.
+	hi, lo := bits.Mul64(uint64(length.NS), r.n)
+	lo, carry := bits.Add64(lo, length.Frac, 0)
+	if hi += carry; hi >= r.p {
+		return math.MaxInt64
+	}
+	tokens, _ := bits.Div64(hi, lo, r.p)
+	return int64(min(tokens, math.MaxInt64))
 }
 
 // Outcome describes to a caller what was decided at t. tat is the bucket after the decision, end where the check's span

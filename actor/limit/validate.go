@@ -40,6 +40,9 @@ func (r Request) Validate() error {
 	if err := checkWait(r.Wait); err != nil {
 		return err
 	}
+	if err := r.checkHold(); err != nil {
+		return err
+	}
 	for i, ref := range r.Limits {
 		if err := ref.validate(); err != nil {
 			return under(fmt.Sprintf("limits[%d]", i), err)
@@ -68,6 +71,9 @@ func (r Ref) inlineRule() (*Rule, error) {
 	}
 	if r.Inline.Penalty != (Penalty{}) {
 		return nil, &FieldError{Field: penaltyFields[0], Problem: "is for stored limits: callers invent limits, and each penalty is remembered for days"}
+	}
+	if r.Inline.Holds != (Holds{}) {
+		return nil, &FieldError{Field: holdFields[0], Problem: "is for stored limits, by which holds are settled"}
 	}
 	l := *r.Inline
 	for _, text := range []*string{&l.Name, &l.Algorithm, &l.Per, &l.Timezone, &l.Anchor, (*string)(&l.OnUnavailable)} {
