@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -73,6 +74,30 @@ func (s *Server) giveBack(ctx context.Context, m *pb.ReturnIn) (*pb.ReturnRespon
 		return nil, err
 	}
 	return &pb.ReturnResponse{Returned: returned}, nil
+}
+
+// Settle implements jeton.v1.Limiter.
+func (s *Server) Settle(ctx context.Context, m *pb.SettleRequest) (*pb.SettleResponse, error) {
+	settlement, err := pb.DecodeSettlement(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := settlement.Validate(); err != nil {
+		return nil, asMessage(err)
+	}
+	settled, err := s.limiter.Settle(ctx, settlement)
+	if err != nil {
+		return nil, asMessage(err)
+	}
+	return pb.EncodeSettled(settled), nil
+}
+
+// asMessage is the error of a settlement, whose field it names as the message does.
+func asMessage(err error) error {
+	if fe, is := errors.AsType[*limit.FieldError](err); is && fe.Field == "cost" {
+		return &limit.FieldError{Field: "used", Problem: fe.Problem}
+	}
+	return err
 }
 
 // Inspect implements jeton.v1.Limiter.

@@ -42,6 +42,7 @@ type RouterConfig struct {
 //	marked as forwarded ─▶ this node is a replica: Local           else refused, with the table's version
 //	marked as routed ────▶ this node is a replica: Local           else like one without a mark, and the sender gets the version
 //	  with a request id ─▶ this node is the first healthy replica: Local   else that one, which may know the id, and Local if it cannot
+//	  a settlement ──────▶ likewise: that one may have taken the hold
 //	without a mark ──────▶ the first healthy replica by the table: Local, or that node, marked as forwarded
 //
 // So a request takes one detour at most, even while tables differ.
@@ -313,6 +314,18 @@ func (r *Router) Return(ctx context.Context, key string, receipts []limit.Receip
 		return nil, r.notAReplica(key)
 	}
 	return r.local.Return(ctx, key, receipts)
+}
+
+// Settle implements [limit.Settler]. As a check with an id does, a settlement goes to the first healthy replica, which has usually taken
+// the hold; where a limit counts no entries, the others know nothing of it.
+func (r *Router) Settle(ctx context.Context, s limit.Settlement) (limit.Settled, error) {
+	at, err := r.place(ctx, s.Hold.Key, true)
+	if err != nil {
+		return limit.Settled{}, err
+	}
+	ctx, cancel := r.withDeadline(ctx)
+	defer cancel()
+	return at.Settle(ctx, s)
 }
 
 // place is who answers a request about key, which may have an id: this node alone, or the first of its replicas that can.

@@ -11,7 +11,8 @@ var (
 	ErrUnknownLimit = errors.New("unknown limit")
 	// ErrUnknownHold means that no limit knows the hold: it expired more than ten minutes ago, was settled many settlements ago, its
 	// bucket was reset, or it was never taken. Nothing was charged.
-	ErrUnknownHold = errors.New("unknown hold")
+	ErrUnknownHold = errors.New("unknown hold: it expired more than 10 minutes ago, was settled long ago, was never taken, or its bucket was filled; " +
+		"nothing was charged: charge what was used by a check")
 	// ErrUnavailable means that there is no decision: too few replicas answered, or the node is stopping.
 	ErrUnavailable = errors.New("no decision available")
 	// ErrOverloaded means that the node sheds load: a queue is full, there is no memory for more keys, or the number of limits

@@ -80,7 +80,13 @@ func (m *Model) Check(_ context.Context, r limit.Request) (limit.Decision, error
 		if err := b.rule.AllowsWait(r.Wait); r.Wait > 0 && err != nil {
 			return limit.Decision{}, err
 		}
+		if err := b.rule.AllowsHold(r.Hold); r.Hold > 0 && err != nil {
+			return limit.Decision{}, err
+		}
 		buckets[i] = b
+	}
+	if r.Hold > 0 {
+		return limit.Decision{}, errNoHolds
 	}
 	d := m.decide(buckets, now, r)
 	for i, b := range buckets {
@@ -328,6 +334,17 @@ func (m *Model) Return(_ context.Context, key string, receipts []limit.Receipt) 
 		}
 	}
 	return returned, nil
+}
+
+// errNoHolds is the answer to a hold that the limits would allow.
+var errNoHolds = errors.New("the model takes no holds")
+
+// Settle implements [limit.Settler]: the Model has taken no hold.
+func (*Model) Settle(_ context.Context, s limit.Settlement) (limit.Settled, error) {
+	if err := s.Validate(); err != nil {
+		return limit.Settled{}, err
+	}
+	return limit.Settled{}, limit.ErrUnknownHold
 }
 
 // Inspect implements [limit.Inspector].

@@ -12,6 +12,7 @@ type Stub struct {
 	OnBatch   func(context.Context, []limit.Request) []limit.Result
 	OnAll     func(context.Context, []limit.Request) (limit.AllDecision, error)
 	OnReturn  func(context.Context, string, []limit.Receipt) ([]bool, error)
+	OnSettle  func(context.Context, limit.Settlement) (limit.Settled, error)
 	OnInspect func(context.Context, string, limit.Ref, string) (limit.Inspection, error)
 	OnReset   func(context.Context, string, limit.Ref) error
 }
@@ -50,6 +51,14 @@ func (s Stub) Return(ctx context.Context, key string, receipts []limit.Receipt) 
 		return make([]bool, len(receipts)), nil
 	}
 	return s.OnReturn(ctx, key, receipts)
+}
+
+// Settle implements [limit.Limiter]. Without a function, no hold is known.
+func (s Stub) Settle(ctx context.Context, settlement limit.Settlement) (limit.Settled, error) {
+	if s.OnSettle == nil {
+		return limit.Settled{}, limit.ErrUnknownHold
+	}
+	return s.OnSettle(ctx, settlement)
 }
 
 // Inspect implements [limit.Limiter].

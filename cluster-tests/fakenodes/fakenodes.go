@@ -61,10 +61,11 @@ type Node struct {
 	served  chan error
 	stop    sync.Once
 
-	decide atomic.Pointer[func(ctx context.Context, m *pb.CheckRequest) error] // nil: it allows
-	Checks atomic.Int64                                                        // that arrived
-	Routed atomic.Int64                                                        // of them, with the mark
-	GiveUp func(context.Context) []bool                                        // answers Return
+	decide  atomic.Pointer[func(ctx context.Context, m *pb.CheckRequest) error]  // nil: it allows
+	Checks  atomic.Int64                                                         // that arrived
+	Routed  atomic.Int64                                                         // of them, with the mark
+	GiveUp  func(context.Context) []bool                                         // answers Return
+	Settled func(context.Context, *pb.SettleRequest) (*pb.SettleResponse, error) // answers Settle
 }
 
 // Start starts a node on a port of its own, or on that address.
@@ -174,6 +175,14 @@ func (n *Node) Return(ctx context.Context, m *pb.ReturnRequest) (*pb.ReturnRespo
 		return &pb.ReturnResponse{Returned: make([]bool, len(m.GetReceipts()))}, nil
 	}
 	return &pb.ReturnResponse{Returned: n.GiveUp(ctx)}, nil
+}
+
+// Settle implements jeton.v1.Limiter.
+func (n *Node) Settle(ctx context.Context, m *pb.SettleRequest) (*pb.SettleResponse, error) {
+	if n.Settled == nil {
+		return nil, pb.EncodeError(limit.ErrUnknownHold).Err()
+	}
+	return n.Settled(ctx, m)
 }
 
 // Reset implements jeton.v1.Limiter.

@@ -46,11 +46,12 @@ func TestWhatTakesNoProof(t *testing.T) {
 	everybody := map[access.Door][]string{
 		access.NodeGRPC: {
 			"/jeton.v1.Limiter/Check", "/jeton.v1.Limiter/CheckBatch", "/jeton.v1.Limiter/CheckStream", "/jeton.v1.Limiter/CheckAll", "/jeton.v1.Limiter/Return",
+			"/jeton.v1.Limiter/Settle",
 			"/jeton.v1.Cluster/Watch", "/jeton.v1.Admin/Limits", "/jeton.v1.Admin/Status",
 			"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/List", "/grpc.health.v1.Health/Watch",
 			"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 		},
-		access.NodeHTTP:    {"GET /", "GET /livez", "GET /readyz", "GET /metrics", "POST /v1/check", "POST /v1/check-all", "POST /v1/extend", "POST /v1/return", "GET /v1/limits"},
+		access.NodeHTTP:    {"GET /", "GET /livez", "GET /readyz", "GET /metrics", "POST /v1/check", "POST /v1/check-all", "POST /v1/hold", "POST /v1/settle", "POST /v1/extend", "POST /v1/return", "GET /v1/limits"},
 		access.GatewayHTTP: {"GET /livez", "GET /readyz", "GET /metrics"},
 	}
 	seen := map[string]bool{}

@@ -174,6 +174,11 @@ func (c *Client) Return(ctx context.Context, key string, receipts []limit.Receip
 	return c.known().Return(ctx, key, receipts)
 }
 
+// Settle implements [limit.Settler]. It may be repeated after an error.
+func (c *Client) Settle(ctx context.Context, s limit.Settlement) (limit.Settled, error) {
+	return c.known().Settle(ctx, s)
+}
+
 // Inspect implements [limit.Inspector].
 func (c *Client) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
 	return c.known().Inspect(ctx, key, ref, plan)

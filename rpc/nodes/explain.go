@@ -29,7 +29,7 @@ func explained(err error) bool {
 		return true
 	}
 	_, ok := errors.AsType[*limit.FieldError](err)
-	return ok || errors.Is(err, limit.ErrUnknownLimit)
+	return ok || errors.Is(err, limit.ErrUnknownLimit) || errors.Is(err, limit.ErrUnknownHold)
 }
 
 // Explain says of an error which node it was, and turns what the connection is to blame for into limit.ErrUnavailable. ended says

@@ -17,6 +17,9 @@ func EncodeDecision(d limit.Decision) *Decision {
 			RetryAfterNs: int64(o.RetryAfter), ResetAfterNs: int64(o.ResetAfter), Plan: o.Plan, Override: o.Override, Ended: o.Ended,
 		}
 	}
+	if d.Hold != nil {
+		out.Hold, out.Granted = d.Hold.String(), d.Hold.Granted
+	}
 	return out
 }
 
@@ -40,6 +43,13 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 	var err error
 	if d.Receipts, err = DecodeReceipts(m.GetReceipts()); err != nil {
 		return limit.Decision{}, unreadable(err)
+	}
+	if m.GetHold() != "" {
+		h, err := limit.ParseHold(m.GetHold()) // which says too how much was granted
+		if err != nil {
+			return limit.Decision{}, unreadable(err)
+		}
+		d.Hold = &h
 	}
 	return d, nil
 }

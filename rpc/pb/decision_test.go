@@ -49,12 +49,31 @@ func drawOutcome(t *rapid.T) limit.Outcome {
 	}
 }
 
+// drawHold draws a hold that a node could have given; nil for none.
+func drawHold(t *rapid.T) *limit.Hold {
+	if rapid.Bool().Draw(t, "no hold") {
+		return nil
+	}
+	return &limit.Hold{
+		Key:     rapid.StringN(1, 9, limit.MaxKey).Draw(t, "key"),
+		Plan:    rapid.SampledFrom([]string{"", "pro"}).Draw(t, "plan"),
+		Granted: rapid.Int64Range(0, limit.MaxCount).Draw(t, "granted"),
+		Limits: some(t, "holds", func(t *rapid.T) limit.Held {
+			return limit.Held{
+				Limit: rapid.SampledFrom([]string{"tokens", "per-day"}).Draw(t, "limit"), Generation: rapid.Int64Min(0).Draw(t, "generation"),
+				Owner: drawOwner(t), ID: rapid.Uint64().Draw(t, "id"),
+			}
+		}),
+	}
+}
+
 func drawDecision(t *rapid.T) limit.Decision {
 	return limit.Decision{
 		Allowed:  rapid.Bool().Draw(t, "allowed"),
 		Wait:     time.Duration(rapid.Int64().Draw(t, "wait")),
 		Limits:   some(t, "limits", drawOutcome),
 		Receipts: some(t, "receipts", drawReceipt),
+		Hold:     drawHold(t),
 	}
 }
 
@@ -81,6 +100,7 @@ func TestResultErrors(t *testing.T) {
 		{"a receipt of nobody", &CheckResult{Result: &CheckResult_Decision{
 			Decision: &Decision{Allowed: true, Receipts: []*Receipt{{Owner: []byte("short")}}},
 		}}},
+		{"a hold that was cut", &CheckResult{Result: &CheckResult_Decision{Decision: &Decision{Allowed: true, Hold: "AQ", Granted: 1}}}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			got := DecodeResult(test.message)
@@ -109,6 +129,7 @@ func TestReceiptOfNobody(t *testing.T) {
 func FuzzDecision(f *testing.F) {
 	seed(f, EncodeDecision(limit.Decision{Allowed: true, Limits: []limit.Outcome{{Name: "login", Allowed: true}}}))
 	seed(f, EncodeDecision(limit.Decision{Receipts: []limit.Receipt{{Limit: "login", Reuses: []limit.Span{{Start: 1, End: 2}}}}}))
+	seed(f, EncodeDecision(limit.Decision{Allowed: true, Hold: &limit.Hold{Key: "k", Granted: 3, Limits: []limit.Held{{Limit: "tokens", ID: 7}}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := new(Decision)
 		if proto.Unmarshal(data, m) != nil {

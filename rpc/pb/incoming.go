@@ -145,6 +145,10 @@ func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Re
 			m.Plan = r.string(end)
 		case tagWait:
 			m.Wait = time.Duration(r.varint(end))
+		case tagHoldFor:
+			m.Hold = time.Duration(r.varint(end))
+		case tagLeast:
+			m.Least = int64(r.varint(end))
 		default:
 			r.skip(tag, end)
 		}
@@ -204,6 +208,12 @@ func (r *reader) limit(l *limit.Limit, end int) {
 			l.Penalty.For = time.Duration(r.varint(end))
 		case tagPenaltyMax:
 			l.Penalty.Max = time.Duration(r.varint(end))
+		case tagLongestHold:
+			l.Holds.Longest = time.Duration(r.varint(end))
+		case tagOnExpiry:
+			l.Holds.OnExpiry = limit.Expiry(r.string(end))
+		case tagMaxDebt:
+			l.Holds.MaxDebt = int64(r.varint(end))
 		default:
 			r.skip(tag, end)
 		}

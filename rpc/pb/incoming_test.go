@@ -88,7 +88,7 @@ func sameStream(t interface{ Fatalf(string, ...any) }, data []byte) {
 func requestFields(t *rapid.T, depth int) []byte {
 	var b []byte
 	for range rapid.IntRange(0, 5).Draw(t, "fields") {
-		number := protowire.Number(rapid.IntRange(1, 7).Draw(t, "number"))
+		number := protowire.Number(rapid.IntRange(1, 12).Draw(t, "number"))
 		switch rapid.SampledFrom([]string{"varint", "text", "message", "fixed32", "fixed64", "group", "raw"}).Draw(t, "type") {
 		case "varint":
 			b = protowire.AppendVarint(protowire.AppendTag(b, number, protowire.VarintType), rapid.Uint64().Draw(t, "varint"))
@@ -139,6 +139,7 @@ func TestDecodeTable(t *testing.T) {
 		return protowire.AppendBytes([]byte{tagLimits}, b)
 	}
 	name := []byte{tagName, 1, 'n'}
+	onExpiry := protowire.AppendString(protowire.AppendTag(nil, 17, protowire.BytesType), "free")
 	for what, data := range map[string][]byte{
 		"nothing":                           {},
 		"a name":                            ref(name),
@@ -162,6 +163,12 @@ func TestDecodeTable(t *testing.T) {
 		"a plan twice":                      {tagPlan, 1, 'p', tagPlan, 1, 'q'},
 		"a wait":                            {tagWait, 7},
 		"a wait of a limit":                 ref(inline(tagMaxWait, 5)),
+		"a hold":                            {tagHoldFor, 7, tagLeast, 3},
+		"a hold twice":                      {tagHoldFor, 7, tagLeast, 3, tagLeast, 4, tagHoldFor, 8},
+		"a hold that is a text":             {10<<3 | 2, 1, 5, 11<<3 | 2, 1, 5},
+		"a negative hold":                   append([]byte{tagHoldFor}, protowire.AppendVarint(nil, 1<<64-1)...),
+		"holds of a limit":                  ref(inline(append(protowire.AppendVarint(protowire.AppendTag(nil, 16, protowire.VarintType), 7), onExpiry...)...)),
+		"the debt of a limit":               ref(inline(protowire.AppendVarint(protowire.AppendTag(nil, 18, protowire.VarintType), 1<<64-1)...)),
 		"a look of no cost":                 {tagCost, 0, tagLook, 1},
 		"a key twice":                       {tagKey, 1, 'a', tagKey, 1, 'b'},
 		"a key that is not UTF-8":           {tagKey, 2, 'k', 0xff},
@@ -237,6 +244,10 @@ func unusual() []limit.Request {
 			limit.Inline(limit.Limit{Name: "smooth", Algorithm: limit.SlidingWindow, Capacity: 7, Window: time.Minute, Weighted: true}),
 			limit.Inline(limit.Limit{Name: "streams", Algorithm: limit.Concurrency, Capacity: 7, Lease: time.Minute}),
 		}},
+		{Key: "h", Cost: 3000, Limits: []limit.Ref{limit.Named("tokens")}, Hold: time.Minute, Least: 100},
+		{Key: "d", Limits: []limit.Ref{limit.Inline(limit.Limit{
+			Name: "tokens", Capacity: 7, Holds: limit.Holds{Longest: time.Minute, OnExpiry: limit.Free, MaxDebt: limit.NoDebt},
+		})}},
 		{Key: "k\xff", Cost: -1, Limits: []limit.Ref{limit.Named("login"), burst, limit.Named("lo\xffgin")}},
 		{},
 	}

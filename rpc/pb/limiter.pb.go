@@ -117,7 +117,15 @@ type Limit struct {
 	// How long the first penalty lasts, in nanoseconds: whole milliseconds, from 1 s to 24 h.
 	PenaltyForNs int64 `protobuf:"varint,14,opt,name=penalty_for_ns,json=penaltyForNs" json:"penalty_for_ns,omitempty"`
 	// How long the longest penalty lasts, likewise; not less than penalty_for_ns.
-	PenaltyMaxNs  int64 `protobuf:"varint,15,opt,name=penalty_max_ns,json=penaltyMaxNs" json:"penalty_max_ns,omitempty"`
+	PenaltyMaxNs int64 `protobuf:"varint,15,opt,name=penalty_max_ns,json=penaltyMaxNs" json:"penalty_max_ns,omitempty"`
+	// How long a hold may last before it is settled or extended, in nanoseconds: whole milliseconds, from 1 s to 24 h; 0 for a limit that
+	// takes no holds, as one in a request is.
+	HoldNs int64 `protobuf:"varint,16,opt,name=hold_ns,json=holdNs" json:"hold_ns,omitempty"`
+	// What becomes of a hold that was not settled in time: "charge" or "free"; empty means "charge".
+	OnExpiry string `protobuf:"bytes,17,opt,name=on_expiry,json=onExpiry" json:"on_expiry,omitempty"`
+	// How many tokens a settlement may charge beyond those that are there, at most; -1 for none. 0 means no bound where entries are
+	// counted, and otherwise the capacity.
+	MaxDebt       int64 `protobuf:"varint,18,opt,name=max_debt,json=maxDebt" json:"max_debt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -257,6 +265,27 @@ func (x *Limit) GetPenaltyMaxNs() int64 {
 	return 0
 }
 
+func (x *Limit) GetHoldNs() int64 {
+	if x != nil {
+		return x.HoldNs
+	}
+	return 0
+}
+
+func (x *Limit) GetOnExpiry() string {
+	if x != nil {
+		return x.OnExpiry
+	}
+	return ""
+}
+
+func (x *Limit) GetMaxDebt() int64 {
+	if x != nil {
+		return x.MaxDebt
+	}
+	return 0
+}
+
 // LimitRef says which limit is meant.
 type LimitRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -368,7 +397,12 @@ type CheckRequest struct {
 	WaitNs int64 `protobuf:"varint,8,opt,name=wait_ns,json=waitNs" json:"wait_ns,omitempty"`
 	// The name of a plan, or empty: its numbers take the place of the limit's, in every limit that has plans. At least one must have
 	// it, and each that has plans. An override of the key counts before it.
-	Plan          string `protobuf:"bytes,9,opt,name=plan" json:"plan,omitempty"`
+	Plan string `protobuf:"bytes,9,opt,name=plan" json:"plan,omitempty"`
+	// If not 0, the check is a hold: its cost is an estimate, taken for so long, in nanoseconds, until Settle says what was used. At
+	// least 1 s, and at most the hold_ns of every limit, which must be stored. There must be no look, extend, receipt and wait_ms.
+	HoldNs int64 `protobuf:"varint,10,opt,name=hold_ns,json=holdNs" json:"hold_ns,omitempty"`
+	// How few tokens a hold may take, from 1 to the cost: where the cost is not left, it takes what is. 0 means the cost.
+	Least         int64 `protobuf:"varint,11,opt,name=least" json:"least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -466,6 +500,20 @@ func (x *CheckRequest) GetPlan() string {
 	return ""
 }
 
+func (x *CheckRequest) GetHoldNs() int64 {
+	if x != nil {
+		return x.HoldNs
+	}
+	return 0
+}
+
+func (x *CheckRequest) GetLeast() int64 {
+	if x != nil {
+		return x.Least
+	}
+	return 0
+}
+
 // CheckResponse is the answer to a CheckRequest.
 type CheckResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -523,7 +571,12 @@ type Decision struct {
 	Receipts []*Receipt `protobuf:"bytes,3,rep,name=receipts" json:"receipts,omitempty"`
 	// How long the caller must wait before it begins, in nanoseconds: the tokens are taken, and not there yet. 0 unless the request's
 	// wait_ns allows more.
-	WaitNs        int64 `protobuf:"varint,4,opt,name=wait_ns,json=waitNs" json:"wait_ns,omitempty"`
+	WaitNs int64 `protobuf:"varint,4,opt,name=wait_ns,json=waitNs" json:"wait_ns,omitempty"`
+	// What a hold has taken, for Settle: a text to be kept as it is. Who has it can settle the hold. Empty for other checks, and for a
+	// denial.
+	Hold string `protobuf:"bytes,5,opt,name=hold" json:"hold,omitempty"`
+	// How many tokens the hold has taken of each limit.
+	Granted       int64 `protobuf:"varint,6,opt,name=granted" json:"granted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -582,6 +635,20 @@ func (x *Decision) GetReceipts() []*Receipt {
 func (x *Decision) GetWaitNs() int64 {
 	if x != nil {
 		return x.WaitNs
+	}
+	return 0
+}
+
+func (x *Decision) GetHold() string {
+	if x != nil {
+		return x.Hold
+	}
+	return ""
+}
+
+func (x *Decision) GetGranted() int64 {
+	if x != nil {
+		return x.Granted
 	}
 	return 0
 }
@@ -1546,6 +1613,254 @@ func (x *ReturnResponse) GetReturned() []bool {
 	return nil
 }
 
+// SettleRequest says what became of a hold.
+type SettleRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The hold, as the decision has it.
+	Hold string `protobuf:"bytes,1,opt,name=hold" json:"hold,omitempty"`
+	// How many tokens were used of it so far, in all.
+	Used int64 `protobuf:"varint,2,opt,name=used" json:"used,omitempty"`
+	// More may be used: the hold goes on until its time.
+	Open bool `protobuf:"varint,3,opt,name=open" json:"open,omitempty"`
+	// If not 0, the hold lasts for so long from now on, in nanoseconds: at least 1 s, and at most the hold_ns of every limit. It must be
+	// open.
+	ForNs         int64 `protobuf:"varint,4,opt,name=for_ns,json=forNs" json:"for_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettleRequest) Reset() {
+	*x = SettleRequest{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettleRequest) ProtoMessage() {}
+
+func (x *SettleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
+func (*SettleRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SettleRequest) GetHold() string {
+	if x != nil {
+		return x.Hold
+	}
+	return ""
+}
+
+func (x *SettleRequest) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *SettleRequest) GetOpen() bool {
+	if x != nil {
+		return x.Open
+	}
+	return false
+}
+
+func (x *SettleRequest) GetForNs() int64 {
+	if x != nil {
+		return x.ForNs
+	}
+	return 0
+}
+
+// SettleResponse answers a SettleRequest.
+type SettleResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many tokens the hold has taken now: of the limit that charged most.
+	Charged int64 `protobuf:"varint,1,opt,name=charged" json:"charged,omitempty"`
+	// How many fewer than it held that is.
+	Returned int64 `protobuf:"varint,2,opt,name=returned" json:"returned,omitempty"`
+	// By how many tokens the limit is overdrawn that is so most.
+	Debt int64 `protobuf:"varint,3,opt,name=debt" json:"debt,omitempty"`
+	// When the hold expires, in nanoseconds since the Unix epoch; 0 once it is settled for good.
+	UntilNs int64 `protobuf:"varint,4,opt,name=until_ns,json=untilNs" json:"until_ns,omitempty"`
+	// One for each limit of the hold.
+	Limits        []*SettledLimit `protobuf:"bytes,5,rep,name=limits" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettleResponse) Reset() {
+	*x = SettleResponse{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettleResponse) ProtoMessage() {}
+
+func (x *SettleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
+func (*SettleResponse) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SettleResponse) GetCharged() int64 {
+	if x != nil {
+		return x.Charged
+	}
+	return 0
+}
+
+func (x *SettleResponse) GetReturned() int64 {
+	if x != nil {
+		return x.Returned
+	}
+	return 0
+}
+
+func (x *SettleResponse) GetDebt() int64 {
+	if x != nil {
+		return x.Debt
+	}
+	return 0
+}
+
+func (x *SettleResponse) GetUntilNs() int64 {
+	if x != nil {
+		return x.UntilNs
+	}
+	return 0
+}
+
+func (x *SettleResponse) GetLimits() []*SettledLimit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// SettledLimit is what a settlement came to for one limit of the hold.
+type SettledLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limit.
+	Name string `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
+	// What the limit knows of the hold: "open", "expired" (a settlement still corrects it), "settled", "lost" (its owner is gone, and it is
+	// charged in full), or "unknown".
+	State string `protobuf:"bytes,2,opt,name=state" json:"state,omitempty"`
+	// How many tokens the hold has taken.
+	Charged int64 `protobuf:"varint,3,opt,name=charged" json:"charged,omitempty"`
+	// How many fewer than it held these are.
+	Returned int64 `protobuf:"varint,4,opt,name=returned" json:"returned,omitempty"`
+	// By how many tokens the bucket is overdrawn.
+	Debt int64 `protobuf:"varint,5,opt,name=debt" json:"debt,omitempty"`
+	// When the hold expires, in nanoseconds since the Unix epoch; 0 once it is settled for good.
+	UntilNs       int64 `protobuf:"varint,6,opt,name=until_ns,json=untilNs" json:"until_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettledLimit) Reset() {
+	*x = SettledLimit{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettledLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettledLimit) ProtoMessage() {}
+
+func (x *SettledLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettledLimit.ProtoReflect.Descriptor instead.
+func (*SettledLimit) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SettledLimit) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SettledLimit) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *SettledLimit) GetCharged() int64 {
+	if x != nil {
+		return x.Charged
+	}
+	return 0
+}
+
+func (x *SettledLimit) GetReturned() int64 {
+	if x != nil {
+		return x.Returned
+	}
+	return 0
+}
+
+func (x *SettledLimit) GetDebt() int64 {
+	if x != nil {
+		return x.Debt
+	}
+	return 0
+}
+
+func (x *SettledLimit) GetUntilNs() int64 {
+	if x != nil {
+		return x.UntilNs
+	}
+	return 0
+}
+
 // InspectRequest asks about one bucket.
 type InspectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1561,7 +1876,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1888,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1901,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *InspectRequest) GetKey() string {
@@ -1621,7 +1936,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1633,7 +1948,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1646,7 +1961,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *InspectResponse) GetInspection() *Inspection {
@@ -1720,7 +2035,7 @@ type Inspection struct {
 
 func (x *Inspection) Reset() {
 	*x = Inspection{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1732,7 +2047,7 @@ func (x *Inspection) String() string {
 func (*Inspection) ProtoMessage() {}
 
 func (x *Inspection) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1745,7 +2060,7 @@ func (x *Inspection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inspection.ProtoReflect.Descriptor instead.
 func (*Inspection) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Inspection) GetKey() string {
@@ -1964,7 +2279,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +2291,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +2304,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Register) GetNode() string {
@@ -2070,7 +2385,7 @@ type RecentDecision struct {
 
 func (x *RecentDecision) Reset() {
 	*x = RecentDecision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2397,7 @@ func (x *RecentDecision) String() string {
 func (*RecentDecision) ProtoMessage() {}
 
 func (x *RecentDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2410,7 @@ func (x *RecentDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentDecision.ProtoReflect.Descriptor instead.
 func (*RecentDecision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RecentDecision) GetAtNs() int64 {
@@ -2132,7 +2447,7 @@ type ResetRequest struct {
 
 func (x *ResetRequest) Reset() {
 	*x = ResetRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +2459,7 @@ func (x *ResetRequest) String() string {
 func (*ResetRequest) ProtoMessage() {}
 
 func (x *ResetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,7 +2472,7 @@ func (x *ResetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetRequest.ProtoReflect.Descriptor instead.
 func (*ResetRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ResetRequest) GetKey() string {
@@ -2183,7 +2498,7 @@ type ResetResponse struct {
 
 func (x *ResetResponse) Reset() {
 	*x = ResetResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2195,7 +2510,7 @@ func (x *ResetResponse) String() string {
 func (*ResetResponse) ProtoMessage() {}
 
 func (x *ResetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2208,7 +2523,7 @@ func (x *ResetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetResponse.ProtoReflect.Descriptor instead.
 func (*ResetResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
 }
 
 var File_jeton_v1_limiter_proto protoreflect.FileDescriptor
@@ -2218,7 +2533,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x16jeton/v1/limiter.proto\x12\bjeton.v1\x1a\x17google/rpc/status.proto\"7\n" +
 	"\x06Refill\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x15\n" +
-	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xca\x03\n" +
+	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\x9b\x04\n" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\talgorithm\x18\x02 \x01(\tR\talgorithm\x12\x1a\n" +
@@ -2235,11 +2550,14 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\await_ns\x18\f \x01(\x03R\x06waitNs\x12#\n" +
 	"\rpenalty_after\x18\r \x01(\x03R\fpenaltyAfter\x12$\n" +
 	"\x0epenalty_for_ns\x18\x0e \x01(\x03R\fpenaltyForNs\x12$\n" +
-	"\x0epenalty_max_ns\x18\x0f \x01(\x03R\fpenaltyMaxNs\"R\n" +
+	"\x0epenalty_max_ns\x18\x0f \x01(\x03R\fpenaltyMaxNs\x12\x17\n" +
+	"\ahold_ns\x18\x10 \x01(\x03R\x06holdNs\x12\x1b\n" +
+	"\ton_expiry\x18\x11 \x01(\tR\bonExpiry\x12\x19\n" +
+	"\bmax_debt\x18\x12 \x01(\x03R\amaxDebt\"R\n" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +
-	"\x03ref\"\xf9\x01\n" +
+	"\x03ref\"\xa8\x02\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
 	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x19\n" +
@@ -2250,14 +2568,19 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x04look\x18\x06 \x01(\bR\x04look\x12\x16\n" +
 	"\x06extend\x18\a \x01(\x04R\x06extend\x12\x17\n" +
 	"\await_ns\x18\b \x01(\x03R\x06waitNs\x12\x12\n" +
-	"\x04plan\x18\t \x01(\tR\x04plan\"?\n" +
+	"\x04plan\x18\t \x01(\tR\x04plan\x12\x17\n" +
+	"\ahold_ns\x18\n" +
+	" \x01(\x03R\x06holdNs\x12\x14\n" +
+	"\x05least\x18\v \x01(\x03R\x05least\"?\n" +
 	"\rCheckResponse\x12.\n" +
-	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\x97\x01\n" +
+	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\xc5\x01\n" +
 	"\bDecision\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12)\n" +
 	"\x06limits\x18\x02 \x03(\v2\x11.jeton.v1.OutcomeR\x06limits\x12-\n" +
 	"\breceipts\x18\x03 \x03(\v2\x11.jeton.v1.ReceiptR\breceipts\x12\x17\n" +
-	"\await_ns\x18\x04 \x01(\x03R\x06waitNs\"\xab\x02\n" +
+	"\await_ns\x18\x04 \x01(\x03R\x06waitNs\x12\x12\n" +
+	"\x04hold\x18\x05 \x01(\tR\x04hold\x12\x18\n" +
+	"\agranted\x18\x06 \x01(\x03R\agranted\"\xab\x02\n" +
 	"\aOutcome\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aallowed\x18\x02 \x01(\bR\aallowed\x12\x14\n" +
@@ -2317,7 +2640,25 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12-\n" +
 	"\breceipts\x18\x02 \x03(\v2\x11.jeton.v1.ReceiptR\breceipts\",\n" +
 	"\x0eReturnResponse\x12\x1a\n" +
-	"\breturned\x18\x01 \x03(\bR\breturned\"`\n" +
+	"\breturned\x18\x01 \x03(\bR\breturned\"b\n" +
+	"\rSettleRequest\x12\x12\n" +
+	"\x04hold\x18\x01 \x01(\tR\x04hold\x12\x12\n" +
+	"\x04used\x18\x02 \x01(\x03R\x04used\x12\x12\n" +
+	"\x04open\x18\x03 \x01(\bR\x04open\x12\x15\n" +
+	"\x06for_ns\x18\x04 \x01(\x03R\x05forNs\"\xa5\x01\n" +
+	"\x0eSettleResponse\x12\x18\n" +
+	"\acharged\x18\x01 \x01(\x03R\acharged\x12\x1a\n" +
+	"\breturned\x18\x02 \x01(\x03R\breturned\x12\x12\n" +
+	"\x04debt\x18\x03 \x01(\x03R\x04debt\x12\x19\n" +
+	"\buntil_ns\x18\x04 \x01(\x03R\auntilNs\x12.\n" +
+	"\x06limits\x18\x05 \x03(\v2\x16.jeton.v1.SettledLimitR\x06limits\"\x9d\x01\n" +
+	"\fSettledLimit\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x18\n" +
+	"\acharged\x18\x03 \x01(\x03R\acharged\x12\x1a\n" +
+	"\breturned\x18\x04 \x01(\x03R\breturned\x12\x12\n" +
+	"\x04debt\x18\x05 \x01(\x03R\x04debt\x12\x19\n" +
+	"\buntil_ns\x18\x06 \x01(\x03R\auntilNs\"`\n" +
 	"\x0eInspectRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
 	"\x05limit\x18\x02 \x01(\v2\x12.jeton.v1.LimitRefR\x05limit\x12\x12\n" +
@@ -2379,14 +2720,15 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\fResetRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
 	"\x05limit\x18\x02 \x01(\v2\x12.jeton.v1.LimitRefR\x05limit\"\x0f\n" +
-	"\rResetResponse2\xd6\x03\n" +
+	"\rResetResponse2\x93\x04\n" +
 	"\aLimiter\x128\n" +
 	"\x05Check\x12\x16.jeton.v1.CheckRequest\x1a\x17.jeton.v1.CheckResponse\x12G\n" +
 	"\n" +
 	"CheckBatch\x12\x1b.jeton.v1.CheckBatchRequest\x1a\x1c.jeton.v1.CheckBatchResponse\x12N\n" +
 	"\vCheckStream\x12\x1c.jeton.v1.CheckStreamRequest\x1a\x1d.jeton.v1.CheckStreamResponse(\x010\x01\x12A\n" +
 	"\bCheckAll\x12\x19.jeton.v1.CheckAllRequest\x1a\x1a.jeton.v1.CheckAllResponse\x12;\n" +
-	"\x06Return\x12\x17.jeton.v1.ReturnRequest\x1a\x18.jeton.v1.ReturnResponse\x12>\n" +
+	"\x06Return\x12\x17.jeton.v1.ReturnRequest\x1a\x18.jeton.v1.ReturnResponse\x12;\n" +
+	"\x06Settle\x12\x17.jeton.v1.SettleRequest\x1a\x18.jeton.v1.SettleResponse\x12>\n" +
 	"\aInspect\x12\x18.jeton.v1.InspectRequest\x1a\x19.jeton.v1.InspectResponse\x128\n" +
 	"\x05Reset\x12\x16.jeton.v1.ResetRequest\x1a\x17.jeton.v1.ResetResponseB-Z$github.com/jeton-dev/jeton/rpc/pb;pb\x92\x03\x04\b\x02 \x03b\beditionsp\xe8\a"
 
@@ -2402,7 +2744,7 @@ func file_jeton_v1_limiter_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_limiter_proto_rawDescData
 }
 
-var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*Refill)(nil),              // 0: jeton.v1.Refill
 	(*Limit)(nil),               // 1: jeton.v1.Limit
@@ -2425,14 +2767,17 @@ var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*StreamResult)(nil),        // 18: jeton.v1.StreamResult
 	(*ReturnRequest)(nil),       // 19: jeton.v1.ReturnRequest
 	(*ReturnResponse)(nil),      // 20: jeton.v1.ReturnResponse
-	(*InspectRequest)(nil),      // 21: jeton.v1.InspectRequest
-	(*InspectResponse)(nil),     // 22: jeton.v1.InspectResponse
-	(*Inspection)(nil),          // 23: jeton.v1.Inspection
-	(*Register)(nil),            // 24: jeton.v1.Register
-	(*RecentDecision)(nil),      // 25: jeton.v1.RecentDecision
-	(*ResetRequest)(nil),        // 26: jeton.v1.ResetRequest
-	(*ResetResponse)(nil),       // 27: jeton.v1.ResetResponse
-	(*status.Status)(nil),       // 28: google.rpc.Status
+	(*SettleRequest)(nil),       // 21: jeton.v1.SettleRequest
+	(*SettleResponse)(nil),      // 22: jeton.v1.SettleResponse
+	(*SettledLimit)(nil),        // 23: jeton.v1.SettledLimit
+	(*InspectRequest)(nil),      // 24: jeton.v1.InspectRequest
+	(*InspectResponse)(nil),     // 25: jeton.v1.InspectResponse
+	(*Inspection)(nil),          // 26: jeton.v1.Inspection
+	(*Register)(nil),            // 27: jeton.v1.Register
+	(*RecentDecision)(nil),      // 28: jeton.v1.RecentDecision
+	(*ResetRequest)(nil),        // 29: jeton.v1.ResetRequest
+	(*ResetResponse)(nil),       // 30: jeton.v1.ResetResponse
+	(*status.Status)(nil),       // 31: google.rpc.Status
 }
 var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	0,  // 0: jeton.v1.Limit.refill:type_name -> jeton.v1.Refill
@@ -2446,7 +2791,7 @@ var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	3,  // 8: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
 	11, // 9: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
 	5,  // 10: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
-	28, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
+	31, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
 	3,  // 12: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
 	14, // 13: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
 	5,  // 14: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
@@ -2455,33 +2800,36 @@ var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	18, // 17: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
 	11, // 18: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
 	8,  // 19: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
-	2,  // 20: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
-	23, // 21: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
-	1,  // 22: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
-	7,  // 23: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
-	7,  // 24: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
-	24, // 25: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
-	25, // 26: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
-	2,  // 27: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
-	3,  // 28: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
-	9,  // 29: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
-	15, // 30: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
-	12, // 31: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
-	19, // 32: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
-	21, // 33: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
-	26, // 34: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
-	4,  // 35: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
-	10, // 36: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
-	17, // 37: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
-	13, // 38: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
-	20, // 39: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
-	22, // 40: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
-	27, // 41: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
-	35, // [35:42] is the sub-list for method output_type
-	28, // [28:35] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	23, // 20: jeton.v1.SettleResponse.limits:type_name -> jeton.v1.SettledLimit
+	2,  // 21: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
+	26, // 22: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
+	1,  // 23: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
+	7,  // 24: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
+	7,  // 25: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
+	27, // 26: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
+	28, // 27: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
+	2,  // 28: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
+	3,  // 29: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
+	9,  // 30: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
+	15, // 31: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
+	12, // 32: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
+	19, // 33: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
+	21, // 34: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
+	24, // 35: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
+	29, // 36: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
+	4,  // 37: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
+	10, // 38: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
+	17, // 39: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
+	13, // 40: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
+	20, // 41: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
+	22, // 42: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
+	25, // 43: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
+	30, // 44: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
+	37, // [37:45] is the sub-list for method output_type
+	29, // [29:37] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_limiter_proto_init() }
@@ -2503,7 +2851,7 @@ func file_jeton_v1_limiter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_limiter_proto_rawDesc), len(file_jeton_v1_limiter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   28,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

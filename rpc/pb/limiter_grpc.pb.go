@@ -29,6 +29,7 @@ const (
 	Limiter_CheckStream_FullMethodName = "/jeton.v1.Limiter/CheckStream"
 	Limiter_CheckAll_FullMethodName    = "/jeton.v1.Limiter/CheckAll"
 	Limiter_Return_FullMethodName      = "/jeton.v1.Limiter/Return"
+	Limiter_Settle_FullMethodName      = "/jeton.v1.Limiter/Settle"
 	Limiter_Inspect_FullMethodName     = "/jeton.v1.Limiter/Inspect"
 	Limiter_Reset_FullMethodName       = "/jeton.v1.Limiter/Reset"
 )
@@ -43,7 +44,8 @@ const (
 // decision was made:
 //
 //	INVALID_ARGUMENT    the request can never be decided; a google.rpc.BadRequest in the details names the field
-//	NOT_FOUND           it names a limit that is not stored
+//	NOT_FOUND           it names a limit that is not stored, or a hold that no limit knows: then a google.rpc.ErrorInfo in the
+//	                    details has the reason UNKNOWN_HOLD
 //	UNAVAILABLE         no decision could be had; the cost may or may not have been charged
 //	RESOURCE_EXHAUSTED  the node is shedding load; likewise. There is no google.rpc.QuotaFailure in the details
 //	DEADLINE_EXCEEDED   no decision was made in time; likewise
@@ -71,6 +73,9 @@ type LimiterClient interface {
 	CheckAll(ctx context.Context, in *CheckAllRequest, opts ...grpc.CallOption) (*CheckAllResponse, error)
 	// Return gives back admissions that were not used after all.
 	Return(ctx context.Context, in *ReturnRequest, opts ...grpc.CallOption) (*ReturnResponse, error)
+	// Settle says how many tokens of a hold were used. What was not used comes back, and what was used beyond it is charged. It takes
+	// effect once: a repeated call gets the same answer.
+	Settle(ctx context.Context, in *SettleRequest, opts ...grpc.CallOption) (*SettleResponse, error)
 	// Inspect tells the state of a bucket. Looking changes nothing.
 	Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error)
 	// Reset fills a bucket.
@@ -138,6 +143,16 @@ func (c *limiterClient) Return(ctx context.Context, in *ReturnRequest, opts ...g
 	return out, nil
 }
 
+func (c *limiterClient) Settle(ctx context.Context, in *SettleRequest, opts ...grpc.CallOption) (*SettleResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SettleResponse)
+	err := c.cc.Invoke(ctx, Limiter_Settle_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *limiterClient) Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(InspectResponse)
@@ -168,7 +183,8 @@ func (c *limiterClient) Reset(ctx context.Context, in *ResetRequest, opts ...grp
 // decision was made:
 //
 //	INVALID_ARGUMENT    the request can never be decided; a google.rpc.BadRequest in the details names the field
-//	NOT_FOUND           it names a limit that is not stored
+//	NOT_FOUND           it names a limit that is not stored, or a hold that no limit knows: then a google.rpc.ErrorInfo in the
+//	                    details has the reason UNKNOWN_HOLD
 //	UNAVAILABLE         no decision could be had; the cost may or may not have been charged
 //	RESOURCE_EXHAUSTED  the node is shedding load; likewise. There is no google.rpc.QuotaFailure in the details
 //	DEADLINE_EXCEEDED   no decision was made in time; likewise
@@ -196,6 +212,9 @@ type LimiterServer interface {
 	CheckAll(context.Context, *CheckAllRequest) (*CheckAllResponse, error)
 	// Return gives back admissions that were not used after all.
 	Return(context.Context, *ReturnRequest) (*ReturnResponse, error)
+	// Settle says how many tokens of a hold were used. What was not used comes back, and what was used beyond it is charged. It takes
+	// effect once: a repeated call gets the same answer.
+	Settle(context.Context, *SettleRequest) (*SettleResponse, error)
 	// Inspect tells the state of a bucket. Looking changes nothing.
 	Inspect(context.Context, *InspectRequest) (*InspectResponse, error)
 	// Reset fills a bucket.
@@ -224,6 +243,9 @@ func (UnimplementedLimiterServer) CheckAll(context.Context, *CheckAllRequest) (*
 }
 func (UnimplementedLimiterServer) Return(context.Context, *ReturnRequest) (*ReturnResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Return not implemented")
+}
+func (UnimplementedLimiterServer) Settle(context.Context, *SettleRequest) (*SettleResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Settle not implemented")
 }
 func (UnimplementedLimiterServer) Inspect(context.Context, *InspectRequest) (*InspectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Inspect not implemented")
@@ -331,6 +353,24 @@ func _Limiter_Return_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Limiter_Settle_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SettleRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LimiterServer).Settle(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Limiter_Settle_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LimiterServer).Settle(ctx, req.(*SettleRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Limiter_Inspect_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(InspectRequest)
 	if err := dec(in); err != nil {
@@ -389,6 +429,10 @@ var Limiter_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Return",
 			Handler:    _Limiter_Return_Handler,
+		},
+		{
+			MethodName: "Settle",
+			Handler:    _Limiter_Settle_Handler,
 		},
 		{
 			MethodName: "Inspect",

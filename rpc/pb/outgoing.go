@@ -117,7 +117,12 @@ func appendDecision(b []byte, d limit.Decision) []byte {
 		b, from = begin(b, tagDecided)
 		b = end(appendReceipt(b, &d.Receipts[i]), from)
 	}
-	return appendNumber(b, tagBegin, uint64(d.Wait))
+	b = appendNumber(b, tagBegin, uint64(d.Wait))
+	if d.Hold == nil {
+		return b
+	}
+	b = appendText(b, tagHold, d.Hold.String())
+	return appendNumber(b, tagGranted, uint64(d.Hold.Granted))
 }
 
 // appendReceipt appends the fields of a Receipt.

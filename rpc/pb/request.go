@@ -26,7 +26,7 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 	if cost == 0 {
 		cost = r.Tokens() // 0 for a look alone: older nodes know a look by it, and take an absent cost for 1
 	}
-	out := &CheckRequest{Key: r.Key, Look: r.Look, RequestId: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitNs: int64(r.Wait)}
+	out := &CheckRequest{Key: r.Key, Look: r.Look, RequestId: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitNs: int64(r.Wait), HoldNs: int64(r.Hold), Least: r.Least}
 	if r.Extend == 0 || r.Cost != 0 {
 		out.Cost = &cost
 	}
@@ -69,6 +69,9 @@ func encodeLimit(l limit.Limit) *Limit {
 		PenaltyAfter:  l.Penalty.After,
 		PenaltyForNs:  int64(l.Penalty.For),
 		PenaltyMaxNs:  int64(l.Penalty.Max),
+		HoldNs:        int64(l.Holds.Longest),
+		OnExpiry:      string(l.Holds.OnExpiry),
+		MaxDebt:       l.Holds.MaxDebt,
 	}
 	if l.Refill != (limit.Refill{}) {
 		out.Refill = &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)}
@@ -92,6 +95,9 @@ func decodeLimit(m *Limit) limit.Limit {
 		MaxWait:       time.Duration(m.GetWaitNs()),
 		Penalty: limit.Penalty{
 			After: m.GetPenaltyAfter(), For: time.Duration(m.GetPenaltyForNs()), Max: time.Duration(m.GetPenaltyMaxNs()),
+		},
+		Holds: limit.Holds{
+			Longest: time.Duration(m.GetHoldNs()), OnExpiry: limit.Expiry(m.GetOnExpiry()), MaxDebt: m.GetMaxDebt(),
 		},
 	}
 }

@@ -29,6 +29,9 @@ func drawLimit(t *rapid.T) limit.Limit {
 		Penalty: limit.Penalty{
 			After: rapid.Int64().Draw(t, "denials"), For: time.Duration(rapid.Int64().Draw(t, "first penalty")), Max: time.Duration(rapid.Int64().Draw(t, "longest penalty")),
 		},
+		Holds: limit.Holds{
+			Longest: time.Duration(rapid.Int64().Draw(t, "longest hold")), OnExpiry: limit.Expiry(rapid.String().Draw(t, "on expiry")), MaxDebt: rapid.Int64().Draw(t, "debt"),
+		},
 	}
 }
 
@@ -59,6 +62,8 @@ func drawRequest(t *rapid.T) limit.Request {
 		Extend:  rapid.Uint64Range(0, 1).Draw(t, "extend"),
 		Plan:    rapid.SampledFrom([]string{"", "pro", "\xff"}).Draw(t, "plan"),
 		Wait:    time.Duration(rapid.Int64().Draw(t, "wait")),
+		Hold:    time.Duration(rapid.Int64().Draw(t, "hold")),
+		Least:   rapid.Int64().Draw(t, "least"),
 	}
 }
 
@@ -152,6 +157,7 @@ func FuzzRequest(f *testing.F) {
 		Key: "a/b", Cost: 3, ID: "id", Receipt: true,
 		Limits: []limit.Ref{limit.Inline(limit.Limit{Name: "burst", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}})},
 	}))
+	seed(f, EncodeRequest(limit.Request{Key: "k", Cost: 3000, Hold: time.Minute, Least: 100, Limits: []limit.Ref{limit.Named("tokens")}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := new(CheckRequest)
 		if proto.Unmarshal(data, m) != nil {

@@ -24,26 +24,29 @@ type Class struct {
 	HTTP  int        // status of the JSON API
 	Name  string     // for programs: lower case, with dashes
 	Title string     // for people: the same for all errors of the class
+
+	reason string // in a google.rpc.ErrorInfo: tells the class from the others of its Code; empty for the one without
 }
 
 // The classes of errors that are not one of the vocabulary's sentinels.
 var (
-	invalid  = Class{codes.InvalidArgument, http.StatusBadRequest, "invalid-request", "The request is not valid"}
-	internal = Class{codes.Internal, http.StatusInternalServerError, "internal", "The node has an internal error"}
+	invalid  = Class{codes.InvalidArgument, http.StatusBadRequest, "invalid-request", "The request is not valid", ""}
+	internal = Class{codes.Internal, http.StatusInternalServerError, "internal", "The node has an internal error", ""}
 )
 
 // sentinels are the errors that are the same on both sides of the wire, each with its class. Where an error is several
-// of them, the first one counts.
+// of them, the first one counts. Of those with one Code, the one without a reason is the last.
 var sentinels = []struct {
 	err   error
 	class Class
 }{
-	{limit.ErrUnknownLimit, Class{codes.NotFound, http.StatusNotFound, "unknown-limit", "There is no such limit"}},
-	{limit.ErrOverloaded, Class{codes.ResourceExhausted, http.StatusServiceUnavailable, "overloaded", "The node is shedding load"}},
-	{limit.ErrUnavailable, Class{codes.Unavailable, http.StatusServiceUnavailable, "unavailable", "No decision could be made"}},
-	{limit.ErrUnauthenticated, Class{codes.Unauthenticated, http.StatusForbidden, "not-an-operator", "Only operators of the cluster may do this"}},
-	{context.DeadlineExceeded, Class{codes.DeadlineExceeded, http.StatusGatewayTimeout, "deadline-exceeded", "No decision was made in time"}},
-	{context.Canceled, Class{codes.Canceled, http.StatusServiceUnavailable, "canceled", "The client canceled the request"}},
+	{limit.ErrUnknownHold, Class{codes.NotFound, http.StatusNotFound, "unknown-hold", "There is no such hold", "UNKNOWN_HOLD"}},
+	{limit.ErrUnknownLimit, Class{codes.NotFound, http.StatusNotFound, "unknown-limit", "There is no such limit", ""}},
+	{limit.ErrOverloaded, Class{codes.ResourceExhausted, http.StatusServiceUnavailable, "overloaded", "The node is shedding load", ""}},
+	{limit.ErrUnavailable, Class{codes.Unavailable, http.StatusServiceUnavailable, "unavailable", "No decision could be made", ""}},
+	{limit.ErrUnauthenticated, Class{codes.Unauthenticated, http.StatusForbidden, "not-an-operator", "Only operators of the cluster may do this", ""}},
+	{context.DeadlineExceeded, Class{codes.DeadlineExceeded, http.StatusGatewayTimeout, "deadline-exceeded", "No decision was made in time", ""}},
+	{context.Canceled, Class{codes.Canceled, http.StatusServiceUnavailable, "canceled", "The client canceled the request", ""}},
 }
 
 // Classify says how err travels. An error that the vocabulary does not know is a fault of the node.
@@ -64,19 +67,31 @@ func EncodeError(err error) *status.Status {
 	if err == nil {
 		return status.New(codes.OK, "")
 	}
-	st := status.New(Classify(err).Code, brief(err.Error()))
+	class := Classify(err)
+	st := status.New(class.Code, brief(err.Error()))
 	fe, ok := errors.AsType[*limit.FieldError](err)
-	if !ok {
+	switch {
+	case !ok && class.reason == "":
 		return st
+	case !ok:
+		return withDetails(st, &errdetails.ErrorInfo{Reason: class.reason, Domain: domain})
 	}
 	details := []protoadapt.MessageV1{&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
 		{Field: brief(fe.Field), Description: brief(fe.Problem)},
 	}}}
 	if fe.Line > 0 {
 		details = append(details, &errdetails.ErrorInfo{
-			Reason: "DOCUMENT_LINE", Domain: "jeton", Metadata: map[string]string{"line": strconv.Itoa(fe.Line)},
+			Reason: "DOCUMENT_LINE", Domain: domain, Metadata: map[string]string{"line": strconv.Itoa(fe.Line)},
 		})
 	}
+	return withDetails(st, details...)
+}
+
+// domain is that of the reasons in details.
+const domain = "jeton"
+
+// withDetails is st with details; without, if they cannot be written.
+func withDetails(st *status.Status, details ...protoadapt.MessageV1) *status.Status {
 	detailed, err := st.WithDetails(details...)
 	if err != nil {
 		return st
@@ -120,11 +135,21 @@ func fromStatus(st *status.Status) error {
 		}
 	}
 	for _, s := range sentinels {
-		if st.Code() == s.class.Code {
+		if st.Code() == s.class.Code && (s.class.reason == "" || hasReason(st, s.class.reason)) {
 			return &remoteError{message: plain(st.Message()), is: s.err}
 		}
 	}
 	return &remoteError{message: st.Message(), is: st.Err()}
+}
+
+// hasReason says whether the details of st have one of ours.
+func hasReason(st *status.Status, reason string) bool {
+	for _, detail := range st.Details() {
+		if d, is := detail.(*errdetails.ErrorInfo); is && d.GetDomain() == domain && d.GetReason() == reason {
+			return true
+		}
+	}
+	return false
 }
 
 // plain is what grpc itself says of a connection, in words for people; what a node says stays as it is.

@@ -42,6 +42,8 @@ func TestErrorsTravel(t *testing.T) {
 	}{
 		{limit.ErrUnknownLimit, codes.NotFound, http.StatusNotFound, limit.ErrUnknownLimit},
 		{fmt.Errorf("%w %q", limit.ErrUnknownLimit, "login"), codes.NotFound, http.StatusNotFound, limit.ErrUnknownLimit},
+		{limit.ErrUnknownHold, codes.NotFound, http.StatusNotFound, limit.ErrUnknownHold},
+		{fmt.Errorf("%w: it was settled", limit.ErrUnknownHold), codes.NotFound, http.StatusNotFound, limit.ErrUnknownHold},
 		{limit.ErrUnavailable, codes.Unavailable, http.StatusServiceUnavailable, limit.ErrUnavailable},
 		{limit.ErrOverloaded, codes.ResourceExhausted, http.StatusServiceUnavailable, limit.ErrOverloaded},
 		{context.DeadlineExceeded, codes.DeadlineExceeded, http.StatusGatewayTimeout, context.DeadlineExceeded},
@@ -65,6 +67,9 @@ func TestErrorsTravel(t *testing.T) {
 			}
 			if test.is != nil && !errors.Is(got, test.is) {
 				t.Errorf("%v is not %v any more", got, test.is)
+			}
+			if other := limit.ErrUnknownLimit; test.is == limit.ErrUnknownHold && errors.Is(got, other) {
+				t.Errorf("%v is %v too", got, other)
 			}
 			if again := sendError(t, got); Classify(again) != Classify(test.err) {
 				t.Errorf("forwarded once more it is %v, want %v", Classify(again), Classify(test.err))
@@ -113,6 +118,7 @@ func TestForeignStatus(t *testing.T) {
 		{status.New(codes.Unavailable, "connection refused"), limit.ErrUnavailable, "connection refused"},
 		{status.New(codes.Unavailable, ""), limit.ErrUnavailable, limit.ErrUnavailable.Error()},
 		{status.New(codes.InvalidArgument, "no details"), nil, "no details"},
+		{status.New(codes.NotFound, "no reason"), limit.ErrUnknownLimit, "no reason"},
 		{status.New(codes.Unimplemented, "unknown method"), nil, "unknown method"},
 	} {
 		got := DecodeError(test.st.Err())
@@ -139,6 +145,7 @@ func TestErrorsAreBrief(t *testing.T) {
 
 func FuzzStatus(f *testing.F) {
 	seed(f, EncodeError(limit.ErrOverloaded).Proto())
+	seed(f, EncodeError(limit.ErrUnknownHold).Proto())
 	seed(f, EncodeError(&limit.FieldError{Field: "key", Problem: "is empty", Line: 1}).Proto())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := new(rpcstatus.Status)

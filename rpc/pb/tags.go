@@ -7,8 +7,8 @@ const (
 )
 
 // The tags of limiter.proto: the number of a field, shifted by 3, and its type. What reads a message and what writes it use the
-// same tags. All are one byte: the numbers are below 16, which the message Limit has used up; the reader takes longer ones, and the
-// writer does not.
+// same tags. All are one byte, for numbers below 16, but the last ones of Limit: the reader takes longer ones, and the writer, which
+// does not write limits, does not.
 const (
 	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
 
@@ -24,6 +24,8 @@ const (
 	tagExtend    = 7<<3 + typeVarint
 	tagPlan      = 9<<3 + typeBytes
 	tagWait      = 8<<3 + typeVarint
+	tagHoldFor   = 10<<3 + typeVarint
+	tagLeast     = 11<<3 + typeVarint
 
 	tagName   = 1<<3 + typeBytes // of LimitRef
 	tagInline = 2<<3 + typeBytes
@@ -43,6 +45,9 @@ const (
 	tagPenaltyAfter  = 13<<3 + typeVarint
 	tagPenaltyFor    = 14<<3 + typeVarint
 	tagPenaltyMax    = 15<<3 + typeVarint
+	tagLongestHold   = 16<<3 + typeVarint
+	tagOnExpiry      = 17<<3 + typeBytes
+	tagMaxDebt       = 18<<3 + typeVarint
 
 	tagTokens = 1<<3 + typeVarint // of Refill
 	tagPerNs  = 2<<3 + typeVarint
@@ -61,6 +66,8 @@ const (
 	tagOutcomes = 2<<3 + typeBytes
 	tagDecided  = 3<<3 + typeBytes  // its receipts
 	tagBegin    = 4<<3 + typeVarint // its wait
+	tagHold     = 5<<3 + typeBytes
+	tagGranted  = 6<<3 + typeVarint
 
 	tagOutcomeName    = 1<<3 + typeBytes // of Outcome
 	tagOutcomeAllowed = 2<<3 + typeVarint
