@@ -59,6 +59,37 @@ func (s Settlement) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// A HoldExtension is what POST /v1/extend takes of a hold that is to last longer.
+type HoldExtension struct{ Settlement Settlement }
+
+// UnmarshalJSON reads {"hold", "for", "cost"}, of which the last one is optional: what was used so far. An unknown field is an error. Its
+// errors are *FieldError.
+func (e *HoldExtension) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Hold string `json:"hold"`
+		For  string `json:"for"`
+		Cost int64  `json:"cost"`
+	}
+	if err := DecodeJSON(data, &in); err != nil {
+		return err
+	}
+	h, err := ParseHold(in.Hold)
+	if err != nil {
+		return err
+	}
+	if in.For == "" {
+		return ErrNoFor
+	}
+	e.Settlement = Settlement{Hold: h, Used: in.Cost, Open: true}
+	if e.Settlement.For, err = holdTime(in.For); err != nil {
+		return err
+	}
+	return e.Settlement.Validate()
+}
+
+// ErrNoFor refuses a hold that does not say how long it is to last.
+var ErrNoFor error = &FieldError{Field: "for", Problem: "is missing: say how long to hold, such as 60s"}
+
 type settledJSON struct {
 	Charged  int64          `json:"charged"`
 	Returned int64          `json:"returned"`

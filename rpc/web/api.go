@@ -60,7 +60,9 @@ type Stored interface {
 //
 //	POST        /v1/check                    limit.Request → limit.Decision, 200 or 429
 //	POST        /v1/check-all                {"checks"} → limit.AllDecision, 200 or 429
-//	POST        /v1/extend                   {"key", "receipt"} → limit.Decision, 200 or 429
+//	POST        /v1/hold                     limit.Request with "for" → limit.Decision with "hold" and "granted", 200 or 429
+//	POST        /v1/settle                   limit.Settlement → limit.Settled
+//	POST        /v1/extend                   {"key", "receipt"} → limit.Decision, 200 or 429; {"hold", "for", "cost"} → limit.Settled
 //	POST        /v1/return                   {"key", "receipts"} → {"returned"}
 //	GET DELETE  /v1/buckets/{limit}/{key...} limit.Inspection (?plan=pro: by that plan's numbers); DELETE fills it, 204
 //	GET PUT     /v1/limits                   the stored limits; PUT takes the whole document

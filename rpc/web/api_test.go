@@ -369,6 +369,10 @@ func TestBadHTTPRequests(t *testing.T) {
 		`{"key":"k","limits":["demo"],"wait_ms":1.5}`:                                          {"wait_ms", "64-bit integer"},
 		`{"key":"k","limits":["demo"],"wait_ms":100}`:                                          {"wait_ms", "lets no check wait"},
 		`{"key":"k","limits":["demo"],"look":true,"wait_ms":100}`:                              {"wait_ms", "leave the wait out"},
+		`{"key":"k","limits":["demo"],"for":"60s"}`:                                            {"for", "takes no holds"},
+		`{"key":"k","limits":["demo"],"for":"soon"}`:                                           {"for", "soon"},
+		`{"key":"k","limits":["demo"],"for":"1ms"}`:                                            {"for", "too short"},
+		`{"key":"k","limits":["demo"],"least":1}`:                                              {"least", "belongs to a hold"},
 		`{"key":"k","limits":["demo"],"look":1}`:                                               {"look", "boolean"},
 		`{"key":"k","limits":["demo"],"receipt":"yes"}`:                                        {"receipt", "boolean"},
 		`{"key":"k","limits":["demo"],"plan":"None"}`:                                          {"plan", "None"},
@@ -388,13 +392,13 @@ func TestBadHTTPRequests(t *testing.T) {
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limits":["dmeo"]}`), 404, "",
 		`unknown limit "dmeo": did you mean "demo"? GET /v1/limits shows all limits`)
 	wantProblem(t, ask("POST", "/v1/check", `{"key":"k","limit":["demo"]}`), 400, "limit",
-		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt, plan, wait_ms: did you mean "limits"?`)
+		`limit: is not a known field: a check has key, limits, cost, look, request_id, receipt, plan, wait_ms, for, least: did you mean "limits"?`)
 	if title := ask("PUT", "/v1/limits", "nothing").member(t, "title"); title == "The request can never be decided" {
 		t.Errorf("a document that is none has the title %v", title)
 	}
 	wantProblem(t, ask("POST", "/v1/check", `"`+strings.Repeat("x", maxBody)+`"`), 413, "", "1048576")
 	for path, allow := range map[string]string{
-		"/v1/check": "POST", "/v1/return": "POST", "/v1/limits": "GET, HEAD", "/v1/buckets/demo/a": "DELETE, GET, HEAD",
+		"/v1/check": "POST", "/v1/hold": "POST", "/v1/settle": "POST", "/v1/extend": "POST", "/v1/return": "POST", "/v1/limits": "GET, HEAD", "/v1/buckets/demo/a": "DELETE, GET, HEAD",
 	} {
 		got := ask("PATCH", path, "")
 		wantProblem(t, got, 405, "", allow)
@@ -555,13 +559,15 @@ func FuzzCheckBody(f *testing.F) {
 	f.Add([]byte(`{"key":"k","limits":[{"name":"burst","capacity":10,"refill":"1/s"},null]}`))
 	f.Add([]byte(`{"checks":[{"key":"k","limits":["demo"]},{"key":"k","limits":["odd"]},{"key":"k","limits":["odd"],"cost":3},null]}`))
 	f.Add([]byte(`{"checks":[{"key":"k","limits":["demo"],"receipt":true},{"key":"org","limits":["odd"],"cost":9}]}`))
+	f.Add([]byte(`{"key":"k","limits":["demo"],"cost":3000,"for":"60s","least":1}`))
+	f.Add([]byte(`{"hold":"` + aHold.String() + `","cost":1200,"open":true,"for":"60s"}`))
 	doc := conformance.NewDocument(f)
 	h, err := NewAPI(APIConfig{Limiter: conformance.NewNoonModel(f), Limits: func() *limit.Document { return doc }})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, path := range []string{"/v1/check", "/v1/check-all", "/v1/return"} {
+		for _, path := range []string{"/v1/check", "/v1/check-all", "/v1/hold", "/v1/settle", "/v1/extend", "/v1/return"} {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body)))
 			switch w.Code {

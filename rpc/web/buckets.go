@@ -16,6 +16,11 @@ func (a *api) check(r *http.Request) (reply, error) {
 	if err := readJSON(r, &request); err != nil {
 		return reply{}, wrongField(err)
 	}
+	return a.decide(r, request)
+}
+
+// decide has a check decided.
+func (a *api) decide(r *http.Request, request limit.Request) (reply, error) {
 	d, err := a.Limiter.Check(r.Context(), request)
 	if err != nil {
 		return reply{}, a.unknownLimit(asWritten(err, request), request.Limits...)
@@ -50,20 +55,6 @@ func decided(d any, allowed bool, retryAfter func() (int64, bool)) reply {
 		out.header.Set("Retry-After", fmt.Sprint(seconds))
 	}
 	return out
-}
-
-// extend answers POST /v1/extend.
-func (a *api) extend(r *http.Request) (reply, error) {
-	var in limit.Extension
-	if err := readJSON(r, &in); err != nil {
-		return reply{}, err
-	}
-	request := in.Request()
-	d, err := a.Limiter.Check(r.Context(), request)
-	if err != nil {
-		return reply{}, a.unknownLimit(asWrittenOfExtension(err), request.Limits...)
-	}
-	return decided(d, d.Allowed, d.RetryAfterSeconds), nil
 }
 
 // giveBack answers POST /v1/return.
@@ -105,15 +96,24 @@ func (a *api) reset(name, key string) answerer {
 
 // readJSON reads the body of r into v, whatever its Content-Type.
 func readJSON(r *http.Request, v any) error {
-	body, err := io.ReadAll(r.Body)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return errTooLarge
-	}
+	body, err := readBody(r)
 	if err != nil {
-		return &limit.FieldError{Field: "body", Problem: "did not arrive whole: " + err.Error()}
-	}
-	if !utf8.Valid(body) { // it would be read as something else
-		return &limit.FieldError{Field: "body", Problem: "is not valid UTF-8"}
+		return err
 	}
 	return limit.DecodeJSON(body, v)
+}
+
+// readBody is the body of r, which is UTF-8.
+func readBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, errTooLarge
+	}
+	if err != nil {
+		return nil, &limit.FieldError{Field: "body", Problem: "did not arrive whole: " + err.Error()}
+	}
+	if !utf8.Valid(body) { // it would be read as something else
+		return nil, &limit.FieldError{Field: "body", Problem: "is not valid UTF-8"}
+	}
+	return body, nil
 }

@@ -37,10 +37,23 @@ func (a *api) unknownLimit(err error, asked ...limit.Ref) error {
 }
 
 // checkFields are the fields of a check.
-var checkFields = []string{"key", "limits", "cost", "look", "request_id", "receipt", "plan", "wait_ms"}
+var checkFields = []string{"key", "limits", "cost", "look", "request_id", "receipt", "plan", "wait_ms", "for", "least"}
+
+// The fields of what holds and extensions are asked with.
+var (
+	holdFields        = []string{"key", "limits", "cost", "for", "least", "request_id", "plan"}
+	settlementFields  = []string{"hold", "cost", "open", "for"}
+	extensionOfHold   = []string{"hold", "for", "cost"}
+	extensionOfPermit = []string{"key", "receipt"}
+)
 
 // wrongField is err, what reading a check met, with the fields that there are and the nearest of them, where the check has another.
-func wrongField(err error) error { return wrongFieldAt("", err) }
+func wrongField(err error) error { return wrongFieldOf("a check", checkFields, err) }
+
+// wrongFieldOf is wrongField for something with these fields.
+func wrongFieldOf(what string, fields []string, err error) error {
+	return wrongFieldAt("", what, fields, err)
+}
 
 // wrongFieldOfAll is wrongField for the checks of POST /v1/check-all, whose body has one field of its own.
 func wrongFieldOfAll(err error) error {
@@ -49,13 +62,13 @@ func wrongFieldOfAll(err error) error {
 		return err
 	}
 	if at, _, inside := strings.Cut(fe.Field, "]."); inside {
-		return wrongFieldAt(at+"].", err)
+		return wrongFieldAt(at+"].", "a check", checkFields, err)
 	}
 	return &limit.FieldError{Field: fe.Field, Problem: limit.UnknownField + `: the body is {"checks":[…]}, a list of what POST /v1/check takes`}
 }
 
-// wrongFieldAt is wrongField for a check whose fields begin with path.
-func wrongFieldAt(path string, err error) error {
+// wrongFieldAt is wrongFieldOf for something whose fields begin with path.
+func wrongFieldAt(path, what string, fields []string, err error) error {
 	fe, is := errors.AsType[*limit.FieldError](err)
 	if !is || fe.Problem != limit.UnknownField {
 		return err
@@ -64,12 +77,12 @@ func wrongFieldAt(path string, err error) error {
 	if !of || strings.ContainsAny(name, ".[") {
 		return err
 	}
-	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: a check has %s: did you mean %q?",
-		limit.UnknownField, strings.Join(checkFields, ", "), spelling.Nearest(name, checkFields))}
+	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: %s has %s: did you mean %q?",
+		limit.UnknownField, what, strings.Join(fields, ", "), spelling.Nearest(name, fields))}
 }
 
-// asWritten is the error of a check, whose field it names as the caller has written it: the wait as wait_ms, and a limit that the request
-// defines by its place.
+// asWritten is the error of a check, whose field it names as the caller has written it: the wait as wait_ms, how long to hold as for, and a
+// limit that the request defines by its place.
 func asWritten(err error, r limit.Request) error { return asWrittenAt("", err, r) }
 
 // asWrittenOfAll is asWritten for the checks of POST /v1/check-all.
@@ -91,8 +104,11 @@ func asWrittenAt(path string, err error, r limit.Request) error {
 		return err
 	}
 	written, longest := name, -1
-	if name == "wait" {
+	switch name {
+	case "wait":
 		written = "wait_ms"
+	case "hold":
+		written = "for"
 	}
 	for i, ref := range r.Limits {
 		rest, of := strings.CutPrefix(name+".", "limits."+ref.Name+".")
@@ -104,6 +120,14 @@ func asWrittenAt(path string, err error, r limit.Request) error {
 		return err
 	}
 	return &limit.FieldError{Field: path + written, Problem: fe.Problem}
+}
+
+// asWrittenOfSettlement is asWritten for a settlement: what its limits say of the hold is about the time that it is to last.
+func asWrittenOfSettlement(err error, s limit.Settlement) error {
+	if fe, is := errors.AsType[*limit.FieldError](err); is && fe.Field == "hold" && s.For > 0 {
+		return &limit.FieldError{Field: "for", Problem: fe.Problem}
+	}
+	return err
 }
 
 // asWrittenOfExtension is asWritten for POST /v1/extend: all but the key is told by the receipt.

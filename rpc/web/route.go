@@ -22,6 +22,10 @@ func (a *api) route(r *http.Request) (string, answerer) {
 		return path, method(r, map[string]answerer{http.MethodPost: a.check})
 	case "/v1/check-all":
 		return path, method(r, map[string]answerer{http.MethodPost: a.checkAll})
+	case "/v1/hold":
+		return path, method(r, map[string]answerer{http.MethodPost: a.hold})
+	case "/v1/settle":
+		return path, method(r, map[string]answerer{http.MethodPost: a.settle})
 	case "/v1/extend":
 		return path, method(r, map[string]answerer{http.MethodPost: a.extend})
 	case "/v1/return":
