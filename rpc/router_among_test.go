@@ -181,7 +181,8 @@ func TestRouterBeforeTheTable(t *testing.T) {
 	_, err := r.Check(t.Context(), demo("k"))
 	batch := r.CheckBatch(t.Context(), []limit.Request{demo("k")})
 	_, returnErr := r.Return(t.Context(), "k", nil)
-	for _, err := range []error{err, batch[0].Err, returnErr} {
+	_, settleErr := r.Settle(t.Context(), settlementOf("k", 3))
+	for _, err := range []error{err, batch[0].Err, returnErr, settleErr} {
 		if !errors.Is(err, limit.ErrUnavailable) || !strings.Contains(err.Error(), "table") {
 			t.Errorf("got %v, want %v for lack of a table", err, limit.ErrUnavailable)
 		}

@@ -124,6 +124,10 @@ func routedNodes(t *testing.T, n int, local func(i int) limit.Limiter) []*routed
 				node.asked("inspect " + key)
 				return limit.Inspection{}, errors.New("nothing to see")
 			},
+			OnSettle: func(_ context.Context, s limit.Settlement) (limit.Settled, error) {
+				node.asked("settle " + s.Hold.Key)
+				return limit.SumSettled([]limit.SettledLimit{{Name: "demo", State: limit.HoldSettled, Charged: s.Used}}), nil
+			},
 		}
 		if local != nil {
 			node.local = local(i)
@@ -297,6 +301,10 @@ func TestRoutesOfOtherCalls(t *testing.T) {
 			_, err := c.Return(ctx, &pb.ReturnRequest{Key: key})
 			return err
 		},
+		func(ctx context.Context) error {
+			_, err := c.Settle(ctx, settleMessage(key, 3))
+			return err
+		},
 	} {
 		wantCode(t, call(with(t, pb.MarkRouted, pb.MarkForwarded)), codes.Unavailable, "is not a replica")
 		wantDecided(t, nodes, 0)
@@ -427,6 +435,10 @@ func TestNotServing(t *testing.T) {
 		},
 		"return": func(o grpc.CallOption) error {
 			_, err := c.Return(t.Context(), &pb.ReturnRequest{Key: "k"}, o)
+			return err
+		},
+		"settle": func(o grpc.CallOption) error {
+			_, err := c.Settle(t.Context(), settleMessage("k", 3), o)
 			return err
 		},
 		"inspect": func(o grpc.CallOption) error {

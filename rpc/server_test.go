@@ -169,7 +169,7 @@ func streamed(t *testing.T, client pb.LimiterClient, m *pb.CheckRequest) limit.R
 func TestErrorsArrive(t *testing.T) {
 	for _, want := range []error{
 		&limit.FieldError{Field: "key", Problem: "is empty"},
-		limit.ErrUnknownLimit, limit.ErrUnavailable, limit.ErrOverloaded,
+		limit.ErrUnknownLimit, limit.ErrUnknownHold, limit.ErrUnavailable, limit.ErrOverloaded,
 		context.DeadlineExceeded, context.Canceled, errors.New("the disk is on fire"),
 	} {
 		t.Run(want.Error(), func(t *testing.T) {
@@ -179,14 +179,16 @@ func TestErrorsArrive(t *testing.T) {
 				OnInspect: func(context.Context, string, limit.Ref, string) (limit.Inspection, error) {
 					return limit.Inspection{}, want
 				},
-				OnReset: func(context.Context, string, limit.Ref) error { return want },
+				OnReset:  func(context.Context, string, limit.Ref) error { return want },
+				OnSettle: func(context.Context, limit.Settlement) (limit.Settled, error) { return limit.Settled{}, want },
 			}})
 			client := pb.NewLimiterClient(conn)
 			_, checked := client.Check(t.Context(), checkMessage("k"))
 			_, returned := client.Return(t.Context(), &pb.ReturnRequest{Key: "k"})
 			_, inspected := client.Inspect(t.Context(), &pb.InspectRequest{Key: "k"})
 			_, wasReset := client.Reset(t.Context(), &pb.ResetRequest{Key: "k"})
-			for call, err := range map[string]error{"Check": checked, "Return": returned, "Inspect": inspected, "Reset": wasReset} {
+			_, settled := client.Settle(t.Context(), settleMessage("k", 1))
+			for call, err := range map[string]error{"Check": checked, "Return": returned, "Inspect": inspected, "Reset": wasReset, "Settle": settled} {
 				if status.Code(err) != pb.Classify(want).Code || pb.DecodeError(err).Error() != pb.DecodeError(pb.EncodeError(want).Err()).Error() {
 					t.Errorf("%s: got %v, want %v", call, err, want)
 				}

@@ -131,6 +131,8 @@ func TestUnreachable(t *testing.T) {
 			wantUnavailable("batch", c.CheckBatch(t.Context(), []limit.Request{check("k")})[0].Err)
 			_, err := c.Return(t.Context(), "k", nil)
 			wantUnavailable("return", err)
+			_, err = c.Settle(t.Context(), limit.Settlement{Hold: limit.Hold{Key: "k"}})
+			wantUnavailable("settle", err)
 			_, err = c.Inspect(t.Context(), "k", limit.Named("demo"), "")
 			wantUnavailable("inspect", err)
 			wantUnavailable("reset", c.Reset(t.Context(), "k", limit.Named("demo")))

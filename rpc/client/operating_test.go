@@ -52,6 +52,54 @@ func TestReturnFromOutside(t *testing.T) {
 	<-killed
 }
 
+// TestSettleFromOutside goes to the key's owner, and to the next replica when that fails or is silent.
+func TestSettleFromOutside(t *testing.T) {
+	f := fakenodes.StartCluster(t, 3)
+	c := connectTo(t, f)
+	asked := make(chan int, 10)
+	for i, n := range f.Nodes {
+		n.Settled = func(ctx context.Context, m *pb.SettleRequest) (*pb.SettleResponse, error) {
+			if marks := metadata.ValueFromIncomingContext(ctx, pb.MarkRouted); len(marks) != 1 {
+				t.Errorf("the call has the marks %q", marks)
+			}
+			asked <- i
+			return &pb.SettleResponse{Charged: m.GetUsed(), Limits: []*pb.SettledLimit{{Name: "demo", State: "settled", Charged: m.GetUsed()}}}, nil
+		}
+	}
+	for owner := range f.Nodes {
+		want := limit.SumSettled([]limit.SettledLimit{{Name: "demo", State: limit.HoldSettled, Charged: 3}})
+		got, err := c.Settle(t.Context(), limit.Settlement{Hold: limit.Hold{Key: f.KeyOf(owner), Granted: 5}, Used: 3})
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v and %v, want %+v", got, err, want)
+		}
+		if at := <-asked; at != owner || len(asked) > 0 {
+			t.Errorf("node %d was asked, and %d more; want node %d", at, len(asked), owner)
+		}
+	}
+	f.Nodes[0].Settled = func(ctx context.Context, _ *pb.SettleRequest) (*pb.SettleResponse, error) { // it is silent
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	h := limit.Hold{Key: f.KeyOf(0), Granted: 5}
+	if got, err := c.Settle(t.Context(), limit.Settlement{Hold: h, Used: 2}); err != nil || got.Charged != 2 {
+		t.Errorf("the owner is silent: %+v, %v", got, err)
+	}
+	if at := <-asked; at != 1 {
+		t.Errorf("node %d was asked, want the next replica", at)
+	}
+	f.Nodes[0].Kill(t)
+	if got, err := c.Settle(t.Context(), limit.Settlement{Hold: h, Used: 2}); err != nil || got.Charged != 2 {
+		t.Errorf("the owner is dead: %+v, %v", got, err)
+	}
+	f.Nodes[1].Settled = nil
+	if _, err := c.Settle(t.Context(), limit.Settlement{Hold: h}); !errors.Is(err, limit.ErrUnknownHold) || strings.Contains(err.Error(), f.Nodes[1].Address) {
+		t.Errorf("unknown: %v", err)
+	}
+	if _, err := c.Settle(t.Context(), limit.Settlement{Hold: h, Used: -1}); err == nil || !strings.Contains(err.Error(), "cost") {
+		t.Errorf("a negative cost: %v", err)
+	}
+}
+
 // An operated node answers operators.
 type operated struct {
 	pb.UnimplementedAdminServer
