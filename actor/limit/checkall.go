@@ -18,7 +18,8 @@ type AllDecision struct {
 	Wait   time.Duration
 	Denied *Denial // what denied; nil if Allowed
 	// Decisions are the answers to the requests, in their order, as each was given when it was asked. Those after the one that
-	// denied were not asked: they have no Limits. Receipts are there if all were allowed.
+	// denied were not asked: they have no Limits. Receipts and holds are there if all were
+	// allowed.
 	Decisions []Decision
 }
 
@@ -43,6 +44,7 @@ type Denial struct {
 type Taken struct {
 	Key      string
 	Receipts []Receipt
+	Hold     *Hold // of a hold, which has no receipts: it is settled with nothing used
 }
 
 // A Taking is what the checks of one request have taken so far: all of them admit, or what was taken is given back. It ends with End,
@@ -64,7 +66,14 @@ type Taking struct {
 // Add notes what a check has taken, if it has receipts.
 func (t *Taking) Add(key string, receipts []Receipt) {
 	if len(receipts) > 0 {
-		t.Taken = append(t.Taken, Taken{key, receipts})
+		t.Taken = append(t.Taken, Taken{Key: key, Receipts: receipts})
+	}
+}
+
+// AddHold notes what a hold has taken; nil for other checks.
+func (t *Taking) AddHold(h *Hold) {
+	if h != nil {
+		t.Taken = append(t.Taken, Taken{Key: h.Key, Hold: h})
 	}
 }
 
@@ -90,7 +99,7 @@ type AllPlan struct {
 }
 
 // PlanAll checks everything about rs that does not depend on the stored limits, and makes one check of requests that have the
-// same key, plan, cost and wait. Its errors are *FieldErrors that name the request, as in "checks[1].key".
+// same key, plan, cost and wait, and hold in the same way. Its errors are *FieldErrors that name the request, as in "checks[1].key".
 func PlanAll(rs []Request) (*AllPlan, error) {
 	if err := ValidateAll(len(rs)); err != nil {
 		return nil, err
@@ -102,8 +111,8 @@ func PlanAll(rs []Request) (*AllPlan, error) {
 		}
 		p.add(i)
 	}
-	for i := range p.Checks[:len(p.Checks)-1] {
-		p.Checks[i].Receipt = true // nothing comes after the last one for which it would be given back
+	for i := range p.Checks[:len(p.Checks)-1] { // nothing comes after the last one for which it would be given back
+		p.Checks[i].Receipt = p.Checks[i].Hold == 0 // a hold is settled
 	}
 	return p, nil
 }
@@ -150,11 +159,12 @@ func (p *AllPlan) admit(i int) error {
 	return nil
 }
 
-// add puts the request at i into the check that asks for the same key, cost and wait, or into one of its own.
+// add puts the request at i into the check that asks for the same key, cost and wait and holds in the same way, or into one of its own.
 func (p *AllPlan) add(i int) {
 	r := p.requests[i]
 	at := slices.IndexFunc(p.Checks, func(c Request) bool {
-		return c.Key == r.Key && c.Plan == r.Plan && c.Tokens() == r.Tokens() && c.Wait == r.Wait && len(c.Limits)+len(r.Limits) <= MaxLimits
+		return c.Key == r.Key && c.Plan == r.Plan && c.Tokens() == r.Tokens() && c.Wait == r.Wait && c.Hold == r.Hold && c.Least == r.Least &&
+			len(c.Limits)+len(r.Limits) <= MaxLimits
 	})
 	if at < 0 {
 		p.Checks, p.of = append(p.Checks, r), append(p.of, []int{i})
@@ -176,6 +186,9 @@ func (p *AllPlan) Answer(decided []Decision) AllDecision {
 		for _, i := range p.of[at] {
 			to := from + len(p.requests[i].Limits)
 			a.Decisions[i] = d.part(from, to, a.Allowed && p.requests[i].Receipt)
+			if d.Hold != nil && a.Allowed {
+				a.Decisions[i].Hold = d.Hold.part(p.requests[i].Limits)
+			}
 			from = to
 		}
 	}
@@ -200,6 +213,18 @@ func (d *Decision) part(from, to int, receipts bool) Decision {
 		part.Receipts = receiptsOf(part.Limits, d.Receipts)
 	}
 	return part
+}
+
+// part is what h holds of some of its limits: a hold of its own.
+func (h *Hold) part(of []Ref) *Hold {
+	part := *h
+	part.Limits = nil
+	for _, l := range h.Limits {
+		if slices.ContainsFunc(of, func(ref Ref) bool { return ref.Name == l.Limit }) {
+			part.Limits = append(part.Limits, l)
+		}
+	}
+	return &part
 }
 
 // receiptsOf are those of some limits. There is none of a limit that an override lets pass.

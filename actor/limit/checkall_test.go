@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -33,13 +34,14 @@ func TestTaking(t *testing.T) {
 							return
 						}
 						taking.Add(fmt.Sprint(i), make([]limit.Receipt, i%2))
+						taking.AddHold(nil)
 					}
 					taking.Keep()
 				}()
 				taking.End(giveBack)
 				var want [][]limit.Taken
 				if stops < n && stops > 1 { // every second check has taken something
-					want = [][]limit.Taken{{{"1", make([]limit.Receipt, 1)}}}
+					want = [][]limit.Taken{{{Key: "1", Receipts: make([]limit.Receipt, 1)}}}
 				}
 				if !reflect.DeepEqual(given, want) {
 					t.Errorf("%d checks, number %d does not admit (panic: %v): given back %v, want %v", n, stops, panics, given, want)
@@ -105,6 +107,66 @@ func TestPlanAllMerges(t *testing.T) {
 	}
 	if p, err = limit.PlanAll([]limit.Request{of("k", 1, names...), of("k", 1, "more")}); err != nil || len(p.Checks) != 2 {
 		t.Errorf("more than %d limits of one key are %d checks: %v", limit.MaxLimits, len(p.Checks), err)
+	}
+}
+
+// TestPlanAllOfHolds keeps holds apart from other checks, and asks for no receipts of them: they are settled.
+func TestPlanAllOfHolds(t *testing.T) {
+	hold := func(r limit.Request, d time.Duration, least int64) limit.Request { r.Hold, r.Least = d, least; return r }
+	p, err := limit.PlanAll([]limit.Request{
+		hold(of("user", 5, "a"), time.Minute, 0), of("user", 5, "b"), hold(of("user", 5, "c"), time.Hour, 0), hold(of("user", 5, "d"), time.Minute, 2),
+		hold(of("user", 5, "e"), time.Minute, 0), of("user", 5, "f"), hold(of("org", 5, "a"), time.Minute, 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := of("user", 5, "b", "f")
+	plain.Receipt = true
+	want := []limit.Request{
+		hold(of("user", 5, "a", "e"), time.Minute, 0), plain, hold(of("user", 5, "c"), time.Hour, 0), hold(of("user", 5, "d"), time.Minute, 2),
+		hold(of("org", 5, "a"), time.Minute, 0),
+	}
+	if !reflect.DeepEqual(p.Checks, want) {
+		t.Fatalf("the checks are %+v, want %+v", p.Checks, want)
+	}
+	decided := make([]limit.Decision, len(want))
+	for i, c := range want {
+		decided[i] = limit.Decision{Allowed: true, Limits: make([]limit.Outcome, len(c.Limits))}
+		for j, ref := range c.Limits {
+			decided[i].Limits[j] = limit.Outcome{Name: ref.Name, Allowed: true}
+		}
+	}
+	first := limit.Hold{Key: "user", Plan: "pro", Granted: 5, Limits: []limit.Held{{Limit: "a", ID: 1}, {Limit: "e", ID: 2}}}
+	decided[0].Hold = &first
+	a := p.Answer(decided)
+	for i, want := range map[int]*limit.Hold{
+		0: {Key: "user", Plan: "pro", Granted: 5, Limits: first.Limits[:1]}, 1: nil, 4: {Key: "user", Plan: "pro", Granted: 5, Limits: first.Limits[1:]},
+	} {
+		if got := a.Decisions[i].Hold; !reflect.DeepEqual(got, want) {
+			t.Errorf("request %d has %+v, want %+v", i, got, want)
+		}
+	}
+	decided[4].Allowed, decided[4].Limits[0].Allowed = false, false
+	for i, d := range p.Answer(decided).Decisions {
+		if d.Hold != nil {
+			t.Errorf("request %d of a denial has %+v", i, d.Hold)
+		}
+	}
+}
+
+// TestTakingHolds gives a hold back as it was taken.
+func TestTakingHolds(t *testing.T) {
+	var taking limit.Taking
+	h := &limit.Hold{Key: "k", Granted: 5}
+	taking.Add("k", nil)
+	taking.AddHold(h)
+	taking.End(func(taken []limit.Taken) {
+		if want := []limit.Taken{{Key: "k", Hold: h}}; !reflect.DeepEqual(taken, want) {
+			t.Errorf("given back %+v, want %+v", taken, want)
+		}
+	})
+	if len(taking.Taken) > 0 {
+		t.Error("it can be given back again")
 	}
 }
 

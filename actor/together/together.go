@@ -24,6 +24,7 @@ const giveBackWithin = time.Second
 type Limiter interface {
 	limit.Checker
 	limit.Returner
+	limit.Settler
 }
 
 // CheckAll decides rs as [limit.AllChecker] says, with checks that it asks of to. Background runs a function in a goroutine that its
@@ -50,6 +51,7 @@ func CheckAll(ctx context.Context, to Limiter, rs []limit.Request, background fu
 			return plan.Answer(decided), nil
 		}
 		taking.Add(r.Key, d.Receipts)
+		taking.AddHold(d.Hold)
 	}
 	taking.Keep()
 	return plan.Answer(decided), nil
@@ -100,5 +102,9 @@ func (g *giver) giveBackOne(ctx, closing context.Context, deadline time.Time, t 
 		defer stop()
 	}
 	// An error means that the tokens are lost until they come back by the refill. No caller could do anything about it.
+	if t.Hold != nil {
+		_, _ = g.to.Settle(within, limit.Settlement{Hold: *t.Hold})
+		return
+	}
 	_, _ = g.to.Return(within, t.Key, t.Receipts)
 }

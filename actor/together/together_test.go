@@ -27,6 +27,13 @@ func of(key string, cost int64) limit.Request {
 	return limit.Request{Key: key, Cost: cost, Look: cost == 0, Limits: []limit.Ref{limit.Named("demo")}}
 }
 
+// holding is of, as a hold.
+func holding(key string, cost int64) limit.Request {
+	r := of(key, cost)
+	r.Hold = time.Minute
+	return r
+}
+
 // A trouble is what becomes of one call.
 type trouble int
 
@@ -48,12 +55,13 @@ type faulty struct {
 	losses map[string]int64 // tokens that a key has lost
 	asked  []string
 	given  []string
+	holds  map[uint64][]limit.Receipt // what each hold has taken, by its id
 }
 
 func newFaulty(tb testing.TB, check, giveBack func() trouble) *faulty {
 	tb.Helper()
 	always := func() trouble { return none }
-	f := &faulty{Model: conformance.NewNoonModel(tb), check: always, giveBack: always, losses: map[string]int64{}}
+	f := &faulty{Model: conformance.NewNoonModel(tb), check: always, giveBack: always, losses: map[string]int64{}, holds: map[uint64][]limit.Receipt{}}
 	if check != nil {
 		f.check = check
 	}
@@ -77,7 +85,7 @@ func (f *faulty) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 	if what == failed || what == died {
 		return limit.Decision{}, limit.ErrUnavailable
 	}
-	d, err := f.Model.Check(ctx, r)
+	d, err := f.decide(ctx, r)
 	if what == none || err != nil {
 		return d, err
 	}
@@ -89,6 +97,42 @@ func (f *faulty) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 		return limit.Decision{}, ctx.Err()
 	}
 	return limit.Decision{}, limit.ErrUnavailable
+}
+
+// decide has the model decide, which takes no holds: a hold is a check with a receipt.
+func (f *faulty) decide(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	if r.Hold == 0 {
+		return f.Model.Check(ctx, r)
+	}
+	if err := r.Validate(); err != nil {
+		return limit.Decision{}, err
+	}
+	r.Hold, r.Receipt = 0, true
+	d, err := f.Model.Check(ctx, r)
+	if err != nil || !d.Allowed {
+		return d, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := uint64(len(f.holds) + 1)
+	f.holds[id], d.Receipts = d.Receipts, nil
+	d.Hold = &limit.Hold{Key: r.Key, Granted: r.Cost, Limits: []limit.Held{{Limit: "demo", ID: id}}}
+	return d, nil
+}
+
+// Settle gives back the whole hold.
+func (f *faulty) Settle(ctx context.Context, s limit.Settlement) (limit.Settled, error) {
+	if s.Used != 0 || s.Open || s.For != 0 {
+		panic("a hold that is given back is settled with nothing used")
+	}
+	f.mu.Lock()
+	receipts, ok := f.holds[s.Hold.Limits[0].ID]
+	f.mu.Unlock()
+	if !ok {
+		return limit.Settled{}, limit.ErrUnknownHold
+	}
+	_, err := f.Return(ctx, s.Hold.Key, receipts)
+	return limit.Settled{Returned: s.Hold.Granted}, err
 }
 
 func (f *faulty) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
@@ -158,7 +202,9 @@ var stories = rapid.Custom(func(t *rapid.T) story {
 		order := rapid.Permutation([]string{"user", "org", "ip"}).Draw(t, "order")[:rapid.IntRange(1, 3).Draw(t, "keys")]
 		rs := make([]limit.Request, len(order))
 		for i, key := range order {
-			rs[i] = of(key, rapid.Int64Range(0, 5).Draw(t, "cost"))
+			if rs[i] = of(key, rapid.Int64Range(0, 5).Draw(t, "cost")); !rs[i].Look && rapid.Bool().Draw(t, "hold") {
+				rs[i] = holding(key, rs[i].Cost)
+			}
 		}
 		s.requests = append(s.requests, rs)
 	}
@@ -248,6 +294,19 @@ func TestOrder(t *testing.T) {
 	f.given = nil
 	if d, err := together.CheckAll(t.Context(), f, []limit.Request{of("ip", 1), of("org", 1)}, nil); err != nil || !d.Allowed || f.given != nil {
 		t.Errorf("got %+v, %v; given back %v", d, err, f.given)
+	}
+}
+
+// TestHolds settles the hold of the first key when the second one denies, and answers both if neither does.
+func TestHolds(t *testing.T) {
+	f := newFaulty(t, nil, nil)
+	d, err := together.CheckAll(t.Context(), f, []limit.Request{holding("user", 3), of("org", 1), holding("ip", 2)}, nil)
+	if err != nil || !d.Allowed || d.Decisions[0].Hold == nil || d.Decisions[1].Hold != nil || d.Decisions[2].Hold == nil || f.given != nil {
+		t.Errorf("got %+v, %v; given back %v", d, err, f.given)
+	}
+	d, err = together.CheckAll(t.Context(), f, []limit.Request{holding("user", 3), of("org", capacity)}, nil)
+	if err != nil || d.Allowed || d.Decisions[0].Hold != nil || !slices.Equal(f.given, []string{"user"}) || f.left(t, "user") != capacity-3 {
+		t.Errorf("got %+v, %v; given back %v, %d left", d, err, f.given, f.left(t, "user"))
 	}
 }
 
