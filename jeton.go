@@ -80,6 +80,20 @@ type (
 	Receipt = limit.Receipt
 )
 
+// Costs that are known only afterwards.
+type (
+	// A Settler is told what became of its holds: a [Client] and a [Node] are Settlers.
+	Settler = limit.Settler
+	// A Hold is what a Request with a Hold has taken for a time. Its text is for other programs; [ParseHold] reads it.
+	Hold = limit.Hold
+	// A Settlement says how many tokens of a Hold were used.
+	Settlement = limit.Settlement
+	// A Settled answers a Settlement.
+	Settled = limit.Settled
+	// A SettledLimit is what a Settlement came to for one limit.
+	SettledLimit = limit.SettledLimit
+)
+
 // What a limit is.
 type (
 	// A Limit is a named rule: a capacity, a refill, and what a gateway does when there is no decision.
@@ -104,6 +118,8 @@ type FieldError = limit.FieldError
 var (
 	// ErrUnknownLimit means that the request names a limit that the cluster does not have.
 	ErrUnknownLimit = limit.ErrUnknownLimit
+	// ErrUnknownHold means that no limit knows the hold that is settled any more. Nothing was charged.
+	ErrUnknownHold = limit.ErrUnknownHold
 	// ErrUnavailable means that no node could decide.
 	ErrUnavailable = limit.ErrUnavailable
 	// ErrOverloaded means that the node, or the client, refuses work that exceeds its bounds.
@@ -117,6 +133,9 @@ func Named(name string) Ref { return limit.Named(name) }
 
 // Inline refers to a limit that the request defines.
 func Inline(l Limit) Ref { return limit.Inline(l) }
+
+// ParseHold reads the text of a hold, as it was answered. Its error is a [*FieldError].
+func ParseHold(text string) (Hold, error) { return limit.ParseHold(text) }
 
 // ParseRefill reads a refill such as "5/s", "100/1m" or "1/1.5s". Its error is a [*FieldError].
 func ParseRefill(text string) (Refill, error) { return limit.ParseRefill(text) }

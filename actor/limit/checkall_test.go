@@ -112,7 +112,10 @@ func TestPlanAllMerges(t *testing.T) {
 
 // TestPlanAllOfHolds keeps holds apart from other checks, and asks for no receipts of them: they are settled.
 func TestPlanAllOfHolds(t *testing.T) {
-	hold := func(r limit.Request, d time.Duration, least int64) limit.Request { r.Hold, r.Least = d, least; return r }
+	hold := func(r limit.Request, d time.Duration, least int64) limit.Request {
+		r.Hold, r.Least = d, least
+		return r
+	}
 	p, err := limit.PlanAll([]limit.Request{
 		hold(of("user", 5, "a"), time.Minute, 0), of("user", 5, "b"), hold(of("user", 5, "c"), time.Hour, 0), hold(of("user", 5, "d"), time.Minute, 2),
 		hold(of("user", 5, "e"), time.Minute, 0), of("user", 5, "f"), hold(of("org", 5, "a"), time.Minute, 0),
