@@ -86,7 +86,7 @@ func readHoldID(b []byte) (h Hold, ok bool) {
 		return h, false
 	}
 	d := ledgerReader{b[:len(b)-check]}
-	if layout := d.bytes(1); layout == nil || layout[0] != holdLayout {
+	if layout := d.bytes(1); len(layout) != 1 || layout[0] != holdLayout {
 		return h, false
 	}
 	h.Granted = int64(min(d.number(), uint64(MaxCount)+1))

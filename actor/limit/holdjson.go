@@ -100,7 +100,7 @@ type settledJSON struct {
 
 // MarshalJSON writes {"charged", "returned", "debt", "until_ns", "limits"}; the time is left out of a hold that is settled for good.
 func (s Settled) MarshalJSON() ([]byte, error) {
-	return json.Marshal(settledJSON{s.Charged, s.Returned, s.Debt, s.Until, s.Limits})
+	return json.Marshal(settledJSON(s))
 }
 
 // UnmarshalJSON reads what [Settled.MarshalJSON] writes, and ignores unknown fields.
@@ -109,6 +109,6 @@ func (s *Settled) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return jsonError(err)
 	}
-	*s = Settled{in.Charged, in.Returned, in.Debt, in.Until, in.Limits}
+	*s = Settled(in)
 	return nil
 }

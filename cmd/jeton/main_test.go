@@ -165,7 +165,7 @@ func TestVersionVerb(t *testing.T) {
 // Everything that can be asked of the program explains itself with an example.
 func TestEveryVerbHasHelpWithAnExample(t *testing.T) {
 	for _, verb := range []string{
-		"serve", "dev", "gateway", "gateway schema", "gateway digest", "explain", "check", "bucket", "limits", "limits get", "limits diff", "limits apply",
+		"serve", "dev", "gateway", "gateway schema", "gateway digest", "explain", "check", "hold", "settle", "bucket", "limits", "limits get", "limits diff", "limits apply",
 		"cluster", "cluster status", "cluster drain", "cluster remove", "cluster recover", "cluster token", "keys", "keys make", "keys list", "keys revoke", "version",
 	} {
 		stdout, _, code := jeton(t, nil, append(strings.Fields(verb), "--help")...)

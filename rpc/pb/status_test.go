@@ -68,8 +68,8 @@ func TestErrorsTravel(t *testing.T) {
 			if test.is != nil && !errors.Is(got, test.is) {
 				t.Errorf("%v is not %v any more", got, test.is)
 			}
-			if other := limit.ErrUnknownLimit; test.is == limit.ErrUnknownHold && errors.Is(got, other) {
-				t.Errorf("%v is %v too", got, other)
+			if errors.Is(got, limit.ErrUnknownLimit) && errors.Is(got, limit.ErrUnknownHold) {
+				t.Errorf("%v is of two kinds", got)
 			}
 			if again := sendError(t, got); Classify(again) != Classify(test.err) {
 				t.Errorf("forwarded once more it is %v, want %v", Classify(again), Classify(test.err))

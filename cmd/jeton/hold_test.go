@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cluster-tests/conformance"
+	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/rpc"
+)
+
+// answering is the address of a gRPC server that asks l, until the test ends.
+func answering(t *testing.T, l limit.Limiter) string {
+	t.Helper()
+	s, err := rpc.New(rpc.Config{Limiter: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(at) }()
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return at.Addr().String()
+}
+
+// holder grants half of what is held, up to 100, of the keys that it is asked for. It knows no hold of the key gone, and of others what
+// their keys say.
+func holder(t *testing.T) string {
+	t.Helper()
+	return answering(t, conformance.Stub{
+		OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+			if err := r.Validate(); err != nil {
+				return limit.Decision{}, err
+			}
+			if r.Hold > time.Hour {
+				return limit.Decision{}, &limit.FieldError{Field: "hold", Problem: `2h is longer than limit "tokens" allows: at most 1h`}
+			}
+			if r.Limits[0].Name == "nope" {
+				return limit.Decision{}, limit.ErrUnknownLimit
+			}
+			d := limit.Decision{Allowed: r.Cost <= 100}
+			for _, ref := range r.Limits {
+				d.Limits = append(d.Limits, limit.Outcome{Name: ref.Name, Allowed: d.Allowed, Limit: 100, Remaining: 50, Plan: r.Plan, RetryAfter: time.Minute})
+			}
+			if d.Allowed && r.Key != "old" {
+				d.Hold = &limit.Hold{Key: r.Key, Granted: max(r.Cost/2, r.Least), Limits: []limit.Held{{Limit: "tokens", ID: 7}}}
+			}
+			return d, nil
+		},
+		OnSettle: func(_ context.Context, s limit.Settlement) (limit.Settled, error) {
+			l := limit.SettledLimit{Name: "tokens", State: limit.HoldState(s.Hold.Key), Charged: s.Used, Returned: max(s.Hold.Granted-s.Used, 0), Debt: max(s.Used-s.Hold.Granted, 0)}
+			switch {
+			case s.Hold.Key == "gone":
+				return limit.Settled{}, limit.ErrUnknownHold
+			case s.Hold.Key == "none":
+				return limit.Settled{}, nil
+			case s.For > time.Hour:
+				return limit.Settled{}, &limit.FieldError{Field: "hold", Problem: `2h is longer than limit "tokens" allows: at most 1h`}
+			case s.Open:
+				l.Until = conformance.Noon().Add(s.For).UnixNano()
+			}
+			return limit.SumSettled([]limit.SettledLimit{l}), nil
+		},
+	})
+}
+
+func idOf(key string) string {
+	return limit.Hold{Key: key, Granted: 50, Limits: []limit.Held{{Limit: "tokens", ID: 7}}}.String()
+}
+
+// A holdCase is a command line, its exit code, and what it says: in stdout, or in stderr if the code is 2.
+type holdCase struct {
+	args string
+	code int
+	want string
+}
+
+func (c *holdCase) try(t *testing.T, env map[string]string) {
+	t.Helper()
+	stdout, stderr, code := jeton(t, env, strings.Fields(c.args)...)
+	said := stdout
+	if c.code == cli.ExitError {
+		said = stderr
+	}
+	if code != c.code || !strings.Contains(said, c.want) {
+		t.Errorf("jeton %s: exit code %d, %q, %q; want %d and %q", c.args, code, stdout, stderr, c.code, c.want)
+	}
+}
+
+func TestHoldVerb(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": holder(t)}
+	for _, tt := range []holdCase{
+		{"hold tokens k --cost 100 --for 60s", 0, "allowed tokens: 50 of 100 left"},
+		{"hold tokens open --cost 100 --for 60s", 0, "granted 50\nhold    " + idOf("open") + "\n"},
+		{"hold tokens k --cost 60 --least 40 --for 60s", 0, "granted 40\n"},
+		{"hold tokens,per-day k --cost 60 --for 60s", 0, "allowed per-day: 50 of 100 left"},
+		{"hold tokens k --cost 60 --for 60s --plan pro", 0, "by plan pro"},
+		{"hold tokens k --cost 101 --for 60s", 1, "denied  tokens: 50 of 100 left; try again in"},
+		{"hold tokens k --cost 101 --for 60s --output json", 1, `"allowed":false`},
+		{"hold tokens open --cost 100 --for 60s --output json", 0, `"hold":"` + idOf("open") + `","granted":50`},
+		{"hold tokens k", 2, "--for is missing: say how long to hold, as in jeton hold tokens user:42 --cost 3000 --for 60s"},
+		{"hold tokens k --for 0s", 2, "--for: 0s is not after now: give a time such as 60s"},
+		{"hold tokens k --for 60", 2, `--for: "60" is not a duration`},
+		{"hold tokens k --for 999ms", 2, "--for: 999ms is too short: at least 1s"},
+		{"hold tokens k --for 2h", 2, `--for: 2h is longer than limit "tokens" allows: at most 1h`},
+		{"hold tokens k --for 60s --cost 0", 2, "--cost: 0: use 1 or more tokens"},
+		{"hold tokens k --for 60s --cost -1", 2, "--cost: -1: use 1 or more tokens"},
+		{"hold tokens k --for 60s --cost 9223372036854775807", 2, "--cost: 9223372036854775807 is too much for a hold"},
+		{"hold tokens k --for 60s --cost 5 --least 6", 2, "--least: 6 is not from 1 to the cost, 5"},
+		{"hold tokens k --for 60s --least -1", 2, "--least: -1 is not from 1 to the cost, 1"},
+		{"hold tokens k --for 60s --plan None!", 2, "--plan: "},
+		{"hold nope k --for 60s", 2, "unknown limit: jeton limits get shows those that there are"},
+		{"hold tokens", 2, "KEY is missing: use jeton hold LIMIT[,LIMIT…] KEY"},
+		{"hold tokens k other", 2, `"other" is one argument too many`},
+		{"hold tokens,tokens k --for 60s", 2, "named twice"},
+		{"hold tokens old --for 60s", 2, "the node answered without a hold"},
+		{"hold tokens k --for 60s --wait 1s", 2, "unknown option --wait"},
+	} {
+		tt.try(t, env)
+	}
+}
+
+func TestSettleVerb(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": holder(t)}
+	for _, tt := range []holdCase{
+		{"settle " + idOf("settled") + " --cost 20", 0, "settled tokens: 20 charged, 30 returned\n"},
+		{"settle " + idOf("settled") + " --cost 0", 0, "settled tokens: 0 charged, 50 returned\n"},
+		{"settle " + idOf("settled") + " --cost 70", 0, "settled tokens: 70 charged, 0 returned; 20 in debt\n"},
+		{"settle " + idOf("open") + " --cost 20 --open", 0, "open    tokens: 20 charged, 30 returned; until " + conformance.Noon().UTC().Format(time.RFC3339)},
+		{"settle " + idOf("open") + " --cost 20 --open --for 60s", 0, "until " + conformance.Noon().Add(time.Minute).UTC().Format(time.RFC3339)},
+		{"settle " + idOf("lost") + " --cost 20", 0, "lost    tokens: 20 charged, in full: the node that took the hold is gone"},
+		{"settle " + idOf("unknown") + " --cost 20", 0, "unknown tokens: it does not know the hold"},
+		{"settle " + idOf("none") + " --cost 20", 0, "settled: the hold had taken nothing of any limit"},
+		{"settle " + idOf("gone") + " --cost 20", 2, "unknown hold: it expired more than 10 minutes ago"},
+		{"settle", 2, "HOLD is missing: use jeton settle HOLD"},
+		{"settle nonsense --cost 1", 2, `HOLD: "nonsense" is not a hold as it was answered`},
+		{"settle " + idOf("settled")[1:] + " --cost 1", 2, "a character is missing or was changed"},
+		{"settle " + idOf("settled"), 2, "--cost is missing: say how many tokens were used, 0 for none"},
+		{"settle " + idOf("settled") + " --cost -1", 2, "--cost: -1 is negative"},
+		{"settle " + idOf("settled") + " --cost many", 2, `--cost: "many" is not a whole number`},
+		{"settle " + idOf("settled") + " --cost 1 --for 60s", 2, "--for: the settlement ends the hold: say --open too, or leave --for out"},
+		{"settle " + idOf("settled") + " --cost 1 --open --for 0s", 2, "--for: 0s is not after now"},
+		{"settle " + idOf("settled") + " --cost 1 --open --for 1ms", 2, "--for: 1ms is too short"},
+		{"settle " + idOf("settled") + " --cost 1 --open --for 2h", 2, `--for: 2h is longer than limit "tokens" allows`},
+		{"settle " + idOf("settled") + " " + idOf("open") + " --cost 1", 2, "is one argument too many"},
+	} {
+		tt.try(t, env)
+	}
+	stdout, stderr, code := jeton(t, env, "settle", idOf("settled"), "--cost", "20", "--output", "json")
+	var settled limit.Settled
+	if err := json.Unmarshal([]byte(stdout), &settled); err != nil || code != 0 || settled.Charged != 20 || settled.Returned != 30 || len(settled.Limits) != 1 {
+		t.Errorf("exit code %d, %v: %q, %q", code, err, stdout, stderr)
+	}
+}
