@@ -138,6 +138,10 @@ func TestSmallPiecesOfJSON(t *testing.T) {
 		{"/v1/return", `{"key":"k","receipts":[{"reuses":[`, `{},`, `{}]}]}`, ""},
 		{"/v1/return", `{"receipts":[],"receipts":[`, `{},`, `{}]}`, "receipts"},
 		{"/v1/check", `{"key":"k","limits":[`, `"a",`, `"a"]}`, "limits"},
+		{"/v1/hold", `{"key":"k","for":"60s","limits":[`, `"a",`, `"a"]}`, "limits"},
+		{"/v1/settle", `{"cost":1,"hold":"`, `AAAAAAAA`, `"}`, "hold"},
+		{"/v1/extend", `{"for":"60s","hold":"`, `AAAAAAAA`, `"}`, "hold"},
+		{"/v1/extend", `{"hold":[`, `{},`, `{}]}`, "hold"},
 		{"/v1/check", `{"key":"k","limits":[`, `{},`, `{}]}`, "limits"},
 	} {
 		body := tt.begin + strings.Repeat(tt.piece, size/len(tt.piece)-20) + tt.end

@@ -61,6 +61,10 @@ func send(t *testing.T, c *http.Client, scheme, method, address, path, token str
 		body = `{"checks":[{"key":"k","limits":["demo"]}]}`
 	case path == "/v1/extend":
 		body = `{"key":"k","receipt":{"limit":"demo","generation":"0","start_ns":"0","end_ns":"0","owner":"00000000000000000000000000000000","serial":"1"}}`
+	case path == "/v1/hold":
+		body = `{"key":"k","limits":["demo"],"for":"60s"}`
+	case path == "/v1/settle":
+		body = `{"hold":"` + limit.Hold{Key: "k", Limits: []limit.Held{{Limit: "demo", ID: 1}}}.String() + `","cost":0}`
 	case path == "/v1/return":
 		body = `{"key":"k","receipts":[]}`
 	case method == http.MethodPut:

@@ -304,12 +304,12 @@ func FuzzEveryMethod(f *testing.F) {
 // FuzzEveryRoute sends every route of the JSON API, and the debug pages, bodies and paths of anything.
 func FuzzEveryRoute(f *testing.F) {
 	v := startVictim(f, "")
-	routes := []string{"/v1/check", "/v1/extend", "/v1/return", "/v1/limits", "/v1/buckets/demo/", "/v1/buckets/", "/debug/ring", "/debug/actors", "/debug/buckets/demo/", "/readyz", "/"}
+	routes := []string{"/v1/check", "/v1/extend", "/v1/return", "/v1/limits", "/v1/buckets/demo/", "/v1/buckets/", "/debug/ring", "/debug/actors", "/debug/buckets/demo/", "/readyz", "/", "/v1/hold", "/v1/settle"}
 	verbs := []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodHead, "BREW"}
 	for i := range routes {
 		for _, body := range []string{
 			"", "{", `{"key":"\ud800","limits":["demo"],"cost":-1}`, `{"key":"k","limits":[{"name":"a","capacity":1e400,"refill":"1/0s"}]}`,
-			`{"key":"k","receipts":[{}]}`, "\xff\xfe", strings.Repeat("[", 10_000), `{"key":"k","limits":["demo"],"cost":18446744073709551616}`,
+			`{"key":"k","receipts":[{}]}`, `{"hold":"AQ","cost":1}`, `{"key":"k","limits":["demo"],"for":"60s"}`, "\xff\xfe", strings.Repeat("[", 10_000), `{"key":"k","limits":["demo"],"cost":18446744073709551616}`,
 		} {
 			f.Add(byte(i), byte(0), "\xff/%00", body)
 			f.Add(byte(i), byte(2), "", body)
