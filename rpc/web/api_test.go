@@ -184,6 +184,8 @@ func TestCheckAllOverHTTP(t *testing.T) {
 		`{"checks":[` + strings.Repeat(good+",", limit.MaxAll) + good + `]}`:                           {400, "checks", "more than 16"},
 		`{"checks":[` + good + `,{"key":"b","limits":["demo"],"wait_ms":9}]}`:                          {400, "checks[1].wait_ms", "lets no check wait"},
 		`{"checks":[` + good + `,{"key":"b","limits":[{"name":"demo","capacity":1,"refill":"1/s"}]}]}`: {400, "checks[1].limits[0]", "stored"},
+		`{"checks":[` + good + `,{"key":"b","limits":["demo"],"for":"60s"}]}`:                          {400, "checks[1].for", "takes no holds"},
+		`{"checks":[` + good + `,{"key":"b","limits":["demo"],"least":2}]}`:                            {400, "checks[1].least", "belongs to a hold"},
 		`{"checks":[{"key":"b","limits":["demo"],"cost":{"tokens":1}}]}`:                               {400, "checks[0].cost", "64-bit integer"},
 	} {
 		wantProblem(t, ask("POST", "/v1/check-all", body), want.status, want.field, want.says)
