@@ -27,6 +27,9 @@ func (penalties) Slot(t int64) (at, until int64) { return t, t + 1 }
 // Ends is the end of the longest penalty, and twice as long later: then the next one is the first again.
 func (p penalties) Ends(at int64) int64 { return at + p.length }
 
+// Lasts is as long as Ends says.
+func (p penalties) Lasts() int64 { return p.length }
+
 // Counted is the whole amount.
 func (penalties) Counted(_, amount, _ int64) int64 { return amount }
 

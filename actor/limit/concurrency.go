@@ -59,6 +59,9 @@ func (concurrency) Slot(t int64) (at, until int64) { return t, t + 1 }
 // Ends is the end of the lease.
 func (c concurrency) Ends(at int64) int64 { return at + c.lease }
 
+// Lasts is the lease.
+func (c concurrency) Lasts() int64 { return c.lease }
+
 // Counted is the whole amount.
 func (concurrency) Counted(_, amount, _ int64) int64 { return amount }
 

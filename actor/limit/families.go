@@ -48,6 +48,8 @@ type counting interface {
 	Slot(t int64) (at, until int64)
 	// Ends is from when on the entry made at that time counts no more.
 	Ends(at int64) int64
+	// Lasts is the longest time for which an entry counts.
+	Lasts() int64
 	// Counted is how much of the amount of the entry made at that time counts at t, which is before its end.
 	Counted(at, amount, t int64) int64
 	// Steps says that an entry counts in full until its end.

@@ -36,6 +36,9 @@ func newFixedWindow(l Limit) (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.Holds.Longest != 0 && w.longest() > soon {
+		return newCountedWindow(l, w)
+	}
 	if shortest := w.shortest(); l.Capacity > shortest {
 		return nil, &FieldError{Field: "limit", Problem: fmt.Sprintf("%d is too large for a window of %s: at most %d, a token a nanosecond",
 			l.Capacity, durationText(time.Duration(shortest)), shortest)}

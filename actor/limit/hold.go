@@ -78,13 +78,13 @@ func (r *Rule) takesHolds() error {
 			"an empty bucket takes %s to fill, and what a settlement returns of a hold may be lost with its owner until then: refill in at most %s, or use %s, whose holds are durable",
 			readable(r.Fill()), durationText(time.Duration(soon)), FixedWindow)}
 	}
-	r.debt = r.Length(r.debtTokens())
+	r.debt = r.Length(r.DebtTokens())
 	r.reach += r.debt.Ceil()
 	return nil
 }
 
-// debtTokens is how many tokens a settlement may charge beyond those that are there.
-func (r *Rule) debtTokens() int64 {
+// DebtTokens is how many tokens a settlement may charge beyond those that are there.
+func (r *Rule) DebtTokens() int64 {
 	switch {
 	case r.Holds.MaxDebt == NoDebt:
 		return 0

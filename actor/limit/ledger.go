@@ -21,6 +21,7 @@ type Ledger struct {
 	limit   int64
 	late    int64 // by how much longer the entries of other owners count
 	entries []Entry
+	holds   []HoldEntry // listed, apart from the entries
 	now     int64
 	reset   int64 // see Reset
 
@@ -86,16 +87,16 @@ func (l *Ledger) Clone(spare *Ledger) *Ledger {
 	if spare == nil {
 		spare = &Ledger{}
 	}
-	entries, openings := spare.entries[:0], spare.openings[:0]
-	entries = append(entries, l.entries...)
+	entries, holds, openings := spare.entries[:0], spare.holds[:0], spare.openings[:0]
+	entries, holds = append(entries, l.entries...), append(holds, l.holds...)
 	*spare = *l
-	spare.entries, spare.openings = entries, openings
+	spare.entries, spare.holds, spare.openings = entries, holds, openings
 	return spare
 }
 
 // Bytes is how much memory the ledger holds besides itself.
 func (l *Ledger) Bytes() int64 {
-	return int64(cap(l.entries))*int64(unsafe.Sizeof(Entry{})) + int64(cap(l.openings))*int64(unsafe.Sizeof(opening{}))
+	return int64(cap(l.entries))*int64(unsafe.Sizeof(Entry{})) + int64(cap(l.holds))*int64(unsafe.Sizeof(HoldEntry{})) + int64(cap(l.openings))*int64(unsafe.Sizeof(opening{}))
 }
 
 // Adapt puts the ledger under another rule with the same algorithm.
@@ -141,6 +142,15 @@ func (l *Ledger) Used(t int64) int64 {
 		end := l.Until(&l.entries[i])
 		l.usedUntil, l.end = min(l.usedUntil, end), max(l.end, end)
 	}
+	for i := range l.holds {
+		h := &l.holds[i]
+		for _, at := range [...]int64{l.frees(h), l.endsCounting(h)} {
+			if at > l.now {
+				l.usedUntil = min(l.usedUntil, at)
+			}
+		}
+		l.end = max(l.end, l.endsCounting(h))
+	}
 	if !l.counts.Steps() {
 		l.usedUntil = 0
 	}
@@ -152,11 +162,17 @@ func (l *Ledger) sum(t int64) (used int64) {
 	for i := range l.entries {
 		used += l.counted(&l.entries[i], t)
 	}
+	for i := range l.holds {
+		used += l.countedHold(&l.holds[i], t)
+	}
 	return used
 }
 
 // prune drops what counts no more.
 func (l *Ledger) prune() {
+	if len(l.holds) > 0 {
+		l.fold()
+	}
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
 }
 
@@ -188,6 +204,9 @@ func (l *Ledger) opens(amount int64) int64 {
 		for i := range l.entries {
 			e := &l.entries[i]
 			l.openings = append(l.openings, opening{at: l.Until(e), free: e.Amount})
+		}
+		for i := range l.holds {
+			l.openings = l.openHold(l.openings, &l.holds[i])
 		}
 		slices.SortFunc(l.openings, func(a, b opening) int { return cmp.Compare(a.at, b.at) }) // what others have entered ends later
 		free := l.limit - l.used
@@ -221,6 +240,15 @@ func (l *Ledger) halve(amount int64) int64 {
 func (l *Ledger) End(t int64) int64 {
 	l.Used(t)
 	return max(l.end, l.now)
+}
+
+// KeptUntil is until when the ledger must be stored: while something counts, or a hold is listed.
+func (l *Ledger) KeptUntil(t int64) int64 {
+	until := l.End(t)
+	for i := range l.holds {
+		until = max(until, l.listedUntil(&l.holds[i]))
+	}
+	return until
 }
 
 // Outcome describes to a caller what was decided at t of a check of cost. What of the ledger the owner holds for further checks, held,
@@ -287,11 +315,15 @@ func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Remove takes a permit out and says whether it was there.
+// Remove takes a permit or a hold out and says whether it was there.
 func (l *Ledger) Remove(id uint64) bool {
 	n := len(l.entries)
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
 	l.forget()
+	if i := l.holdAt(id); i >= 0 {
+		l.holds = slices.Delete(l.holds, i, i+1)
+		return true
+	}
 	return len(l.entries) < n
 }
 
@@ -317,7 +349,17 @@ var ErrLedger = errors.New("the stored ledger cannot be read")
 //	│ 1 byte   │ 16     │       │       │ │                           │ writer's + 2 if 8 bytes of id   │
 //	└──────────┴────────┴───────┴───────┘ └───────────────────────────┤ follow                          │
 //	                                                                  └─────────────────────────────────┘
-const ledgerLayout = 1
+//
+// A ledger that lists holds has layout 2, and behind the entries, sorted likewise:
+//
+//	┌───────┐ ┌────────┬─────────┬───────────────────────────┬────────┬──────┬──────────────────────────┐
+//	│ count │ │ flags  │ id      │ time since the one before │ amount │ used │ how long it lasts, as a  │ …
+//	│       │ │ 1 byte │ 8 bytes │                           │        │      │ varint that has a sign   │
+//	└───────┘ └────────┴─────────┴───────────────────────────┴────────┴──────┴──────────────────────────┘
+const (
+	ledgerLayout      = 1
+	ledgerLayoutHolds = 2
+)
 
 const (
 	entryMine = 1 << iota
@@ -328,7 +370,11 @@ const (
 func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 	l.prune()
 	dst = slices.Grow(dst, l.encoded())
-	dst = append(append(dst, ledgerLayout), writer[:]...)
+	layout := byte(ledgerLayout)
+	if len(l.holds) > 0 {
+		layout = ledgerLayoutHolds
+	}
+	dst = append(append(dst, layout), writer[:]...)
 	dst = binary.AppendUvarint(dst, uint64(l.reset))
 	dst = binary.AppendUvarint(dst, uint64(len(l.entries)))
 	before := int64(0)
@@ -348,12 +394,15 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 			dst = binary.BigEndian.AppendUint64(dst, e.ID)
 		}
 	}
+	if layout == ledgerLayoutHolds {
+		dst = l.appendHolds(dst)
+	}
 	return dst
 }
 
-// encoded is how many bytes Append appends.
+// encoded is how many bytes Append appends; of a ledger that lists holds, no fewer.
 func (l *Ledger) encoded() int {
-	n := 1 + len(OwnerID{}) + varintLen(uint64(l.reset)) + varintLen(uint64(len(l.entries)))
+	n := l.encodedHolds() + 1 + len(OwnerID{}) + varintLen(uint64(l.reset)) + varintLen(uint64(len(l.entries)))
 	before := int64(0)
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -371,14 +420,14 @@ func varintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 // Read replaces the ledger by a stored one, or by an empty one if that is nil, as the owner called reader reads it: what another one has
 // entered is not its own. The error is ErrLedger.
 func (l *Ledger) Read(stored []byte, reader OwnerID) error {
-	l.entries, l.reset = l.entries[:0], 0
+	l.entries, l.holds, l.reset = l.entries[:0], l.holds[:0], 0
 	l.forget()
 	if len(stored) == 0 {
 		return nil
 	}
 	d := ledgerReader{stored}
 	layout, writer, reset, count := d.bytes(1), d.bytes(len(reader)), d.number(), d.number()
-	if len(layout) < 1 || layout[0] != ledgerLayout || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 {
+	if len(layout) < 1 || layout[0] != ledgerLayout && layout[0] != ledgerLayoutHolds || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 {
 		return ErrLedger
 	}
 	l.entries = slices.Grow(l.entries, int(count)+1) // and one that an owner enters then
@@ -400,6 +449,11 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 			e.ID = binary.BigEndian.Uint64(id)
 		}
 		l.add(e)
+	}
+	if layout[0] == ledgerLayoutHolds {
+		if err := l.readHolds(&d, OwnerID(writer) == reader); err != nil {
+			return err
+		}
 	}
 	if len(d.left) > 0 {
 		return ErrLedger

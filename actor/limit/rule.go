@@ -138,7 +138,7 @@ func (r *Rule) Lead() int64 {
 	case r.OfPenalties(): // none is kept from who lost what a majority had stored: that would close every bucket for as long
 		return 0
 	}
-	return r.counting.Ends(0)
+	return r.counting.Lasts()
 }
 
 // Ahead is how far ahead of now line can be reserved under any numbers of the limit, in nanoseconds: its own, its plans' or its
@@ -199,8 +199,11 @@ func (r *Rule) Window(remaining int64, resetAfter time.Duration) time.Duration {
 func (r *Rule) Envelope() Envelope { return r.algorithm().Envelope(r.Limit) }
 
 // Tokens is how many whole tokens fit in the line between tat and the bound of t.
-func (r *Rule) Tokens(tat Pos, t int64) int64 {
-	bound, from := r.Bound(t), Later(tat, At(r.Begin(t)))
+func (r *Rule) Tokens(tat Pos, t int64) int64 { return r.TokensUpTo(r.Bound(t), tat, t) }
+
+// TokensUpTo is Tokens for another bound.
+func (r *Rule) TokensUpTo(bound, tat Pos, t int64) int64 {
+	from := Later(tat, At(r.Begin(t)))
 	if from.After(bound) {
 		return 0
 	}

@@ -29,6 +29,9 @@ func (slidingLog) Slot(t int64) (at, until int64) { return t, t + 1 }
 // Ends is the time at which an admission is as old as the window.
 func (s slidingLog) Ends(at int64) int64 { return at + s.length }
 
+// Lasts is the length of the window.
+func (s slidingLog) Lasts() int64 { return s.length }
+
 // Counted is the whole amount.
 func (slidingLog) Counted(_, amount, _ int64) int64 { return amount }
 

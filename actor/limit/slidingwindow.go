@@ -53,6 +53,9 @@ func (s slidingWindow) Slot(t int64) (at, until int64) {
 // Ends is when the last admission of the part is as old as the window.
 func (s slidingWindow) Ends(at int64) int64 { return at + s.part + s.length }
 
+// Lasts is as long as Ends says.
+func (s slidingWindow) Lasts() int64 { return s.part + s.length }
+
 // Counted is the whole amount.
 func (slidingWindow) Counted(_, amount, _ int64) int64 { return amount }
 
@@ -75,6 +78,9 @@ func (w weightedWindow) Slot(t int64) (at, until int64) {
 
 // Ends is the end of the next window.
 func (w weightedWindow) Ends(at int64) int64 { return at + 2*w.length }
+
+// Lasts is two windows.
+func (w weightedWindow) Lasts() int64 { return 2 * w.length }
 
 // Counted is the amount in its own window, and its share, rounded up, in the next.
 func (w weightedWindow) Counted(at, amount, t int64) int64 {

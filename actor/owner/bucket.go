@@ -28,12 +28,13 @@ type extra struct {
 	returns     *returns     // receipts and credit, once there are any
 	replication *replication // with the replicas, while there is more to it than all buckets hold
 	ledger      *ledger      // of a limit that counts entries
+	holds       *lineHolds   // that were taken of the line
 	older       older
 }
 
 // spare gives back the memory of extra, if there is nothing in it.
 func (b *bucket) spare() {
-	if x := b.extra; x != nil && x.returns == nil && x.replication == nil && x.ledger == nil && x.older.n == 0 {
+	if x := b.extra; x != nil && x.returns == nil && x.replication == nil && x.ledger == nil && x.holds == nil && x.older.n == 0 {
 		b.extra = nil
 	}
 }
@@ -154,7 +155,7 @@ func (b *bucket) busyUntil(now int64, cfg *Config) int64 {
 		}
 		return until
 	}
-	until := b.next().to
+	until := max(b.next().to, b.lineHolds().busyUntil())
 	if b.tat.Ceil() < b.held.to {
 		until = max(until, b.held.to)
 	}

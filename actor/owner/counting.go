@@ -58,26 +58,25 @@ func (o *Owner) reserveLedger(b *bucket, c *Check, now int64, out *Out) {
 		o.claim(b, now, out)
 		return
 	}
-	if b.rule.Permits() {
-		o.writePermits(b, c, now, out)
-		return
-	}
-	next, have := l.takeBack(b.rule, now)
-	o.write(b, next, l.take(next, nil, b.rule, now, o.roomFor(b, c, have, next.Free(now), now), o.cfg), now, false, out)
+	o.rewrite(b, c, now, out)
 }
 
-// roomFor is how much to take for c and the checks that wait behind it, beyond what there is already, and for what a busy key will
-// spend in the next Δ.
-func (o *Owner) roomFor(b *bucket, c *Check, have, free, now int64) int64 {
-	need := int64(0)
-	var few [fewCosts]int64
-	for _, cost := range o.costs(few[:0], b, c) {
-		if need+cost-have > free {
-			break
+// roomsFor enters into next what c and the checks that wait behind it need, beyond what there is already, and what a busy key will spend
+// in the next Δ. Permits and holds have entries of their own.
+func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int64) (rooms []room) {
+	l, free, need := b.ledger(), next.Free(now)+have, int64(0)
+	for w, i := o.nextWaiting(b, c, 0); w != nil && w.Cost <= free; w, i = o.nextWaiting(b, c, i) {
+		free -= w.Cost
+		if b.rule.Permits() || w.Hold > 0 {
+			rooms = l.takeListed(next, rooms, b.rule, now, w, o.cfg)
+		} else {
+			need += w.Cost
 		}
-		need += cost
 	}
-	return max(0, min(need-have+b.roomAhead(now, o.cfg), free))
+	if b.rule.Permits() {
+		return rooms
+	}
+	return l.take(next, rooms, b.rule, now, max(0, min(need-have+b.roomAhead(now, o.cfg), next.Free(now))))
 }
 
 // roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most a twentieth of the limit, which is lost with its
@@ -95,34 +94,45 @@ func (o *Owner) takeAhead(b *bucket, now int64, out *Out) {
 	if ahead == 0 || !l.current || b.pending() != nil || b.pausing(now) || l.find(&Check{At: now, Cost: ahead/4 + 1}, now) >= 0 {
 		return
 	}
-	next, _ := l.takeBack(b.rule, now)
+	next, _ := l.takeBack(b.rule, now, true)
 	if amount := min(ahead, next.Free(now)); amount > 0 {
-		o.write(b, next, l.take(next, nil, b.rule, now, amount, o.cfg), now, true, out)
+		o.write(b, next, l.take(next, nil, b.rule, now, amount), now, true, out)
 	}
 }
 
-// fewCosts is how many there are mostly, at most.
-const fewCosts = 8
-
-// costs appends those of the checks that wait for the bucket, in their order, or that of c if none waits.
-func (o *Owner) costs(costs []int64, b *bucket, c *Check) []int64 {
+// nextWaiting is the first check from the i-th on that waits for the bucket and takes something new, and the place behind it; nil for no
+// further one. If none waits, c is the only one.
+func (o *Owner) nextWaiting(b *bucket, c *Check, i int) (*Check, int) {
 	if o.Waiting() == 0 {
-		return append(costs, c.Cost)
+		if i > 0 {
+			c = nil
+		}
+		return c, 1
 	}
-	for i := range o.overflow.waiting() {
+	for ; i < o.overflow.len(); i++ {
 		w := &o.overflow.waiting()[i]
 		if w.Cost > 0 && w.Extend == 0 && slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return !b.differs(r) }) {
-			costs = append(costs, w.Cost)
+			return &w.Check, i + 1
 		}
 	}
-	return costs
+	return nil, i
 }
 
-// writePermits writes the ledger without what is to go out, and with permits for the checks that wait; or with the permit that c
-// extends. c is nil for no check.
-func (o *Owner) writePermits(b *bucket, c *Check, now int64, out *Out) {
+// awaitsHold says whether a check that waits for the bucket is a hold, or c if none waits.
+func (o *Owner) awaitsHold(b *bucket, c *Check) bool {
+	for w, i := o.nextWaiting(b, c, 0); w != nil; w, i = o.nextWaiting(b, c, i) {
+		if w.Hold > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rewrite writes the ledger with what settlements say that wait, without the permits that are to go out, and with what the checks that
+// wait need; or with the permit that c extends. c is nil for no check.
+func (o *Owner) rewrite(b *bucket, c *Check, now int64, out *Out) {
 	l := b.ledger()
-	next, _ := l.takeBack(b.rule, now)
+	next, have := l.takeBack(b.rule, now, !o.awaitsHold(b, c)) // what is held cannot be part of a room
 	var extended uint64
 	if c != nil {
 		extended = c.Extend
@@ -132,19 +142,12 @@ func (o *Owner) writePermits(b *bucket, c *Check, now int64, out *Out) {
 			p.sent, p.left = true, next.Remove(p.ID) || p.left
 		}
 	})
+	o.eachToSettle(b, func(s *Settle) { s.enter(next, b.rule, now) })
 	var rooms []room
-	switch r, inside := l.extend(next, b.rule, extended, now); {
-	case inside:
+	if r, inside := l.extend(next, b.rule, extended, now); inside {
 		rooms = []room{r}
-	case extended == 0:
-		var few [fewCosts]int64
-		free := next.Free(now)
-		for _, cost := range o.costs(few[:0], b, c) {
-			if free -= cost; free < 0 {
-				break
-			}
-			rooms = l.take(next, rooms, b.rule, now, cost, o.cfg)
-		}
+	} else if extended == 0 {
+		rooms = o.roomsFor(next, b, c, have, now)
 	}
 	o.write(b, next, rooms, now, false, out)
 }
@@ -165,7 +168,7 @@ func (o *Owner) write(b *bucket, next *limit.Ledger, rooms []room, now int64, ba
 	l.written, l.taken, l.version = next, rooms, b.held.to
 	o.send(b, Send{
 		Generation: b.gen, From: b.held.to, To: max(b.held.to+1, now), Background: background,
-		Ledger: next.Append(nil, o.id), Expire: next.End(now) + o.cfg.Late,
+		Ledger: next.Append(nil, o.id), Expire: next.KeptUntil(now) + o.cfg.Late,
 	}, now, out)
 }
 
@@ -184,12 +187,10 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 			l.rooms = nil
 		}
 		own := l.as == l.version && l.version != 0 // it is what this owner has written before, and given no check anything from
-		switch {
-		case b.rule.Permits():
-			o.readPermits(b, own)
-		case own:
-			for i := range l.taken {
-				l.taken[i].out(l.Ledger)
+		o.readListed(b, own)
+		for i := range l.taken {
+			if r := &l.taken[i]; own && r.id == 0 {
+				r.out(l.Ledger)
 			}
 		}
 	} else {
@@ -260,11 +261,14 @@ func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64) bool {
 }
 
 // admitCounted gives a check what it was found room for.
-func (o *Owner) admitCounted(b *bucket, c *Check, now int64, receipts []limit.Receipt, i int, out *Out) limit.Outcome {
+func (o *Owner) admitCounted(b *bucket, c *Check, now int64, receipts []limit.Receipt, held []limit.Held, i int, out *Out) limit.Outcome {
 	l := b.ledger()
 	if c.Cost > 0 {
 		given := l.spend(c, now)
-		if c.Receipts {
+		switch {
+		case c.Hold > 0:
+			held[i] = limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: given.id}
+		case c.Receipts:
 			receipts[i] = o.receiptOf(b, given, c.Cost)
 		}
 	}

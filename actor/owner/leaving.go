@@ -30,14 +30,16 @@ func (o *Owner) noteEnded(b *bucket, askedAt int64) {
 	}
 }
 
-// readPermits is for a ledger that a claim was told. If it is another one than this owner has written, what is missing in it was taken
+// readListed is for a ledger that a claim was told. If it is another one than this owner has written, what is missing in it was taken
 // out by another owner.
-func (o *Owner) readPermits(b *bucket, own bool) {
+func (o *Owner) readListed(b *bucket, own bool) {
 	b.ledger().keepTaken()
 	o.eachToTakeOut(b, func(p *Permit) { p.sent, p.left = false, p.left && own })
+	o.eachToSettle(b, func(s *Settle) { s.sent = false })
 }
 
 // leftOut is for a ledger that a majority has accepted: what it was written without is out.
 func (o *Owner) leftOut(b *bucket) {
 	o.eachToTakeOut(b, func(p *Permit) { p.over, p.Out = p.sent, p.left })
+	o.eachToSettle(b, func(s *Settle) { s.over = s.sent })
 }

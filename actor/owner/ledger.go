@@ -43,9 +43,10 @@ type ledger struct {
 type room struct {
 	at, until int64 // admissions from at to before until belong to the entry
 	amount    int64
-	id        uint64 // of a permit
+	id        uint64 // of a permit or a hold
 	ends      int64  // it counts no more from then on
 	since     int64  // it came back then: it is none for a check read before; noCheck for a permit that goes back
+	expires   int64  // of a hold: when it does; 0 for no hold
 	extended  bool   // the permit was given before, and has been extended
 }
 
@@ -105,7 +106,7 @@ func (l *ledger) find(c *Check, now int64) int {
 		case r.extended || c.Extend != 0:
 			return r.id == c.Extend && r.usable(c.At, now)
 		default:
-			return r.usable(c.At, now) && (r.amount == c.Cost || r.id == 0 && r.amount > c.Cost)
+			return r.usable(c.At, now) && r.expires == c.expires() && (r.amount == c.Cost || r.id == 0 && r.amount > c.Cost)
 		}
 	})
 }
@@ -136,17 +137,26 @@ func (l *ledger) spend(c *Check, now int64) (given room) {
 }
 
 // take enters amount into a ledger that is to be written, and adds the room.
-func (l *ledger) take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64, cfg *Config) []room {
+func (l *ledger) take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, amount int64) []room {
 	if amount == 0 {
 		return rooms
 	}
-	id := uint64(0)
-	if rule.Permits() {
-		id = cfg.Nonce() | 1 // never 0
-	}
-	at := next.Enter(now, amount, id)
+	at := next.Enter(now, amount, 0)
 	_, until := rule.Slot(at)
-	return append(rooms, room{at: at, until: until, amount: amount, id: id, ends: rule.Ends(at)})
+	return append(rooms, room{at: at, until: until, amount: amount, ends: rule.Ends(at)})
+}
+
+// takeListed enters the permit or the hold of a check, and adds it.
+func (l *ledger) takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, now int64, c *Check, cfg *Config) []room {
+	r := room{amount: c.Cost, id: cfg.Nonce() | 1, expires: c.expires()} // never 0
+	if r.expires != 0 {
+		r.at = next.Hold(now, r.amount, r.id, r.expires, rule.Holds.OnExpiry == limit.Free)
+	} else {
+		r.at = next.Enter(now, r.amount, r.id)
+	}
+	_, r.until = rule.Slot(r.at)
+	r.ends = rule.Ends(r.at)
+	return append(rooms, r)
 }
 
 // giveUpRooms takes back what no check has been given, and what came back: it was had under other numbers.
@@ -158,14 +168,14 @@ func (l *ledger) giveUpRooms() {
 }
 
 // takeBack is a copy of the ledger without the rooms, which are none any more. The one of the entry to which admissions at now belong
-// stays, and have is what it holds. Permits are remembered until they are stored no more.
-func (l *ledger) takeBack(rule *limit.Rule, now int64) (next *limit.Ledger, have int64) {
+// stays if keep says so, and have is what it holds. Permits and holds are remembered until they are stored no more.
+func (l *ledger) takeBack(rule *limit.Rule, now int64, keep bool) (next *limit.Ledger, have int64) {
 	next, l.spare = l.Clone(l.spare), nil
 	at, _ := rule.Slot(next.Time(now))
 	kept := l.rooms[:0]
 	for _, r := range l.rooms {
 		switch {
-		case r.at == at && r.id == 0 && r.since == 0:
+		case keep && r.at == at && r.id == 0 && r.since == 0:
 			have += r.amount
 			kept = append(kept, r)
 		case r.id != 0 && !r.extended:

@@ -65,10 +65,11 @@ type ledgerWalk struct {
 // A walker is an owner, and its checks.
 type walker struct {
 	*stage
-	asked map[int]question
-	leave map[int]leaving
-	seen  int // answers
-	read  int // what it has posted
+	asked   map[int]question
+	leave   map[int]leaving
+	settles map[int]settling
+	seen    int // answers
+	read    int // what it has posted
 }
 
 // leaving is a permit that comes back.
@@ -82,6 +83,7 @@ type question struct {
 	at, asked int64
 	cost      int64
 	extends   *counted // a permit; nil for none
+	hold      int64    // for how long; 0 for no hold
 }
 
 // A parcel is a message to a replica, or its answer.
@@ -96,6 +98,8 @@ type parcel struct {
 type counted struct {
 	from, until int64
 	cost        int64
+	asked       int64
+	hold        *walkedHold // nil for none
 	receipt     limit.Receipt
 	back        bool  // it was returned
 	outAt       int64 // when it was extended last after its end: just before, it did not count
@@ -141,7 +145,7 @@ func newLedgerWalk(set ledgerSetting, variant ledgerVariant, seed uint64) *ledge
 // born is an owner with a new name.
 func (w *ledgerWalk) born() *walker {
 	w.life++
-	p := &walker{stage: w.enter(w.life), asked: map[int]question{}, leave: map[int]leaving{}}
+	p := &walker{stage: w.enter(w.life), asked: map[int]question{}, leave: map[int]leaving{}, settles: map[int]settling{}}
 	p.owner.Enter(owner.NewTerms(p.cfg, p.name, w.epoch), w.now, &p.out)
 	if w.ahead > 0 {
 		p.ahead = w.Int64N(2*w.ahead+1) - w.ahead
@@ -158,7 +162,7 @@ func (w *ledgerWalk) forgotten(old *walker) *walker {
 		return old
 	}
 	w.say("owner %d is forgotten", old.name[0])
-	p := &walker{stage: w.enter(old.name[0]), asked: map[int]question{}, leave: map[int]leaving{}}
+	p := &walker{stage: w.enter(old.name[0]), asked: map[int]question{}, leave: map[int]leaving{}, settles: map[int]settling{}}
 	p.seq, p.ahead = old.seq, old.ahead
 	p.owner.Enter(owner.NewTerms(p.cfg, p.name, w.epoch), p.clock(), &p.out)
 	return p
@@ -204,6 +208,10 @@ func (w *ledgerWalk) step() {
 		} else {
 			w.giveBack(p)
 		}
+	case n < 65 && w.rule.Holds.Longest > 0 && len(w.admitted) > 0 && w.IntN(2) == 0:
+		w.settle(p)
+	case n < 65 && w.rule.Holds.Longest > 0 && w.left.checks > 0 && w.IntN(3) > 0:
+		w.hold(p)
 	case n < 65 && w.left.checks > 0:
 		w.left.checks--
 		tag := w.tag()
@@ -387,6 +395,12 @@ func (w *ledgerWalk) collect(p *walker) error {
 			}
 			continue
 		}
+		if l, settles := p.settles[tag]; settles {
+			if err := w.settled(tag, l, reply.Err); err != nil {
+				return err
+			}
+			continue
+		}
 		q := p.asked[tag]
 		if reply.Err != nil || !reply.Decision.Allowed {
 			w.say("check %d: denied, or error %v", tag, reply.Err)
@@ -397,6 +411,12 @@ func (w *ledgerWalk) collect(p *walker) error {
 		}
 		if q.cost == 0 {
 			w.say("check %d: nothing admitted", tag)
+			continue
+		}
+		if h := reply.Decision.Hold; h != nil {
+			if err := w.took(p, tag, q, h); err != nil {
+				return err
+			}
 			continue
 		}
 		receipt := reply.Decision.Receipts[0]
@@ -417,7 +437,15 @@ func (w *ledgerWalk) collect(p *walker) error {
 			q.extends.extend(at-p.ahead+w.rule.Fill().Nanoseconds(), w.now)
 			continue
 		}
-		w.admitted = append(w.admitted, counted{from: at - p.ahead, until: at - p.ahead + w.rule.Fill().Nanoseconds(), cost: q.cost, receipt: receipt})
+		w.admitted = append(w.admitted, counted{from: at - p.ahead, until: at - p.ahead + w.rule.Fill().Nanoseconds(), cost: q.cost, asked: q.asked, receipt: receipt})
+		if w.rule.Algorithm == limit.FixedWindow {
+			w.admitted[len(w.admitted)-1].until = w.rule.Ends(receipt.Start) - p.ahead
+		}
+		if w.rule.Holds.Longest > 0 {
+			if err := w.judgeNewest(); err != nil {
+				return err
+			}
+		}
 		if at > p.clock() {
 			w.Fatalf("check %d was admitted at %v, after its answer", tag, time.Duration(at-start))
 		}
@@ -436,6 +464,9 @@ func (w *ledgerWalk) judge() error {
 			}
 		}
 		return nil
+	}
+	if w.rule.Holds.Longest > 0 {
+		return nil // judgeNewest has
 	}
 	for i := range w.admitted {
 		var sum int64
@@ -479,6 +510,22 @@ var ledgerSettings = map[string]ledgerSetting{
 	"line, moves": {
 		limit:  limit.Limit{Capacity: 2, Refill: limit.Refill{Tokens: 1, Per: time.Second}},
 		checks: 8, costs: 1, deaths: 1, floors: 1, moves: 3, late: true,
+	},
+	"holds in a window": {
+		limit:  limit.Limit{Algorithm: limit.SlidingWindow, Capacity: 6, Window: 6 * time.Second, Holds: limit.Holds{Longest: 10 * time.Second}},
+		checks: 8, costs: 3, deaths: 2, moves: 1, late: true,
+	},
+	"holds in a log": {
+		limit:  limit.Limit{Algorithm: limit.SlidingLog, Capacity: 4, Window: 5 * time.Second, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
+		checks: 8, costs: 3, deaths: 2, late: true, ahead: 120 * ms,
+	},
+	"holds in a fixed window": {
+		limit:  limit.Limit{Algorithm: limit.FixedWindow, Capacity: 6, Window: time.Hour, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
+		checks: 10, costs: 3, deaths: 2, late: true,
+	},
+	"holds and floors": {
+		limit:  limit.Limit{Algorithm: limit.SlidingLog, Capacity: 4, Window: 3 * time.Second, Holds: limit.Holds{Longest: 10 * time.Second}},
+		checks: 12, costs: 3, deaths: 1, floors: 4, moves: 1, late: true,
 	},
 	"permits": {limit: limit.Limit{Algorithm: limit.Concurrency, Capacity: 2, Lease: 2 * time.Second}, checks: 8, costs: 1, deaths: 1, floors: 1, moves: 1, late: true, ahead: 120 * ms},
 }

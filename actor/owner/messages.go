@@ -16,6 +16,9 @@ type Check struct {
 	Wait     int64 // how much later than At it may be admitted, in nanoseconds; no more than every rule allows
 	// Extend is the id of a permit that is to last longer, in place of a new one; 0 for none. The one rule must have permits.
 	Extend uint64
+	// Hold is for how long the check holds its cost, in nanoseconds; 0 for no hold. All rules must allow it. Least, if not 0, is the
+	// least that it may hold: the cost is lowered to what is left.
+	Hold, Least int64
 	// Outcomes is memory for the Limits of the Reply's Decision. What its capacity has no room for is allocated.
 	Outcomes []limit.Outcome
 
@@ -46,6 +49,23 @@ type Permit struct {
 	over bool // Out is known
 	sent bool // the ledger that is being written is without it, …
 	left bool // … and it was inside before
+}
+
+// A Settle is what a settlement says of a hold to one of its limits.
+type Settle struct {
+	Rule    *limit.Rule
+	Held    limit.Held
+	Granted int64 // tokens, when it was taken
+	Used    int64 // so far
+	Open    bool  // more may be used
+	For     int64 // it lasts for so long from now on, in nanoseconds; 0 for no change
+
+	Settled limit.SettledLimit // what it came to, in the end
+
+	over bool // Settled is known
+	sent bool // the ledger that is being written has it
+
+	claimed bool // the ledger was claimed after it had come
 }
 
 // A Send asks all replicas for the segment (From, To] of a bucket's line. The same Seq again is a repetition.

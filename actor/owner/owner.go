@@ -45,6 +45,9 @@ func New(cfg *Config, id limit.OwnerID, epoch uint64) *Owner {
 func (o *Owner) Check(c Check, out *Out) {
 	o.tidy(c.At)
 	c.Rules = withPenalties(c.Rules)
+	if c.Hold > 0 { // one that had expired by its answer would hold nothing
+		c.Deadline = min(c.Deadline, c.expires())
+	}
 	switch {
 	case o.Waiting() == 0:
 		if o.decide(&c, c.At, out) {
@@ -53,6 +56,7 @@ func (o *Owner) Check(c Check, out *Out) {
 	case o.changes(c.Rules):
 		// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
 	default:
+		o.expireHolds(c.At)
 		if trials, denied := o.try(&c, c.At, out); denied {
 			o.deny(&c, c.At, trials, out)
 			return
@@ -64,6 +68,7 @@ func (o *Owner) Check(c Check, out *Out) {
 // decide answers c if that can be done now: every limit is tested for denial first, so that nothing is reserved in
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
+	o.expireHolds(now)
 	trials, denied := o.try(c, now, out)
 	if !denied && enterNext(trials) {
 		trials, denied = o.try(c, now, out)
@@ -100,8 +105,12 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 
 // try asks every bucket of c whether it could be admitted, at its time or as much later as it may wait.
 func (o *Owner) try(c *Check, now int64, out *Out) (trials []trial, denied bool) {
-	if trials, denied = o.tryAt(c, c.At, now, out); denied && c.Wait > 0 {
+	trials, denied = o.tryAt(c, c.At, now, out)
+	switch {
+	case denied && c.Wait > 0:
 		denied = o.delay(c, trials, now, out)
+	case denied && c.Least > 0:
+		return o.lower(c, trials, now, out)
 	}
 	return trials, denied
 }
@@ -165,10 +174,18 @@ func (o *Owner) tryAt(c *Check, at, now int64, out *Out) (trials []trial, denied
 // test says what the bucket would do with a check of t, of that cost and length, that begins at at: at t, or later if it waits. It
 // changes nothing.
 func (b *bucket) test(t, at, cost int64, length limit.Pos, cfg *Config) result {
+	if cost > b.rule.Capacity {
+		end, _ := b.spanAt(t, at, length)
+		return result{verdict: deny, end: end}
+	}
+	return b.testUpTo(b.rule.Bound(at), t, at, cost, length, cfg)
+}
+
+// testUpTo is test for a span that may end up to bound.
+func (b *bucket) testUpTo(bound limit.Pos, t, at, cost int64, length limit.Pos, cfg *Config) result {
 	r := b.rule
-	bound := r.Bound(at)
 	end, fresh := b.spanAt(t, at, length)
-	if end.After(bound) || cost > r.Capacity {
+	if end.After(bound) {
 		return result{verdict: deny, end: end}
 	}
 	top := r.End(b.tat, at, fresh)
@@ -276,20 +293,28 @@ func (b *bucket) outcome(c *Check, now int64, t *trial, cfg *Config) limit.Outco
 
 func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 	d := limit.Decision{Allowed: true, Limits: c.outcomes()}
-	if c.Receipts && c.Cost > 0 {
+	var held []limit.Held
+	switch {
+	case c.Hold > 0:
+		held = make([]limit.Held, len(d.Limits))
+		d.Hold = &limit.Hold{Granted: c.Cost, Limits: held}
+	case c.Receipts && c.Cost > 0:
 		d.Receipts = make([]limit.Receipt, len(d.Limits))
 	}
 	for i := range d.Limits {
 		t := &trials[i]
 		b := t.bucket
 		if b.ledger() != nil {
-			d.Limits[i] = o.admitCounted(b, c, now, d.Receipts, i, out)
+			d.Limits[i] = o.admitCounted(b, c, now, d.Receipts, held, i, out)
 			continue
 		}
 		if c.Cost > 0 {
 			d.Wait = time.Duration(t.at - c.At)
 			span := b.spend(c.At, t.at, t.length)
-			if c.Receipts {
+			switch {
+			case c.Hold > 0:
+				held[i] = o.hold(b, span, c)
+			case c.Receipts:
 				d.Receipts[i] = o.receipt(b, span)
 			}
 			b.noteWait(c.At, t.at)
@@ -311,6 +336,9 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 // are. The caller has tested that it may. If the bucket is full at t, the receipts of earlier checks are worthless.
 func (b *bucket) spend(t, at int64, length limit.Pos) spent {
 	var reuses []piece
+	if h := b.lineHolds(); h != nil && !b.spentAt(t).After(limit.At(b.rule.Begin(at))) {
+		h.forgetLine()
+	}
 	if r := b.returns(); r != nil {
 		begin := limit.At(b.rule.Begin(at))
 		r.endWaits(b.rule, t, begin)

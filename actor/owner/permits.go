@@ -22,7 +22,7 @@ func (o *Owner) takeOut(w *waiter, now int64, out *Out) bool {
 
 // takeOutOne goes on with a permit.
 func (o *Owner) takeOutOne(p *Permit, now int64, out *Out) {
-	b := o.bucketOfPermit(p.Rule, out)
+	b := o.bucketToChange(p.Rule, out)
 	l := b.ledger()
 	switch {
 	case b.pending() != nil, b.pausing(now):
@@ -32,12 +32,12 @@ func (o *Owner) takeOutOne(p *Permit, now int64, out *Out) {
 		l.written = nil
 		o.claim(b, now, out)
 	default:
-		o.writePermits(b, nil, now, out)
+		o.rewrite(b, nil, now, out)
 	}
 }
 
-// bucketOfPermit is the bucket that has the register of rule: its numbers may be others.
-func (o *Owner) bucketOfPermit(rule *limit.Rule, out *Out) *bucket {
+// bucketToChange is the bucket that has the register of rule: its numbers may be others.
+func (o *Owner) bucketToChange(rule *limit.Rule, out *Out) *bucket {
 	if b := o.withRegister(rule.Register()); b != nil {
 		return b
 	}
@@ -60,7 +60,7 @@ func (o *Owner) writeUnclaimed(b *bucket, now int64, out *Out) {
 		l.written = nil
 		o.claim(b, now, out)
 	default:
-		next, _ := l.takeBack(b.rule, now)
+		next, _ := l.takeBack(b.rule, now, true)
 		o.write(b, next, nil, now, true, out)
 	}
 }

@@ -7,21 +7,23 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// A waiter is a check that could not be decided at once; or a reset, or permits that are to be taken out.
+// A waiter is a check that could not be decided at once; or a reset, permits that are to be taken out, or a settlement.
 type waiter struct {
 	Check
 	reset    *limit.Rule // nil for no reset
 	resetSeq uint64      // of the reservation that writes the reset; 0 before the first try
 	permits  []Permit    // nil for none
+	settles  []Settle    // nil for none
 }
 
 // checks says whether w is a check.
-func (w *waiter) checks() bool { return w.reset == nil && w.permits == nil }
+func (w *waiter) checks() bool { return w.reset == nil && w.permits == nil && w.settles == nil }
 
 // concerns says whether w waits for b.
 func (w *waiter) concerns(b *bucket) bool {
 	return w.reset != nil && w.reset.Name == b.rule.Name ||
 		slices.ContainsFunc(w.permits, func(p Permit) bool { return p.Rule.Name == b.rule.Name }) ||
+		slices.ContainsFunc(w.settles, func(s Settle) bool { return s.Rule.Name == b.rule.Name }) ||
 		slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return r.Name == b.rule.Name })
 }
 

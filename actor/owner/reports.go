@@ -41,6 +41,9 @@ func (b *bucket) enterGeneration(generation int64, out *Out) {
 	t := b.startReplication(out)
 	*t = replication{reported: t.reported, tries: t.tries, retryAt: t.retryAt}
 	b.forgetReturns()
+	if b.extra != nil {
+		b.extra.holds = nil
+	}
 	b.gen, b.tat, b.held = generation, limit.Pos{}, segment{}
 }
 

@@ -60,6 +60,9 @@ func (b *bucket) returns() *returns {
 func (b *bucket) forgetReturns() {
 	if b.extra != nil {
 		b.extra.returns = nil
+		if h := b.extra.holds; h != nil {
+			h.forgetLine()
+		}
 	}
 }
 
@@ -128,8 +131,14 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 	r.endWaits(b.rule, now, begin)
 	r.reuses -= len(m.reuses)
 	m.back, m.reuses = true, nil
+	return b.putBack(&back, begin, now)
+}
+
+// putBack makes credit of line that was spent, and says whether that is of any use.
+func (b *bucket) putBack(back *spent, begin limit.Pos, now int64) bool {
+	r := b.extra.returns
 	if r.waits > 0 {
-		return r.putInPlace(b.rule, &back, begin, now)
+		return r.putInPlace(b.rule, back, begin, now)
 	}
 	most := b.creditCap(now)
 	if !most.After(b.credit(now)) {

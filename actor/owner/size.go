@@ -58,6 +58,7 @@ func (b *bucket) bytes() int64 {
 	if l := x.ledger; l != nil {
 		n += l.bytes()
 	}
+	n += x.holds.bytes()
 	if r := x.returns; r != nil {
 		n += returnsBytes + int64(cap(r.made))*madeBytes + int64(cap(r.free)+r.reuses)*pieceBytes
 	}

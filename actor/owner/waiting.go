@@ -24,6 +24,17 @@ func (o *Owner) TakeOut(tag any, permits []Permit, now, deadline int64, out *Out
 	}
 }
 
+// Settle takes in what a settlement says of a hold. It takes its place among the waiting checks, and there is one Reply, with that
+// tag; the settles are the owner's until then. Those of limits that count entries take effect at any owner, once a majority has stored
+// it; others at the owner that took the hold.
+func (o *Owner) Settle(tag any, settles []Settle, now, deadline int64, out *Out) {
+	o.tidy(now)
+	o.await(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, settles: settles}, out)
+	if o.Waiting() == 1 {
+		o.run(now, out)
+	}
+}
+
 // Enter goes on under other terms: the key's replica set has changed. What the owner holds of the line stays its own,
 // whichever replicas keep the registers now, and so does all that it knows of its checks. It forgets the answers of the old
 // replicas, and gives up the reservation in flight, so that is never spent: checks that wait need a new reservation.
@@ -88,6 +99,8 @@ func (o *Owner) serve(w *waiter, now int64, out *Out) bool {
 		return done
 	case w.permits != nil:
 		return o.takeOut(w, now, out)
+	case w.settles != nil:
+		return o.settle(w, now, out)
 	default:
 		return o.decide(&w.Check, now, out)
 	}

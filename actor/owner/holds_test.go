@@ -1,0 +1,363 @@
+package owner_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+)
+
+// holding is a bucket of ten tokens, one a second, with holds.
+func holding(tb reporter, holds limit.Holds) *limit.Rule {
+	return ruleFor(tb, limit.Limit{Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: holds})
+}
+
+// ofWindow is a window of an hour for ten tokens, with holds, which are durable.
+func ofWindow(tb reporter, holds limit.Holds) *limit.Rule {
+	return ruleFor(tb, limit.Limit{Name: "budget", Algorithm: limit.FixedWindow, Capacity: 10, Window: time.Hour, Holds: holds})
+}
+
+// hold asks for a hold, of at least least.
+func (s *stage) hold(cost, least, lasts int64, rules ...*limit.Rule) int {
+	tag := s.tag()
+	s.owner.Check(owner.Check{Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: rules, Cost: cost, Hold: lasts, Least: least}, &s.out)
+	s.after()
+	return tag
+}
+
+// holds takes a hold at replicas that answer at once.
+func (s *stage) holds(cost, lasts int64, rules ...*limit.Rule) limit.Hold {
+	s.tb.Helper()
+	s.quickAll()
+	d := s.decision(s.hold(cost, 0, lasts, rules...))
+	if !d.Allowed {
+		s.tb.Fatalf("a hold of %d was denied: %+v", cost, d.Limits)
+	}
+	return *d.Hold
+}
+
+func (s *stage) quickAll() {
+	s.quick = s.quick[:0]
+	for i := range s.replicas {
+		s.quick = append(s.quick, i)
+	}
+}
+
+// settles says what was used of a hold, at replicas that answer at once.
+func (s *stage) settles(h limit.Hold, settlement limit.Settlement, rules ...*limit.Rule) []limit.SettledLimit {
+	s.tb.Helper()
+	s.quickAll()
+	all := make([]owner.Settle, len(rules))
+	for i, rule := range rules {
+		all[i] = owner.Settle{
+			Rule: rule, Held: h.Limits[i], Granted: h.Granted, Used: settlement.Used, Open: settlement.Open, For: settlement.For.Nanoseconds(),
+		}
+	}
+	tag := s.tag()
+	s.owner.Settle(tag, all, s.clock(), s.clock()+hour, &s.out)
+	s.after()
+	if r, ok := s.reply(tag); !ok || r.Err != nil {
+		s.tb.Fatalf("settlement %d: answered %v, error %v", tag, ok, r.Err)
+	}
+	settled := make([]limit.SettledLimit, len(all))
+	for i := range all {
+		settled[i] = all[i].Settled
+	}
+	return settled
+}
+
+// left is how many tokens the bucket has.
+func (s *stage) left(rule *limit.Rule) int64 {
+	s.tb.Helper()
+	s.quickAll()
+	return s.decision(s.check(0, rule)).Limits[0].Remaining
+}
+
+// What was held comes back but for what was used, also in parts, and once; the bucket pays for what was used above that, into debt.
+func TestSettle(t *testing.T) {
+	for name, rule := range map[string]*limit.Rule{
+		"line":   holding(t, limit.Holds{Longest: time.Minute}),
+		"ledger": ofWindow(t, limit.Holds{Longest: time.Minute}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			want := func(what string, got limit.SettledLimit, state limit.HoldState, charged, returned, debt, left int64) {
+				t.Helper()
+				if got.State != state || got.Charged != charged || got.Returned != returned || got.Debt != debt || (got.Until == 0) != (state == limit.HoldSettled) {
+					t.Errorf("%s: %+v, want %s, charged %d, returned %d, debt %d", what, got, state, charged, returned, debt)
+				}
+				if now := s.left(rule); now != left {
+					t.Errorf("%s: %d are left, want %d", what, now, left)
+				}
+			}
+			h := s.holds(8, 60*second, rule)
+			want("in part", s.settles(h, limit.Settlement{Used: 3, Open: true}, rule)[0], limit.HoldOpen, 8, 0, 0, 2)
+			want("for good", s.settles(h, limit.Settlement{Used: 5}, rule)[0], limit.HoldSettled, 5, 3, 0, 5)
+			want("again", s.settles(h, limit.Settlement{Used: 5}, rule)[0], limit.HoldSettled, 5, 3, 0, 5)
+			want("otherwise", s.settles(h, limit.Settlement{Used: 1}, rule)[0], limit.HoldSettled, 5, 3, 0, 5)
+			more := s.holds(2, 60*second, rule)
+			want("more than was held", s.settles(more, limit.Settlement{Used: 4}, rule)[0], limit.HoldSettled, 4, 0, 0, 1)
+			debt := s.holds(1, 60*second, rule)
+			want("more than there is", s.settles(debt, limit.Settlement{Used: 7}, rule)[0], limit.HoldSettled, 7, 0, 6, 0)
+			if d := s.decision(s.hold(1, 0, second, rule)); d.Allowed {
+				t.Error("a bucket in debt has admitted")
+			}
+			unknown := more
+			unknown.Limits = []limit.Held{{Limit: rule.Name, Owner: s.name, ID: 77, Generation: more.Limits[0].Generation}}
+			if got := s.settles(unknown, limit.Settlement{Used: 1}, rule)[0]; got.State != limit.HoldUnknown || got.Charged != 0 {
+				t.Errorf("one that was never taken: %+v", got)
+			}
+		})
+	}
+}
+
+// A hold takes what there is where its cost is not left, but no less than it asks for at least.
+func TestHoldAtLeast(t *testing.T) {
+	for name, rule := range map[string]*limit.Rule{
+		"line":   holding(t, limit.Holds{Longest: time.Minute}),
+		"ledger": ofWindow(t, limit.Holds{Longest: time.Minute}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			s.holds(7, second, rule)
+			if d := s.decision(s.hold(8, 4, second, rule)); d.Allowed || d.Hold != nil {
+				t.Errorf("at least 4 of 3: %+v", d)
+			}
+			if d := s.decision(s.hold(20, 2, second, rule)); !d.Allowed || d.Hold.Granted != 3 {
+				t.Errorf("at least 2 of 3: %+v", d)
+			}
+			if d := s.decision(s.hold(1, 1, second, rule)); d.Allowed {
+				t.Errorf("of nothing: %+v", d)
+			}
+		})
+	}
+}
+
+// A hold that is not settled is charged or freed when its time is over, as the limit says; a late settlement corrects that for ten
+// minutes, and no more.
+func TestHoldExpires(t *testing.T) {
+	for _, expiry := range []limit.Expiry{limit.Charge, limit.Free} {
+		for name, rule := range map[string]*limit.Rule{
+			"line":   holding(t, limit.Holds{Longest: time.Minute, OnExpiry: expiry}),
+			"ledger": ofWindow(t, limit.Holds{Longest: time.Minute, OnExpiry: expiry}),
+		} {
+			t.Run(name+", "+string(expiry), func(t *testing.T) {
+				s := newTroupe(t, 3).enter('A')
+				h := s.holds(9, 3*second, rule)
+				s.settles(h, limit.Settlement{Used: 2, Open: true}, rule)
+				s.pass(3*second - 1)
+				refilled := map[string]int64{"line": 2}[name]
+				if left := s.left(rule); left != 1+refilled {
+					t.Errorf("before its end %d are left", left)
+				}
+				s.pass(1)
+				refilled = map[string]int64{"line": 3}[name]
+				want := map[limit.Expiry]int64{limit.Charge: 1, limit.Free: 8}[expiry] + refilled
+				if left := s.left(rule); left != min(want, 10) {
+					t.Errorf("after its end %d are left, want %d", left, want)
+				}
+				if got := s.settles(h, limit.Settlement{Used: 9, Open: true, For: time.Minute}, rule)[0]; got.State != limit.HoldExpired {
+					t.Errorf("extended after its end: %+v", got)
+				}
+				s.pass(int64(limit.SettleLate) - second)
+				if got := s.settles(h, limit.Settlement{Used: 4}, rule)[0]; got.State != limit.HoldSettled || got.Charged != 4 {
+					t.Errorf("late: %+v", got)
+				}
+				late := s.holds(1, 3*second, rule)
+				s.pass(3*second + int64(limit.SettleLate) + second)
+				if got := s.settles(late, limit.Settlement{Used: 0}, rule)[0]; got.State != limit.HoldUnknown {
+					t.Errorf("too late: %+v", got)
+				}
+			})
+		}
+	}
+}
+
+// A hold that is extended lasts from then on.
+func TestHoldIsExtended(t *testing.T) {
+	for name, rule := range map[string]*limit.Rule{
+		"line":   holding(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free}),
+		"ledger": ofWindow(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			h := s.holds(10, 3*second, rule)
+			s.pass(2 * second)
+			got := s.settles(h, limit.Settlement{Open: true, For: 5 * time.Second}, rule)[0]
+			if got.State != limit.HoldOpen || got.Until != s.clock()+5*second {
+				t.Errorf("extended: %+v, want until %d", got, s.clock()+5*second)
+			}
+			s.pass(4 * second)
+			if got := s.settles(h, limit.Settlement{Used: 10}, rule)[0]; got.State != limit.HoldSettled || got.Charged != 10 {
+				t.Errorf("settled: %+v", got)
+			}
+		})
+	}
+}
+
+// After the death of its owner a hold of a window is settled at any other, and one of a short bucket is charged in full, or more.
+func TestSettleAtAnotherOwner(t *testing.T) {
+	tr := newTroupe(t, 3)
+	short, long := holding(t, limit.Holds{Longest: time.Minute}), ofWindow(t, limit.Holds{Longest: time.Minute})
+	h, over := tr.enter('A').holds(4, 60*second, short, long), tr.enter('B').holds(4, 60*second, short, long) // both owners die
+	s := tr.enter('C')
+	for range 2 {
+		got := s.settles(h, limit.Settlement{Used: 1}, short, long)
+		if got[0].State != limit.HoldLost || got[0].Charged != 4 || got[0].Returned != 0 {
+			t.Errorf("of a short bucket: %+v", got[0])
+		}
+		if got[1].State != limit.HoldSettled || got[1].Charged != 1 || got[1].Returned != 3 {
+			t.Errorf("of a window: %+v", got[1])
+		}
+		got = s.settles(over, limit.Settlement{Used: 6}, short, long)
+		if got[0].State != limit.HoldLost || got[0].Charged != 6 || got[1].Charged != 6 {
+			t.Errorf("above what was held: %+v", got)
+		}
+	}
+	if left := s.left(long); left != 3 {
+		t.Errorf("%d are left of the window, want 3", left)
+	}
+	if left := s.left(short); left != 0 {
+		t.Errorf("%d are left of the short bucket, want 0", left)
+	}
+}
+
+// A settlement charges no more than the limit's debt allows.
+func TestMaxDebt(t *testing.T) {
+	for debt, want := range map[int64]int64{limit.NoDebt: 4, 3: 7} {
+		for name, rule := range map[string]*limit.Rule{
+			"line":   holding(t, limit.Holds{Longest: time.Minute, MaxDebt: debt}),
+			"ledger": ofWindow(t, limit.Holds{Longest: time.Minute, MaxDebt: debt}),
+		} {
+			s := newTroupe(t, 3).enter('A')
+			s.holds(6, 60*second, rule)
+			got := s.settles(s.holds(2, 60*second, rule), limit.Settlement{Used: 100}, rule)[0]
+			if got.Charged != want || got.Debt != max(debt, 0) {
+				t.Errorf("%s, debt %d: %+v, want %d charged", name, debt, got, want)
+			}
+		}
+	}
+}
+
+// A reset forgives what was held: settlements of before have no effect.
+func TestResetForgetsHolds(t *testing.T) {
+	for name, rule := range map[string]*limit.Rule{
+		"line":   holding(t, limit.Holds{Longest: time.Minute}),
+		"ledger": ofWindow(t, limit.Holds{Longest: time.Minute}),
+	} {
+		s := newTroupe(t, 3).enter('A')
+		h := s.holds(6, 60*second, rule)
+		s.done(s.reset(rule))
+		if got := s.settles(h, limit.Settlement{Used: 8}, rule)[0]; got.State != limit.HoldUnknown {
+			t.Errorf("%s: settled after a reset: %+v", name, got)
+		}
+		if left := s.left(rule); left != 10 {
+			t.Errorf("%s: %d are left after a reset", name, left)
+		}
+	}
+}
+
+// TestHoldsOfALineAreExact draws holds, settlements, checks and times, and compares the bucket with one whose arithmetic is plain.
+func TestHoldsOfALineAreExact(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	type held struct {
+		limit.Hold
+		used, until, charged int64
+		line                 int64 // of its tokens, those that were taken since the bucket was full
+	}
+	for range 300 {
+		expiry := []limit.Expiry{limit.Charge, limit.Free}[r.IntN(2)]
+		rule := ruleFor(t, limit.Limit{
+			Name: "tokens", Capacity: 50, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute, OnExpiry: expiry, MaxDebt: 100},
+		})
+		s := alone(t)
+		spent := s.clock() // up to here, as if nothing that came back had been spent
+		var open []*held
+		take := func(tokens int64) {
+			if spent <= s.clock() {
+				spent = s.clock()
+				for _, h := range open {
+					h.line = 0
+				}
+			}
+			spent += tokens * second
+		}
+		back := func(h *held, tokens int64) {
+			h.charged -= tokens
+			tokens = min(tokens, h.line)
+			h.line -= tokens
+			spent -= min(tokens*second, max(0, spent-s.clock()))
+		}
+		expire := func() {
+			for _, h := range open {
+				if expiry == limit.Free && s.clock() >= h.until {
+					back(h, h.charged-h.used)
+				}
+			}
+		}
+		for range 60 {
+			switch r.IntN(4) {
+			case 0:
+				s.pass(r.Int64N(4 * second))
+			case 1:
+				cost := 1 + r.Int64N(12)
+				d := s.decision(s.check(cost, rule))
+				expire()
+				if fits := max(spent, s.clock())+cost*second <= s.clock()+50*second; fits != d.Allowed {
+					t.Fatalf("a check of %d: %v, want %v", cost, d.Allowed, fits)
+				}
+				if d.Allowed {
+					take(cost)
+				}
+			case 2:
+				cost := 1 + r.Int64N(12)
+				lasts := second + r.Int64N(20*second)
+				d := s.decision(s.hold(cost, 0, lasts, rule))
+				expire()
+				if fits := max(spent, s.clock())+cost*second <= s.clock()+50*second; fits != d.Allowed {
+					t.Fatalf("a hold of %d: %v, want %v", cost, d.Allowed, fits)
+				}
+				if d.Allowed {
+					take(cost)
+					open = append(open, &held{Hold: *d.Hold, until: s.clock() + lasts, charged: cost, line: cost})
+				}
+			case 3:
+				if len(open) == 0 {
+					continue
+				}
+				i := r.IntN(len(open))
+				h, used, last := open[i], r.Int64N(15), r.IntN(2) == 0
+				got := s.settles(h.Hold, limit.Settlement{Used: used, Open: !last}, rule)[0]
+				expire()
+				want := used
+				if !last {
+					h.used = max(h.used, used)
+					if want = h.used; expiry == limit.Charge || s.clock() < h.until {
+						want = max(h.Granted, h.used)
+					}
+				}
+				if h.charged < want {
+					more := want - h.charged
+					take(more)
+					h.charged = want
+					h.line += more
+				}
+				back(h, h.charged-want)
+				if got.Charged != want {
+					t.Fatalf("a hold of %d, of which %d were used: %+v, want %d charged", h.Granted, used, got, want)
+				}
+				if last {
+					open = append(open[:i], open[i+1:]...)
+				}
+			}
+			v, _ := s.owner.View("tokens", s.clock())
+			if now := rule.Sub(v.TAT, v.Credit).NS; v.Rule != nil && max(now, s.clock()) != max(spent, s.clock()) && expiry == limit.Charge {
+				t.Fatalf("the bucket is spent up to %v, want %v", time.Duration(now-start), time.Duration(spent-start))
+			}
+		}
+	}
+}

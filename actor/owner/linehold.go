@@ -1,0 +1,319 @@
+package owner
+
+import (
+	"math"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// lineHolds are the holds that an owner has taken of a bucket's line, in its memory alone. A settlement below what is held makes credit
+// of the end of the hold's line, as a return does; one above it spends more, beyond what checks may spend as far as the limit's debt
+// goes. They die with their owner, which leaves them charged in full: so only limits have them whose buckets are full again soon.
+type lineHolds struct {
+	byID    map[uint64]*lineHold
+	settled []*lineHold // for good, in that order; repeated settlements get the same answer
+	expire  int64       // no hold that is freed then expires earlier; math.MaxInt64 for none
+	stretch uint64      // of line: goes up when nothing spent before can be given back
+	pruneAt int         // how many there are when prune looks again
+}
+
+// lineHold is a hold of the line.
+type lineHold struct {
+	spent
+	id       uint64
+	amount   int64 // tokens
+	used     int64 // so far, as settlements have said
+	charged  int64 // tokens that it has taken of the line
+	until    int64 // when it expires
+	overAt   int64 // when it was settled for good
+	stretch  uint64
+	free     bool // when it expires, what was not used is free
+	settled  bool
+	foreign  bool // another owner has taken it, which is gone
+	overfull bool // more was used than the limit's debt lets it charge
+}
+
+const (
+	// maxLineSettled is how many settled holds a bucket remembers at most.
+	maxLineSettled = 4096
+	// rememberSettled is how long it remembers them: as long as the longest deadline of a call, and the time in which its answer comes back.
+	rememberSettled = int64(31 * time.Second)
+)
+
+// lineHolds are those of the bucket, or nil for none.
+func (b *bucket) lineHolds() *lineHolds {
+	if b.extra == nil {
+		return nil
+	}
+	return b.extra.holds
+}
+
+func (b *bucket) withLineHolds() *lineHolds {
+	x := b.extras()
+	if x.holds == nil {
+		x.holds = &lineHolds{byID: map[uint64]*lineHold{}, expire: math.MaxInt64}
+	}
+	return x.holds
+}
+
+// hold writes down what a hold has consumed, so that it can be settled.
+func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
+	h := &lineHold{
+		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
+	}
+	hs := b.withLineHolds()
+	h.stretch = hs.stretch
+	hs.add(h, c.At)
+	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}
+}
+
+func (hs *lineHolds) add(h *lineHold, now int64) {
+	if len(hs.byID) >= hs.pruneAt {
+		hs.prune(now)
+	}
+	hs.byID[h.id] = h
+	if h.free && !h.settled {
+		hs.expire = min(hs.expire, h.until)
+	}
+}
+
+// prune forgets what no settlement can be about any more.
+func (hs *lineHolds) prune(now int64) {
+	for id, h := range hs.byID {
+		if now >= h.rememberedUntil() {
+			delete(hs.byID, id)
+		}
+	}
+	hs.settled = slices.DeleteFunc(hs.settled, func(h *lineHold) bool { return now >= h.rememberedUntil() })
+	const few = 16
+	hs.pruneAt = max(2*len(hs.byID), few)
+}
+
+func (h *lineHold) rememberedUntil() int64 {
+	if h.overAt > 0 {
+		return h.overAt + rememberSettled
+	}
+	return h.until + int64(limit.SettleLate)
+}
+
+// busyUntil is until when a settlement may be about one of the holds.
+func (hs *lineHolds) busyUntil() (until int64) {
+	if hs == nil {
+		return 0
+	}
+	for _, h := range hs.byID {
+		until = max(until, h.rememberedUntil())
+	}
+	return until
+}
+
+// forgetLine is for a bucket whose line was given up, or has come back by itself: nothing of what was spent before can be given back.
+func (hs *lineHolds) forgetLine() { hs.stretch++ }
+
+// due is how many tokens the hold takes at now.
+func (h *lineHold) due(now int64) int64 {
+	if h.settled || h.free && now >= h.until {
+		return h.used
+	}
+	return max(h.amount, h.used)
+}
+
+func (h *lineHold) state(now int64) limit.HoldState {
+	switch {
+	case h.foreign:
+		return limit.HoldLost
+	case h.settled:
+		return limit.HoldSettled
+	case now >= h.until:
+		return limit.HoldExpired
+	}
+	return limit.HoldOpen
+}
+
+// expireHolds frees what holds have taken that are freed when they expire, of all buckets.
+func (o *Owner) expireHolds(now int64) {
+	for i := range o.size() {
+		o.at(i).expireHolds(now)
+	}
+}
+
+// expireHolds frees what holds the bucket has that are freed when they expire.
+func (b *bucket) expireHolds(now int64) {
+	hs := b.lineHolds()
+	if hs == nil || now < hs.expire {
+		return
+	}
+	hs.expire = math.MaxInt64
+	for _, h := range hs.byID {
+		switch {
+		case !h.free || h.settled:
+		case now >= h.until:
+			b.giveBackHold(h, now)
+		default:
+			hs.expire = min(hs.expire, h.until)
+		}
+	}
+}
+
+// giveBackHold makes credit of what the hold has taken more than it takes at now.
+func (b *bucket) giveBackHold(h *lineHold, now int64) {
+	over := h.charged - h.due(now)
+	if over <= 0 {
+		return
+	}
+	h.charged -= over
+	if h.stretch != b.extra.holds.stretch {
+		return // it has come back by itself
+	}
+	x := b.extras()
+	if x.returns == nil {
+		x.returns = &returns{}
+	}
+	back := h.cut(b.rule, b.rule.Length(over))
+	begin := limit.At(b.rule.Begin(now))
+	x.returns.endWaits(b.rule, now, begin)
+	b.putBack(&back, begin, now)
+}
+
+// addLine adds line that was spent for the hold later, of that stretch.
+func (h *lineHold) addLine(more spent, stretch uint64) {
+	if h.stretch == stretch {
+		more.reuses = slices.Concat(h.reuses, []piece{h.piece}, more.reuses)
+	}
+	h.spent, h.stretch = more, stretch
+}
+
+// cut takes up to length off the end of what was spent.
+func (s *spent) cut(rule *limit.Rule, length limit.Pos) (end spent) {
+	end.piece = s.cutPiece(rule, &s.piece, &length)
+	for i := len(s.reuses) - 1; i >= 0 && length.After(limit.Pos{}); i-- {
+		end.reuses = append(end.reuses, s.cutPiece(rule, &s.reuses[i], &length))
+	}
+	return end
+}
+
+// cutPiece takes up to length off the end of p, and off length what it was.
+func (s *spent) cutPiece(rule *limit.Rule, p *piece, length *limit.Pos) piece {
+	size := rule.Sub(p.end, p.start)
+	if !length.After(size) {
+		size = *length
+	}
+	from := rule.Sub(p.end, size)
+	cut := piece{from, p.end}
+	p.end, *length = from, rule.Sub(*length, size)
+	return cut
+}
+
+// settleLine goes on with a settle of a limit that spends a line.
+func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
+	b.expireHolds(now)
+	h := o.lineHoldOf(b, s, now)
+	if h == nil {
+		s.unknown()
+		return
+	}
+	h.take(s, now)
+	if b.giveBackHold(h, now); !h.settled && h.free {
+		b.extra.holds.expire = min(b.extra.holds.expire, h.until)
+	}
+	if more := h.due(now) - h.charged; more > 0 && !h.overfull {
+		got, line, over := o.force(b, more, now, out)
+		if !over {
+			return
+		}
+		if h.charged += got; got > 0 {
+			h.addLine(line, b.extra.holds.stretch)
+		}
+		h.overfull = got < more
+	}
+	if h.settled && h.overAt == 0 {
+		h.overAt = now
+		b.extra.holds.remember(h)
+	}
+	s.over = true
+	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
+}
+
+// lineHoldOf is the hold that s is about; nil if nothing is known of it. One that another owner has taken was charged in full.
+func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
+	if hs := b.lineHolds(); hs != nil {
+		if h := hs.byID[s.Held.ID]; h != nil && now < h.rememberedUntil() {
+			return h
+		}
+	}
+	if s.Held.Owner == o.id {
+		return nil
+	}
+	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, until: now, stretch: math.MaxUint64, foreign: true}
+	b.withLineHolds().add(h, now)
+	return h
+}
+
+// take takes in what s says. What was settled for good stays so.
+func (h *lineHold) take(s *Settle, now int64) {
+	if h.settled {
+		return
+	}
+	if s.For > 0 && now < h.until {
+		h.until = max(h.until, now+s.For)
+	}
+	switch {
+	case h.foreign: // nothing of it comes back
+		h.used, h.settled = max(h.amount, h.used, s.Used), !s.Open
+	case s.Open:
+		h.used = max(h.used, s.Used)
+	default:
+		h.used, h.settled = s.Used, true
+	}
+}
+
+// remember keeps a settled hold, and forgets the first of many.
+func (hs *lineHolds) remember(h *lineHold) {
+	hs.settled = append(hs.settled, h)
+	if len(hs.settled) > maxLineSettled {
+		delete(hs.byID, hs.settled[0].id)
+		hs.settled[0] = nil
+		hs.settled = hs.settled[1:]
+	}
+}
+
+// maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.
+const maxForced = 8
+
+// force takes amount tokens off the line, or as many as the limit's debt allows, and says how many these were; over is false while
+// they are being reserved.
+func (o *Owner) force(b *bucket, amount, now int64, out *Out) (got int64, line spent, over bool) {
+	bound := b.rule.BoundOfDebt(now)
+	for range maxForced {
+		if amount <= 0 {
+			return 0, spent{}, true
+		}
+		t := trial{bucket: b, length: b.rule.Length(amount), at: now}
+		switch t.result = b.testUpTo(bound, now, now, amount, t.length, o.cfg); t.verdict {
+		case admit:
+			return amount, b.spend(now, now, t.length), true
+		case enter:
+			b.enterNext()
+		case wait:
+			o.reserve(&t, now, out)
+			return 0, spent{}, false
+		case hold:
+			return 0, spent{}, false
+		case deny:
+			amount = min(amount-1, b.tokensUpTo(bound, now, o.cfg))
+		}
+	}
+	return 0, spent{}, true
+}
+
+// bytes is about how much memory the holds take.
+func (hs *lineHolds) bytes() int64 {
+	if hs == nil {
+		return 0
+	}
+	const each = int64(unsafe.Sizeof(lineHold{})) + 16 + 2*8
+	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)) + 8*int64(cap(hs.settled))
+}
