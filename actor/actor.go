@@ -32,6 +32,7 @@ func (a *actor) waiting() int {
 func (a *actor) decide(m *mail, now int64, out *owner.Out) {
 	a.owner.Check(owner.Check{
 		Tag: m, At: now, Deadline: m.bundle.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt, Outcomes: m.room, Extend: m.extend, Wait: m.wait,
+		Hold: int64(m.hold), Least: m.least,
 	}, out)
 }
 

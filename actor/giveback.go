@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -62,9 +61,4 @@ func (m *mail) returned(a *actor, i int, took bool) {
 	if m.other.returned[i] = took; took && a.requests != nil {
 		a.requests.returned(&m.other.receipts[i])
 	}
-}
-
-// Settle implements [limit.Limiter].
-func (s *System) Settle(context.Context, limit.Settlement) (limit.Settled, error) {
-	return limit.Settled{}, limit.ErrUnknownHold
 }

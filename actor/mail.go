@@ -2,6 +2,7 @@ package actor
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type kind uint8
 const (
 	check kind = iota
 	giveBack
+	settle
 	reset
 	look
 )
@@ -39,9 +41,11 @@ type mail struct {
 
 	// A check's question, and where the answer goes.
 	receipt bool
-	extend  uint64 // see limit.Request
-	wait    int64  // likewise, in nanoseconds
-	repeats bool   // it repeats a request that was answered
+	extend  uint64        // see limit.Request
+	wait    int64         // likewise, in nanoseconds
+	hold    time.Duration // likewise
+	least   int64         // likewise
+	repeats bool          // it repeats a request that was answered
 	cost    int64
 	id      string          // of the request, or empty
 	room    []limit.Outcome // for those of the decision
@@ -54,19 +58,21 @@ type mail struct {
 	other  *otherMail     // nil for a check
 }
 
-// otherMail is what mail other than a check carries: a return, or a function to run.
+// otherMail is what mail other than a check carries: a return, a settlement, or a function to run.
 type otherMail struct {
 	receipts []limit.Receipt
 	returned []bool
 	permits  []owner.Permit // of the receipts
-	places   []int          // of the permits among the receipts
-	look     func()         // called while the shard is held
+	settles  []owner.Settle
+	places   []int  // of the permits among the receipts, or of the settles among the limits of the hold
+	look     func() // called while the shard is held
 }
 
 func (m *mail) check(r *limit.Request) {
 	m.kind, m.key, m.hash, m.cost, m.id, m.receipt, m.extend = check, r.Key, ring.Hash(r.Key), r.Tokens(), r.ID, r.Receipt, r.Extend
 	m.plan = r.Plan
 	m.wait = int64(r.Wait)
+	m.hold, m.least = r.Hold, r.Least
 }
 
 // setResult writes the answer where the caller looks for it, once the bundle is answered.
@@ -84,7 +90,20 @@ func (m *mail) whole(d limit.Decision) limit.Decision {
 		d = m.judged.merge(d)
 	}
 	tell(m.causes, d)
+	d.Hold = m.holdOf(&d)
 	return d
+}
+
+// holdOf is what the hold of m has taken by a decision on it; nil for another check, and for a denial.
+func (m *mail) holdOf(d *limit.Decision) *limit.Hold {
+	if m.hold == 0 || !d.Allowed {
+		return nil
+	}
+	h := limit.Hold{Key: m.key, Plan: m.plan, Granted: m.cost}
+	if d.Hold != nil { // none where overrides let all limits pass
+		h.Granted, h.Limits = d.Hold.Granted, slices.Clip(d.Hold.Limits)
+	}
+	return &h
 }
 
 // leaveWindow makes room in the window that m is counted in.

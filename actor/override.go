@@ -37,7 +37,7 @@ func (m *mail) vary(doc *limit.Document, now func() int64) {
 	m.id = "" // what is remembered by an id is the decision on all limits
 	if j.denied {
 		m.cost, m.receipt = 0, false
-		m.wait = 0
+		m.wait, m.hold, m.least = 0, 0, 0
 	}
 }
 

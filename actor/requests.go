@@ -64,11 +64,13 @@ func (rs *requests) asked(m *mail) uint64 {
 	maphash.WriteComparable(&h, struct {
 		plan       string
 		cost, wait int64
+		hold       time.Duration
+		least      int64
 		extend     uint64
 		receipt    bool
 		inline     uint32
 		limits     int
-	}{m.plan, m.cost, m.wait, m.extend, m.receipt, m.inline, len(m.rules)})
+	}{m.plan, m.cost, m.wait, m.hold, m.least, m.extend, m.receipt, m.inline, len(m.rules)})
 	for i, rule := range m.rules {
 		if m.inline&(1<<i) != 0 {
 			maphash.WriteComparable(&h, rule.Limit)
@@ -88,6 +90,9 @@ func (r *request) bytes() int64 {
 	}
 	for i := range r.decision.Receipts {
 		n += receiptBytes + int64(len(r.decision.Receipts[i].Reuses))*spanBytes
+	}
+	if h := r.decision.Hold; h != nil {
+		n += holdBytes + int64(len(h.Limits))*heldBytes
 	}
 	return n
 }
@@ -232,4 +237,6 @@ const (
 	requestBytes  = int64(unsafe.Sizeof(request{})) + 40
 	receiptBytes  = int64(unsafe.Sizeof(limit.Receipt{}))
 	spanBytes     = int64(unsafe.Sizeof(limit.Span{}))
+	holdBytes     = int64(unsafe.Sizeof(limit.Hold{}))
+	heldBytes     = int64(unsafe.Sizeof(limit.Held{}))
 )

@@ -24,6 +24,9 @@ func (s *System) resolve(m *mail, doc *limit.Document, refs []limit.Ref, before 
 			}
 		}
 	}
+	if err := m.allowsHold(); err != nil {
+		return err
+	}
 	if m.plan != "" {
 		if err := doc.CheckPlan(m.plan, refs); err != nil {
 			return err
@@ -82,6 +85,19 @@ func (m *mail) resolve(doc *limit.Document, refs []limit.Ref, before *limit.Rule
 			m.inline |= 1 << i
 		}
 		m.rules = append(m.rules, rule)
+	}
+	return nil
+}
+
+// allowsHold says what is wrong with the hold of m, beside its limits.
+func (m *mail) allowsHold() error {
+	if m.hold == 0 {
+		return nil
+	}
+	for _, rule := range m.rules {
+		if err := rule.AllowsHold(m.hold); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -244,6 +244,40 @@ func (s *System) Return(ctx context.Context, key string, receipts []limit.Receip
 	return m.other.returned, nil
 }
 
+// Settle takes in what was used of a hold; see [limit.Settler].
+func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit.Settled, error) {
+	if err := settlement.Validate(); err != nil {
+		return limit.Settled{}, err
+	}
+	m := &mail{kind: settle, key: settlement.Hold.Key, plan: settlement.Hold.Plan, other: &otherMail{}}
+	settled := make([]limit.SettledLimit, len(settlement.Hold.Limits))
+	if err := s.findHeld(m, &settlement, settled); err != nil {
+		return limit.Settled{}, err
+	}
+	if len(m.rules) > 0 {
+		if err := s.ask(ctx, m); err != nil {
+			return limit.Settled{}, err
+		}
+		for i := range m.other.settles {
+			settled[m.other.places[i]] = m.other.settles[i].Settled
+		}
+	}
+	sum := limit.SumSettled(settled)
+	if !sum.Known() {
+		return limit.Settled{}, unknownHold(&settlement)
+	}
+	return sum, nil
+}
+
+// unknownHold names a hold that no limit knows.
+func unknownHold(s *limit.Settlement) error {
+	names := make([]string, len(s.Hold.Limits))
+	for i := range s.Hold.Limits {
+		names[i] = s.Hold.Limits[i].Limit
+	}
+	return fmt.Errorf("%w, of key %s and limits %q", limit.ErrUnknownHold, limit.Quote(s.Hold.Key), names)
+}
+
 // Reset fills a bucket; see [limit.Resetter].
 func (s *System) Reset(ctx context.Context, key string, ref limit.Ref) error {
 	if err := limit.ValidateKey(key); err != nil {

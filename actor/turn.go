@@ -205,6 +205,8 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 		case m.kind == giveBack:
 			m.giveBack(a, now)
 			a.owner.TakeOut(m, m.other.permits, now, m.bundle.deadline, &sh.out)
+		case m.kind == settle:
+			a.owner.Settle(m, m.other.settles, now, m.bundle.deadline, &sh.out)
 		default:
 			a.owner.Reset(m, m.rules[0], now, m.bundle.deadline, &sh.out)
 		}

@@ -62,6 +62,25 @@ func (l Limit) Rule() (*Rule, error) {
 	}
 }
 
+// takesHolds gives r what it needs for the holds of its limit.
+func (r *Rule) takesHolds() error {
+	h := r.Holds
+	if err := h.check(); err != nil || h.Longest == 0 {
+		return err
+	}
+	if r.Counts() {
+		return nil
+	}
+	if r.Algorithm == TokenBucket && r.Fill() > time.Duration(soon) {
+		return &FieldError{Field: "hold", Problem: fmt.Sprintf(
+			"an empty bucket takes %s to fill, and what a settlement returns of a hold may be lost with its owner until then: refill in at most %s, or use %s, whose holds are durable",
+			durationText(r.Fill()), durationText(time.Duration(soon)), FixedWindow)}
+	}
+	r.debt = r.Length(r.DebtTokens())
+	r.reach += r.debt.Ceil()
+	return nil
+}
+
 // PermitRule is the rule of the limit that gave a permit, as far as its receipt tells: the name and the lease, which name the register
 // of the bucket, and not how many may be inside. The limit may have been changed since, or be one of a request. The error is a
 // *FieldError.

@@ -47,3 +47,14 @@ func under(path string, err error) error {
 	in.Field = path + "." + fe.Field
 	return &in
 }
+
+// InField is err under the name that the caller gave the field, if it is a *FieldError.
+func InField(name string, err error) error {
+	var fe *FieldError
+	if !errors.As(err, &fe) {
+		return err
+	}
+	in := *fe
+	in.Field = name
+	return &in
+}

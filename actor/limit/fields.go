@@ -283,3 +283,39 @@ func penaltyField(name string, of func(*Penalty) *time.Duration) field {
 		},
 	}
 }
+
+func (l *Limit) holdText() string {
+	if l.Holds.Longest == 0 {
+		return ""
+	}
+	return durationText(l.Holds.Longest)
+}
+
+func readHold(l *Limit, text string) (err error) {
+	if l.Holds.Longest, err = time.ParseDuration(text); err != nil {
+		return &FieldError{Field: "hold", Problem: fmt.Sprintf("%s is not a duration, such as 10m or 90s", Quote(text))}
+	}
+	return nil
+}
+
+func (l *Limit) maxDebtText() string {
+	switch l.Holds.MaxDebt {
+	case 0:
+		return ""
+	case NoDebt:
+		return "0"
+	}
+	return strconv.FormatInt(l.Holds.MaxDebt, 10)
+}
+
+func readMaxDebt(l *Limit, text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return &FieldError{Field: "max_debt", Problem: fmt.Sprintf("%s is not a whole number of tokens from 0 to %d", Quote(text), MaxCount)}
+	}
+	l.Holds.MaxDebt = n
+	if n == 0 {
+		l.Holds.MaxDebt = NoDebt
+	}
+	return nil
+}

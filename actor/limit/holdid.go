@@ -7,23 +7,6 @@ import (
 	"hash/crc32"
 )
 
-// A Hold is what a check has taken for a time. Its text, [Hold.String], carries what is needed to settle it at any node.
-type Hold struct {
-	Key     string
-	Plan    string // by whose numbers it was taken; empty for none
-	Granted int64  // tokens, of each of the limits
-	// Limits are those that hold tokens: of a limit that an override lets pass uncounted there is nothing to settle.
-	Limits []Held
-}
-
-// Held is what one limit holds.
-type Held struct {
-	Limit      string
-	Generation int64
-	Owner      OwnerID // that took it
-	ID         uint64  // cannot be guessed, so only who was given the hold can settle it
-}
-
 // The layout of a hold's text, before base64 (RFC 4648, section 5, without padding). Integers are unsigned varints unless noted.
 //
 //	┌──────────┬─────────┬───────────┬────────────┬───────┐ ┌─────────────┬────────────┬───────┬────┐ ┌─────────────────┐
@@ -85,7 +68,7 @@ func readHoldID(b []byte) (h Hold, ok bool) {
 	if len(b) < check || crc32.Checksum(b[:len(b)-check], castagnoli) != binary.BigEndian.Uint32(b[len(b)-check:]) {
 		return h, false
 	}
-	d := ledgerReader{b[:len(b)-check]}
+	d := byteReader{b[:len(b)-check]}
 	if layout := d.bytes(1); len(layout) != 1 || layout[0] != holdLayout {
 		return h, false
 	}
@@ -106,16 +89,6 @@ func readHoldID(b []byte) (h Hold, ok bool) {
 		h.Limits = append(h.Limits, l)
 	}
 	return h, len(d.left) == 0
-}
-
-// text is a string that has its length before it.
-func (d *ledgerReader) text() string {
-	n := d.number()
-	if n > uint64(len(d.left)) {
-		d.left = nil
-		return ""
-	}
-	return string(d.bytes(int(n)))
 }
 
 // validate checks what a caller could have made up.

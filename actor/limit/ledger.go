@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 	"unsafe"
@@ -21,7 +20,7 @@ type Ledger struct {
 	limit   int64
 	late    int64 // by how much longer the entries of other owners count
 	entries []Entry
-	holds   []HoldEntry // listed, apart from the entries
+	holds   holdList // apart from the entries
 	now     int64
 	reset   int64 // see Reset
 
@@ -34,9 +33,6 @@ type Ledger struct {
 	amount    int64     // fits from freeAt on; 0 for not known
 	freeAt    int64
 }
-
-// An opening is how much is free from a time on, at which an entry ends, if nothing else is admitted.
-type opening struct{ at, free int64 }
 
 // An Entry of a Ledger.
 type Entry struct {
@@ -144,12 +140,13 @@ func (l *Ledger) Used(t int64) int64 {
 	}
 	for i := range l.holds {
 		h := &l.holds[i]
-		for _, at := range [...]int64{l.frees(h), l.endsCounting(h)} {
+		end := h.ends(l.counts, l.late)
+		for _, at := range [...]int64{h.frees(l.late), end} {
 			if at > l.now {
 				l.usedUntil = min(l.usedUntil, at)
 			}
 		}
-		l.end = max(l.end, l.endsCounting(h))
+		l.end = max(l.end, end)
 	}
 	if !l.counts.Steps() {
 		l.usedUntil = 0
@@ -163,15 +160,17 @@ func (l *Ledger) sum(t int64) (used int64) {
 		used += l.counted(&l.entries[i], t)
 	}
 	for i := range l.holds {
-		used += l.countedHold(&l.holds[i], t)
+		used += l.holds[i].counted(l.counts, l.late, t)
 	}
 	return used
 }
 
 // prune drops what counts no more.
 func (l *Ledger) prune() {
-	if len(l.holds) > 0 {
-		l.fold()
+	for _, h := range l.holds.fold(l.now, l.late) {
+		if amount := h.Charged(h.clock(l.now, l.late)); amount > 0 && l.now < h.ends(l.counts, l.late) {
+			l.join(h.At, amount, h.Mine)
+		}
 	}
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
 }
@@ -206,7 +205,7 @@ func (l *Ledger) opens(amount int64) int64 {
 			l.openings = append(l.openings, opening{at: l.Until(e), free: e.Amount})
 		}
 		for i := range l.holds {
-			l.openings = l.openHold(l.openings, &l.holds[i])
+			l.openings = l.holds[i].open(l.openings, l.counts, l.late, l.now)
 		}
 		slices.SortFunc(l.openings, func(a, b opening) int { return cmp.Compare(a.at, b.at) }) // what others have entered ends later
 		free := l.limit - l.used
@@ -246,7 +245,7 @@ func (l *Ledger) End(t int64) int64 {
 func (l *Ledger) KeptUntil(t int64) int64 {
 	until := l.End(t)
 	for i := range l.holds {
-		until = max(until, l.listedUntil(&l.holds[i]))
+		until = max(until, l.holds[i].listedUntil(l.late))
 	}
 	return until
 }
@@ -292,6 +291,17 @@ func (l *Ledger) insert(e Entry) {
 	l.entries = slices.Insert(l.entries, i, e)
 }
 
+// join adds amount to the entry of that time.
+func (l *Ledger) join(at, amount int64, mine bool) {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.At == at && e.Mine == mine && e.ID == 0 {
+			e.Amount += amount
+			return
+		}
+	}
+	l.insert(Entry{At: at, Amount: amount, Mine: mine})
+}
+
 // Take takes amount out of what the owner itself has entered at that time, as far as it is there, and says how much that was.
 func (l *Ledger) Take(at, amount int64) int64 {
 	for i := range l.entries {
@@ -320,11 +330,7 @@ func (l *Ledger) Remove(id uint64) bool {
 	n := len(l.entries)
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
 	l.forget()
-	if i := l.holdAt(id); i >= 0 {
-		l.holds = slices.Delete(l.holds, i, i+1)
-		return true
-	}
-	return len(l.entries) < n
+	return l.holds.remove(id) || len(l.entries) < n
 }
 
 // Prefetch brings the ledger into the processor's caches, and returns a meaningless number.
@@ -395,14 +401,14 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 		}
 	}
 	if layout == ledgerLayoutHolds {
-		dst = l.appendHolds(dst)
+		dst = l.holds.append(dst)
 	}
 	return dst
 }
 
 // encoded is how many bytes Append appends; of a ledger that lists holds, no fewer.
 func (l *Ledger) encoded() int {
-	n := l.encodedHolds() + 1 + len(OwnerID{}) + varintLen(uint64(l.reset)) + varintLen(uint64(len(l.entries)))
+	n := l.holds.encoded() + 1 + len(OwnerID{}) + varintLen(uint64(l.reset)) + varintLen(uint64(len(l.entries)))
 	before := int64(0)
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -414,9 +420,6 @@ func (l *Ledger) encoded() int {
 	return n
 }
 
-// varintLen is how many bytes a varint of v takes.
-func varintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
-
 // Read replaces the ledger by a stored one, or by an empty one if that is nil, as the owner called reader reads it: what another one has
 // entered is not its own. The error is ErrLedger.
 func (l *Ledger) Read(stored []byte, reader OwnerID) error {
@@ -425,7 +428,7 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 	if len(stored) == 0 {
 		return nil
 	}
-	d := ledgerReader{stored}
+	d := byteReader{stored}
 	layout, writer, reset, count := d.bytes(1), d.bytes(len(reader)), d.number(), d.number()
 	if len(layout) < 1 || layout[0] != ledgerLayout && layout[0] != ledgerLayoutHolds || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 {
 		return ErrLedger
@@ -451,8 +454,8 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 		l.add(e)
 	}
 	if layout[0] == ledgerLayoutHolds {
-		if err := l.readHolds(&d, OwnerID(writer) == reader); err != nil {
-			return err
+		if !l.holds.read(&d, OwnerID(writer) == reader) {
+			return ErrLedger
 		}
 	}
 	if len(d.left) > 0 {
@@ -470,27 +473,4 @@ func (l *Ledger) add(e Entry) {
 		}
 	}
 	l.entries = append(l.entries, e)
-}
-
-// A ledgerReader takes bytes from the front; nil where there are too few.
-type ledgerReader struct{ left []byte }
-
-func (d *ledgerReader) bytes(n int) []byte {
-	if len(d.left) < n {
-		d.left = nil
-		return nil
-	}
-	b := d.left[:n:n]
-	d.left = d.left[n:]
-	return b
-}
-
-func (d *ledgerReader) number() uint64 {
-	v, n := binary.Uvarint(d.left)
-	if n <= 0 {
-		d.left = nil
-		return math.MaxUint64
-	}
-	d.left = d.left[n:]
-	return v
 }

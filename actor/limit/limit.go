@@ -185,6 +185,23 @@ type Receipt struct {
 	Permit bool `json:"permit,omitempty"`
 }
 
+// A Hold is what a check has taken for a time. Its text, [Hold.String], carries what is needed to settle it at any node.
+type Hold struct {
+	Key     string
+	Plan    string // by whose numbers it was taken; empty for none
+	Granted int64  // tokens, of each of the limits
+	// Limits are those that hold tokens: of a limit that an override lets pass uncounted there is nothing to settle.
+	Limits []Held
+}
+
+// Held is what one limit holds.
+type Held struct {
+	Limit      string
+	Generation int64
+	Owner      OwnerID // that took it
+	ID         uint64  // cannot be guessed, so only who was given the hold can settle it
+}
+
 // The bounds of one request.
 const (
 	MaxKey    = 512  // bytes of a key

@@ -21,9 +21,6 @@ type slidingWindow struct {
 // parts is how many parts a window has.
 const parts = 60
 
-// MaxCount is the most that a limit which counts entries may be.
-const MaxCount = int64(1e15)
-
 func newSlidingWindow(l Limit) (*Rule, error) {
 	w := windows{int64(l.Window)}
 	if err := w.check(l.Window, parts*time.Millisecond); err != nil {

@@ -46,6 +46,24 @@ func (b *bucket) extras() *extra {
 	return b.extra
 }
 
+func (b *bucket) withLineHolds() *lineHolds {
+	x := b.extras()
+	if x.holds == nil {
+		x.holds = &lineHolds{byID: map[uint64]*lineHold{}, expire: math.MaxInt64}
+	}
+	return x.holds
+}
+
+// forgetReturns is for the end of a stretch of line: nothing that was spent before comes back.
+func (b *bucket) forgetReturns() {
+	if b.extra != nil {
+		b.extra.returns = nil
+		if h := b.extra.holds; h != nil {
+			h.forgetLine()
+		}
+	}
+}
+
 // begin makes the zero bucket one of rule.
 func (b *bucket) begin(rule *limit.Rule, cfg *Config) {
 	b.rule = rule

@@ -3,6 +3,8 @@ package owner
 import (
 	"math"
 	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // Where a reservation begins follows from one question: from where on would a majority of the replicas say yes? The answer
@@ -73,6 +75,16 @@ func (b *bucket) start(t, at int64, cfg *Config) int64 {
 		near = max(near, far)
 	}
 	return max(from, near)
+}
+
+// tokensUpTo is how many tokens can be spent at t of the line up to bound: where this owner would go on, or of what it holds, where a
+// majority would accept only what begins further on.
+func (b *bucket) tokensUpTo(bound limit.Pos, t int64, cfg *Config) int64 {
+	spent, next := b.spentAt(t), b.start(t, t, cfg)
+	if next <= max(b.held.to, b.rule.Begin(t)) {
+		return b.rule.TokensUpTo(bound, spent, t)
+	}
+	return max(b.rule.TokensUpTo(limit.At(b.held.to), spent, t), b.rule.TokensUpTo(bound, limit.Later(spent, limit.At(next)), t))
 }
 
 // maxSkip is how much line a check may skip rather than wait for a silent replica: a twentieth of the bucket, and at least

@@ -43,3 +43,18 @@ func (o *Owner) leftOut(b *bucket) {
 	o.eachToTakeOut(b, func(p *Permit) { p.over, p.Out = p.sent, p.left })
 	o.eachToSettle(b, func(s *Settle) { s.over = s.sent })
 }
+
+// eachToSettle calls f with each settle of the bucket of which not all is known.
+func (o *Owner) eachToSettle(b *bucket, f func(*Settle)) {
+	if o.Waiting() == 0 {
+		return
+	}
+	for i := range o.overflow.waiting() {
+		settles := o.overflow.waiting()[i].settles
+		for j := range settles {
+			if s := &settles[j]; !s.over && s.Rule.Register() == b.rule.Register() {
+				f(s)
+			}
+		}
+	}
+}

@@ -109,18 +109,18 @@ func (w *ledgerWalk) settle(p *walker) {
 func (w *ledgerWalk) settled(tag int, l settling, err error) error {
 	got, h := l.settles[0].Settled, l.hold.hold
 	w.say("settlement %d: %+v, or error %v", tag, got, err)
-	switch {
-	case err != nil:
-		return nil
-	case got.State == limit.HoldUnknown:
+	if err != nil {
+		return nil //nolint:nilerr // a settlement may come to nothing
+	}
+	switch got.State {
+	case limit.HoldUnknown:
 		if w.floors == 0 && !h.extended && w.now < h.expires+int64(limit.SettleLate) {
 			return fmt.Errorf("settlement %d: the hold is not known, %v before it may be forgotten", tag, time.Duration(h.expires+int64(limit.SettleLate)-w.now))
 		}
 		return nil
-	case got.State == limit.HoldLost:
+	case limit.HoldLost:
 		return fmt.Errorf("settlement %d: the hold is lost", tag)
-	}
-	if got.State == limit.HoldSettled {
+	case limit.HoldSettled:
 		possible := false
 		for _, s := range h.said {
 			possible = possible || !s.open && s.used == got.Charged
@@ -133,6 +133,7 @@ func (w *ledgerWalk) settled(tag int, l settling, err error) error {
 		case !h.final:
 			h.final, h.charged, h.chargedAt = true, got.Charged, w.now
 		}
+	case limit.HoldOpen, limit.HoldExpired:
 	}
 	return w.stored(l.hold)
 }

@@ -1,7 +1,6 @@
 package owner
 
 import (
-	"math"
 	"slices"
 	"time"
 	"unsafe"
@@ -49,25 +48,6 @@ func (b *bucket) lineHolds() *lineHolds {
 		return nil
 	}
 	return b.extra.holds
-}
-
-func (b *bucket) withLineHolds() *lineHolds {
-	x := b.extras()
-	if x.holds == nil {
-		x.holds = &lineHolds{byID: map[uint64]*lineHold{}, expire: math.MaxInt64}
-	}
-	return x.holds
-}
-
-// hold writes down what a hold has consumed, so that it can be settled.
-func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
-	h := &lineHold{
-		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
-	}
-	hs := b.withLineHolds()
-	h.stretch = hs.stretch
-	hs.add(h, c.At)
-	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}
 }
 
 func (hs *lineHolds) add(h *lineHold, now int64) {
@@ -133,51 +113,6 @@ func (h *lineHold) state(now int64) limit.HoldState {
 	return limit.HoldOpen
 }
 
-// expireHolds frees what holds have taken that are freed when they expire, of all buckets.
-func (o *Owner) expireHolds(now int64) {
-	for i := range o.size() {
-		o.at(i).expireHolds(now)
-	}
-}
-
-// expireHolds frees what holds the bucket has that are freed when they expire.
-func (b *bucket) expireHolds(now int64) {
-	hs := b.lineHolds()
-	if hs == nil || now < hs.expire {
-		return
-	}
-	hs.expire = math.MaxInt64
-	for _, h := range hs.byID {
-		switch {
-		case !h.free || h.settled:
-		case now >= h.until:
-			b.giveBackHold(h, now)
-		default:
-			hs.expire = min(hs.expire, h.until)
-		}
-	}
-}
-
-// giveBackHold makes credit of what the hold has taken more than it takes at now.
-func (b *bucket) giveBackHold(h *lineHold, now int64) {
-	over := h.charged - h.due(now)
-	if over <= 0 {
-		return
-	}
-	h.charged -= over
-	if h.stretch != b.extra.holds.stretch {
-		return // it has come back by itself
-	}
-	x := b.extras()
-	if x.returns == nil {
-		x.returns = &returns{}
-	}
-	back := h.cut(b.rule, b.rule.Length(over))
-	begin := limit.At(b.rule.Begin(now))
-	x.returns.endWaits(b.rule, now, begin)
-	b.putBack(&back, begin, now)
-}
-
 // addLine adds line that was spent for the hold later, of that stretch.
 func (h *lineHold) addLine(more spent, stretch uint64) {
 	if h.stretch == stretch {
@@ -207,51 +142,6 @@ func (s *spent) cutPiece(rule *limit.Rule, p *piece, length *limit.Pos) piece {
 	return cut
 }
 
-// settleLine goes on with a settle of a limit that spends a line.
-func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
-	b.expireHolds(now)
-	h := o.lineHoldOf(b, s, now)
-	if h == nil {
-		s.unknown()
-		return
-	}
-	h.take(s, now)
-	if b.giveBackHold(h, now); !h.settled && h.free {
-		b.extra.holds.expire = min(b.extra.holds.expire, h.until)
-	}
-	if more := h.due(now) - h.charged; more > 0 && !h.overfull {
-		got, line, over := o.force(b, more, now, out)
-		if !over {
-			return
-		}
-		if h.charged += got; got > 0 {
-			h.addLine(line, b.extra.holds.stretch)
-		}
-		h.overfull = got < more
-	}
-	if h.settled && h.overAt == 0 {
-		h.overAt = now
-		b.extra.holds.remember(h)
-	}
-	s.over = true
-	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
-}
-
-// lineHoldOf is the hold that s is about; nil if nothing is known of it. One that another owner has taken was charged in full.
-func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
-	if hs := b.lineHolds(); hs != nil {
-		if h := hs.byID[s.Held.ID]; h != nil && now < h.rememberedUntil() {
-			return h
-		}
-	}
-	if s.Held.Owner == o.id {
-		return nil
-	}
-	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, until: now, stretch: math.MaxUint64, foreign: true}
-	b.withLineHolds().add(h, now)
-	return h
-}
-
 // take takes in what s says. What was settled for good stays so.
 func (h *lineHold) take(s *Settle, now int64) {
 	if h.settled {
@@ -278,35 +168,6 @@ func (hs *lineHolds) remember(h *lineHold) {
 		hs.settled[0] = nil
 		hs.settled = hs.settled[1:]
 	}
-}
-
-// maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.
-const maxForced = 8
-
-// force takes amount tokens off the line, or as many as the limit's debt allows, and says how many these were; over is false while
-// they are being reserved.
-func (o *Owner) force(b *bucket, amount, now int64, out *Out) (got int64, line spent, over bool) {
-	bound := b.rule.BoundOfDebt(now)
-	for range maxForced {
-		if amount <= 0 {
-			return 0, spent{}, true
-		}
-		t := trial{bucket: b, length: b.rule.Length(amount), at: now}
-		switch t.result = b.testUpTo(bound, now, now, amount, t.length, o.cfg); t.verdict {
-		case admit:
-			return amount, b.spend(now, now, t.length), true
-		case enter:
-			b.enterNext()
-		case wait:
-			o.reserve(&t, now, out)
-			return 0, spent{}, false
-		case hold:
-			return 0, spent{}, false
-		case deny:
-			amount = min(amount-1, b.tokensUpTo(bound, now, o.cfg))
-		}
-	}
-	return 0, spent{}, true
 }
 
 // bytes is about how much memory the holds take.

@@ -26,6 +26,14 @@ type Check struct {
 	ended   bool // the permit that it extends was not inside when the replicas were asked, after the check had come
 }
 
+// expires is when the hold of a check does; 0 for no hold.
+func (c *Check) expires() int64 {
+	if c.Hold == 0 {
+		return 0
+	}
+	return c.At + c.Hold
+}
+
 // A Reply answers a Check or a reset: a Decision, or the error because of which there is none.
 type Reply struct {
 	Tag      any
@@ -49,23 +57,6 @@ type Permit struct {
 	over bool // Out is known
 	sent bool // the ledger that is being written is without it, …
 	left bool // … and it was inside before
-}
-
-// A Settle is what a settlement says of a hold to one of its limits.
-type Settle struct {
-	Rule    *limit.Rule
-	Held    limit.Held
-	Granted int64 // tokens, when it was taken
-	Used    int64 // so far
-	Open    bool  // more may be used
-	For     int64 // it lasts for so long from now on, in nanoseconds; 0 for no change
-
-	Settled limit.SettledLimit // what it came to, in the end
-
-	over bool // Settled is known
-	sent bool // the ledger that is being written has it
-
-	claimed bool // the ledger was claimed after it had come
 }
 
 // A Send asks all replicas for the segment (From, To] of a bucket's line. The same Seq again is a repetition.

@@ -149,6 +149,42 @@ func (o *Owner) delay(c *Check, trials []trial, now int64, out *Out) (denied boo
 	return true
 }
 
+// maxLowered is how often the cost of a check is lowered before it is denied. Once is enough as a rule.
+const maxLowered = 4
+
+// lower tries c again with what its buckets have left, if it takes less than its cost. It says whether c is denied.
+func (o *Owner) lower(c *Check, trials []trial, now int64, out *Out) (_ []trial, denied bool) {
+	for range maxLowered {
+		left := c.Cost - 1
+		for i := range trials {
+			if t := &trials[i]; t.verdict == deny {
+				left = min(left, t.bucket.left(c, now, o.cfg))
+			}
+		}
+		if left < c.Least {
+			break
+		}
+		c.Cost = left
+		if trials, denied = o.tryAt(c, c.At, now, out); !denied {
+			return trials, false
+		}
+	}
+	return trials, true
+}
+
+// left is how many tokens a bucket has for c that has denied its cost.
+func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
+	switch l := b.ledger(); {
+	case b.rule.OfPenalties():
+		return 0
+	case l != nil && l.blocked(b, now, cfg) > 0:
+		return 0
+	case l != nil:
+		return l.place(now)
+	}
+	return b.tokensUpTo(b.rule.Bound(c.At), c.At, cfg)
+}
+
 // tryAt asks every bucket of c whether it could be admitted so that it begins at at.
 func (o *Owner) tryAt(c *Check, at, now int64, out *Out) (trials []trial, denied bool) {
 	if len(c.Rules) > cap(out.trials) {
@@ -378,6 +414,17 @@ func (o *Owner) receipt(b *bucket, s spent) limit.Receipt {
 	}
 	x.returns.remember(s, r.Serial)
 	return r
+}
+
+// hold writes down what a hold has consumed, so that it can be settled.
+func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
+	h := &lineHold{
+		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
+	}
+	hs := b.withLineHolds()
+	h.stretch = hs.stretch
+	hs.add(h, c.At)
+	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}
 }
 
 // outcomes is room for what every limit says to c.

@@ -57,15 +57,6 @@ func (b *bucket) returns() *returns {
 	return b.extra.returns
 }
 
-func (b *bucket) forgetReturns() {
-	if b.extra != nil {
-		b.extra.returns = nil
-		if h := b.extra.holds; h != nil {
-			h.forgetLine()
-		}
-	}
-}
-
 // serial is that of the next receipt: its place in the ring, and in all other bits a number that no caller can guess. So only
 // a caller that was given the receipt can return the admission.
 func (r *returns) serial(nonce uint64) uint64 {

@@ -1,62 +1,8 @@
 package owner
 
 import (
-	"github.com/jeton-dev/jeton/actor/limit"
+	"math"
 )
-
-// expires is when the hold of a check does; 0 for no hold.
-func (c *Check) expires() int64 {
-	if c.Hold == 0 {
-		return 0
-	}
-	return c.At + c.Hold
-}
-
-// maxLowered is how often the cost of a check is lowered before it is denied. Once is enough as a rule.
-const maxLowered = 4
-
-// lower tries c again with what its buckets have left, if it takes less than its cost. It says whether c is denied.
-func (o *Owner) lower(c *Check, trials []trial, now int64, out *Out) (_ []trial, denied bool) {
-	for range maxLowered {
-		left := c.Cost - 1
-		for i := range trials {
-			if t := &trials[i]; t.verdict == deny {
-				left = min(left, t.bucket.left(c, now, o.cfg))
-			}
-		}
-		if left < c.Least {
-			break
-		}
-		c.Cost = left
-		if trials, denied = o.tryAt(c, c.At, now, out); !denied {
-			return trials, false
-		}
-	}
-	return trials, true
-}
-
-// left is how many tokens a bucket has for c that has denied its cost.
-func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
-	switch l := b.ledger(); {
-	case b.rule.OfPenalties():
-		return 0
-	case l != nil && l.blocked(b, now, cfg) > 0:
-		return 0
-	case l != nil:
-		return l.place(now)
-	}
-	return b.tokensUpTo(b.rule.Bound(c.At), c.At, cfg)
-}
-
-// tokensUpTo is how many tokens can be spent at t of the line up to bound: where this owner would go on, or of what it holds, where a
-// majority would accept only what begins further on.
-func (b *bucket) tokensUpTo(bound limit.Pos, t int64, cfg *Config) int64 {
-	spent, next := b.spentAt(t), b.start(t, t, cfg)
-	if next <= max(b.held.to, b.rule.Begin(t)) {
-		return b.rule.TokensUpTo(bound, spent, t)
-	}
-	return max(b.rule.TokensUpTo(limit.At(b.held.to), spent, t), b.rule.TokensUpTo(bound, limit.Later(spent, limit.At(next)), t))
-}
 
 // settle goes on with the settlement of w, and says whether all is known of it.
 func (o *Owner) settle(w *waiter, now int64, out *Out) bool {
@@ -106,44 +52,76 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	}
 }
 
-// enter enters what s says into a ledger that is to be written.
-func (s *Settle) enter(next *limit.Ledger, rule *limit.Rule, now int64) {
-	change := limit.HoldChange{ID: s.Held.ID, Used: s.Used, Open: s.Open}
-	if s.For > 0 {
-		change.Until = now + s.For
-	}
-	h, listed := next.Settle(now, change, rule.DebtTokens())
-	if s.sent = listed; !listed {
+// settleLine goes on with a settle of a limit that spends a line.
+func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
+	b.expireHolds(now)
+	h := o.lineHoldOf(b, s, now)
+	if h == nil {
+		s.unknown()
 		return
 	}
-	s.tell(h.State(now), h.Charged(now), h.Until, max(0, -next.Free(now)))
+	h.take(s, now)
+	if b.giveBackHold(h, now); !h.settled && h.free {
+		b.extra.holds.expire = min(b.extra.holds.expire, h.until)
+	}
+	if more := h.due(now) - h.charged; more > 0 && !h.overfull {
+		got, line, over := o.force(b, more, now, out)
+		if !over {
+			return
+		}
+		if h.charged += got; got > 0 {
+			h.addLine(line, b.extra.holds.stretch)
+		}
+		h.overfull = got < more
+	}
+	if h.settled && h.overAt == 0 {
+		h.overAt = now
+		b.extra.holds.remember(h)
+	}
+	s.over = true
+	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
 }
 
-// tell notes what s came to. Until is when the hold expires, unless it is settled.
-func (s *Settle) tell(state limit.HoldState, charged, until, debt int64) {
-	if state == limit.HoldSettled {
-		until = 0
-	}
-	s.Settled = limit.SettledLimit{
-		Name: s.Rule.Name, State: state, Charged: charged, Returned: max(0, s.Granted-charged), Debt: debt, Until: until,
-	}
-}
-
-func (s *Settle) unknown() {
-	s.over, s.Settled = true, limit.SettledLimit{Name: s.Rule.Name, State: limit.HoldUnknown}
-}
-
-// eachToSettle calls f with each settle of the bucket of which not all is known.
-func (o *Owner) eachToSettle(b *bucket, f func(*Settle)) {
-	if o.Waiting() == 0 {
-		return
-	}
-	for i := range o.overflow.waiting() {
-		settles := o.overflow.waiting()[i].settles
-		for j := range settles {
-			if s := &settles[j]; !s.over && s.Rule.Register() == b.rule.Register() {
-				f(s)
-			}
+// lineHoldOf is the hold that s is about; nil if nothing is known of it. One that another owner has taken was charged in full.
+func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
+	if hs := b.lineHolds(); hs != nil {
+		if h := hs.byID[s.Held.ID]; h != nil && now < h.rememberedUntil() {
+			return h
 		}
 	}
+	if s.Held.Owner == o.id {
+		return nil
+	}
+	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, until: now, stretch: math.MaxUint64, foreign: true}
+	b.withLineHolds().add(h, now)
+	return h
+}
+
+// maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.
+const maxForced = 8
+
+// force takes amount tokens off the line, or as many as the limit's debt allows, and says how many these were; over is false while
+// they are being reserved.
+func (o *Owner) force(b *bucket, amount, now int64, out *Out) (got int64, line spent, over bool) {
+	bound := b.rule.BoundOfDebt(now)
+	for range maxForced {
+		if amount <= 0 {
+			return 0, spent{}, true
+		}
+		t := trial{bucket: b, length: b.rule.Length(amount), at: now}
+		switch t.result = b.testUpTo(bound, now, now, amount, t.length, o.cfg); t.verdict {
+		case admit:
+			return amount, b.spend(now, now, t.length), true
+		case enter:
+			b.enterNext()
+		case wait:
+			o.reserve(&t, now, out)
+			return 0, spent{}, false
+		case hold:
+			return 0, spent{}, false
+		case deny:
+			amount = min(amount-1, b.tokensUpTo(bound, now, o.cfg))
+		}
+	}
+	return 0, spent{}, true
 }

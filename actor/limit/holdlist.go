@@ -1,0 +1,207 @@
+package limit
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// A HoldEntry is a hold that a Ledger lists. From when it is taken until its time is over it counts with all that it holds, or that was
+// used if that is more; afterwards as the limit said when it was taken. Once it is settled, it counts with what was used.
+//
+//	taken ────────────▶ Until ──────── SettleLate ────────▶ joins the entry of its time
+//	 counts: amount      charge: amount; free: used
+//
+// A settled one stays listed as long, for settlements that are repeated, unless many have been settled since.
+type HoldEntry struct {
+	At      int64 // the time of the entry that it joins in the end
+	ID      uint64
+	Amount  int64 // how much it holds
+	Used    int64 // as settlements have said so far
+	Until   int64 // when it expires
+	Free    bool  // what it holds and was not used is free then
+	Settled bool  // for good: Used is what it counts with
+	Mine    bool  // its times are by the clock of the ledger's owner
+}
+
+// maxSettled is how many settled holds a ledger lists at most: so many take less than 6 kB.
+const maxSettled = 256
+
+// Charged is how much the hold has taken at t, by the clock that its times are of.
+func (h *HoldEntry) Charged(t int64) int64 {
+	if h.Settled || h.Free && t >= h.Until {
+		return h.Used
+	}
+	return max(h.Amount, h.Used)
+}
+
+// State is what is known of the hold at t.
+func (h *HoldEntry) State(t int64) HoldState {
+	switch {
+	case h.Settled:
+		return HoldSettled
+	case t >= h.Until:
+		return HoldExpired
+	}
+	return HoldOpen
+}
+
+// clock is t as it is compared with the times of h: what others have entered lasts longer by late.
+func (h *HoldEntry) clock(t, late int64) int64 {
+	if h.Mine {
+		return t
+	}
+	return t - late
+}
+
+// counted is how much of h counts at t.
+func (h *HoldEntry) counted(counts counting, late, t int64) int64 {
+	if t = h.clock(t, late); t >= counts.Ends(h.At) {
+		return 0
+	}
+	return counts.Counted(h.At, h.Charged(t), t)
+}
+
+// ends is from when on h counts no more, by the clock of the owner.
+func (h *HoldEntry) ends(counts counting, late int64) int64 {
+	return counts.Ends(h.At) - h.clock(0, late)
+}
+
+// frees is when a part of h counts no more because it expires, by the clock of the owner; math.MaxInt64 for never.
+func (h *HoldEntry) frees(late int64) int64 {
+	if !h.Free || h.Settled || h.Used >= h.Amount {
+		return math.MaxInt64
+	}
+	return h.Until - h.clock(0, late)
+}
+
+// An opening is how much is free from a time on, at which an entry ends, if nothing else is admitted.
+type opening struct{ at, free int64 }
+
+// open appends when how much of h comes free that counts at now.
+func (h *HoldEntry) open(all []opening, counts counting, late, now int64) []opening {
+	amount, end := h.counted(counts, late, now), h.ends(counts, late)
+	if at := h.frees(late); at > now && at < end {
+		all = append(all, opening{at: at, free: amount - h.Used})
+		amount = h.Used
+	}
+	return append(all, opening{at: end, free: amount})
+}
+
+// listedUntil is how long h stays in the list.
+func (h *HoldEntry) listedUntil(late int64) int64 { return h.Until + int64(SettleLate) + late }
+
+// A holdList is the holds that a ledger lists, by the times of their entries.
+type holdList []HoldEntry
+
+// at is the place of the hold of that id, or -1.
+func (hs holdList) at(id uint64) int {
+	return slices.IndexFunc(hs, func(h HoldEntry) bool { return h.ID == id })
+}
+
+func (hs *holdList) insert(h HoldEntry) {
+	i, _ := slices.BinarySearchFunc(*hs, h, func(a, b HoldEntry) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), -1) // behind those of the same time
+	})
+	*hs = slices.Insert(*hs, i, h)
+}
+
+// remove takes the hold of that id out and says whether it was there.
+func (hs *holdList) remove(id uint64) bool {
+	i := hs.at(id)
+	if i >= 0 {
+		*hs = slices.Delete(*hs, i, i+1)
+	}
+	return i >= 0
+}
+
+// fold takes out the holds that need not be listed any more at now: they join the entries of their times.
+func (hs *holdList) fold(now, late int64) (out []HoldEntry) {
+	settled := 0
+	for i := range *hs {
+		if (*hs)[i].Settled {
+			settled++
+		}
+	}
+	*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool {
+		if surplus := h.Settled && settled > maxSettled; !surplus && now < h.listedUntil(late) {
+			return false
+		}
+		if h.Settled {
+			settled--
+		}
+		out = append(out, h)
+		return true
+	})
+	return out
+}
+
+// What a stored hold says besides its numbers.
+const (
+	holdMine = 1 << iota
+	holdFree
+	holdSettled
+)
+
+func (h *HoldEntry) flags() (flags byte) {
+	if h.Mine {
+		flags |= holdMine
+	}
+	if h.Free {
+		flags |= holdFree
+	}
+	if h.Settled {
+		flags |= holdSettled
+	}
+	return flags
+}
+
+// append appends the list as a ledger stores it.
+func (hs holdList) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(hs)))
+	before := int64(0)
+	for i := range hs {
+		h := &hs[i]
+		dst = binary.BigEndian.AppendUint64(append(dst, h.flags()), h.ID)
+		for _, n := range [...]int64{h.At - before, h.Amount, h.Used} {
+			dst = binary.AppendUvarint(dst, uint64(n))
+		}
+		dst = binary.AppendVarint(dst, h.Until-h.At)
+		before = h.At
+	}
+	return dst
+}
+
+// encoded is about how many bytes append appends, and no fewer; 0 for an empty list.
+func (hs holdList) encoded() int {
+	const most = 1 + 8 + 4*binary.MaxVarintLen64
+	if len(hs) == 0 {
+		return 0
+	}
+	return binary.MaxVarintLen64 + most*len(hs)
+}
+
+// read reads what append has appended, of a ledger that the reader itself has written or not.
+func (hs *holdList) read(d *byteReader, own bool) bool {
+	count := d.number()
+	if count == 0 || count > uint64(len(d.left))/12 { // a list that is stored is not empty
+		return false
+	}
+	*hs = slices.Grow(*hs, int(count)+1)
+	at := int64(0)
+	for range count {
+		flags, id := d.bytes(1), d.bytes(8)
+		since, amount, used := d.number(), d.number(), d.number()
+		lasts, ok := d.signed()
+		if id == nil || !ok || since > uint64(math.MaxInt64-at) || max(amount, used) > uint64(MaxCount) || lasts > int64(MaxFill) || lasts < -int64(MaxFill) {
+			return false
+		}
+		at += int64(since)
+		*hs = append(*hs, HoldEntry{
+			At: at, ID: binary.BigEndian.Uint64(id), Amount: int64(amount), Used: int64(used), Until: at + lasts,
+			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Mine: flags[0]&holdMine != 0 && own,
+		})
+	}
+	return true
+}

@@ -1,0 +1,49 @@
+package owner
+
+import (
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A Settle is what a settlement says of a hold to one of its limits.
+type Settle struct {
+	Rule    *limit.Rule
+	Held    limit.Held
+	Granted int64 // tokens, when it was taken
+	Used    int64 // so far
+	Open    bool  // more may be used
+	For     int64 // it lasts for so long from now on, in nanoseconds; 0 for no change
+
+	Settled limit.SettledLimit // what it came to, in the end
+
+	over bool // Settled is known
+	sent bool // the ledger that is being written has it
+
+	claimed bool // the ledger was claimed after it had come
+}
+
+// enter enters what s says into a ledger that is to be written.
+func (s *Settle) enter(next *limit.Ledger, rule *limit.Rule, now int64) {
+	change := limit.HoldChange{ID: s.Held.ID, Used: s.Used, Open: s.Open}
+	if s.For > 0 {
+		change.Until = now + s.For
+	}
+	h, listed := next.Settle(now, change, rule.DebtTokens())
+	if s.sent = listed; !listed {
+		return
+	}
+	s.tell(h.State(now), h.Charged(now), h.Until, max(0, -next.Free(now)))
+}
+
+// tell notes what s came to. Until is when the hold expires, unless it is settled.
+func (s *Settle) tell(state limit.HoldState, charged, until, debt int64) {
+	if state == limit.HoldSettled {
+		until = 0
+	}
+	s.Settled = limit.SettledLimit{
+		Name: s.Rule.Name, State: state, Charged: charged, Returned: max(0, s.Granted-charged), Debt: debt, Until: until,
+	}
+}
+
+func (s *Settle) unknown() {
+	s.over, s.Settled = true, limit.SettledLimit{Name: s.Rule.Name, State: limit.HoldUnknown}
+}
