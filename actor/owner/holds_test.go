@@ -122,7 +122,7 @@ func TestHoldAtLeast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTroupe(t, 3).enter('A')
 			s.holds(7, second, rule)
-			if d := s.decision(s.hold(8, 4, second, rule)); d.Allowed || d.Hold != nil {
+			if d := s.decision(s.hold(20, 4, second, rule)); d.Allowed || d.Hold != nil || d.Limits[0].Never || d.Limits[0].RetryAfter == 0 {
 				t.Errorf("at least 4 of 3: %+v", d)
 			}
 			if d := s.decision(s.hold(20, 2, second, rule)); !d.Allowed || d.Hold.Granted != 3 {

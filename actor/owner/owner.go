@@ -162,7 +162,8 @@ func (o *Owner) lower(c *Check, trials []trial, now int64, out *Out) (_ []trial,
 			}
 		}
 		if left < c.Least {
-			break
+			c.Cost = c.Least // what it is denied by
+			return o.tryAt(c, c.At, now, out)
 		}
 		c.Cost = left
 		if trials, denied = o.tryAt(c, c.At, now, out); !denied {
