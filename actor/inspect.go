@@ -174,6 +174,7 @@ func (l *local) show(in *limit.Inspection, known int64) {
 		in.Next = limit.Span{Start: view.Next[0], End: view.Next[1]}
 		in.Credit = credit.NS
 		in.Recent = view.Recent
+		l.showHolds(in, tat, credit)
 		if view.Hi < rule.Begin(in.Now) {
 			tat = limit.Later(tat, limit.At(known))
 		}
@@ -190,6 +191,13 @@ func (l *local) show(in *limit.Inspection, known int64) {
 	}
 }
 
+// showHolds shows the holds of a limit that spends a line, which is spent up to tat but for credit.
+func (l *local) showHolds(in *limit.Inspection, tat, credit limit.Pos) {
+	if in.Rule.Holds.Longest > 0 || l.view.Holds.Total > 0 {
+		in.Holds, in.Debt = l.view.Holds, in.Rule.Owing(in.Rule.Sub(tat, credit), in.Now)
+	}
+}
+
 // showLedger is show for a limit that counts entries. What the registers tell is in already.
 func (l *local) showLedger(in *limit.Inspection, known int64) {
 	if l.awake {
@@ -199,7 +207,7 @@ func (l *local) showLedger(in *limit.Inspection, known int64) {
 		}
 	}
 	if ledger, err := in.Counted(); err == nil && known <= in.Now+register.DefaultBounds().Slack() {
-		in.Tokens = max(ledger.Free(in.Now)+in.Held, 0)
+		in.ShowLedger(ledger)
 	}
 }
 

@@ -39,6 +39,10 @@ type Inspection struct {
 	Ledger []byte
 	Late   int64
 	Held   int64
+	// Holds are the holds of the bucket, nil if none can be or nothing is known of them: those of a limit that spends a line stand in the
+	// memory of its owner alone. Debt is by how many tokens the bucket of a limit with holds is overdrawn, as far as is known.
+	Holds *HoldsSeen
+	Debt  int64
 	// Closed is until when a penalty closes the bucket, 0 if none does, and Denied how many denials in a row an awake actor remembers.
 	Closed int64
 	Denied int64
@@ -103,6 +107,8 @@ type inspectionJSON struct {
 	Next      Span        `json:"next"`                      // the next segment, reserved ahead
 	Entries   []entryJSON `json:"entries,omitempty"`         // of a limit that counts entries
 	Held      int64       `json:"held,omitempty"`            // of the entries, what checks can be given without asking the replicas
+	Holds     *HoldsSeen  `json:"holds,omitempty"`           // of a limit that takes them, where they are known
+	Debt      int64       `json:"debt,omitempty"`            // tokens that the bucket is overdrawn by
 	Closed    string      `json:"closed_until_ns,omitempty"` // a penalty closes the bucket until then
 	ClosedAt  *time.Time  `json:"closed_until,omitempty"`
 	Denied    int64       `json:"denied_in_a_row,omitempty"`
@@ -177,7 +183,7 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 	if in.Rule != nil {
 		b.Limit, b.Entries, b.Held = in.Rule.Limit, in.entries(), in.Held
 	}
-	b.Denied, b.Verdict = in.Denied, in.Verdict.String()
+	b.Holds, b.Debt, b.Denied, b.Verdict = in.Holds, in.Debt, in.Denied, in.Verdict.String()
 	if in.Until > 0 {
 		until := utc(in.Until)
 		b.Until, b.UntilTime = strconv.FormatInt(in.Until, 10), &until

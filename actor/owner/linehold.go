@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"cmp"
 	"slices"
 	"time"
 	"unsafe"
@@ -26,6 +27,7 @@ type lineHold struct {
 	amount   int64 // tokens
 	used     int64 // so far, as settlements have said
 	charged  int64 // tokens that it has taken of the line
+	at       int64 // when it was taken
 	until    int64 // when it expires
 	overAt   int64 // when it was settled for good
 	stretch  uint64
@@ -33,6 +35,7 @@ type lineHold struct {
 	settled  bool
 	foreign  bool // another owner has taken it, which is gone
 	overfull bool // more was used than the limit's debt lets it charge
+	expired  bool // without a settlement for good, and that was told: see Out.Expired
 }
 
 const (
@@ -111,6 +114,44 @@ func (h *lineHold) state(now int64) limit.HoldState {
 		return limit.HoldExpired
 	}
 	return limit.HoldOpen
+}
+
+// met is the state in which a settlement meets the hold.
+func (h *lineHold) met(now int64) limit.HoldState {
+	switch {
+	case h.overAt > 0:
+		return limit.HoldSettled
+	case h.foreign:
+		return limit.HoldLost
+	case now >= h.until:
+		return limit.HoldExpired
+	}
+	return limit.HoldOpen
+}
+
+// tellExpired tells once that the hold has expired.
+func (h *lineHold) tellExpired(name string, out *Out) {
+	if !h.expired {
+		h.expired = true
+		out.Expired = append(out.Expired, name)
+	}
+}
+
+// see shows the holds that a settlement at now could be about.
+func (hs *lineHolds) see(now int64) *limit.HoldsSeen {
+	var all []*lineHold
+	if hs != nil {
+		for _, h := range hs.byID {
+			if now < h.rememberedUntil() {
+				all = append(all, h)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *lineHold) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
+	return limit.SeeHolds(len(all), func(i int) (limit.SeenHold, int64) {
+		h := all[i]
+		return limit.SeenHold{ID: h.id, State: h.state(now), Amount: h.amount, Used: h.used, Until: h.until}, h.due(now)
+	})
 }
 
 // addLine adds line that was spent for the hold later, of that stretch.

@@ -11,6 +11,9 @@ import (
 type Out struct {
 	Replies []Reply
 	Sends   []Send
+	// Expired names the limit of each hold of a line that has expired, once per hold: when its owner frees it, or a settlement comes later.
+	// Of one that is charged when it expires, and is never settled, nothing is told.
+	Expired []string
 
 	trials   []trial // scratch
 	reusable reusable
@@ -19,7 +22,7 @@ type Out struct {
 // Reset empties o for the next steps.
 func (o *Out) Reset() {
 	clear(o.Replies)
-	o.Replies, o.Sends = o.Replies[:0], o.Sends[:0]
+	o.Replies, o.Sends, o.Expired = o.Replies[:0], o.Sends[:0], o.Expired[:0]
 }
 
 // late answers one whose deadline has passed.

@@ -56,7 +56,7 @@ func (o *Owner) Check(c Check, out *Out) {
 	case o.changes(c.Rules):
 		// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
 	default:
-		o.expireHolds(c.At)
+		o.expireHolds(c.At, out)
 		if trials, denied := o.try(&c, c.At, out); denied {
 			o.deny(&c, c.At, trials, out)
 			return
@@ -68,7 +68,7 @@ func (o *Owner) Check(c Check, out *Out) {
 // decide answers c if that can be done now: every limit is tested for denial first, so that nothing is reserved in
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
-	o.expireHolds(now)
+	o.expireHolds(now, out)
 	trials, denied := o.try(c, now, out)
 	if !denied && enterNext(trials) {
 		trials, denied = o.try(c, now, out)
@@ -420,7 +420,7 @@ func (o *Owner) receipt(b *bucket, s spent) limit.Receipt {
 // hold writes down what a hold has consumed, so that it can be settled.
 func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
 	h := &lineHold{
-		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
+		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, at: c.At, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
 	}
 	hs := b.withLineHolds()
 	h.stretch = hs.stretch

@@ -2,6 +2,8 @@ package owner
 
 import (
 	"math"
+
+	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 // settle goes on with the settlement of w, and says whether all is known of it.
@@ -54,11 +56,14 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 
 // settleLine goes on with a settle of a limit that spends a line.
 func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
-	b.expireHolds(now)
+	b.expireHolds(now, out)
 	h := o.lineHoldOf(b, s, now)
 	if h == nil {
 		s.unknown()
 		return
+	}
+	if s.meets(h.met(now), h.amount); s.Met == limit.HoldExpired {
+		h.tellExpired(b.rule.Name, out)
 	}
 	h.take(s, now)
 	if b.giveBackHold(h, now); !h.settled && h.free {
@@ -92,7 +97,7 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 	if s.Held.Owner == o.id {
 		return nil
 	}
-	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, until: now, stretch: math.MaxUint64, foreign: true}
+	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
 	b.withLineHolds().add(h, now)
 	return h
 }

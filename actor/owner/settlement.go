@@ -14,6 +14,9 @@ type Settle struct {
 	For     int64 // it lasts for so long from now on, in nanoseconds; 0 for no change
 
 	Settled limit.SettledLimit // what it came to, in the end
+	// Met is the state in which it found the hold, and Amount how many tokens that held; none if it found no hold.
+	Met    limit.HoldState
+	Amount int64
 
 	over bool // Settled is known
 	sent bool // the ledger that is being written has it
@@ -27,11 +30,21 @@ func (s *Settle) enter(next *limit.Ledger, rule *limit.Rule, now int64) {
 	if s.For > 0 {
 		change.Until = now + s.For
 	}
+	if before, found := next.HoldOf(s.Held.ID); found {
+		s.meets(before.State(now), before.Amount)
+	}
 	h, listed := next.Settle(now, change, rule.DebtTokens())
 	if s.sent = listed; !listed {
 		return
 	}
 	s.tell(h.State(now), h.Charged(now), h.Until, max(0, -next.Free(now)))
+}
+
+// meets notes in which state the settlement finds the hold. When it is tried again, it may find what it has stored itself.
+func (s *Settle) meets(state limit.HoldState, amount int64) {
+	if s.Met == "" {
+		s.Met, s.Amount = state, amount
+	}
 }
 
 // tell notes what s came to. Until is when the hold expires, unless it is settled.

@@ -18,6 +18,9 @@ type View struct {
 	Recent     []limit.Recent
 	Begins     int64 // when a check of one token that waits begins, however long that is, as if no penalty closed the bucket
 
+	// Of a limit that spends a line: its holds, which only View tells, not Views.
+	Holds *limit.HoldsSeen
+
 	// Of a limit that counts entries: the ledger as it is stored, what checks can be given, and what of it is held for them.
 	Ledger []byte
 	Place  int64
@@ -35,7 +38,11 @@ func (o *Owner) View(name string, now int64) (v View, ok bool) {
 	if b == nil {
 		return View{}, false
 	}
-	return o.view(b, now), true
+	v = o.view(b, now)
+	if b.ledger() == nil {
+		v.Holds = b.lineHolds().see(now)
+	}
+	return v, true
 }
 
 // Views are all buckets of the key.
@@ -58,6 +65,7 @@ func (o *Owner) Load(now int64) (tokens float64) {
 }
 
 func (o *Owner) view(b *bucket, now int64) View {
+	b = b.afterExpiry(now)
 	next := b.next()
 	v := View{
 		Rule: b.rule, Generation: b.gen, TAT: b.tat, Hi: b.held.to, Next: [2]int64{next.from, next.to},

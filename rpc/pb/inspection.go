@@ -12,7 +12,7 @@ func EncodeInspection(in limit.Inspection) *Inspection {
 		Registers: make([]*Register, len(in.Registers)), Recent: make([]*RecentDecision, len(in.Recent)),
 	}
 	out.Ledger, out.LateNs, out.Held, out.ClosedNs, out.Denied = in.Ledger, in.Late, in.Held, in.Closed, in.Denied
-	out.BeginsNs = in.Begins
+	out.BeginsNs, out.Holds, out.Debt = in.Begins, encodeHolds(in.Holds), in.Debt
 	out.Verdict, out.OverrideUntilNs = in.Verdict.String(), in.Until
 	if in.Rule != nil {
 		out.Limit = encodeLimit(in.Rule.Limit)
@@ -51,7 +51,7 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 		in.Ledger = ledger
 	}
 	in.Late, in.Held, in.Closed, in.Denied = m.GetLateNs(), m.GetHeld(), m.GetClosedNs(), m.GetDenied()
-	in.Begins = m.GetBeginsNs()
+	in.Begins, in.Holds, in.Debt = m.GetBeginsNs(), decodeHolds(m.GetHolds()), m.GetDebt()
 	in.Verdict, in.Until = limit.VerdictOf(m.GetVerdict()), m.GetOverrideUntilNs()
 	for _, r := range m.GetRegisters() {
 		in.Registers = append(in.Registers, limit.Stored{
@@ -64,4 +64,32 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 		in.Recent = append(in.Recent, limit.Recent{At: r.GetAtNs(), Cost: r.GetCost(), Allowed: r.GetAllowed()})
 	}
 	return in, nil
+}
+
+// encodeHolds is the holds of a bucket as a message; nil for nil.
+func encodeHolds(seen *limit.HoldsSeen) *HoldsSeen {
+	if seen == nil {
+		return nil
+	}
+	out := &HoldsSeen{
+		Open: int64(seen.Open), Tokens: seen.Tokens, ExpiresNs: seen.Expires, Total: int64(seen.Total), List: make([]*SeenHold, len(seen.List)),
+	}
+	for i, h := range seen.List {
+		out.List[i] = &SeenHold{Id: h.ID, State: text(string(h.State)), Amount: h.Amount, Used: h.Used, UntilNs: h.Until}
+	}
+	return out
+}
+
+// decodeHolds reads what encodeHolds has made.
+func decodeHolds(m *HoldsSeen) *limit.HoldsSeen {
+	if m == nil {
+		return nil
+	}
+	seen := &limit.HoldsSeen{Open: int(m.GetOpen()), Tokens: m.GetTokens(), Expires: m.GetExpiresNs(), Total: int(m.GetTotal())}
+	for _, h := range m.GetList() {
+		seen.List = append(seen.List, limit.SeenHold{
+			ID: h.GetId(), State: limit.HoldState(h.GetState()), Amount: h.GetAmount(), Used: h.GetUsed(), Until: h.GetUntilNs(),
+		})
+	}
+	return seen
 }

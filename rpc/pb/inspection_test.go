@@ -25,6 +25,7 @@ func drawInspection(t *rapid.T) limit.Inspection {
 		t.Fatal(err)
 	}
 	return limit.Inspection{
+		Holds: drawHolds(t), Debt: rapid.Int64().Draw(t, "debt"),
 		Begins:   rapid.Int64().Draw(t, "begins"),
 		Override: rapid.SampledFrom([]string{"", `deny for "user:42"`}).Draw(t, "override"),
 		Verdict:  rapid.SampledFrom([]limit.Verdict{limit.Decides, limit.Denies, limit.Passes}).Draw(t, "verdict"),
@@ -45,6 +46,23 @@ func drawInspection(t *rapid.T) limit.Inspection {
 		Recent: some(t, "recent", func(t *rapid.T) limit.Recent {
 			return limit.Recent{
 				At: rapid.Int64().Draw(t, "at"), Cost: rapid.Int64().Draw(t, "cost"), Allowed: rapid.Bool().Draw(t, "allowed"),
+			}
+		}),
+	}
+}
+
+func drawHolds(t *rapid.T) *limit.HoldsSeen {
+	if !rapid.Bool().Draw(t, "holds are known") {
+		return nil
+	}
+	return &limit.HoldsSeen{
+		Open: rapid.Int().Draw(t, "open"), Tokens: rapid.Int64().Draw(t, "tokens"), Expires: rapid.Int64().Draw(t, "expires"),
+		Total: rapid.Int().Draw(t, "total"),
+		List: some(t, "list", func(t *rapid.T) limit.SeenHold {
+			return limit.SeenHold{
+				ID:     rapid.Uint64().Draw(t, "id"),
+				State:  rapid.SampledFrom([]limit.HoldState{limit.HoldOpen, limit.HoldExpired, limit.HoldSettled, limit.HoldLost}).Draw(t, "state"),
+				Amount: rapid.Int64().Draw(t, "amount"), Used: rapid.Int64().Draw(t, "used"), Until: rapid.Int64().Draw(t, "until"),
 			}
 		}),
 	}
@@ -102,6 +120,10 @@ func FuzzInspection(f *testing.F) {
 	seed(f, EncodeInspection(limit.Inspection{
 		Key: "user:42", Rule: rule, Registers: []limit.Stored{{Node: "a"}}, Recent: []limit.Recent{{At: 1}},
 	}))
+	seed(f, EncodeInspection(limit.Inspection{Key: "user:42", Rule: rule, Debt: 3, Holds: &limit.HoldsSeen{
+		Open: 1, Tokens: 7, Expires: 9, Total: 2,
+		List: []limit.SeenHold{{ID: 1, State: limit.HoldOpen, Amount: 7, Until: 9}, {ID: 2, State: limit.HoldSettled, Amount: 5, Used: 4, Until: 8}},
+	}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := new(Inspection)
 		if proto.Unmarshal(data, m) != nil {

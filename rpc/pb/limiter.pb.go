@@ -2029,8 +2029,13 @@ type Inspection struct {
 	Verdict string `protobuf:"bytes,28,opt,name=verdict" json:"verdict,omitempty"`
 	// Until when the override counts, in nanoseconds since the Unix epoch; 0: it has no end, or there is none.
 	OverrideUntilNs int64 `protobuf:"varint,29,opt,name=override_until_ns,json=overrideUntilNs" json:"override_until_ns,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The holds of the bucket. Not set where none can be, or nothing is known of them: those of a limit that spends a line stand in the
+	// memory of its owner alone.
+	Holds *HoldsSeen `protobuf:"bytes,30,opt,name=holds" json:"holds,omitempty"`
+	// By how many tokens the bucket of a limit with holds is overdrawn, as far as is known.
+	Debt          int64 `protobuf:"varint,31,opt,name=debt" json:"debt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Inspection) Reset() {
@@ -2252,6 +2257,184 @@ func (x *Inspection) GetOverrideUntilNs() int64 {
 	return 0
 }
 
+func (x *Inspection) GetHolds() *HoldsSeen {
+	if x != nil {
+		return x.Holds
+	}
+	return nil
+}
+
+func (x *Inspection) GetDebt() int64 {
+	if x != nil {
+		return x.Debt
+	}
+	return 0
+}
+
+// HoldsSeen are the holds of a bucket.
+type HoldsSeen struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many are open.
+	Open int64 `protobuf:"varint,1,opt,name=open" json:"open,omitempty"`
+	// How many tokens the open ones hold now.
+	Tokens int64 `protobuf:"varint,2,opt,name=tokens" json:"tokens,omitempty"`
+	// When the first of the open ones expires, in nanoseconds since the Unix epoch; 0 if none is open.
+	ExpiresNs int64 `protobuf:"varint,3,opt,name=expires_ns,json=expiresNs" json:"expires_ns,omitempty"`
+	// How many holds are known, of any state.
+	Total int64 `protobuf:"varint,4,opt,name=total" json:"total,omitempty"`
+	// The newest 100 of these, the newest first.
+	List          []*SeenHold `protobuf:"bytes,5,rep,name=list" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldsSeen) Reset() {
+	*x = HoldsSeen{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldsSeen) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldsSeen) ProtoMessage() {}
+
+func (x *HoldsSeen) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldsSeen.ProtoReflect.Descriptor instead.
+func (*HoldsSeen) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *HoldsSeen) GetOpen() int64 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *HoldsSeen) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *HoldsSeen) GetExpiresNs() int64 {
+	if x != nil {
+		return x.ExpiresNs
+	}
+	return 0
+}
+
+func (x *HoldsSeen) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *HoldsSeen) GetList() []*SeenHold {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+// SeenHold is one hold of a bucket.
+type SeenHold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A digest of what the settlement needs: enough to tell holds apart, and not to settle them.
+	Id uint64 `protobuf:"fixed64,1,opt,name=id" json:"id,omitempty"`
+	// "open", "expired", "settled" or "lost".
+	State string `protobuf:"bytes,2,opt,name=state" json:"state,omitempty"`
+	// How many tokens it was granted.
+	Amount int64 `protobuf:"varint,3,opt,name=amount" json:"amount,omitempty"`
+	// How many tokens settlements have said to be used so far.
+	Used int64 `protobuf:"varint,4,opt,name=used" json:"used,omitempty"`
+	// When it expires, or would have expired, in nanoseconds since the Unix epoch.
+	UntilNs       int64 `protobuf:"varint,5,opt,name=until_ns,json=untilNs" json:"until_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeenHold) Reset() {
+	*x = SeenHold{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeenHold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeenHold) ProtoMessage() {}
+
+func (x *SeenHold) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeenHold.ProtoReflect.Descriptor instead.
+func (*SeenHold) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *SeenHold) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SeenHold) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *SeenHold) GetAmount() int64 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
+}
+
+func (x *SeenHold) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *SeenHold) GetUntilNs() int64 {
+	if x != nil {
+		return x.UntilNs
+	}
+	return 0
+}
+
 // Register is a replica's durable record of a bucket.
 type Register struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2279,7 +2462,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2291,7 +2474,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2304,7 +2487,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Register) GetNode() string {
@@ -2385,7 +2568,7 @@ type RecentDecision struct {
 
 func (x *RecentDecision) Reset() {
 	*x = RecentDecision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2397,7 +2580,7 @@ func (x *RecentDecision) String() string {
 func (*RecentDecision) ProtoMessage() {}
 
 func (x *RecentDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +2593,7 @@ func (x *RecentDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentDecision.ProtoReflect.Descriptor instead.
 func (*RecentDecision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RecentDecision) GetAtNs() int64 {
@@ -2447,7 +2630,7 @@ type ResetRequest struct {
 
 func (x *ResetRequest) Reset() {
 	*x = ResetRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2459,7 +2642,7 @@ func (x *ResetRequest) String() string {
 func (*ResetRequest) ProtoMessage() {}
 
 func (x *ResetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2472,7 +2655,7 @@ func (x *ResetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetRequest.ProtoReflect.Descriptor instead.
 func (*ResetRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ResetRequest) GetKey() string {
@@ -2498,7 +2681,7 @@ type ResetResponse struct {
 
 func (x *ResetResponse) Reset() {
 	*x = ResetResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2510,7 +2693,7 @@ func (x *ResetResponse) String() string {
 func (*ResetResponse) ProtoMessage() {}
 
 func (x *ResetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2523,7 +2706,7 @@ func (x *ResetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetResponse.ProtoReflect.Descriptor instead.
 func (*ResetResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{32}
 }
 
 var File_jeton_v1_limiter_proto protoreflect.FileDescriptor
@@ -2666,7 +2849,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x0fInspectResponse\x124\n" +
 	"\n" +
 	"inspection\x18\x01 \x01(\v2\x14.jeton.v1.InspectionR\n" +
-	"inspection\"\x95\x06\n" +
+	"inspection\"\xd4\x06\n" +
 	"\n" +
 	"Inspection\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12%\n" +
@@ -2698,7 +2881,22 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x06denied\x18\x1a \x01(\x03R\x06denied\x12\x1b\n" +
 	"\tbegins_ns\x18\x1b \x01(\x03R\bbeginsNs\x12\x18\n" +
 	"\averdict\x18\x1c \x01(\tR\averdict\x12*\n" +
-	"\x11override_until_ns\x18\x1d \x01(\x03R\x0foverrideUntilNs\"\xf5\x01\n" +
+	"\x11override_until_ns\x18\x1d \x01(\x03R\x0foverrideUntilNs\x12)\n" +
+	"\x05holds\x18\x1e \x01(\v2\x13.jeton.v1.HoldsSeenR\x05holds\x12\x12\n" +
+	"\x04debt\x18\x1f \x01(\x03R\x04debt\"\x94\x01\n" +
+	"\tHoldsSeen\x12\x12\n" +
+	"\x04open\x18\x01 \x01(\x03R\x04open\x12\x16\n" +
+	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12\x1d\n" +
+	"\n" +
+	"expires_ns\x18\x03 \x01(\x03R\texpiresNs\x12\x14\n" +
+	"\x05total\x18\x04 \x01(\x03R\x05total\x12&\n" +
+	"\x04list\x18\x05 \x03(\v2\x12.jeton.v1.SeenHoldR\x04list\"w\n" +
+	"\bSeenHold\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x06R\x02id\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x16\n" +
+	"\x06amount\x18\x03 \x01(\x03R\x06amount\x12\x12\n" +
+	"\x04used\x18\x04 \x01(\x03R\x04used\x12\x19\n" +
+	"\buntil_ns\x18\x05 \x01(\x03R\auntilNs\"\xf5\x01\n" +
 	"\bRegister\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06exists\x18\x02 \x01(\bR\x06exists\x12\x1e\n" +
@@ -2744,7 +2942,7 @@ func file_jeton_v1_limiter_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_limiter_proto_rawDescData
 }
 
-var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*Refill)(nil),              // 0: jeton.v1.Refill
 	(*Limit)(nil),               // 1: jeton.v1.Limit
@@ -2773,11 +2971,13 @@ var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*InspectRequest)(nil),      // 24: jeton.v1.InspectRequest
 	(*InspectResponse)(nil),     // 25: jeton.v1.InspectResponse
 	(*Inspection)(nil),          // 26: jeton.v1.Inspection
-	(*Register)(nil),            // 27: jeton.v1.Register
-	(*RecentDecision)(nil),      // 28: jeton.v1.RecentDecision
-	(*ResetRequest)(nil),        // 29: jeton.v1.ResetRequest
-	(*ResetResponse)(nil),       // 30: jeton.v1.ResetResponse
-	(*status.Status)(nil),       // 31: google.rpc.Status
+	(*HoldsSeen)(nil),           // 27: jeton.v1.HoldsSeen
+	(*SeenHold)(nil),            // 28: jeton.v1.SeenHold
+	(*Register)(nil),            // 29: jeton.v1.Register
+	(*RecentDecision)(nil),      // 30: jeton.v1.RecentDecision
+	(*ResetRequest)(nil),        // 31: jeton.v1.ResetRequest
+	(*ResetResponse)(nil),       // 32: jeton.v1.ResetResponse
+	(*status.Status)(nil),       // 33: google.rpc.Status
 }
 var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	0,  // 0: jeton.v1.Limit.refill:type_name -> jeton.v1.Refill
@@ -2791,7 +2991,7 @@ var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	3,  // 8: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
 	11, // 9: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
 	5,  // 10: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
-	31, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
+	33, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
 	3,  // 12: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
 	14, // 13: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
 	5,  // 14: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
@@ -2806,30 +3006,32 @@ var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	1,  // 23: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
 	7,  // 24: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
 	7,  // 25: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
-	27, // 26: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
-	28, // 27: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
-	2,  // 28: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
-	3,  // 29: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
-	9,  // 30: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
-	15, // 31: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
-	12, // 32: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
-	19, // 33: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
-	21, // 34: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
-	24, // 35: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
-	29, // 36: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
-	4,  // 37: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
-	10, // 38: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
-	17, // 39: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
-	13, // 40: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
-	20, // 41: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
-	22, // 42: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
-	25, // 43: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
-	30, // 44: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
-	37, // [37:45] is the sub-list for method output_type
-	29, // [29:37] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	29, // 26: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
+	30, // 27: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
+	27, // 28: jeton.v1.Inspection.holds:type_name -> jeton.v1.HoldsSeen
+	28, // 29: jeton.v1.HoldsSeen.list:type_name -> jeton.v1.SeenHold
+	2,  // 30: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
+	3,  // 31: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
+	9,  // 32: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
+	15, // 33: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
+	12, // 34: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
+	19, // 35: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
+	21, // 36: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
+	24, // 37: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
+	31, // 38: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
+	4,  // 39: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
+	10, // 40: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
+	17, // 41: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
+	13, // 42: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
+	20, // 43: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
+	22, // 44: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
+	25, // 45: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
+	32, // 46: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
+	39, // [39:47] is the sub-list for method output_type
+	31, // [31:39] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_limiter_proto_init() }
@@ -2851,7 +3053,7 @@ func file_jeton_v1_limiter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_limiter_proto_rawDesc), len(file_jeton_v1_limiter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
