@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -25,6 +26,29 @@ const (
 
 var outcomeLabels = [outcomes]string{"allowed", "denied", "spared"}
 
+// What became of a settlement, as a metric's label.
+const (
+	settledInTime = iota
+	settledLate   // after the hold had expired
+	leftOpen      // more may be used
+	settledLost   // the owner that took the hold is gone
+	unknownToLimit
+	settledAgain // it was settled for good before
+	settlements
+)
+
+var settlementLabels = [settlements]string{"settled", "late", "open", "lost", "unknown", "repeated"}
+
+// What a settlement for good counts tokens as, as a metric's label.
+const (
+	tokensHeld = iota
+	tokensCharged
+	tokensBeyond
+	settledTokens
+)
+
+var settledTokenLabels = [settledTokens]string{"held", "charged", "beyond"}
+
 // refusalLabels are what stops reservations, as a metric's label.
 var refusalLabels = [...]string{
 	register.Taken: "taken", register.OldGeneration: "old_generation", register.WrongEpoch: "wrong_epoch",
@@ -41,6 +65,12 @@ type metrics struct {
 	rejected     prometheus.Counter
 	panics       prometheus.Counter
 	shed         [shedKinds]prometheus.Counter
+
+	holds         *prometheus.CounterVec
+	holdTokens    *prometheus.CounterVec
+	expired       *prometheus.CounterVec
+	settlements   *prometheus.CounterVec
+	settledTokens *prometheus.CounterVec
 
 	used sync.Map // by a limit's name, when it decided last: an *atomic.Int64 on the node clock
 }
@@ -82,6 +112,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Panics of actors: bugs of jeton. An actor that panics is forgotten.",
 		}),
 	}
+	m.registerHolds(f)
 	shed := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_shed_total",
 		Help: "What was given up for want of memory: receipts, request_ids, idle_keys and keys that had held_line that were forgotten early, checks of new_keys and of new_limits that were refused.",
@@ -90,6 +121,30 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.shed[what] = shed.WithLabelValues(label)
 	}
 	return m
+}
+
+// registerHolds registers what is counted of holds.
+func (m *metrics) registerHolds(f promauto.Factory) {
+	m.holds = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_holds_total",
+		Help: "Holds that were taken, by limit.",
+	}, []string{"limit"})
+	m.holdTokens = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_hold_tokens_total",
+		Help: "Tokens that holds have taken, by limit: the estimates, as far as they were granted.",
+	}, []string{"limit"})
+	m.expired = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_holds_expired_total",
+		Help: "Holds that are known to have expired, by limit: they were settled later, or their limit spends a line, has on_expiry free, and was checked again. Others that are never settled are not counted.",
+	}, []string{"limit"})
+	m.settlements = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_settlements_total",
+		Help: "Settlements, by limit and outcome: settled for good in time, late, or lost with the node that took the hold; open; unknown; and repeated, after one for good.",
+	}, []string{"limit", "outcome"})
+	m.settledTokens = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_settled_tokens_total",
+		Help: "Tokens of holds that were settled for good and not lost, by limit: held when they were taken, charged in the end, and charged beyond what was held.",
+	}, []string{"limit", "tokens"})
 }
 
 // observe registers the gauges: how many actors are awake, and how many bytes they hold, which are read off the running shards.
@@ -126,7 +181,30 @@ type tally struct {
 	label string
 	said  [outcomes]tallied
 	used  *atomic.Int64 // of metrics.used
+	holds *holdTally    // nil until there is a hold
 	dirty bool
+}
+
+// A holdTally counts the holds of one limit.
+type holdTally struct {
+	taken, tokens, expired tallied
+	settled                [settlements]tallied
+	sizes                  [settledTokens]tallied
+}
+
+func (h *holdTally) flush() {
+	if h == nil {
+		return
+	}
+	h.taken.flush()
+	h.tokens.flush()
+	h.expired.flush()
+	for i := range h.settled {
+		h.settled[i].flush()
+	}
+	for i := range h.sizes {
+		h.sizes[i].flush()
+	}
 }
 
 // tallied is a counter with what is to be added to it.
@@ -193,11 +271,91 @@ func (c *counts) decision(m *mail, d *limit.Decision) {
 		what := outcomeOf(d, o)
 		t := c.of(label)
 		t.said[what].n++
-		if !t.dirty {
-			t.dirty = true
-			c.changed = append(c.changed, t)
+		c.touch(t)
+	}
+}
+
+// touch notes that t has something to flush.
+func (c *counts) touch(t *tally) {
+	if !t.dirty {
+		t.dirty = true
+		c.changed = append(c.changed, t)
+	}
+}
+
+// hold counts what a hold has taken.
+func (c *counts) hold(h *limit.Hold) {
+	for i := range h.Limits {
+		t := c.holdsOf(h.Limits[i].Limit)
+		t.taken.n++
+		t.tokens.n += int(h.Granted)
+	}
+}
+
+// settlement counts what a settlement has come to for each limit.
+func (c *counts) settlement(settles []owner.Settle) {
+	for i := range settles {
+		s := &settles[i]
+		t, outcome := c.holdsOf(s.Rule.Name), settlementOf(s)
+		t.settled[outcome].n++
+		switch outcome {
+		case settledLate:
+			if s.Rule.Counts() { // of others, the owner tells it
+				t.expired.n++
+			}
+			fallthrough
+		case settledInTime:
+			t.sizes[tokensHeld].n += int(s.Amount)
+			t.sizes[tokensCharged].n += int(s.Settled.Charged)
+			t.sizes[tokensBeyond].n += int(max(0, s.Settled.Charged-s.Amount))
 		}
 	}
+}
+
+// settlementOf is what became of a settlement. One for good is counted once: repetitions find that the hold is settled.
+func settlementOf(s *owner.Settle) int {
+	switch {
+	case s.Settled.State == limit.HoldUnknown:
+		return unknownToLimit
+	case s.Met == limit.HoldSettled:
+		return settledAgain
+	case s.Open:
+		return leftOpen
+	case s.Met == limit.HoldLost:
+		return settledLost
+	case s.Met == limit.HoldExpired:
+		return settledLate
+	}
+	return settledInTime
+}
+
+// expired counts holds that have expired, each by the name of its limit.
+func (c *counts) expired(limits []string) {
+	for _, name := range limits {
+		c.holdsOf(name).expired.n++
+	}
+}
+
+// holdsOf counts the holds of a limit, and will be flushed.
+func (c *counts) holdsOf(label string) *holdTally {
+	t, m := c.of(label), c.metrics
+	c.touch(t)
+	if t.holds != nil {
+		return t.holds
+	}
+	h := &holdTally{
+		taken:   tallied{counter: m.holds.WithLabelValues(label)},
+		tokens:  tallied{counter: m.holdTokens.WithLabelValues(label)},
+		expired: tallied{counter: m.expired.WithLabelValues(label)},
+	}
+	for i, outcome := range settlementLabels {
+		h.settled[i].counter = m.settlements.WithLabelValues(label, outcome)
+	}
+	for i, tokens := range settledTokenLabels {
+		h.sizes[i].counter = m.settledTokens.WithLabelValues(label, tokens)
+	}
+	t.holds = h
+	return h
 }
 
 func (c *counts) of(label string) *tally {
@@ -241,10 +399,13 @@ func (c *counts) flush(now int64) {
 	}
 	for _, t := range c.changed {
 		t.dirty = false
-		t.used.Store(now)
 		for i := range t.said {
+			if t.said[i].n > 0 {
+				t.used.Store(now)
+			}
 			t.said[i].flush()
 		}
+		t.holds.flush()
 	}
 	c.changed = c.changed[:0]
 }

@@ -302,6 +302,7 @@ func (sh *shard) stepWeighed(a *actor, now int64, m *mail, f func()) (ok bool) {
 	for i := range sh.out.Replies {
 		sh.answer(a, &sh.out.Replies[i], now)
 	}
+	sh.counts.expired(sh.out.Expired)
 	sh.setAlarm(a)
 	return true
 }
@@ -346,6 +347,9 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 	if m.kind == check && !m.repeats {
 		if r.Err == nil {
 			sh.counts.decision(m, &r.Decision)
+			if r.Decision.Hold != nil {
+				sh.counts.hold(r.Decision.Hold)
+			}
 		}
 		if m.id != "" {
 			for _, again := range a.requests.answer(m, r.Decision, r.Err, now) {
@@ -359,8 +363,12 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 			}
 		}
 	}
-	if m.kind == giveBack && r.Err == nil {
+	switch {
+	case r.Err != nil:
+	case m.kind == giveBack:
 		m.tookOut(a)
+	case m.kind == settle:
+		sh.counts.settlement(m.other.settles)
 	}
 	sh.replied.answer(m, r.Decision, r.Err)
 }

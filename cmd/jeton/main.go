@@ -6,7 +6,7 @@
 //	dev, dev_…, swarm, child             three nodes and a gateway, as processes of this one
 //	gateway, gateway_document, keys      a gateway as a process, its document, its API keys
 //	check, bucket, limits…, cluster, audit   questions to a node, over remote
-//	hold, settle                         likewise: costs that are estimates
+//	hold, holds, settle                  likewise: costs that are estimates
 //	explain                              why a request was denied: a question to a gateway
 //	simulate                             limits against a log: no server, one call of cmd/simulate
 //	bench                                hands on to jeton-bench
@@ -56,7 +56,7 @@ func rootVerb(env cli.Lookup) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), holdVerb(), settleVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
+	root.AddCommand(serveVerb(), devVerb(), gatewayVerb(), keysVerb(), explainVerb(), checkVerb(), holdVerb(), holdsVerb(), settleVerb(), bucketVerb(), limitsVerb(), clusterVerb(),
 		auditVerb(), versionVerb(), benchVerb(), simulateVerb())
 	cli.Prepare(root, env)
 	return root

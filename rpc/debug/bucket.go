@@ -88,6 +88,7 @@ func tokenRows(in limit.Inspection, costs []int64) []row {
 	if in.Tokens >= r.Capacity {
 		rows[len(rows)-1].text += ": full"
 	}
+	rows = append(rows, holdRows(in)...)
 	if in.Closed > 0 {
 		rows = append(rows, row{"closed", fmt.Sprintf("by a penalty, until %s: every check is denied", position(in.Closed, in.Now))})
 	}
@@ -210,6 +211,9 @@ func entryRows(in limit.Inspection) []row {
 	}
 	l.Used(in.Now)
 	all := l.Entries()
+	if len(all) == 0 && in.Holds != nil && in.Holds.Total > 0 {
+		return []row{{"entries", "none but holds"}}
+	}
 	if len(all) == 0 {
 		return []row{{"entries", "none: nothing that was admitted counts any more"}}
 	}
