@@ -2,6 +2,7 @@ package owner_test
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -359,5 +360,97 @@ func TestHoldsOfALineAreExact(t *testing.T) {
 				t.Fatalf("the bucket is spent up to %v, want %v", time.Duration(now-start), time.Duration(spent-start))
 			}
 		}
+	}
+}
+
+// An owner shows its holds of a line, the newest first, and what has expired as the next check will find it. Looking changes nothing.
+func TestViewOfHolds(t *testing.T) {
+	rule := holding(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free})
+	s := newTroupe(t, 3).enter('A')
+	see := func() owner.View {
+		t.Helper()
+		v, ok := s.owner.View(rule.Name, s.clock())
+		if !ok {
+			t.Fatal("there is no bucket")
+		}
+		if again, _ := s.owner.View(rule.Name, s.clock()); !reflect.DeepEqual(v, again) {
+			t.Fatalf("%+v, and again %+v", v, again)
+		}
+		return v
+	}
+	s.left(rule)
+	if v := see(); v.Holds.Total != 0 || v.Holds.List != nil {
+		t.Errorf("none: %+v", v.Holds)
+	}
+	first := s.holds(4, 5*second, rule)
+	s.pass(second)
+	young := s.holds(3, 60*second, rule)
+	s.settles(young, limit.Settlement{Used: 1, Open: true}, rule)
+	began := s.clock() - second
+	want := limit.HoldsSeen{Open: 2, Tokens: 7, Expires: began + 5*second, Total: 2, List: []limit.SeenHold{
+		{ID: limit.SeenID(young.Limits[0].ID), State: limit.HoldOpen, Amount: 3, Used: 1, Until: began + 61*second},
+		{ID: limit.SeenID(first.Limits[0].ID), State: limit.HoldOpen, Amount: 4, Until: began + 5*second},
+	}}
+	if v := see(); !reflect.DeepEqual(*v.Holds, want) {
+		t.Errorf("two open: %+v, want %+v", v.Holds, want)
+	}
+	s.pass(4 * second)
+	v := see()
+	want.Open, want.Tokens, want.Expires, want.List[1].State = 1, 3, began+61*second, limit.HoldExpired
+	if !reflect.DeepEqual(*v.Holds, want) {
+		t.Errorf("one expired: %+v, want %+v", v.Holds, want)
+	}
+	spent := rule.Sub(v.TAT, v.Credit)
+	if left, seen := s.left(rule), rule.Tokens(spent, s.clock()); left != seen {
+		t.Errorf("%d tokens are shown, and the next check finds %d", seen, left)
+	}
+	s.settles(young, limit.Settlement{Used: 2}, rule)
+	if v := see(); v.Holds.Open != 0 || v.Holds.Total != 2 || v.Holds.List[0].State != limit.HoldSettled || v.Holds.List[0].Used != 2 {
+		t.Errorf("settled: %+v", v.Holds)
+	}
+	s.pass(11 * 60 * second)
+	if v := see(); v.Holds.Total != 0 {
+		t.Errorf("after eleven minutes: %+v", v.Holds)
+	}
+}
+
+// A settlement says in which state it has met the hold, and an owner tells once that a hold of a line has expired.
+func TestSettleMeets(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		rule    *limit.Rule
+		expired int // that are told
+	}{
+		{"line, charged", holding(t, limit.Holds{Longest: time.Minute}), 1},
+		{"line, freed", holding(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free}), 1},
+		{"ledger", ofWindow(t, limit.Holds{Longest: time.Minute}), 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			s.quickAll()
+			want := func(h limit.Hold, used int64, open bool, state limit.HoldState) {
+				t.Helper()
+				all := []owner.Settle{{Rule: test.rule, Held: h.Limits[0], Granted: h.Granted, Used: used, Open: open}}
+				s.owner.Settle(s.tag(), all, s.clock(), s.clock()+hour, &s.out)
+				s.after()
+				if got := &all[0]; got.Met != state || state != "" && got.Amount != 3 {
+					t.Errorf("%d used: it met a hold that is %q, of %d; want %q", used, got.Met, got.Amount, state)
+				}
+			}
+			h, late := s.holds(3, 20*second, test.rule), s.holds(3, second, test.rule)
+			want(h, 1, true, limit.HoldOpen)
+			want(h, 2, false, limit.HoldOpen)
+			want(h, 2, false, limit.HoldSettled)
+			s.pass(second)
+			want(late, 1, true, limit.HoldExpired)
+			s.left(test.rule)
+			want(late, 1, false, limit.HoldExpired)
+			want(late, 1, false, limit.HoldSettled)
+			late.Limits[0].ID = 7
+			want(late, 1, false, "")
+			if len(s.expired) != test.expired {
+				t.Errorf("told to have expired: %q, want %d", s.expired, test.expired)
+			}
+		})
 	}
 }

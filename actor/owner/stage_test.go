@@ -102,6 +102,7 @@ type stage struct {
 	post    []register.Reservation // sent, and not delivered by the story
 	sent    []owner.Send           // ever
 	answers []owner.Reply          // ever
+	expired []string               // ever: see [owner.Out]
 	out     owner.Out
 	draws   []int64 // what Rand was asked
 	draw    int64   // what it answers, as far as it may
@@ -149,7 +150,7 @@ func (s *stage) after() {
 			s.tb.Fatalf("line is spent up to %v, and reserved up to %d only", v.TAT, v.Hi)
 		}
 	}
-	s.answers = append(s.answers, s.out.Replies...)
+	s.answers, s.expired = append(s.answers, s.out.Replies...), append(s.expired, s.out.Expired...)
 	sends := append([]owner.Send(nil), s.out.Sends...)
 	s.out.Reset()
 	for _, m := range sends {
