@@ -79,6 +79,60 @@ func holder(t *testing.T) string {
 	})
 }
 
+// heldBuckets are those of limits that take holds and that take none.
+func heldBuckets(t *testing.T) string {
+	t.Helper()
+	return answering(t, conformance.Stub{
+		OnInspect: func(_ context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
+			l := limit.Limit{Name: ref.Name, Capacity: 100, Refill: limit.Refill{Tokens: 100, Per: time.Minute}, Holds: limit.Holds{Longest: time.Minute}}
+			in := limit.Inspection{Key: key, Plan: plan, Now: conformance.Noon().UnixNano(), Debt: 3}
+			switch ref.Name {
+			case "nope":
+				return limit.Inspection{}, limit.ErrUnknownLimit
+			case "plain":
+				l.Holds, in.Debt = limit.Holds{}, 0
+			default:
+				in.Holds = &limit.HoldsSeen{}
+			}
+			if key != "idle" && in.Holds != nil {
+				until := conformance.Noon().Add(41 * time.Second).UnixNano()
+				*in.Holds = limit.HoldsSeen{Open: 1, Tokens: 30, Expires: until, Total: 2, List: []limit.SeenHold{
+					{ID: 0xab, State: limit.HoldOpen, Amount: 30, Used: 5, Until: until}, {ID: 1, State: limit.HoldSettled, Amount: 3, Used: 2, Until: until},
+				}}
+			}
+			var err error
+			in.Rule, err = l.Rule()
+			return in, err
+		},
+	})
+}
+
+func TestHoldsVerb(t *testing.T) {
+	env := map[string]string{"JETON_SERVER": heldBuckets(t)}
+	for _, tt := range []holdCase{
+		{"holds tokens k", 0, "hold              state    held  used  expires in\n00000000000000ab  open     30    5     41s\n0000000000000001  settled  3     2     –\n"},
+		{"holds tokens k", 0, "tokens: 30 tokens held by 1 open hold, the first expires in 41s; 1 more expired, settled or lost\n"},
+		{"holds tokens k", 0, "tokens: 3 tokens more were charged than the bucket had\n"},
+		{"bucket tokens k", 0, "  holds        30 tokens held by 1 open hold, the first expires in 41s"},
+		{"bucket tokens k", 0, "  debt         3 tokens more"},
+		{"holds tokens idle", 0, "tokens: none\n"},
+		{"holds plain k", 0, "limit plain takes no holds"},
+		{"holds tokens k --plan pro", 0, "open     30"},
+		{"holds tokens k --output json", 0, `{"limit":"tokens","key":"k","now_ns":"`},
+		{"holds tokens k --output json", 0, `"debt":3,"holds":{"open":1,"tokens":30,"expires_ns":"`},
+		{"holds tokens k --output json", 0, `"list":[{"id":"00000000000000ab","state":"open","amount":30,"used":5,"until_ns":"`},
+		{"holds tokens idle --output json", 0, `"holds":{"open":0,"tokens":0,"total":0,"list":[]}`},
+		{"holds plain k --output json", 0, `"debt":0,"holds":null}`},
+		{"bucket tokens k --output json", 0, `"holds":{"open":1,"tokens":30,`},
+		{"holds nope k", 2, "unknown limit: jeton limits get shows those that there are"},
+		{"holds tokens", 2, "KEY is missing: use jeton holds LIMIT KEY"},
+		{"holds tokens k other", 2, `"other" is one argument too many`},
+		{"holds tokens k --fill", 2, "unknown option --fill"},
+	} {
+		tt.try(t, env)
+	}
+}
+
 func idOf(key string) string {
 	return limit.Hold{Key: key, Granted: 50, Limits: []limit.Held{{Limit: "tokens", ID: 7}}}.String()
 }

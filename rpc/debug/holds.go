@@ -81,7 +81,7 @@ func holdsText(in limit.Inspection) string {
 	seen := in.Holds
 	switch {
 	case seen == nil:
-		return "not known: they are in the memory of the owner that took them, and none has the bucket in memory here"
+		return "not known: an owner keeps them in memory, and none at this node has the bucket"
 	case seen.Total == 0:
 		return "none"
 	case seen.Open == 0:
@@ -90,7 +90,7 @@ func holdsText(in limit.Inspection) string {
 	text := fmt.Sprintf("%s held by %s, the first expires in %s", counted(seen.Tokens, "token"), counted(int64(seen.Open), "open hold"),
 		plain.Duration(time.Duration(max(0, seen.Expires-in.Now))))
 	if rest := seen.Total - seen.Open; rest > 0 {
-		text += fmt.Sprintf("; %d others expired, settled or lost", rest)
+		text += fmt.Sprintf("; %d more expired, settled or lost", rest)
 	}
 	return text
 }
