@@ -14,7 +14,7 @@ func ofNode() []Entry {
 		{NodeGRPC, "/jeton.v1.Limiter/CheckAll", Check, "decides checks of several keys: all of them admit, or none is charged"},
 		{NodeGRPC, "/jeton.v1.Limiter/Return", Check, "returns the tokens that receipts stand for"},
 		{NodeGRPC, "/jeton.v1.Limiter/Settle", Check, "says what was used of a hold: `jeton settle`"},
-		{NodeGRPC, "/jeton.v1.Limiter/Inspect", Look, "shows a bucket: `jeton bucket`"},
+		{NodeGRPC, "/jeton.v1.Limiter/Inspect", Look, "shows a bucket: `jeton bucket`, `jeton holds`"},
 		{NodeGRPC, "/jeton.v1.Limiter/Reset", Change, "fills a bucket"},
 		{NodeGRPC, "/jeton.v1.Cluster/Watch", Check, "streams the table and the limits to clients"},
 		{NodeGRPC, "/jeton.v1.Admin/Limits", Check, "shows the limits: `jeton limits get`"},
