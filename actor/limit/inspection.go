@@ -204,6 +204,3 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(b)
 }
-
-// utc is a position as a time for people. The node clock, and so every position, lies in the years that JSON can hold.
-func utc(ns int64) time.Time { return time.Unix(0, ns).UTC() }

@@ -110,3 +110,6 @@ func (s HoldsSeen) MarshalJSON() ([]byte, error) {
 
 // Name is the id as people and programs are shown it: 16 hexadecimal digits.
 func (h *SeenHold) Name() string { return fmt.Sprintf("%016x", h.ID) }
+
+// utc is a position as a time for people. The node clock, and so every position, lies in the years that JSON can hold.
+func utc(ns int64) time.Time { return time.Unix(0, ns).UTC() }

@@ -34,6 +34,14 @@ func (b *bucket) expireHolds(now int64, out *Out) {
 	}
 }
 
+// tellExpired tells once that the hold has expired.
+func (h *lineHold) tellExpired(name string, out *Out) {
+	if !h.expired {
+		h.expired = true
+		out.Expired = append(out.Expired, name)
+	}
+}
+
 // afterExpiry is the bucket as it is once expireHolds has been called: itself, or a copy.
 func (b *bucket) afterExpiry(now int64) *bucket {
 	hs := b.lineHolds()

@@ -129,14 +129,6 @@ func (h *lineHold) met(now int64) limit.HoldState {
 	return limit.HoldOpen
 }
 
-// tellExpired tells once that the hold has expired.
-func (h *lineHold) tellExpired(name string, out *Out) {
-	if !h.expired {
-		h.expired = true
-		out.Expired = append(out.Expired, name)
-	}
-}
-
 // see shows the holds that a settlement at now could be about.
 func (hs *lineHolds) see(now int64) *limit.HoldsSeen {
 	var all []*lineHold

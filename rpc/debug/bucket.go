@@ -41,30 +41,6 @@ func WriteBucket(w io.Writer, in limit.Inspection, costs ...int64) error {
 	return p.err
 }
 
-// A page is text on its way to a reader, without what would steer a terminal. After an error the rest is lost.
-type page struct {
-	w   io.Writer
-	err error
-}
-
-func (p *page) line(format string, args ...any) {
-	if p.err == nil {
-		p.err = plain.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-// A row is a name and what is to be said about it.
-type row struct{ name, text string }
-
-// nameWidth keeps the texts of all rows below one another.
-const nameWidth = 12
-
-func (p *page) rows(rows []row) {
-	for _, r := range rows {
-		p.line("  %-*s %s", nameWidth, r.name, r.text)
-	}
-}
-
 // verdictRow says what an override decides in the place of the bucket, and until when.
 func verdictRow(in limit.Inspection) row {
 	until := "until the override is unset"
