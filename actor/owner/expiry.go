@@ -80,6 +80,7 @@ func (b *bucket) giveBackHold(h *lineHold, now int64) {
 	if x.returns == nil {
 		x.returns = &returns{}
 	}
+	x.returns.holds = true
 	back := h.cut(b.rule, b.rule.Length(over))
 	begin := limit.At(b.rule.Begin(now))
 	x.returns.endWaits(b.rule, now, begin)

@@ -260,6 +260,27 @@ func TestResetForgetsHolds(t *testing.T) {
 	}
 }
 
+// A thousand open holds, all of which give something back, leave the bucket with what was not used, to the token.
+func TestManyHoldsOfALine(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "tokens", Capacity: 100_000, Refill: limit.Refill{Tokens: 100_000, Per: time.Minute}, Holds: limit.Holds{Longest: time.Minute}})
+	s := alone(t)
+	var open []limit.Hold
+	for range 1000 {
+		open = append(open, s.holds(90, 60*second, rule))
+	}
+	used := int64(0)
+	for _, i := range rand.Perm(len(open)) {
+		n := 45 + rand.Int64N(91)
+		if got := s.settles(open[i], limit.Settlement{Used: n}, rule)[0]; got.Charged != n {
+			t.Fatalf("%+v, want %d charged", got, n)
+		}
+		used += n
+	}
+	if left := s.left(rule); left != 100_000-used {
+		t.Errorf("%d were used, and %d are left", used, left)
+	}
+}
+
 // TestHoldsOfALineAreExact draws holds, settlements, checks and times, and compares the bucket with one whose arithmetic is plain.
 func TestHoldsOfALineAreExact(t *testing.T) {
 	seed := rand.Uint64()

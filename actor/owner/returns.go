@@ -14,6 +14,9 @@ const MaxReceipts = 1024
 // there are more, the shortest is given up.
 const MaxPieces = 128
 
+// maxPiecesOfHolds is MaxPieces for a bucket of holds. Of nearly every hold a piece comes back, and thousands may be open at once.
+const maxPiecesOfHolds = 4096
+
 // maxReuses is how many pieces all receipts that a bucket remembers may have spent again. When there are more, the oldest
 // receipts are forgotten.
 const maxReuses = 4 * MaxReceipts
@@ -40,6 +43,7 @@ type returns struct {
 	sum    limit.Pos // length of free
 	since  int64     // when line came back last: for a check read before, it was still spent
 	waits  int64     // no check that waits begins later; 0 when none waits: see inPlace
+	holds  bool      // holds have come back: see most
 }
 
 // made is a receipt that its owner remembers.
@@ -181,9 +185,17 @@ func (r *returns) put(rule *limit.Rule, p piece) {
 	} else {
 		r.free = slices.Insert(r.free, i, p)
 	}
-	if len(r.free) > MaxPieces {
+	if len(r.free) > r.most() {
 		r.giveUpShortest(rule)
 	}
+}
+
+// most is how many pieces are kept.
+func (r *returns) most() int {
+	if r.holds {
+		return maxPiecesOfHolds
+	}
+	return MaxPieces
 }
 
 func (r *returns) giveUpShortest(rule *limit.Rule) {
@@ -324,7 +336,7 @@ func (r *returns) takeBehind(rule *limit.Rule, begin, length limit.Pos) (taken [
 			}
 		}
 	}
-	if r.free = free; len(free) > MaxPieces {
+	if r.free = free; len(free) > r.most() {
 		r.giveUpShortest(rule)
 	}
 	return taken, length
