@@ -13,7 +13,7 @@ import (
 //	taken ────────────▶ Until ──────── SettleLate ────────▶ joins the entry of its time
 //	 counts: amount      charge: amount; free: used
 //
-// A settled one stays listed as long, for settlements that are repeated, unless many have been settled since.
+// One that is settled or has expired stays listed as long, for settlements that are repeated or late, unless many have been since.
 type HoldEntry struct {
 	At      int64 // the time of the entry that it joins in the end
 	ID      uint64
@@ -25,8 +25,12 @@ type HoldEntry struct {
 	Mine    bool  // its times are by the clock of the ledger's owner
 }
 
-// maxSettled is how many settled holds a ledger lists at most: so many take less than 6 kB.
-const maxSettled = 256
+const (
+	// MaxHolds is how many holds a ledger lists at most, and maxPast how many of them are settled or have expired. One takes about 20
+	// bytes, and no more than 38.
+	MaxHolds = 1456
+	maxPast  = 256
+)
 
 // Charged is how much the hold has taken at t, by the clock that its times are of.
 func (h *HoldEntry) Charged(t int64) int64 {
@@ -116,21 +120,22 @@ func (hs *holdList) remove(id uint64) bool {
 	return i >= 0
 }
 
+// past says whether the hold is settled or has expired at now.
+func (h *HoldEntry) past(now, late int64) bool { return h.Settled || now >= h.Until+late }
+
 // fold takes out the holds that need not be listed any more at now: they join the entries of their times.
 func (hs *holdList) fold(now, late int64) (out []HoldEntry) {
-	settled := 0
+	past := 0
 	for i := range *hs {
-		if (*hs)[i].Settled {
-			settled++
+		if (*hs)[i].past(now, late) {
+			past++
 		}
 	}
 	*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool {
-		if surplus := h.Settled && settled > maxSettled; !surplus && now < h.listedUntil(late) {
+		if !h.past(now, late) || past <= maxPast && now < h.listedUntil(late) {
 			return false
 		}
-		if h.Settled {
-			settled--
-		}
+		past--
 		out = append(out, h)
 		return true
 	})

@@ -20,6 +20,8 @@
 package owner
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -69,6 +71,10 @@ func (o *Owner) Check(c Check, out *Out) {
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 	o.expireHolds(now, out)
+	if c.Hold > 0 && o.listsTooMany(c.Rules) {
+		out.Replies = append(out.Replies, Reply{Tag: c.Tag, Err: errManyHolds})
+		return true
+	}
 	trials, denied := o.try(c, now, out)
 	if !denied && enterNext(trials) {
 		trials, denied = o.try(c, now, out)
@@ -101,6 +107,18 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 		o.admit(c, now, trials, out)
 	}
 	return ready
+}
+
+// errManyHolds answers a hold of a bucket in which very many are open.
+var errManyHolds = fmt.Errorf("%w: %d holds of this key are open: settle those that are over, or give keys of their own to those who share it",
+	limit.ErrOverloaded, limit.MaxHolds)
+
+// listsTooMany says whether the ledger of one of the rules has no room for another hold.
+func (o *Owner) listsTooMany(rules []*limit.Rule) bool {
+	return slices.ContainsFunc(rules, func(rule *limit.Rule) bool {
+		b := o.find(rule.Name)
+		return b != nil && b.ledger() != nil && len(b.ledger().Holds()) >= limit.MaxHolds
+	})
 }
 
 // try asks every bucket of c whether it could be admitted, at its time or as much later as it may wait.

@@ -161,11 +161,14 @@ func (m *ReserveOut) WireRoom() int {
 	return room
 }
 
+// claimRoom is what a claim counts with in a message. Of those that one message has, few have a ledger that is longer.
+const claimRoom = 16 << 10
+
 // ReservationRoom is about how many bytes a reservation takes in a message, or its answer in the other direction.
 func ReservationRoom(m *register.Reservation) int {
 	room := usualReservation + len(m.Key) + len(m.Limit) + len(m.Ledger)
 	if m.Claim {
-		room += register.MaxLedger
+		room += claimRoom
 	}
 	return room
 }

@@ -47,8 +47,8 @@ func DefaultBounds() Bounds { return Bounds{EpsMax: 250e6, DeltaMax: 1e9} }
 // Slack is how far beyond now + reach the line may be reserved: DeltaMax + 2·EpsMax.
 func (b Bounds) Slack() int64 { return b.DeltaMax + 2*b.EpsMax }
 
-// MaxLedger is how many bytes a ledger has at most.
-const MaxLedger = 8 << 10
+// MaxLedger is how many bytes a ledger has at most: one that lists as many holds as it may. Others have less than 8 kB.
+const MaxLedger = 56 << 10
 
 // Writer identifies one process of an owner: 128 random bits, drawn when it starts.
 type Writer [16]byte
