@@ -14,9 +14,9 @@ import (
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
-// holdLimits are a bucket that is full again within a minute, a budget for a long time, and two that 500 callers attack at once.
+// holdLimits are a bucket that is full again within ten seconds, a budget for a long time, and two that 500 callers attack at once.
 const holdLimits = `limits:
-  minute: {capacity: 100000, refill: 100000/1m, hold: 1m, on_expiry: free}
+  short: {capacity: 100000, refill: 100000/10s, hold: 1m, on_expiry: free}
   month: {algorithm: fixed-window, limit: 1000000000, per: month, hold: 1m, on_expiry: free}
   attacked: {capacity: 10000, refill: 1000/1m, hold: 10m}
   attackedmonth: {algorithm: fixed-window, limit: 10000, per: month, hold: 10m}
@@ -143,11 +143,11 @@ func TestHolds(t *testing.T) {
 	c := process.StartCluster(t, process.Build(t), 3, holdLimits)
 	t.Run("exact", func(t *testing.T) {
 		s := newStreams(t, c)
-		s.run(200, "org:exact", "minute", "month")
+		s.run(200, "org:exact", "short", "month")
 		pause(s.ctx, 3*time.Second)
 		s.settled("org:exact")
-		if got := s.remaining("org:exact", "minute", 100_000); got != 100_000 {
-			t.Errorf("%d are left of the minute, want a full bucket after a minute", got)
+		if got := s.remaining("org:exact", "short", 100_000); got != 100_000 {
+			t.Errorf("%d are left of the short bucket, want a full bucket again", got)
 		}
 	})
 	for _, name := range []string{"attacked", "attackedmonth"} {

@@ -1,6 +1,7 @@
 package owner_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -260,6 +261,37 @@ func TestResetForgetsHolds(t *testing.T) {
 	}
 }
 
+// What a hold took of a bucket that has been full since has come back by itself: its settlement brings nothing back.
+func TestHoldOfBeforeTheBucketWasFull(t *testing.T) {
+	s := alone(t)
+	rule := holding(t, limit.Holds{Longest: time.Minute})
+	h := s.holds(6, 60*second, rule)
+	s.settles(s.holds(4, 60*second, rule), limit.Settlement{Used: 0}, rule) // so it is full before the line that it has spent is past
+	s.pass(6 * second)
+	s.holds(10, 60*second, rule)
+	if got := s.settles(h, limit.Settlement{Used: 0}, rule)[0]; got.Charged != 0 || got.Returned != 6 {
+		t.Errorf("settled: %+v", got)
+	}
+	if left := s.left(rule); left != 0 {
+		t.Errorf("%d are left, want none", left)
+	}
+}
+
+// A hold whose time is over before a majority has stored it is not answered: it would hold nothing.
+func TestHoldThatIsStoredTooLate(t *testing.T) {
+	for name, rule := range map[string]*limit.Rule{
+		"line":   holding(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free}),
+		"ledger": ofWindow(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			tag := s.hold(4, 0, second, rule)
+			s.pass(second)
+			s.failed(tag, context.DeadlineExceeded)
+		})
+	}
+}
+
 // A thousand open holds, all of which give something back, leave the bucket with what was not used, to the token.
 func TestManyHoldsOfALine(t *testing.T) {
 	rule := ruleFor(t, limit.Limit{Name: "tokens", Capacity: 100_000, Refill: limit.Refill{Tokens: 100_000, Per: time.Minute}, Holds: limit.Holds{Longest: time.Minute}})
@@ -270,7 +302,7 @@ func TestManyHoldsOfALine(t *testing.T) {
 	}
 	used := int64(0)
 	for _, i := range rand.Perm(len(open)) {
-		n := 45 + rand.Int64N(91)
+		n := 1 + rand.Int64N(89)
 		if got := s.settles(open[i], limit.Settlement{Used: n}, rule)[0]; got.Charged != n {
 			t.Fatalf("%+v, want %d charged", got, n)
 		}

@@ -83,7 +83,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a return is answered when a majority has stored it; answered by what was read, the permit may be inside again for the next owner",
 			Edits: []Edit{{
 				File: "actor/owner/permits.go",
-				Old:  "\tdefault:\n\t\to.writePermits(b, nil, now, out)\n",
+				Old:  "\tdefault:\n\t\to.rewrite(b, nil, now, out)\n",
 				New:  "\tdefault:\n\t\tp.over, p.Out = true, l.Remove(p.ID)\n",
 			}},
 			Caught: []Hunt{
@@ -95,7 +95,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Name: "a return goes by an old ledger",
 			Why:  "an owner that takes a permit out claims the ledger first, if it may not be the latest; otherwise it writes over what others have admitted",
 			Edits: []Edit{
-				{File: "actor/owner/permits.go", Old: "\tcase !l.current:\n\t\tl.written = nil\n\t\to.claim(b, now, out)\n\tdefault:\n\t\to.writePermits", New: "\tdefault:\n\t\to.writePermits"},
+				{File: "actor/owner/permits.go", Old: "\tcase !l.current:\n\t\tl.written = nil\n\t\to.claim(b, now, out)\n\tdefault:\n\t\to.rewrite", New: "\tdefault:\n\t\to.rewrite"},
 				{File: "actor/owner/counting.go", Old: "From: b.held.to, To: max(b.held.to+1, now), Background: background,", New: "From: l.claimFrom(b, now, o.cfg), To: l.claimFrom(b, now, o.cfg) + 1, Background: background,"},
 			},
 			Caught: []Hunt{
@@ -108,8 +108,8 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a return takes out the entry of its permit and nothing else; once that is gone, another client's must stay",
 			Edits: []Edit{{
 				File: "actor/limit/ledger.go",
-				Old:  "return e.ID == id && id != 0 })\n\tl.forget()\n\treturn len(l.entries) < n",
-				New:  "return e.ID == id && id != 0 })\n\tif len(l.entries) == n && n > 0 {\n\t\tl.entries = l.entries[1:]\n\t}\n\tl.forget()\n\treturn len(l.entries) < n",
+				Old:  "return e.ID == id && id != 0 })\n\tl.forget()\n\treturn l.holds.remove(id) || len(l.entries) < n",
+				New:  "return e.ID == id && id != 0 })\n\tif len(l.entries) == n && n > 0 {\n\t\tl.entries = l.entries[1:]\n\t}\n\tl.forget()\n\treturn l.holds.remove(id) || len(l.entries) < n",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/owner", Run: "^TestModelOfLedgers$/^permits$", Flags: []string{"-ledger-walks=200000"}, Says: `\d of \d in one window|too early`},
@@ -139,7 +139,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Why:  "a ledger is kept until its last entry has ended; swept with its line, which ends at once, all that counts is forgotten",
 			Edits: []Edit{{
 				File: "actor/owner/counting.go",
-				Old:  "Expire: next.End(now) + o.cfg.Late,",
+				Old:  "Expire: next.KeptUntil(now) + o.cfg.Late,",
 				New:  "Expire: 1,",
 			}},
 			Caught: []Hunt{story("TestSweepsKeepLiveLedgers", `want allowed false`)},

@@ -4,7 +4,7 @@ import "slices"
 
 // ofOwner are mutants of the owner's steps.
 func ofOwner() []Mutant {
-	return slices.Concat(ofReserving(), ofSkipping(), ofSpending(), ofReturning(), ofLedgers())
+	return slices.Concat(ofReserving(), ofSkipping(), ofSpending(), ofReturning(), ofLedgers(), ofHolds())
 }
 
 // ofReserving are mutants of how line is reserved, and what counts as reserved.
@@ -334,7 +334,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "a bucket keeps few pieces of returned line; without a bound, one caller makes every answer megabytes long",
 			Edits: []Edit{{
 				File: "actor/owner/returns.go",
-				Old:  "if len(r.free) > MaxPieces {",
+				Old:  "if len(r.free) > r.most() {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestPiecesAreBounded$", Says: `want at most`}},

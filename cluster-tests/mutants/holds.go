@@ -1,0 +1,121 @@
+package mutants
+
+// ofHolds are those of holds and their settlements.
+func ofHolds() []Mutant {
+	walks := func(setting, says string) Hunt {
+		return Hunt{Package: "./actor/owner", Run: "^TestModelOfLedgers$/^" + setting + "$", Flags: []string{"-ledger-walks=200000"}, Says: says}
+	}
+	story := func(test, says string) Hunt { return Hunt{Package: "./actor/owner", Run: "^" + test + "$", Says: says} }
+	return []Mutant{
+		{
+			Name: "a settlement in memory alone",
+			Why:  "a settlement is answered once a majority has stored it; answered before, it is forgotten with its owner, and the hold is charged or freed in its place",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "\tcase l.current && listed:\n",
+				New:  "\tcase l.current && listed:\n\t\ts.enter(l.Ledger, b.rule, now)\n\t\ts.over = s.sent\n",
+			}},
+			Caught: []Hunt{walks("holds_in_a_window", `without replica`)},
+		},
+		{
+			Name: "unknown by an old ledger",
+			Why:  "a hold is unknown only by a ledger that was claimed after the settlement came; by an older one, a hold that another owner has taken since is never settled",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "case l.current && s.claimed:",
+				New:  "case l.current:",
+			}},
+			Caught: []Hunt{walks("holds_in_a_window", `the hold is not known`)},
+		},
+		{
+			Name: "settled twice",
+			Why:  "a hold is settled once; what is said of it later changes nothing, or a repeated settlement would give back what others have spent",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerhold.go",
+				Old:  "if e.Settled {",
+				New:  "if e.Settled && c.Open {",
+			}},
+			Caught: []Hunt{story("TestSettle/ledger", `otherwise: `)},
+		},
+		{
+			Name: "a line comes back twice",
+			Why:  "so it is where a hold is settled in the memory of its owner",
+			Edits: []Edit{{
+				File: "actor/owner/linehold.go",
+				Old:  "\tif h.settled {\n\t\treturn\n\t}\n\tif s.For",
+				New:  "\tif s.For",
+			}},
+			Caught: []Hunt{story("TestSettle/line", `otherwise: `)},
+		},
+		{
+			Name: "a hold outlives a full bucket",
+			Why:  "a bucket that has been full has what its holds took before; what comes back of them then would be there twice",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "if h := b.lineHolds(); h != nil && !b.spentAt(t)",
+				New:  "if h := b.lineHolds(); h != nil && at < 0 && !b.spentAt(t)",
+			}},
+			Caught: []Hunt{story("TestHoldOfBeforeTheBucketWasFull", `are left`)},
+		},
+		{
+			Name: "debt without an end",
+			Why:  "a settlement charges no more than the limit's debt allows",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerhold.go",
+				Old:  "max(counted, min(used, addUpTo(counted, free, debt)))",
+				New:  "max(counted, used, addUpTo(0, min(free, 0), min(debt, 0)))",
+			}},
+			Caught: []Hunt{story("TestMaxDebt", `ledger, debt`)},
+		},
+		{
+			Name: "what was used above a hold is not taken back",
+			Why:  "a hold remembers all the line that was spent for it; without what settlements have added, less comes back than was not used",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "if h.charged += got; got > 0 {",
+				New:  "if h.charged += got; got < 0 {",
+			}},
+			Caught: []Hunt{story("TestHoldsOfALineAreExact", `want`)},
+		},
+		{
+			Name: "an owner that is gone gives back",
+			Why:  "only the owner that took a hold of a line knows what came of it; another one that promises a return has none to give",
+			Edits: []Edit{{
+				File: "actor/owner/linehold.go",
+				Old:  "h.used, h.settled = max(h.amount, h.used, s.Used), !s.Open",
+				New:  "h.used, h.settled = s.Used, !s.Open",
+			}},
+			Caught: []Hunt{story("TestSettleAtAnotherOwner", `of a short bucket`)},
+		},
+		{
+			Name: "charged to what has joined",
+			Why:  "a hold whose time is long over joins the entry of its time; a settlement that goes on with its place in the list is answered and charges nobody",
+			Edits: []Edit{
+				{File: "actor/limit/ledgerhold.go", Old: "free := l.Free(t) // first: holds that need not be listed any more join the entries\n\t", New: ""},
+				{File: "actor/limit/ledgerhold.go", Old: "i < 0 || l.now >= l.holds[i].listedUntil(l.late)", New: "i < 0"},
+				{File: "actor/limit/ledgerhold.go", Old: "addUpTo(counted, free, debt)", New: "addUpTo(counted, l.Free(t), debt)"},
+			},
+			Caught: []Hunt{walks("holds_in_a_fixed_window", `\d of \d in one window`)},
+		},
+		{
+			Name: "held for longer than it lasts",
+			Why:  "a hold that is answered has not expired; one that was freed while its check waited holds what others have been given",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "c.Deadline = min(c.Deadline, c.expires())",
+				New:  "c.Deadline = max(c.Deadline, 0)",
+			}},
+			Caught: []Hunt{story("TestHoldThatIsStoredTooLate", `want`)},
+		},
+		{
+			Name: "few pieces of many holds",
+			Why:  "of nearly every hold a piece of line comes back; kept as few as of returns, the tokens of thousands are lost",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "if r.holds {",
+				New:  "if r.holds && len(r.free) == 0 {",
+			}},
+			Caught: []Hunt{story("TestManyHoldsOfALine", `are left`)},
+		},
+	}
+}
