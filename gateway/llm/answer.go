@@ -1,0 +1,81 @@
+package llm
+
+import "fmt"
+
+// An Answer is what a [Watch] has seen of an answer when it ended.
+type Answer struct {
+	// Status is the HTTP status of the upstream.
+	Status int
+	// Usage is what the answer says that it used. It counts only if Found.
+	Usage Usage
+	// Found says whether the answer has told a usage at all. What it has not told is missing, not 0.
+	Found bool
+	// Partial says that Usage is of the start of the answer: its input is right, its output is not known yet. An Anthropic
+	// stream starts so.
+	Partial bool
+	// Seen is how many events brought output; each has at least one token. It is 0 for an answer that is no stream.
+	Seen int64
+	// Events is how many events the stream had; Unread is how many of them were too long to be read.
+	Events, Unread int64
+	// Removed is how many usage events were taken out of the stream.
+	Removed int64
+	// Complete says whether the answer was read up to its end. It is false if the upstream broke off or the client left.
+	Complete bool
+	// Missing is why the usage was not looked for, such as an encoding that cannot be read; empty otherwise.
+	Missing string
+}
+
+// Understated says that the usage is a lie: it tells less output than there were events with output.
+func (a *Answer) Understated() bool { return a.Found && !a.Partial && a.Usage.Output < a.Seen }
+
+// A Basis says what a [Charge] goes by.
+type Basis uint8
+
+const (
+	// ByNothing is for an answer whose status is not 200 to 299: it costs nothing.
+	ByNothing Basis = iota
+	// ByUsage is for an answer that told its usage.
+	ByUsage
+	// ByEvents is for a stream that told no usage, or only that of its start: its input, and one token for each event with output.
+	ByEvents
+	// ByEstimate is for an answer of which nothing is known.
+	ByEstimate
+)
+
+var bases = [...]string{ByNothing: "none", ByUsage: "usage", ByEvents: "events", ByEstimate: "estimate"}
+
+// String is a word for metrics and logs: none, usage, events or estimate.
+func (b Basis) String() string {
+	if int(b) >= len(bases) {
+		return fmt.Sprintf("Basis(%d)", uint8(b))
+	}
+	return bases[b]
+}
+
+// A Charge is what a request is charged.
+type Charge struct {
+	// Usage is what it has used. [Rates.Cost] makes a cost of it.
+	Usage Usage
+	// Basis is how Usage is known.
+	Basis Basis
+}
+
+// Charge decides what to charge for the answer to a request of that estimate, see [Request.Estimate]. It goes by the best that is
+// known: the usage, even one that is Understated; or else the events that brought output; or else the estimate. An answer that broke off is
+// charged in the same way, by what was seen of it.
+func (a *Answer) Charge(estimate Usage) Charge {
+	switch {
+	case a.Status < 200 || a.Status > 299:
+		return Charge{Basis: ByNothing}
+	case a.Found && !a.Partial:
+		return Charge{a.Usage, ByUsage}
+	case a.Found && (a.Seen > 0 || a.Usage.Output > 0):
+		started := a.Usage
+		started.Output = max(started.Output, a.Seen)
+		return Charge{started, ByEvents}
+	case a.Seen > 0:
+		return Charge{Usage{Input: estimate.Input, Output: a.Seen}, ByEvents}
+	default:
+		return Charge{estimate, ByEstimate}
+	}
+}

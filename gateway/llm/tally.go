@@ -1,0 +1,214 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/jeton-dev/jeton/gateway/llm/sse"
+)
+
+// A tally counts the events of one stream, and reads the usage of those that have it.
+type tally struct {
+	format *Format
+	counts counts
+	found  bool
+	final  bool // the usage is of the whole answer
+	seen   int64
+	events int64
+	unread int64
+}
+
+// event counts one event. It says whether it is the event that [Request.AskForUsage] adds: it has a usage, and an empty list of choices.
+func (t *tally) event(e sse.Event) (usageOnly bool) {
+	if e.Long {
+		t.events++
+		t.unread++
+		return false
+	}
+	if len(e.Data) == 0 {
+		return false
+	}
+	t.events++
+	whole := root(e.Data)
+	if !whole.found() { // [DONE], or no JSON
+		if t.format.api == Custom && len(t.format.content) == 0 && string(e.Data) != "[DONE]" {
+			t.seen++
+		}
+		return false
+	}
+	switch t.format.api {
+	case OpenAIChat:
+		return t.chat(e.Data, whole)
+	case OpenAIResponses:
+		t.responses(e.Data, whole)
+	case AnthropicMessages:
+		t.anthropic(e.Data, whole)
+	default:
+		t.custom(e.Data, whole)
+	}
+	return false
+}
+
+// usage takes over the counts of the object at s, if it is one.
+func (t *tally) usage(data []byte, s span, final bool) bool {
+	if !s.found() || s.opens(data) != '{' || !json.Valid(data) || !t.counts.read(data, s, &t.format.counts) {
+		return false
+	}
+	t.found, t.final = true, t.final || final
+	return true
+}
+
+// chat reads a chunk of Chat Completions. The usage is in the last chunk, or, from some servers, in each.
+func (t *tally) chat(data []byte, whole span) (usageOnly bool) {
+	var choices, usage span
+	for w := walkInto(data, whole); ; {
+		key, value, ok := w.member()
+		if !ok {
+			break
+		}
+		switch {
+		case sameKey(key, "choices"):
+			choices = value
+		case sameKey(key, "usage"):
+			usage = value
+		}
+	}
+	empty := true
+	if choices.found() && choices.opens(data) == '[' {
+		content := false
+		for w := walkInto(data, choices); ; {
+			choice, ok := w.element()
+			if !ok {
+				break
+			}
+			empty = false
+			content = content || choice.opens(data) == '{' && hasContent(data, locate(data, choice, path{"delta"}).span)
+		}
+		if content {
+			t.seen++
+		}
+	}
+	return t.usage(data, usage, true) && empty && choices.found() && !choices.null(data)
+}
+
+// hasContent says whether a delta of a chat has any member with a value, other than the role.
+func hasContent(data []byte, delta span) bool {
+	if !delta.found() || delta.opens(data) != '{' {
+		return false
+	}
+	for w := walkInto(data, delta); ; {
+		key, value, ok := w.member()
+		if !ok {
+			return false
+		}
+		if !sameKey(key, "role") && filled(data, value) {
+			return true
+		}
+	}
+}
+
+// filled says whether a value is there: no null, nothing empty.
+func filled(data []byte, value span) bool {
+	if !value.found() {
+		return false
+	}
+	switch string(value.of(data)) {
+	case "null", `""`, "[]", "{}", "false":
+		return false
+	}
+	return true
+}
+
+var (
+	delta   = []byte(".delta")
+	summary = []byte("response.reasoning_summary_text.delta") // its text is not what the model has generated
+)
+
+// responses reads an event of Responses. The usage is that of the response in the last event: response.completed, response.incomplete
+// or response.failed.
+func (t *tally) responses(data []byte, whole span) {
+	kind, content, response := fields(data, whole, "type", "delta", "response")
+	name := unquoted(data, kind)
+	if bytes.HasSuffix(name, delta) && !bytes.Equal(name, summary) && filled(data, content) {
+		t.seen++
+	}
+	if response.found() && response.opens(data) == '{' {
+		t.usage(data, locate(data, response, path{"usage"}).span, true)
+	}
+}
+
+// anthropic reads an event of Messages. message_start has the input, and the first tokens of the output; each message_delta has the
+// numbers up to then.
+func (t *tally) anthropic(data []byte, whole span) {
+	kind, change, rest := fields(data, whole, "type", "delta", "message")
+	switch string(unquoted(data, kind)) {
+	case "message_start":
+		if rest.found() && rest.opens(data) == '{' {
+			t.usage(data, locate(data, rest, path{"usage"}).span, false)
+		}
+	case "message_delta":
+		t.usage(data, locate(data, whole, path{"usage"}).span, true)
+	case "content_block_delta":
+		if !change.found() || change.opens(data) != '{' {
+			return
+		}
+		text, partial, thinking := fields(data, change, "text", "partial_json", "thinking")
+		if filled(data, text) || filled(data, partial) || filled(data, thinking) {
+			t.seen++
+		}
+	}
+}
+
+// custom reads an event by its paths.
+func (t *tally) custom(data []byte, whole span) {
+	usage := t.usage(data, whole, true)
+	if len(t.format.content) == 0 && !usage || len(t.format.content) > 0 && filled(data, locate(data, whole, t.format.content).span) {
+		t.seen++
+	}
+}
+
+// fields are three members of the object at s.
+func fields(data []byte, s span, first, second, third string) (a, b, c span) {
+	for w := walkInto(data, s); ; {
+		key, value, ok := w.member()
+		switch {
+		case !ok:
+			return a, b, c
+		case sameKey(key, first):
+			a = value
+		case sameKey(key, second):
+			b = value
+		case sameKey(key, third):
+			c = value
+		}
+	}
+}
+
+// unquoted is what stands between the quotes of a text without escapes.
+func unquoted(data []byte, s span) []byte {
+	if !s.found() || s.opens(data) != '"' {
+		return nil
+	}
+	return data[s.start+1 : s.end-1]
+}
+
+// whole reads the usage of an answer that is one JSON object.
+func (t *tally) whole(body []byte) {
+	whole := root(body)
+	if !whole.found() {
+		return
+	}
+	if t.format.api != Custom {
+		whole = locate(body, whole, path{"usage"}).span
+	}
+	t.usage(body, whole, true)
+}
+
+// result writes what was counted into an answer.
+func (t *tally) result(a *Answer) {
+	a.Found, a.Partial = t.found, t.found && !t.final
+	if t.found {
+		a.Usage = t.counts.usage(t.format.counts.apart)
+	}
+	a.Seen, a.Events, a.Unread = t.seen, t.events, t.unread
+}

@@ -1,0 +1,172 @@
+package llm
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/jeton-dev/jeton/gateway/llm/sse"
+)
+
+// The bounds of a Watch by default.
+const (
+	defaultMaxEvent = 1 << 20
+	defaultMaxBody  = 8 << 20
+)
+
+// A Watch says how answers are watched on their way to the client.
+type Watch struct {
+	// Format is how the answer is written; required.
+	Format *Format
+	// RemoveUsage takes the usage event of Chat Completions, which [Request.AskForUsage] has added, out of the stream. Then each event is held back until
+	// its end has come; otherwise no byte ever waits. Other events of the stream keep their "usage":null. A compressed stream
+	// keeps its usage event.
+	RemoveUsage bool
+	// MaxEvent is the most bytes of an event that are kept to read it, 0 for 1 MiB. A longer event is passed on unread.
+	MaxEvent int
+	// MaxBody is the most bytes that are kept of an answer that is one JSON document, or that is compressed, 0 for 8 MiB. A longer
+	// one is passed on, and its usage is missing.
+	MaxBody int
+	// Report is told once how the answer ended, when its body is closed, by the goroutine that closes it; required.
+	Report func(Answer)
+}
+
+// RequestIdentity asks the upstream for an answer that is not compressed. Without it, an [http.Transport] or the client asks for gzip.
+func RequestIdentity(h http.Header) { h.Set("Accept-Encoding", "identity") }
+
+// Wrap replaces the body of an upstream's answer, such as in ModifyResponse of [net/http/httputil.ReverseProxy]. The body
+// must be closed: that reports. One goroutine may read and close it at a time. Wrap leaves alone an answer that switches protocols, and then
+// reports nothing.
+func (w Watch) Wrap(r *http.Response) {
+	if r.StatusCode == http.StatusSwitchingProtocols {
+		return
+	}
+	if w.MaxEvent <= 0 {
+		w.MaxEvent = defaultMaxEvent
+	}
+	if w.MaxBody <= 0 {
+		w.MaxBody = defaultMaxBody
+	}
+	b := body{upstream: r.Body, report: w.Report, answer: Answer{Status: r.StatusCode}}
+	plain, seer := w.observer(r)
+	b.observer = seer
+	if s, ok := seer.(*events); ok && plain && w.RemoveUsage && w.Format.api == OpenAIChat {
+		r.Header.Del("Content-Length")
+		r.ContentLength = -1
+		r.Body = &filter{body: b, events: s}
+		return
+	}
+	r.Body = &b
+}
+
+// observer chooses how an answer is read; plain says that it is not compressed.
+func (w Watch) observer(r *http.Response) (plain bool, o observer) {
+	if r.StatusCode < 200 || r.StatusCode > 299 {
+		return false, unread{}
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	count := tally{format: w.Format}
+	switch {
+	case err != nil:
+		return false, unread{"its Content-Type is missing or malformed"}
+	case kind == "text/event-stream":
+		o = &events{tally: count, scanner: sse.NewScanner(w.MaxEvent)}
+	case kind == "application/json", strings.HasSuffix(kind, "+json"):
+		o = &document{tally: count, max: w.MaxBody}
+	default:
+		return false, unread{"its Content-Type is neither JSON nor a stream of events"}
+	}
+	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header.Values("Content-Encoding"), ","))); encoding {
+	case "", "identity":
+		return true, o
+	case "gzip", "x-gzip":
+		return false, &compressed{inner: o, max: w.MaxBody}
+	default:
+		return false, unread{"its Content-Encoding cannot be read"}
+	}
+}
+
+// An observer sees the bytes of an answer as they pass. It keeps none of the slices that it is shown.
+type observer interface {
+	see(p []byte)
+	result(a *Answer)
+}
+
+// unread is an observer that looks at nothing.
+type unread struct{ why string }
+
+func (unread) see([]byte)         {}
+func (u unread) result(a *Answer) { a.Missing = u.why }
+
+// events observes a stream.
+type events struct {
+	tally
+	scanner *sse.Scanner
+}
+
+func (s *events) see(p []byte) {
+	for len(p) > 0 {
+		n, part := s.scanner.Next(p)
+		if part == sse.End {
+			s.event(s.scanner.Event())
+		}
+		p = p[n:]
+	}
+}
+
+// document observes a JSON document.
+type document struct {
+	tally
+	max  int
+	kept []byte
+	long bool
+}
+
+func (d *document) see(p []byte) {
+	if d.long || len(d.kept)+len(p) > d.max {
+		d.long, d.kept = true, nil
+		return
+	}
+	d.kept = append(d.kept, p...)
+}
+
+func (d *document) result(a *Answer) {
+	if d.long {
+		a.Missing = "it is longer than what is kept to read it"
+		return
+	}
+	d.whole(d.kept)
+	d.tally.result(a)
+}
+
+// A body is an answer that passes as it comes.
+type body struct {
+	upstream io.ReadCloser
+	observer observer
+	answer   Answer
+	report   func(Answer)
+	closed   bool
+}
+
+// Read implements [io.Reader].
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.upstream.Read(p)
+	if n > 0 {
+		b.observer.see(p[:n])
+	}
+	b.answer.Complete = b.answer.Complete || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Close implements [io.Closer], and reports the first time.
+func (b *body) Close() error {
+	err := b.upstream.Close()
+	if !b.closed {
+		b.closed = true
+		b.observer.result(&b.answer)
+		b.report(b.answer)
+	}
+	return err
+}
