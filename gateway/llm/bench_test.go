@@ -33,7 +33,7 @@ func BenchmarkEvent(b *testing.B) {
 			}
 			b.Run(name, func(b *testing.B) {
 				r := answer(stream, again{sample[api]})
-				llm.Watch{Format: format(b, api), RemoveUsage: remove, Report: func(llm.Answer) {}}.Wrap(r)
+				llm.Watch{Format: format(b, api), RemoveUsage: remove, Report: func(llm.Answer) {}}.Wrap(&r)
 				defer r.Body.Close()
 				b.SetBytes(int64(len(sample[api])))
 				b.ReportAllocs()
@@ -54,7 +54,7 @@ func TestEventsAllocateNothing(t *testing.T) {
 		for _, remove := range []bool{false, true} {
 			r := answer(stream, again{event})
 			var got llm.Answer
-			llm.Watch{Format: format(t, api), RemoveUsage: remove, Report: func(a llm.Answer) { got = a }}.Wrap(r)
+			llm.Watch{Format: format(t, api), RemoveUsage: remove, Report: func(a llm.Answer) { got = a }}.Wrap(&r)
 			p := make([]byte, 4096)
 			if n := testing.AllocsPerRun(200, func() { _, _ = r.Body.Read(p) }); n >= 1 {
 				t.Errorf("%v, remove is %v: %v allocations for an event", api, remove, n)
@@ -74,7 +74,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := answer(stream, whole(body))
-		llm.Watch{Format: format(b, llm.OpenAIChat), RemoveUsage: true, Report: func(llm.Answer) {}}.Wrap(r)
+		llm.Watch{Format: format(b, llm.OpenAIChat), RemoveUsage: true, Report: func(llm.Answer) {}}.Wrap(&r)
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			b.Fatal(err)
 		}

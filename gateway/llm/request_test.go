@@ -11,17 +11,17 @@ import (
 	"github.com/jeton-dev/jeton/gateway/llm"
 )
 
-func format(t testing.TB, api llm.API) *llm.Format {
-	t.Helper()
+func format(tb testing.TB, api llm.API) *llm.Format {
+	tb.Helper()
 	f, err := llm.FormatOf(api)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return f
 }
 
 // generate is a custom format, of an API whose maximum is in an inner object.
-func generate(t testing.TB) *llm.Format {
+func generate(t *testing.T) *llm.Format {
 	t.Helper()
 	f, err := llm.NewFormat(llm.Paths{
 		Model: "model", Stream: "options.stream", MaxOutput: "config.limits.max", Choices: "config.count",
@@ -89,7 +89,7 @@ func TestReadRequest(t *testing.T) {
 		`{"stream":true}`:                                            {llm.OpenAIChat, want{"", true, 0, false, 1, false, 104, 996}},
 		`{"stream":true,"stream_options":{}}`:                        {llm.OpenAIChat, want{"", true, 0, false, 1, false, 109, 991}},
 		`{"stream":true,"stream_options":{"include_usage":true}}`:    {llm.OpenAIChat, want{"", true, 0, false, 1, true, 114, 986}},
-		` {"max_output_tokens" : 5 , "stream":true, "max_tokens":9}`: {llm.OpenAIResponses, want{"", true, 5, true, 1, true, 20, 985}},
+		`{ "max_output_tokens" : 5 , "stream":true, "max_tokens":9}`: {llm.OpenAIResponses, want{"", true, 5, true, 1, true, 20, 985}},
 		`{"\u006dodel":"a\"b","max_\u0074okens":0,"n":5}`:            {llm.AnthropicMessages, want{`a"b`, false, 0, true, 1, true, 12, 988}},
 		`{"config":{"limits":{"max":8},"count":2,"max":1}}`:          {llm.Custom, want{"", false, 8, true, 2, true, 29, 493}},
 		`{"n":0,"other":{"n":-1},"max_tokens":9223372036854775807}`:  {llm.OpenAIChat, want{"", false, math.MaxInt64, true, 1, true, math.MaxInt64, 985}},

@@ -92,19 +92,25 @@ func (w *walk) element() (value span, ok bool) {
 	return span{start, w.at}, ok
 }
 
-// quoted skips a string.
+// quoted skips a string. A quote ends it unless an odd number of backslashes stands before it.
 func (w *walk) quoted() bool {
-	for w.at++; w.at < len(w.text); w.at++ {
-		switch w.text[w.at] {
-		case '\\':
-			w.at++
-		case '"':
-			w.at++
+	first := w.at + 1
+	for at := first; ; at++ {
+		next := bytes.IndexByte(w.text[at:], '"')
+		if next < 0 {
+			w.at = len(w.text)
+			return false
+		}
+		at += next
+		escape := at
+		for escape > first && w.text[escape-1] == '\\' {
+			escape--
+		}
+		if (at-escape)%2 == 0 {
+			w.at = at + 1
 			return true
 		}
 	}
-	w.at = len(w.text)
-	return false
 }
 
 // nested skips an object or an array.

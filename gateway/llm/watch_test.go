@@ -45,19 +45,19 @@ const (
 )
 
 // answer is an answer of an upstream.
-func answer(kind string, body io.ReadCloser) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}
+func answer(kind string, body io.ReadCloser) http.Response {
+	return http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
 // pass reads an answer through a Watch, as a client would.
-func pass(t testing.TB, w llm.Watch, r *http.Response) (passed string, ended llm.Answer) {
+func pass(t *testing.T, w llm.Watch, r http.Response) (passed string, ended llm.Answer) {
 	t.Helper()
 	reports := 0
 	w.Report = func(a llm.Answer) {
 		reports++
 		ended = a
 	}
-	w.Wrap(r)
+	w.Wrap(&r)
 	all, _ := io.ReadAll(r.Body)
 	for range 2 {
 		if err := r.Body.Close(); err != nil {
@@ -84,7 +84,7 @@ func events(data ...string) string {
 	return b.String()
 }
 
-func custom(t testing.TB, p llm.Paths) *llm.Format {
+func custom(t *testing.T, p llm.Paths) *llm.Format {
 	t.Helper()
 	f, err := llm.NewFormat(p)
 	if err != nil {
@@ -272,7 +272,7 @@ func TestNothingWaits(t *testing.T) {
 		chunks := []string{events(`{"choices":[{"delta":{"content":"a"}}]}`), ": ping\r\n\r", "\n", events(`[DONE]`)}
 		from, to := io.Pipe()
 		r := answer(stream, from)
-		llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: remove, Report: func(llm.Answer) {}}.Wrap(r)
+		llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: remove, Report: func(llm.Answer) {}}.Wrap(&r)
 		wrote := make(chan error)
 		got := make([]byte, 1000)
 		for _, chunk := range chunks {
@@ -307,7 +307,7 @@ func TestLongEvent(t *testing.T) {
 	}
 }
 
-func zipped(t testing.TB, text []byte) string {
+func zipped(t *testing.T, text []byte) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -379,7 +379,7 @@ func TestAnswersThatAreLeftAlone(t *testing.T) {
 	body := whole("")
 	switching := answer("", body)
 	switching.StatusCode = http.StatusSwitchingProtocols
-	llm.Watch{Format: chat, Report: func(llm.Answer) { t.Error("a switch of protocols is reported") }}.Wrap(switching)
+	llm.Watch{Format: chat, Report: func(llm.Answer) { t.Error("a switch of protocols is reported") }}.Wrap(&switching)
 	if switching.Body != io.ReadCloser(body) {
 		t.Error("the body of a switch of protocols is wrapped")
 	}
@@ -392,7 +392,7 @@ func TestClientLeaves(t *testing.T) {
 		body := &pieces{left: []byte(events(`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"b"}}]}`)), sizes: []int{60}, err: errors.New("not reached")}
 		r := answer(stream, body)
 		var got llm.Answer
-		llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: remove, Report: func(a llm.Answer) { got = a }}.Wrap(r)
+		llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: remove, Report: func(a llm.Answer) { got = a }}.Wrap(&r)
 		if n, err := io.ReadAtLeast(r.Body, make([]byte, 50), 1); n == 0 || err != nil {
 			t.Fatal(n, err)
 		}
@@ -411,7 +411,8 @@ func TestRemoveUsageForgetsTheLength(t *testing.T) {
 	r := answer(stream, whole(usageEvent))
 	r.ContentLength = int64(len(usageEvent))
 	r.Header.Set("Content-Length", "1")
-	pass(t, llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: true}, r)
+	llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: true, Report: func(llm.Answer) {}}.Wrap(&r)
+	defer r.Body.Close()
 	if r.ContentLength != -1 || r.Header.Get("Content-Length") != "" {
 		t.Errorf("the length is %d, %q", r.ContentLength, r.Header.Get("Content-Length"))
 	}
