@@ -106,6 +106,7 @@ var mayImport = map[string][]string{
 	"cmd/internal/cli":      {},
 	"cmd/bench":             {},
 	"cmd/bench/jeton-bench": {},
+	"cmd/bench/modelsdk":    {},
 	"cmd/jeton":             {},
 }
 
@@ -320,8 +321,8 @@ func TestWhatAGatewayLinks(t *testing.T) {
 	follow("rpc/client", nil)
 }
 
-// measuring are modules for cmd/bench alone.
-var measuring = []string{"github.com/redis/go-redis", "github.com/HdrHistogram/", "github.com/google/pprof"}
+// measuring are modules for cmd/bench alone: what measures, and the SDKs that it tests with.
+var measuring = []string{"github.com/redis/go-redis", "github.com/HdrHistogram/", "github.com/google/pprof", "github.com/openai/openai-go", "github.com/anthropics/anthropic-sdk-go"}
 
 // TestWhatTheModuleRequires reads go.mod: a program that imports jeton does not get the modules that only measure.
 func TestWhatTheModuleRequires(t *testing.T) {

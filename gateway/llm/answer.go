@@ -8,7 +8,7 @@ type Answer struct {
 	Status int
 	// Usage is what the answer says that it used. It counts only if Found.
 	Usage Usage
-	// Found says whether the answer has told a usage at all. What it has not told is missing, not 0.
+	// Found says whether the answer has a usage at all. A usage that is not there is missing, and is not 0.
 	Found bool
 	// Partial says that Usage is of the start of the answer: its input is right, its output is not known yet. An Anthropic
 	// stream starts so.
@@ -25,7 +25,7 @@ type Answer struct {
 	Missing string
 }
 
-// Understated says that the usage is a lie: it tells less output than there were events with output.
+// Understated says that the usage is a lie: it has less output than there were events with output.
 func (a *Answer) Understated() bool { return a.Found && !a.Partial && a.Usage.Output < a.Seen }
 
 // A Basis says what a [Charge] goes by.
@@ -34,9 +34,9 @@ type Basis uint8
 const (
 	// ByNothing is for an answer whose status is not 200 to 299: it costs nothing.
 	ByNothing Basis = iota
-	// ByUsage is for an answer that told its usage.
+	// ByUsage is for an answer that has a usage.
 	ByUsage
-	// ByEvents is for a stream that told no usage, or only that of its start: its input, and one token for each event with output.
+	// ByEvents is for a stream without a usage, or with that of its start only: its input, and one token for each event with output.
 	ByEvents
 	// ByEstimate is for an answer of which nothing is known.
 	ByEstimate

@@ -14,19 +14,19 @@ type edit struct {
 	text       string
 }
 
-// LowerOutput lowers the maximum of output to most tokens for each choice, where the request names a greater one or none. It shows in
-// [Request.Body]. A later call replaces an earlier one. Its errors are *FieldError: most is less than 1, the API has no
+// LowerOutput lowers the maximum of output to granted tokens for each choice, where the request names a greater one or none. It shows in
+// [Request.Body]. A later call replaces an earlier one. Its errors are *FieldError: granted is less than 1, the API has no
 // such field, or it has no place in the body because what should be an object around it is none.
-func (r *Request) LowerOutput(most int64) error {
+func (r *Request) LowerOutput(granted int64) error {
 	r.lowered = nil
 	fields := r.format.request.max
 	if len(fields) == 0 {
 		return &FieldError{"max_output", "this API has no field for it"}
 	}
-	if most < 1 {
-		return &FieldError{fields[0].String(), fmt.Sprintf("cannot be lowered to %d: the least is 1", most)}
+	if granted < 1 {
+		return &FieldError{fields[0].String(), fmt.Sprintf("cannot be lowered to %d: the least is 1", granted)}
 	}
-	digits := strconv.FormatInt(most, 10)
+	digits := strconv.FormatInt(granted, 10)
 	if !r.Limited {
 		e, err := r.set(fields, digits)
 		if err != nil {
@@ -40,7 +40,7 @@ func (r *Request) LowerOutput(most int64) error {
 		if !s.found() {
 			continue
 		}
-		if n, _ := s.number(r.body); n > most {
+		if n, _ := s.number(r.body); n > granted {
 			r.lowered = append(r.lowered, edit{s.start, s.end, digits})
 		}
 	}

@@ -34,6 +34,26 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
+// FuzzEvent shows every format an event with any data: it passes, and is no panic.
+func FuzzEvent(f *testing.F) {
+	f.Add([]byte(`{"choices":[{"delta":{"content":"a\\"}}],"usage":{"prompt_tokens":1}}`))
+	f.Add([]byte(`{"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":2}},"delta":{"text":"`))
+	f.Add([]byte(`{"type":"response.output_text.delta","delta":"","response":{"usage":[`))
+	f.Add([]byte("}{\"usage\":{\"in\":\n\ndata: {\"usage\":{\"total\":-1}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text := "data: " + string(data) + "\n\n"
+		for _, at := range []*llm.Format{format(t, llm.OpenAIChat), format(t, llm.OpenAIResponses), format(t, llm.AnthropicMessages), generate(t)} {
+			passed, seen := pass(t, llm.Watch{Format: at}, answer(stream, whole(text)))
+			if passed != text || seen.Usage.Input < 0 || seen.Usage.Output < 0 || seen.Events < seen.Seen || !seen.Complete {
+				t.Fatalf("%q passed as %q: %+v", text, passed, seen)
+			}
+			if _, seen = pass(t, llm.Watch{Format: at}, answer(document, whole(string(data)))); seen.Found && !json.Valid(data) {
+				t.Fatalf("%q has a usage: %+v", data, seen)
+			}
+		}
+	})
+}
+
 func check(t *testing.T, f *llm.Format, body []byte, most int64) {
 	t.Helper()
 	before := bytes.Clone(body)

@@ -18,14 +18,14 @@ const bytesPerToken = 4
 // ErrTooLarge means that a body is larger than its reader accepts.
 var ErrTooLarge = errors.New("the body is too large")
 
-// ReadBody reads a body of at most most bytes. Its errors are ErrTooLarge and those of r.
-func ReadBody(r io.Reader, most int64) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r, plus(most, 1)))
+// ReadBody reads a body of at most bound bytes. Its errors are ErrTooLarge and those of r.
+func ReadBody(r io.Reader, bound int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r, plus(bound, 1)))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(body)) > most {
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+	if int64(len(body)) > bound {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, bound)
 	}
 	return body, nil
 }

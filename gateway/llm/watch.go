@@ -20,16 +20,16 @@ const (
 type Watch struct {
 	// Format is how the answer is written; required.
 	Format *Format
-	// RemoveUsage takes the usage event of Chat Completions, which [Request.AskForUsage] has added, out of the stream. Then each event is held back until
-	// its end has come; otherwise no byte ever waits. Other events of the stream keep their "usage":null. A compressed stream
-	// keeps its usage event.
+	// RemoveUsage takes the usage event of Chat Completions, which [Request.AskForUsage] has added, out of the stream. Then each event
+	// is held back until its end has come, or until it is longer than MaxEvent; otherwise no byte ever waits. Other events of the stream keep
+	// their "usage":null. A compressed stream keeps its usage event.
 	RemoveUsage bool
 	// MaxEvent is the most bytes of an event that are kept to read it, 0 for 1 MiB. A longer event is passed on unread.
 	MaxEvent int
 	// MaxBody is the most bytes that are kept of an answer that is one JSON document, or that is compressed, 0 for 8 MiB. A longer
 	// one is passed on, and its usage is missing.
 	MaxBody int
-	// Report is told once how the answer ended, when its body is closed, by the goroutine that closes it; required.
+	// Report is called once, with what was seen, when the body of the answer is closed, by the goroutine that closes it; required.
 	Report func(Answer)
 }
 
@@ -50,9 +50,9 @@ func (w Watch) Wrap(r *http.Response) {
 		w.MaxBody = defaultMaxBody
 	}
 	b := body{upstream: r.Body, report: w.Report, answer: Answer{Status: r.StatusCode}}
-	plain, seer := w.observer(r)
-	b.observer = seer
-	if s, ok := seer.(*events); ok && plain && w.RemoveUsage && w.Format.api == OpenAIChat {
+	plain, o := w.observer(r)
+	b.observer = o
+	if s, ok := o.(*events); ok && plain && w.RemoveUsage && w.Format.api == OpenAIChat {
 		r.Header.Del("Content-Length")
 		r.ContentLength = -1
 		r.Body = &filter{body: b, events: s}

@@ -128,9 +128,38 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// compare reads a stream whole and in pieces.
+// model reads a whole stream slowly: it splits it into lines, and the lines into events.
+func model(text string, most int) (events []string) {
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	var name string
+	var data []string
+	size := 0
+	for i, line := range lines[:len(lines)-1] { // the last one has no end
+		size += len(line) + 1
+		if i == 0 {
+			line = strings.TrimPrefix(line, "\xEF\xBB\xBF")
+		}
+		field, value, _ := strings.Cut(line, ":")
+		switch value = strings.TrimPrefix(value, " "); {
+		case line == "" && size > most:
+			events, name, data, size = append(events, "||true"), "", nil, 0
+		case line == "":
+			events, name, data, size = append(events, fmt.Sprintf("%s|%s|false", name, strings.Join(data, "\n"))), "", nil, 0
+		case field == "event":
+			name = value
+		case field == "data":
+			data = append(data, value)
+		}
+	}
+	return events
+}
+
+// compare reads a stream whole and in pieces, and as the model does.
 func compare(t *testing.T, text string, sizes []int) {
 	t.Helper()
+	if got, _ := scan(text, 25, max(len(text), 1)); !slices.Equal(got, model(text, 25)) {
+		t.Fatalf("%q: got %q, want %q", text, got, model(text, 25))
+	}
 	want, wantEnds := scan(text, 25, max(len(text), 1))
 	got, ends := scan(text, 25, sizes...)
 	if !slices.Equal(got, want) || !slices.Equal(ends, wantEnds) {
