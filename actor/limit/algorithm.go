@@ -17,7 +17,7 @@ const (
 
 // algorithms lists the algorithms that spend a line, by their names in a limits document: the constructor of its rules, and the
 // names of the fields that its limits have besides the wait and those of holds, of which the first holds the Capacity. Each has a file of its own.
-var algorithms = withFields(append([]string{"wait"}, holdFields...), map[string]compiler{
+var algorithms = withLineFields(map[string]compiler{
 	TokenBucket: {newTokenBucket, []string{"capacity", "refill"}},
 	FixedWindow: {newFixedWindow, []string{"limit", "window", "per", "timezone", "anchor"}},
 })
@@ -36,10 +36,10 @@ type compiler struct {
 	fields []string
 }
 
-// withFields gives every one of them the fields.
-func withFields(names []string, all map[string]compiler) map[string]compiler {
+// withLineFields gives every one of them the fields of all limits that spend a line.
+func withLineFields(all map[string]compiler) map[string]compiler {
 	for name, c := range all {
-		c.fields = append(c.fields, names...)
+		c.fields = slices.Concat(c.fields, []string{"wait"}, holdFields)
 		all[name] = c
 	}
 	return all

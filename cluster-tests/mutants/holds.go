@@ -1,7 +1,7 @@
 package mutants
 
 // ofHolds are those of holds and their settlements.
-func ofHolds() []Mutant {
+func ofHolds() []Mutant { //nolint:funlen // a list
 	walks := func(setting, says string) Hunt {
 		return Hunt{Package: "./actor/owner", Run: "^TestModelOfLedgers$/^" + setting + "$", Flags: []string{"-ledger-walks=200000"}, Says: says}
 	}

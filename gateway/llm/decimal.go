@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -50,4 +51,12 @@ func (d *Decimal) UnmarshalText(text []byte) error {
 	}
 	*d = n
 	return nil
+}
+
+// plus is the sum of two numbers of at least 0, or the greatest number.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

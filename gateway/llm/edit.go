@@ -8,12 +8,6 @@ import (
 	"strings"
 )
 
-// An edit replaces what stands from start up to end of a body.
-type edit struct {
-	start, end int
-	text       string
-}
-
 // LowerOutput lowers the maximum of output to granted tokens for each choice, where the request names a greater one or none. It shows in
 // [Request.Body]. A later call replaces an earlier one. Its errors are *FieldError: granted is less than 1, the API has no
 // such field, or it has no place in the body because what should be an object around it is none.

@@ -137,3 +137,15 @@ func NewFormat(p Paths) (*Format, error) {
 
 // API is the API that the format is of.
 func (f *Format) API() API { return f.api }
+
+// The counts of a usage object.
+const (
+	input = iota
+	output
+	total
+	cached
+	cacheWrite
+	reasoning
+
+	kinds
+)

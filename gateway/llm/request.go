@@ -213,10 +213,8 @@ func times(a, b int64) int64 {
 	return a * b
 }
 
-// plus is the sum of two numbers of at least 0, or the greatest number.
-func plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
+// An edit replaces what stands from start up to end of a body.
+type edit struct {
+	start, end int
+	text       string
 }

@@ -27,18 +27,6 @@ func (u Usage) consistent() Usage {
 	return u
 }
 
-// The counts of a usage object.
-const (
-	input = iota
-	output
-	total
-	cached
-	cacheWrite
-	reasoning
-
-	kinds
-)
-
 // counts are the numbers of an answer as they stand there.
 type counts struct {
 	n     [kinds]int64

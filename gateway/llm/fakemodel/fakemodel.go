@@ -5,11 +5,8 @@ package fakemodel
 
 import (
 	"encoding/json"
-	"hash/fnv"
 	"io"
 	"net/http"
-	"slices"
-	"time"
 )
 
 // The paths of the three APIs.
@@ -18,18 +15,6 @@ const (
 	ResponsesPath = "/v1/responses"
 	MessagesPath  = "/v1/messages"
 )
-
-// A Config says how the model behaves.
-type Config struct {
-	// Words is how many words it answers, 0 for 16. A request that allows fewer tokens gets fewer: each word is one token.
-	Words int
-	// Delay is how long it waits before each event of a stream, and before an answer that is none.
-	Delay time.Duration
-	// Fault is what goes wrong; the zero value is nothing.
-	Fault Fault
-	// LongEvent is how many bytes the long event has, 0 for 10 MiB; only for the fault of that name.
-	LongEvent int
-}
 
 // maxRequest is the most bytes of a request.
 const maxRequest = 16 << 20
@@ -68,54 +53,4 @@ func serve(cfg *Config, answer func(*call), w http.ResponseWriter, r *http.Reque
 		answer(c)
 		c.finish()
 	}
-}
-
-// asked is what the model reads of a request.
-type asked struct {
-	Model               string          `json:"model"`
-	Stream              bool            `json:"stream"`
-	Messages            json.RawMessage `json:"messages"`
-	Input               json.RawMessage `json:"input"`
-	N                   int             `json:"n"`
-	MaxTokens           *int            `json:"max_tokens"`
-	MaxCompletionTokens *int            `json:"max_completion_tokens"`
-	MaxOutputTokens     *int            `json:"max_output_tokens"`
-	StreamOptions       *struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-}
-
-var vocabulary = [...]string{
-	"a ", "bucket ", "fills ", "slowly ", "and ", "the ", "tokens ", "wait ", "for ", "größere ", "requests ", "naïve ", "clients ", "日本 ", "retry ", "later ",
-}
-
-// prepare decides the answer by the request.
-func (c *call) prepare() {
-	prompt := slices.Concat(c.asked.Messages, c.asked.Input)
-	c.input = max(len(prompt)/4, 1)
-	n := c.cfg.Words
-	for _, most := range []*int{c.asked.MaxTokens, c.asked.MaxCompletionTokens, c.asked.MaxOutputTokens} {
-		if most != nil && *most < n {
-			n, c.short = max(*most, 0), true
-		}
-	}
-	hash := fnv.New64a()
-	_, _ = hash.Write(prompt)
-	seed := hash.Sum64()
-	for range n {
-		c.words = append(c.words, vocabulary[seed>>60])
-		seed = seed*6364136223846793005 + 1442695040888963407
-	}
-	c.choices = max(c.asked.N, 1)
-	c.output = n * c.choices
-	c.cached = c.input / 4
-}
-
-// text is all the words.
-func (c *call) text() string {
-	text := make([]byte, 0, 8*len(c.words))
-	for _, word := range c.words {
-		text = append(text, word...)
-	}
-	return string(text)
 }
