@@ -76,7 +76,9 @@ func (r *Rule) takesHolds() error {
 			"an empty bucket takes %s to fill, and what a settlement returns of a hold may be lost with its owner until then: refill in at most %s, or use %s, whose holds are durable",
 			durationText(r.Fill()), durationText(time.Duration(soon)), FixedWindow)}
 	}
-	r.debt = r.Length(r.DebtTokens())
+	if r.debt = r.Length(r.DebtTokens()); r.debt.Ceil() > int64(MaxFill)-r.reach {
+		return &FieldError{Field: "max_debt", Problem: fmt.Sprintf("%d tokens take more than 73 years to come back: lower it, or refill faster", r.DebtTokens())}
+	}
 	r.reach += r.debt.Ceil()
 	return nil
 }

@@ -18,6 +18,7 @@ type lineHolds struct {
 	expire  int64       // no hold that is freed then expires earlier; math.MaxInt64 for none
 	stretch uint64      // of line: goes up when nothing spent before can be given back
 	pruneAt int         // how many there are when prune looks again
+	pruned  int64       // when it looked last
 }
 
 // lineHold is a hold of the line.
@@ -39,6 +40,8 @@ type lineHold struct {
 }
 
 const (
+	// maxLineHolds is how many holds a bucket remembers at most, with those that have expired.
+	maxLineHolds = 16_384
 	// maxLineSettled is how many settled holds a bucket remembers at most.
 	maxLineSettled = 4096
 	// rememberSettled is how long it remembers them: as long as the longest deadline of a call, and the time in which its answer comes back.
@@ -65,6 +68,7 @@ func (hs *lineHolds) add(h *lineHold, now int64) {
 
 // prune forgets what no settlement can be about any more.
 func (hs *lineHolds) prune(now int64) {
+	hs.pruned = now
 	for id, h := range hs.byID {
 		if now >= h.rememberedUntil() {
 			delete(hs.byID, id)
@@ -73,6 +77,14 @@ func (hs *lineHolds) prune(now int64) {
 	hs.settled = slices.DeleteFunc(hs.settled, func(h *lineHold) bool { return now >= h.rememberedUntil() })
 	const few = 16
 	hs.pruneAt = max(2*len(hs.byID), few)
+}
+
+// full says whether there is no room for another hold. It looks for those that can be forgotten once a second.
+func (hs *lineHolds) full(now int64) bool {
+	if len(hs.byID) >= maxLineHolds && now-hs.pruned >= int64(time.Second) {
+		hs.prune(now)
+	}
+	return len(hs.byID) >= maxLineHolds
 }
 
 func (h *lineHold) rememberedUntil() int64 {

@@ -71,7 +71,7 @@ func (o *Owner) Check(c Check, out *Out) {
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 	o.expireHolds(now, out)
-	if c.Hold > 0 && o.listsTooMany(c.Rules) {
+	if c.Hold > 0 && o.holdsTooMany(c.Rules, now) {
 		out.Replies = append(out.Replies, Reply{Tag: c.Tag, Err: errManyHolds})
 		return true
 	}
@@ -110,14 +110,21 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 }
 
 // errManyHolds answers a hold of a bucket in which very many are open.
-var errManyHolds = fmt.Errorf("%w: %d holds of this key are open: settle those that are over, or give keys of their own to those who share it",
-	limit.ErrOverloaded, limit.MaxHolds)
+var errManyHolds = fmt.Errorf("%w: as many holds of this key are open as may be: settle those that are over, or give keys of their own to those who share it",
+	limit.ErrOverloaded)
 
-// listsTooMany says whether the ledger of one of the rules has no room for another hold.
-func (o *Owner) listsTooMany(rules []*limit.Rule) bool {
+// holdsTooMany says whether the bucket of one of the rules has no room for another hold.
+func (o *Owner) holdsTooMany(rules []*limit.Rule, now int64) bool {
 	return slices.ContainsFunc(rules, func(rule *limit.Rule) bool {
 		b := o.find(rule.Name)
-		return b != nil && b.ledger() != nil && len(b.ledger().Holds()) >= limit.MaxHolds
+		switch {
+		case b == nil:
+			return false
+		case b.ledger() != nil:
+			return len(b.ledger().Holds()) >= limit.MaxHolds
+		}
+		hs := b.lineHolds()
+		return hs != nil && hs.full(now)
 	})
 }
 

@@ -77,9 +77,11 @@ func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
 		if h.charged += got; got > 0 {
 			h.addLine(line, b.extra.holds.stretch)
 		}
-		h.overfull = got < more
+		if h.overfull = got < more; h.foreign {
+			b.extra.holds.add(h, now)
+		}
 	}
-	if h.settled && h.overAt == 0 {
+	if h.settled && h.overAt == 0 && b.extra.holds.byID[h.id] == h {
 		h.overAt = now
 		b.extra.holds.remember(h)
 	}
@@ -97,9 +99,11 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 	if s.Held.Owner == o.id {
 		return nil
 	}
-	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
-	b.withLineHolds().add(h, now)
-	return h
+	hs := b.withLineHolds()
+	if s.Used > s.Granted && hs.full(now) { // what is charged beyond must be remembered
+		return nil
+	}
+	return &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
 }
 
 // maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.
