@@ -46,16 +46,18 @@ func TestHoldRequestInvalid(t *testing.T) {
 		change         func(r *limit.Request)
 		field, problem string
 	}{
-		"too short":       {func(r *limit.Request) { r.Hold = time.Millisecond }, "hold", "at least 1s"},
-		"negative":        {func(r *limit.Request) { r.Hold = -1 }, "hold", "negative"},
-		"a look":          {func(r *limit.Request) { r.Look, r.Cost = true, 0 }, "hold", "a check of its own"},
-		"a receipt":       {func(r *limit.Request) { r.Receipt = true }, "hold", "a check of its own"},
-		"a wait":          {func(r *limit.Request) { r.Wait = time.Second }, "wait", "at once or not at all"},
-		"more at least":   {func(r *limit.Request) { r.Least = 11 }, "least", "is not from 1 to the cost"},
-		"negative least":  {func(r *limit.Request) { r.Least = -1 }, "least", "is not from 1 to the cost"},
-		"least alone":     {func(r *limit.Request) { r.Hold, r.Least = 0, 3 }, "least", "belongs to a hold"},
-		"too much":        {func(r *limit.Request) { r.Cost = limit.MaxCount + 1 }, "cost", "too much for a hold"},
-		"a limit of ones": {func(r *limit.Request) { r.Limits = []limit.Ref{limit.Inline(limit.Limit{Name: "l", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Second}})} }, "limits[0]", "stored limits"},
+		"too short":      {func(r *limit.Request) { r.Hold = time.Millisecond }, "hold", "at least 1s"},
+		"negative":       {func(r *limit.Request) { r.Hold = -1 }, "hold", "negative"},
+		"a look":         {func(r *limit.Request) { r.Look, r.Cost = true, 0 }, "hold", "a check of its own"},
+		"a receipt":      {func(r *limit.Request) { r.Receipt = true }, "hold", "a check of its own"},
+		"a wait":         {func(r *limit.Request) { r.Wait = time.Second }, "wait", "at once or not at all"},
+		"more at least":  {func(r *limit.Request) { r.Least = 11 }, "least", "is not from 1 to the cost"},
+		"negative least": {func(r *limit.Request) { r.Least = -1 }, "least", "is not from 1 to the cost"},
+		"least alone":    {func(r *limit.Request) { r.Hold, r.Least = 0, 3 }, "least", "belongs to a hold"},
+		"too much":       {func(r *limit.Request) { r.Cost = limit.MaxCount + 1 }, "cost", "too much for a hold"},
+		"a limit of ones": {func(r *limit.Request) {
+			r.Limits = []limit.Ref{limit.Inline(limit.Limit{Name: "l", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Second}})}
+		}, "limits[0]", "stored limits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := right

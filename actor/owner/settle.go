@@ -77,9 +77,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
 		if h.charged += got; got > 0 {
 			h.addLine(line, b.extra.holds.stretch)
 		}
-		if h.overfull = got < more; h.foreign {
-			b.extra.holds.add(h, now)
-		}
+		h.overfull = got < more
 	}
 	if h.settled && h.overAt == 0 && b.extra.holds.byID[h.id] == h {
 		h.overAt = now
@@ -99,11 +97,14 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 	if s.Held.Owner == o.id {
 		return nil
 	}
-	hs := b.withLineHolds()
-	if s.Used > s.Granted && hs.full(now) { // what is charged beyond must be remembered
+	h, hs := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}, b.withLineHolds()
+	switch {
+	case !hs.full(now):
+		hs.add(h, now)
+	case s.Used > s.Granted: // what is charged beyond must be remembered
 		return nil
 	}
-	return &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
+	return h
 }
 
 // maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.
