@@ -18,8 +18,7 @@ type AllDecision struct {
 	Wait   time.Duration
 	Denied *Denial // what denied; nil if Allowed
 	// Decisions are the answers to the requests, in their order, as each was given when it was asked. Those after the one that
-	// denied were not asked: they have no Limits. Receipts and holds are there if all were
-	// allowed.
+	// denied were not asked: they have no Limits. Receipts and holds are there if all were allowed.
 	Decisions []Decision
 }
 

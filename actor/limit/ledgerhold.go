@@ -14,6 +14,16 @@ func (l *Ledger) Hold(t, amount int64, id uint64, until int64, free bool) (at in
 // Holds are the holds that are listed, by the times of their entries.
 func (l *Ledger) Holds() []HoldEntry { return l.holds }
 
+// FullOfHolds says whether the ledger can list no further hold at t. Of those that are settled or have expired it drops most first.
+func (l *Ledger) FullOfHolds(t int64) bool {
+	if len(l.holds) >= MaxHolds {
+		l.now = max(l.now, t)
+		l.prune()
+		l.forget()
+	}
+	return len(l.holds) >= MaxHolds
+}
+
 // HoldOf is the hold of that id, if it is listed.
 func (l *Ledger) HoldOf(id uint64) (h HoldEntry, listed bool) {
 	if i := l.holds.at(id); i >= 0 {

@@ -65,7 +65,10 @@ func (o *Owner) reserveLedger(b *bucket, c *Check, now int64, out *Out) {
 // in the next Δ. Permits and holds have entries of their own.
 func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int64) (rooms []room) {
 	l, free, need := b.ledger(), next.Free(now)+have, int64(0)
-	for w, i := o.nextWaiting(b, c, 0); w != nil && w.Cost <= free && len(next.Holds()) < limit.MaxHolds; w, i = o.nextWaiting(b, c, i) {
+	for w, i := o.nextWaiting(b, c, 0); w != nil && w.Cost <= free; w, i = o.nextWaiting(b, c, i) {
+		if w.Hold > 0 && next.FullOfHolds(now) {
+			break
+		}
 		free -= w.Cost
 		if b.rule.Permits() || w.Hold > 0 {
 			rooms = l.takeListed(next, rooms, b.rule, now, w, o.cfg)

@@ -540,3 +540,20 @@ func TestSettleMeets(t *testing.T) {
 		})
 	}
 }
+
+// A ledger that lists as many holds as it may refuses the next one, and nothing else: checks go on, and holds too once those before have
+// expired, though nobody settles them.
+func TestFullListOfHolds(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "budget", Algorithm: limit.FixedWindow, Capacity: 1_000_000, Window: time.Hour, Holds: limit.Holds{Longest: time.Minute}})
+	s := alone(t)
+	for range limit.MaxHolds {
+		s.holds(1, 60*second, rule)
+		s.pass(ms)
+	}
+	s.failed(s.hold(1, 0, 60*second, rule), limit.ErrOverloaded)
+	s.admitted(s.check(1, rule))
+	s.pass(61 * second)
+	again := s.enter('B')
+	again.holds(1, 60*second, rule)
+	s.holds(1, 60*second, rule)
+}

@@ -20,8 +20,6 @@
 package owner
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -71,7 +69,7 @@ func (o *Owner) Check(c Check, out *Out) {
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 	o.expireHolds(now, out)
-	if c.Hold > 0 && o.holdsTooMany(c.Rules, now) {
+	if c.Hold > 0 && o.holdsTooMany(c, now) {
 		out.Replies = append(out.Replies, Reply{Tag: c.Tag, Err: errManyHolds})
 		return true
 	}
@@ -107,25 +105,6 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 		o.admit(c, now, trials, out)
 	}
 	return ready
-}
-
-// errManyHolds answers a hold of a bucket in which very many are open.
-var errManyHolds = fmt.Errorf("%w: as many holds of this key are open as may be: settle those that are over, or give keys of their own to those who share it",
-	limit.ErrOverloaded)
-
-// holdsTooMany says whether the bucket of one of the rules has no room for another hold.
-func (o *Owner) holdsTooMany(rules []*limit.Rule, now int64) bool {
-	return slices.ContainsFunc(rules, func(rule *limit.Rule) bool {
-		b := o.find(rule.Name)
-		switch {
-		case b == nil:
-			return false
-		case b.ledger() != nil:
-			return len(b.ledger().Holds()) >= limit.MaxHolds
-		}
-		hs := b.lineHolds()
-		return hs != nil && hs.full(now)
-	})
 }
 
 // try asks every bucket of c whether it could be admitted, at its time or as much later as it may wait.
@@ -196,19 +175,6 @@ func (o *Owner) lower(c *Check, trials []trial, now int64, out *Out) (_ []trial,
 		}
 	}
 	return trials, true
-}
-
-// left is how many tokens a bucket has for c that has denied its cost.
-func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
-	switch l := b.ledger(); {
-	case b.rule.OfPenalties():
-		return 0
-	case l != nil && l.blocked(b, now, cfg) > 0:
-		return 0
-	case l != nil:
-		return l.place(now)
-	}
-	return b.tokensUpTo(b.rule.Bound(c.At), c.At, cfg)
 }
 
 // tryAt asks every bucket of c whether it could be admitted so that it begins at at.
@@ -440,17 +406,6 @@ func (o *Owner) receipt(b *bucket, s spent) limit.Receipt {
 	}
 	x.returns.remember(s, r.Serial)
 	return r
-}
-
-// hold writes down what a hold has consumed, so that it can be settled.
-func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
-	h := &lineHold{
-		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, at: c.At, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
-	}
-	hs := b.withLineHolds()
-	h.stretch = hs.stretch
-	hs.add(h, c.At)
-	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}
 }
 
 // outcomes is room for what every limit says to c.

@@ -86,6 +86,7 @@ func TestReadRequest(t *testing.T) {
 		`{"model":"m","max_tokens":7,"n":3}`:                      {llm.OpenAIChat, want{"m", false, 7, true, 3, true, 30, 330}},
 		`{"max_tokens":7,"max_completion_tokens":9}`:              {llm.OpenAIChat, want{"", false, 9, true, 1, true, 20, 989}},
 		`{"max_tokens":null,"n":null,"model":null,"stream":null}`: {llm.OpenAIChat, want{"", false, 0, false, 1, true, 114, 986}},
+
 		`{"stream":true}`:                                            {llm.OpenAIChat, want{"", true, 0, false, 1, false, 104, 996}},
 		`{"stream":true,"stream_options":{}}`:                        {llm.OpenAIChat, want{"", true, 0, false, 1, false, 109, 991}},
 		`{"stream":true,"stream_options":{"include_usage":true}}`:    {llm.OpenAIChat, want{"", true, 0, false, 1, true, 114, 986}},

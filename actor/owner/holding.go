@@ -1,0 +1,51 @@
+package owner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// errManyHolds answers a hold of a bucket in which very many are open.
+var errManyHolds = fmt.Errorf("%w: as many holds of this key are open as may be: settle those that are over, or give keys of their own to those who share it",
+	limit.ErrOverloaded)
+
+// holdsTooMany says whether a bucket has no room for the hold that c asks for.
+func (o *Owner) holdsTooMany(c *Check, now int64) bool {
+	return slices.ContainsFunc(c.Rules, func(rule *limit.Rule) bool {
+		b := o.find(rule.Name)
+		if b == nil {
+			return false
+		}
+		if l := b.ledger(); l != nil {
+			return l.find(c, now) < 0 && l.FullOfHolds(now)
+		}
+		hs := b.lineHolds()
+		return hs != nil && hs.full(now)
+	})
+}
+
+// left is how many tokens a bucket has for c that has denied its cost.
+func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
+	switch l := b.ledger(); {
+	case b.rule.OfPenalties():
+		return 0
+	case l != nil && l.blocked(b, now, cfg) > 0:
+		return 0
+	case l != nil:
+		return l.place(now)
+	}
+	return b.tokensUpTo(b.rule.Bound(c.At), c.At, cfg)
+}
+
+// hold writes down what a hold has consumed, so that it can be settled.
+func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
+	h := &lineHold{
+		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, at: c.At, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
+	}
+	hs := b.withLineHolds()
+	h.stretch = hs.stretch
+	hs.add(h, c.At)
+	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}
+}
