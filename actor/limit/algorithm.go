@@ -18,7 +18,7 @@ const (
 // algorithms lists the algorithms that spend a line, by their names in a limits document: the constructor of its rules, and the
 // names of the fields that its limits have besides the wait and those of holds, of which the first holds the Capacity. Each has a file of its own.
 var algorithms = withLineFields(map[string]compiler{
-	TokenBucket: {newTokenBucket, []string{"capacity", "refill"}},
+	TokenBucket: {newBucket, []string{"capacity", "refill"}},
 	FixedWindow: {newFixedWindow, []string{"limit", "window", "per", "timezone", "anchor"}},
 })
 

@@ -68,13 +68,12 @@ func (r *Rule) takesHolds() error {
 	if err := h.check(); err != nil || h.Longest == 0 {
 		return err
 	}
-	if r.Counts() {
+	switch {
+	case r.Counts() && r.MaxWait != 0:
+		return &FieldError{Field: "wait", Problem: fmt.Sprintf("does not go together with hold in a limit that takes longer than %s to be full again: leave one of them out",
+			durationText(time.Duration(soon)))}
+	case r.Counts():
 		return nil
-	}
-	if r.Algorithm == TokenBucket && r.Fill() > time.Duration(soon) {
-		return &FieldError{Field: "hold", Problem: fmt.Sprintf(
-			"an empty bucket takes %s to fill, and what a settlement returns of a hold may be lost with its owner until then: refill in at most %s, or use %s, whose holds are durable",
-			durationText(r.Fill()), durationText(time.Duration(soon)), FixedWindow)}
 	}
 	if r.debt = r.Length(r.DebtTokens()); r.debt.Ceil() > int64(MaxFill)-r.reach {
 		return &FieldError{Field: "max_debt", Problem: fmt.Sprintf("%d tokens take more than 73 years to come back: lower it, or refill faster", r.DebtTokens())}

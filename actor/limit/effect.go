@@ -75,10 +75,12 @@ func ofWindows(after *Rule) []string {
 
 // ofEntries is what another limit does to what counts.
 func ofEntries(after *Rule) []string {
-	said := []string{
-		"what was admitted counts on, until its time is over",
-		fmt.Sprintf("from now on checks are admitted while at most %d count", after.Capacity),
+	said := []string{"what was admitted counts on, until its time is over"}
+	if _, queue := after.counting.(countedBucket); queue {
+		said = []string{"what has not come back yet comes back at the new refill, " + after.Refill.String() + ", as from the last admission on"}
 	}
+	said = append(said,
+		fmt.Sprintf("from now on checks are admitted while at most %d count", after.Capacity))
 	if after.Permits() {
 		return append(said, "permits of before can be returned and extended")
 	}

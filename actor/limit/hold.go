@@ -8,7 +8,7 @@ import (
 // DebtTokens is how many tokens a settlement may charge beyond those that are there.
 func (r *Rule) DebtTokens() int64 {
 	switch {
-	case r.Holds.MaxDebt == NoDebt:
+	case r.Holds.MaxDebt == NoDebt, r.Holds.Longest == 0:
 		return 0
 	case r.Holds.MaxDebt > 0:
 		return r.Holds.MaxDebt
@@ -16,6 +16,13 @@ func (r *Rule) DebtTokens() int64 {
 		return MaxCount
 	}
 	return r.Capacity
+}
+
+// TakesReceipts says whether a receipt of a check has an effect that was admitted by r. None has where nothing tells whether the bucket
+// has been full since: a hold can be settled for nothing there.
+func (r *Rule) TakesReceipts() bool {
+	_, queue := r.counting.(countedBucket)
+	return !queue
 }
 
 // AllowsHold refuses a hold that r does not take. Its error is a *FieldError.

@@ -14,23 +14,23 @@ import (
 
 func TestHoldsInvalid(t *testing.T) {
 	bucket := limit.Limit{Name: "l", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}}
-	slow := limit.Limit{Name: "l", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Hour}}
+	slow := limit.Limit{Name: "l", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Hour}, MaxWait: time.Second}
 	inside := limit.Limit{Name: "l", Algorithm: limit.Concurrency, Capacity: 10, Lease: time.Minute}
 	for name, test := range map[string]struct {
 		limit          limit.Limit
 		holds          limit.Holds
 		field, problem string
 	}{
-		"too short":            {bucket, limit.Holds{Longest: time.Millisecond}, "hold", "is not between 1s and 24h"},
-		"too long":             {bucket, limit.Holds{Longest: 25 * time.Hour}, "hold", "is not between 1s and 24h"},
-		"no milliseconds":      {bucket, limit.Holds{Longest: time.Second + 1}, "hold", "no whole number of milliseconds"},
-		"expiry without holds": {bucket, limit.Holds{OnExpiry: limit.Free}, "on_expiry", "takes none"},
-		"debt without holds":   {bucket, limit.Holds{MaxDebt: 5}, "max_debt", "takes none"},
-		"an unknown expiry":    {bucket, limit.Holds{Longest: time.Minute, OnExpiry: "keep"}, "on_expiry", `"keep" is neither charge nor free`},
-		"negative debt":        {bucket, limit.Holds{Longest: time.Minute, MaxDebt: -2}, "max_debt", "is not from 0"},
-		"debt for ever":        {bucket, limit.Holds{Longest: time.Minute, MaxDebt: limit.MaxCount}, "max_debt", "73 years"},
-		"a slow bucket":        {slow, limit.Holds{Longest: time.Minute}, "hold", "refill in at most 10m"},
-		"permits":              {inside, limit.Holds{Longest: time.Minute}, "hold", "does not fit the algorithm concurrency"},
+		"too short":             {bucket, limit.Holds{Longest: time.Millisecond}, "hold", "is not between 1s and 24h"},
+		"too long":              {bucket, limit.Holds{Longest: 25 * time.Hour}, "hold", "is not between 1s and 24h"},
+		"no milliseconds":       {bucket, limit.Holds{Longest: time.Second + 1}, "hold", "no whole number of milliseconds"},
+		"expiry without holds":  {bucket, limit.Holds{OnExpiry: limit.Free}, "on_expiry", "takes none"},
+		"debt without holds":    {bucket, limit.Holds{MaxDebt: 5}, "max_debt", "takes none"},
+		"an unknown expiry":     {bucket, limit.Holds{Longest: time.Minute, OnExpiry: "keep"}, "on_expiry", `"keep" is neither charge nor free`},
+		"negative debt":         {bucket, limit.Holds{Longest: time.Minute, MaxDebt: -2}, "max_debt", "is not from 0"},
+		"debt for ever":         {bucket, limit.Holds{Longest: time.Minute, MaxDebt: limit.MaxCount}, "max_debt", "73 years"},
+		"a slow one that waits": {slow, limit.Holds{Longest: time.Minute}, "wait", "does not go together with hold"},
+		"permits":               {inside, limit.Holds{Longest: time.Minute}, "hold", "does not fit the algorithm concurrency"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.limit.Holds = test.holds
@@ -143,6 +143,8 @@ func TestLedgerOfHolds(t *testing.T) {
 				if listed && !h.Settled {
 					if h.Settled = !c.Open; c.Open {
 						c.Used = max(c.Used, h.Used)
+					} else {
+						h.Until = min(h.Until, now)
 					}
 					h.Used = c.Used
 				}

@@ -7,34 +7,46 @@ import (
 	"slices"
 )
 
-// A HoldEntry is a hold that a Ledger lists. From when it is taken until its time is over it counts with all that it holds, or that was
-// used if that is more; afterwards as the limit said when it was taken. Once it is settled, it counts with what was used.
+// A HoldEntry is a hold that a Ledger lists. From when it is taken until its time is over it takes all that it holds, or that was
+// used if that is more; afterwards as the limit said when it was taken. Once it is settled, it takes what was used. That stands in the
+// entry of its time, as what checks take does; the list says what may still change.
 //
-//	taken ────────────▶ Until ──────── SettleLate ────────▶ joins the entry of its time
-//	 counts: amount      charge: amount; free: used
+//	taken ────────────▶ Until ──────── SettleLate ────────▶ listed no more
+//	 takes: amount       charge: amount; free: used
 //
-// One that is settled or has expired stays listed as long, for settlements that are repeated or late, unless many have been since.
+// One that is settled or has expired stays listed as long, for settlements that are repeated or late, unless many have been since: then
+// those that were settled first go first, because a repetition changes nothing.
 type HoldEntry struct {
-	At      int64 // the time of the entry that it joins in the end
+	At      int64 // the time of the entry that has what it takes
 	ID      uint64
 	Amount  int64 // how much it holds
 	Used    int64 // as settlements have said so far
-	Until   int64 // when it expires
+	Until   int64 // when it expires, or was settled
 	Free    bool  // what it holds and was not used is free then
-	Settled bool  // for good: Used is what it counts with
+	Settled bool  // for good: Used is what it takes
+	Freed   bool  // it has expired, and what was not used is free
 	Mine    bool  // its times are by the clock of the ledger's owner
+	Low     int64 // the least that the bucket had to refill since it was taken; of a bucket only
 }
 
 const (
 	// MaxHolds is how many holds a ledger lists at most, and maxPast how many of them are settled or have expired. One takes about 20
-	// bytes, and no more than 38.
-	MaxHolds = 1456
+	// bytes, and no more than 46.
+	MaxHolds = 1200
 	maxPast  = 256
 )
 
 // Charged is how much the hold has taken at t, by the clock that its times are of.
 func (h *HoldEntry) Charged(t int64) int64 {
 	if h.Settled || h.Free && t >= h.Until {
+		return h.Used
+	}
+	return h.taken()
+}
+
+// taken is how much of its entry the hold has taken.
+func (h *HoldEntry) taken() int64 {
+	if h.Settled || h.Freed {
 		return h.Used
 	}
 	return max(h.Amount, h.Used)
@@ -59,22 +71,9 @@ func (h *HoldEntry) clock(t, late int64) int64 {
 	return t - late
 }
 
-// counted is how much of h counts at t.
-func (h *HoldEntry) counted(counts counting, late, t int64) int64 {
-	if t = h.clock(t, late); t >= counts.Ends(h.At) {
-		return 0
-	}
-	return counts.Counted(h.At, h.Charged(t), t)
-}
-
-// ends is from when on h counts no more, by the clock of the owner.
-func (h *HoldEntry) ends(counts counting, late int64) int64 {
-	return counts.Ends(h.At) - h.clock(0, late)
-}
-
-// frees is when a part of h counts no more because it expires, by the clock of the owner; math.MaxInt64 for never.
+// frees is when a part of what h takes comes free because it expires, by the clock of the owner; math.MaxInt64 for never.
 func (h *HoldEntry) frees(late int64) int64 {
-	if !h.Free || h.Settled || h.Used >= h.Amount {
+	if !h.Free || h.Freed || h.Settled || h.Used >= h.Amount {
 		return math.MaxInt64
 	}
 	return h.Until - h.clock(0, late)
@@ -82,16 +81,6 @@ func (h *HoldEntry) frees(late int64) int64 {
 
 // An opening is how much is free from a time on, at which an entry ends, if nothing else is admitted.
 type opening struct{ at, free int64 }
-
-// open appends when how much of h comes free that counts at now.
-func (h *HoldEntry) open(all []opening, counts counting, late, now int64) []opening {
-	amount, end := h.counted(counts, late, now), h.ends(counts, late)
-	if at := h.frees(late); at > now && at < end {
-		all = append(all, opening{at: at, free: amount - h.Used})
-		amount = h.Used
-	}
-	return append(all, opening{at: end, free: amount})
-}
 
 // listedUntil is how long h stays in the list.
 func (h *HoldEntry) listedUntil(late int64) int64 { return h.Until + int64(SettleLate) + late }
@@ -111,35 +100,34 @@ func (hs *holdList) insert(h HoldEntry) {
 	*hs = slices.Insert(*hs, i, h)
 }
 
-// remove takes the hold of that id out and says whether it was there.
-func (hs *holdList) remove(id uint64) bool {
-	i := hs.at(id)
-	if i >= 0 {
-		*hs = slices.Delete(*hs, i, i+1)
-	}
-	return i >= 0
-}
-
 // past says whether the hold is settled or has expired at now.
 func (h *HoldEntry) past(now, late int64) bool { return h.Settled || now >= h.Until+late }
 
-// fold takes out the holds that need not be listed any more at now: they join the entries of their times.
-func (hs *holdList) fold(now, late int64) (out []HoldEntry) {
-	past := 0
+// fold takes out the holds that need not be listed any more at now.
+func (hs *holdList) fold(now, late int64) {
+	*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool { return now >= h.listedUntil(late) })
+	var past []*HoldEntry
 	for i := range *hs {
-		if (*hs)[i].past(now, late) {
-			past++
+		if h := &(*hs)[i]; h.past(now, late) {
+			past = append(past, h)
 		}
 	}
-	*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool {
-		if !h.past(now, late) || past <= maxPast && now < h.listedUntil(late) {
-			return false
+	if len(past) <= maxPast {
+		return
+	}
+	slices.SortFunc(past, func(a, b *HoldEntry) int {
+		if a.Settled != b.Settled {
+			if a.Settled {
+				return -1
+			}
+			return 1
 		}
-		past--
-		out = append(out, h)
-		return true
+		return cmp.Compare(a.Until, b.Until)
 	})
-	return out
+	for _, h := range past[:len(past)-maxPast] {
+		h.ID = 0
+	}
+	*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool { return h.ID == 0 })
 }
 
 // What a stored hold says besides its numbers.
@@ -147,6 +135,7 @@ const (
 	holdMine = 1 << iota
 	holdFree
 	holdSettled
+	holdFreed
 )
 
 func (h *HoldEntry) flags() (flags byte) {
@@ -159,11 +148,14 @@ func (h *HoldEntry) flags() (flags byte) {
 	if h.Settled {
 		flags |= holdSettled
 	}
+	if h.Freed {
+		flags |= holdFreed
+	}
 	return flags
 }
 
-// append appends the list as a ledger stores it.
-func (hs holdList) append(dst []byte) []byte {
+// append appends the list as a ledger stores it, that of a bucket with what it needs.
+func (hs holdList) append(dst []byte, bucket bool) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(hs)))
 	before := int64(0)
 	for i := range hs {
@@ -173,6 +165,9 @@ func (hs holdList) append(dst []byte) []byte {
 			dst = binary.AppendUvarint(dst, uint64(n))
 		}
 		dst = binary.AppendVarint(dst, h.Until-h.At)
+		if bucket {
+			dst = binary.AppendUvarint(dst, uint64(h.Low))
+		}
 		before = h.At
 	}
 	return dst
@@ -180,7 +175,7 @@ func (hs holdList) append(dst []byte) []byte {
 
 // encoded is about how many bytes append appends, and no fewer; 0 for an empty list.
 func (hs holdList) encoded() int {
-	const most = 1 + 8 + 4*binary.MaxVarintLen64
+	const most = 1 + 8 + 5*binary.MaxVarintLen64
 	if len(hs) == 0 {
 		return 0
 	}
@@ -188,7 +183,7 @@ func (hs holdList) encoded() int {
 }
 
 // read reads what append has appended, of a ledger that the reader itself has written or not.
-func (hs *holdList) read(d *byteReader, own bool) bool {
+func (hs *holdList) read(d *byteReader, own, bucket bool) bool {
 	count := d.number()
 	if count == 0 || count > uint64(len(d.left))/12 { // a list that is stored is not empty
 		return false
@@ -202,10 +197,17 @@ func (hs *holdList) read(d *byteReader, own bool) bool {
 		if id == nil || !ok || since > uint64(math.MaxInt64-at) || max(amount, used) > uint64(MaxCount) || lasts > int64(MaxFill) || lasts < -int64(MaxFill) {
 			return false
 		}
+		low := uint64(0)
+		if bucket {
+			low = d.number()
+		}
+		if low > maxEntry {
+			return false
+		}
 		at += int64(since)
 		*hs = append(*hs, HoldEntry{
 			At: at, ID: binary.BigEndian.Uint64(id), Amount: int64(amount), Used: int64(used), Until: at + lasts,
-			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Mine: flags[0]&holdMine != 0 && own,
+			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Freed: flags[0]&holdFreed != 0, Low: int64(low), Mine: flags[0]&holdMine != 0 && own,
 		})
 	}
 	return true

@@ -35,6 +35,9 @@ const SettleLate = 10 * time.Minute
 // MaxCount is the most that a limit which counts entries may be, and that a hold or a settlement may say.
 const MaxCount = int64(1e15)
 
+// maxEntry is the most that an entry of a ledger can be: a full limit and its debt, and what a bucket has not moved on by.
+const maxEntry = 4 * uint64(MaxCount)
+
 // The range of the longest hold. A shorter one would expire while the answer is on its way; a longer one keeps tokens from others for
 // more than a day.
 const (

@@ -8,42 +8,12 @@ import (
 	"unsafe"
 )
 
-// A Ledger is what counts in one bucket of a limit with a counting algorithm. It belongs to one owner, which has written it at the
-// replicas or read it there. Its times are of the clock of the owner that made the entry: what another owner has entered counts
-// longer, by the difference that clocks may have.
-//
-// The time of its methods never goes back: an earlier t counts as the latest.
-type Ledger struct {
-	counts  counting
-	limit   int64
-	late    int64 // by how much longer the entries of other owners count
-	entries []Entry
-	holds   holdList // apart from the entries
-	now     int64
-	reset   int64 // see Reset
-
-	// What was worked out of the entries, until they change.
-	used      int64 // at usedFrom and until usedUntil
-	usedFrom  int64
-	usedUntil int64
-	end       int64
-	openings  []opening // empty for not known, and of entries that do not count in full until their ends
-	amount    int64     // fits from freeAt on; 0 for not known
-	freeAt    int64
-}
-
-// An Entry of a Ledger.
-type Entry struct {
-	At     int64
-	Amount int64
-	ID     uint64 // of a permit; 0 otherwise
-	Mine   bool   // by the clock of the ledger's owner
-}
-
 // NewLedger is an empty ledger for buckets of r, which must have a counting algorithm. What other owners have entered counts
 // longer by late, in nanoseconds.
 func (r *Rule) NewLedger(late int64) *Ledger {
-	return &Ledger{counts: r.counting, limit: r.Capacity, late: late}
+	l := &Ledger{late: late}
+	l.Adapt(r)
+	return l
 }
 
 // Counts says whether the rule has a counting algorithm, whose buckets have a Ledger, rather than one that spends a line.
@@ -73,7 +43,7 @@ func (l *Ledger) Reset() int64 { return l.reset }
 
 // Empty is an empty ledger that a reset of that number leaves, which is the highest that the bucket has had.
 func (l *Ledger) Empty(reset int64) *Ledger {
-	return &Ledger{counts: l.counts, limit: l.limit, late: l.late, reset: reset}
+	return &Ledger{counts: l.counts, queue: l.queue, limit: l.limit, late: l.late, reset: reset}
 }
 
 // Clone is a copy that shares nothing, in the memory of spare unless that is nil.
@@ -95,40 +65,21 @@ func (l *Ledger) Bytes() int64 {
 
 // Adapt puts the ledger under another rule with the same algorithm.
 func (l *Ledger) Adapt(r *Rule) {
-	l.counts, l.limit = r.counting, r.Capacity
+	l.counts, l.limit, l.queue = r.counting, r.Capacity, nil
+	if b, ok := r.counting.(countedBucket); ok {
+		l.queue = &b
+	}
 	l.forget()
-}
-
-// forget forgets what was worked out.
-func (l *Ledger) forget() {
-	l.used, l.usedFrom, l.usedUntil, l.end, l.amount, l.freeAt = 0, 0, 0, 0, 0, 0
-	l.openings = l.openings[:0]
-}
-
-// Until is from when on e counts no more, by the clock of the owner.
-func (l *Ledger) Until(e *Entry) int64 {
-	if e.Mine {
-		return l.counts.Ends(e.At)
-	}
-	return l.counts.Ends(e.At) + l.late
-}
-
-// counted is how much of e counts at t.
-func (l *Ledger) counted(e *Entry, t int64) int64 {
-	if t >= l.Until(e) {
-		return 0
-	}
-	if !e.Mine {
-		t -= l.late
-	}
-	return l.counts.Counted(e.At, e.Amount, t)
 }
 
 // Used is how much counts at t.
 func (l *Ledger) Used(t int64) int64 {
 	l.now = max(l.now, t)
-	if l.usedFrom <= l.now && l.now < l.usedUntil {
+	switch known := l.usedFrom <= l.now && l.now < l.usedUntil; {
+	case known && l.counts.Steps():
 		return l.used
+	case known:
+		return l.sum(l.now)
 	}
 	l.prune()
 	l.used, l.usedFrom, l.usedUntil = l.sum(l.now), l.now, math.MaxInt64
@@ -137,40 +88,25 @@ func (l *Ledger) Used(t int64) int64 {
 		l.usedUntil, l.end = min(l.usedUntil, end), max(l.end, end)
 	}
 	for i := range l.holds {
-		h := &l.holds[i]
-		end := h.ends(l.counts, l.late)
-		for _, at := range [...]int64{h.frees(l.late), end} {
-			if at > l.now {
-				l.usedUntil = min(l.usedUntil, at)
-			}
-		}
-		l.end = max(l.end, end)
-	}
-	if !l.counts.Steps() {
-		l.usedUntil = 0
+		l.usedUntil = min(l.usedUntil, l.holds[i].frees(l.late))
 	}
 	return l.used
 }
 
-// sum adds up what counts at t.
-func (l *Ledger) sum(t int64) (used int64) {
-	for i := range l.entries {
-		used += l.counted(&l.entries[i], t)
-	}
-	for i := range l.holds {
-		used += l.holds[i].counted(l.counts, l.late, t)
-	}
-	return used
-}
-
-// prune drops what counts no more.
+// prune drops what counts no more, and the holds that need not be listed any more.
 func (l *Ledger) prune() {
-	for _, h := range l.holds.fold(l.now, l.late) {
-		if amount := h.Charged(h.clock(l.now, l.late)); amount > 0 && l.now < h.ends(l.counts, l.late) {
-			l.join(h.At, amount, h.Mine)
+	for i := range l.holds {
+		if h := &l.holds[i]; l.now >= h.frees(l.late) {
+			h.Freed = true
+			l.giveBack(i, h.Amount-h.Used)
 		}
 	}
+	l.holds.fold(l.now, l.late)
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
+	if l.queue != nil && len(l.entries) > 0 {
+		e := &l.entries[0]
+		e.At, e.Amount = l.queue.moveOn(e.At, e.Amount, l.now)
+	}
 }
 
 // Time is the time that t counts as: t, or the latest before.
@@ -180,11 +116,14 @@ func (l *Ledger) Time(t int64) int64 { return max(l.now, t) }
 func (l *Ledger) Free(t int64) int64 { return l.limit - l.Used(t) }
 
 // FreeAt is the first time from t on at which an admission of amount fits, if nothing else is admitted. The amount is at most the limit.
+// Where entries count less and less, holds that are freed when they expire may let it fit earlier.
 func (l *Ledger) FreeAt(t, amount int64) int64 {
 	if l.Free(t) >= amount {
 		return l.now
 	}
 	switch {
+	case l.queue != nil:
+		return l.queue.left(l.entries[0].At, l.entries[0].Amount, l.limit-amount)
 	case l.amount == amount && l.freeAt > l.now:
 	case l.counts.Steps():
 		l.amount, l.freeAt = amount, l.opens(amount)
@@ -203,7 +142,7 @@ func (l *Ledger) opens(amount int64) int64 {
 			l.openings = append(l.openings, opening{at: l.Until(e), free: e.Amount})
 		}
 		for i := range l.holds {
-			l.openings = l.holds[i].open(l.openings, l.counts, l.late, l.now)
+			l.openings = l.freesOf(&l.holds[i], l.openings)
 		}
 		slices.SortFunc(l.openings, func(a, b opening) int { return cmp.Compare(a.at, b.at) }) // what others have entered ends later
 		free := l.limit - l.used
@@ -248,6 +187,22 @@ func (l *Ledger) KeptUntil(t int64) int64 {
 	return until
 }
 
+// freesOf adds to the openings of entries the one at which a hold is freed that expires. Then its entry frees so much less.
+
+func (l *Ledger) freesOf(h *HoldEntry, openings []opening) []opening {
+	frees := h.frees(l.late)
+	if frees == math.MaxInt64 {
+		return openings
+	}
+	e := l.entryOf(h.At, h.Mine)
+	if e < 0 || frees >= l.Until(&l.entries[e]) {
+		return openings
+	}
+	amount := min(h.Amount-h.Used, openings[e].free)
+	openings[e].free -= amount
+	return append(openings, opening{at: frees, free: amount})
+}
+
 // Outcome describes to a caller what was decided at t of a check of cost. What of the ledger the owner holds for further checks, held,
 // remains to be had.
 func (l *Ledger) Outcome(r *Rule, t, cost, held int64, allowed bool) Outcome {
@@ -262,73 +217,6 @@ func (l *Ledger) Outcome(r *Rule, t, cost, held int64, allowed bool) Outcome {
 		o.RetryAfter = time.Duration(l.FreeAt(t, max(cost-held, 0)) - l.now)
 	}
 	return o
-}
-
-// Enter adds an admission of amount at t by the owner, as a permit of that id or, if it is 0, to the entry of its slot. It returns the
-// time of the entry.
-func (l *Ledger) Enter(t, amount int64, id uint64) (at int64) {
-	l.now = max(l.now, t)
-	l.forget()
-	at, _ = l.counts.Slot(l.now)
-	if id == 0 {
-		for i := len(l.entries) - 1; i >= 0 && l.entries[i].At >= at; i-- {
-			if e := &l.entries[i]; e.At == at && e.Mine && e.ID == 0 {
-				e.Amount += amount
-				return at
-			}
-		}
-	}
-	l.insert(Entry{At: at, Amount: amount, ID: id, Mine: true})
-	return at
-}
-
-func (l *Ledger) insert(e Entry) {
-	i, _ := slices.BinarySearchFunc(l.entries, e, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), -1) // behind those of the same time
-	})
-	l.entries = slices.Insert(l.entries, i, e)
-}
-
-// join adds amount to the entry of that time.
-func (l *Ledger) join(at, amount int64, mine bool) {
-	for i := range l.entries {
-		if e := &l.entries[i]; e.At == at && e.Mine == mine && e.ID == 0 {
-			e.Amount += amount
-			return
-		}
-	}
-	l.insert(Entry{At: at, Amount: amount, Mine: mine})
-}
-
-// Take takes amount out of what the owner itself has entered at that time, as far as it is there, and says how much that was.
-func (l *Ledger) Take(at, amount int64) int64 {
-	for i := range l.entries {
-		if e := &l.entries[i]; e.At == at && e.Mine && e.ID == 0 {
-			taken := min(amount, e.Amount)
-			e.Amount -= taken
-			l.forget()
-			return taken
-		}
-	}
-	return 0
-}
-
-// Permit is the entry of a permit that counts at t, which may be an earlier time than that of other methods.
-func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
-	for i := range l.entries {
-		if e := &l.entries[i]; e.ID == id && id != 0 && t < l.Until(e) {
-			return *e, true
-		}
-	}
-	return Entry{}, false
-}
-
-// Remove takes a permit or a hold out and says whether it was there.
-func (l *Ledger) Remove(id uint64) bool {
-	n := len(l.entries)
-	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
-	l.forget()
-	return l.holds.remove(id) || len(l.entries) < n
 }
 
 // Prefetch brings the ledger into the processor's caches, and returns a meaningless number.

@@ -25,9 +25,12 @@ var ErrLedger = errors.New("the stored ledger cannot be read")
 //	│ count │ │ flags  │ id      │ time since the one before │ amount │ used │ how long it lasts, as a  │ …
 //	│       │ │ 1 byte │ 8 bytes │                           │        │      │ varint that has a sign   │
 //	└───────┘ └────────┴─────────┴───────────────────────────┴────────┴──────┴──────────────────────────┘
+//
+// That of a bucket has layout 3, and with each hold the least that the bucket had to refill since.
 const (
 	ledgerLayout      = 1
 	ledgerLayoutHolds = 2
+	ledgerLayoutLows  = 3
 )
 
 const (
@@ -40,7 +43,10 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 	l.prune()
 	dst = slices.Grow(dst, l.encoded())
 	layout := byte(ledgerLayout)
-	if len(l.holds) > 0 {
+	switch {
+	case len(l.holds) > 0 && l.queue != nil:
+		layout = ledgerLayoutLows
+	case len(l.holds) > 0:
 		layout = ledgerLayoutHolds
 	}
 	dst = append(append(dst, layout), writer[:]...)
@@ -63,8 +69,8 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 			dst = binary.BigEndian.AppendUint64(dst, e.ID)
 		}
 	}
-	if layout == ledgerLayoutHolds {
-		dst = l.holds.append(dst)
+	if layout != ledgerLayout {
+		dst = l.holds.append(dst, layout == ledgerLayoutLows)
 	}
 	return dst
 }
@@ -93,7 +99,7 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 	}
 	d := byteReader{stored}
 	layout, writer, reset, count := d.bytes(1), d.bytes(len(reader)), d.number(), d.number()
-	if len(layout) < 1 || layout[0] != ledgerLayout && layout[0] != ledgerLayoutHolds || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 {
+	if len(layout) < 1 || layout[0] < ledgerLayout || layout[0] > ledgerLayoutLows || writer == nil || reset > math.MaxInt64 || count > uint64(len(stored))/2 {
 		return ErrLedger
 	}
 	l.entries = slices.Grow(l.entries, int(count)+1) // and one that an owner enters then
@@ -102,7 +108,7 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 	for range count {
 		since, flags := d.number(), d.number()
 		amount := flags >> 2
-		if amount > uint64(MaxCount) || since > uint64(math.MaxInt64-at) {
+		if amount > maxEntry || since > uint64(math.MaxInt64-at) {
 			return ErrLedger
 		}
 		at += int64(since)
@@ -116,12 +122,7 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 		}
 		l.add(e)
 	}
-	if layout[0] == ledgerLayoutHolds {
-		if !l.holds.read(&d, OwnerID(writer) == reader) {
-			return ErrLedger
-		}
-	}
-	if len(d.left) > 0 {
+	if layout[0] != ledgerLayout && !l.holds.read(&d, OwnerID(writer) == reader, layout[0] == ledgerLayoutLows) || len(d.left) > 0 {
 		return ErrLedger
 	}
 	return nil

@@ -1,13 +1,22 @@
 package limit
 
-import "math"
+import (
+	"math"
+)
 
-// Hold enters a hold of amount at t by the owner, which expires at until. It returns the time of the entry that it joins in the end.
+// Hold enters a hold of amount at t by the owner, which expires at until. It returns the time of its entry.
 func (l *Ledger) Hold(t, amount int64, id uint64, until int64, free bool) (at int64) {
-	l.now = max(l.now, t)
-	l.forget()
-	at, _ = l.counts.Slot(l.now)
-	l.holds.insert(HoldEntry{At: at, ID: id, Amount: amount, Until: until, Free: free, Mine: true})
+	at = l.Enter(t, amount, 0)
+	h := HoldEntry{At: at, ID: id, Amount: amount, Until: until, Free: free, Mine: true}
+	if l.queue == nil {
+		l.holds.insert(h)
+		return at
+	}
+	h.Low = l.low()
+	if n := len(l.holds); n > 0 { // in the order in which they were taken, whatever the clocks
+		h.At = max(h.At, l.holds[n-1].At)
+	}
+	l.holds = append(l.holds, h)
 	return at
 }
 
@@ -43,7 +52,7 @@ type HoldChange struct {
 // Settle takes in at t what a settlement says of a hold, and says what came of it. A hold that was settled for good, or that is not
 // listed, stays as it is. More than it holds is charged until debt more counts than the limit.
 func (l *Ledger) Settle(t int64, c HoldChange, debt int64) (h HoldEntry, listed bool) {
-	free := l.Free(t) // first: holds that need not be listed any more join the entries
+	free := l.Free(t) // first: it frees what has expired
 	i := l.holds.at(c.ID)
 	if i < 0 || l.now >= l.holds[i].listedUntil(l.late) {
 		return HoldEntry{}, false
@@ -53,17 +62,26 @@ func (l *Ledger) Settle(t int64, c HoldChange, debt int64) (h HoldEntry, listed 
 		return *e, true
 	}
 	now := e.clock(t, l.late)
-	counted := e.Charged(now)
+	taken := e.taken()
 	used := max(e.Used, c.Used)
 	if !c.Open {
 		used = c.Used
 	}
-	if used > counted {
-		used = max(counted, min(used, addUpTo(counted, free, debt)))
+	if used > taken {
+		used = max(taken, min(used, addUpTo(taken, free, debt)))
 	}
 	l.forget()
-	e.Used, e.Settled = used, !c.Open
-	if c.Open && now < e.Until && c.Until > e.Until {
+	e.Used = used
+	if !c.Open {
+		e.Settled, e.Until = true, min(e.Until, now)
+	}
+	switch then := e.taken(); {
+	case then < taken:
+		l.giveBack(i, taken-then)
+	case then > taken:
+		l.join(e.At, then-taken, e.Mine)
+	}
+	if c.Open && !e.Freed && now < e.Until && c.Until > e.Until {
 		e.Until = c.Until
 	}
 	return *e, true

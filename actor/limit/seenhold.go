@@ -69,7 +69,7 @@ func (l *Ledger) SeeHolds(t int64) *HoldsSeen {
 
 // ShowLedger shows how full the bucket of a limit that counts entries is, and its holds, as its ledger has them.
 func (in *Inspection) ShowLedger(l *Ledger) {
-	free := l.Free(in.Now) + in.Held // before the holds: those that need not be listed any more join the entries
+	free := l.Free(in.Now) + in.Held // before the holds: it frees those that have expired
 	in.Tokens = max(free, 0)
 	if in.Rule.Holds.Longest > 0 || len(l.holds) > 0 {
 		in.Holds, in.Debt = l.SeeHolds(in.Now), max(0, -free)

@@ -33,7 +33,7 @@ func TestSeeHoldsOfALedger(t *testing.T) {
 		t.Errorf("%d of %d open, with %d tokens, until %d; %d listed", seen.Open, seen.Total, seen.Tokens, seen.Expires-now, len(seen.List))
 	}
 	for i, want := range []limit.SeenHold{
-		{ID: limit.SeenID(120), State: limit.HoldSettled, Amount: 5, Used: 2, Until: now + 120*int64(time.Second)},
+		{ID: limit.SeenID(120), State: limit.HoldSettled, Amount: 5, Used: 2, Until: now},
 		{ID: limit.SeenID(119), State: limit.HoldOpen, Amount: 5, Used: 7, Until: now + 119*int64(time.Second)},
 		{ID: limit.SeenID(118), State: limit.HoldOpen, Amount: 5, Until: now + 118*int64(time.Second)},
 	} {

@@ -121,8 +121,13 @@ func (o *Owner) nextWaiting(b *bucket, c *Check, i int) (*Check, int) {
 	return nil, i
 }
 
-// awaitsHold says whether a check that waits for the bucket is a hold, or c if none waits.
-func (o *Owner) awaitsHold(b *bucket, c *Check) bool {
+// needsRooms says whether what waits for the bucket can be given no part of a room, or c if nothing waits: a hold has an entry of its own,
+// and a settlement is charged what is free.
+func (o *Owner) needsRooms(b *bucket, c *Check) (needs bool) {
+	o.eachToSettle(b, func(*Settle) { needs = true })
+	if needs {
+		return true
+	}
 	for w, i := o.nextWaiting(b, c, 0); w != nil; w, i = o.nextWaiting(b, c, i) {
 		if w.Hold > 0 {
 			return true
@@ -135,7 +140,7 @@ func (o *Owner) awaitsHold(b *bucket, c *Check) bool {
 // wait need; or with the permit that c extends. c is nil for no check.
 func (o *Owner) rewrite(b *bucket, c *Check, now int64, out *Out) {
 	l := b.ledger()
-	next, have := l.takeBack(b.rule, now, !o.awaitsHold(b, c)) // what is held cannot be part of a room
+	next, have := l.takeBack(b.rule, now, !o.needsRooms(b, c))
 	var extended uint64
 	if c != nil {
 		extended = c.Extend
@@ -252,7 +257,7 @@ func (l *ledger) giveBack(b *bucket, r limit.Receipt, now int64) bool {
 		return false
 	}
 	m := made.find(r)
-	if m == nil {
+	if m == nil || !b.rule.TakesReceipts() {
 		return false
 	}
 	m.back = true

@@ -162,6 +162,9 @@ func (w *ledgerWalk) stored(c *counted) error {
 // the least that its owner can have known.
 func (w *ledgerWalk) judgeNewest() error {
 	last := &w.admitted[len(w.admitted)-1]
+	if w.rule.Algorithm == limit.TokenBucket {
+		return w.judgeBucket(last)
+	}
 	for i := range w.admitted {
 		at := w.admitted[i].from
 		if at < last.from || at >= last.until {
@@ -179,6 +182,31 @@ func (w *ledgerWalk) judgeNewest() error {
 		}
 		if sum > w.rule.Capacity {
 			return fmt.Errorf("%d of %d in one window", sum, w.rule.Capacity)
+		}
+	}
+	return nil
+}
+
+// judgeBucket looks whether more was admitted in any time that ends or begins with the last admission than a full bucket has, and the refill
+// brings.
+func (w *ledgerWalk) judgeBucket(last *counted) error {
+	charge := func(a *counted) int64 {
+		if a.hold != nil && a != last {
+			return a.hold.charge(last.asked, w.now)
+		}
+		return a.cost
+	}
+	for i := range w.admitted {
+		from, to := min(w.admitted[i].from, last.from), max(w.admitted[i].from, last.from)
+		var sum int64
+		for j := range w.admitted {
+			if a := &w.admitted[j]; from <= a.from && a.from <= to {
+				sum += charge(a)
+			}
+		}
+		refill := (to - from) * w.rule.Refill.Tokens / int64(w.rule.Refill.Per)
+		if sum > w.rule.Capacity+refill {
+			return fmt.Errorf("%d in %v, which brings %d to a bucket of %d", sum, time.Duration(to-from), refill, w.rule.Capacity)
 		}
 	}
 	return nil

@@ -523,6 +523,14 @@ var ledgerSettings = map[string]ledgerSetting{
 		limit:  limit.Limit{Algorithm: limit.FixedWindow, Capacity: 6, Window: time.Hour, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
 		checks: 10, costs: 3, deaths: 2, late: true,
 	},
+	"holds in a bucket": {
+		limit:  limit.Limit{Capacity: 5, Refill: limit.Refill{Tokens: 1, Per: 150 * time.Second}, Holds: limit.Holds{Longest: 10 * time.Second, OnExpiry: limit.Free}},
+		checks: 12, costs: 3, deaths: 2, moves: 1, late: true,
+	},
+	"holds in a fast bucket": {
+		limit:  limit.Limit{Capacity: 700, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: 10 * time.Second}},
+		checks: 12, costs: 300, deaths: 2, floors: 1, late: true,
+	},
 	"holds and floors": {
 		limit:  limit.Limit{Algorithm: limit.SlidingLog, Capacity: 4, Window: 3 * time.Second, Holds: limit.Holds{Longest: 10 * time.Second}},
 		checks: 12, costs: 3, deaths: 1, floors: 4, moves: 1, late: true,

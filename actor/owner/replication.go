@@ -96,6 +96,13 @@ func (b *bucket) pausing(now int64) bool {
 	return t.paused
 }
 
+// pauseUntil has nothing reserved before that time, and the owner woken then.
+func (b *bucket) pauseUntil(until, now int64) {
+	t := b.replication()
+	t.retryAt = max(t.retryAt, until)
+	b.pausing(now)
+}
+
 // forgetReplicas forgets all that replicas have said. The next segment stays.
 func (b *bucket) forgetReplicas() {
 	b.confirmed = 0

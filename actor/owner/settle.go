@@ -39,8 +39,11 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	switch {
 	case b.pending() != nil, b.pausing(now):
 		return
-	case l.blocked(b, now, o.cfg) > 0: // a majority has forgotten it
+	case b.free(b.gen, all, nil, o.cfg) > now+o.cfg.Slack: // a majority has told that it has forgotten it
 		s.unknown()
+		return
+	case b.refused() != nil && l.blocked(b, now, o.cfg) > 0: // so say those that have answered
+		b.pauseUntil(b.refused().until, now)
 		return
 	}
 	switch _, listed := l.HoldOf(s.Held.ID); {
@@ -49,7 +52,8 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	case l.current && s.claimed:
 		s.unknown()
 	default:
-		s.claimed, l.written = true, nil
+		o.eachToSettle(b, func(s *Settle) { s.claimed = true })
+		l.written = nil
 		o.claim(b, now, out)
 	}
 }

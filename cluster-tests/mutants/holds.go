@@ -62,8 +62,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "a settlement charges no more than the limit's debt allows",
 			Edits: []Edit{{
 				File: "actor/limit/ledgerhold.go",
-				Old:  "max(counted, min(used, addUpTo(counted, free, debt)))",
-				New:  "max(counted, used, addUpTo(0, min(free, 0), min(debt, 0)))",
+				Old:  "max(taken, min(used, addUpTo(taken, free, debt)))",
+				New:  "max(taken, used, addUpTo(0, min(free, 0), min(debt, 0)))",
 			}},
 			Caught: []Hunt{story("TestMaxDebt", `ledger, debt`)},
 		},
@@ -88,14 +88,74 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestSettleAtAnotherOwner", `of a short bucket`)},
 		},
 		{
-			Name: "charged to what has joined",
-			Why:  "a hold whose time is long over joins the entry of its time; a settlement that goes on with its place in the list is answered and charges nobody",
-			Edits: []Edit{
-				{File: "actor/limit/ledgerhold.go", Old: "free := l.Free(t) // first: holds that need not be listed any more join the entries\n\t", New: ""},
-				{File: "actor/limit/ledgerhold.go", Old: "i < 0 || l.now >= l.holds[i].listedUntil(l.late)", New: "i < 0"},
-				{File: "actor/limit/ledgerhold.go", Old: "addUpTo(counted, free, debt)", New: "addUpTo(counted, l.Free(t), debt)"},
-			},
-			Caught: []Hunt{walks("holds_in_a_fixed_window", `\d of \d in one window`)},
+			Name: "freed, and there again",
+			Why:  "what is freed when a hold expires is freed once, and the ledger says so to other owners; one whose clock is behind takes it for held still, and charges what others have been given",
+			Edits: []Edit{{
+				File: "actor/limit/holdlist.go",
+				Old:  "if h.Settled || h.Freed {",
+				New:  "if h.Settled {",
+			}},
+			Caught: []Hunt{story("TestFreedHoldIsNotTakenAgain", `was given to others`)},
+		},
+		{
+			Name: "freed with each look",
+			Why:  "so it is for the owner itself",
+			Edits: []Edit{{
+				File: "actor/limit/ledger.go",
+				Old:  "h.Freed = true\n\t\t\t",
+				New:  "",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestLedgerOfHolds$", Says: `count, want`}},
+		},
+		{
+			Name: "back though the bucket was full since",
+			Why:  "a bucket that had to refill little since a hold was taken would have been full without it, and taken no more; given back in full, tokens are there twice",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerqueue.go",
+				Old:  "low := l.holds[i].Low\n\tamount = min(amount, low)",
+				New:  "low := l.low()\n\tamount = min(amount, low)",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestLedgerOfBucket$", Says: `have to come back`}},
+		},
+		{
+			Name: "older holds have it too",
+			Why:  "what one hold gives back, no other hold of that time gives back again",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerqueue.go",
+				Old:  "h.Low = max(0, h.Low-amount)",
+				New:  "h.Low = max(0, h.Low)",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestLedgerOfBucket$", Says: `have to come back`}},
+		},
+		{
+			Name: "a full list refuses its last hold",
+			Why:  "a hold for which the ledger had room, and was written with it, is given to its check",
+			Edits: []Edit{{
+				File: "actor/owner/holding.go",
+				Old:  "l.find(c, now) < 0 && ",
+				New:  "",
+			}},
+			Caught: []Hunt{story("TestFullListOfHolds", `want a decision`)},
+		},
+		{
+			Name: "expired holds make room first",
+			Why:  "of a settled hold nothing can change any more; one that has expired can be settled for ten minutes, however many are settled meanwhile",
+			Edits: []Edit{{
+				File: "actor/limit/holdlist.go",
+				Old:  "if a.Settled != b.Settled {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{story("TestLateSettlementAmongMany", `settled five minutes after`)},
+		},
+		{
+			Name: "a claim for each unknown hold",
+			Why:  "one claim tells of all holds that settlements wait for; one for each keeps the checks of the key waiting",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "o.eachToSettle(b, func(s *Settle) { s.claimed = true })",
+				New:  "s.claimed = true",
+			}},
+			Caught: []Hunt{story("TestUnknownHoldsShareAClaim", `a check waits`)},
 		},
 		{
 			Name: "held for longer than it lasts",

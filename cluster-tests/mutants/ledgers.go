@@ -42,7 +42,7 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Name: "others' clocks are one's own",
 			Why:  "what another owner has entered counts longer, by as much as two clocks may differ; otherwise it ends too early for one that is ahead",
 			Edits: []Edit{{
-				File: "actor/limit/ledger.go",
+				File: "actor/limit/entries.go",
 				Old:  "return l.counts.Ends(e.At) + l.late\n",
 				New:  "return l.counts.Ends(e.At)\n",
 			}},
@@ -107,9 +107,9 @@ func ofLedgers() []Mutant { //nolint:funlen // a list
 			Name: "a place is freed twice",
 			Why:  "a return takes out the entry of its permit and nothing else; once that is gone, another client's must stay",
 			Edits: []Edit{{
-				File: "actor/limit/ledger.go",
-				Old:  "return e.ID == id && id != 0 })\n\tl.forget()\n\treturn l.holds.remove(id) || len(l.entries) < n",
-				New:  "return e.ID == id && id != 0 })\n\tif len(l.entries) == n && n > 0 {\n\t\tl.entries = l.entries[1:]\n\t}\n\tl.forget()\n\treturn l.holds.remove(id) || len(l.entries) < n",
+				File: "actor/limit/enter.go",
+				Old:  "return e.ID == id && id != 0 })\n\tl.forget()\n\treturn l.removeHold(id) || len(l.entries) < n",
+				New:  "return e.ID == id && id != 0 })\n\tif len(l.entries) == n && n > 0 {\n\t\tl.entries = l.entries[1:]\n\t}\n\tl.forget()\n\treturn l.removeHold(id) || len(l.entries) < n",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/owner", Run: "^TestModelOfLedgers$/^permits$", Flags: []string{"-ledger-walks=200000"}, Says: `\d of \d in one window|too early`},

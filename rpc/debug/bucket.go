@@ -187,9 +187,6 @@ func entryRows(in limit.Inspection) []row {
 	}
 	l.Used(in.Now)
 	all := l.Entries()
-	if len(all) == 0 && in.Holds != nil && in.Holds.Total > 0 {
-		return []row{{"entries", "none but holds"}}
-	}
 	if len(all) == 0 {
 		return []row{{"entries", "none: nothing that was admitted counts any more"}}
 	}

@@ -60,7 +60,7 @@ func TestWriteHolds(t *testing.T) {
 			"  debt         20 tokens more were charged than the bucket had\n",
 		}},
 		{"none", none, "tokens: none\n", []string{"  holds        none\n", "  entries      none: nothing that was admitted counts any more\n"}},
-		{"none open", over, "tokens: none is open; 1 expired, settled or lost\n", []string{"  holds        none is open; 1 expired, settled or lost\n", "  entries      none but holds\n"}},
+		{"none open", over, "tokens: none is open; 1 expired, settled or lost\n", []string{"  holds        none is open; 1 expired, settled or lost\n", "  entries      none: nothing that was admitted counts any more\n"}},
 		{"not known", unknown, "tokens: not known: an owner keeps them in memory", []string{"  holds        not known: "}},
 		{"takes none", never, "limit demo takes no holds: the field hold of the limit says how long one may last\n", nil},
 	} {

@@ -1,0 +1,88 @@
+package limit
+
+import "slices"
+
+// Enter adds an admission of amount at t by the owner, as a permit of that id or, if it is 0, to the entry of its slot. It returns the
+// time of the entry.
+func (l *Ledger) Enter(t, amount int64, id uint64) (at int64) {
+	l.now = max(l.now, t)
+	l.forget()
+	at, _ = l.counts.Slot(l.now)
+	if id == 0 {
+		l.join(at, amount, true)
+	} else {
+		l.insert(Entry{At: at, Amount: amount, ID: id, Mine: true})
+	}
+	return at
+}
+
+// join adds amount to the entry of that time.
+func (l *Ledger) join(at, amount int64, mine bool) {
+	if l.queue != nil {
+		l.queueUp(amount)
+	} else if i := l.entryOf(at, mine); i >= 0 {
+		l.entries[i].Amount += amount
+	} else {
+		l.insert(Entry{At: at, Amount: amount, Mine: mine})
+	}
+}
+
+// entryOf is the place of the entry of that time, or -1.
+
+// Take takes amount out of what the owner itself has entered at that time, as far as it is there, and says how much that was. Of a
+// bucket it must be the owner's last write that has entered it.
+func (l *Ledger) Take(at, amount int64) int64 {
+	i := l.entryOf(at, true)
+	if l.queue != nil {
+		i = slices.IndexFunc(l.entries, func(e Entry) bool { return e.Mine })
+	}
+	if i < 0 {
+		return 0
+	}
+	e := &l.entries[i]
+	taken := min(amount, e.Amount)
+	if l.queue != nil {
+		taken = min(taken, l.counted(e, l.now))
+	}
+	e.Amount -= taken
+	l.forget()
+	return taken
+}
+
+// Permit is the entry of a permit that counts at t, which may be an earlier time than that of other methods.
+func (l *Ledger) Permit(id uint64, t int64) (Entry, bool) {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.ID == id && id != 0 && t < l.Until(e) {
+			return *e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Remove takes a permit or a hold out and says whether it was there.
+func (l *Ledger) Remove(id uint64) bool {
+	n := len(l.entries)
+	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.ID == id && id != 0 })
+	l.forget()
+	return l.removeHold(id) || len(l.entries) < n
+}
+
+// removeHold takes a hold out and says whether it was there.
+func (l *Ledger) removeHold(id uint64) bool {
+	i := l.holds.at(id)
+	if i >= 0 {
+		l.giveBack(i, l.holds[i].taken())
+		l.holds = slices.Delete(l.holds, i, i+1)
+	}
+	return i >= 0
+}
+
+// giveBack takes amount of what the i-th hold has taken out of its entry.
+func (l *Ledger) giveBack(i int, amount int64) {
+	h := &l.holds[i]
+	if l.queue != nil {
+		l.giveBackQueued(i, amount)
+	} else if e := l.entryOf(h.At, h.Mine); e >= 0 {
+		l.entries[e].Amount -= min(amount, l.entries[e].Amount)
+	}
+}

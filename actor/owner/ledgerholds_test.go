@@ -1,0 +1,216 @@
+package owner_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/storage/register"
+)
+
+// stored is the ledger that the replicas have.
+func (tr *troupe) stored(t *testing.T, rule *limit.Rule) *limit.Ledger {
+	t.Helper()
+	var latest register.Register
+	for _, r := range tr.replicas {
+		if known := r.registers[rule.Register()]; known.Version > latest.Version {
+			latest = known
+		}
+	}
+	l := rule.NewLedger(0)
+	if err := l.Read(latest.Ledger, limit.OwnerID{}); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// hourly is a limit of a window that lasts long.
+func hourly(t *testing.T, holds limit.Holds) *limit.Rule {
+	t.Helper()
+	return ruleFor(t, limit.Limit{Name: "budget", Algorithm: limit.FixedWindow, Capacity: 1_000_000, Window: time.Hour, Holds: holds})
+}
+
+// What was freed when a hold expired, and has been given to others, is neither charged nor held again by another owner, to which the hold
+// lasts longer: clocks may differ.
+func TestFreedHoldIsNotTakenAgain(t *testing.T) {
+	for name, s := range map[string]limit.Settlement{
+		"settled": {Used: 10}, "used in part": {Used: 10, Open: true}, "extended": {Open: true, For: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTroupe(t, 3)
+			rule := ofWindow(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free, MaxDebt: limit.NoDebt})
+			a := tr.enter('A')
+			h := a.holds(10, second, rule)
+			a.pass(second)
+			a.admitted(a.check(10, rule))
+			b := tr.enter('B')
+			tr.now += 300 * ms
+			if got := b.settles(h, s, rule)[0]; got.Charged > 0 || got.State == limit.HoldOpen {
+				t.Errorf("what was given to others is charged or held: %+v", got)
+			}
+			if used := tr.stored(t, rule).Used(b.clock()); used != 10 {
+				t.Errorf("%d of 10 are charged and held, with no debt", used)
+			}
+		})
+	}
+}
+
+// The greatest debt leaves the ledger readable, when its holds are listed no more too.
+func TestGreatestDebtCanBeRead(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := ruleFor(t, limit.Limit{Name: "budget", Algorithm: limit.FixedWindow, Capacity: limit.MaxCount, Window: time.Hour, Holds: limit.Holds{Longest: time.Minute}})
+	a := tr.enter('A')
+	first, again, other := a.holds(1, second, rule), a.holds(1, second, rule), a.holds(1, 60*second, rule)
+	a.admitted(a.check(5, rule))
+	for _, h := range []limit.Hold{first, again} {
+		a.settles(h, limit.Settlement{Used: limit.MaxCount}, rule)
+	}
+	a.pass(second + int64(limit.SettleLate) + second)
+	a.settles(other, limit.Settlement{Used: 1}, rule)
+	for _, s := range []*stage{a, tr.enter('B')} {
+		s.quickAll()
+		s.pass(2 * second)
+		s.denied(s.check(1, rule))
+	}
+	a.done(a.reset(rule))
+	a.admitted(a.check(1, rule))
+}
+
+// However many holds of a key are settled after it was taken, the settlement of a hold gets the same answer when it is repeated a
+// moment later, and also if another owner has taken over while it was stored.
+func TestHoldOlderThanManySettlements(t *testing.T) {
+	rule := hourly(t, limit.Holds{Longest: time.Hour})
+	tr := newTroupe(t, 3)
+	s := tr.enter('A')
+	repeated, taken := s.holds(1000, 600*second, rule), s.holds(1000, 600*second, rule)
+	for range 300 {
+		s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 1}, rule)
+		s.pass(ms)
+	}
+	for range 2 {
+		if got := s.settles(repeated, limit.Settlement{Used: 700}, rule)[0]; got.State != limit.HoldSettled || got.Charged != 700 {
+			t.Errorf("%+v", got)
+		}
+	}
+
+	s.quick = nil
+	all := []owner.Settle{{Rule: rule, Held: taken.Limits[0], Granted: 1000, Used: 600}}
+	tag := s.tag()
+	s.owner.Settle(tag, all, s.clock(), s.clock()+hour, &s.out)
+	s.after()
+	m := s.post[len(s.post)-1]
+	m.Now = s.clock()
+	for _, r := range s.replicas { // they store it, and no answer arrives
+		r.reserve(m, s.now, s.bounds)
+	}
+	b := tr.enter('B')
+	b.quickAll()
+	b.admitted(b.check(1, rule))
+	s.quickAll()
+	s.pass(second)
+	s.done(tag)
+	if got := all[0].Settled; got.State != limit.HoldSettled || got.Charged != 600 {
+		t.Errorf("a settlement whose answers were lost: %+v", got)
+	}
+}
+
+// A hold that has expired can be settled for ten minutes, however many others are settled meanwhile.
+func TestLateSettlementAmongMany(t *testing.T) {
+	rule := hourly(t, limit.Holds{Longest: time.Hour, OnExpiry: limit.Free})
+	s := newTroupe(t, 3).enter('A')
+	expired := s.holds(1000, 2*second, rule)
+	for range 600 {
+		s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 1}, rule)
+		s.pass(second / 2)
+	}
+	if got := s.settles(expired, limit.Settlement{Used: 700}, rule)[0]; got.State != limit.HoldSettled || got.Charged != 700 {
+		t.Errorf("settled five minutes after it has expired: %+v", got)
+	}
+}
+
+// One claim answers all settlements of holds that there are not, so that they do not keep a key's checks waiting.
+func TestUnknownHoldsShareAClaim(t *testing.T) {
+	rule := hourly(t, limit.Holds{Longest: time.Minute})
+	s := newTroupe(t, 3).enter('A')
+	s.quickAll()
+	s.admitted(s.check(1, rule))
+	s.quick = nil
+	for i := range 100 {
+		all := []owner.Settle{{Rule: rule, Held: limit.Held{Limit: rule.Name, ID: uint64(i*2 + 1000)}, Granted: 1, Used: 1}}
+		s.owner.Settle(s.tag(), all, s.clock(), s.clock()+hour, &s.out)
+		s.after()
+	}
+	check, rounds := s.check(1, rule), 0
+	for ; rounds < 100; rounds++ {
+		if _, answered := s.reply(check); answered {
+			break
+		}
+		s.pass(2 * ms)
+		s.deliver(0, 1, 2)
+	}
+	if rounds > 4 {
+		t.Errorf("a check waits %d rounds behind settlements of nothing", rounds)
+	}
+}
+
+// Holds of a limit that takes none any more can be settled, for what is there.
+func TestHoldsRemovedFromALimit(t *testing.T) {
+	with := ofWindow(t, limit.Holds{Longest: time.Minute, MaxDebt: limit.NoDebt})
+	l := with.Limit
+	l.Holds = limit.Holds{}
+	without := ruleFor(t, l)
+	if with.Register() != without.Register() {
+		t.Skip("another kind of bucket")
+	}
+	s := newTroupe(t, 3).enter('A')
+	h := s.holds(5, 60*second, with)
+	s.left(without)
+	if got := s.settles(h, limit.Settlement{Used: 1000}, without)[0]; got.Charged != 10 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What an owner has taken ahead for checks is there for settlements too.
+func TestSettlementTakesWhatIsTakenAhead(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{
+		Name: "w", Algorithm: limit.SlidingWindow, Capacity: 1000, Window: time.Minute, Holds: limit.Holds{Longest: time.Minute, MaxDebt: limit.NoDebt},
+	})
+	s := newTroupe(t, 3).enter('A')
+	h := s.holds(100, 60*second, rule)
+	for range 200 {
+		s.admitted(s.check(1, rule))
+		s.answers = s.answers[:0]
+		s.pass(ms)
+	}
+	left := s.left(rule)
+	if got := s.settles(h, limit.Settlement{Used: 100 + left}, rule)[0]; got.Charged != 100+left {
+		t.Errorf("%d are left, and of %d used %d are charged", left, 100+left, got.Charged)
+	}
+}
+
+// A hold that most replicas list is never unknown, though the answers say so that come first: one replica has lost its disk, and another
+// is silent.
+func TestHoldIsNotUnknownForSilence(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := ofWindow(t, limit.Holds{Longest: time.Minute})
+	h := tr.enter('A').holds(4, 60*second, rule)
+	tr.now += second
+	tr.replicas[0].amnesia(tr.now, tr.bounds)
+	s := tr.enter('B')
+	s.quick = []int{0, 1}
+	all := []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: 4, Used: 1}}
+	tag := s.tag()
+	s.owner.Settle(tag, all, s.clock(), s.clock()+30*second, &s.out)
+	s.after()
+	s.pass(5 * second)
+	if _, answered := s.reply(tag); answered {
+		t.Fatalf("answered: %+v", all[0].Settled)
+	}
+	s.quickAll()
+	s.pass(10 * second)
+	s.done(tag)
+	if got := all[0].Settled; got.Charged != 1 {
+		t.Errorf("%+v", got)
+	}
+}
