@@ -157,7 +157,7 @@ func (h *HoldEntry) flags() (flags byte) {
 // append appends the list as a ledger stores it, that of a bucket with what it needs.
 func (hs holdList) append(dst []byte, bucket bool) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(hs)))
-	before := int64(0)
+	before, low := int64(0), int64(0)
 	for i := range hs {
 		h := &hs[i]
 		dst = binary.BigEndian.AppendUint64(append(dst, h.flags()), h.ID)
@@ -166,9 +166,9 @@ func (hs holdList) append(dst []byte, bucket bool) []byte {
 		}
 		dst = binary.AppendVarint(dst, h.Until-h.At)
 		if bucket {
-			dst = binary.AppendUvarint(dst, uint64(h.Low))
+			dst = binary.AppendVarint(dst, h.Low-low)
 		}
-		before = h.At
+		before, low = h.At, h.Low
 	}
 	return dst
 }
@@ -189,7 +189,7 @@ func (hs *holdList) read(d *byteReader, own, bucket bool) bool {
 		return false
 	}
 	*hs = slices.Grow(*hs, int(count)+1)
-	at := int64(0)
+	at, low := int64(0), int64(0)
 	for range count {
 		flags, id := d.bytes(1), d.bytes(8)
 		since, amount, used := d.number(), d.number(), d.number()
@@ -197,17 +197,16 @@ func (hs *holdList) read(d *byteReader, own, bucket bool) bool {
 		if id == nil || !ok || since > uint64(math.MaxInt64-at) || max(amount, used) > uint64(MaxCount) || lasts > int64(MaxFill) || lasts < -int64(MaxFill) {
 			return false
 		}
-		low := uint64(0)
 		if bucket {
-			low = d.number()
-		}
-		if low > maxEntry {
-			return false
+			more, ok := d.signed()
+			if low += more; !ok || low < 0 || low > int64(maxEntry) {
+				return false
+			}
 		}
 		at += int64(since)
 		*hs = append(*hs, HoldEntry{
 			At: at, ID: binary.BigEndian.Uint64(id), Amount: int64(amount), Used: int64(used), Until: at + lasts,
-			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Freed: flags[0]&holdFreed != 0, Low: int64(low), Mine: flags[0]&holdMine != 0 && own,
+			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Freed: flags[0]&holdFreed != 0, Low: low, Mine: flags[0]&holdMine != 0 && own,
 		})
 	}
 	return true

@@ -26,7 +26,8 @@ var ErrLedger = errors.New("the stored ledger cannot be read")
 //	│       │ │ 1 byte │ 8 bytes │                           │        │      │ varint that has a sign   │
 //	└───────┘ └────────┴─────────┴───────────────────────────┴────────┴──────┴──────────────────────────┘
 //
-// That of a bucket has layout 3, and with each hold the least that the bucket had to refill since.
+// That of a bucket has layout 3, and with each hold the least that the bucket had to refill since, as a varint that has a sign, counted
+// from that of the hold before: what comes back changes it for all holds at once, by the same amount.
 const (
 	ledgerLayout      = 1
 	ledgerLayoutHolds = 2
