@@ -59,7 +59,8 @@ var mayImport = map[string][]string{
 		"ring/cluster/gossip", "ring/cluster/health", "ring/cluster/joining", "ring/cluster/lograte", "ring/cluster/message", "ring/cluster/recovery", "ring/key",
 	},
 	"ring/cluster/driver": {"ring", "ring/agreed", "ring/move"},
-	"storage/register":    {"ring"},
+	"storage/difference":  {},
+	"storage/register":    {"ring", "storage/difference"},
 	"storage/files":       {"internal/bound"},
 	"storage/datadir":     {"storage/files"},
 	"storage/database":    {"storage/datadir", "storage/files"},
@@ -77,7 +78,7 @@ var mayImport = map[string][]string{
 	"rpc/credentials":     {"internal/bearer", "internal/bound", "internal/metrics", "ring/key", "ring/secret", "rpc/access", "rpc/transport"},
 	"rpc/web":             {"actor/limit", "internal/bearer", "internal/bound", "internal/fault", "internal/metrics", "internal/spelling", "rpc/access", "rpc/pb"},
 	"rpc/peers": {
-		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "storage", "storage/register",
+		"actor", "actor/limit", "internal/bound", "internal/fault", "internal/metrics", "ring", "ring/cluster", "ring/key", "storage", "storage/difference", "storage/register",
 		"rpc/credentials", "rpc/pb", "rpc/transport",
 	},
 	"rpc": {
@@ -111,7 +112,7 @@ var mayImport = map[string][]string{
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
-var pure = []string{"actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "storage/register"}
+var pure = []string{"actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "storage/difference", "storage/register"}
 
 // independent are the packages that know nothing of jeton, so that what they say of it does not rest on it.
 var independent = []string{"cluster-tests/history"}

@@ -119,7 +119,7 @@ func VerdictOf(v register.Verdict) Verdict {
 		return Skewed
 	case register.Full:
 		return Full
-	case register.WrongEpoch, register.Sealed:
+	case register.WrongEpoch, register.Sealed, register.OtherBase: // the last one is no owner's: the whole is sent before it hears
 	}
 	return Elsewhere
 }

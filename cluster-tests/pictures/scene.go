@@ -291,7 +291,7 @@ func said(a register.Answer) (class, text string) {
 		return "no", fmt.Sprintf("no: epoch %d here", a.Epoch)
 	case register.Sealed:
 		return "no", "no: sealed"
-	case register.OldGeneration, register.Skewed, register.TooFar, register.Full:
+	case register.OldGeneration, register.Skewed, register.TooFar, register.Full, register.OtherBase:
 	}
 	return "no", "no"
 }

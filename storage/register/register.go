@@ -24,6 +24,9 @@
 //
 // Expire keeps a register from being swept while its ledger counts, though H lies in the past.
 //
+// What replaces the ledger may come as a [difference] from the one that the replica has. Then it is decided as if the whole had come,
+// or, if the replica has another one, not at all: see OtherBase.
+//
 // Start with [Partition.Reserve].
 package register
 
@@ -32,6 +35,7 @@ import (
 	"cmp"
 
 	"github.com/jeton-dev/jeton/ring"
+	"github.com/jeton-dev/jeton/storage/difference"
 )
 
 // Bounds are two durations that all replicas and owners of a cluster agree on, in nanoseconds. They are fixed for the
@@ -76,6 +80,8 @@ type Reservation struct {
 	Expire int64 // the register may not be swept before this time; 0 for one without a ledger
 	Claim  bool  // the stored ledger stays and is told; otherwise Ledger takes its place
 	Ledger []byte
+	// Difference, if it is not empty, is what Ledger differs by from the ledger that the replica has, in place of the whole.
+	Difference []byte
 }
 
 // A Register is a replica's durable record of a bucket. The zero Register is that of a bucket that was never used.
@@ -120,6 +126,7 @@ const (
 	Skewed                // the owner's clock differs too much: see Skew
 	TooFar                // To lies further ahead than any owner may reserve
 	Full                  // the replica has the maximum number of registers of limits that requests define
+	OtherBase             // the replica cannot tell what the whole is of a Difference: it is to be sent again with its Ledger
 )
 
 // An Answer is a replica's answer to a reservation.
@@ -171,6 +178,8 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 		a.Verdict = WrongEpoch
 	case p.Sealed:
 		a.Verdict = Sealed
+	case !m.complete(r):
+		a.Verdict = OtherBase
 	case r.repeats(m):
 		a.accept(r, m)
 	case m.Generation < r.Generation:
@@ -186,6 +195,15 @@ func (p Partition) Reserve(r Register, m Reservation, now int64, b Bounds) (afte
 		return r.accept(m), a, true
 	}
 	return r, a, false
+}
+
+// complete makes the Ledger of the Difference, if m has one, and says whether that is known.
+func (m *Reservation) complete(r Register) (ok bool) {
+	if m.Claim || len(m.Difference) == 0 {
+		return true
+	}
+	m.Ledger, ok = difference.Apply(r.Ledger, m.Difference, MaxLedger)
+	return ok
 }
 
 // accept answers a reservation that r accepts or has accepted.
