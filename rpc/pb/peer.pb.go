@@ -124,7 +124,9 @@ type Reservation struct {
 	// The register may not be swept before this time.
 	ExpireNs int64 `protobuf:"varint,13,opt,name=expire_ns,json=expireNs" json:"expire_ns,omitempty"`
 	// The stored ledger stays, and comes back with the answer.
-	Claim         bool `protobuf:"varint,14,opt,name=claim" json:"claim,omitempty"`
+	Claim bool `protobuf:"varint,14,opt,name=claim" json:"claim,omitempty"`
+	// What the ledger differs by from the one that the replica has, in place of ledger. Only to a node that takes differences.
+	Difference    []byte `protobuf:"bytes,15,opt,name=difference" json:"difference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -255,6 +257,13 @@ func (x *Reservation) GetClaim() bool {
 		return x.Claim
 	}
 	return false
+}
+
+func (x *Reservation) GetDifference() []byte {
+	if x != nil {
+		return x.Difference
+	}
+	return nil
 }
 
 // ReserveResponse answers a ReserveRequest.
@@ -1154,7 +1163,7 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x16\n" +
 	"\x06writer\x18\x03 \x01(\fR\x06writer\x129\n" +
-	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\xe0\x02\n" +
+	"\freservations\x18\x04 \x03(\v2\x15.jeton.v1.ReservationR\freservations\"\x80\x03\n" +
 	"\vReservation\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1c\n" +
@@ -1172,7 +1181,10 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x06inline\x18\v \x01(\bR\x06inline\x12\x17\n" +
 	"\alead_ns\x18\f \x01(\x03R\x06leadNs\x12\x1b\n" +
 	"\texpire_ns\x18\r \x01(\x03R\bexpireNs\x12\x14\n" +
-	"\x05claim\x18\x0e \x01(\bR\x05claim\"n\n" +
+	"\x05claim\x18\x0e \x01(\bR\x05claim\x12\x1e\n" +
+	"\n" +
+	"difference\x18\x0f \x01(\fR\n" +
+	"difference\"n\n" +
 	"\x0fReserveResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
 	"\aanswers\x18\x02 \x03(\v2\x1b.jeton.v1.ReservationAnswerR\aanswers\x12\x14\n" +

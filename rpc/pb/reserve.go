@@ -89,7 +89,7 @@ func (m *ReserveIn) stamp() {
 
 // reservation reads a Reservation into m, and says what of it does not fit.
 func (r *reader) reservation(m *register.Reservation, end int) error {
-	var wide, large bool // the last one of a field counts
+	var wide, large bool // the last one of a field counts, and of a ledger and a difference
 	for r.at < end {
 		switch tag := r.varint(end); tag {
 		case tagSeq:
@@ -115,6 +115,11 @@ func (r *reader) reservation(m *register.Reservation, end int) error {
 			ledger := r.string(end)
 			if large = len(ledger) > register.MaxLedger; !large {
 				m.Ledger = []byte(ledger)
+			}
+		case tagDifference:
+			difference := r.string(end)
+			if large = len(difference) > register.MaxLedger; !large {
+				m.Difference = []byte(difference)
 			}
 		case tagOfInline:
 			m.Inline = r.varint(end) != 0
@@ -145,6 +150,8 @@ type ReserveOut struct {
 	// Reservations are those of the message, in their order, wherever they lie. What they say of Now and Writer is left
 	// out.
 	Reservations [][]register.Reservation
+	// Difference, if not nil, says what is sent in place of the ledger of a reservation; nil for the whole.
+	Difference func(*register.Reservation) []byte
 }
 
 // usualReservation is about how many bytes a reservation takes without its texts.
@@ -182,13 +189,13 @@ func (m *ReserveOut) AppendWire(b []byte) ([]byte, error) {
 		for i := range rs {
 			var from int
 			b, from = begin(b, tagReservations)
-			b = end(appendReservation(b, &rs[i]), from)
+			b = end(m.appendReservation(b, &rs[i]), from)
 		}
 	}
 	return b, nil
 }
 
-func appendReservation(b []byte, m *register.Reservation) []byte {
+func (out *ReserveOut) appendReservation(b []byte, m *register.Reservation) []byte {
 	b = appendNumber(b, tagSeq, m.Seq)
 	b = appendNumber(b, tagEpoch, m.Epoch)
 	b = appendNumber(b, tagPartition, uint64(m.Partition))
@@ -198,9 +205,17 @@ func appendReservation(b []byte, m *register.Reservation) []byte {
 	b = appendNumber(b, tagFrom, uint64(m.From))
 	b = appendNumber(b, tagTo, uint64(m.To))
 	b = appendNumber(b, tagReach, uint64(m.Reach))
-	b = appendBytes(b, tagLedger, m.Ledger)
+	ledger, difference := m.Ledger, []byte(nil)
+	if out.Difference != nil && len(ledger) > 0 {
+		difference = out.Difference(m)
+	}
+	if len(difference) > 0 {
+		ledger = nil
+	}
+	b = appendBytes(b, tagLedger, ledger)
 	b = appendTrue(b, tagOfInline, m.Inline)
 	b = appendNumber(b, tagLead, uint64(m.Lead))
 	b = appendNumber(b, tagExpire, uint64(m.Expire))
-	return appendTrue(b, tagClaim, m.Claim)
+	b = appendTrue(b, tagClaim, m.Claim)
+	return appendBytes(b, tagDifference, difference)
 }

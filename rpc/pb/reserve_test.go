@@ -50,18 +50,21 @@ func stockReserve(data []byte) (in ReserveIn, odd bool, err error) {
 				Writer: writer, Seq: r.GetSeq(), Epoch: r.GetEpoch(), Now: in.Now,
 				Partition: ring.Partition(r.GetPartition()), Key: r.GetKey(), Limit: r.GetLimit(),
 				Generation: r.GetGeneration(), From: r.GetFromNs(), To: r.GetToNs(), Reach: r.GetReachNs(), Inline: r.GetInline(), Ledger: r.GetLedger(),
-				Lead: r.GetLeadNs(), Expire: r.GetExpireNs(), Claim: r.GetClaim(),
+				Lead: r.GetLeadNs(), Expire: r.GetExpireNs(), Claim: r.GetClaim(), Difference: r.GetDifference(),
 			}
 		}
 	}
 	return in, odd, err
 }
 
-// withoutEmptyLedger makes a ledger of no bytes none.
+// withoutEmptyLedger makes a ledger of no bytes none, and a difference likewise.
 func withoutEmptyLedger(rs []register.Reservation) []register.Reservation {
 	for i := range rs {
 		if len(rs[i].Ledger) == 0 {
 			rs[i].Ledger = nil
+		}
+		if len(rs[i].Difference) == 0 {
+			rs[i].Difference = nil
 		}
 	}
 	return rs
@@ -128,6 +131,7 @@ func TestDecodeReservationTable(t *testing.T) {
 		"negative positions":               append(number(tagFrom, 1<<64-1), number(tagTo, 1<<63)...),
 		"cut short":                        {tagOfKey, 5, 'a'},
 		"a claim":                          number(tagClaim, 1),
+		"a difference":                     {tagDifference, 3, 'a', 'b', 'c'},
 		"a ledger that is told":            {tagAnswerLedger, 2, 1, 2},
 		"a verdict of one byte":            number(tagVerdict, 255),
 		"a verdict beyond a byte":          number(tagVerdict, 256),
@@ -174,6 +178,9 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 			Writer: register.Writer(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "writer")),
 		}
 		stock := &ReserveRequest{Id: m.ID, NowNs: m.Now, Writer: m.Writer[:]}
+		if rapid.Bool().Draw(t, "differences") {
+			m.Difference = func(r *register.Reservation) []byte { return r.Ledger[1:] } // none of one byte
+		}
 		for range 2 {
 			rs := reservations.Draw(t, "reservations")
 			m.Reservations = append(m.Reservations, rs)
@@ -183,6 +190,9 @@ func TestEncodeReservationsAsProtobufDoes(t *testing.T) {
 					Generation: r.Generation, FromNs: r.From, ToNs: r.To, ReachNs: r.Reach, Inline: r.Inline, Ledger: r.Ledger,
 					LeadNs: r.Lead, ExpireNs: r.Expire, Claim: r.Claim,
 				})
+				if last := stock.Reservations[len(stock.Reservations)-1]; m.Difference != nil && len(r.Ledger) > 1 {
+					last.Ledger, last.Difference = nil, r.Ledger[1:]
+				}
 			}
 		}
 		sameBytes(t, &m, stock)

@@ -117,6 +117,7 @@ const (
 	tagLead       = 12<<3 + typeVarint
 	tagExpire     = 13<<3 + typeVarint
 	tagClaim      = 14<<3 + typeVarint
+	tagDifference = 15<<3 + typeBytes
 
 	tagReservedID    = 1<<3 + typeVarint // of ReserveResponse
 	tagAnswers       = 2<<3 + typeBytes

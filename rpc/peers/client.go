@@ -62,7 +62,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{remotes: map[string]*remote{}, dialer: dialer{
-		cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), metrics: newMetrics(),
+		cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), metrics: newMetrics(), sent: newSentLedgers(cmp.Or(cfg.LedgerMemory, defaultLedgerMemory)),
 		secured: grpc.WithTransportCredentials(proof), answerWithin: answerWithin,
 	}}
 	if err := metrics.Register(cfg.Registerer, c.metrics.collectors()...); err != nil {

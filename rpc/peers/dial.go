@@ -35,6 +35,15 @@ const (
 	addressHeader = "jeton-address" // its gRPC address; may be missing
 )
 
+// differencesHeader is in the answer of a node that takes ledgers as differences, with the version of these. A node of before knows none.
+const (
+	differencesHeader  = "jeton-differences"
+	differencesVersion = "1"
+)
+
+// defaultLedgerMemory is that of ClientConfig.LedgerMemory.
+const defaultLedgerMemory = 16 << 20
+
 // ClientConfig says how a node speaks to others.
 type ClientConfig struct {
 	// ID is the node's own. Required.
@@ -46,6 +55,8 @@ type ClientConfig struct {
 	Key *key.Key
 	// Now is the node clock. Required.
 	Now func() int64
+	// LedgerMemory is about how many bytes of ledgers are remembered that were sent, so that the next ones go as differences; 0 means 16 MiB.
+	LedgerMemory int64
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 	// Logger gets lines about connections that cannot be opened; nil discards them.
@@ -57,6 +68,7 @@ type dialer struct {
 	cfg     ClientConfig
 	log     *slog.Logger
 	metrics clientMetrics
+	sent    *sentLedgers
 	secured grpc.DialOption // with what the node proves that it is one
 
 	answerWithin time.Duration // of streams; answerWithin, but in tests

@@ -1,8 +1,10 @@
 package peers
 
 import (
+	"errors"
 	"time"
 
+	"github.com/jeton-dev/jeton/rpc/pb"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -26,6 +28,7 @@ type message struct {
 	writer reg.Writer
 	parts  []part
 	len    int
+	whole  bool      // its ledgers go whole
 	at     time.Time // when its first reservation was asked
 	sent   time.Time
 }
@@ -34,6 +37,48 @@ type message struct {
 type part struct {
 	of       *asked
 	from, to int
+}
+
+// again is a message with what the node asks for the whole of; nil for nothing.
+func (m *message) again(answers []reg.Answer) (again *message) {
+	from := 0
+	for _, p := range m.parts {
+		for i := range p.to - p.from {
+			if answers == nil || answers[from+i].Verdict != reg.OtherBase {
+				continue
+			}
+			if again == nil {
+				again = &message{writer: m.writer, whole: true, at: m.at}
+			}
+			again.parts = append(again.parts, part{p.of, p.from + i, p.from + i + 1})
+			again.len++
+		}
+		from += p.to - p.from
+	}
+	return again
+}
+
+// answer gives the answers to who asked, but to what is sent again.
+func (m *message) answer(in *pb.ReservedIn) {
+	answers := in.Answers
+	for _, p := range m.parts {
+		if in.Error != "" {
+			p.of.answer(p, nil, errors.New(in.Error))
+			continue
+		}
+		for p.from < p.to {
+			n := 0
+			for n < p.to-p.from && answers[n].Verdict != reg.OtherBase {
+				n++
+			}
+			if n > 0 {
+				p.of.answer(part{p.of, p.from, p.from + n}, answers[:n:n], nil)
+			} else {
+				n = 1
+			}
+			p.from, answers = p.from+n, answers[n:]
+		}
+	}
 }
 
 // answer takes the answers to one part, and calls done with the last.

@@ -14,6 +14,9 @@ type clientMetrics struct {
 	broken  *prometheus.CounterVec
 	refused *prometheus.CounterVec
 	open    *prometheus.GaugeVec
+
+	ledgers   *prometheus.CounterVec
+	otherBase *prometheus.CounterVec
 }
 
 func newMetrics() clientMetrics {
@@ -41,11 +44,19 @@ func newMetrics() clientMetrics {
 			Name: "jeton_peer_connected",
 			Help: "1 while a stream of reservations to another node is open, by its address.",
 		}, peer),
+		ledgers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_peer_ledger_bytes_total",
+			Help: "Bytes of ledgers sent to another node, by its address, and whether they went whole or as differences.",
+		}, []string{"peer", "as"}),
+		otherBase: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_peer_other_base_total",
+			Help: "Ledgers sent again as a whole, because another node had another one than the difference was from, by its address.",
+		}, peer),
 	}
 }
 
 func (m clientMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.batch, m.broken, m.refused, m.open}
+	return []prometheus.Collector{m.seconds, m.batch, m.broken, m.refused, m.open, m.ledgers, m.otherBase}
 }
 
 // A remoteMetrics are the series of one other node.
@@ -53,6 +64,8 @@ type remoteMetrics struct {
 	seconds, batch  prometheus.Observer
 	broken, refused prometheus.Counter
 	open            prometheus.Gauge
+
+	whole, differences, otherBase prometheus.Counter
 }
 
 func (m clientMetrics) of(address string) remoteMetrics {
@@ -60,14 +73,19 @@ func (m clientMetrics) of(address string) remoteMetrics {
 	return remoteMetrics{
 		seconds: m.seconds.WithLabelValues(address), batch: m.batch.WithLabelValues(address),
 		broken: m.broken.WithLabelValues(address), refused: m.refused.WithLabelValues(address),
-		open: m.open.WithLabelValues(address),
+		open:  m.open.WithLabelValues(address),
+		whole: m.ledgers.WithLabelValues(address, "whole"), differences: m.ledgers.WithLabelValues(address, "difference"),
+		otherBase: m.otherBase.WithLabelValues(address),
 	}
 }
 
 // forget removes the series of another node.
 func (m clientMetrics) forget(address string) {
 	address = bound.Label(address)
-	for _, v := range []interface{ DeleteLabelValues(values ...string) bool }{m.seconds, m.batch, m.broken, m.refused, m.open} {
-		v.DeleteLabelValues(address)
+	series := []interface {
+		DeletePartialMatch(labels prometheus.Labels) int
+	}{m.seconds, m.batch, m.broken, m.refused, m.open, m.ledgers, m.otherBase}
+	for _, v := range series {
+		v.DeletePartialMatch(prometheus.Labels{"peer": address})
 	}
 }

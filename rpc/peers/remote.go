@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -236,12 +237,15 @@ func (r *remote) serve() (served bool, why error) {
 	defer r.hangUp(conn)
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
-	stream, err := r.openStream(ctx, conn, cancel)
+	stream, differs, err := r.openStream(ctx, conn, cancel)
 	if err != nil {
 		return false, causeOr(ctx, pb.DecodeError(err))
 	}
 	open := newReserving(stream, cancel, r.cfg.Now, r.series)
-	open.within = r.answerWithin
+	if open.within = r.answerWithin; differs {
+		open.sent = r.sent
+	}
+	defer r.sent.forget(open)
 	r.set(open, nil)
 	r.series.open.Set(1)
 	err = open.serve(ctx)
@@ -252,16 +256,18 @@ func (r *remote) serve() (served bool, why error) {
 	return true, err
 }
 
-// openStream opens a stream and waits until the node says that it is.
-func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel context.CancelCauseFunc) (grpc.ClientStream, error) {
+// openStream opens a stream and waits until the node says that it is, and whether it takes differences.
+func (r *remote) openStream(
+	ctx context.Context, conn *grpc.ClientConn, cancel context.CancelCauseFunc,
+) (stream grpc.ClientStream, differs bool, err error) {
 	ctx = metadata.AppendToOutgoingContext(r.meaning(ctx), nodeHeader, r.cfg.ID.String())
 	if own := r.cfg.Address; own != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, addressHeader, own)
 	}
 	kind := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
-	stream, err := conn.NewStream(ctx, kind, pb.Peer_Reserve_FullMethodName, grpc.ForceCodecV2(transport.NewCodec()))
+	stream, err = conn.NewStream(ctx, kind, pb.Peer_Reserve_FullMethodName, grpc.ForceCodecV2(transport.NewCodec()))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	late := time.AfterFunc(connectWithin, func() { cancel(errSilent) })
 	defer late.Stop()
@@ -269,7 +275,7 @@ func (r *remote) openStream(ctx context.Context, conn *grpc.ClientConn, cancel c
 	if err == nil && header == nil { // the end came instead
 		err = stream.RecvMsg(new(pb.ReservedIn))
 	}
-	return stream, err
+	return stream, slices.Contains(header.Get(differencesHeader), differencesVersion), err
 }
 
 // set says what Reserve goes by from now on.

@@ -16,12 +16,16 @@ import (
 	"github.com/jeton-dev/jeton/internal/fault"
 	"github.com/jeton-dev/jeton/rpc/pb"
 	"github.com/jeton-dev/jeton/rpc/transport"
+	"github.com/jeton-dev/jeton/storage/difference"
 	reg "github.com/jeton-dev/jeton/storage/register"
 )
 
 const (
-	// maxReserved is how many reservations of one stream may be unanswered. A full message fits several times.
+	// maxReserved is how many reservations of one stream may be unanswered; a KiB of their ledgers counts as one. A full message fits
+	// several times.
 	maxReserved = 16 * pb.MaxReservations
+	// maxLedgers is how many bytes the ledgers of one message may have, those included that its differences make.
+	maxLedgers = transport.MaxMessage
 	// silentFor is how long a stream may be without a message until its node counts as gone: three pings.
 	silentFor = 3 * pingPeerEvery
 )
@@ -62,7 +66,7 @@ func (s *Service) reserve(stream grpc.ServerStream) error {
 		return err
 	}
 	defer leave()
-	if err := stream.SendHeader(metadata.MD{}); err != nil { // says that the stream is open
+	if err := stream.SendHeader(metadata.Pairs(differencesHeader, differencesVersion)); err != nil { // says that the stream is open
 		return err
 	}
 	r := &reserveStream{
@@ -98,7 +102,7 @@ func (r *reserveStream) readAll(ctx context.Context) error {
 				m.Reservations[i].Arrived = arrived
 			}
 		}
-		cost := max(m.Len, 1)
+		cost := max(m.Len, 1) + min(ledgerBytes(m), maxLedgers)>>10
 		if !r.waitForRoom(ctx, cost) {
 			return nil
 		}
@@ -162,8 +166,19 @@ func reserveProblem(m *pb.ReserveIn) string {
 		return fmt.Sprintf("writer: has %d bytes, not %d", len(m.Writer), len(reg.Writer{}))
 	case m.Now == 0: // the clock difference could not be judged
 		return "now_ns: is missing"
+	case ledgerBytes(m) > maxLedgers:
+		return fmt.Sprintf("reservations: their ledgers have %d bytes, which are too many for one message: at most %d", ledgerBytes(m), maxLedgers)
 	}
 	return ""
+}
+
+// ledgerBytes is how many bytes the ledgers of a message have, or will have once they are made of its differences.
+func ledgerBytes(m *pb.ReserveIn) (sum int) {
+	for i := range m.Reservations {
+		r := &m.Reservations[i]
+		sum += len(r.Ledger) + min(difference.Length(r.Difference), reg.MaxLedger) // a longer one makes nothing
+	}
+	return sum
 }
 
 // answered is called by the store, with what run is to send.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -43,6 +44,7 @@ type messageStream interface {
 //
 //	reserve ─▶ queue ─▶ send: one message of all that waits ─▶ node
 //	done ◀─ answers ◀─ hear: finds the message by its number ◀─┘
+//	                    └▶ again ─▶ send: the whole, where the node does not know what a difference is from
 //
 // Every reservation that was taken is answered once: by the node, or with an error when the stream has broken. After
 // that, nothing reads the reservations of the caller.
@@ -56,7 +58,8 @@ type reserving struct {
 
 	mu         sync.Mutex
 	queue      []*asked
-	unanswered int // reservations
+	again      []*message // to be sent before the queue
+	unanswered int        // reservations
 	pending    map[uint64]*message
 	heard      time.Time // when the node said something last
 	ended      error     // why nothing is taken any more
@@ -67,6 +70,7 @@ type reserving struct {
 	sending []*asked // taken out of the queue, not yet wholly in messages
 	lastID  uint64
 	buffer  []byte
+	differing
 }
 
 func newReserving(stream messageStream, breakUp context.CancelCauseFunc, now func() int64, metrics remoteMetrics) *reserving {
@@ -131,12 +135,12 @@ func (r *reserving) fail(why error) {
 		r.watching.Stop()
 	}
 	left := slices.Concat(r.sending, r.queue)
-	for _, m := range r.pending {
+	for _, m := range slices.AppendSeq(r.again, maps.Values(r.pending)) {
 		for _, p := range m.parts {
 			left = append(left, p.of)
 		}
 	}
-	r.queue, r.pending = nil, nil
+	r.queue, r.again, r.pending = nil, nil, nil
 	r.mu.Unlock()
 	for _, ask := range left {
 		if !ask.over {
@@ -171,7 +175,7 @@ func (r *reserving) send(ctx context.Context) error {
 func (r *reserving) idle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.pending) == 0 && len(r.queue) == 0
+	return len(r.pending) == 0 && len(r.queue) == 0 && len(r.again) == 0
 }
 
 // sendAll sends everything that is queued, and what is queued meanwhile.
@@ -180,6 +184,11 @@ func (r *reserving) sendAll() error {
 		r.mu.Lock()
 		r.sending, r.queue = r.queue, r.sending[:0]
 		r.mu.Unlock()
+		for m := r.nextAgain(); m != nil; m = r.nextAgain() {
+			if err := r.sendMessage(m); err != nil {
+				return err
+			}
+		}
 		if len(r.sending) == 0 {
 			return nil
 		}
@@ -189,6 +198,17 @@ func (r *reserving) sendAll() error {
 			}
 		}
 	}
+}
+
+func (r *reserving) nextAgain() *message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.again) == 0 {
+		return nil
+	}
+	m := r.again[0]
+	r.again = r.again[1:]
+	return m
 }
 
 // cut makes one message of what is to be sent: as much of it as fits, and is of one writer.
@@ -228,6 +248,7 @@ func (r *reserving) cut() *message {
 func (r *reserving) sendMessage(m *message) error {
 	r.lastID++
 	out := pb.ReserveOut{ID: r.lastID, Now: r.now(), Writer: m.writer, Reservations: make([][]reg.Reservation, len(m.parts))}
+	out.Difference = func(of *reg.Reservation) []byte { return r.difference(of, m.whole) }
 	for i, p := range m.parts {
 		out.Reservations[i] = p.of.rs[p.from:p.to]
 	}
@@ -263,16 +284,7 @@ func (r *reserving) hear() error {
 		if m.len > 0 {
 			r.metrics.seconds.Observe(time.Since(m.sent).Seconds())
 		}
-		from := 0
-		for _, p := range m.parts {
-			to := from + p.to - p.from
-			if in.Error != "" {
-				p.of.answer(p, nil, errors.New(in.Error))
-			} else {
-				p.of.answer(p, in.Answers[from:to:to], nil)
-			}
-			from = to
-		}
+		m.answer(in)
 	}
 }
 
@@ -284,17 +296,28 @@ func (r *reserving) answered(in *pb.ReservedIn) (*message, error) {
 	if !ok {
 		return nil, fmt.Errorf("the node answered message %d, which is not open", in.ID)
 	}
-	if in.Error == "" && len(in.Answers) != m.len {
+	if in.Error != "" {
+		in.Answers = nil
+	} else if len(in.Answers) != m.len {
 		return nil, fmt.Errorf("the node sent %d answers to %d reservations", len(in.Answers), m.len)
 	}
 	for i := range in.Answers {
-		if v := in.Answers[i].Verdict; v < reg.Accepted || v > reg.Full {
+		switch v := in.Answers[i].Verdict; {
+		case v < reg.Accepted || v > reg.OtherBase:
 			return nil, fmt.Errorf("the node sent the unknown verdict %d: it may run a newer version", v)
+		case v == reg.OtherBase && (m.whole || r.sent == nil):
+			return nil, errors.New("the node asked for the whole of what it was sent whole")
 		}
 	}
 	delete(r.pending, in.ID)
 	r.unanswered -= m.len
 	r.heard = time.Now()
+	if again := m.again(in.Answers); again != nil {
+		r.unanswered += again.len
+		r.again = append(r.again, again)
+		r.metrics.otherBase.Add(float64(again.len))
+		notify(r.wake)
+	}
 	return m, nil
 }
 
@@ -336,7 +359,7 @@ func (r *reserving) oldestLocked() (oldest time.Time, found bool) {
 	if len(r.queue) > 0 {
 		oldest, found = r.queue[0].at, true
 	}
-	for _, m := range r.pending {
+	for _, m := range slices.AppendSeq(slices.Clone(r.again), maps.Values(r.pending)) {
 		if !found || m.at.Before(oldest) {
 			oldest, found = m.at, true
 		}

@@ -240,6 +240,8 @@ type stationConfig struct {
 	store  Registers
 	listen string // empty: any port
 	handle func(context.Context, []byte) ([]byte, error)
+
+	intercept grpc.StreamServerInterceptor // nil: inWireForm
 }
 
 // startStation starts a node, which ends with the test if not before.
@@ -250,6 +252,9 @@ func startStation(tb testing.TB, cfg stationConfig) *station {
 	}
 	if cfg.handle == nil {
 		cfg.handle = func(_ context.Context, m []byte) ([]byte, error) { return bytes.ToUpper(m), nil }
+	}
+	if cfg.intercept == nil {
+		cfg.intercept = inWireForm
 	}
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", cfg.listen)
 	if err != nil {
@@ -267,7 +272,7 @@ func startStation(tb testing.TB, cfg stationConfig) *station {
 		tb.Fatal(err)
 	}
 	n.server = grpc.NewServer(grpc.Creds(n.port), grpc.ForceServerCodecV2(transport.NewCodec()), grpc.MaxRecvMsgSize(transport.MaxMessage),
-		grpc.WaitForHandlers(true), grpc.StreamInterceptor(inWireForm),
+		grpc.WaitForHandlers(true), grpc.StreamInterceptor(cfg.intercept),
 		grpc.StaticStreamWindowSize(transport.StreamWindow), grpc.StaticConnWindowSize(transport.ConnWindow))
 	n.server.RegisterService(n.service.Description(), n.service)
 	go func() { n.served <- n.server.Serve(l) }()
