@@ -105,29 +105,41 @@ func (h *HoldEntry) past(now, late int64) bool { return h.Settled || now >= h.Un
 
 // fold takes out the holds that need not be listed any more at now.
 func (hs *holdList) fold(now, late int64) {
-	*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool { return now >= h.listedUntil(late) })
-	var past []*HoldEntry
+	over, past := 0, 0
 	for i := range *hs {
-		if h := &(*hs)[i]; h.past(now, late) {
-			past = append(past, h)
+		if h := &(*hs)[i]; now >= h.listedUntil(late) {
+			over++
+		} else if h.past(now, late) {
+			past++
 		}
 	}
-	if len(past) <= maxPast {
-		return
+	if over > 0 {
+		*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool { return now >= h.listedUntil(late) })
 	}
-	slices.SortFunc(past, func(a, b *HoldEntry) int {
-		if a.Settled != b.Settled {
-			if a.Settled {
-				return -1
-			}
-			return 1
+	for ; past > maxPast; past-- { // mostly one, which was settled just now
+		i := hs.firstPast(now, late)
+		*hs = slices.Delete(*hs, i, i+1)
+	}
+}
+
+// firstPast is the hold that goes first of those that are settled or have expired, of which there must be one.
+func (hs holdList) firstPast(now, late int64) (first int) {
+	first = -1
+	for i := range hs {
+		h := &hs[i]
+		if h.past(now, late) && (first < 0 || h.goesBefore(&hs[first])) {
+			first = i
 		}
-		return cmp.Compare(a.Until, b.Until)
-	})
-	for _, h := range past[:len(past)-maxPast] {
-		h.ID = 0
 	}
-	*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool { return h.ID == 0 })
+	return first
+}
+
+// goesBefore says whether h goes before another one that is settled or has expired as well.
+func (h *HoldEntry) goesBefore(other *HoldEntry) bool {
+	if h.Settled != other.Settled {
+		return h.Settled
+	}
+	return h.Until < other.Until
 }
 
 // What a stored hold says besides its numbers.
