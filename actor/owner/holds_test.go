@@ -227,6 +227,26 @@ func TestSettleAtAnotherOwner(t *testing.T) {
 	}
 }
 
+// What was used beyond a hold is charged at the time of the settlement, however long the replicas take to answer: line is time, and what
+// was reserved for a later time would never be there in time.
+func TestSettleAtSlowReplicas(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "tokens", Capacity: 1000, Refill: limit.Refill{Tokens: 1000, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute}})
+	s := newTroupe(t, 3).enter('A')
+	h := s.holds(2, 60*second, rule)
+	s.pass(5 * second) // the bucket is full again
+	s.quick = nil
+	tag, sent := s.tag(), len(s.sent)
+	settles := []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: 2, Used: 7}}
+	s.owner.Settle(tag, settles, s.clock(), s.clock()+hour, &s.out)
+	s.after()
+	s.now += 15 * ms // what is charged is 5 ms of line
+	s.deliver(0, 1)
+	s.done(tag)
+	if got := settles[0].Settled; got.Charged != 7 || len(s.sent) != sent+1 {
+		t.Errorf("%+v, after %d reservations, want 7 charged after one", got, len(s.sent)-sent)
+	}
+}
+
 // A settlement charges no more than the limit's debt allows.
 func TestMaxDebt(t *testing.T) {
 	for debt, want := range map[int64]int64{limit.NoDebt: 4, 3: 7} {

@@ -16,7 +16,7 @@ func (o *Owner) settle(w *waiter, now int64, out *Out) bool {
 			if b.ledger() != nil {
 				o.settleCounted(b, s, now, out)
 			} else {
-				o.settleLine(b, s, now, out)
+				o.settleLine(b, s, w.At, now, out)
 			}
 		}
 		over = over && s.over
@@ -58,8 +58,8 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	}
 }
 
-// settleLine goes on with a settle of a limit that spends a line.
-func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
+// settleLine goes on with a settle of a limit that spends a line, which came at at.
+func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	b.expireHolds(now, out)
 	h := o.lineHoldOf(b, s, now)
 	if h == nil {
@@ -74,7 +74,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, now int64, out *Out) {
 		b.extra.holds.expire = min(b.extra.holds.expire, h.until)
 	}
 	if more := h.due(now) - h.charged; more > 0 && !h.overfull {
-		got, line, over := o.force(b, more, now, out)
+		got, line, over := o.force(b, more, at, now, out)
 		if !over {
 			return
 		}
@@ -115,17 +115,17 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 const maxForced = 8
 
 // force takes amount tokens off the line, or as many as the limit's debt allows, and says how many these were; over is false while
-// they are being reserved.
-func (o *Owner) force(b *bucket, amount, now int64, out *Out) (got int64, line spent, over bool) {
-	bound := b.rule.BoundOfDebt(now)
+// they are being reserved. They are taken at at, as those of a check are: a later time would need other line than was reserved.
+func (o *Owner) force(b *bucket, amount, at, now int64, out *Out) (got int64, line spent, over bool) {
+	bound := b.rule.BoundOfDebt(at)
 	for range maxForced {
 		if amount <= 0 {
 			return 0, spent{}, true
 		}
-		t := trial{bucket: b, length: b.rule.Length(amount), at: now}
-		switch t.result = b.testUpTo(bound, now, now, amount, t.length, o.cfg); t.verdict {
+		t := trial{bucket: b, length: b.rule.Length(amount), at: at}
+		switch t.result = b.testUpTo(bound, at, at, amount, t.length, o.cfg); t.verdict {
 		case admit:
-			return amount, b.spend(now, now, t.length), true
+			return amount, b.spend(at, at, t.length), true
 		case enter:
 			b.enterNext()
 		case wait:
@@ -134,7 +134,7 @@ func (o *Owner) force(b *bucket, amount, now int64, out *Out) (got int64, line s
 		case hold:
 			return 0, spent{}, false
 		case deny:
-			amount = min(amount-1, b.tokensUpTo(bound, now, o.cfg))
+			amount = min(amount-1, b.tokensUpTo(bound, at, o.cfg))
 		}
 	}
 	return 0, spent{}, true
