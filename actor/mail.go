@@ -147,15 +147,17 @@ func (m *mail) callBack(d limit.Decision, err error) {
 	if err == nil {
 		d = m.whole(d)
 	}
-	e, place, late := m.bundle.callback, int(m.place), m.told.Swap(true)
+	e, place, checks, late := m.bundle.callback, int(m.place), m.kind == check, m.told.Swap(true)
 	m.bundle.answered(1)
 	if !late {
-		e.pool.latency.Observe(time.Since(e.start).Seconds())
+		if checks {
+			e.pool.latency.Observe(time.Since(e.start).Seconds())
+		}
 		e.done(place, limit.Result{Decision: d, Err: err})
 	}
 }
 
-// A bundle is the mail of one caller: one check, those of a batch, or one mail that is no check. The caller waits for the answers, or
+// A bundle is the mail of one caller: one check or settlement, those of a batch, or one mail of another kind. The caller waits for the answers, or
 // gets each by a callback; the shard never waits.
 type bundle struct {
 	deadline int64 // node clock

@@ -1,11 +1,97 @@
 package actor
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
 )
+
+// A settling is a settlement on its way to its key's actor, and what it came to. It is not the mail's, which may be used again before the
+// caller has read it.
+type settling struct {
+	other   otherMail
+	settled []limit.SettledLimit // for each limit of the hold
+
+	settles [1]owner.Settle // room for the usual single limit
+	place   [1]int
+}
+
+// Settle takes in what was used of a hold; see [limit.Settler].
+func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit.Settled, error) {
+	if err := ctx.Err(); err != nil {
+		return limit.Settled{}, err
+	}
+	c, st := s.newBundle(ctx, 1, nil), &settling{}
+	m := &c.mail[0]
+	if err := s.address(m, &settlement, st); err != nil {
+		s.bundles.free(c)
+		return limit.Settled{}, err
+	}
+	if len(m.rules) == 0 {
+		s.bundles.free(c)
+		return st.outcome(&settlement)
+	}
+	s.shardOf(m).push(m)
+	if err := c.wait(ctx); err != nil {
+		return limit.Settled{}, err
+	}
+	err := c.single.Err
+	s.bundles.free(c)
+	if err != nil {
+		return limit.Settled{}, err
+	}
+	return st.outcome(&settlement)
+}
+
+// SettleEach takes in every settlement by itself, and waits for none; see [limit.EachSettler].
+func (s *System) SettleEach(ctx context.Context, ss []limit.Settlement, done func(place int, settled limit.Settled, err error)) {
+	if err := refused(ctx, "settlements", len(ss)); err != nil {
+		for i := range ss {
+			done(i, limit.Settled{}, err)
+		}
+		return
+	}
+	all := make([]settling, len(ss))
+	answer := func(place int, r limit.Result) {
+		if r.Err != nil {
+			done(place, limit.Settled{}, r.Err)
+			return
+		}
+		settled, err := all[place].outcome(&ss[place])
+		done(place, settled, err)
+	}
+	s.each(ctx, len(ss), answer, func(c *bundle) {
+		for i := range ss {
+			m := &c.mail[i]
+			err := s.address(m, &ss[i], &all[i])
+			switch {
+			case err != nil:
+				m.fail(err)
+			case len(m.rules) == 0:
+				m.pass(limit.Decision{})
+			default:
+				s.sort(m)
+			}
+		}
+		s.handOver(c)
+	})
+}
+
+// address makes m the mail of a settlement, for the limits of its hold that are stored.
+func (s *System) address(m *mail, settlement *limit.Settlement, st *settling) error {
+	if err := settlement.Validate(); err != nil {
+		return err
+	}
+	h := &settlement.Hold
+	m.kind, m.key, m.hash, m.plan, m.other = settle, h.Key, ring.Hash(h.Key), h.Plan, &st.other
+	m.rules, st.other.settles, st.other.places = m.one[:0], st.settles[:0], st.place[:0]
+	st.settled = make([]limit.SettledLimit, len(h.Limits))
+	return s.findHeld(m, settlement, st.settled)
+}
 
 // findHeld finds the limits of a hold with their rules, by which it was taken. One that is not stored any more knows nothing of it.
 func (s *System) findHeld(m *mail, settlement *limit.Settlement, settled []limit.SettledLimit) error {
@@ -24,11 +110,34 @@ func (s *System) findHeld(m *mail, settlement *limit.Settlement, settled []limit
 				return limit.InField("for", err)
 			}
 		}
-		rule = doc.CauseOf(rule.Name, m.key, m.plan, s.cfg.Now).Rule(rule)
+		if m.plan != "" || doc.HasOverrides() {
+			rule = doc.CauseOf(rule.Name, m.key, m.plan, s.cfg.Now).Rule(rule)
+		}
 		m.rules, o.places = append(m.rules, rule), append(o.places, i)
 		o.settles = append(o.settles, owner.Settle{
 			Rule: rule, Held: held, Granted: settlement.Hold.Granted, Used: settlement.Used, Open: settlement.Open, For: settlement.For.Nanoseconds(),
 		})
 	}
 	return nil
+}
+
+// outcome is what the settlement came to, once its mail is answered.
+func (st *settling) outcome(s *limit.Settlement) (limit.Settled, error) {
+	for i := range st.other.settles {
+		st.settled[st.other.places[i]] = st.other.settles[i].Settled
+	}
+	sum := limit.SumSettled(st.settled)
+	if !sum.Known() {
+		return limit.Settled{}, unknownHold(s)
+	}
+	return sum, nil
+}
+
+// unknownHold names a hold that no limit knows.
+func unknownHold(s *limit.Settlement) error {
+	names := make([]string, len(s.Hold.Limits))
+	for i := range s.Hold.Limits {
+		names[i] = s.Hold.Limits[i].Limit
+	}
+	return fmt.Errorf("%w, of key %s and limits %q", limit.ErrUnknownHold, limit.Quote(s.Hold.Key), names)
 }

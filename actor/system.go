@@ -47,6 +47,7 @@ type System struct {
 var (
 	_ limit.Limiter     = (*System)(nil)
 	_ limit.EachChecker = (*System)(nil)
+	_ limit.EachSettler = (*System)(nil)
 )
 
 // New starts a System. Close stops it.
@@ -126,7 +127,7 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 
 // CheckBatch decides every request by itself; see [limit.BatchChecker].
 func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	if err := refused(ctx, rs); err != nil {
+	if err := refused(ctx, "checks", len(rs)); err != nil {
 		return failed(rs, err)
 	}
 	start := time.Now()
@@ -141,11 +142,10 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	return results
 }
 
-// refused is why nothing of a batch is looked at, or nil.
-func refused(ctx context.Context, rs []limit.Request) error {
-	if len(rs) > limit.MaxBatch {
-		problem := fmt.Sprintf("%d are too many: at most %d", len(rs), limit.MaxBatch)
-		return &limit.FieldError{Field: "checks", Problem: problem}
+// refused is why nothing of so many checks or settlements is looked at, or nil.
+func refused(ctx context.Context, field string, n int) error {
+	if n > limit.MaxBatch {
+		return &limit.FieldError{Field: field, Problem: fmt.Sprintf("%d are too many: at most %d", n, limit.MaxBatch)}
 	}
 	return ctx.Err()
 }
@@ -176,9 +176,19 @@ func (s *System) hand(c *bundle, rs []limit.Request) {
 		if m.inline == 0 && m.plan == "" && !doc.HasOverrides() {
 			last = m.rules[0]
 		}
-		n := m.hash % uint64(len(s.shards))
-		c.byShard[n] = append(c.byShard[n], m)
+		s.sort(m)
 	}
+	s.handOver(c)
+}
+
+// sort puts one mail of a bundle to those of its shard.
+func (s *System) sort(m *mail) {
+	n := m.hash % uint64(len(s.shards))
+	m.bundle.byShard[n] = append(m.bundle.byShard[n], m)
+}
+
+// handOver brings the mail of a bundle that was sorted to its shards.
+func (s *System) handOver(c *bundle) {
 	var mine *shard // others are woken first
 	for n, ms := range c.byShard {
 		switch sh := s.shards[n]; {
@@ -210,19 +220,24 @@ func (s *System) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDec
 
 // CheckEach decides every request by itself, and waits for none; see [limit.EachChecker].
 func (s *System) CheckEach(ctx context.Context, rs []limit.Request, done func(place int, r limit.Result)) {
-	if len(rs) == 0 {
-		return
-	}
-	if err := refused(ctx, rs); err != nil {
+	if err := refused(ctx, "checks", len(rs)); err != nil {
 		for i, r := range failed(rs, err) {
 			done(i, r)
 		}
 		return
 	}
-	c, e := s.newBundle(ctx, len(rs), nil), &callback{pool: &s.bundles, start: time.Now(), done: done}
+	s.each(ctx, len(rs), done, func(c *bundle) { s.hand(c, rs) })
+}
+
+// each has hand give a bundle of n mails to the shards, and calls done with each answer.
+func (s *System) each(ctx context.Context, n int, done func(place int, r limit.Result), hand func(*bundle)) {
+	if n == 0 {
+		return
+	}
+	c, e := s.newBundle(ctx, n, nil), &callback{pool: &s.bundles, start: time.Now(), done: done}
 	c.callback = e
 	c.open.Add(1) // until all that the bundle needs is in place
-	s.hand(c, rs)
+	hand(c)
 	if c.open.Load() > 1 {
 		e.stop = context.AfterFunc(ctx, func() { e.giveUp(c, ctx.Err()) })
 	}
@@ -242,40 +257,6 @@ func (s *System) Return(ctx context.Context, key string, receipts []limit.Receip
 		return nil, err
 	}
 	return m.other.returned, nil
-}
-
-// Settle takes in what was used of a hold; see [limit.Settler].
-func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit.Settled, error) {
-	if err := settlement.Validate(); err != nil {
-		return limit.Settled{}, err
-	}
-	m := &mail{kind: settle, key: settlement.Hold.Key, plan: settlement.Hold.Plan, other: &otherMail{}}
-	settled := make([]limit.SettledLimit, len(settlement.Hold.Limits))
-	if err := s.findHeld(m, &settlement, settled); err != nil {
-		return limit.Settled{}, err
-	}
-	if len(m.rules) > 0 {
-		if err := s.ask(ctx, m); err != nil {
-			return limit.Settled{}, err
-		}
-		for i := range m.other.settles {
-			settled[m.other.places[i]] = m.other.settles[i].Settled
-		}
-	}
-	sum := limit.SumSettled(settled)
-	if !sum.Known() {
-		return limit.Settled{}, unknownHold(&settlement)
-	}
-	return sum, nil
-}
-
-// unknownHold names a hold that no limit knows.
-func unknownHold(s *limit.Settlement) error {
-	names := make([]string, len(s.Hold.Limits))
-	for i := range s.Hold.Limits {
-		names[i] = s.Hold.Limits[i].Limit
-	}
-	return fmt.Errorf("%w, of key %s and limits %q", limit.ErrUnknownHold, limit.Quote(s.Hold.Key), names)
 }
 
 // Reset fills a bucket; see [limit.Resetter].

@@ -76,20 +76,19 @@ func (s *Server) giveBack(ctx context.Context, m *pb.ReturnIn) (*pb.ReturnRespon
 	return &pb.ReturnResponse{Returned: returned}, nil
 }
 
-// Settle implements jeton.v1.Limiter.
-func (s *Server) Settle(ctx context.Context, m *pb.SettleRequest) (*pb.SettleResponse, error) {
-	settlement, err := pb.DecodeSettlement(m)
-	if err != nil {
-		return nil, err
+// settle answers Settle.
+func (s *Server) settle(ctx context.Context, m *pb.SettleIn) (*pb.SettleOut, error) {
+	if m.Wrong != nil {
+		return nil, m.Wrong
 	}
-	if err := settlement.Validate(); err != nil {
+	if err := m.Settlement.Validate(); err != nil {
 		return nil, asMessage(err)
 	}
-	settled, err := s.limiter.Settle(ctx, settlement)
+	settled, err := s.limiter.Settle(ctx, m.Settlement)
 	if err != nil {
 		return nil, asMessage(err)
 	}
-	return pb.EncodeSettled(settled), nil
+	return &pb.SettleOut{Settled: settled}, nil
 }
 
 // asMessage is the error of a settlement, whose field it names as the message does.

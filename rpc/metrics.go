@@ -25,7 +25,7 @@ func newServerMetrics() serverMetrics {
 	m := serverMetrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "jeton_rpc_seconds",
-			Help:    "How long gRPC calls took, by method and code. Of CheckStream every check counts by itself.",
+			Help:    "How long gRPC calls took, by method and code. Of CheckStream every check and settlement counts by itself.",
 			Buckets: metrics.LatencyBuckets(),
 		}, []string{"method", "code"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
@@ -36,6 +36,7 @@ func newServerMetrics() serverMetrics {
 	}
 	for _, method := range []string{
 		pb.Limiter_Check_FullMethodName, pb.Limiter_CheckBatch_FullMethodName, pb.Limiter_CheckStream_FullMethodName,
+		pb.Limiter_Settle_FullMethodName,
 	} {
 		m.good[method] = sync.OnceValue(func() prometheus.Observer { return m.series(method, codes.OK) })
 	}

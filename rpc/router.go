@@ -319,13 +319,27 @@ func (r *Router) Return(ctx context.Context, key string, receipts []limit.Receip
 // Settle implements [limit.Settler]. As a check with an id does, a settlement goes to the first healthy replica, which has usually taken
 // the hold; where a limit counts no entries, the others know nothing of it.
 func (r *Router) Settle(ctx context.Context, s limit.Settlement) (limit.Settled, error) {
-	at, err := r.place(ctx, s.Hold.Key, true)
-	if err != nil {
+	if err := s.Validate(); err != nil {
 		return limit.Settled{}, err
+	}
+	if err := r.refusal(ctx); err != nil {
+		return limit.Settled{}, err
+	}
+	to := r.route(ctx, marksOf(ctx), s.Hold.Key, true)
+	switch to {
+	case nowhere:
+		return limit.Settled{}, r.notAReplica(s.Hold.Key)
+	case elsewhere:
+		return r.nodes.Settle(ctx, s)
+	case here, hereFirst:
 	}
 	ctx, cancel := r.withDeadline(ctx)
 	defer cancel()
-	return at.Settle(ctx, s)
+	settled, err := r.local.Settle(ctx, s)
+	if to == hereFirst && errors.Is(err, limit.ErrUnavailable) {
+		return r.nodes.SettleElsewhere(ctx, s, err)
+	}
+	return settled, err
 }
 
 // place is who answers a request about key, which may have an id: this node alone, or the first of its replicas that can.

@@ -11,7 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
-// description is jeton.v1.Limiter as it was generated, but that checks are read and written, and returns read, by messages
+// description is jeton.v1.Limiter as it was generated, but that checks and settlements are read and written, and returns read, by messages
 // that do it themselves.
 func (s *Server) description() *grpc.ServiceDesc {
 	desc := pb.Limiter_ServiceDesc
@@ -26,6 +26,8 @@ func (s *Server) description() *grpc.ServiceDesc {
 			m.Handler = direct(s, pb.Limiter_CheckAll_FullMethodName, s.checkAll)
 		case "Return":
 			m.Handler = direct(s, pb.Limiter_Return_FullMethodName, s.giveBack)
+		case "Settle":
+			m.Handler = direct(s, pb.Limiter_Settle_FullMethodName, s.settle)
 		}
 	}
 	desc.Streams = slices.Clone(desc.Streams)

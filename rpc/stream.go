@@ -13,15 +13,15 @@ import (
 	"github.com/jeton-dev/jeton/rpc/transport"
 )
 
-// maxUnanswered is how many checks of one stream may be under way. A full message fits.
+// maxUnanswered is how many checks and settlements of one stream may be under way. A full message fits.
 const maxUnanswered = limit.MaxBatch
 
 // A checkStream is one call of CheckStream:
 //
-//	client ─▶ read ─▶ messages ─▶ run ─▶ what this node decides: CheckEach ─┬─▶ answers ─▶ run ─▶ client
-//	                                └──▶ else a goroutine for each check ───┘
+//	client ─▶ read ─▶ messages ─▶ run ─▶ what this node decides: CheckEach, SettleEach ─┬─▶ answers ─▶ run ─▶ client
+//	                                └──▶ else a goroutine for each check or settlement ─┘
 //
-// run takes a message only when it has started every check of the one before, and starts a check only while fewer than
+// run takes a message only when it has started every check and settlement of the one before, and starts one only while fewer than
 // maxUnanswered are. So a client that does not read its answers is not read either, and has to wait.
 type checkStream struct {
 	grpc.ServerStream
@@ -30,8 +30,8 @@ type checkStream struct {
 	denials  bool              // are wanted as errors
 	messages chan *pb.StreamIn // closed by read at its end
 	broken   error             // why read ended; nil when the client was done. Read it after messages was closed
-	answers  chan *pb.Answer   // maxUnanswered fit, so a check never waits to hand over its answer
-	checks   sync.WaitGroup    // the goroutines of checks
+	answers  chan *pb.Answer   // maxUnanswered fit, so none waits to be handed over
+	checks   sync.WaitGroup    // the goroutines of checks and settlements
 }
 
 // checkStream answers CheckStream.
@@ -119,7 +119,7 @@ func (c *checkStream) run(ctx context.Context) error {
 	return end
 }
 
-// gathered are the checks of a message, of which none is started.
+// gathered are the checks and settlements of a message, of which none is started.
 func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
 	m := &gathered{StreamIn: in, server: c.server, denials: c.denials, room: make([]pb.Answer, in.Len), checks: &c.checks, answers: c.answers}
 	m.ctx, m.cancel = timed(ctx)

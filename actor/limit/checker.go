@@ -73,6 +73,14 @@ type Settler interface {
 	Settle(ctx context.Context, s Settlement) (Settled, error)
 }
 
+// EachSettler is a Settler that takes many settlements at once, whose answers do not wait for each other.
+type EachSettler interface {
+	Settler
+	// SettleEach is to Settle what CheckEach is to Check: see [EachChecker]. It calls done exactly once for every settlement, with its
+	// index in ss. It takes at most [MaxBatch] settlements; more are a *FieldError for each.
+	SettleEach(ctx context.Context, ss []Settlement, done func(place int, settled Settled, err error))
+}
+
 // Inspector is a Checker that shows the state of its buckets.
 type Inspector interface {
 	// Inspect returns the state of one bucket, and changes nothing. It is shown by the numbers of a plan, or, where plan is empty, by

@@ -19,7 +19,7 @@ func (o *Owner) reserve(t *trial, now int64, out *Out) {
 	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out)
 }
 
-// neededByWaiting is up to where the checks need the line that wait behind the first one, which needs it up to need: one
+// neededByWaiting is up to where the checks and settlements need the line that wait behind the first one, which needs it up to need: one
 // reservation serves them all, but for those that cannot be admitted.
 func (o *Owner) neededByWaiting(b *bucket, need limit.Pos, at int64) int64 {
 	if o.Waiting() < 2 {
@@ -30,6 +30,11 @@ func (o *Owner) neededByWaiting(b *bucket, need limit.Pos, at int64) int64 {
 		w := &o.overflow.waiting()[i+1]
 		if slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return !b.differs(r) }) {
 			need = b.rule.Add(need, b.rule.Length(w.Cost))
+		}
+		for j := range w.settles {
+			if s := &w.settles[j]; s.Used > s.Granted && !b.differs(s.Rule) {
+				need = b.rule.Add(need, b.rule.Length(s.Used-s.Granted))
+			}
 		}
 		if w.Wait > 0 {
 			bound = limit.Later(bound, b.rule.Bound(w.At+w.Wait))

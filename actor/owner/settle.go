@@ -80,6 +80,9 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		}
 		if h.charged += got; got > 0 {
 			h.addLine(line, b.extra.holds.stretch)
+			length := b.rule.Length(got)
+			b.load.note(at, length, o.cfg.Delta)
+			o.reserveAhead(b, max(at, now), at, length, out)
 		}
 		h.overfull = got < more
 	}

@@ -29,10 +29,27 @@ func (o *Owner) TakeOut(tag any, permits []Permit, now, deadline int64, out *Out
 // it; others at the owner that took the hold.
 func (o *Owner) Settle(tag any, settles []Settle, now, deadline int64, out *Out) {
 	o.tidy(now)
-	o.await(waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, settles: settles}, out)
-	if o.Waiting() == 1 {
+	w := waiter{Check: Check{Tag: tag, At: now, Deadline: deadline}, settles: settles}
+	alone := o.Waiting() == 0
+	if alone && !w.needsLedger() {
+		if !o.settle(&w, now, out) {
+			o.await(w, out)
+		}
+		return
+	}
+	if o.await(w, out); alone { // a ledger is written with what waits
 		o.run(now, out)
 	}
+}
+
+// needsLedger says whether one of the settles is of a limit that counts entries.
+func (w *waiter) needsLedger() bool {
+	for i := range w.settles {
+		if w.settles[i].Rule.Counts() {
+			return true
+		}
+	}
+	return false
 }
 
 // Enter goes on under other terms: the key's replica set has changed. What the owner holds of the line stays its own,

@@ -166,6 +166,15 @@ func (n *Node) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest
 	for _, c := range m.GetChecks() {
 		out.Results = append(out.Results, &pb.StreamResult{Id: c.GetId(), Result: n.result(stream.Context(), c.GetCheck())})
 	}
+	for _, c := range m.GetSettlements() {
+		settled := &pb.StreamSettled{Id: c.GetId()}
+		if answer, err := n.Settle(stream.Context(), c.GetSettlement()); err != nil {
+			settled.Result = &pb.StreamSettled_Error{Error: status.Convert(err).Proto()}
+		} else {
+			settled.Result = &pb.StreamSettled_Settled{Settled: answer}
+		}
+		out.Settled = append(out.Settled, settled)
+	}
 	return stream.Send(out)
 }
 

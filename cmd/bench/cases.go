@@ -107,6 +107,14 @@ func clusterCases() []kase {
 			name: "cluster-unary", title: "three nodes ÷ one: one check per call, 64 callers", cluster: true,
 			modes: beside(0), measure: besideOne(Load{Callers: 64}, false),
 		},
+		{
+			name: "cluster-holds", title: "a hold and its settlement ÷ a check: three nodes, 200 callers", cluster: true,
+			modes: holdModes(shortHoldings(), holdTarget), measure: holdCosts(3, shortHoldings()),
+		},
+		{
+			name: "cluster-holds-durable", title: "a hold and its settlement ÷ a check, in ledgers: three nodes, 200 callers", cluster: true,
+			modes: holdModes(durableHoldings(), 0), measure: holdCosts(3, durableHoldings()),
+		},
 	}
 }
 
@@ -168,6 +176,14 @@ func nodeCases() []kase { //nolint:funlen // one list
 		{
 			name: "algorithms-one", title: "every algorithm ÷ token bucket: embedded, 16 callers, one key",
 			modes: byAlgorithm(One), measure: embeddedAlgorithms(One),
+		},
+		{
+			name: "holds", title: "a hold and its settlement ÷ a check: 200 callers",
+			modes: holdModes(shortHoldings(), holdTarget), measure: holdCosts(1, shortHoldings()),
+		},
+		{
+			name: "holds-durable", title: "a hold and its settlement ÷ a check, in ledgers: 200 callers",
+			modes: holdModes(durableHoldings(), 0), measure: holdCosts(1, durableHoldings()),
 		},
 		{
 			name: "awake", title: "an awake bucket, of a million",

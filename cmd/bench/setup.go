@@ -24,7 +24,7 @@ const (
 	limitsText   = `limits:
   open: {capacity: 1000000000, refill: 1000000000/s}
   once: {capacity: 1, refill: 1/24h}
-`
+` + holdLimitsText
 )
 
 // A Setup says how to start what is measured.

@@ -36,6 +36,7 @@ type call struct {
 	any      bool            // any node will do
 	only     *Node           // it and no other; nil for all
 	sticky   bool            // no hedges: what is asked may be done once only
+	inTurn   bool            // no hedges: another node is asked only once one has failed, or is known not to answer
 	skipsBad bool            // nodes known to be bad are not asked: probes find out when they are back
 
 	tried    []*Node // in this round

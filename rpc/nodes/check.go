@@ -44,24 +44,6 @@ func (c *call) beginsAfter(n *Node, why error) {
 	c.failed(n, why)
 }
 
-// Settle implements [limit.Settler]: the first of the key's replicas that can settles the hold. It takes effect once, so it may be asked of
-// the next replica where one has failed or is silent.
-func (s *Set) Settle(ctx context.Context, settlement limit.Settlement) (limit.Settled, error) {
-	if err := settlement.Validate(); err != nil {
-		return limit.Settled{}, err
-	}
-	return do(s.call(ctx, settlement.Hold.Key), func(ctx context.Context, n *Node) (limit.Settled, error) {
-		if n.local != nil {
-			return n.local.Settle(ctx, settlement)
-		}
-		m, err := ask(s.marked(ctx), n, pb.EncodeSettlement(settlement), pb.LimiterClient.Settle)
-		if err != nil {
-			return limit.Settled{}, err
-		}
-		return pb.DecodeSettled(m), nil
-	})
-}
-
 // Inspect implements [limit.Inspector].
 func (s *Set) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
 	if err := limit.ValidateKey(key); err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"sync/atomic"
 
@@ -20,7 +19,7 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// A Node is one node of a cluster: connections to it, the checks on their way there, and how it does. Or it is the program's own,
+// A Node is one node of a cluster: connections to it, the checks and settlements on their way there, and how it does. Or it is the program's own,
 // which is asked without any of this and is always good.
 type Node struct {
 	address string
@@ -214,69 +213,20 @@ func (n *Node) check(ctx context.Context, r *limit.Request) (limit.Decision, err
 	if n.local != nil {
 		return n.local.Check(ctx, *r)
 	}
-	result := n.queue.do(ctx, pb.EncodeRequest(*r))
-	if result.Err == nil {
-		result.Decision.Node = n.address
+	got := n.queue.do(ctx, question{check: pb.EncodeRequest(*r)})
+	if got.err == nil {
+		got.decision.Node = n.address
 	}
-	return result.Decision, result.Err
+	return got.decision, got.err
 }
 
-// send is the sender of the queue: a check by itself is a call of Check, several are a CheckStream that lasts until they
-// are answered, so that one which waits for a disk holds up no other.
-func (n *Node) send(ctx context.Context, checks []*pb.CheckRequest, answer func(int, limit.Result)) error {
-	ctx = n.marked(ctx)
-	client := pb.NewLimiterClient(n.Conn())
-	if len(checks) > 1 {
-		stream, err := client.CheckStream(ctx)
-		if err != nil {
-			return pb.DecodeError(err)
-		}
-		err = converse(stream, checks, answer)
-		return n.hear(stream.Trailer(), err)
+// settle has one hold settled, together with other settlements and checks that go there.
+func (n *Node) settle(ctx context.Context, s *limit.Settlement) (limit.Settled, error) {
+	if n.local != nil {
+		return n.local.Settle(ctx, *s)
 	}
-	var trailer metadata.MD
-	m, err := client.Check(ctx, checks[0], grpc.Trailer(&trailer))
-	if d, denied := pb.DenialOf(err); denied { // something between has asked for denials as errors
-		if err := n.hear(trailer, nil); err != nil {
-			return err
-		}
-		answer(0, limit.Result{Decision: d})
-		return nil
-	}
-	if err := n.hear(trailer, err); err != nil {
-		return err
-	}
-	d, err := pb.DecodeDecision(m.GetDecision())
-	answer(0, limit.Result{Decision: d, Err: err})
-	return nil
-}
-
-// converse sends checks and hands out the answers until the stream ends.
-func converse(stream grpc.BidiStreamingClient[pb.CheckStreamRequest, pb.CheckStreamResponse], checks []*pb.CheckRequest, answer func(int, limit.Result)) error {
-	m := &pb.CheckStreamRequest{Checks: make([]*pb.StreamCheck, len(checks))}
-	for i, check := range checks {
-		m.Checks[i] = &pb.StreamCheck{Id: uint64(i), Check: check}
-	}
-	if err := stream.Send(m); err != nil && !errors.Is(err, io.EOF) { // EOF: Recv says why
-		return err
-	}
-	if err := stream.CloseSend(); err != nil {
-		return err
-	}
-	for {
-		m, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, r := range m.GetResults() {
-			if r.GetId() < uint64(len(checks)) {
-				answer(int(r.GetId()), pb.DecodeResult(r.GetResult()))
-			}
-		}
-	}
+	got := n.queue.do(ctx, question{settlement: pb.EncodeSettlement(*s)})
+	return got.settled, got.err
 }
 
 // checkBatch has checks decided in one message.

@@ -12,13 +12,26 @@ import (
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
 
-// A sender sends checks in one message, calls answer with the index of each and what became of it, as answers come in
-// and from one goroutine, and returns when there will be no more. Checks that got no answer met the error.
-type sender func(ctx context.Context, checks []*pb.CheckRequest, answer func(int, limit.Result)) error
+// A question is a check or a settlement.
+type question struct {
+	check      *pb.CheckRequest
+	settlement *pb.SettleRequest // nil for a check
+}
 
-// A queue gathers concurrent checks into messages, without ever waiting for more to come:
+// A reply answers a question.
+type reply struct {
+	decision limit.Decision
+	settled  limit.Settled
+	err      error
+}
+
+// A sender sends questions in one message, calls answer with the index of each and what became of it, as answers come in
+// and from one goroutine, and returns when there will be no more. Questions that got no answer met the error.
+type sender func(ctx context.Context, questions []question, answer func(int, reply)) error
+
+// A queue gathers concurrent checks and settlements, which it calls questions, into messages, without ever waiting for more to come:
 //
-//	a check arrives ─▶ fewer than maxMessages on their way? ──▶ its caller sends it at once, by itself
+//	a question arrives ─▶ fewer than maxMessages on their way? ──▶ its caller sends it at once, by itself
 //	                   otherwise it waits
 //	a message is answered ─▶ a goroutine sends all that wait by then, at most a batch, as the next one
 //
@@ -28,7 +41,7 @@ type sender func(ctx context.Context, checks []*pb.CheckRequest, answer func(int
 type queue struct {
 	send        sender
 	maxMessages int
-	checks      *atomic.Int64 // under way, waiting or sent; other queues may count there too
+	checks      *atomic.Int64 // and settlements under way, waiting or sent; other queues may count there too
 	maxChecks   int64         // under way at once
 	patience    time.Duration
 
@@ -39,18 +52,18 @@ type queue struct {
 	sending  sync.WaitGroup // the goroutines that send
 }
 
-// A ticket is a check that waits for its turn, and then for its answer.
+// A ticket is a question that waits for its turn, and then for its answer.
 type ticket struct {
-	check    *pb.CheckRequest
+	question question
 	deadline time.Time
-	done     chan struct{} // closed when there is a result
-	result   limit.Result
+	done     chan struct{} // closed when there is a reply
+	reply    reply
 
 	place *list.Element // guarded by queue.mu; nil when it is sent
 	on    *message      // guarded by queue.mu; nil until it is sent
 }
 
-// A message is several checks on their way.
+// A message is several questions on their way.
 type message struct {
 	tickets    []*ticket // nil where answered; carry's
 	unanswered atomic.Int64
@@ -60,20 +73,20 @@ type message struct {
 
 // The errors of a queue.
 var (
-	errTooMany  = fmt.Errorf("%w: this client has too many checks under way", limit.ErrOverloaded)
+	errTooMany  = fmt.Errorf("%w: this client has too many checks and settlements under way", limit.ErrOverloaded)
 	errClosed   = fmt.Errorf("%w: this client is closed", limit.ErrUnavailable)
-	errNoAnswer = fmt.Errorf("%w: the node did not answer the check", limit.ErrUnavailable)
+	errNoAnswer = fmt.Errorf("%w: the node did not answer the check or settlement", limit.ErrUnavailable)
 )
 
-// do sends a check and waits for its answer, or for the end of ctx, which must have a deadline.
-func (q *queue) do(ctx context.Context, check *pb.CheckRequest) limit.Result {
-	t, err := q.enter(ctx, check)
+// do sends a question and waits for its answer, or for the end of ctx, which must have a deadline.
+func (q *queue) do(ctx context.Context, asked question) reply {
+	t, err := q.enter(ctx, asked)
 	switch {
 	case err != nil:
-		return limit.Result{Err: err}
+		return reply{err: err}
 	case t == nil:
 		defer q.leave(nil)
-		return q.alone(ctx, check)
+		return q.alone(ctx, asked)
 	}
 	defer q.leave(t)
 	select {
@@ -82,14 +95,14 @@ func (q *queue) do(ctx context.Context, check *pb.CheckRequest) limit.Result {
 	}
 	select {
 	case <-t.done: // both at once: a decision counts
-		return t.result
+		return t.reply
 	default:
-		return limit.Result{Err: ctx.Err()}
+		return reply{err: ctx.Err()}
 	}
 }
 
-// enter lets a check in: to be sent at once when there is no ticket, and else to wait.
-func (q *queue) enter(ctx context.Context, check *pb.CheckRequest) (*ticket, error) {
+// enter lets a question in: to be sent at once when there is no ticket, and else to wait.
+func (q *queue) enter(ctx context.Context, asked question) (*ticket, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -103,7 +116,7 @@ func (q *queue) enter(ctx context.Context, check *pb.CheckRequest) (*ticket, err
 		q.messages++
 		return nil, nil
 	}
-	t := &ticket{check: check, done: make(chan struct{})}
+	t := &ticket{question: asked, done: make(chan struct{})}
 	t.deadline, _ = ctx.Deadline()
 	t.place = q.waiting.PushBack(t)
 	return t, nil
@@ -125,15 +138,15 @@ func (q *queue) leave(t *ticket) {
 	}
 }
 
-// alone sends one check for its caller.
-func (q *queue) alone(ctx context.Context, check *pb.CheckRequest) limit.Result {
+// alone sends one question for its caller.
+func (q *queue) alone(ctx context.Context, asked question) reply {
 	free := q.occupy()
 	defer free()
-	result := limit.Result{Err: errNoAnswer}
-	if err := q.send(ctx, []*pb.CheckRequest{check}, func(_ int, r limit.Result) { result = r }); err != nil {
-		result = limit.Result{Err: err}
+	got := reply{err: errNoAnswer}
+	if err := q.send(ctx, []question{asked}, func(_ int, r reply) { got = r }); err != nil {
+		got = reply{err: err}
 	}
-	return result
+	return got
 }
 
 // occupy counts a message that starts on its way until the function that it returns is called, or patience is over.
@@ -146,7 +159,7 @@ func (q *queue) occupy() (free func()) {
 	}
 }
 
-// next hands the place of a message over to the checks that wait, if there are any.
+// next hands the place of a message over to the questions that wait, if there are any.
 func (q *queue) next() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -176,24 +189,24 @@ func (q *queue) carry(ctx context.Context, m *message) {
 	defer m.cancel()
 	free := q.occupy()
 	defer free()
-	checks := make([]*pb.CheckRequest, len(m.tickets))
+	questions := make([]question, len(m.tickets))
 	for i, t := range m.tickets {
-		checks[i] = t.check
+		questions[i] = t.question
 	}
-	answer := func(i int, r limit.Result) {
+	answer := func(i int, r reply) {
 		if t := m.tickets[i]; t != nil {
-			t.result = r
+			t.reply = r
 			m.tickets[i] = nil
 			m.unanswered.Add(-1)
 			close(t.done)
 		}
 	}
-	err := q.send(ctx, checks, answer)
+	err := q.send(ctx, questions, answer)
 	if err == nil {
 		err = errNoAnswer
 	}
 	for i := range m.tickets {
-		answer(i, limit.Result{Err: err})
+		answer(i, reply{err: err})
 	}
 }
 
@@ -203,7 +216,7 @@ func (q *queue) close() {
 	q.closed = true
 	for q.waiting.Len() > 0 {
 		t, _ := q.waiting.Remove(q.waiting.Front()).(*ticket)
-		t.place, t.result = nil, limit.Result{Err: errClosed}
+		t.place, t.reply = nil, reply{err: errClosed}
 		close(t.done)
 	}
 	q.mu.Unlock()

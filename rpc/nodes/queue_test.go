@@ -35,17 +35,17 @@ func newQueue(maxMessages int, maxChecks int64) (*queue, chan parcel) {
 	parcels := make(chan parcel)
 	return &queue{
 		maxMessages: maxMessages, checks: new(atomic.Int64), maxChecks: maxChecks, patience: patience,
-		send: func(ctx context.Context, checks []*pb.CheckRequest, answer func(int, limit.Result)) error {
+		send: func(ctx context.Context, questions []question, answer func(int, reply)) error {
 			p := parcel{givenUp: ctx.Done(), answers: make(chan indexed), end: make(chan error)}
 			p.deadline, _ = ctx.Deadline()
-			for _, check := range checks {
-				p.keys = append(p.keys, check.GetKey())
+			for _, q := range questions {
+				p.keys = append(p.keys, q.check.GetKey())
 			}
 			parcels <- p
 			for {
 				select {
 				case a := <-p.answers:
-					answer(a.index, a.result)
+					answer(a.index, reply{decision: a.result.Decision, err: a.result.Err})
 				case err := <-p.end:
 					return err
 				case <-ctx.Done():
@@ -65,6 +65,9 @@ func (p parcel) allow() {
 	p.end <- nil
 }
 
+// resultOf is the answer to a check.
+func resultOf(r reply) limit.Result { return limit.Result{Decision: r.decision, Err: r.err} }
+
 // A caller is one call of queue.do.
 type caller struct {
 	result limit.Result
@@ -79,7 +82,7 @@ func send(t *testing.T, q *queue, key string, within time.Duration) *caller {
 	c := &caller{leave: cancel}
 	go func() {
 		defer cancel()
-		c.result = q.do(ctx, &pb.CheckRequest{Key: key})
+		c.result = resultOf(q.do(ctx, question{check: &pb.CheckRequest{Key: key}}))
 		c.done = true
 	}()
 	synctest.Wait()
@@ -139,7 +142,7 @@ func TestQueueGathersWhatWaits(t *testing.T) {
 		do := func(i int) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			results[i] = q.do(ctx, &pb.CheckRequest{Key: strconv.Itoa(i)})
+			results[i] = resultOf(q.do(ctx, question{check: &pb.CheckRequest{Key: strconv.Itoa(i)}}))
 		}
 		wait.Go(func() { do(0) })
 		first := <-parcels

@@ -54,18 +54,30 @@ type StreamIn struct {
 	Requests []limit.Request
 	// IDs are the numbers of the requests, which their answers repeat.
 	IDs []uint64
-	// Len is how many there are in the message.
+	// Settlements are those of the message; nil when with the requests they are more than limit.MaxBatch.
+	Settlements []SettlementIn
+	// Len is how many requests and settlements there are in the message.
 	Len int
 }
 
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too.
 func (m *StreamIn) UnmarshalWire(data []byte) error {
 	r := newReader(data)
-	m.Len = r.count(tagChecks)
-	m.IDs = make([]uint64, min(m.Len, limit.MaxBatch))
-	m.Requests = r.requests(m.Len, func(i int, request *limit.Request, refs []limit.Ref, end int) []limit.Ref {
+	checks, settlements := r.count(tagChecks), r.count(tagSettlements)
+	m.Len = checks + settlements
+	m.IDs = make([]uint64, min(checks, limit.MaxBatch))
+	m.Requests = r.requests(checks, func(i int, request *limit.Request, refs []limit.Ref, end int) []limit.Ref {
 		return r.numbered(&m.IDs[i], request, refs, end)
 	})
+	if m.Len > limit.MaxBatch { // it will be refused
+		m.Requests = nil
+	}
+	if r.at != failed {
+		r.at = 0
+	}
+	if settlements > 0 {
+		m.Settlements = r.settlements(settlements, m.Len <= limit.MaxBatch)
+	}
 	return r.err()
 }
 

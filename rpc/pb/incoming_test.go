@@ -37,14 +37,40 @@ func stockBatch(data []byte) (BatchIn, error) {
 func stockStream(data []byte) (StreamIn, error) {
 	m := new(CheckStreamRequest)
 	err := proto.Unmarshal(data, m)
-	in := StreamIn{Len: len(m.GetChecks()), IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch))}
-	if in.Len <= limit.MaxBatch {
-		in.Requests = make([]limit.Request, in.Len)
-		for i, check := range m.GetChecks() {
-			in.Requests[i], in.IDs[i] = decodeRequest(check.GetCheck()), check.GetId()
-		}
+	n := len(m.GetChecks()) + len(m.GetSettlements())
+	in := StreamIn{Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch))}
+	if n > limit.MaxBatch {
+		return in, err
+	}
+	in.Requests = make([]limit.Request, len(m.GetChecks()))
+	for i, check := range m.GetChecks() {
+		in.Requests[i], in.IDs[i] = decodeRequest(check.GetCheck()), check.GetId()
+	}
+	for _, s := range m.GetSettlements() {
+		in.Settlements = append(in.Settlements, SettlementIn{ID: s.GetId(), SettleIn: stockSettlement(s.GetSettlement())})
 	}
 	return in, err
+}
+
+// stockSettlement is what is kept of a settlement whose hold cannot be read, too.
+func stockSettlement(m *SettleRequest) SettleIn {
+	s := limit.Settlement{Used: m.GetUsed(), Open: m.GetOpen(), For: time.Duration(m.GetForNs())}
+	h, err := limit.ParseHold(m.GetHold())
+	s.Hold = h
+	return SettleIn{Settlement: s, Wrong: err}
+}
+
+func stockSettle(data []byte) (SettleIn, error) {
+	m := new(SettleRequest)
+	err := proto.Unmarshal(data, m)
+	return stockSettlement(m), err
+}
+
+func sameSettle(t interface{ Fatalf(string, ...any) }, data []byte) {
+	var got SettleIn
+	err := got.UnmarshalWire(data)
+	want, stock := stockSettle(data)
+	same(t, data, got, err, want, stock)
 }
 
 // same fails t unless the direct decoder refuses what protobuf refuses, and otherwise reads the same.
@@ -126,6 +152,9 @@ func TestDecodeAsProtobufDoes(t *testing.T) {
 		sameBatch(t, whole)
 		sameStream(t, whole)
 		sameStream(t, protowire.AppendBytes([]byte{tagChecks}, protowire.AppendBytes([]byte{tagCheck}, data)))
+		sameSettle(t, data)
+		sameStream(t, append(whole, protowire.AppendBytes([]byte{tagSettlements}, data)...))
+		sameStream(t, protowire.AppendBytes([]byte{tagSettlements}, protowire.AppendBytes([]byte{tagSettlement}, data)))
 	})
 }
 
@@ -196,6 +225,10 @@ func TestDecodeTable(t *testing.T) {
 			check := protowire.AppendBytes([]byte{tagCheck}, data)
 			sameStream(t, protowire.AppendBytes([]byte{tagChecks}, append(check, check...))) // merged
 			sameStream(t, protowire.AppendBytes([]byte{tagChecks}, append(check, tagID, 7)))
+			sameSettle(t, data)
+			settlement := protowire.AppendBytes([]byte{tagSettlement}, data)
+			sameStream(t, protowire.AppendBytes([]byte{tagSettlements}, append(settlement, settlement...)))
+			sameStream(t, protowire.AppendBytes([]byte{tagSettlements}, append(settlement, tagSettlementID, 7)))
 		})
 	}
 }
@@ -212,6 +245,10 @@ func TestDecodeTooMany(t *testing.T) {
 		sameStream(t, data)
 		sameBatch(t, data[:len(data)-1]) // the last one is malformed
 		sameStream(t, data[:len(data)-1])
+		for range 2 {
+			data = append(data, protowire.AppendBytes([]byte{tagSettlements}, []byte{tagSettlementID, 7})...)
+			sameStream(t, data)
+		}
 	}
 }
 
@@ -270,6 +307,11 @@ func FuzzDecodeStream(f *testing.F) {
 	m := &CheckStreamRequest{}
 	for i, r := range unusual() {
 		m.Checks = append(m.Checks, &StreamCheck{Id: uint64(i) << 20, Check: EncodeRequest(r)})
+	}
+	seed(f, m)
+	hold := limit.Hold{Key: "k", Granted: 3000, Limits: []limit.Held{{Limit: "tokens", Generation: 1, ID: 7}}}
+	for i, s := range []limit.Settlement{{Hold: hold, Used: 1200}, {Hold: hold, Used: -1, Open: true, For: time.Minute}, {}} {
+		m.Settlements = append(m.Settlements, &StreamSettlement{Id: uint64(i), Settlement: EncodeSettlement(s)})
 	}
 	seed(f, m)
 	f.Fuzz(func(t *testing.T, data []byte) { sameStream(t, data) })

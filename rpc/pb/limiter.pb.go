@@ -1309,11 +1309,13 @@ func (x *Denial) GetLimit() string {
 	return ""
 }
 
-// CheckStreamRequest holds one or more requests of a stream, at most 1,000.
+// CheckStreamRequest holds one or more requests of a stream, at most 1,000 with the settlements.
 type CheckStreamRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The requests.
-	Checks        []*StreamCheck `protobuf:"bytes,1,rep,name=checks" json:"checks,omitempty"`
+	Checks []*StreamCheck `protobuf:"bytes,1,rep,name=checks" json:"checks,omitempty"`
+	// Settlements of holds. A node that does not know this field leaves them without an answer.
+	Settlements   []*StreamSettlement `protobuf:"bytes,2,rep,name=settlements" json:"settlements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1351,6 +1353,13 @@ func (*CheckStreamRequest) Descriptor() ([]byte, []int) {
 func (x *CheckStreamRequest) GetChecks() []*StreamCheck {
 	if x != nil {
 		return x.Checks
+	}
+	return nil
+}
+
+func (x *CheckStreamRequest) GetSettlements() []*StreamSettlement {
+	if x != nil {
+		return x.Settlements
 	}
 	return nil
 }
@@ -1410,18 +1419,75 @@ func (x *StreamCheck) GetCheck() *CheckRequest {
 	return nil
 }
 
-// CheckStreamResponse holds the answers that were ready.
+// StreamSettlement is one settlement of a stream.
+type StreamSettlement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the caller; the answer bears it.
+	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
+	// The settlement.
+	Settlement    *SettleRequest `protobuf:"bytes,2,opt,name=settlement" json:"settlement,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSettlement) Reset() {
+	*x = StreamSettlement{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSettlement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSettlement) ProtoMessage() {}
+
+func (x *StreamSettlement) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSettlement.ProtoReflect.Descriptor instead.
+func (*StreamSettlement) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *StreamSettlement) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamSettlement) GetSettlement() *SettleRequest {
+	if x != nil {
+		return x.Settlement
+	}
+	return nil
+}
+
+// CheckStreamResponse holds the answers that were ready, one or more in all.
 type CheckStreamResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One or more answers.
-	Results       []*StreamResult `protobuf:"bytes,1,rep,name=results" json:"results,omitempty"`
+	// Answers to requests.
+	Results []*StreamResult `protobuf:"bytes,1,rep,name=results" json:"results,omitempty"`
+	// Answers to settlements.
+	Settled       []*StreamSettled `protobuf:"bytes,2,rep,name=settled" json:"settled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckStreamResponse) Reset() {
 	*x = CheckStreamResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1499,7 @@ func (x *CheckStreamResponse) String() string {
 func (*CheckStreamResponse) ProtoMessage() {}
 
 func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,12 +1512,19 @@ func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamResponse.ProtoReflect.Descriptor instead.
 func (*CheckStreamResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CheckStreamResponse) GetResults() []*StreamResult {
 	if x != nil {
 		return x.Results
+	}
+	return nil
+}
+
+func (x *CheckStreamResponse) GetSettled() []*StreamSettled {
+	if x != nil {
+		return x.Settled
 	}
 	return nil
 }
@@ -1469,7 +1542,7 @@ type StreamResult struct {
 
 func (x *StreamResult) Reset() {
 	*x = StreamResult{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1554,7 @@ func (x *StreamResult) String() string {
 func (*StreamResult) ProtoMessage() {}
 
 func (x *StreamResult) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1567,7 @@ func (x *StreamResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamResult.ProtoReflect.Descriptor instead.
 func (*StreamResult) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StreamResult) GetId() uint64 {
@@ -1511,6 +1584,102 @@ func (x *StreamResult) GetResult() *CheckResult {
 	return nil
 }
 
+// StreamSettled is the answer to one settlement of a stream.
+type StreamSettled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the settlement that it answers.
+	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
+	// What it came to, or why it did not.
+	//
+	// Types that are valid to be assigned to Result:
+	//
+	//	*StreamSettled_Settled
+	//	*StreamSettled_Error
+	Result        isStreamSettled_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSettled) Reset() {
+	*x = StreamSettled{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSettled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSettled) ProtoMessage() {}
+
+func (x *StreamSettled) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSettled.ProtoReflect.Descriptor instead.
+func (*StreamSettled) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *StreamSettled) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamSettled) GetResult() isStreamSettled_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *StreamSettled) GetSettled() *SettleResponse {
+	if x != nil {
+		if x, ok := x.Result.(*StreamSettled_Settled); ok {
+			return x.Settled
+		}
+	}
+	return nil
+}
+
+func (x *StreamSettled) GetError() *status.Status {
+	if x != nil {
+		if x, ok := x.Result.(*StreamSettled_Error); ok {
+			return x.Error
+		}
+	}
+	return nil
+}
+
+type isStreamSettled_Result interface {
+	isStreamSettled_Result()
+}
+
+type StreamSettled_Settled struct {
+	// What it came to.
+	Settled *SettleResponse `protobuf:"bytes,2,opt,name=settled,oneof"`
+}
+
+type StreamSettled_Error struct {
+	// Why it was not taken in.
+	Error *status.Status `protobuf:"bytes,3,opt,name=error,oneof"`
+}
+
+func (*StreamSettled_Settled) isStreamSettled_Result() {}
+
+func (*StreamSettled_Error) isStreamSettled_Result() {}
+
 // ReturnRequest gives back admissions of one key.
 type ReturnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1524,7 +1693,7 @@ type ReturnRequest struct {
 
 func (x *ReturnRequest) Reset() {
 	*x = ReturnRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1536,7 +1705,7 @@ func (x *ReturnRequest) String() string {
 func (*ReturnRequest) ProtoMessage() {}
 
 func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1549,7 +1718,7 @@ func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnRequest.ProtoReflect.Descriptor instead.
 func (*ReturnRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReturnRequest) GetKey() string {
@@ -1578,7 +1747,7 @@ type ReturnResponse struct {
 
 func (x *ReturnResponse) Reset() {
 	*x = ReturnResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1759,7 @@ func (x *ReturnResponse) String() string {
 func (*ReturnResponse) ProtoMessage() {}
 
 func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1772,7 @@ func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnResponse.ProtoReflect.Descriptor instead.
 func (*ReturnResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReturnResponse) GetReturned() []bool {
@@ -1631,7 +1800,7 @@ type SettleRequest struct {
 
 func (x *SettleRequest) Reset() {
 	*x = SettleRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1812,7 @@ func (x *SettleRequest) String() string {
 func (*SettleRequest) ProtoMessage() {}
 
 func (x *SettleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +1825,7 @@ func (x *SettleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
 func (*SettleRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SettleRequest) GetHold() string {
@@ -1706,7 +1875,7 @@ type SettleResponse struct {
 
 func (x *SettleResponse) Reset() {
 	*x = SettleResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +1887,7 @@ func (x *SettleResponse) String() string {
 func (*SettleResponse) ProtoMessage() {}
 
 func (x *SettleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +1900,7 @@ func (x *SettleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
 func (*SettleResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SettleResponse) GetCharged() int64 {
@@ -1791,7 +1960,7 @@ type SettledLimit struct {
 
 func (x *SettledLimit) Reset() {
 	*x = SettledLimit{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1972,7 @@ func (x *SettledLimit) String() string {
 func (*SettledLimit) ProtoMessage() {}
 
 func (x *SettledLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1985,7 @@ func (x *SettledLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettledLimit.ProtoReflect.Descriptor instead.
 func (*SettledLimit) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SettledLimit) GetName() string {
@@ -1876,7 +2045,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +2057,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +2070,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *InspectRequest) GetKey() string {
@@ -1936,7 +2105,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2117,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2130,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *InspectResponse) GetInspection() *Inspection {
@@ -2040,7 +2209,7 @@ type Inspection struct {
 
 func (x *Inspection) Reset() {
 	*x = Inspection{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2052,7 +2221,7 @@ func (x *Inspection) String() string {
 func (*Inspection) ProtoMessage() {}
 
 func (x *Inspection) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2065,7 +2234,7 @@ func (x *Inspection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inspection.ProtoReflect.Descriptor instead.
 func (*Inspection) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Inspection) GetKey() string {
@@ -2290,7 +2459,7 @@ type HoldsSeen struct {
 
 func (x *HoldsSeen) Reset() {
 	*x = HoldsSeen{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2471,7 @@ func (x *HoldsSeen) String() string {
 func (*HoldsSeen) ProtoMessage() {}
 
 func (x *HoldsSeen) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2484,7 @@ func (x *HoldsSeen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldsSeen.ProtoReflect.Descriptor instead.
 func (*HoldsSeen) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *HoldsSeen) GetOpen() int64 {
@@ -2372,7 +2541,7 @@ type SeenHold struct {
 
 func (x *SeenHold) Reset() {
 	*x = SeenHold{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2553,7 @@ func (x *SeenHold) String() string {
 func (*SeenHold) ProtoMessage() {}
 
 func (x *SeenHold) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2566,7 @@ func (x *SeenHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeenHold.ProtoReflect.Descriptor instead.
 func (*SeenHold) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SeenHold) GetId() uint64 {
@@ -2462,7 +2631,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +2643,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +2656,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Register) GetNode() string {
@@ -2568,7 +2737,7 @@ type RecentDecision struct {
 
 func (x *RecentDecision) Reset() {
 	*x = RecentDecision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2580,7 +2749,7 @@ func (x *RecentDecision) String() string {
 func (*RecentDecision) ProtoMessage() {}
 
 func (x *RecentDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2593,7 +2762,7 @@ func (x *RecentDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentDecision.ProtoReflect.Descriptor instead.
 func (*RecentDecision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RecentDecision) GetAtNs() int64 {
@@ -2630,7 +2799,7 @@ type ResetRequest struct {
 
 func (x *ResetRequest) Reset() {
 	*x = ResetRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2642,7 +2811,7 @@ func (x *ResetRequest) String() string {
 func (*ResetRequest) ProtoMessage() {}
 
 func (x *ResetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2655,7 +2824,7 @@ func (x *ResetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetRequest.ProtoReflect.Descriptor instead.
 func (*ResetRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{31}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ResetRequest) GetKey() string {
@@ -2681,7 +2850,7 @@ type ResetResponse struct {
 
 func (x *ResetResponse) Reset() {
 	*x = ResetResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2862,7 @@ func (x *ResetResponse) String() string {
 func (*ResetResponse) ProtoMessage() {}
 
 func (x *ResetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2875,7 @@ func (x *ResetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetResponse.ProtoReflect.Descriptor instead.
 func (*ResetResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{32}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{34}
 }
 
 var File_jeton_v1_limiter_proto protoreflect.FileDescriptor
@@ -2808,17 +2977,29 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x06Denial\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\x05R\x05check\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\tR\x05limit\"C\n" +
+	"\x05limit\x18\x03 \x01(\tR\x05limit\"\x81\x01\n" +
 	"\x12CheckStreamRequest\x12-\n" +
-	"\x06checks\x18\x01 \x03(\v2\x15.jeton.v1.StreamCheckR\x06checks\"K\n" +
+	"\x06checks\x18\x01 \x03(\v2\x15.jeton.v1.StreamCheckR\x06checks\x12<\n" +
+	"\vsettlements\x18\x02 \x03(\v2\x1a.jeton.v1.StreamSettlementR\vsettlements\"K\n" +
 	"\vStreamCheck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12,\n" +
-	"\x05check\x18\x02 \x01(\v2\x16.jeton.v1.CheckRequestR\x05check\"G\n" +
+	"\x05check\x18\x02 \x01(\v2\x16.jeton.v1.CheckRequestR\x05check\"[\n" +
+	"\x10StreamSettlement\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x127\n" +
+	"\n" +
+	"settlement\x18\x02 \x01(\v2\x17.jeton.v1.SettleRequestR\n" +
+	"settlement\"z\n" +
 	"\x13CheckStreamResponse\x120\n" +
-	"\aresults\x18\x01 \x03(\v2\x16.jeton.v1.StreamResultR\aresults\"M\n" +
+	"\aresults\x18\x01 \x03(\v2\x16.jeton.v1.StreamResultR\aresults\x121\n" +
+	"\asettled\x18\x02 \x03(\v2\x17.jeton.v1.StreamSettledR\asettled\"M\n" +
 	"\fStreamResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12-\n" +
-	"\x06result\x18\x02 \x01(\v2\x15.jeton.v1.CheckResultR\x06result\"P\n" +
+	"\x06result\x18\x02 \x01(\v2\x15.jeton.v1.CheckResultR\x06result\"\x8b\x01\n" +
+	"\rStreamSettled\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x124\n" +
+	"\asettled\x18\x02 \x01(\v2\x18.jeton.v1.SettleResponseH\x00R\asettled\x12*\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
+	"\x06result\"P\n" +
 	"\rReturnRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12-\n" +
 	"\breceipts\x18\x02 \x03(\v2\x11.jeton.v1.ReceiptR\breceipts\",\n" +
@@ -2942,7 +3123,7 @@ func file_jeton_v1_limiter_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_limiter_proto_rawDescData
 }
 
-var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*Refill)(nil),              // 0: jeton.v1.Refill
 	(*Limit)(nil),               // 1: jeton.v1.Limit
@@ -2961,23 +3142,25 @@ var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*Denial)(nil),              // 14: jeton.v1.Denial
 	(*CheckStreamRequest)(nil),  // 15: jeton.v1.CheckStreamRequest
 	(*StreamCheck)(nil),         // 16: jeton.v1.StreamCheck
-	(*CheckStreamResponse)(nil), // 17: jeton.v1.CheckStreamResponse
-	(*StreamResult)(nil),        // 18: jeton.v1.StreamResult
-	(*ReturnRequest)(nil),       // 19: jeton.v1.ReturnRequest
-	(*ReturnResponse)(nil),      // 20: jeton.v1.ReturnResponse
-	(*SettleRequest)(nil),       // 21: jeton.v1.SettleRequest
-	(*SettleResponse)(nil),      // 22: jeton.v1.SettleResponse
-	(*SettledLimit)(nil),        // 23: jeton.v1.SettledLimit
-	(*InspectRequest)(nil),      // 24: jeton.v1.InspectRequest
-	(*InspectResponse)(nil),     // 25: jeton.v1.InspectResponse
-	(*Inspection)(nil),          // 26: jeton.v1.Inspection
-	(*HoldsSeen)(nil),           // 27: jeton.v1.HoldsSeen
-	(*SeenHold)(nil),            // 28: jeton.v1.SeenHold
-	(*Register)(nil),            // 29: jeton.v1.Register
-	(*RecentDecision)(nil),      // 30: jeton.v1.RecentDecision
-	(*ResetRequest)(nil),        // 31: jeton.v1.ResetRequest
-	(*ResetResponse)(nil),       // 32: jeton.v1.ResetResponse
-	(*status.Status)(nil),       // 33: google.rpc.Status
+	(*StreamSettlement)(nil),    // 17: jeton.v1.StreamSettlement
+	(*CheckStreamResponse)(nil), // 18: jeton.v1.CheckStreamResponse
+	(*StreamResult)(nil),        // 19: jeton.v1.StreamResult
+	(*StreamSettled)(nil),       // 20: jeton.v1.StreamSettled
+	(*ReturnRequest)(nil),       // 21: jeton.v1.ReturnRequest
+	(*ReturnResponse)(nil),      // 22: jeton.v1.ReturnResponse
+	(*SettleRequest)(nil),       // 23: jeton.v1.SettleRequest
+	(*SettleResponse)(nil),      // 24: jeton.v1.SettleResponse
+	(*SettledLimit)(nil),        // 25: jeton.v1.SettledLimit
+	(*InspectRequest)(nil),      // 26: jeton.v1.InspectRequest
+	(*InspectResponse)(nil),     // 27: jeton.v1.InspectResponse
+	(*Inspection)(nil),          // 28: jeton.v1.Inspection
+	(*HoldsSeen)(nil),           // 29: jeton.v1.HoldsSeen
+	(*SeenHold)(nil),            // 30: jeton.v1.SeenHold
+	(*Register)(nil),            // 31: jeton.v1.Register
+	(*RecentDecision)(nil),      // 32: jeton.v1.RecentDecision
+	(*ResetRequest)(nil),        // 33: jeton.v1.ResetRequest
+	(*ResetResponse)(nil),       // 34: jeton.v1.ResetResponse
+	(*status.Status)(nil),       // 35: google.rpc.Status
 }
 var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	0,  // 0: jeton.v1.Limit.refill:type_name -> jeton.v1.Refill
@@ -2991,47 +3174,52 @@ var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	3,  // 8: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
 	11, // 9: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
 	5,  // 10: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
-	33, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
+	35, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
 	3,  // 12: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
 	14, // 13: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
 	5,  // 14: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
 	16, // 15: jeton.v1.CheckStreamRequest.checks:type_name -> jeton.v1.StreamCheck
-	3,  // 16: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
-	18, // 17: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
-	11, // 18: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
-	8,  // 19: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
-	23, // 20: jeton.v1.SettleResponse.limits:type_name -> jeton.v1.SettledLimit
-	2,  // 21: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
-	26, // 22: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
-	1,  // 23: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
-	7,  // 24: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
-	7,  // 25: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
-	29, // 26: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
-	30, // 27: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
-	27, // 28: jeton.v1.Inspection.holds:type_name -> jeton.v1.HoldsSeen
-	28, // 29: jeton.v1.HoldsSeen.list:type_name -> jeton.v1.SeenHold
-	2,  // 30: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
-	3,  // 31: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
-	9,  // 32: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
-	15, // 33: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
-	12, // 34: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
-	19, // 35: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
-	21, // 36: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
-	24, // 37: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
-	31, // 38: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
-	4,  // 39: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
-	10, // 40: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
-	17, // 41: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
-	13, // 42: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
-	20, // 43: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
-	22, // 44: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
-	25, // 45: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
-	32, // 46: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
-	39, // [39:47] is the sub-list for method output_type
-	31, // [31:39] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	17, // 16: jeton.v1.CheckStreamRequest.settlements:type_name -> jeton.v1.StreamSettlement
+	3,  // 17: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
+	23, // 18: jeton.v1.StreamSettlement.settlement:type_name -> jeton.v1.SettleRequest
+	19, // 19: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
+	20, // 20: jeton.v1.CheckStreamResponse.settled:type_name -> jeton.v1.StreamSettled
+	11, // 21: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
+	24, // 22: jeton.v1.StreamSettled.settled:type_name -> jeton.v1.SettleResponse
+	35, // 23: jeton.v1.StreamSettled.error:type_name -> google.rpc.Status
+	8,  // 24: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
+	25, // 25: jeton.v1.SettleResponse.limits:type_name -> jeton.v1.SettledLimit
+	2,  // 26: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
+	28, // 27: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
+	1,  // 28: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
+	7,  // 29: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
+	7,  // 30: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
+	31, // 31: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
+	32, // 32: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
+	29, // 33: jeton.v1.Inspection.holds:type_name -> jeton.v1.HoldsSeen
+	30, // 34: jeton.v1.HoldsSeen.list:type_name -> jeton.v1.SeenHold
+	2,  // 35: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
+	3,  // 36: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
+	9,  // 37: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
+	15, // 38: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
+	12, // 39: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
+	21, // 40: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
+	23, // 41: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
+	26, // 42: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
+	33, // 43: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
+	4,  // 44: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
+	10, // 45: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
+	18, // 46: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
+	13, // 47: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
+	22, // 48: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
+	24, // 49: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
+	27, // 50: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
+	34, // 51: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
+	44, // [44:52] is the sub-list for method output_type
+	36, // [36:44] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_limiter_proto_init() }
@@ -3047,13 +3235,17 @@ func file_jeton_v1_limiter_proto_init() {
 		(*CheckResult_Decision)(nil),
 		(*CheckResult_Error)(nil),
 	}
+	file_jeton_v1_limiter_proto_msgTypes[20].OneofWrappers = []any{
+		(*StreamSettled_Settled)(nil),
+		(*StreamSettled_Error)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_limiter_proto_rawDesc), len(file_jeton_v1_limiter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

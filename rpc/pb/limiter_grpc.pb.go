@@ -64,8 +64,8 @@ type LimiterClient interface {
 	// CheckBatch decides up to 1,000 requests, each by itself, and answers in their order. Requests of one key are
 	// decided in their order. It is answered when the last of them is.
 	CheckBatch(ctx context.Context, in *CheckBatchRequest, opts ...grpc.CallOption) (*CheckBatchResponse, error)
-	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. A stream holds
-	// at most 1,000 requests that are not yet answered; the node reads on when one of them is.
+	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. It takes settlements of holds
+	// too, among the requests. A stream holds at most 1,000 of both that are not yet answered; the node reads on when one of them is.
 	CheckStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckStreamRequest, CheckStreamResponse], error)
 	// CheckAll decides up to 16 requests of several keys as one: all of them admit, or none is charged. They are asked in
 	// their order until one is denied or has no decision; then what those before it took is given back. The requests have
@@ -203,8 +203,8 @@ type LimiterServer interface {
 	// CheckBatch decides up to 1,000 requests, each by itself, and answers in their order. Requests of one key are
 	// decided in their order. It is answered when the last of them is.
 	CheckBatch(context.Context, *CheckBatchRequest) (*CheckBatchResponse, error)
-	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. A stream holds
-	// at most 1,000 requests that are not yet answered; the node reads on when one of them is.
+	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. It takes settlements of holds
+	// too, among the requests. A stream holds at most 1,000 of both that are not yet answered; the node reads on when one of them is.
 	CheckStream(grpc.BidiStreamingServer[CheckStreamRequest, CheckStreamResponse]) error
 	// CheckAll decides up to 16 requests of several keys as one: all of them admit, or none is charged. They are asked in
 	// their order until one is denied or has no decision; then what those before it took is given back. The requests have

@@ -49,10 +49,11 @@ func (m *BatchOut) AppendWire(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// An Answer is a StreamResult as it leaves.
+// An Answer is a StreamResult as it leaves; or a StreamSettled, if Settled is not nil.
 type Answer struct {
-	ID     uint64 // of the request
-	Result limit.Result
+	ID      uint64 // of the request, or of the settlement
+	Result  limit.Result
+	Settled *limit.Settled // what a settlement came to, if there is no Result.Err
 }
 
 // A StreamOut is a CheckStreamResponse as it leaves.
@@ -68,6 +69,15 @@ func (m *StreamOut) AppendWire(b []byte) ([]byte, error) {
 	for _, a := range m.Answers {
 		var answer, result int
 		var err error
+		if a.Settled != nil {
+			b, answer = begin(b, tagSettled)
+			b = appendNumber(b, tagSettledID, a.ID)
+			if b, err = appendSettledAnswer(b, a.Settled, a.Result.Err); err != nil {
+				return nil, err
+			}
+			b = end(b, answer)
+			continue
+		}
 		b, answer = begin(b, tagResults)
 		b = appendNumber(b, tagResultID, a.ID)
 		b, result = begin(b, tagResult)

@@ -67,6 +67,16 @@ func TestEncodeAsProtobufDoes(t *testing.T) {
 			stream.Results = append(stream.Results, &StreamResult{Id: id, Result: encodeResult(r)})
 			answers = append(answers, &Answer{ID: id, Result: r})
 		}
+		for _, r := range some(t, "settled", drawResult) {
+			id, settled := rapid.Uint64().Draw(t, "id"), drawSettled(t)
+			m := &StreamSettled{Id: id, Result: &StreamSettled_Settled{Settled: EncodeSettled(settled)}}
+			if r.Err != nil {
+				m.Result = &StreamSettled_Error{Error: statusOf(r.Err).Proto()}
+			}
+			stream.Settled = append(stream.Settled, m)
+			answers = append(answers, &Answer{ID: id, Result: limit.Result{Err: r.Err}, Settled: &settled})
+			wantWire(t, &SettleOut{Settled: settled}, EncodeSettled(settled))
+		}
 		wantWire(t, &BatchOut{Results: results}, batch)
 		wantWire(t, &StreamOut{Answers: answers}, stream)
 	})

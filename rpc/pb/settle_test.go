@@ -28,18 +28,22 @@ func TestSettlementRoundTrip(t *testing.T) {
 	})
 }
 
+func drawSettled(t *rapid.T) limit.Settled {
+	number := rapid.Int64()
+	return limit.Settled{
+		Charged: number.Draw(t, "charged"), Returned: number.Draw(t, "returned"), Debt: number.Draw(t, "debt"), Until: number.Draw(t, "until"),
+		Limits: some(t, "limits", func(t *rapid.T) limit.SettledLimit {
+			return limit.SettledLimit{
+				Name: rapid.String().Draw(t, "name"), State: limit.HoldState(rapid.String().Draw(t, "state")),
+				Charged: number.Draw(t, "charged"), Returned: number.Draw(t, "returned"), Debt: number.Draw(t, "debt"), Until: number.Draw(t, "until"),
+			}
+		}),
+	}
+}
+
 func TestSettledRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		number := rapid.Int64()
-		want := limit.Settled{
-			Charged: number.Draw(t, "charged"), Returned: number.Draw(t, "returned"), Debt: number.Draw(t, "debt"), Until: number.Draw(t, "until"),
-			Limits: some(t, "limits", func(t *rapid.T) limit.SettledLimit {
-				return limit.SettledLimit{
-					Name: rapid.String().Draw(t, "name"), State: limit.HoldState(rapid.String().Draw(t, "state")),
-					Charged: number.Draw(t, "charged"), Returned: number.Draw(t, "returned"), Debt: number.Draw(t, "debt"), Until: number.Draw(t, "until"),
-				}
-			}),
-		}
+		want := drawSettled(t)
 		if got := DecodeSettled(overTheWire(t, EncodeSettled(want), new(SettleResponse))); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}

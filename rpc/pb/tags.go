@@ -12,6 +12,16 @@ const (
 const (
 	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
 
+	tagSettlements = 2<<3 + typeBytes // of CheckStreamRequest
+
+	tagSettlementID = 1<<3 + typeVarint // of StreamSettlement
+	tagSettlement   = 2<<3 + typeBytes
+
+	tagSettledHold = 1<<3 + typeBytes // of SettleRequest
+	tagUsed        = 2<<3 + typeVarint
+	tagOpen        = 3<<3 + typeVarint
+	tagForNs       = 4<<3 + typeVarint
+
 	tagID    = 1<<3 + typeVarint // of StreamCheck
 	tagCheck = 2<<3 + typeBytes
 
@@ -55,6 +65,25 @@ const (
 	tagOnlyDecision = 1<<3 + typeBytes // of CheckResponse
 
 	tagResults = 1<<3 + typeBytes // of CheckBatchResponse and CheckStreamResponse
+
+	tagSettled = 2<<3 + typeBytes // of CheckStreamResponse
+
+	tagSettledID    = 1<<3 + typeVarint // of StreamSettled
+	tagSettledDone  = 2<<3 + typeBytes
+	tagSettledError = 3<<3 + typeBytes
+
+	tagCharged       = 1<<3 + typeVarint // of SettleResponse
+	tagReturned      = 2<<3 + typeVarint
+	tagDebt          = 3<<3 + typeVarint
+	tagUntil         = 4<<3 + typeVarint
+	tagSettledLimits = 5<<3 + typeBytes
+
+	tagSettledName   = 1<<3 + typeBytes // of SettledLimit
+	tagState         = 2<<3 + typeBytes
+	tagLimitCharged  = 3<<3 + typeVarint
+	tagLimitReturned = 4<<3 + typeVarint
+	tagLimitDebt     = 5<<3 + typeVarint
+	tagLimitUntil    = 6<<3 + typeVarint
 
 	tagResultID = 1<<3 + typeVarint // of StreamResult
 	tagResult   = 2<<3 + typeBytes
