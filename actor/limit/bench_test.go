@@ -35,3 +35,23 @@ func BenchmarkParseRefill(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkHold reports what the text of a hold costs, which is written and read twice in the life of each.
+func BenchmarkHold(b *testing.B) {
+	h := limit.Hold{Key: "user:10000000042", Granted: 1500, Limits: []limit.Held{{Limit: "tokens", Generation: 1, ID: 7}}}
+	text := h.String()
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = h.String()
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := limit.ParseHold(text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -20,9 +20,22 @@ const MaxHoldText = 4096
 
 // String is the hold as callers are given it, which [ParseHold] reads.
 func (h Hold) String() string {
-	b := []byte{holdLayout}
-	b = binary.AppendUvarint(b, uint64(h.Granted))
-	for _, text := range []string{h.Key, h.Plan} {
+	return base64.RawURLEncoding.EncodeToString(h.layout())
+}
+
+// AppendTo appends to b what String makes.
+func (h *Hold) AppendTo(b []byte) []byte { return base64.RawURLEncoding.AppendEncode(b, h.layout()) }
+
+// layout is the hold as it is before base64.
+func (h *Hold) layout() []byte {
+	const numbers, eachLimit = 1 + 3*binary.MaxVarintLen32 + binary.MaxVarintLen64 + crc32.Size, binary.MaxVarintLen16 + binary.MaxVarintLen64 + 16 + 8
+	size := numbers + len(h.Key) + len(h.Plan)
+	for i := range h.Limits {
+		size += eachLimit + len(h.Limits[i].Limit)
+	}
+	b := make([]byte, 0, size)
+	b = binary.AppendUvarint(append(b, holdLayout), uint64(h.Granted))
+	for _, text := range [...]string{h.Key, h.Plan} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
 	b = binary.AppendUvarint(b, uint64(len(h.Limits)))
@@ -32,8 +45,7 @@ func (h Hold) String() string {
 		b = binary.AppendUvarint(b, uint64(l.Generation))
 		b = binary.BigEndian.AppendUint64(append(b, l.Owner[:]...), l.ID)
 	}
-	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	return base64.RawURLEncoding.EncodeToString(b)
+	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 // ParseHold reads the text of a hold. Its error is a *FieldError.
@@ -44,13 +56,15 @@ func ParseHold(text string) (Hold, error) {
 	if len(text) > MaxHoldText {
 		return Hold{}, &FieldError{Field: "hold", Problem: fmt.Sprintf("%d bytes are too many for a hold: at most %d", len(text), MaxHoldText)}
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	b, err := strictBase64.DecodeString(text)
 	h, ok := readHoldID(b)
 	if err != nil || !ok || h.validate() != nil {
 		return Hold{}, &FieldError{Field: "hold", Problem: Quote(shorten(text)) + " is not a hold as it was answered: a character is missing or was changed"}
 	}
 	return h, nil
 }
+
+var strictBase64 = base64.RawURLEncoding.Strict()
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -68,18 +82,22 @@ func readHoldID(b []byte) (h Hold, ok bool) {
 	if len(b) < check || crc32.Checksum(b[:len(b)-check], castagnoli) != binary.BigEndian.Uint32(b[len(b)-check:]) {
 		return h, false
 	}
-	d := byteReader{b[:len(b)-check]}
+	b = b[:len(b)-check]
+	d := holdReader{byteReader{b}, string(b)}
 	if layout := d.bytes(1); len(layout) != 1 || layout[0] != holdLayout {
 		return h, false
 	}
 	h.Granted = int64(min(d.number(), uint64(MaxCount)+1))
-	h.Key, h.Plan = d.text(), d.text()
+	h.Key, h.Plan = d.piece(), d.piece()
 	count := d.number()
 	if count > MaxLimits {
 		return h, false
 	}
+	if count > 0 {
+		h.Limits = make([]Held, 0, count)
+	}
 	for range count {
-		l := Held{Limit: d.text(), Generation: int64(d.number())}
+		l := Held{Limit: d.piece(), Generation: int64(d.number())}
 		owner, id := d.bytes(len(l.Owner)), d.bytes(8)
 		if id == nil {
 			return h, false
@@ -89,6 +107,24 @@ func readHoldID(b []byte) (h Hold, ok bool) {
 		h.Limits = append(h.Limits, l)
 	}
 	return h, len(d.left) == 0
+}
+
+// A holdReader reads texts as pieces of one copy of what it reads.
+type holdReader struct {
+	byteReader
+	whole string
+}
+
+// piece is a text that has its length before it.
+func (d *holdReader) piece() string {
+	n := d.number()
+	if n > uint64(len(d.left)) {
+		d.left = nil
+		return ""
+	}
+	from := len(d.whole) - len(d.left)
+	d.left = d.left[n:]
+	return d.whole[from : from+int(n)]
 }
 
 // validate checks what a caller could have made up.

@@ -131,7 +131,8 @@ func appendDecision(b []byte, d limit.Decision) []byte {
 	if d.Hold == nil {
 		return b
 	}
-	b = appendText(b, tagHold, d.Hold.String())
+	b, from = begin(b, tagHold)
+	b = end(d.Hold.AppendTo(b), from)
 	return appendNumber(b, tagGranted, uint64(d.Hold.Granted))
 }
 
