@@ -70,6 +70,42 @@ func BenchmarkCheck(b *testing.B) {
 	})
 }
 
+// BenchmarkHold reports what a hold and its settlement cost together, as a check of the same limit does beside them: of a line, which is
+// decided from memory, by as many callers.
+func BenchmarkHold(b *testing.B) {
+	for _, keys := range []int{1, 100} {
+		name := strconv.Itoa(keys) + " keys, "
+		b.Run(name+"check", func(b *testing.B) { benchmarkHolds(b, keys, 0) })
+		b.Run(name+"hold and settlement", func(b *testing.B) { benchmarkHolds(b, keys, time.Minute) })
+	}
+}
+
+func benchmarkHolds(b *testing.B, keys int, hold time.Duration) {
+	b.Helper()
+	s := start(b, Config{
+		Replicas: []Replica{open(b, storage.Config{})}, IdleAfter: time.Hour,
+		Limits: fixed(document(b, "limits: {x: {capacity: 1000000000, refill: 1000000000/s, hold: 1m}}")),
+	})
+	requests, ctx := requestsOf(keys, 1, "x"), b.Context()
+	var place atomic.Int64
+	b.ReportAllocs()
+	b.SetParallelism(max(callers/runtime.GOMAXPROCS(0), 1))
+	b.RunParallel(func(pb *testing.PB) {
+		for i := int(place.Add(7919)); pb.Next(); i++ {
+			r := requests[i%len(requests)]
+			r.Hold = hold
+			d, err := s.Check(ctx, r)
+			if err == nil && d.Hold != nil {
+				_, err = s.Settle(ctx, limit.Settlement{Hold: *d.Hold})
+			}
+			if err != nil || !d.Allowed {
+				b.Errorf("%+v, %v", d, err)
+				return
+			}
+		}
+	})
+}
+
 // BenchmarkBatch reports what a check in a batch of 1,000 costs that is decided from memory, by one caller.
 func BenchmarkBatch(b *testing.B) {
 	s := start(b, Config{

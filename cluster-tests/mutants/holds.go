@@ -48,6 +48,26 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestSettle/line", `otherwise: `)},
 		},
 		{
+			Name: "a settlement beside a slow node",
+			Why:  "a node that is slow may have taken the hold, of which other nodes know nothing: they would charge again what was used beyond it",
+			Edits: []Edit{{
+				File: "rpc/nodes/attempt.go",
+				Old:  "	t.hedged = c.inTurn",
+				New:  "	t.hedged = false",
+			}},
+			Caught: []Hunt{{Package: "./rpc/nodes", Run: "^TestSettlementsAreNotHedged$", Says: `another node was asked`}},
+		},
+		{
+			Name: "a settlement runs behind its time",
+			Why:  "what was used beyond a hold is charged at the time of the settlement: a later time needs other line than was reserved, again and again",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "o.force(b, more, at, now, out)",
+				New:  "o.force(b, more, now, now, out)",
+			}},
+			Caught: []Hunt{story("TestSettleAtSlowReplicas", `answered false`)},
+		},
+		{
 			Name: "a hold outlives a full bucket",
 			Why:  "a bucket that has been full has what its holds took before; what comes back of them then would be there twice",
 			Edits: []Edit{{

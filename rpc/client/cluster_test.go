@@ -172,6 +172,44 @@ func TestNodeThatCannotDecide(t *testing.T) {
 	}
 }
 
+// TestHoldsAreNotHedged freezes the owner of a key: holds and settlements go to the next node once the owner is known not to answer, and to
+// none beside it before.
+func TestHoldsAreNotHedged(t *testing.T) {
+	f := fakenodes.StartCluster(t, 3)
+	f.Nodes[1].Settled = func(_ context.Context, m *pb.SettleRequest) (*pb.SettleResponse, error) {
+		return &pb.SettleResponse{Charged: m.GetUsed()}, nil
+	}
+	for what, ask := range map[string]func(*client.Client) error{
+		"a hold": func(c *client.Client) error {
+			r := check(f.KeyOf(0))
+			r.Hold = time.Minute
+			_, err := c.Check(t.Context(), r)
+			return err
+		},
+		"a batch with one": func(c *client.Client) error {
+			r := check(f.KeyOf(0))
+			r.Hold = time.Minute
+			return c.CheckBatch(t.Context(), []limit.Request{check(f.KeyOf(0)), r})[1].Err
+		},
+		"a settlement": func(c *client.Client) error {
+			_, err := c.Settle(t.Context(), limit.Settlement{Hold: limit.Hold{Key: f.KeyOf(0)}, Used: 3})
+			return err
+		},
+	} {
+		c := connect(t, client.Config{Servers: f.Servers(), Timeout: time.Hour})
+		awaitVersion(t, c, 1)
+		c.AwaitConnections(t.Context())
+		f.Nodes[0].Ice.Freeze()
+		if err := ask(c); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, hedges, retries := c.Tries(); hedges > 0 || retries == 0 {
+			t.Errorf("%s was hedged %d times, and went on to another node %d times", what, hedges, retries)
+		}
+		f.Nodes[0].Ice.Thaw()
+	}
+}
+
 // TestNodeLeavesUnderLoad stops a node in good order: it leaves the order first.
 func TestNodeLeavesUnderLoad(t *testing.T) {
 	f := fakenodes.StartCluster(t, 3)

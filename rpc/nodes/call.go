@@ -58,10 +58,10 @@ func (s *Set) call(ctx context.Context, key string) call {
 	return call{set: s, ctx: ctx, deadline: s.Deadline(ctx), hash: ring.Hash(key)}
 }
 
-// callCheck is a call to have a check decided.
-func (s *Set) callCheck(ctx context.Context, key string) call {
+// callCheck is a call to have a check decided, which takes a hold if holds says so.
+func (s *Set) callCheck(ctx context.Context, key string, holds bool) call {
 	c := s.call(ctx, key)
-	c.skipsBad = s.cfg.FailFast
+	c.skipsBad, c.inTurn = s.cfg.FailFast, holds
 	return c
 }
 

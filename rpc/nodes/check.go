@@ -10,13 +10,16 @@ import (
 
 // Check has a request decided by the first of the key's replicas that can. Checks that are made at the same time travel together.
 //
+// A check that holds is asked of no other replica beside one that is merely slow: both might take a hold, of which nobody would settle
+// one, and the settlement of the other would go to the wrong one of them.
+//
 // With FailFast, a replica that is known to be bad is not asked, and where all are, the check is refused at once. Otherwise such a
 // replica is asked last, for as long as the call may take.
 func (s *Set) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
-	c := s.callCheck(ctx, r.Key)
+	c := s.callCheck(ctx, r.Key, r.Hold > 0)
 	if down := c.hopeless(); down != nil {
 		return limit.Decision{}, c.unsent(down)
 	}
@@ -25,7 +28,7 @@ func (s *Set) Check(ctx context.Context, r limit.Request) (limit.Decision, error
 
 // CheckElsewhere is Check after the own node was asked and could not decide, for the reason why.
 func (s *Set) CheckElsewhere(ctx context.Context, r limit.Request, why error) (limit.Decision, error) {
-	c := s.callCheck(ctx, r.Key)
+	c := s.callCheck(ctx, r.Key, r.Hold > 0)
 	c.beginsAfter(s.own, why)
 	return do(c, func(ctx context.Context, n *Node) (limit.Decision, error) { return n.check(ctx, &r) })
 }

@@ -28,13 +28,13 @@ func TestHopeless(t *testing.T) {
 				s.servers[0].health.level.Store(int32(first))
 				s.servers[1].health.level.Store(int32(second))
 				want := failFast && first == bad && second == bad
-				if c := s.callCheck(t.Context(), key); (c.hopeless() != nil) != want {
+				if c := s.callCheck(t.Context(), key, false); (c.hopeless() != nil) != want {
 					t.Errorf("fail fast %v, states %d and %d: hopeless %v", failFast, first, second, !want)
 				}
 			}
 		}
 		s.table.Store(&table{})
-		if c := s.callCheck(t.Context(), key); c.hopeless() != nil {
+		if c := s.callCheck(t.Context(), key, false); c.hopeless() != nil {
 			t.Error("hopeless without a node: there is another error for that")
 		}
 	}
@@ -55,7 +55,7 @@ func TestUnsentSaysWhy(t *testing.T) {
 		h.why = why
 		h.mu.Unlock()
 	}
-	c := s.callCheck(t.Context(), "user:42")
+	c := s.callCheck(t.Context(), "user:42", false)
 	err = c.unsent(c.seats())
 	if !errors.Is(err, limit.ErrUnavailable) {
 		t.Errorf("it is %v", err)
@@ -91,7 +91,7 @@ func TestRefusedWhileTheTableChanges(t *testing.T) {
 	}
 	apply(1, other)
 	s.table.Load().places[0][0].health.fail(errors.New("gone"))
-	c := s.callCheck(t.Context(), "k")
+	c := s.callCheck(t.Context(), "k", false)
 	down := c.hopeless()
 	apply(2, own, other)
 	for what, err := range map[string]error{"by the first table": c.unsent(down), "by the next table": c.unsent(c.seats())} {
