@@ -15,20 +15,20 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// told are the answers of a CheckEach, by place.
+// told are the answers of a Each, by place.
 type told struct {
 	mu      sync.Mutex
 	answers map[int][]limit.Result
 }
 
-// checkEach starts a CheckEach.
+// checkEach starts an Each of checks.
 func checkEach(ctx context.Context, s *System, rs []limit.Request) *told {
 	w := &told{answers: map[int][]limit.Result{}}
-	s.CheckEach(ctx, rs, func(place int, r limit.Result) {
+	s.Each(ctx, rs, func(place int, r limit.Result) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.answers[place] = append(w.answers[place], r)
-	})
+	}, nil, nil)
 	return w
 }
 
@@ -190,7 +190,7 @@ func TestEachUnderLoad(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				answers := make(chan int, 2*len(rs))
-				s.CheckEach(ctx, rs, func(place int, _ limit.Result) { answers <- place })
+				s.Each(ctx, rs, func(place int, _ limit.Result) { answers <- place }, nil, nil)
 				if j%2 == 0 {
 					cancel()
 				}

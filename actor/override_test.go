@@ -58,10 +58,10 @@ func (o *overriding) wants(what string, r limit.Request, allowed bool, want ...l
 	results := o.CheckBatch(o.t.Context(), []limit.Request{look, look})
 	each := make([]limit.Result, 2)
 	done := make(chan struct{}, 2)
-	o.CheckEach(o.t.Context(), []limit.Request{look, look}, func(place int, r limit.Result) {
+	o.Each(o.t.Context(), []limit.Request{look, look}, func(place int, r limit.Result) {
 		each[place] = r
 		done <- struct{}{}
-	})
+	}, nil, nil)
 	<-done
 	<-done
 	for _, r := range append(results, each...) {

@@ -33,7 +33,7 @@ func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit
 	}
 	if len(m.rules) == 0 {
 		s.bundles.free(c)
-		return st.outcome(&settlement)
+		return st.answer(&settlement, nil)
 	}
 	s.shardOf(m).push(m)
 	if err := c.wait(ctx); err != nil {
@@ -41,44 +41,23 @@ func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit
 	}
 	err := c.single.Err
 	s.bundles.free(c)
-	if err != nil {
-		return limit.Settled{}, err
-	}
-	return st.outcome(&settlement)
+	return st.answer(&settlement, err)
 }
 
-// SettleEach takes in every settlement by itself, and waits for none; see [limit.EachSettler].
-func (s *System) SettleEach(ctx context.Context, ss []limit.Settlement, done func(place int, settled limit.Settled, err error)) {
-	if err := refused(ctx, "settlements", len(ss)); err != nil {
-		for i := range ss {
-			done(i, limit.Settled{}, err)
+// sortSettlements puts settlements to the mail of their shards, or answers them.
+func (s *System) sortSettlements(mail []mail, ss []limit.Settlement, all []settling) {
+	for i := range ss {
+		m := &mail[i]
+		err := s.address(m, &ss[i], &all[i])
+		switch {
+		case err != nil:
+			m.fail(err)
+		case len(m.rules) == 0:
+			m.pass(limit.Decision{})
+		default:
+			s.sort(m)
 		}
-		return
 	}
-	all := make([]settling, len(ss))
-	answer := func(place int, r limit.Result) {
-		if r.Err != nil {
-			done(place, limit.Settled{}, r.Err)
-			return
-		}
-		settled, err := all[place].outcome(&ss[place])
-		done(place, settled, err)
-	}
-	s.each(ctx, len(ss), answer, func(c *bundle) {
-		for i := range ss {
-			m := &c.mail[i]
-			err := s.address(m, &ss[i], &all[i])
-			switch {
-			case err != nil:
-				m.fail(err)
-			case len(m.rules) == 0:
-				m.pass(limit.Decision{})
-			default:
-				s.sort(m)
-			}
-		}
-		s.handOver(c)
-	})
 }
 
 // address makes m the mail of a settlement, for the limits of its hold that are stored.
@@ -121,8 +100,11 @@ func (s *System) findHeld(m *mail, settlement *limit.Settlement, settled []limit
 	return nil
 }
 
-// outcome is what the settlement came to, once its mail is answered.
-func (st *settling) outcome(s *limit.Settlement) (limit.Settled, error) {
+// answer is what the settlement came to, once its mail is answered, with err if so.
+func (st *settling) answer(s *limit.Settlement, err error) (limit.Settled, error) {
+	if err != nil {
+		return limit.Settled{}, err
+	}
 	for i := range st.other.settles {
 		st.settled[st.other.places[i]] = st.other.settles[i].Settled
 	}

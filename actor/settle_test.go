@@ -12,17 +12,17 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// A settledAs is one answer of a SettleEach.
+// A settledAs is one answer to a settlement of an Each.
 type settledAs struct {
 	limit.Settled
 	err error
 }
 
-// settleEach starts a SettleEach, and says what has been answered whenever it is asked.
+// settleEach starts an Each of settlements, and says what has been answered whenever it is asked.
 func settleEach(ctx context.Context, s *System, ss []limit.Settlement) (answers func() map[int][]settledAs) {
 	var mu sync.Mutex
 	all := map[int][]settledAs{}
-	s.SettleEach(ctx, ss, func(place int, settled limit.Settled, err error) {
+	s.Each(ctx, nil, nil, ss, func(place int, settled limit.Settled, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		all[place] = append(all[place], settledAs{settled, err})
@@ -84,7 +84,7 @@ func TestSettleEachIsBounded(t *testing.T) {
 		h := held(t, s, 4, "line")
 		many := make([]limit.Settlement, limit.MaxBatch+1)
 		for place, a := range settleEach(t.Context(), s, many)() {
-			if fe, ok := errors.AsType[*limit.FieldError](a[0].err); !ok || len(a) != 1 || fe.Field != "settlements" {
+			if fe, ok := errors.AsType[*limit.FieldError](a[0].err); !ok || len(a) != 1 || fe.Field != "checks" {
 				t.Fatalf("settlement %d of too many: %+v", place, a)
 			}
 		}

@@ -46,8 +46,7 @@ type System struct {
 
 var (
 	_ limit.Limiter     = (*System)(nil)
-	_ limit.EachChecker = (*System)(nil)
-	_ limit.EachSettler = (*System)(nil)
+	_ limit.EachLimiter = (*System)(nil)
 )
 
 // New starts a System. Close stops it.
@@ -127,13 +126,14 @@ func (s *System) Check(ctx context.Context, r limit.Request) (limit.Decision, er
 
 // CheckBatch decides every request by itself; see [limit.BatchChecker].
 func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	if err := refused(ctx, "checks", len(rs)); err != nil {
+	if err := refused(ctx, len(rs)); err != nil {
 		return failed(rs, err)
 	}
 	start := time.Now()
 	results := make([]limit.Result, len(rs))
 	c := s.newBundle(ctx, len(rs), results)
-	s.hand(c, rs)
+	s.sortChecks(c, rs)
+	s.handOver(c)
 	if err := c.wait(ctx); err != nil {
 		return failed(rs, err)
 	}
@@ -142,16 +142,16 @@ func (s *System) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	return results
 }
 
-// refused is why nothing of so many checks or settlements is looked at, or nil.
-func refused(ctx context.Context, field string, n int) error {
+// refused is why nothing of so many checks and settlements is looked at, or nil.
+func refused(ctx context.Context, n int) error {
 	if n > limit.MaxBatch {
-		return &limit.FieldError{Field: field, Problem: fmt.Sprintf("%d are too many: at most %d", n, limit.MaxBatch)}
+		return &limit.FieldError{Field: "checks", Problem: fmt.Sprintf("%d are too many: at most %d", n, limit.MaxBatch)}
 	}
 	return ctx.Err()
 }
 
-// hand brings the checks of a batch to their shards, each shard's together.
-func (s *System) hand(c *bundle, rs []limit.Request) {
+// sortChecks puts the checks of a batch to those of their shards, or answers them.
+func (s *System) sortChecks(c *bundle, rs []limit.Request) {
 	room := make([]limit.Outcome, len(rs)) // for the usual one limit of each
 	doc := s.cfg.Limits()
 	var last *limit.Rule // most requests of a batch name the same limit
@@ -178,7 +178,6 @@ func (s *System) hand(c *bundle, rs []limit.Request) {
 		}
 		s.sort(m)
 	}
-	s.handOver(c)
 }
 
 // sort puts one mail of a bundle to those of its shard.
@@ -187,7 +186,7 @@ func (s *System) sort(m *mail) {
 	m.bundle.byShard[n] = append(m.bundle.byShard[n], m)
 }
 
-// handOver brings the mail of a bundle that was sorted to its shards.
+// handOver brings the mail of a bundle that was sorted to its shards, each shard's together.
 func (s *System) handOver(c *bundle) {
 	var mine *shard // others are woken first
 	for n, ms := range c.byShard {
@@ -218,26 +217,36 @@ func (s *System) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDec
 	return together.CheckAll(ctx, s, rs, nil)
 }
 
-// CheckEach decides every request by itself, and waits for none; see [limit.EachChecker].
-func (s *System) CheckEach(ctx context.Context, rs []limit.Request, done func(place int, r limit.Result)) {
-	if err := refused(ctx, "checks", len(rs)); err != nil {
-		for i, r := range failed(rs, err) {
-			done(i, r)
-		}
+// Each decides every request and takes in every settlement by itself, and waits for none; see [limit.EachLimiter].
+func (s *System) Each(
+	ctx context.Context, rs []limit.Request, checked func(place int, r limit.Result),
+	ss []limit.Settlement, settled func(place int, settled limit.Settled, err error),
+) {
+	n := len(rs) + len(ss)
+	if n == 0 {
 		return
 	}
-	s.each(ctx, len(rs), done, func(c *bundle) { s.hand(c, rs) })
-}
-
-// each has hand give a bundle of n mails to the shards, and calls done with each answer.
-func (s *System) each(ctx context.Context, n int, done func(place int, r limit.Result), hand func(*bundle)) {
-	if n == 0 {
+	all := make([]settling, len(ss))
+	done := func(place int, r limit.Result) {
+		if place < len(rs) {
+			checked(place, r)
+			return
+		}
+		answer, err := all[place-len(rs)].answer(&ss[place-len(rs)], r.Err)
+		settled(place-len(rs), answer, err)
+	}
+	if err := refused(ctx, n); err != nil {
+		for i := range n {
+			done(i, limit.Result{Err: err})
+		}
 		return
 	}
 	c, e := s.newBundle(ctx, n, nil), &callback{pool: &s.bundles, start: time.Now(), done: done}
 	c.callback = e
 	c.open.Add(1) // until all that the bundle needs is in place
-	hand(c)
+	s.sortChecks(c, rs)
+	s.sortSettlements(c.mail[len(rs):], ss, all)
+	s.handOver(c)
 	if c.open.Load() > 1 {
 		e.stop = context.AfterFunc(ctx, func() { e.giveUp(c, ctx.Err()) })
 	}

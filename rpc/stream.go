@@ -18,8 +18,8 @@ const maxUnanswered = limit.MaxBatch
 
 // A checkStream is one call of CheckStream:
 //
-//	client ─▶ read ─▶ messages ─▶ run ─▶ what this node decides: CheckEach, SettleEach ─┬─▶ answers ─▶ run ─▶ client
-//	                                └──▶ else a goroutine for each check or settlement ─┘
+//	client ─▶ read ─▶ messages ─▶ run ─▶ what this node decides: Each ─────────────────────┬─▶ answers ─▶ run ─▶ client
+//	                                └──▶ else a goroutine for each check or settlement ────┘
 //
 // run takes a message only when it has started every check and settlement of the one before, and starts one only while fewer than
 // maxUnanswered are. So a client that does not read its answers is not read either, and has to wait.

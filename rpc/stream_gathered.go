@@ -33,78 +33,78 @@ func (m *gathered) left() int { return len(m.room) - m.started }
 // start starts the next n checks and settlements. Those that this node decides go there together, and none waits for another. Each of the
 // others has a goroutine.
 func (m *gathered) start(n int) {
-	begin, from, to := time.Now(), m.started, m.started+n
+	o := ours{begin: time.Now()}
+	checks, to := len(m.Requests), m.started+n
+	m.startChecks(&o, m.started, min(to, checks))
+	m.startSettlements(&o, max(m.started-checks, 0), to-checks)
 	m.started = to
-	checks := len(m.Requests)
-	if from < checks {
-		m.startChecks(from, min(to, checks), begin)
-	}
-	if to > checks {
-		m.startSettlements(max(from-checks, 0), to-checks, begin)
+	if o.here != nil {
+		o.here.Each(
+			m.ctx, o.checks.requests, func(place int, r limit.Result) { m.answer(o.checks.places[place], r, o.begin) },
+			o.settlements, func(place int, settled limit.Settled, err error) {
+				m.answerSettlement(o.places[place], settled, err, o.begin)
+			},
+		)
 	}
 }
 
-// startChecks starts the checks of these places.
-func (m *gathered) startChecks(from, to int, begin time.Time) {
-	var (
-		s    = m.server
-		here limit.EachChecker
-		ours = share{requests: make([]limit.Request, 0, to-from), places: make([]int, 0, to-from)}
-	)
+// ours are the checks and settlements that this node decides.
+type ours struct {
+	begin       time.Time
+	here        limit.EachLimiter // which decides; nil if there are none
+	checks      share
+	settlements []limit.Settlement
+	places      []int // of the settlements in the message
+}
+
+// startChecks starts the checks of these places, or adds them to o.
+func (m *gathered) startChecks(o *ours, from, to int) {
+	if n := to - from; n > 0 {
+		o.checks = share{requests: make([]limit.Request, 0, n), places: make([]int, 0, n)}
+	}
 	for i := from; i < to; i++ {
 		r := m.Requests[i]
-		at, err := s.place(m.ctx, r.Key, r.ID != "")
-		if each, ok := at.(limit.EachChecker); ok {
-			here = each
-			ours.add(i, r)
+		at, err := m.server.place(m.ctx, r.Key, r.ID != "")
+		if each, ok := at.(limit.EachLimiter); ok {
+			o.here = each
+			o.checks.add(i, r)
 			continue
 		}
 		if err != nil {
-			m.answer(i, limit.Result{Err: err}, begin)
+			m.answer(i, limit.Result{Err: err}, o.begin)
 			continue
 		}
 		m.checks.Go(func() {
-			d, err := s.checkSafely(m.ctx, at, r)
-			m.answer(i, limit.Result{Decision: d, Err: err}, begin)
+			d, err := m.server.checkSafely(m.ctx, at, r)
+			m.answer(i, limit.Result{Decision: d, Err: err}, o.begin)
 		})
-	}
-	if here != nil {
-		here.CheckEach(m.ctx, ours.requests, func(place int, r limit.Result) { m.answer(ours.places[place], r, begin) })
 	}
 }
 
-// startSettlements starts the settlements of these places. They go where checks with an id go: see [Router.Settle].
-func (m *gathered) startSettlements(from, to int, begin time.Time) {
-	var (
-		s      = m.server
-		here   limit.EachSettler
-		ours   = make([]limit.Settlement, 0, to-from)
-		places = make([]int, 0, to-from)
-	)
+// startSettlements starts the settlements of these places, or adds them to o. They go where checks with an id go: see [Router.Settle].
+func (m *gathered) startSettlements(o *ours, from, to int) {
+	if n := to - from; n > 0 {
+		o.settlements, o.places = make([]limit.Settlement, 0, n), make([]int, 0, n)
+	}
 	for i := from; i < to; i++ {
 		in := &m.Settlements[i]
 		if in.Wrong != nil {
-			m.answerSettlement(i, limit.Settled{}, in.Wrong, begin)
+			m.answerSettlement(i, limit.Settled{}, in.Wrong, o.begin)
 			continue
 		}
-		at, err := s.place(m.ctx, in.Settlement.Hold.Key, true)
-		if each, ok := at.(limit.EachSettler); ok {
-			here = each
-			ours, places = append(ours, in.Settlement), append(places, i)
+		at, err := m.server.place(m.ctx, in.Settlement.Hold.Key, true)
+		if each, ok := at.(limit.EachLimiter); ok {
+			o.here = each
+			o.settlements, o.places = append(o.settlements, in.Settlement), append(o.places, i)
 			continue
 		}
 		if err != nil {
-			m.answerSettlement(i, limit.Settled{}, err, begin)
+			m.answerSettlement(i, limit.Settled{}, err, o.begin)
 			continue
 		}
 		m.checks.Go(func() {
-			settled, err := s.settleSafely(m.ctx, at, in.Settlement)
-			m.answerSettlement(i, settled, err, begin)
-		})
-	}
-	if here != nil {
-		here.SettleEach(m.ctx, ours, func(place int, settled limit.Settled, err error) {
-			m.answerSettlement(places[place], settled, err, begin)
+			settled, err := m.server.settleSafely(m.ctx, at, in.Settlement)
+			m.answerSettlement(i, settled, err, o.begin)
 		})
 	}
 }

@@ -26,16 +26,6 @@ type BatchChecker interface {
 	CheckBatch(ctx context.Context, rs []Request) []Result
 }
 
-// EachChecker is a BatchChecker whose answers do not wait for each other.
-type EachChecker interface {
-	BatchChecker
-	// CheckEach is like CheckBatch, but gives each answer as soon as it is known. It calls done exactly once for every
-	// request, with its index in rs, at the latest when ctx ends. CheckEach does not wait for decisions: calls of done may come
-	// before or after it returns, from any goroutine and from several at once. Done must return soon and must not call the
-	// Checker. The caller must not change the requests until all calls of done have been made.
-	CheckEach(ctx context.Context, rs []Request, done func(place int, r Result))
-}
-
 // AllChecker is a Checker that decides the requests of several keys as one: of a user, of the user's organization and of an address.
 type AllChecker interface {
 	Checker
@@ -73,12 +63,15 @@ type Settler interface {
 	Settle(ctx context.Context, s Settlement) (Settled, error)
 }
 
-// EachSettler is a Settler that takes many settlements at once, whose answers do not wait for each other.
-type EachSettler interface {
-	Settler
-	// SettleEach is to Settle what CheckEach is to Check: see [EachChecker]. It calls done exactly once for every settlement, with its
-	// index in ss. It takes at most [MaxBatch] settlements; more are a *FieldError for each.
-	SettleEach(ctx context.Context, ss []Settlement, done func(place int, settled Settled, err error))
+// EachLimiter is a Limiter that is asked many things at once, whose answers do not wait for each other.
+type EachLimiter interface {
+	Limiter
+	// Each is like CheckBatch and like Settle for each settlement, but gives each answer as soon as it is known. It calls checked exactly once
+	// for every request, with its index in rs, and settled for every settlement, with its index in ss, at the latest when ctx ends.
+	// Each does not wait for answers: these calls may come before or after it returns, from any goroutine and from several at once. They
+	// must return soon and must not call the Limiter. The caller must not change rs and ss until all calls have been made. Each takes at
+	// most [MaxBatch] of both together; more are a *FieldError for each.
+	Each(ctx context.Context, rs []Request, checked func(place int, r Result), ss []Settlement, settled func(place int, s Settled, err error))
 }
 
 // Inspector is a Checker that shows the state of its buckets.
