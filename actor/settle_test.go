@@ -47,8 +47,14 @@ func TestSettleEach(t *testing.T) {
 		gone.Limits = []limit.Held{{Limit: "no-more", Owner: s.ID(), ID: 77}}
 		writes := regs.writes
 		answers := settleEach(t.Context(), s, []limit.Settlement{
-			{Hold: line, Used: 6}, {Hold: unknown, Used: 1}, {Hold: window[0], Used: 1}, {Hold: line, Used: -1}, {Hold: gone, Used: 1},
-			{Hold: window[1], Used: 3}, {Hold: window[2], Used: 0}, {Hold: line, Open: true, For: time.Hour},
+			{Hold: line, Used: 6},
+			{Hold: unknown, Used: 1},
+			{Hold: window[0], Used: 1},
+			{Hold: line, Used: -1},
+			{Hold: gone, Used: 1},
+			{Hold: window[1], Used: 3},
+			{Hold: window[2], Used: 0},
+			{Hold: line, Open: true, For: time.Hour},
 		})
 		synctest.Wait()
 		got := answers()

@@ -29,16 +29,6 @@ func (d *byteReader) number() uint64 {
 	return v
 }
 
-// text is a string that has its length before it.
-func (d *byteReader) text() string {
-	n := d.number()
-	if n > uint64(len(d.left)) {
-		d.left = nil
-		return ""
-	}
-	return string(d.bytes(int(n)))
-}
-
 // varintLen is how many bytes a varint of v takes.
 func varintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
