@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // maySay are the fields of a limit that a plan or an override may set. The shape of a limit, its algorithm and windows, stays.
@@ -44,10 +45,22 @@ func (n *numbers) rule(base *Rule) (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rule.Register() != base.Register() {
+		return nil, n.otherKind(rule, base)
+	}
 	if rule = rule.leading(base.Ahead()); rule.Equal(base) {
 		return base, nil
 	}
 	return rule, nil
+}
+
+// otherKind refuses numbers by which a bucket would be kept in another register than by the limit's own: a key would have one of each,
+// and spend both.
+func (n *numbers) otherKind(rule, base *Rule) error {
+	field := slices.Index(n.has[:], true)
+	return &FieldError{Field: fields[field].name, Problem: fmt.Sprintf(
+		"an empty bucket takes %v to fill by that, and %v by the limit's own numbers: where a limit has holds, both take at most %s or both longer, since a key has one bucket",
+		readable(rule.Fill()), readable(base.Fill()), durationText(time.Duration(soon)))}
 }
 
 // String is what is replaced, as in "capacity: 10, refill: 5/s".

@@ -3,6 +3,7 @@ package limit_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -140,6 +141,39 @@ func TestVariantsInvalid(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.text, err, c.want)
 		}
+	}
+}
+
+// Whatever numbers a plan or an override sets, a key has one bucket of the limit: two registers would be spent one beside the other.
+func TestVariantsShareARegister(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	refused, taken := 0, 0
+	for range 500 {
+		numbers := func() string { return fmt.Sprintf("capacity: %d, refill: 100/%dm", 50+r.IntN(200), 4+r.IntN(8)) }
+		own, other := numbers(), numbers()
+		doc, err := limit.ParseDocument(fmt.Appendf(nil, "limits: {api: {%s, hold: 1m, plans: {pro: {%s}}}}", own, other))
+		base := read(t, fmt.Sprintf("limits: {api: {%s, hold: 1m}}", own))
+		rule, _ := base.Rule("api")
+		_, live := limit.Override{Limit: "api", Key: "k", Says: other}.Compile(rule)
+		if (err == nil) != (live == nil) {
+			t.Fatalf("%s with %s: the plan is %v, and the override %v", own, other, err, live)
+		}
+		if err != nil {
+			refused++
+			if want := "limits.api.plans.pro.capacity: an empty bucket takes "; !strings.Contains(err.Error(), want) {
+				t.Fatalf("got %v, want %s", err, want)
+			}
+			continue
+		}
+		taken++
+		if p, _ := doc.Plan("api", "pro"); p.Rule.Register() != rule.Register() {
+			t.Fatalf("%s spends %s, and the plan %s spends %s", own, rule.Register(), other, p.Rule.Register())
+		}
+	}
+	if refused == 0 || taken == 0 {
+		t.Errorf("%d were refused and %d taken: they show nothing", refused, taken)
 	}
 }
 

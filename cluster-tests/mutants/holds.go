@@ -197,5 +197,15 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			}},
 			Caught: []Hunt{story("TestManyHoldsOfALine", `are left`)},
 		},
+		{
+			Name: "a plan with a bucket of its own",
+			Why:  "whatever numbers plans and overrides set, a key has one bucket of a limit; with another register each, a caller spends one after the other",
+			Edits: []Edit{{
+				File: "actor/limit/numbers.go",
+				Old:  "if rule.Register() != base.Register() {",
+				New:  "if rule.Name != base.Name {",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestVariantsShareARegister$", Says: `and the plan .* spends`}},
+		},
 	}
 }
