@@ -21,7 +21,8 @@ func (l *Ledger) join(at, amount int64, mine bool) {
 	if l.queue != nil {
 		l.queueUp(amount)
 	} else if i := l.entryOf(at, mine); i >= 0 {
-		l.entries[i].Amount += amount
+		// More cannot be read. What counts less and less could be charged it all the same, by settlements without a bound of debt.
+		l.entries[i].Amount = min(l.entries[i].Amount+amount, int64(maxEntry))
 	} else {
 		l.insert(Entry{At: at, Amount: amount, Mine: mine})
 	}

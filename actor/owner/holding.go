@@ -19,7 +19,7 @@ func (o *Owner) holdsTooMany(c *Check, now int64) bool {
 			return false
 		}
 		if l := b.ledger(); l != nil {
-			return l.find(c, now) < 0 && l.FullOfHolds(now)
+			return l.find(c, now) < 0 && l.fresh(c.At) && l.FullOfHolds(now) // others may have settled what one of before lists
 		}
 		hs := b.lineHolds()
 		return hs != nil && hs.full(now)

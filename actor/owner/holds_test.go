@@ -264,6 +264,38 @@ func TestMaxDebt(t *testing.T) {
 	}
 }
 
+// What an open hold has used beyond the debt of the limit is charged by a later settlement, as far as tokens have come back since.
+func TestDebtComesBackWhileAHoldIsOpen(t *testing.T) {
+	for name, rule := range map[string]*limit.Rule{
+		"line": holding(t, limit.Holds{Longest: time.Hour, MaxDebt: limit.NoDebt}),
+		"ledger": ruleFor(t, limit.Limit{
+			Name: "slow", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: 100 * time.Second}, Holds: limit.Holds{Longest: time.Hour, MaxDebt: limit.NoDebt},
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			h := s.holds(5, hour, rule)
+			charge := func(used int64, open bool, want, left int64) {
+				t.Helper()
+				if got := s.settles(h, limit.Settlement{Used: used, Open: open}, rule)[0]; got.Charged != want {
+					t.Errorf("%d used: %+v, want %d charged", used, got, want)
+				}
+				if now := s.left(rule); now != left {
+					t.Errorf("%d are left, want %d", now, left)
+				}
+			}
+			charge(12, true, 10, 0)
+			s.pass(1000 * second) // full
+			charge(16, true, 16, 4)
+			charge(16, true, 16, 4)
+			charge(30, false, 20, 0)
+			s.pass(20 * second)
+			left := s.left(rule)
+			charge(30, false, 20, left)
+		})
+	}
+}
+
 // A reset forgives what was held: settlements of before have no effect.
 func TestResetForgetsHolds(t *testing.T) {
 	for name, rule := range map[string]*limit.Rule{
@@ -278,6 +310,13 @@ func TestResetForgetsHolds(t *testing.T) {
 		}
 		if left := s.left(rule); left != 10 {
 			t.Errorf("%s: %d are left after a reset", name, left)
+		}
+		other := s.enter('B')
+		if got := other.settles(h, limit.Settlement{Used: 8}, rule)[0]; got.State != limit.HoldUnknown {
+			t.Errorf("%s: settled after a reset, by another owner: %+v", name, got)
+		}
+		if left := other.left(rule); left != 10 {
+			t.Errorf("%s: %d are left after a reset, by another owner", name, left)
 		}
 	}
 }
@@ -363,6 +402,25 @@ func TestHoldsOfALineAreBounded(t *testing.T) {
 		t.Errorf("%d bytes more are held after settlements of what others have taken", now-before)
 	}
 	s.pass(60*second + int64(limit.SettleLate))
+	s.holds(1, 60*second, rule)
+}
+
+// Holds of owners that never were take no room from those that are taken, however many are settled: anybody can make them up.
+func TestHoldsThatAreMadeUp(t *testing.T) {
+	rule := holding(t, limit.Holds{Longest: time.Minute, MaxDebt: limit.NoDebt})
+	s := alone(t)
+	s.admitted(s.check(10, rule))
+	made := limit.Hold{Granted: 5, Limits: []limit.Held{{Limit: rule.Name, Owner: limit.OwnerID{9}}}}
+	before := s.owner.Bytes()
+	for i := range 20_000 {
+		made.Limits[0].ID = rand.Uint64()
+		s.settles(made, limit.Settlement{Used: int64(i % 10), Open: i%3 > 0}, rule)
+		s.answers = s.answers[:0]
+	}
+	if now := s.owner.Bytes(); now > before+1000 {
+		t.Errorf("%d bytes are held for holds that there are none of", now-before)
+	}
+	s.pass(10 * second)
 	s.holds(1, 60*second, rule)
 }
 

@@ -77,6 +77,32 @@ func TestGreatestDebtCanBeRead(t *testing.T) {
 	a.admitted(a.check(1, rule))
 }
 
+// So it does where what was charged counts less and less, and more can be charged in its place.
+func TestDebtThatCountsLessCanBeRead(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{
+		Name: "budget", Algorithm: limit.SlidingWindow, Weighted: true, Capacity: 1000, Window: time.Hour, Holds: limit.Holds{Longest: 2 * time.Hour},
+	})
+	tr := newTroupe(t, 3)
+	a := tr.enter('A')
+	var held []limit.Hold
+	for range 20 {
+		held = append(held, a.holds(1, 2*hour-second, rule))
+	}
+	at, _ := rule.Slot(a.clock())
+	a.pass(rule.Ends(at) - a.clock() - 60*second)
+	for _, h := range held {
+		if got := a.settles(h, limit.Settlement{Used: limit.MaxCount}, rule)[0]; got.State != limit.HoldSettled {
+			t.Fatalf("%+v", got)
+		}
+		a.pass(second)
+	}
+	b := tr.enter('B')
+	b.quickAll()
+	b.denied(b.check(1, rule))
+	b.done(b.reset(rule))
+	b.admitted(b.check(1, rule))
+}
+
 // However many holds of a key are settled after it was taken, the settlement of a hold gets the same answer when it is repeated a
 // moment later, and also if another owner has taken over while it was stored.
 func TestHoldOlderThanManySettlements(t *testing.T) {
@@ -151,6 +177,28 @@ func TestUnknownHoldsShareAClaim(t *testing.T) {
 	}
 	if rounds > 4 {
 		t.Errorf("a check waits %d rounds behind settlements of nothing", rounds)
+	}
+}
+
+// A list that was full is asked for again before it refuses a hold: other owners have settled what it listed.
+func TestFullListOfLongAgo(t *testing.T) {
+	rule := hourly(t, limit.Holds{Longest: time.Hour})
+	tr := newTroupe(t, 3)
+	a := tr.enter('A')
+	var held []limit.Hold
+	for range limit.MaxHolds {
+		held = append(held, a.holds(1, hour, rule))
+		a.pass(ms)
+	}
+	a.failed(a.hold(1, 0, hour, rule), limit.ErrOverloaded)
+	b := tr.enter('B')
+	for _, h := range held {
+		b.settles(h, limit.Settlement{Used: 1}, rule)
+		b.pass(ms)
+	}
+	a.pass(2 * second)
+	if d := a.decision(a.hold(1, 0, hour, rule)); !d.Allowed {
+		t.Errorf("%+v", d.Limits)
 	}
 }
 

@@ -24,19 +24,18 @@ type lineHolds struct {
 // lineHold is a hold of the line.
 type lineHold struct {
 	spent
-	id       uint64
-	amount   int64 // tokens
-	used     int64 // so far, as settlements have said
-	charged  int64 // tokens that it has taken of the line
-	at       int64 // when it was taken
-	until    int64 // when it expires
-	overAt   int64 // when it was settled for good
-	stretch  uint64
-	free     bool // when it expires, what was not used is free
-	settled  bool
-	foreign  bool // another owner has taken it, which is gone
-	overfull bool // more was used than the limit's debt lets it charge
-	expired  bool // without a settlement for good, and that was told: see Out.Expired
+	id      uint64
+	amount  int64 // tokens
+	used    int64 // so far, as settlements have said
+	charged int64 // tokens that it has taken of the line
+	at      int64 // when it was taken
+	until   int64 // when it expires
+	overAt  int64 // when it was settled for good
+	stretch uint64
+	free    bool // when it expires, what was not used is free
+	settled bool
+	foreign bool // another owner has taken it, which is gone
+	expired bool // without a settlement for good, and that was told: see Out.Expired
 }
 
 const (

@@ -66,52 +66,47 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		s.unknown()
 		return
 	}
+	hs := b.withLineHolds()
 	if s.meets(h.met(now), h.amount); s.Met == limit.HoldExpired {
 		h.tellExpired(b.rule.Name, out)
 	}
 	h.take(s, now)
 	if b.giveBackHold(h, now); !h.settled && h.free {
-		b.extra.holds.expire = min(b.extra.holds.expire, h.until)
+		hs.expire = min(hs.expire, h.until)
 	}
-	if more := h.due(now) - h.charged; more > 0 && !h.overfull {
+	if more := h.due(now) - h.charged; more > 0 && h.overAt == 0 {
 		got, line, over := o.force(b, more, at, now, out)
 		if !over {
 			return
 		}
 		if h.charged += got; got > 0 {
-			h.addLine(line, b.extra.holds.stretch)
+			h.addLine(line, hs.stretch)
+			hs.add(h, now) // one of another owner is remembered from now on
 			length := b.rule.Length(got)
 			b.load.note(at, length, o.cfg.Delta)
 			o.reserveAhead(b, max(at, now), at, length, out)
 		}
-		h.overfull = got < more
 	}
-	if h.settled && h.overAt == 0 && b.extra.holds.byID[h.id] == h {
-		h.overAt = now
-		b.extra.holds.remember(h)
+	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
+		h.overAt, h.spent = now, spent{} // nothing of it comes back any more
+		hs.remember(h)
 	}
 	s.over = true
 	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
 }
 
-// lineHoldOf is the hold that s is about; nil if nothing is known of it. One that another owner has taken was charged in full.
+// lineHoldOf is the hold that s is about; nil if nothing is known of it. One that another owner has taken was charged in full. What is
+// charged beyond must be remembered, and only that is: anybody can make up holds of owners that never were.
 func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 	if hs := b.lineHolds(); hs != nil {
 		if h := hs.byID[s.Held.ID]; h != nil && now < h.rememberedUntil() {
 			return h
 		}
 	}
-	if s.Held.Owner == o.id {
+	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && b.withLineHolds().full(now) {
 		return nil
 	}
-	h, hs := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}, b.withLineHolds()
-	switch {
-	case !hs.full(now):
-		hs.add(h, now)
-	case s.Used > s.Granted: // what is charged beyond must be remembered
-		return nil
-	}
-	return h
+	return &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
 }
 
 // maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.

@@ -198,6 +198,36 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestManyHoldsOfALine", `are left`)},
 		},
 		{
+			Name: "a debt that nobody can read",
+			Why:  "whatever callers say was used, the ledger that is written can be read; one that cannot fails every check of its key, and its resets too",
+			Edits: []Edit{{
+				File: "actor/limit/enter.go",
+				Old:  "min(l.entries[i].Amount+amount, int64(maxEntry))",
+				New:  "max(l.entries[i].Amount+amount, 0)",
+			}},
+			Caught: []Hunt{story("TestDebtThatCountsLessCanBeRead", `cannot be read`)},
+		},
+		{
+			Name: "charged across a reset",
+			Why:  "a reset forgives what was held; an owner that has not taken the hold would charge what was used beyond it to the bucket that was filled since",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "s.Held.Generation < b.gen",
+				New:  "s.Held.Generation < 0",
+			}},
+			Caught: []Hunt{story("TestResetForgetsHolds", `by another owner`)},
+		},
+		{
+			Name: "holds that are made up are remembered",
+			Why:  "an owner remembers of others' holds what it has charged and nothing else; anybody can make them up, and they would take the room of those that are taken",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "h.charged += got; got > 0 {\n\t\t\th.addLine(line, hs.stretch)\n\t\t\ths.add(h, now) // one of another owner is remembered from now on\n\t\t}\n\t}\n",
+				New:  "h.charged += got; got > 0 {\n\t\t\th.addLine(line, hs.stretch)\n\t\t}\n\t}\n\ths.add(h, now)\n",
+			}},
+			Caught: []Hunt{story("TestHoldsThatAreMadeUp", `there are none of`)},
+		},
+		{
 			Name: "a plan with a bucket of its own",
 			Why:  "whatever numbers plans and overrides set, a key has one bucket of a limit; with another register each, a caller spends one after the other",
 			Edits: []Edit{{
