@@ -227,6 +227,11 @@ func copyOf(d limit.Decision) limit.Decision {
 	for i := range d.Receipts {
 		d.Receipts[i].Reuses = slices.Clone(d.Receipts[i].Reuses)
 	}
+	if d.Hold != nil {
+		h := *d.Hold
+		h.Limits = slices.Clone(h.Limits)
+		d.Hold = &h
+	}
 	return d
 }
 

@@ -67,6 +67,16 @@ func TestRepeatedIsCopied(t *testing.T) {
 		}
 		d.Limits[0].Name, d.Receipts[0].Limit = "mine", "mine"
 	}
+	s = start(t, Config{Limits: fixed(document(t, withHolds))})
+	r = named("two", spend("a", 1, "line"))
+	r.Hold = time.Minute
+	for range 3 {
+		d := decide(t, s, r)
+		if d.Hold.Limits[0].Limit != "line" {
+			t.Errorf("got what another caller made of it: %+v", d.Hold)
+		}
+		d.Hold.Limits[0].Limit = "mine"
+	}
 }
 
 func TestReusedID(t *testing.T) {

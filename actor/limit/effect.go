@@ -38,8 +38,8 @@ func Effects(before, after *Rule) []string {
 	if before.MaxWait != after.MaxWait {
 		said = append(said, ofWaits(after))
 	}
-	if before.Holds != after.Holds {
-		said = append(said, ofHolds(after))
+	if before.Holds != after.Holds || before.Holds.Longest != 0 && before.Register() != after.Register() {
+		said = append(said, ofHolds(before, after))
 	}
 	if before.Penalty != after.Penalty {
 		said = append(said, ofPenalty(after))
@@ -127,11 +127,18 @@ func ofPenalty(after *Rule) string {
 }
 
 // ofHolds is what other terms of holds do.
-func ofHolds(after *Rule) string {
-	h := after.Holds
-	if h.Longest == 0 {
-		return "new holds are refused; those that are open can be settled"
+func ofHolds(before, after *Rule) string {
+	said, open := "new holds are refused", "; those that are open can be settled"
+	if h := after.Holds; h.Longest != 0 {
+		said = fmt.Sprintf("holds last up to %s, and a new one that expires is %s",
+			durationText(h.Longest), map[Expiry]string{Charge: "charged", Free: "freed"}[cmp.Or(h.OnExpiry, Charge)])
+		open = "; those that are open keep their times"
 	}
-	return fmt.Sprintf("holds last up to %s, and a new one that expires is %s; those that are open keep their times",
-		durationText(h.Longest), map[Expiry]string{Charge: "charged", Free: "freed"}[cmp.Or(h.OnExpiry, Charge)])
+	switch {
+	case before.Register() == after.Register():
+		return said + open
+	case before.Holds.Longest != 0:
+		return said + "; those that are open can be settled no more"
+	}
+	return said
 }

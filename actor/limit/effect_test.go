@@ -43,6 +43,11 @@ func windowOf(t *testing.T, of int64, window time.Duration) *limit.Rule {
 func TestEffects(t *testing.T) {
 	const fresh = "another kind of bucket: every key's bucket begins full; what was spent before counts no more, and its receipts cannot be returned"
 	ten := bucketOf(t, 10, "1/s", limit.Deny)
+	held := func(capacity int64, refill string, longest time.Duration) *limit.Rule {
+		l := bucketOf(t, capacity, refill, limit.Deny).Limit
+		l.Holds.Longest = longest
+		return ruleOf(t, l)
+	}
 	for _, tt := range []struct {
 		what          string
 		before, after *limit.Rule
@@ -75,6 +80,15 @@ func TestEffects(t *testing.T) {
 		{"gateways", ten, bucketOf(t, 10, "1/s", limit.Allow), []string{"buckets stay as they are", "gateways go by allow when there is no decision"}},
 		{"all", ten, bucketOf(t, 11, "1/s", limit.Local), []string{
 			debt, "from now on at most 11 at once, then 1/s; an empty bucket has 1 at once", receipts, "gateways go by local when there is no decision",
+		}},
+		{"no holds", held(10, "1/s", time.Minute), held(10, "1/s", 0), []string{"buckets stay as they are", "new holds are refused; those that are open can be settled"}},
+		{"longer holds", held(10, "1/s", time.Minute), held(10, "1/s", time.Hour), []string{
+			"buckets stay as they are", "holds last up to 1h, and a new one that expires is charged; those that are open keep their times",
+		}},
+		{"holds of a slow bucket", held(10, "1/h", 0), held(10, "1/h", time.Minute), []string{fresh, "holds last up to 1m, and a new one that expires is charged"}},
+		{"no holds of a slow bucket", held(10, "1/h", time.Minute), held(10, "1/h", 0), []string{fresh, "new holds are refused; those that are open can be settled no more"}},
+		{"a slow bucket", held(10, "1/s", time.Minute), held(10, "1/h", time.Minute), []string{
+			fresh, "holds last up to 1m, and a new one that expires is charged; those that are open can be settled no more",
 		}},
 	} {
 		if got := strings.Join(limit.Effects(tt.before, tt.after), "\n"); got != strings.Join(tt.want, "\n") {
