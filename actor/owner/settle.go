@@ -66,7 +66,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		s.unknown()
 		return
 	}
-	hs := b.withLineHolds()
+	hs := b.extra.holds
 	if s.meets(h.met(now), h.amount); s.Met == limit.HoldExpired {
 		h.tellExpired(b.rule.Name, out)
 	}
@@ -81,7 +81,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		}
 		if h.charged += got; got > 0 {
 			h.addLine(line, hs.stretch)
-			hs.add(h, now) // one of another owner is remembered from now on
+			hs.add(h, now) // also one that there was no room to remember
 			length := b.rule.Length(got)
 			b.load.note(at, length, o.cfg.Delta)
 			o.reserveAhead(b, max(at, now), at, length, out)
@@ -96,17 +96,20 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 }
 
 // lineHoldOf is the hold that s is about; nil if nothing is known of it. One that another owner has taken was charged in full. What is
-// charged beyond must be remembered, and only that is: anybody can make up holds of owners that never were.
+// charged beyond must be remembered. Of others only few are: anybody can make up holds of owners that never were.
 func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
-	if hs := b.lineHolds(); hs != nil {
-		if h := hs.byID[s.Held.ID]; h != nil && now < h.rememberedUntil() {
-			return h
-		}
+	hs := b.withLineHolds()
+	if h := hs.byID[s.Held.ID]; h != nil && now < h.rememberedUntil() {
+		return h
 	}
-	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && b.withLineHolds().full(now) {
+	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && hs.full(now) {
 		return nil
 	}
-	return &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
+	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
+	if len(hs.byID) < maxStrange {
+		hs.add(h, now)
+	}
+	return h
 }
 
 // maxForced is how often it is tried to charge what was used more than was held, with fewer tokens each time.

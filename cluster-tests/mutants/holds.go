@@ -219,11 +219,11 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "holds that are made up are remembered",
-			Why:  "an owner remembers of others' holds what it has charged and nothing else; anybody can make them up, and they would take the room of those that are taken",
+			Why:  "an owner remembers few of the holds of others that it has charged nothing for; anybody can make them up, and they would take the room of those that are taken",
 			Edits: []Edit{{
 				File: "actor/owner/settle.go",
-				Old:  "h.charged += got; got > 0 {\n\t\t\th.addLine(line, hs.stretch)\n\t\t\ths.add(h, now) // one of another owner is remembered from now on\n\t\t}\n\t}\n",
-				New:  "h.charged += got; got > 0 {\n\t\t\th.addLine(line, hs.stretch)\n\t\t}\n\t}\n\ths.add(h, now)\n",
+				Old:  "len(hs.byID) < maxStrange",
+				New:  "len(hs.byID) < maxLineHolds",
 			}},
 			Caught: []Hunt{story("TestHoldsThatAreMadeUp", `there are none of`)},
 		},
