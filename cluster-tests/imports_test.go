@@ -87,7 +87,7 @@ var mayImport = map[string][]string{
 	},
 	"rpc/debug":             {"actor", "actor/limit", "internal/plain", "ring", "ring/agreed", "ring/cluster", "ring/cluster/health", "rpc/access", "rpc/web", "storage"},
 	"gateway/keys":          {"actor/limit"},
-	"gateway/config":        {"actor/limit", "gateway/keys", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
+	"gateway/config":        {"actor/limit", "gateway/keys", "gateway/llm", "internal/bearer", "internal/spelling", "internal/strictyaml", "ring/secret"},
 	"gateway/route":         {"gateway/config"},
 	"gateway/identity":      {"actor/limit", "gateway/config", "gateway/keys", "gateway/route", "internal/bearer"},
 	"gateway/answer":        {"actor/limit", "gateway/config", "rpc/details"},

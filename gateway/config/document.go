@@ -312,6 +312,8 @@ type Route struct {
 	Answer *Answer `yaml:"answer"`
 	// CORS replaces the document's cors for this route, with all its fields.
 	CORS *CORS `yaml:"cors"`
+	// LLM says that the upstream is a language model, so that checks can count tokens, money and streams.
+	LLM *LLM `yaml:"llm"`
 }
 
 // Check is one key with its limits.
@@ -325,6 +327,11 @@ type Check struct {
 	Choose *Choose `yaml:"choose"`
 	// Cost is how many tokens a request takes. Empty means 1.
 	Cost Cost `yaml:"cost"`
+	// Counts is what the check counts in a route with llm: requests (the default), tokens, input or output (tokens of one kind), money (in
+	// millionths of the unit of the prices), or streams (permits of a concurrency limit, each for as long as an answer goes on). Tokens and
+	// money are held by the estimate and settled by the usage: their limits need a hold. Not together with Cost, Wait and Shadow, except for
+	// requests.
+	Counts string `yaml:"counts"`
 	// Plan is a template of the plan of the limits that counts, such as '{jwt.plan}', written as those of key are. Where a variable has no
 	// value, and where the limits have no plan of that name, the limits' own numbers count. A client that can choose the value chooses its plan.
 	Plan string `yaml:"plan"`
@@ -379,7 +386,8 @@ type Cost struct {
 // Answer says what the gateway tells clients.
 type Answer struct {
 	// Headers are the forms in which an answer shows the state of its limits: ratelimit
-	// (draft-ietf-httpapi-ratelimit-headers-11), ratelimit-03 (its older three fields), x-ratelimit. Empty means ratelimit;
+	// (draft-ietf-httpapi-ratelimit-headers-11), ratelimit-03 (its older three fields), x-ratelimit; and in the answer of a route with llm,
+	// openai or anthropic, with which refusals have the form of that API, too. Empty means ratelimit, or the form of the API of an llm;
 	// "none" alone means only Retry-After.
 	Headers []string `yaml:"headers"`
 	// Status is the status of a denial, 400 to 599. 0 means 429.

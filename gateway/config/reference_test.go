@@ -212,7 +212,7 @@ func (r *reference) takes(s *jsonschema.Schema) string {
 	case len(s.Enum) > 0:
 		var words []string
 		for _, w := range s.Enum {
-			if w != "" {
+			if w != "" && w != float64(0) {
 				words = append(words, fmt.Sprintf("`%v`", w))
 			}
 		}
@@ -233,7 +233,7 @@ func (r *reference) takes(s *jsonschema.Schema) string {
 		return "duration"
 	case s.Type == "boolean":
 		return "`true` or `false`"
-	case s.Type == "number":
+	case s.Type == "number", len(s.OneOf) > 0 && s.OneOf[0].Type == "number":
 		return "number"
 	case s.Type == "integer":
 		return "whole number"

@@ -2,11 +2,13 @@ package config
 
 import (
 	"encoding/json"
+	"net/http"
 	"strconv"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/llm"
 )
 
 // A bound narrows what a definition or a property may be.
@@ -77,6 +79,7 @@ var bounds = map[string]bound{
 	"Check.key":          all(different, each(pattern(`.`))),
 	"Check.limits":       all(different, some(0, limit.MaxLimits), each(pattern(limitNamePattern))),
 	"Check.unidentified": words("", "deny", Skip),
+	"Check.counts":       words(append([]string{""}, Counted()...)...),
 	"Choose":             required("by", "when"),
 	"Choose.by":          pattern(`^[^{}]+$`),
 	"Choose.when":        some(1, 0),
@@ -87,6 +90,14 @@ var bounds = map[string]bound{
 	"Cost.bytes_per_token": least(0),
 	"Cost.min":             least(0),
 	"Cost.max":             least(0),
+
+	"LLM":                required("api"),
+	"LLM.api":            words(llm.APIs()...),
+	"LLM.default_output": upTo(maxOutput),
+	"LLM.least_output":   upTo(maxOutput),
+	"LLM.prices":         models,
+	"LLM.quota_status":   statuses(0, http.StatusTooManyRequests, http.StatusForbidden),
+	"Paths":              someOf("input", "output", "total"),
 
 	"CORS":         required("origins"),
 	"CORS.origins": all(different, some(1, 0), each(pattern(`^(\*|https?://[^A-Z]+)$`))),
@@ -147,6 +158,19 @@ func words(list ...string) bound {
 
 // named is of mappings whose names are the user's own.
 func named(s *jsonschema.Schema) { s.PropertyNames = &jsonschema.Schema{Pattern: namePattern} }
+
+// models is of mappings by models.
+func models(s *jsonschema.Schema) {
+	s.PropertyNames = &jsonschema.Schema{Pattern: `^[^*]+\*?$|^\*$`}
+}
+
+func statuses(list ...int) bound {
+	return func(s *jsonschema.Schema) {
+		for _, n := range list {
+			s.Enum = append(s.Enum, n)
+		}
+	}
+}
 
 func exactlyOne(fields ...string) bound {
 	return func(s *jsonschema.Schema) {

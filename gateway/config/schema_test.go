@@ -85,6 +85,10 @@ func ownForms(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 			{Type: "integer", Minimum: "100", Maximum: "599"}, {Type: "string", Pattern: statusPattern},
 		}}
+	case reflect.TypeFor[Decimal]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+			{Type: "number", Minimum: "0"}, {Type: "string", Pattern: `^([0-9]{1,12}(\.[0-9]{1,6})?)?$`},
+		}}
 	case reflect.TypeFor[File](), reflect.TypeFor[KeysFile]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[limit.Policy]():

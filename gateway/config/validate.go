@@ -37,7 +37,7 @@ func (d *Document) problems() []*limit.FieldError {
 	f.networks("deny.networks", d.Deny.Networks)
 	f.denyKeys(d.Deny.Keys)
 	f.routes(d.Routes)
-	f.answer("answer", d.Answer)
+	f.answer("answer", d.Answer, nil)
 	f.cors("cors", d.CORS)
 	if d.Log.Denied != nil {
 		f.share("log.denied", *d.Log.Denied)

@@ -33,7 +33,9 @@ func (a Answer) Template() (*template.Template, error) {
 	return template.New("body").Option("missingkey=error").Parse(a.Body)
 }
 
-func (f *findings) answer(path string, a Answer) {
+// answer checks that of a route, or that of the document, which has no route.
+func (f *findings) answer(path string, a Answer, of *Route) {
+	f.dialect(path, a, of)
 	for i, form := range a.Headers {
 		switch {
 		case form == FormNone && len(a.Headers) > 1:

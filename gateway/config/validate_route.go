@@ -35,8 +35,9 @@ func (f *findings) routes(routes []Route) {
 			f.routeCheck(strictyaml.Item(path+".checks", n), &r.Checks[n], r)
 		}
 		if r.Answer != nil {
-			f.answer(path+".answer", *r.Answer)
+			f.answer(path+".answer", *r.Answer, r)
 		}
+		f.llm(path+".llm", r)
 		f.cors(path+".cors", r.CORS)
 	}
 	f.rivals(routes)
@@ -122,6 +123,7 @@ func (f *findings) routeCheck(path string, c *Check, r *Route) {
 		f.add(path+".limits", "is empty: name 1 to %d limits", limit.MaxLimits)
 	}
 	f.cost(path+".cost", c.Cost)
+	f.counts(path, c, r)
 	if c.Plan != "" {
 		f.plan(path+".plan", c.Plan, r)
 	}

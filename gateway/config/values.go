@@ -93,11 +93,15 @@ const (
 	FormRateLimit   = "ratelimit"    // draft-ietf-httpapi-ratelimit-headers-11
 	FormRateLimit03 = "ratelimit-03" // its older three fields
 	FormXRateLimit  = "x-ratelimit"
-	FormNone        = "none" // none but Retry-After; stands alone
+	FormOpenAI      = "openai"    // as the OpenAI API has them, for routes with llm
+	FormAnthropic   = "anthropic" // as the Anthropic API has them, likewise
+	FormNone        = "none"      // none but Retry-After; stands alone
 )
 
 // HeaderForms are all forms but FormNone.
-func HeaderForms() []string { return []string{FormRateLimit, FormRateLimit03, FormXRateLimit} }
+func HeaderForms() []string {
+	return []string{FormRateLimit, FormRateLimit03, FormXRateLimit, FormOpenAI, FormAnthropic}
+}
 
 var (
 	_ encoding.TextUnmarshaler = (*Duration)(nil)

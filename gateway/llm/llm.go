@@ -43,6 +43,9 @@ func (a API) String() string {
 	return apiNames[a]
 }
 
+// APIs are the names of all APIs.
+func APIs() []string { return append([]string(nil), apiNames[1:]...) }
+
 // ParseAPI is the API of that name. Its error lists all names.
 func ParseAPI(name string) (API, error) {
 	for a, n := range apiNames {

@@ -186,7 +186,7 @@ func (d *Decoder) scalar(n *yaml.Node, path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		_, numeric := reflect.TypeAssert[Numeric](v)
-		if tag != "!!str" && (tag != "!!int" || !numeric) {
+		if tag != "!!str" && (tag != "!!int" && tag != "!!float" || !numeric) {
 			d.add(n, path, "is %s: write a text, in quotes if need be", Kind(n))
 			return
 		}
