@@ -47,6 +47,7 @@ type admission struct {
 	knowsKey bool         // the request has a valid API key
 	key      identity.Key // that it was counted by; empty for none
 	charge   charge
+	llm      *llmVisit // of a request to a language model; nil for others
 }
 
 // admit decides about an HTTP request and sets the headers of its answer. If the request passes, it goes on as the request that
@@ -56,11 +57,12 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, rules *rules, f 
 	defer g.endVisit(v)
 	v.feedback = f
 	v.readHTTP(r)
+	v.body = r.Body
 	ctx := v.run(r.Context())
 	a.route, a.target, a.knowsKey, a.key = v.route, v.target, v.facts.KnowsKey(), v.key
 	v.share(w.Header())
 	if v.passes() {
-		a.charge = v.charge()
+		a.charge, a.llm = v.charge(), v.llm
 	} else {
 		boundBodyRead(w, r)
 	}

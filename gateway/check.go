@@ -10,6 +10,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/gateway/llm"
 )
 
 // A check is a compiled check of a route: its key templates, its limits and its cost.
@@ -24,6 +25,8 @@ type check struct {
 	unknownBodyCost  int64         // of a body of unknown length
 	skipUnidentified bool
 	policy           limit.Policy
+	counts           string    // one of config.Counted
+	weights          llm.Rates // of tokens, where it counts them
 }
 
 // limits are those of one check, with the series that count their outcomes.

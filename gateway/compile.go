@@ -177,15 +177,15 @@ func (g *Gateway) newGuard(c config.Cluster, old *rules) (*fallback.Guard, *prom
 	return guard, registry, err
 }
 
-func (g *Gateway) compileRoutes(r *rules) ([]routeRules, error) {
+func (g *Gateway) compileRoutes(r *rules) (out []routeRules, err error) {
 	d := r.document
-	out := make([]routeRules, len(d.Routes))
+	out = make([]routeRules, len(d.Routes))
 	for i := range d.Routes {
 		from := &d.Routes[i]
 		to := &out[i]
 		*to = routeRules{name: from.Name, answer: r.answer, series: g.metrics.route(from.Name)}
-		if from.Answer != nil || from.CORS != nil {
-			w, err := answer.New(*cmp.Or(from.Answer, &d.Answer), answer.Clock(g.now), answer.Sharing(cmp.Or(from.CORS, d.CORS)))
+		if from.Answer != nil || from.CORS != nil || from.LLM != nil {
+			w, err := answer.New(d.AnswerOf(from), answer.Clock(g.now), answer.Sharing(cmp.Or(from.CORS, d.CORS)))
 			if err != nil {
 				return nil, fmt.Errorf("routes[%d].%w", i, err)
 			}
@@ -195,6 +195,9 @@ func (g *Gateway) compileRoutes(r *rules) ([]routeRules, error) {
 		to.charging = charging{
 			from.Refund, from.ChargeWhen,
 			g.metrics.refunds.WithLabelValues(from.Name, "unsent"), g.metrics.refunds.WithLabelValues(from.Name, "answer"),
+		}
+		if to.llm, err = compileLLM(from, g.meter); err != nil {
+			return nil, fmt.Errorf("routes[%d].llm.%w", i, err)
 		}
 		for j := range from.Checks {
 			c, err := g.compileCheck(r, from, &from.Checks[j])
@@ -217,7 +220,12 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 	}
 	limitsOf := func(names []string) limits { return g.limitsOf(of.Name, names, from.Shadow) }
 	c.limits, c.cost, c.policy = limitsOf(from.Limits), from.Cost, from.OnUnavailable
-	c.wait = time.Duration(from.Wait)
+	c.wait, c.counts = time.Duration(from.Wait), from.Unit()
+	if of.LLM != nil {
+		if c.weights, err = of.LLM.Weighed(c.counts); err != nil {
+			return c, err
+		}
+	}
 	c.skipUnidentified = from.Unidentified == config.Skip
 	c.unknownBodyCost = from.Cost.OfBody(r.maxBody)
 	if from.Plan != "" {

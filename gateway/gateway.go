@@ -51,6 +51,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
+	"github.com/jeton-dev/jeton/gateway/metering"
 )
 
 // Config says what a Gateway is made of.
@@ -82,6 +83,8 @@ type Gateway struct {
 	tracer  trace.Tracer // nil for none
 	now     func() time.Time
 	memory  *denial.Memory
+	meter   *metering.Meter // of exchanges with language models
+	talks   *denial.Memory  // the newest of these
 
 	registerer prometheus.Registerer // nil for none
 
@@ -113,7 +116,14 @@ func New(cfg Config) (*Gateway, error) {
 		g.tracer = cfg.Tracer.Tracer(tracerName)
 	}
 	g.memory = denial.NewMemory(cfg.Document.GatewayName(), 0)
+	g.talks = denial.NewMemory(cfg.Document.GatewayName(), 0)
 	g.shadows.init(g.log, g.metrics.dropped)
+	var err error
+	if g.meter, err = metering.New(metering.Config{
+		Checker: cfg.Checker, Memory: g.talks, Logger: g.log, Registerer: cfg.Registerer, Tracer: g.tracer, Now: g.now,
+	}); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
 	if err := g.Load(cfg.Document); err != nil {
 		return nil, err
 	}
@@ -142,8 +152,8 @@ func (g *Gateway) Load(d *config.Document) error {
 	return nil
 }
 
-// Close ends what runs in the background: shadow checks, returns of tokens, reads of key sets, probes of instances. It is to be
-// called when no more requests come.
+// Close ends what runs in the background: shadow checks, settlements and returns of tokens, reads of key sets, probes of instances. It waits
+// for settlements for up to five seconds. It is to be called when no more requests come.
 func (g *Gateway) Close() {
 	g.loading.Lock()
 	defer g.loading.Unlock()
@@ -152,6 +162,7 @@ func (g *Gateway) Close() {
 	}
 	g.closed = true
 	g.shadows.close()
+	g.meter.Close()
 	g.rules.Load().retire(nil)
 }
 
@@ -173,6 +184,14 @@ func (g *Gateway) Upstreams() []UpstreamState {
 
 // Denials are the newest requests that were refused.
 func (g *Gateway) Denials() *denial.Memory { return g.memory }
+
+// Recall is the denial, or the exchange with a language model, of that id. Its errors are those of [denial.Memory.Recall].
+func (g *Gateway) Recall(id string) (*denial.Record, error) {
+	if r, err := g.memory.Recall(id); !errors.Is(err, denial.ErrForgotten) {
+		return r, err
+	}
+	return g.talks.Recall(id)
+}
 
 // inForce collects the metrics of the guard and of the upstreams in force; another document may make others.
 type inForce struct{ *Gateway }

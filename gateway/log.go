@@ -19,6 +19,7 @@ const (
 	maxMethod = 16
 	maxOrigin = 300 // a scheme, a name of at most 253 bytes, and a port
 	maxWhy    = 1024
+	maxModel  = 256
 )
 
 // clip copies the beginning of a text: the text may be a part of something much longer.

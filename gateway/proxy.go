@@ -35,9 +35,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer slot.release()
 	w, done := withWriteTimeout(w, r, rules.writeTimeout)
 	defer done()
-	if !boundBody(w, r, rules) {
-		return
-	}
+	boundBody(w, r, rules)
 	x := exchange{gateway: p.gateway, rules: rules, writer: w, body: r.Body}
 	r, ok = p.gateway.admit(w, r, rules, deliveryFeedback, &x.admission)
 	switch {
@@ -50,29 +48,20 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// boundBody bounds the size and the time of a request's body. It answers a request whose body is known to be too large, and then
-// returns false.
-func boundBody(w http.ResponseWriter, r *http.Request, rules *rules) bool {
+// boundBody bounds the size and the time of a request's body.
+func boundBody(w http.ResponseWriter, r *http.Request, rules *rules) {
 	if r.ProtoMajor == 1 && (len(r.TransferEncoding) > 0 || r.ProtoMinor == 0) {
 		// The request may have had a Content-Length as well, which net/http removes, or, in HTTP/1.0, a Transfer-Encoding, which
 		// it ignores. A server in front may have seen the end of the body elsewhere. Then the rest of it would be read as the next
 		// request here: so there is none (RFC 9112, sections 6.1 and 6.3).
 		w.Header().Set("Connection", "close")
 	}
-	if maxBody := rules.maxBody; maxBody >= 0 {
-		if r.ContentLength > maxBody {
-			boundBodyRead(w, r)
-			rules.refuse(w, r, nil, tooLarge, bodyTooLarge)
-			return false
-		}
-		if r.ContentLength != 0 {
-			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		}
+	if maxBody := rules.maxBody; maxBody >= 0 && r.ContentLength != 0 {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &requestBody{ReadCloser: r.Body, conn: http.NewResponseController(w), bodyPace: rules.bodyPace, now: time.Now}
 	}
-	return true
 }
 
 // forward sends a request to the upstream of its route, and the answer to the client:
@@ -83,6 +72,10 @@ func (p *proxy) forward(r *http.Request, x *exchange) {
 	x.headers = maps.Clone(x.writer.Header())
 	if b, ok := x.body.(*requestBody); ok {
 		b.rate = x.route.upstream.config.MinBodyRate(b.rate)
+	}
+	if x.llm != nil {
+		r = x.llm.forwarded(r)
+		defer x.llm.exchange.Unanswered(http.StatusBadGateway, true) // does nothing, unless a panic comes between
 	}
 	ctx, cancel := withDeadline(r)
 	defer cancel()
@@ -120,6 +113,9 @@ func answered(r *http.Response) error {
 			delete(r.Header, name)
 		}
 	}
+	if x.llm != nil {
+		x.llm.answered(r, x.writer.Header(), x.route.answer.Dialect())
+	}
 	unshare(x.route.answer, x.writer.Header())
 	return nil
 }
@@ -135,6 +131,9 @@ func unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	id := ""
 	o, detail := x.failure(r.Context(), err)
+	if x.llm != nil {
+		x.llm.unanswered(x, o)
+	}
 	switch o {
 	case canceled: // after it was sent, so it costs: the upstream may have acted on it
 		x.rules.failures.count(canceled)

@@ -38,7 +38,14 @@ func (v *visit) finish(ctx context.Context, span trace.Span, start time.Time) {
 	if v.route != nil {
 		series = v.route.series
 	}
-	series.count(v.outcome)
+	if v.outcome < tooLarge {
+		series.count(v.outcome)
+	} else {
+		v.rules.failures.count(v.outcome)
+	}
+	if v.llm != nil && v.passes() {
+		v.llm.start(ctx, v, start)
+	}
 	if v.source != "" {
 		g.metrics.seconds.Observe(max(g.now().Sub(start)-v.held, 0).Seconds())
 	}
@@ -80,6 +87,7 @@ func (v *visit) remember(at time.Time) {
 		}
 		r.Limits = append(r.Limits, l)
 	}
+	r.Exchange = v.llm.described()
 	again := replay{refusal: v.refusal, writer: v.writer(), origin: clip(v.request.Header.Get("Origin"), maxOrigin)}
 	again.refusal.Quotas = append([]answer.Quota(nil), v.refusal.Quotas...)
 	r.Attached = &again
@@ -119,6 +127,7 @@ func (v *visit) log(ctx context.Context) {
 	if flaw := v.facts.Flaw(); flaw != (identity.Flaw{}) {
 		attrs = append(attrs, slog.String("flaw", flaw.String()))
 	}
+	attrs = append(attrs, v.llm.attrs()...)
 	if q := answer.Nearest(v.quotas); q != nil {
 		attrs = append(attrs, slog.String("limit", q.Name), slog.Int64("remaining", q.Remaining), slog.Duration("retry_after", q.RetryAfter))
 	}
@@ -145,6 +154,10 @@ func (v *visit) describe(span trace.Span) {
 	span.SetAttributes(attribute.String("jeton.outcome", v.outcome.String()))
 	if v.route != nil {
 		span.SetAttributes(attribute.String("jeton.route", v.route.name))
+	}
+	if v.llm != nil {
+		span.SetAttributes(attribute.String("jeton.exchange", v.llm.id), attribute.Int64("jeton.estimate", v.llm.estimate.Total()),
+			attribute.Int64("jeton.lowered", v.llm.lowered))
 	}
 	if q := answer.Nearest(v.quotas); q != nil {
 		span.SetAttributes(attribute.String("jeton.limit", q.Name), attribute.Int64("jeton.remaining", q.Remaining))
@@ -180,6 +193,7 @@ func (v *visit) setHeaders(h http.Header) {
 	if len(v.quotas) > 0 {
 		v.writer().Tell(h, v.quotas)
 	}
+	v.llm.setID(h, v.writer().Dialect())
 	v.setDecisionHeader(h)
 }
 

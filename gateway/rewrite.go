@@ -4,6 +4,8 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
+
+	"github.com/jeton-dev/jeton/gateway/llm"
 )
 
 // rewrite makes the request that the upstream gets: for the target that was judged, without anything that only the gateway should
@@ -24,6 +26,11 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 	for _, name := range x.rules.secrets {
 		r.Out.Header.Del(name)
+	}
+	if x.llm != nil {
+		r.Out.Header.Del("Upgrade") // the answer would be no answer of a model
+		r.Out.Header.Del("Connection")
+		llm.RequestIdentity(r.Out.Header)
 	}
 	x.rules.finder.Strip(r.Out, x.knowsKey)
 	inject(r.Out)

@@ -20,6 +20,8 @@ const (
 	denialHeader = "X-Jeton-Denial"
 	// decisionHeader says whether the cluster or a fallback decided, for debugging. It is sent where the document says so.
 	decisionHeader = "X-Jeton-Decision"
+	// exchangeHeader has the id of an exchange with a language model, for clients who ask an operator about it.
+	exchangeHeader = "X-Jeton-Exchange"
 )
 
 // rules are a compiled document. They never change: another document makes other rules.
@@ -58,6 +60,7 @@ type routeRules struct {
 	answer   *answer.Writer
 	upstream *upstream // nil for none
 	charging charging
+	llm      *llmRules // nil unless the upstream is a language model
 	series   *routeSeries
 }
 

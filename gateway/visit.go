@@ -3,12 +3,14 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
@@ -19,10 +21,12 @@ import (
 //
 //	run ─┬─ decide ─┬─ ambiguity      might a service read it as another request?   400
 //	     │          ├─ findRoute
+//	     │          ├─ oversized      is its body longer than the proxy forwards?   413
 //	     │          ├─ Contradiction  might it be from another client?              400
 //	     │          ├─ preflight      is it one that the gateway answers?           204
 //	     │          ├─ lists          exempt, or denied by a list?                  403
 //	     │          ├─ credentials    does the document refuse invalid ones?        401
+//	     │          ├─ readModelRequest   one to a language model: what it asks for    400, 413
 //	     │          ├─ askShadows     checks that deny nothing, in the background
 //	     │          └─ check          the checks of the route, in their order:
 //	     │             ├─ ask ─ want: key, limits, cost ─ guard ─ apply       429, 503
@@ -57,6 +61,9 @@ type visit struct {
 	begin   time.Time     // when the request may begin, by its checks that wait; zero for at once
 	held    time.Duration
 	waits   bool // it is counted among the requests that may be held
+
+	body io.ReadCloser // of an HTTP request
+	llm  *llmVisit     // what is read of a request to a language model; nil for other requests
 
 	quotaSpace [4]answer.Quota
 	takenSpace [2]limit.Taken
@@ -95,11 +102,15 @@ func (v *visit) decide(ctx context.Context) {
 		return
 	}
 	v.findRoute()
+	if v.oversized() {
+		v.refuse(tooLarge, bodyTooLarge)
+		return
+	}
 	if why := v.facts.Contradiction(); why != "" {
 		v.refuse(badRequest, why)
 		return
 	}
-	if v.preflight() || v.lists() || v.credentials() {
+	if v.preflight() || v.lists() || v.credentials() || !v.readModelRequest(ctx) {
 		return
 	}
 	v.outcome = unlimited
@@ -107,6 +118,11 @@ func (v *visit) decide(ctx context.Context) {
 		v.askShadows(ctx)
 		v.check(ctx)
 	}
+}
+
+// oversized says whether the body is known to be longer than the proxy forwards.
+func (v *visit) oversized() bool {
+	return v.feedback == deliveryFeedback && v.rules.maxBody >= 0 && v.request.Length > v.rules.maxBody
 }
 
 // findRoute finds the route that fits the request best, if any does.
@@ -216,13 +232,20 @@ func (v *visit) check(ctx context.Context) {
 	defer v.taking.End(func(taken []limit.Taken) {
 		giveBack(ctx, v.gateway.rules.Load().guard, taken) // of the rules in force: a request may be held while others come into force
 	})
+	defer v.llm.releaseUnless(ctx, v.passes)
 	defer v.endWait()
 	checks := v.route.checks
 	for i := range checks {
+		if !v.llm.asks(&checks[i]) {
+			continue
+		}
 		last := i == len(checks)-1
 		if v.ask(ctx, &checks[i], last); !v.outcome.passes() {
 			return
 		}
+	}
+	if !v.lower() {
+		return
 	}
 	if !v.hold(ctx) {
 		v.cutOff(ctx)
@@ -247,15 +270,19 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 		v.refuse(unidentified, "no credentials identify this client")
 		return
 	}
-	v.key, v.cost = w.key, w.cost
 	request := w.request()
-	request.Wait = v.askWait(c)
-	request.Receipt = !last || request.Wait > 0 || v.returnable()
+	if c.counts == config.CountsRequests {
+		request.Wait = v.askWait(c)
+		request.Receipt = !last || request.Wait > 0 || v.returnable()
+	} else {
+		v.llm.ask(c, &request)
+	}
+	v.key, v.cost = w.key, request.Cost
 	if v.deadline.IsZero() {
 		v.deadline = v.rules.guard.Deadline()
 	}
 	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
-	v.apply(ctx, &verdict, request.Key, w.limits)
+	v.apply(ctx, &verdict, c, &request, w.limits)
 }
 
 // askWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
@@ -316,13 +343,13 @@ func (v *visit) returnable() bool {
 }
 
 // apply adds the verdict of one check to the result.
-func (v *visit) apply(ctx context.Context, d *fallback.Verdict, key string, l *limits) {
+func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
 	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
 	doc := v.gateway.limits()
 	for _, o := range d.Limits {
-		q := answer.Quota{Outcome: o}
+		q := answer.Quota{Outcome: o, Counts: c.counts}
 		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit
-			q.Rule = doc.DecidedBy(&o, key)
+			q.Rule = doc.DecidedBy(&o, r.Key)
 		}
 		v.quotas = append(v.quotas, q)
 	}
@@ -337,11 +364,18 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, key string, l *l
 	case !d.Allowed:
 		v.refuse(denied, exceeded(d.Decision))
 		v.refusal.Quotas = v.quotas
+		if c.counts == config.CountsMoney && v.route.llm.budgetStatus == http.StatusForbidden {
+			v.refusal.Kind = answer.OverBudget
+		}
 	default:
 		if v.outcome != failOpen {
 			v.outcome = admitted
 		}
-		v.taking.Add(key, d.Receipts)
+		if c.counts == config.CountsRequests {
+			v.taking.Add(r.Key, d.Receipts)
+		} else {
+			v.llm.take(c, r, &d.Decision, shownKey(v.key))
+		}
 		if begin := time.Now().Add(d.Wait); d.Wait > 0 && begin.After(v.begin) {
 			v.begin = begin
 		}

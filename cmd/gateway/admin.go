@@ -118,7 +118,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // denial answers GET /v1/denials/{id}.
 func (a *admin) denial(w http.ResponseWriter, r *http.Request) {
-	record, err := a.gateway.Denials().Recall(r.PathValue("id"))
+	record, err := a.gateway.Recall(r.PathValue("id"))
 	if err != nil {
 		web.WriteProblem(w, noDenial(err))
 		return

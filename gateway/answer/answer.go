@@ -11,6 +11,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/llm/dialect"
 )
 
 // A Writer writes answers as one [config.Answer] says. It is safe for concurrent use.
@@ -20,7 +21,8 @@ type Writer struct {
 	redirect redirect
 	body     *body // of a denial; nil for problem+json
 	debug    bool
-	sharing  *sharing // which origins may read answers; nil for none
+	dialect  dialect.Dialect // in whose words refusals are written; 0 for problem+json
+	sharing  *sharing        // which origins may read answers; nil for none
 	now      func() time.Time
 	policies policies
 }
@@ -50,6 +52,11 @@ func New(cfg config.Answer, options ...Option) (*Writer, error) {
 	if w.forms, err = formsOf(cfg); err != nil {
 		return nil, err
 	}
+	if form := cfg.Dialect(); form != "" {
+		if w.dialect, err = dialect.Parse(form); err != nil {
+			return nil, err
+		}
+	}
 	if w.redirect, err = newRedirect(cfg.Redirect); err != nil {
 		return nil, err
 	}
@@ -77,6 +84,8 @@ func (w *Writer) Tell(h http.Header, quotas []Quota) {
 			w.tellThree(h, quotas)
 		case xFields:
 			w.tellX(h, quotas)
+		case spoken:
+			w.speak(h, quotas)
 		}
 	}
 }

@@ -19,6 +19,7 @@ const (
 	current     form = iota // draft-ietf-httpapi-ratelimit-headers-11
 	threeFields             // draft-ietf-httpapi-ratelimit-headers-03
 	xFields                 // X-RateLimit-…, as GitHub sends them
+	spoken                  // in the dialect of an API of language models
 )
 
 // formsOf parses the names of forms in a configuration.
@@ -34,6 +35,8 @@ func formsOf(cfg config.Answer) ([]form, error) {
 			f = threeFields
 		case config.FormXRateLimit:
 			f = xFields
+		case config.FormOpenAI, config.FormAnthropic:
+			f = spoken
 		default:
 			wrong.Problem = fmt.Sprintf("%.64q is not known: use %s, or %s alone", name, strings.Join(config.HeaderForms(), ", "), config.FormNone)
 			return nil, wrong
@@ -63,6 +66,10 @@ func (f form) fields() []string {
 func (w *Writer) fields() []string {
 	var names []string
 	for _, f := range w.forms {
+		if f == spoken {
+			names = append(append(names, w.dialect.Headers()...), w.dialect.RequestID(), "Retry-After-Ms", "X-Should-Retry", "X-Jeton-Exchange")
+			continue
+		}
 		names = append(names, f.fields()...)
 	}
 	names = append(names, "Retry-After", "WWW-Authenticate")

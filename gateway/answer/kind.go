@@ -20,6 +20,7 @@ const (
 	BodyTimeout                   // the body came too slowly: 408
 	BadGateway                    // the upstream could not be reached, or its answer could not be read: 502
 	GatewayTimeout                // the upstream took too long: 504
+	OverBudget                    // denied by a limit that counts money, where the configuration says 403
 )
 
 // String is the kind in one word, for logs and metrics.
@@ -71,6 +72,11 @@ func (k Kind) traits() traits {
 		return traits{"bad-gateway", http.StatusBadGateway, own + "bad-gateway", "The upstream cannot be reached", false}
 	case GatewayTimeout:
 		return traits{"gateway-timeout", http.StatusGatewayTimeout, own + "gateway-timeout", "The upstream did not answer in time", false}
+	case OverBudget:
+		return traits{
+			"over-budget", http.StatusForbidden, registered + "quota-exceeded",
+			"Request cannot be satisfied as assigned quota has been exceeded", true,
+		}
 	}
 	return traits{"unknown", http.StatusInternalServerError, "about:blank", http.StatusText(http.StatusInternalServerError), false}
 }

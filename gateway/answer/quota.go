@@ -11,6 +11,8 @@ import (
 // rule whose capacity differs from that of the outcome counts as not known: then the headers show no rate.
 type Quota struct {
 	Rule *limit.Rule
+	// Counts is what the limit counts, as config.Counted has it; empty means requests. Only the dialects of language models show it.
+	Counts string
 	limit.Outcome
 }
 

@@ -13,6 +13,7 @@ type Refusal struct {
 	ID     string  // of the denial; empty for none
 	Route  string  // name of the route
 	Detail string  // one sentence for people; empty for none
+	Param  string  // the field of the body that is wrong; empty for none. Only the dialects of language models show it.
 	// Challenge is the WWW-Authenticate of a 401, such as "Bearer"; empty for none.
 	Challenge string
 	// Head says that the request's method is HEAD: the answer has the headers of the body and no body.

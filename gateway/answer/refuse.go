@@ -30,6 +30,10 @@ func (w *Writer) Refuse(rw http.ResponseWriter, r *Refusal) {
 		w.refuseCall(rw, r)
 		return
 	}
+	if w.dialect != 0 {
+		w.refuseSpoken(rw, r)
+		return
+	}
 	status := w.Status(r.Kind)
 	if status == http.StatusSeeOther {
 		h.Del("Content-Type")

@@ -15,7 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// A Record is one refusal, or one request that passed and found no answer.
+// A Record is one refusal, one request that passed and found no answer, or one exchange with a language model.
 type Record struct {
 	// ID is the id that the client gets with the answer; [Memory.Remember] sets it.
 	ID string
@@ -54,6 +54,8 @@ type Record struct {
 	// millisecond. It is zero, and JSON leaves it out, when that is not known or no wait can help.
 	// [Memory.Remember] sets it from At and Limits, unless it is set.
 	PassesAt time.Time
+	// Exchange is what is known of a request to a language model; nil for other requests.
+	Exchange *Exchange
 	// Attached is what the gateway keeps beside the record: the answer to give again. It is no part of the JSON.
 	Attached any `json:"-"`
 }

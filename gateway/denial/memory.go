@@ -49,6 +49,20 @@ func (m *Memory) Remember(r *Record) (id string) {
 	return r.ID
 }
 
+// Replace puts r in the place of the record with its ID, which Remember has set, and does nothing if that is forgotten. From then on the
+// caller must not change r.
+func (m *Memory) Replace(r *Record) {
+	_, number, err := parse(r.ID)
+	if err != nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at := &m.round[number%uint64(len(m.round))]; *at != nil && (*at).ID == r.ID {
+		*at = r
+	}
+}
+
 // Recall is the denial with that id. The caller must not change it. Its errors are ErrForgotten, ErrElsewhere, which names the gateway
 // of the id, and ErrMalformed.
 func (m *Memory) Recall(id string) (*Record, error) {

@@ -30,6 +30,12 @@ func EqualRates() Rates {
 	return Rates{millionths, millionths, millionths, millionths, millionths}
 }
 
+// Dearest is r for estimates, of which it is not known how much will be reasoning: all output costs what its dearer kind does.
+func (r Rates) Dearest() Rates {
+	r.Output = max(r.Output, r.Reasoning)
+	return r
+}
+
 // Cost is what u costs, rounded up, at most the greatest int64. The sum is exact: it is computed in 128 bits.
 func (r Rates) Cost(u Usage) int64 {
 	u = u.consistent()

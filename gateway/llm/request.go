@@ -199,10 +199,19 @@ func (r *Request) Estimate(defaultOutput int64) Usage {
 	return Usage{Input: r.Input, Output: times(max(output, 0), r.Choices)}
 }
 
-// OutputWithin is the most output, in tokens for each choice, with which the request uses at most so many tokens in all; 0 if there
-// is no room for any.
-func (r *Request) OutputWithin(tokens int64) int64 {
-	return max(tokens-r.Input, 0) / r.Choices
+// OutputWithin is the most output, in tokens for each choice and up to most, with which the request costs no more than that by the rates; 0
+// if there is no room for any.
+func (r *Request) OutputWithin(cost int64, rates Rates, most int64) int64 {
+	low, high := int64(0), max(most, 0) // low is always within
+	for low < high {
+		middle := high - (high-low)/2
+		if rates.Cost(Usage{Input: r.Input, Output: times(middle, r.Choices)}) <= cost {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low
 }
 
 // times is the product of two numbers of at least 0, or the greatest number.

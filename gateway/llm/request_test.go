@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -105,15 +107,40 @@ func TestReadRequest(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 			continue
 		}
-		got := want{r.Model, r.Stream, r.MaxOutput, r.Limited, r.Choices, r.UsageAsked, r.Estimate(100).Total(), r.OutputWithin(1000)}
+		got := want{r.Model, r.Stream, r.MaxOutput, r.Limited, r.Choices, r.UsageAsked, r.Estimate(100).Total(), r.OutputWithin(1000, llm.EqualRates(), 1000)}
 		if got != c.want {
 			t.Errorf("%v %s: got %+v, want %+v", c.api, body, got, c.want)
 		}
 		if !bytes.Equal(r.Body(), []byte(body)) {
 			t.Errorf("%s became %s", body, r.Body())
 		}
-		if r.OutputWithin(0) != 0 || r.OutputWithin(-1) != 0 {
+		if r.OutputWithin(0, llm.EqualRates(), 1000) != 0 || r.OutputWithin(-1, llm.EqualRates(), math.MaxInt64) != 0 {
 			t.Errorf("%s: there is room in nothing", body)
+		}
+	}
+}
+
+// TestOutputWithin holds what is granted against what the output costs: one token more in each choice would cost too much.
+func TestOutputWithin(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	draw := rand.New(rand.NewPCG(seed, 1))
+	for range 1000 {
+		r, err := format(t, llm.OpenAIChat).ReadRequest(fmt.Appendf(nil, `{"n":%d}`, 1+draw.IntN(5)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rates := llm.Rates{Input: llm.Decimal(draw.Int64N(5e6)), Output: llm.Decimal(draw.Int64N(5e6))}
+		cost, most := draw.Int64N(1<<draw.IntN(40)), draw.Int64N(1<<draw.IntN(40))
+		if draw.IntN(10) == 0 {
+			most = math.MaxInt64
+		}
+		of := func(output int64) int64 {
+			return rates.Cost(llm.Usage{Input: r.Input, Output: output * r.Choices})
+		}
+		got := r.OutputWithin(cost, rates, most)
+		if got < 0 || got > most || got > 0 && of(got) > cost || got < most && got < 1<<60 && of(got+1) <= cost {
+			t.Fatalf("%d of %d for %+v at %d choices, which cost %d", got, most, rates, r.Choices, cost)
 		}
 	}
 }

@@ -11,6 +11,7 @@ package dialect
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -47,6 +48,14 @@ func (d Dialect) String() string {
 	default:
 		return fmt.Sprintf("Dialect(%d)", uint8(d))
 	}
+}
+
+// RequestID is the name of the header in which SDKs look for the id of a request.
+func (d Dialect) RequestID() string {
+	if d == Anthropic {
+		return "Request-Id"
+	}
+	return "X-Request-Id"
 }
 
 // A Kind is what a limit counts.
@@ -100,6 +109,21 @@ func (d Dialect) SetHeaders(h http.Header, limits []Limit, now time.Time) {
 			d.set(h, Kind(kind), l, now)
 		}
 	}
+}
+
+// Headers are the names of all headers that SetHeaders may set.
+func (d Dialect) Headers() (names []string) {
+	h := http.Header{}
+	for kind := range kinds {
+		if d == Anthropic || kind <= Tokens {
+			d.set(h, kind, &Limit{}, time.Time{})
+		}
+	}
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // set sets the three headers of a limit.

@@ -21,8 +21,20 @@ const (
 	Invalid
 	// TooLarge means that the body of the request is too large: 413.
 	TooLarge
-	// Unavailable means that no decision was made: 503.
+	// Unavailable means that no decision was made, or that the gateway is overloaded: 503.
 	Unavailable
+	// Unauthenticated means that the credentials are missing or invalid: 401.
+	Unauthenticated
+	// Forbidden means that the client is on a list of those that are refused: 403.
+	Forbidden
+	// NotFound means that nothing answers at this path: 404.
+	NotFound
+	// BodyTimeout means that the body of the request came too slowly: 408.
+	BodyTimeout
+	// BadGateway means that the model could not be reached: 502.
+	BadGateway
+	// GatewayTimeout means that the model did not answer in time: 504.
+	GatewayTimeout
 )
 
 // A Refusal is the answer to a request that is not forwarded.
@@ -62,6 +74,18 @@ func (r *Refusal) words() words {
 		return words{http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large", "request_too_large", true}
 	case Unavailable:
 		return words{http.StatusServiceUnavailable, "server_error", "", "api_error", r.Never}
+	case Unauthenticated:
+		return words{http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "authentication_error", true}
+	case Forbidden:
+		return words{http.StatusForbidden, "invalid_request_error", "forbidden", "permission_error", true}
+	case NotFound:
+		return words{http.StatusNotFound, "invalid_request_error", "not_found", "not_found_error", true}
+	case BodyTimeout:
+		return words{http.StatusRequestTimeout, "invalid_request_error", "request_timeout", "invalid_request_error", r.Never}
+	case BadGateway:
+		return words{http.StatusBadGateway, "server_error", "bad_gateway", "api_error", r.Never}
+	case GatewayTimeout:
+		return words{http.StatusGatewayTimeout, "server_error", "timeout", "timeout_error", r.Never}
 	default:
 		kind := "tokens"
 		if r.Kind == Requests {
@@ -85,11 +109,7 @@ func (d Dialect) SetRefusal(h http.Header, r *Refusal) {
 		h.Set("X-Should-Retry", "false")
 	}
 	if r.RequestID != "" {
-		name := "X-Request-Id"
-		if d == Anthropic {
-			name = "Request-Id"
-		}
-		h.Set(name, r.RequestID)
+		h.Set(d.RequestID(), r.RequestID)
 	}
 }
 

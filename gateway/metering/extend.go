@@ -1,0 +1,123 @@
+package metering
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Each hold and permit is extended when half of its time is over, and, if that fails, again after an eighth of it: three tries more
+// before it ends.
+const (
+	whenOver  = 2
+	afterFail = 8
+)
+
+// shortest is how long the shortest of the holds and permits lasts; 0 if there are none.
+func (x *Exchange) shortest() (d time.Duration) {
+	for i := range x.holds {
+		d = least(d, x.holds[i].For)
+	}
+	for i := range x.permits {
+		r := &x.permits[i].receipt
+		d = least(d, time.Duration(r.End-r.Start))
+	}
+	return d
+}
+
+// least is the shorter of two times, of which 0 is none.
+func least(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// period is how long to wait until the next extension; 0 for none.
+func (x *Exchange) period() time.Duration { return x.shortest() / whenOver }
+
+// extend makes all that is held last longer, and plans the next time. The timer calls it in a goroutine of its own, for which every
+// settlement waits.
+func (x *Exchange) extend() {
+	x.mu.Lock()
+	if x.ended {
+		x.mu.Unlock()
+		return
+	}
+	x.running.Add(1)
+	ctx, cancel := context.WithTimeout(x.ctx, x.shortest()/afterFail)
+	x.giveUp = cancel
+	holds, permits := len(x.holds), len(x.permits)
+	x.mu.Unlock()
+	defer x.running.Done()
+	defer cancel()
+	ok := true
+	for i := range holds {
+		ok = x.extendHold(ctx, i) && ok
+	}
+	for i := range permits {
+		ok = x.extendPermit(ctx, i) && ok
+	}
+
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
+	wait := x.period()
+	if !ok {
+		wait = x.shortest() / afterFail
+	}
+	x.timer.Reset(wait)
+}
+
+// extendHold extends one hold. It returns false if that is worth another try.
+func (x *Exchange) extendHold(ctx context.Context, i int) bool {
+	h := &x.holds[i] // its fields do not change any more
+	if x.meter.settler == nil {
+		return true
+	}
+	settled, err := x.meter.settler.Settle(ctx, limit.Settlement{Hold: h.Hold, Open: true, For: h.For})
+	result := resultOf(&settled, err)
+	x.meter.metrics.extensions[result].Inc()
+	if result != resultDone {
+		x.warn(result, h.Counts, h.ShownKey, err)
+	}
+	return result != resultFailed
+}
+
+// extendPermit extends one permit, and keeps its new receipt. It returns false if that is worth another try.
+func (x *Exchange) extendPermit(ctx context.Context, i int) bool {
+	p := x.permitAt(i)
+	d, err := x.meter.checker.Check(ctx, limit.Request{
+		Key: p.key, Limits: []limit.Ref{limit.Named(p.receipt.Limit)}, Extend: p.receipt.Serial, Receipt: true,
+	})
+	result := resultDone
+	switch {
+	case err != nil:
+		result = resultFailed
+	case !d.Allowed:
+		result = resultUnknown
+	case len(d.Receipts) == 1:
+		x.mu.Lock()
+		x.permits[i].receipt = d.Receipts[0]
+		x.mu.Unlock()
+	}
+	x.meter.metrics.extensions[result].Inc()
+	if result != resultDone {
+		x.warn(result, "streams", p.receipt.Limit, err)
+	}
+	return result != resultFailed
+}
+
+// warn logs that something was not extended. The answer goes on all the same.
+func (x *Exchange) warn(result, counts, of string, err error) {
+	if err == nil {
+		err = errors.New("it has ended")
+	}
+	x.meter.log.LogAttrs(x.ctx, slog.LevelWarn, "what an exchange holds was not extended", slog.String("exchange", x.record.ID),
+		slog.String("result", result), slog.String("counts", counts), slog.String("of", of), slog.String("error", err.Error()))
+}
