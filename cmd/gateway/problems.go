@@ -34,6 +34,8 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 				p := Problem{Route: r.Name, Limit: name}
 				if rule, ok := known.Rule(name); !ok {
 					p.Text = fmt.Sprintf("unknown limit %q: the cluster does not have it; jeton limits get shows those that it has", name)
+				} else if why := uncountable(&r, c, rule); why != "" {
+					p.Text = fmt.Sprintf("checks[%d].counts: %s: %s", i, c.Unit(), why)
 				} else if over, ok := tooDear(doc, c, rule.Capacity); ok {
 					p.Text = fmt.Sprintf("checks[%d].%s: %s %d, and limit %q has a capacity of %d: %s: raise the capacity, or write %s",
 						i, over.field, over.who, over.tokens, name, rule.Capacity, over.so, fmt.Sprintf(over.fix, rule.Capacity))
@@ -48,6 +50,20 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 		}
 	}
 	return found
+}
+
+// uncountable says why a limit cannot count what a check of a route counts, and what to do; empty if it can.
+func uncountable(r *config.Route, c *config.Check, rule *limit.Rule) string {
+	switch {
+	case r.LLM == nil:
+	case c.Holds():
+		if fe, no := errors.AsType[*limit.FieldError](rule.AllowsHold(r.LLM.HoldFor())); no {
+			return fe.Problem + ", and llm.hold of the route is " + r.LLM.HoldFor().String()
+		}
+	case c.Unit() == config.CountsStreams && !rule.Permits():
+		return fmt.Sprintf("limit %q has no permits: give it algorithm: concurrency and a lease", rule.Name)
+	}
+	return ""
 }
 
 // tooLong says that a limit allows less than that wait, and what to do.

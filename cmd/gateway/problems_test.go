@@ -38,12 +38,20 @@ func TestProblems(t *testing.T) {
 		{"waits", asked, `{limits: [two], wait: 2s}, {limits: [four], shadow: true}`, []string{
 			`route r: checks[0].wait: limit "two" lets no check wait: leave the wait out, or give the limit wait: 2s: requests wait for no longer than the limit allows`,
 		}},
+		{"limits without holds", proxy, `{limits: [two], counts: tokens}, {limits: [four], counts: streams}, {limits: [four]}`, []string{
+			`!route r: checks[0].counts: tokens: limit "two" takes no holds: give it hold: 1m, the longest that one may last, and llm.hold of the route is 1m0s`,
+			`!route r: checks[1].counts: streams: limit "four" has no permits: give it algorithm: concurrency and a lease`,
+		}},
 		{"bodies that nobody sees", asked, `{limits: [two], cost: {bytes_per_token: 1024, max: 9}}`, []string{
 			`!route r: checks[0].cost.bytes_per_token: without the proxy the length of a body is unknown, so every request costs 9, and limit "two" has a capacity of 2: all are denied: raise the capacity, or write max: 2`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			doc, err := config.Parse([]byte(c.face+"\nroutes: [{name: r, path: /, checks: ["+c.checks+"]}]\n"), "")
+			model := ""
+			if strings.Contains(c.checks, "counts:") {
+				model = "llm: {api: openai-chat}, "
+			}
+			doc, err := config.Parse([]byte(c.face+"\nroutes: [{name: r, path: /, "+model+"checks: ["+c.checks+"]}]\n"), "")
 			if err != nil {
 				t.Fatal(err)
 			}
