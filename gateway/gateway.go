@@ -17,9 +17,10 @@
 //	                                                               └─ refused ▶ earlier checks are given back; remembered; 429
 //
 // To read the package, begin with visit.go, which has the steps of the decision in their order. Go on with result.go, which turns
-// the decision into the answer, metrics, the log and the memory of denials, and with the handler that interests you.
+// the decision into the answer, metrics, the log and the memory of denials, and with the handler that interests you. Requests to language
+// models are in llmroute.go: the visit reads their body before the checks, which then hold an estimate in place of a cost.
 //
-// The package has some 3,700 lines, because its parts share one request. The handler tells the visit whether it will learn the
+// The package has some 4,100 lines, because its parts share one request. The handler tells the visit whether it will learn the
 // status of the answer, and whether the request was sent. The visit asks the upstream for open connections before it decides
 // whether the checks need receipts. The upstream's answer, or its failure, settles the charge that the visit leaves, and a failure
 // is recorded under the route and the key that the visit found. A boundary between these parts would export most fields of visit
@@ -29,7 +30,9 @@
 //	identity   finds the client of a request: address, token, API key
 //	fallback   decides when the cluster does not
 //	answer     writes headers and refusals
-//	denial     remembers refusals for operators
+//	denial     remembers refusals, and exchanges with language models, for operators
+//	llm        reads requests to language models and their answers
+//	metering   keeps what is held for such a request, and settles it
 //	config     reads and checks the document
 //	keys       reads and edits files of API keys
 package gateway

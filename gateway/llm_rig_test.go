@@ -62,10 +62,9 @@ type modelRig struct {
 type faultyChecker struct {
 	*actor.System
 
-	settle    atomic.Pointer[func(limit.Settlement) error] // of each settlement first; nil for none
-	check     atomic.Pointer[func(limit.Request) error]
-	settled   atomic.Int64
-	forgotten atomic.Bool // answers to settlements are lost
+	settle  atomic.Pointer[func(limit.Settlement) error] // of each settlement first; nil for none
+	check   atomic.Pointer[func(limit.Request) error]
+	settled atomic.Int64
 }
 
 func (f *faultyChecker) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {

@@ -86,7 +86,7 @@ func TestParallelRequestsStayWithin(t *testing.T) {
 			<-gate
 			model.ServeHTTP(w, q)
 		}))
-		body := fmt.Sprintf(`{%s,"max_tokens":%d,"pad":"%s"}`, hello, 900, strings.Repeat("x", 300))
+		body := fmt.Sprintf(`{%s,"max_tokens":%d,"pad":%q}`, hello, 900, strings.Repeat("x", 300))
 		var passed, denied, used atomic.Int64
 		var all sync.WaitGroup
 		for range 500 {
@@ -378,7 +378,9 @@ func TestClientLeavesBeforeTheAnswer(t *testing.T) {
 		<-arrived
 		leave()
 	}()
-	if a, err := r.client().Do(q); err == nil {
+	a, err := r.client().Do(q)
+	if err == nil {
+		_ = a.Body.Close()
 		t.Fatalf("%d", a.StatusCode)
 	}
 	r.wantSpent("tokens", int64(len(body)+3)/4+500)
@@ -515,7 +517,7 @@ routes:
 		}
 		return a
 	}
-	first, second, third := open(), open(), open()
+	first, second, third := open(), open(), open() //nolint:bodyclose // below
 	if first.StatusCode != http.StatusOK || second.StatusCode != http.StatusOK || third.StatusCode != http.StatusTooManyRequests {
 		t.Fatalf("%d %d %d", first.StatusCode, second.StatusCode, third.StatusCode)
 	}

@@ -56,7 +56,8 @@ func begun(t *testing.T, m *Meter) (x *Exchange, id string) {
 	t.Helper()
 	x = m.Begin(m.Route("chat"), llm.Usage{Input: 10, Output: 90})
 	x.AddHold(Holding{Hold: limit.Hold{Key: "org:a", Granted: 100}, Counts: "tokens", ShownKey: "org:a", Rates: llm.EqualRates(), Asked: 100, For: time.Minute})
-	return x, x.Start(t.Context(), denial.Record{Exchange: &denial.Exchange{}}, true)
+	id = x.Start(t.Context(), denial.Record{Exchange: &denial.Exchange{}}, true)
+	return x, id
 }
 
 // pass lets time pass in the bubble.
