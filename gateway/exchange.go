@@ -41,8 +41,6 @@ func (x *exchange) restoreHeaders() {
 	}
 }
 
-const bodyTooLarge = "the body of the request is larger than this service accepts"
-
 // failure classifies the error of a request that the upstream has not answered. detail is the text for the client.
 func (x *exchange) failure(ctx context.Context, err error) (o outcome, detail string) {
 	var slow net.Error

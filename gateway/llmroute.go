@@ -65,50 +65,47 @@ type llmVisit struct {
 	id       string // of the exchange, once it has started
 }
 
+// exchangeHeader has the id of an exchange with a language model, for clients who ask an operator about it.
+const exchangeHeader = "X-Jeton-Exchange"
+
 // longestRead bounds the bodies that are read where proxy.max_body does not.
 const longestRead = 64 << 20
 
-// readModelRequest reads the body of a request to a language model. It returns false if the request is refused. Requests that have no body by
-// their methods, such as a GET of an earlier answer, are no requests to the model.
-func (v *visit) readModelRequest(ctx context.Context) bool {
-	if v.route == nil || v.route.llm == nil || bodiless(v.request.Method) {
-		return true
+// A misread is why a request to a model cannot be read: the outcome, a text for the client, and the field that is wrong, if it is one.
+type misread struct {
+	outcome       outcome
+	detail, param string
+}
+
+// read reads a request to a model; its body has at most so many bytes. Of two results one is nil.
+func (r *llmRules) read(ctx context.Context, h http.Header, body io.Reader, bound int64) (*llmVisit, *misread) {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, &misread{badRequest, "the body is compressed: send it without Content-Encoding", ""}
 	}
-	if v.feedback != deliveryFeedback {
-		v.refuse(unavailable, "this route leads to a language model: only the proxy of the gateway can count its tokens")
-		return false
+	text, wrong := readWhole(ctx, body, bound)
+	if wrong != nil {
+		return nil, wrong
 	}
-	if encoding := v.request.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		v.refuse(badRequest, "the body is compressed: send it without Content-Encoding")
-		return false
-	}
-	rules := v.route.llm
-	body, ok := v.readBody(ctx)
-	if !ok {
-		return false
-	}
-	request, err := rules.format.ReadRequest(body)
+	request, err := r.format.ReadRequest(text)
 	if err != nil {
-		v.refuse(badRequest, err.Error())
-		if wrong, ok := errors.AsType[*llm.FieldError](err); ok && wrong.Field != "body" {
-			v.refusal.Param = wrong.Field
+		field, _ := errors.AsType[*llm.FieldError](err)
+		if field == nil || field.Field == "body" {
+			return nil, &misread{badRequest, err.Error(), ""}
 		}
-		return false
+		return nil, &misread{badRequest, err.Error(), field.Field}
 	}
-	l := &llmVisit{llmRules: rules, request: request, estimate: request.Estimate(rules.output), output: rules.output}
+	l := &llmVisit{llmRules: r, request: request, estimate: request.Estimate(r.output), output: r.output}
 	if request.Limited {
 		l.output = request.MaxOutput
 	}
-	if rules.prices != nil {
-		if l.prices, ok = rules.prices.Of(request.Model); !ok {
-			v.refuse(badRequest, "the model has no price here: use another one")
-			v.refusal.Param = "model"
-			return false
+	if r.prices != nil {
+		var priced bool
+		if l.prices, priced = r.prices.Of(request.Model); !priced {
+			return nil, &misread{badRequest, "the model has no price here: use another one", "model"}
 		}
 	}
-	l.exchange = rules.meter.Begin(rules.series, l.estimate)
-	v.llm = l
-	return true
+	l.exchange = r.meter.Begin(r.series, l.estimate)
+	return l, nil
 }
 
 // bodiless says whether requests of a method have no body.
@@ -120,33 +117,28 @@ func bodiless(method string) bool {
 	return false
 }
 
-// readBody reads the whole body of a request. It returns false if the request is refused.
-func (v *visit) readBody(ctx context.Context) (body []byte, ok bool) {
-	bound := v.rules.maxBody
+// readWhole reads the whole body of a request.
+func readWhole(ctx context.Context, body io.Reader, bound int64) ([]byte, *misread) {
 	if bound < 0 {
 		bound = longestRead
 	}
-	if v.body == nil {
-		return nil, true
+	if body == nil {
+		return nil, nil
 	}
-	if b, paced := v.body.(*requestBody); paced && v.route.upstream != nil {
-		b.rate = v.route.upstream.config.MinBodyRate(b.rate)
-	}
-	body, err := llm.ReadBody(v.body, bound)
+	text, err := llm.ReadBody(body, bound)
 	var tooLong *http.MaxBytesError
 	switch {
 	case err == nil:
-		return body, true
+		return text, nil
 	case errors.Is(err, llm.ErrTooLarge), errors.As(err, &tooLong):
-		v.refuse(tooLarge, bodyTooLarge)
+		return nil, &misread{tooLarge, bodyTooLarge, ""}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		v.refuse(bodyTimeout, "the body of the request arrived too slowly")
+		return nil, &misread{bodyTimeout, "the body of the request arrived too slowly", ""}
 	case ctx.Err() != nil:
-		v.cutOff(ctx)
+		return nil, &misread{canceled, "", ""}
 	default:
-		v.refuse(badRequest, "the body of the request breaks off, or its encoding is malformed")
+		return nil, &misread{badRequest, "the body of the request breaks off, or its encoding is malformed", ""}
 	}
-	return nil, false
 }
 
 // asks says whether a check is made: those of tokens, money and streams are of requests to the model alone.
@@ -211,18 +203,6 @@ func (l *llmVisit) releaseUnless(ctx context.Context, passes func() bool) {
 	}
 }
 
-// start begins the exchange of a request that passes.
-func (l *llmVisit) start(ctx context.Context, v *visit, at time.Time) {
-	record := denial.Record{
-		At: at, Route: v.request.Route, Method: clip(v.request.Method, maxMethod), Path: clip(v.request.Path, maxPath), Reason: v.outcome.String(),
-		Cost: v.cost, Node: v.node, Source: string(v.source), APIKey: v.facts.KeyLabel(), Exchange: l.described(),
-	}
-	if v.key.Text != "" {
-		record.Key = shownKey(v.key)
-	}
-	l.id = l.exchange.Start(ctx, record, sampled(v.rules.document.Log.Allowed))
-}
-
 // described is what is known of the request; nil of another one.
 func (l *llmVisit) described() *denial.Exchange {
 	if l == nil {
@@ -259,20 +239,6 @@ func (l *llmVisit) setID(h http.Header, d dialect.Dialect) {
 	}
 }
 
-// lower lowers the maximum of output to what the checks have granted. It returns false if the request is refused: its body has no place
-// for the maximum.
-func (v *visit) lower() bool {
-	l := v.llm
-	if l == nil || l.lowered == 0 {
-		return true
-	}
-	if err := l.request.LowerOutput(l.lowered); err != nil {
-		v.refuse(badRequest, err.Error())
-		return false
-	}
-	return true
-}
-
 // forwarded is a request as the model gets it: with its maximum lowered, and asked for its usage.
 func (l *llmVisit) forwarded(r *http.Request) *http.Request {
 	l.added = l.request.AskForUsage()
@@ -285,13 +251,13 @@ func (l *llmVisit) forwarded(r *http.Request) *http.Request {
 // statusGone stands in records for the answer to a client that has left, as nginx has it.
 const statusGone = 499
 
-// unanswered settles an exchange that no model has answered, with that outcome.
-func (l *llmVisit) unanswered(x *exchange, o outcome) {
+// unanswered settles an exchange that no model has answered, with that outcome and status. Sent says whether the model may have got it.
+func (l *llmVisit) unanswered(o outcome, status int, sent bool) {
 	if o == canceled {
-		l.exchange.Unanswered(statusGone, x.sent.Load())
+		l.exchange.Unanswered(statusGone, sent)
 		return
 	}
-	l.exchange.Unanswered(x.route.answer.Status(o.kind()), false)
+	l.exchange.Unanswered(status, false)
 }
 
 // answered reads the upstream's answer, and takes the upstream's own limits and ids out of it where the gateway has some.

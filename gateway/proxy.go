@@ -132,7 +132,7 @@ func unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	id := ""
 	o, detail := x.failure(r.Context(), err)
 	if x.llm != nil {
-		x.llm.unanswered(x, o)
+		x.llm.unanswered(o, x.route.answer.Status(o.kind()), x.sent.Load())
 	}
 	switch o {
 	case canceled: // after it was sent, so it costs: the upstream may have acted on it

@@ -16,6 +16,8 @@ type bodyPace struct {
 	rate  int64 // bytes a second
 }
 
+const bodyTooLarge = "the body of the request is larger than this service accepts"
+
 // maxEarned is how many seconds the bytes of a body can earn: years, without an overflow.
 const maxEarned = 1e9
 

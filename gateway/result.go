@@ -44,7 +44,7 @@ func (v *visit) finish(ctx context.Context, span trace.Span, start time.Time) {
 		v.rules.failures.count(v.outcome)
 	}
 	if v.llm != nil && v.passes() {
-		v.llm.start(ctx, v, start)
+		v.startExchange(ctx, start)
 	}
 	if v.source != "" {
 		g.metrics.seconds.Observe(max(g.now().Sub(start)-v.held, 0).Seconds())
@@ -56,6 +56,18 @@ func (v *visit) finish(ctx context.Context, span trace.Span, start time.Time) {
 		v.describe(span)
 		span.End()
 	}
+}
+
+// startExchange begins the exchange of a request to a language model that passes.
+func (v *visit) startExchange(ctx context.Context, at time.Time) {
+	record := denial.Record{
+		At: at, Route: v.request.Route, Method: clip(v.request.Method, maxMethod), Path: clip(v.request.Path, maxPath), Reason: v.outcome.String(),
+		Cost: v.cost, Node: v.node, Source: string(v.source), APIKey: v.facts.KeyLabel(), Exchange: v.llm.described(),
+	}
+	if v.key.Text != "" {
+		record.Key = shownKey(v.key)
+	}
+	v.llm.id = v.llm.exchange.Start(ctx, record, sampled(v.rules.document.Log.Allowed))
 }
 
 // remember keeps a refusal, so that operators can look it up by its id, and a forward-auth proxy can fetch the answer.

@@ -20,8 +20,6 @@ const (
 	denialHeader = "X-Jeton-Denial"
 	// decisionHeader says whether the cluster or a fallback decided, for debugging. It is sent where the document says so.
 	decisionHeader = "X-Jeton-Decision"
-	// exchangeHeader has the id of an exchange with a language model, for clients who ask an operator about it.
-	exchangeHeader = "X-Jeton-Exchange"
 )
 
 // rules are a compiled document. They never change: another document makes other rules.

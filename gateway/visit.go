@@ -214,6 +214,47 @@ func (v *visit) credentials() bool {
 	return true
 }
 
+// readModelRequest reads the body of a request to a language model. It returns false if the request is refused. Requests that have no body by
+// their methods, such as a GET of an earlier answer, are no requests to the model.
+func (v *visit) readModelRequest(ctx context.Context) bool {
+	if v.route == nil || v.route.llm == nil || bodiless(v.request.Method) {
+		return true
+	}
+	if v.feedback != deliveryFeedback {
+		v.refuse(unavailable, "this route leads to a language model: only the proxy of the gateway can count its tokens")
+		return false
+	}
+	if b, paced := v.body.(*requestBody); paced && v.route.upstream != nil {
+		b.rate = v.route.upstream.config.MinBodyRate(b.rate)
+	}
+	l, wrong := v.route.llm.read(ctx, v.request.Header, v.body, v.rules.maxBody)
+	switch {
+	case wrong == nil:
+		v.llm = l
+		return true
+	case wrong.outcome == canceled:
+		v.cutOff(ctx)
+	default:
+		v.refuse(wrong.outcome, wrong.detail)
+		v.refusal.Param = wrong.param
+	}
+	return false
+}
+
+// lower lowers the maximum of output to what the checks have granted. It returns false if the request is refused: its body has no place
+// for the maximum.
+func (v *visit) lower() bool {
+	l := v.llm
+	if l == nil || l.lowered == 0 {
+		return true
+	}
+	if err := l.request.LowerOutput(l.lowered); err != nil {
+		v.refuse(badRequest, err.Error())
+		return false
+	}
+	return true
+}
+
 // askShadows starts the shadow checks of the route in the background. Their keys are found now: the request may end before they
 // run.
 func (v *visit) askShadows(ctx context.Context) {

@@ -25,13 +25,13 @@ func ofMetering() []Mutant {
 	}, {
 		Name:   "the maximum is not lowered",
 		Why:    "the model gets the maximum that was granted; with the client's own, its answer costs more than was left",
-		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "if l == nil || l.lowered == 0 {", New: "if l == nil || l.lowered >= 0 {"}},
+		Edits:  []Edit{{File: "gateway/visit.go", Old: "if l == nil || l.lowered == 0 {", New: "if l == nil || l.lowered >= 0 {"}},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestLeast$", Says: `lowered to \d+, want`}},
 	}, {
 		Name:   "a settlement before an extension",
 		Why:    "a settlement waits for an extension that is under way; the extension after it would ask for a hold that is settled",
 		Edits:  []Edit{{File: "gateway/metering/settle.go", Old: "\t\t\tx.running.Wait() // an extension that comes after the settlement would say that the hold goes on\n", New: ""}},
-		Caught: []Hunt{{Package: "./gateway/metering", Run: "^TestSettlementWaitsForExtension$", Says: `\[settled extended\]`}},
+		Caught: []Hunt{{Package: "./gateway/metering", Run: "^TestSettlementWaitsForExtension$", Says: `: \[settled`}},
 	}, {
 		Name:   "the first receipt of a permit is returned",
 		Why:    "an extension replaces the receipt of a permit; with the first one, the place stays taken until the lease is over",

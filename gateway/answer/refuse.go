@@ -68,6 +68,20 @@ func (w *Writer) refuseCall(rw http.ResponseWriter, r *Refusal) {
 	rw.WriteHeader(http.StatusOK)
 }
 
+// refuseSpoken answers in the dialect.
+func (w *Writer) refuseSpoken(rw http.ResponseWriter, r *Refusal) {
+	spoken := r.spoken()
+	h := rw.Header()
+	w.Tell(h, r.Quotas)
+	if r.Challenge != "" && spoken.Status() == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", visible(r.Challenge))
+	}
+	w.dialect.SetRefusal(h, &spoken)
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	write(rw, spoken.Status(), w.dialect.Body(&spoken), r.Head)
+}
+
 // text is the body of r and its content type.
 func (w *Writer) text(r *Refusal, status int) (contentType string, text []byte) {
 	if w.body != nil && r.Kind == Exceeded {

@@ -43,20 +43,6 @@ func spokenKind(counts string) (k dialect.Kind, ok bool) {
 	}
 }
 
-// refuseSpoken answers in the dialect.
-func (w *Writer) refuseSpoken(rw http.ResponseWriter, r *Refusal) {
-	spoken := r.spoken()
-	h := rw.Header()
-	w.Tell(h, r.Quotas)
-	if r.Challenge != "" && spoken.Status() == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", visible(r.Challenge))
-	}
-	w.dialect.SetRefusal(h, &spoken)
-	h.Set("Content-Type", "application/json")
-	h.Set("X-Content-Type-Options", "nosniff")
-	write(rw, spoken.Status(), w.dialect.Body(&spoken), r.Head)
-}
-
 // spoken is the refusal as dialects have it.
 func (r *Refusal) spoken() dialect.Refusal {
 	s := dialect.Refusal{Message: r.Detail, Param: r.Param, RequestID: r.ID, Reason: spokenReason(r.Kind)}

@@ -255,3 +255,31 @@ func (l Log) DeniedShare() float64 {
 
 // SampleShare is the share of requests that begin a trace, 0 to 1.
 func (t Tracing) SampleShare() float64 { return cmp.Or(t.Share, 0.01) }
+
+// AnswerOf is what the gateway tells the clients of a route. Where the route does not say otherwise, clients of a language model are told
+// in the dialect of its API.
+func (d *Document) AnswerOf(r *Route) Answer {
+	a := d.Answer
+	if r.Answer != nil {
+		a = *r.Answer
+	}
+	form := r.LLM.dialect()
+	switch {
+	case form == "":
+	case r.Answer == nil:
+		return Answer{Headers: []string{form}, Debug: a.Debug}
+	case len(a.Headers) == 0 && a.Status == 0 && a.Redirect == "" && a.Body == "":
+		a.Headers = []string{form}
+	}
+	return a
+}
+
+// Dialect is the one of Headers whose API says how refusals are written, too; empty for none.
+func (a Answer) Dialect() string {
+	for _, form := range a.Headers {
+		if form == FormOpenAI || form == FormAnthropic {
+			return form
+		}
+	}
+	return ""
+}

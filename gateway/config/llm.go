@@ -180,24 +180,6 @@ func (r Rates) compiled(otherwise Decimal) (out llm.Rates, err error) {
 	return out, nil
 }
 
-// AnswerOf is what the gateway tells the clients of a route. Where the route does not say otherwise, clients of a language model are told
-// in the dialect of its API.
-func (d *Document) AnswerOf(r *Route) Answer {
-	a := d.Answer
-	if r.Answer != nil {
-		a = *r.Answer
-	}
-	form := r.LLM.dialect()
-	switch {
-	case form == "":
-	case r.Answer == nil:
-		return Answer{Headers: []string{form}, Debug: a.Debug}
-	case len(a.Headers) == 0 && a.Status == 0 && a.Redirect == "" && a.Body == "":
-		a.Headers = []string{form}
-	}
-	return a
-}
-
 // dialect is the form of headers that clients of the API know; empty if there is none.
 func (l *LLM) dialect() string {
 	if l == nil {
@@ -211,14 +193,4 @@ func (l *LLM) dialect() string {
 	default:
 		return ""
 	}
-}
-
-// Dialect is the one of Headers whose API says how refusals are written, too; empty for none.
-func (a Answer) Dialect() string {
-	for _, form := range a.Headers {
-		if form == FormOpenAI || form == FormAnthropic {
-			return form
-		}
-	}
-	return ""
 }

@@ -24,12 +24,6 @@ type Holding struct {
 	For time.Duration
 }
 
-// A permit is a place in a limit of streams.
-type permit struct {
-	key     string
-	receipt limit.Receipt
-}
-
 // An Exchange is one request to a model, from the moment at which its checks begin until all that it holds is settled. The goroutine of
 // the request calls its methods; it extends what it holds in goroutines of its own.
 type Exchange struct {
@@ -175,14 +169,4 @@ func (x *Exchange) note(charge llm.Charge, a *llm.Answer) {
 		e.Basis, e.Understated, e.Ended = charge.Basis.String(), understated, x.meter.now()
 		e.Used = &denial.Used{Input: u.Input, Output: u.Output, Cached: u.Cached, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning}
 	})
-}
-
-// change replaces what is remembered of the exchange: a record that others may read never changes.
-func (x *Exchange) change(f func(*denial.Exchange)) {
-	e := *x.record.Exchange
-	e.Holds = append([]denial.Held(nil), e.Holds...)
-	f(&e)
-	x.record.Exchange = &e
-	next := x.record
-	x.meter.memory.Replace(&next)
 }

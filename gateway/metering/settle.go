@@ -17,6 +17,12 @@ import (
 // errNoSettler is the end of settlements where the checker takes none.
 var errNoSettler = &limit.FieldError{Field: "hold", Problem: "the cluster takes no settlements"}
 
+// A permit is a place in a limit of streams.
+type permit struct {
+	key     string
+	receipt limit.Receipt
+}
+
 // settle settles a hold in the background.
 func (x *Exchange) settle(i int, charge llm.Charge) {
 	h := &x.holds[i]
@@ -167,4 +173,14 @@ func (x *Exchange) traced(name, result string, used int64) {
 		span.SetStatus(codes.Error, result)
 	}
 	span.End()
+}
+
+// change replaces what is remembered of the exchange: a record that others may read never changes.
+func (x *Exchange) change(f func(*denial.Exchange)) {
+	e := *x.record.Exchange
+	e.Holds = append([]denial.Held(nil), e.Holds...)
+	f(&e)
+	x.record.Exchange = &e
+	next := x.record
+	x.meter.memory.Replace(&next)
 }
