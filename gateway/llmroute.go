@@ -9,6 +9,8 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -79,7 +81,7 @@ type misread struct {
 
 // read reads a request to a model; its body has at most so many bytes. Of two results one is nil.
 func (r *llmRules) read(ctx context.Context, h http.Header, body io.Reader, bound int64) (*llmVisit, *misread) {
-	if encoding := h.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && e != "identity" }) {
 		return nil, &misread{badRequest, "the body is compressed: send it without Content-Encoding", ""}
 	}
 	text, wrong := readWhole(ctx, body, bound)
@@ -108,7 +110,7 @@ func (r *llmRules) read(ctx context.Context, h http.Header, body io.Reader, boun
 	return l, nil
 }
 
-// bodiless says whether requests of a method have no body.
+// bodiless says whether requests of a method need no body.
 func bodiless(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodDelete:
@@ -239,6 +241,24 @@ func (l *llmVisit) setID(h http.Header, d dialect.Dialect) {
 	}
 }
 
+// notForModels are headers by which the answer may be a part, or none, though the model has worked for all of it; and the one of the gateway's
+// own id.
+var notForModels = []string{
+	"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", exchangeHeader,
+}
+
+// rewrite makes the header that the model gets, so that it reads the body as the gateway has: as JSON, whatever the client calls it.
+func (l *llmVisit) rewrite(h http.Header) {
+	llm.RequestIdentity(h)
+	h.Del("Content-Encoding")
+	if kind := h["Content-Type"]; len(kind) != 1 || !strings.HasSuffix(kind[0], "json") || strings.ContainsAny(kind[0], ",; \t") {
+		h.Set("Content-Type", "application/json")
+	}
+	for _, name := range notForModels {
+		h.Del(name)
+	}
+}
+
 // forwarded is a request as the model gets it: with its maximum lowered, and asked for its usage.
 func (l *llmVisit) forwarded(r *http.Request) *http.Request {
 	l.added = l.request.AskForUsage()
@@ -251,13 +271,14 @@ func (l *llmVisit) forwarded(r *http.Request) *http.Request {
 // statusGone stands in records for the answer to a client that has left, as nginx has it.
 const statusGone = 499
 
-// unanswered settles an exchange that no model has answered, with that outcome and status. Sent says whether the model may have got it.
+// unanswered settles an exchange that no model has answered, with that outcome and status. Sent says whether the model may have got it. What a
+// client can bring about costs the estimate then: that the client leaves, and that no answer comes in time, by a deadline of its own or
+// because it asks for too much.
 func (l *llmVisit) unanswered(o outcome, status int, sent bool) {
 	if o == canceled {
-		l.exchange.Unanswered(statusGone, sent)
-		return
+		status = statusGone
 	}
-	l.exchange.Unanswered(status, false)
+	l.exchange.Unanswered(status, sent && (o == canceled || o == upstreamTimeout))
 }
 
 // answered reads the upstream's answer, and takes the upstream's own limits and ids out of it where the gateway has some.

@@ -4,8 +4,6 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
-
-	"github.com/jeton-dev/jeton/gateway/llm"
 )
 
 // rewrite makes the request that the upstream gets: for the target that was judged, without anything that only the gateway should
@@ -27,10 +25,12 @@ func rewrite(r *httputil.ProxyRequest) {
 	for _, name := range x.rules.secrets {
 		r.Out.Header.Del(name)
 	}
-	if x.llm != nil {
-		r.Out.Header.Del("Upgrade") // the answer would be no answer of a model
+	if x.route.llm != nil { // a GET, too, could open a tunnel for any number of requests to the model
+		r.Out.Header.Del("Upgrade")
 		r.Out.Header.Del("Connection")
-		llm.RequestIdentity(r.Out.Header)
+	}
+	if x.llm != nil {
+		x.llm.rewrite(r.Out.Header)
 	}
 	x.rules.finder.Strip(r.Out, x.knowsKey)
 	inject(r.Out)

@@ -214,10 +214,10 @@ func (v *visit) credentials() bool {
 	return true
 }
 
-// readModelRequest reads the body of a request to a language model. It returns false if the request is refused. Requests that have no body by
-// their methods, such as a GET of an earlier answer, are no requests to the model.
+// readModelRequest reads the body of a request to a language model. It returns false if the request is refused. A request without a body, by
+// a method that needs none, such as a GET of an earlier answer, is no request to the model.
 func (v *visit) readModelRequest(ctx context.Context) bool {
-	if v.route == nil || v.route.llm == nil || bodiless(v.request.Method) {
+	if v.route == nil || v.route.llm == nil || bodiless(v.request.Method) && v.request.Length == 0 {
 		return true
 	}
 	if v.feedback != deliveryFeedback {

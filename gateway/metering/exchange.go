@@ -110,16 +110,16 @@ func (x *Exchange) Watch(r *http.Response, format *llm.Format, removeUsage bool)
 	watch.Wrap(r)
 }
 
-// Unanswered settles an exchange without an answer, which the gateway answers with that status. It costs its estimate if the model may have
-// worked for it in vain: the client has left. It does nothing if there was an answer.
-func (x *Exchange) Unanswered(status int, left bool) {
+// Unanswered settles an exchange without an answer, which the gateway answers with that status. It costs its estimate if it was in vain: the
+// model may have worked for it, and it is the client's doing that there is no answer. It does nothing if there was an answer.
+func (x *Exchange) Unanswered(status int, inVain bool) {
 	x.mu.Lock()
 	if !x.ended {
 		x.record.Status = status
 	}
 	x.mu.Unlock()
 	charge := llm.Charge{Basis: llm.ByNothing}
-	if left {
+	if inVain {
 		charge = llm.Charge{Usage: x.estimate, Basis: llm.ByEstimate}
 	}
 	x.end(charge, nil)
