@@ -57,7 +57,7 @@ type Request struct {
 
 // ReadRequest reads the body of a request, which it keeps and does not change. Fields that it does not need may be anything. Its errors
 // are *FieldError: the body is no JSON object, or nests deeper than 200 levels; or a field that it needs stands there
-// twice, or is no whole number in digits, negative, or of a wrong type.
+// twice or in other letters, or is no whole number in digits, negative, or of a wrong type.
 func (f *Format) ReadRequest(body []byte) (*Request, error) {
 	if deeperThan(body, maxDepth) {
 		return nil, &FieldError{"body", fmt.Sprintf("nests deeper than %d levels", maxDepth)}
@@ -79,6 +79,9 @@ func (f *Format) ReadRequest(body []byte) (*Request, error) {
 	for i, p := range r.paths {
 		if r.at[i].twice {
 			return nil, &FieldError{p.String(), "stands there twice"}
+		}
+		if r.at[i].another {
+			return nil, &FieldError{p.String(), "stands there in other letters: write it just so"}
 		}
 	}
 	if err := r.read(); err != nil {

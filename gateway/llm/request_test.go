@@ -306,3 +306,30 @@ func TestBothEdits(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherLetters are refused: services whose decoders take them for the same field, as encoding/json does, would read another request.
+func TestOtherLetters(t *testing.T) {
+	f, err := llm.FormatOf(llm.OpenAIChat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, field := range map[string]string{
+		`{"max_tokens":1,"MAX_TOKENS":100000}`:                               "max_tokens",
+		`{"max_to\u212aens":100000}`:                                         "max_tokens",
+		`{"Max_Completion_Tokens":100000}`:                                   "max_completion_tokens",
+		`{"N":100}`:                                                          "n",
+		`{"\u017ftream":true}`:                                               "stream",
+		`{"Model":"gpt-x"}`:                                                  "model",
+		`{"stream":true,"Stream_Options":{"include_usage":false}}`:           "stream_options",
+		`{"stream":true,"stream_options":{"Include_Usage":false}}`:           "stream_options.include_usage",
+		`{"stream":true,"stream_options":{"\u0049nclude_u\u017fage":false}}`: "stream_options.include_usage",
+	} {
+		_, err := f.ReadRequest([]byte(body))
+		if wrong, ok := errors.AsType[*llm.FieldError](err); !ok || wrong.Field != field {
+			t.Errorf("%s: %v, want an error of %s", body, err, field)
+		}
+	}
+	if _, err := f.ReadRequest([]byte(`{"tools":[{"MODEL":1}],"metadata":{"N":"x"},"modelx":1}`)); err != nil {
+		t.Errorf("elsewhere: %v", err)
+	}
+}

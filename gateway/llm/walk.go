@@ -2,8 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"encoding/json"
-	"slices"
 	"strings"
 )
 
@@ -169,19 +167,11 @@ func root(text []byte) span {
 	return s
 }
 
-// sameKey says whether a key of a document, as it is spelled there, is that name.
-func sameKey(key []byte, name string) bool {
-	if bytes.IndexByte(key, '\\') < 0 {
-		return string(key) == name
-	}
-	var plain string
-	return json.Unmarshal(slices.Concat([]byte{'"'}, key, []byte{'"'}), &plain) == nil && plain == name
-}
-
 // A place is where a path leads in a document.
 type place struct {
 	span
-	twice bool // a name of the path stands more than once in its object; the last one counts
+	twice   bool // a name of the path stands more than once in its object; the last one counts
+	another bool // a name of the path stands there in other letters, such as MAX_TOKENS, which some readers take for the same
 }
 
 // locate finds a path from the object at s.
@@ -189,7 +179,7 @@ func locate(text []byte, s span, p path) place {
 	var found place
 	for i, name := range p {
 		if s.opens(text) != '{' {
-			return place{twice: found.twice}
+			return place{twice: found.twice, another: found.another}
 		}
 		found.span = span{}
 		for w := walkInto(text, s); ; {
@@ -197,9 +187,13 @@ func locate(text []byte, s span, p path) place {
 			if !ok {
 				break
 			}
-			if sameKey(key, name) {
+			switch spelling(key, name) {
+			case same:
 				found.twice = found.twice || found.found()
 				found.span = value
+			case alike:
+				found.another = true
+			default:
 			}
 		}
 		if !found.found() || i == len(p)-1 {
@@ -219,16 +213,23 @@ func locateAll(text []byte, s span, paths []path) []place {
 			return places
 		}
 		for i, p := range paths {
-			if len(p) == 0 || !sameKey(key, p[0]) {
+			if len(p) == 0 {
 				continue
 			}
-			twice := places[i].twice || places[i].found()
-			if len(p) == 1 {
-				places[i].span = value
-			} else {
-				places[i] = locate(text, value, p[1:])
+			before := places[i]
+			switch spelling(key, p[0]) {
+			case same:
+				if len(p) == 1 {
+					places[i].span = value
+				} else {
+					places[i] = locate(text, value, p[1:])
+				}
+				places[i].twice = places[i].twice || before.twice || before.found()
+				places[i].another = places[i].another || before.another
+			case alike:
+				places[i].another = true
+			default:
 			}
-			places[i].twice = places[i].twice || twice
 		}
 	}
 }
