@@ -136,3 +136,16 @@ func TestTimeoutsCost(t *testing.T) {
 	}
 	r.wantSpent("tokens", int64(len(body)+3)/4+500)
 }
+
+// TestLongAnswers with log probabilities are far longer than what is kept to read them.
+func TestLongAnswers(t *testing.T) {
+	pad := `{"choices":[{"logprobs":"` + strings.Repeat("x", 9<<20) + `"}],"usage":{"prompt_tokens":3,"completion_tokens":9000,"total_tokens":9003}}`
+	r := newModelRig(t, chat("tokens"), answering("application/json", pad))
+	a, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"logprobs":true}`)
+	if err != nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%d %v", a.StatusCode, err)
+	}
+	if x := r.exchange(a.Header).Exchange; x.Basis != "usage" || x.Used.Output != 9000 {
+		t.Errorf("%+v %+v", x, x.Used)
+	}
+}

@@ -38,17 +38,19 @@ func (s *events) see(p []byte) {
 // document observes a JSON document.
 type document struct {
 	tally
+	pruned
 	max  int
-	kept []byte
 	long bool
 }
 
+func newDocument(count tally, most int) *document {
+	return &document{tally: count, max: most, pruned: pruned{wanted: count.wants}}
+}
+
 func (d *document) see(p []byte) {
-	if d.long || len(d.kept)+len(p) > d.max {
+	if !d.long && !d.add(p, d.max) {
 		d.long, d.kept = true, nil
-		return
 	}
-	d.kept = append(d.kept, p...)
 }
 
 func (d *document) result(a *Answer) {

@@ -192,6 +192,19 @@ func unquoted(data []byte, s span) []byte {
 	return data[s.start+1 : s.end-1]
 }
 
+// wants says whether a member of an answer that is one JSON object is read: whether the usage is in it.
+func (t *tally) wants(key []byte) bool {
+	if t.format.api != Custom {
+		return sameKey(key, "usage")
+	}
+	for _, p := range t.format.counts.at {
+		if len(p) > 0 && sameKey(key, p[0]) {
+			return true
+		}
+	}
+	return false
+}
+
 // whole reads the usage of an answer that is one JSON object.
 func (t *tally) whole(body []byte) {
 	whole := root(body)

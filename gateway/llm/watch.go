@@ -24,8 +24,8 @@ type Watch struct {
 	RemoveUsage bool
 	// MaxEvent is the most bytes of an event that are kept to read it, 0 for 1 MiB. A longer event is passed on unread.
 	MaxEvent int
-	// MaxBody is the most bytes that are kept of an answer that is one JSON document, or that is compressed, 0 for 8 MiB. A longer
-	// one is passed on, and its usage is missing.
+	// MaxBody is the most bytes that are kept of an answer that is compressed, or of what is read in one that is a JSON document, 0 for 8 MiB.
+	// Of a longer one the usage is missing; it is passed on.
 	MaxBody int
 	// Report is called once, with what was seen, when the body of the answer is closed, by the goroutine that closes it; required.
 	Report func(Answer)
@@ -72,7 +72,7 @@ func (w Watch) observer(r *http.Response) (plain bool, o observer) {
 	case kind == "text/event-stream":
 		o = &events{tally: count, scanner: sse.NewScanner(w.MaxEvent)}
 	case kind == "application/json", strings.HasSuffix(kind, "+json"):
-		o = &document{tally: count, max: w.MaxBody}
+		o = newDocument(count, w.MaxBody)
 	default:
 		return false, unread{"its Content-Type is neither JSON nor a stream of events"}
 	}

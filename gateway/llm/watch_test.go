@@ -323,7 +323,7 @@ func zipped(t *testing.T, text []byte) string {
 // TestWhatIsNotRead passes answers whose usage cannot be had, byte by byte.
 func TestWhatIsNotRead(t *testing.T) {
 	told := `{"usage":{"prompt_tokens":10,"completion_tokens":7}}`
-	padded := strings.TrimSuffix(told, "}") + strings.Repeat(" ", 5000) + "}"
+	padded := strings.TrimSuffix(told, "}}") + strings.Repeat(" ", 5000) + "}}"
 	noise := make([]byte, 5000)
 	bomb := strings.Repeat(zipped(t, make([]byte, 1<<20)), 65) // the parts of a gzip file may follow each other
 	for i := range noise {
@@ -338,6 +338,7 @@ func TestWhatIsNotRead(t *testing.T) {
 		"gzip, a stream":     {stream, "GZIP", zipped(t, []byte(usageEvent)), ""},
 		"gzip, cut":          {stream, "gzip", zipped(t, []byte(usageEvent))[:60], ""},
 		"too long":           {document, "", padded, "longer than what is kept"},
+		"a long member":      {document, "", `{"logprobs":[{"usage":"` + strings.Repeat("x", 5000) + `"}],` + told[1:], ""},
 		"gzip, too long":     {stream, "gzip", zipped(t, noise), "longer than what is kept"},
 		"no gzip":            {document, "gzip", told, "not compressed with gzip"},
 		"gzip, a bomb":       {document, "gzip", zipped(t, make([]byte, 5<<20))[:4000], "longer than what is kept"},
@@ -363,7 +364,7 @@ func TestWhatIsNotRead(t *testing.T) {
 		if c.missing == "" && got.Missing != "" || !strings.Contains(got.Missing, c.missing) {
 			t.Errorf("%s: missing is %q, want %q", what, got.Missing, c.missing)
 		}
-		if read := what == "read" || what == "identity" || what == "gzip" || what == "gzip, a stream"; got.Found != read {
+		if read := what == "read" || what == "identity" || what == "gzip" || what == "gzip, a stream" || what == "a long member"; got.Found != read {
 			t.Errorf("%s: found is %v", what, got.Found)
 		}
 	}
