@@ -50,7 +50,7 @@ func (r *Request) checkHold() error {
 	case r.Hold < minHold:
 		return &FieldError{Field: "hold", Problem: fmt.Sprintf("%s is too short: at least %s", durationText(r.Hold), durationText(minHold))}
 	case r.Look || r.Extend != 0 || r.Receipt:
-		return &FieldError{Field: "hold", Problem: "is a check of its own: leave look, extend and receipt out"}
+		return &FieldError{Field: "hold", Problem: "a hold takes tokens, and is settled, not returned: leave look, extend and receipt out"}
 	case r.Wait != 0:
 		return &FieldError{Field: "wait", Problem: "a hold is taken at once or not at all: leave the wait out"}
 	case r.Least < 0 || r.Least > r.Tokens():

@@ -48,8 +48,8 @@ func TestHoldRequestInvalid(t *testing.T) {
 	}{
 		"too short":      {func(r *limit.Request) { r.Hold = time.Millisecond }, "hold", "at least 1s"},
 		"negative":       {func(r *limit.Request) { r.Hold = -1 }, "hold", "negative"},
-		"a look":         {func(r *limit.Request) { r.Look, r.Cost = true, 0 }, "hold", "a check of its own"},
-		"a receipt":      {func(r *limit.Request) { r.Receipt = true }, "hold", "a check of its own"},
+		"a look":         {func(r *limit.Request) { r.Look, r.Cost = true, 0 }, "hold", "is settled, not returned"},
+		"a receipt":      {func(r *limit.Request) { r.Receipt = true }, "hold", "is settled, not returned"},
 		"a wait":         {func(r *limit.Request) { r.Wait = time.Second }, "wait", "at once or not at all"},
 		"more at least":  {func(r *limit.Request) { r.Least = 11 }, "least", "is not from 1 to the cost"},
 		"negative least": {func(r *limit.Request) { r.Least = -1 }, "least", "is not from 1 to the cost"},

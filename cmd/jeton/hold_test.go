@@ -71,6 +71,8 @@ func holder(t *testing.T) string {
 				return limit.Settled{}, nil
 			case s.For > time.Hour:
 				return limit.Settled{}, &limit.FieldError{Field: "hold", Problem: `2h is longer than limit "tokens" allows: at most 1h`}
+			case s.Hold.Key == "bounded":
+				l.State, l.Charged, l.Debt = limit.HoldSettled, 60, 10
 			case s.Open:
 				l.Until = conformance.Noon().Add(s.For).UnixNano()
 			}
@@ -189,14 +191,20 @@ func TestHoldVerb(t *testing.T) {
 	}
 }
 
+// at is a time after noon as it is printed.
+func at(after time.Duration) string { return conformance.Noon().Add(after).UTC().Format(time.RFC3339) }
+
 func TestSettleVerb(t *testing.T) {
 	env := map[string]string{"JETON_SERVER": holder(t)}
 	for _, tt := range []holdCase{
 		{"settle " + idOf("settled") + " --cost 20", 0, "settled tokens: 20 charged, 30 returned\n"},
 		{"settle " + idOf("settled") + " --cost 0", 0, "settled tokens: 0 charged, 50 returned\n"},
-		{"settle " + idOf("settled") + " --cost 70", 0, "settled tokens: 70 charged, 0 returned; 20 in debt\n"},
 		{"settle " + idOf("open") + " --cost 20 --open", 0, "open    tokens: 20 charged, 30 returned; until " + conformance.Noon().UTC().Format(time.RFC3339)},
 		{"settle " + idOf("open") + " --cost 20 --open --for 60s", 0, "until " + conformance.Noon().Add(time.Minute).UTC().Format(time.RFC3339)},
+		{"settle " + idOf("expired") + " --cost 20 --open --for 60s", 0, "expired tokens: 20 charged, 30 returned; it expired at " + at(time.Minute) +
+			" and lasts no longer: until " + at(11*time.Minute) + " a settlement for good corrects it\n"},
+		{"settle " + idOf("settled") + " --cost 70", 0, "settled tokens: 70 charged, 0 returned; 20 in debt\n"},
+		{"settle " + idOf("bounded") + " --cost 9000", 0, "settled tokens: 60 charged, 0 returned; 10 in debt; not the 9000 of this settlement: max_debt bounds the debt, or another one came first\n"},
 		{"settle " + idOf("lost") + " --cost 20", 0, "lost    tokens: 20 charged, in full: the node that took the hold is gone"},
 		{"settle " + idOf("unknown") + " --cost 20", 0, "unknown tokens: it does not know the hold"},
 		{"settle " + idOf("none") + " --cost 20", 0, "settled: the hold had taken nothing of any limit"},
@@ -206,6 +214,7 @@ func TestSettleVerb(t *testing.T) {
 		{"settle " + idOf("settled")[1:] + " --cost 1", 2, "a character is missing or was changed"},
 		{"settle " + idOf("settled"), 2, "--cost is missing: say how many tokens were used, 0 for none"},
 		{"settle " + idOf("settled") + " --cost -1", 2, "--cost: -1 is negative"},
+		{"settle " + idOf("settled") + " --cost 9223372036854775808", 2, `--cost: "9223372036854775808" is out of range: give a number between -`},
 		{"settle " + idOf("settled") + " --cost many", 2, `--cost: "many" is not a whole number`},
 		{"settle " + idOf("settled") + " --cost 1 --for 60s", 2, "--for: the settlement ends the hold: say --open too, or leave --for out"},
 		{"settle " + idOf("settled") + " --cost 1 --open --for 0s", 2, "--for: 0s is not after now"},

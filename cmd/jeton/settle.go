@@ -46,7 +46,7 @@ func settleVerb() *cobra.Command {
 				if output.Value == "json" {
 					return json.NewEncoder(cmd.OutOrStdout()).Encode(settled)
 				}
-				return printSettled(cmd.OutOrStdout(), settled)
+				return printSettled(cmd.OutOrStdout(), settled, settlement.Used)
 			})
 		},
 	}
@@ -80,11 +80,11 @@ func fitsSettlement(cmd *cobra.Command, s *limit.Settlement) error {
 	return byFlag(s.Validate(), map[string]string{"cost": "cost", "for": "for"})
 }
 
-// printSettled writes a line for each limit.
-func printSettled(w io.Writer, s limit.Settled) error {
+// printSettled writes a line for each limit, of a settlement that said how many tokens were used.
+func printSettled(w io.Writer, s limit.Settled, used int64) error {
 	for i := range s.Limits {
 		l := &s.Limits[i]
-		if err := plain.Fprintf(w, "%-7s %s: %s\n", l.State, l.Name, settledWords(l)); err != nil {
+		if err := plain.Fprintf(w, "%-7s %s: %s\n", l.State, l.Name, settledWords(l, used)); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func printSettled(w io.Writer, s limit.Settled) error {
 }
 
 // settledWords are what a settlement came to for a limit.
-func settledWords(l *limit.SettledLimit) string {
+func settledWords(l *limit.SettledLimit, used int64) string {
 	switch l.State {
 	case limit.HoldUnknown:
 		return "it does not know the hold, and nothing was charged"
@@ -107,8 +107,15 @@ func settledWords(l *limit.SettledLimit) string {
 	if l.Debt > 0 {
 		words += fmt.Sprintf("; %d in debt", l.Debt)
 	}
-	if l.Until > 0 {
-		words += "; until " + time.Unix(0, l.Until).UTC().Format(time.RFC3339)
+	until := time.Unix(0, l.Until).UTC()
+	switch {
+	case l.State == limit.HoldSettled && l.Charged != used:
+		words += fmt.Sprintf("; not the %d of this settlement: max_debt bounds the debt, or another one came first", used)
+	case l.State == limit.HoldExpired:
+		words += fmt.Sprintf("; it expired at %s and lasts no longer: until %s a settlement for good corrects it",
+			until.Format(time.RFC3339), until.Add(limit.SettleLate).Format(time.RFC3339))
+	case l.Until > 0:
+		words += "; until " + until.Format(time.RFC3339)
 	}
 	return words
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -138,6 +140,9 @@ func plainly(err error) error {
 	wrong, is := errors.AsType[*pflag.InvalidValueError](err)
 	if !is {
 		return err
+	}
+	if errors.Is(wrong, strconv.ErrRange) {
+		return fmt.Errorf("%q is out of range: give a number between %d and %d", wrong.GetValue(), math.MinInt64, math.MaxInt64)
 	}
 	var takes string
 	switch wrong.GetFlag().Value.Type() {
