@@ -3,10 +3,12 @@ package clustertests
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/cmd/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
@@ -73,26 +75,25 @@ func TestGatewayThree(t *testing.T) {
 
 // What deploy/gateway holds is valid, and goes together.
 func TestGatewayExamples(t *testing.T) {
-	text, err := os.ReadFile("../deploy/gateway/limits.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	limits, err := limit.ParseDocument(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"proxy.yaml", "forward-auth.yaml"} {
+	for name, limits := range map[string]string{"proxy.yaml": "limits.yaml", "forward-auth.yaml": "limits.yaml", "llm.yaml": "llm-limits.yaml"} {
+		text, err := os.ReadFile("../deploy/gateway/" + limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, err := limit.ParseDocument(text)
+		if err != nil {
+			t.Fatal(err)
+		}
 		doc, err := config.Read("../deploy/gateway/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, route := range doc.Routes {
-			for _, check := range route.Checks {
-				for _, l := range check.Limits {
-					if _, ok := limits.Rule(l); !ok {
-						t.Errorf("%s: route %s: limits.yaml has no limit %s", name, route.Name, l)
-					}
-				}
+		if problems := gateway.Problems(doc, known); len(problems) > 0 {
+			t.Errorf("%s with %s: %v", name, limits, problems)
+		}
+		for _, r := range known.Rules() {
+			if !slices.ContainsFunc(doc.Routes, func(route config.Route) bool { return slices.Contains(gateway.Limits(route), r.Name) }) {
+				t.Errorf("%s has a limit %s that %s does not ask for", limits, r.Name, name)
 			}
 		}
 	}

@@ -56,6 +56,8 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 func uncountable(r *config.Route, c *config.Check, rule *limit.Rule) string {
 	switch {
 	case r.LLM == nil:
+	case c.Holds() && rule.Permits():
+		return fmt.Sprintf("limit %q gives permits, and takes no holds: ask a limit of another algorithm, or write counts: streams", rule.Name)
 	case c.Holds():
 		if fe, no := errors.AsType[*limit.FieldError](rule.AllowsHold(r.LLM.HoldFor())); no {
 			return fe.Problem + ", and llm.hold of the route is " + r.LLM.HoldFor().String()

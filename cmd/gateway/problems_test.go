@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
 )
 
@@ -92,5 +93,33 @@ func TestACostBeyondTheCapacity(t *testing.T) {
 	r.watchLimits(t.Context())
 	if a := r.readyz(t, "?strict"); a.status != http.StatusOK || !strings.Contains(a.body, most) || r.log.count("a problem of a route with the limits in force is over") != 1 {
 		t.Errorf("with a greater capacity: %+v", a)
+	}
+}
+
+// TestProblemsOfModels looks for limits that cannot count what a check of a language model counts.
+func TestProblemsOfModels(t *testing.T) {
+	const limits = "limits: {plain: {capacity: 9, refill: 1/s}, short: {capacity: 9, refill: 1/s, hold: 59s}, long: {capacity: 9, refill: 1/s, hold: 1m}, " +
+		"inside: {algorithm: concurrency, limit: 2, lease: 1m}}"
+	for checks, want := range map[string]string{
+		"{limits: [plain, inside]}":                                           "",
+		"{limits: [long], counts: tokens}":                                    "",
+		"{limits: [inside], counts: streams}":                                 "",
+		"{limits: [plain], counts: input}":                                    `route r: checks[0].counts: input: limit "plain" takes no holds: give it hold: 1m, the longest`,
+		"{limits: [long], counts: output}, {limits: [short], counts: tokens}": `route r: checks[1].counts: tokens: 1m is longer than limit "short" allows: at most 59s`,
+		"{limits: [long, inside], counts: tokens}":                            `tokens: limit "inside" gives permits, and takes no holds: ask a limit of another algorithm`,
+		"{limits: [long], counts: streams}":                                   `streams: limit "long" has no permits: give it algorithm: concurrency and a lease`,
+	} {
+		doc, err := config.Parse([]byte("proxy: {upstreams: {m: {urls: ['http://127.0.0.1:9']}}}\nroutes: [{name: r, path: /, llm: {api: openai-chat}, checks: ["+checks+"]}]\n"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, err := limit.ParseDocument([]byte(limits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := Problems(doc, rules)
+		if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || found[0].Warning || !strings.Contains(found[0].String(), want)) {
+			t.Errorf("%s: %v, want %q", checks, found, want)
+		}
 	}
 }

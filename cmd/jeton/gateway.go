@@ -231,11 +231,14 @@ func where(r *config.Route) string {
 	return text
 }
 
-// to is what answers a route's requests.
+// to is what answers a route's requests, and in which form if that is a language model.
 func to(d *config.Document, r *config.Route) string {
 	name := d.UpstreamOf(r)
-	if d.Proxy == nil || name == "" {
+	switch {
+	case d.Proxy == nil || name == "":
 		return ""
+	case r.LLM != nil:
+		return " → " + name + ", " + r.LLM.API
 	}
 	return " → " + name
 }
@@ -249,6 +252,9 @@ func what(d *config.Document, c config.Check) string {
 	}
 	if c.Shadow {
 		text += ", only counted"
+	}
+	if c.Unit() != config.CountsRequests {
+		text += ", counts " + c.Unit()
 	}
 	return text
 }

@@ -76,6 +76,19 @@ the document is good
 	}
 }
 
+// What --check prints of the example for language models says what is counted, and how.
+func TestGatewayCheckShowsModels(t *testing.T) {
+	stdout, stderr, code := jeton(t, nil, "gateway", "--check", "--config", filepath.Join("..", "..", "deploy", "gateway", "llm.yaml"))
+	for _, want := range []string{
+		"\nroute chat      /v1/chat/completions → model, openai-chat\n", "\nroute messages  /v1/messages → model, anthropic-messages\n",
+		"  requests by user:{api_key.owner}\n", "  streams by user:{api_key.owner}, counts streams\n", "  budget by team:{api_key.team}, counts money\n",
+	} {
+		if code != cli.ExitOK || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d: %s%s, want %s", code, stdout, stderr, want)
+		}
+	}
+}
+
 // What --check prints says where upstreams are, and how they are known.
 func TestGatewayCheckShowsUpstreams(t *testing.T) {
 	document := aDocument(t, `
