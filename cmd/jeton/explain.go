@@ -38,11 +38,11 @@ func explainVerb() *cobra.Command {
 	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "explain ID",
-		Short: "Say why a request was refused, or what one to a language model was charged",
+		Short: "Say why a request was refused and from when on it passes, or what a request to a language model was charged",
 		Long: "Say why a gateway refused a request, and from when on the same request passes, or why it answered 502 or 504 instead\n" +
-			"of the API behind it. ID is what the client was told: the end of \"instance\" in the body of the answer. A gateway\n" +
-			"remembers the last ten thousand.\n\n" +
-			"Of an exchange with a language model, whose ID is in X-Jeton-Exchange, it says what was estimated, held, used and charged.",
+			"of the API behind it. ID is what the client was told: the end of \"instance\" in the body of the answer. Of a request to a\n" +
+			"language model, say what was estimated, held and charged: ID is the header X-Jeton-Exchange of the answer. A gateway\n" +
+			"remembers the last ten thousand of both.",
 		Example: "  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha\n  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha --gateway edge-1:7781 --token-file token",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkTimeout(e.timeout); err != nil {
@@ -192,14 +192,18 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	row := func(name, format string, args ...any) {
 		_ = plain.Fprintf(table, name+"\t"+format+"\n", args...) // Flush tells of an error
 	}
-	what := "denial"
 	if r.Exchange != nil && passed(r.Reason) {
-		what = "exchange"
+		row("exchange", "%s", r.ID)
+	} else {
+		row("denial", "%s", r.ID)
 	}
-	row(what, "%s", r.ID)
 	row("when", "%s, %s", r.At.UTC().Format("2006-01-02 15:04:05.000 UTC"), ago(r.At, now))
 	row("request", "%s %s, route %s", r.Method, r.Path, cmp.Or(r.Route, "none"))
-	row("answered", "%d, %s", r.Status, reason(r))
+	if r.Exchange != nil && r.Status == 0 {
+		row("answered", "not yet: %s", reason(r))
+	} else {
+		row("answered", "%d, %s", r.Status, reason(r))
+	}
 	if r.Key != "" {
 		row("who", "%s", r.Key)
 	}
@@ -209,11 +213,11 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	if r.Flaw != nil {
 		row("shown", "%s", flaw(r))
 	}
-	if r.Exchange != nil {
-		exchangeRows(row, r.Exchange)
-	}
 	if len(r.Limits) > 0 {
 		row("cost", "%d", r.Cost)
+	}
+	if r.Exchange != nil {
+		exchangeRows(r.Exchange, r.At, row)
 	}
 	if r.Wait > 0 {
 		row("waits", "up to %s for tokens", plain.Duration(r.Wait))
@@ -241,7 +245,7 @@ func passed(reason string) bool {
 	return reason == "admitted" || reason == "fail_open" || reason == "unlimited"
 }
 
-// reason is why a gateway refused, in words.
+// reason is why a gateway refused, or that it did not, in words.
 func reason(r *denial.Record) string {
 	switch r.Reason {
 	case "admitted", "unlimited":

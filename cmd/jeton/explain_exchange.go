@@ -3,83 +3,111 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
+	"github.com/jeton-dev/jeton/internal/plain"
 )
 
-// exchangeRows says what is known of a request to a language model: the estimate, what was held, and what became of it.
-func exchangeRows(row func(name, format string, args ...any), x *denial.Exchange) {
-	if x.Model != "" {
-		row("model", "%s%s", x.Model, map[bool]string{true: ", as a stream"}[x.Stream])
+// exchangeRows say for people what a request to a language model was estimated at, what was held for it, and what it was charged.
+func exchangeRows(e *denial.Exchange, at time.Time, row func(name, format string, args ...any)) {
+	asked := "an answer"
+	if e.Stream {
+		asked = "a stream"
 	}
-	lowered := ""
-	if x.Lowered > 0 {
-		lowered = fmt.Sprintf("; the maximum of output was lowered to %d", x.Lowered)
+	if e.Model != "" {
+		asked += " of " + e.Model
 	}
-	row("estimate", "%d tokens of input, %d of output%s", x.Input, x.Output, lowered)
-	for _, h := range x.Holds {
-		row("held", "%d of %s, of %d, for %s by %s", h.Granted, unit(h.Counts), h.Asked, h.Key, strings.Join(h.Limits, ", "))
+	row("asks for", "%s", asked)
+	row("estimate", "%d tokens of input and %d of output", e.Input, e.Output)
+	if e.Lowered > 0 {
+		row("lowered", "less was left than the estimate: the model was told to generate at most %d tokens", e.Lowered)
 	}
-	if x.Used != nil {
-		row("used", "%s", used(x))
-	} else if len(x.Holds) > 0 {
-		row("used", "not known yet: the answer goes on")
+	if e.Used != nil {
+		row("used", "%s", used(e.Used))
+		row("charged by", "%s", basis(e))
 	}
-	for _, h := range x.Holds {
-		row("settled", "%s", settlementOf(&h))
+	if !e.Ended.IsZero() {
+		row("lasted", "%s", plain.Duration(e.Ended.Sub(at)))
+	}
+	for i := range e.Holds {
+		row("hold", "%s", held(&e.Holds[i]))
 	}
 }
 
-// unit is what is counted, in words.
-func unit(counts string) string {
-	switch counts {
-	case "money":
-		return "money, in millionths"
-	case "input", "output":
-		return counts + " tokens"
-	}
-	return counts
-}
-
-// used is what the request has used, and how that is known.
-func used(x *denial.Exchange) string {
-	part := func(n int64, name string) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprintf(", %d of them %s", n, name)
-	}
-	u := x.Used
-	text := fmt.Sprintf("%d tokens of input%s%s, %d of output%s", u.Input, part(u.Cached, "cached"), part(u.CacheWrite, "written to the cache"), u.Output, part(u.Reasoning, "reasoning"))
-	switch x.Basis {
-	case "usage":
-		text += ", as the answer says"
-	case "events":
-		text += ", by the events of the stream: the answer has no usage"
-	case "estimate":
-		text += ", as estimated: of the answer nothing is known"
-	case "none":
-		return "nothing: there was no answer of the model"
-	}
-	if x.Understated {
-		text += ", which is less output than it had events"
-	}
-	return text
-}
-
-// settlementOf is what became of a hold.
-func settlementOf(h *denial.Held) string {
-	switch h.State {
-	case "open":
-		return h.Counts + ": not yet"
-	case "settled":
-		text := fmt.Sprintf("%s: %d charged, %d returned", h.Counts, h.Charged, h.Returned)
-		if h.Debt > 0 {
-			text += fmt.Sprintf(", %d in debt", h.Debt)
+// used are the tokens that were used, by kind.
+func used(u *denial.Used) string {
+	kinds := func(whole int64, of string, parts ...string) string {
+		text := fmt.Sprintf("%d tokens of %s", whole, of)
+		if len(parts) > 0 {
+			text += " (" + strings.Join(parts, ", ") + ")"
 		}
 		return text
-	case "lost":
-		return fmt.Sprintf("%s: its owner is gone: %d charged, nothing returned", h.Counts, h.Charged)
 	}
-	return fmt.Sprintf("%s: %s: %s", h.Counts, h.State, h.Why)
+	var input, output []string
+	if u.Cached > 0 {
+		input = append(input, fmt.Sprintf("%d from a cache", u.Cached))
+	}
+	if u.CacheWrite > 0 {
+		input = append(input, fmt.Sprintf("%d written to one", u.CacheWrite))
+	}
+	if u.Reasoning > 0 {
+		output = append(output, fmt.Sprintf("%d of reasoning", u.Reasoning))
+	}
+	return kinds(u.Input, "input", input...) + " and " + kinds(u.Output, "output", output...)
+}
+
+// basis is what a charge goes by, in words.
+func basis(e *denial.Exchange) string {
+	switch e.Basis {
+	case "none":
+		return "nothing: the model gave no answer, and all comes back"
+	case "usage":
+		if e.Understated {
+			return "the usage in the answer, which tells fewer tokens than there were events with output"
+		}
+		return "the usage in the answer"
+	case "events":
+		return "the events of the stream, one token each: it had no usage, or ended before that"
+	case "estimate":
+		return "the estimate: nothing is known of what was used"
+	}
+	return e.Basis
+}
+
+// held is what became of a hold.
+func held(h *denial.Held) string {
+	unit := "tokens"
+	switch h.Counts {
+	case config.CountsMoney:
+		unit = "millionths"
+	case config.CountsInput, config.CountsOutput:
+		unit += " of " + h.Counts
+	}
+	text := fmt.Sprintf("%s of %s: %d ", strings.Join(h.Limits, ", "), h.Key, h.Granted)
+	if h.Granted < h.Asked {
+		text += fmt.Sprintf("of %d ", h.Asked)
+	}
+	text += unit + " held"
+	switch h.State {
+	case string(limit.HoldOpen):
+		text += ", while the answer goes on"
+	case string(limit.HoldSettled):
+		text += fmt.Sprintf(", %d charged, %d returned", h.Charged, h.Returned)
+	case string(limit.HoldLost):
+		text += fmt.Sprintf(", %d charged, in full: the node that took the hold is gone", h.Charged)
+	case string(limit.HoldUnknown):
+		text += ", not settled: the limit does not know the hold any more"
+	default:
+		text += ", not settled: it expires, and is charged or freed as the limit says"
+	}
+	if h.Debt > 0 {
+		text += fmt.Sprintf("; %d in debt", h.Debt)
+	}
+	if h.Why != "" {
+		text += " (" + h.Why + ")"
+	}
+	return text
 }

@@ -6,53 +6,82 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/denial"
 )
 
-// TestExplainExchange prints exchanges in every state, after they have been JSON.
-func TestExplainExchange(t *testing.T) {
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	exchange := func(basis string, held denial.Held) *denial.Exchange {
-		held.Counts, held.Key, held.Limits, held.Asked, held.Granted = "tokens", "org:a", []string{"minute", "month"}, 500, 400
-		x := &denial.Exchange{Model: "gpt-x", Stream: true, Input: 10, Output: 490, Lowered: 390, Holds: []denial.Held{held}, Basis: basis}
-		if basis != "" {
-			x.Used = &denial.Used{Input: 12, Cached: 3, Output: 50, Reasoning: 7}
-		}
-		return x
+// TestExchangesInWords explains requests to language models: refused, under way, and ended in each way.
+func TestExchangesInWords(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
+	hold := func(state string, granted int64) denial.Held {
+		return denial.Held{Counts: "tokens", Key: "user:42", Limits: []string{"tokens", "per-day"}, Asked: 524, Granted: granted, Charged: 68, Returned: 456, State: state}
 	}
-	for what, c := range map[string]struct {
-		exchange *denial.Exchange
-		want     []string
+	exchange := func(e denial.Exchange, holds ...denial.Held) *denial.Record {
+		e.Input, e.Output, e.Holds = 24, 500, holds
+		if e.Basis != "" {
+			e.Ended = at.Add(6 * time.Second)
+			e.Used = &denial.Used{Input: 8, Output: 60}
+		}
+		return &denial.Record{ID: "x", At: at, Reason: "admitted", Method: "POST", Path: "/v1/messages", Route: "m", Status: 200, Key: "user:42", Source: "cluster", Exchange: &e}
+	}
+	money := hold("settled", 524)
+	money.Counts, money.Limits, money.Debt = "money", []string{"budget"}, 7
+	failed := hold("failed", 524)
+	failed.Counts, failed.Why = "output", "no replica answers"
+	goesOn := exchange(denial.Exchange{Stream: true, Model: "gpt-x"}, hold("open", 524))
+	goesOn.Status = 0
+	kinds := exchange(denial.Exchange{Basis: "usage"})
+	kinds.Exchange.Used = &denial.Used{Input: 80, Output: 60, Cached: 20, CacheWrite: 5, Reasoning: 9}
+	refused := exchange(denial.Exchange{Model: "gpt-x"})
+	refused.Reason, refused.Status, refused.PassesAt = "denied", 429, at.Add(7*time.Second)
+	refused.Limits = []denial.Limit{{Outcome: limit.Outcome{Name: "tokens", Limit: 1000, RetryAfter: 7 * time.Second}}}
+	for _, tt := range []struct {
+		record *denial.Record
+		want   []string
+		not    string
 	}{
-		"open": {exchange("", denial.Held{State: "open"}), []string{
-			"exchange  edge-1-2-abc", "answered  200, it passed", "model     gpt-x, as a stream",
-			"estimate  10 tokens of input, 490 of output; the maximum of output was lowered to 390", "held      400 of tokens, of 500, for org:a by minute, month",
-			"used      not known yet", "settled   tokens: not yet",
-		}},
-		"settled": {exchange("usage", denial.Held{State: "settled", Charged: 62, Returned: 338}), []string{
-			"used      12 tokens of input, 3 of them cached, 50 of output, 7 of them reasoning, as the answer says", "settled   tokens: 62 charged, 338 returned\n",
-		}},
-		"in debt":  {exchange("events", denial.Held{State: "settled", Charged: 462, Debt: 5}), []string{"by the events of the stream", "462 charged, 0 returned, 5 in debt"}},
-		"lost":     {exchange("estimate", denial.Held{State: "lost", Charged: 400}), []string{"as estimated", "its owner is gone: 400 charged, nothing returned"}},
-		"unknown":  {exchange("usage", denial.Held{State: "unknown", Why: "unknown hold"}), []string{"settled   tokens: unknown: unknown hold"}},
-		"no model": {exchange("none", denial.Held{State: "settled", Returned: 400}), []string{"used      nothing", "0 charged, 400 returned"}},
+		{goesOn, []string{
+			"exchange    x\n", "answered    not yet: it passed\n", "asks for    a stream of gpt-x\n", "estimate    24 tokens of input and 500 of output\n",
+			"hold        tokens, per-day of user:42: 524 tokens held, while the answer goes on\n",
+		}, "charged"},
+		{exchange(denial.Exchange{Basis: "usage"}, hold("settled", 524), money), []string{
+			"answered    200, it passed\n", "asks for    an answer\n", "used        8 tokens of input and 60 tokens of output\n", "charged by  the usage in the answer\n", "lasted      6s\n",
+			"hold        tokens, per-day of user:42: 524 tokens held, 68 charged, 456 returned\n",
+			"hold        budget of user:42: 524 millionths held, 68 charged, 456 returned; 7 in debt\n",
+		}, "lowered"},
+		{kinds, []string{"used        80 tokens of input (20 from a cache, 5 written to one) and 60 tokens of output (9 of reasoning)\n"}, "hold "},
+		{exchange(denial.Exchange{Basis: "usage", Understated: true, Lowered: 100}, hold("settled", 124)), []string{
+			"tells fewer tokens than there were events with output\n", "the model was told to generate at most 100 tokens\n", ": 124 of 524 tokens held, 68 charged",
+		}, "in debt"},
+		{exchange(denial.Exchange{Basis: "events"}, hold("lost", 524)), []string{"the events of the stream, one token each", "68 charged, in full: the node that took the hold is gone\n"}, "returned"},
+		{exchange(denial.Exchange{Basis: "estimate"}, hold("unknown", 524)), []string{"the estimate: nothing is known of what was used\n", "the limit does not know the hold any more\n"}, "returned"},
+		{exchange(denial.Exchange{Basis: "none"}, failed), []string{
+			"nothing: the model gave no answer, and all comes back\n",
+			"524 tokens of output held, not settled: it expires, and is charged or freed as the limit says (no replica answers)\n",
+		}, "returned"},
+		{refused, []string{
+			"denial      x\n", "answered    429, denied by a limit\n", "estimate    24 tokens of input and 500 of output\n", "tokens (capacity 1000): denied", "passes      in 7s",
+		}, "charged"},
 	} {
-		text, err := json.Marshal(denial.Record{ID: "edge-1-2-abc", At: at, Status: 200, Reason: "admitted", Route: "chat", Exchange: c.exchange})
+		text, err := json.Marshal(tt.record)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r denial.Record
+		var r denial.Record // as a gateway sends it
 		if err := json.Unmarshal(text, &r); err != nil {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := printDenial(&out, &r, at.Add(time.Second)); err != nil {
-			t.Fatal(err)
+		if err := printDenial(&out, &r, at); err != nil {
+			t.Error(err)
 		}
-		for _, want := range c.want {
+		for _, want := range tt.want {
 			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s: there is no %q in\n%s", what, want, out.String())
+				t.Errorf("%q is not in\n%s", want, out.String())
 			}
+		}
+		if strings.Contains(out.String(), tt.not) {
+			t.Errorf("%q is in\n%s", tt.not, out.String())
 		}
 	}
 }
