@@ -176,6 +176,12 @@ Through the gateway, to a sample API: sixty pass, and one more each second; the 
   curl -i -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items
   {{.Program}} explain ID{{if .Gateway}} --gateway {{.Gateway}}{{end}}
 {{end}}
+{{- if .Model}}
+To a language model behind it, which streams for six seconds: an estimate is held meanwhile, and settled by what was used:
+
+  curl -N -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/chat/completions -d '{"model":"sample","stream":true,"max_tokens":500,"messages":[{"role":"user","content":"Hello"}]}'
+  {{.Program}} holds tokens customer:{{.TestOwner}}{{if .Server}} --server {{.Server}}{{end}}
+{{end}}
   kill -9 {{.Last.PID}}        # {{if eq 1 (len .Nodes)}}it is started again: what was spent is still spent{{else if eq 2 (len .Nodes)}}its keys wait until it is started again: two nodes keep one replica of each, three and more keep three{{else}}checks go on; it is started again{{end}}
 
 Ctrl-C stops {{if eq 1 (len .Nodes)}}it{{else}}them{{end}} and {{if .Keeps}}keeps{{else}}removes{{end}} the data.
@@ -219,7 +225,7 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		"Keeps": keeps, "Program": program(),
 		"Proxy": local(s.gateway.at("proxy")), "Admin": local(s.gateway.at("admin")), "ForwardAuth": s.gateway.at("forward-auth"),
 		"GatewayPID": s.gateway.pid(), "Document": filepath.Join(data, documentFile), "Gateway": gateway,
-		"Items": has(doc, "items"), "TestKey": testKey,
+		"Items": has(doc, "items"), "Model": hasModel(doc), "TestKey": testKey, "TestOwner": testOwner,
 	})
 }
 

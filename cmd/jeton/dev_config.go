@@ -39,9 +39,19 @@ const sampleLimits = `limits:
   api:             # fifty requests a second, bursts up to a hundred
     capacity: 100
     refill: 50/s
-  tokens:          # a budget of a language model: give the cost with --cost
+  tokens:          # a hundred thousand tokens of a language model a minute: taken by an estimate, settled by what was used
     capacity: 100000
     refill: 100000/1m
+    hold: 10m
+  budget:          # and five dollars a month, in millionths of one
+    algorithm: fixed-window
+    limit: 5000000
+    per: month
+    hold: 10m
+  streams:         # and five answers at once
+    algorithm: concurrency
+    limit: 5
+    lease: 1m
 `
 
 // document is the path of the gateway's document.

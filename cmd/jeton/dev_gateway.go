@@ -12,6 +12,7 @@ import (
 	"text/template"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
 
@@ -19,6 +20,7 @@ import (
 const (
 	secretFile = "gateway-secret"
 	testKey    = "test-key-123"
+	testOwner  = "test" // of that key
 )
 
 // documentText is the gateway of dev, and an example of a document.
@@ -55,14 +57,14 @@ admin:
 # How clients are told apart. The first template whose variables all have a value counts: a client with a known API key is
 # counted by its owner, any other client by its address.
 identity:
-  key: ["key:{api_key}", "ip:{ip}"]
+  key: ["customer:{api_key.owner}", "ip:{ip}"]
   api_key:
     header: X-Api-Key
     # Keys are known by their digests: "jeton gateway digest --config FILE" computes them.
     secret_file: {{.SecretFile}}
     known:
       - digest: {{.Digest}} # {{.TestKey}}
-        attributes: {plan: free}
+        attributes: {owner: {{.TestOwner}}, plan: free}
 
 # Which limits apply, by name: "jeton limits get" shows them. The route with the longest path that fits counts.
 routes:
@@ -86,11 +88,29 @@ routes:
 {{- else}}
     # The cluster has no limit named login, which would stand here.
 {{- end}}
+{{- if .Model}}
+
+  # Language models, which the sample imitates. What a request may use is held while its answer is streamed, and settled by what the answer
+  # says was used. Prices are in dollars for a million tokens.
+  - name: chat
+    path: /v1/chat/completions
+    llm: {api: openai-chat, least_output: 16, prices: {"*": {input: 2.50, output: 10}}}
+    checks: {{template "model"}}
+
+  - name: messages
+    path: /v1/messages
+    llm: {api: anthropic-messages, least_output: 16, prices: {"*": {input: 3, output: 15}}}
+    checks: {{template "model"}}
+{{- end}}
 
   # Everything else passes without a limit.
   - name: rest
     path: /
-`))
+{{define "model"}}
+      - {limits: [streams], counts: streams}
+      - {limits: [tokens], counts: tokens}
+      - {limits: [budget], counts: money}
+{{- end}}`))
 
 // writeDocument writes the document of the gateway in front of the sample upstream, with those of its limits that are in
 // force.
@@ -107,8 +127,8 @@ func (cfg devConfig) writeDocument(s *swarm, sample string, doc *limit.Document)
 	if err := documentText.Execute(&text, map[string]any{
 		"Servers": strings.Join(servers, ", "), "Sample": sample,
 		"Proxy": s.gateway.at("proxy"), "Admin": s.gateway.at("admin"), "ForwardAuth": s.gateway.at("forward-auth"),
-		"SecretFile": secretFile, "Digest": identity.Digest(secret, testKey), "TestKey": testKey,
-		"Items": has(doc, "items"), "Login": has(doc, "login"),
+		"SecretFile": secretFile, "Digest": identity.Digest(secret, testKey), "TestKey": testKey, "TestOwner": testOwner,
+		"Items": has(doc, "items"), "Login": has(doc, "login"), "Model": hasModel(doc),
 	}); err != nil {
 		return err
 	}
@@ -118,6 +138,17 @@ func (cfg devConfig) writeDocument(s *swarm, sample string, doc *limit.Document)
 func has(doc *limit.Document, name string) bool {
 	_, ok := doc.Rule(name)
 	return ok
+}
+
+// hasModel says whether there are the limits that the routes to language models ask for, of their algorithms.
+func hasModel(doc *limit.Document) bool {
+	for _, name := range []string{"tokens", "budget"} {
+		if r, ok := doc.Rule(name); !ok || r.AllowsHold(new(config.LLM).HoldFor()) != nil {
+			return false
+		}
+	}
+	streams, ok := doc.Rule("streams")
+	return ok && streams.Permits()
 }
 
 // devSecret is the secret of the digests of API keys, made when there is none.

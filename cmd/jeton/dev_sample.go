@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/jeton-dev/jeton/gateway/llm/fakemodel"
 )
 
 // A sample is the API behind the gateway of dev, within the process of dev.
@@ -24,6 +26,13 @@ const sampleNote = "this is the sample API of jeton dev: it keeps nothing, and e
 
 // sampleHeaderWithin is how long a header may take.
 const sampleHeaderWithin = 5 * time.Second
+
+// How many words the sample's language model answers, and how long it takes for each: slow enough for people to see that tokens are held
+// meanwhile.
+const (
+	sampleWords = 60
+	samplePace  = 100 * time.Millisecond
+)
 
 // startSample serves on any port of loopback that is free.
 func startSample() (*sample, error) {
@@ -50,7 +59,7 @@ func (s *sample) stop() error {
 	return errors.Join(err, s.failure)
 }
 
-// sampleHandler answers JSON for every path.
+// sampleHandler answers JSON for every path, and where language models do, as one of them.
 func sampleHandler() http.Handler {
 	type item struct {
 		ID   int    `json:"id"`
@@ -79,6 +88,10 @@ func sampleHandler() http.Handler {
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusUnauthorized, answer{Method: r.Method, Path: r.URL.Path}) // the sample has no users
 	})
+	model := fakemodel.New(fakemodel.Config{Words: sampleWords, Delay: samplePace})
+	for _, path := range []string{fakemodel.ChatPath, fakemodel.ResponsesPath, fakemodel.MessagesPath} {
+		mux.Handle("POST "+path, model)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, answer{Method: r.Method, Path: r.URL.Path})
 	})
