@@ -177,8 +177,8 @@ var (
 	endless = regexp.MustCompile(`^(go run \./cmd/jeton|(\./)?jeton) (serve|dev|gateway --config [^ ]+$)`)
 	// serves is what they print when they can be asked.
 	serves = regexp.MustCompile(`msg=serving|Ctrl-C`)
-	// denied is the id of a denial.
-	denied = regexp.MustCompile(`urn:jeton:denial:([a-z0-9-]+)`)
+	// told is the id of a denial or of an exchange with a language model.
+	told = regexp.MustCompile(`(?:urn:jeton:denial:|X-Jeton-Exchange: )([a-z0-9-]+)`)
 	// anID is one that a page shows.
 	anID = regexp.MustCompile(`(explain )[a-z]+(?:-[a-z0-9]+){2,}`)
 )
@@ -195,7 +195,7 @@ func (s *shell) command(c transcript.Command) {
 		// One node of the three, alone: the others would be other machines.
 		"--expect 3 --join a:7701,b:7701,c:7701 --advertise a", "--expect 1 --advertise 127.0.0.1",
 	).Replace(c.Text)
-	if id := denied.FindStringSubmatch(s.printed); id != nil {
+	if id := told.FindStringSubmatch(s.printed); id != nil {
 		text = anID.ReplaceAllString(text, "${1}"+id[1])
 	}
 	if endless.MatchString(text) {

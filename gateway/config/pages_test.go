@@ -46,7 +46,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	if gateways < 7 || limits < 4 {
+	if gateways < 11 || limits < 8 {
 		t.Errorf("only %d gateway.yaml and %d limits.yaml were found", gateways, limits)
 	}
 }
