@@ -149,3 +149,26 @@ func TestLongAnswers(t *testing.T) {
 		t.Errorf("%+v %+v", x, x.Used)
 	}
 }
+
+// TestOtherPaths: what stands below the path of a model may be another API, such as one of batches, whose answers do not tell what they use.
+func TestOtherPaths(t *testing.T) {
+	for route, asked := range map[string]map[string]int{
+		"anthropic-messages /v1/messages": {
+			"/v1/messages": http.StatusOK, "/v1/messages/": http.StatusOK, "/v1/messages?beta=true": http.StatusOK, "/v1/messages/batches": http.StatusNotFound, "/v1/messages/batches/": http.StatusNotFound, "/v1/messages/count_tokens": http.StatusNotFound,
+		},
+		"openai-chat /": {
+			"/v1/chat/completions": http.StatusOK, "/openai/deployments/x/chat/completions": http.StatusOK, "/v1/responses": http.StatusNotFound, "/v1/completions": http.StatusNotFound, "/v1/batches": http.StatusNotFound,
+		},
+		"openai-chat /serving/{name}/invocations": {"/serving/x/invocations": http.StatusOK, "/serving/x/invocations/y": http.StatusNotFound},
+		"openai-responses /v1/responses$":         {"/v1/responses": http.StatusOK},
+	} {
+		api, path, _ := strings.Cut(route, " ")
+		r := newModelRig(t, strings.Replace(strings.Replace(chat("tokens"), "openai-chat", api, 1), "path: /", "path: '"+path+"'", 1), answering("application/json", usage8))
+		for path, want := range asked {
+			a, err := r.ask(path, "{"+hello+`,"max_tokens":50}`)
+			if err != nil || a.StatusCode != want || want == http.StatusNotFound && !strings.Contains(string(a.Body), "needs a route of its own") {
+				t.Errorf("%s: %s: %d %s %v", route, path, a.StatusCode, a.Body, err)
+			}
+		}
+	}
+}

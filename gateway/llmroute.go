@@ -19,11 +19,13 @@ import (
 	"github.com/jeton-dev/jeton/gateway/llm"
 	"github.com/jeton-dev/jeton/gateway/llm/dialect"
 	"github.com/jeton-dev/jeton/gateway/metering"
+	"github.com/jeton-dev/jeton/gateway/route"
 )
 
 // llmRules say how the requests of a route to a language model are read and held.
 type llmRules struct {
 	format       *llm.Format
+	depth        int   // of the route's path, in segments
 	output       int64 // of a request that names no maximum, for each choice
 	leastOutput  int64 // to which a maximum may be lowered; 0 for never
 	hold         time.Duration
@@ -40,6 +42,7 @@ func compileLLM(from *config.Route, meter *metering.Meter) (*llmRules, error) {
 		return nil, nil //nolint:nilnil // there are none
 	}
 	r := &llmRules{
+		depth: depth(strings.TrimSuffix(from.Path, "$")),
 		output: l.Output(), leastOutput: l.LeastOutput, hold: l.HoldFor(), budgetStatus: l.BudgetStatus(), meter: meter, series: meter.Route(from.Name),
 	}
 	var err error
@@ -79,8 +82,22 @@ type misread struct {
 	detail, param string
 }
 
+// leadsTo says whether a path is one of the model: the route's own, or one that ends as those of its API do. What else stands below may be
+// another API, such as one of batches, whose answers do not tell what they use.
+func (r *llmRules) leadsTo(path string) bool {
+	path = route.Clean(path)
+	end := r.format.API().Path()
+	return end == "" || strings.HasSuffix(path, end) || depth(path) == r.depth
+}
+
+// depth is how many segments a path has.
+func depth(path string) int { return strings.Count(strings.Trim(path, "/")+"/", "/") }
+
 // read reads a request to a model; its body has at most so many bytes. Of two results one is nil.
-func (r *llmRules) read(ctx context.Context, h http.Header, body io.Reader, bound int64) (*llmVisit, *misread) {
+func (r *llmRules) read(ctx context.Context, path string, h http.Header, body io.Reader, bound int64) (*llmVisit, *misread) {
+	if !r.leadsTo(path) {
+		return nil, &misread{notFound, "this route leads to language models, at paths that end with " + r.format.API().Path() + ": another API needs a route of its own", ""}
+	}
 	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && e != "identity" }) {
 		return nil, &misread{badRequest, "the body is compressed: send it without Content-Encoding", ""}
 	}

@@ -227,7 +227,7 @@ func (v *visit) readModelRequest(ctx context.Context) bool {
 	if b, paced := v.body.(*requestBody); paced && v.route.upstream != nil {
 		b.rate = v.route.upstream.config.MinBodyRate(b.rate)
 	}
-	l, wrong := v.route.llm.read(ctx, v.request.Header, v.body, v.rules.maxBody)
+	l, wrong := v.route.llm.read(ctx, v.request.Path, v.request.Header, v.body, v.rules.maxBody)
 	switch {
 	case wrong == nil:
 		v.llm = l

@@ -43,6 +43,20 @@ func (a API) String() string {
 	return apiNames[a]
 }
 
+// Path is how the paths end at which the API is asked; empty for [Custom].
+func (a API) Path() string {
+	switch a {
+	case OpenAIChat:
+		return "/chat/completions"
+	case OpenAIResponses:
+		return "/responses"
+	case AnthropicMessages:
+		return "/messages"
+	default:
+		return ""
+	}
+}
+
 // APIs are the names of all APIs.
 func APIs() []string { return append([]string(nil), apiNames[1:]...) }
 
