@@ -15,9 +15,6 @@ type CheckOut struct {
 	Decision limit.Decision
 }
 
-// usual is about how many bytes one decision takes that says what one limit says.
-const usual = 64
-
 // WireRoom is about how many bytes m takes.
 func (*CheckOut) WireRoom() int { return usual }
 
