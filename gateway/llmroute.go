@@ -42,7 +42,7 @@ func compileLLM(from *config.Route, meter *metering.Meter) (*llmRules, error) {
 		return nil, nil //nolint:nilnil // there are none
 	}
 	r := &llmRules{
-		depth: depth(strings.TrimSuffix(from.Path, "$")),
+		depth:  depth(strings.TrimSuffix(from.Path, "$")),
 		output: l.Output(), leastOutput: l.LeastOutput, hold: l.HoldFor(), budgetStatus: l.BudgetStatus(), meter: meter, series: meter.Route(from.Name),
 	}
 	var err error
