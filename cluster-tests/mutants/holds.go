@@ -162,7 +162,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "of a settled hold nothing can change any more; one that has expired can be settled for ten minutes, however many are settled meanwhile",
 			Edits: []Edit{{
 				File: "actor/limit/holdlist.go",
-				Old:  "if a.Settled != b.Settled {",
+				Old:  "if h.Settled != other.Settled {",
 				New:  "if false {",
 			}},
 			Caught: []Hunt{story("TestLateSettlementAmongMany", `settled five minutes after`)},

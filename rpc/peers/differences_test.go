@@ -301,7 +301,7 @@ func TestOlderNodesGetTheWhole(t *testing.T) {
 // TestSentLedgersAreBounded sends the ledgers of more buckets than are remembered, and ends streams.
 func TestSentLedgersAreBounded(t *testing.T) {
 	s := newSentLedgers(100 << 10)
-	streams := []*reserving{{}, {}}
+	streams := []*differing{{}, {}}
 	held := func() (sum int64) {
 		for _, m := range []map[sentTo]sentLedger{s.young, s.old} {
 			for to, l := range m {

@@ -245,7 +245,7 @@ func (r *remote) serve() (served bool, why error) {
 	if open.within = r.answerWithin; differs {
 		open.sent = r.sent
 	}
-	defer r.sent.forget(open)
+	defer r.sent.forget(&open.differing)
 	r.set(open, nil)
 	r.series.open.Set(1)
 	err = open.serve(ctx)

@@ -248,7 +248,7 @@ func (r *reserving) cut() *message {
 func (r *reserving) sendMessage(m *message) error {
 	r.lastID++
 	out := pb.ReserveOut{ID: r.lastID, Now: r.now(), Writer: m.writer, Reservations: make([][]reg.Reservation, len(m.parts))}
-	out.Difference = func(of *reg.Reservation) []byte { return r.difference(of, m.whole) }
+	out.Difference = func(of *reg.Reservation) []byte { return r.difference(of, m.whole, &r.metrics) }
 	for i, p := range m.parts {
 		out.Reservations[i] = p.of.rs[p.from:p.to]
 	}

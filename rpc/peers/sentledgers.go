@@ -27,7 +27,7 @@ type sentLedgers struct {
 
 // A sentTo is a bucket at the other end of a stream.
 type sentTo struct {
-	stream     *reserving
+	stream     *differing
 	partition  ring.Partition
 	key, limit string
 }
@@ -75,7 +75,7 @@ func (s *sentLedgers) put(to sentTo, l sentLedger) {
 }
 
 // forget forgets what was sent on a stream that has ended.
-func (s *sentLedgers) forget(stream *reserving) {
+func (s *sentLedgers) forget(stream *differing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.old, func(to sentTo, _ sentLedger) bool { return to.stream == stream })
@@ -96,13 +96,12 @@ type differing struct {
 }
 
 // difference is what is sent in place of the ledger of m; nil for the whole. From now on, m's ledger is what was sent last.
-func (r *reserving) difference(m *reg.Reservation, whole bool) []byte {
-	d := &r.differing
+func (d *differing) difference(m *reg.Reservation, whole bool, metrics *remoteMetrics) []byte {
 	if d.sent == nil || len(m.Ledger) < minDiffering {
-		r.metrics.whole.Add(float64(len(m.Ledger)))
+		metrics.whole.Add(float64(len(m.Ledger)))
 		return nil
 	}
-	to := sentTo{r, m.Partition, m.Key, m.Limit}
+	to := sentTo{d, m.Partition, m.Key, m.Limit}
 	base, found := d.sent.take(to)
 	sum := difference.SumOf(m.Ledger)
 	d.scratch = d.scratch[:0]
@@ -114,9 +113,9 @@ func (r *reserving) difference(m *reg.Reservation, whole bool) []byte {
 	}
 	d.sent.put(to, sentLedger{append(base.bytes[:0], m.Ledger...), sum})
 	if len(d.scratch) == 0 || len(d.scratch) >= len(m.Ledger) {
-		r.metrics.whole.Add(float64(len(m.Ledger)))
+		metrics.whole.Add(float64(len(m.Ledger)))
 		return nil
 	}
-	r.metrics.differences.Add(float64(len(d.scratch)))
+	metrics.differences.Add(float64(len(d.scratch)))
 	return d.scratch
 }
