@@ -10,9 +10,9 @@ import (
 )
 
 // answering is a model that answers anything in the same way, whatever the method and the path.
-func answering(kind, body string) http.Handler {
+func answering(body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, body)
 	})
 }
@@ -21,7 +21,7 @@ const usage8 = `{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens
 
 // TestBodyMakesARequestToTheModel: a service may read the body of a GET, so that it counts as one of a POST does.
 func TestBodyMakesARequestToTheModel(t *testing.T) {
-	r := newModelRig(t, chat("tokens"), answering("application/json", usage8))
+	r := newModelRig(t, chat("tokens"), answering(usage8))
 	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodOptions} {
 		for _, sized := range []bool{true, false} {
 			before, _ := r.spent("tokens")
@@ -74,7 +74,7 @@ func TestNoTunnelToAModel(t *testing.T) {
 
 // TestModelReadsWhatWasRead: headers by which a service would read another body, or answer with a part, do not reach it.
 func TestModelReadsWhatWasRead(t *testing.T) {
-	r := newModelRig(t, chat("tokens"), answering("application/json", usage8))
+	r := newModelRig(t, chat("tokens"), answering(usage8))
 	send := func(header http.Header) int {
 		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.address+fakemodel.ChatPath, strings.NewReader("{"+hello+`,"max_tokens":50}`))
 		if err != nil {
@@ -140,7 +140,7 @@ func TestTimeoutsCost(t *testing.T) {
 // TestLongAnswers with log probabilities are far longer than what is kept to read them.
 func TestLongAnswers(t *testing.T) {
 	pad := `{"choices":[{"logprobs":"` + strings.Repeat("x", 9<<20) + `"}],"usage":{"prompt_tokens":3,"completion_tokens":9000,"total_tokens":9003}}`
-	r := newModelRig(t, chat("tokens"), answering("application/json", pad))
+	r := newModelRig(t, chat("tokens"), answering(pad))
 	a, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"logprobs":true}`)
 	if err != nil || a.StatusCode != http.StatusOK {
 		t.Fatalf("%d %v", a.StatusCode, err)
@@ -163,7 +163,7 @@ func TestOtherPaths(t *testing.T) {
 		"openai-responses /v1/responses$":         {"/v1/responses": http.StatusOK},
 	} {
 		api, path, _ := strings.Cut(route, " ")
-		r := newModelRig(t, strings.Replace(strings.Replace(chat("tokens"), "openai-chat", api, 1), "path: /", "path: '"+path+"'", 1), answering("application/json", usage8))
+		r := newModelRig(t, strings.Replace(strings.Replace(chat("tokens"), "openai-chat", api, 1), "path: /", "path: '"+path+"'", 1), answering(usage8))
 		for path, want := range asked {
 			a, err := r.ask(path, "{"+hello+`,"max_tokens":50}`)
 			if err != nil || a.StatusCode != want || want == http.StatusNotFound && !strings.Contains(string(a.Body), "needs a route of its own") {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -70,7 +71,7 @@ func TestPruned(t *testing.T) {
 		}
 		had, _ := json.Marshal(want)
 		has, _ := json.Marshal(got)
-		if string(had) != string(has) {
+		if !bytes.Equal(had, has) {
 			t.Fatalf("%s became %s", text, d.kept)
 		}
 	}

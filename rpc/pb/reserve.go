@@ -195,27 +195,27 @@ func (m *ReserveOut) AppendWire(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-func (out *ReserveOut) appendReservation(b []byte, m *register.Reservation) []byte {
-	b = appendNumber(b, tagSeq, m.Seq)
-	b = appendNumber(b, tagEpoch, m.Epoch)
-	b = appendNumber(b, tagPartition, uint64(m.Partition))
-	b = appendText(b, tagOfKey, m.Key)
-	b = appendText(b, tagOfLimit, m.Limit)
-	b = appendNumber(b, tagGeneration, uint64(m.Generation))
-	b = appendNumber(b, tagFrom, uint64(m.From))
-	b = appendNumber(b, tagTo, uint64(m.To))
-	b = appendNumber(b, tagReach, uint64(m.Reach))
-	ledger, difference := m.Ledger, []byte(nil)
-	if out.Difference != nil && len(ledger) > 0 {
-		difference = out.Difference(m)
+func (m *ReserveOut) appendReservation(b []byte, r *register.Reservation) []byte {
+	b = appendNumber(b, tagSeq, r.Seq)
+	b = appendNumber(b, tagEpoch, r.Epoch)
+	b = appendNumber(b, tagPartition, uint64(r.Partition))
+	b = appendText(b, tagOfKey, r.Key)
+	b = appendText(b, tagOfLimit, r.Limit)
+	b = appendNumber(b, tagGeneration, uint64(r.Generation))
+	b = appendNumber(b, tagFrom, uint64(r.From))
+	b = appendNumber(b, tagTo, uint64(r.To))
+	b = appendNumber(b, tagReach, uint64(r.Reach))
+	ledger, difference := r.Ledger, []byte(nil)
+	if m.Difference != nil && len(ledger) > 0 {
+		difference = m.Difference(r)
 	}
 	if len(difference) > 0 {
 		ledger = nil
 	}
 	b = appendBytes(b, tagLedger, ledger)
-	b = appendTrue(b, tagOfInline, m.Inline)
-	b = appendNumber(b, tagLead, uint64(m.Lead))
-	b = appendNumber(b, tagExpire, uint64(m.Expire))
-	b = appendTrue(b, tagClaim, m.Claim)
+	b = appendTrue(b, tagOfInline, r.Inline)
+	b = appendNumber(b, tagLead, uint64(r.Lead))
+	b = appendNumber(b, tagExpire, uint64(r.Expire))
+	b = appendTrue(b, tagClaim, r.Claim)
 	return appendBytes(b, tagDifference, difference)
 }

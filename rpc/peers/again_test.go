@@ -111,7 +111,9 @@ func TestBrokenWhileTheWholeIsSent(t *testing.T) {
 			s.said <- otherBases(await(t, s.sent), of...)
 			await(t, s.sent)
 			r.breakUp(errors.New("the cable was cut"))
-			<-end
+			if err := <-end; err == nil {
+				t.Error("the stream has ended without an error")
+			}
 			if o := await(t, got); o.err == nil || o.answers != nil {
 				t.Errorf("got %+v", o)
 			}

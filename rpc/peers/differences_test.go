@@ -277,7 +277,7 @@ func TestOlderNodesGetTheWhole(t *testing.T) {
 			ledger := bytes.Repeat([]byte("0123456789abcdef"), 100)
 			for i := range 5 {
 				m := someReservation(0)
-				m.From, m.To, m.Seq, m.Ledger = midday+int64(i), midday+int64(i)+1, uint64(i)+1, append(ledger, fmt.Sprint(i)...)
+				m.From, m.To, m.Seq, m.Ledger = midday+int64(i), midday+int64(i)+1, uint64(i)+1, slices.Concat(ledger, []byte(fmt.Sprint(i)))
 				if o := reserve(t, replica, m); o.err != nil || o.answers[0].Verdict != reg.Accepted {
 					t.Fatalf("got %+v", o)
 				}

@@ -132,6 +132,7 @@ func startBudget(tb testing.TB, document string, plain bool) *budgetRig {
 }
 
 func (rig *budgetRig) hold(tb testing.TB) limit.Hold {
+	tb.Helper()
 	d, err := rig.owner.Check(tb.Context(), limit.Request{Key: "org:acme", Limits: []limit.Ref{limit.Named("budget")}, Cost: 1500, Hold: time.Minute})
 	if err != nil || d.Hold == nil {
 		tb.Errorf("no hold: %+v, %v", d, err)
@@ -141,6 +142,7 @@ func (rig *budgetRig) hold(tb testing.TB) limit.Hold {
 }
 
 func (rig *budgetRig) settle(tb testing.TB, h limit.Hold, used int64) {
+	tb.Helper()
 	if got, err := rig.owner.Settle(tb.Context(), limit.Settlement{Hold: h, Used: used}); err != nil || got.Limits[0].Charged != used {
 		tb.Errorf("settled for %d: %+v, %v", used, got, err)
 	}
@@ -148,6 +150,7 @@ func (rig *budgetRig) settle(tb testing.TB, h limit.Hold, used int64) {
 
 // sent is how many bytes of ledgers went to other nodes.
 func (rig *budgetRig) sent(tb testing.TB) (sum int) {
+	tb.Helper()
 	for _, n := range rig.nodes {
 		series := rig.client.metrics.of(n.address)
 		sum += valueOf(tb, series.whole) + valueOf(tb, series.differences)

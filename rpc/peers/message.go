@@ -41,10 +41,13 @@ type part struct {
 
 // again is a message with what the node asks for the whole of; nil for nothing.
 func (m *message) again(answers []reg.Answer) (again *message) {
+	if len(answers) == 0 {
+		return nil
+	}
 	from := 0
 	for _, p := range m.parts {
 		for i := range p.to - p.from {
-			if answers == nil || answers[from+i].Verdict != reg.OtherBase {
+			if answers[from+i].Verdict != reg.OtherBase {
 				continue
 			}
 			if again == nil {
