@@ -208,27 +208,6 @@ func (n *Node) hear(trailer metadata.MD, err error) error {
 	return pb.DecodeError(err)
 }
 
-// check has one check decided, together with others that go there.
-func (n *Node) check(ctx context.Context, r *limit.Request) (limit.Decision, error) {
-	if n.local != nil {
-		return n.local.Check(ctx, *r)
-	}
-	got := n.queue.do(ctx, question{check: pb.EncodeRequest(*r)})
-	if got.err == nil {
-		got.decision.Node = n.address
-	}
-	return got.decision, got.err
-}
-
-// settle has one hold settled, together with other settlements and checks that go there.
-func (n *Node) settle(ctx context.Context, s *limit.Settlement) (limit.Settled, error) {
-	if n.local != nil {
-		return n.local.Settle(ctx, *s)
-	}
-	got := n.queue.do(ctx, question{settlement: pb.EncodeSettlement(*s)})
-	return got.settled, got.err
-}
-
 // checkBatch has checks decided in one message.
 func (n *Node) checkBatch(ctx context.Context, rs []limit.Request) ([]limit.Result, error) {
 	if n.local != nil {

@@ -8,8 +8,30 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/pb"
 )
+
+// check has one check decided, together with others that go there.
+func (n *Node) check(ctx context.Context, r *limit.Request) (limit.Decision, error) {
+	if n.local != nil {
+		return n.local.Check(ctx, *r)
+	}
+	got := n.queue.do(ctx, question{check: pb.EncodeRequest(*r)})
+	if got.err == nil {
+		got.decision.Node = n.address
+	}
+	return got.decision, got.err
+}
+
+// settle has one hold settled, together with other settlements and checks that go there.
+func (n *Node) settle(ctx context.Context, s *limit.Settlement) (limit.Settled, error) {
+	if n.local != nil {
+		return n.local.Settle(ctx, *s)
+	}
+	got := n.queue.do(ctx, question{settlement: pb.EncodeSettlement(*s)})
+	return got.settled, got.err
+}
 
 // send is the sender of the queue: a check by itself is a call of Check, and a settlement one of Settle; several are a CheckStream that
 // lasts until they are answered, so that one which waits for a disk holds up no other.
