@@ -149,7 +149,8 @@ func TestChat(t *testing.T) {
 		if len(read.Choices) != 1 || read.Choices[0].Message.Content != whole.Choices[0].Message.Content || (empty == 1) != include || (read.Usage.TotalTokens > 0) != include {
 			t.Errorf("usage asked for is %v: the SDK has read %+v, %d chunks without choices", include, read.ChatCompletion, empty)
 		}
-		if seen.Usage.Output != 5 || seen.Seen != 5 || !seen.Found || !seen.Complete || (seen.Removed == 0) != include {
+		// The SDK closes the stream at [DONE], often before the proxy has read its end: Complete may be either.
+		if seen.Usage.Output != 5 || seen.Seen != 5 || !seen.Found || (seen.Removed == 0) != include {
 			t.Errorf("usage asked for is %v: the proxy has read %+v", include, seen)
 		}
 	}
