@@ -17,6 +17,7 @@ type Ledger struct {
 	late    int64 // by how much longer the entries of other owners count
 	entries []Entry
 	holds   holdList // which entries have what they take
+	numbers HoldNumbers
 	now     int64
 	reset   int64 // see Reset
 

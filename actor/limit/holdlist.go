@@ -15,7 +15,7 @@ import (
 //	 takes: amount       charge: amount; free: used
 //
 // One that is settled or has expired stays listed as long, for settlements that are repeated or late, unless many have been since: then
-// those that were settled first go first, because a repetition changes nothing.
+// those that were settled first go first. [HoldNumbers] still tell that they were settled.
 type HoldEntry struct {
 	At      int64 // the time of the entry that has what it takes
 	ID      uint64
@@ -24,6 +24,7 @@ type HoldEntry struct {
 	Until   int64 // when it expires, or was settled
 	Free    bool  // what it holds and was not used is free then
 	Settled bool  // for good: Used is what it takes
+	Short   bool  // more was used than the debt lets be charged
 	Freed   bool  // it has expired, and what was not used is free
 	Mine    bool  // its times are by the clock of the ledger's owner
 	Low     int64 // the least that the bucket had to refill since it was taken; of a bucket only
@@ -104,7 +105,7 @@ func (hs *holdList) insert(h HoldEntry) {
 func (h *HoldEntry) past(now, late int64) bool { return h.Settled || now >= h.Until+late }
 
 // fold takes out the holds that need not be listed any more at now.
-func (hs *holdList) fold(now, late int64) {
+func (hs *holdList) fold(now, late int64, numbers *HoldNumbers) {
 	over, past := 0, 0
 	for i := range *hs {
 		if h := &(*hs)[i]; now >= h.listedUntil(late) {
@@ -114,10 +115,19 @@ func (hs *holdList) fold(now, late int64) {
 		}
 	}
 	if over > 0 {
-		*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool { return now >= h.listedUntil(late) })
+		*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool {
+			over := now >= h.listedUntil(late)
+			if over {
+				numbers.Forget(h.ID)
+			}
+			return over
+		})
 	}
 	for ; past > maxPast; past-- { // mostly one, which was settled just now
 		i := hs.firstPast(now, late)
+		if h := &(*hs)[i]; !h.Settled || h.Short {
+			numbers.Forget(h.ID)
+		}
 		*hs = slices.Delete(*hs, i, i+1)
 	}
 }
@@ -148,6 +158,7 @@ const (
 	holdFree
 	holdSettled
 	holdFreed
+	holdShort
 )
 
 func (h *HoldEntry) flags() (flags byte) {
@@ -162,6 +173,9 @@ func (h *HoldEntry) flags() (flags byte) {
 	}
 	if h.Freed {
 		flags |= holdFreed
+	}
+	if h.Short {
+		flags |= holdShort
 	}
 	return flags
 }
@@ -191,7 +205,7 @@ func (hs holdList) encoded() int {
 	if len(hs) == 0 {
 		return 0
 	}
-	return binary.MaxVarintLen64 + most*len(hs)
+	return len(HoldNumbers{}.secret) + 3*binary.MaxVarintLen64 + most*len(hs)
 }
 
 // read reads what append has appended, of a ledger that the reader itself has written or not.
@@ -218,7 +232,7 @@ func (hs *holdList) read(d *byteReader, own, bucket bool) bool {
 		at += int64(since)
 		*hs = append(*hs, HoldEntry{
 			At: at, ID: binary.BigEndian.Uint64(id), Amount: int64(amount), Used: int64(used), Until: at + lasts,
-			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Freed: flags[0]&holdFreed != 0, Low: low, Mine: flags[0]&holdMine != 0 && own,
+			Free: flags[0]&holdFree != 0, Settled: flags[0]&holdSettled != 0, Freed: flags[0]&holdFreed != 0, Short: flags[0]&holdShort != 0, Low: low, Mine: flags[0]&holdMine != 0 && own,
 		})
 	}
 	return true

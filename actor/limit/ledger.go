@@ -101,7 +101,7 @@ func (l *Ledger) prune() {
 			l.giveBack(i, h.Amount-h.Used)
 		}
 	}
-	l.holds.fold(l.now, l.late)
+	l.holds.fold(l.now, l.late, &l.numbers)
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
 	if l.queue != nil && len(l.entries) > 0 {
 		e := &l.entries[0]

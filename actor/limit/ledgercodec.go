@@ -19,12 +19,12 @@ var ErrLedger = errors.New("the stored ledger cannot be read")
 //	└──────────┴────────┴───────┴───────┘ └───────────────────────────┤ follow                          │
 //	                                                                  └─────────────────────────────────┘
 //
-// A ledger that lists holds has layout 2, and behind the entries, sorted likewise:
+// A ledger that lists holds has layout 2, and behind the entries the numbers of holds, see [HoldNumbers], and the holds, sorted likewise:
 //
-//	┌───────┐ ┌────────┬─────────┬───────────────────────────┬────────┬──────┬──────────────────────────┐
-//	│ count │ │ flags  │ id      │ time since the one before │ amount │ used │ how long it lasts, as a  │ …
-//	│       │ │ 1 byte │ 8 bytes │                           │        │      │ varint that has a sign   │
-//	└───────┘ └────────┴─────────┴───────────────────────────┴────────┴──────┴──────────────────────────┘
+//	┌────────┬──────┬────────┬───────┐ ┌────────┬─────────┬───────────────────────────┬────────┬──────┬──────────────────────────┐
+//	│ secret │ last │ unsure │ count │ │ flags  │ id      │ time since the one before │ amount │ used │ how long it lasts, as a  │ …
+//	│ 16     │      │        │       │ │ 1 byte │ 8 bytes │                           │        │      │ varint that has a sign   │
+//	└────────┴──────┴────────┴───────┘ └────────┴─────────┴───────────────────────────┴────────┴──────┴──────────────────────────┘
 //
 // That of a bucket has layout 3, and with each hold the least that the bucket had to refill since, as a varint that has a sign, counted
 // from that of the hold before: what comes back changes it for all holds at once, by the same amount.
@@ -71,7 +71,7 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 		}
 	}
 	if layout != ledgerLayout {
-		dst = l.holds.append(dst, layout == ledgerLayoutLows)
+		dst = l.holds.append(l.numbers.append(dst), layout == ledgerLayoutLows)
 	}
 	return dst
 }
@@ -93,7 +93,7 @@ func (l *Ledger) encoded() int {
 // Read replaces the ledger by a stored one, or by an empty one if that is nil, as the owner called reader reads it: what another one has
 // entered is not its own. The error is ErrLedger.
 func (l *Ledger) Read(stored []byte, reader OwnerID) error {
-	l.entries, l.holds, l.reset = l.entries[:0], l.holds[:0], 0
+	l.entries, l.holds, l.numbers, l.reset = l.entries[:0], l.holds[:0], HoldNumbers{}, 0
 	l.forget()
 	if len(stored) == 0 {
 		return nil
@@ -123,7 +123,12 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 		}
 		l.add(e)
 	}
-	if layout[0] != ledgerLayout && !l.holds.read(&d, OwnerID(writer) == reader, layout[0] == ledgerLayoutLows) || len(d.left) > 0 {
+	if layout[0] != ledgerLayout {
+		if !l.numbers.read(&d) || !l.holds.read(&d, OwnerID(writer) == reader, layout[0] == ledgerLayoutLows) {
+			return ErrLedger
+		}
+	}
+	if len(d.left) > 0 {
 		return ErrLedger
 	}
 	return nil

@@ -20,6 +20,12 @@ func (l *Ledger) Hold(t, amount int64, id uint64, until int64, free bool) (at in
 	return at
 }
 
+// NextHold is the id of a hold that is to be entered.
+func (l *Ledger) NextHold(draw func() uint64) uint64 { return l.numbers.Next(draw) }
+
+// WasSettled says of a hold that is not listed that it was settled for what its settlement said.
+func (l *Ledger) WasSettled(id uint64) bool { return l.numbers.Settled(id) }
+
 // Holds are the holds that are listed, by the times of their entries.
 func (l *Ledger) Holds() []HoldEntry { return l.holds }
 
@@ -73,7 +79,7 @@ func (l *Ledger) Settle(t int64, c HoldChange, debt int64) (h HoldEntry, listed 
 	l.forget()
 	e.Used = used
 	if !c.Open {
-		e.Settled, e.Until = true, min(e.Until, now)
+		e.Settled, e.Short, e.Until = true, used < c.Used, min(e.Until, now)
 	}
 	switch then := e.taken(); {
 	case then < taken:

@@ -41,10 +41,10 @@ func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
 
 // hold writes down what a hold has consumed, so that it can be settled.
 func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
-	h := &lineHold{
-		spent: s, id: o.cfg.Nonce() | 1, amount: c.Cost, charged: c.Cost, at: c.At, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
-	}
 	hs := b.withLineHolds()
+	h := &lineHold{
+		spent: s, id: hs.numbers.Next(o.cfg.Nonce), amount: c.Cost, charged: c.Cost, at: c.At, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
+	}
 	h.stretch = hs.stretch
 	hs.add(h, c.At)
 	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}

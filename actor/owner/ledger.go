@@ -148,10 +148,12 @@ func (l *ledger) take(next *limit.Ledger, rooms []room, rule *limit.Rule, now, a
 
 // takeListed enters the permit or the hold of a check, and adds it.
 func (l *ledger) takeListed(next *limit.Ledger, rooms []room, rule *limit.Rule, now int64, c *Check, cfg *Config) []room {
-	r := room{amount: c.Cost, id: cfg.Nonce() | 1, expires: c.expires()} // never 0
+	r := room{amount: c.Cost, expires: c.expires()}
 	if r.expires != 0 {
+		r.id = next.NextHold(cfg.Nonce)
 		r.at = next.Hold(now, r.amount, r.id, r.expires, rule.Holds.OnExpiry == limit.Free)
 	} else {
+		r.id = cfg.Nonce() | 1 // never 0
 		r.at = next.Enter(now, r.amount, r.id)
 	}
 	_, r.until = rule.Slot(r.at)

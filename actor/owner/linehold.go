@@ -15,10 +15,11 @@ import (
 type lineHolds struct {
 	byID    map[uint64]*lineHold
 	settled []*lineHold // for good, in that order; repeated settlements get the same answer
-	expire  int64       // no hold that is freed then expires earlier; math.MaxInt64 for none
-	stretch uint64      // of line: goes up when nothing spent before can be given back
-	pruneAt int         // how many there are when prune looks again
-	pruned  int64       // when it looked last
+	numbers limit.HoldNumbers
+	expire  int64  // no hold that is freed then expires earlier; math.MaxInt64 for none
+	stretch uint64 // of line: goes up when nothing spent before can be given back
+	pruneAt int    // how many there are when prune looks again
+	pruned  int64  // when it looked last
 }
 
 // lineHold is a hold of the line.
@@ -70,14 +71,22 @@ func (hs *lineHolds) add(h *lineHold, now int64) {
 // prune forgets what no settlement can be about any more.
 func (hs *lineHolds) prune(now int64) {
 	hs.pruned = now
-	for id, h := range hs.byID {
+	for _, h := range hs.byID {
 		if now >= h.rememberedUntil() {
-			delete(hs.byID, id)
+			hs.drop(h)
 		}
 	}
 	hs.settled = slices.DeleteFunc(hs.settled, func(h *lineHold) bool { return now >= h.rememberedUntil() })
 	const few = 16
 	hs.pruneAt = max(2*len(hs.byID), few)
+}
+
+// drop forgets h, but for whether it was settled for what was used.
+func (hs *lineHolds) drop(h *lineHold) {
+	if h.overAt == 0 || h.charged != h.used {
+		hs.numbers.Forget(h.id)
+	}
+	delete(hs.byID, h.id)
 }
 
 // full says whether there is no room for another hold. It looks for those that can be forgotten once a second.
@@ -210,7 +219,7 @@ func (h *lineHold) take(s *Settle, now int64) {
 func (hs *lineHolds) remember(h *lineHold) {
 	hs.settled = append(hs.settled, h)
 	if len(hs.settled) > maxLineSettled {
-		delete(hs.byID, hs.settled[0].id)
+		hs.drop(hs.settled[0])
 		hs.settled[0] = nil
 		hs.settled = hs.settled[1:]
 	}

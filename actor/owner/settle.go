@@ -29,7 +29,7 @@ func (o *Owner) settle(w *waiter, now int64, out *Out) bool {
 
 // settleCounted goes on with a settle of a limit that counts entries:
 //
-//	claim the ledger, unless it is the latest ─▶ the hold is not listed: nothing is known of it
+//	claim the ledger, unless it is the latest ─▶ the hold is not listed: it was settled long ago, or nothing is known of it
 //	                                          └▶ write it with what was used ─▶ a majority has stored it: that is the answer
 //
 // A hold that is settled already is written too: what a claim is told may be too little, and who goes on from what only a minority has
@@ -50,7 +50,7 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 	case l.current && listed:
 		o.rewrite(b, nil, now, out)
 	case l.current && s.claimed:
-		s.unknown()
+		s.notListed(l.WasSettled(s.Held.ID), max(0, -l.Free(now)))
 	default:
 		o.eachToSettle(b, func(s *Settle) { s.claimed = true })
 		l.written = nil
@@ -61,12 +61,11 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 // settleLine goes on with a settle of a limit that spends a line, which came at at.
 func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	b.expireHolds(now, out)
-	h := o.lineHoldOf(b, s, now)
+	h, hs := o.lineHoldOf(b, s, now), b.lineHolds()
 	if h == nil {
-		s.unknown()
+		s.notListed(hs.numbers.Settled(s.Held.ID), b.rule.Owing(b.spentAt(now), now))
 		return
 	}
-	hs := b.extra.holds
 	if s.meets(h.met(now), h.amount); s.Met == limit.HoldExpired {
 		h.tellExpired(b.rule.Name, out)
 	}
@@ -99,8 +98,11 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 // charged beyond must be remembered. Of others only few are: anybody can make up holds of owners that never were.
 func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 	hs := b.withLineHolds()
-	if h := hs.byID[s.Held.ID]; h != nil && now < h.rememberedUntil() {
-		return h
+	if h := hs.byID[s.Held.ID]; h != nil {
+		if now < h.rememberedUntil() {
+			return h
+		}
+		hs.drop(h)
 	}
 	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && hs.full(now) {
 		return nil

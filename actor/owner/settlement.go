@@ -57,6 +57,18 @@ func (s *Settle) tell(state limit.HoldState, charged, until, debt int64) {
 	}
 }
 
+// notListed is the answer of a bucket that does not list the hold: that it was settled before, for what s says, which only the settlement
+// can have said already; or that nothing is known of it.
+func (s *Settle) notListed(settled bool, debt int64) {
+	if !settled || s.Open {
+		s.unknown()
+		return
+	}
+	s.meets(limit.HoldSettled, s.Granted)
+	s.tell(limit.HoldSettled, s.Used, 0, debt)
+	s.over = true
+}
+
 func (s *Settle) unknown() {
 	s.over, s.Settled = true, limit.SettledLimit{Name: s.Rule.Name, State: limit.HoldUnknown}
 }

@@ -28,6 +28,69 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{walks("holds_in_a_window", `the hold is not known`)},
 		},
 		{
+			Name: "no settlement among many",
+			Why:  "a settlement is repeated after thousands of others of its key, which a ledger cannot list; were it unknown then, its caller would charge again what was charged",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "s.notListed(l.WasSettled(s.Held.ID), max(0, -l.Free(now)))",
+				New:  "s.unknown()",
+			}},
+			Caught: []Hunt{story("TestRepeatAmongManySettlements/ledger", `repeated: `)},
+		},
+		{
+			Name: "an expired hold was settled",
+			Why:  "a hold that has expired and is listed no more was charged or freed as its limit says, and not for what a late settlement would like",
+			Edits: []Edit{{
+				File: "actor/limit/holdlist.go",
+				Old:  "if h := &(*hs)[i]; !h.Settled || h.Short {",
+				New:  "if h := &(*hs)[i]; h.Short {",
+			}},
+			Caught: []Hunt{story("TestForgottenHoldsWereNotSettled", `the first one that has expired of many`)},
+		},
+		{
+			Name: "charged less, and told more",
+			Why:  "a hold that was charged less than was used, for the debt, is not told to have been charged all of it once it is listed no more",
+			Edits: []Edit{{
+				File: "actor/limit/ledgerhold.go",
+				Old:  "e.Settled, e.Short, e.Until = true, used < c.Used, min(e.Until, now)",
+				New:  "e.Settled, e.Until = true, min(e.Until, now)",
+			}},
+			Caught: []Hunt{story("TestForgottenHoldsWereNotSettled", `charged less than was used`)},
+		},
+		{
+			Name: "any id was settled",
+			Why:  "only holds that were taken can have been settled; an id that was made up is unknown",
+			Edits: []Edit{{
+				File: "actor/limit/holdnumbers.go",
+				Old:  "return number, 0 < number && number <= n.last",
+				New:  "return number, true",
+			}},
+			Caught: []Hunt{{Package: "./actor/limit", Run: "^TestHoldNumbers$", Says: `made up, was settled`}},
+		},
+		{
+			Name: "another ledger of a difference",
+			Why:  "a difference makes the whole ledger or nothing; made of another ledger than it was made from, or of bytes that were changed, it would be one that nobody has written",
+			Edits: []Edit{{
+				File: "storage/difference/difference.go",
+				Old:  "	case h.base:\n		next, ok = apply(base, edits, h.length)\n		return next, ok && SumOf(next) == h.next\n	}\n	return nil, false",
+				New:  "	}\n	return apply(base, edits, h.length)",
+			}},
+			Caught: []Hunt{
+				{Package: "./storage/difference", Run: "^TestLedgersGoOn$", Says: `another base was taken|a byte was changed`},
+				{Package: "./storage/register", Run: "^TestADifferenceIsTheWholeOrNothing$", Says: `as a difference`},
+			},
+		},
+		{
+			Name: "a difference is not looked at",
+			Why:  "what was made of a difference is compared with the sum of what was meant: the base may be right, and a byte of the rest wrong",
+			Edits: []Edit{{
+				File: "storage/difference/difference.go",
+				Old:  "return next, ok && SumOf(next) == h.next",
+				New:  "return next, ok",
+			}},
+			Caught: []Hunt{{Package: "./storage/difference", Run: "^TestLedgersGoOn$", Says: `a byte was changed`}},
+		},
+		{
 			Name: "settled twice",
 			Why:  "a hold is settled once; what is said of it later changes nothing, or a repeated settlement would give back what others have spent",
 			Edits: []Edit{{

@@ -1,0 +1,114 @@
+package limit
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+)
+
+// HoldNumbers give the holds of a bucket their ids. They tell of an id that is listed no more whether its hold was settled, however many
+// have been settled since.
+//
+//	                       40 bits   24 bits
+//	id = permuted, of the ┌────────┬─────────┐
+//	bucket's secret:      │ number │ drawn   │
+//	                      └────────┴─────────┘
+//
+// Holds are numbered in the order in which they are taken. One that is listed no more was settled for what its settlement said, unless
+// it was forgotten otherwise: see Forget. Nobody can tell an id from 64 drawn bits; of those that are made up, one in 2⁴⁰ / last is
+// taken for one that was settled, which changes nothing. The drawn bits make ids differ that have the same number because a write came
+// to nothing.
+//
+// The permutation is a Feistel network of four rounds, of which each round is AES: Luby and Rackoff, "How to construct pseudorandom
+// permutations from pseudorandom functions", SIAM Journal on Computing 17 (1988).
+type HoldNumbers struct {
+	secret [aes.BlockSize]byte
+	last   uint64 // the number of the newest hold; 0 for none
+	unsure uint64 // up to this number, a hold that is not listed may have come to another end than a settlement
+	block  cipher.Block
+}
+
+const drawnBits = 24
+
+// Next is the id of a new hold. The first one draws the secret.
+func (n *HoldNumbers) Next(draw func() uint64) (id uint64) {
+	if n.last == 0 {
+		binary.BigEndian.PutUint64(n.secret[:8], draw())
+		binary.BigEndian.PutUint64(n.secret[8:], draw())
+		n.block = nil
+	}
+	n.last++
+	for id == 0 { // which stands for none
+		id = n.seal(n.last<<drawnBits | draw()&(1<<drawnBits-1))
+	}
+	return id
+}
+
+// Forget notes that the hold is listed no more, and came to another end than a settlement for what was used, or was settled long ago.
+func (n *HoldNumbers) Forget(id uint64) {
+	if number, ok := n.number(id); ok {
+		n.unsure = max(n.unsure, number)
+	}
+}
+
+// Settled says of a hold that is not listed that it was settled for what its settlement said.
+func (n *HoldNumbers) Settled(id uint64) bool {
+	number, ok := n.number(id)
+	return ok && number > n.unsure
+}
+
+// number is the number of a hold; ok is false for an id that was made up.
+func (n *HoldNumbers) number(id uint64) (number uint64, ok bool) {
+	if n.last == 0 {
+		return 0, false
+	}
+	number = n.open(id) >> drawnBits
+	return number, 0 < number && number <= n.last
+}
+
+func (n *HoldNumbers) seal(plain uint64) uint64 {
+	left, right := uint32(plain>>32), uint32(plain)
+	for round := range byte(4) {
+		left, right = right, left^n.round(round, right)
+	}
+	return uint64(left)<<32 | uint64(right)
+}
+
+// open undoes seal.
+func (n *HoldNumbers) open(id uint64) uint64 {
+	left, right := uint32(id>>32), uint32(id)
+	for round := byte(4); round > 0; round-- {
+		left, right = right^n.round(round-1, left), left
+	}
+	return uint64(left)<<32 | uint64(right)
+}
+
+// round is 32 bits of AES of the round and half, under the secret.
+func (n *HoldNumbers) round(round byte, half uint32) uint32 {
+	if n.block == nil {
+		n.block, _ = aes.NewCipher(n.secret[:]) // it refuses other lengths
+	}
+	var b [aes.BlockSize]byte
+	b[0] = round
+	binary.BigEndian.PutUint32(b[1:], half)
+	n.block.Encrypt(b[:], b[:])
+	return binary.BigEndian.Uint32(b[:])
+}
+
+// append appends what a ledger stores.
+func (n *HoldNumbers) append(dst []byte) []byte {
+	dst = append(dst, n.secret[:]...)
+	return binary.AppendUvarint(binary.AppendUvarint(dst, n.last), n.unsure)
+}
+
+// read reads what append has appended.
+func (n *HoldNumbers) read(d *byteReader) bool {
+	secret := d.bytes(len(n.secret))
+	last, unsure := d.number(), d.number()
+	if secret == nil || unsure > last || last > 1<<(64-drawnBits)-1 {
+		return false
+	}
+	*n = HoldNumbers{last: last, unsure: unsure}
+	copy(n.secret[:], secret)
+	return true
+}

@@ -1,0 +1,73 @@
+package limit_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Ids differ, and tell of a hold that is not listed whether it was settled: all were, but those up to the last one that came to another
+// end. Ids that were made up, or are of another bucket, tell of nothing.
+func TestHoldNumbers(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	draw := rand.New(rand.NewPCG(seed, 0)).Uint64
+	const many = 10_000
+	var (
+		numbers, others, none limit.HoldNumbers
+		ids                   []uint64
+		seen                  = map[uint64]bool{}
+	)
+	for range many {
+		id := numbers.Next(draw)
+		if id == 0 || seen[id] {
+			t.Fatalf("hold %d has id %d", len(ids), id)
+		}
+		seen[id] = true
+		ids = append(ids, id)
+		others.Next(draw)
+	}
+	for i, id := range ids {
+		if !numbers.Settled(id) {
+			t.Fatalf("hold %d was not settled", i)
+		}
+		if others.Settled(id) || none.Settled(id) || numbers.Settled(id^1<<63) {
+			t.Fatalf("hold %d, of another bucket or made up, was settled", i)
+		}
+	}
+	others.Forget(ids[many-1])
+	numbers.Forget(ids[many/2])
+	numbers.Forget(ids[many/3])
+	numbers.Forget(draw())
+	for i, id := range ids {
+		if got, want := numbers.Settled(id), i > many/2; got != want {
+			t.Fatalf("of %d, up to %d not all were settled; hold %d was: %v", many, many/2, i, got)
+		}
+	}
+}
+
+// What one bucket has numbered twice, since a write came to nothing, has two ids, and nobody can tell the next id from those before.
+func TestHoldNumbersRepeated(t *testing.T) {
+	draw := rand.Uint64
+	var numbers limit.HoldNumbers
+	numbers.Next(draw)
+	again := numbers
+	first, second := numbers.Next(draw), again.Next(draw)
+	if first == second {
+		t.Errorf("both are %d", first)
+	}
+	if !numbers.Settled(second) || !again.Settled(first) {
+		t.Error("the numbers differ")
+	}
+	ones := 0
+	for range 1000 {
+		a, b := numbers.Next(draw), numbers.Next(draw)
+		for x := a ^ b; x > 0; x &= x - 1 {
+			ones++
+		}
+	}
+	if ones < 31_000 || ones > 33_000 { // 32,000 of 64,000 bits: within 7.9 standard deviations
+		t.Errorf("%d of 64,000 bits differ between neighbors", ones)
+	}
+}
