@@ -125,6 +125,7 @@ func (m *membership) join() (err error) {
 	}
 	m.peers, err = peers.NewClient(peers.ClientConfig{
 		ID: m.id, Address: grpc, Key: n.secrets.key, Now: n.clock.Now, Registerer: n.metrics, Logger: n.cfg.Logger,
+		LedgerMemory: n.cfg.ledgerMemory(),
 	})
 	if err != nil {
 		return err
