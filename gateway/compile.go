@@ -31,6 +31,7 @@ func (g *Gateway) compile(d *config.Document, old *rules) (r *rules, err error) 
 	}
 	if p := d.Proxy; p != nil {
 		r.maxBody, r.writeTimeout = p.MaxBodyBytes(), p.UnreadTimeout()
+		r.maxRead, r.bodyBounds = p.MaxReadBytes(), bodyBounds{p.BodyMemory(), p.BodyMemoryPerClient()}
 		r.bodyPace = bodyPace{pause: p.MaxPause(), rate: p.MinBodyRate()}
 	}
 	if r.table, err = route.New(d.Routes); err != nil {

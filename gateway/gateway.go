@@ -92,6 +92,7 @@ type Gateway struct {
 	registerer prometheus.Registerer // nil for none
 
 	inFlight *inFlight
+	bodies   *bodyMemory           // of requests to language models
 	rules    atomic.Pointer[rules] // replaced as a whole by Load
 	visits   sync.Pool             // of *visit, to be reused
 	shadows  shadows
@@ -118,6 +119,7 @@ func New(cfg Config) (*Gateway, error) {
 	if cfg.Tracer != nil {
 		g.tracer = cfg.Tracer.Tracer(tracerName)
 	}
+	g.bodies = newBodyMemory(g.metrics)
 	g.memory = denial.NewMemory(cfg.Document.GatewayName(), 0)
 	g.talks = denial.NewMemory(cfg.Document.GatewayName(), 0)
 	g.shadows.init(g.log, g.metrics.dropped)

@@ -54,7 +54,7 @@ type modelRig struct {
 	checker *faultyChecker
 
 	mu    sync.Mutex
-	asked []string // bodies that the model got
+	asked []string // bodies that the model got, of each the beginning
 	heads []http.Header
 }
 
@@ -92,6 +92,12 @@ func (f *faultyChecker) Settle(ctx context.Context, s limit.Settlement) (limit.S
 // newModelRig has a gateway with these routes, whose upstream is the model.
 func newModelRig(t *testing.T, routes string, model http.Handler) *modelRig {
 	t.Helper()
+	return newModelRigWith(t, "", routes, model)
+}
+
+// newModelRigWith is newModelRig with fields of the proxy, such as "max_body: 9, ".
+func newModelRigWith(t *testing.T, proxy, routes string, model http.Handler) *modelRig {
+	t.Helper()
 	r := &modelRig{T: t, metrics: prometheus.NewRegistry(), logs: &logs{}}
 	doc, err := limit.ParseDocument([]byte(modelLimits))
 	if err != nil {
@@ -118,8 +124,8 @@ func newModelRig(t *testing.T, routes string, model http.Handler) *modelRig {
 		}
 	})
 	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		body, _ := io.ReadAll(q.Body)
-		q.Body = io.NopCloser(bytes.NewReader(body))
+		body, _ := io.ReadAll(io.LimitReader(q.Body, 64<<10))
+		q.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), q.Body))
 		r.mu.Lock()
 		r.asked, r.heads = append(r.asked, string(body)), append(r.heads, q.Header.Clone())
 		r.mu.Unlock()
@@ -129,7 +135,7 @@ func newModelRig(t *testing.T, routes string, model http.Handler) *modelRig {
 	upstream.Start()
 	t.Cleanup(upstream.Close)
 	r.checker = &faultyChecker{System: r.system}
-	d, err := config.Parse([]byte(strings.ReplaceAll("cluster: {decide_within: 20s, max_in_flight_per_client: 5000}\nlog: {allowed: 1}\nproxy: {upstreams: {model: {urls: ['"+upstream.URL+"']}}}\n"+routes, "\t", "  ")), "")
+	d, err := config.Parse([]byte(strings.ReplaceAll("cluster: {decide_within: 20s, max_in_flight_per_client: 5000}\nlog: {allowed: 1}\nproxy: {"+proxy+"upstreams: {model: {urls: ['"+upstream.URL+"']}}}\n"+routes, "\t", "  ")), "")
 	if err != nil {
 		t.Fatal(err)
 	}

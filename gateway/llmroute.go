@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -60,7 +59,8 @@ func compileLLM(from *config.Route, meter *metering.Meter) (*llmRules, error) {
 type llmVisit struct {
 	*llmRules
 
-	request  *llm.Request
+	request  *llm.Request // nil once it is forwarded
+	room     *bodyRoom    // that its body takes
 	estimate llm.Usage
 	prices   llm.Rates // of its model
 	exchange *metering.Exchange
@@ -72,9 +72,6 @@ type llmVisit struct {
 
 // exchangeHeader has the id of an exchange with a language model, for clients who ask an operator about it.
 const exchangeHeader = "X-Jeton-Exchange"
-
-// longestRead bounds the bodies that are read where proxy.max_body does not.
-const longestRead = 64 << 20
 
 // A misread is why a request to a model cannot be read: the outcome, a text for the client, and the field that is wrong, if it is one.
 type misread struct {
@@ -93,15 +90,15 @@ func (r *llmRules) leadsTo(path string) bool {
 // depth is how many segments a path has.
 func depth(path string) int { return strings.Count(strings.Trim(path, "/")+"/", "/") }
 
-// read reads a request to a model; its body has at most so many bytes. Of two results one is nil.
-func (r *llmRules) read(ctx context.Context, path string, h http.Header, body io.Reader, bound int64) (*llmVisit, *misread) {
+// read reads a request to a model; its body has at most so many bytes, and takes them of a room. Of two results one is nil.
+func (r *llmRules) read(ctx context.Context, path string, h http.Header, body io.Reader, bound int64, room *bodyRoom) (*llmVisit, *misread) {
 	if !r.leadsTo(path) {
 		return nil, &misread{notFound, "this route leads to language models, at paths that end with " + r.format.API().Path() + ": another API needs a route of its own", ""}
 	}
 	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && e != "identity" }) {
 		return nil, &misread{badRequest, "the body is compressed: send it without Content-Encoding", ""}
 	}
-	text, wrong := readWhole(ctx, body, bound)
+	text, wrong := readWhole(ctx, body, bound, room)
 	if wrong != nil {
 		return nil, wrong
 	}
@@ -113,7 +110,7 @@ func (r *llmRules) read(ctx context.Context, path string, h http.Header, body io
 		}
 		return nil, &misread{badRequest, err.Error(), field.Field}
 	}
-	l := &llmVisit{llmRules: r, request: request, estimate: request.Estimate(r.output), output: r.output}
+	l := &llmVisit{llmRules: r, request: request, room: room, estimate: request.Estimate(r.output), output: r.output}
 	if request.Limited {
 		l.output = request.MaxOutput
 	}
@@ -137,18 +134,18 @@ func bodiless(method string) bool {
 }
 
 // readWhole reads the whole body of a request.
-func readWhole(ctx context.Context, body io.Reader, bound int64) ([]byte, *misread) {
-	if bound < 0 {
-		bound = longestRead
-	}
+func readWhole(ctx context.Context, body io.Reader, bound int64, room *bodyRoom) ([]byte, *misread) {
 	if body == nil {
 		return nil, nil
 	}
-	text, err := llm.ReadBody(body, bound)
+	text, err := llm.ReadBody(body, bound, room.take)
 	var tooLong *http.MaxBytesError
+	full, isFull := errors.AsType[errNoRoom](err)
 	switch {
 	case err == nil:
 		return text, nil
+	case isFull:
+		return nil, &misread{full.outcome, full.Error(), ""}
 	case errors.Is(err, llm.ErrTooLarge), errors.As(err, &tooLong):
 		return nil, &misread{tooLarge, bodyTooLarge, ""}
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -276,12 +273,14 @@ func (l *llmVisit) rewrite(h http.Header) {
 	}
 }
 
-// forwarded is a request as the model gets it: with its maximum lowered, and asked for its usage.
+// forwarded is a request as the model gets it: with its maximum lowered, and asked for its usage. From then on its body alone keeps what the
+// client has sent.
 func (l *llmVisit) forwarded(r *http.Request) *http.Request {
 	l.added = l.request.AskForUsage()
-	body := l.request.Body()
 	out := r.WithContext(r.Context())
-	out.Body, out.ContentLength, out.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	out.Body, out.ContentLength = newModelBody(l.request.Body(), l.room)
+	out.TransferEncoding = nil
+	l.request = nil
 	return out
 }
 

@@ -19,6 +19,9 @@ type metrics struct {
 	downs    *prometheus.CounterVec // by upstream and URL
 	refunds  *prometheus.CounterVec // by route and reason
 
+	bodyBytes     prometheus.Gauge
+	bodiesRefused *prometheus.CounterVec // by bound
+
 	mu          sync.Mutex
 	routeSeries map[string]*routeSeries
 	limitSeries map[limitName]*limitSeries
@@ -75,6 +78,14 @@ func newMetrics() *metrics {
 			Help: "Requests that gave back what they had taken, by route and reason: unsent (no instance of the upstream took a " +
 				"connection), answer (its status costs nothing). jeton_fallback_returns_total has the results of the returns.",
 		}, []string{"route", "reason"}),
+		bodyBytes: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "jeton_gateway_llm_body_bytes",
+			Help: "Memory that the bodies of requests to language models take, until they are sent to the model.",
+		}),
+		bodiesRefused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_gateway_llm_bodies_refused_total",
+			Help: "Requests to language models whose bodies found no room in memory, by the bound that they would have exceeded: all, or client.",
+		}, []string{"bound"}),
 		routeSeries: map[string]*routeSeries{}, limitSeries: map[limitName]*limitSeries{},
 	}
 }
@@ -89,7 +100,9 @@ func (m *metrics) register(r prometheus.Registerer, requests *inFlight, inForce 
 		Help: "Concurrent requests.",
 	}, func() float64 { return float64(requests.all.Load()) })
 	var errs []error
-	for _, c := range []prometheus.Collector{m.requests, m.failures, m.limits, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, gauge, inForce} {
+	for _, c := range []prometheus.Collector{
+		m.requests, m.failures, m.limits, m.seconds, m.holding, m.held, m.dropped, m.downs, m.refunds, m.bodyBytes, m.bodiesRefused, gauge, inForce,
+	} {
 		errs = append(errs, r.Register(c))
 	}
 	return errors.Join(errs...)

@@ -36,6 +36,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w, done := withWriteTimeout(w, r, rules.writeTimeout)
 	defer done()
 	boundBody(w, r, rules)
+	if b, ok := r.Body.(*requestBody); ok {
+		defer func() { b.room.release() }()
+	}
 	x := exchange{gateway: p.gateway, rules: rules, writer: w, body: r.Body}
 	r, ok = p.gateway.admit(w, r, rules, deliveryFeedback, &x.admission)
 	switch {

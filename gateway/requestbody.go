@@ -39,6 +39,7 @@ type requestBody struct {
 
 	conn   interface{ SetReadDeadline(at time.Time) error }
 	now    func() time.Time
+	room   *bodyRoom   // that it takes, of a request to a language model; nil for others
 	broken atomic.Bool // it could not be read to its end
 	late   atomic.Bool // because the client was too slow
 

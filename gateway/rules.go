@@ -42,6 +42,8 @@ type rules struct {
 	answer               *answer.Writer // where the route has none
 	upstreams            map[string]*upstream
 	maxBody              int64              // that the proxy forwards; -1 for any
+	maxRead              int64              // of a body that is read whole
+	bodyBounds           bodyBounds         // of all of these together
 	bodyPace             bodyPace           // of bodies that it forwards
 	writeTimeout         time.Duration      // of an answer that the client does not read
 	authProxies          *identity.Networks // which may use forward-auth

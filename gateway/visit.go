@@ -2,22 +2,19 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"io"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
-	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
 )
 
-// A visit is one request while the gateway decides about it, and the result. The steps of the decision are in this file in
-// the order in which they run:
+// A visit is one request while the gateway decides about it, and the result. The steps of the decision are in this file in the order in which
+// they run, and those of its checks in visitchecks.go:
 //
 //	run ─┬─ decide ─┬─ ambiguity      might a service read it as another request?   400
 //	     │          ├─ findRoute
@@ -26,7 +23,7 @@ import (
 //	     │          ├─ preflight      is it one that the gateway answers?           204
 //	     │          ├─ lists          exempt, or denied by a list?                  403
 //	     │          ├─ credentials    does the document refuse invalid ones?        401
-//	     │          ├─ readModelRequest   one to a language model: what it asks for    400, 413
+//	     │          ├─ readModelRequest   one to a language model: what it asks for    400, 413, 429, 503
 //	     │          ├─ askShadows     checks that deny nothing, in the background
 //	     │          └─ check          the checks of the route, in their order:
 //	     │             ├─ ask ─ want: key, limits, cost ─ guard ─ apply       429, 503
@@ -191,16 +188,6 @@ func (v *visit) lists() bool {
 	return false
 }
 
-// refuseDenied refuses the request if its key is on the deny list, and reports whether it is.
-func (v *visit) refuseDenied(key identity.Key) bool {
-	if !v.rules.denied.keys[key.Text] {
-		return false
-	}
-	v.key = key
-	v.refuse(forbidden, "requests of this client are denied")
-	return true
-}
-
 // credentials refuses a request with an invalid token or API key, if the document says so, and reports whether it did.
 func (v *visit) credentials() bool {
 	if !v.rules.refusesFlaws {
@@ -224,10 +211,18 @@ func (v *visit) readModelRequest(ctx context.Context) bool {
 		v.refuse(unavailable, "this route leads to a language model: only the proxy of the gateway can count its tokens")
 		return false
 	}
-	if b, paced := v.body.(*requestBody); paced && v.route.upstream != nil {
-		b.rate = v.route.upstream.config.MinBodyRate(b.rate)
+	room := v.gateway.bodies.room(v.rules.bodyBounds, v.rules.finder.Origin(v.request.Peer, v.request.Header))
+	if b, paced := v.body.(*requestBody); paced {
+		b.room = room
+		if v.route.upstream != nil {
+			b.rate = v.route.upstream.config.MinBodyRate(b.rate)
+		}
 	}
-	l, wrong := v.route.llm.read(ctx, v.request.Path, v.request.Header, v.body, v.rules.maxBody)
+	bound := v.rules.maxRead
+	if v.request.Length > 0 {
+		bound = min(bound, v.request.Length)
+	}
+	l, wrong := v.route.llm.read(ctx, v.request.Path, v.request.Header, v.body, bound, room)
 	switch {
 	case wrong == nil:
 		v.llm = l
@@ -293,181 +288,6 @@ func (v *visit) check(ctx context.Context) {
 		return
 	}
 	v.taking.Keep()
-}
-
-// ask makes one check. Receipts are asked for if what it takes may have to be returned: when a later check denies, or, after the
-// last one, by the answer.
-func (v *visit) ask(ctx context.Context, c *check, last bool) {
-	w := c.want(&v.request, &v.facts)
-	if w.found && v.refuseDenied(w.key) {
-		return
-	}
-	switch {
-	case len(w.limits.refs) == 0:
-		return
-	case !w.found && c.skipUnidentified:
-		return
-	case !w.found:
-		v.refuse(unidentified, "no credentials identify this client")
-		return
-	}
-	request := w.request()
-	if c.counts == config.CountsRequests {
-		request.Wait = v.askWait(c)
-		request.Receipt = !last || request.Wait > 0 || v.returnable()
-	} else {
-		v.llm.ask(c, &request)
-	}
-	v.key, v.cost = w.key, request.Cost
-	if v.deadline.IsZero() {
-		v.deadline = v.rules.guard.Deadline()
-	}
-	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
-	v.apply(ctx, &verdict, c, &request, w.limits)
-}
-
-// askWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
-func (v *visit) askWait(c *check) time.Duration {
-	if c.wait > 0 && !v.waits {
-		v.waits = v.gateway.inFlight.hold(v.rules.maxInFlight)
-	}
-	if !v.waits {
-		return 0
-	}
-	return c.wait
-}
-
-// endWait ends what askWait has begun.
-func (v *visit) endWait() {
-	if v.waits {
-		v.gateway.inFlight.held.Add(-1)
-		v.waits = false
-	}
-}
-
-// hold waits until the tokens are there that the checks have taken, and reports whether the client has waited too. The request is under
-// way meanwhile, and so counts among the concurrent ones, which are bounded.
-func (v *visit) hold(ctx context.Context) bool {
-	if v.begin.IsZero() {
-		return true
-	}
-	m := v.gateway.metrics
-	m.holding.Inc()
-	since := time.Now()
-	timer := time.NewTimer(time.Until(v.begin))
-	defer func() {
-		timer.Stop()
-		v.held = time.Since(since)
-		m.holding.Dec()
-		m.held.Observe(v.held.Seconds())
-	}()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// returnable reports whether what the request takes may have to be returned after it has passed. Only then is the cluster asked
-// for receipts: it remembers each for minutes, and keeps its key in memory. A request to an upstream with an open connection
-// counts as sent: when the upstream dies, its connections end.
-func (v *visit) returnable() bool {
-	switch v.feedback {
-	case deliveryFeedback:
-		return v.route.upstream != nil && (v.route.charging.byAnswer() || !v.route.upstream.connected())
-	case statusFeedback:
-		return v.route.charging.byAnswer()
-	default:
-		return false
-	}
-}
-
-// apply adds the verdict of one check to the result.
-func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
-	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
-	doc := v.gateway.limits()
-	for _, o := range d.Limits {
-		q := answer.Quota{Outcome: o, Counts: c.counts}
-		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit
-			q.Rule = doc.DecidedBy(&o, r.Key)
-		}
-		v.quotas = append(v.quotas, q)
-	}
-	l.count(d.Decision)
-	switch {
-	case d.Source == fallback.ByAllow:
-		v.outcome = failOpen
-	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
-		v.cutOff(ctx)
-	case d.Source == fallback.ByDeny:
-		v.refuse(unavailable, "rate limiter unavailable; retry later")
-	case !d.Allowed:
-		v.refuse(denied, exceeded(d.Decision))
-		v.refusal.Quotas = v.quotas
-		if c.counts == config.CountsMoney && v.route.llm.budgetStatus == http.StatusForbidden {
-			v.refusal.Kind = answer.OverBudget
-		}
-	default:
-		if v.outcome != failOpen {
-			v.outcome = admitted
-		}
-		if c.counts == config.CountsRequests {
-			v.taking.Add(r.Key, d.Receipts)
-		} else {
-			v.llm.take(c, r, &d.Decision, shownKey(v.key))
-		}
-		if begin := time.Now().Add(d.Wait); d.Wait > 0 && begin.After(v.begin) {
-			v.begin = begin
-		}
-	}
-}
-
-// ErrStopping is the cause with which a server that stops ends the contexts of its requests, once its time to stop is over. Those that
-// still wait for a decision, or for their time to begin, are then answered.
-var ErrStopping = errors.New("the gateway is stopping")
-
-// cutOff refuses a request whose context has ended before it may begin: its client has gone, or the server stops.
-func (v *visit) cutOff(ctx context.Context) {
-	if errors.Is(context.Cause(ctx), ErrStopping) {
-		v.refuse(stopping, "the gateway is stopping; retry later")
-		return
-	}
-	v.refuse(canceled, "the client has gone")
-}
-
-// exceeded describes a denial for people: which limit, and when the request passes. What is left is in the headers.
-func exceeded(d limit.Decision) string {
-	o := d.Denying()
-	switch {
-	case o == nil:
-		return "too many requests"
-	case o.Closed:
-		return "too many requests: the limit " + o.Name + " is closed after denials in a row; " + o.Passes()
-	case o.Never:
-		return "this request asks too much of the limit " + o.Name + ": " + o.Passes()
-	}
-	return "too many requests: the limit " + o.Name + " is exhausted; " + o.Passes()
-}
-
-// refuse sets the outcome of a request that does not pass.
-func (v *visit) refuse(o outcome, detail string) {
-	v.outcome = o
-	v.refusal = answer.Refusal{
-		Kind: o.kind(), Detail: detail, Route: v.request.Route,
-		Head:    v.request.Method == http.MethodHead && !v.request.FromProxy, // a forward-auth proxy gets the answer with its body
-		Details: answer.AsksForDetails(v.request.Header),
-	}
-	if v.call {
-		v.refusal.Call = o.code()
-	}
-	switch o {
-	case unidentified:
-		v.refusal.Challenge = v.rules.challenges.String()
-	case badCredentials:
-		v.refusal.Challenge = v.rules.challenges.after(v.facts.Flaw())
-	default:
-	}
 }
 
 // charge is what the request, which has passed, may have to give back.

@@ -5,5 +5,5 @@ import "slices"
 // All are the mutants, in the order of the packages from the arithmetic to the doors.
 func All() []Mutant {
 	return slices.Concat(ofLimit(), ofOwner(), ofActor(), ofTogether(), ofRegister(), ofStorage(), ofMove(), ofCluster(), ofBounds(), ofGateway(), ofMetering(),
-		ofAccess())
+		ofModels(), ofAccess())
 }

@@ -77,6 +77,22 @@ func (p Proxy) MaxHeaderBytes() int { return cmp.Or(p.MaxHeader, 32<<10) }
 // MaxBodyBytes is how many bytes the body of a request may have; -1 is any number.
 func (p Proxy) MaxBodyBytes() int64 { return cmp.Or(p.MaxBody, 10<<20) }
 
+// MaxReadBytes is how many bytes a body may have that is read whole.
+func (p Proxy) MaxReadBytes() int64 {
+	if most := p.MaxBodyBytes(); most >= 0 {
+		return most
+	}
+	return 64 << 20
+}
+
+// BodyMemory is how many bytes all bodies together may take that are read whole.
+func (p Proxy) BodyMemory() int64 { return cmp.Or(p.MaxBodyMemory, max(256<<20, p.MaxReadBytes())) }
+
+// BodyMemoryPerClient is how many of them may be of one client.
+func (p Proxy) BodyMemoryPerClient() int64 {
+	return cmp.Or(p.MaxBodyMemoryPerClient, max(p.BodyMemory()/4, p.MaxReadBytes()))
+}
+
 // HeaderTimeout is how long a client may take to send a header.
 func (p Proxy) HeaderTimeout() time.Duration { return p.HeaderWithin.Or(5 * time.Second) }
 

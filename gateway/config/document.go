@@ -107,6 +107,13 @@ type Proxy struct {
 	MaxHeader int `yaml:"max_header"`
 	// MaxBody is the maximum size of a request's body in bytes. A larger one is answered 413. 0 means 10 MiB, -1 no maximum.
 	MaxBody int64 `yaml:"max_body"`
+	// MaxBodyMemory is the maximum memory in bytes that the bodies of requests to language models take together, at most 1 TiB and not less
+	// than max_body. The gateway reads such a body whole, up to 64 MiB where max_body is -1, and keeps it until it is sent to the model. A
+	// request whose body finds no room is answered 503. 0 means 256 MiB, or max_body where that is more.
+	MaxBodyMemory int64 `yaml:"max_body_memory"`
+	// MaxBodyMemoryPerClient is the part of max_body_memory that the bodies of one client may take, not less than max_body. Further ones are
+	// answered 429. A client is an address, as in {ip}. 0 means a quarter of max_body_memory, or max_body where that is more.
+	MaxBodyMemoryPerClient int64 `yaml:"max_body_memory_per_client"`
 	// HeaderWithin is how long a client may take to send a header: 1ms to 10m. 0 means 5s.
 	HeaderWithin Duration `yaml:"header_within"`
 	// BodyPause is how long the gateway waits for a client to send its body, in all, in addition to the time that body_rate

@@ -31,6 +31,8 @@ func TestRanges(t *testing.T) {
 		{fmt.Sprintf(proxy, "max_connections_per_client"), "proxy.max_connections_per_client", []string{"0", "1", "1000000"}, []string{"-1", "1000001"}},
 		{fmt.Sprintf(proxy, "max_header"), "proxy.max_header", []string{"0", "1024", "16777216"}, []string{"1023", "16777217", "-1"}},
 		{fmt.Sprintf(proxy, "max_body"), "proxy.max_body", []string{"-1", "0", "1", "9223372036854775807"}, []string{"-2"}},
+		{fmt.Sprintf(proxy, "max_body_memory"), "proxy.max_body_memory", []string{"0", "10485760", "1099511627776"}, []string{"-1", "10485759", "1099511627777"}},
+		{fmt.Sprintf(proxy, "max_body_memory_per_client"), "proxy.max_body_memory_per_client", []string{"0", "10485760", "1099511627776"}, []string{"-1", "10485759", "1099511627777"}},
 		{fmt.Sprintf(proxy, "header_within"), "proxy.header_within", []string{"0s", "1ms", "10m"}, []string{"1us", "10m1s", "-1s"}},
 		{fmt.Sprintf(proxy, "body_pause"), "proxy.body_pause", []string{"0s", "1ms", "24h"}, []string{"1us", "25h", "-1s"}},
 		{fmt.Sprintf(proxy, "idle_within"), "proxy.idle_within", []string{"0s", "1ms", "24h"}, []string{"1us", "25h", "-1s"}},

@@ -39,6 +39,8 @@ var bounds = map[string]bound{
 	"Proxy.upstreams":                  named,
 	"Proxy.max_header":                 upTo(16 << 20),
 	"Proxy.max_body":                   least(-1),
+	"Proxy.max_body_memory":            upTo(1 << 40),
+	"Proxy.max_body_memory_per_client": upTo(1 << 40),
 	"Proxy.body_rate":                  all(least(-1), most(1<<30)),
 	"Proxy.max_connections":            upTo(1_000_000),
 	"Proxy.max_connections_per_client": upTo(1_000_000),

@@ -67,6 +67,8 @@ func (f *findings) proxy(p *Proxy) {
 	if p.MaxBody < -1 {
 		f.add("proxy.max_body", "%d is out of range: write a number of bytes, or -1 for any", p.MaxBody)
 	}
+	f.bodyMemory("proxy.max_body_memory", p.MaxBodyMemory, p.MaxReadBytes())
+	f.bodyMemory("proxy.max_body_memory_per_client", p.MaxBodyMemoryPerClient, p.MaxReadBytes())
 	f.duration("proxy.header_within", p.HeaderWithin, time.Millisecond, 10*time.Minute)
 	f.duration("proxy.body_pause", p.BodyPause, time.Millisecond, 24*time.Hour)
 	f.bodyRate("proxy.body_rate", p.BodyRate)
@@ -74,6 +76,16 @@ func (f *findings) proxy(p *Proxy) {
 	f.duration("proxy.idle_within", p.IdleWithin, time.Millisecond, 24*time.Hour)
 	within(f, "proxy.max_connections", p.MaxConnections, 1, 1_000_000)
 	within(f, "proxy.max_connections_per_client", p.MaxConnectionsPerClient, 1, 1_000_000)
+}
+
+// bodyMemory checks how much memory bodies may take, of which one may have longest bytes.
+func (f *findings) bodyMemory(path string, bytes, longest int64) {
+	switch {
+	case bytes < 0 || bytes > 1<<40:
+		f.add(path, "%d is out of range: write a number of bytes, up to %d", bytes, int64(1)<<40)
+	case bytes > 0 && bytes < longest:
+		f.add(path, "%d is too little for one body, which may have %d bytes: write as much, or a smaller proxy.max_body", bytes, longest)
+	}
 }
 
 // bodyRate checks how many bytes a second must come of a body.

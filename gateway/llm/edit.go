@@ -100,24 +100,15 @@ func object(p path, value string) string {
 	return b.String()
 }
 
-// Body is the body with what [Request.LowerOutput] and [Request.AskForUsage] have changed. Everything else is as it was, byte for
-// byte. It is the body that was read, not a copy, if nothing was changed.
-func (r *Request) Body() []byte {
+// Body is the body with what [Request.LowerOutput] and [Request.AskForUsage] have changed, in pieces: those of the body that was read, which
+// are not copied, and between them what was changed. Everything else is as it was, byte for byte.
+func (r *Request) Body() (pieces [][]byte) {
 	edits := slices.Concat(r.lowered, r.asked)
-	if len(edits) == 0 {
-		return r.body
-	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
-	size := len(r.body)
-	for _, e := range edits {
-		size += len(e.text) - (e.end - e.start)
-	}
-	body := make([]byte, 0, size)
 	at := 0
 	for _, e := range edits {
-		body = append(body, r.body[at:e.start]...)
-		body = append(body, e.text...)
+		pieces = append(pieces, r.body[at:e.start:e.start], []byte(e.text))
 		at = e.end
 	}
-	return append(body, r.body[at:]...)
+	return append(pieces, r.body[at:])
 }

@@ -66,7 +66,7 @@ func check(t *testing.T, f *llm.Format, body []byte, most int64) {
 	if (most < 1) != (lowered != nil) {
 		t.Fatalf("%s is lowered to %d: %v", body, most, lowered)
 	}
-	after := r.Body()
+	after := bodyOf(r)
 	if !bytes.Equal(body, before) {
 		t.Fatalf("the body that was read has changed:\n%s\n%s", before, body)
 	}

@@ -43,7 +43,7 @@ func proxy(t *testing.T, model http.Handler) (address string, results <-chan res
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var known result
-		body, err := llm.ReadBody(r.Body, 1<<20)
+		body, err := llm.ReadBody(r.Body, 1<<20, nil)
 		if err == nil {
 			known.request, err = formats[r.URL.Path].ReadRequest(body)
 		}
@@ -52,7 +52,7 @@ func proxy(t *testing.T, model http.Handler) (address string, results <-chan res
 			return
 		}
 		known.added = known.request.AskForUsage()
-		body = known.request.Body()
+		body = bodyOf(known.request)
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		watch := llm.Watch{Format: formats[r.URL.Path], RemoveUsage: known.added, Report: func(a llm.Answer) {
 			known.answer = a

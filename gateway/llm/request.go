@@ -2,9 +2,7 @@ package llm
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 )
 
@@ -14,21 +12,6 @@ const maxDepth = 200
 // bytesPerToken estimates a prompt. English text has about four bytes in a token; an image in base64 has far more, so that its
 // estimate is high.
 const bytesPerToken = 4
-
-// ErrTooLarge means that a body is larger than its reader accepts.
-var ErrTooLarge = errors.New("the body is too large")
-
-// ReadBody reads a body of at most bound bytes. Its errors are ErrTooLarge and those of r.
-func ReadBody(r io.Reader, bound int64) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r, plus(bound, 1)))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(body)) > bound {
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, bound)
-	}
-	return body, nil
-}
 
 // A Request is what a request asks of a model. One goroutine may use it at a time.
 type Request struct {

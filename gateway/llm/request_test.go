@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/jeton-dev/jeton/gateway/llm"
 )
@@ -111,8 +113,8 @@ func TestReadRequest(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%v %s: got %+v, want %+v", c.api, body, got, c.want)
 		}
-		if !bytes.Equal(r.Body(), []byte(body)) {
-			t.Errorf("%s became %s", body, r.Body())
+		if got := bodyOf(r); !bytes.Equal(got, []byte(body)) {
+			t.Errorf("%s became %s", body, got)
 		}
 		if r.OutputWithin(0, llm.EqualRates(), 1000) != 0 || r.OutputWithin(-1, llm.EqualRates(), math.MaxInt64) != 0 {
 			t.Errorf("%s: there is room in nothing", body)
@@ -183,14 +185,46 @@ func TestRequestThatIsWrong(t *testing.T) {
 	}
 }
 
+// bodyOf is the body of a request in one piece.
+func bodyOf(r *llm.Request) []byte { return bytes.Join(r.Body(), nil) }
+
 func TestReadBody(t *testing.T) {
 	for size, want := range map[int]error{0: nil, 9: nil, 10: nil, 11: llm.ErrTooLarge, 1000: llm.ErrTooLarge} {
-		body, err := llm.ReadBody(strings.NewReader(strings.Repeat("x", size)), 10)
+		body, err := llm.ReadBody(strings.NewReader(strings.Repeat("x", size)), 10, nil)
 		if !errors.Is(err, want) || err == nil && len(body) != size {
 			t.Errorf("%d bytes: got %d and %v, want %v", size, len(body), err, want)
 		}
 	}
-	if body, err := llm.ReadBody(strings.NewReader("abc"), math.MaxInt64); err != nil || string(body) != "abc" {
+	for _, size := range []int{0, 1, 8 << 10, 8<<10 + 1, 100_000} {
+		for _, bound := range []int64{100_000, 131_072, math.MaxInt64} {
+			want := strings.Repeat("x", size)
+			for what, r := range map[string]io.Reader{
+				"at once": strings.NewReader(want), "byte by byte": iotest.OneByteReader(strings.NewReader(want)), "with its end": iotest.DataErrReader(strings.NewReader(want)),
+			} {
+				var taken int64
+				body, err := llm.ReadBody(r, bound, func(bytes int64) error {
+					taken += bytes
+					return nil
+				})
+				if err != nil || string(body) != want || taken < int64(size) || taken > min(max(8<<10, 2*int64(size)), bound) {
+					t.Errorf("%d of %d bytes %s: got %d, which take %d, %v", size, bound, what, len(body), taken, err)
+				}
+			}
+		}
+	}
+	full := errors.New("full")
+	if body, err := llm.ReadBody(strings.NewReader(strings.Repeat("x", 100_000)), 1<<20, func(bytes int64) error {
+		if bytes > 8<<10 {
+			return full
+		}
+		return nil
+	}); !errors.Is(err, full) || body != nil {
+		t.Errorf("there is no room: got %d bytes and %v", len(body), err)
+	}
+	if _, err := llm.ReadBody(iotest.ErrReader(io.ErrUnexpectedEOF), 10, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a body breaks off: %v", err)
+	}
+	if body, err := llm.ReadBody(strings.NewReader("abc"), math.MaxInt64, nil); err != nil || string(body) != "abc" {
 		t.Errorf("without a bound: %s, %v", body, err)
 	}
 }
@@ -231,11 +265,11 @@ func TestLowerOutput(t *testing.T) {
 		if err := r.LowerOutput(5); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 		}
-		if got := string(r.Body()); got != c.want || !json.Valid([]byte(got)) {
+		if got := string(bodyOf(r)); got != c.want || !json.Valid([]byte(got)) {
 			t.Errorf("%s: got %s, want %s", c.body, got, c.want)
 		}
-		if r.LowerOutput(0) == nil || r.LowerOutput(-1) == nil || string(r.Body()) != c.body {
-			t.Errorf("%s is lowered to nothing: %s", c.body, r.Body())
+		if r.LowerOutput(0) == nil || r.LowerOutput(-1) == nil || string(bodyOf(r)) != c.body {
+			t.Errorf("%s is lowered to nothing: %s", c.body, bodyOf(r))
 		}
 	}
 	r, err := generate(t).ReadRequest([]byte(`{"config":5}`))
@@ -285,7 +319,7 @@ func TestAskForUsage(t *testing.T) {
 		if want == "" {
 			want = c.body
 		}
-		if got := string(r.Body()); got != want {
+		if got := string(bodyOf(r)); got != want {
 			t.Errorf("%s: got %s, want %s", c.body, got, want)
 		}
 	}
@@ -301,7 +335,7 @@ func TestBothEdits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !r.AskForUsage() || r.LowerOutput(5) != nil || string(r.Body()) != want {
+		if !r.AskForUsage() || r.LowerOutput(5) != nil || string(bodyOf(r)) != want {
 			t.Errorf("%s: got %s, want %s", body, r.Body(), want)
 		}
 	}

@@ -63,7 +63,7 @@ func newProxy(t *testing.T, cfg fakemodel.Config, most int64) (address string, e
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := p.formats[r.URL.Path]
-	body, err := llm.ReadBody(r.Body, 1<<20)
+	body, err := llm.ReadBody(r.Body, 1<<20, nil)
 	var request *llm.Request
 	if err == nil {
 		request, err = format.ReadRequest(body)
@@ -76,7 +76,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	added := request.AskForUsage()
-	body = request.Body()
+	body = bytes.Join(request.Body(), nil)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	reverse := *p.reverse
 	reverse.ModifyResponse = func(r *http.Response) error {

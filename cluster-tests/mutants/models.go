@@ -1,0 +1,34 @@
+package mutants
+
+// ofModels are those of routes to language models: of what is read of requests and answers, and of the memory that it takes.
+func ofModels() []Mutant {
+	return []Mutant{{
+		Name:   "bodies of one client without a bound",
+		Why:    "a body for a model is read whole, and of one client all of them take no more than its part of the memory; otherwise a few clients shut out all others",
+		Edits:  []Edit{{File: "gateway/bodymemory.go", Old: "m.clients[r.client]+bytes > r.bounds.perClient:", New: "false:"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestBodiesStayWithin$", Says: `200 .*, want 429`}},
+	}, {
+		Name:   "bodies of all clients without a bound",
+		Why:    "bodies for models together take no more memory than the document says; otherwise a hundred clients with bodies of 10 MiB end the process",
+		Edits:  []Edit{{File: "gateway/bodymemory.go", Old: "case m.all+bytes > r.bounds.inAll:", New: "case false:"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestBodiesStayWithin$", Says: `200 .*, want 503`}},
+	}, {
+		Name:  "announced bytes take memory",
+		Why:   "memory for a body is taken as the body arrives; taken by its announced length, clients that send nothing shut out all others",
+		Edits: []Edit{{File: "gateway/llm/readbody.go", Old: "size := min(max(2*int64(cap(body)), firstBytes), bound)", New: "size := bound"}},
+		Caught: []Hunt{
+			{Package: "./gateway/llm", Run: "^TestReadBody$", Says: `which take 100000`},
+			{Package: "./gateway", Run: "^TestAnnouncedBytesTakeNothing$", Says: `bodies take [0-9.e+]+ bytes, want`},
+		},
+	}, {
+		Name:   "a body keeps its room until the answer ends",
+		Why:    "a body gives its memory back when the model has got it; kept as long as an answer streams, slow answers shut out other requests",
+		Edits:  []Edit{{File: "gateway/modelbody.go", Old: "\tif n, err = b.left.Read(p); err != nil {", New: "\tif n, err = b.left.Read(p); false {"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestBodiesStayWithin$", Says: `bodies take [0-9.e+]+ bytes, want 0`}},
+	}, {
+		Name:   "a body that was sent is kept",
+		Why:    "the room of a body that was sent is given to others, so its bytes must be garbage; kept, the memory of the process has no bound",
+		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "\tl.request = nil\n", New: ""}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestSentBodiesAreLetGo$", Says: `bytes are in use after`}},
+	}}
+}

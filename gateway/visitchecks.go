@@ -1,0 +1,155 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/fallback"
+)
+
+// ask makes one check. Receipts are asked for if what it takes may have to be returned: when a later check denies, or, after the
+// last one, by the answer.
+func (v *visit) ask(ctx context.Context, c *check, last bool) {
+	w := c.want(&v.request, &v.facts)
+	if w.found && v.refuseDenied(w.key) {
+		return
+	}
+	switch {
+	case len(w.limits.refs) == 0:
+		return
+	case !w.found && c.skipUnidentified:
+		return
+	case !w.found:
+		v.refuse(unidentified, "no credentials identify this client")
+		return
+	}
+	request := w.request()
+	if c.counts == config.CountsRequests {
+		request.Wait = v.askWait(c)
+		request.Receipt = !last || request.Wait > 0 || v.returnable()
+	} else {
+		v.llm.ask(c, &request)
+	}
+	v.key, v.cost = w.key, request.Cost
+	if v.deadline.IsZero() {
+		v.deadline = v.rules.guard.Deadline()
+	}
+	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
+	v.apply(ctx, &verdict, c, &request, w.limits)
+}
+
+// askWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
+func (v *visit) askWait(c *check) time.Duration {
+	if c.wait > 0 && !v.waits {
+		v.waits = v.gateway.inFlight.hold(v.rules.maxInFlight)
+	}
+	if !v.waits {
+		return 0
+	}
+	return c.wait
+}
+
+// endWait ends what askWait has begun.
+func (v *visit) endWait() {
+	if v.waits {
+		v.gateway.inFlight.held.Add(-1)
+		v.waits = false
+	}
+}
+
+// hold waits until the tokens are there that the checks have taken, and reports whether the client has waited too. The request is under
+// way meanwhile, and so counts among the concurrent ones, which are bounded.
+func (v *visit) hold(ctx context.Context) bool {
+	if v.begin.IsZero() {
+		return true
+	}
+	m := v.gateway.metrics
+	m.holding.Inc()
+	since := time.Now()
+	timer := time.NewTimer(time.Until(v.begin))
+	defer func() {
+		timer.Stop()
+		v.held = time.Since(since)
+		m.holding.Dec()
+		m.held.Observe(v.held.Seconds())
+	}()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// returnable reports whether what the request takes may have to be returned after it has passed. Only then is the cluster asked
+// for receipts: it remembers each for minutes, and keeps its key in memory. A request to an upstream with an open connection
+// counts as sent: when the upstream dies, its connections end.
+func (v *visit) returnable() bool {
+	switch v.feedback {
+	case deliveryFeedback:
+		return v.route.upstream != nil && (v.route.charging.byAnswer() || !v.route.upstream.connected())
+	case statusFeedback:
+		return v.route.charging.byAnswer()
+	default:
+		return false
+	}
+}
+
+// apply adds the verdict of one check to the result.
+func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
+	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
+	doc := v.gateway.limits()
+	for _, o := range d.Limits {
+		q := answer.Quota{Outcome: o, Counts: c.counts}
+		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit
+			q.Rule = doc.DecidedBy(&o, r.Key)
+		}
+		v.quotas = append(v.quotas, q)
+	}
+	l.count(d.Decision)
+	switch {
+	case d.Source == fallback.ByAllow:
+		v.outcome = failOpen
+	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
+		v.cutOff(ctx)
+	case d.Source == fallback.ByDeny:
+		v.refuse(unavailable, "rate limiter unavailable; retry later")
+	case !d.Allowed:
+		v.refuse(denied, exceeded(d.Decision))
+		v.refusal.Quotas = v.quotas
+		if c.counts == config.CountsMoney && v.route.llm.budgetStatus == http.StatusForbidden {
+			v.refusal.Kind = answer.OverBudget
+		}
+	default:
+		if v.outcome != failOpen {
+			v.outcome = admitted
+		}
+		if c.counts == config.CountsRequests {
+			v.taking.Add(r.Key, d.Receipts)
+		} else {
+			v.llm.take(c, r, &d.Decision, shownKey(v.key))
+		}
+		if begin := time.Now().Add(d.Wait); d.Wait > 0 && begin.After(v.begin) {
+			v.begin = begin
+		}
+	}
+}
+
+// exceeded describes a denial for people: which limit, and when the request passes. What is left is in the headers.
+func exceeded(d limit.Decision) string {
+	o := d.Denying()
+	switch {
+	case o == nil:
+		return "too many requests"
+	case o.Closed:
+		return "too many requests: the limit " + o.Name + " is closed after denials in a row; " + o.Passes()
+	case o.Never:
+		return "this request asks too much of the limit " + o.Name + ": " + o.Passes()
+	}
+	return "too many requests: the limit " + o.Name + " is exhausted; " + o.Passes()
+}
