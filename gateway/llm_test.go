@@ -26,9 +26,9 @@ func TestChargedIsUsed(t *testing.T) {
 			output        int64  // of a stream, where it is known
 		}{
 			"as it should be":    {fakemodel.NoFault, "usage", "usage", words},
-			"no usage":           {fakemodel.NoUsage, "estimate", "events", words},
+			"no usage":           {fakemodel.NoUsage, "estimate", "events", 24}, // a quarter of the letters of its words
 			"a lie":              {fakemodel.LyingUsage, "usage", "usage", 1},
-			"a broken event":     {fakemodel.Break, "estimate", "events", words / 2},
+			"a broken event":     {fakemodel.Break, "estimate", "events", 13}, // of half of them
 			"an event of 10 MiB": {fakemodel.LongEvent, "usage", "usage", words},
 			"gzip":               {fakemodel.Gzip, "usage", "usage", words},
 			"an error":           {fakemodel.ErrorStatus, "none", "none", 0},
@@ -327,8 +327,8 @@ func TestClientLeavesAStream(t *testing.T) {
 	gone := make(chan struct{})
 	r := newModelRig(t, chat("tokens"), http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for range 3 {
-			_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\n")
+		for range 3 { // each with many tokens
+			_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"`+strings.Repeat("word ", 20)+`"}}]}`+"\n\n")
 			_ = http.NewResponseController(w).Flush()
 		}
 		<-q.Context().Done()
@@ -355,10 +355,11 @@ func TestClientLeavesAStream(t *testing.T) {
 	_ = a.Body.Close()
 	<-gone
 	x := r.exchange(a.Header).Exchange
-	if x.Basis != "events" || x.Used.Output != 3 || x.Used.Input != x.Input {
-		t.Errorf("charged by %s: %+v", x.Basis, x.Used)
+	const output = int64(3*20*len("word ")) / 4
+	if x.Basis != "events" || x.Used.Output != output || x.Used.Input != x.Input {
+		t.Errorf("charged by %s: %+v, want an output of %d", x.Basis, x.Used, output)
 	}
-	r.wantSpent("tokens", x.Input+3)
+	r.wantSpent("tokens", x.Input+output)
 }
 
 // TestClientLeavesBeforeTheAnswer pays the estimate: the model may have worked for it.

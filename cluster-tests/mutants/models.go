@@ -30,5 +30,18 @@ func ofModels() []Mutant {
 		Why:    "the room of a body that was sent is given to others, so its bytes must be garbage; kept, the memory of the process has no bound",
 		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "\tl.request = nil\n", New: ""}},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestSentBodiesAreLetGo$", Says: `bytes are in use after`}},
+	}, {
+		Name:  "a token for each event",
+		Why:   "a stream that its client leaves is charged by its text; by its events alone, of which some models send one for many tokens, most of it is free",
+		Edits: []Edit{{File: "gateway/llm/answer.go", Old: "return max(a.Seen, min(tokensOf(a.Text), estimate))", New: "return max(a.Seen, min(tokensOf(a.Text), 0*estimate))"}},
+		Caught: []Hunt{
+			{Package: "./gateway/llm", Run: "^TestCharge$", Says: `seen, with much text: got`},
+			{Package: "./gateway", Run: "^TestClientLeavesAStream$", Says: `want an output of 75`},
+		},
+	}, {
+		Name:   "text beyond the estimate",
+		Why:    "a model stays within its maximum, so that the guess by the text does too; beyond it, a stream of another language or of code costs more than it may have used",
+		Edits:  []Edit{{File: "gateway/llm/answer.go", Old: "return max(a.Seen, min(tokensOf(a.Text), estimate))", New: "return max(a.Seen, tokensOf(a.Text))"}},
+		Caught: []Hunt{{Package: "./gateway/llm", Run: "^TestCharge$", Says: `with more text than it may have: got`}},
 	}}
 }

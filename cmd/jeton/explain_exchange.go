@@ -70,7 +70,7 @@ func basis(e *denial.Exchange) string {
 		}
 		return "the usage in the answer"
 	case "events":
-		return "the events of the stream, one token each: it had no usage, or ended before that"
+		return "the text and the events of the stream: it had no usage, or ended before that"
 	case "estimate":
 		return "the estimate: nothing is known of what was used"
 	}

@@ -53,7 +53,7 @@ func TestExchangesInWords(t *testing.T) {
 		{exchange(denial.Exchange{Basis: "usage", Understated: true, Lowered: 100}, hold("settled", 124)), []string{
 			"tells fewer tokens than there were events with output\n", "the model was told to generate at most 100 tokens\n", ": 124 of 524 tokens held, 68 charged",
 		}, "in debt"},
-		{exchange(denial.Exchange{Basis: "events"}, hold("lost", 524)), []string{"the events of the stream, one token each", "68 charged, in full: the node that took the hold is gone\n"}, "returned"},
+		{exchange(denial.Exchange{Basis: "events"}, hold("lost", 524)), []string{"the text and the events of the stream", "68 charged, in full: the node that took the hold is gone\n"}, "returned"},
 		{exchange(denial.Exchange{Basis: "estimate"}, hold("unknown", 524)), []string{"the estimate: nothing is known of what was used\n", "the limit does not know the hold any more\n"}, "returned"},
 		{exchange(denial.Exchange{Basis: "none"}, failed), []string{
 			"nothing: the model gave no answer, and all comes back\n",

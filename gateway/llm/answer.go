@@ -15,6 +15,8 @@ type Answer struct {
 	Partial bool
 	// Seen is how many events brought output; each has at least one token. It is 0 for an answer that is no stream.
 	Seen int64
+	// Text is how many bytes of text these events brought, in UTF-8: of answers, of reasoning that the model shows, and of the arguments of tools.
+	Text int64
 	// Events is how many events the stream had; Unread is how many of them were too long to be read.
 	Events, Unread int64
 	// Removed is how many usage events were taken out of the stream.
@@ -36,7 +38,8 @@ const (
 	ByNothing Basis = iota
 	// ByUsage is for an answer that has a usage.
 	ByUsage
-	// ByEvents is for a stream without a usage, or with that of its start only: its input, and one token for each event with output.
+	// ByEvents is for a stream without a usage, or with that of its start only: its input, and a quarter of the bytes of its text, or one token
+	// for each event with output where that is more.
 	ByEvents
 	// ByEstimate is for an answer of which nothing is known.
 	ByEstimate
@@ -71,11 +74,17 @@ func (a *Answer) Charge(estimate Usage) Charge {
 		return Charge{a.Usage, ByUsage}
 	case a.Found && (a.Seen > 0 || a.Usage.Output > 0):
 		started := a.Usage
-		started.Output = max(started.Output, a.Seen)
+		started.Output = max(started.Output, a.streamed(estimate.Output))
 		return Charge{started, ByEvents}
 	case a.Seen > 0:
-		return Charge{Usage{Input: estimate.Input, Output: a.Seen}, ByEvents}
+		return Charge{Usage{Input: estimate.Input, Output: a.streamed(estimate.Output)}, ByEvents}
 	default:
 		return Charge{estimate, ByEstimate}
 	}
+}
+
+// streamed is how many tokens of output a stream had, as far as its events tell. An event has one token at least, which is certain, and from some
+// servers many. How many is told by their text, as it is of a prompt: at most the estimate, since a model does not go beyond its maximum.
+func (a *Answer) streamed(estimate int64) int64 {
+	return max(a.Seen, min(tokensOf(a.Text), estimate))
 }

@@ -138,8 +138,8 @@ func TestFaults(t *testing.T) {
 				output        int64 // of a stream
 			}{
 				fakemodel.NoFault:     {llm.ByUsage, llm.ByUsage, words},
-				fakemodel.Break:       {llm.ByEstimate, llm.ByEvents, words / 2},
-				fakemodel.NoUsage:     {llm.ByEstimate, llm.ByEvents, words},
+				fakemodel.Break:       {llm.ByEstimate, llm.ByEvents, 11}, // a quarter of the letters of half of the words
+				fakemodel.NoUsage:     {llm.ByEstimate, llm.ByEvents, 24},
 				fakemodel.LyingUsage:  {llm.ByUsage, llm.ByUsage, 1},
 				fakemodel.LongEvent:   {llm.ByUsage, llm.ByUsage, words},
 				fakemodel.Gzip:        {llm.ByUsage, llm.ByUsage, words},

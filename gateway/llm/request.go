@@ -9,9 +9,12 @@ import (
 // maxDepth is how deep the objects and arrays of a request may stand in each other.
 const maxDepth = 200
 
-// bytesPerToken estimates a prompt. English text has about four bytes in a token; an image in base64 has far more, so that its
+// tokensOf estimates the tokens of so many bytes. English text has about four bytes in a token; an image in base64 has far more, so that its
 // estimate is high.
-const bytesPerToken = 4
+func tokensOf(bytes int64) int64 {
+	const each = 4
+	return bytes/each + min(bytes%each, 1)
+}
 
 // A Request is what a request asks of a model. One goroutine may use it at a time.
 type Request struct {
@@ -52,7 +55,7 @@ func (f *Format) ReadRequest(body []byte) (*Request, error) {
 	if !whole.found() {
 		return nil, &FieldError{"body", "is not a JSON object"}
 	}
-	r := &Request{format: f, body: body, Choices: 1, Input: int64((len(body) + bytesPerToken - 1) / bytesPerToken)}
+	r := &Request{format: f, body: body, Choices: 1, Input: tokensOf(int64(len(body)))}
 	for _, p := range append([]path{f.request.model, f.request.stream, f.request.choices, f.request.asked}, f.request.max...) {
 		for n := range p { // the objects on the way, too: none of them may stand there twice
 			r.paths = append(r.paths, p[:n+1])

@@ -14,6 +14,7 @@ type tally struct {
 	found  bool
 	final  bool // the usage is of the whole answer
 	seen   int64
+	text   int64 // bytes
 	events int64
 	unread int64
 }
@@ -23,6 +24,7 @@ func (t *tally) event(e sse.Event) (usageOnly bool) {
 	if e.Long {
 		t.events++
 		t.unread++
+		t.seen++ // what is so long has output
 		return false
 	}
 	if len(e.Data) == 0 {
@@ -32,7 +34,7 @@ func (t *tally) event(e sse.Event) (usageOnly bool) {
 	whole := root(e.Data)
 	if !whole.found() { // [DONE], or no JSON
 		if t.format.api == Custom && len(t.format.content) == 0 && string(e.Data) != "[DONE]" {
-			t.seen++
+			t.brought(int64(len(e.Data)))
 		}
 		return false
 	}
@@ -75,34 +77,43 @@ func (t *tally) chat(data []byte, whole span) (usageOnly bool) {
 	}
 	empty := true
 	if choices.found() && choices.opens(data) == '[' {
-		content := false
+		content, bytes := false, int64(0)
 		for w := walkInto(data, choices); ; {
 			choice, ok := w.element()
 			if !ok {
 				break
 			}
 			empty = false
-			content = content || choice.opens(data) == '{' && hasContent(data, locate(data, choice, path{"delta"}).span)
+			if choice.opens(data) == '{' {
+				has, more := contentOf(data, locate(data, choice, path{"delta"}).span)
+				content, bytes = content || has, bytes+more
+			}
 		}
 		if content {
-			t.seen++
+			t.brought(bytes)
 		}
 	}
 	return t.usage(data, usage, true) && empty && choices.found() && !choices.null(data)
 }
 
-// hasContent says whether a delta of a chat has any member with a value, other than the role.
-func hasContent(data []byte, delta span) bool {
+// brought notes an event that brought output, with so many bytes of text.
+func (t *tally) brought(text int64) {
+	t.seen++
+	t.text += text
+}
+
+// contentOf says whether a delta of a chat has any member with a value, other than the role, and how many bytes of text they have.
+func contentOf(data []byte, delta span) (has bool, text int64) {
 	if !delta.found() || delta.opens(data) != '{' {
-		return false
+		return false, 0
 	}
 	for w := walkInto(data, delta); ; {
 		key, value, ok := w.member()
 		if !ok {
-			return false
+			return has, text
 		}
 		if !sameKey(key, "role") && filled(data, value) {
-			return true
+			has, text = true, text+textIn(data, value)
 		}
 	}
 }
@@ -122,6 +133,7 @@ func filled(data []byte, value span) bool {
 var (
 	delta   = []byte(".delta")
 	summary = []byte("response.reasoning_summary_text.delta") // its text is not what the model has generated
+	sound   = []byte("response.audio.delta")                  // it is no text
 )
 
 // responses reads an event of Responses. The usage is that of the response in the last event: response.completed, response.incomplete
@@ -130,7 +142,11 @@ func (t *tally) responses(data []byte, whole span) {
 	kind, content, response := fields(data, whole, "type", "delta", "response")
 	name := unquoted(data, kind)
 	if bytes.HasSuffix(name, delta) && !bytes.Equal(name, summary) && filled(data, content) {
-		t.seen++
+		text := textIn(data, content)
+		if bytes.Equal(name, sound) {
+			text = 0
+		}
+		t.brought(text)
 	}
 	if response.found() && response.opens(data) == '{' {
 		t.usage(data, locate(data, response, path{"usage"}).span, true)
@@ -154,7 +170,7 @@ func (t *tally) anthropic(data []byte, whole span) {
 		}
 		text, partial, thinking := fields(data, change, "text", "partial_json", "thinking")
 		if filled(data, text) || filled(data, partial) || filled(data, thinking) {
-			t.seen++
+			t.brought(textIn(data, text) + textIn(data, partial) + textIn(data, thinking))
 		}
 	}
 }
@@ -162,8 +178,14 @@ func (t *tally) anthropic(data []byte, whole span) {
 // custom reads an event by its paths.
 func (t *tally) custom(data []byte, whole span) {
 	usage := t.usage(data, whole, true)
-	if len(t.format.content) == 0 && !usage || len(t.format.content) > 0 && filled(data, locate(data, whole, t.format.content).span) {
-		t.seen++
+	if len(t.format.content) == 0 {
+		if !usage {
+			t.brought(0) // what is text in it is not known
+		}
+		return
+	}
+	if content := locate(data, whole, t.format.content).span; filled(data, content) {
+		t.brought(textIn(data, content))
 	}
 }
 
@@ -223,5 +245,5 @@ func (t *tally) result(a *Answer) {
 	if t.found {
 		a.Usage = t.counts.usage(t.format.counts.apart)
 	}
-	a.Seen, a.Events, a.Unread = t.seen, t.events, t.unread
+	a.Seen, a.Text, a.Events, a.Unread = t.seen, t.text, t.events, t.unread
 }

@@ -143,12 +143,12 @@ func TestUsage(t *testing.T) {
 			`{"choices":[{"delta":{},"finish_reason":"stop"}]}`,
 			`{"choices":[],"prompt_filter_results":[]}`,
 			`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":7}}`, `[DONE]`,
-		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 3, Events: 8}},
+		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 3, Text: 7, Events: 8}},
 		{"a chat stream with a usage in each chunk", chat, stream, events(
 			`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":1}}`,
 			`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`,
-		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 2}, Seen: 2, Events: 2}},
-		{"a chat stream without a usage", chat, stream, events(`{"choices":[{"delta":{"content":"a"}}]}`, `[DONE]`), llm.Answer{Seen: 1, Events: 2}},
+		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 2}, Seen: 2, Text: 2, Events: 2}},
+		{"a chat stream without a usage", chat, stream, events(`{"choices":[{"delta":{"content":"a"}}]}`, `[DONE]`), llm.Answer{Seen: 1, Text: 1, Events: 2}},
 		{"a chat stream of nonsense", chat, stream, events(`{`, `{"choices":[`, `{"choices":[{"delta":`, `{"usage":{"prompt_tokens":1}`, `"`, `null`, `{"choices":{"delta":5}}`), llm.Answer{Events: 7}},
 		{
 			"a stream of responses", responses, stream, "event: response.created\n" + events(
@@ -159,7 +159,7 @@ func TestUsage(t *testing.T) {
 				`{"type":"response.reasoning_summary_text.delta","delta":"thinking"}`,
 				`{"type":"response.output_text.done","text":"a"}`,
 				`{"type":"response.completed","response":{"output":[{"usage":{"input_tokens":1}}],"usage":{"input_tokens":10,"output_tokens":7}}}`,
-			), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 2, Events: 7},
+			), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 2, Text: 2, Events: 7},
 		},
 		{"an incomplete response", responses, stream, events(`{"type":"response.incomplete","response":{"usage":{"input_tokens":10,"output_tokens":7}}}`), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Events: 1}},
 		{"a failed response", responses, stream, events(`{"type":"response.failed","response":{"usage":null}}`), llm.Answer{Events: 1}},
@@ -175,17 +175,17 @@ func TestUsage(t *testing.T) {
 				`{"type":"message_delta","usage":{"output_tokens":5}}`,
 				`{"type":"message_delta","usage":{"output_tokens":7,"input_tokens":11}}`,
 				`{"type":"message_stop"}`,
-			), llm.Answer{Found: true, Usage: llm.Usage{Input: 111, Output: 7, Cached: 100}, Seen: 2, Events: 10},
+			), llm.Answer{Found: true, Usage: llm.Usage{Input: 111, Output: 7, Cached: 100}, Seen: 2, Text: 2, Events: 10},
 		},
 		{
 			"the start of a stream of messages", messages, stream, events(
 				`{"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}}`,
 				`{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}`,
 				`{"type":"error","error":{"type":"overloaded_error"}}`,
-			), llm.Answer{Found: true, Partial: true, Usage: llm.Usage{Input: 10, Output: 1}, Seen: 1, Events: 3},
+			), llm.Answer{Found: true, Partial: true, Usage: llm.Usage{Input: 10, Output: 1}, Seen: 1, Text: 1, Events: 3},
 		},
-		{"a custom stream", generate(t), stream, events(`{"part":{"text":"a"},"usage":{"in":1,"total":2}}`, `{"part":{"text":""},"usage":{"in":1,"total":5}}`, `{"part":null}`), llm.Answer{Found: true, Usage: llm.Usage{Input: 1, Output: 4}, Seen: 1, Events: 3}},
-		{"a custom stream of anything", custom(t, llm.Paths{Total: "t"}), stream, events(`{"a":1}`, `words`, `{"t":25}`, `[DONE]`), llm.Answer{Found: true, Usage: llm.Usage{Output: 25}, Seen: 2, Events: 4}},
+		{"a custom stream", generate(t), stream, events(`{"part":{"text":"a"},"usage":{"in":1,"total":2}}`, `{"part":{"text":""},"usage":{"in":1,"total":5}}`, `{"part":null}`), llm.Answer{Found: true, Usage: llm.Usage{Input: 1, Output: 4}, Seen: 1, Text: 1, Events: 3}},
+		{"a custom stream of anything", custom(t, llm.Paths{Total: "t"}), stream, events(`{"a":1}`, `words`, `{"t":25}`, `[DONE]`), llm.Answer{Found: true, Usage: llm.Usage{Output: 25}, Seen: 2, Text: 5, Events: 4}},
 	} {
 		c.want.Status, c.want.Complete = http.StatusOK, true
 		passed, got := pass(t, llm.Watch{Format: c.format}, answer(c.kind, whole(c.body)))
@@ -297,7 +297,7 @@ func TestLongEvent(t *testing.T) {
 	long := events(`{"choices":[{"delta":{"content":"`+strings.Repeat("x", 10<<20)+`"}}]}`) + events(`{"choices":[{"delta":{"content":"a"}}]}`) + usageEvent
 	for _, remove := range []bool{false, true} {
 		passed, got := pass(t, llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: remove}, answer(stream, whole(long)))
-		want := llm.Answer{Status: 200, Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 1, Events: 3, Unread: 1, Complete: true}
+		want := llm.Answer{Status: 200, Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 2, Text: 1, Events: 3, Unread: 1, Complete: true}
 		if remove {
 			want.Removed = 1
 		}
