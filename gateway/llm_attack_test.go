@@ -172,3 +172,26 @@ func TestOtherPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestBackground refuses answers that are made after the response, where what they use counts: the response tells no usage.
+func TestBackground(t *testing.T) {
+	tokens := strings.Replace(chat("tokens"), "openai-chat", "openai-responses", 1)
+	for route, refuses := range map[string]bool{
+		tokens: true, strings.Replace(tokens, "[tokens], key: ['org:a'], counts: tokens", "[streams], key: ['org:a'], counts: streams", 1): true,
+		strings.Replace(countedOnly, "openai-chat", "openai-responses", 1): false,
+	} {
+		r := newModelRig(t, route, answering(`{"status":"queued","usage":null}`))
+		for field, status := range map[string]int{
+			`"background":true`: http.StatusBadRequest, `"background":false`: http.StatusOK, `"background":null`: http.StatusOK, `"a":{"background":true}`: http.StatusOK,
+			`"background":false,"background":true`: http.StatusBadRequest, `"Background":true`: http.StatusBadRequest, `"background":1`: http.StatusBadRequest,
+		} {
+			if !refuses && field == `"background":true` {
+				status = http.StatusOK
+			}
+			a, err := r.ask(fakemodel.ResponsesPath, `{"max_output_tokens":50,`+field+`}`)
+			if err != nil || a.StatusCode != status || status == http.StatusBadRequest && !strings.Contains(string(a.Body), `"param":"background"`) {
+				t.Errorf("%s: %d %s %v", field, a.StatusCode, a.Body, err)
+			}
+		}
+	}
+}

@@ -30,6 +30,7 @@ type llmRules struct {
 	hold         time.Duration
 	prices       llm.PriceList // nil where no check counts money
 	budgetStatus int
+	counts       bool // a check counts what answers use, and not requests alone
 	meter        *metering.Meter
 	series       *metering.Route
 }
@@ -44,6 +45,7 @@ func compileLLM(from *config.Route, meter *metering.Meter) (*llmRules, error) {
 		depth:  depth(strings.TrimSuffix(from.Path, "$")),
 		output: l.Output(), leastOutput: l.LeastOutput, hold: l.HoldFor(), budgetStatus: l.BudgetStatus(), meter: meter, series: meter.Route(from.Name),
 	}
+	r.counts = slices.ContainsFunc(from.Checks, func(c config.Check) bool { return c.Unit() != config.CountsRequests })
 	var err error
 	if r.format, err = l.Format(); err != nil {
 		return nil, err
@@ -109,6 +111,9 @@ func (r *llmRules) read(ctx context.Context, path string, h http.Header, body io
 			return nil, &misread{badRequest, err.Error(), ""}
 		}
 		return nil, &misread{badRequest, err.Error(), field.Field}
+	}
+	if request.Background && r.counts {
+		return nil, &misread{badRequest, "background: the answer would come after the response, and what it uses could not be counted: leave it out, or send false", "background"}
 	}
 	l := &llmVisit{llmRules: r, request: request, room: room, estimate: request.Estimate(r.output), output: r.output}
 	if request.Limited {

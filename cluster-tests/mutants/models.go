@@ -43,5 +43,10 @@ func ofModels() []Mutant {
 		Why:    "a model stays within its maximum, so that the guess by the text does too; beyond it, a stream of another language or of code costs more than it may have used",
 		Edits:  []Edit{{File: "gateway/llm/answer.go", Old: "return max(a.Seen, min(tokensOf(a.Text), estimate))", New: "return max(a.Seen, tokensOf(a.Text))"}},
 		Caught: []Hunt{{Package: "./gateway/llm", Run: "^TestCharge$", Says: `with more text than it may have: got`}},
+	}, {
+		Name:   "answers in the background",
+		Why:    "an answer in the background tells its usage later, to a request that asks no limit; let through, it costs nothing but the estimate",
+		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "if request.Background && r.counts {", New: "if false {"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestBackground$", Says: `"background":true: 200`}},
 	}}
 }

@@ -58,6 +58,7 @@ type Format struct {
 // requestPaths are where a request has what is read of it.
 type requestPaths struct {
 	model, stream, choices path
+	background             path   // whether the answer is made after the response; empty if that is no choice
 	max                    []path // the first one is written where the request has none
 	asked                  path   // whether a stream ends with its usage; empty if that is no choice
 }
@@ -81,7 +82,7 @@ func FormatOf(api API) (*Format, error) {
 			reasoning: {"completion_tokens_details", "reasoning_tokens"},
 		}}}, nil
 	case OpenAIResponses:
-		request.max = []path{{"max_output_tokens"}}
+		request.max, request.background = []path{{"max_output_tokens"}}, path{"background"}
 		return &Format{api: api, request: request, counts: countPaths{at: [kinds]path{
 			input: {"input_tokens"}, output: {"output_tokens"},
 			cached: {"input_tokens_details", "cached_tokens"}, cacheWrite: {"input_tokens_details", "cache_write_tokens"},

@@ -22,6 +22,8 @@ type Request struct {
 	Model string
 	// Stream says whether the answer is to be a stream of events.
 	Stream bool
+	// Background says whether the response comes before the answer is made, and so tells no usage.
+	Background bool
 	// MaxOutput is the most tokens that each choice may have. It is 0 where Limited is false; an Anthropic request may also ask for 0.
 	MaxOutput int64
 	// Limited says whether the request names a maximum. Of two (max_tokens and max_completion_tokens), the greater one counts.
@@ -56,7 +58,7 @@ func (f *Format) ReadRequest(body []byte) (*Request, error) {
 		return nil, &FieldError{"body", "is not a JSON object"}
 	}
 	r := &Request{format: f, body: body, Choices: 1, Input: tokensOf(int64(len(body)))}
-	for _, p := range append([]path{f.request.model, f.request.stream, f.request.choices, f.request.asked}, f.request.max...) {
+	for _, p := range append([]path{f.request.model, f.request.stream, f.request.choices, f.request.background, f.request.asked}, f.request.max...) {
 		for n := range p { // the objects on the way, too: none of them may stand there twice
 			r.paths = append(r.paths, p[:n+1])
 		}
@@ -84,6 +86,9 @@ func (r *Request) read() error {
 		return err
 	}
 	if r.Stream, err = r.boolean(paths.stream); err != nil {
+		return err
+	}
+	if r.Background, err = r.boolean(paths.background); err != nil {
 		return err
 	}
 	if n, ok, err := r.count(paths.choices); err != nil {
