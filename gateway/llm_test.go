@@ -288,6 +288,42 @@ routes:
 	r.wantSpent("money", micros)
 }
 
+// TestPriceOfTheModelThatAnswers holds by the price of the model that the request names, and settles by that of the one that the answer names.
+func TestPriceOfTheModelThatAnswers(t *testing.T) {
+	const usage = `"usage":{"input_tokens":10,"output_tokens":20}`
+	for name, c := range map[string]struct {
+		api, kind, answer string
+		want              int64 // millionths
+	}{
+		"a dearer one":         {"openai-responses", "application/json", `{"model":"dear",` + usage + `}`, 3000},
+		"after its usage":      {"openai-responses", "application/json", `{` + usage + `,"model":"dear"}`, 3000},
+		"the same":             {"openai-responses", "application/json", `{"model":"cheap",` + usage + `}`, 30},
+		"its version":          {"openai-responses", "application/json", `{"model":"cheap-2026-01-01",` + usage + `}`, 30},
+		"one without a price":  {"openai-responses", "application/json", `{"model":"other",` + usage + `}`, 30},
+		"nothing":              {"openai-responses", "application/json", `{` + usage + `}`, 30},
+		"no text":              {"openai-responses", "application/json", `{"model":["dear"],` + usage + `}`, 30},
+		"a name without end":   {"openai-responses", "application/json", `{"model":"dear` + strings.Repeat("r", 300) + `",` + usage + `}`, 30},
+		"a stream":             {"openai-responses", "text/event-stream", "data: {\"response\":{\"model\":\"dear\"}}\n\ndata: {\"response\":{" + strings.ReplaceAll(usage, "\n", "") + "}}\n\n", 3000},
+		"a stream of chunks":   {"openai-chat", "text/event-stream", "data: {\"model\":\"\",\"choices\":[]}\n\ndata: {\"model\":\"dear\",\"choices\":[{}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":20}}\n\n", 3000},
+		"a stream of messages": {"anthropic-messages", "text/event-stream", "data: {\"type\":\"message_start\",\"message\":{\"model\":\"dear\"," + usage + "}}\n\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":20}}\n\n", 3000},
+	} {
+		r := newModelRig(t, "routes:\n- name: model\n  path: /\n  llm: {api: "+c.api+", prices: {cheap: {input: 1, output: 1}, dear*: {input: 100, output: 100}}}\n"+
+			"  checks: [{limits: [money], key: ['org:a'], counts: money}]\n", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.kind)
+			_, _ = io.WriteString(w, c.answer)
+		}))
+		path := map[string]string{"openai-chat": fakemodel.ChatPath, "openai-responses": fakemodel.ResponsesPath, "anthropic-messages": fakemodel.MessagesPath}[c.api]
+		a, err := r.ask(path, `{"model":"cheap","stream":true,"max_tokens":50,"max_output_tokens":50}`)
+		if err != nil || a.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s %v", name, a.StatusCode, a.Body, err)
+		}
+		x := r.exchange(a.Header).Exchange
+		if x.Holds[0].Charged != c.want || (x.Answered == "dear") != (c.want == 3000) {
+			t.Errorf("%s: %d are charged, want %d: %+v", name, x.Holds[0].Charged, c.want, x)
+		}
+	}
+}
+
 // TestHeadersOfDialect tells clients of their limits in the dialect, in place of the upstream's.
 func TestHeadersOfDialect(t *testing.T) {
 	model := fake(fakemodel.NoFault)

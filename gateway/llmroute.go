@@ -64,7 +64,7 @@ type llmVisit struct {
 	request  *llm.Request // nil once it is forwarded
 	room     *bodyRoom    // that its body takes
 	estimate llm.Usage
-	prices   llm.Rates // of its model
+	price    llm.Rates // of its model
 	exchange *metering.Exchange
 	output   int64  // that each choice may have, as far as the checks have granted it
 	lowered  int64  // maximum that the upstream gets instead; 0 for none
@@ -121,11 +121,11 @@ func (r *llmRules) read(ctx context.Context, path string, h http.Header, body io
 	}
 	if r.prices != nil {
 		var priced bool
-		if l.prices, priced = r.prices.Of(request.Model); !priced {
+		if l.price, priced = r.prices.Of(request.Model); !priced {
 			return nil, &misread{badRequest, "the model has no price here: use another one", "model"}
 		}
 	}
-	l.exchange = r.meter.Begin(r.series, l.estimate)
+	l.exchange = r.meter.Begin(r.series, request.Model, l.estimate)
 	return l, nil
 }
 
@@ -168,7 +168,7 @@ func (l *llmVisit) asks(c *check) bool { return l != nil || c.counts == config.C
 // rates are what a token costs by a check.
 func (l *llmVisit) rates(c *check) llm.Rates {
 	if c.counts == config.CountsMoney {
-		return l.prices
+		return l.price
 	}
 	return c.weights
 }
@@ -210,7 +210,11 @@ func (l *llmVisit) take(c *check, r *limit.Request, d *limit.Decision, shownKey 
 		return
 	}
 	rates := l.rates(c)
-	l.exchange.AddHold(metering.Holding{Hold: *d.Hold, Counts: c.counts, ShownKey: shownKey, Rates: rates, Asked: r.Cost, For: l.hold})
+	h := metering.Holding{Hold: *d.Hold, Counts: c.counts, ShownKey: shownKey, Rates: rates, Asked: r.Cost, For: l.hold}
+	if c.counts == config.CountsMoney {
+		h.Prices = l.prices
+	}
+	l.exchange.AddHold(h)
 	if d.Hold.Granted < r.Cost {
 		l.lowered = max(l.request.OutputWithin(d.Hold.Granted, rates.Dearest(), l.output), l.leastOutput)
 		l.output = l.lowered

@@ -48,5 +48,15 @@ func ofModels() []Mutant {
 		Why:    "an answer in the background tells its usage later, to a request that asks no limit; let through, it costs nothing but the estimate",
 		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "if request.Background && r.counts {", New: "if false {"}},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestBackground$", Says: `"background":true: 200`}},
+	}, {
+		Name:   "the price of the model that was asked",
+		Why:    "another model may answer than was asked, and the bill is that of the one that has; by the price of the other, a budget of money says nothing of the bill",
+		Edits:  []Edit{{File: "gateway/metering/settle.go", Old: "if h.Prices != nil {", New: "if h.Prices != nil && false {"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestPriceOfTheModelThatAnswers$", Says: `30 are charged, want 3000`}},
+	}, {
+		Name:   "a version of a model is another model",
+		Why:    "answers name the version of the model that was asked; taken for a model of its own, it has the price of all others",
+		Edits:  []Edit{{File: "gateway/llm/rates.go", Old: "answered == \"\" || !ok || version {", New: "answered == \"\" || !ok || version && false {"}},
+		Caught: []Hunt{{Package: "./gateway/llm", Run: "^TestPriceOfAnswer$", Says: `gpt-5-2026-01-01 answers for gpt-5: got 5, want 1`}},
 	}}
 }

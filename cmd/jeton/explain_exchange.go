@@ -25,6 +25,9 @@ func exchangeRows(e *denial.Exchange, at time.Time, row func(name, format string
 	if e.Lowered > 0 {
 		row("lowered", "less was left than the estimate: the model was told to generate at most %d tokens", e.Lowered)
 	}
+	if e.Answered != "" {
+		row("model", "%s has answered", e.Answered)
+	}
 	if e.Used != nil {
 		row("used", "%s", used(e.Used))
 		row("charged by", "%s", basis(e))

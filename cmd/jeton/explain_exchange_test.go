@@ -50,6 +50,7 @@ func TestExchangesInWords(t *testing.T) {
 			"hold        budget of user:42: 524 millionths held, 68 charged, 456 returned; 7 in debt\n",
 		}, "lowered"},
 		{kinds, []string{"used        80 tokens of input (20 from a cache, 5 written to one) and 60 tokens of output (9 of reasoning)\n"}, "hold "},
+		{exchange(denial.Exchange{Basis: "usage", Model: "gpt-x", Answered: "gpt-y"}), []string{"an answer of gpt-x\n", "model       gpt-y has answered\n"}, "in debt"},
 		{exchange(denial.Exchange{Basis: "usage", Understated: true, Lowered: 100}, hold("settled", 124)), []string{
 			"tells fewer tokens than there were events with output\n", "the model was told to generate at most 100 tokens\n", ": 124 of 524 tokens held, 68 charged",
 		}, "in debt"},

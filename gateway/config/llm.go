@@ -26,7 +26,8 @@ type LLM struct {
 	// Weights say how much a token of each kind counts for the checks that count tokens, input or output. Empty means that each counts 1.
 	Weights *Rates `yaml:"weights"`
 	// Prices are those of a million tokens, in units of money, by model; a name that ends with * is for all models that begin so, and "*"
-	// for all others. The longest name that matches is used, and a model without a price is refused. Checks that count money count
+	// for all others. The longest name that matches is used, and a model without a price is refused. Where the answer names another model than
+	// the request, and that one has a price, its price is used in the end. Checks that count money count
 	// millionths of the unit: with a price of 2.50, a token costs 2.5. Required by such a check.
 	Prices map[string]Rates `yaml:"prices"`
 	// QuotaStatus is the status where a check that counts money denies: 429, or 403, which clients do not send again. 0 means 429.

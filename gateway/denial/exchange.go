@@ -7,6 +7,8 @@ import "time"
 type Exchange struct {
 	// Model is the name that the request had; empty for none.
 	Model string `json:"model,omitempty"`
+	// Answered is the name that the answer had, where it is another one; by its price money is settled.
+	Answered string `json:"answered_model,omitempty"`
 	// Stream says that the client asked for a stream of events.
 	Stream bool `json:"stream,omitempty"`
 	// Input and Output are the estimate, in tokens.

@@ -6,6 +6,9 @@ import "fmt"
 type Answer struct {
 	// Status is the HTTP status of the upstream.
 	Status int
+	// Model is the model that the answer says it is of, which may be another one than the request asks for; empty if it does not say, or in a name
+	// of more than 256 bytes. It is empty for a [Custom] API.
+	Model string
 	// Usage is what the answer says that it used. It counts only if Found.
 	Usage Usage
 	// Found says whether the answer has a usage at all. A usage that is not there is missing, and is not 0.

@@ -69,15 +69,31 @@ type PriceList map[string]Rates
 
 // Of is the Rates of a model: those of its very name, or else of the longest pattern that fits. ok is false if there is none.
 func (l PriceList) Of(model string) (rates Rates, ok bool) {
-	if rates, ok = l[model]; ok {
-		return rates, true
+	name, ok := l.find(model)
+	return l[name], ok
+}
+
+// OfAnswer is the Rates of an answer: those of the model that it names, or else those of the one that was asked. A name that only adds to the
+// one that was asked, such as the date of its version, is of the same model, unless the list has a name for it that adds to it too.
+func (l PriceList) OfAnswer(asked, answered string) Rates {
+	name, ok := l.find(answered)
+	if version := strings.HasPrefix(answered, asked) && !strings.HasPrefix(name, asked); answered == "" || !ok || version {
+		name, _ = l.find(asked)
+	}
+	return l[name]
+}
+
+// find is the name on the list that is of a model.
+func (l PriceList) find(model string) (name string, ok bool) {
+	if _, ok = l[model]; ok {
+		return model, true
 	}
 	longest := -1
-	for name, r := range l {
-		start, pattern := strings.CutSuffix(name, "*")
+	for n := range l {
+		start, pattern := strings.CutSuffix(n, "*")
 		if pattern && len(start) > longest && strings.HasPrefix(model, start) {
-			rates, ok, longest = r, true, len(start)
+			name, ok, longest = n, true, len(start)
 		}
 	}
-	return rates, ok
+	return name, ok
 }

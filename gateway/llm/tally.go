@@ -11,6 +11,7 @@ import (
 type tally struct {
 	format *Format
 	counts counts
+	model  string // of the answer, once it is known
 	found  bool
 	final  bool // the usage is of the whole answer
 	seen   int64
@@ -60,6 +61,16 @@ func (t *tally) usage(data []byte, s span, final bool) bool {
 	return true
 }
 
+// longestModel is how many bytes the name of a model may have to be read.
+const longestModel = 256
+
+// named takes over the name of the model at s, unless one is known.
+func (t *tally) named(data []byte, s span) {
+	if t.model == "" && s.found() && s.opens(data) == '"' && s.end-s.start <= longestModel+len(`""`) {
+		_ = json.Unmarshal(s.of(data), &t.model) // of what is no text, nothing is taken over
+	}
+}
+
 // chat reads a chunk of Chat Completions. The usage is in the last chunk, or, from some servers, in each.
 func (t *tally) chat(data []byte, whole span) (usageOnly bool) {
 	var choices, usage span
@@ -73,6 +84,8 @@ func (t *tally) chat(data []byte, whole span) (usageOnly bool) {
 			choices = value
 		case sameKey(key, "usage"):
 			usage = value
+		case sameKey(key, "model"):
+			t.named(data, value)
 		}
 	}
 	empty := true
@@ -149,6 +162,7 @@ func (t *tally) responses(data []byte, whole span) {
 		t.brought(text)
 	}
 	if response.found() && response.opens(data) == '{' {
+		t.named(data, locate(data, response, path{"model"}).span)
 		t.usage(data, locate(data, response, path{"usage"}).span, true)
 	}
 }
@@ -160,6 +174,7 @@ func (t *tally) anthropic(data []byte, whole span) {
 	switch string(unquoted(data, kind)) {
 	case "message_start":
 		if rest.found() && rest.opens(data) == '{' {
+			t.named(data, locate(data, rest, path{"model"}).span)
 			t.usage(data, locate(data, rest, path{"usage"}).span, false)
 		}
 	case "message_delta":
@@ -214,10 +229,10 @@ func unquoted(data []byte, s span) []byte {
 	return data[s.start+1 : s.end-1]
 }
 
-// wants says whether a member of an answer that is one JSON object is read: whether the usage is in it.
+// wants says whether a member of an answer that is one JSON object is read: whether it is the model, or the usage is in it.
 func (t *tally) wants(key []byte) bool {
 	if t.format.api != Custom {
-		return sameKey(key, "usage")
+		return sameKey(key, "usage") || sameKey(key, "model")
 	}
 	for _, p := range t.format.counts.at {
 		if len(p) > 0 && sameKey(key, p[0]) {
@@ -234,6 +249,7 @@ func (t *tally) whole(body []byte) {
 		return
 	}
 	if t.format.api != Custom {
+		t.named(body, locate(body, whole, path{"model"}).span)
 		whole = locate(body, whole, path{"usage"}).span
 	}
 	t.usage(body, whole, true)
@@ -241,6 +257,7 @@ func (t *tally) whole(body []byte) {
 
 // result writes what was counted into an answer.
 func (t *tally) result(a *Answer) {
+	a.Model = t.model
 	a.Found, a.Partial = t.found, t.found && !t.final
 	if t.found {
 		a.Usage = t.counts.usage(t.format.counts.apart)

@@ -125,6 +125,34 @@ func TestPriceList(t *testing.T) {
 	}
 }
 
+func TestPriceOfAnswer(t *testing.T) {
+	list := llm.PriceList{"gpt-5": {Input: 1}, "gpt-5-mini": {Input: 2}, "gpt-4*": {Input: 3}, "gpt-4-turbo*": {Input: 4}, "*": {Input: 5}}
+	for _, c := range []struct {
+		asked, answered string
+		want            llm.Decimal
+	}{
+		{"gpt-5", "", 1},
+		{"gpt-5", "gpt-5", 1},
+		{"gpt-5", "gpt-5-2026-01-01", 1}, // its version, and not one of all others
+		{"gpt-5", "gpt-5-mini", 2},
+		{"gpt-5-mini", "gpt-5", 1},
+		{"gpt-5", "gpt-4-turbo-2", 4},
+		{"gpt-4", "gpt-4-turbo", 4},
+		{"gpt-4-turbo", "gpt-4", 3},
+		{"gpt-5", "other", 5},
+		{"other", "gpt-4", 3},
+		{"other", "other-2", 5},
+	} {
+		if got := list.OfAnswer(c.asked, c.answered); got.Input != c.want {
+			t.Errorf("%s answers for %s: got %d, want %d", c.answered, c.asked, got.Input, c.want)
+		}
+	}
+	delete(list, "*")
+	if got := list.OfAnswer("gpt-5", "other"); got.Input != 1 {
+		t.Errorf("a model without a price answers: got %d", got.Input)
+	}
+}
+
 func TestCharge(t *testing.T) {
 	estimate := llm.Usage{Input: 10, Output: 100}
 	told := llm.Usage{Input: 12, Output: 3}

@@ -16,8 +16,10 @@ type Holding struct {
 	limit.Hold
 	// Counts is what the check counts, and ShownKey its key as records have it.
 	Counts, ShownKey string
-	// Rates are what a token of each kind costs.
+	// Rates are what a token of each kind costs: estimated, and used where Prices are nil.
 	Rates llm.Rates
+	// Prices are those of all models, of a hold of money: it is settled by the price of the model that answers.
+	Prices llm.PriceList
 	// Asked is the estimate at these rates.
 	Asked int64
 	// For is how long the hold lasts.
@@ -29,6 +31,7 @@ type Holding struct {
 type Exchange struct {
 	meter    *Meter
 	route    *Route
+	model    string
 	estimate llm.Usage
 	logged   bool
 
@@ -45,9 +48,9 @@ type Exchange struct {
 	unsettled int
 }
 
-// Begin begins an exchange of that estimate.
-func (m *Meter) Begin(route *Route, estimate llm.Usage) *Exchange {
-	return &Exchange{meter: m, route: route, estimate: estimate}
+// Begin begins an exchange with a model, of that estimate.
+func (m *Meter) Begin(route *Route, model string, estimate llm.Usage) *Exchange {
+	return &Exchange{meter: m, route: route, model: model, estimate: estimate}
 }
 
 // AddHold notes what a check holds.
@@ -130,8 +133,12 @@ func (x *Exchange) end(charge llm.Charge, a *llm.Answer) {
 	if !x.stop(charge, a) {
 		return
 	}
+	answered := ""
+	if a != nil {
+		answered = a.Model
+	}
 	for i := range x.holds {
-		x.settle(i, charge)
+		x.settle(i, charge, answered)
 	}
 	for i := range x.permits {
 		x.giveBack(i)
@@ -166,6 +173,9 @@ func (x *Exchange) note(charge llm.Charge, a *llm.Answer) {
 	x.route.count(charge, x.estimate, understated)
 	x.change(func(e *denial.Exchange) {
 		u := charge.Usage
+		if a != nil && a.Model != e.Model {
+			e.Answered = a.Model
+		}
 		e.Basis, e.Understated, e.Ended = charge.Basis.String(), understated, x.meter.now()
 		e.Used = &denial.Used{Input: u.Input, Output: u.Output, Cached: u.Cached, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning}
 	})

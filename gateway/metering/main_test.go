@@ -54,7 +54,7 @@ func newMeter(t *testing.T, f fake) (*Meter, *prometheus.Registry) {
 // begun is an exchange that holds 100 tokens for a minute, of 10 of input and 90 of output, and is under way.
 func begun(t *testing.T, m *Meter) (x *Exchange, id string) {
 	t.Helper()
-	x = m.Begin(m.Route("chat"), llm.Usage{Input: 10, Output: 90})
+	x = m.Begin(m.Route("chat"), "gpt-x", llm.Usage{Input: 10, Output: 90})
 	x.AddHold(Holding{Hold: limit.Hold{Key: "org:a", Granted: 100}, Counts: "tokens", ShownKey: "org:a", Rates: llm.EqualRates(), Asked: 100, For: time.Minute})
 	id = x.Start(t.Context(), denial.Record{Exchange: &denial.Exchange{}}, true)
 	return x, id

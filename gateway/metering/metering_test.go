@@ -108,7 +108,7 @@ func TestPermitIsReturnedAsExtended(t *testing.T) {
 			},
 			settle: func(_ context.Context, s limit.Settlement) (limit.Settled, error) { return settled(s), nil },
 		})
-		x := m.Begin(m.Route("chat"), llm.Usage{})
+		x := m.Begin(m.Route("chat"), "gpt-x", llm.Usage{})
 		x.AddPermit("org:a", receipt)
 		x.Release(t.Context())
 		synctest.Wait()

@@ -23,10 +23,14 @@ type permit struct {
 	receipt limit.Receipt
 }
 
-// settle settles a hold in the background.
-func (x *Exchange) settle(i int, charge llm.Charge) {
+// settle settles a hold in the background, of an answer by that model.
+func (x *Exchange) settle(i int, charge llm.Charge, answered string) {
 	h := &x.holds[i]
-	s := limit.Settlement{Hold: h.Hold, Used: min(h.Rates.Cost(charge.Usage), limit.MaxCount)}
+	rates := h.Rates
+	if h.Prices != nil {
+		rates = h.Prices.OfAnswer(x.model, answered)
+	}
+	s := limit.Settlement{Hold: h.Hold, Used: min(rates.Cost(charge.Usage), limit.MaxCount)}
 	var settled limit.Settled
 	x.meter.queue.add(job{
 		ctx: x.ctx,
