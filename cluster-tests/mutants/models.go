@@ -58,5 +58,10 @@ func ofModels() []Mutant {
 		Why:    "answers name the version of the model that was asked; taken for a model of its own, it has the price of all others",
 		Edits:  []Edit{{File: "gateway/llm/rates.go", Old: "answered == \"\" || !ok || version {", New: "answered == \"\" || !ok || version && false {"}},
 		Caught: []Hunt{{Package: "./gateway/llm", Run: "^TestPriceOfAnswer$", Says: `gpt-5-2026-01-01 answers for gpt-5: got 5, want 1`}},
+	}, {
+		Name:   "only one maximum is lowered",
+		Why:    "a request may name its maximum twice, and the greater one counts; lowered in one field alone, the model generates more than was held",
+		Edits:  []Edit{{File: "gateway/llm/edit.go", Old: "r.lowered = append(r.lowered, edit{s.start, s.end, digits})", New: "r.lowered = []edit{{s.start, s.end, digits}}"}},
+		Caught: []Hunt{{Package: "./gateway/llm", Run: "^TestLowerOutput$", Says: `"max_tokens":100.*: got`}},
 	}}
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// LowerOutput lowers the maximum of output to granted tokens for each choice, where the request names a greater one or none. It shows in
+// LowerOutput lowers the maximum of output to granted tokens for each choice, where the request names a greater one or none: in the fields that
+// the client has sent, or else in the one that the API takes for all models, which is max_completion_tokens of Chat Completions. It shows in
 // [Request.Body]. A later call replaces an earlier one. Its errors are *FieldError: granted is less than 1, the API has no
 // such field, or it has no place in the body because what should be an object around it is none.
 func (r *Request) LowerOutput(granted int64) error {
@@ -22,7 +23,7 @@ func (r *Request) LowerOutput(granted int64) error {
 	}
 	digits := strconv.FormatInt(granted, 10)
 	if !r.Limited {
-		e, err := r.set(fields, digits)
+		e, err := r.set(fields[0], digits)
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (r *Request) AskForUsage() (added bool) {
 	if r.UsageAsked || !r.Stream {
 		return false
 	}
-	e, err := r.set([]path{r.format.request.asked}, "true")
+	e, err := r.set(r.format.request.asked, "true")
 	if err != nil {
 		return false // read has seen that there is room
 	}
@@ -56,14 +57,11 @@ func (r *Request) AskForUsage() (added bool) {
 	return true
 }
 
-// set writes the first of those fields, none of which has a value: over the null of one, or else as a new member.
-func (r *Request) set(fields []path, value string) (edit, error) {
-	for _, p := range fields {
-		if s := r.stands(p); s.found() {
-			return edit{s.start, s.end, value}, nil
-		}
+// set writes a field that has no value: over its null, or else as a new member.
+func (r *Request) set(p path, value string) (edit, error) {
+	if s := r.stands(p); s.found() {
+		return edit{s.start, s.end, value}, nil
 	}
-	p := fields[0]
 	above := root(r.body)
 	for n := 1; n < len(p); n++ {
 		s := r.stands(p[:n])

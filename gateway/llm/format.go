@@ -59,7 +59,7 @@ type Format struct {
 type requestPaths struct {
 	model, stream, choices path
 	background             path   // whether the answer is made after the response; empty if that is no choice
-	max                    []path // the first one is written where the request has none
+	max                    []path // the first one, which all models take, is written where the request has none
 	asked                  path   // whether a stream ends with its usage; empty if that is no choice
 }
 
