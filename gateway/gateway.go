@@ -87,7 +87,7 @@ type Gateway struct {
 	now     func() time.Time
 	memory  *denial.Memory
 	meter   *metering.Meter // of exchanges with language models
-	talks   *denial.Memory  // the newest of these
+	talks   *denial.Memory  // the newest of these, in a ring of their own: they would push all denials out of that one
 
 	registerer prometheus.Registerer // nil for none
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/llm/fakemodel"
 )
 
@@ -320,6 +321,31 @@ func TestPriceOfTheModelThatAnswers(t *testing.T) {
 		x := r.exchange(a.Header).Exchange
 		if x.Holds[0].Charged != c.want || (x.Answered == "dear") != (c.want == 3000) {
 			t.Errorf("%s: %d are charged, want %d: %+v", name, x.Holds[0].Charged, c.want, x)
+		}
+	}
+}
+
+// TestExchangesPushNoDenialsOut: there are many more exchanges than denials, and each ring keeps its newest ones.
+func TestExchangesPushNoDenialsOut(t *testing.T) {
+	r := newModelRig(t, chat("small"), answering(usage8))
+	passed, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"max_tokens":5}`)
+	if err != nil || passed.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s %v", passed.StatusCode, passed.Body, err)
+	}
+	refused, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"max_tokens":500}`)
+	if err != nil || refused.StatusCode != http.StatusTooManyRequests {
+		t.Fatalf("%d %s %v", refused.StatusCode, refused.Body, err)
+	}
+	exchange, refusal := passed.Header.Get("X-Jeton-Exchange"), refused.Header.Get("X-Request-Id")
+	if _, err := r.gateway.Denials().Recall(exchange); !errors.Is(err, denial.ErrForgotten) {
+		t.Errorf("the exchange %s is among the denials: %v", exchange, err)
+	}
+	if _, err := r.gateway.Denials().Recall(refusal); err != nil {
+		t.Errorf("the denial %s: %v", refusal, err)
+	}
+	for _, id := range []string{exchange, refusal} {
+		if record, err := r.gateway.Recall(id); err != nil || record.ID != id {
+			t.Errorf("%s: %+v %v", id, record, err)
 		}
 	}
 }

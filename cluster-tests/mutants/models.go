@@ -63,5 +63,10 @@ func ofModels() []Mutant {
 		Why:    "a request may name its maximum twice, and the greater one counts; lowered in one field alone, the model generates more than was held",
 		Edits:  []Edit{{File: "gateway/llm/edit.go", Old: "r.lowered = append(r.lowered, edit{s.start, s.end, digits})", New: "r.lowered = []edit{{s.start, s.end, digits}}"}},
 		Caught: []Hunt{{Package: "./gateway/llm", Run: "^TestLowerOutput$", Says: `"max_tokens":100.*: got`}},
+	}, {
+		Name:   "exchanges among the denials",
+		Why:    "there are many more exchanges than denials; in one ring, a denial is forgotten before its client asks about it",
+		Edits:  []Edit{{File: "gateway/gateway.go", Old: "Checker: cfg.Checker, Memory: g.talks,", New: "Checker: cfg.Checker, Memory: g.memory,"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestExchangesPushNoDenialsOut$", Says: `is among the denials`}},
 	}}
 }
