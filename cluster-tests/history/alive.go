@@ -49,7 +49,7 @@ func alive(v *view, r *Result) {
 		case decided == 0:
 			v.found(r, b, []*Call{last}, "none of %d checks was decided after all faults had been healed", asked)
 		default:
-			if c := b.stuck(healed); c != nil {
+			if c := b.stuck(healed); c != nil && !b.takesHolds() {
 				v.found(r, b, []*Call{c}, "a check is denied although no check was admitted for %s", seconds(b.largest()+Fade))
 			}
 		}

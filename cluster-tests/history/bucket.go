@@ -128,7 +128,46 @@ func buckets(h *History) []*bucket {
 func (b *bucket) largest() int64 {
 	ns := int64(0)
 	for i := range b.versions {
-		ns = max(ns, b.versions[i].fill())
+		ns = max(ns, b.versions[i].fill()+b.versions[i].owing())
 	}
 	return ns + b.wait
+}
+
+// takesHolds says whether the bucket's limit does.
+func (b *bucket) takesHolds() bool { return b.versions[0].Holds != "" }
+
+// durable says whether any process knows of the holds of a limit: where what one has lost would not come back within ten minutes.
+func (t *terms) durable() bool {
+	const soon = int64(600e9)
+	switch t.Algorithm {
+	case TokenBucket:
+		return t.fill() > soon
+	case FixedWindow:
+		return t.Length > soon
+	}
+	return true
+}
+
+// debt is the most that may be charged beyond the limit.
+func (b *bucket) debt() (most int64) {
+	for i := range b.versions {
+		most = max(most, b.versions[i].Debt)
+	}
+	return most
+}
+
+// bounded says whether the debt of the bucket has a bound, at any time.
+func (b *bucket) bounded() bool {
+	return slices.ContainsFunc(b.versions, func(t terms) bool { return t.Debt < Boundless })
+}
+
+// owing is how long a bucket that is in debt as deep as may be takes to come out of it, in nanoseconds, rounded up.
+func (t *terms) owing() int64 {
+	const longest = 1 << 60
+	if debt := t.line(t.Debt); t.Algorithm == TokenBucket && debt.less(product(longest, t.n)) {
+		return divideUp(t.p, t.Debt, t.n)
+	} else if debt.positive() && t.Algorithm == TokenBucket {
+		return longest
+	}
+	return 0
 }

@@ -25,6 +25,7 @@ func Checkers() []Checker {
 		{"windows", "no window of time admits more than the capacity and the refill", true, windows},
 		{"counts", "no window of a limit with windows admits more than the limit", true, counts},
 		{"inside", "no more permits are held at once than the limit has", true, inside},
+		{"settled", "a hold is charged what a settlement says, once and for all", true, settled},
 		{"linear", "one bucket that decides call after call could have decided the same", false, linear},
 		{"enough", "enough of what was due was admitted", false, enough},
 		{"alive", "no key is stuck once everything is healed", false, alive},

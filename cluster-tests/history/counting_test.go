@@ -81,6 +81,7 @@ func (l *counter) decide(s step) {
 			l.extend(k, now, &c)
 		case history.KindReset:
 			k.entries, c.Outcome = nil, history.Done
+		case history.KindHold, history.KindSettle: // have a reference of their own
 		}
 	}
 	if lost {

@@ -21,22 +21,32 @@ func counts(v *view, r *Result) {
 	r.Things = "checks"
 	for _, b := range v.of(FixedWindow, SlidingWindow, Weighted, SlidingLog) {
 		all := b.admissions()
-		r.Checked += len(all)
-		length, algorithm := b.versions[0].Length, b.versions[0].Algorithm
-		if algorithm == Weighted || algorithm == FixedWindow {
-			v.count(r, b, v.aligned(b, all), 1, func(end int64) int64 { return end - end%length - 1 })
+		r.Checked += len(all) + len(b.only(KindHold, Admitted))
+		held, beyond := v.heldIn(b)
+		all = byEnd(append(all, held...))
+		v.inWindows(r, b, all, 0)
+		if len(beyond) > 0 {
+			v.inWindows(r, b, byEnd(append(all, beyond...)), b.debt())
 		}
-		if algorithm != FixedWindow {
-			times := int64(1)
-			if algorithm == Weighted {
-				times = 2
-			}
-			since := int64(0)
-			v.count(r, b, all, times, func(end int64) int64 {
-				since = max(since, end-length+2*v.epsilon+v.held(end-length, end))
-				return since
-			})
+	}
+}
+
+// inWindows counts what was admitted in each window of a limit, in the order in which it was. More may be charged beyond the limit.
+func (v *view) inWindows(r *Result, b *bucket, all []*admission, more int64) {
+	length, algorithm := b.versions[0].Length, b.versions[0].Algorithm
+	if algorithm == Weighted || algorithm == FixedWindow {
+		v.count(r, b, v.aligned(b, all), 1, more, func(end int64) int64 { return end - end%length - 1 })
+	}
+	if algorithm != FixedWindow {
+		times := int64(1)
+		if algorithm == Weighted {
+			times = 2
 		}
+		since := int64(0)
+		v.count(r, b, all, times, more, func(end int64) int64 {
+			since = max(since, end-length+2*v.epsilon+v.held(end-length, end))
+			return since
+		})
 	}
 }
 
@@ -67,8 +77,35 @@ func (b *bucket) admissions() []*admission {
 		}
 		all = append(all, a)
 	}
+	return byEnd(all)
+}
+
+func byEnd(all []*admission) []*admission {
 	slices.SortStableFunc(all, func(a, b *admission) int { return cmp.Compare(a.End, b.End) })
 	return all
+}
+
+// heldIn are what holds of the bucket take of its windows, and what settlements charge beyond. That is charged to the window in which the
+// hold was taken, or of a line, to that of the settlement.
+func (v *view) heldIn(b *bucket) (held, beyond []*admission) {
+	for _, t := range b.tabs() {
+		k := t.charge(b, v.epsilon)
+		part := func(cost, back int64) {
+			c := *t.hold
+			c.Cost = cost
+			held = append(held, &admission{Call: &c, back: back})
+		}
+		part(k.least, forever)
+		part(t.hold.Cost-k.least, k.falls)
+		if k.more == 0 {
+			continue
+		}
+		if b.versions[0].durable() {
+			k.by.Start = t.hold.Start
+		}
+		beyond = append(beyond, &admission{Call: k.by, back: forever})
+	}
+	return held, beyond
 }
 
 // aligned are the admissions that certainly lie in one of the windows that are aligned.
@@ -86,8 +123,8 @@ func (v *view) aligned(b *bucket, all []*admission) []*admission {
 }
 
 // count looks at the windows that end with each admission, and reach back to since, which itself is outside. since never goes
-// back. The limit counts so many times; several times it must not be reached.
-func (v *view) count(r *Result, b *bucket, all []*admission, times int64, since func(end int64) int64) {
+// back. The limit, and more, count so many times; several times it must not be reached.
+func (v *view) count(r *Result, b *bucket, all []*admission, times, more int64, since func(end int64) int64) {
 	byStart, byBack := slices.Clone(all), slices.Clone(all)
 	slices.SortStableFunc(byStart, func(a, b *admission) int { return cmp.Compare(a.Start, b.Start) })
 	slices.SortStableFunc(byBack, func(a, b *admission) int { return cmp.Compare(a.back, b.back) })
@@ -114,7 +151,7 @@ func (v *view) count(r *Result, b *bucket, all []*admission, times int64, since 
 		for ; returned < len(byBack) && byBack[returned].back <= last.End; returned++ {
 			drop(byBack[returned])
 		}
-		most := times*b.most(from, last.End) - (times - 1) + b.afresh(from, last.End)
+		most := times*(b.most(from, last.End)+more) - (times - 1) + b.afresh(from, last.End)
 		if sum > most {
 			v.found(r, b, inWindow(all[:i+1]), "in the %s from %s on, %d were admitted, and at most %d may be",
 				seconds(last.End-from), relative(from, v.start), sum, most)
@@ -137,7 +174,7 @@ func (b *bucket) most(start, end int64) (most int64) {
 // afresh is what resets may add to a window.
 func (b *bucket) afresh(start, end int64) (more int64) {
 	for _, c := range b.only(KindReset, Done, Failed) {
-		once := b.most(start, end)
+		once := b.most(start, end) + b.debt()
 		if c.Start <= end && (c.Outcome == Failed || c.End-c.Start > Slow) {
 			more += once
 		}

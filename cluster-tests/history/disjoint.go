@@ -26,7 +26,7 @@ const Forgotten = int64(60e9)
 //   - A newer generation than the first one is seen only once a caller has begun a reset.
 func disjoint(v *view, r *Result) {
 	r.Things = "spans"
-	for _, b := range v.of(TokenBucket, FixedWindow) {
+	for _, b := range v.lines() {
 		spans := receipts(b.admitted())
 		r.Checked += len(spans)
 		slices.SortStableFunc(spans, func(a, b *Call) int {

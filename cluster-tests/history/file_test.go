@@ -33,6 +33,9 @@ func TestFile(t *testing.T) {
 		if rapid.Bool().Draw(t, "another algorithm") {
 			s = anyCount(t)
 		}
+		if rapid.Bool().Draw(t, "holds") {
+			s = anyHolds(t)
+		}
 		h := s.play()
 		if rapid.Bool().Draw(t, "faults") {
 			h.Faults = []history.Fault{{Start: epoch, End: epoch + 5, What: "node-1 is \"frozen\"\n"}, {Start: epoch + 5, End: epoch + 5, What: "healed"}}
@@ -53,6 +56,7 @@ func TestFormat(t *testing.T) {
 		Limits: []history.Limit{
 			{Name: "api", Capacity: 3, Tokens: 1, PerNS: second, At: 7, By: 9},
 			{Name: "streams", Algorithm: history.Concurrency, Capacity: 3, Length: second},
+			{Name: "tokens", Capacity: 3, Tokens: 1, PerNS: second, Holds: history.Free, Debt: 2},
 		},
 		Calls: []history.Call{
 			{Kind: history.KindCheck, Outcome: history.Admitted, Limit: "api", Key: "k", Cost: 1, Start: 10, End: 20, Via: "client", Receipt: &history.Receipt{
@@ -61,15 +65,23 @@ func TestFormat(t *testing.T) {
 			{Kind: history.KindCheck, Outcome: history.Failed, Limit: "api", Key: "k", Cost: 0, Start: 0, End: 20, Error: "deadline"},
 			{Kind: history.KindReset, Outcome: history.Done, Limit: "api", Key: "k", Start: 10, End: 20},
 			{Kind: history.KindExtend, Outcome: history.Denied, Limit: "streams", Key: "k", Start: 10, End: 20, Receipt: &history.Receipt{Owner: "o", Serial: 6}},
+			{Kind: history.KindHold, Outcome: history.Admitted, Limit: "tokens", Key: "k", Cost: 2, Start: 10, End: 20, Hold: &history.Hold{ID: "h", For: second}},
+			{
+				Kind: history.KindSettle, Outcome: history.Done, Limit: "tokens", Key: "k", Start: 30, End: 40,
+				Hold: &history.Hold{ID: "h", For: second, Open: true, State: history.Open, Charged: 2},
+			},
 		},
 		Faults: []history.Fault{{Start: 1, End: 2, What: "node-2 is killed"}, {Start: 3, End: 4, What: "a clock stands still", Held: 5}},
 	}
 	want := `{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000000000,"at":7,"by":9}
 {"kind":"limit","limit":"streams","algorithm":"concurrency","capacity":3,"length_ns":1000000000}
+{"kind":"limit","limit":"tokens","capacity":3,"tokens":1,"per_ns":1000000000,"holds":"free","debt":2}
 {"kind":"check","limit":"api","key":"k","cost":1,"start":10,"end":20,"outcome":"admitted","receipt":{"generation":"5","start":11,"end":12,"owner":"o","serial":6,"reuses":[{"start":1,"end":2}]},"via":"client"}
 {"kind":"check","limit":"api","key":"k","cost":0,"start":0,"end":20,"outcome":"failed","error":"deadline"}
 {"kind":"reset","limit":"api","key":"k","start":10,"end":20,"outcome":"done"}
 {"kind":"extend","limit":"streams","key":"k","start":10,"end":20,"outcome":"denied","receipt":{"generation":"0","start":0,"end":0,"owner":"o","serial":6}}
+{"kind":"hold","limit":"tokens","key":"k","cost":2,"start":10,"end":20,"outcome":"admitted","hold":{"id":"h","for_ns":1000000000}}
+{"kind":"settle","limit":"tokens","key":"k","cost":0,"start":30,"end":40,"outcome":"done","hold":{"id":"h","for_ns":1000000000,"open":true,"state":"open","charged":2}}
 {"kind":"fault","start":1,"end":2,"what":"node-2 is killed"}
 {"kind":"fault","start":3,"end":4,"what":"a clock stands still","held_ns":5}
 `
@@ -112,6 +124,18 @@ func TestBadFiles(t *testing.T) {
 		{`{"kind":"extend","limit":"api","key":"k","start":9,"end":9,"outcome":"admitted"}`, "line 2: receipt: an extension needs one"},
 		{`{"kind":"extend","limit":"api","key":"k","start":9,"end":9,"outcome":"taken","receipt":{"generation":"1","start":5,"end":6,"owner":"o"}}`, "line 2: outcome: a call of the kind extend cannot"},
 		{`{"kind":"fault","start":1,"end":2}`, "line 2: what: missing"},
+		{`{"kind":"hold","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"admitted"}`, "line 2: hold: a hold that is admitted needs one"},
+		{`{"kind":"hold","limit":"api","key":"k","start":9,"end":9,"outcome":"denied"}`, "line 2: cost: a hold needs one"},
+		{`{"kind":"hold","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"denied","hold":{"id":"h"}}`, "line 2: hold: a hold that is denied has none"},
+		{`{"kind":"hold","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"admitted","hold":{"id":"","for_ns":5}}`, "line 2: hold.id: missing"},
+		{`{"kind":"hold","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"admitted","hold":{"id":"h"}}`, "line 2: hold.for_ns: 0"},
+		{`{"kind":"hold","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"admitted","hold":{"id":"h","for_ns":5,"open":true}}`, "line 2: hold: only a settlement"},
+		{`{"kind":"settle","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"done","hold":{"id":"h","state":"gone"}}`, `line 2: hold.state: "gone"`},
+		{`{"kind":"settle","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"done","hold":{"id":"h","state":"settled","charged":-1}}`, "line 2: hold.charged: -1"},
+		{`{"kind":"settle","limit":"api","key":"k","cost":1,"start":9,"end":9,"outcome":"failed","hold":{"id":"h","state":"open"}}`, "line 2: hold: a settlement that is failed"},
+		{`{"kind":"limit","limit":"new","capacity":1,"tokens":1,"per_ns":1,"holds":"keep"}`, `line 2: holds: "keep"`},
+		{`{"kind":"limit","limit":"api","capacity":3,"tokens":1,"per_ns":1000,"holds":"free","at":5}`, "limit api: holds: "},
+		{`{"kind":"limit","limit":"new","capacity":1,"tokens":1,"per_ns":1,"debt":1}`, "line 2: debt: 1"},
 		{`{"kind":"fault","start":1,"end":2,"what":"x","held_ns":-1}`, "line 2: held_ns: -1"},
 		{`{"kind":"fault","what":"x"}`, "line 2: start and end"},
 		{`{"kind":"other"}`, `line 2: kind: "other"`},

@@ -31,11 +31,18 @@ type Limit struct {
 	Tokens    int64
 	PerNS     int64
 	Length    int64 // at least 1, and at most 2⁵⁶
+	// Holds says that the limit takes holds, and what becomes of one that expires: [Charge] or [Free]; empty if it takes none. Debt is how
+	// many tokens settlements may charge beyond the Capacity, [Boundless] for any number.
+	Holds string
+	Debt  int64
 	// At is when a change to this limit began, in nanoseconds since the Unix epoch; 0 for the limit from the beginning.
 	At int64
 	// By is when all nodes kept to it. Between At and By this limit or the one before may have been in force. 0 means At.
 	By int64
 }
+
+// Boundless is the Debt of a limit that charges all that was used.
+const Boundless = int64(1 << 50)
 
 // A Call is one request for one bucket, as its caller saw it.
 type Call struct {
@@ -43,7 +50,9 @@ type Call struct {
 	Outcome Outcome
 	Limit   string // its name
 	Key     string
-	Cost    int64 // of a check, in tokens, 0 to 2⁵⁰
+	// Cost is in tokens, 0 to 2⁵⁰: of a check; of a hold what it was granted, or asked for if it was granted nothing; of a settlement what
+	// it says was used.
+	Cost int64
 	// Start and End are the caller's clock before and after, in nanoseconds since the Unix epoch.
 	Start, End int64
 	// Wait is how long after its decision the caller of an admitted check may begin, in nanoseconds, from 0 to [MaxWait].
@@ -51,8 +60,10 @@ type Call struct {
 	// Receipt is the proof of an admission, nil if the caller has none, or what a return gives back, or the permit that was to be
 	// extended; where it was, the receipt of the answer.
 	Receipt *Receipt
-	Via     string // the node or gateway that was asked, for people to read
-	Error   string // why a call failed, for people to read
+	// Hold is that of a hold that was admitted, or of a settlement.
+	Hold  *Hold
+	Via   string // the node or gateway that was asked, for people to read
+	Error string // why a call failed, for people to read
 }
 
 // A Kind says what a call asks for.
@@ -64,23 +75,28 @@ const (
 	KindReturn                 // what Receipt proves is given back
 	KindReset                  // the bucket is to be full
 	KindExtend                 // the permit of Receipt is to last its lease from now on
+	KindHold                   // may this key hold Cost tokens for a time?
+	KindSettle                 // Cost tokens of a hold were used
 )
+
+// costs says whether calls of the kind have a cost.
+func (k Kind) costs() bool { return k == KindCheck || k == KindHold || k == KindSettle }
 
 // String is the kind as it stands in a file.
 func (k Kind) String() string { return name(kinds(), k, "kind") }
 
-func kinds() []string { return []string{"check", "return", "reset", "extend"} }
+func kinds() []string { return []string{"check", "return", "reset", "extend", "hold", "settle"} }
 
 // An Outcome says what came of a call.
 type Outcome uint8
 
 // The outcomes of calls. Each kind of call has two or three of them.
 const (
-	Admitted Outcome = iota + 1 // of a check, or of an extension
-	Denied                      // of a check, or of an extension
+	Admitted Outcome = iota + 1 // of a check, of an extension, or of a hold
+	Denied                      // likewise
 	Taken                       // of a return: it took effect
 	Ignored                     // of a return: it had none
-	Done                        // of a reset
+	Done                        // of a reset, or of a settlement
 	Failed                      // of any call: whether it took effect, now or later, is not known
 )
 
@@ -93,13 +109,13 @@ func outcomes() []string { return []string{"admitted", "denied", "taken", "ignor
 func (o Outcome) fits(k Kind) bool {
 	switch o {
 	case Admitted, Denied:
-		return k == KindCheck || k == KindExtend
+		return k == KindCheck || k == KindExtend || k == KindHold
 	case Taken, Ignored:
 		return k == KindReturn
 	case Done:
-		return k == KindReset
+		return k == KindReset || k == KindSettle
 	case Failed:
-		return k >= KindCheck && k <= KindExtend
+		return k >= KindCheck && k <= KindSettle
 	}
 	return false
 }

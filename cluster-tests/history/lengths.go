@@ -4,7 +4,7 @@ package history
 // than a nanosecond, since both ends are rounded down.
 func lengths(v *view, r *Result) {
 	r.Things = "receipts"
-	for _, b := range v.of(TokenBucket, FixedWindow) {
+	for _, b := range v.lines() {
 		for _, c := range receipts(b.admitted()) {
 			r.Checked++
 			if !fitsAny(b.inForce(c), c) {

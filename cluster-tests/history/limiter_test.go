@@ -28,6 +28,9 @@ type scene struct {
 	failures float64
 	mute     float64 // which part of the admissions has no receipt
 	extends  float64 // which part of the permits is extended
+	holds    float64 // which part of what is asked is a hold
+	lasts    int64   // how long each lasts
+	later    bool    // what is used beyond a hold is charged at the time of the settlement, not of the hold
 }
 
 // token is a limit called api.
@@ -79,7 +82,10 @@ func (q *queue) Pop() any {
 
 // play is the history of a scene.
 func (s scene) play() *history.History {
-	if s.limits[0].Algorithm != history.TokenBucket {
+	switch {
+	case s.limits[0].Holds != "":
+		return s.hold()
+	case s.limits[0].Algorithm != history.TokenBucket:
 		return s.count()
 	}
 	l := &limiter{scene: s, random: rand.New(rand.NewPCG(s.seed, 1)), buckets: map[string]*position{}}
@@ -127,7 +133,7 @@ func (l *limiter) decide(s step) {
 		case history.KindReset:
 			l.reset(b, s.at)
 			c.Outcome = history.Done
-		case history.KindExtend: // line has no permits
+		case history.KindExtend, history.KindHold, history.KindSettle: // line has no permits, and holds have a reference of their own
 		}
 	}
 	if c.Kind == history.KindCheck && c.Outcome == history.Admitted && !lost {

@@ -16,10 +16,12 @@ import (
 //	{"kind":"return","limit":"api","key":"k","start":…,"end":…,"outcome":"taken","receipt":{…}}
 //	{"kind":"reset","limit":"api","key":"k","start":…,"end":…,"outcome":"done"}
 //	{"kind":"extend","limit":"streams","key":"k","start":…,"end":…,"outcome":"admitted","receipt":{…}}
+//	{"kind":"hold","limit":"tokens","key":"k","cost":9,"start":…,"end":…,"outcome":"admitted","hold":{"id":"h","for_ns":60000000000}}
+//	{"kind":"settle","limit":"tokens","key":"k","cost":7,"start":…,"end":…,"outcome":"done","hold":{"id":"h","state":"settled","charged":7}}
 //	{"kind":"fault","start":…,"end":…,"what":"node-2 is killed"}
 //	{"kind":"fault","start":…,"end":…,"what":"the clock of node-2 stands still","held_ns":2000000000}
 //
-// A receipt is {"generation":"0","start":…,"end":…,"owner":"…","serial":0,"reuses":[{"start":…,"end":…}]}. Times are
+// A limit that takes holds has "holds":"charge" or "holds":"free", and "debt". A receipt is {"generation":"0","start":…,"end":…,"owner":"…","serial":0,"reuses":[{"start":…,"end":…}]}. Times are
 // nanoseconds since the Unix epoch.
 type line struct {
 	Kind      string   `json:"kind"`
@@ -31,6 +33,7 @@ type line struct {
 	Outcome   string   `json:"outcome,omitempty"`
 	Wait      int64    `json:"wait_ns,omitempty"`
 	Receipt   *Receipt `json:"receipt,omitempty"`
+	Hold      *Hold    `json:"hold,omitempty"`
 	Via       string   `json:"via,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	What      string   `json:"what,omitempty"`
@@ -39,6 +42,8 @@ type line struct {
 	Tokens    int64    `json:"tokens,omitempty"`
 	PerNS     int64    `json:"per_ns,omitempty"`
 	Length    int64    `json:"length_ns,omitempty"`
+	Holds     string   `json:"holds,omitempty"`
+	Debt      int64    `json:"debt,omitempty"`
 	At        int64    `json:"at,omitempty"`
 	By        int64    `json:"by,omitempty"`
 	Held      int64    `json:"held_ns,omitempty"`
@@ -48,9 +53,9 @@ type line struct {
 func lineOf(c *Call) line {
 	l := line{
 		Kind: c.Kind.String(), Limit: c.Limit, Key: c.Key, Start: &c.Start, End: &c.End, Outcome: c.Outcome.String(), Wait: c.Wait,
-		Receipt: c.Receipt, Via: c.Via, Error: c.Error,
+		Receipt: c.Receipt, Hold: c.Hold, Via: c.Via, Error: c.Error,
 	}
-	if c.Kind == KindCheck {
+	if c.Kind.costs() {
 		l.Cost = &c.Cost
 	}
 	return l
@@ -59,8 +64,8 @@ func lineOf(c *Call) line {
 // Validate says what is wrong with c, naming the field.
 func (c *Call) Validate() error {
 	switch {
-	case c.Kind < KindCheck || c.Kind > KindExtend:
-		return fmt.Errorf("kind: %d is not a kind: use check, return, reset or extend", c.Kind)
+	case c.Kind < KindCheck || c.Kind > KindSettle:
+		return fmt.Errorf("kind: %d is not a kind: use check, return, reset, extend, hold or settle", c.Kind)
 	case !c.Outcome.fits(c.Kind):
 		return fmt.Errorf("outcome: a call of the kind %s cannot be %s", c.Kind, c.Outcome)
 	case c.Limit == "":
@@ -88,16 +93,53 @@ func (c *Call) Validate() error {
 	case c.Receipt != nil && c.Kind != KindReturn && c.Kind != KindExtend && c.Outcome != Admitted:
 		return fmt.Errorf("receipt: a %s that is %s has none", c.Kind, c.Outcome)
 	case c.Receipt == nil:
-		return nil
+		return c.validateHold()
 	}
-	return c.Receipt.validate()
+	return errors.Join(c.Receipt.validate(), c.validateHold())
+}
+
+// validateHold says what is wrong with what c says of a hold, naming the field.
+func (c *Call) validateHold() error {
+	h := c.Hold
+	switch wanted := c.Kind == KindSettle || c.Kind == KindHold && c.Outcome == Admitted; {
+	case h == nil && wanted:
+		return fmt.Errorf("hold: a %s that is %s needs one", c.Kind, c.Outcome)
+	case h == nil:
+		return nil
+	case !wanted:
+		return fmt.Errorf("hold: a %s that is %s has none", c.Kind, c.Outcome)
+	case h.ID == "":
+		return errors.New("hold.id: missing")
+	case h.For < 0 || h.For > maxLength || h.For == 0 && c.Kind == KindHold:
+		return fmt.Errorf("hold.for_ns: %d is not from 1 to 2⁵⁶, or 0 of a settlement", h.For)
+	case h.Charged < 0 || h.Charged > maxTokens:
+		return fmt.Errorf("hold.charged: %d is not from 0 to 2⁵⁰", h.Charged)
+	case c.Kind == KindHold && (h.Open || h.State != "" || h.Charged != 0):
+		return errors.New("hold: only a settlement has open, state and charged")
+	case c.Outcome != Done && (h.State != "" || h.Charged != 0):
+		return fmt.Errorf("hold: a settlement that is %s has no state and no charge", c.Outcome)
+	}
+	return validateState(c)
+}
+
+// validateState says what is wrong with the state that the answer to a settlement tells.
+func validateState(c *Call) error {
+	switch c.Hold.State {
+	case Settled, Open, Expired, Lost, Unknown:
+		return nil
+	case "":
+		if c.Outcome != Done {
+			return nil
+		}
+	}
+	return fmt.Errorf("hold.state: %q is none of %s, %s, %s, %s and %s", c.Hold.State, Settled, Open, Expired, Lost, Unknown)
 }
 
 const (
 	// maxTime leaves room for the longest limit, and for sums of a few times.
 	maxTime = 1 << 61
 	// maxTokens and maxPer leave room for sums of products in 128 bits.
-	maxTokens = 1 << 50
+	maxTokens = Boundless
 	maxPer    = 1 << 60
 	// maxLength leaves room for sums of a few lengths.
 	maxLength = 1 << 56
@@ -139,6 +181,10 @@ func (l *Limit) Validate() error {
 		return fmt.Errorf("at: %d is not a time in nanoseconds since 1970", l.At)
 	case l.By != 0 && l.By < l.At || l.By > maxTime:
 		return fmt.Errorf("by: %d is before at, %d", l.By, l.At)
+	case l.Holds != "" && l.Holds != Charge && l.Holds != Free:
+		return fmt.Errorf("holds: %q is neither charge nor free", l.Holds)
+	case l.Debt < 0 || l.Debt > maxTokens || l.Debt > 0 && l.Holds == "":
+		return fmt.Errorf("debt: %d is not from 0 to 2⁵⁰ of a limit that takes holds", l.Debt)
 	case l.Algorithm != TokenBucket:
 		return l.validateLength()
 	case l.Length != 0:
@@ -223,6 +269,8 @@ func (h *History) ordered() error {
 			return fmt.Errorf("limit %s: at: a change at %d does not come after the one before", l.Name, l.At)
 		} else if before != nil && (l.Algorithm != before.Algorithm || l.Length != before.Length) {
 			return fmt.Errorf("limit %s: algorithm: a limit with another algorithm or length begins fresh buckets: give it another name", l.Name)
+		} else if before != nil && l.Holds != before.Holds {
+			return fmt.Errorf("limit %s: holds: those of one limit are judged by what becomes of all that expire: give it another name", l.Name)
 		}
 		last[l.Name] = l
 	}

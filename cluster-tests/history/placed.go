@@ -6,7 +6,7 @@ package history
 // line behind its end, as much as it is long. Line that was spent again lies where it was spent first, so only its end is looked at.
 func placed(v *view, r *Result) {
 	r.Things = "spans"
-	for _, b := range v.of(TokenBucket, FixedWindow) {
+	for _, b := range v.lines() {
 		for _, c := range receipts(b.admitted()) {
 			r.Checked++
 			off, begin := v.epsilon+v.held(c.Start, c.End), c.Start+c.Wait

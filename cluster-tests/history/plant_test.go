@@ -297,7 +297,7 @@ func edits(f func(*history.Call) bool, change func(*history.Call)) func(*history
 // Each checker finds the fault that it is there for, and no other finds it: a checker that has found nothing yet proves
 // nothing, and one that finds what another one is for tells a reader little.
 func TestPlantedFaultsAreFound(t *testing.T) {
-	for _, p := range plants() {
+	for _, p := range slices.Concat(plants(), plantsOfHolds()) {
 		t.Run(p.checker+"/"+strings.ReplaceAll(p.fault, " ", "-"), func(t *testing.T) {
 			planted := 0
 			for seed := range uint64(5) {

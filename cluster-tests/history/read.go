@@ -79,7 +79,7 @@ func cleaned(err error) string {
 func (r *reader) limit(l *line) error {
 	limit := Limit{
 		Name: r.once(l.Limit), Algorithm: r.once(l.Algorithm), Capacity: l.Capacity, Tokens: l.Tokens, PerNS: l.PerNS, Length: l.Length,
-		At: l.At, By: l.By,
+		Holds: r.once(l.Holds), Debt: l.Debt, At: l.At, By: l.By,
 	}
 	if err := limit.Validate(); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (r *reader) fault(l *line) error {
 func (r *reader) call(l *line) error {
 	kind, ok := parse[Kind](kinds(), l.Kind)
 	if !ok {
-		return fmt.Errorf("kind: %q is none of limit, check, return, reset, extend and fault", l.Kind)
+		return fmt.Errorf("kind: %q is none of limit, check, return, reset, extend, hold, settle and fault", l.Kind)
 	}
 	outcome, ok := parse[Outcome](outcomes(), l.Outcome)
 	switch {
@@ -112,14 +112,14 @@ func (r *reader) call(l *line) error {
 		return fmt.Errorf("outcome: %q is none of admitted, denied, taken, ignored, done and failed", l.Outcome)
 	case l.Start == nil || l.End == nil:
 		return errors.New("start and end: a call needs both")
-	case kind == KindCheck && l.Cost == nil:
-		return errors.New("cost: a check needs one")
-	case kind != KindCheck && l.Cost != nil:
+	case kind.costs() && l.Cost == nil:
+		return fmt.Errorf("cost: a %s needs one", kind)
+	case !kind.costs() && l.Cost != nil:
 		return fmt.Errorf("cost: a %s has none", kind)
 	}
 	c := Call{
 		Kind: kind, Outcome: outcome, Limit: r.once(l.Limit), Key: r.once(l.Key), Start: *l.Start, End: *l.End,
-		Wait: l.Wait, Receipt: l.Receipt, Via: r.once(l.Via), Error: r.once(l.Error),
+		Wait: l.Wait, Receipt: l.Receipt, Hold: l.Hold, Via: r.once(l.Via), Error: r.once(l.Error),
 	}
 	if l.Cost != nil {
 		c.Cost = *l.Cost

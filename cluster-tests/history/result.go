@@ -51,8 +51,8 @@ func (v Violation) String() string {
 func describe(c *Call, since int64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to %s: ", relative(c.Start, since), relative(c.End, since))
-	if c.Kind == KindCheck {
-		fmt.Fprintf(&b, "check of cost %d", c.Cost)
+	if c.Kind.costs() {
+		fmt.Fprintf(&b, "%s of cost %d", c.Kind, c.Cost)
 	} else {
 		b.WriteString(c.Kind.String())
 	}
@@ -68,6 +68,9 @@ func describe(c *Call, since int64) string {
 		for _, again := range r.Reuses {
 			fmt.Fprintf(&b, ", reuse %s", again.since(since))
 		}
+	}
+	if h := c.Hold; h != nil {
+		fmt.Fprintf(&b, ", %s", describeHold(h))
 	}
 	if c.Error != "" {
 		fmt.Fprintf(&b, ": %s", c.Error)
@@ -111,4 +114,19 @@ func (r *Result) Err() error {
 		fmt.Fprintf(&b, "\n  and %d more", more)
 	}
 	return fmt.Errorf("%s", b.String())
+}
+
+// describeHold is what a call says of a hold, for people to read.
+func describeHold(h *Hold) string {
+	text := "hold " + h.ID
+	if h.For > 0 {
+		text += " for " + seconds(h.For)
+	}
+	if h.Open {
+		text += ", left open"
+	}
+	if h.State != "" {
+		text += fmt.Sprintf(": %s, %d charged", h.State, h.Charged)
+	}
+	return text
 }

@@ -12,7 +12,7 @@ import (
 // Every return must be in the history.
 func reuses(v *view, r *Result) {
 	r.Things = "returns and reused pieces"
-	for _, b := range v.of(TokenBucket, FixedWindow) {
+	for _, b := range v.lines() {
 		returns := b.only(KindReturn, Taken, Failed)
 		var again []*Call
 		for _, c := range receipts(b.admitted()) {

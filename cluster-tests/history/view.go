@@ -37,6 +37,11 @@ func (v *view) of(algorithms ...string) []*bucket {
 	return some
 }
 
+// lines are the buckets that spend a line: of limits that take holds only those whose holds one process alone knows of.
+func (v *view) lines() []*bucket {
+	return slices.DeleteFunc(v.of(TokenBucket, FixedWindow), func(b *bucket) bool { return b.takesHolds() && b.versions[0].durable() })
+}
+
 // clocks are the faults that let a node spend at a wrong time what it holds.
 func (v *view) clocks() []Fault {
 	var all []Fault

@@ -22,9 +22,16 @@ func windows(v *view, r *Result) {
 		for i := range b.versions {
 			s := v.sweep(b, &b.versions[i], admitted, left)
 			counted += len(s.admitted)
+			asked := len(s.admitted)
+			beyond := s.hold(v, b)
+			r.Checked += len(s.admitted) - asked
 			s.run(v, r, b)
 			if len(s.resets) > 0 {
 				v.generations(r, b, s)
+			}
+			if len(beyond) > 0 {
+				s.admitted, s.debt = append(s.admitted, beyond...), b.debt()
+				s.run(v, r, b)
 			}
 		}
 		r.Checked += counted
@@ -40,6 +47,9 @@ type sweep struct {
 	resets   []*Call
 	clocks   []Fault // that let what a node holds be spent at a wrong time
 	spare    int     // resets that may have happened in addition, because one call tried again
+	freed    []event // what may come back of holds
+	debt     int64   // tokens that may be charged beyond the capacity
+	until    int64   // another limit was in force from then on
 }
 
 func (v *view) sweep(b *bucket, t *terms, admitted []*Call, left map[issue]bool) sweep {
@@ -47,7 +57,7 @@ func (v *view) sweep(b *bucket, t *terms, admitted []*Call, left map[issue]bool)
 	if i := slices.IndexFunc(b.versions, func(o terms) bool { return o.from > t.from }); i >= 0 {
 		until = b.versions[i].from
 	}
-	s := sweep{terms: t, clocks: v.clocks(), returns: b.only(KindReturn, Taken, Failed), resets: b.only(KindReset, Done, Failed)}
+	s := sweep{terms: t, clocks: v.clocks(), returns: b.only(KindReturn, Taken, Failed), resets: b.only(KindReset, Done, Failed), until: until}
 	s.returns = slices.DeleteFunc(s.returns, func(c *Call) bool { return left[c.Receipt.issue()] })
 	seen := map[int64]bool{}
 	for _, c := range admitted {
@@ -62,6 +72,24 @@ func (v *view) sweep(b *bucket, t *terms, admitted []*Call, left map[issue]bool)
 		s.spare = max(0, len(seen)-1-len(s.resets))
 	}
 	return s
+}
+
+// hold takes the holds of the bucket into the sweep, and hands over what settlements charge beyond.
+func (s *sweep) hold(v *view, b *bucket) (beyond []*Call) {
+	for _, t := range b.tabs() {
+		if t.hold.Start < s.terms.sure || t.hold.End >= s.until {
+			continue
+		}
+		k := t.charge(b, v.epsilon)
+		s.admitted = append(s.admitted, t.hold)
+		if back := t.hold.Cost - k.least; back > 0 {
+			s.freed = append(s.freed, event{k.falls, k.fallen, wide{}.minus(s.terms.line(back)), nil})
+		}
+		if k.more > 0 {
+			beyond = append(beyond, k.by)
+		}
+	}
+	return beyond
 }
 
 // generations looks at each generation alone.
@@ -113,7 +141,7 @@ func (s *sweep) run(v *view, r *Result, b *bucket) {
 		}
 		w.begin(e.check.Start)
 		start, worst := w.worst()
-		over := worst.minus(product(e.at-w.base+2*v.epsilon, t.n)).minus(t.line(t.Capacity))
+		over := worst.minus(product(e.at-w.base+2*v.epsilon, t.n)).minus(t.line(t.Capacity + s.debt))
 		if over.positive() {
 			v.found(r, b, s.shown(start, e.at), "in the %s from %s on, %.3f tokens too many were admitted",
 				seconds(e.at-start), relative(start, v.start), over.over(t.p))
@@ -125,7 +153,7 @@ func (s *sweep) run(v *view, r *Result, b *bucket) {
 // events are the checks by their ends, and what allows more by its start, which comes first.
 func (s *sweep) events(v *view, b *bucket) []event {
 	t := s.terms
-	var all []event
+	all := slices.Clone(s.freed)
 	for _, c := range s.admitted {
 		all = append(all, event{c.End, c.Start, t.line(c.Cost), c})
 	}

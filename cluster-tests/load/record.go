@@ -1,6 +1,8 @@
 package load
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -18,8 +20,17 @@ func Limit(r *limit.Rule) history.Limit {
 	default:
 		l.Length = int64(max(r.Limit.Window, r.Lease)) // a limit has one of them
 	}
+	if r.Holds.Longest > 0 {
+		l.Holds, l.Debt = string(cmp.Or(r.Holds.OnExpiry, limit.Charge)), r.DebtTokens()
+		if l.Debt == limit.MaxCount {
+			l.Debt = history.Boundless
+		}
+	}
 	return l
 }
+
+// HoldID is the name of a hold in one of its limits, as it stands in a history.
+func HoldID(h limit.Held) string { return fmt.Sprintf("%016x", h.ID) }
 
 // Receipt is a receipt as it stands in a history.
 func Receipt(r limit.Receipt) *history.Receipt {

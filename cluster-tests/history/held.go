@@ -1,0 +1,102 @@
+package history
+
+// A tab is a hold and what was said of it since, in the order in which that began.
+type tab struct {
+	hold    *Call
+	settles []*Call
+}
+
+// tabs are those of the holds of the bucket, in the order in which they began.
+func (b *bucket) tabs() (all []*tab) {
+	byID := map[string]*tab{}
+	for _, c := range b.only(KindHold, Admitted) {
+		t := &tab{hold: c}
+		byID[c.Hold.ID] = t
+		all = append(all, t)
+	}
+	for _, c := range b.only(KindSettle, Done, Failed) {
+		if t := byID[c.Hold.ID]; t != nil {
+			t.settles = append(t.settles, c)
+		}
+	}
+	return all
+}
+
+// final is the first answer that says that the hold is settled for good, or nil.
+func (t *tab) final() *Call {
+	for _, s := range t.settles {
+		if s.Outcome == Done && s.Hold.State == Settled {
+			return s
+		}
+	}
+	return nil
+}
+
+// expires is when the hold may expire at the earliest: a process whose clock is behind may have taken it.
+func (t *tab) expires(epsilon int64) int64 {
+	at := t.hold.Start + t.hold.Hold.For
+	for _, s := range t.settles {
+		if s.Outcome == Done && s.Hold.State == Open && s.Hold.For > 0 {
+			at = max(at, s.Start+s.Hold.For)
+		}
+	}
+	return at - 2*epsilon
+}
+
+// A charge is what a hold certainly takes: all that it holds until it falls, in the time from falls to fallen, or never; then least; and
+// from a settlement on that many more, or none.
+type charge struct {
+	*tab
+	least         int64
+	falls, fallen int64
+	more          int64
+	by            *Call // as long as that may have taken, with those before that may have had the effect
+}
+
+// charge reckons up what is certain of a hold.
+func (t *tab) charge(b *bucket, epsilon int64) charge {
+	durable := b.versions[0].durable()
+	k := charge{tab: t, least: t.hold.Cost, falls: forever, fallen: forever}
+	final, failed := t.final(), false
+	for _, s := range t.settles {
+		if !s.Hold.Open && (!durable || final == nil) {
+			k.least = min(k.least, s.Cost)
+		}
+		if !s.Hold.Open {
+			k.falls = min(k.falls, s.Start)
+			failed = failed || s != final
+		}
+	}
+	if final != nil {
+		k.least = min(k.least, final.Hold.Charged)
+	}
+	expires := t.expires(epsilon)
+	freed := b.versions[0].Holds == Free && (final == nil || final.End > expires)
+	if freed {
+		k.least, k.falls = 0, min(k.falls, expires)
+	}
+	if final != nil && !failed && !freed {
+		k.fallen = final.End
+	}
+	k.beyond(final)
+	return k
+}
+
+// beyond finds out what a settlement has certainly charged beyond that: of one for good, all that it charged, and otherwise what it charged
+// beyond what the hold holds.
+func (k *charge) beyond(final *Call) {
+	for _, s := range k.settles {
+		over := int64(0)
+		switch {
+		case s == final:
+			over = s.Hold.Charged - k.least
+		case final == nil && s.Outcome == Done:
+			over = s.Hold.Charged - k.hold.Cost
+		}
+		if over > k.more {
+			c := *s
+			c.Start, c.Cost = k.settles[0].Start, over
+			k.more, k.by = over, &c
+		}
+	}
+}
