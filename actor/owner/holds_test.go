@@ -337,6 +337,24 @@ func TestHoldOfBeforeTheBucketWasFull(t *testing.T) {
 	}
 }
 
+// A hold belongs to the window in which it was taken: what comes back of it in a later one is nothing there, also where that window's line
+// was begun by debt.
+func TestHoldOfAnEarlierWindow(t *testing.T) {
+	s := alone(t)
+	rule := ruleFor(t, limit.Limit{
+		Name: "tokens", Algorithm: limit.FixedWindow, Capacity: 10, Window: 10 * time.Second, Holds: limit.Holds{Longest: time.Minute, MaxDebt: 5},
+	})
+	s.pass(10*second - start%(10*second))
+	h := s.holds(6, 60*second, rule)
+	s.settles(s.holds(4, 60*second, rule), limit.Settlement{Used: 6}, rule)
+	s.pass(10 * second)
+	s.holds(8, 60*second, rule)
+	s.settles(h, limit.Settlement{Used: 0}, rule)
+	if left := s.left(rule); left != 0 {
+		t.Errorf("%d are left of ten, of which 8 are held and 2 were used before", left)
+	}
+}
+
 // A hold whose time is over before a majority has stored it is not answered: it would hold nothing.
 func TestHoldThatIsStoredTooLate(t *testing.T) {
 	for name, rule := range map[string]*limit.Rule{

@@ -129,7 +129,8 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 	return b.putBack(&back, begin, now)
 }
 
-// putBack makes credit of line that was spent, and says whether that is of any use.
+// putBack makes credit of line that was spent, and says whether that is of any use. Line of a window that has ended is of none: the line of
+// the windows since, which debt or a check that waited may have begun, is that of other tokens.
 func (b *bucket) putBack(back *spent, begin limit.Pos, now int64) bool {
 	r := b.extra.returns
 	if r.waits > 0 {
@@ -139,9 +140,16 @@ func (b *bucket) putBack(back *spent, begin limit.Pos, now int64) bool {
 	if !most.After(b.credit(now)) {
 		return false
 	}
-	r.put(b.rule, back.piece)
-	for _, p := range back.reuses {
+	windows, some := begin.After(limit.At(now)), false
+	for _, p := range append(back.reuses, back.piece) {
+		if windows {
+			p.start = limit.Later(p.start, begin)
+		}
+		some = some || p.end.After(p.start)
 		r.put(b.rule, p)
+	}
+	if !some {
+		return false
 	}
 	r.cap(b.rule, most)
 	r.since = now

@@ -433,3 +433,16 @@ func TestPiecesAreBounded(t *testing.T) {
 		s.answers, s.sent, s.post = nil, nil, nil
 	}
 }
+
+// What comes back of a window that has ended is nothing in the next one, also where a check that waited for that has begun it.
+func TestReturnOfAnEarlierWindow(t *testing.T) {
+	s := alone(t)
+	rule := ruleWithWait(t, limit.Limit{Name: "page", Algorithm: limit.FixedWindow, Capacity: 5, Window: 10 * time.Second}, 30*time.Second)
+	s.pass(10*second - start%(10*second) + 4*second)
+	first := s.admitted(s.check(5, rule))
+	s.begins(s.checkWait(10*time.Second, 2, rule), 6*time.Second)
+	s.pass(6 * second)
+	s.admitted(s.check(3, rule))
+	s.ignored(first)
+	s.denied(s.check(1, rule))
+}

@@ -310,6 +310,19 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterTheBucketWasFull$", Says: `took effect`}},
 		},
 		{
+			Name: "back in the next window",
+			Why:  "what comes back of a window that has ended is nothing in the next one, whose line debt or a check that waited may have begun; as credit there, it admits more than the limit",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "windows, some := begin.After(limit.At(now)), false",
+				New:  "windows, some := false, false",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestReturnOfAnEarlierWindow$", Says: `took effect`},
+				{Package: "./actor/owner", Run: "^TestHoldOfAnEarlierWindow$", Says: `are left of ten`},
+			},
+		},
+		{
 			Name: "a receipt of other numbers",
 			Why:  "a receipt proves tokens of the limit as it was; under other numbers its line is more of them, or fewer",
 			Edits: []Edit{{
