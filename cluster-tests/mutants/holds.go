@@ -5,6 +5,9 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 	walks := func(setting, says string) Hunt {
 		return Hunt{Package: "./actor/owner", Run: "^TestModelOfLedgers$/^" + setting + "$", Flags: []string{"-ledger-walks=200000"}, Says: says}
 	}
+	worlds := func(says string) Hunt {
+		return Hunt{Package: "./cluster-tests/simulation", Run: "^TestFixedSeeds$", Says: says}
+	}
 	story := func(test, says string) Hunt { return Hunt{Package: "./actor/owner", Run: "^" + test + "$", Says: says} }
 	return []Mutant{
 		{
@@ -15,7 +18,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				Old:  "\tcase l.current && listed:\n",
 				New:  "\tcase l.current && listed:\n\t\ts.enter(l.Ledger, b.rule, now)\n\t\ts.over = s.sent\n",
 			}},
-			Caught: []Hunt{walks("holds_in_a_window", `without replica`)},
+			Caught: []Hunt{walks("holds_in_a_window", `without replica`), worlds(`and a majority has stored`)},
 		},
 		{
 			Name: "unknown by an old ledger",
@@ -25,7 +28,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				Old:  "case l.current && s.claimed:",
 				New:  "case l.current:",
 			}},
-			Caught: []Hunt{walks("holds_in_a_window", `the hold is not known`)},
+			Caught: []Hunt{walks("holds_in_a_window", `the hold is not known`), worlds(`does not know a hold of`)},
 		},
 		{
 			Name: "no settlement among many",
@@ -98,7 +101,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				Old:  "if e.Settled {",
 				New:  "if e.Settled && c.Open {",
 			}},
-			Caught: []Hunt{story("TestSettle/ledger", `otherwise: `)},
+			Caught: []Hunt{story("TestSettle/ledger", `otherwise: `), worlds(`and the ledger that a majority has stored has`)},
 		},
 		{
 			Name: "a line comes back twice",

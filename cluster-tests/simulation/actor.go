@@ -55,6 +55,8 @@ type ask struct {
 	known   *request
 	exact   *verdict // what a bucket without failures says
 	permits []owner.Permit
+	settles []owner.Settle
+	places  []int // of the settlements in the history
 }
 
 // check puts a check of a caller before its owner.
@@ -89,12 +91,13 @@ func (p *process) check(c *call, attempt int) {
 		return
 	}
 	a.delayed(q)
-	if p.w.reference != nil {
+	if p.w.reference != nil && !p.w.takesHolds(c.limits[0]) {
 		q.exact = p.w.reference.asked(c, q)
 	}
 	p.step(a, func(o *owner.Owner, _ int64, out *owner.Out) {
 		o.Check(owner.Check{
 			Tag: q, At: q.reading, Deadline: deadline, Rules: q.rules, Cost: c.cost, Receipts: !k.bare, Extend: c.permit(), Wait: c.delay,
+			Hold: c.holdFor, Least: c.least,
 		}, out)
 	})
 }
@@ -400,6 +403,9 @@ func (p *process) said(a *actor, set *replicaSet, i int, m *register.Reservation
 	}
 	if answer.Verdict == owner.Skewed {
 		p.lost[int(set.ids[i][0])-1] = p.w.now
+	}
+	if m.Claim && answer.Verdict == owner.Accepted {
+		p.w.ledger.told(r, i, v.Version)
 	}
 	p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
 		if p.places[a.partition].set != set {

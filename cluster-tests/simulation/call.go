@@ -14,19 +14,21 @@ var errLost = errors.New("lost")
 
 // A call is something that a caller wants, on its way from node to node until one has the answer.
 type call struct {
-	w      *World
-	id     uint64
-	what   wish
-	order  order
-	key    int
-	limits []int
-	cost   int64
-	delay  int64 // how much later than it comes it may begin
-	plan   string
-	begun  int64
-	until  int64 // true time
-	of     *call // whose receipts are given back
-	silent int64 // for how long a node may be silent before the next one is asked
+	w                     *World
+	id                    uint64
+	what                  wish
+	order                 order
+	key                   int
+	limits                []int
+	cost                  int64
+	delay                 int64 // how much later than it comes it may begin
+	plan                  string
+	begun                 int64
+	until                 int64 // true time
+	of                    *call // whose receipts are given back, or whose hold is settled
+	holdFor, least, share int64 // see wanted
+	open                  bool
+	silent                int64 // for how long a node may be silent before the next one is asked
 
 	attempts int
 	round    int
@@ -35,6 +37,7 @@ type call struct {
 	ok       bool
 	admitted bool
 	receipts []limit.Receipt
+	hold     *limit.Hold
 	rules    []*limit.Rule // by which it was decided
 	slot     int           // of the node that answered
 	begins   int64         // true time from which on its caller may begin
@@ -48,6 +51,10 @@ func (w *World) begin(c *call) {
 	c.w, c.begun = w, w.now
 	if (c.what == gives || c.what == extends) && !c.hasReceipts() {
 		w.count("returns without receipts")
+		return
+	}
+	if c.what == settles && (c.of == nil || c.of.hold == nil) {
+		w.count("settlements without a hold")
 		return
 	}
 	w.open[c.id] = c
@@ -96,11 +103,14 @@ func (c *call) next() {
 		if p.dead {
 			return
 		}
-		if c.what == gives {
+		switch c.what {
+		case gives:
 			p.giveBack(c, attempt)
-			return
+		case settles:
+			p.settle(c, attempt)
+		case checks, resets, extends:
+			p.check(c, attempt)
 		}
-		p.check(c, attempt)
 	}})
 	w.after(c.silent, move)
 }
@@ -163,7 +173,7 @@ func (p *process) answer(q *ask, d limit.Decision, err error) {
 		}
 		c.slot, c.admitted = slot, d.Allowed
 		if c.what == checks {
-			c.receipts, c.rules, c.begins = d.Receipts, q.rules, q.begins
+			c.receipts, c.rules, c.begins, c.hold = d.Receipts, q.rules, q.begins, d.Hold
 		}
 		c.conclude(true)
 	}})
@@ -216,6 +226,8 @@ func (p *process) reply(a *actor, r owner.Reply) {
 		w.ledger.resetDone(p, a, c.limits[0])
 	case c.what == gives:
 		w.ledger.tally.left(p, q)
+	case c.what == settles:
+		w.ledger.held.settled(p, q)
 	default:
 		w.ledger.decided(p, a, q, r.Decision)
 		if q.exact != nil {
@@ -282,6 +294,38 @@ func (p *process) takeOut(q *ask) {
 	p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
 		o.TakeOut(q, q.permits, now, now+min(maxWait, c.until-p.w.now), out)
 	})
+}
+
+// used is what a settlement says, of a hold that was granted so much.
+func (c *call) used(granted int64) int64 { return granted * c.share / 100 }
+
+// settle tells the key's owner here what was used of a hold, whichever owner has taken it.
+func (p *process) settle(c *call, attempt int) {
+	if !p.serves(c, attempt) {
+		return
+	}
+	a := p.wake(c.key, p.w.keys[c.key].partition)
+	if a == nil {
+		p.w.count("requests at nodes that do not keep the key")
+		p.refuse(c, attempt)
+		return
+	}
+	q := &ask{call: c, attempt: attempt, at: p.w.now}
+	hold := c.of.hold
+	for i, l := range c.of.limits {
+		q.settles = append(q.settles, owner.Settle{
+			Rule: p.w.ruleOf(p.version(), l, c.key, ""), Held: hold.Limits[i], Granted: hold.Granted, Used: c.used(hold.Granted), Open: c.open, For: c.holdFor,
+		})
+	}
+	p.w.ledger.held.said(p, q)
+	now := p.read()
+	a.last = now
+	p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
+		o.Settle(q, q.settles, now, now+min(maxWait, c.until-p.w.now), out)
+	})
+	if p.w.variant.hasty {
+		p.w.ledger.held.promise(q)
+	}
 }
 
 // acrossChange says whether a bucket is under other numbers than those of the rule.

@@ -3,7 +3,7 @@
 //
 // It runs the production steps themselves, not copies of them:
 //
-//	actor/owner       Check, Reset, Return, Answer, Wake, Enter, Idle: one owner for each key that is awake at a node
+//	actor/owner       Check, Settle, Reset, Return, Answer, Wake, Enter, Idle: one owner for each key that is awake at a node
 //	storage/register  Reserve, Found, Seal, Install, Enter, Drop, Join, Swept: the registers of each node
 //	ring/move         Step: the moves of each partition, by one driver or by two that both believe that they lead
 //	ring              Assign: where partitions are to be
@@ -19,7 +19,7 @@
 // what is not synced, clocks that are wrong, and processes that crash, freeze and restart with new identities. The network
 // delays, loses, repeats and reorders messages, and reports some as lost that have arrived.
 //
-// The package is larger than others (7,300 lines) because a world is one state machine: faults, steps and checks all read
+// The package is larger than others (8,000 lines) because a world is one state machine: faults, steps and checks all read
 // and write the same nodes, clocks and queue, so packages for them would share nearly all of its fields.
 //
 // # A scenario
@@ -44,6 +44,11 @@
 //     replica accepts, the ledger has seen reserved before.
 //   - Of limits that count entries, no window admits more than the algorithm's bound, and no more permits are held than there are: the
 //     checkers of package history judge what owners decide, by the true time (tally.go).
+//   - Of holds, each ledger that a majority has stored lists those that were answered, and settlements that were answered stand; its entries
+//     are what its holds have taken, to the token; a claim is told the latest one; and what is charged is what a settlement said (held.go,
+//     settled.go). With what owners take and charge, the checkers of package history judge that at no time more is charged and held than
+//     the limit and its debt.
+//   - When the time of all holds is over, no owner and no register holds anything, and a line that had time to fill gives all that it has.
 //   - Names and numbers are used once (ledger.go).
 //   - Where nothing fails, each decision is that of a token bucket in one place (reference.go).
 //   - No line is burned without need, but for a little: no owner passes over what a majority would have accepted (burned.go).

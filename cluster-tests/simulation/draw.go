@@ -55,6 +55,7 @@ func draw(seed uint64, duration int64) *scenario {
 	s.drawMix()
 	s.keepWindows()
 	s.drawCounting()
+	s.drawHolding()
 	s.drawWaits()
 	s.drawPlans()
 	p := &planner{scenario: s, die: &d}
@@ -66,6 +67,7 @@ func draw(seed uint64, duration int64) *scenario {
 	p.queues()
 	p.waits()
 	p.plans()
+	p.holds()
 	slices.SortStableFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
 	return s
 }

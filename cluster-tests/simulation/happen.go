@@ -163,9 +163,12 @@ func (w *World) beginCall(i *item) {
 	s := i.call
 	c := &call{
 		id: i.id, what: s.what, order: s.order, key: s.key, limits: s.limits, cost: s.cost, delay: s.delay, plan: s.plan, until: w.now + s.wait, silent: s.silent,
+		holdFor: s.hold, least: s.least, share: s.share, open: s.open,
 	}
-	if s.what == gives || s.what == extends {
-		c.of = w.asked[s.of]
+	if s.what == gives || s.what == extends || s.what == settles {
+		if c.of = w.asked[s.of]; c.of != nil && s.what == settles {
+			c.limits = c.of.limits
+		}
 	}
 	if w.kept[i.id] {
 		w.asked[i.id] = c

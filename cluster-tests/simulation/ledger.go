@@ -18,6 +18,7 @@ type ledger struct {
 	numbers []numbers // of each owner's name, the highest number that it has used
 	step    uint64
 	tally   tally
+	held    heldTally
 }
 
 type numbers struct {
@@ -72,12 +73,15 @@ type reserved struct {
 	at         uint8    // at which slots it was accepted
 	passed     interval // the line that it leaves out without need
 	first      uint64   // the step at which the first one accepted it; 0 for never
-	ahead      int64    // of the true time, the owner's clock when it was sent
-	sent, lag  int64    // when that was, and how long it has taken to be accepted
+	owner      limit.OwnerID
+	toldBy     uint8 // to a claim of holds, which replicas have told what they have, as far as the owner has heard …
+	told       int64 // … and the latest version of it
+	ahead      int64 // of the true time, the owner's clock when it was sent
+	sent, lag  int64 // when that was, and how long it has taken to be accepted
 }
 
 func newLedger(w *World) *ledger {
-	l := &ledger{w: w}
+	l := &ledger{w: w, held: newHeldTally(w)}
 	for k := range w.keys {
 		for i := range w.limits {
 			l.buckets = append(l.buckets, &account{key: k, limit: i})
@@ -128,7 +132,7 @@ func (l *ledger) asked(p *process, key, limit int, set *replicaSet, s *owner.Sen
 		w.violate(key, "%s reuses the sequence number %d", p.name, s.Seq)
 	}
 	n.last = s.Seq
-	r := &reserved{Send: *s, bucket: bucket, generation: generation, sets: set, ahead: p.clock.ahead(w.now), sent: w.now}
+	r := &reserved{Send: *s, bucket: bucket, generation: generation, sets: set, owner: p.owner, ahead: p.clock.ahead(w.now), sent: w.now}
 	r.lead = s.Reach
 	if v, ok := p.actors[key].owner.View(w.limits[limit].name, p.read()); ok {
 		r.lead = w.lead(v.Rule)
@@ -202,6 +206,18 @@ func (r *reserved) granted(replica int, a register.Answer) {
 	}
 }
 
+// told takes in what a replica tells an owner to its claim. Once a majority has, the owner goes on from the latest of that.
+func (l *ledger) told(r *reserved, replica int, version int64) {
+	majority := ring.Majority(len(r.sets.ids))
+	if bits.OnesCount8(r.toldBy) >= majority {
+		return
+	}
+	r.toldBy |= 1 << replica
+	if r.told = max(r.told, version); bits.OnesCount8(r.toldBy) == majority {
+		l.held.claimed(r.bucket, r.From, r.told)
+	}
+}
+
 // reservedBy are what majorities have accepted for a life of owners, of the line from start to end in one generation: the
 // pieces that are not, and the reservations that are.
 func (l *ledger) reservedBy(p *process, bucket int, generation, start, end int64) (missing intervals, by []*reserved) {
@@ -239,6 +255,7 @@ func (a *account) era(generation int64) *era {
 func (l *ledger) resetAsked(key, limit int) {
 	l.buckets[l.w.bucket(key, limit)].asked++
 	l.tally.reset(l.w, key, limit)
+	l.held.reset(l.w, key, limit)
 	l.w.count("resets asked")
 }
 

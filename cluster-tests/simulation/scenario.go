@@ -28,6 +28,9 @@ const maxWait = 30 * second
 // tolerance is εmax: how far a clock may be from the others'.
 const tolerance = 250 * ms
 
+// holderName is how the names of limits that take holds begin.
+const holderName = "held-"
+
 // What dice are thrown for.
 const (
 	forScenario uint64 = iota + 1
@@ -50,6 +53,7 @@ const (
 	forCounting
 	forWaiting
 	forPlans
+	forHolding
 )
 
 // A scenario is everything that is drawn before a world begins: what it is like, what is asked of it, and what goes wrong.
@@ -71,7 +75,9 @@ type scenario struct {
 	limits     []limits
 	documents  []*limit.Document     // by version; none where no limit has plans or overrides
 	leads      map[*limit.Rule]int64 // of those, the longest reach of all rules of the limit in the same version
-	counting   int                   // how many of them count entries: the last ones
+	counting   int                   // how many of them count entries: those before the last ones
+	holding    int                   // how many of them take holds: the last ones
+	plain      []bool                // of those: checks of them are admitted too
 	theme      theme
 	stale      int64 // how many in a hundred callers go by an old table
 	exact      bool  // nothing goes wrong, and callers go by the table: decisions are exact
@@ -171,7 +177,11 @@ type wanted struct {
 	delay  int64 // how much later than it comes it may begin
 	plan   string
 	silent int64
-	of     uint64 // the item whose receipts are given back
+	of     uint64 // the item whose receipts are given back, or whose hold is settled
+	hold   int64  // for how long it holds its cost; of a settlement how long the hold is to last from then on; 0 for neither
+	least  int64  // that it may hold; 0 for the cost
+	open   bool   // the settlement does not end the hold
+	share  int64  // how much it says was used, in hundredths of what was granted
 }
 
 // A rates is how often things fail by themselves, in millionths.
@@ -193,6 +203,7 @@ const (
 	resets
 	gives   // back, what a check was admitted for
 	extends // the permit of a check
+	settles // the hold of a check
 )
 
 // An order says which of a key's replicas a caller asks first.
@@ -208,8 +219,8 @@ const (
 // honest is how many keys are not invented.
 func (s *scenario) honest() int { return len(s.keys) - s.invented }
 
-// lines is how many of the limits spend a line.
-func (s *scenario) lines() int { return len(s.limits) - s.counting }
+// lines is how many of the limits spend a line, besides those that take holds.
+func (s *scenario) lines() int { return len(s.limits) - s.counting - s.holding }
 
 // bucket numbers the buckets.
 func (s *scenario) bucket(key, limit int) int { return key*len(s.limits) + limit }

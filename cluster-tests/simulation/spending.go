@@ -22,6 +22,9 @@ func (l *ledger) decided(p *process, a *actor, q *ask, d limit.Decision) {
 		bucket := w.bucket(c.key, limitAt)
 		account, rule := l.buckets[bucket], q.rules[i]
 		switch {
+		case w.takesHolds(limitAt):
+			l.held.took(p, q, d, i)
+			continue
 		case rule.Counts():
 			l.tally.admitted(p, q, d, i)
 			continue

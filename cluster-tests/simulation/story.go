@@ -138,7 +138,12 @@ func (c *call) String() string {
 		on = append(on, c.w.bucketName(c.key, l))
 	}
 	switch c.what {
+	case settles:
+		return fmt.Sprintf("settlement %d of %d %% of hold %d of %s, open: %v", c.id, c.share, c.of.id, strings.Join(on, " and "), c.open)
 	case checks:
+		if c.holdFor > 0 {
+			return fmt.Sprintf("hold %d of %d, at least %d, from %s for %s", c.id, c.cost, max(c.least, 0), strings.Join(on, " and "), seconds(c.holdFor))
+		}
 		if c.delay > 0 {
 			return fmt.Sprintf("check %d of %d from %s, which waits up to %s", c.id, c.cost, strings.Join(on, " and "), seconds(c.delay))
 		}

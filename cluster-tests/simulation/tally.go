@@ -81,17 +81,27 @@ func (t *tally) reset(w *World, key, limit int) {
 	}
 }
 
-// judge lets the checkers judge. All versions of a limit count as the largest, since nodes follow a change when they hear of it.
+// judge lets the checkers judge. All versions of a limit count as the largest, since nodes follow a change when they hear of it: with the
+// most debt of all, which has no bound only if that of none has.
 func (t *tally) judge(w *World) {
 	if len(t.seen) == 0 || w.violation != nil {
 		return
 	}
 	h := &history.History{Calls: t.seen}
+	if !w.exact {
+		h.Faults = []history.Fault{{Start: origin, End: w.now, What: "what the scenario has"}}
+	}
 	for _, l := range w.limits[w.lines():] {
 		most := slices.MaxFunc(l.rules, func(a, b *limit.Rule) int { return int(a.Capacity - b.Capacity) })
-		h.Limits = append(h.Limits, load.Limit(most))
+		one := load.Limit(most)
+		for _, r := range l.rules {
+			if debt := load.Limit(r).Debt; debt != one.Debt {
+				one.Debt = min(max(one.Debt, debt), history.Boundless-1)
+			}
+		}
+		h.Limits = append(h.Limits, one)
 	}
-	results, err := history.Run(h, w.mayBeAhead(), "counts", "inside")
+	results, err := history.Run(h, w.mayBeAhead(), "windows", "counts", "inside", "settled")
 	if err != nil {
 		panic("simulation: a history that cannot be: " + err.Error())
 	}

@@ -3,6 +3,7 @@ package simulation
 import (
 	"math/bits"
 	"slices"
+	"strings"
 
 	nodeclock "github.com/jeton-dev/jeton/actor/clock"
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -30,6 +31,7 @@ type variant struct {
 	young       bool // disks are restored from copies that no node can detect
 	oldReadings bool // a clock is put forward by what others showed when they answered last
 	impatient   bool // a replica that has not answered counts as the highest of those that have
+	hasty       bool // a settlement is answered before it is stored
 	outcome     bool // only line that is spent twice, or too much of it, is looked for, not line that no majority has accepted
 }
 
@@ -61,6 +63,8 @@ func variants() []*variant {
 		wrong("the higher of two answers", func(v *variant) { v.impatient, v.outcome, v.theme = true, false, tardy }),
 		wrong("a clock is moved by those that are heard", func(v *variant) { v.behind, v.oldReadings, v.outcome, v.theme = middleOfHeard, true, false, erring }),
 		wrong("a recovery counts who is left", func(v *variant) { v.recounts, v.theme = true, ruinous }),
+		wrong("a settlement is answered before it is stored", func(v *variant) { v.hasty = true }),
+		wrong("a replica keeps the ledger of holds before", func(v *variant) { v.reserve = keepsBefore }),
 		wrong("a claim is told nothing", func(v *variant) { v.reserve = untold }),
 		wrong("a disk put back by less than two minutes", func(v *variant) { v.young, v.theme = true, forgetful }),
 	}
@@ -85,6 +89,17 @@ func untold(p register.Partition, r register.Register, m register.Reservation, n
 ) {
 	after, a, write := p.Reserve(r, m, now, b)
 	a.Version, a.Ledger = 0, nil
+	return after, a, write
+}
+
+// keepsBefore stores of limits that take holds the ledger that it had, under the version of the one that it is to store.
+func keepsBefore(p register.Partition, r register.Register, m register.Reservation, now int64, b register.Bounds) (
+	register.Register, register.Answer, bool,
+) {
+	after, a, write := p.Reserve(r, m, now, b)
+	if a.Verdict == register.Accepted && m.Ledger != nil && len(r.Ledger) > 0 && strings.HasPrefix(m.Limit, holderName) {
+		after.Ledger = r.Ledger
+	}
 	return after, a, write
 }
 
