@@ -161,6 +161,9 @@ func TestOtherPaths(t *testing.T) {
 		},
 		"openai-chat /serving/{name}/invocations": {"/serving/x/invocations": http.StatusOK, "/serving/x/invocations/y": http.StatusNotFound},
 		"openai-responses /v1/responses$":         {"/v1/responses": http.StatusOK},
+		"openai-responses /v1/responses": {
+			"/v1/responses": http.StatusOK, "/v1/responses/resp_1/cancel": http.StatusNotFound, "/v1/responses/input_tokens": http.StatusNotFound,
+		},
 	} {
 		api, path, _ := strings.Cut(route, " ")
 		r := newModelRig(t, strings.Replace(strings.Replace(chat("tokens"), "openai-chat", api, 1), "path: /", "path: '"+path+"'", 1), answering(usage8))
@@ -194,4 +197,15 @@ func TestBackground(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRouteOfItsOwn: what stands below the path of a model passes by a route of its own, as any other request does.
+func TestRouteOfItsOwn(t *testing.T) {
+	r := newModelRig(t, strings.Replace(chat("tokens"), "openai-chat", "anthropic-messages", 1)+"- {name: count, path: /v1/messages/count_tokens, checks: [{limits: [requests], key: ['org:a']}]}\n", answering(`{"input_tokens":7}`))
+	a, err := r.ask("/v1/messages/count_tokens", "{"+hello+"}")
+	if err != nil || a.StatusCode != http.StatusOK || a.Header.Get("X-Jeton-Exchange") != "" {
+		t.Errorf("%d %v %s %v", a.StatusCode, a.Header, a.Body, err)
+	}
+	r.wantSpent("requests", 1)
+	r.wantSpent("tokens", 0)
 }

@@ -68,5 +68,53 @@ func ofModels() []Mutant {
 		Why:    "there are many more exchanges than denials; in one ring, a denial is forgotten before its client asks about it",
 		Edits:  []Edit{{File: "gateway/gateway.go", Old: "Checker: cfg.Checker, Memory: g.talks,", New: "Checker: cfg.Checker, Memory: g.memory,"}},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestExchangesPushNoDenialsOut$", Says: `is among the denials`}},
+	}, {
+		Name:   "a GET with a body is no request to a model",
+		Why:    "some services read the body of a GET as they do that of a POST; passed on unread, it makes the model work at no cost",
+		Edits:  []Edit{{File: "gateway/visit.go", Old: "bodiless(v.request.Method) && v.request.Length == 0 {", New: "bodiless(v.request.Method) {"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestBodyMakesARequestToTheModel$", Says: `and nothing is counted`}},
+	}, {
+		Name:   "a tunnel to a model",
+		Why:    "an upgrade is a connection for any number of requests, of which the gateway reads none",
+		Edits:  []Edit{{File: "gateway/rewrite.go", Old: "\tif x.route.llm != nil { // a GET,", New: "\tif false { // a GET,"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestNoTunnelToAModel$", Says: `the model was asked for an upgrade to websocket`}},
+	}, {
+		Name:   "only the first encoding of a body is looked at",
+		Why:    "the gateway reads a body as JSON; with a second Content-Encoding, the model reads another one",
+		Edits:  []Edit{{File: "gateway/llmroute.go", Old: `slices.ContainsFunc(h["Content-Encoding"], func`, New: `slices.ContainsFunc(h["Content-Encoding"][:min(1, len(h["Content-Encoding"]))], func`}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestModelReadsWhatWasRead$", Says: `Content-Encoding .*: 200`}},
+	}, {
+		Name:   "a model reads a body in another way",
+		Why:    "a Content-Type with another charset or form makes the model read another request than the one that was estimated",
+		Edits:  []Edit{{File: "gateway/llmroute.go", Old: `h.Set("Content-Type", "application/json")`, New: `h.Add("X-Content-Type", "application/json")`}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestModelReadsWhatWasRead$", Says: `the model got \["application/json; charset=utf-7"`}},
+	}, {
+		Name:   "a part of an answer",
+		Why:    "a model works for a whole answer; asked for a range of it, it sends a part without the usage",
+		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "range notForModels {", New: "range notForModels[:0] {"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestModelReadsWhatWasRead$", Says: `the model got Range`}},
+	}, {
+		Name:   "a deadline of the client's own costs nothing",
+		Why:    "a client may set a deadline just before its answer comes, for which the model has worked; it costs the estimate, as it does when the client leaves",
+		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "sent && (o == canceled || o == upstreamTimeout)", New: "sent && o == canceled"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestTimeoutsCost$", Says: `Basis:none`}},
+	}, {
+		Name:   "a field in other letters is another field",
+		Why:    "services in Go take MAX_TOKENS for max_tokens: what the gateway takes for nothing is then the maximum of the model",
+		Edits:  []Edit{{File: "gateway/llm/spelling.go", Old: "found = alike", New: "return other"}},
+		Caught: []Hunt{{Package: "./gateway/llm", Run: "^TestOtherLetters$", Says: `want an error of max_tokens`}},
+	}, {
+		Name:  "all of a long answer is kept",
+		Why:   "of an answer only the usage is kept, or one with log probabilities is longer than what is read, and is charged by its estimate",
+		Edits: []Edit{{File: "gateway/llm/pruned.go", Old: "d.drop = end <= d.key || !d.wanted(d.kept[d.key:end-1]); d.drop {", New: "d.drop = end < 0; d.drop {"}},
+		Caught: []Hunt{
+			{Package: "./gateway/llm", Run: "^TestPruned$", Says: `became`},
+			{Package: "./gateway", Run: "^TestLongAnswers$", Says: `Basis:estimate`},
+		},
+	}, {
+		Name:   "a route to models leads to all paths below it",
+		Why:    "what stands below the path of a model may be another API, such as one of batches, whose answers do not tell what they use",
+		Edits:  []Edit{{File: "gateway/llmroute.go", Old: "if !r.leadsTo(path) {", New: "if false {"}},
+		Caught: []Hunt{{Package: "./gateway", Run: "^TestOtherPaths$", Says: `/v1/messages/batches: 200`}},
 	}}
 }

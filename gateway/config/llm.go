@@ -11,7 +11,8 @@ import (
 // its tokens, holds the estimate of the limits, and settles the holds by the usage in the answer. Only the proxy can do so.
 type LLM struct {
 	// API is the form of requests and answers: openai-chat (POST /v1/chat/completions), openai-responses (POST /v1/responses),
-	// anthropic-messages (POST /v1/messages), or custom, which Paths describe. Required.
+	// anthropic-messages (POST /v1/messages), or custom, which Paths describe. The route leads to the path of its API alone. What else stands
+	// below it, such as /v1/messages/count_tokens or /v1/responses/{id}/cancel, is answered 404, and needs a route of its own. Required.
 	API string `yaml:"api"`
 	// Paths say where requests and answers have what the gateway reads. Required with custom, and only with it.
 	Paths *Paths `yaml:"paths"`
