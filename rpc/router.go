@@ -42,7 +42,8 @@ type RouterConfig struct {
 //	marked as forwarded ─▶ this node is a replica: Local           else refused, with the table's version
 //	marked as routed ────▶ this node is a replica: Local           else like one without a mark, and the sender gets the version
 //	  with a request id ─▶ this node is the first healthy replica: Local   else that one, which may know the id, and Local if it cannot
-//	  a settlement ──────▶ likewise: that one may have taken the hold
+//	  a hold ────────────▶ likewise: its settlement will
+//	  a settlement ──────▶ likewise: that one has usually taken the hold
 //	without a mark ──────▶ the first healthy replica by the table: Local, or that node, marked as forwarded
 //
 // So a request takes one detour at most, even while tables differ.
@@ -149,13 +150,17 @@ const (
 	elsewhere                    // by the first replica that can, which may be this node after others
 )
 
+// toFirst says whether a check is for the first healthy replica of its key, whichever replica was asked: that may know its id, and the
+// settlement of a hold goes there. Another owner, where a limit counts no entries, would know nothing of the hold.
+func toFirst(r *limit.Request) bool { return r.ID != "" || r.Hold > 0 }
+
 // route decides where a request about key goes, by the table and by the marks of its call, which may be nil. This is the one place
-// that does. Named says that the request has an id. A sender that asks this node before the first healthy replica has heard nothing
-// from that in time, or cannot reach it; but the replica may have decided the request, and if it lives, it has the answer.
-func (r *Router) route(ctx context.Context, m *marks, key string, named bool) destination {
+// that does. First says that the request is for the first healthy replica, see toFirst. A sender that asks this node before that has heard
+// nothing from it in time, or cannot reach it; but the replica may have decided the request, and if it lives, it has the answer.
+func (r *Router) route(ctx context.Context, m *marks, key string, first bool) destination {
 	part := r.nodes.Part(key)
 	switch {
-	case named && m != nil && !m.forwarded && part == nodes.Later:
+	case first && m != nil && !m.forwarded && part == nodes.Later:
 		return elsewhere
 	case part == nodes.Alone, m != nil && part != nodes.None:
 		return here
@@ -182,7 +187,7 @@ func (r *Router) Check(ctx context.Context, request limit.Request) (limit.Decisi
 	if err := r.refusal(ctx); err != nil {
 		return limit.Decision{}, err
 	}
-	to := r.route(ctx, marksOf(ctx), request.Key, request.ID != "")
+	to := r.route(ctx, marksOf(ctx), request.Key, toFirst(&request))
 	switch to {
 	case nowhere:
 		return limit.Decision{}, r.notAReplica(request.Key)
@@ -220,7 +225,7 @@ func (r *Router) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Res
 	defer cancel()
 	to, m, whole := make([]destination, len(rs)), marksOf(ctx), true
 	for i := range rs {
-		to[i] = r.route(ctx, m, rs[i].Key, rs[i].ID != "")
+		to[i] = r.route(ctx, m, rs[i].Key, toFirst(&rs[i]))
 		whole = whole && (to[i] == here || to[i] == hereFirst)
 	}
 	if whole {
@@ -316,8 +321,7 @@ func (r *Router) Return(ctx context.Context, key string, receipts []limit.Receip
 	return r.local.Return(ctx, key, receipts)
 }
 
-// Settle implements [limit.Settler]. As a check with an id does, a settlement goes to the first healthy replica, which has usually taken
-// the hold; where a limit counts no entries, the others know nothing of it.
+// Settle implements [limit.Settler]. It goes to the first healthy replica, as its hold did: see toFirst.
 func (r *Router) Settle(ctx context.Context, s limit.Settlement) (limit.Settled, error) {
 	if err := s.Validate(); err != nil {
 		return limit.Settled{}, err
@@ -342,12 +346,12 @@ func (r *Router) Settle(ctx context.Context, s limit.Settlement) (limit.Settled,
 	return settled, err
 }
 
-// place is who answers a request about key, which may have an id: this node alone, or the first of its replicas that can.
-func (r *Router) place(ctx context.Context, key string, named bool) (limit.Limiter, error) {
+// place is who answers a request about key, which may be for the first healthy replica: this node alone, or the first of its replicas that can.
+func (r *Router) place(ctx context.Context, key string, first bool) (limit.Limiter, error) {
 	if err := r.refusal(ctx); err != nil {
 		return nil, err
 	}
-	switch r.route(ctx, marksOf(ctx), key, named) {
+	switch r.route(ctx, marksOf(ctx), key, first) {
 	case nowhere:
 		return nil, r.notAReplica(key)
 	case here:

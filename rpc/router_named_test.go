@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -14,6 +15,11 @@ import (
 // named is a check with an id.
 func named(key string) *pb.CheckRequest {
 	return pb.EncodeRequest(limit.Request{Key: key, Limits: []limit.Ref{limit.Named("demo")}, Cost: 1, ID: "once"})
+}
+
+// holding is a check that holds.
+func holding(key string) *pb.CheckRequest {
+	return pb.EncodeRequest(limit.Request{Key: key, Limits: []limit.Ref{limit.Named("demo")}, Cost: 1, Hold: time.Second})
 }
 
 // askedEveryWay sends a check by itself, in a batch and in a stream.
@@ -36,6 +42,19 @@ func askedEveryWay(t *testing.T, n *routedNode, m *pb.CheckRequest, marks ...str
 	if a, err := s.Recv(); err != nil || a.GetResults()[0].GetResult().GetDecision() == nil {
 		t.Errorf("%v, %v", a, err)
 	}
+}
+
+// TestRoutesOfHolds sends holds to the second replica of their key: the first one takes them as long as it lives, as it is the one that is
+// asked to settle them.
+func TestRoutesOfHolds(t *testing.T) {
+	nodes := routedNodes(t, 3, nil)
+	key := keyOf(0) // at 0 and 1
+	askedEveryWay(t, nodes[1], holding(key), pb.MarkRouted)
+	wantDecided(t, nodes, 0, key, key, key)
+	askedEveryWay(t, nodes[0], holding(key), pb.MarkRouted)
+	wantDecided(t, nodes, 0, key, key, key)
+	askedEveryWay(t, nodes[1], holding(key), pb.MarkRouted, pb.MarkForwarded)
+	wantDecided(t, nodes, 1, key, key, key)
 }
 
 // TestRoutesOfRepeats sends checks with an id to the second replica of their key, as a caller does that heard nothing from the first one:

@@ -64,7 +64,7 @@ func (m *gathered) startChecks(o *ours, from, to int) {
 	}
 	for i := from; i < to; i++ {
 		r := m.Requests[i]
-		at, err := m.server.place(m.ctx, r.Key, r.ID != "")
+		at, err := m.server.place(m.ctx, r.Key, toFirst(&r))
 		if each, ok := at.(limit.EachLimiter); ok {
 			o.here = each
 			o.checks.add(i, r)
@@ -138,9 +138,9 @@ func (m *gathered) handOver(place int, err error, begin time.Time) {
 }
 
 // place says who answers a request about key, which may have an id; see [Router].
-func (s *Server) place(ctx context.Context, key string, named bool) (limit.Limiter, error) {
+func (s *Server) place(ctx context.Context, key string, first bool) (limit.Limiter, error) {
 	if r, ok := s.limiter.(*Router); ok {
-		return r.place(ctx, key, named)
+		return r.place(ctx, key, first)
 	}
 	return s.limiter, nil
 }

@@ -124,6 +124,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./rpc/nodes", Run: "^TestSettlementsAreNotHedged$", Says: `another node was asked`}},
 		},
 		{
+			Name: "a hold where it was asked for",
+			Why:  "the settlement of a hold goes to the first healthy replica; a hold that another one has taken in its memory is lost to that, and stays charged in full",
+			Edits: []Edit{{
+				File: "rpc/router.go",
+				Old:  `return r.ID != "" || r.Hold > 0`,
+				New:  `return r.ID != ""`,
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestRoutesOfHolds$", Says: `by node 0`}},
+		},
+		{
 			Name: "a settlement runs behind its time",
 			Why:  "what was used beyond a hold is charged at the time of the settlement: a later time needs other line than was reserved, again and again",
 			Edits: []Edit{{
