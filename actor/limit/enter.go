@@ -28,8 +28,6 @@ func (l *Ledger) join(at, amount int64, mine bool) {
 	}
 }
 
-// entryOf is the place of the entry of that time, or -1.
-
 // Take takes amount out of what the owner itself has entered at that time, as far as it is there, and says how much that was. Of a
 // bucket it must be the owner's last write that has entered it.
 func (l *Ledger) Take(at, amount int64) int64 {

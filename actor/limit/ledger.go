@@ -188,7 +188,6 @@ func (l *Ledger) KeptUntil(t int64) int64 {
 }
 
 // freesOf adds to the openings of entries the one at which a hold is freed that expires. Then its entry frees so much less.
-
 func (l *Ledger) freesOf(h *HoldEntry, openings []opening) []opening {
 	frees := h.frees(l.late)
 	if frees == math.MaxInt64 {
