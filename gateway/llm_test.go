@@ -634,16 +634,40 @@ func TestStreamThroughTheGateway(t *testing.T) {
 	if err != nil || !strings.Contains(string(a.Body), "prompt_tokens") || !strings.Contains(string(a.Body), "[DONE]") {
 		t.Errorf("%s %v", a.Body, err)
 	}
-	// A GET is no request to the model, and asks no limit of tokens.
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.address+"/v1/chat/completions/7", http.NoBody)
+}
+
+// TestGetOfAModel forwards a GET without a body, such as one that lists what was answered: it is no request to the model, and asks no
+// limit of tokens.
+func TestGetOfAModel(t *testing.T) {
+	r := newModelRig(t, chat("tokens"), http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		w.WriteHeader(map[string]int{http.MethodGet: http.StatusOK}[q.Method])
+	}))
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.address+fakemodel.ChatPath, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := r.client().Do(q)
-	if err != nil || got.StatusCode != http.StatusNotFound || got.Header.Get("X-Jeton-Exchange") != "" {
+	if err != nil || got.StatusCode != http.StatusOK || got.Header.Get("X-Jeton-Exchange") != "" {
 		t.Errorf("%v %v", got, err)
 	}
 	_ = got.Body.Close()
+	r.wantSpent("tokens", 0)
+}
+
+// TestUnreadUsage says why an answer costs its estimate.
+func TestUnreadUsage(t *testing.T) {
+	r := newModelRig(t, chat("tokens"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "x-rare")
+		_, _ = io.WriteString(w, "???")
+	}))
+	a, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"max_tokens":50}`)
+	if err != nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s %v", a.StatusCode, a.Body, err)
+	}
+	if x := r.exchange(a.Header).Exchange; x.Basis != "estimate" || x.Unread != "its Content-Encoding cannot be read" {
+		t.Errorf("%+v", x)
+	}
 }
 
 // TestOnlyTheProxyReadsModels refuses requests of such a route at other handlers.

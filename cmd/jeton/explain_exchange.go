@@ -75,6 +75,9 @@ func basis(e *denial.Exchange) string {
 	case "events":
 		return "the text and the events of the stream: it had no usage, or ended before that"
 	case "estimate":
+		if e.Unread != "" {
+			return "the estimate: the usage of the answer cannot be read: " + e.Unread
+		}
 		return "the estimate: nothing is known of what was used"
 	}
 	return e.Basis

@@ -22,6 +22,8 @@ type Exchange struct {
 	Basis string `json:"basis,omitempty"`
 	// Used is what the request has used; nil while the answer goes on.
 	Used *Used `json:"used,omitempty"`
+	// Unread is why the usage of the answer could not be read; empty otherwise.
+	Unread string `json:"unread,omitempty"`
 	// Understated says that the answer told fewer tokens of output than it had events with output.
 	Understated bool `json:"understated,omitempty"`
 	// Ended is when the answer ended; zero while it goes on.

@@ -173,8 +173,11 @@ func (x *Exchange) note(charge llm.Charge, a *llm.Answer) {
 	x.route.count(charge, x.estimate, understated)
 	x.change(func(e *denial.Exchange) {
 		u := charge.Usage
-		if a != nil && a.Model != e.Model {
-			e.Answered = a.Model
+		if a != nil {
+			e.Unread = a.Missing
+			if a.Model != e.Model {
+				e.Answered = a.Model
+			}
 		}
 		e.Basis, e.Understated, e.Ended = charge.Basis.String(), understated, x.meter.now()
 		e.Used = &denial.Used{Input: u.Input, Output: u.Output, Cached: u.Cached, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning}

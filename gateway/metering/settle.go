@@ -158,6 +158,9 @@ func (x *Exchange) publish() {
 		slog.String("exchange", x.record.ID), slog.String("route", x.record.Route), slog.Int("status", x.record.Status), slog.String("model", e.Model),
 		slog.String("basis", e.Basis), slog.Int64("input", e.Used.Input), slog.Int64("output", e.Used.Output),
 	}
+	if e.Unread != "" {
+		attrs = append(attrs, slog.String("unread", e.Unread))
+	}
 	for i := range e.Holds {
 		h := &e.Holds[i]
 		attrs = append(attrs, slog.Group(h.Counts, slog.String("key", h.Key), slog.String("state", h.State), slog.Int64("held", h.Granted),
