@@ -46,7 +46,7 @@ func (l *ledger) testClosed(b *bucket, c *Check, now int64, cfg *Config) ruling 
 	case l.readAt != 0, l.blocked(b, now, cfg) > 0:
 		return admit
 	case b.pending() != nil:
-		return hold
+		return stay
 	}
 	return wait
 }

@@ -15,7 +15,7 @@ func (l *ledger) test(b *bucket, c *Check, now int64, cfg *Config) ruling {
 	case c.Cost == 0 && l.fresh(c.At), c.Cost > 0 && l.find(c, now) >= 0:
 		return admit
 	case b.pending() != nil:
-		return hold
+		return stay
 	case l.knows(c) && !l.fits(c, now), l.blocked(b, now, cfg) > 0:
 		return deny
 	}
@@ -221,7 +221,7 @@ func (o *Owner) accepted(b *bucket, p *pending, out *Out) {
 
 // outcome describes the bucket to a check. A denial says when the check passes if nothing else is admitted.
 func (l *ledger) outcome(b *bucket, c *Check, now int64, allowed bool, cfg *Config) limit.Outcome {
-	o := l.Outcome(b.rule, now, c.Cost, l.held(now), allowed)
+	o := l.Outcome(b.rule, now, c.Cost, l.inRooms(now), allowed)
 	switch blocked := time.Duration(l.blocked(b, now, cfg)); {
 	case o.Allowed || o.Never:
 	case c.ended:

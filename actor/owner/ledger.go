@@ -113,10 +113,10 @@ func (l *ledger) find(c *Check, now int64) int {
 
 // place is how much checks at now can be given: what is free, and all rooms, since a write takes back those that a check cannot
 // be given as they are.
-func (l *ledger) place(now int64) int64 { return l.Free(now) + l.held(now) }
+func (l *ledger) place(now int64) int64 { return l.Free(now) + l.inRooms(now) }
 
-// held is what the rooms hold.
-func (l *ledger) held(now int64) (sum int64) {
+// inRooms is what the rooms have.
+func (l *ledger) inRooms(now int64) (sum int64) {
 	for i := range l.rooms {
 		if r := &l.rooms[i]; !r.extended && (r.id == 0 || now < r.ends) {
 			sum += r.amount

@@ -42,8 +42,8 @@ type lineHold struct {
 const (
 	// maxLineHolds is how many holds a bucket remembers at most, with those that have expired.
 	maxLineHolds = 16_384
-	// maxStrange is how many holds it may remember so that one of another owner, of which nothing is charged, is remembered too.
-	maxStrange = 1024
+	// maxForeign is how many holds it may remember so that one of another owner, of which nothing is charged, is remembered too.
+	maxForeign = 1024
 	// maxLineSettled is how many settled holds a bucket remembers at most.
 	maxLineSettled = 4096
 	// rememberSettled is how long it remembers them: as long as the longest deadline of a call, and the time in which its answer comes back.

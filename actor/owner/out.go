@@ -45,7 +45,7 @@ const (
 	admit ruling = iota + 1
 	deny
 	wait  // for the line up to need
-	hold  // until the reservation in flight has come to an end
+	stay  // until the reservation in flight has come to an end
 	enter // the next segment, and ask again
 )
 

@@ -95,7 +95,7 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 			} else {
 				o.reserve(t, now, out)
 			}
-		case hold:
+		case stay:
 			ready = false
 		case admit, deny, enter:
 		}
@@ -231,7 +231,7 @@ func (b *bucket) testUpTo(bound limit.Pos, t, at, cost int64, length limit.Pos, 
 		return b.peek(t, bound, cfg)
 	}
 	if b.pending() != nil {
-		return result{verdict: hold, end: end}
+		return result{verdict: stay, end: end}
 	}
 	from := b.start(t, at, cfg)
 	if from > b.held.to {
@@ -259,7 +259,7 @@ func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
 		}
 		return result{verdict: admit, end: end}
 	case b.pending() != nil:
-		return result{verdict: hold, end: limit.At(b.rule.Begin(t))}
+		return result{verdict: stay, end: limit.At(b.rule.Begin(t))}
 	}
 	from := b.rule.Begin(t)
 	return result{verdict: wait, end: limit.At(from), need: limit.At(from), from: from}

@@ -108,7 +108,7 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 		return nil
 	}
 	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
-	if len(hs.byID) < maxStrange {
+	if len(hs.byID) < maxForeign {
 		hs.add(h, now)
 	}
 	return h
@@ -134,7 +134,7 @@ func (o *Owner) force(b *bucket, amount, at, now int64, out *Out) (got int64, li
 		case wait:
 			o.reserve(&t, now, out)
 			return 0, spent{}, false
-		case hold:
+		case stay:
 			return 0, spent{}, false
 		case deny:
 			amount = min(amount-1, b.tokensUpTo(bound, at, o.cfg))

@@ -72,7 +72,7 @@ func (o *Owner) view(b *bucket, now int64) View {
 		Credit: b.credit(now), Demand: o.demand(b, now), Recent: b.recent(),
 	}
 	if l := b.ledger(); l != nil {
-		v.Ledger, v.Place, v.Held = l.Clone(nil).Append(nil, o.id), max(l.Clone(nil).Free(now)+l.held(now), 0), l.held(now)
+		v.Ledger, v.Place, v.Held = l.Clone(nil).Append(nil, o.id), max(l.Clone(nil).Free(now)+l.inRooms(now), 0), l.inRooms(now)
 		if !l.current {
 			v.Hi = 0 // another owner may have written since
 		}

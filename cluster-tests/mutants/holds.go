@@ -298,7 +298,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "an owner remembers few of the holds of others that it has charged nothing for; anybody can make them up, and they would take the room of those that are taken",
 			Edits: []Edit{{
 				File: "actor/owner/settle.go",
-				Old:  "len(hs.byID) < maxStrange",
+				Old:  "len(hs.byID) < maxForeign",
 				New:  "len(hs.byID) < maxLineHolds",
 			}},
 			Caught: []Hunt{story("TestHoldsThatAreMadeUp", `there are none of`)},
