@@ -30,6 +30,7 @@ type ledger struct {
 	returns   map[history.Outcome]int64
 	resets    map[history.Outcome]int64
 	extends   map[history.Outcome]int64
+	holds     *holdCounts
 }
 
 // A tallyKey is what checks are counted by.
@@ -47,7 +48,7 @@ type failure struct {
 
 func newLedger(out *history.Writer) *ledger {
 	return &ledger{
-		out: out, tally: map[tallyKey]int64{},
+		out: out, tally: map[tallyKey]int64{}, holds: newHoldCounts(),
 		returns: map[history.Outcome]int64{}, resets: map[history.Outcome]int64{}, extends: map[history.Outcome]int64{},
 	}
 }
@@ -90,6 +91,11 @@ func reason(err error) string {
 // check writes down a check, and counts it.
 func (l *ledger) check(c *caller, r *limit.Request, began time.Time, took time.Duration, d limit.Decision, err error) {
 	l.probed(c, r, began, took, d, err)
+	l.counts(c, r, began, took, d, err)
+}
+
+// counts counts a check.
+func (l *ledger) counts(c *caller, r *limit.Request, began time.Time, took time.Duration, d limit.Decision, err error) {
 	outcome, why := history.Denied, reason(err)
 	switch {
 	case err != nil:
@@ -134,6 +140,52 @@ func (l *ledger) probed(c *caller, r *limit.Request, began time.Time, took time.
 			call.Outcome = history.Denied
 		}
 		l.write(call)
+	}
+}
+
+// held writes down what came of asking for a hold, and counts it as a check.
+func (l *ledger) held(c *caller, r *limit.Request, began time.Time, took time.Duration, d limit.Decision, err error) {
+	l.counts(c, r, began, took, d, err)
+	call := history.Call{
+		Kind: history.KindHold, Key: r.Key, Cost: r.Cost, Start: began.UnixNano(), End: began.UnixNano() + int64(took), Via: c.name, Error: reason(err),
+	}
+	for i, ref := range r.Limits {
+		call.Limit = ref.Name
+		switch {
+		case err != nil:
+			call.Outcome = history.Failed
+		case d.Allowed:
+			call.Outcome, call.Cost = history.Admitted, d.Hold.Granted
+			call.Hold = &history.Hold{ID: load.HoldID(d.Hold.Limits[i]), For: r.Hold.Nanoseconds()}
+		case d.Limits[i].Allowed:
+			continue // another limit has denied it: this one says nothing
+		default:
+			call.Outcome = history.Denied
+		}
+		l.write(call)
+	}
+}
+
+// settled writes down what came of a settlement. Of one of a hold that no limit knows any more, each answers that.
+func (l *ledger) settled(c *caller, one *limit.Settlement, began time.Time, took time.Duration, settled limit.Settled, err error) {
+	for i, h := range one.Hold.Limits {
+		call := history.Call{
+			Kind: history.KindSettle, Outcome: history.Failed, Limit: h.Limit, Key: one.Hold.Key, Cost: one.Used, Start: began.UnixNano(),
+			End: began.UnixNano() + int64(took), Via: c.name, Error: reason(err),
+			Hold: &history.Hold{ID: load.HoldID(h), Open: one.Open, For: one.For.Nanoseconds()},
+		}
+		switch {
+		case errors.Is(err, limit.ErrUnknownHold):
+			call.Outcome, call.Hold.State, call.Error = history.Done, history.Unknown, ""
+		case err == nil:
+			call.Outcome, call.Hold.State, call.Hold.Charged = history.Done, string(settled.Limits[i].State), settled.Limits[i].Charged
+		}
+		l.write(call)
+		if call.Outcome == history.Failed {
+			l.holds.count("settlements failed")
+		} else {
+			l.holds.count(call.Hold.State)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func (r *Report) writeVerdicts(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s |\n", r.Verdicts[i].Checker, verdict(&r.Verdicts[i]))
 	}
 	fmt.Fprintf(b, "| stuck | %d keys probed after healing, %d stuck |\n", r.Asked, len(r.Stuck))
+	fmt.Fprintf(b, "| held | %d times a node was asked what is held in the end, %d times something was |\n", r.Looked, len(r.Held))
 	fmt.Fprintf(b, "| nodes and logs | %d problems |\n\n", len(r.Problems))
 	fmt.Fprintf(b, "The clocks of nodes were taken to be within %s of the callers'; the history has %.0f MB, and judging it took %s.\n\n",
 		ms(time.Duration(r.epsilon)), float64(r.size)/1e6, seconds(r.judged))
@@ -65,7 +66,7 @@ func (r *Report) writeCalls(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	l := r.ledger
-	fmt.Fprintf(b, "Returns: %s. Resets: %s. Extensions of permits: %s.\n\n", outcomes(l.returns), outcomes(l.resets), outcomes(l.extends))
+	fmt.Fprintf(b, "Returns: %s. Resets: %s. Extensions of permits: %s.\n\nHolds: %s.\n\n", outcomes(l.returns), outcomes(l.resets), outcomes(l.extends), l.holds)
 	fmt.Fprintf(b, "| asked | checks | admitted | denied | failed |\n|---|---|---|---|---|\n")
 	for _, through := range sorted(r.byThrough) {
 		c := r.byThrough[through]

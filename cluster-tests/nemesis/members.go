@@ -79,25 +79,30 @@ func (s *Stage) ready(ctx context.Context, hosts ...*host) error {
 
 // ask asks a node how the cluster is.
 func (s *Stage) ask(ctx context.Context, h *host) (st cluster.Status, err error) {
+	err = s.read(ctx, h, "/debug/ring?format=json", &st)
+	return st, err
+}
+
+// read reads a page of a node.
+func (s *Stage) read(ctx context.Context, h *host, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.member.HTTP+"/debug/ring?format=json", http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.member.HTTP+path, http.NoBody)
 	if err != nil {
-		return st, err
+		return err
 	}
 	if s.token != "" {
 		r.Header.Set("Authorization", "Bearer "+s.token)
 	}
 	a, err := s.http.Do(r)
 	if err != nil {
-		return st, err
+		return err
 	}
 	defer a.Body.Close()
 	if a.StatusCode != http.StatusOK {
-		return st, fmt.Errorf("%s: %s", r.URL, a.Status)
+		return fmt.Errorf("%s: %s", r.URL, a.Status)
 	}
-	err = json.NewDecoder(a.Body).Decode(&st)
-	return st, err
+	return json.NewDecoder(a.Body).Decode(into)
 }
 
 // status asks all nodes in turn how the cluster is, until one knows.

@@ -11,7 +11,7 @@
 //
 // The same seed gives the same faults, on the same nodes, at the same times. What the processes make of it differs each time.
 //
-// The package has some 3,800 lines: more than a third of them are the kinds of faults, a file each.
+// The package has some 4,000 lines: more than a third of them are the kinds of faults, a file each.
 //
 // Start with [Run].
 package nemesis
@@ -88,6 +88,8 @@ func Run(t *testing.T, cfg Config) (*Report, error) {
 	}
 	r.Asked, r.Stuck = s.probe()
 	s.say("%d keys probed, %d stuck", r.Asked, len(r.Stuck))
+	r.Looked, r.Held = s.heldAtTheEnd()
+	s.say("%d buckets looked at where holds are taken, of which %d hold something", r.Looked, len(r.Held))
 	s.close()
 	if err := errors.Join(s.traffic.ledger.err, out.Flush(), file.Close()); err != nil {
 		return nil, err

@@ -24,6 +24,8 @@ type Report struct {
 
 	Asked    int      // keys that were probed in the end
 	Stuck    []string // those that do not serve
+	Looked   int      // how often a node was asked what is held of a bucket in the end
+	Held     []string // where something was
 	Problems []string // what else must not be
 	Verdicts []history.Result
 
@@ -100,6 +102,9 @@ func (r *Report) Err() error {
 	}
 	if len(r.Stuck) > 0 {
 		all = append(all, fmt.Errorf("%d of %d keys are stuck after healing, such as %s", len(r.Stuck), r.Asked, r.Stuck[0]))
+	}
+	if len(r.Held) > 0 {
+		all = append(all, fmt.Errorf("%d times of %d something is held when the time of all holds is over, such as %s", len(r.Held), r.Looked, r.Held[0]))
 	}
 	for _, p := range r.Problems {
 		all = append(all, errors.New(p))

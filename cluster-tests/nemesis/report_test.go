@@ -82,10 +82,11 @@ func TestReportTellsWhatIsWrong(t *testing.T) {
 		t.Errorf("a good run: %v\n%s", r.Err(), r.Markdown())
 	}
 	for want, breaks := range map[string]func(*Report){
-		"disjoint: 1 violations": func(r *Report) { r.Verdicts[0].Found = 1 },
-		"1 of 7 keys are stuck":  func(r *Report) { r.Stuck = []string{"small:1: deadline"} },
-		"node-2 has ended":       func(r *Report) { r.Problems = []string{"node-2 has ended by itself"} },
-		"no check was admitted":  func(r *Report) { r.total.Admitted = 0 },
+		"disjoint: 1 violations":         func(r *Report) { r.Verdicts[0].Found = 1 },
+		"1 of 7 keys are stuck":          func(r *Report) { r.Stuck = []string{"small:1: deadline"} },
+		"1 times of 9 something is held": func(r *Report) { r.Looked, r.Held = 9, []string{"held of held:1 at node-2: 5 tokens by 1 holds"} },
+		"node-2 has ended":               func(r *Report) { r.Problems = []string{"node-2 has ended by itself"} },
+		"no check was admitted":          func(r *Report) { r.total.Admitted = 0 },
 	} {
 		r := good()
 		breaks(r)

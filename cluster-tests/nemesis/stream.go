@@ -18,6 +18,7 @@ type stream struct {
 	returns float64       // the share of what was admitted that is given back
 	resets  bool          // buckets are reset
 	permits bool          // what is admitted is extended a few times, and then, as a rule, given back: or its caller dies
+	holds   time.Duration // its checks hold what they ask for so long, and it is settled: or their callers die
 	wait    time.Duration // how long its checks may wait, at most
 	plan    string        // by which it asks
 	plain   bool          // gateways can ask for it too: one limit, one token
@@ -32,10 +33,11 @@ const (
 
 // streams are what is asked: small and large buckets that are asked for more than they refill, one key that is always at its
 // limit, buckets that refill so slowly that every token which comes back by mistake shows, what is given back, what is
-// reset, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, and limits of every other algorithm: among them a window that is asked for so often that its owner takes room
-// ahead, and permits whose callers die.
+// reset, two limits at once, checks that wait, by themselves and with a limit that is not waited for, plans, holds of budgets that
+// any node settles and of one that only its owner does, and limits of every other algorithm: among them a window that is asked for so
+// often that its owner takes room ahead, and permits whose callers die.
 var streams = []stream{
-	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.34, keys: 0.85, cost: 1, plain: true},
+	{rules: []rule{{"small", "capacity: 3, refill: 1/s"}}, share: 0.31, keys: 0.85, cost: 1, plain: true},
 	{rules: []rule{{"large", "capacity: 1000, refill: 100/s"}}, share: 0.08, keys: 0.01, cost: 20},
 	{rules: []rule{{"hot", "capacity: 100, refill: 100/s"}}, share: 0.12, cost: 1, plain: true},
 	{rules: []rule{{"slow", "capacity: 10, refill: 1/1h"}}, share: 0.06, keys: -1, cost: 2},
@@ -56,6 +58,15 @@ var streams = []stream{
 		share: 0.01, keys: 0.001, cost: 1, returns: 0.3, wait: 2 * time.Second,
 	},
 	{rules: []rule{{"planned", "capacity: 2, refill: 1/s, plans: {pro: {capacity: 10, refill: 5/s}}"}}, share: 0.01, keys: 0.001, cost: 2, plan: "pro"},
+	{rules: []rule{{"held", "capacity: 300, refill: 100/s, hold: 10s, on_expiry: free, max_debt: 50"}}, share: 0.01, keys: 0.002, cost: 40, holds: 3 * time.Second},
+	{
+		rules: []rule{
+			{"held-window", "algorithm: sliding-window, limit: 400, window: 6s, hold: 10s, max_debt: 50"},
+			{"held-month", "algorithm: fixed-window, limit: 1000000000, window: 720h, hold: 10s, on_expiry: free"},
+		},
+		share: 0.01, keys: 0.002, cost: 40, holds: 2 * time.Second,
+	},
+	{rules: []rule{{"held-slow", "capacity: 2000, refill: 2000/20m, hold: 10s, on_expiry: free"}}, share: 0.01, keys: 0.002, cost: 40, holds: 2 * time.Second},
 }
 
 // changing are the streams of the limits that operators change.

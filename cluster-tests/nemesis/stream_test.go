@@ -46,6 +46,11 @@ func TestEveryAlgorithmIsAsked(t *testing.T) {
 		}) {
 			t.Errorf("%s: permits: %v", s.rules[0].name, s.permits)
 		}
+		for _, r := range s.rules {
+			if found, _ := doc.Rule(r.name); (s.holds > 0) != (found.Holds.Longest > 0) || s.holds > found.Holds.Longest {
+				t.Errorf("%s: holds for %v", r.name, s.holds)
+			}
+		}
 	}
 	if math.Abs(sum-1) > 1e-9 {
 		t.Errorf("the shares of the streams add up to %v, not 1", sum)

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -111,8 +112,13 @@ func (tr *traffic) next(deck []stream, elapsed time.Duration) {
 		after, extensions = time.Duration(tr.random.Int64N(int64(longestStay))), max(0, tr.random.IntN(4)-1)
 	}
 	c := &tr.callers[tr.random.IntN(len(tr.callers))]
-	for c.plain && !s.plain || (returned || s.permits) && c.rpc == nil {
+	for c.plain && !s.plain || (returned || s.permits || s.holds > 0) && c.rpc == nil {
 		c = &tr.callers[tr.random.IntN(len(tr.callers))]
+	}
+	if s.holds > 0 {
+		u := tr.use(s)
+		tr.calls.Go(func() { tr.holdOne(c, s, key, cost, u) })
+		return
 	}
 	tr.calls.Go(func() {
 		receipts := tr.check(c, s, key, cost, deadline)
@@ -190,6 +196,72 @@ func (tr *traffic) giveBack(c *caller, key string, receipts []limit.Receipt) {
 	began := time.Now()
 	taken, err := c.rpc.Return(ctx, key, receipts)
 	tr.ledger.returned(c, key, receipts, began, time.Since(began), taken, err)
+}
+
+// settleTries is how often a caller tells what it used, before it gives up.
+const settleTries = 6
+
+// A use is what a caller makes of a hold that it may get.
+type use struct {
+	stays time.Duration // until it settles, and half as long until it says what it has used so far
+	used  float64       // of what it was granted
+	parts bool          // it says so
+	dies  bool          // it never settles
+}
+
+// use draws one. Some settle when their hold has expired.
+func (tr *traffic) use(s *stream) use {
+	return use{
+		stays: time.Duration(tr.random.Int64N(int64(s.holds * 5 / 4))), used: 0.5 + tr.random.Float64(),
+		parts: tr.random.IntN(3) == 0, dies: tr.random.IntN(8) == 0,
+	}
+}
+
+// holdOne takes a hold of a stream, and settles what it uses of it.
+func (tr *traffic) holdOne(c *caller, s *stream, key string, estimate int64, u use) {
+	r := limit.Request{Key: key, Cost: estimate, Hold: s.holds, Least: (estimate + 1) / 2}
+	for _, l := range s.rules {
+		r.Limits = append(r.Limits, limit.Named(l.name))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	began := time.Now()
+	d, err := c.rpc.Check(ctx, r)
+	cancel()
+	tr.ledger.held(c, &r, began, time.Since(began), d, err)
+	if err != nil || !d.Allowed {
+		return
+	}
+	h := *d.Hold
+	tr.ledger.holds.took(&h)
+	defer tr.ledger.holds.over(&h)
+	if u.dies {
+		pause(context.Background(), s.holds) //nolint:errcheck // it cannot be interrupted
+		tr.ledger.holds.count("never settled")
+		return
+	}
+	used := int64(u.used * float64(h.Granted))
+	if u.parts {
+		pause(context.Background(), u.stays/2) //nolint:errcheck // it cannot be interrupted
+		tr.settle(c, limit.Settlement{Hold: h, Used: used / 2, Open: true, For: s.holds})
+	}
+	pause(context.Background(), u.stays) //nolint:errcheck // it cannot be interrupted
+	for range settleTries {
+		if tr.settle(c, limit.Settlement{Hold: h, Used: used}) {
+			return
+		}
+		pause(context.Background(), deadline) //nolint:errcheck // it cannot be interrupted
+	}
+	tr.ledger.holds.count("given up")
+}
+
+// settle tells what was used of a hold, and says whether that was answered.
+func (tr *traffic) settle(c *caller, one limit.Settlement) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	began := time.Now()
+	settled, err := c.rpc.Settle(ctx, one)
+	tr.ledger.settled(c, &one, began, time.Since(began), settled, err)
+	return err == nil || errors.Is(err, limit.ErrUnknownHold)
 }
 
 // reset fills up one of the buckets that are reset.
