@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// errNoRoom means that a body finds no room in a bodyMemory; its outcome says which bound it would exceed.
-type errNoRoom struct{ outcome }
+// noRoomError means that a body finds no room in a bodyMemory; its outcome says which bound it would exceed.
+type noRoomError struct{ outcome }
 
 // Error implements error.
-func (e errNoRoom) Error() string {
+func (e noRoomError) Error() string {
 	if e.outcome == tooManyConcurrent {
 		return "the bodies of this address's requests take too much memory at once: wait until some of them are sent"
 	}
@@ -54,7 +54,7 @@ func (m *bodyMemory) room(b bodyBounds, client netip.Prefix) *bodyRoom {
 	return &bodyRoom{of: m, client: client, bounds: b}
 }
 
-// take takes so many bytes more, or none. Its errors are errNoRoom.
+// take takes so many bytes more, or none. Its errors are noRoomError.
 func (r *bodyRoom) take(bytes int64) error {
 	m := r.of
 	m.mu.Lock()
@@ -62,10 +62,10 @@ func (r *bodyRoom) take(bytes int64) error {
 	switch {
 	case r.client.IsValid() && m.clients[r.client]+bytes > r.bounds.perClient:
 		m.refusedOfClient.Inc()
-		return errNoRoom{tooManyConcurrent}
+		return noRoomError{tooManyConcurrent}
 	case m.all+bytes > r.bounds.inAll:
 		m.refusedInAll.Inc()
-		return errNoRoom{overloaded}
+		return noRoomError{overloaded}
 	}
 	r.addLocked(bytes)
 	return nil

@@ -145,7 +145,7 @@ func readWhole(ctx context.Context, body io.Reader, bound int64, room *bodyRoom)
 	}
 	text, err := llm.ReadBody(body, bound, room.take)
 	var tooLong *http.MaxBytesError
-	full, isFull := errors.AsType[errNoRoom](err)
+	full, isFull := errors.AsType[noRoomError](err)
 	switch {
 	case err == nil:
 		return text, nil

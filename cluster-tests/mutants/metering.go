@@ -5,7 +5,7 @@ func ofMetering() []Mutant {
 	return []Mutant{{
 		Name:   "charged by the estimate",
 		Why:    "a hold is settled by what the answer has used; by its estimate, a budget is used up several times as fast",
-		Edits:  []Edit{{File: "gateway/metering/settle.go", Old: "Used: min(h.Rates.Cost(charge.Usage), limit.MaxCount)", New: "Used: h.Granted"}},
+		Edits:  []Edit{{File: "gateway/metering/settle.go", Old: "Used: min(rates.Cost(charge.Usage), limit.MaxCount)", New: "Used: min(h.Granted, rates.Cost(charge.Usage)+h.Granted)"}},
 		Caught: []Hunt{{Package: "./gateway", Run: "^TestMoney$", Says: `are charged and 0 held, want`}},
 	}, {
 		Name:   "an exchange ends twice",

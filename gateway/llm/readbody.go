@@ -29,13 +29,14 @@ func ReadBody(r io.Reader, bound int64, reserve func(bytes int64) error) (body [
 			space = beyond[:]
 		}
 		n, err := r.Read(space)
+		ended := errors.Is(err, io.EOF)
 		switch {
 		case n > 0 && full:
 			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, bound)
-		case err != nil && !errors.Is(err, io.EOF):
+		case err != nil && !ended:
 			return nil, err
 		}
-		if body = body[:len(body)+n]; err != nil {
+		if body = body[:len(body)+n]; ended {
 			return body, nil
 		}
 	}
