@@ -186,6 +186,10 @@ func nodeCases() []kase { //nolint:funlen // one list
 			modes: holdModes(durableHoldings(), 0), measure: holdCosts(1, durableHoldings()),
 		},
 		{
+			name: "streams", title: "200 streams of 50 events/s, every other one through a gateway that counts tokens, the others through a bare proxy",
+			modes: once(streamGoals()...), measure: streams,
+		},
+		{
 			name: "awake", title: "an awake bucket, of a million",
 			modes: once(goal{atMost, 250, "B", "heap"}), measure: awakeBuckets,
 		},

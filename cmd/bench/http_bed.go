@@ -75,9 +75,9 @@ func (b *httpBed) children() children {
 }
 
 // startHTTP starts a server that limits nothing.
-func (b *httpBed) startHTTP(ctx context.Context, role string, flags ...string) (httpServer, error) {
+func (s *Setup) startHTTP(ctx context.Context, role string, flags ...string) (httpServer, error) {
 	args := append([]string{"http-server", "--role", role}, flags...)
-	c, found, err := start(ctx, "the "+role, servingHTTP, b.Self, args...)
+	c, found, err := start(ctx, "the "+role, servingHTTP, s.Self, args...)
 	if err != nil {
 		return httpServer{}, err
 	}
@@ -90,7 +90,12 @@ func (b *httpBed) startGateway(ctx context.Context) (runningGateway, error) {
 	if err != nil {
 		return runningGateway{}, err
 	}
-	c, found, err := b.startJeton(ctx, "the gateway", servingGateway, "gateway", "--config", path)
+	return b.startGatewayOf(ctx, path)
+}
+
+// startGatewayOf starts a gateway with that document.
+func (s *Setup) startGatewayOf(ctx context.Context, path string) (runningGateway, error) {
+	c, found, err := s.startJeton(ctx, "the gateway", servingGateway, "gateway", "--config", path)
 	if err != nil {
 		return runningGateway{}, err
 	}

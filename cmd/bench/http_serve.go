@@ -18,6 +18,7 @@ const (
 	Upstream     = "upstream"    // answers 200 with a small body
 	BareProxy    = "bare-proxy"  // passes everything on to an upstream
 	BareAnswer   = "bare-answer" // answers 204
+	Model        = "model"       // a language model that answers with a stream, see streamModel
 	upstreamBody = `{"id":"0193f1c2","name":"a thing","tags":["small","usual"],"price":1250,"currency":"EUR"}` + "\n"
 )
 
@@ -45,7 +46,7 @@ func ServeHTTP(ctx context.Context, role, upstream string, log *slog.Logger) err
 
 // httpRole is the handler of a role.
 func httpRole(role, upstream string) (http.Handler, error) {
-	if err := oneOf("role", role, Upstream, BareProxy, BareAnswer); err != nil {
+	if err := oneOf("role", role, Upstream, BareProxy, BareAnswer, Model); err != nil {
 		return nil, err
 	}
 	switch role {
@@ -53,6 +54,8 @@ func httpRole(role, upstream string) (http.Handler, error) {
 		return http.HandlerFunc(answerSmall), nil
 	case BareAnswer:
 		return http.HandlerFunc(answerNothing), nil
+	case Model:
+		return http.HandlerFunc(streamModel), nil
 	}
 	u, err := url.Parse(upstream)
 	if err != nil || u.Host == "" {

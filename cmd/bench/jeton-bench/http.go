@@ -86,7 +86,7 @@ func httpServerVerb() *cobra.Command {
 			return bench.ServeHTTP(cmd.Context(), role, upstream, cli.NewLogger(cmd.ErrOrStderr(), "info"))
 		},
 	}
-	cmd.Flags().StringVar(&role, "role", bench.Upstream, "what it does: upstream, bare-proxy, bare-answer")
+	cmd.Flags().StringVar(&role, "role", bench.Upstream, "what it does: upstream, bare-proxy, bare-answer, model")
 	cmd.Flags().StringVar(&upstream, "upstream", "", "URL to which bare-proxy passes everything on")
 	return cmd
 }
