@@ -128,6 +128,7 @@ func TestBodiesStayWithin(t *testing.T) {
 	for _, s := range hang("192.0.2.5", "192.0.2.5") {
 		_ = s.conn.Close()
 	}
+	r.wantBodies(0)
 	r.send("192.0.2.5", len("{}!"), "{}!").wants(http.StatusBadRequest)
 	r.wantBodies(0)
 }
