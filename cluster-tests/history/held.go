@@ -53,50 +53,46 @@ type charge struct {
 	by            *Call // as long as that may have taken, with those before that may have had the effect
 }
 
-// charge reckons up what is certain of a hold.
+// charge reckons up what is certain of a hold. Of settlements for good that say different things, the one that charged least may have been
+// the first.
 func (t *tab) charge(b *bucket, epsilon int64) charge {
-	durable := b.versions[0].durable()
-	k := charge{tab: t, least: t.hold.Cost, falls: forever, fallen: forever}
-	final, failed := t.final(), false
+	k := charge{tab: t, falls: forever, fallen: forever}
+	final, ends, said := t.final(), 0, int64(forever)
 	for _, s := range t.settles {
-		if !s.Hold.Open && (!durable || final == nil) {
-			k.least = min(k.least, s.Cost)
-		}
 		if !s.Hold.Open {
-			k.falls = min(k.falls, s.Start)
-			failed = failed || s != final
+			ends, said, k.falls = ends+1, min(said, s.Cost), min(k.falls, s.Start)
 		}
 	}
 	if final != nil {
-		k.least = min(k.least, final.Hold.Charged)
+		said = min(said, final.Hold.Charged)
 	}
+	k.least = min(t.hold.Cost, said)
 	expires := t.expires(epsilon)
 	freed := b.versions[0].Holds == Free && (final == nil || final.End > expires)
 	if freed {
 		k.least, k.falls = 0, min(k.falls, expires)
 	}
-	if final != nil && !failed && !freed {
-		k.fallen = final.End
+	switch {
+	case final != nil:
+		k.exceeds(final, said-k.least)
+		if ends == 1 && !freed {
+			k.fallen = final.End
+		}
+	case ends == 0:
+		for _, s := range t.settles {
+			if s.Outcome == Done {
+				k.exceeds(s, s.Hold.Charged-t.hold.Cost)
+			}
+		}
 	}
-	k.beyond(final)
 	return k
 }
 
-// beyond finds out what a settlement has certainly charged beyond that: of one for good, all that it charged, and otherwise what it charged
-// beyond what the hold holds.
-func (k *charge) beyond(final *Call) {
-	for _, s := range k.settles {
-		over := int64(0)
-		switch {
-		case s == final:
-			over = s.Hold.Charged - k.least
-		case final == nil && s.Outcome == Done:
-			over = s.Hold.Charged - k.hold.Cost
-		}
-		if over > k.more {
-			c := *s
-			c.Start, c.Cost = k.settles[0].Start, over
-			k.more, k.by = over, &c
-		}
+// exceeds notes that a settlement has charged so much more.
+func (k *charge) exceeds(s *Call, more int64) {
+	if more > k.more {
+		c := *s
+		c.Start, c.Cost = k.settles[0].Start, more
+		k.more, k.by = more, &c
 	}
 }

@@ -313,6 +313,19 @@ func TestNothingIsFoundOfHolds(t *testing.T) {
 	})
 }
 
+// A settlement that says something else than the first one may be answered with that.
+func TestRepetitionThatDiffers(t *testing.T) {
+	s := holding(month, history.Charge)
+	s.limits[0].Debt, s.limits[0].Capacity = history.Boundless, 1000
+	h := s.play()
+	if !again(func(c *history.Call) { c.Cost, c.Hold.Charged = c.Cost+3, c.Cost+3 })(h) {
+		t.Fatal("no settlement was repeated")
+	}
+	if err := history.Safe(h, s.epsilon); err != nil {
+		t.Error(err)
+	}
+}
+
 // A check of a budget whose holds every process knows of has a receipt that proves no line.
 func TestReceiptsOfBudgets(t *testing.T) {
 	for _, one := range []history.Limit{
@@ -352,6 +365,7 @@ func plantsOfHolds() []plant {
 			return true
 		}, "tokens too many"},
 		{"settled", "charged otherwise when it is repeated", log, again(func(c *history.Call) { c.Hold.Charged-- }), "another one of the same hold"},
+		{"settled", "charged what neither settlement says", log, again(func(c *history.Call) { c.Cost, c.Hold.Charged = c.Cost+3, c.Hold.Charged+1 }), "another one of the same hold"},
 		{"settled", "settled, and open again", log, again(func(c *history.Call) {
 			c.Hold.Open, c.Hold.State = true, history.Open
 		}), "is open again"},

@@ -9,7 +9,8 @@ import (
 //
 //   - A settlement for good charges what one has said. It may charge less where the debt of the limit has a bound, and there was no room for
 //     what was used beyond the hold, or, of a hold that was free again by then, for any of it.
-//   - What it charges stays so, however often it is repeated, and at any owner where every process knows of the hold.
+//   - What it charges stays so, however often it is repeated, and at any owner where every process knows of the hold. One that says
+//     something else may be answered with that: nobody remembers for ever what the first one has said.
 //   - A hold that is open, and one that has expired and is charged then, is charged at least what it holds. No hold is charged more than that
 //     and what settlements have said.
 //   - A hold is lost only where one process alone knows of it, and is charged at least what it holds.
@@ -96,7 +97,7 @@ func (t *tab) said(s *Call) (most int64) {
 // wronglySettled says what is wrong with what a settlement for good has charged, or nothing.
 func (t *tab) wronglySettled(b *bucket, first, s *Call) string {
 	charged := s.Hold.Charged
-	if first != nil && first.Hold.Charged != charged {
+	if first != nil && first.Hold.Charged != charged && (s.Cost == first.Cost || charged != s.Cost) {
 		return fmt.Sprintf("a settlement charged %d, and another one of the same hold %d", first.Hold.Charged, charged)
 	}
 	for _, o := range t.settles {
