@@ -14,8 +14,8 @@ import (
 //	taken ────────────▶ Until ──────── SettleLate ────────▶ listed no more
 //	 takes: amount       charge: amount; free: used
 //
-// One that is settled or has expired stays listed as long, for settlements that are repeated or late, unless many have been since: then
-// those that were settled first go first. [HoldNumbers] still tell that they were settled.
+// One that is settled or has expired stays listed as long, for settlements that are repeated or late. Of many that are settled, the first
+// ones go, and [HoldNumbers] still tell that they were settled. One that has expired goes early only where a new hold needs its room.
 type HoldEntry struct {
 	At      int64 // the time of the entry that has what it takes
 	ID      uint64
@@ -31,10 +31,11 @@ type HoldEntry struct {
 }
 
 const (
-	// MaxHolds is how many holds a ledger lists at most, and maxPast how many of them are settled or have expired. One takes about 20
-	// bytes, and no more than 46.
+	// MaxHolds is how many holds a ledger lists at most. One takes about 20 bytes, and no more than 46.
 	MaxHolds = 1200
-	maxPast  = 256
+	// maxSettled is how many of them are settled. Where there is no room left, it is minSettled.
+	maxSettled = 256
+	minSettled = 64
 )
 
 // Charged is how much the hold has taken at t, by the clock that its times are of.
@@ -101,17 +102,17 @@ func (hs *holdList) insert(h HoldEntry) {
 	*hs = slices.Insert(*hs, i, h)
 }
 
-// past says whether the hold is settled or has expired at now.
-func (h *HoldEntry) past(now, late int64) bool { return h.Settled || now >= h.Until+late }
-
-// fold takes out the holds that need not be listed any more at now.
+// fold takes out the holds that need not be listed any more at now: those whose time is over, and the first ones of many.
 func (hs *holdList) fold(now, late int64, numbers *HoldNumbers) {
-	over, past := 0, 0
+	var over, settled, expired int
 	for i := range *hs {
-		if h := &(*hs)[i]; now >= h.listedUntil(late) {
+		switch h := &(*hs)[i]; {
+		case now >= h.listedUntil(late):
 			over++
-		} else if h.past(now, late) {
-			past++
+		case h.Settled:
+			settled++
+		case h.hasExpired(now, late):
+			expired++
 		}
 	}
 	if over > 0 {
@@ -123,33 +124,36 @@ func (hs *holdList) fold(now, late int64, numbers *HoldNumbers) {
 			return over
 		})
 	}
-	for ; past > maxPast; past-- { // mostly one, which was settled just now
-		i := hs.firstPast(now, late)
-		if h := &(*hs)[i]; !h.Settled || h.Short {
-			numbers.Forget(h.ID)
-		}
-		*hs = slices.Delete(*hs, i, i+1)
+	for ; settled > maxSettled || len(*hs) >= MaxHolds && settled > minSettled; settled-- { // mostly one, which was settled just now
+		hs.drop(hs.first((*HoldEntry).isSettled), numbers)
+	}
+	for ; expired > 0 && len(*hs) >= MaxHolds; expired-- {
+		hs.drop(hs.first(func(h *HoldEntry) bool { return !h.Settled && h.hasExpired(now, late) }), numbers)
 	}
 }
 
-// firstPast is the hold that goes first of those that are settled or have expired, of which there must be one.
-func (hs holdList) firstPast(now, late int64) (first int) {
+func (h *HoldEntry) isSettled() bool { return h.Settled }
+
+// hasExpired says whether the hold has expired at now by the clock of every owner.
+func (h *HoldEntry) hasExpired(now, late int64) bool { return now >= h.Until+late }
+
+// first is that of the holds for which is says so whose time was over first. There must be one.
+func (hs holdList) first(is func(*HoldEntry) bool) (first int) {
 	first = -1
 	for i := range hs {
-		h := &hs[i]
-		if h.past(now, late) && (first < 0 || h.goesBefore(&hs[first])) {
+		if h := &hs[i]; is(h) && (first < 0 || h.Until < hs[first].Until) {
 			first = i
 		}
 	}
 	return first
 }
 
-// goesBefore says whether h goes before another one that is settled or has expired as well.
-func (h *HoldEntry) goesBefore(other *HoldEntry) bool {
-	if h.Settled != other.Settled {
-		return h.Settled
+// drop takes the i-th hold out. What it was settled for can be told still, unless it was not, or was not charged in full.
+func (hs *holdList) drop(i int, numbers *HoldNumbers) {
+	if h := &(*hs)[i]; !h.Settled || h.Short {
+		numbers.Forget(h.ID)
 	}
-	return h.Until < other.Until
+	*hs = slices.Delete(*hs, i, i+1)
 }
 
 // What a stored hold says besides its numbers.

@@ -81,14 +81,23 @@ func TestForgottenHoldsWereNotSettled(t *testing.T) {
 	})
 	t.Run("many have expired", func(t *testing.T) {
 		s := newTroupe(t, 3).enter('A')
-		first := s.holds(1, 2*second, rule)
-		for range 300 {
-			s.holds(1, 2*second, rule)
+		var expired []limit.Hold
+		for range limit.MaxHolds - 100 {
+			expired = append(expired, s.holds(1, 3*second, rule))
 			s.pass(ms)
 		}
 		s.pass(4 * second)
-		others(s, 1)
-		if got := s.settles(first, limit.Settlement{Used: 0}, rule)[0]; got.State != limit.HoldUnknown {
+		others(s, 300)
+		for _, h := range []limit.Hold{expired[100], expired[len(expired)-1]} {
+			if got := s.settles(h, limit.Settlement{Used: 0}, rule)[0]; got.State != limit.HoldSettled || got.Charged != 0 || got.Returned != 1 {
+				t.Errorf("settled late, as one of many: %+v", got)
+			}
+		}
+		for range 150 { // they need room
+			s.holds(1, 60*second, rule)
+			s.pass(ms)
+		}
+		if got := s.settles(expired[0], limit.Settlement{Used: 0}, rule)[0]; got.State != limit.HoldUnknown {
 			t.Errorf("the first one that has expired of many: %+v", got)
 		}
 	})

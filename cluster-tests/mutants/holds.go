@@ -45,8 +45,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "a hold that has expired and is listed no more was charged or freed as its limit says, and not for what a late settlement would like",
 			Edits: []Edit{{
 				File: "actor/limit/holdlist.go",
-				Old:  "if h := &(*hs)[i]; !h.Settled || h.Short {",
-				New:  "if h := &(*hs)[i]; h.Short {",
+				Old:  "if h := &(*hs)[i]; !h.Settled || h.Short {\n\t\tnumbers",
+				New:  "if h := &(*hs)[i]; h.Short {\n\t\tnumbers",
 			}},
 			Caught: []Hunt{story("TestForgottenHoldsWereNotSettled", `the first one that has expired of many`)},
 		},
@@ -238,8 +238,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "of a settled hold nothing can change any more; one that has expired can be settled for ten minutes, however many are settled meanwhile",
 			Edits: []Edit{{
 				File: "actor/limit/holdlist.go",
-				Old:  "if h.Settled != other.Settled {",
-				New:  "if false {",
+				Old:  "hs.drop(hs.first((*HoldEntry).isSettled), numbers)",
+				New:  "hs.drop(hs.first(func(h *HoldEntry) bool { return h.Settled || h.hasExpired(now, late) }), numbers)",
 			}},
 			Caught: []Hunt{story("TestLateSettlementAmongMany", `settled five minutes after`)},
 		},
