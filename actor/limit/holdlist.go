@@ -14,8 +14,8 @@ import (
 //	taken ────────────▶ Until ──────── SettleLate ────────▶ listed no more
 //	 takes: amount       charge: amount; free: used
 //
-// One that is settled or has expired stays listed as long, for settlements that are repeated or late. Of many that are settled, the first
-// ones go, and [HoldNumbers] still tell that they were settled. One that has expired goes early only where a new hold needs its room.
+// One that is settled or has expired stays listed as long, for settlements that are repeated or late. Of many that are settled for what was
+// used, the first ones go, and [HoldNumbers] still tell that. Others go early only where a new hold needs their room.
 type HoldEntry struct {
 	At      int64 // the time of the entry that has what it takes
 	ID      uint64
@@ -33,9 +33,8 @@ type HoldEntry struct {
 const (
 	// MaxHolds is how many holds a ledger lists at most. One takes about 20 bytes, and no more than 46.
 	MaxHolds = 1200
-	// maxSettled is how many of them are settled. Where there is no room left, it is minSettled.
+	// maxSettled is how many of them are plain: settled for what was used.
 	maxSettled = 256
-	minSettled = 64
 )
 
 // Charged is how much the hold has taken at t, by the clock that its times are of.
@@ -104,38 +103,45 @@ func (hs *holdList) insert(h HoldEntry) {
 
 // fold takes out the holds that need not be listed any more at now: those whose time is over, and the first ones of many.
 func (hs *holdList) fold(now, late int64, numbers *HoldNumbers) {
-	var over, settled, expired int
+	var over, plain, other int
 	for i := range *hs {
 		switch h := &(*hs)[i]; {
 		case now >= h.listedUntil(late):
 			over++
-		case h.Settled:
-			settled++
-		case h.hasExpired(now, late):
-			expired++
+		case h.plain():
+			plain++
+		case h.past(now, late):
+			other++
 		}
 	}
 	if over > 0 {
 		*hs = slices.DeleteFunc(*hs, func(h HoldEntry) bool {
 			over := now >= h.listedUntil(late)
 			if over {
-				numbers.Forget(h.ID)
+				h.forgottenBy(numbers)
 			}
 			return over
 		})
 	}
-	for ; settled > maxSettled || len(*hs) >= MaxHolds && settled > minSettled; settled-- { // mostly one, which was settled just now
-		hs.drop(hs.first((*HoldEntry).isSettled), numbers)
+	for ; plain > maxSettled || plain > 0 && len(*hs) >= MaxHolds; plain-- { // mostly one, which was settled just now
+		hs.drop(hs.first((*HoldEntry).plain), numbers)
 	}
-	for ; expired > 0 && len(*hs) >= MaxHolds; expired-- {
-		hs.drop(hs.first(func(h *HoldEntry) bool { return !h.Settled && h.hasExpired(now, late) }), numbers)
+	for ; other > 0 && len(*hs) >= MaxHolds; other-- {
+		hs.drop(hs.first(func(h *HoldEntry) bool { return h.past(now, late) }), numbers)
 	}
 }
 
-func (h *HoldEntry) isSettled() bool { return h.Settled }
+// plain says whether the hold was settled for what was used: then [HoldNumbers] tell the same of it once it is listed no more.
+func (h *HoldEntry) plain() bool { return h.Settled && !h.Short }
 
-// hasExpired says whether the hold has expired at now by the clock of every owner.
-func (h *HoldEntry) hasExpired(now, late int64) bool { return now >= h.Until+late }
+// past says whether the hold is settled, or has expired at now by the clock of every owner.
+func (h *HoldEntry) past(now, late int64) bool { return h.Settled || now >= h.Until+late }
+
+func (h *HoldEntry) forgottenBy(numbers *HoldNumbers) {
+	if !h.plain() {
+		numbers.Forget(h.ID)
+	}
+}
 
 // first is that of the holds for which is says so whose time was over first. There must be one.
 func (hs holdList) first(is func(*HoldEntry) bool) (first int) {
@@ -148,11 +154,9 @@ func (hs holdList) first(is func(*HoldEntry) bool) (first int) {
 	return first
 }
 
-// drop takes the i-th hold out. What it was settled for can be told still, unless it was not, or was not charged in full.
+// drop takes the i-th hold out.
 func (hs *holdList) drop(i int, numbers *HoldNumbers) {
-	if h := &(*hs)[i]; !h.Settled || h.Short {
-		numbers.Forget(h.ID)
-	}
+	(*hs)[i].forgottenBy(numbers)
 	*hs = slices.Delete(*hs, i, i+1)
 }
 

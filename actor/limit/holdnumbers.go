@@ -44,7 +44,7 @@ func (n *HoldNumbers) Next(draw func() uint64) (id uint64) {
 	return id
 }
 
-// Forget notes that the hold is listed no more, and came to another end than a settlement for what was used, or was settled long ago.
+// Forget notes that the hold is listed no more, and came to another end than a settlement for what was used.
 func (n *HoldNumbers) Forget(id uint64) {
 	if number, ok := n.number(id); ok {
 		n.unsure = max(n.unsure, number)

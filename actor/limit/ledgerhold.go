@@ -24,7 +24,7 @@ func (l *Ledger) Hold(t, amount int64, id uint64, until int64, free bool) (at in
 func (l *Ledger) NextHold(draw func() uint64) uint64 { return l.numbers.Next(draw) }
 
 // WasSettled says of a hold that is not listed that it was settled for what its settlement said.
-func (l *Ledger) WasSettled(id uint64) bool { return l.numbers.Settled(id) }
+func (l *Ledger) WasSettled(id uint64) bool { return l.holds.at(id) < 0 && l.numbers.Settled(id) }
 
 // Holds are the holds that are listed, by the times of their entries.
 func (l *Ledger) Holds() []HoldEntry { return l.holds }

@@ -128,7 +128,7 @@ func (w *ledgerWalk) settled(tag int, l settling, err error) error {
 		switch {
 		case !possible:
 			return fmt.Errorf("settlement %d: %d were charged, and nobody has said so", tag, got.Charged)
-		case h.final && h.charged != got.Charged && w.floors == 0:
+		case h.final && h.charged != got.Charged && w.floors == 0 && w.now < min(h.chargedAt, h.expires)+int64(limit.SettleLate): // later it is told what it says
 			return fmt.Errorf("settlement %d: %d were charged, and before that %d", tag, got.Charged, h.charged)
 		case !h.final:
 			h.final, h.charged, h.chargedAt = true, got.Charged, w.now

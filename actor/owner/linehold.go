@@ -16,6 +16,7 @@ type lineHolds struct {
 	byID    map[uint64]*lineHold
 	settled []*lineHold // for good, in that order; repeated settlements get the same answer
 	numbers limit.HoldNumbers
+	foreign int    // how many of byID are
 	expire  int64  // no hold that is freed then expires earlier; math.MaxInt64 for none
 	stretch uint64 // of line: goes up when nothing spent before can be given back
 	pruneAt int    // how many there are when prune looks again
@@ -42,11 +43,14 @@ type lineHold struct {
 const (
 	// maxLineHolds is how many holds a bucket remembers at most, with those that have expired.
 	maxLineHolds = 16_384
-	// maxForeign is how many holds it may remember so that one of another owner, of which nothing is charged, is remembered too.
-	maxForeign = 1024
+	// maxForeign is how many holds of other owners it remembers at most, and maxUncharged how many holds it may remember so that a foreign one
+	// is remembered too of which nothing is charged.
+	maxForeign   = 4096
+	maxUncharged = 1024
 	// maxLineSettled is how many settled holds a bucket remembers at most.
 	maxLineSettled = 4096
-	// rememberSettled is how long it remembers them: as long as the longest deadline of a call, and the time in which its answer comes back.
+	// rememberSettled is how long it remembers those that are plain: as long as the longest deadline of a call, and the time in which its
+	// answer comes back.
 	rememberSettled = int64(31 * time.Second)
 )
 
@@ -61,6 +65,9 @@ func (b *bucket) lineHolds() *lineHolds {
 func (hs *lineHolds) add(h *lineHold, now int64) {
 	if len(hs.byID) >= hs.pruneAt {
 		hs.prune(now)
+	}
+	if _, there := hs.byID[h.id]; h.foreign && !there {
+		hs.foreign++
 	}
 	hs.byID[h.id] = h
 	if h.free && !h.settled {
@@ -81,10 +88,16 @@ func (hs *lineHolds) prune(now int64) {
 	hs.pruneAt = max(2*len(hs.byID), few)
 }
 
-// drop forgets h, but for whether it was settled for what was used.
+// plain says whether the hold was settled for what was used: then its number tells the same of it once it is forgotten.
+func (h *lineHold) plain() bool { return !h.foreign && h.overAt > 0 && h.charged == h.used }
+
+// drop forgets h, but for whether it is plain.
 func (hs *lineHolds) drop(h *lineHold) {
-	if h.overAt == 0 || h.charged != h.used {
+	if !h.plain() {
 		hs.numbers.Forget(h.id)
+	}
+	if h.foreign {
+		hs.foreign--
 	}
 	delete(hs.byID, h.id)
 }
@@ -98,8 +111,11 @@ func (hs *lineHolds) full(now int64) bool {
 }
 
 func (h *lineHold) rememberedUntil() int64 {
-	if h.overAt > 0 {
+	switch {
+	case h.plain():
 		return h.overAt + rememberSettled
+	case h.overAt > 0:
+		return h.overAt + int64(limit.SettleLate)
 	}
 	return h.until + int64(limit.SettleLate)
 }

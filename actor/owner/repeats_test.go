@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
 )
 
 // A settlement that is repeated gets the answer of the first one, however many holds of its key were settled since, at its owner and at
@@ -104,8 +105,8 @@ func TestForgottenHoldsWereNotSettled(t *testing.T) {
 	t.Run("not charged in full", func(t *testing.T) {
 		s := newTroupe(t, 3).enter('A')
 		short := s.holds(10, 60*second, rule)
-		giver := s.holds(1000, 60*second, rule)
-		s.admitted(s.check(7000, rule))
+		giver := s.holds(2000, 60*second, rule)
+		s.admitted(s.check(6000, rule))
 		want := s.settles(short, limit.Settlement{Used: 9000}, rule)[0]
 		if want.State != limit.HoldSettled || want.Charged != 2000 {
 			t.Fatalf("%+v", want)
@@ -115,8 +116,162 @@ func TestForgottenHoldsWereNotSettled(t *testing.T) {
 		}
 		s.settles(giver, limit.Settlement{Used: 0}, rule)
 		others(s, 300)
+		if got := s.settles(short, limit.Settlement{Used: 9000}, rule)[0]; got != want {
+			t.Errorf("repeated among many: %+v, want %+v", got, want)
+		}
+		for range limit.MaxHolds { // they need its room
+			s.holds(1, 60*second, rule)
+			s.pass(ms)
+		}
 		if got := s.settles(short, limit.Settlement{Used: 9000}, rule)[0]; got.State != limit.HoldUnknown {
-			t.Errorf("among many, a hold that was charged less than was used: %+v", got)
+			t.Errorf("a hold that was charged less than was used, and is listed no more: %+v", got)
 		}
 	})
+}
+
+// begin begins to settle a hold: at replicas that answer at once, or later.
+func (s *stage) begin(h limit.Hold, used int64, rule *limit.Rule) (tag int, all []owner.Settle) {
+	all = []owner.Settle{{Rule: rule, Held: h.Limits[0], Granted: h.Granted, Used: used}}
+	tag = s.tag()
+	s.owner.Settle(tag, all, s.clock(), s.clock()+hour, &s.out)
+	s.after()
+	return tag, all
+}
+
+// A hold that is listed no more is told as settled once a majority has that: a ledger that only one replica has may be lost with it. Here
+// it is settled in a write with many others, of which that replica alone hears.
+func TestSettledByAMinority(t *testing.T) {
+	tr := newTroupe(t, 3)
+	rule := hourly(t, limit.Holds{Longest: time.Hour})
+	a := tr.enter('A')
+	var holds []limit.Hold
+	for range 300 {
+		holds = append(holds, a.holds(100, 3600*second, rule))
+		a.pass(ms)
+	}
+	a.pass(2 * second)
+	a.quick = nil
+	a.check(1, rule) // while this is decided, the settlements wait
+	for _, h := range holds {
+		a.begin(h, 3, rule)
+	}
+	a.deliver(0, 1, 2)
+	if a.post[len(a.post)-1].Claim {
+		a.deliver(0, 1, 2)
+	}
+	a.deliver(0)
+	tr.now += 50 * ms
+
+	b := tr.enter('B')
+	b.quick = []int{0, 1}
+	tag, told := b.begin(holds[0], 3, rule)
+	b.done(tag)
+	if got := told[0].Settled; got.State != limit.HoldSettled || got.Charged != 3 {
+		t.Fatalf("%+v", got)
+	}
+	tr.now += 50 * ms
+	c := tr.enter('C')
+	c.quick = []int{1, 2}
+	if d := c.decision(c.check(0, rule)); d.Limits[0].Remaining < 1_000_000-300*3-1 {
+		t.Errorf("%d remain: one that was told as settled for 3 holds 100", d.Limits[0].Remaining)
+	}
+}
+
+// What makes one hold unknown makes no other one unknown: a hold that was settled for what was used, long ago or for more than the debt
+// lets be charged, leaves what is known of those that were taken before it.
+func TestOneHoldMakesNoOtherUnknown(t *testing.T) {
+	holds := limit.Holds{Longest: time.Hour, MaxDebt: limit.NoDebt}
+	for name, rule := range map[string]*limit.Rule{
+		"ledger": hourly(t, holds),
+		"line":   ruleFor(t, limit.Limit{Name: "line", Capacity: 100_000, Refill: limit.Refill{Tokens: 100_000, Per: time.Minute}, Holds: holds}),
+	} {
+		many := func(s *stage) {
+			for range map[string]int{"ledger": 300, "line": 5000}[name] {
+				s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 1}, rule)
+				s.pass(ms)
+			}
+		}
+		repeated := func(t *testing.T, s *stage, h limit.Hold) {
+			t.Helper()
+			want := s.settles(h, limit.Settlement{Used: 7}, rule)[0]
+			many(s)
+			if got := s.settles(h, limit.Settlement{Used: 7}, rule)[0]; got.State != limit.HoldSettled || got.Charged != want.Charged || got.Returned != want.Returned {
+				t.Errorf("repeated: %+v, want %+v", got, want)
+			}
+		}
+		t.Run(name+", one of long ago", func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			long := s.holds(10, 3600*second, rule)
+			s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 1}, rule)
+			s.pass(int64(limit.SettleLate) + 2*second)
+			repeated(t, s, long)
+		})
+		t.Run(name+", one that was charged less", func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			first, giver, greedy := s.holds(10, 3600*second, rule), s.holds(1000, 3600*second, rule), s.holds(1, 3600*second, rule)
+			s.settles(greedy, limit.Settlement{Used: 10_000_000}, rule)
+			s.settles(giver, limit.Settlement{Used: 0}, rule)
+			repeated(t, s, first)
+		})
+		t.Run(name+", many that have expired", func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			first := s.holds(10, 3600*second, rule)
+			for range 300 {
+				s.holds(1, second, rule)
+				s.pass(ms)
+			}
+			s.pass(2 * second)
+			want := s.settles(first, limit.Settlement{Used: 7}, rule)[0]
+			for _, used := range []int64{7, 900} {
+				if got := s.settles(first, limit.Settlement{Used: used}, rule)[0]; got.Charged != want.Charged || got.State != want.State {
+					t.Errorf("repeated at once for %d: %+v, want %+v", used, got, want)
+				}
+			}
+		})
+	}
+}
+
+// As many holds can be open as a ledger lists, though many were settled just now.
+func TestSettledHoldsMakeRoom(t *testing.T) {
+	rule := hourly(t, limit.Holds{Longest: time.Hour})
+	s := newTroupe(t, 3).enter('A')
+	for range 300 {
+		s.settles(s.holds(1, 3600*second, rule), limit.Settlement{Used: 1}, rule)
+		s.pass(ms)
+	}
+	for range limit.MaxHolds {
+		s.holds(1, 3600*second, rule)
+		s.pass(ms)
+	}
+	s.failed(s.hold(1, 0, 3600*second, rule), limit.ErrOverloaded)
+}
+
+// What was used beyond a hold of an owner that is gone is charged once, when it is repeated after many others or half a minute later too.
+func TestForeignHoldIsChargedOnce(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "line", Capacity: 1_000_000, Refill: limit.Refill{Tokens: 10, Per: 6 * time.Millisecond}, Holds: limit.Holds{Longest: time.Hour}})
+	for name, between := range map[string]func(s *stage){
+		"many others": func(s *stage) {
+			for range 5000 {
+				s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 1}, rule)
+			}
+		},
+		"half a minute": func(s *stage) {
+			s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 1}, rule)
+			s.pass(32 * second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTroupe(t, 3)
+			h := tr.enter('A').holds(10, 3600*second, rule)
+			b := tr.enter('B')
+			b.settles(b.holds(900_000, 3600*second, rule), limit.Settlement{Used: 900_000}, rule)
+			want := b.settles(h, limit.Settlement{Used: 1010}, rule)[0]
+			between(b)
+			before := b.left(rule)
+			got := b.settles(h, limit.Settlement{Used: 1010}, rule)[0]
+			if after := b.left(rule); got.State != want.State || got.Charged != want.Charged || before != after {
+				t.Errorf("repeated: %+v, want %+v; left %d before and %d after", got, want, before, after)
+			}
+		})
+	}
 }

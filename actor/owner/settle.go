@@ -29,7 +29,7 @@ func (o *Owner) settle(w *waiter, now int64, out *Out) bool {
 
 // settleCounted goes on with a settle of a limit that counts entries:
 //
-//	claim the ledger, unless it is the latest ─▶ the hold is not listed: it was settled long ago, or nothing is known of it
+//	claim the ledger, unless it is the latest ─▶ the hold is not listed, and its number tells nothing: nothing is known of it
 //	                                          └▶ write it with what was used ─▶ a majority has stored it: that is the answer
 //
 // A hold that is settled already is written too: what a claim is told may be too little, and who goes on from what only a minority has
@@ -47,10 +47,10 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 		return
 	}
 	switch _, listed := l.HoldOf(s.Held.ID); {
-	case l.current && listed:
+	case l.current && (listed || s.wasSettledBy(l.Ledger)):
 		o.rewrite(b, nil, now, out)
 	case l.current && s.claimed:
-		s.notListed(l.WasSettled(s.Held.ID), max(0, -l.Free(now)))
+		s.unknown()
 	default:
 		o.eachToSettle(b, func(s *Settle) { s.claimed = true })
 		l.written = nil
@@ -63,7 +63,12 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	b.expireHolds(now, out)
 	h, hs := o.lineHoldOf(b, s, now), b.lineHolds()
 	if h == nil {
-		s.notListed(hs.numbers.Settled(s.Held.ID), b.rule.Owing(b.spentAt(now), now))
+		if !s.Open && hs.numbers.Settled(s.Held.ID) {
+			s.tellSettled(b.rule.Owing(b.spentAt(now), now))
+			s.over = true
+			return
+		}
+		s.unknown()
 		return
 	}
 	if s.meets(h.met(now), h.amount); s.Met == limit.HoldExpired {
@@ -88,7 +93,9 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	}
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
 		h.overAt, h.spent = now, spent{} // nothing of it comes back any more
-		hs.remember(h)
+		if h.plain() {
+			hs.remember(h)
+		}
 	}
 	s.over = true
 	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
@@ -104,11 +111,11 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 		}
 		hs.drop(h)
 	}
-	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && hs.full(now) {
+	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && (hs.full(now) || hs.foreign >= maxForeign) {
 		return nil
 	}
 	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}
-	if len(hs.byID) < maxForeign {
+	if len(hs.byID) < maxUncharged {
 		hs.add(h, now)
 	}
 	return h

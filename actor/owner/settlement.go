@@ -34,9 +34,13 @@ func (s *Settle) enter(next *limit.Ledger, rule *limit.Rule, now int64) {
 		s.meets(before.State(now), before.Amount)
 	}
 	h, listed := next.Settle(now, change, rule.DebtTokens())
-	if s.sent = listed; !listed {
+	if !listed {
+		if s.sent = s.wasSettledBy(next); s.sent {
+			s.tellSettled(max(0, -next.Free(now)))
+		}
 		return
 	}
+	s.sent = true
 	s.tell(h.State(now), h.Charged(now), h.Until, max(0, -next.Free(now)))
 }
 
@@ -57,16 +61,14 @@ func (s *Settle) tell(state limit.HoldState, charged, until, debt int64) {
 	}
 }
 
-// notListed is the answer of a bucket that does not list the hold: that it was settled before, for what s says, which only the settlement
-// can have said already; or that nothing is known of it.
-func (s *Settle) notListed(settled bool, debt int64) {
-	if !settled || s.Open {
-		s.unknown()
-		return
-	}
+// wasSettledBy says whether a ledger that does not list the hold tells by its number that it was settled, for what s says: which only the
+// settlement for good can have said before.
+func (s *Settle) wasSettledBy(l *limit.Ledger) bool { return !s.Open && l.WasSettled(s.Held.ID) }
+
+// tellSettled notes that the hold was settled before, for what s says.
+func (s *Settle) tellSettled(debt int64) {
 	s.meets(limit.HoldSettled, s.Granted)
 	s.tell(limit.HoldSettled, s.Used, 0, debt)
-	s.over = true
 }
 
 func (s *Settle) unknown() {

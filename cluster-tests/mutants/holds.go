@@ -15,8 +15,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "a settlement is answered once a majority has stored it; answered before, it is forgotten with its owner, and the hold is charged or freed in its place",
 			Edits: []Edit{{
 				File: "actor/owner/settle.go",
-				Old:  "\tcase l.current && listed:\n",
-				New:  "\tcase l.current && listed:\n\t\ts.enter(l.Ledger, b.rule, now)\n\t\ts.over = s.sent\n",
+				Old:  "\tcase l.current && (listed || s.wasSettledBy(l.Ledger)):\n",
+				New:  "\tcase l.current && (listed || s.wasSettledBy(l.Ledger)):\n\t\ts.enter(l.Ledger, b.rule, now)\n\t\ts.over = s.sent\n",
 			}},
 			Caught: []Hunt{walks("holds_in_a_window", `without replica`), worlds(`and a majority has stored`)},
 		},
@@ -34,21 +34,51 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Name: "no settlement among many",
 			Why:  "a settlement is repeated after thousands of others of its key, which a ledger cannot list; were it unknown then, its caller would charge again what was charged",
 			Edits: []Edit{{
-				File: "actor/owner/settle.go",
-				Old:  "s.notListed(l.WasSettled(s.Held.ID), max(0, -l.Free(now)))",
-				New:  "s.unknown()",
+				File: "actor/owner/settlement.go",
+				Old:  "return !s.Open && l.WasSettled(s.Held.ID)",
+				New:  "return false",
 			}},
 			Caught: []Hunt{story("TestRepeatAmongManySettlements/ledger", `repeated: `)},
+		},
+		{
+			Name: "settled by what one replica has",
+			Why:  "a settlement that is repeated is answered once a majority has stored that its hold was settled; by the ledger of one replica, it tells of what may be lost with that",
+			Edits: []Edit{{
+				File: "actor/owner/settle.go",
+				Old:  "case l.current && (listed || s.wasSettledBy(l.Ledger)):",
+				New:  "case l.current && s.wasSettledBy(l.Ledger):\n\t\ts.tellSettled(0)\n\t\ts.over = true\n\tcase l.current && listed:",
+			}},
+			Caught: []Hunt{story("TestSettledByAMinority", `one that was told as settled`)},
+		},
+		{
+			Name: "one hold makes others unknown",
+			Why:  "what is settled for what was used leaves what is known of the holds before it, however long ago it was settled",
+			Edits: []Edit{{
+				File: "actor/limit/holdlist.go",
+				Old:  "\t\t\t\th.forgottenBy(numbers)",
+				New:  "\t\t\t\tnumbers.Forget(h.ID)",
+			}},
+			Caught: []Hunt{story("TestOneHoldMakesNoOtherUnknown", `repeated: `)},
+		},
+		{
+			Name: "charged twice after an owner's death",
+			Why:  "what was used beyond a hold of an owner that is gone is remembered for as long as its settlement may be repeated; forgotten with the plain ones, it is charged again",
+			Edits: []Edit{{
+				File: "actor/owner/linehold.go",
+				Old:  "return !h.foreign && h.overAt > 0 && h.charged == h.used",
+				New:  "return h.overAt > 0 && h.charged == h.used",
+			}},
+			Caught: []Hunt{story("TestForeignHoldIsChargedOnce", `repeated: `)},
 		},
 		{
 			Name: "an expired hold was settled",
 			Why:  "a hold that has expired and is listed no more was charged or freed as its limit says, and not for what a late settlement would like",
 			Edits: []Edit{{
 				File: "actor/limit/holdlist.go",
-				Old:  "if h := &(*hs)[i]; !h.Settled || h.Short {\n\t\tnumbers",
-				New:  "if h := &(*hs)[i]; h.Short {\n\t\tnumbers",
+				Old:  "if !h.plain() {",
+				New:  "if h.Short {",
 			}},
-			Caught: []Hunt{story("TestForgottenHoldsWereNotSettled", `the first one that has expired of many`)},
+			Caught: []Hunt{story("TestForgottenHoldsWereNotSettled", `a hold that expired long ago`)},
 		},
 		{
 			Name: "charged less, and told more",
@@ -238,8 +268,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "of a settled hold nothing can change any more; one that has expired can be settled for ten minutes, however many are settled meanwhile",
 			Edits: []Edit{{
 				File: "actor/limit/holdlist.go",
-				Old:  "hs.drop(hs.first((*HoldEntry).isSettled), numbers)",
-				New:  "hs.drop(hs.first(func(h *HoldEntry) bool { return h.Settled || h.hasExpired(now, late) }), numbers)",
+				Old:  "hs.drop(hs.first((*HoldEntry).plain), numbers)",
+				New:  "hs.drop(hs.first(func(h *HoldEntry) bool { return h.past(now, late) }), numbers)",
 			}},
 			Caught: []Hunt{story("TestLateSettlementAmongMany", `settled five minutes after`)},
 		},
@@ -298,7 +328,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "an owner remembers few of the holds of others that it has charged nothing for; anybody can make them up, and they would take the room of those that are taken",
 			Edits: []Edit{{
 				File: "actor/owner/settle.go",
-				Old:  "len(hs.byID) < maxForeign",
+				Old:  "len(hs.byID) < maxUncharged",
 				New:  "len(hs.byID) < maxLineHolds",
 			}},
 			Caught: []Hunt{story("TestHoldsThatAreMadeUp", `there are none of`)},
