@@ -8,6 +8,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
@@ -288,6 +289,37 @@ func (v *visit) check(ctx context.Context) {
 		return
 	}
 	v.taking.Keep()
+}
+
+// ask makes one check. Receipts are asked for if what it takes may have to be returned: when a later check denies, or, after the
+// last one, by the answer.
+func (v *visit) ask(ctx context.Context, c *check, last bool) {
+	w := c.want(&v.request, &v.facts)
+	if w.found && v.refuseDenied(w.key) {
+		return
+	}
+	switch {
+	case len(w.limits.refs) == 0:
+		return
+	case !w.found && c.skipUnidentified:
+		return
+	case !w.found:
+		v.refuse(unidentified, "no credentials identify this client")
+		return
+	}
+	request := w.request()
+	if c.counts == config.CountsRequests {
+		request.Wait = v.askWait(c)
+		request.Receipt = !last || request.Wait > 0 || v.returnable()
+	} else {
+		v.llm.ask(c, &request)
+	}
+	v.key, v.cost = w.key, request.Cost
+	if v.deadline.IsZero() {
+		v.deadline = v.rules.guard.Deadline()
+	}
+	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
+	v.apply(ctx, &verdict, c, &request, w.limits)
 }
 
 // charge is what the request, which has passed, may have to give back.

@@ -12,37 +12,6 @@ import (
 	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
-// ask makes one check. Receipts are asked for if what it takes may have to be returned: when a later check denies, or, after the
-// last one, by the answer.
-func (v *visit) ask(ctx context.Context, c *check, last bool) {
-	w := c.want(&v.request, &v.facts)
-	if w.found && v.refuseDenied(w.key) {
-		return
-	}
-	switch {
-	case len(w.limits.refs) == 0:
-		return
-	case !w.found && c.skipUnidentified:
-		return
-	case !w.found:
-		v.refuse(unidentified, "no credentials identify this client")
-		return
-	}
-	request := w.request()
-	if c.counts == config.CountsRequests {
-		request.Wait = v.askWait(c)
-		request.Receipt = !last || request.Wait > 0 || v.returnable()
-	} else {
-		v.llm.ask(c, &request)
-	}
-	v.key, v.cost = w.key, request.Cost
-	if v.deadline.IsZero() {
-		v.deadline = v.rules.guard.Deadline()
-	}
-	verdict := v.rules.guard.CheckBy(ctx, request, c.policy, v.deadline)
-	v.apply(ctx, &verdict, c, &request, w.limits)
-}
-
 // askWait is how long a check may wait: not at all while too many requests are held. Then it is denied as one that does not wait.
 func (v *visit) askWait(c *check) time.Duration {
 	if c.wait > 0 && !v.waits {
