@@ -3,6 +3,7 @@ package limit_test
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -69,5 +70,50 @@ func TestHoldNumbersRepeated(t *testing.T) {
 	}
 	if ones < 31_000 || ones > 33_000 { // 32,000 of 64,000 bits: within 7.9 standard deviations
 		t.Errorf("%d of 64,000 bits differ between neighbors", ones)
+	}
+}
+
+// TestLedgerFullOfHolds lists as many open holds as it may, whatever has become of others: what was settled for what was used goes first
+// and is known still; what has expired, or was not charged in full, goes where there is no other room, and is not told as settled.
+func TestLedgerFullOfHolds(t *testing.T) {
+	rule := ruleOf(t, limit.Limit{Name: "l", Algorithm: limit.FixedWindow, Capacity: 10_000, Window: time.Hour, Holds: limit.Holds{Longest: time.Hour}})
+	l, now := rule.NewLedger(0), int64(1e18)
+	hold := func(lasts time.Duration) (id uint64) {
+		t.Helper()
+		if l.FullOfHolds(now) {
+			t.Fatalf("full with %d holds listed", len(l.Holds()))
+		}
+		id = l.NextHold(rand.Uint64)
+		l.Hold(now, 1, id, now+lasts.Nanoseconds(), false)
+		return id
+	}
+	expired, short := hold(time.Second), hold(time.Minute)
+	l.Settle(now, limit.HoldChange{ID: short, Used: 20_000}, 0)
+	var plain []uint64
+	for range 300 {
+		plain = append(plain, hold(time.Minute))
+		l.Settle(now, limit.HoldChange{ID: plain[len(plain)-1], Used: 0}, 0)
+	}
+	now += int64(2 * time.Second)
+	for i := range limit.MaxHolds - 2 {
+		hold(time.Minute)
+		for name, id := range map[string]uint64{"has expired": expired, "was not charged in full": short} {
+			if _, listed := l.HoldOf(id); !listed {
+				t.Fatalf("what %s is listed no more, with room for %d", name, limit.MaxHolds-2-i)
+			}
+		}
+	}
+	for _, id := range plain {
+		if !l.WasSettled(id) {
+			t.Fatal("what was settled for what was used is not known any more")
+		}
+	}
+	hold(time.Minute)
+	hold(time.Minute)
+	if !l.FullOfHolds(now) {
+		t.Errorf("there is room beside %d open holds", limit.MaxHolds)
+	}
+	if l.WasSettled(expired) || l.WasSettled(short) {
+		t.Error("what has expired, or was not charged in full, is told as settled for what a settlement says")
 	}
 }

@@ -88,7 +88,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				Old:  "e.Settled, e.Short, e.Until = true, used < c.Used, min(e.Until, now)",
 				New:  "e.Settled, e.Until = true, min(e.Until, now)",
 			}},
-			Caught: []Hunt{story("TestForgottenHoldsWereNotSettled", `charged less than was used`)},
+			Caught: []Hunt{story("TestForgottenHoldsWereNotSettled", `repeated among many`)},
 		},
 		{
 			Name: "any id was settled",

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
@@ -133,7 +134,7 @@ func TestLargeLimitsAreRefused(t *testing.T) {
 	if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(body), says5) {
 		t.Errorf("over HTTP: %d %s (%v)", response.StatusCode, body, err)
 	}
-	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}})
+	c, err := client.New(client.Config{Servers: []string{n.GRPCAddr()}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
