@@ -36,6 +36,9 @@ func Problems(doc *config.Document, known *limit.Document) []Problem {
 					p.Text = fmt.Sprintf("unknown limit %q: the cluster does not have it; jeton limits get shows those that it has", name)
 				} else if why := uncountable(&r, c, rule); why != "" {
 					p.Text = fmt.Sprintf("checks[%d].counts: %s: %s", i, c.Unit(), why)
+				} else if r.LLM != nil && c.Unit() == config.CountsRequests && rule.Permits() {
+					p.Text = fmt.Sprintf("checks[%d]: limit %q gives permits, which a check that counts requests keeps for their whole lease: write counts: streams", i, name)
+					p.Warning = true
 				} else if over, ok := tooDear(doc, c, rule.Capacity); ok {
 					p.Text = fmt.Sprintf("checks[%d].%s: %s %d, and limit %q has a capacity of %d: %s: raise the capacity, or write %s",
 						i, over.field, over.who, over.tokens, name, rule.Capacity, over.so, fmt.Sprintf(over.fix, rule.Capacity))
