@@ -137,7 +137,7 @@ func (m *gathered) handOver(place int, err error, begin time.Time) {
 	m.answers <- &m.room[place]
 }
 
-// place says who answers a request about key, which may have an id; see [Router].
+// place says who answers a request about key, which may be for the first healthy replica; see [Router].
 func (s *Server) place(ctx context.Context, key string, first bool) (limit.Limiter, error) {
 	if r, ok := s.limiter.(*Router); ok {
 		return r.place(ctx, key, first)

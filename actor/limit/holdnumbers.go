@@ -28,14 +28,17 @@ type HoldNumbers struct {
 	block  cipher.Block
 }
 
-const drawnBits = 24
+const (
+	drawnBits = 24
+	maxNumber = 1<<(64-drawnBits) - 1
+)
 
-// Next is the id of a new hold. The first one draws the secret.
+// Next is the id of a new hold. The first one draws the secret, and so does the one after maxNumber.
 func (n *HoldNumbers) Next(draw func() uint64) (id uint64) {
-	if n.last == 0 {
+	if n.last == 0 || n.last == maxNumber {
+		*n = HoldNumbers{}
 		binary.BigEndian.PutUint64(n.secret[:8], draw())
 		binary.BigEndian.PutUint64(n.secret[8:], draw())
-		n.block = nil
 	}
 	n.last++
 	for id == 0 { // which stands for none
@@ -105,7 +108,7 @@ func (n *HoldNumbers) append(dst []byte) []byte {
 func (n *HoldNumbers) read(d *byteReader) bool {
 	secret := d.bytes(len(n.secret))
 	last, unsure := d.number(), d.number()
-	if secret == nil || unsure > last || last > 1<<(64-drawnBits)-1 {
+	if secret == nil || unsure > last || last > maxNumber {
 		return false
 	}
 	*n = HoldNumbers{last: last, unsure: unsure}

@@ -61,8 +61,8 @@ func (s *Settle) tell(state limit.HoldState, charged, until, debt int64) {
 	}
 }
 
-// wasSettledBy says whether a ledger that does not list the hold tells by its number that it was settled, for what s says: which only the
-// settlement for good can have said before.
+// wasSettledBy says whether the ledger, which does not list the hold, tells by the hold's number that it was settled. What s says is then taken
+// for a repetition of that settlement; a settlement that leaves the hold open repeats none.
 func (s *Settle) wasSettledBy(l *limit.Ledger) bool { return !s.Open && l.WasSettled(s.Held.ID) }
 
 // tellSettled notes that the hold was settled before, for what s says.
