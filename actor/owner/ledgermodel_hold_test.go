@@ -80,6 +80,17 @@ func (w *ledgerWalk) took(p *walker, tag int, q question, h *limit.Hold) error {
 	return errors.Join(w.stored(&w.admitted[len(w.admitted)-1]), w.judgeNewest())
 }
 
+// forgotten is when an owner may forget the hold at the earliest: long after somebody has settled it for good, or after its end.
+func (h *walkedHold) forgotten() int64 {
+	end := h.expires
+	for _, s := range h.said {
+		if !s.open {
+			end = min(end, s.at)
+		}
+	}
+	return end + int64(limit.SettleLate)
+}
+
 // settle tells an owner what was used of a hold, whichever owner has taken it.
 func (w *ledgerWalk) settle(p *walker) {
 	var holds []*counted
@@ -130,7 +141,7 @@ func (w *ledgerWalk) settled(tag int, l settling, err error) error {
 			return fmt.Errorf("settlement %d: %d were charged, and nobody has said so", tag, got.Charged)
 		case h.final && h.charged != got.Charged && w.floors == 0 && w.now < min(h.chargedAt, h.expires)+int64(limit.SettleLate): // later it is told what it says
 			return fmt.Errorf("settlement %d: %d were charged, and before that %d", tag, got.Charged, h.charged)
-		case !h.final:
+		case !h.final && w.now < h.forgotten(): // later it is told what it says, whatever was charged
 			h.final, h.charged, h.chargedAt = true, got.Charged, w.now
 		}
 	case limit.HoldOpen, limit.HoldExpired:
