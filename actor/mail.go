@@ -99,11 +99,12 @@ func (m *mail) holdOf(d *limit.Decision) *limit.Hold {
 	if m.hold == 0 || !d.Allowed {
 		return nil
 	}
-	h := limit.Hold{Key: m.key, Plan: m.plan, Granted: m.cost}
-	if d.Hold != nil { // none where overrides let all limits pass
-		h.Granted, h.Limits = d.Hold.Granted, slices.Clip(d.Hold.Limits)
+	h := d.Hold
+	if h == nil { // overrides let all limits pass
+		h = &limit.Hold{Granted: m.cost}
 	}
-	return &h
+	h.Key, h.Plan, h.Limits = m.key, m.plan, slices.Clip(h.Limits)
+	return h
 }
 
 // leaveWindow makes room in the window that m is counted in.

@@ -18,6 +18,7 @@ type settling struct {
 
 	settles [1]owner.Settle // room for the usual single limit
 	place   [1]int
+	one     [1]limit.SettledLimit
 }
 
 // Settle takes in what was used of a hold; see [limit.Settler].
@@ -68,7 +69,9 @@ func (s *System) address(m *mail, settlement *limit.Settlement, st *settling) er
 	h := &settlement.Hold
 	m.kind, m.key, m.hash, m.plan, m.other = settle, h.Key, ring.Hash(h.Key), h.Plan, &st.other
 	m.rules, st.other.settles, st.other.places = m.one[:0], st.settles[:0], st.place[:0]
-	st.settled = make([]limit.SettledLimit, len(h.Limits))
+	if st.settled = st.one[:min(len(h.Limits), 1)]; len(h.Limits) > 1 {
+		st.settled = make([]limit.SettledLimit, len(h.Limits))
+	}
 	return s.findHeld(m, settlement, st.settled)
 }
 

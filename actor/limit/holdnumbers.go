@@ -71,8 +71,9 @@ func (n *HoldNumbers) number(id uint64) (number uint64, ok bool) {
 
 func (n *HoldNumbers) seal(plain uint64) uint64 {
 	left, right := uint32(plain>>32), uint32(plain)
+	var room [aes.BlockSize]byte
 	for round := range byte(4) {
-		left, right = right, left^n.round(round, right)
+		left, right = right, left^n.round(&room, round, right)
 	}
 	return uint64(left)<<32 | uint64(right)
 }
@@ -80,22 +81,22 @@ func (n *HoldNumbers) seal(plain uint64) uint64 {
 // open undoes seal.
 func (n *HoldNumbers) open(id uint64) uint64 {
 	left, right := uint32(id>>32), uint32(id)
+	var room [aes.BlockSize]byte
 	for round := byte(4); round > 0; round-- {
-		left, right = right^n.round(round-1, left), left
+		left, right = right^n.round(&room, round-1, left), left
 	}
 	return uint64(left)<<32 | uint64(right)
 }
 
-// round is 32 bits of AES of the round and half, under the secret.
-func (n *HoldNumbers) round(round byte, half uint32) uint32 {
+// round is 32 bits of AES of the round and half, under the secret. All rounds have one room, which the heap has to give.
+func (n *HoldNumbers) round(room *[aes.BlockSize]byte, round byte, half uint32) uint32 {
 	if n.block == nil {
 		n.block, _ = aes.NewCipher(n.secret[:]) // it refuses other lengths
 	}
-	var b [aes.BlockSize]byte
-	b[0] = round
-	binary.BigEndian.PutUint32(b[1:], half)
-	n.block.Encrypt(b[:], b[:])
-	return binary.BigEndian.Uint32(b[:])
+	*room = [aes.BlockSize]byte{round}
+	binary.BigEndian.PutUint32(room[1:], half)
+	n.block.Encrypt(room[:], room[:])
+	return binary.BigEndian.Uint32(room[:])
 }
 
 // append appends what a ledger stores.

@@ -39,6 +39,19 @@ func (b *bucket) left(c *Check, now int64, cfg *Config) int64 {
 	return b.tokensUpTo(b.rule.Bound(c.At), c.At, cfg)
 }
 
+// newHold is a hold of so many tokens of so many limits.
+func newHold(tokens int64, limits int) *limit.Hold {
+	if limits > 1 {
+		return &limit.Hold{Granted: tokens, Limits: make([]limit.Held, limits)}
+	}
+	h := &struct {
+		limit.Hold
+		held [1]limit.Held
+	}{} // in one piece, since that is the usual one
+	h.Granted, h.Limits = tokens, h.held[:limits]
+	return &h.Hold
+}
+
 // hold writes down what a hold has consumed, so that it can be settled.
 func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
 	hs := b.withLineHolds()

@@ -11,7 +11,7 @@ type load struct {
 	at     int64   // when both were reckoned
 }
 
-// note counts a check at t into the load.
+// note counts a check or a settlement at t into the load.
 func (l *load) note(t int64, length limit.Pos, delta int64) {
 	fade := l.fade(t, delta)
 	l.line = l.line*fade + float32(length.NS)

@@ -324,8 +324,8 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 	var held []limit.Held
 	switch {
 	case c.Hold > 0:
-		held = make([]limit.Held, len(d.Limits))
-		d.Hold = &limit.Hold{Granted: c.Cost, Limits: held}
+		d.Hold = newHold(c.Cost, len(d.Limits))
+		held = d.Hold.Limits
 	case c.Receipts && c.Cost > 0:
 		d.Receipts = make([]limit.Receipt, len(d.Limits))
 	}

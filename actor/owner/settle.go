@@ -78,6 +78,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	if b.giveBackHold(h, now); !h.settled && h.free {
 		hs.expire = min(hs.expire, h.until)
 	}
+	var length limit.Pos
 	if more := h.due(now) - h.charged; more > 0 && h.overAt == 0 {
 		got, line, over := o.force(b, more, at, now, out)
 		if !over {
@@ -86,10 +87,11 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		if h.charged += got; got > 0 {
 			h.addLine(line, hs.stretch)
 			hs.add(h, now) // also one that there was no room to remember
-			length := b.rule.Length(got)
-			b.load.note(at, length, o.cfg.Delta)
-			o.reserveAhead(b, max(at, now), at, length, out)
+			length = b.rule.Length(got)
 		}
+	}
+	if b.load.note(at, length, o.cfg.Delta); length != (limit.Pos{}) {
+		o.reserveAhead(b, max(at, now), at, length, out)
 	}
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
 		h.overAt, h.spent = now, spent{} // nothing of it comes back any more
