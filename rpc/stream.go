@@ -122,6 +122,7 @@ func (c *checkStream) run(ctx context.Context) error {
 // gathered are the checks and settlements of a message, of which none is started.
 func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
 	m := &gathered{StreamIn: in, server: c.server, denials: c.denials, room: make([]pb.Answer, in.Len), checks: &c.checks, answers: c.answers}
+	m.settled = make([]limit.Settled, len(in.Settlements))
 	m.ctx, m.cancel = timed(ctx)
 	if in.Len == 0 {
 		m.cancel()

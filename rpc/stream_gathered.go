@@ -23,6 +23,7 @@ type gathered struct {
 	denials bool // are wanted as errors
 	decided atomic.Int64
 	room    []pb.Answer     // for the answer to each, those to settlements behind those to checks
+	settled []limit.Settled // to which these point
 	checks  *sync.WaitGroup // the goroutines of the stream
 	answers chan<- *pb.Answer
 }
@@ -121,7 +122,8 @@ func (m *gathered) answerSettlement(i int, settled limit.Settled, err error, beg
 		err = asMessage(err)
 	}
 	place := len(m.Requests) + i
-	m.room[place] = pb.Answer{ID: m.Settlements[i].ID, Result: limit.Result{Err: err}, Settled: &settled}
+	m.settled[i] = settled
+	m.room[place] = pb.Answer{ID: m.Settlements[i].ID, Result: limit.Result{Err: err}, Settled: &m.settled[i]}
 	m.handOver(place, err, begin)
 }
 

@@ -16,7 +16,7 @@ type CheckOut struct {
 }
 
 // WireRoom is about how many bytes m takes.
-func (*CheckOut) WireRoom() int { return usual }
+func (m *CheckOut) WireRoom() int { return roomOf(&m.Decision) }
 
 // AppendWire appends m to b.
 func (m *CheckOut) AppendWire(b []byte) ([]byte, error) {
@@ -30,7 +30,12 @@ type BatchOut struct {
 }
 
 // WireRoom is about how many bytes m takes.
-func (m *BatchOut) WireRoom() int { return len(m.Results) * usual }
+func (m *BatchOut) WireRoom() (room int) {
+	for i := range m.Results {
+		room += roomOf(&m.Results[i].Decision)
+	}
+	return room
+}
 
 // AppendWire appends m to b. The error is protobuf's.
 func (m *BatchOut) AppendWire(b []byte) ([]byte, error) {
@@ -59,7 +64,20 @@ type StreamOut struct {
 }
 
 // WireRoom is about how many bytes m takes.
-func (m *StreamOut) WireRoom() int { return len(m.Answers) * usual }
+func (m *StreamOut) WireRoom() (room int) {
+	for _, a := range m.Answers {
+		room += roomOf(&a.Result.Decision)
+	}
+	return room
+}
+
+// roomOf is about how many bytes the answer to a check takes.
+func roomOf(d *limit.Decision) int {
+	if d.Hold == nil {
+		return usual
+	}
+	return usual + usualHold
+}
 
 // AppendWire appends m to b. The error is protobuf's.
 func (m *StreamOut) AppendWire(b []byte) ([]byte, error) {

@@ -93,10 +93,25 @@ func TestEncodeLongMessages(t *testing.T) {
 // TestUsualRoom checks that a full batch of usual answers fits the room that it asks for, so that its buffer need not
 // grow.
 func TestUsualRoom(t *testing.T) {
-	out := BatchOut{Results: sampleResults()}
-	data, err := out.AppendWire(nil)
-	if err != nil || len(data) > out.WireRoom() {
-		t.Errorf("%d bytes and %v, but room for %d", len(data), err, out.WireRoom())
+	plain, holds := sampleResults(), sampleResults()
+	for i := range holds {
+		held := limit.Held{Limit: "login", Generation: 1 << 60, ID: 1 << 60}
+		holds[i].Decision.Hold = &limit.Hold{Key: "user:1234567", Granted: 1000, Limits: []limit.Held{held}}
+	}
+	for what, results := range map[string][]limit.Result{"checks": plain, "holds": holds} {
+		out := BatchOut{Results: results}
+		data, err := out.AppendWire(nil)
+		if err != nil || len(data) > out.WireRoom() {
+			t.Errorf("%s: %d bytes and %v, but room for %d", what, len(data), err, out.WireRoom())
+		}
+		streamed := StreamOut{Answers: make([]*Answer, len(results))}
+		for i := range results {
+			streamed.Answers[i] = &Answer{Result: results[i], ID: 1 << 13}
+		}
+		data, err = streamed.AppendWire(nil)
+		if err != nil || len(data) > streamed.WireRoom() {
+			t.Errorf("%s that are streamed: %d bytes and %v, but room for %d", what, len(data), err, streamed.WireRoom())
+		}
 	}
 }
 

@@ -5,6 +5,9 @@ import "google.golang.org/protobuf/encoding/protowire"
 // usual is about how many bytes one decision takes, or the answer to a settlement, that says what one limit says.
 const usual = 64
 
+// usualHold is about how many bytes the text of a hold takes.
+const usualHold = 128
+
 // The functions of this file write one field each. A field with the zero value is left out.
 
 func appendNumber(b []byte, tag byte, v uint64) []byte {
