@@ -31,6 +31,14 @@ const (
 	streamPath   = "/v1/chat/completions"
 )
 
+// Streams of which one begins when the one before has ended and a pause is over: the processors have nothing else to do.
+const (
+	aloneCount  = 100
+	aloneEvents = 3
+	aloneEvery  = time.Millisecond
+	alonePause  = 5 * time.Millisecond
+)
+
 // sentField is where an event of the model says when it was sent.
 const sentField = `"sent":`
 
@@ -45,7 +53,8 @@ func streamGoals() []goal {
 	return []goal{
 		{atMost, eventTarget, "ms", "an event comes later, p50"},
 		{atMost, firstTarget, "ms", "an event comes later, p99"},
-		{atMost, firstTarget, "ms", "the first byte comes later, p50"},
+		{atMost, firstTarget, "ms", "one stream after another: the first byte comes later, p50"},
+		{open, 0, "ms", "the first byte comes later, p50"},
 		{open, 0, "ms", "the first byte comes later, p99"},
 		{open, 0, "ms", "an event through the gateway, p50"},
 		{open, 0, "ms", "an event through the gateway, p99"},
@@ -53,6 +62,7 @@ func streamGoals() []goal {
 		{open, 0, "ms", "an event through the bare proxy, p99"},
 		{open, 0, "ms", "the first byte through the gateway, p50"},
 		{open, 0, "ms", "the first byte through the bare proxy, p50"},
+		{open, 0, "ms", "one stream after another: the first byte through the bare proxy, p50"},
 		{open, 0, "×", "by processor time"},
 	}
 }
@@ -82,8 +92,14 @@ func streams(ctx context.Context, t *Tabling, _ storage.Durability) (spreads []S
 		if err != nil {
 			return nil, errors.Join(err, run.alive())
 		}
-		t.say("an event, p50 and p99: gateway %v and %v, bare proxy %v and %v; the first byte: %v and %v, %v and %v; by processor time %.2f ×",
-			r[0].event.P50, r[0].event.P99, r[1].event.P50, r[1].event.P99, r[0].first.P50, r[0].first.P99, r[1].first.P50, r[1].first.P99, r.cpu())
+		for i := range sides { // each after the other, too
+			if r[i].alone, err = sides[i].measureAlone(ctx); err != nil {
+				return nil, errors.Join(err, run.alive())
+			}
+		}
+		t.say("an event, p50 and p99: gateway %v and %v, bare proxy %v and %v; the first byte: %v and %v, %v and %v; alone: %v, %v; by processor time %.2f ×",
+			r[0].event.P50, r[0].event.P99, r[1].event.P50, r[1].event.P99, r[0].first.P50, r[0].first.P99, r[1].first.P50, r[1].first.P99,
+			r[0].alone, r[1].alone, r.cpu())
 		if n > 0 { // the first one was the warm-up
 			rounds = append(rounds, r)
 		}
@@ -169,9 +185,10 @@ func (s *streamSide) measure(ctx context.Context, d time.Duration) (streamResult
 	begin := time.Now().Add(d / 4)
 	end := begin.Add(d)
 	readers := make([]streamReader, perSide)
+	asked := asksForStream(streamEvents, streamEvery)
 	var all sync.WaitGroup
 	for i := range readers {
-		readers[i] = streamReader{side: s, client: &http.Client{Transport: transport}, begin: begin, end: end}
+		readers[i] = streamReader{side: s, client: &http.Client{Transport: transport}, asked: asked, begin: begin, end: end}
 		all.Go(func() {
 			pause(ctx, streamEvery*streamEvents/perSide*time.Duration(i))
 			if err := readers[i].read(ctx); err != nil {
@@ -197,10 +214,41 @@ func (s *streamSide) measure(ctx context.Context, d time.Duration) (streamResult
 	return streamResult{event: percentilesOf(events), first: percentilesOf(firsts), cpu: cpu}, nil
 }
 
+// measureAlone reads one short stream after another, and says how long the first byte takes, p50.
+func (s *streamSide) measureAlone(ctx context.Context) (time.Duration, error) {
+	transport := &http.Transport{DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	r := streamReader{
+		side: s, client: &http.Client{Transport: transport}, asked: asksForStream(aloneEvents, aloneEvery), end: time.Now().Add(time.Hour),
+	}
+	for range aloneCount {
+		if err := r.stream(ctx); err != nil {
+			return 0, fmt.Errorf("one stream after another through the %s: %w", s.name, err)
+		}
+		if pause(ctx, alonePause); ctx.Err() != nil {
+			return 0, errInterrupted
+		}
+	}
+	return percentilesOf(r.firsts).P50, nil
+}
+
+// A streamAsk asks the model for a stream.
+type streamAsk struct {
+	events int
+	body   string
+}
+
+// asksForStream asks for a stream of so many events.
+func asksForStream(events int, every time.Duration) streamAsk {
+	return streamAsk{events, fmt.Sprintf(`{"model":"m","stream":true,"max_tokens":%d,"events":%d,"every":%d,"messages":[{"role":"user","content":"Tell me a story."}]}`,
+		2*events, events, every)}
+}
+
 // A streamReader reads one stream after another.
 type streamReader struct {
 	side       *streamSide
 	client     *http.Client
+	asked      streamAsk
 	begin, end time.Time // between which is measured
 
 	events, firsts []time.Duration // how late events came, and how long after the request the first ones
@@ -221,8 +269,7 @@ func (r *streamReader) read(ctx context.Context) error {
 
 // stream reads one stream to its end.
 func (r *streamReader) stream(ctx context.Context) error {
-	body := fmt.Sprintf(`{"model":"m","stream":true,"max_tokens":%d,"events":%d,"every":%d,"messages":[{"role":"user","content":"Tell me a story."}]}`, 2*streamEvents, streamEvents, streamEvery)
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.side.address+streamPath, strings.NewReader(body))
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.side.address+streamPath, strings.NewReader(r.asked.body))
 	if err != nil {
 		return err
 	}
@@ -256,16 +303,18 @@ func (r *streamReader) stream(ctx context.Context) error {
 			}
 		}
 	}
-	if err := lines.Err(); err != nil || events != streamEvents {
-		return fmt.Errorf("%d events came of %d: %w", events, streamEvents, cmp.Or(err, io.ErrUnexpectedEOF))
+	if err := lines.Err(); err != nil || events != r.asked.events {
+		return fmt.Errorf("%d events came of %d: %w", events, r.asked.events, cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	return nil
 }
 
-// A streamResult is what was measured of one side: how late events came, how long the first byte took, and the processor time of the side.
+// A streamResult is what was measured of one side: how late events came, how long the first byte took, and the processor time of the side; and
+// how long it took where one stream came after another, p50.
 type streamResult struct {
 	event, first Percentiles
 	cpu          time.Duration
+	alone        time.Duration
 }
 
 // percentilesOf are those of values.
@@ -291,6 +340,7 @@ func spreadsOfStreams(rounds []streamRound) []Spread[float64] {
 	return []Spread[float64]{
 		ms(func(r *streamRound) time.Duration { return r[0].event.P50 - r[1].event.P50 }),
 		ms(func(r *streamRound) time.Duration { return r[0].event.P99 - r[1].event.P99 }),
+		ms(func(r *streamRound) time.Duration { return r[0].alone - r[1].alone }),
 		ms(func(r *streamRound) time.Duration { return r[0].first.P50 - r[1].first.P50 }),
 		ms(func(r *streamRound) time.Duration { return r[0].first.P99 - r[1].first.P99 }),
 		ms(func(r *streamRound) time.Duration { return r[0].event.P50 }),
@@ -299,6 +349,7 @@ func spreadsOfStreams(rounds []streamRound) []Spread[float64] {
 		ms(func(r *streamRound) time.Duration { return r[1].event.P99 }),
 		ms(func(r *streamRound) time.Duration { return r[0].first.P50 }),
 		ms(func(r *streamRound) time.Duration { return r[1].first.P50 }),
+		ms(func(r *streamRound) time.Duration { return r[1].alone }),
 		spreadOver(rounds, func(r streamRound) float64 { return r.cpu() }),
 	}
 }
