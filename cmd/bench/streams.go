@@ -18,6 +18,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/rpc/client"
 	"github.com/jeton-dev/jeton/storage"
 )
 
@@ -64,6 +66,7 @@ func streamGoals() []goal {
 		{open, 0, "ms", "the first byte through the bare proxy, p50"},
 		{open, 0, "ms", "one stream after another: the first byte through the bare proxy, p50"},
 		{open, 0, "×", "by processor time"},
+		{open, 0, "ms", "one call after another of a service that decides nothing, p50"},
 	}
 }
 
@@ -74,6 +77,8 @@ func streamGoals() []goal {
 //	generator ─┬─ gateway ────┬─ model
 //	           │     └─ node  │
 //	           └─ bare proxy ─┘
+//
+// A gateway asks a node before it forwards. What a call of another process takes at least is measured as that of a no-op.
 func streams(ctx context.Context, t *Tabling, _ storage.Durability) (spreads []Spread[float64], err error) {
 	folder, remove, err := t.folder()
 	if err != nil {
@@ -86,7 +91,13 @@ func streams(ctx context.Context, t *Tabling, _ storage.Durability) (spreads []S
 	if err != nil {
 		return nil, err
 	}
+	noop, address, err := t.startNoop(ctx, shortHolds, false)
+	if err != nil {
+		return nil, err
+	}
+	run = append(run, noop)
 	var rounds []streamRound
+	var calls []float64
 	for n := range 2*t.rounds() + 1 {
 		r, err := measureStreams(ctx, &sides, t.duration())
 		if err != nil {
@@ -97,14 +108,18 @@ func streams(ctx context.Context, t *Tabling, _ storage.Durability) (spreads []S
 				return nil, errors.Join(err, run.alive())
 			}
 		}
-		t.say("an event, p50 and p99: gateway %v and %v, bare proxy %v and %v; the first byte: %v and %v, %v and %v; alone: %v, %v; by processor time %.2f ×",
+		call, err := measureCalls(ctx, address)
+		if err != nil {
+			return nil, errors.Join(err, run.alive())
+		}
+		t.say("an event, p50 and p99: gateway %v and %v, bare proxy %v and %v; the first byte: %v and %v, %v and %v; alone: %v, %v, a call %v; by processor time %.2f ×",
 			r[0].event.P50, r[0].event.P99, r[1].event.P50, r[1].event.P99, r[0].first.P50, r[0].first.P99, r[1].first.P50, r[1].first.P99,
-			r[0].alone, r[1].alone, r.cpu())
+			r[0].alone, r[1].alone, call, r.cpu())
 		if n > 0 { // the first one was the warm-up
-			rounds = append(rounds, r)
+			rounds, calls = append(rounds, r), append(calls, call.Seconds()*1e3)
 		}
 	}
-	return spreadsOfStreams(rounds), nil
+	return append(spreadsOfStreams(rounds), spreadOf(calls)), nil
 }
 
 // A streamSide is one way to the model.
@@ -230,6 +245,27 @@ func (s *streamSide) measureAlone(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return percentilesOf(r.firsts).P50, nil
+}
+
+// measureCalls makes one call after another of a service, and says how long one takes, p50.
+func measureCalls(ctx context.Context, server string) (p50 time.Duration, err error) {
+	c, err := client.New(client.Config{Servers: []string{server}, Timeout: patience})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	var took []time.Duration
+	for range aloneCount {
+		begin := time.Now()
+		if _, err := c.Check(ctx, limit.Request{Key: "a", Limits: []limit.Ref{limit.Named(shortHolds)}, Cost: 1}); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(begin))
+		if pause(ctx, alonePause); ctx.Err() != nil {
+			return 0, errInterrupted
+		}
+	}
+	return percentilesOf(took).P50, nil
 }
 
 // A streamAsk asks the model for a stream.

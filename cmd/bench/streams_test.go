@@ -37,7 +37,7 @@ func TestSpreadsOfStreams(t *testing.T) {
 	for _, s := range got {
 		medians = append(medians, s.Median)
 	}
-	if want := []float64{1, 2, 1, 5, 10, 3, 6, 2, 4, 9, 4, 7, 1.5}; !slices.Equal(medians, want) || len(want) != len(streamGoals()) {
+	if want := []float64{1, 2, 1, 5, 10, 3, 6, 2, 4, 9, 4, 7, 1.5}; !slices.Equal(medians, want) || len(want)+1 != len(streamGoals()) { // one is not of the streams
 		t.Errorf("got %v, want %v", medians, want)
 	}
 }
