@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"sync"
 )
 
 // The layout of a hold's text, before base64 (RFC 4648, section 5, without padding). Integers are unsigned varints unless noted.
@@ -20,20 +21,34 @@ const MaxHoldText = 4096
 
 // String is the hold as callers are given it, which [ParseHold] reads.
 func (h Hold) String() string {
-	return base64.RawURLEncoding.EncodeToString(h.layout())
+	room := holdRoom()
+	defer holdRooms.Put(room)
+	room.text = h.AppendTo(room.text[:0])
+	return string(room.text)
 }
 
 // AppendTo appends to b what String makes.
-func (h *Hold) AppendTo(b []byte) []byte { return base64.RawURLEncoding.AppendEncode(b, h.layout()) }
+func (h *Hold) AppendTo(b []byte) []byte {
+	room := holdRoom()
+	defer holdRooms.Put(room)
+	room.layout = h.appendLayout(room.layout[:0])
+	return base64.RawURLEncoding.AppendEncode(b, room.layout)
+}
 
-// layout is the hold as it is before base64.
-func (h *Hold) layout() []byte {
-	const numbers, eachLimit = 1 + 3*binary.MaxVarintLen32 + binary.MaxVarintLen64 + crc32.Size, binary.MaxVarintLen16 + binary.MaxVarintLen64 + 16 + 8
-	size := numbers + len(h.Key) + len(h.Plan)
-	for i := range h.Limits {
-		size += eachLimit + len(h.Limits[i].Limit)
+// holdRooms are rooms in which texts of holds are made and read.
+var holdRooms sync.Pool
+
+type roomOfHold struct{ layout, text []byte }
+
+func holdRoom() *roomOfHold {
+	if room, ok := holdRooms.Get().(*roomOfHold); ok {
+		return room
 	}
-	b := make([]byte, 0, size)
+	return &roomOfHold{}
+}
+
+// appendLayout appends the hold as it is before base64 to an empty slice.
+func (h *Hold) appendLayout(b []byte) []byte {
 	b = binary.AppendUvarint(append(b, holdLayout), uint64(h.Granted))
 	for _, text := range [...]string{h.Key, h.Plan} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
@@ -56,8 +71,12 @@ func ParseHold(text string) (Hold, error) {
 	if len(text) > MaxHoldText {
 		return Hold{}, &FieldError{Field: "hold", Problem: fmt.Sprintf("%d bytes are too many for a hold: at most %d", len(text), MaxHoldText)}
 	}
-	b, err := strictBase64.DecodeString(text)
-	h, ok := readHoldID(b)
+	room := holdRoom()
+	defer holdRooms.Put(room)
+	room.text = append(room.text[:0], text...)
+	var err error
+	room.layout, err = strictBase64.AppendDecode(room.layout[:0], room.text)
+	h, ok := readHoldID(room.layout)
 	if err != nil || !ok || h.validate() != nil {
 		return Hold{}, &FieldError{Field: "hold", Problem: Quote(shorten(text)) + " is not a hold as it was answered: a character is missing or was changed"}
 	}
