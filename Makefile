@@ -23,7 +23,7 @@ build-bench: ## build the binary ./jeton-bench, which ./jeton bench runs
 .PHONY: test
 test: export TALLY := $(CURDIR)/$(bin)/tally
 test: ## run everything that CI runs, stopping at the first failure
-test: fresh-tally check-generated check-format vet lint check-modules test-race test-exhaustive test-simulation test-process
+test: fresh-tally check-generated check-format vet lint check-modules test-tree test-race test-exhaustive test-simulation test-process
 	$(step) "every fuzz target, for a short time" bash .ci/fuzz 2s
 	$(step) "every benchmark, once" bash .ci/bench 1x
 	@bash .ci/total
@@ -60,12 +60,19 @@ check-modules: ## check go.mod, go.sum and the modules they name
 	$(step) "modules of cluster-tests/caddy are what its go.sum says" go -C cluster-tests/caddy mod verify
 	$(step) "go.mod of cluster-tests/caddy is tidy" go -C cluster-tests/caddy mod tidy -diff
 
+# These read the tree, and run nothing of it at the same time: the race detector would only make them slow.
+of_tree := cluster-tests/(mutants|pictures|references|spine)
+
+.PHONY: test-tree
+test-tree: ## test that what code, pages, pictures and mutants say of one another is true
+	$(step) "tests of what the tree says of itself" bash .ci/gotest --none-skipped -count=1 -timeout 20m $$(go list ./... | grep -E '/$(of_tree)$$')
+
 # A test that starts processes stands in cluster-tests itself; whatever runs in one process stands elsewhere, and so
 # meets the race detector, but for the simulation: a world knows no goroutines. -count=1: a cached answer has drawn no new
 # random input. -p 4: many tests mostly wait.
 .PHONY: test-race
 test-race: ## run the tests of every package, with the race detector
-	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 20m $$(go list ./... | grep -vE '/cluster-tests(/simulation)?$$')
+	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 20m $$(go list ./... | grep -vE '/cluster-tests(/simulation)?$$|/$(of_tree)$$')
 	$(step) "tests of cmd/bench with the race detector" bash .ci/gotest --in cmd/bench -race -count=1 -timeout 20m ./...
 
 .PHONY: test-exhaustive

@@ -91,7 +91,7 @@ func TestEstimates(t *testing.T) {
 			invent(t, s, 2*limit.MaxBatch, func(i int) limit.Request { return spend("before:"+strconv.Itoa(i), 1, "demo") })
 			overview(t, s)
 			before, held := liveHeap(), s.shards[0].heldNow.Load()
-			if n := invent(t, s, 30_000, request); n > 0 {
+			if n := invent(t, s, 12_000, request); n > 0 {
 				t.Fatalf("%d were refused", n)
 			}
 			overview(t, s)
@@ -169,7 +169,7 @@ func TestWeights(t *testing.T) {
 // TestBudget has callers invent more than there is memory for: the System stays within its budget, says what it gives up,
 // and goes on to serve others.
 func TestBudget(t *testing.T) {
-	const memory = 4 << 20
+	const memory = 2 << 20
 	sheds := map[string]string{
 		"keys": "idle_keys", "receipts": "receipts", "ids": "request_ids", "ids of few keys": "request_ids", "limits": "receipts",
 		"receipts of few keys": "receipts", "ids of limits that requests define": "request_ids", "windows that requests define": "idle_keys",
@@ -181,7 +181,7 @@ func TestBudget(t *testing.T) {
 				Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, IdleAfter: time.Hour, Memory: memory, Metrics: reg,
 				Logger: slog.New(slog.NewTextHandler(log, nil)),
 			})
-			for at := 0; at < 32_000; at += 4 * limit.MaxBatch {
+			for at := 0; at < 16_000; at += 4 * limit.MaxBatch {
 				if n := invent(t, s, 4*limit.MaxBatch, func(i int) limit.Request { return request(at + i) }); n > 0 {
 					t.Fatalf("%d were refused, and none need be", n)
 				}
