@@ -101,17 +101,16 @@ func (hs *holdList) insert(h HoldEntry) {
 	*hs = slices.Insert(*hs, i, h)
 }
 
-// fold takes out the holds that need not be listed any more at now: those whose time is over, and the first ones of many.
-func (hs *holdList) fold(now, late int64, numbers *HoldNumbers) {
-	var over, plain, other int
+// fold takes out the holds that need not be listed any more at now: those whose time is over, and the first ones of many whose numbers tell
+// the same. To make room for a hold in a full list it takes out more.
+func (hs *holdList) fold(now, late int64, numbers *HoldNumbers, room bool) {
+	over, plain := 0, 0
 	for i := range *hs {
 		switch h := &(*hs)[i]; {
 		case now >= h.listedUntil(late):
 			over++
 		case h.plain():
 			plain++
-		case h.past(now, late):
-			other++
 		}
 	}
 	if over > 0 {
@@ -123,11 +122,12 @@ func (hs *holdList) fold(now, late int64, numbers *HoldNumbers) {
 			return over
 		})
 	}
-	for ; plain > maxSettled || plain > 0 && len(*hs) >= MaxHolds; plain-- { // mostly one, which was settled just now
-		hs.drop(hs.first((*HoldEntry).plain), numbers)
+	full := func() bool { return room && len(*hs) >= MaxHolds }
+	told := func(h *HoldEntry) bool { return h.plain() && numbers.Settled(h.ID) }
+	for ; (plain > maxSettled || full()) && hs.dropFirst(told, numbers); plain-- { // mostly one, which was settled just now
 	}
-	for ; other > 0 && len(*hs) >= MaxHolds; other-- {
-		hs.drop(hs.first(func(h *HoldEntry) bool { return h.past(now, late) }), numbers)
+	past := func(h *HoldEntry) bool { return h.past(now, late) }
+	for full() && hs.dropFirst(past, numbers) {
 	}
 }
 
@@ -143,21 +143,20 @@ func (h *HoldEntry) forgottenBy(numbers *HoldNumbers) {
 	}
 }
 
-// first is that of the holds for which is says so whose time was over first. There must be one.
-func (hs holdList) first(is func(*HoldEntry) bool) (first int) {
-	first = -1
-	for i := range hs {
-		if h := &hs[i]; is(h) && (first < 0 || h.Until < hs[first].Until) {
+// dropFirst takes out that of the holds for which is says so whose time was over first. It says whether there is one.
+func (hs *holdList) dropFirst(is func(*HoldEntry) bool, numbers *HoldNumbers) bool {
+	first := -1
+	for i := range *hs {
+		if h := &(*hs)[i]; (first < 0 || h.Until < (*hs)[first].Until) && is(h) {
 			first = i
 		}
 	}
-	return first
-}
-
-// drop takes the i-th hold out.
-func (hs *holdList) drop(i int, numbers *HoldNumbers) {
-	(*hs)[i].forgottenBy(numbers)
-	*hs = slices.Delete(*hs, i, i+1)
+	if first < 0 {
+		return false
+	}
+	(*hs)[first].forgottenBy(numbers)
+	*hs = slices.Delete(*hs, first, first+1)
+	return true
 }
 
 // What a stored hold says besides its numbers.

@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/binary"
+	"slices"
 )
 
 // HoldNumbers give the holds of a bucket their ids. They tell of an id that is listed no more whether its hold was settled, however many
@@ -15,7 +16,7 @@ import (
 //	                      └────────┴─────────┘
 //
 // Holds are numbered in the order in which they are taken. One that is listed no more was settled for what its settlement said, unless
-// it was forgotten otherwise: see Forget. Nobody can tell an id from 64 drawn bits; of those that are made up, one in 2⁴⁰ / last is
+// it came to another end: the numbers of the latest of these are kept. Nobody can tell an id from 64 drawn bits; of those that are made up, one in 2⁴⁰ / last is
 // taken for one that was settled, which changes nothing. The drawn bits make ids differ that have the same number because a write came
 // to nothing.
 //
@@ -25,8 +26,13 @@ type HoldNumbers struct {
 	secret [aes.BlockSize]byte
 	last   uint64 // the number of the newest hold; 0 for none
 	unsure uint64 // up to this number, a hold that is not listed may have come to another end than a settlement
+	// others are the numbers beyond of those that did, sorted. Copies of HoldNumbers share it: it is replaced, and never changed.
+	others []uint64
 	block  cipher.Block
 }
+
+// maxOthers is how many holds are kept in mind at most that came to another end than a settlement.
+const maxOthers = 256
 
 const (
 	drawnBits = 24
@@ -49,15 +55,27 @@ func (n *HoldNumbers) Next(draw func() uint64) (id uint64) {
 
 // Forget notes that the hold is listed no more, and came to another end than a settlement for what was used.
 func (n *HoldNumbers) Forget(id uint64) {
-	if number, ok := n.number(id); ok {
-		n.unsure = max(n.unsure, number)
+	number, ok := n.number(id)
+	if !ok || number <= n.unsure {
+		return
+	}
+	i, there := slices.BinarySearch(n.others, number)
+	if there {
+		return
+	}
+	if n.others = slices.Insert(slices.Clone(n.others), i, number); len(n.others) > maxOthers {
+		n.unsure, n.others = n.others[0], n.others[1:]
 	}
 }
 
 // Settled says of a hold that is not listed that it was settled for what its settlement said.
 func (n *HoldNumbers) Settled(id uint64) bool {
 	number, ok := n.number(id)
-	return ok && number > n.unsure
+	if !ok || number <= n.unsure {
+		return false
+	}
+	_, other := slices.BinarySearch(n.others, number)
+	return !other
 }
 
 // number is the number of a hold; ok is false for an id that was made up.
@@ -99,10 +117,37 @@ func (n *HoldNumbers) round(room *[aes.BlockSize]byte, round byte, half uint32) 
 	return binary.BigEndian.Uint32(room[:])
 }
 
-// append appends what a ledger stores.
+// Bytes is about how much memory n holds besides itself.
+func (n *HoldNumbers) Bytes() int64 { return 8 * int64(cap(n.others)) }
+
+// append appends what a ledger stores, but for others.
 func (n *HoldNumbers) append(dst []byte) []byte {
 	dst = append(dst, n.secret[:]...)
 	return binary.AppendUvarint(binary.AppendUvarint(dst, n.last), n.unsure)
+}
+
+// appendOthers appends others, each as its distance from the one before, the first from unsure.
+func (n *HoldNumbers) appendOthers(dst []byte) []byte {
+	before := n.unsure
+	for _, number := range n.others {
+		dst = binary.AppendUvarint(dst, number-before)
+		before = number
+	}
+	return dst
+}
+
+// readOthers reads what appendOthers has appended, which is all that is left.
+func (n *HoldNumbers) readOthers(d *byteReader) bool {
+	before := n.unsure
+	for len(d.left) > 0 {
+		since := d.number()
+		if since == 0 || since > n.last-before || len(n.others) == maxOthers {
+			return false
+		}
+		before += since
+		n.others = append(n.others, before)
+	}
+	return true
 }
 
 // read reads what append has appended.

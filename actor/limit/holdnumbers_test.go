@@ -1,15 +1,17 @@
 package limit_test
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// Ids differ, and tell of a hold that is not listed whether it was settled: all were, but those up to the last one that came to another
-// end. Ids that were made up, or are of another bucket, tell of nothing.
+// Ids differ, and tell of a hold that is not listed whether it was settled: all were, but those that came to another end, of which the
+// latest are kept in mind, and those up to the last of the earlier ones. Ids that were made up, or are of another bucket, tell of nothing.
 func TestHoldNumbers(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -38,12 +40,25 @@ func TestHoldNumbers(t *testing.T) {
 		}
 	}
 	others.Forget(ids[many-1])
-	numbers.Forget(ids[many/2])
-	numbers.Forget(ids[many/3])
 	numbers.Forget(draw())
-	for i, id := range ids {
-		if got, want := numbers.Settled(id), i > many/2; got != want {
-			t.Fatalf("of %d, up to %d not all were settled; hold %d was: %v", many, many/2, i, got)
+	const kept = 256
+	order := rand.New(rand.NewPCG(seed, 1)).Perm(many) // that in which they came to another end
+	ended := map[int]bool{}
+	for n, i := range order[:2*kept] {
+		numbers.Forget(ids[i])
+		numbers.Forget(ids[i]) // once more, which tells nothing new
+		if ended[i] = true; n%100 != 99 && n != kept-1 {
+			continue
+		}
+		beyond := slices.Sorted(maps.Keys(ended))
+		unsure := -1
+		if over := len(beyond) - kept; over > 0 {
+			unsure = beyond[over-1]
+		}
+		for j, id := range ids {
+			if got, want := numbers.Settled(id), j > unsure && !ended[j]; got != want {
+				t.Fatalf("%d came to another end, the last of which nothing more is kept is %d; hold %d was settled: %v, want %v", len(ended), unsure, j, got, want)
+			}
 		}
 	}
 }

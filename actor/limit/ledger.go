@@ -60,7 +60,8 @@ func (l *Ledger) Clone(spare *Ledger) *Ledger {
 
 // Bytes is how much memory the ledger holds besides itself.
 func (l *Ledger) Bytes() int64 {
-	return int64(cap(l.entries))*int64(unsafe.Sizeof(Entry{})) + int64(cap(l.holds))*int64(unsafe.Sizeof(HoldEntry{})) + int64(cap(l.openings))*int64(unsafe.Sizeof(opening{}))
+	return int64(cap(l.entries))*int64(unsafe.Sizeof(Entry{})) + int64(cap(l.holds))*int64(unsafe.Sizeof(HoldEntry{})) + int64(cap(l.openings))*int64(unsafe.Sizeof(opening{})) +
+		l.numbers.Bytes()
 }
 
 // Adapt puts the ledger under another rule with the same algorithm.
@@ -94,14 +95,17 @@ func (l *Ledger) Used(t int64) int64 {
 }
 
 // prune drops what counts no more, and the holds that need not be listed any more.
-func (l *Ledger) prune() {
+func (l *Ledger) prune() { l.pruneFor(false) }
+
+// pruneFor is prune, and makes room for a hold.
+func (l *Ledger) pruneFor(room bool) {
 	for i := range l.holds {
 		if h := &l.holds[i]; l.now >= h.frees(l.late) {
 			h.Freed = true
 			l.giveBack(i, h.Amount-h.Used)
 		}
 	}
-	l.holds.fold(l.now, l.late, &l.numbers)
+	l.holds.fold(l.now, l.late, &l.numbers, room)
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool { return e.Amount == 0 || l.now >= l.Until(&e) })
 	if l.queue != nil && len(l.entries) > 0 {
 		e := &l.entries[0]

@@ -28,6 +28,9 @@ var ErrLedger = errors.New("the stored ledger cannot be read")
 //
 // That of a bucket has layout 3, and with each hold the least that the bucket had to refill since, as a varint that has a sign, counted
 // from that of the hold before: what comes back changes it for all holds at once, by the same amount.
+//
+// Behind the holds, the numbers of others follow that came to another end than a settlement, if there are any: each as its distance from the
+// one before, the first from unsure, up to the end.
 const (
 	ledgerLayout      = 1
 	ledgerLayoutHolds = 2
@@ -71,14 +74,14 @@ func (l *Ledger) Append(dst []byte, writer OwnerID) []byte {
 		}
 	}
 	if layout != ledgerLayout {
-		dst = l.holds.append(l.numbers.append(dst), layout == ledgerLayoutLows)
+		dst = l.numbers.appendOthers(l.holds.append(l.numbers.append(dst), layout == ledgerLayoutLows))
 	}
 	return dst
 }
 
 // encoded is how many bytes Append appends; of a ledger that lists holds, no fewer.
 func (l *Ledger) encoded() int {
-	n := l.holds.encoded() + 1 + len(OwnerID{}) + varintLen(uint64(l.reset)) + varintLen(uint64(len(l.entries)))
+	n := l.holds.encoded() + binary.MaxVarintLen64*len(l.numbers.others) + 1 + len(OwnerID{}) + varintLen(uint64(l.reset)) + varintLen(uint64(len(l.entries)))
 	before := int64(0)
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -124,7 +127,7 @@ func (l *Ledger) Read(stored []byte, reader OwnerID) error {
 		l.add(e)
 	}
 	if layout[0] != ledgerLayout {
-		if !l.numbers.read(&d) || !l.holds.read(&d, OwnerID(writer) == reader, layout[0] == ledgerLayoutLows) {
+		if !l.numbers.read(&d) || !l.holds.read(&d, OwnerID(writer) == reader, layout[0] == ledgerLayoutLows) || !l.numbers.readOthers(&d) {
 			return ErrLedger
 		}
 	}

@@ -33,7 +33,7 @@ func (l *Ledger) Holds() []HoldEntry { return l.holds }
 func (l *Ledger) FullOfHolds(t int64) bool {
 	if len(l.holds) >= MaxHolds {
 		l.now = max(l.now, t)
-		l.prune()
+		l.pruneFor(true)
 		l.forget()
 	}
 	return len(l.holds) >= MaxHolds

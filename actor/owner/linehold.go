@@ -110,6 +110,14 @@ func (hs *lineHolds) full(now int64) bool {
 	return len(hs.byID) >= maxLineHolds
 }
 
+// fullOfForeign is full for holds of other owners.
+func (hs *lineHolds) fullOfForeign(now int64) bool {
+	if hs.foreign >= maxForeign && now-hs.pruned >= int64(time.Second) {
+		hs.prune(now)
+	}
+	return hs.foreign >= maxForeign
+}
+
 func (h *lineHold) rememberedUntil() int64 {
 	switch {
 	case h.plain():
@@ -247,5 +255,5 @@ func (hs *lineHolds) bytes() int64 {
 		return 0
 	}
 	const each = int64(unsafe.Sizeof(lineHold{})) + 16 + 2*8
-	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)) + 8*int64(cap(hs.settled))
+	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)) + 8*int64(cap(hs.settled)) + hs.numbers.Bytes()
 }

@@ -95,7 +95,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	}
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
 		h.overAt, h.spent = now, spent{} // nothing of it comes back any more
-		if h.plain() {
+		if h.plain() && hs.numbers.Settled(h.id) {
 			hs.remember(h)
 		}
 	}
@@ -113,7 +113,7 @@ func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
 		}
 		hs.drop(h)
 	}
-	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && (hs.full(now) || hs.foreign >= maxForeign) {
+	if s.Held.Owner == o.id || s.Held.Generation < b.gen || s.Used > s.Granted && (hs.full(now) || hs.fullOfForeign(now)) {
 		return nil
 	}
 	h := &lineHold{id: s.Held.ID, amount: s.Granted, charged: s.Granted, at: now, until: now, stretch: math.MaxUint64, foreign: true}

@@ -268,10 +268,40 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "of a settled hold nothing can change any more; one that has expired can be settled for ten minutes, however many are settled meanwhile",
 			Edits: []Edit{{
 				File: "actor/limit/holdlist.go",
-				Old:  "hs.drop(hs.first((*HoldEntry).plain), numbers)",
-				New:  "hs.drop(hs.first(func(h *HoldEntry) bool { return h.past(now, late) }), numbers)",
+				Old:  "told := func(h *HoldEntry) bool { return h.plain() && numbers.Settled(h.ID) }",
+				New:  "told := func(h *HoldEntry) bool { return h.past(now, late) }",
 			}},
 			Caught: []Hunt{story("TestLateSettlementAmongMany", `settled five minutes after`)},
+		},
+		{
+			Name: "one expired hold makes those before it unknown",
+			Why:  "who is told that a hold is unknown charges what was used again; so what one caller leaves behind may make nothing unknown of others",
+			Edits: []Edit{{
+				File: "actor/limit/holdnumbers.go",
+				Old:  "len(n.others) > maxOthers {",
+				New:  "len(n.others) > 0 {",
+			}},
+			Caught: []Hunt{story("TestExpiredLeavesSettledKnown", `want`), {Package: "./actor/limit", Run: "^TestHoldNumbers$", Says: `was settled: false, want true`}},
+		},
+		{
+			Name: "a full list makes room for nobody",
+			Why:  "a hold that has expired can be settled for ten minutes; only a new hold that finds no room may end that",
+			Edits: []Edit{{
+				File: "actor/limit/holdlist.go",
+				Old:  "return room && len(*hs) >= MaxHolds",
+				New:  "return len(*hs) >= MaxHolds",
+			}},
+			Caught: []Hunt{story("TestFullListKeepsExpired", `nobody has asked for a new hold`)},
+		},
+		{
+			Name: "foreign holds for ever",
+			Why:  "anybody can make up holds of owners that are gone; they may bar true ones for ten minutes, and not for ever",
+			Edits: []Edit{{
+				File: "actor/owner/linehold.go",
+				Old:  "if hs.foreign >= maxForeign && now-hs.pruned >= int64(time.Second) {",
+				New:  "if hs.foreign < 0 {",
+			}},
+			Caught: []Hunt{story("TestForeignMakeRoom", `want lost, charged 2000`)},
 		},
 		{
 			Name: "a claim for each unknown hold",
