@@ -286,6 +286,10 @@ routes:
 	if err != nil || a.StatusCode != http.StatusForbidden || !strings.Contains(string(a.Body), "permission_error") || a.Header.Get("Anthropic-Ratelimit-Tokens-Limit") != "" {
 		t.Errorf("%d %v %s %v", a.StatusCode, a.Header, a.Body, err)
 	}
+	a, err = r.ask(fakemodel.MessagesPath, `{"model":"claude-x","max_tokens":66646,`+hello+`}`) // less than the limit, and more than is left
+	if err != nil || a.StatusCode != http.StatusForbidden || !strings.Contains(string(a.Body), `"budget exceeded: the limit money is exhausted; try again in `) {
+		t.Errorf("%d %s %v", a.StatusCode, a.Body, err)
+	}
 	r.wantSpent("money", micros)
 }
 

@@ -89,11 +89,11 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	case d.Source == fallback.ByDeny:
 		v.refuse(unavailable, "rate limiter unavailable; retry later")
 	case !d.Allowed:
-		v.refuse(denied, exceeded(d.Decision))
-		v.refusal.Quotas = v.quotas
+		v.refuse(denied, exceeded("too many requests", d.Decision))
 		if c.counts == config.CountsMoney && v.route.llm.budgetStatus == http.StatusForbidden {
-			v.refusal.Kind = answer.OverBudget
+			v.refusal.Kind, v.refusal.Detail = answer.OverBudget, exceeded("budget exceeded", d.Decision)
 		}
+		v.refusal.Quotas = v.quotas
 	default:
 		if v.outcome != failOpen {
 			v.outcome = admitted
@@ -109,16 +109,16 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	}
 }
 
-// exceeded describes a denial for people: which limit, and when the request passes. What is left is in the headers.
-func exceeded(d limit.Decision) string {
+// exceeded describes a denial for people: what was exceeded, which limit denied, and when the request passes. What is left is in the headers.
+func exceeded(what string, d limit.Decision) string {
 	o := d.Denying()
 	switch {
 	case o == nil:
-		return "too many requests"
+		return what
 	case o.Closed:
-		return "too many requests: the limit " + o.Name + " is closed after denials in a row; " + o.Passes()
+		return what + ": the limit " + o.Name + " is closed after denials in a row; " + o.Passes()
 	case o.Never:
 		return "this request asks too much of the limit " + o.Name + ": " + o.Passes()
 	}
-	return "too many requests: the limit " + o.Name + " is exhausted; " + o.Passes()
+	return what + ": the limit " + o.Name + " is exhausted; " + o.Passes()
 }

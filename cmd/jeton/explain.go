@@ -217,7 +217,7 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 		row("cost", "%d", r.Cost)
 	}
 	if r.Exchange != nil {
-		exchangeRows(r.Exchange, r.At, row)
+		exchangeRows(r, row)
 	}
 	if r.Wait > 0 {
 		row("waits", "up to %s for tokens", plain.Duration(r.Wait))
@@ -238,11 +238,6 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 		row("passes", "%s", passes(r, now))
 	}
 	return table.Flush()
-}
-
-// passed says whether a request passed, with or without a decision.
-func passed(reason string) bool {
-	return reason == "admitted" || reason == "fail_open" || reason == "unlimited"
 }
 
 // reason is why a gateway refused, or that it did not, in words.

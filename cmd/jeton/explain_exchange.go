@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/config"
@@ -12,7 +11,8 @@ import (
 )
 
 // exchangeRows say for people what a request to a language model was estimated at, what was held for it, and what it was charged.
-func exchangeRows(e *denial.Exchange, at time.Time, row func(name, format string, args ...any)) {
+func exchangeRows(r *denial.Record, row func(name, format string, args ...any)) {
+	e := r.Exchange
 	asked := "an answer"
 	if e.Stream {
 		asked = "a stream"
@@ -22,7 +22,10 @@ func exchangeRows(e *denial.Exchange, at time.Time, row func(name, format string
 	}
 	row("asks for", "%s", asked)
 	row("estimate", "%d tokens of input and %d of output", e.Input, e.Output)
-	if e.Lowered > 0 {
+	switch {
+	case e.Lowered > 0 && !passed(r.Reason):
+		row("lowered", "an earlier check left %d tokens of output; the request was refused, and the model was not asked", e.Lowered)
+	case e.Lowered > 0:
 		row("lowered", "less was left than the estimate: the model was told to generate at most %d tokens", e.Lowered)
 	}
 	if e.Answered != "" {
@@ -33,11 +36,16 @@ func exchangeRows(e *denial.Exchange, at time.Time, row func(name, format string
 		row("charged by", "%s", basis(e))
 	}
 	if !e.Ended.IsZero() {
-		row("lasted", "%s", plain.Duration(e.Ended.Sub(at)))
+		row("lasted", "%s", plain.Duration(e.Ended.Sub(r.At)))
 	}
 	for i := range e.Holds {
 		row("hold", "%s", held(&e.Holds[i]))
 	}
+}
+
+// passed says whether a request passed, with or without a decision.
+func passed(reason string) bool {
+	return reason == "admitted" || reason == "fail_open" || reason == "unlimited"
 }
 
 // used are the tokens that were used, by kind.

@@ -35,11 +35,16 @@ func TestExchangesInWords(t *testing.T) {
 	refused := exchange(denial.Exchange{Model: "gpt-x"})
 	refused.Reason, refused.Status, refused.PassesAt = "denied", 429, at.Add(7*time.Second)
 	refused.Limits = []denial.Limit{{Outcome: limit.Outcome{Name: "tokens", Limit: 1000, RetryAfter: 7 * time.Second}}}
+	lowered := exchange(denial.Exchange{Lowered: 100})
+	lowered.Reason, lowered.Status = "denied", 403
 	for _, tt := range []struct {
 		record *denial.Record
 		want   []string
 		not    string
 	}{
+		{lowered, []string{
+			"answered    403, denied by a limit\n", "lowered     an earlier check left 100 tokens of output; the request was refused, and the model was not asked\n",
+		}, "told to generate"},
 		{goesOn, []string{
 			"exchange    x\n", "answered    not yet: it passed\n", "asks for    a stream of gpt-x\n", "estimate    24 tokens of input and 500 of output\n",
 			"hold        tokens, per-day of user:42: 524 tokens held, while the answer goes on\n",
