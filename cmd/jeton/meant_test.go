@@ -37,6 +37,8 @@ func TestSlipsOfTheCommandLine(t *testing.T) {
 		"check login k --sever here":    `unknown option --sever: did you mean --server?`,
 		"cluster token --cluster-key k": `unknown option --cluster-key: did you mean --cluster-key-file?`,
 		"limits get -f limits.yaml":     `unknown option -f: see jeton limits get --help`,
+		"settle h --used 5":             `unknown option --used: did you mean --cost? see jeton settle --help`,
+		"settle h --tokens 5":           `unknown option --tokens: did you mean --cost?`,
 		"check login k --nonsense":      `unknown option --nonsense: see jeton check --help`,
 		"check login k -t 5":            `unknown option -t: see jeton check --help`,
 	} {

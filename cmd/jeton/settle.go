@@ -52,6 +52,7 @@ func settleVerb() *cobra.Command {
 	}
 	r.addFlags(cmd)
 	cmd.Flags().Int64Var(&settlement.Used, "cost", 0, "how many tokens were used so far, in all, 0 for none; required")
+	cli.SuggestFor(cmd, "cost", "used", "tokens", "amount")
 	cmd.Flags().BoolVar(&settlement.Open, "open", false, "more may be used: the hold goes on")
 	cmd.Flags().DurationVar(&settlement.For, "for", 0, "with --open: how long the hold lasts from now on, such as 60s; left out, until its time")
 	cmd.Flags().Var(output, "output", "form of the output")

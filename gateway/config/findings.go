@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/spelling"
 	"github.com/jeton-dev/jeton/internal/strictyaml"
 )
 
@@ -64,9 +65,14 @@ func (f *findings) share(path string, s float64) {
 
 // oneOf checks a word that may be empty.
 func (f *findings) oneOf(path, word string, words ...string) {
-	if word != "" && !slices.Contains(words, word) {
-		f.add(path, "%.64q is not known: use %s", word, strings.Join(words, ", "))
+	if word == "" || slices.Contains(words, word) {
+		return
 	}
+	meant := spelling.Near(word, words)
+	if meant != "" {
+		meant = fmt.Sprintf(": did you mean %q?", meant)
+	}
+	f.add(path, "%.64q is not known: use %s%s", word, strings.Join(words, ", "), meant)
 }
 
 // header checks the name of one, which may be empty.

@@ -63,7 +63,7 @@ func (f *findings) api(path string, l *LLM) {
 		f.add(path+".api", "is missing: use %s", strings.Join(llm.APIs(), ", "))
 		return
 	case err != nil:
-		f.add(path+".api", "%.64q is not known: use %s", l.API, strings.Join(llm.APIs(), ", "))
+		f.oneOf(path+".api", l.API, llm.APIs()...)
 		return
 	case api != llm.Custom:
 		if l.Paths != nil {

@@ -174,7 +174,10 @@ func TestBadSettlements(t *testing.T) {
 		{"/v1/settle", hold + `,"cost":1,"open":true,"for":"soon"}`, "for", "is not a duration"},
 		{"/v1/settle", hold + `,"cost":1,"open":true,"for":"1ms"}`, "for", "too short"},
 		{"/v1/settle", hold + `,"cost":1,"open":true,"for":"6m"}`, "for", "longer than limit"},
-		{"/v1/settle", hold + `,"used":1}`, "used", `a settlement has hold, cost, open, for: did you mean`},
+		{"/v1/settle", hold + `,"used":1}`, "used", `a settlement has hold, cost, open, for: did you mean "cost"?`},
+		{"/v1/settle", hold + `,"tokens":1}`, "tokens", `did you mean "cost"?`},
+		{"/v1/settle", hold + `,"cots":1}`, "cots", `did you mean "cost"?`},
+		{"/v1/extend", hold + `,"for":"60s","used":1}`, "used", `did you mean "cost"?`},
 		{"/v1/settle", `[]`, "body", "array"},
 		{"/v1/settle", ``, "body", "JSON"},
 		{"/v1/extend", hold + `}`, "for", "is missing"},
@@ -187,6 +190,13 @@ func TestBadSettlements(t *testing.T) {
 		{"/v1/extend", `{"key":"k","for":"60s"}`, "for", "the extension of a permit has key, receipt"},
 	} {
 		wantProblem(t, ask("POST", test.path, test.body), 400, test.field, test.says)
+	}
+	for body, field := range map[string]string{`,"request_identity":1}`: "request_identity", `,"x":1}`: "x"} {
+		got := ask("POST", "/v1/settle", hold+body)
+		wantProblem(t, got, 400, field, "a settlement has hold, cost, open, for")
+		if detail, _ := got.member(t, "detail").(string); strings.Contains(detail, "did you mean") {
+			t.Errorf("nothing is near %s: %s", field, detail)
+		}
 	}
 	for path, body := range map[string]string{"/v1/settle": other + `,"cost":1}`, "/v1/extend": other + `,"for":"60s"}`} {
 		got := ask("POST", path, body)

@@ -47,7 +47,18 @@ var (
 	extensionOfPermit = []string{"key", "receipt"}
 )
 
-// wrongField is err, what reading a check met, with the fields that there are and the nearest of them, where the check has another.
+// otherWords are names that callers use for fields that have another one.
+var otherWords = map[string]string{"used": "cost", "tokens": "cost", "amount": "cost"}
+
+// meantField is the field that was probably meant by one that is not known; empty if none is near.
+func meantField(name string, fields []string) string {
+	if field := otherWords[name]; slices.Contains(fields, field) {
+		return field
+	}
+	return spelling.Near(name, fields)
+}
+
+// wrongField is err, what reading a check met, with the fields that there are and the one that is probably meant, where the check has another.
 func wrongField(err error) error { return wrongFieldOf("a check", checkFields, err) }
 
 // wrongFieldOf is wrongField for something with these fields.
@@ -77,8 +88,11 @@ func wrongFieldAt(path, what string, fields []string, err error) error {
 	if !of || strings.ContainsAny(name, ".[") {
 		return err
 	}
-	return &limit.FieldError{Field: fe.Field, Problem: fmt.Sprintf("%s: %s has %s: did you mean %q?",
-		limit.UnknownField, what, strings.Join(fields, ", "), spelling.Nearest(name, fields))}
+	problem := fmt.Sprintf("%s: %s has %s", limit.UnknownField, what, strings.Join(fields, ", "))
+	if meant := meantField(name, fields); meant != "" {
+		problem += fmt.Sprintf(": did you mean %q?", meant)
+	}
+	return &limit.FieldError{Field: fe.Field, Problem: problem}
 }
 
 // asWritten is the error of a check, whose field it names as the caller has written it: the wait as wait_ms, how long to hold as for, and a

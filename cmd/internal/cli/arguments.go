@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,10 +114,11 @@ func wrongFlag(verb *cobra.Command, err error) error {
 	if before := verb.Flags().Args(); verb.HasSubCommands() && len(before) > 0 {
 		return unknownVerb(verb, before[0]) // whose options these are
 	}
-	typed, meant := "--"+unknown.GetSpecifiedName(), ""
+	name, meant := unknown.GetSpecifiedName(), ""
+	typed := "--" + name
 	names := optionsOf(verb)
 	if letters := unknown.GetSpecifiedShortnames(); letters == "" {
-		meant = spelling.Near(unknown.GetSpecifiedName(), names)
+		meant = cmp.Or(suggested(verb, name), spelling.Near(name, names))
 	} else if typed = "-" + letters; len(letters) > 1 {
 		meant = spelling.Near(letters, names) // -file, as some programs have it
 	} else {
@@ -129,6 +131,26 @@ func wrongFlag(verb *cobra.Command, err error) error {
 		meant = "did you mean --" + meant + "? "
 	}
 	return fmt.Errorf("unknown option %.64s: %ssee %s --help", typed, meant, verb.CommandPath())
+}
+
+// otherWords is the annotation of an option with other words for it.
+const otherWords = "jeton-other-words"
+
+// SuggestFor lets the error for an unknown option that is one of these words name an option of a verb, as SuggestFor of a verb does.
+func SuggestFor(verb *cobra.Command, option string, words ...string) {
+	if err := verb.Flags().SetAnnotation(option, otherWords, words); err != nil {
+		panic(err) // the verb has no such option
+	}
+}
+
+// suggested is the option of a verb for which typed is another word; empty for none.
+func suggested(verb *cobra.Command, typed string) (option string) {
+	verb.Flags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(f.Annotations[otherWords], typed) {
+			option = f.Name
+		}
+	})
+	return option
 }
 
 // optionsOf are the names of a verb's options.
