@@ -48,7 +48,7 @@ func (x *exchange) failure(ctx context.Context, err error) (o outcome, detail st
 	body, _ := x.body.(*requestBody)
 	switch {
 	case errors.As(err, &tooLong):
-		return tooLarge, bodyTooLarge
+		return tooLarge, bodyTooLarge(tooLong.Limit)
 	case body != nil && body.late.Load():
 		return bodyTimeout, "the body of the request arrived too slowly"
 	case errors.Is(err, context.Canceled), body != nil && body.broken.Load():

@@ -250,7 +250,8 @@ func TestBadRequests(t *testing.T) {
 			continue // the gateway has closed the connection before it was all sent
 		}
 		text, _ := io.ReadAll(a.Body)
-		if a.Body.Close() != nil || a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(text), "request_too_large") {
+		if a.Body.Close() != nil || a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(text), "request_too_large") ||
+			!strings.Contains(string(text), "more than 10485760 bytes, the most that this gateway takes: proxy.max_body") {
 			t.Errorf("11 MiB, length known: %v: %d %s", sized, a.StatusCode, text)
 		}
 	}

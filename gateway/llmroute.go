@@ -152,7 +152,7 @@ func readWhole(ctx context.Context, body io.Reader, bound int64, room *bodyRoom)
 	case isFull:
 		return nil, &misread{full.outcome, full.Error(), ""}
 	case errors.Is(err, llm.ErrTooLarge), errors.As(err, &tooLong):
-		return nil, &misread{tooLarge, bodyTooLarge, ""}
+		return nil, &misread{tooLarge, bodyTooLarge(bound), ""}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &misread{bodyTimeout, "the body of the request arrived too slowly", ""}
 	case ctx.Err() != nil:

@@ -188,7 +188,7 @@ func TestProxyRefuses(t *testing.T) {
 	}{
 		"no route":         {"/other", "", "urn:jeton:problem:not-found", 404},
 		"nobody behind it": {"/known", "", "urn:jeton:problem:bad-gateway", 502},
-		"a long body":      {"/known", strings.Repeat("x", 1001), "urn:jeton:problem:too-large", 413},
+		"a long body":      {"/known", strings.Repeat("x", 1001), "the body of the request has more than 1000 bytes, the most that this gateway takes: proxy.max_body", 413},
 	} {
 		t.Run(what, func(t *testing.T) {
 			a, text := fetch(t, http.MethodPost, s.URL+c.path, c.body)
@@ -219,8 +219,9 @@ func TestProxyRefuses(t *testing.T) {
 		}
 		defer a.Body.Close()
 		_ = body.Close()
-		if a.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Error(a.Status)
+		text, _ := io.ReadAll(a.Body)
+		if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(text), "more than 1000 bytes, the most that this gateway takes: proxy.max_body") {
+			t.Errorf("%s: %s", a.Status, text)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -16,7 +17,10 @@ type bodyPace struct {
 	rate  int64 // bytes a second
 }
 
-const bodyTooLarge = "the body of the request is larger than this service accepts"
+// bodyTooLarge says that a body has more than so many bytes, and what changes that.
+func bodyTooLarge(most int64) string {
+	return fmt.Sprintf("the body of the request has more than %d bytes, the most that this gateway takes: proxy.max_body in its document changes that", most)
+}
 
 // maxEarned is how many seconds the bytes of a body can earn: years, without an overflow.
 const maxEarned = 1e9

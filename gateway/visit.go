@@ -101,7 +101,7 @@ func (v *visit) decide(ctx context.Context) {
 	}
 	v.findRoute()
 	if v.oversized() {
-		v.refuse(tooLarge, bodyTooLarge)
+		v.refuse(tooLarge, bodyTooLarge(v.rules.maxBody))
 		return
 	}
 	if why := v.facts.Contradiction(); why != "" {
