@@ -179,8 +179,18 @@ routes:
 	r.wantSpent("month", used)
 	r.wantSpent("streams", 0)
 	for range 5 {
-		if a, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"max_tokens":40}`); err != nil || a.StatusCode != http.StatusTooManyRequests {
+		a, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"max_tokens":40}`)
+		if err != nil || a.StatusCode != http.StatusTooManyRequests {
 			t.Fatalf("%d %s %v", a.StatusCode, a.Body, err)
+		}
+		record, err := r.gateway.Recall(a.Header.Get("X-Request-Id"))
+		if err != nil || len(record.Limits) != 5 || record.Counts != "" {
+			t.Fatalf("%+v %v", record, err)
+		}
+		for i, counts := range []string{"", "tokens", "tokens", "streams", ""} {
+			if l := record.Limits[i]; l.Counts != counts || l.Earlier != (i < 4) {
+				t.Errorf("limit %d: %+v", i, l)
+			}
 		}
 	}
 	r.wantSpent("tokens", used)
@@ -290,6 +300,9 @@ routes:
 	a, err = r.ask(fakemodel.MessagesPath, `{"model":"claude-x","max_tokens":66646,`+hello+`}`) // less than the limit, and more than is left
 	if err != nil || a.StatusCode != http.StatusForbidden || !strings.Contains(string(a.Body), `"budget exceeded: the limit money is exhausted; try again in `) {
 		t.Errorf("%d %s %v", a.StatusCode, a.Body, err)
+	}
+	if record, err := r.gateway.Recall(a.Header.Get("Request-Id")); err != nil || record.Counts != "money" || record.Limits[0].Counts != "money" || record.Limits[0].Earlier {
+		t.Errorf("%+v %v", record, err)
 	}
 	r.wantSpent("money", micros)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
+	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
@@ -89,8 +90,8 @@ func (v *visit) remember(at time.Time) {
 	if len(v.refusal.Quotas) > 0 {
 		r.Wait = v.mayWait
 	}
-	for _, q := range v.refusal.Quotas {
-		l := denial.Limit{Outcome: q.Outcome}
+	for i, q := range v.refusal.Quotas {
+		l := denial.Limit{Outcome: q.Outcome, Counts: countedAs(q.Counts), Earlier: i < v.earlier}
 		if v.key.Secret && v.key.Text != "" {
 			l.Outcome.Override = strings.ReplaceAll(l.Outcome.Override, limit.Quote(v.key.Text), r.Key)
 		}
@@ -99,12 +100,23 @@ func (v *visit) remember(at time.Time) {
 		}
 		r.Limits = append(r.Limits, l)
 	}
+	if n := len(r.Limits); n > 0 {
+		r.Counts = r.Limits[n-1].Counts
+	}
 	r.Exchange = v.llm.described()
 	again := replay{refusal: v.refusal, writer: v.writer(), origin: clip(v.request.Header.Get("Origin"), maxOrigin)}
 	again.refusal.Quotas = append([]answer.Quota(nil), v.refusal.Quotas...)
 	r.Attached = &again
 	v.refusal.ID = v.gateway.memory.Remember(r)
 	again.refusal.ID, again.refusal.Call = v.refusal.ID, 0 // the replay goes to a proxy, which makes no gRPC call
+}
+
+// countedAs is what a record says that a check counts: nothing for requests.
+func countedAs(counts string) string {
+	if counts == config.CountsRequests {
+		return ""
+	}
+	return counts
 }
 
 // A replay is the answer to a refused request, kept for a forward-auth proxy that fetches it.

@@ -48,6 +48,7 @@ type visit struct {
 	outcome outcome
 	refusal answer.Refusal // when the request does not pass
 	quotas  []answer.Quota // of the limits of all checks
+	earlier int            // of these, how many are of checks before the last one
 	source  fallback.Source
 	failure error // why the cluster did not decide
 	asked   []limit.Ref

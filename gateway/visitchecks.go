@@ -73,6 +73,7 @@ func (v *visit) returnable() bool {
 func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
 	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
 	doc := v.gateway.limits()
+	v.earlier = len(v.quotas)
 	for _, o := range d.Limits {
 		q := answer.Quota{Outcome: o, Counts: c.counts}
 		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit

@@ -2,14 +2,18 @@ package limit
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jeton-dev/jeton/internal/plain"
 )
 
 // Words say for people what a limit said: what is left, and when the request passes, or that it never will. Whatever tells people of
 // an outcome uses them, so that they read the same everywhere.
-func (o *Outcome) Words() string {
-	text := fmt.Sprintf("%d of %d left", o.Remaining, o.Limit)
+func (o *Outcome) Words() string { return o.WordsIn("") }
+
+// WordsIn are the Words with a unit, such as "tokens"; empty for none.
+func (o *Outcome) WordsIn(unit string) string {
+	text := o.Left(unit) + " left"
 	if o.Closed {
 		text = "closed by a penalty for denials in a row"
 	}
@@ -20,6 +24,11 @@ func (o *Outcome) Words() string {
 		return text + "; full again in " + plain.Duration(o.ResetAfter)
 	}
 	return text
+}
+
+// Left says how much of the limit is left, in a unit as WordsIn has it: "2 of 10 tokens".
+func (o *Outcome) Left(unit string) string {
+	return strings.TrimSpace(fmt.Sprintf("%d of %d %s", o.Remaining, o.Limit, unit))
 }
 
 // By says by what a limit decided in the place of its own numbers, as in `plan pro` and `override: deny for "user:7"`; empty for nothing.

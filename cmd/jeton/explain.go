@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
 	"github.com/jeton-dev/jeton/gateway/denial"
 	"github.com/jeton-dev/jeton/gateway/identity"
@@ -214,7 +213,7 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 		row("shown", "%s", flaw(r))
 	}
 	if len(r.Limits) > 0 {
-		row("cost", "%d", r.Cost)
+		row("cost", "%s", amount(r.Cost, r.Counts))
 	}
 	if r.Exchange != nil {
 		exchangeRows(r, row)
@@ -223,7 +222,7 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 		row("waits", "up to %s for tokens", plain.Duration(r.Wait))
 	}
 	for _, l := range r.Limits {
-		row("limit", "%s: %s", rule(l), said(l.Outcome))
+		row("limit", "%s: %s", rule(l), said(l, r))
 	}
 	if r.Source != "" {
 		row("decided by", "%s", decided(r))
@@ -288,12 +287,21 @@ func rule(l denial.Limit) string {
 	return fmt.Sprintf("%s (%s)", l.Outcome.Name, strings.Join(terms, ", "))
 }
 
-// said is what a limit said then.
-func said(o limit.Outcome) string {
-	if o.Allowed && !o.Never {
-		return fmt.Sprintf("would have allowed it, %d of %d left", o.Remaining, o.Limit)
+// said is what a limit said then. Of a check that was denied, nothing was taken; what a check before it had taken was given back.
+func said(l denial.Limit, r *denial.Record) string {
+	o, unit := l.Outcome, unitOf(l.Counts)
+	left := o.Left(unit) + " left"
+	switch {
+	case !o.Allowed || o.Never:
+		return "denied, " + o.WordsIn(unit)
+	case l.Earlier:
+		return "allowed it, " + left + " then; what it took was given back"
+	case o.Remaining < r.Cost && r.Wait > 0:
+		return "would have allowed it after a wait, " + left
+	case o.Remaining < r.Cost && l.Counts != "":
+		return "would have allowed a part, " + left
 	}
-	return "denied, " + o.Words()
+	return "would have allowed it, " + left
 }
 
 // decided is what decided.

@@ -91,20 +91,35 @@ func basis(e *denial.Exchange) string {
 	return e.Basis
 }
 
+// unitOf is what a limit counts, in words; empty for requests and streams.
+func unitOf(counts string) string {
+	switch counts {
+	case config.CountsMoney:
+		return "millionths"
+	case config.CountsInput, config.CountsOutput:
+		return "tokens of " + counts
+	case config.CountsTokens:
+		return "tokens"
+	}
+	return ""
+}
+
+// amount is a cost with its unit.
+func amount(cost int64, counts string) string {
+	text := strings.TrimSpace(fmt.Sprintf("%d %s", cost, unitOf(counts)))
+	if counts == config.CountsMoney {
+		text += " of the unit of the prices"
+	}
+	return text
+}
+
 // held is what became of a hold.
 func held(h *denial.Held) string {
-	unit := "tokens"
-	switch h.Counts {
-	case config.CountsMoney:
-		unit = "millionths"
-	case config.CountsInput, config.CountsOutput:
-		unit += " of " + h.Counts
-	}
 	text := fmt.Sprintf("%s of %s: %d ", strings.Join(h.Limits, ", "), h.Key, h.Granted)
 	if h.Granted < h.Asked {
 		text += fmt.Sprintf("of %d ", h.Asked)
 	}
-	text += unit + " held"
+	text += unitOf(h.Counts) + " held"
 	switch h.State {
 	case string(limit.HoldOpen):
 		text += ", while the answer goes on"

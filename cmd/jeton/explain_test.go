@@ -121,6 +121,15 @@ func TestDenialsInWords(t *testing.T) {
 	waited.Wait = 2 * time.Second
 	undecided := record("unavailable", "deny")
 	undecided.Why = `limit demo: unknown limit "demo"`
+	earlier, inPart, later := api, api, api
+	earlier.Earlier, earlier.Outcome.Remaining = true, 0
+	inPart.Counts, inPart.Outcome.Remaining = "tokens", 8
+	later.Outcome.Remaining = 0
+	budget := denial.Limit{Counts: "money", Outcome: limit.Outcome{Name: "budget", Limit: 2_000_000, Remaining: 12, RetryAfter: 3 * time.Hour}}
+	money := record("denied", "cluster", earlier, inPart, budget)
+	money.Cost, money.Counts, money.Exchange = 5060, "money", &denial.Exchange{}
+	waits := record("denied", "cluster", later, login)
+	waits.Wait = 2 * time.Second
 	for _, tt := range []struct {
 		record *denial.Record
 		later  time.Duration
@@ -143,6 +152,12 @@ func TestDenialsInWords(t *testing.T) {
 		{record("denied", "cluster", pro, blocked), 0, []string{
 			"limit       api (plan pro, capacity 1000): denied", `limit       api (override: deny for "user:7", capacity 5): denied`,
 		}},
+		{money, 0, []string{
+			"cost        5060 millionths of the unit of the prices\n", "limit       api (capacity 100): allowed it, 0 of 100 left then; what it took was given back\n",
+			"limit       api (capacity 100): would have allowed a part, 8 of 100 tokens left\n",
+			"limit       budget (capacity 2000000): denied, 12 of 2000000 millionths left; try again in 3h\n",
+		}},
+		{waits, 0, []string{"limit       api (capacity 100): would have allowed it after a wait, 0 of 100 left\n"}},
 		{record("denied", "local", login), 0, []string{"decided by  the gateway's own bucket"}},
 		{undecided, 0, []string{"there was no decision", "decided by  the gateway: neither the cluster nor a local bucket decided", "because     limit demo: unknown limit \"demo\""}},
 		{&denial.Record{ID: "x", At: at, Status: 401, Reason: "bad_credentials", Flaw: &denial.Flaw{Credential: "API key", Check: "expired"}}, 0, []string{

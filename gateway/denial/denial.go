@@ -36,8 +36,10 @@ type Record struct {
 	APIKey string
 	// Flaw is why the token or the API key of the request is invalid; nil if it had none, or no check has read it.
 	Flaw *Flaw
-	// Cost is the cost of the denied check, in tokens.
+	// Cost is the cost of the denied check, in tokens: of what it counts.
 	Cost int64
+	// Counts is what the denied check counts, such as tokens or money, in millionths of its unit; empty for requests.
+	Counts string
 	// Wait is how long the denied check would have waited for tokens; 0 if it would not, in JSON in whole milliseconds, rounded down.
 	Wait time.Duration
 	// Node is the address of the node that decided; empty when none did.
@@ -48,7 +50,7 @@ type Record struct {
 	Upstream string
 	// Why is the error of the cluster, with the limits that were asked, or that of Upstream; empty if there was none.
 	Why string
-	// Limits are the outcomes of the limits of the denied check; empty if none was asked.
+	// Limits are the outcomes of the limits of the denied check and of those before it; empty if none was asked.
 	Limits []Limit
 	// PassesAt is the time from which the same request would pass if no other request took tokens until then, in JSON rounded up to the
 	// millisecond. It is zero, and JSON leaves it out, when that is not known or no wait can help.
@@ -60,12 +62,16 @@ type Record struct {
 	Attached any `json:"-"`
 }
 
-// A Limit is one limit of a denied check: what it was, and what it said.
+// A Limit is one limit of a refused request: what it was, and what it said.
 type Limit struct {
 	// Rule is the limit as it was written; nil when it was not known.
 	Rule *limit.Limit `json:"rule,omitempty"`
 	// Outcome is what it said.
 	Outcome limit.Outcome `json:"outcome"`
+	// Counts is what its check counts, as in [Record].
+	Counts string `json:"counts,omitempty"`
+	// Earlier says that its check came before the denied one: it has taken its cost, which was given back.
+	Earlier bool `json:"earlier,omitempty"`
 }
 
 // A Flaw is what is wrong with a token or an API key. It contains no part of either.

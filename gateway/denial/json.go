@@ -23,6 +23,7 @@ type recordJSON struct {
 	APIKey   string  `json:"api_key,omitempty"`
 	Flaw     *Flaw   `json:"flaw,omitempty"`
 	Cost     int64   `json:"cost"`
+	Counts   string  `json:"counts,omitempty"`
 	Wait     int64   `json:"wait_ms,omitempty"`
 	Node     string  `json:"node,omitempty"`
 	Source   string  `json:"source,omitempty"`
@@ -34,15 +35,15 @@ type recordJSON struct {
 	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
-// MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "api_key", "flaw": {"credential", "check"}, "cost", "wait_ms",
-// "node", "source", "upstream", "why", "limits": [{"rule", "outcome"}], "passes_at", "exchange"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
+// MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "api_key", "flaw": {"credential", "check"}, "cost", "counts",
+// "wait_ms", "node", "source", "upstream", "why", "limits": [{"rule", "outcome", "counts", "earlier"}], "passes_at", "exchange"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
 // left out.
 func (r Record) MarshalJSON() ([]byte, error) {
 	out := recordJSON{
 		ID: r.ID, Gateway: r.Gateway, At: r.At.UTC().Format(layout), Route: r.Route, Method: r.Method, Path: r.Path,
 		Status: r.Status, Reason: r.Reason, Key: r.Key, APIKey: r.APIKey, Flaw: r.Flaw, Cost: r.Cost, Node: r.Node, Source: r.Source, Limits: r.Limits,
 	}
-	out.Exchange = r.Exchange
+	out.Exchange, out.Counts = r.Exchange, r.Counts
 	out.Upstream, out.Why, out.Wait = r.Upstream, r.Why, r.Wait.Milliseconds()
 	if out.Limits == nil {
 		out.Limits = []Limit{}
@@ -81,7 +82,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 		ID: in.ID, Gateway: in.Gateway, At: at, Route: in.Route, Method: in.Method, Path: in.Path, Status: in.Status,
 		Reason: in.Reason, Key: in.Key, APIKey: in.APIKey, Flaw: in.Flaw, Cost: in.Cost, Node: in.Node, Source: in.Source, Limits: in.Limits, PassesAt: passes,
 	}
-	r.Exchange = in.Exchange
+	r.Exchange, r.Counts = in.Exchange, in.Counts
 	r.Upstream, r.Why, r.Wait = in.Upstream, in.Why, time.Duration(in.Wait)*time.Millisecond
 	return nil
 }

@@ -33,6 +33,9 @@ func WriteHolds(w io.Writer, in limit.Inspection) error {
 	if in.Debt > 0 {
 		p.line("%s: %s", in.Rule.Name, debtText(in.Debt))
 	}
+	if in.Debt > 0 || in.Holds != nil && in.Holds.Total > 0 {
+		p.line("where a gateway counts money by this limit, a token is a millionth of the unit of its prices")
+	}
 	return p.err
 }
 

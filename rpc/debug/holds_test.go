@@ -40,6 +40,7 @@ and 100 older ones
 
 tokens: 50 tokens held by 1 open hold, the first expires in 41s; 103 more expired, settled or lost
 tokens: 20 tokens more were charged than the bucket had
+where a gateway counts money by this limit, a token is a millionth of the unit of its prices
 `
 
 // TestWriteHolds compares the tables of jeton holds, and what the page of the bucket says in a line.
