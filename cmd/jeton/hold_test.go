@@ -96,7 +96,9 @@ func heldBuckets(t *testing.T) string {
 			default:
 				in.Holds = &limit.HoldsSeen{}
 			}
-			if key != "idle" && in.Holds != nil {
+			if key == "unseen" {
+				in.Debt, in.Registers = 0, []limit.Stored{{Node: "node-1"}}
+			} else if key != "idle" && in.Holds != nil {
 				until := conformance.Noon().Add(41 * time.Second).UnixNano()
 				*in.Holds = limit.HoldsSeen{Open: 1, Tokens: 30, Expires: until, Total: 2, List: []limit.SeenHold{
 					{ID: 0xab, State: limit.HoldOpen, Amount: 30, Used: 5, Until: until}, {ID: 1, State: limit.HoldSettled, Amount: 3, Used: 2, Until: until},
@@ -125,6 +127,8 @@ func TestHoldsVerb(t *testing.T) {
 		{"holds tokens k --output json", 0, `"list":[{"id":"00000000000000ab","state":"open","amount":30,"used":5,"until_ns":"`},
 		{"holds tokens idle --output json", 0, `"holds":{"open":0,"tokens":0,"total":0,"list":[]}`},
 		{"holds plain k --output json", 0, `"debt":0,"holds":null}`},
+		{"holds tokens unseen", 0, "tokens: nothing is known of this key"},
+		{"holds tokens unseen --output json", 0, `"unknown":true,"debt":0,"holds":{"open":0`},
 		{"bucket tokens k --output json", 0, `"holds":{"open":1,"tokens":30,`},
 		{"holds nope k", 2, "unknown limit: jeton limits get shows those that there are"},
 		{"holds tokens", 2, "KEY is missing: use jeton holds LIMIT KEY"},

@@ -14,11 +14,13 @@ import (
 
 // holdsOutput is the JSON form of jeton holds.
 type holdsOutput struct {
-	Limit string           `json:"limit"`
-	Key   string           `json:"key"`
-	Now   int64            `json:"now_ns,string"` // the node clock
-	Debt  int64            `json:"debt"`          // tokens that the bucket is overdrawn by
-	Holds *limit.HoldsSeen `json:"holds"`         // null: the limit takes none, or nothing is known of them
+	Limit string `json:"limit"`
+	Key   string `json:"key"`
+	Now   int64  `json:"now_ns,string"` // the node clock
+	// Unknown says that no replica has a bucket for the key: it was never asked for, or the bucket was full and was removed.
+	Unknown bool             `json:"unknown,omitempty"`
+	Debt    int64            `json:"debt"`  // tokens that the bucket is overdrawn by
+	Holds   *limit.HoldsSeen `json:"holds"` // null: the limit takes none, or nothing is known of them
 }
 
 func holdsVerb() *cobra.Command {
@@ -40,7 +42,9 @@ func holdsVerb() *cobra.Command {
 					return err
 				}
 				if output.Value == "json" {
-					return json.NewEncoder(cmd.OutOrStdout()).Encode(holdsOutput{Limit: args[0], Key: in.Key, Now: in.Now, Debt: in.Debt, Holds: in.Holds})
+					return json.NewEncoder(cmd.OutOrStdout()).Encode(holdsOutput{
+						Limit: args[0], Key: in.Key, Now: in.Now, Unknown: in.Unknown(), Debt: in.Debt, Holds: in.Holds,
+					})
 				}
 				return debug.WriteHolds(cmd.OutOrStdout(), in)
 			})

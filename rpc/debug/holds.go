@@ -18,6 +18,8 @@ func WriteHolds(w io.Writer, in limit.Inspection) error {
 	case seen == nil && in.Rule.Holds.Longest == 0:
 		p.line("limit %s takes no holds: the field hold of the limit says how long one may last", in.Rule.Name)
 		return p.err
+	case (seen == nil || seen.Total == 0) && in.Unknown() && !in.Awake:
+		p.line("%s: nothing is known of this key: no check has asked for it, or its bucket has filled up since and was removed", in.Rule.Name)
 	case seen == nil || seen.Total == 0:
 		p.line("%s: %s", in.Rule.Name, holdsText(in))
 	default:
@@ -84,7 +86,11 @@ func holdsText(in limit.Inspection) string {
 	seen := in.Holds
 	switch {
 	case seen == nil:
-		return "not known: an owner keeps them in memory, and none at this node has the bucket"
+		text := "not known: they are in the memory of the owner that took them, and the one at " + in.Node + " has none of this key"
+		if len(in.Registers) > 0 && !in.Unknown() {
+			text += "; the key was used: its owner is gone, or has let the bucket go"
+		}
+		return text
 	case seen.Total == 0:
 		return "none"
 	case seen.Open == 0:

@@ -48,8 +48,12 @@ func TestWriteHolds(t *testing.T) {
 	three := heldBucket(t, "", threeHolds)
 	three.Debt = 20
 	none, unknown := heldBucket(t, limit.FixedWindow, &limit.HoldsSeen{}), heldBucket(t, "", nil)
+	never, gone, unseen := unknown, unknown, none
+	never.Registers = []limit.Stored{{Node: "n1"}, {Node: "n2"}}
+	gone.Registers = []limit.Stored{{Node: "n1", Exists: true}, {Node: "n2"}}
+	unseen.Registers = never.Registers
 	over := heldBucket(t, limit.FixedWindow, &limit.HoldsSeen{Total: 1, List: threeHolds.List[2:3]})
-	never := busyBucket(t)
+	without := busyBucket(t)
 	for _, test := range []struct {
 		what  string
 		in    limit.Inspection
@@ -62,8 +66,11 @@ func TestWriteHolds(t *testing.T) {
 		}},
 		{"none", none, "tokens: none\n", []string{"  holds        none\n", "  entries      none: nothing that was admitted counts any more\n"}},
 		{"none open", over, "tokens: none is open; 1 expired, settled or lost\n", []string{"  holds        none is open; 1 expired, settled or lost\n", "  entries      none: nothing that was admitted counts any more\n"}},
-		{"not known", unknown, "tokens: not known: an owner keeps them in memory", []string{"  holds        not known: "}},
-		{"takes none", never, "limit demo takes no holds: the field hold of the limit says how long one may last\n", nil},
+		{"not known", unknown, "tokens: not known: they are in the memory of the owner that took them, and the one at n1 has none of this key", []string{"  holds        not known: "}},
+		{"of an owner that is gone", gone, "the one at n1 has none of this key; the key was used: its owner is gone, or has let the bucket go\n", []string{"  holds        not known: "}},
+		{"of a key that was never seen", never, "tokens: nothing is known of this key: no check has asked for it, or its bucket has filled up since and was removed\n", []string{"  holds        not known: "}},
+		{"none, of a key that was never seen", unseen, "tokens: nothing is known of this key: no check has asked for it", []string{"  holds        none\n"}},
+		{"takes none", without, "limit demo takes no holds: the field hold of the limit says how long one may last\n", nil},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			var table, page strings.Builder
