@@ -640,8 +640,36 @@ func TestNoDecision(t *testing.T) {
 	if err != nil || a.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s %v", a.StatusCode, a.Body, err)
 	}
-	if x := r.exchange(a.Header); x.Exchange.Basis != "usage" || len(x.Exchange.Holds) != 0 || x.Source != "allow" {
+	if x := r.exchange(a.Header); x.Exchange.Basis != "usage" || len(x.Exchange.Holds) != 0 || x.Source != "allow" || x.Undecided != "limit tokens: no decision available" {
 		t.Errorf("%+v", x)
+	}
+}
+
+// TestNoDecisionOfSomeChecks names the limits that have not decided, where a later one has.
+func TestNoDecisionOfSomeChecks(t *testing.T) {
+	route := strings.Replace(chat("tokens"), "counts: tokens}", "counts: tokens}\n  - {limits: [month], key: ['org:a'], counts: tokens}\n  - {limits: [few], key: ['org:a']}", 1)
+	r := newModelRig(t, route, fake(fakemodel.NoFault))
+	down := func(q limit.Request) error {
+		if q.Limits[0].Name == "few" {
+			return nil
+		}
+		return fmt.Errorf("%w: not here: %q", limit.ErrUnavailable, q.Limits[0].Name)
+	}
+	r.checker.check.Store(&down)
+	const want = `limits tokens, month: no decision available: not here: "tokens"`
+	a, err := r.ask(fakemodel.ChatPath, "{"+hello+`,"max_tokens":500}`)
+	if err != nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s %v", a.StatusCode, a.Body, err)
+	}
+	if x := r.exchange(a.Header); x.Reason != "fail_open" || x.Source != "cluster" || x.Undecided != want || x.Why != "" {
+		t.Errorf("%+v", x)
+	}
+	a, err = r.ask(fakemodel.ChatPath, "{"+hello+`,"max_tokens":500}`)
+	if err != nil || a.StatusCode != http.StatusTooManyRequests {
+		t.Fatalf("%d %s %v", a.StatusCode, a.Body, err)
+	}
+	if x, err := r.gateway.Recall(a.Header.Get("X-Request-Id")); err != nil || x.Undecided != want || x.Why != "" {
+		t.Errorf("%+v %v", x, err)
 	}
 }
 

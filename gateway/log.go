@@ -36,13 +36,28 @@ func shownKey(k identity.Key) string {
 	return k.Text
 }
 
-// whyUndecided tells operators why the cluster did not decide a check of these limits; empty if it did.
-func whyUndecided(refs []limit.Ref, err error) string {
-	if err == nil {
+// An undecided is what the cluster has not decided: checks of these limits, the key of the first one, and why.
+type undecided struct {
+	limits []limit.Ref
+	key    identity.Key
+	err    error // nil: it has decided
+}
+
+// add adds a check.
+func (u *undecided) add(limits []limit.Ref, key identity.Key, err error) {
+	u.limits = append(u.limits, limits...)
+	if u.err == nil {
+		u.key, u.err = key, err
+	}
+}
+
+// why tells operators why the cluster did not decide, with a secret key as it is shown; empty if it did.
+func (u undecided) why() string {
+	if u.err == nil {
 		return ""
 	}
-	names := make([]string, len(refs))
-	for i, ref := range refs {
+	names := make([]string, len(u.limits))
+	for i, ref := range u.limits {
 		names[i] = ref.Name
 		if ref.Inline != nil {
 			names[i] = ref.Inline.Name
@@ -52,9 +67,12 @@ func whyUndecided(refs []limit.Ref, err error) string {
 	if len(names) > 1 {
 		what = "limits "
 	}
-	said := err.Error()
-	if errors.Is(err, context.DeadlineExceeded) {
+	said := u.err.Error()
+	if errors.Is(u.err, context.DeadlineExceeded) {
 		said = "no answer within cluster.decide_within: " + said
+	}
+	if u.key.Secret && u.key.Text != "" {
+		said = strings.ReplaceAll(said, u.key.Text, shownKey(u.key))
 	}
 	return clip(what+strings.Join(names, ", ")+": "+said, maxWhy)
 }

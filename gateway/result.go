@@ -68,6 +68,7 @@ func (v *visit) startExchange(ctx context.Context, at time.Time) {
 	if v.key.Text != "" {
 		record.Key = shownKey(v.key)
 	}
+	record.Undecided = v.open.why()
 	v.llm.id = v.llm.exchange.Start(ctx, record, sampled(v.rules.document.Log.Allowed))
 }
 
@@ -81,9 +82,8 @@ func (v *visit) remember(at time.Time) {
 	if v.key.Text != "" {
 		r.Key = shownKey(v.key)
 	}
-	if r.Why = whyUndecided(v.asked, v.failure); v.key.Secret && v.key.Text != "" {
-		r.Why = strings.ReplaceAll(r.Why, v.key.Text, r.Key)
-	}
+	r.Undecided = v.open.why()
+	r.Why = undecided{v.asked, v.key, v.failure}.why()
 	if flaw := v.facts.Flaw(); flaw != (identity.Flaw{}) {
 		r.Flaw = &denial.Flaw{Credential: flaw.Credential, Check: flaw.Check}
 	}

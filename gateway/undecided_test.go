@@ -31,6 +31,10 @@ func TestUndecidedIsExplained(t *testing.T) {
 			`{key: ["s:{header.X-Secret}"], limits: [strict]}`, fmt.Errorf(`%w: not here: "s:hush-hush"`, limit.ErrUnavailable),
 			"limit strict: no decision available: not here: \"sha256-",
 		},
+		"a key that is secret, in a check that passed": {
+			`{key: ["s:{header.X-Secret}"], limits: [ten]}, {limits: [strict]}`, fmt.Errorf(`%w: not here: "s:hush-hush"`, limit.ErrUnavailable),
+			"limit strict: no decision available: not here: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, oneRoute(c.checks))
@@ -42,8 +46,11 @@ func TestUndecidedIsExplained(t *testing.T) {
 			if err != nil || a.StatusCode != http.StatusServiceUnavailable {
 				t.Fatalf("%s, %v", a.Status, err)
 			}
-			if !strings.HasPrefix(record.Why, c.want) || strings.Contains(record.Why, "hush") {
-				t.Errorf("why: %s, want %s", record.Why, c.want)
+			if !strings.HasPrefix(record.Why, c.want) || strings.Contains(record.Undecided, "hush") || record.Undecided == "" && strings.Contains(record.Why, "hush") {
+				t.Errorf("why: %s, want %s; undecided: %s", record.Why, c.want, record.Undecided)
+			}
+			if passed := strings.Contains(name, "that passed"); passed != strings.HasPrefix(record.Undecided, "limit ten: no decision available: not here: \"sha256-") {
+				t.Errorf("undecided: %q", record.Undecided)
 			}
 		})
 	}

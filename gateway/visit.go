@@ -52,7 +52,8 @@ type visit struct {
 	source  fallback.Source
 	failure error // why the cluster did not decide
 	asked   []limit.Ref
-	node    string // that decided
+	open    undecided // of checks that passed without a decision
+	node    string    // that decided
 	key     identity.Key
 	cost    int64
 	mayWait time.Duration // the last check asked for as much

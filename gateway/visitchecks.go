@@ -85,6 +85,7 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	switch {
 	case d.Source == fallback.ByAllow:
 		v.outcome = failOpen
+		v.open.add(l.refs, v.key, d.Err)
 	case d.Source == fallback.ByDeny && errors.Is(d.Err, context.Canceled):
 		v.cutOff(ctx)
 	case d.Source == fallback.ByDeny:

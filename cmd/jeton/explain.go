@@ -230,6 +230,9 @@ func printDenial(w io.Writer, r *denial.Record, now time.Time) error {
 	if r.Upstream != "" {
 		row("upstream", "%s", r.Upstream)
 	}
+	if r.Undecided != "" {
+		row("undecided", "%s; it passed uncounted, as on_unavailable says", r.Undecided)
+	}
 	if r.Why != "" {
 		row("because", "%s", r.Why)
 	}
@@ -308,10 +311,16 @@ func said(l denial.Limit, r *denial.Record) string {
 func decided(r *denial.Record) string {
 	switch r.Source {
 	case "cluster":
-		if r.Node == "" {
-			return "the cluster"
+		text := "the cluster"
+		if r.Node != "" {
+			text += ", node " + r.Node
 		}
-		return "the cluster, node " + r.Node
+		if r.Undecided != "" {
+			text += ", all but what is undecided"
+		}
+		return text
+	case "allow":
+		return "the gateway: the cluster did not decide, and on_unavailable is allow"
 	case "local":
 		return "the gateway's own bucket, as the cluster did not"
 	case "deny":

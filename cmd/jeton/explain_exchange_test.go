@@ -37,11 +37,20 @@ func TestExchangesInWords(t *testing.T) {
 	refused.Limits = []denial.Limit{{Outcome: limit.Outcome{Name: "tokens", Limit: 1000, RetryAfter: 7 * time.Second}}}
 	lowered := exchange(denial.Exchange{Lowered: 100})
 	lowered.Reason, lowered.Status = "denied", 403
+	open := exchange(denial.Exchange{Basis: "usage"})
+	open.Reason, open.Source, open.Undecided = "fail_open", "allow", "limit budget: no decision available"
+	some := exchange(denial.Exchange{Basis: "usage"})
+	some.Reason, some.Node, some.Undecided = "fail_open", "n1:7700", "limit budget: no decision available"
 	for _, tt := range []struct {
 		record *denial.Record
 		want   []string
 		not    string
 	}{
+		{open, []string{
+			"answered    200, it passed without a decision\n", "decided by  the gateway: the cluster did not decide, and on_unavailable is allow\n",
+			"undecided   limit budget: no decision available; it passed uncounted, as on_unavailable says\n",
+		}, "because"},
+		{some, []string{"decided by  the cluster, node n1:7700, all but what is undecided\n", "undecided   limit budget: "}, "because"},
 		{lowered, []string{
 			"answered    403, denied by a limit\n", "lowered     an earlier check left 100 tokens of output; the request was refused, and the model was not asked\n",
 		}, "told to generate"},

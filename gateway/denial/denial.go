@@ -50,6 +50,9 @@ type Record struct {
 	Upstream string
 	// Why is the error of the cluster, with the limits that were asked, or that of Upstream; empty if there was none.
 	Why string
+	// Undecided are the limits of checks that passed without a decision, by their on_unavailable, with the error of the cluster; empty if
+	// there was none.
+	Undecided string
 	// Limits are the outcomes of the limits of the denied check and of those before it; empty if none was asked.
 	Limits []Limit
 	// PassesAt is the time from which the same request would pass if no other request took tokens until then, in JSON rounded up to the

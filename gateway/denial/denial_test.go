@@ -50,14 +50,14 @@ func TestJSON(t *testing.T) {
 			Record{
 				At: noon.In(time.FixedZone("far", 3600)), Route: "sign-in", Method: "POST", Path: "/login", Status: 429, Reason: "exceeded",
 				Key: "user:42", APIKey: "ci", Flaw: &Flaw{Credential: "token", Check: "expired"}, Cost: 1, Counts: "money", Wait: 2 * time.Second, Node: "127.0.0.1:7700", Source: "cluster", Attached: func() {},
-				Upstream: "app", Why: "limit login: unknown",
+				Upstream: "app", Why: "limit login: unknown", Undecided: "limit all: down",
 				Limits: []Limit{
 					{Rule: &rule, Outcome: limit.Outcome{Name: "login", Limit: 10, RetryAfter: 1500*time.Millisecond + 1, ResetAfter: time.Minute}},
 					{Outcome: limit.Outcome{Name: "all", Allowed: true, Limit: 5, Remaining: 4}, Counts: "tokens", Earlier: true},
 				},
 			},
 			`{"id":"ID","gateway":"edge-1","at":"2026-02-03T12:00:00.123Z","route":"sign-in","method":"POST","path":"/login",
-			"status":429,"reason":"exceeded","key":"user:42","api_key":"ci","flaw":{"credential":"token","check":"expired"},"cost":1,"counts":"money","wait_ms":2000,"node":"127.0.0.1:7700","source":"cluster","upstream":"app","why":"limit login: unknown","limits":[
+			"status":429,"reason":"exceeded","key":"user:42","api_key":"ci","flaw":{"credential":"token","check":"expired"},"cost":1,"counts":"money","wait_ms":2000,"node":"127.0.0.1:7700","source":"cluster","upstream":"app","why":"limit login: unknown","undecided":"limit all: down","limits":[
 			{"rule":{"name":"login","algorithm":"token-bucket","capacity":10,"refill":"1/s","on_unavailable":"deny"},
 			"outcome":{"name":"login","allowed":false,"limit":10,"remaining":0,"retry_after_ms":1501,"reset_after_ms":60000}},
 			{"outcome":{"name":"all","allowed":true,"limit":5,"remaining":4,"retry_after_ms":0,"reset_after_ms":0},"counts":"tokens","earlier":true}],
