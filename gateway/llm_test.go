@@ -50,6 +50,9 @@ func TestChargedIsUsed(t *testing.T) {
 					if x.Basis != basis || len(x.Holds) != 1 || x.Holds[0].State != "settled" || x.Understated != (stream && c.fault == fakemodel.LyingUsage) {
 						t.Fatalf("by %s, want %s: %+v", x.Basis, basis, x)
 					}
+					if (x.Unread != "") != (basis == "estimate") {
+						t.Errorf("by %s, unread: %q", basis, x.Unread)
+					}
 					used := x.Used.Input + x.Used.Output
 					h := x.Holds[0]
 					if h.Charged != used || h.Asked != x.Input+x.Output || h.Granted != h.Asked || h.Returned != h.Granted-used || x.Output != asked {

@@ -84,7 +84,7 @@ func basis(e *denial.Exchange) string {
 		return "the text and the events of the stream: it had no usage, or ended before that"
 	case "estimate":
 		if e.Unread != "" {
-			return "the estimate: the usage of the answer cannot be read: " + e.Unread
+			return "the estimate: the usage of the answer is not known: " + e.Unread
 		}
 		return "the estimate: nothing is known of what was used"
 	}

@@ -70,7 +70,7 @@ func TestExchangesInWords(t *testing.T) {
 		}, "in debt"},
 		{exchange(denial.Exchange{Basis: "events"}, hold("lost", 524)), []string{"the text and the events of the stream", "68 charged, in full: the node that took the hold is gone\n"}, "returned"},
 		{exchange(denial.Exchange{Basis: "estimate"}, hold("unknown", 524)), []string{"the estimate: nothing is known of what was used\n", "the limit does not know the hold any more\n"}, "returned"},
-		{exchange(denial.Exchange{Basis: "estimate", Unread: "it is in secret writing"}), []string{"the estimate: the usage of the answer cannot be read: it is in secret writing\n"}, "nothing is known"},
+		{exchange(denial.Exchange{Basis: "estimate", Unread: "it is in secret writing"}), []string{"the estimate: the usage of the answer is not known: it is in secret writing\n"}, "nothing is known"},
 		{exchange(denial.Exchange{Basis: "none"}, failed), []string{
 			"nothing: the model gave no answer, and all comes back\n",
 			"524 tokens of output held, not settled: it expires, and is charged or freed as the limit says (no replica answers)\n",

@@ -22,7 +22,7 @@ type Exchange struct {
 	Basis string `json:"basis,omitempty"`
 	// Used is what the request has used; nil while the answer goes on.
 	Used *Used `json:"used,omitempty"`
-	// Unread is why the usage of the answer could not be read; empty otherwise.
+	// Unread is why the usage of the answer is not known; empty if it is known, or was not looked for.
 	Unread string `json:"unread,omitempty"`
 	// Understated says that the answer told fewer tokens of output than it had events with output.
 	Understated bool `json:"understated,omitempty"`

@@ -30,6 +30,17 @@ type Answer struct {
 	Missing string
 }
 
+// Unknown says why an answer is charged [ByEstimate].
+func (a *Answer) Unknown() string {
+	switch {
+	case a.Missing != "":
+		return a.Missing
+	case !a.Complete:
+		return "it broke off, or its client left, before its usage"
+	}
+	return "it has no usage to be read"
+}
+
 // Understated says that the usage is a lie: it has less output than there were events with output.
 func (a *Answer) Understated() bool { return a.Found && !a.Partial && a.Usage.Output < a.Seen }
 

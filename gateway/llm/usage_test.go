@@ -180,6 +180,15 @@ func TestCharge(t *testing.T) {
 			t.Errorf("%s: got %+v by %v, want %+v by %v", c.what, got.Usage, got.Basis, c.want.Usage, c.want.Basis)
 		}
 	}
+	for want, a := range map[string]llm.Answer{
+		"it is secret":               {Status: 200, Missing: "it is secret", Complete: true},
+		"it has no usage to be read": {Status: 200, Complete: true},
+		"it broke off, or its client left, before its usage": {Status: 200},
+	} {
+		if got := a.Unknown(); got != want {
+			t.Errorf("%+v: got %q, want %q", a, got, want)
+		}
+	}
 	for basis, want := range map[llm.Basis]string{llm.ByNothing: "none", llm.ByUsage: "usage", llm.ByEvents: "events", llm.ByEstimate: "estimate", 9: "Basis(9)"} {
 		if got := basis.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -179,6 +179,12 @@ func (x *Exchange) note(charge llm.Charge, a *llm.Answer) {
 				e.Answered = a.Model
 			}
 		}
+		if charge.Basis == llm.ByEstimate {
+			e.Unread = "there was none in time, or before its client left"
+			if a != nil {
+				e.Unread = a.Unknown()
+			}
+		}
 		e.Basis, e.Understated, e.Ended = charge.Basis.String(), understated, x.meter.now()
 		e.Used = &denial.Used{Input: u.Input, Output: u.Output, Cached: u.Cached, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning}
 	})

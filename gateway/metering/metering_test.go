@@ -168,8 +168,11 @@ func TestQueue(t *testing.T) {
 			t.Errorf("%d tries", tries)
 		}
 		start := time.Now()
-		x, _ := begun(t, m)
+		x, id := begun(t, m)
 		x.Unanswered(502, true)
+		if r, err := m.memory.Recall(id); err != nil || r.Exchange.Basis != "estimate" || r.Exchange.Unread != "there was none in time, or before its client left" {
+			t.Errorf("%+v, %v", r, err)
+		}
 		m.Close()
 		if took := time.Since(start); took > closeWithin {
 			t.Errorf("closing took %v", took)
