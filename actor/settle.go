@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
@@ -113,16 +114,35 @@ func (st *settling) answer(s *limit.Settlement, err error) (limit.Settled, error
 	}
 	sum := limit.SumSettled(st.settled)
 	if !sum.Known() {
-		return limit.Settled{}, unknownHold(s)
+		return limit.Settled{}, st.unknownHold(s)
 	}
 	return sum, nil
 }
 
-// unknownHold names a hold that no limit knows.
-func unknownHold(s *limit.Settlement) error {
-	names := make([]string, len(s.Hold.Limits))
+// unknownHold names a hold that no limit knows, and those of its limits that are not stored any more.
+func (st *settling) unknownHold(s *limit.Settlement) error {
+	var names, removed []string
 	for i := range s.Hold.Limits {
-		names[i] = s.Hold.Limits[i].Limit
+		name := s.Hold.Limits[i].Limit
+		if names = append(names, name); !slices.Contains(st.other.places, i) {
+			removed = append(removed, name)
+		}
 	}
-	return fmt.Errorf("%w, of key %s and limits %q", limit.ErrUnknownHold, limit.Quote(s.Hold.Key), names)
+	key := limit.Quote(s.Hold.Key)
+	switch {
+	case len(removed) == 0:
+		return fmt.Errorf("%w, of key %s and limits %q", limit.ErrUnknownHold, key, names)
+	case len(removed) < len(names):
+		return fmt.Errorf("%w, of key %s and limits %q, of which %q are not stored any more", limit.ErrUnknownHold, key, names, removed)
+	}
+	return removedError(fmt.Sprintf("unknown hold: its limits %q are not stored any more, so nothing of key %s was charged", names, key))
 }
+
+// A removedError is a [limit.ErrUnknownHold] whose limits are all gone.
+type removedError string
+
+// Error implements error.
+func (e removedError) Error() string { return string(e) }
+
+// Unwrap makes it a [limit.ErrUnknownHold].
+func (removedError) Unwrap() error { return limit.ErrUnknownHold }

@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -42,9 +43,10 @@ func TestSettleEach(t *testing.T) {
 		regs := newRegisters(now)
 		s := start(t, Config{Replicas: []Replica{regs}, Now: now, Limits: fixed(document(t, withHolds))})
 		line, window := held(t, s, 4, "line"), []limit.Hold{held(t, s, 2, "window"), held(t, s, 2, "window"), held(t, s, 2, "window")}
-		unknown, gone := line, line
+		unknown, gone, partly := line, line, line
 		unknown.Limits = []limit.Held{{Limit: "line", Owner: s.ID(), ID: 77}}
 		gone.Limits = []limit.Held{{Limit: "no-more", Owner: s.ID(), ID: 77}}
+		partly.Limits = append(partly.Limits[:0:0], limit.Held{Limit: "line", Owner: s.ID(), ID: 77}, gone.Limits[0])
 		writes := regs.writes
 		answers := settleEach(t.Context(), s, []limit.Settlement{
 			{Hold: line, Used: 6},
@@ -55,6 +57,7 @@ func TestSettleEach(t *testing.T) {
 			{Hold: window[1], Used: 3},
 			{Hold: window[2], Used: 0},
 			{Hold: line, Open: true, For: time.Hour},
+			{Hold: partly, Used: 1},
 		})
 		synctest.Wait()
 		got := answers()
@@ -69,7 +72,12 @@ func TestSettleEach(t *testing.T) {
 		for place, is := range map[int]func(error) bool{
 			1: func(err error) bool { return errors.Is(err, limit.ErrUnknownHold) },
 			3: func(err error) bool { fe, ok := errors.AsType[*limit.FieldError](err); return ok && fe.Field == "cost" },
-			4: func(err error) bool { return errors.Is(err, limit.ErrUnknownHold) },
+			4: func(err error) bool {
+				return errors.Is(err, limit.ErrUnknownHold) && err.Error() == `unknown hold: its limits ["no-more"] are not stored any more, so nothing of key "a" was charged`
+			},
+			8: func(err error) bool {
+				return errors.Is(err, limit.ErrUnknownHold) && strings.HasSuffix(err.Error(), `, of key "a" and limits ["line" "no-more"], of which ["no-more"] are not stored any more`)
+			},
 			7: func(err error) bool { fe, ok := errors.AsType[*limit.FieldError](err); return ok && fe.Field == "for" },
 		} {
 			if a := got[place]; len(a) != 1 || !is(a[0].err) {

@@ -10,7 +10,7 @@ var (
 	// ErrUnknownLimit means that the request names a limit that is not stored.
 	ErrUnknownLimit = errors.New("unknown limit")
 	// ErrUnknownHold means that no limit knows the hold: it expired more than ten minutes ago, was settled many settlements ago, its
-	// bucket was reset, or it was never taken. Nothing was charged.
+	// bucket was reset, it was never taken, or its limits were removed. Nothing was charged.
 	ErrUnknownHold = errors.New("unknown hold: it expired more than 10 minutes ago, was settled long ago, was never taken, or its bucket was filled; " +
 		"nothing was charged: charge what was used by a check")
 	// ErrUnavailable means that there is no decision: too few replicas answered, or the node is stopping.
