@@ -20,10 +20,6 @@ type Answer struct {
 	Seen int64
 	// Text is how many bytes of text these events brought, in UTF-8: of answers, of reasoning that the model shows, and of the arguments of tools.
 	Text int64
-	// Events is how many events the stream had; Unread is how many of them were too long to be read.
-	Events, Unread int64
-	// Removed is how many usage events were taken out of the stream.
-	Removed int64
 	// Complete says whether the answer was read up to its end. It is false if the upstream broke off or the client left.
 	Complete bool
 	// Missing is why the usage was not looked for, such as an encoding that cannot be read; empty otherwise.

@@ -60,7 +60,7 @@ func TestEventsAllocateNothing(t *testing.T) {
 				t.Errorf("%v, remove is %v: %v allocations for an event", api, remove, n)
 			}
 			r.Body.Close()
-			if got.Seen < 200 || got.Seen != got.Events {
+			if got.Seen < 200 {
 				t.Errorf("%v: %+v", api, got)
 			}
 		}

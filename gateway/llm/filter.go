@@ -81,7 +81,6 @@ func (f *filter) take(p []byte, part sse.Part) {
 	case sse.End:
 		f.removed = f.events.event(f.events.scanner.Event())
 		if f.removed {
-			f.answer.Removed++
 			f.held = f.held[:0]
 			return
 		}

@@ -16,22 +16,17 @@ type tally struct {
 	final  bool // the usage is of the whole answer
 	seen   int64
 	text   int64 // bytes
-	events int64
-	unread int64
 }
 
 // event counts one event. It says whether it is the event that [Request.AskForUsage] adds: it has a usage, and an empty list of choices.
 func (t *tally) event(e sse.Event) (usageOnly bool) {
 	if e.Long {
-		t.events++
-		t.unread++
 		t.seen++ // what is so long has output
 		return false
 	}
 	if len(e.Data) == 0 {
 		return false
 	}
-	t.events++
 	whole := root(e.Data)
 	if !whole.found() { // [DONE], or no JSON
 		if t.format.api == Custom && len(t.format.content) == 0 && string(e.Data) != "[DONE]" {
@@ -262,5 +257,5 @@ func (t *tally) result(a *Answer) {
 	if t.found {
 		a.Usage = t.counts.usage(t.format.counts.apart)
 	}
-	a.Seen, a.Text, a.Events, a.Unread = t.seen, t.text, t.events, t.unread
+	a.Seen, a.Text = t.seen, t.text
 }

@@ -143,13 +143,13 @@ func TestUsage(t *testing.T) {
 			`{"choices":[{"delta":{},"finish_reason":"stop"}]}`,
 			`{"choices":[],"prompt_filter_results":[]}`,
 			`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":7}}`, `[DONE]`,
-		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 3, Text: 7, Events: 8}},
+		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 3, Text: 7}},
 		{"a chat stream with a usage in each chunk", chat, stream, events(
 			`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":1}}`,
 			`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`,
-		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 2}, Seen: 2, Text: 2, Events: 2}},
-		{"a chat stream without a usage", chat, stream, events(`{"choices":[{"delta":{"content":"a"}}]}`, `[DONE]`), llm.Answer{Seen: 1, Text: 1, Events: 2}},
-		{"a chat stream of nonsense", chat, stream, events(`{`, `{"choices":[`, `{"choices":[{"delta":`, `{"usage":{"prompt_tokens":1}`, `"`, `null`, `{"choices":{"delta":5}}`), llm.Answer{Events: 7}},
+		), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 2}, Seen: 2, Text: 2}},
+		{"a chat stream without a usage", chat, stream, events(`{"choices":[{"delta":{"content":"a"}}]}`, `[DONE]`), llm.Answer{Seen: 1, Text: 1}},
+		{"a chat stream of nonsense", chat, stream, events(`{`, `{"choices":[`, `{"choices":[{"delta":`, `{"usage":{"prompt_tokens":1}`, `"`, `null`, `{"choices":{"delta":5}}`), llm.Answer{}},
 		{
 			"a stream of responses", responses, stream, "event: response.created\n" + events(
 				`{"type":"response.created","response":{"usage":null}}`,
@@ -159,10 +159,10 @@ func TestUsage(t *testing.T) {
 				`{"type":"response.reasoning_summary_text.delta","delta":"thinking"}`,
 				`{"type":"response.output_text.done","text":"a"}`,
 				`{"type":"response.completed","response":{"output":[{"usage":{"input_tokens":1}}],"usage":{"input_tokens":10,"output_tokens":7}}}`,
-			), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 2, Text: 2, Events: 7},
+			), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 2, Text: 2},
 		},
-		{"an incomplete response", responses, stream, events(`{"type":"response.incomplete","response":{"usage":{"input_tokens":10,"output_tokens":7}}}`), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Events: 1}},
-		{"a failed response", responses, stream, events(`{"type":"response.failed","response":{"usage":null}}`), llm.Answer{Events: 1}},
+		{"an incomplete response", responses, stream, events(`{"type":"response.incomplete","response":{"usage":{"input_tokens":10,"output_tokens":7}}}`), llm.Answer{Found: true, Usage: llm.Usage{Input: 10, Output: 7}}},
+		{"a failed response", responses, stream, events(`{"type":"response.failed","response":{"usage":null}}`), llm.Answer{}},
 		{
 			"a stream of messages", messages, stream, events(
 				`{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":100,"output_tokens":1}}}`,
@@ -175,17 +175,17 @@ func TestUsage(t *testing.T) {
 				`{"type":"message_delta","usage":{"output_tokens":5}}`,
 				`{"type":"message_delta","usage":{"output_tokens":7,"input_tokens":11}}`,
 				`{"type":"message_stop"}`,
-			), llm.Answer{Found: true, Usage: llm.Usage{Input: 111, Output: 7, Cached: 100}, Seen: 2, Text: 2, Events: 10},
+			), llm.Answer{Found: true, Usage: llm.Usage{Input: 111, Output: 7, Cached: 100}, Seen: 2, Text: 2},
 		},
 		{
 			"the start of a stream of messages", messages, stream, events(
 				`{"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}}`,
 				`{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}`,
 				`{"type":"error","error":{"type":"overloaded_error"}}`,
-			), llm.Answer{Found: true, Partial: true, Usage: llm.Usage{Input: 10, Output: 1}, Seen: 1, Text: 1, Events: 3},
+			), llm.Answer{Found: true, Partial: true, Usage: llm.Usage{Input: 10, Output: 1}, Seen: 1, Text: 1},
 		},
-		{"a custom stream", generate(t), stream, events(`{"part":{"text":"a"},"usage":{"in":1,"total":2}}`, `{"part":{"text":""},"usage":{"in":1,"total":5}}`, `{"part":null}`), llm.Answer{Found: true, Usage: llm.Usage{Input: 1, Output: 4}, Seen: 1, Text: 1, Events: 3}},
-		{"a custom stream of anything", custom(t, llm.Paths{Total: "t"}), stream, events(`{"a":1}`, `words`, `{"t":25}`, `[DONE]`), llm.Answer{Found: true, Usage: llm.Usage{Output: 25}, Seen: 2, Text: 5, Events: 4}},
+		{"a custom stream", generate(t), stream, events(`{"part":{"text":"a"},"usage":{"in":1,"total":2}}`, `{"part":{"text":""},"usage":{"in":1,"total":5}}`, `{"part":null}`), llm.Answer{Found: true, Usage: llm.Usage{Input: 1, Output: 4}, Seen: 1, Text: 1}},
+		{"a custom stream of anything", custom(t, llm.Paths{Total: "t"}), stream, events(`{"a":1}`, `words`, `{"t":25}`, `[DONE]`), llm.Answer{Found: true, Usage: llm.Usage{Output: 25}, Seen: 2, Text: 5}},
 	} {
 		c.want.Status, c.want.Complete = http.StatusOK, true
 		passed, got := pass(t, llm.Watch{Format: c.format}, answer(c.kind, whole(c.body)))
@@ -211,22 +211,21 @@ func TestRemoveUsage(t *testing.T) {
 	crlf := strings.NewReplacer("\n", "\r\n")
 	for what, c := range map[string]struct {
 		body, want string
-		removed    int64
 	}{
-		"in the middle":     {content + usageEvent + "data: [DONE]\n\n", content + "data: [DONE]\n\n", 1},
-		"alone":             {usageEvent, "", 1},
-		"without an end":    {content + strings.TrimSuffix(usageEvent, "\n"), content + strings.TrimSuffix(usageEvent, "\n"), 0},
-		"CRLF":              {crlf.Replace(content + usageEvent + content), crlf.Replace(content + content), 1},
-		"CR":                {strings.ReplaceAll(content+usageEvent+content, "\n", "\r"), strings.ReplaceAll(content+content, "\n", "\r"), 1},
-		"twice":             {usageEvent + ": ping\n\n" + usageEvent, ": ping\n\n", 2},
-		"not asked for":     {content + "data: [DONE]\n\n", content + "data: [DONE]\n\n", 0},
-		"with a choice":     {"data: {\"choices\":[{\"delta\":{}}],\"usage\":{\"prompt_tokens\":10}}\n\n", "data: {\"choices\":[{\"delta\":{}}],\"usage\":{\"prompt_tokens\":10}}\n\n", 0},
-		"longer than read":  {content + long + content, content + long + content, 0},
-		"another empty one": {"data: {\"choices\":[],\"usage\":null}\n\n", "data: {\"choices\":[],\"usage\":null}\n\n", 0},
+		"in the middle":     {content + usageEvent + "data: [DONE]\n\n", content + "data: [DONE]\n\n"},
+		"alone":             {usageEvent, ""},
+		"without an end":    {content + strings.TrimSuffix(usageEvent, "\n"), content + strings.TrimSuffix(usageEvent, "\n")},
+		"CRLF":              {crlf.Replace(content + usageEvent + content), crlf.Replace(content + content)},
+		"CR":                {strings.ReplaceAll(content+usageEvent+content, "\n", "\r"), strings.ReplaceAll(content+content, "\n", "\r")},
+		"twice":             {usageEvent + ": ping\n\n" + usageEvent, ": ping\n\n"},
+		"not asked for":     {content + "data: [DONE]\n\n", content + "data: [DONE]\n\n"},
+		"with a choice":     {"data: {\"choices\":[{\"delta\":{}}],\"usage\":{\"prompt_tokens\":10}}\n\n", "data: {\"choices\":[{\"delta\":{}}],\"usage\":{\"prompt_tokens\":10}}\n\n"},
+		"longer than read":  {content + long + content, content + long + content},
+		"another empty one": {"data: {\"choices\":[],\"usage\":null}\n\n", "data: {\"choices\":[],\"usage\":null}\n\n"},
 	} {
 		for _, size := range []int{1, 2, 7, 100, 1 << 20} {
 			passed, got := pass(t, llm.Watch{Format: chat, RemoveUsage: true, MaxEvent: 1000}, answer(stream, &pieces{left: []byte(c.body), sizes: []int{size}, err: io.EOF}))
-			if passed != c.want || got.Removed != c.removed || !got.Complete {
+			if passed != c.want {
 				t.Errorf("%s in pieces of %d: passed %q, want %q; %+v", what, size, passed, c.want, got)
 			}
 		}
@@ -249,7 +248,8 @@ func TestPieces(t *testing.T) {
 		for range random.IntN(12) {
 			b.WriteString(parts[random.IntN(len(parts))])
 		}
-		w := llm.Watch{Format: format(t, llm.API(1+random.IntN(3))), RemoveUsage: random.IntN(2) == 0, MaxEvent: 300}
+		api := llm.API(1 + random.IntN(3))
+		w := llm.Watch{Format: format(t, api), RemoveUsage: random.IntN(2) == 0, MaxEvent: 300}
 		err := []error{io.EOF, io.ErrUnexpectedEOF}[random.IntN(2)]
 		sizes := make([]int, 1+random.IntN(20))
 		for i := range sizes {
@@ -260,7 +260,7 @@ func TestPieces(t *testing.T) {
 		if got != want || gotAnswer != wantAnswer {
 			t.Fatalf("%q in pieces of %v: passed %q with %+v, want %q with %+v", b.String(), sizes, got, gotAnswer, want, wantAnswer)
 		}
-		if gotAnswer.Removed == 0 && got != b.String() {
+		if removes := w.RemoveUsage && api == llm.OpenAIChat; !removes && got != b.String() {
 			t.Fatalf("%q passed as %q", b.String(), got)
 		}
 	}
@@ -297,11 +297,12 @@ func TestLongEvent(t *testing.T) {
 	long := events(`{"choices":[{"delta":{"content":"`+strings.Repeat("x", 10<<20)+`"}}]}`) + events(`{"choices":[{"delta":{"content":"a"}}]}`) + usageEvent
 	for _, remove := range []bool{false, true} {
 		passed, got := pass(t, llm.Watch{Format: format(t, llm.OpenAIChat), RemoveUsage: remove}, answer(stream, whole(long)))
-		want := llm.Answer{Status: 200, Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 2, Text: 1, Events: 3, Unread: 1, Complete: true}
+		want := llm.Answer{Status: 200, Found: true, Usage: llm.Usage{Input: 10, Output: 7}, Seen: 2, Text: 1, Complete: true}
+		removed := 0
 		if remove {
-			want.Removed = 1
+			removed = len(usageEvent)
 		}
-		if got != want || len(passed) != len(long)-int(want.Removed)*len(usageEvent) {
+		if got != want || len(passed) != len(long)-removed {
 			t.Errorf("remove is %v: got %+v and %d bytes, want %+v", remove, got, len(passed), want)
 		}
 	}
