@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"gateway/answer":        {"actor/limit", "gateway/config", "gateway/llm/dialect", "rpc/details"},
 	"gateway/fallback":      {"actor/limit"},
 	"gateway/denial":        {"actor/limit"},
-	"gateway/llm":           {"gateway/llm/sse"},
+	"gateway/llm":           {"gateway/llm/dialect", "gateway/llm/sse"},
 	"gateway/llm/sse":       {},
 	"gateway/llm/dialect":   {},
 	"gateway/llm/fakemodel": {},

@@ -85,7 +85,7 @@ type misread struct {
 // another API, such as one of batches, whose answers do not tell what they use.
 func (r *llmRules) leadsTo(path string) bool {
 	path = route.Clean(path)
-	end := r.format.API().Path()
+	end := r.format.Path()
 	return end == "" || strings.HasSuffix(path, end) || depth(path) == r.depth
 }
 
@@ -95,7 +95,7 @@ func depth(path string) int { return strings.Count(strings.Trim(path, "/")+"/", 
 // read reads a request to a model; its body has at most so many bytes, and takes them of a room. Of two results one is nil.
 func (r *llmRules) read(ctx context.Context, path string, h http.Header, body io.Reader, bound int64, room *bodyRoom) (*llmVisit, *misread) {
 	if !r.leadsTo(path) {
-		return nil, &misread{notFound, "this route leads to language models, at paths that end with " + r.format.API().Path() + ": another API needs a route of its own", ""}
+		return nil, &misread{notFound, "this route leads to language models, at paths that end with " + r.format.Path() + ": another API needs a route of its own", ""}
 	}
 	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && e != "identity" }) {
 		return nil, &misread{badRequest, "the body is compressed: send it without Content-Encoding", ""}

@@ -187,12 +187,9 @@ func (l *LLM) dialect() string {
 	if l == nil {
 		return ""
 	}
-	switch api, _ := llm.ParseAPI(l.API); api {
-	case llm.OpenAIChat, llm.OpenAIResponses:
-		return FormOpenAI
-	case llm.AnthropicMessages:
-		return FormAnthropic
-	default:
-		return ""
+	api, _ := llm.ParseAPI(l.API)
+	if d := api.Dialect(); d != 0 {
+		return d.String()
 	}
+	return ""
 }

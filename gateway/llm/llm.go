@@ -14,61 +14,8 @@
 // Start with [Format] and [Watch].
 package llm
 
-import (
-	"fmt"
-	"strings"
-)
-
 // An API is the shape of requests and answers.
 type API uint8
-
-const (
-	// OpenAIChat is POST /v1/chat/completions.
-	OpenAIChat API = iota + 1
-	// OpenAIResponses is POST /v1/responses.
-	OpenAIResponses
-	// AnthropicMessages is POST /v1/messages.
-	AnthropicMessages
-	// Custom is described by [Paths].
-	Custom
-)
-
-var apiNames = [...]string{OpenAIChat: "openai-chat", OpenAIResponses: "openai-responses", AnthropicMessages: "anthropic-messages", Custom: "custom"}
-
-// String is the name of the API as a configuration has it.
-func (a API) String() string {
-	if a == 0 || int(a) >= len(apiNames) {
-		return fmt.Sprintf("API(%d)", uint8(a))
-	}
-	return apiNames[a]
-}
-
-// Path is how the paths end at which the API is asked; empty for [Custom].
-func (a API) Path() string {
-	switch a {
-	case OpenAIChat:
-		return "/chat/completions"
-	case OpenAIResponses:
-		return "/responses"
-	case AnthropicMessages:
-		return "/messages"
-	default:
-		return ""
-	}
-}
-
-// APIs are the names of all APIs.
-func APIs() []string { return append([]string(nil), apiNames[1:]...) }
-
-// ParseAPI is the API of that name. Its error lists all names.
-func ParseAPI(name string) (API, error) {
-	for a, n := range apiNames {
-		if n == name && name != "" {
-			return API(a), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown API %q: use %s", name, strings.Join(apiNames[1:], ", "))
-}
 
 // A FieldError says which field of a document is wrong, and how.
 type FieldError struct {

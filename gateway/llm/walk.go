@@ -167,6 +167,15 @@ func root(text []byte) span {
 	return s
 }
 
+// A path leads through objects by the names of their members.
+type path []string
+
+// String is the path as a configuration has it.
+func (p path) String() string { return strings.Join(p, ".") }
+
+// begins says whether a path begins with that key.
+func (p path) begins(key []byte) bool { return len(p) > 0 && sameKey(key, p[0]) }
+
 // A place is where a path leads in a document.
 type place struct {
 	span

@@ -50,7 +50,7 @@ func (w Watch) Wrap(r *http.Response) {
 	b := body{upstream: r.Body, report: w.Report, answer: Answer{Status: r.StatusCode}}
 	plain, o := w.observer(r)
 	b.observer = o
-	if s, ok := o.(*events); ok && plain && w.RemoveUsage && w.Format.api == OpenAIChat {
+	if s, ok := o.(*events); ok && plain && w.RemoveUsage && len(w.Format.request.asked) > 0 {
 		r.Header.Del("Content-Length")
 		r.ContentLength = -1
 		r.Body = &filter{body: b, events: s}
