@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/llm"
@@ -25,8 +26,17 @@ type check struct {
 	unknownBodyCost  int64         // of a body of unknown length
 	skipUnidentified bool
 	policy           limit.Policy
-	counts           string    // one of config.Counted
-	weights          llm.Rates // of tokens, where it counts them
+	counts           unit
+}
+
+// A unit is what a check counts.
+type unit struct {
+	name     string        // one of config.Counted
+	ofModels bool          // what requests to language models use, and no others: all but requests
+	permits  bool          // each is taken by a permit; any other that is ofModels is held as an estimate
+	weights  llm.Rates     // of tokens; zero for what is no token
+	prices   llm.PriceList // of money; nil for what is none
+	denial   answer.Kind   // how clients are told that nothing is left of it
 }
 
 // limits are those of one check, with the series that count their outcomes.

@@ -221,11 +221,9 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 	}
 	limitsOf := func(names []string) limits { return g.limitsOf(of.Name, names, from.Shadow) }
 	c.limits, c.cost, c.policy = limitsOf(from.Limits), from.Cost, from.OnUnavailable
-	c.wait, c.counts = time.Duration(from.Wait), from.Unit()
-	if of.LLM != nil {
-		if c.weights, err = of.LLM.Weighed(c.counts); err != nil {
-			return c, err
-		}
+	c.wait = time.Duration(from.Wait)
+	if c.counts, err = compileUnit(of.LLM, from.Unit()); err != nil {
+		return c, err
 	}
 	c.skipUnidentified = from.Unidentified == config.Skip
 	c.unknownBodyCost = from.Cost.OfBody(r.maxBody)
@@ -244,6 +242,22 @@ func (g *Gateway) compileCheck(r *rules, of *config.Route, from *config.Check) (
 		c.cases = append(c.cases, choiceCase{is: w.Is, below: w.Below, from: w.From, limits: limitsOf(w.Limits)})
 	}
 	return c, nil
+}
+
+// compileUnit makes ready what a check counts; l is nil for a route that leads to no language models.
+func compileUnit(l *config.LLM, name string) (u unit, err error) {
+	u = unit{name: name, ofModels: name != config.CountsRequests, permits: name == config.CountsStreams}
+	if l == nil {
+		return u, nil
+	}
+	if u.weights, err = l.Weighed(name); err != nil || name != config.CountsMoney {
+		return u, err
+	}
+	if l.BudgetStatus() == http.StatusForbidden {
+		u.denial = answer.OverBudget
+	}
+	u.prices, err = l.PriceList()
+	return u, err
 }
 
 func (g *Gateway) limitsOf(route string, names []string, shadow bool) limits {

@@ -23,16 +23,15 @@ import (
 
 // llmRules say how the requests of a route to a language model are read and held.
 type llmRules struct {
-	format       *llm.Format
-	depth        int   // of the route's path, in segments
-	output       int64 // of a request that names no maximum, for each choice
-	leastOutput  int64 // to which a maximum may be lowered; 0 for never
-	hold         time.Duration
-	prices       llm.PriceList // nil where no check counts money
-	budgetStatus int
-	counts       bool // a check counts what answers use, and not requests alone
-	meter        *metering.Meter
-	series       *metering.Route
+	format      *llm.Format
+	depth       int   // of the route's path, in segments
+	output      int64 // of a request that names no maximum, for each choice
+	leastOutput int64 // to which a maximum may be lowered; 0 for never
+	hold        time.Duration
+	prices      llm.PriceList // nil where no check counts money
+	counts      bool          // a check counts what answers use, and not requests alone
+	meter       *metering.Meter
+	series      *metering.Route
 }
 
 // compileLLM makes the rules of a route; nil if it is none to a language model.
@@ -43,7 +42,7 @@ func compileLLM(from *config.Route, meter *metering.Meter) (*llmRules, error) {
 	}
 	r := &llmRules{
 		depth:  depth(strings.TrimSuffix(from.Path, "$")),
-		output: l.Output(), leastOutput: l.LeastOutput, hold: l.HoldFor(), budgetStatus: l.BudgetStatus(), meter: meter, series: meter.Route(from.Name),
+		output: l.Output(), leastOutput: l.LeastOutput, hold: l.HoldFor(), meter: meter, series: meter.Route(from.Name),
 	}
 	r.counts = slices.ContainsFunc(from.Checks, func(c config.Check) bool { return c.Unit() != config.CountsRequests })
 	var err error
@@ -56,8 +55,8 @@ func compileLLM(from *config.Route, meter *metering.Meter) (*llmRules, error) {
 	return r, err
 }
 
-// An llmVisit is what is read of a request to a language model, and what is held for it. The methods of nil, which is of another request,
-// do nothing.
+// An llmVisit is what is read of a request to a language model, and what is held for it. It is nil for another request, of which only asks,
+// releaseUnless, described, attrs and setID may be called.
 type llmVisit struct {
 	*llmRules
 
@@ -163,20 +162,20 @@ func readWhole(ctx context.Context, body io.Reader, bound int64, room *bodyRoom)
 }
 
 // asks says whether a check is made: those of tokens, money and streams are of requests to the model alone.
-func (l *llmVisit) asks(c *check) bool { return l != nil || c.counts == config.CountsRequests }
+func (l *llmVisit) asks(c *check) bool { return l != nil || !c.counts.ofModels }
 
 // rates are what a token costs by a check.
 func (l *llmVisit) rates(c *check) llm.Rates {
-	if c.counts == config.CountsMoney {
+	if c.counts.prices != nil {
 		return l.price
 	}
-	return c.weights
+	return c.counts.weights
 }
 
 // ask makes a check one that holds the estimate, or takes a permit. The estimate may be beyond all limits: a hold then asks for the most that
 // there can be, and so is denied or granted less.
 func (l *llmVisit) ask(c *check, r *limit.Request) {
-	if c.counts == config.CountsStreams {
+	if c.counts.permits {
 		r.Cost, r.Receipt = 1, true
 		return
 	}
@@ -200,7 +199,7 @@ func saturated(a, b int64) int64 {
 
 // take notes what a check has taken, and how much output it has granted. A check that no node has decided holds nothing.
 func (l *llmVisit) take(c *check, r *limit.Request, d *limit.Decision, shownKey string) {
-	if c.counts == config.CountsStreams {
+	if c.counts.permits {
 		for _, receipt := range d.Receipts {
 			l.exchange.AddPermit(r.Key, receipt)
 		}
@@ -210,11 +209,9 @@ func (l *llmVisit) take(c *check, r *limit.Request, d *limit.Decision, shownKey 
 		return
 	}
 	rates := l.rates(c)
-	h := metering.Holding{Hold: *d.Hold, Counts: c.counts, ShownKey: shownKey, Rates: rates, Asked: r.Cost, For: l.hold}
-	if c.counts == config.CountsMoney {
-		h.Prices = l.prices
-	}
-	l.exchange.AddHold(h)
+	l.exchange.AddHold(metering.Holding{
+		Hold: *d.Hold, Counts: c.counts.name, ShownKey: shownKey, Rates: rates, Prices: c.counts.prices, Asked: r.Cost, For: l.hold,
+	})
 	if d.Hold.Granted < r.Cost {
 		l.lowered = max(l.request.OutputWithin(d.Hold.Granted, rates.Dearest(), l.output), l.leastOutput)
 		l.output = l.lowered

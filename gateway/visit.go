@@ -8,7 +8,6 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
-	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 	"github.com/jeton-dev/jeton/gateway/route"
@@ -310,11 +309,11 @@ func (v *visit) ask(ctx context.Context, c *check, last bool) {
 		return
 	}
 	request := w.request()
-	if c.counts == config.CountsRequests {
+	if c.counts.ofModels {
+		v.llm.ask(c, &request)
+	} else {
 		request.Wait = v.askWait(c)
 		request.Receipt = !last || request.Wait > 0 || v.returnable()
-	} else {
-		v.llm.ask(c, &request)
 	}
 	v.key, v.cost = w.key, request.Cost
 	if v.deadline.IsZero() {

@@ -3,12 +3,10 @@ package gateway
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway/answer"
-	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
@@ -75,7 +73,7 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	doc := v.gateway.limits()
 	v.earlier = len(v.quotas)
 	for _, o := range d.Limits {
-		q := answer.Quota{Outcome: o, Counts: c.counts}
+		q := answer.Quota{Outcome: o, Counts: c.counts.name}
 		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit
 			q.Rule = doc.DecidedBy(&o, r.Key)
 		}
@@ -91,19 +89,20 @@ func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *lim
 	case d.Source == fallback.ByDeny:
 		v.refuse(unavailable, "rate limiter unavailable; retry later")
 	case !d.Allowed:
-		v.refuse(denied, exceeded("too many requests", d.Decision))
-		if c.counts == config.CountsMoney && v.route.llm.budgetStatus == http.StatusForbidden {
-			v.refusal.Kind, v.refusal.Detail = answer.OverBudget, exceeded("budget exceeded", d.Decision)
+		what := "too many requests"
+		if c.counts.denial == answer.OverBudget {
+			what = "budget exceeded"
 		}
-		v.refusal.Quotas = v.quotas
+		v.refuse(denied, exceeded(what, d.Decision))
+		v.refusal.Kind, v.refusal.Quotas = c.counts.denial, v.quotas
 	default:
 		if v.outcome != failOpen {
 			v.outcome = admitted
 		}
-		if c.counts == config.CountsRequests {
-			v.taking.Add(r.Key, d.Receipts)
-		} else {
+		if c.counts.ofModels {
 			v.llm.take(c, r, &d.Decision, shownKey(v.key))
+		} else {
+			v.taking.Add(r.Key, d.Receipts)
 		}
 		if begin := time.Now().Add(d.Wait); d.Wait > 0 && begin.After(v.begin) {
 			v.begin = begin
