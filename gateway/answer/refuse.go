@@ -8,7 +8,7 @@ import (
 
 // Status is the HTTP status with which the Writer refuses requests for that reason.
 func (w *Writer) Status(k Kind) int {
-	if k != Exceeded {
+	if k != Exceeded || w.dialect != 0 {
 		return k.traits().status
 	}
 	if w.redirect.to != "" {
@@ -70,16 +70,16 @@ func (w *Writer) refuseCall(rw http.ResponseWriter, r *Refusal) {
 
 // refuseSpoken answers in the dialect.
 func (w *Writer) refuseSpoken(rw http.ResponseWriter, r *Refusal) {
-	spoken := r.spoken()
+	status, spoken := w.Status(r.Kind), r.spoken()
 	h := rw.Header()
 	w.Tell(h, r.Quotas)
-	if r.Challenge != "" && spoken.Status() == http.StatusUnauthorized {
+	if r.Challenge != "" && status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", visible(r.Challenge))
 	}
 	w.dialect.SetRefusal(h, &spoken)
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
-	write(rw, spoken.Status(), w.dialect.Body(&spoken), r.Head)
+	write(rw, status, w.dialect.Body(&spoken), r.Head)
 }
 
 // text is the body of r and its content type.

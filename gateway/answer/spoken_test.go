@@ -115,3 +115,17 @@ func TestRefusalsInDialect(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusInDialect refuses for every reason with the status that the Writer says, whatever a document says beside the dialect.
+func TestStatusInDialect(t *testing.T) {
+	for _, form := range []string{config.FormOpenAI, config.FormAnthropic} {
+		w := newWriter(t, config.Answer{Headers: []string{form}, Status: 430})
+		for kind := answer.Exceeded; kind <= answer.OverBudget; kind++ {
+			rec := httptest.NewRecorder()
+			w.Refuse(rec, &answer.Refusal{Kind: kind})
+			if want := w.Status(kind); rec.Code != want || want == 430 {
+				t.Errorf("%s, %v: refused with %d, and the Writer says %d", form, kind, rec.Code, want)
+			}
+		}
+	}
+}

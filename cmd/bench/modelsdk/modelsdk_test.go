@@ -72,7 +72,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = request.LowerOutput(p.most)
 	}
 	if err != nil {
-		dialect.OpenAI.Refuse(w, &dialect.Refusal{Reason: dialect.Invalid, Message: err.Error()})
+		refuse(w, dialect.OpenAI, http.StatusBadRequest, &dialect.Refusal{Reason: dialect.Invalid, Message: err.Error()})
 		return
 	}
 	added := request.AskForUsage()
@@ -218,14 +218,22 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// refuse writes a refusal.
+func refuse(w http.ResponseWriter, d dialect.Dialect, status int, refusal *dialect.Refusal) {
+	d.SetRefusal(w.Header(), refusal)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(d.Body(refusal))
+}
+
 // refusing is a server that refuses the first request, and passes the others to a model.
-func refusing(t *testing.T, d dialect.Dialect, refusal *dialect.Refusal) (address string, asked *atomic.Int64) {
+func refusing(t *testing.T, d dialect.Dialect, status int, refusal *dialect.Refusal) (address string, asked *atomic.Int64) {
 	t.Helper()
 	model := fakemodel.New(fakemodel.Config{})
 	asked = new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == 1 {
-			d.Refuse(w, refusal)
+			refuse(w, d, status, refusal)
 			return
 		}
 		model.ServeHTTP(w, r)
@@ -238,28 +246,29 @@ func refusing(t *testing.T, d dialect.Dialect, refusal *dialect.Refusal) (addres
 func TestRefusals(t *testing.T) {
 	for what, c := range map[string]struct {
 		refusal    dialect.Refusal
-		status     int // 0: the SDK has asked again
+		status     int
+		again      bool // the SDK asks again
 		openAI     string
 		claude     anthropic.ErrorType
 		openAIOnly bool // anthropic-sdk-go would wait so long
 	}{
-		"a limit":         {dialect.Refusal{Kind: dialect.Tokens, Message: "slow down", RetryAfter: time.Millisecond}, 0, "", "", false},
-		"a long limit":    {dialect.Refusal{Kind: dialect.Tokens, Message: "slow down", RetryAfter: 2*time.Minute + 1}, 429, "rate_limit_exceeded", "", true},
-		"a limit forever": {dialect.Refusal{Kind: dialect.Tokens, Message: "slow down", Never: true}, 429, "rate_limit_exceeded", anthropic.ErrorTypeRateLimitError, false},
-		"a quota":         {dialect.Refusal{Reason: dialect.QuotaUsed, Message: "slow down", RetryAfter: time.Hour}, 429, "insufficient_quota", anthropic.ErrorTypeRateLimitError, false},
-		"money":           {dialect.Refusal{Reason: dialect.BudgetUsed, Message: "slow down"}, 403, "insufficient_quota", anthropic.ErrorTypePermissionError, false},
-		"no decision":     {dialect.Refusal{Reason: dialect.Unavailable, Message: "slow down", RetryAfter: time.Millisecond}, 0, "", "", false},
+		"a limit":         {dialect.Refusal{Kind: dialect.Tokens, Message: "slow down", RetryAfter: time.Millisecond}, 429, true, "", "", false},
+		"a long limit":    {dialect.Refusal{Kind: dialect.Tokens, Message: "slow down", RetryAfter: 2*time.Minute + 1}, 429, false, "rate_limit_exceeded", "", true},
+		"a limit forever": {dialect.Refusal{Kind: dialect.Tokens, Message: "slow down", Never: true}, 429, false, "rate_limit_exceeded", anthropic.ErrorTypeRateLimitError, false},
+		"a quota":         {dialect.Refusal{Reason: dialect.QuotaUsed, Message: "slow down", RetryAfter: time.Hour}, 429, false, "insufficient_quota", anthropic.ErrorTypeRateLimitError, false},
+		"money":           {dialect.Refusal{Reason: dialect.BudgetUsed, Message: "slow down"}, 403, false, "insufficient_quota", anthropic.ErrorTypePermissionError, false},
+		"no decision":     {dialect.Refusal{Reason: dialect.Unavailable, Message: "slow down", RetryAfter: time.Millisecond}, 503, true, "", "", false},
 	} {
 		want := int64(1)
-		if c.status == 0 {
+		if c.again {
 			want = 2
 		}
-		address, asked := refusing(t, dialect.OpenAI, &c.refusal)
+		address, asked := refusing(t, dialect.OpenAI, c.status, &c.refusal)
 		client := openAI(t, address)
 		_, err := client.Chat.Completions.New(t.Context(), question())
 		var wrong *openai.Error
 		switch {
-		case asked.Load() != want || (err == nil) != (c.status == 0):
+		case asked.Load() != want || (err == nil) != c.again:
 			t.Errorf("%s: openai-go has asked %d times: %v", what, asked.Load(), err)
 		case err != nil && (!errors.As(err, &wrong) || wrong.StatusCode != c.status || wrong.Code != c.openAI || wrong.Message != "slow down"):
 			t.Errorf("%s: openai-go has read %v", what, err)
@@ -267,12 +276,12 @@ func TestRefusals(t *testing.T) {
 		if c.openAIOnly {
 			continue
 		}
-		address, asked = refusing(t, dialect.Anthropic, &c.refusal)
+		address, asked = refusing(t, dialect.Anthropic, c.status, &c.refusal)
 		other := claude(t, address)
 		_, err = other.Messages.New(t.Context(), anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 9, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("?"))}})
 		var refused *anthropic.Error
 		switch {
-		case asked.Load() != want || (err == nil) != (c.status == 0):
+		case asked.Load() != want || (err == nil) != c.again:
 			t.Errorf("%s: anthropic-sdk-go has asked %d times: %v", what, asked.Load(), err)
 		case err != nil && (!errors.As(err, &refused) || refused.StatusCode != c.status || refused.Type() != c.claude || !strings.Contains(err.Error(), "slow down")):
 			t.Errorf("%s: anthropic-sdk-go has read %v", what, err)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -85,82 +84,72 @@ func TestSetHeaders(t *testing.T) {
 	}
 }
 
-func TestRefuse(t *testing.T) {
+func TestRefusal(t *testing.T) {
 	for what, c := range map[string]struct {
 		refusal           dialect.Refusal
-		status            int
 		openAI, anthropic string
 		headers           map[string]string // without the id
 	}{
 		"tokens": {
 			dialect.Refusal{Kind: dialect.OutputTokens, Message: "too \"many\"", RetryAfter: 1500*time.Millisecond + 1, RequestID: "r-1"},
-			429,
 			`{"error":{"message":"too \"many\"","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
 			`{"type":"error","error":{"type":"rate_limit_error","message":"too \"many\""},"request_id":"r-1"}`,
 			map[string]string{"Retry-After": "2", "Retry-After-Ms": "1501"},
 		},
 		"requests": {
 			dialect.Refusal{Kind: dialect.Requests, Message: "m", RetryAfter: time.Second},
-			429,
 			`{"error":{"message":"m","type":"requests","param":null,"code":"rate_limit_exceeded"}}`,
 			`{"type":"error","error":{"type":"rate_limit_error","message":"m"},"request_id":null}`,
 			map[string]string{"Retry-After": "1", "Retry-After-Ms": "1000"},
 		},
 		"greater than the limit": {
 			dialect.Refusal{Kind: dialect.Tokens, Message: "m", RetryAfter: time.Second, Never: true},
-			429,
 			`{"error":{"message":"m","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
 			`{"type":"error","error":{"type":"rate_limit_error","message":"m"},"request_id":null}`,
 			map[string]string{"X-Should-Retry": "false"},
 		},
 		"a quota": {
 			dialect.Refusal{Reason: dialect.QuotaUsed, Message: "m", RetryAfter: time.Hour},
-			429,
 			`{"error":{"message":"m","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`,
 			`{"type":"error","error":{"type":"rate_limit_error","message":"m"},"request_id":null}`,
 			map[string]string{"Retry-After": "3600", "Retry-After-Ms": "3600000", "X-Should-Retry": "false"},
 		},
 		"money": {
 			dialect.Refusal{Reason: dialect.BudgetUsed, Message: "m"},
-			403,
 			`{"error":{"message":"m","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`,
 			`{"type":"error","error":{"type":"permission_error","message":"m"},"request_id":null}`,
 			map[string]string{"X-Should-Retry": "false"},
 		},
 		"invalid": {
 			dialect.Refusal{Reason: dialect.Invalid, Message: "m", Param: "max_tokens"},
-			400,
 			`{"error":{"message":"m","type":"invalid_request_error","param":"max_tokens","code":null}}`,
 			`{"type":"error","error":{"type":"invalid_request_error","message":"m"},"request_id":null}`,
 			map[string]string{"X-Should-Retry": "false"},
 		},
 		"too large": {
 			dialect.Refusal{Reason: dialect.TooLarge, Message: "m"},
-			413,
 			`{"error":{"message":"m","type":"invalid_request_error","param":null,"code":"request_too_large"}}`,
 			`{"type":"error","error":{"type":"request_too_large","message":"m"},"request_id":null}`,
 			map[string]string{"X-Should-Retry": "false"},
 		},
 		"no decision": {
 			dialect.Refusal{Reason: dialect.Unavailable, Message: "m", RetryAfter: 1},
-			503,
 			`{"error":{"message":"m","type":"server_error","param":null,"code":null}}`,
 			`{"type":"error","error":{"type":"api_error","message":"m"},"request_id":null}`,
 			map[string]string{"Retry-After": "1", "Retry-After-Ms": "1"},
 		},
 	} {
 		for d, want := range map[dialect.Dialect]string{dialect.OpenAI: c.openAI, dialect.Anthropic: c.anthropic} {
-			w := httptest.NewRecorder()
-			d.Refuse(w, &c.refusal)
-			if w.Code != c.status || w.Body.String() != want || !json.Valid(w.Body.Bytes()) {
-				t.Errorf("%s, %v: got %d %s, want %d %s", what, d, w.Code, w.Body, c.status, want)
+			h := http.Header{}
+			d.SetRefusal(h, &c.refusal)
+			if body := d.Body(&c.refusal); string(body) != want || !json.Valid(body) {
+				t.Errorf("%s, %v: got %s, want %s", what, d, body, want)
 			}
 			headers := maps.Clone(c.headers)
-			headers["Content-Type"] = "application/json"
 			if c.refusal.RequestID != "" {
 				headers[map[dialect.Dialect]string{dialect.OpenAI: "X-Request-Id", dialect.Anthropic: "Request-Id"}[d]] = c.refusal.RequestID
 			}
-			if got := flat(w.Header()); !maps.Equal(got, headers) {
+			if got := flat(h); !maps.Equal(got, headers) {
 				t.Errorf("%s, %v: got %v, want %v", what, d, got, headers)
 			}
 		}

@@ -11,29 +11,29 @@ import (
 type Reason uint8
 
 const (
-	// RateExceeded means that a limit is used up for now: 429.
+	// RateExceeded means that a limit is used up for now.
 	RateExceeded Reason = iota
-	// QuotaUsed means that a quota of tokens or requests is used up, and that no short wait helps: 429.
+	// QuotaUsed means that a quota of tokens or requests is used up, and that no short wait helps.
 	QuotaUsed
-	// BudgetUsed means that a quota of money is used up: 403.
+	// BudgetUsed means that a quota of money is used up.
 	BudgetUsed
-	// Invalid means that the request cannot be read: 400.
+	// Invalid means that the request cannot be read.
 	Invalid
-	// TooLarge means that the body of the request is too large: 413.
+	// TooLarge means that the body of the request is too large.
 	TooLarge
-	// Unavailable means that no decision was made, or that the gateway is overloaded: 503.
+	// Unavailable means that no decision was made, or that the gateway is overloaded.
 	Unavailable
-	// Unauthenticated means that the credentials are missing or invalid: 401.
+	// Unauthenticated means that the credentials are missing or invalid.
 	Unauthenticated
-	// Forbidden means that the client is on a list of those that are refused: 403.
+	// Forbidden means that the client is on a list of those that are refused.
 	Forbidden
-	// NotFound means that nothing answers at this path: 404.
+	// NotFound means that nothing answers at this path.
 	NotFound
-	// BodyTimeout means that the body of the request came too slowly: 408.
+	// BodyTimeout means that the body of the request came too slowly.
 	BodyTimeout
-	// BadGateway means that the model could not be reached: 502.
+	// BadGateway means that the model could not be reached.
 	BadGateway
-	// GatewayTimeout means that the model did not answer in time: 504.
+	// GatewayTimeout means that the model did not answer in time.
 	GatewayTimeout
 )
 
@@ -57,7 +57,6 @@ type Refusal struct {
 
 // words are what an answer is made of.
 type words struct {
-	status                  int
 	openAI, code, anthropic string // types of the error
 	final                   bool   // asking again is of no use
 }
@@ -65,38 +64,35 @@ type words struct {
 func (r *Refusal) words() words {
 	switch r.Reason {
 	case QuotaUsed:
-		return words{http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota", "rate_limit_error", true}
+		return words{"insufficient_quota", "insufficient_quota", "rate_limit_error", true}
 	case BudgetUsed:
-		return words{http.StatusForbidden, "insufficient_quota", "insufficient_quota", "permission_error", true}
+		return words{"insufficient_quota", "insufficient_quota", "permission_error", true}
 	case Invalid:
-		return words{http.StatusBadRequest, "invalid_request_error", "", "invalid_request_error", true}
+		return words{"invalid_request_error", "", "invalid_request_error", true}
 	case TooLarge:
-		return words{http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large", "request_too_large", true}
+		return words{"invalid_request_error", "request_too_large", "request_too_large", true}
 	case Unavailable:
-		return words{http.StatusServiceUnavailable, "server_error", "", "api_error", r.Never}
+		return words{"server_error", "", "api_error", r.Never}
 	case Unauthenticated:
-		return words{http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "authentication_error", true}
+		return words{"invalid_request_error", "invalid_api_key", "authentication_error", true}
 	case Forbidden:
-		return words{http.StatusForbidden, "invalid_request_error", "forbidden", "permission_error", true}
+		return words{"invalid_request_error", "forbidden", "permission_error", true}
 	case NotFound:
-		return words{http.StatusNotFound, "invalid_request_error", "not_found", "not_found_error", true}
+		return words{"invalid_request_error", "not_found", "not_found_error", true}
 	case BodyTimeout:
-		return words{http.StatusRequestTimeout, "invalid_request_error", "request_timeout", "invalid_request_error", r.Never}
+		return words{"invalid_request_error", "request_timeout", "invalid_request_error", r.Never}
 	case BadGateway:
-		return words{http.StatusBadGateway, "server_error", "bad_gateway", "api_error", r.Never}
+		return words{"server_error", "bad_gateway", "api_error", r.Never}
 	case GatewayTimeout:
-		return words{http.StatusGatewayTimeout, "server_error", "timeout", "timeout_error", r.Never}
+		return words{"server_error", "timeout", "timeout_error", r.Never}
 	default:
 		kind := "tokens"
 		if r.Kind == Requests {
 			kind = "requests"
 		}
-		return words{http.StatusTooManyRequests, kind, "rate_limit_exceeded", "rate_limit_error", r.Never}
+		return words{kind, "rate_limit_exceeded", "rate_limit_error", r.Never}
 	}
 }
-
-// Status is the HTTP status of the answer.
-func (r *Refusal) Status() int { return r.words().status }
 
 // SetRefusal sets the headers that tell an SDK whether to ask again and when: retry-after in seconds and retry-after-ms, both rounded up,
 // and x-should-retry: false where asking again is of no use; and the id of the request.
@@ -152,12 +148,4 @@ func (d Dialect) Body(r *Refusal) []byte {
 	}
 	body, _ := json.Marshal(document) //nolint:errchkjson // texts cannot fail
 	return body
-}
-
-// Refuse writes the whole answer.
-func (d Dialect) Refuse(w http.ResponseWriter, r *Refusal) {
-	d.SetRefusal(w.Header(), r)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.Status())
-	_, _ = w.Write(d.Body(r)) // a client that is gone needs no answer
 }
