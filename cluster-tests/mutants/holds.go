@@ -148,7 +148,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "a node that is slow may have taken the hold, of which other nodes know nothing: they would charge again what was used beyond it",
 			Edits: []Edit{{
 				File: "rpc/nodes/attempt.go",
-				Old:  "	t.hedged = c.inTurn",
+				Old:  "	t.hedged = c.hedging == inTurn",
 				New:  "	t.hedged = false",
 			}},
 			Caught: []Hunt{{Package: "./rpc/nodes", Run: "^TestSettlementsAreNotHedged$", Says: `another node was asked`}},

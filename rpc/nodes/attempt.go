@@ -39,7 +39,7 @@ type further[T any] interface {
 func (t *attempt[T]) begin(c *call, n *Node, others further[T]) context.Context {
 	ctx, cancel := context.WithDeadline(c.ctx, c.deadline)
 	t.call, t.others, t.cancel, t.of = c, others, cancel, t
-	t.hedged = c.inTurn // as if it were: it will not be
+	t.hedged = c.hedging == inTurn // as if it were: it will not be
 	n.health.enter(&t.waiter)
 	return ctx
 }

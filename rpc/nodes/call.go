@@ -35,8 +35,7 @@ type call struct {
 	hash     uint64          // of the key
 	any      bool            // any node will do
 	only     *Node           // it and no other; nil for all
-	sticky   bool            // no hedges: what is asked may be done once only
-	inTurn   bool            // no hedges: another node is asked only once one has failed, or is known not to answer
+	hedging  hedging         // when another node is asked than one that is silent
 	skipsBad bool            // nodes known to be bad are not asked: probes find out when they are back
 
 	tried    []*Node // in this round
@@ -44,6 +43,15 @@ type call struct {
 	failures []failure
 	room     [3]*Node // for tried
 }
+
+// A hedging says when a call asks another node than one that is silent. One that has failed is followed by another in any case.
+type hedging uint8
+
+const (
+	beside hedging = iota // soon, beside the silent one
+	inTurn                // once the silent one is known not to answer
+	never                 // not at all: what is asked may be done once only
+)
 
 // A failure is why a node had no answer.
 type failure struct {
@@ -61,7 +69,10 @@ func (s *Set) call(ctx context.Context, key string) call {
 // callCheck is a call to have a check decided, which takes a hold if holds says so.
 func (s *Set) callCheck(ctx context.Context, key string, holds bool) call {
 	c := s.call(ctx, key)
-	c.skipsBad, c.inTurn = s.cfg.FailFast, holds
+	c.skipsBad = s.cfg.FailFast
+	if holds {
+		c.hedging = inTurn
+	}
 	return c
 }
 
@@ -100,10 +111,10 @@ func (c *call) seats() []Seat {
 func (c *call) next() *Node { return pick(c.seats(), c.tried, c.skipsBad) }
 
 // more says whether another node may be asked while one is silent.
-func (c *call) more() bool { return !c.sticky && c.next() != nil }
+func (c *call) more() bool { return c.hedging != never && c.next() != nil }
 
 // later says whether all nodes will be asked once more: one that was silent may not be so any more.
-func (c *call) later() bool { return !c.sticky && c.only == nil && c.round+1 < rounds }
+func (c *call) later() bool { return c.hedging != never && c.only == nil && c.round+1 < rounds }
 
 // try notes that n is being asked.
 func (c *call) try(n *Node) {

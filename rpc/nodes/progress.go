@@ -15,7 +15,7 @@ func do[T any](c call, ask func(context.Context, *Node) (T, error)) (T, error) {
 // only, so it is not asked of two at a time.
 func Anywhere[T any](ctx context.Context, s *Set, ask func(context.Context, *Node) (T, error)) (T, error) {
 	c := s.call(ctx, "")
-	c.any, c.sticky = true, true
+	c.any, c.hedging = true, never
 	return do(c, ask)
 }
 

@@ -81,7 +81,7 @@ func (s *Set) returnToOwner(ctx context.Context, key string, permits []limit.Rec
 // returnToOne asks one node after the other, until one has an answer.
 func (s *Set) returnToOne(ctx context.Context, key string, ask func(context.Context, *Node) ([]bool, error)) ([]bool, error) {
 	c := s.call(ctx, key)
-	c.sticky = true
+	c.hedging = never
 	var lost error
 	returned, err := do(c, func(ctx context.Context, n *Node) ([]bool, error) {
 		returned, err := ask(ctx, n)
@@ -111,7 +111,7 @@ func (s *Set) returnAt(ctx context.Context, n *Node, m *pb.ReturnRequest, receip
 // returnToAll asks all replicas that can be reached, at once.
 func (s *Set) returnToAll(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
 	c := s.call(ctx, key)
-	c.sticky = true
+	c.hedging = never
 	replicas := reachable(c.seats())
 	if len(replicas) == 0 {
 		return nil, c.outcome()

@@ -28,7 +28,7 @@ func (s *Set) SettleElsewhere(ctx context.Context, settlement limit.Settlement, 
 // callSettle is a call to settle a hold.
 func (s *Set) callSettle(ctx context.Context, settlement *limit.Settlement) call {
 	c := s.call(ctx, settlement.Hold.Key)
-	c.inTurn = true
+	c.hedging = inTurn
 	return c
 }
 
