@@ -39,7 +39,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if b, ok := r.Body.(*requestBody); ok {
 		defer func() { b.room.release() }()
 	}
-	x := exchange{gateway: p.gateway, rules: rules, writer: w, body: r.Body}
+	x := roundTrip{gateway: p.gateway, rules: rules, writer: w, body: r.Body}
 	r, ok = p.gateway.admit(w, r, rules, deliveryFeedback, &x.admission)
 	switch {
 	case !ok:
@@ -71,7 +71,7 @@ func boundBody(w http.ResponseWriter, r *http.Request, rules *rules) {
 //
 //	ReverseProxy ─ rewrite ─ toUpstream ─┬─ answered
 //	                                     └─ unanswered
-func (p *proxy) forward(r *http.Request, x *exchange) {
+func (p *proxy) forward(r *http.Request, x *roundTrip) {
 	x.headers = maps.Clone(x.writer.Header())
 	if b, ok := x.body.(*requestBody); ok {
 		b.rate = x.route.upstream.config.MinBodyRate(b.rate)
@@ -85,7 +85,7 @@ func (p *proxy) forward(r *http.Request, x *exchange) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) },
 	})
-	p.reverse.ServeHTTP(x.writer, r.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	p.reverse.ServeHTTP(x.writer, r.WithContext(context.WithValue(ctx, roundTripKey{}, x)))
 	if x.answer != nil {
 		status, _ := answer.Result(x.answer, true)
 		x.charge.answered(ctx, status)
@@ -97,13 +97,13 @@ type toUpstream struct{}
 
 // RoundTrip implements [http.RoundTripper].
 func (toUpstream) RoundTrip(r *http.Request) (*http.Response, error) {
-	return exchangeOf(r).route.upstream.roundTrip(r)
+	return roundTripOf(r).route.upstream.roundTrip(r)
 }
 
 // answered settles the charge by the status of an upstream's answer, if it is known yet, and removes the upstream's limit headers
 // where the gateway sends its own, in the forms that have room for one limit only.
 func answered(r *http.Response) error {
-	x := exchangeOf(r.Request)
+	x := roundTripOf(r.Request)
 	if status, known := answer.Result(r, false); known {
 		x.charge.answered(r.Request.Context(), status)
 	}
@@ -126,7 +126,7 @@ func answered(r *http.Response) error {
 // unanswered answers for an upstream that has not, and settles the charge: a request that was not sent costs nothing, unless its client
 // is gone.
 func unanswered(w http.ResponseWriter, r *http.Request, err error) {
-	x := exchangeOf(r)
+	x := roundTripOf(r)
 	x.restoreHeaders()
 	boundBodyRead(w, r)
 	if !x.sent.Load() {

@@ -11,7 +11,7 @@ import (
 // before; roundTrip fills in the instance. Trailers are not forwarded: a service may take them for headers, and no rule has seen
 // them.
 func rewrite(r *httputil.ProxyRequest) {
-	x := exchangeOf(r.In)
+	x := roundTripOf(r.In)
 	u := x.route.upstream
 	r.Out.URL, r.Out.Host, r.Out.Trailer = x.target.At(u.instances[0].url), "", nil
 	if u.config.KeepHost {
@@ -39,7 +39,7 @@ func rewrite(r *httputil.ProxyRequest) {
 // setForwarded sets the headers that say where the request comes from. What a trusted proxy said is kept, with the proxy's address
 // added; what any other client said is removed, as are headers that only trusted proxies may set. Such headers with underscores
 // for dashes are always removed: services that get headers as variables (CGI and the like) take the two for one.
-func (x *exchange) setForwarded(r *httputil.ProxyRequest) {
+func (x *roundTrip) setForwarded(r *httputil.ProxyRequest) {
 	trusted := x.rules.proxies.Contains(peerAddr(r.In.RemoteAddr))
 	for name := range r.Out.Header {
 		if dashed := withDashes(name); x.rules.ofProxy(dashed) && (!trusted || dashed != name) {

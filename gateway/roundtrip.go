@@ -11,8 +11,8 @@ import (
 	"github.com/jeton-dev/jeton/gateway/denial"
 )
 
-// An exchange is one request that passed, on its way to the upstream and back.
-type exchange struct {
+// A roundTrip is one request that passed, on its way to the upstream and back.
+type roundTrip struct {
 	admission
 
 	gateway *Gateway
@@ -24,15 +24,15 @@ type exchange struct {
 	sent    atomic.Bool    // there was a connection for it, on which something may have been sent
 }
 
-type exchangeKey struct{}
+type roundTripKey struct{}
 
-func exchangeOf(r *http.Request) *exchange {
-	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
+func roundTripOf(r *http.Request) *roundTrip {
+	x, _ := r.Context().Value(roundTripKey{}).(*roundTrip)
 	return x
 }
 
 // restoreHeaders sets the gateway's headers again, which an interim answer removes.
-func (x *exchange) restoreHeaders() {
+func (x *roundTrip) restoreHeaders() {
 	h := x.writer.Header()
 	for name, values := range x.headers {
 		if _, ok := h[name]; !ok {
@@ -42,7 +42,7 @@ func (x *exchange) restoreHeaders() {
 }
 
 // failure classifies the error of a request that the upstream has not answered. detail is the text for the client.
-func (x *exchange) failure(ctx context.Context, err error) (o outcome, detail string) {
+func (x *roundTrip) failure(ctx context.Context, err error) (o outcome, detail string) {
 	var slow net.Error
 	var tooLong *http.MaxBytesError
 	body, _ := x.body.(*requestBody)
@@ -63,7 +63,7 @@ func (x *exchange) failure(ctx context.Context, err error) (o outcome, detail st
 }
 
 // recordFailure settles the charge of a request that an upstream has not answered, and remembers it for operators.
-func (x *exchange) recordFailure(r *http.Request, o outcome, err error) (id string) {
+func (x *roundTrip) recordFailure(r *http.Request, o outcome, err error) (id string) {
 	status := x.route.answer.Status(o.kind())
 	x.charge.answered(r.Context(), status)
 	record := &denial.Record{
