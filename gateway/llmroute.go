@@ -226,11 +226,11 @@ func (l *llmVisit) releaseUnless(ctx context.Context, passes func() bool) {
 }
 
 // described is what is known of the request; nil of another one.
-func (l *llmVisit) described() *denial.Exchange {
+func (l *llmVisit) described() *denial.ModelRequest {
 	if l == nil {
 		return nil
 	}
-	return &denial.Exchange{
+	return &denial.ModelRequest{
 		Model: clip(l.request.Model, maxModel), Stream: l.request.Stream, Input: l.estimate.Input, Output: l.estimate.Output, Lowered: l.lowered,
 	}
 }

@@ -71,7 +71,7 @@ func used(u *denial.Used) string {
 }
 
 // basis is what a charge goes by, in words.
-func basis(e *denial.Exchange) string {
+func basis(e *denial.ModelRequest) string {
 	switch e.Basis {
 	case "none":
 		return "nothing: the model gave no answer, and all comes back"

@@ -16,7 +16,7 @@ func TestExchangesInWords(t *testing.T) {
 	hold := func(state string, granted int64) denial.Held {
 		return denial.Held{Counts: "tokens", Key: "user:42", Limits: []string{"tokens", "per-day"}, Asked: 524, Granted: granted, Charged: 68, Returned: 456, State: state}
 	}
-	exchange := func(e denial.Exchange, holds ...denial.Held) *denial.Record {
+	exchange := func(e denial.ModelRequest, holds ...denial.Held) *denial.Record {
 		e.Input, e.Output, e.Holds = 24, 500, holds
 		if e.Basis != "" {
 			e.Ended = at.Add(6 * time.Second)
@@ -28,18 +28,18 @@ func TestExchangesInWords(t *testing.T) {
 	money.Counts, money.Limits, money.Debt = "money", []string{"budget"}, 7
 	failed := hold("failed", 524)
 	failed.Counts, failed.Why = "output", "no replica answers"
-	goesOn := exchange(denial.Exchange{Stream: true, Model: "gpt-x"}, hold("open", 524))
+	goesOn := exchange(denial.ModelRequest{Stream: true, Model: "gpt-x"}, hold("open", 524))
 	goesOn.Status = 0
-	kinds := exchange(denial.Exchange{Basis: "usage"})
+	kinds := exchange(denial.ModelRequest{Basis: "usage"})
 	kinds.Exchange.Used = &denial.Used{Input: 80, Output: 60, Cached: 20, CacheWrite: 5, Reasoning: 9}
-	refused := exchange(denial.Exchange{Model: "gpt-x"})
+	refused := exchange(denial.ModelRequest{Model: "gpt-x"})
 	refused.Reason, refused.Status, refused.PassesAt = "denied", 429, at.Add(7*time.Second)
 	refused.Limits = []denial.Limit{{Outcome: limit.Outcome{Name: "tokens", Limit: 1000, RetryAfter: 7 * time.Second}}}
-	lowered := exchange(denial.Exchange{Lowered: 100})
+	lowered := exchange(denial.ModelRequest{Lowered: 100})
 	lowered.Reason, lowered.Status = "denied", 403
-	open := exchange(denial.Exchange{Basis: "usage"})
+	open := exchange(denial.ModelRequest{Basis: "usage"})
 	open.Reason, open.Source, open.Undecided = "fail_open", "allow", "limit budget: no decision available"
-	some := exchange(denial.Exchange{Basis: "usage"})
+	some := exchange(denial.ModelRequest{Basis: "usage"})
 	some.Reason, some.Node, some.Undecided = "fail_open", "n1:7700", "limit budget: no decision available"
 	for _, tt := range []struct {
 		record *denial.Record
@@ -58,20 +58,20 @@ func TestExchangesInWords(t *testing.T) {
 			"exchange    x\n", "answered    not yet: it passed\n", "asks for    a stream of gpt-x\n", "estimate    24 tokens of input and 500 of output\n",
 			"hold        tokens, per-day of user:42: 524 tokens held, while the answer goes on\n",
 		}, "charged"},
-		{exchange(denial.Exchange{Basis: "usage"}, hold("settled", 524), money), []string{
+		{exchange(denial.ModelRequest{Basis: "usage"}, hold("settled", 524), money), []string{
 			"answered    200, it passed\n", "asks for    an answer\n", "used        8 tokens of input and 60 tokens of output\n", "charged by  the usage in the answer\n", "lasted      6s\n",
 			"hold        tokens, per-day of user:42: 524 tokens held, 68 charged, 456 returned\n",
 			"hold        budget of user:42: 524 millionths held, 68 charged, 456 returned; 7 in debt\n",
 		}, "lowered"},
 		{kinds, []string{"used        80 tokens of input (20 from a cache, 5 written to one) and 60 tokens of output (9 of reasoning)\n"}, "hold "},
-		{exchange(denial.Exchange{Basis: "usage", Model: "gpt-x", Answered: "gpt-y"}), []string{"an answer of gpt-x\n", "model       gpt-y has answered\n"}, "in debt"},
-		{exchange(denial.Exchange{Basis: "usage", Understated: true, Lowered: 100}, hold("settled", 124)), []string{
+		{exchange(denial.ModelRequest{Basis: "usage", Model: "gpt-x", Answered: "gpt-y"}), []string{"an answer of gpt-x\n", "model       gpt-y has answered\n"}, "in debt"},
+		{exchange(denial.ModelRequest{Basis: "usage", Understated: true, Lowered: 100}, hold("settled", 124)), []string{
 			"tells fewer tokens than there were events with output\n", "the model was told to generate at most 100 tokens\n", ": 124 of 524 tokens held, 68 charged",
 		}, "in debt"},
-		{exchange(denial.Exchange{Basis: "events"}, hold("lost", 524)), []string{"the text and the events of the stream", "68 charged, in full: the node that took the hold is gone\n"}, "returned"},
-		{exchange(denial.Exchange{Basis: "estimate"}, hold("unknown", 524)), []string{"the estimate: nothing is known of what was used\n", "the limit does not know the hold any more\n"}, "returned"},
-		{exchange(denial.Exchange{Basis: "estimate", Unread: "it is in secret writing"}), []string{"the estimate: the usage of the answer is not known: it is in secret writing\n"}, "nothing is known"},
-		{exchange(denial.Exchange{Basis: "none"}, failed), []string{
+		{exchange(denial.ModelRequest{Basis: "events"}, hold("lost", 524)), []string{"the text and the events of the stream", "68 charged, in full: the node that took the hold is gone\n"}, "returned"},
+		{exchange(denial.ModelRequest{Basis: "estimate"}, hold("unknown", 524)), []string{"the estimate: nothing is known of what was used\n", "the limit does not know the hold any more\n"}, "returned"},
+		{exchange(denial.ModelRequest{Basis: "estimate", Unread: "it is in secret writing"}), []string{"the estimate: the usage of the answer is not known: it is in secret writing\n"}, "nothing is known"},
+		{exchange(denial.ModelRequest{Basis: "none"}, failed), []string{
 			"nothing: the model gave no answer, and all comes back\n",
 			"524 tokens of output held, not settled: it expires, and is charged or freed as the limit says (no replica answers)\n",
 		}, "returned"},

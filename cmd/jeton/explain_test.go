@@ -127,7 +127,7 @@ func TestDenialsInWords(t *testing.T) {
 	later.Outcome.Remaining = 0
 	budget := denial.Limit{Counts: "money", Outcome: limit.Outcome{Name: "budget", Limit: 2_000_000, Remaining: 12, RetryAfter: 3 * time.Hour}}
 	money := record("denied", "cluster", earlier, inPart, budget)
-	money.Cost, money.Counts, money.Exchange = 5060, "money", &denial.Exchange{}
+	money.Cost, money.Counts, money.Exchange = 5060, "money", &denial.ModelRequest{}
 	waits := record("denied", "cluster", later, login)
 	waits.Wait = 2 * time.Second
 	for _, tt := range []struct {

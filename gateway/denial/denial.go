@@ -60,7 +60,7 @@ type Record struct {
 	// [Memory.Remember] sets it from At and Limits, unless it is set.
 	PassesAt time.Time
 	// Exchange is what is known of a request to a language model; nil for other requests.
-	Exchange *Exchange
+	Exchange *ModelRequest
 	// Attached is what the gateway keeps beside the record: the answer to give again. It is no part of the JSON.
 	Attached any `json:"-"`
 }

@@ -33,7 +33,7 @@ type recordJSON struct {
 	Limits    []Limit `json:"limits"`
 	PassesAt  string  `json:"passes_at,omitempty"`
 
-	Exchange *Exchange `json:"exchange,omitempty"`
+	Exchange *ModelRequest `json:"exchange,omitempty"`
 }
 
 // MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "api_key", "flaw": {"credential", "check"}, "cost", "counts",

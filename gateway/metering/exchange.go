@@ -87,7 +87,7 @@ func (x *Exchange) Start(ctx context.Context, record denial.Record, logged bool)
 }
 
 // described is what is known of the request, with what is held for it.
-func (x *Exchange) described(known *denial.Exchange) *denial.Exchange {
+func (x *Exchange) described(known *denial.ModelRequest) *denial.ModelRequest {
 	e := *known
 	e.Input, e.Output = x.estimate.Input, x.estimate.Output
 	for i := range x.holds {
@@ -171,7 +171,7 @@ func (x *Exchange) stop(charge llm.Charge, a *llm.Answer) bool {
 func (x *Exchange) note(charge llm.Charge, a *llm.Answer) {
 	understated := a != nil && a.Understated()
 	x.route.count(charge, x.estimate, understated)
-	x.change(func(e *denial.Exchange) {
+	x.change(func(e *denial.ModelRequest) {
 		u := charge.Usage
 		if a != nil {
 			e.Unread = a.Missing

@@ -56,7 +56,7 @@ func begun(t *testing.T, m *Meter) (x *Exchange, id string) {
 	t.Helper()
 	x = m.Begin(m.Route("chat"), "gpt-x", llm.Usage{Input: 10, Output: 90})
 	x.AddHold(Holding{Hold: limit.Hold{Key: "org:a", Granted: 100}, Counts: "tokens", ShownKey: "org:a", Rates: llm.EqualRates(), Asked: 100, For: time.Minute})
-	id = x.Start(t.Context(), denial.Record{Exchange: &denial.Exchange{}}, true)
+	id = x.Start(t.Context(), denial.Record{Exchange: &denial.ModelRequest{}}, true)
 	return x, id
 }
 

@@ -99,7 +99,7 @@ func (x *Exchange) noteSettled(i int, f func(*denial.Held)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.started {
-		x.change(func(e *denial.Exchange) { f(&e.Holds[i]) })
+		x.change(func(e *denial.ModelRequest) { f(&e.Holds[i]) })
 	}
 }
 
@@ -183,7 +183,7 @@ func (x *Exchange) traced(name, result string, used int64) {
 }
 
 // change replaces what is remembered of the exchange: a record that others may read never changes.
-func (x *Exchange) change(f func(*denial.Exchange)) {
+func (x *Exchange) change(f func(*denial.ModelRequest)) {
 	e := *x.record.Exchange
 	e.Holds = append([]denial.Held(nil), e.Holds...)
 	f(&e)

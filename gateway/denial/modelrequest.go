@@ -2,9 +2,9 @@ package denial
 
 import "time"
 
-// An Exchange is a request to a language model: what it was estimated at, what was held for it, and, once its answer has ended, what it was
+// A ModelRequest is a request to a language model: what it was estimated at, what was held for it, and, once its answer has ended, what it was
 // charged. A request that was refused has the estimate alone.
-type Exchange struct {
+type ModelRequest struct {
 	// Model is the name that the request had; empty for none.
 	Model string `json:"model,omitempty"`
 	// Answered is the name that the answer had, where it is another one; by its price money is settled.
