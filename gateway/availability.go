@@ -67,8 +67,8 @@ func (a *availability) markDownLocked(why error) {
 }
 
 func (a *availability) markUpLocked() {
-	a.down.Store(false)
 	a.log.Info("an instance of an upstream is up again", "down", time.Since(a.since).Round(time.Millisecond), "error", a.why)
+	a.down.Store(false)
 	if a.stop != nil {
 		a.stop()
 		a.stop = nil
