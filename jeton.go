@@ -118,7 +118,8 @@ type FieldError = limit.FieldError
 var (
 	// ErrUnknownLimit means that the request names a limit that the cluster does not have.
 	ErrUnknownLimit = limit.ErrUnknownLimit
-	// ErrUnknownHold means that no limit knows the hold that is settled any more. Nothing was charged.
+	// ErrUnknownHold means that no limit knows the hold that is settled any more. The settlement charged nothing; a hold that
+	// expired stays charged as its limit says.
 	ErrUnknownHold = limit.ErrUnknownHold
 	// ErrUnavailable means that no node could decide.
 	ErrUnavailable = limit.ErrUnavailable

@@ -59,7 +59,7 @@ type Settler interface {
 	// same answer. Where the limit counts entries any owner settles it; otherwise only the process that took the hold gives back, and
 	// after its end the hold is charged in full ([HoldLost]).
 	//
-	// A hold that no limit knows is ErrUnknownHold, and nothing is charged.
+	// A hold that no limit knows is ErrUnknownHold, and the settlement charges nothing.
 	Settle(ctx context.Context, s Settlement) (Settled, error)
 }
 

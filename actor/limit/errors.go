@@ -9,10 +9,10 @@ import (
 var (
 	// ErrUnknownLimit means that the request names a limit that is not stored.
 	ErrUnknownLimit = errors.New("unknown limit")
-	// ErrUnknownHold means that no limit knows the hold: it expired more than ten minutes ago, was settled many settlements ago, its
-	// bucket was reset, it was never taken, or its limits were removed. Nothing was charged.
-	ErrUnknownHold = errors.New("unknown hold: it expired more than 10 minutes ago, was settled long ago, was never taken, or its bucket was filled; " +
-		"nothing was charged: charge what was used by a check")
+	// ErrUnknownHold means that no limit knows the hold: it expired more than ten minutes ago, and stays charged as the limit's OnExpiry
+	// says; it was settled long ago; its bucket was reset; it was never taken; or its limits were removed. The settlement charged nothing.
+	ErrUnknownHold = errors.New("unknown hold: it expired more than 10 minutes ago and stays charged as on_expiry says, or was settled long ago, " +
+		"or was never taken, or its bucket was filled; this settlement charged nothing: after a fill, charge what was used by a check")
 	// ErrUnavailable means that there is no decision: too few replicas answered, or the node is stopping.
 	ErrUnavailable = errors.New("no decision available")
 	// ErrOverloaded means that the node sheds load: a queue is full, there is no memory for more keys, or the number of limits

@@ -99,7 +99,7 @@ func printSettled(w io.Writer, s limit.Settled, used int64) error {
 func settledWords(l *limit.SettledLimit, used int64) string {
 	switch l.State {
 	case limit.HoldUnknown:
-		return "it does not know the hold, or the limit was removed: nothing was charged"
+		return "it does not know the hold, or the limit was removed: this settlement charged nothing"
 	case limit.HoldLost:
 		return fmt.Sprintf("%d charged, in full: the node that took the hold is gone, and nothing comes back", l.Charged)
 	case limit.HoldOpen, limit.HoldExpired, limit.HoldSettled:
