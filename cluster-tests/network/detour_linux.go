@@ -22,9 +22,12 @@ type late struct {
 	device *os.File
 	by     time.Duration
 	share  float64
-	timers sync.WaitGroup
 	ended  chan struct{}
 	rules  []string
+
+	mu      sync.Mutex
+	closing bool           // no packet is kept any more
+	timers  sync.WaitGroup // of those that are
 }
 
 // openDetour makes the device.
@@ -54,17 +57,26 @@ func (d *late) run() {
 		if err != nil {
 			return
 		}
-		if rand.Float64() >= d.share {
+		if rand.Float64() >= d.share || !d.keep(packet[:n]) {
 			d.pass(packet[:n])
-			continue
 		}
-		kept := append([]byte(nil), packet[:n]...)
-		d.timers.Add(1)
-		time.AfterFunc(d.by, func() {
-			defer d.timers.Done()
-			d.pass(kept)
-		})
 	}
+}
+
+// keep has a packet passed on late, unless the detour is being closed.
+func (d *late) keep(packet []byte) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing {
+		return false
+	}
+	kept := append([]byte(nil), packet...)
+	d.timers.Add(1)
+	time.AfterFunc(d.by, func() {
+		defer d.timers.Done()
+		d.pass(kept)
+	})
+	return true
 }
 
 // pass puts a packet back into the router. One that it does not take is lost, as packets are.
@@ -72,6 +84,9 @@ func (d *late) pass(packet []byte) { d.device.Write(packet) } //nolint:errcheck 
 
 // close ends the goroutine, and waits for what is late.
 func (d *late) close() {
+	d.mu.Lock()
+	d.closing = true
+	d.mu.Unlock()
 	d.timers.Wait()
 	d.device.Close() //nolint:errcheck // nothing is kept in it
 	<-d.ended

@@ -3,6 +3,7 @@ package debug
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -87,7 +88,7 @@ func holdsText(in limit.Inspection) string {
 	switch {
 	case seen == nil:
 		text := "not known: they are in the memory of the owner that took them, and the one at " + in.Node + " has none of this key"
-		if len(in.Registers) > 0 && !in.Unknown() {
+		if slices.ContainsFunc(in.Registers, func(s limit.Stored) bool { return s.Exists }) {
 			text += "; the key was used: its owner is gone, or has let the bucket go"
 		}
 		return text

@@ -48,9 +48,10 @@ func TestWriteHolds(t *testing.T) {
 	three := heldBucket(t, "", threeHolds)
 	three.Debt = 20
 	none, unknown := heldBucket(t, limit.FixedWindow, &limit.HoldsSeen{}), heldBucket(t, "", nil)
-	never, gone, unseen := unknown, unknown, none
+	never, gone, unasked, unseen := unknown, unknown, unknown, none
 	never.Registers = []limit.Stored{{Node: "n1"}, {Node: "n2"}}
 	gone.Registers = []limit.Stored{{Node: "n1", Exists: true}, {Node: "n2"}}
+	unasked.Registers = []limit.Stored{{Node: "n1"}, {Node: "n2", Error: "no answer"}}
 	unseen.Registers = never.Registers
 	over := heldBucket(t, limit.FixedWindow, &limit.HoldsSeen{Total: 1, List: threeHolds.List[2:3]})
 	without := busyBucket(t)
@@ -68,6 +69,7 @@ func TestWriteHolds(t *testing.T) {
 		{"none open", over, "tokens: none is open; 1 expired, settled or lost\n", []string{"  holds        none is open; 1 expired, settled or lost\n", "  entries      none: nothing that was admitted counts any more\n"}},
 		{"not known", unknown, "tokens: not known: they are in the memory of the owner that took them, and the one at n1 has none of this key", []string{"  holds        not known: "}},
 		{"of an owner that is gone", gone, "the one at n1 has none of this key; the key was used: its owner is gone, or has let the bucket go\n", []string{"  holds        not known: "}},
+		{"of a key of which not all could be asked", unasked, "the one at n1 has none of this key\n", []string{"  holds        not known: "}},
 		{"of a key that was never seen", never, "tokens: nothing is known of this key: no check has asked for it, or its bucket has filled up since and was removed\n", []string{"  holds        not known: "}},
 		{"none, of a key that was never seen", unseen, "tokens: nothing is known of this key: no check has asked for it", []string{"  holds        none\n"}},
 		{"takes none", without, "limit demo takes no holds: the field hold of the limit says how long one may last\n", nil},
