@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"sync"
 )
 
 // The layout of a hold's text, before base64 (RFC 4648, section 5, without padding). Integers are unsigned varints unless noted.
@@ -21,30 +20,24 @@ const MaxHoldText = 4096
 
 // String is the hold as callers are given it, which [ParseHold] reads.
 func (h Hold) String() string {
-	room := holdRoom()
-	defer holdRooms.Put(room)
-	room.text = h.AppendTo(room.text[:0])
-	return string(room.text)
+	room := make([]byte, 0, h.room()+base64.RawURLEncoding.EncodedLen(h.room())) // for the layout, and the text behind it
+	layout := h.appendLayout(room)
+	return string(base64.RawURLEncoding.AppendEncode(layout[len(layout):], layout))
 }
 
 // AppendTo appends to b what String makes.
 func (h *Hold) AppendTo(b []byte) []byte {
-	room := holdRoom()
-	defer holdRooms.Put(room)
-	room.layout = h.appendLayout(room.layout[:0])
-	return base64.RawURLEncoding.AppendEncode(b, room.layout)
+	return base64.RawURLEncoding.AppendEncode(b, h.appendLayout(make([]byte, 0, h.room())))
 }
 
-// holdRooms are rooms in which texts of holds are made and read.
-var holdRooms sync.Pool
-
-type roomOfHold struct{ layout, text []byte }
-
-func holdRoom() *roomOfHold {
-	if room, ok := holdRooms.Get().(*roomOfHold); ok {
-		return room
+// room is how many bytes the layout takes at most.
+func (h *Hold) room() int {
+	const numbers, eachLimit = 1 + 3*binary.MaxVarintLen32 + binary.MaxVarintLen64 + crc32.Size, binary.MaxVarintLen16 + binary.MaxVarintLen64 + 16 + 8
+	size := numbers + len(h.Key) + len(h.Plan)
+	for i := range h.Limits {
+		size += eachLimit + len(h.Limits[i].Limit)
 	}
-	return &roomOfHold{}
+	return size
 }
 
 // appendLayout appends the hold as it is before base64 to an empty slice.
@@ -71,12 +64,8 @@ func ParseHold(text string) (Hold, error) {
 	if len(text) > MaxHoldText {
 		return Hold{}, &FieldError{Field: "hold", Problem: fmt.Sprintf("%d bytes are too many for a hold: at most %d", len(text), MaxHoldText)}
 	}
-	room := holdRoom()
-	defer holdRooms.Put(room)
-	room.text = append(room.text[:0], text...)
-	var err error
-	room.layout, err = strictBase64.AppendDecode(room.layout[:0], room.text)
-	h, ok := readHoldID(room.layout)
+	b, err := strictBase64.DecodeString(text)
+	h, ok := readHoldID(b)
 	if err != nil || !ok || h.validate() != nil {
 		return Hold{}, &FieldError{Field: "hold", Problem: Quote(shorten(text)) + " is not a hold as it was answered: a character is missing or was changed"}
 	}
