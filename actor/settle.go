@@ -135,7 +135,7 @@ func (st *settling) unknownHold(s *limit.Settlement) error {
 	case len(removed) < len(names):
 		return fmt.Errorf("%w, of key %s and limits %q, of which %q are not stored any more", limit.ErrUnknownHold, key, names, removed)
 	}
-	return removedError(fmt.Sprintf("unknown hold: its limits %q are not stored any more, so nothing of key %s was charged", names, key))
+	return removedError(fmt.Sprintf("unknown hold: its limits %q are not stored any more, so this settlement charged nothing of key %s", names, key))
 }
 
 // A removedError is a [limit.ErrUnknownHold] whose limits are all gone.

@@ -73,7 +73,7 @@ func TestSettleEach(t *testing.T) {
 			1: func(err error) bool { return errors.Is(err, limit.ErrUnknownHold) },
 			3: func(err error) bool { fe, ok := errors.AsType[*limit.FieldError](err); return ok && fe.Field == "cost" },
 			4: func(err error) bool {
-				return errors.Is(err, limit.ErrUnknownHold) && err.Error() == `unknown hold: its limits ["no-more"] are not stored any more, so nothing of key "a" was charged`
+				return errors.Is(err, limit.ErrUnknownHold) && err.Error() == `unknown hold: its limits ["no-more"] are not stored any more, so this settlement charged nothing of key "a"`
 			},
 			8: func(err error) bool {
 				return errors.Is(err, limit.ErrUnknownHold) && strings.HasSuffix(err.Error(), `, of key "a" and limits ["line" "no-more"], of which ["no-more"] are not stored any more`)

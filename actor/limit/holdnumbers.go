@@ -26,12 +26,12 @@ type HoldNumbers struct {
 	secret [aes.BlockSize]byte
 	last   uint64 // the number of the newest hold; 0 for none
 	unsure uint64 // up to this number, a hold that is not listed may have come to another end than a settlement
-	// others are the numbers beyond of those that did, sorted. Copies of HoldNumbers share it: it is replaced, and never changed.
+	// others are the numbers above unsure of holds that came to another end, sorted. Copies share the slice: it is replaced, never changed.
 	others []uint64
 	block  cipher.Block
 }
 
-// maxOthers is how many holds are kept in mind at most that came to another end than a settlement.
+// maxOthers is how long others may be. Where one more comes, the lowest goes, and unsure is raised to it.
 const maxOthers = 256
 
 const (

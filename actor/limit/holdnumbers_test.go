@@ -128,7 +128,16 @@ func TestLedgerFullOfHolds(t *testing.T) {
 	if !l.FullOfHolds(now) {
 		t.Errorf("there is room beside %d open holds", limit.MaxHolds)
 	}
-	if l.WasSettled(expired) || l.WasSettled(short) {
-		t.Error("what has expired, or was not charged in full, is told as settled for what a settlement says")
+	stored := rule.NewLedger(0)
+	if err := stored.Read(l.Append(nil, limit.OwnerID{1}), limit.OwnerID{2}); err != nil {
+		t.Fatal(err)
+	}
+	for who, l := range map[string]*limit.Ledger{"its owner": l, "another one": stored} {
+		if l.WasSettled(expired) || l.WasSettled(short) {
+			t.Errorf("what has expired, or was not charged in full, is told as settled for what a settlement says by %s", who)
+		}
+		if !l.WasSettled(plain[0]) {
+			t.Errorf("what was settled for what was used is not known to %s", who)
+		}
 	}
 }

@@ -29,8 +29,8 @@ var ErrLedger = errors.New("the stored ledger cannot be read")
 // That of a bucket has layout 3, and with each hold the least that the bucket had to refill since, as a varint that has a sign, counted
 // from that of the hold before: what comes back changes it for all holds at once, by the same amount.
 //
-// Behind the holds, the numbers of others follow that came to another end than a settlement, if there are any: each as its distance from the
-// one before, the first from unsure, up to the end.
+// The rest, up to the end, are the numbers of holds that are listed no more and came to another end than a settlement: each as its distance
+// from the one before, the first from unsure. A ledger without such holds has nothing there.
 const (
 	ledgerLayout      = 1
 	ledgerLayoutHolds = 2
