@@ -51,6 +51,7 @@ func (l Limit) Rule() (*Rule, error) {
 	if rule.reach += int64(l.MaxWait); rule.reach > int64(MaxFill) {
 		return nil, errTooLong
 	}
+	rule.setSpare()
 	switch l.OnUnavailable {
 	case Allow, Deny, Local:
 		return rule, nil

@@ -28,6 +28,8 @@ type Rule struct {
 
 	Inline bool // a request has defined the limit
 	exact  bool // see Exact
+	// See Spare, and SpareLine.
+	spare, spareLine int64
 
 	ofPenalties bool // see OfPenalties
 }
