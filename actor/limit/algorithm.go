@@ -16,7 +16,7 @@ const (
 )
 
 // algorithms lists the algorithms that spend a line, by their names in a limits document: the constructor of its rules, and the
-// names of the fields that its limits have besides the wait and those of holds, of which the first holds the Capacity. Each has a file of its own.
+// names of the fields that its limits have besides the wait, the reserve and those of holds, of which the first holds the Capacity. Each has a file of its own.
 var algorithms = withLineFields(map[string]compiler{
 	TokenBucket: {newBucket, []string{"capacity", "refill"}},
 	FixedWindow: {newFixedWindow, []string{"limit", "window", "per", "timezone", "anchor"}},
@@ -24,7 +24,7 @@ var algorithms = withLineFields(map[string]compiler{
 
 // countingAlgorithms lists those that count entries, likewise.
 var countingAlgorithms = map[string]compiler{
-	SlidingWindow: {newSlidingWindow, append([]string{"limit", "window", "weighted"}, holdFields...)},
+	SlidingWindow: {newSlidingWindow, append([]string{"limit", "window", "weighted", "reserve"}, holdFields...)},
 	SlidingLog:    {newSlidingLog, append([]string{"limit", "window"}, holdFields...)},
 	Concurrency:   {newConcurrency, []string{"limit", "lease"}},
 }
@@ -39,7 +39,7 @@ type compiler struct {
 // withLineFields gives every one of them the fields of all limits that spend a line.
 func withLineFields(all map[string]compiler) map[string]compiler {
 	for name, c := range all {
-		c.fields = slices.Concat(c.fields, []string{"wait"}, holdFields)
+		c.fields = slices.Concat(c.fields, []string{"wait", "reserve"}, holdFields)
 		all[name] = c
 	}
 	return all

@@ -51,7 +51,9 @@ func (l Limit) Rule() (*Rule, error) {
 	if rule.reach += int64(l.MaxWait); rule.reach > int64(MaxFill) {
 		return nil, errTooLong
 	}
-	rule.setSpare()
+	if err := rule.spares(); err != nil {
+		return nil, err
+	}
 	switch l.OnUnavailable {
 	case Allow, Deny, Local:
 		return rule, nil

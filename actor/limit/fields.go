@@ -35,6 +35,7 @@ var fields = [...]field{
 	{"hold", (*Limit).holdText, readHold},
 	textField("on_expiry", func(l *Limit) *string { return (*string)(&l.Holds.OnExpiry) }),
 	{"max_debt", (*Limit).maxDebtText, readMaxDebt},
+	{"reserve", func(l *Limit) string { return l.Reserve.String() }, readReserve},
 	{"penalty_after", (*Limit).penaltyAfterText, readPenaltyAfter},
 	penaltyField("penalty_for", func(p *Penalty) *time.Duration { return &p.For }),
 	penaltyField("penalty_max", func(p *Penalty) *time.Duration { return &p.Max }),
@@ -318,4 +319,9 @@ func readMaxDebt(l *Limit, text string) error {
 		l.Holds.MaxDebt = NoDebt
 	}
 	return nil
+}
+
+func readReserve(l *Limit, text string) (err error) {
+	l.Reserve, err = ParseReserve(text)
+	return err
 }

@@ -248,7 +248,7 @@ func TestFixedWindowInvalid(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct{ text, field, fix string }{
-		"a limit of a bucket":  {"limit: 5, refill: 1/s", "limit", "does not fit the algorithm token-bucket, the default, which has capacity, refill, wait, hold, on_expiry and max_debt: write capacity: 5, or algorithm: concurrency or fixed-window or sliding-log or sliding-window"},
+		"a limit of a bucket":  {"limit: 5, refill: 1/s", "limit", "does not fit the algorithm token-bucket, the default, which has capacity, refill, wait, reserve, hold, on_expiry and max_debt: write capacity: 5, or algorithm: concurrency or fixed-window or sliding-log or sliding-window"},
 		"a window of a bucket": {"capacity: 5, refill: 1/s, window: 1m", "window", "leave it out, or write algorithm: fixed-window or sliding-log or sliding-window"},
 	} {
 		t.Run(name, func(t *testing.T) {

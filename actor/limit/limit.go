@@ -54,6 +54,9 @@ type Limit struct {
 	Holds Holds
 	// Penalty closes the buckets of who goes on after denials. A limit that a request defines has none.
 	Penalty Penalty
+	// Reserve is how much of a bucket its owner may take beyond what checks need, and so what its crash may cost. Not of a sliding log, nor
+	// of permits.
+	Reserve Reserve
 	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
 	OnUnavailable Policy
 }

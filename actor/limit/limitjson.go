@@ -23,6 +23,7 @@ type limitJSON struct {
 	Hold          *timeText  `json:"hold,omitempty"`
 	OnExpiry      Expiry     `json:"on_expiry,omitempty"`
 	MaxDebt       *int64     `json:"max_debt,omitempty"`
+	Reserve       *string    `json:"reserve,omitempty"`
 	PenaltyAfter  *int64     `json:"penalty_after,omitempty"`
 	PenaltyFor    *timeText  `json:"penalty_for,omitempty"`
 	PenaltyMax    *timeText  `json:"penalty_max,omitempty"`
@@ -70,6 +71,9 @@ func (l *Limit) form() limitJSON {
 		out.Refill = &l.Refill
 	}
 	out.Window, out.Lease, out.Wait = timeOf(l.windowText()), timeOf(l.leaseText()), timeOf(l.maxWaitText())
+	if l.Reserve != 0 {
+		out.Reserve = new(l.Reserve.String())
+	}
 	if l.Penalty != (Penalty{}) {
 		out.PenaltyAfter, out.PenaltyFor, out.PenaltyMax = &l.Penalty.After, timeOf(durationText(l.Penalty.For)), timeOf(durationText(l.Penalty.Max))
 	}
@@ -121,6 +125,12 @@ func (l *Limit) take(in *limitJSON) error {
 	if in.MaxDebt != nil {
 		if has[fieldCalled("max_debt")] = true; readMaxDebt(l, strconv.FormatInt(*in.MaxDebt, 10)) != nil {
 			return &FieldError{Field: "max_debt", Problem: fmt.Sprintf("%d is not from 0 to %d tokens", *in.MaxDebt, MaxCount)}
+		}
+	}
+	if in.Reserve != nil {
+		has[fieldCalled("reserve")] = true
+		if err := readReserve(l, *in.Reserve); err != nil {
+			return err
 		}
 	}
 	if in.PenaltyAfter != nil {

@@ -58,7 +58,7 @@ func TestEveryAlgorithmSaysWhenACheckBegins(t *testing.T) {
 // Documents and requests have waits, and refuse those that say nothing, each with the field and what to write.
 func TestWaitInvalid(t *testing.T) {
 	for text, want := range map[string]string{
-		"algorithm: sliding-window, limit: 5, window: 1m, wait: 2s": "wait: does not fit the algorithm sliding-window, which has limit, window, weighted, hold, on_expiry and max_debt: leave it out, or write algorithm: fixed-window or token-bucket",
+		"algorithm: sliding-window, limit: 5, window: 1m, wait: 2s": "wait: does not fit the algorithm sliding-window, which has limit, window, weighted, reserve, hold, on_expiry and max_debt: leave it out, or write algorithm: fixed-window or token-bucket",
 		"algorithm: concurrency, limit: 5, lease: 30s, wait: 2s":    "wait: does not fit the algorithm concurrency",
 		"capacity: 5, refill: 5/s, wait: 31s":                       "wait: 31s is too long: at most 30s, the longest deadline",
 		"capacity: 5, refill: 5/s, wait: -1s":                       "wait: -1s is negative: leave it out to wait for nothing",

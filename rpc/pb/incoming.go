@@ -226,6 +226,8 @@ func (r *reader) limit(l *limit.Limit, end int) {
 			l.Holds.OnExpiry = limit.Expiry(r.string(end))
 		case tagMaxDebt:
 			l.Holds.MaxDebt = int64(r.varint(end))
+		case tagReserve:
+			l.Reserve = limit.Reserve(int32(r.varint(end)))
 		default:
 			r.skip(tag, end)
 		}

@@ -197,6 +197,8 @@ func TestDecodeTable(t *testing.T) {
 		"a hold that is a text":             {10<<3 | 2, 1, 5, 11<<3 | 2, 1, 5},
 		"a negative hold":                   append([]byte{tagHoldFor}, protowire.AppendVarint(nil, 1<<64-1)...),
 		"holds of a limit":                  ref(inline(append(protowire.AppendVarint(protowire.AppendTag(nil, 16, protowire.VarintType), 7), onExpiry...)...)),
+		"the reserve of a limit":            ref(inline(protowire.AppendVarint(protowire.AppendTag(nil, 19, protowire.VarintType), 1<<64-1)...)),
+		"a reserve out of range":            ref(inline(protowire.AppendVarint(protowire.AppendTag(nil, 19, protowire.VarintType), 1<<40+7)...)),
 		"the debt of a limit":               ref(inline(protowire.AppendVarint(protowire.AppendTag(nil, 18, protowire.VarintType), 1<<64-1)...)),
 		"a look of no cost":                 {tagCost, 0, tagLook, 1},
 		"a key twice":                       {tagKey, 1, 'a', tagKey, 1, 'b'},
@@ -285,6 +287,7 @@ func unusual() []limit.Request {
 		{Key: "d", Limits: []limit.Ref{limit.Inline(limit.Limit{
 			Name: "tokens", Capacity: 7, Holds: limit.Holds{Longest: time.Minute, OnExpiry: limit.Free, MaxDebt: limit.NoDebt},
 		})}},
+		{Key: "r", Limits: []limit.Ref{limit.Inline(limit.Limit{Name: "exact", Capacity: 7, Reserve: limit.ReserveExact})}},
 		{Key: "k\xff", Cost: -1, Limits: []limit.Ref{limit.Named("login"), burst, limit.Named("lo\xffgin")}},
 		{},
 	}

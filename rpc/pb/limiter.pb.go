@@ -125,7 +125,10 @@ type Limit struct {
 	OnExpiry string `protobuf:"bytes,17,opt,name=on_expiry,json=onExpiry" json:"on_expiry,omitempty"`
 	// How many tokens a settlement may charge beyond those that are there, at most; -1 for none. 0 means no bound where entries are
 	// counted, and otherwise the capacity.
-	MaxDebt       int64 `protobuf:"varint,18,opt,name=max_debt,json=maxDebt" json:"max_debt,omitempty"`
+	MaxDebt int64 `protobuf:"varint,18,opt,name=max_debt,json=maxDebt" json:"max_debt,omitempty"`
+	// How much of a bucket its owner may take beyond what checks need, and so what its crash may cost, in percent of the capacity: from 1
+	// to 50; 0 means 5, and -1 nothing.
+	Reserve       int32 `protobuf:"varint,19,opt,name=reserve" json:"reserve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -282,6 +285,13 @@ func (x *Limit) GetOnExpiry() string {
 func (x *Limit) GetMaxDebt() int64 {
 	if x != nil {
 		return x.MaxDebt
+	}
+	return 0
+}
+
+func (x *Limit) GetReserve() int32 {
+	if x != nil {
+		return x.Reserve
 	}
 	return 0
 }
@@ -2885,7 +2895,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x16jeton/v1/limiter.proto\x12\bjeton.v1\x1a\x17google/rpc/status.proto\"7\n" +
 	"\x06Refill\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x15\n" +
-	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\x9b\x04\n" +
+	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xb5\x04\n" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\talgorithm\x18\x02 \x01(\tR\talgorithm\x12\x1a\n" +
@@ -2905,7 +2915,8 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x0epenalty_max_ns\x18\x0f \x01(\x03R\fpenaltyMaxNs\x12\x17\n" +
 	"\ahold_ns\x18\x10 \x01(\x03R\x06holdNs\x12\x1b\n" +
 	"\ton_expiry\x18\x11 \x01(\tR\bonExpiry\x12\x19\n" +
-	"\bmax_debt\x18\x12 \x01(\x03R\amaxDebt\"R\n" +
+	"\bmax_debt\x18\x12 \x01(\x03R\amaxDebt\x12\x18\n" +
+	"\areserve\x18\x13 \x01(\x05R\areserve\"R\n" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +

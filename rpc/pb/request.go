@@ -72,6 +72,7 @@ func encodeLimit(l limit.Limit) *Limit {
 		HoldNs:        int64(l.Holds.Longest),
 		OnExpiry:      string(l.Holds.OnExpiry),
 		MaxDebt:       l.Holds.MaxDebt,
+		Reserve:       int32(l.Reserve),
 	}
 	if l.Refill != (limit.Refill{}) {
 		out.Refill = &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)}
@@ -99,6 +100,7 @@ func decodeLimit(m *Limit) limit.Limit {
 		Holds: limit.Holds{
 			Longest: time.Duration(m.GetHoldNs()), OnExpiry: limit.Expiry(m.GetOnExpiry()), MaxDebt: m.GetMaxDebt(),
 		},
+		Reserve: limit.Reserve(m.GetReserve()),
 	}
 }
 

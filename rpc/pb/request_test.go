@@ -32,6 +32,7 @@ func drawLimit(t *rapid.T) limit.Limit {
 		Holds: limit.Holds{
 			Longest: time.Duration(rapid.Int64().Draw(t, "longest hold")), OnExpiry: limit.Expiry(rapid.String().Draw(t, "on expiry")), MaxDebt: rapid.Int64().Draw(t, "debt"),
 		},
+		Reserve: limit.Reserve(rapid.Int32().Draw(t, "reserve")),
 	}
 }
 

@@ -58,6 +58,7 @@ const (
 	tagLongestHold   = 16<<3 + typeVarint
 	tagOnExpiry      = 17<<3 + typeBytes
 	tagMaxDebt       = 18<<3 + typeVarint
+	tagReserve       = 19<<3 + typeVarint
 
 	tagTokens = 1<<3 + typeVarint // of Refill
 	tagPerNs  = 2<<3 + typeVarint
