@@ -24,6 +24,7 @@ func (o *Owner) Answer(a Answer, now int64, out *Out) {
 		b.enterGeneration(a.Generation, out)
 	}
 	if a.Verdict.hasPosition() {
+		b.noteRival(a, now)
 		b.noteReport(a, out)
 	}
 	if p := b.pending(); p != nil && p.Seq == a.Seq && p.record(a) {

@@ -82,13 +82,12 @@ func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int6
 	return l.take(next, rooms, b.rule, now, max(0, min(need-have+b.roomAhead(now, o.cfg), next.Free(now))))
 }
 
-// roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most a twentieth of the limit, which is lost with its
-// owner.
+// roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most as much as may be lost with its owner.
 func (b *bucket) roomAhead(now int64, cfg *Config) int64 {
 	if b.rule.Exact() || !b.load.busy(now, cfg) {
 		return 0
 	}
-	return min(int64(b.load.demand(now, cfg.Delta)), b.rule.Capacity/20)
+	return min(int64(b.load.demand(now, cfg.Delta)), b.rule.Spare())
 }
 
 // takeAhead takes room for a busy key in the background, once a quarter is left of what it takes ahead.

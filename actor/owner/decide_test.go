@@ -278,18 +278,18 @@ func TestTags(t *testing.T) {
 // A limit that was changed takes effect at the next check; what is spent stays spent, as time.
 func TestChangedRule(t *testing.T) {
 	s := alone(t)
-	s.admitted(s.check(6, mustRule(t, "login", 10, 1, time.Second)))
-	half := mustRule(t, "login", 10, 2, time.Second)
+	s.admitted(s.check(6, mustExact(t, "login", 10, 1, time.Second)))
+	half := mustExact(t, "login", 10, 2, time.Second)
 	if o := s.decision(s.check(0, half)).Limits[0]; o.Remaining != 0 || o.ResetAfter != 6*time.Second {
 		t.Errorf("twice the refill: %+v, want 6 s of debt in a bucket of 5 s", o)
 	}
 	s.pass(3 * second)
 	s.admitted(s.check(4, half))
 	s.denied(s.check(1, half))
-	more := mustRule(t, "login", 20, 2, time.Second)
+	more := mustExact(t, "login", 20, 2, time.Second)
 	s.admitted(s.check(10, more))
 	s.denied(s.check(1, more))
-	thirds := mustRule(t, "login", 30, 3, 7*time.Nanosecond)
+	thirds := mustExact(t, "login", 30, 3, 7*time.Nanosecond)
 	s.denied(s.check(1, thirds))
 	s.pass(10*second + 1)
 	s.admitted(s.check(30, thirds))

@@ -319,7 +319,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 	if b := p.bucket(); b != nil {
 		b.load = load{at: now}
 		if w.busy && who == 0 {
-			b.load.line = float32(tick)
+			b.load.lately, b.load.share = float32(tick), math.MaxUint16
 			b.held.from = math.MinInt32 * tick // however much of the segment is left, it is less than a quarter
 		}
 	}

@@ -353,7 +353,9 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 		}
 		d.Limits[i] = b.rule.Outcome(spent, c.At, c.Cost, t.end, true)
 		b.remember(c.At, c.Cost, true)
-		o.reserveAhead(b, max(c.At, now), t.at, t.length, out)
+		if c.Cost > 0 {
+			o.reserveAhead(b, max(c.At, now), t.at, out)
+		}
 	}
 	pardon(c, trials)
 	tellClosed(c, trials, now, &d)

@@ -91,7 +91,9 @@ func TestRowsOfDenialsEnd(t *testing.T) {
 			t.Fatalf("denied after a minute: %+v", d)
 		}
 	}
-	other := guarded(t, 100)
+	exact := guarded(t, 100).Limit
+	exact.Reserve = limit.ReserveExact
+	other := ruleFor(t, exact)
 	s.decides(98, other)
 	for range 5 {
 		for range 2 {

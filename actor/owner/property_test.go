@@ -24,8 +24,12 @@ var changing = []struct {
 	{2, 1, 24 * time.Hour},
 }
 
-func drawRule(t *rapid.T) *limit.Rule {
+// drawRule draws a rule, of which nothing is reserved but what checks need if it is exact.
+func drawRule(t *rapid.T, exact bool) *limit.Rule {
 	r := rapid.SampledFrom(changing).Draw(t, "rule")
+	if exact {
+		return mustExact(t, "login", r.capacity, r.tokens, r.per)
+	}
 	return mustRule(t, "login", r.capacity, r.tokens, r.per)
 }
 
@@ -71,8 +75,8 @@ type diary struct {
 	entries []entry
 }
 
-func newDiary(t *rapid.T, busy int) *diary {
-	d := &diary{stage: alone(t), t: t, book: textbook{rule: drawRule(t)}}
+func newDiary(t *rapid.T, busy int, exact bool) *diary {
+	d := &diary{stage: alone(t), t: t, book: textbook{rule: drawRule(t, exact)}}
 	d.cfg.Busy = busy
 	return d
 }
@@ -158,10 +162,11 @@ func (d *diary) bringBack(exact bool) {
 }
 
 // One owner with one replica and a key that is not busy is the textbook, to the token and the nanosecond: in what it
-// decides, in what it says remains, and in which returns take effect.
+// decides, in what it says remains, and in which returns take effect. What it has reserved ahead is given up when the limit changes.
 func TestOneOwnerIsTheTextbook(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := newDiary(t, math.MaxInt32)
+		exact := rapid.Bool().Draw(t, "exact")
+		d := newDiary(t, math.MaxInt32, exact)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1:
@@ -173,7 +178,9 @@ func TestOneOwnerIsTheTextbook(t *testing.T) {
 				d.book.tat = limit.At(d.now)
 				d.book.stretch++
 			case 4:
-				d.change(drawRule(t)) // it takes effect with the check that follows
+				if exact {
+					d.change(drawRule(t, exact)) // it takes effect with the check that follows
+				}
 				fallthrough
 			default:
 				cost := d.drawCost()
@@ -197,7 +204,8 @@ func TestOneOwnerIsTheTextbook(t *testing.T) {
 func TestOneOwnerIsNeverLooser(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		busy := rapid.SampledFrom([]int{0, 2, 16, math.MaxInt32}).Draw(t, "busy")
-		d := newDiary(t, busy)
+		exact := rapid.Bool().Draw(t, "exact")
+		d := newDiary(t, busy, exact)
 		for life := byte(1); life < 100; life++ {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1:

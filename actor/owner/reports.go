@@ -26,6 +26,24 @@ func (b *bucket) noteReport(a Answer, out *Out) {
 	}
 }
 
+// noteRival notes when a replica tells of line that this owner does not know to be its own.
+func (b *bucket) noteRival(a Answer, now int64) {
+	if b.ledger() != nil || a.Generation < b.gen {
+		return
+	}
+	own := max(b.held.to, b.next().to)
+	switch p := b.pending(); {
+	case p == nil:
+	case p.Seq == a.Seq && a.Verdict != Accepted:
+		own = p.From
+	default:
+		own = max(own, p.To)
+	}
+	if a.Position > own {
+		b.extras().rivalAt = now
+	}
+}
+
 // confirms says whether an answer tells a bucket at rest no more than that one more replica has accepted what it holds, and
 // notes it: of each reservation's answers, those that come after the majority.
 func (b *bucket) confirms(a Answer) bool {

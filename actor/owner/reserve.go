@@ -14,7 +14,7 @@ func (o *Owner) reserve(t *trial, now int64, out *Out) {
 	}
 	to := t.from
 	if t.need.After(limit.At(t.from)) {
-		to = max(t.need.Ceil(), o.neededByWaiting(b, t.need, at), b.ahead(t.from, at, now, t.length, o.cfg))
+		to = b.ahead(max(t.need.Ceil(), o.neededByWaiting(b, t.need, at)), at, now, t.length, o.cfg)
 	}
 	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out)
 }
@@ -46,39 +46,70 @@ func (o *Owner) neededByWaiting(b *bucket, need limit.Pos, at int64) int64 {
 	return need.Ceil()
 }
 
+// maxAheads is how often in a row line is reserved ahead that replicas refuse, before it is left to a check that needs it: each try may leave
+// line that nobody spends at a replica that accepts it.
+const maxAheads = 3
+
 // reserveAhead reserves the next segment of a busy key in the background, once a quarter of the held one is left, so
 // that a hot key never waits. At is when the last check begins that was admitted: line is reserved behind the checks that wait.
-func (o *Owner) reserveAhead(b *bucket, now, at int64, length limit.Pos, out *Out) {
-	left, whole := b.held.to-max(b.tat.NS, b.rule.Begin(now)), b.held.to-b.held.from
-	if left > whole/4 {
+func (o *Owner) reserveAhead(b *bucket, now, at int64, out *Out) {
+	if !b.load.busy(now, o.cfg) || !b.runsOut(now, o.cfg) {
 		return
 	}
+	begin := b.rule.Begin(now)
 	if t := b.replication(); t != nil {
-		if t.pending != nil || t.next.to > max(t.next.from, b.rule.Begin(now)) || now < t.retryAt {
+		if t.pending != nil || t.next.to > max(t.next.from, begin) || now < t.retryAt || t.tries >= maxAheads {
 			return
 		}
 		t.next = segment{} // one that no check needed in time
 	}
-	from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), b.rule.Begin(now))
-	if to := b.ahead(from, max(now, at), now, length, o.cfg); to > from {
+	from, need := max(b.held.to, b.free(b.gen, all, nil, o.cfg), begin), max(b.tat.Ceil(), begin)
+	if from > b.held.to { // what is left of the held one comes before
+		need = from
+	}
+	if to := b.ahead(need, max(now, at), now, limit.Pos{}, o.cfg); to > from {
 		o.send(b, Send{Generation: b.gen, From: from, To: to, Background: true}, now, out)
 	}
 }
 
-// ahead is up to where a key reserves beyond what it needs: what it will spend and what will pass in the next Δ, but
-// not further than what could be spent in Δ. A key that is not busy reserves nothing ahead, so that it loses nothing when its
-// owner dies; nor does one by a rule that is exact.
-func (b *bucket) ahead(from, t, now int64, length limit.Pos, cfg *Config) int64 {
-	if length.NS == 0 || b.rule.Exact() || !b.load.busy(now, cfg) {
-		return from
+// runsOut says whether no more than a quarter is left of what the bucket holds, or nothing of it is of the window that begins within Δ.
+func (b *bucket) runsOut(now int64, cfg *Config) bool {
+	begin, next := b.rule.Begin(now), b.rule.Begin(now+cfg.Delta)
+	left, whole := b.held.to-max(b.tat.NS, begin), b.held.to-b.held.from
+	return left <= whole/4 || next-begin > cfg.Delta && b.held.to <= next
+}
+
+// ahead is up to where a bucket reserves that needs its line up to need, for a check of that length: beyond that as much as its owner may
+// lose, but no more than the bucket will spend, as it looks. It does so where the bucket is spent from, unless a rival is there, who would
+// find the line gone. Where it is busy it does so whoever is there: then its owner may lose the tokens of Δ at least, and reserves what will
+// pass in the next Δ too. Nothing is reserved beyond what could be spent in Δ.
+func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 {
+	spending, busy := b.spendsAlone(length, now), b.load.busy(now, cfg)
+	if b.rule.Exact() || !spending && !busy {
+		return need
 	}
-	demand := b.load.demand(now, cfg.Delta)
-	end := max(from, b.rule.Begin(now+cfg.Delta))
-	bound := b.rule.Bound(t + cfg.Delta).Ceil()
-	if demand >= float64(bound-end) {
-		return bound
+	end, likely, most := need, float32(0), b.rule.SpareLine()
+	if busy {
+		end, likely, most = max(end, b.rule.Begin(now+cfg.Delta)), b.load.demand(now, cfg.Delta), max(most, b.rule.Whole(cfg.Delta))
 	}
-	return end + int64(demand)
+	if spending {
+		likely = max(likely, b.load.soon(now))
+	}
+	end += int64(min(float64(likely), float64(most)))
+	return max(need, min(end, b.rule.Bound(t+cfg.Delta).Ceil()))
+}
+
+// spendsAlone says whether the bucket was spent from in the second before a check of that length, and no rival is there: none was heard of
+// in it, and no reservation was refused since one was accepted.
+func (b *bucket) spendsAlone(length limit.Pos, now int64) bool {
+	x := b.extra
+	if x != nil && x.rivalAt <= now-lately {
+		x.rivalAt = 0
+	}
+	if x != nil && (x.rivalAt != 0 || x.replication != nil && (x.replication.tries > 0 || x.replication.refused != nil)) {
+		return false
+	}
+	return b.load.spentBesides(length, now)
 }
 
 // send puts a reservation in flight, in place of one that may be so.

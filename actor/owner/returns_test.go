@@ -168,7 +168,7 @@ func TestCreditFades(t *testing.T) {
 // A jump ends the stretch, its credit and its receipts: the line that was skipped belongs to another owner.
 func TestJumpEndsCredit(t *testing.T) {
 	s := alone(t)
-	rule := mustRule(t, "login", 20, 1, time.Second)
+	rule := mustExact(t, "login", 20, 1, time.Second)
 	early, late := s.admitted(s.check(4, rule)), s.admitted(s.check(4, rule))
 	s.returned(early)
 	s.elsewhere(rule, start+12*second)

@@ -93,7 +93,7 @@ func TestKillOfAColdKeyLosesNothing(t *testing.T) {
 // With lengths that are no whole nanoseconds a segment is rounded up, and the part of a nanosecond is still spent later.
 func TestSegmentIsRoundedUp(t *testing.T) {
 	s := alone(t)
-	rule := mustRule(t, "thirds", 1000, 3, 10)
+	rule := mustExact(t, "thirds", 1000, 3, 10)
 	first := s.admitted(s.check(1, rule))
 	s.wantSent(0, 4)
 	second := s.admitted(s.check(1, rule))
@@ -160,27 +160,31 @@ func TestHotKeyNeverWaits(t *testing.T) {
 	}
 }
 
-// A burst on a fresh bucket doubles what it reserves, so that it takes a handful of writes; then all of it is denied
-// from memory.
-func TestBurstTakesAHandfulOfReservations(t *testing.T) {
-	s := alone(t)
-	rule := mustRule(t, "burst", 1000, 1, time.Hour)
-	allowed := 0
-	for range 5000 {
-		if s.decision(s.check(1, rule)).Allowed {
-			allowed++
+// A burst on a fresh bucket takes twentieths of it, or larger parts as the limit says; then all of it is denied from memory.
+func TestBurstTakesFewReservations(t *testing.T) {
+	for reserve, most := range map[limit.Reserve]int{0: 30, 20: 10, 50: 6} {
+		s := alone(t)
+		rule, err := limit.Limit{Name: "burst", Capacity: 1000, Refill: limit.Refill{Tokens: 1, Per: time.Hour}, Reserve: reserve}.Rule()
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if allowed != 1000 {
-		t.Errorf("%d admitted, want 1000", allowed)
-	}
-	if len(s.sent) > 20 {
-		t.Errorf("%d reservations for a burst of 1000", len(s.sent))
+		allowed := 0
+		for range 5000 {
+			if s.decision(s.check(1, rule)).Allowed {
+				allowed++
+			}
+		}
+		if allowed != 1000 {
+			t.Errorf("%d admitted, want 1000", allowed)
+		}
+		if len(s.sent) > most {
+			t.Errorf("%d reservations for a burst of 1000, want at most %d", len(s.sent), most)
+		}
 	}
 }
 
-// What a busy key has reserved ahead is at most the line that it spends in Δ and Δ itself, and never lies more than Δ
-// beyond what could be spent now.
+// What a busy key has reserved ahead is at most the line that its owner may lose and Δ itself, and never lies more than Δ beyond what
+// could be spent now.
 func TestBusyKeyReservesWithinBounds(t *testing.T) {
 	for _, rule := range []*limit.Rule{
 		mustRule(t, "hot", 1_000_000, 1_000_000, time.Second),
@@ -194,8 +198,8 @@ func TestBusyKeyReservesWithinBounds(t *testing.T) {
 				if most := s.now + rule.Reach() + owner.DefaultDelta; m.To > most {
 					t.Fatalf("reserved up to %v from now, at most %v may be", time.Duration(m.To-s.now), time.Duration(most-s.now))
 				}
-				demand := int64(float64(rule.Length(1).NS) * float64(owner.DefaultDelta) / 1e5)
-				if most := max(m.From, s.now+owner.DefaultDelta) + demand + rule.Length(1).Ceil(); m.To > most {
+				spare := max(rule.SpareLine(), owner.DefaultDelta)
+				if most := max(m.From, s.now+owner.DefaultDelta) + spare + rule.Length(1).Ceil(); m.To > most {
 					t.Fatalf("reserved up to %v from now, want at most %v", time.Duration(m.To-s.now), time.Duration(most-s.now))
 				}
 			}

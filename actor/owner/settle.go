@@ -91,7 +91,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		}
 	}
 	if b.load.note(at, length, o.cfg.Delta); length != (limit.Pos{}) {
-		o.reserveAhead(b, max(at, now), at, length, out)
+		o.reserveAhead(b, max(at, now), at, out)
 	}
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
 		h.overAt, h.spent = now, spent{} // nothing of it comes back any more

@@ -34,6 +34,18 @@ func mustRule(tb reporter, name string, capacity, tokens int64, per time.Duratio
 	return rule
 }
 
+// mustExact is mustRule for a limit of which nothing is reserved but what checks need.
+func mustExact(tb reporter, name string, capacity, tokens int64, per time.Duration) *limit.Rule {
+	tb.Helper()
+	l := mustRule(tb, name, capacity, tokens, per).Limit
+	l.Reserve = limit.ReserveExact
+	rule, err := l.Rule()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return rule
+}
+
 // A replica is the production steps of a replica, and the registers that it keeps in memory.
 type replica struct {
 	partition register.Partition

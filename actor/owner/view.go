@@ -102,5 +102,5 @@ func (o *Owner) begins(b *bucket, now int64) int64 {
 
 // demand is how many tokens a second the bucket spends.
 func (o *Owner) demand(b *bucket, now int64) float64 {
-	return b.load.demand(now, o.cfg.Delta) / b.rule.PerToken() / (float64(o.cfg.Delta) / 1e9)
+	return float64(b.load.demand(now, o.cfg.Delta)) / b.rule.PerToken() / (float64(o.cfg.Delta) / 1e9)
 }

@@ -194,8 +194,8 @@ func ofSkipping() []Mutant { //nolint:funlen // a list
 			Why:  "a reservation ahead skips nothing; begun where a check would begin, it burns line that no check has asked for",
 			Edits: []Edit{{
 				File: "actor/owner/reserve.go",
-				Old:  "from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), b.rule.Begin(now))",
-				New:  "from := b.start(now, now, o.cfg)",
+				Old:  "from, need := max(b.held.to, b.free(b.gen, all, nil, o.cfg), begin), max(b.tat.Ceil(), begin)",
+				New:  "from, need := b.start(now, now, o.cfg), max(b.tat.Ceil(), begin)",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `reserved ahead from`}},
 		},
@@ -204,10 +204,60 @@ func ofSkipping() []Mutant { //nolint:funlen // a list
 			Why:  "a busy key reserves what it could spend in Δ; Δ of line further, that is line of a window that does not begin for long, lost with the owner",
 			Edits: []Edit{{
 				File: "actor/owner/reserve.go",
-				Old:  "bound := b.rule.Bound(t + cfg.Delta).Ceil()",
-				New:  "bound := b.rule.Bound(t).Ceil() + cfg.Delta",
+				Old:  "return max(need, min(end, b.rule.Bound(t+cfg.Delta).Ceil()))",
+				New:  "return max(need, min(end, b.rule.Bound(t).Ceil()+cfg.Delta))",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestAheadOfAWindowThatIsUsedUp$", Says: `before the next one begins`}},
+		},
+		{
+			Name: "ahead again and again",
+			Why:  "a reservation ahead that replicas refuse is tried a few times, and then left to a check that needs it: each try burns line at a replica that accepts it",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  " || now < t.retryAt || t.tries >= maxAheads {",
+				New:  " || now < t.retryAt {",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `reserved ahead from`}},
+		},
+		{
+			Name: "no line for the next window",
+			Why:  "a busy key reserves line of the window that begins within Δ, however much it holds of this one; otherwise its first check there waits",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "return left <= whole/4 || next-begin > cfg.Delta && b.held.to <= next",
+				New:  "return left <= whole/4 || next < begin",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestAheadInWindows$", Says: `nothing of the next window is reserved`}},
+		},
+		{
+			Name: "a reserve beside a rival",
+			Why:  "where a rival is, an owner reserves what its checks need; the rival's checks would be denied because of line that nobody spends",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "if x != nil && (x.rivalAt != 0 || x.replication",
+				New:  "if x != nil && (x.replication",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestSpareOnlyWhereNobodyElseIs$", Says: `want \(180ms, 240ms\]`}},
+		},
+		{
+			Name: "a reserve for the first check",
+			Why:  "a key that comes once reserves what it spends; more would be lost with its owner, and keep that awake",
+			Edits: []Edit{{
+				File: "actor/owner/load.go",
+				Old:  "return l.lately*l.fade(t, lately) > float32(length.NS)",
+				New:  "return l.lately*l.fade(t, lately) > 0 || length.NS < 0",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestSpareIsOfWhatIsSpent$", Says: `want \(0s, 60ms\]`}},
+		},
+		{
+			Name: "more than the reserve",
+			Why:  "what a crash may cost a bucket is the limit's reserve, however much it will spend in the next seconds",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "end += int64(min(float64(likely), float64(most)))",
+				New:  "end += int64(min(float64(likely), float64(2*most)))",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestWhatACrashMayCost$", Says: `of line would be lost`}},
 		},
 		{
 			Name: "a denial that asks with line",

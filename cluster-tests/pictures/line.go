@@ -91,7 +91,7 @@ func (s *scene) picture(title string, seconds int64) string {
 	return page(title, bottom+8, d.String())
 }
 
-// theLine is the line of one bucket: a busy key at one moment.
+// theLine is the line of one bucket at one moment.
 func theLine() (string, error) {
 	s := newScene("caller", "A", "node 1", "node 2", "node 3")
 	s.places("node 1", "node 2", "node 3")
@@ -101,10 +101,11 @@ func theLine() (string, error) {
 		s.round("A", "node 1", "node 2", "node 3")
 	}
 	s.at(1000)
-	a.cfg.Busy = 1 // busy enough to reserve ahead
-	s.ask("A", 2)
-	s.round("A", "node 1", "node 2", "node 3")
-	s.round("A", "node 1", "node 2", "node 3")
+	s.rule = demo(20) // two tokens
+	for range 2 {
+		s.ask("A", 1)
+		s.round("A", "node 1", "node 2", "node 3")
+	}
 	s.ask("A", 1)
 	view, _ := a.View(s.rule.Name, s.now)
 	t, tat, hi, bound := s.now, view.TAT.NS, view.Hi, s.rule.Bound(s.now).NS

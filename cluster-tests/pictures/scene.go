@@ -96,11 +96,7 @@ type (
 // newScene has these lanes, from left to right: callers, owners, which have the name of a letter, nodes, which are replicas,
 // and raft. An owner's caller is the last one before it. Who keeps the registers in the first epoch is said by places.
 func newScene(names ...string) *scene {
-	rule, err := limit.Limit{Name: "demo", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}}.Rule()
-	if err != nil {
-		panic(err) // the numbers above are wrong
-	}
-	s := &scene{diagram: newDiagram(names...), now: dawn, rule: rule, decide: register.Partition.Reserve, sets: make([][]*replica, 2)}
+	s := &scene{diagram: newDiagram(names...), now: dawn, rule: demo(0), decide: register.Partition.Reserve, sets: make([][]*replica, 2)}
 	caller := s.lanes[0]
 	for _, l := range s.lanes {
 		switch {
@@ -113,6 +109,15 @@ func newScene(names ...string) *scene {
 		}
 	}
 	return s
+}
+
+// demo is the rule of a scene, of which an owner may take so much beyond what checks need.
+func demo(reserve limit.Reserve) *limit.Rule {
+	rule, err := limit.Limit{Name: "demo", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Reserve: reserve}.Rule()
+	if err != nil {
+		panic(err) // the numbers above are wrong
+	}
+	return rule
 }
 
 // usual is a scene with one caller, these owners, and three nodes that are the replicas. A is the owner on node 1, and B the
