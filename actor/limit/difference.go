@@ -26,7 +26,7 @@ func Difference(before, after *Document) (c Changes) {
 			c.Added = append(c.Added, name)
 		case !is:
 			c.Removed = append(c.Removed, name)
-		case !old.alike(now) || !before.variants[name].same(after.variants[name]):
+		case old.Limit != now.Limit || !old.alike(now) || !before.variants[name].same(after.variants[name]):
 			c.Changed = append(c.Changed, name)
 		}
 		for _, text := range slices.Concat(Effects(old, now), effectsOfVariants(old, now, before.variants[name], after.variants[name])) {

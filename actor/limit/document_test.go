@@ -256,6 +256,7 @@ func FuzzParseDocument(f *testing.F) {
 		"limits: {a: {algorithm: fixed-window, limit: 1, per: year, anchor: 02-29}, b: {algorithm: fixed-window, limit: 1, per: week, anchor: Friday}}",
 		"limits: {a: {capacity: 1, refill: 1/s, plans: {pro: {capacity: 2, refill: 3/m}, 0: {refill: 1/1.5s}}, overrides: [{key: 'org:*', capacity: 5}, {key: 7, deny: true}]}}",
 		"limits: {a: {algorithm: sliding-log, limit: 9, window: 1s, plans: &p {x: {limit: 1}}, overrides: [&o {key: \"\\x00\\u2028*\", allow: true}, *o]}}",
+		"limits: {a: {capacity: 1, refill: 1/s, reserve: exact}, b: {algorithm: sliding-window, limit: 9, window: 1m, reserve: 50%, plans: {p: {limit: 1}}}}",
 		"limits: {a: {capacity: 1, refill: 1/s, overrides: [{key: \"\\x00\\u2028\\\"'*\", allow: true}]}}",
 		"%YAML 1.1\n---\n!!map {!!str limits: !!null }", "limits: {a: {capacity: |\n 10\n, refill: >-\n 1/s\n}}",
 	} {

@@ -41,6 +41,9 @@ func Effects(before, after *Rule) []string {
 	if before.Holds != after.Holds || before.Holds.Longest != 0 && before.Register() != after.Register() {
 		said = append(said, ofHolds(before, after))
 	}
+	if before.Reserve != after.Reserve && (before.exact != after.exact || before.spare != after.spare) {
+		said = append(said, ofReserve(after))
+	}
 	if before.Penalty != after.Penalty {
 		said = append(said, ofPenalty(after))
 	}
@@ -141,4 +144,12 @@ func ofHolds(before, after *Rule) string {
 		return said + "; those that are open can be settled no more"
 	}
 	return said
+}
+
+// ofReserve is what another reserve does.
+func ofReserve(after *Rule) string {
+	if after.exact {
+		return "owners take nothing beyond what checks need; what they have taken may still be spent"
+	}
+	return fmt.Sprintf("owners take up to %d tokens of a bucket beyond what checks need", after.spare)
 }

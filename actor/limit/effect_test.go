@@ -48,6 +48,11 @@ func TestEffects(t *testing.T) {
 		l.Holds.Longest = longest
 		return ruleOf(t, l)
 	}
+	reserved := func(r limit.Reserve) *limit.Rule {
+		l := bucketOf(t, 1000, "1/s", limit.Deny).Limit
+		l.Reserve = r
+		return ruleOf(t, l)
+	}
 	for _, tt := range []struct {
 		what          string
 		before, after *limit.Rule
@@ -85,6 +90,14 @@ func TestEffects(t *testing.T) {
 		{"longer holds", held(10, "1/s", time.Minute), held(10, "1/s", time.Hour), []string{
 			"buckets stay as they are", "holds last up to 1h, and a new one that expires is charged; those that are open keep their times",
 		}},
+		{"less in reserve", reserved(0), reserved(1), []string{"buckets stay as they are", "owners take up to 10 tokens of a bucket beyond what checks need"}},
+		{"nothing in reserve", reserved(0), reserved(limit.ReserveExact), []string{
+			"buckets stay as they are", "owners take nothing beyond what checks need; what they have taken may still be spent",
+		}},
+		{"the default in reserve", reserved(limit.ReserveExact), reserved(0), []string{
+			"buckets stay as they are", "owners take up to 50 tokens of a bucket beyond what checks need",
+		}},
+		{"the same in reserve", reserved(0), reserved(5), nil},
 		{"holds of a slow bucket", held(10, "1/h", 0), held(10, "1/h", time.Minute), []string{fresh, "holds last up to 1m, and a new one that expires is charged"}},
 		{"no holds of a slow bucket", held(10, "1/h", time.Minute), held(10, "1/h", 0), []string{fresh, "new holds are refused; those that are open can be settled no more"}},
 		{"a slow bucket", held(10, "1/s", time.Minute), held(10, "1/h", time.Minute), []string{

@@ -217,6 +217,7 @@ func FuzzRequestJSON(f *testing.F) {
 		`{"key":"k","limits":[{"name":"b","algorithm":"token-bucket","capacity":1,"refill":"1/1.5s","on_unavailable":"local"}],"look":true}`,
 		`{"KEY":"k","key":"\ud800\u0000<","limits":["a"],"limits":["b"]}`, `{"limits":[null,{},""]}`, `{"cost":1e400}`,
 		`{"key":"k","limits":[{"name":"w","algorithm":"fixed-window","limit":1,"window":"1m"},{"name":"m","algorithm":"fixed-window","limit":1,"per":"month","anchor":31}]}`,
+		`{"key":"k","limits":[{"name":"a","capacity":1,"refill":"1/s","reserve":"exact"},{"name":"b","capacity":1,"refill":"1/s","reserve":"7%"}]}`,
 		`{"key":"k","limits":["a"],"plan":"pro"}`, `{"key":"k","limits":["a"],"plan":"a b"}`,
 		`{}]`, `null`, ``, `{"limits":[{"refill":"1/ns","capacity":2305843009213693952,"name":"a"}],"key":"\u2028"}`,
 	} {

@@ -57,6 +57,7 @@ func FuzzPlain(f *testing.F) {
 	f.Add("limits:\n  a:\n    capacity: 1\n    refill: 1/s # x\n  b:\n    algorithm: token-bucket\n    capacity: 010\n    refill: 1/1m\n    on_unavailable: deny\n")
 	f.Add("limits:\n  0x1:\n    capacity: 1\n    refill: 5/µs\n\n#\n")
 	f.Add("limits:\n  a:\n    algorithm: fixed-window\n    limit: 7\n    window: 90s\n  b:\n    algorithm: fixed-window\n    limit: 7\n    per: month\n    timezone: Europe/Berlin\n    anchor: 015\n")
+	f.Add("limits:\n  a:\n    capacity: 40\n    refill: 1/s\n    reserve: 5%\n  b:\n    capacity: 1\n    refill: 1/s\n    reserve: exact\n")
 	f.Add("limits: # ö\x02\r\u2028\xff\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, ok := parsePlain(text)

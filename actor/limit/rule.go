@@ -164,6 +164,7 @@ func (r *Rule) leading(lead int64) *Rule {
 func (r *Rule) Equal(o *Rule) bool {
 	a, b := *r, *o
 	a.penalties, b.penalties = nil, nil
+	a.Reserve, b.Reserve = 0, 0 // Exact and Spare decide
 	return a == b
 }
 

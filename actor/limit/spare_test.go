@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,10 @@ func TestSpare(t *testing.T) {
 		{"capacity: 1000, refill: 1000/1m, hold: 1m", 50, false},
 		{"capacity: 1000, refill: 1000/1h, hold: 1m", 0, true},
 		{"capacity: 1000000000000000000, refill: 1000000000/s", 1e18 / 20, false},
+		{"capacity: 1152921504606846976, refill: 1000000000/s, reserve: 50%", 1 << 59, false},
+		{"capacity: 2305843009213693952, refill: 1000000000/s, reserve: 50%", 1 << 60, false},
+		{"algorithm: fixed-window, limit: 600000000000, window: 10m, reserve: 50%", 3e11, false},
+		{"algorithm: sliding-window, limit: 1000000000000000, window: 10m, reserve: 50%", 5e14, false},
 		{"algorithm: fixed-window, limit: 100, window: 1m", 5, false},
 		{"algorithm: fixed-window, limit: 100, window: 1s", 50, false},
 		{"algorithm: fixed-window, limit: 100, window: 10m, reserve: 20%", 20, false},
@@ -90,6 +95,11 @@ func TestReserveIsWritten(t *testing.T) {
 		if err := json.Unmarshal(data, &back); err != nil || back != r.Limit {
 			t.Errorf("%s became %s: %+v, %v", text, data, back, err)
 		}
+		doc := mustDocument(t, "limits: {l: {capacity: 1000, refill: 1000/1m, reserve: "+text+"}}")
+		if yaml, err := doc.YAML(); err != nil || !strings.Contains(string(yaml), "    reserve: "+text+"\n") {
+			t.Errorf("%s: %s, %v", text, yaml, err)
+		}
+		wantSameDocument(t, doc)
 		if terms := strings.Join(r.Terms(), ", "); !strings.Contains(terms, "reserve "+text) {
 			t.Errorf("%s: %s", text, terms)
 		}
@@ -155,5 +165,35 @@ func TestReserveOfAPlan(t *testing.T) {
 	}
 	if r := doc.DecidedBy(&limit.Outcome{Name: "l", Plan: "gold"}, "k"); r.Capacity != 1000 || r.Spare() != 200 {
 		t.Errorf("%d of %d tokens may be taken, want 200 of 1000", r.Spare(), r.Capacity)
+	}
+}
+
+// The default decides alike whether it is written or left out, and so does what a long window cannot be but.
+func TestReserveThatChangesNothing(t *testing.T) {
+	for fields, reserve := range map[string]string{
+		"capacity: 1000, refill: 1000/1m":                   "5%",
+		"capacity: 1, refill: 1/1m":                         "50%",
+		"algorithm: fixed-window, limit: 100, window: 1h":   "exact",
+		"algorithm: sliding-window, limit: 100, window: 1h": "exact",
+	} {
+		before, after := mustDocument(t, "limits: {l: {"+fields+"}}"), mustDocument(t, "limits: {l: {"+fields+", reserve: "+reserve+"}}")
+		out, _ := before.Rule("l")
+		written, _ := after.Rule("l")
+		if !out.Equal(written) {
+			t.Errorf("%s: with reserve %s, it is another rule", fields, reserve)
+		}
+		want := limit.Changes{Changed: []string{"l"}, Fields: []limit.FieldChange{{Limit: "l", Field: "reserve", After: reserve}}}
+		if got := limit.Difference(before, after); !reflect.DeepEqual(got, want) { // it can be stored all the same
+			t.Errorf("%s: with reserve %s, the difference is %+v", fields, reserve, got)
+		}
+	}
+	for _, reserve := range []string{"1%", "exact"} {
+		out, err := limitOf("capacity: 1000, refill: 1000/1m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, err := limitOf("capacity: 1000, refill: 1000/1m, reserve: " + reserve); err != nil || other.Equal(out) {
+			t.Errorf("reserve %s is the same rule as the default, %v", reserve, err)
+		}
 	}
 }
