@@ -103,6 +103,7 @@ func (r *Rule) Part(n int) *Rule {
 	if !ok {
 		return nil
 	}
+	l.Reserve = 0 // a gateway takes nothing ahead of its part, which may be too slow to have a percentage
 	part, err := l.Rule()
 	if err != nil { // the part takes too long to fill
 		return nil

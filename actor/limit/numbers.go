@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +43,11 @@ func (n *numbers) rule(base *Rule) (*Rule, error) {
 		return nil, err
 	}
 	rule, err := n.limit.Rule()
+	if fe, ok := errors.AsType[*FieldError](err); ok && fe.Field == "reserve" { // it fits base: by these numbers, buckets are of another kind
+		other := n.limit
+		other.Reserve = 0
+		rule, err = other.Rule()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -197,3 +197,26 @@ func TestReserveThatChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A gateway's part of a limit with holds may take longer than ten minutes to fill, where the limit does not.
+func TestPartOfALimitWithReserve(t *testing.T) {
+	r, err := limitOf("capacity: 1, refill: 1/5m, hold: 1m, reserve: 50%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 10} {
+		if part := r.Part(n); part == nil {
+			t.Errorf("one of %d gateways has no part", n)
+		}
+	}
+}
+
+// A plan cannot say reserve, so its numbers are what is wrong.
+func TestReserveOfAnotherKindOfBucket(t *testing.T) {
+	const fields = "capacity: 10, refill: 1/s, hold: 1m, reserve: 20%"
+	for _, variants := range []string{"plans: {slow: {refill: 1/10m}}", "overrides: [{key: k, refill: 1/10m}]"} {
+		if _, err := limitOf(fields + ", " + variants); err == nil || !strings.Contains(err.Error(), ".refill: an empty bucket takes") {
+			t.Errorf("%s: %v", variants, err)
+		}
+	}
+}
