@@ -100,6 +100,8 @@ type (
 	Limit = limit.Limit
 	// A Refill is how fast a bucket fills, such as 100 tokens a minute.
 	Refill = limit.Refill
+	// A Reserve is how much of a bucket its owner may take beyond what checks need, in percent of the capacity. The zero Reserve means 5.
+	Reserve = limit.Reserve
 	// A Policy is what a gateway does when there is no decision.
 	Policy = limit.Policy
 )
@@ -110,6 +112,9 @@ const (
 	Deny  = limit.Deny  // refuse it
 	Local = limit.Local // decide by a bucket in the gateway's memory
 )
+
+// ReserveExact is the Reserve of a limit of whose buckets nothing is taken beyond what checks need.
+const ReserveExact = limit.ReserveExact
 
 // A FieldError says which field of a request or of a document is wrong, and how.
 type FieldError = limit.FieldError
