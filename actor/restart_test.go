@@ -118,6 +118,68 @@ func TestRestartExact(t *testing.T) {
 	}
 }
 
+// TestRestartCostsTheReserve spends from keys that are used again at once, ends the node, by a crash or a clean stop, and spends the rest: of each
+// bucket no more is missing than its limit says, and of some of them something is.
+func TestRestartCostsTheReserve(t *testing.T) {
+	for _, c := range []struct {
+		limit string
+		most  int64 // tokens
+	}{
+		{"{capacity: 1000, refill: 1/1h}", 50},
+		{"{capacity: 1000, refill: 1/1h, reserve: 20%}", 200},
+		{"{capacity: 1000, refill: 1/1h, reserve: exact}", 0},
+		{"{algorithm: fixed-window, limit: 1000, window: 10m}", 50},
+		{"{algorithm: fixed-window, limit: 1000, window: 24h}", 0},
+	} {
+		t.Run(c.limit, func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			random := rand.New(rand.NewPCG(seed, 0))
+			at := int64(1_700_000_000e9) // begins a window of ten minutes, and the clock is the test's
+			now := func() int64 { return at }
+			limits := fixed(document(t, "limits: {l: "+c.limit+"}\n"))
+			const keys = 40
+			var spent [keys]int64
+			fs, missing, seen := vfs.NewCrashableMem(), [keys]int64{}, false
+			for n := range 4 {
+				store := open(t, storage.Config{FS: fs, Durability: storage.Fsync, Now: now})
+				s := start(t, Config{Replicas: []Replica{store}, Now: now, Limits: limits})
+				for i := range keys {
+					key := "user:" + strconv.Itoa(i)
+					for first := true; random.IntN(8) > 0; first = false {
+						cost := 1 + random.Int64N(5)
+						d := decide(t, s, spend(key, cost, "l"))
+						if !d.Allowed {
+							t.Fatalf("%s, of which %d were spent: %+v", key, spent[i], d)
+						}
+						spent[i] += cost
+						if first {
+							lost := 1000 - spent[i] - d.Limits[0].Remaining - missing[i]
+							if lost < -1 || lost > c.most { // part of a token may have come back
+								t.Fatalf("the end of life %d cost %s %d tokens, at most %d may be missing", n, key, lost, c.most)
+							}
+							missing[i] += lost
+							seen = seen || lost > 1
+						}
+						at += random.Int64N(5e6)
+					}
+				}
+				if n%2 == 0 {
+					fs = fs.CrashClone(vfs.CrashCloneCfg{})
+					continue
+				}
+				s.Close()
+				if err := store.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if seen != (c.most > 0) {
+				t.Errorf("tokens were missing is %v, want %v", seen, c.most > 0)
+			}
+		})
+	}
+}
+
 // TestRestartInMemory says what becomes of a node that keeps its registers in memory: exact after a clean stop, emptied
 // after a crash.
 func TestRestartInMemory(t *testing.T) {

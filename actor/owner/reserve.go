@@ -80,7 +80,7 @@ func (b *bucket) runsOut(now int64, cfg *Config) bool {
 }
 
 // ahead is up to where a bucket reserves that needs its line up to need, for a check of that length: beyond that as much as its owner may
-// lose, but no more than the bucket will spend, as it looks. It does so where the bucket is spent from, unless a rival is there, who would
+// lose, but no more than the bucket will spend in the next seconds, as it looks, or what of its line will pass in them if half of it is left. It does so where the bucket is spent from, unless a rival is there, who would
 // find the line gone. Where it is busy it does so whoever is there: then its owner may lose the tokens of Δ at least, and reserves what will
 // pass in the next Δ too. Nothing is reserved beyond what could be spent in Δ.
 func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 {
@@ -94,6 +94,9 @@ func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 
 	}
 	if spending {
 		likely = max(likely, b.load.soon(now))
+		if begin, bound := b.rule.Begin(now), b.rule.Bound(now).Ceil(); bound-need >= (bound-begin)/2 {
+			likely = max(likely, float32(begin+soon*lately-need))
+		}
 	}
 	end += int64(min(float64(likely), float64(most)))
 	return max(need, min(end, b.rule.Bound(t+cfg.Delta).Ceil()))

@@ -82,8 +82,8 @@ func (s *stage) reaches(rule *limit.Rule, from, least, most int64) {
 	}
 }
 
-// The first check of a key takes what it spends. Those that follow within a second reserve for what comes, as far as that looks
-// likely and the owner may lose it.
+// The first check of a key takes what it spends. Those that follow within a second reserve for the next seconds, as far as the owner may lose
+// it.
 func TestSpareIsOfWhatIsSpent(t *testing.T) {
 	s := alone(t)
 	s.cfg.Busy = owner.DefaultBusy
@@ -91,25 +91,45 @@ func TestSpareIsOfWhatIsSpent(t *testing.T) {
 	token := 60 * ms
 	s.admitted(s.check(1, rule))
 	s.wantSent(0, token)
-	s.pass(100 * ms)
-	s.admitted(s.check(1, rule)) // nearly 2 in the last second
-	s.reaches(rule, 100*ms+token, 14, 16)
-	for range 9 {
-		s.pass(100 * ms)
-		s.admitted(s.check(1, rule))
+	for range 4 {
+		s.pass(700 * ms)
+		s.admitted(s.check(1, rule)) // in all of 3 s
 	}
 	s.wantSends(2)
-	s.pass(100 * ms)
-	s.admitted(s.check(1, rule)) // the last second had 5 or 6
-	s.wantSends(3)
-	s.reaches(rule, s.now-start+token, 30, 50)
+	s.reaches(rule, 700*ms+token, 50, 50)
 	s.pass(10 * second)
 	s.admitted(s.check(1, rule))
 	s.wantSent(s.now-start, s.now-start+token)
 	s.check(0, rule)
 	s.pass(ms)
-	s.admitted(s.check(500, rule))
-	s.reaches(rule, s.now-start-ms+501*token, 50, 50)
+	s.admitted(s.check(400, rule))
+	s.reaches(rule, s.now-start-ms+401*token, 50, 50)
+}
+
+// Of a bucket that is more than half spent no more is reserved than will be spent in the next seconds.
+func TestSpareOfABucketThatIsHalfSpent(t *testing.T) {
+	s := alone(t)
+	s.cfg.Busy = owner.DefaultBusy
+	rule := mustRule(t, "minute", 1000, 1000, time.Minute)
+	token := 60 * ms
+	s.admitted(s.check(600, rule))
+	s.pass(2 * second)
+	s.admitted(s.check(1, rule)) // the first in a second
+	s.wantSent(600*token, 601*token)
+	s.pass(100 * ms)
+	s.admitted(s.check(1, rule)) // nearly 2 in a second
+	s.reaches(rule, 602*token, 14, 16)
+	for range 14 {
+		s.pass(100 * ms)
+		s.admitted(s.check(1, rule))
+	}
+	s.wantSends(3)
+	for range 2 {
+		s.pass(100 * ms)
+		s.admitted(s.check(1, rule)) // the last second had 6
+	}
+	s.wantSends(4)
+	s.reaches(rule, s.view("minute").TAT.NS-start, 40, 50)
 }
 
 // Nothing is reserved beyond what a check needs before which nothing was spent, that is tried a second time, or that comes within a second of
@@ -194,27 +214,30 @@ func TestWhatACrashMayCost(t *testing.T) {
 	}
 }
 
-// A client that comes eight times a second pays for a write now and then.
+// A client that comes a few times a second pays for a write now and then.
 func TestWritesOfAClient(t *testing.T) {
 	for _, c := range []struct {
-		rule *limit.Rule
-		most float64 // writes for each check
+		rule  *limit.Rule
+		every int64
+		most  float64 // writes for each check
 	}{
-		{mustRule(t, "l", 1000, 1000, time.Minute), 0.05},
-		{mustRule(t, "l", 600, 600, time.Minute), 0.1},
-		{mustRule(t, "l", 100, 10, time.Second), 0.25},
-		{mustRule(t, "l", 10, 10, time.Second), 0.4},
+		{mustRule(t, "l", 1000, 1000, time.Minute), 125 * ms, 0.05},
+		{mustRule(t, "l", 1000, 1000, time.Minute), 500 * ms, 0.2},
+		{mustRule(t, "l", 1000, 1000, time.Hour), 125 * ms, 0.05},
+		{mustRule(t, "l", 6000, 6000, time.Minute), 250 * ms, 0.1},
+		{mustRule(t, "l", 100, 10, time.Second), 125 * ms, 0.25},
+		{mustRule(t, "l", 10, 10, time.Second), 125 * ms, 0.25},
 	} {
 		s := alone(t)
 		s.cfg.Busy = owner.DefaultBusy
-		const checks = 2000
+		const checks = 1000
 		for range checks {
 			s.admitted(s.check(1, c.rule))
 			s.answers = s.answers[:0]
-			s.pass(125 * ms)
+			s.pass(c.every)
 		}
 		got := float64(len(s.sent)) / checks
-		t.Logf("%d in %v: %.3f writes for each check", c.rule.Capacity, c.rule.Refill, got)
+		t.Logf("%d at %v, a check every %v: %.3f writes for each", c.rule.Capacity, c.rule.Refill, time.Duration(c.every), got)
 		if got > c.most {
 			t.Errorf("%.3f writes for each check, want at most %.2f", got, c.most)
 		}
