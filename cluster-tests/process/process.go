@@ -265,16 +265,21 @@ func (n *Node) Terminate(ctx context.Context) (code int, err error) {
 	}
 }
 
-// ExitCode waits until the process has ended by itself.
+// ExitCode waits until the process has ended by itself. One that does not says what all its goroutines do.
 func (n *Node) ExitCode() int {
 	n.t.Helper()
 	select {
 	case <-n.exited:
 		return n.cmd.ProcessState.ExitCode()
 	case <-time.After(patience):
-		n.t.Fatalf("the process did not end; it said:\n%s", n.log)
-		return -1
 	}
+	n.Signal(syscall.SIGQUIT)
+	select {
+	case <-n.exited:
+	case <-time.After(patience):
+	}
+	n.t.Fatalf("the process did not end; it said:\n%s", n.log)
+	return -1
 }
 
 // WaitForLog returns when the process has logged something that matches.

@@ -88,8 +88,16 @@ func clusterCases() []kase {
 			modes: beside(0.35), measure: besideOne(batches(New), false),
 		},
 		{
+			name: "cluster-new-noop", title: "three nodes ÷ no-op: 1,000 per call, every key new", cluster: true,
+			modes: besideNoop(0.12), measure: clusterBesideNoop(batches(New)),
+		},
+		{
+			name: "cluster-uniform-noop", title: "three nodes ÷ no-op: 1,000 per call, uniform keys", cluster: true,
+			modes: besideNoop(0.50), measure: clusterBesideNoop(batches(Uniform)),
+		},
+		{
 			name: "cluster-zipf", title: "three nodes ÷ one: 1,000 per call, zipf 1.1", cluster: true,
-			modes: beside(0.5), measure: besideOne(batches(Zipf), false),
+			modes: beside(0.75), measure: besideOne(batches(Zipf), false),
 		},
 		{
 			name: "cluster-uniform", title: "three nodes ÷ one: 1,000 per call, uniform keys", cluster: true,
@@ -105,7 +113,11 @@ func clusterCases() []kase {
 		},
 		{
 			name: "cluster-unary", title: "three nodes ÷ one: one check per call, 64 callers", cluster: true,
-			modes: beside(0), measure: besideOne(Load{Callers: 64}, false),
+			modes: beside(0.75), measure: besideOne(Load{Callers: 64}, false),
+		},
+		{
+			name: "clients", title: "1,000 clients at 8 checks/s each: three nodes", cluster: true,
+			modes: []mode{{storage.Fsync, clientGoals()}}, measure: clients,
 		},
 		{
 			name: "cluster-holds", title: "a hold and its settlement ÷ a check: three nodes, 200 callers", cluster: true,
@@ -124,11 +136,11 @@ func nodeCases() []kase { //nolint:funlen // one list
 	return []kase{
 		{
 			name: "unary", title: "one check per call, 64 callers",
-			modes: ratios(0.90, 0.70), measure: throughput(Load{Callers: 64}, false),
+			modes: ratios(0.90, 0.85), measure: throughput(Load{Callers: 64}, false),
 		},
 		{
 			name: "uniform", title: "1,000 per call, uniform keys",
-			modes: ratios(0.70, 0.40), measure: throughput(batches(Uniform), false),
+			modes: ratios(0.85, 0.80), measure: throughput(batches(Uniform), false),
 		},
 		{
 			name: "zipf", title: "1,000 per call, zipf 1.1",
@@ -140,7 +152,7 @@ func nodeCases() []kase { //nolint:funlen // one list
 		},
 		{
 			name: "new", title: "1,000 per call, every key new",
-			modes: []mode{{storage.Memory, report}, {storage.Fsync, report}}, measure: throughput(batches(New), false),
+			modes: []mode{{storage.Memory, report}, {storage.Fsync, []goal{{bound: atLeast, value: 0.30, unit: "×"}}}}, measure: throughput(batches(New), false),
 		},
 		{
 			name: "denials", title: "denials, 1,000 per call",
@@ -161,7 +173,7 @@ func nodeCases() []kase { //nolint:funlen // one list
 		},
 		{
 			name: "embedded", title: "embedded, 16 callers, 100,000 keys",
-			modes:   both(goal{atMost, 2, "µs", "time"}, goal{atMost, 2, "allocations", "memory"}),
+			modes:   both(goal{atMost, 1.2, "µs", "time"}, goal{atMost, 1, "allocations", "memory"}),
 			measure: embedded(Uniform),
 		},
 		{
@@ -223,6 +235,22 @@ func throughput(l Load, deny bool) func(context.Context, *Tabling, storage.Durab
 			return nil, err
 		}
 		return []Spread[float64]{c.Ratio}, nil
+	}
+}
+
+// besideNoop is the mode of a comparison of a cluster with the no-op.
+func besideNoop(ratio float64) []mode {
+	return []mode{{storage.Fsync, []goal{{atLeast, ratio, "×", "checks a second"}, {unit: "×", what: "by processor time"}}}}
+}
+
+// clusterBesideNoop compares three nodes likewise with the no-op, both through the Go client.
+func clusterBesideNoop(l Load) func(context.Context, *Tabling, storage.Durability) ([]Spread[float64], error) {
+	return func(ctx context.Context, t *Tabling, d storage.Durability) ([]Spread[float64], error) {
+		c, err := t.compare(ctx, Comparing{Nodes: 3, Against: Noop, Durability: d, Load: l})
+		if err != nil {
+			return nil, err
+		}
+		return []Spread[float64]{c.Ratio, c.CPURatio}, nil
 	}
 }
 

@@ -42,10 +42,11 @@ func (c *Comparing) check() error {
 	c.Nodes = cmp.Or(c.Nodes, 1)
 	c.Pairs = cmp.Or(c.Pairs, 5)
 	c.Durability = cmp.Or(c.Durability, storage.Fsync)
-	c.Load.Limit = limitFor(c.Deny)
+	wrong := c.Load.check()
+	c.Load.Limit = limitOf(&c.Load, c.Deny)
 	return errors.Join(
 		c.Setup.check(),
-		c.Load.check(),
+		wrong,
 		oneOf("compare", c.Against, Noop, Redis, OneNode),
 		oneOf("nodes", strconv.Itoa(c.Nodes), "1", "3", "5"),
 		oneOf("durability", string(c.Durability), string(storage.Fsync), string(storage.Memory)),

@@ -37,7 +37,7 @@ func httpCases(connections int) []httpCase {
 	return []httpCase{
 		{
 			name: "proxy", title: "reverse proxy ÷ httputil.ReverseProxy, " + busy, served: true,
-			goals:   ratio(0.60),
+			goals:   ratio(0.75),
 			measure: httpRatio((*httpBed).proxySides, connections),
 		},
 		{
@@ -47,7 +47,7 @@ func httpCases(connections int) []httpCase {
 		},
 		{
 			name: "forward-auth", title: "forward-auth ÷ a handler that answers 204, " + busy, served: true,
-			goals:   ratio(0.35),
+			goals:   ratio(0.55),
 			measure: httpRatio((*httpBed).authSides, connections),
 		},
 		{

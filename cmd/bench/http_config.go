@@ -44,8 +44,16 @@ func (b *httpBed) writeGatewayFile() (string, error) {
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// gatewayText is the configuration of a gateway: each request takes one token of the limit that is open, which no
-// gateway admits by itself. A request waits for its decision for as long as it takes, since one that was not decided
+// limit is the one that a request takes a token of.
+func (h *HTTPing) limit() string {
+	if h.Keys == Uniform && h.KeyCount >= 1000 {
+		return clientsLimit
+	}
+	return openLimit
+}
+
+// gatewayText is the configuration of a gateway: each request takes one token of a limit that admits it, which no
+// gateway does by itself. A request waits for its decision for as long as it takes, since one that was not decided
 // would count for nothing.
 func (h *HTTPing) gatewayText(servers []string, upstream string) (string, error) {
 	var text strings.Builder
@@ -56,7 +64,7 @@ forward_auth: {listen: "127.0.0.1:0"}
 proxy: {listen: "127.0.0.1:0", upstreams: {things: {urls: [%q]}}}
 routes:
   - {name: things, path: /v1/things, checks: [{limits: [%s], on_unavailable: deny}]}
-`, strings.Join(servers, ", "), upstream, openLimit)
+`, strings.Join(servers, ", "), upstream, h.limit())
 	if h.By == ByHeader {
 		fmt.Fprintf(&text, "identity: {key: [\"client:{header.%s}\"]}\n", plainHeader)
 		return text.String(), nil

@@ -86,10 +86,11 @@ func embedded(keys string) func(context.Context, *Tabling, storage.Durability) (
 			return nil, err
 		}
 		n.SetLimits(doc)
-		l := Load{Keys: keys, Limit: limit.Named(openLimit)}
+		l := Load{Keys: keys}
 		if err := l.check(); err != nil {
 			return nil, err
 		}
+		l.Limit = limitOf(&l, false)
 		space, err := newKeySpace(l)
 		if err != nil {
 			return nil, err

@@ -15,16 +15,21 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// The limits of a node that is compared: open lets everything pass that one key can be asked here, and once denies
-// everything but a key's first check.
+// The limits of a node that is compared: open lets everything pass that one key can be asked here, minute and
+// clients are such as people have, which let everything pass that is asked of one of very many keys, or of a gateway's clients, and once denies everything
+// but a key's first check.
 const (
 	openLimit    = "open"
+	minuteLimit  = "minute"
+	clientsLimit = "clients"
 	onceLimit    = "once"
 	openCapacity = 1_000_000_000
 	limitsText   = `limits:
-  open: {capacity: 1000000000, refill: 1000000000/s}
-  once: {capacity: 1, refill: 1/24h}
-` + holdLimitsText
+  open:    {capacity: 1000000000, refill: 1000000000/s}
+  minute:  {capacity: 6000, refill: 6000/1m}
+  clients: {capacity: 60000, refill: 60000/1m}
+  once:    {capacity: 1, refill: 1/24h}
+` + clientLimitsText + holdLimitsText
 )
 
 // A Setup says how to start what is measured.
@@ -140,10 +145,21 @@ func fsyncTime(folder string) (time.Duration, error) {
 	return spreadOf(times).Median, f.Close()
 }
 
+// manyKeys is how many keys must share a load so that none of them is asked too much for minute.
+const manyKeys = 50_000
+
 // limitFor is the limit of a comparison.
 func limitFor(deny bool) limit.Ref {
 	if deny {
 		return limit.Named(onceLimit)
 	}
 	return limit.Named(openLimit)
+}
+
+// limitOf is the limit of a comparison with that load, whose defaults are filled in.
+func limitOf(l *Load, deny bool) limit.Ref {
+	if !deny && l.Keys == Uniform && l.KeyCount >= manyKeys {
+		return limit.Named(minuteLimit)
+	}
+	return limitFor(deny)
 }

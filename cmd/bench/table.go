@@ -135,7 +135,7 @@ func withUnit(number, unit string) string {
 	switch unit {
 	case "×":
 		return number
-	case "%", "/s":
+	case "%", "/s", "/check":
 		return number + unit
 	}
 	return number + " " + unit
