@@ -9,7 +9,7 @@ import (
 
 // A load is how busy a bucket is, exponentially weighted. There may be millions of them: it is told as coarsely as it may be.
 type load struct {
-	lately float32 // line spent in the last second, in nanoseconds
+	lately float32 // line spent in the horizon before, in nanoseconds
 	share  uint16  // of it, what was spent in the last Δ, in wholes of the greatest number
 	checks uint16  // in the last Δ, in parts of checkParts; no more than fit
 	at     int64   // when these were reckoned
@@ -17,17 +17,14 @@ type load struct {
 
 const checkParts = 64
 
-// lately is how long what a bucket has spent tells what it will spend, and a rival that was heard of is one.
-const lately = int64(time.Second)
-
-// soon is how many times as much as that a bucket will spend in the time for which it reserves ahead at most.
-const soon = 8
+// horizon is for how long it is foreseen what a bucket will spend: as much as in so long a time before.
+const horizon = int64(8 * time.Second)
 
 // note counts a check or a settlement at t into the load.
 func (l *load) note(t int64, length limit.Pos, delta int64) {
 	spent := float32(length.NS)
 	line := l.demand(t, delta) + spent
-	l.lately = l.lately*l.fade(t, lately) + spent
+	l.lately = l.soon(t) + spent
 	if l.share = 0; line > 0 {
 		l.share = uint16(min(line/l.lately, 1) * math.MaxUint16)
 	}
@@ -50,13 +47,11 @@ func (l *load) demand(t, delta int64) float32 {
 	return l.lately * (float32(l.share) / math.MaxUint16) * l.fade(t, delta)
 }
 
-// soon is the line that will be spent in the next seconds, as it looks at t, in nanoseconds.
-func (l *load) soon(t int64) float32 { return soon * l.lately * l.fade(t, lately) }
+// soon is the line that will be spent in the horizon after t, as it looks: what was spent in the one before, in nanoseconds.
+func (l *load) soon(t int64) float32 { return l.lately * l.fade(t, horizon) }
 
-// spentBesides says whether the line spent in the second before t is more than that of a check that is counted already.
-func (l *load) spentBesides(length limit.Pos, t int64) bool {
-	return l.lately*l.fade(t, lately) > float32(length.NS)
-}
+// spentBesides says whether the line spent in the horizon before t is more than that of a check that is counted already.
+func (l *load) spentBesides(length limit.Pos, t int64) bool { return l.soon(t) > float32(length.NS) }
 
 // busy says whether there were enough checks in the Δ before t to reserve ahead.
 func (l *load) busy(t int64, cfg *Config) bool {

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"slices"
+	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -95,18 +96,21 @@ func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 
 	if spending {
 		likely = max(likely, b.load.soon(now))
 		if begin, bound := b.rule.Begin(now), b.rule.Bound(now).Ceil(); bound-need >= (bound-begin)/2 {
-			likely = max(likely, float32(begin+soon*lately-need))
+			likely = max(likely, float32(begin+horizon-need))
 		}
 	}
 	end += int64(min(float64(likely), float64(most)))
 	return max(need, min(end, b.rule.Bound(t+cfg.Delta).Ceil()))
 }
 
-// spendsAlone says whether the bucket was spent from in the second before a check of that length, and no rival is there: none was heard of
-// in it, and no reservation was refused since one was accepted.
+// rivalFor is how long a rival that was heard of is taken to be there.
+const rivalFor = int64(time.Second)
+
+// spendsAlone says whether the bucket was spent from lately, before a check of that length, and no rival is there: none was heard of
+// in the last second, and no reservation was refused since one was accepted.
 func (b *bucket) spendsAlone(length limit.Pos, now int64) bool {
 	x := b.extra
-	if x != nil && x.rivalAt <= now-lately {
+	if x != nil && x.rivalAt <= now-rivalFor {
 		x.rivalAt = 0
 	}
 	if x != nil && (x.rivalAt != 0 || x.replication != nil && (x.replication.tries > 0 || x.replication.refused != nil)) {
