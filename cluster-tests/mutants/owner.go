@@ -244,8 +244,8 @@ func ofSkipping() []Mutant { //nolint:funlen // a list
 			Why:  "a key that comes once reserves what it spends; more would be lost with its owner, and keep that awake",
 			Edits: []Edit{{
 				File: "actor/owner/load.go",
-				Old:  "return l.lately*l.fade(t, lately) > float32(length.NS)",
-				New:  "return l.lately*l.fade(t, lately) > 0 || length.NS < 0",
+				Old:  "{ return l.soon(t) > float32(length.NS) }",
+				New:  "{ return l.soon(t) > 0 || length.NS < 0 }",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestSpareIsOfWhatIsSpent$", Says: `want \(0s, 60ms\]`}},
 		},
