@@ -79,7 +79,7 @@ func clients(ctx context.Context, t *Tabling, d storage.Durability) (spreads []S
 func (t *Tabling) clientsOf(ctx context.Context, c clientCase, cluster runningCluster) (spreads []Spread[float64], err error) {
 	l := Load{
 		Limit: limit.Named(c.limit), KeyCount: clientCount, Rate: clientRate, Arrivals: Poisson, Callers: 512,
-		Duration: t.duration(), Warmup: 2 * time.Second,
+		Duration: t.duration(),
 	}
 	if err := l.check(); err != nil {
 		return nil, err
@@ -96,43 +96,55 @@ func (t *Tabling) clientsOf(ctx context.Context, c clientCase, cluster runningCl
 	}
 	defer func() { err = errors.Join(err, service.close()) }()
 	nodes := &side{name: "cluster", children: cluster.children(), service: service}
+	long := l // a client's line lasts for seconds, and all have begun together
+	long.Duration *= 3
 	values := make([][]float64, len(clientGoals())/len(clientCases))
 	for range t.rounds() {
-		before, err := cluster.reservations(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r, err := measure(ctx, l, nodes.service)
-		if err == nil && r.Interrupted {
-			err = errInterrupted
-		}
-		if err != nil {
-			return nil, err
-		}
-		if r.errors() > r.Checks/1000 {
-			return nil, fmt.Errorf("%d of %d checks ended with an error, the first with %s: %s", r.errors(), r.Checks, r.Errors[0].Code, r.Errors[0].First)
-		}
-		after, err := cluster.reservations(ctx)
-		if err != nil {
-			return nil, err
-		}
 		other, err := noop.measure(ctx, l)
 		if err != nil {
 			return nil, err
 		}
-		all := float64(r.Checks) * float64(l.Duration+l.Warmup) / float64(l.Duration) // those of the warm-up too
-		for i, v := range []float64{
-			(after - before) / all, 100 * float64(r.Allowed) / float64(r.Checks), inMillis(r.Latency.P50), inMillis(r.Latency.P99), inMillis(other.Latency.P99),
-		} {
+		r, writes, err := visits(ctx, cluster, nodes, long)
+		if err != nil {
+			return nil, err
+		}
+		round := []float64{
+			writes, 100 * float64(r.Allowed) / float64(r.Checks), inMillis(r.Latency.P50), inMillis(r.Latency.P99), inMillis(other.Latency.P99),
+		}
+		for i, v := range round {
 			values[i] = append(values[i], v)
 		}
-		t.say("%s: %.3f reservations for each check, %.1f %% admitted, p50 %v, p99 %v; no-op p99 %v", c.what, (after-before)/all,
-			100*float64(r.Allowed)/float64(r.Checks), r.Latency.P50, r.Latency.P99, other.Latency.P99)
+		t.say("%s: %.3f reservations for each check, %.1f %% admitted, p50 %.2f ms, p99 %.2f ms; no-op p99 %.2f ms", c.what, round[0], round[1], round[2], round[3], round[4])
 	}
 	for _, v := range values {
 		spreads = append(spreads, spreadOf(v))
 	}
 	return spreads, nil
+}
+
+// visits puts the load on a cluster that has had it for some seconds already, since what a client's first checks cost is not what they cost later;
+// and says how many reservations there were for each check.
+func visits(ctx context.Context, cluster runningCluster, s *side, l Load) (r Report, writes float64, err error) {
+	warm := l
+	warm.Duration = 3 * time.Second
+	if _, err = measure(ctx, warm, s.service); err != nil {
+		return r, 0, err
+	}
+	before, err := cluster.reservations(ctx)
+	if err != nil {
+		return r, 0, err
+	}
+	r, err = measure(ctx, l, s.service)
+	switch {
+	case err != nil:
+		return r, 0, err
+	case r.Interrupted:
+		return r, 0, errInterrupted
+	case r.errors() > r.Checks/1000:
+		return r, 0, fmt.Errorf("%d of %d checks ended with an error, the first with %s: %s", r.errors(), r.Checks, r.Errors[0].Code, r.Errors[0].First)
+	}
+	after, err := cluster.reservations(ctx)
+	return r, (after - before) / float64(r.Checks), err
 }
 
 func inMillis(d time.Duration) float64 { return d.Seconds() * 1e3 }
