@@ -102,10 +102,8 @@ func theLine() (string, error) {
 	}
 	s.at(1000)
 	s.rule = demo(20) // two tokens
-	for range 2 {
-		s.ask("A", 1)
-		s.round("A", "node 1", "node 2", "node 3")
-	}
+	s.ask("A", 2)
+	s.round("A", "node 1", "node 2", "node 3")
 	s.ask("A", 1)
 	view, _ := a.View(s.rule.Name, s.now)
 	t, tat, hi, bound := s.now, view.TAT.NS, view.Hi, s.rule.Bound(s.now).NS
