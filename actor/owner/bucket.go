@@ -20,6 +20,7 @@ type bucket struct {
 	last      decision
 	far       stretch // by how much what is held lay ahead when it was reserved, at most
 	confirmed uint8   // without a replication: bit i says that replica i spoke last of gen and Hi, not set that it never spoke
+	checks    uint16  // in the last Δ, in parts of checkParts, and no more than fit: see load
 	extra     *extra  // nil for nothing of it
 }
 

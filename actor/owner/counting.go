@@ -84,7 +84,7 @@ func (o *Owner) roomsFor(next *limit.Ledger, b *bucket, c *Check, have, now int6
 
 // roomAhead is how much a busy key takes ahead: what it spends in Δ, and at most as much as may be lost with its owner.
 func (b *bucket) roomAhead(now int64, cfg *Config) int64 {
-	if b.rule.Exact() || !b.load.busy(now, cfg) {
+	if b.rule.Exact() || !b.busy(now, cfg) {
 		return 0
 	}
 	return min(int64(b.load.demand(now, cfg.Delta)), b.rule.Spare())

@@ -87,13 +87,13 @@ func (b *bucket) tokensUpTo(bound limit.Pos, t int64, cfg *Config) int64 {
 	return max(b.rule.TokensUpTo(limit.At(b.held.to), spent, t), b.rule.TokensUpTo(bound, limit.Later(spent, limit.At(next)), t))
 }
 
-// maxSkip is how much line a check may skip rather than wait for a silent replica: a twentieth of the bucket, and at least
-// one token and what refills in 2·Δ. A rival of a busy key has about that much in the way.
+// maxSkip is how much line a check may skip rather than wait for a silent replica: what a rival may have reserved beyond what it needs,
+// and besides a twentieth of the bucket, and at least one token and what refills in 2·Δ. So a rival that is frozen is not in the way.
 func (b *bucket) maxSkip(cfg *Config) int64 {
 	if b.ledger() != nil {
 		return math.MaxInt64 // its line is worth nothing
 	}
-	return max(b.rule.Length(b.rule.Capacity).Ceil()/20, b.rule.Length(1).Ceil(), 2*cfg.Delta)
+	return b.rule.SpareLine() + max(b.rule.Length(b.rule.Capacity).Ceil()/20, b.rule.Length(1).Ceil(), 2*cfg.Delta)
 }
 
 // beyond says whether a majority has told that it would accept p only if it began further on: sent again, it would not come

@@ -317,16 +317,16 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 		cfg.Busy = 0
 	}
 	if b := p.bucket(); b != nil {
-		b.load = load{at: now}
+		b.load, b.checks = load{at: now}, 0
 		if w.busy && who == 0 {
-			b.load.lately, b.load.share = float32(tick), math.MaxUint16
+			b.load.line = float32(tick)
 			b.held.from = math.MinInt32 * tick // however much of the segment is left, it is less than a quarter
 		}
 	}
 	out.Reset()
 	f(&p.Owner, now, out)
 	if b := p.bucket(); b != nil {
-		b.load, b.last, b.held.from = load{}, decision{}, 0
+		b.load, b.checks, b.last, b.held.from = load{}, 0, decision{}, 0
 		if w.setting.returns == 0 {
 			b.forgetReturns()
 		}

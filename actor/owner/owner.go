@@ -85,7 +85,7 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 	for i := range trials {
 		t := &trials[i]
 		if !c.counted {
-			t.bucket.load.note(c.At, t.length, o.cfg.Delta)
+			t.bucket.note(c.At, t.length, o.cfg.Delta)
 		}
 		switch t.verdict {
 		case wait:

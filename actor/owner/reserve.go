@@ -54,7 +54,7 @@ const maxAheads = 3
 // reserveAhead reserves the next segment of a busy key in the background, once a quarter of the held one is left, so
 // that a hot key never waits. At is when the last check begins that was admitted: line is reserved behind the checks that wait.
 func (o *Owner) reserveAhead(b *bucket, now, at int64, out *Out) {
-	if !b.load.busy(now, o.cfg) || !b.runsOut(now, o.cfg) {
+	if !b.busy(now, o.cfg) || !b.runsOut(now, o.cfg) {
 		return
 	}
 	begin := b.rule.Begin(now)
@@ -64,10 +64,8 @@ func (o *Owner) reserveAhead(b *bucket, now, at int64, out *Out) {
 		}
 		t.next = segment{} // one that no check needed in time
 	}
-	from, need := max(b.held.to, b.free(b.gen, all, nil, o.cfg), begin), max(b.tat.Ceil(), begin)
-	if from > b.held.to { // what is left of the held one comes before
-		need = from
-	}
+	from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), begin)
+	need := from - max(0, b.held.to-max(b.tat.Ceil(), begin)) // what is left of the held one may be lost too
 	if to := b.ahead(need, max(now, at), now, limit.Pos{}, o.cfg); to > from {
 		o.send(b, Send{Generation: b.gen, From: from, To: to, Background: true}, now, out)
 	}
@@ -83,9 +81,10 @@ func (b *bucket) runsOut(now int64, cfg *Config) bool {
 // ahead is up to where a bucket reserves that needs its line up to need, for a check of that length: beyond that as much as its owner may
 // lose, but no more than the bucket will spend in the next seconds, as it looks, or what of its line will pass in them if half of it is left. It does so where the bucket is spent from, unless a rival is there, who would
 // find the line gone. Where it is busy it does so whoever is there: then its owner may lose the tokens of Δ at least, and reserves what will
-// pass in the next Δ too. Nothing is reserved beyond what could be spent in Δ.
+// pass in the next Δ too. Nothing is reserved beyond what could be spent in Δ, nor,
+// unless it is busy, what will not have passed after awakeFor.
 func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 {
-	spending, busy := b.spendsAlone(length, now), b.load.busy(now, cfg)
+	spending, busy := b.spendsAlone(length, now), b.busy(now, cfg)
 	if b.rule.Exact() || !spending && !busy {
 		return need
 	}
@@ -100,8 +99,14 @@ func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 
 		}
 	}
 	end += int64(min(float64(likely), float64(most)))
+	if !busy {
+		end = min(end, b.rule.Begin(now)+awakeFor)
+	}
 	return max(need, min(end, b.rule.Bound(t+cfg.Delta).Ceil()))
 }
+
+// awakeFor is how long an owner may have to stay awake for line that no check needed, unless the bucket is busy: until that has passed.
+const awakeFor = int64(10 * time.Minute)
 
 // rivalFor is how long a rival that was heard of is taken to be there.
 const rivalFor = int64(time.Second)

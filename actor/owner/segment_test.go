@@ -162,7 +162,7 @@ func TestHotKeyNeverWaits(t *testing.T) {
 
 // A burst on a fresh bucket takes twentieths of it, or larger parts as the limit says; then all of it is denied from memory.
 func TestBurstTakesFewReservations(t *testing.T) {
-	for reserve, most := range map[limit.Reserve]int{0: 30, 20: 10, 50: 6} {
+	for reserve, most := range map[limit.Reserve]int{0: 40, 20: 20, 50: 16} {
 		s := alone(t)
 		rule, err := limit.Limit{Name: "burst", Capacity: 1000, Refill: limit.Refill{Tokens: 1, Per: time.Hour}, Reserve: reserve}.Rule()
 		if err != nil {

@@ -90,7 +90,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 			length = b.rule.Length(got)
 		}
 	}
-	if b.load.note(at, length, o.cfg.Delta); length != (limit.Pos{}) {
+	if b.note(at, length, o.cfg.Delta); length != (limit.Pos{}) {
 		o.reserveAhead(b, max(at, now), at, out)
 	}
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {

@@ -194,8 +194,8 @@ func ofSkipping() []Mutant { //nolint:funlen // a list
 			Why:  "a reservation ahead skips nothing; begun where a check would begin, it burns line that no check has asked for",
 			Edits: []Edit{{
 				File: "actor/owner/reserve.go",
-				Old:  "from, need := max(b.held.to, b.free(b.gen, all, nil, o.cfg), begin), max(b.tat.Ceil(), begin)",
-				New:  "from, need := b.start(now, now, o.cfg), max(b.tat.Ceil(), begin)",
+				Old:  "from := max(b.held.to, b.free(b.gen, all, nil, o.cfg), begin)",
+				New:  "from := b.start(now, now, o.cfg)",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `reserved ahead from`}},
 		},
@@ -217,7 +217,7 @@ func ofSkipping() []Mutant { //nolint:funlen // a list
 				Old:  " || now < t.retryAt || t.tries >= maxAheads {",
 				New:  " || now < t.retryAt {",
 			}},
-			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `reserved ahead from`}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReservingAheadSkipsNothing$", Says: `in vain`}},
 		},
 		{
 			Name: "no line for the next window",
@@ -258,6 +258,36 @@ func ofSkipping() []Mutant { //nolint:funlen // a list
 				New:  "end += int64(min(float64(likely), float64(2*most)))",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestWhatACrashMayCost$", Says: `of line would be lost`}},
+		},
+		{
+			Name: "two reserves",
+			Why:  "what is left of the segment that is held is lost as well as the next one: both together are no more than the limit's reserve",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "need := from - max(0, b.held.to-max(b.tat.Ceil(), begin))",
+				New:  "need := from",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestWhatACrashMayCost$", Says: `of line would be lost`}},
+		},
+		{
+			Name: "a reserve for days",
+			Why:  "an owner stays awake for line that it holds; of a slow limit that would be for hours after two checks",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "	if !busy {\n		end = min(",
+				New:  "	if need < 0 {\n		end = min(",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestSpareKeepsNobodyAwake$", Says: `the owner stays awake`}},
+		},
+		{
+			Name: "a frozen owner's reserve",
+			Why:  "what another owner has reserved ahead at one replica is left out while that one is silent; waited for, it closes the bucket to a check that would take little of it",
+			Edits: []Edit{{
+				File: "actor/owner/free.go",
+				Old:  "return b.rule.SpareLine() + max(",
+				New:  "return max(",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestFrozenOwnerOfASpare$", Says: `check`}},
 		},
 		{
 			Name: "a denial that asks with line",
