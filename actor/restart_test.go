@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -135,13 +136,14 @@ func TestRestartCostsTheReserve(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 0))
-			at := int64(1_700_000_000e9) // begins a window of ten minutes, and the clock is the test's
-			now := func() int64 { return at }
+			var at atomic.Int64 // the clock is the test's
+			at.Store(1_700_000_000e9)
+			now := at.Load
 			limits := fixed(document(t, "limits: {l: "+c.limit+"}\n"))
-			const keys = 40
+			const keys = 6
 			var spent [keys]int64
 			fs, missing, seen := vfs.NewCrashableMem(), [keys]int64{}, false
-			for n := range 4 {
+			for n := range 3 {
 				store := open(t, storage.Config{FS: fs, Durability: storage.Fsync, Now: now})
 				s := start(t, Config{Replicas: []Replica{store}, Now: now, Limits: limits})
 				for i := range keys {
@@ -161,7 +163,7 @@ func TestRestartCostsTheReserve(t *testing.T) {
 							missing[i] += lost
 							seen = seen || lost > 1
 						}
-						at += random.Int64N(50e3)
+						at.Add(random.Int64N(50e3))
 					}
 				}
 				if n%2 == 0 {

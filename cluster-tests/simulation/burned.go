@@ -103,13 +103,14 @@ func (l *ledger) granted(r *reserved) {
 }
 
 // mayPassOver is how much line one reservation may pass over without need: a tenth of the bucket, and in any case two tokens and
-// what refills in 0.4 s. It is twice what an owner passes over rather than wait for a silent replica.
+// what refills in 0.4 s; and twice what an owner may reserve beyond what it needs. It is twice what an owner passes over rather than wait for a
+// silent replica.
 func (w *World) mayPassOver(limit int, reach int64) int64 {
-	token := int64(0)
+	token, spare := int64(0), int64(0)
 	for _, rule := range w.limits[limit].all() {
-		token = max(token, rule.Length(1).Ceil())
+		token, spare = max(token, rule.Length(1).Ceil()), max(spare, rule.SpareLine())
 	}
-	return max(reach/10, 2*token, 400*ms)
+	return 2*spare + max(reach/10, 2*token, 400*ms)
 }
 
 // burnedShare bounds what may be burned of a bucket in a whole run: one part in so many of what was reserved of it and of
