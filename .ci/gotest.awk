@@ -59,6 +59,12 @@ action == "fail" {
 	printf "%s", output[id]
 	delete output[id]
 	fails++
+	if (test == "") { # the tests that ran when it ended, of which nothing more is said
+		for (open in output) if (index(open, package " ") == 1 && output[open] != "") {
+			printf "%s was running:\n%s", open, output[open]
+			delete output[open]
+		}
+	}
 }
 
 (action == "pass" || action == "fail") && test == "" { packages++ }
