@@ -43,7 +43,7 @@ func (n *numbers) rule(base *Rule) (*Rule, error) {
 		return nil, err
 	}
 	rule, err := n.limit.Rule()
-	if fe, ok := errors.AsType[*FieldError](err); ok && fe.Field == "reserve" { // it fits base: by these numbers, buckets are of another kind
+	if fe, ok := errors.AsType[*FieldError](err); ok && fe.Field == "reserve" { // it fits the limit, so the numbers are what is wrong: by them a bucket is of a kind without a reserve
 		other := n.limit
 		other.Reserve = 0
 		rule, err = other.Rule()

@@ -234,7 +234,6 @@ func TestSpareKeepsNobodyAwake(t *testing.T) {
 			s := alone(t)
 			s.cfg.Busy = owner.DefaultBusy
 			rule := mustRule(t, "slow", capacity, capacity, 24*time.Hour)
-			s.owner.ForgetReturns()
 			if spent > 0 {
 				s.check(spent, rule)
 			}

@@ -15,9 +15,9 @@ import (
 	"github.com/jeton-dev/jeton/storage"
 )
 
-// The limits of a node that is compared: open lets everything pass that one key can be asked here, minute and
-// clients are such as people have, which let everything pass that is asked of one of very many keys, or of a gateway's clients, and once denies everything
-// but a key's first check.
+// The limits of a node that is compared. Open lets everything pass that one key can be asked here. Minute and clients are limits as people
+// have them: minute lets everything pass where manyKeys share the load, clients where a gateway's do. Once denies everything but a key's first
+// check.
 const (
 	openLimit    = "open"
 	minuteLimit  = "minute"
