@@ -149,7 +149,7 @@ func ofReserving() []Mutant { //nolint:funlen // a list
 }
 
 // ofSkipping are mutants of which line may be skipped, so that no owner can spend it.
-func ofSkipping() []Mutant { //nolint:funlen // a list
+func ofSkipping() []Mutant {
 	skips := Hunt{Package: "./actor/owner", Run: "^TestModelSkipsNothing$", Says: `though a majority would have said yes from`}
 	return []Mutant{
 		{
