@@ -164,8 +164,10 @@ func (g *Gateway) openUpstreams(p *config.Proxy, old *rules) (map[string]*upstre
 // newGuard makes the guard between the gateway and the checker, with its metrics. It keeps local buckets, so a document that
 // configures it alike keeps it.
 func (g *Gateway) newGuard(c config.Cluster, old *rules) (*fallback.Guard, *prometheus.Registry, error) {
-	if old != nil && old.document.Cluster.Sharers() == c.Sharers() && old.document.Cluster.Budget() == c.Budget() {
-		return old.guard, old.guardMetrics, nil
+	if old != nil {
+		if b := old.document.Cluster; b.Sharers() == c.Sharers() && b.Budget() == c.Budget() && b.Repeats() == c.Repeats() {
+			return old.guard, old.guardMetrics, nil
+		}
 	}
 	registry := prometheus.NewRegistry()
 	var before *fallback.Guard
@@ -173,7 +175,8 @@ func (g *Gateway) newGuard(c config.Cluster, old *rules) (*fallback.Guard, *prom
 		before = old.guard
 	}
 	guard, err := fallback.New(fallback.Config{
-		Before: before, Checker: g.checker, Limits: g.limits, Gateways: c.Sharers(), Within: c.Budget(), Registerer: registry, Logger: g.log,
+		Before: before, Checker: g.checker, Limits: g.limits, Gateways: c.Sharers(), Within: c.Budget(), Known: c.Repeats(),
+		Now: g.nanos, Registerer: registry, Logger: g.log,
 	})
 	return guard, registry, err
 }

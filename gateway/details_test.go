@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/rpc/details"
 )
 
@@ -67,6 +68,7 @@ func TestDenialsHaveDetails(t *testing.T) {
 			}
 		}
 		w.rig.breakDown(limit.ErrUnavailable)
+		w.rig.pass(fallback.MaxKnown)
 		if err := asking(details.AsErrors); status.Code(err) == codes.ResourceExhausted || len(detailsOf(err)) != 0 {
 			t.Errorf("%s, without a decision: %v has %q", way, err, detailsOf(err))
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
 const forwarding = "forward_auth: {}\n"
@@ -90,6 +91,7 @@ func TestForwardAuthOfNginx(t *testing.T) {
 	}
 	r.breakDown(limit.ErrUnavailable)
 	r.unknown.Store(true)
+	r.pass(fallback.MaxKnown)
 	a = r.forward("/auth?deny=403", headers...)
 	if a.StatusCode != http.StatusForbidden {
 		t.Fatal(a.Status)

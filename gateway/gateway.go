@@ -73,7 +73,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// Tracer makes a span for each decision; nil makes none.
 	Tracer trace.TracerProvider
-	// Now is the time; nil means time.Now.
+	// Now is the time; nil means time.Now, and for what is decided without the cluster a clock that ignores later corrections of it.
 	Now func() time.Time
 }
 
@@ -85,6 +85,7 @@ type Gateway struct {
 	metrics *metrics
 	tracer  trace.Tracer // nil for none
 	now     func() time.Time
+	nanos   func() int64 // of the guard; nil for a clock of its own
 	memory  *denial.Memory
 	meter   *metering.Meter // of exchanges with language models
 	talks   *denial.Memory  // the newest of these, in a ring of their own: they would push all denials out of that one
@@ -115,6 +116,8 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	if g.now == nil {
 		g.now = time.Now
+	} else {
+		g.nanos = func() int64 { return g.now().UnixNano() }
 	}
 	if cfg.Tracer != nil {
 		g.tracer = cfg.Tracer.Tracer(tracerName)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway"
+	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
 // service answers the calls that pass.
@@ -101,6 +102,7 @@ routes:
 		t.Errorf("the second stream: %v", err)
 	}
 	r.breakDown(limit.ErrUnavailable)
+	r.pass(fallback.MaxKnown)
 	if err := watch(); status.Code(err) != codes.Unavailable {
 		t.Errorf("without a decision: %v", err)
 	}

@@ -77,7 +77,7 @@ func (v *visit) remember(at time.Time) {
 	r := &denial.Record{
 		At: at, Route: v.request.Route, Method: clip(v.request.Method, maxMethod), Path: clip(v.request.Path, maxPath),
 		Status: v.writer().Status(v.refusal.Kind), Reason: v.outcome.String(), Cost: v.cost, Node: v.node, Source: string(v.source),
-		APIKey: v.facts.KeyLabel(),
+		KnownSince: v.since, APIKey: v.facts.KeyLabel(),
 	}
 	if v.key.Text != "" {
 		r.Key = shownKey(v.key)
@@ -233,6 +233,9 @@ func (v *visit) setDecisionHeader(h http.Header) {
 		by += "; by=" + string(v.source) + "; because=" + v.failure.Error()
 	case v.source != "":
 		by += "; by=" + string(v.source) + "; node=" + v.node
+		if !v.since.IsZero() {
+			by += "; since=" + v.since.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
 	}
 	w.Explain(h, by)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/gateway"
 	"github.com/jeton-dev/jeton/gateway/config"
+	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/keys"
 )
 
@@ -106,6 +107,7 @@ func TestMetrics(t *testing.T) {
 	r := newRig(t, oneRoute("{limits: [ten, two]}"))
 	r.wants("/", nil, 204, 204, 429)
 	r.breakDown(limit.ErrUnavailable)
+	r.pass(fallback.MaxKnown)
 	r.wants("/", nil, 204)
 	for outcome, want := range map[string]float64{"admitted": 2, "denied": 1, "fail_open": 1} {
 		if got := r.count("jeton_gateway_requests_total", "route", "all", "outcome", outcome); got != want {

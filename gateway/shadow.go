@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jeton-dev/jeton/actor/limit"
-	"github.com/jeton-dev/jeton/gateway/fallback"
 )
 
 // maxShadows run at once; more are dropped and counted.
@@ -58,7 +57,7 @@ func (s *shadows) start(f func()) bool {
 // run asks the cluster, counts, and logs what would have been denied.
 func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
 	d := r.guard.Check(ctx, w.request(), limit.Allow)
-	if d.Source != fallback.ByCluster {
+	if !d.Source.OfCluster() {
 		return
 	}
 	w.limits.count(d.Decision)

@@ -49,7 +49,8 @@ type visit struct {
 	quotas  []answer.Quota // of the limits of all checks
 	earlier int            // of these, how many are of checks before the last one
 	source  fallback.Source
-	failure error // why the cluster did not decide
+	since   time.Time // when the denial came that is known; zero for others
+	failure error     // why the cluster did not decide
 	asked   []limit.Ref
 	open    undecided // of checks that passed without a decision
 	node    string    // that decided

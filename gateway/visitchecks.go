@@ -69,12 +69,12 @@ func (v *visit) returnable() bool {
 
 // apply adds the verdict of one check to the result.
 func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
-	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
+	v.source, v.since, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Since, d.Err, d.Node, l.refs, d.MayWait
 	doc := v.gateway.limits()
 	v.earlier = len(v.quotas)
 	for _, o := range d.Limits {
 		q := answer.Quota{Outcome: o, Counts: c.counts.name}
-		if doc != nil && d.Source == fallback.ByCluster { // a local bucket has only a part of the limit
+		if doc != nil && d.Source.OfCluster() { // a local bucket has only a part of the limit
 			q.Rule = doc.DecidedBy(&o, r.Key)
 		}
 		v.quotas = append(v.quotas, q)

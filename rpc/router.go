@@ -99,6 +99,9 @@ func (r *Router) follow(tables Tables) {
 // Close gives up what other nodes were asked. Local is not closed.
 func (r *Router) Close() error { return r.nodes.Close() }
 
+// First is the address of the node that decides about key while all are well, as Decision.Node has it: empty for the own one.
+func (r *Router) First(key string) string { return r.nodes.First(key) }
+
 // marks are what the metadata of a call says about how the call was routed.
 type marks struct {
 	forwarded bool

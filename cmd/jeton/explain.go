@@ -319,6 +319,12 @@ func decided(r *denial.Record) string {
 			text += ", all but what is undecided"
 		}
 		return text
+	case "known":
+		text := "the gateway, by a denial of the cluster that still held, known since " + r.KnownSince.UTC().Format("15:04:05.000 UTC")
+		if r.Node != "" {
+			text += ", of node " + r.Node
+		}
+		return text
 	case "allow":
 		return "the gateway: the cluster did not decide, and on_unavailable is allow"
 	case "local":

@@ -30,6 +30,7 @@ import (
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/door"
+	"github.com/jeton-dev/jeton/rpc"
 )
 
 // A Node is a running node. It is a [limit.Limiter]: what a node that is alone is asked directly takes no network, and in
@@ -43,6 +44,14 @@ type Node struct {
 }
 
 var _ limit.Limiter = (*Node)(nil)
+
+// First is the address of the node that decides about key while all are well, as Decision.Node has it: empty for this one.
+func (n *Node) First(key string) string {
+	if r, ok := n.Limiter.(*rpc.Router); ok {
+		return r.First(key)
+	}
+	return ""
+}
 
 // GRPCAddr and HTTPAddr are the addresses that the node listens on; empty if it does not.
 func (n *Node) GRPCAddr() string { return door.Address(n.grpcListener) }

@@ -57,6 +57,14 @@ func (c Cluster) Addresses() []string {
 // Budget is how long a request may wait for its decision.
 func (c Cluster) Budget() time.Duration { return c.DecideWithin.Or(50 * time.Millisecond) }
 
+// Repeats is how long a denial is repeated at most without asking a node.
+func (c Cluster) Repeats() time.Duration {
+	if c.RepeatDenials == nil {
+		return time.Second
+	}
+	return time.Duration(*c.RepeatDenials)
+}
+
 // Sharers is how many gateways share the limits that are decided locally.
 func (c Cluster) Sharers() int { return cmp.Or(c.Gateways, 1) }
 

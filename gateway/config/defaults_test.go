@@ -16,6 +16,8 @@ func TestDefaults(t *testing.T) {
 	for what, got := range map[string][2]any{
 		"cluster.servers":                           {Cluster{}.Addresses(), []string{"127.0.0.1:7700"}},
 		"cluster.decide_within":                     {Cluster{}.Budget(), 50 * time.Millisecond},
+		"cluster.repeat_denials":                    {Cluster{}.Repeats(), time.Second},
+		"cluster.repeat_denials, none":              {Cluster{RepeatDenials: new(Duration)}.Repeats(), time.Duration(0)},
 		"cluster.gateways":                          {Cluster{}.Sharers(), 1},
 		"cluster.max_in_flight":                     {Cluster{}.MaxConcurrent(), 10_000},
 		"cluster.max_in_flight_per_client":          {Cluster{}.MaxConcurrentPerClient(), 1250},

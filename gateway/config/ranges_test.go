@@ -21,6 +21,7 @@ func TestRanges(t *testing.T) {
 		right, beyond []string
 	}{
 		{"cluster: {decide_within: %s}\n", "cluster.decide_within", []string{"0s", "1ms", "30s"}, []string{"999us", "30001ms", "-1ms"}},
+		{"cluster: {repeat_denials: %s}\n", "cluster.repeat_denials", []string{"0s", "1ms", "1s"}, []string{"-1ms", "1001ms"}},
 		{"cluster: {gateways: %s}\n", "cluster.gateways", []string{"0", "1", "10000"}, []string{"-1", "10001"}},
 		{"cluster: {max_in_flight: %s}\n", "cluster.max_in_flight", []string{"0", "1", "10000000"}, []string{"-1", "10000001"}},
 		{"cluster: {max_in_flight_per_client: %s}\n", "cluster.max_in_flight_per_client", []string{"0", "1", "10000000"}, []string{"-1", "10000001"}},

@@ -32,6 +32,9 @@ func (f *findings) cluster(c Cluster) {
 	}
 	f.tokens("cluster.token_file", c.TokenFile)
 	f.duration("cluster.decide_within", c.DecideWithin, time.Millisecond, 30*time.Second)
+	if most := c.RepeatDenials; most != nil && (*most < 0 || *most > Duration(time.Second)) {
+		f.add("cluster.repeat_denials", "%v is out of range: at least 0s and at most 1s", *most)
+	}
 	within(f, "cluster.gateways", c.Gateways, 1, 10_000)
 	within(f, "cluster.max_in_flight", c.MaxInFlight, 1, 10_000_000)
 	within(f, "cluster.max_in_flight_per_client", c.MaxInFlightPerClient, 1, 10_000_000)

@@ -44,8 +44,11 @@ type Record struct {
 	Wait time.Duration
 	// Node is the address of the node that decided; empty when none did.
 	Node string
-	// Source is what decided: the cluster, or the fallback of the gateway.
+	// Source is what decided: the cluster, a denial of it that the gateway knew, or the fallback of the gateway.
 	Source string
+	// KnownSince is when the denial of the cluster had come that the gateway knew, in JSON in whole milliseconds, rounded down; zero if it
+	// asked the cluster.
+	KnownSince time.Time
 	// Upstream is the name of the upstream that did not answer a request that had passed; empty for a refused request.
 	Upstream string
 	// Why is the error of the cluster, with the limits that were asked, or that of Upstream; empty if there was none.

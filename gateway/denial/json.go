@@ -27,6 +27,7 @@ type recordJSON struct {
 	Wait      int64   `json:"wait_ms,omitempty"`
 	Node      string  `json:"node,omitempty"`
 	Source    string  `json:"source,omitempty"`
+	Known     string  `json:"known_since,omitempty"`
 	Upstream  string  `json:"upstream,omitempty"`
 	Why       string  `json:"why,omitempty"`
 	Undecided string  `json:"undecided,omitempty"`
@@ -37,7 +38,7 @@ type recordJSON struct {
 }
 
 // MarshalJSON writes {"id", "gateway", "at", "route", "method", "path", "status", "reason", "key", "api_key", "flaw": {"credential", "check"}, "cost", "counts",
-// "wait_ms", "node", "source", "upstream", "why", "undecided", "limits": [{"rule", "outcome", "counts", "earlier"}], "passes_at", "exchange"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
+// "wait_ms", "node", "source", "known_since", "upstream", "why", "undecided", "limits": [{"rule", "outcome", "counts", "earlier"}], "passes_at", "exchange"}. Times are RFC 3339 in UTC with milliseconds; what is empty is
 // left out.
 func (r Record) MarshalJSON() ([]byte, error) {
 	out := recordJSON{
@@ -48,6 +49,9 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	out.Upstream, out.Why, out.Wait = r.Upstream, r.Why, r.Wait.Milliseconds()
 	if out.Limits == nil {
 		out.Limits = []Limit{}
+	}
+	if !r.KnownSince.IsZero() {
+		out.Known = r.KnownSince.UTC().Format(layout)
 	}
 	if !r.PassesAt.IsZero() {
 		out.PassesAt = up(r.PassesAt).UTC().Format(layout)
@@ -79,9 +83,13 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
+	known, err := readTime("known_since", in.Known)
+	if err != nil {
+		return err
+	}
 	*r = Record{
 		ID: in.ID, Gateway: in.Gateway, At: at, Route: in.Route, Method: in.Method, Path: in.Path, Status: in.Status,
-		Reason: in.Reason, Key: in.Key, APIKey: in.APIKey, Flaw: in.Flaw, Cost: in.Cost, Node: in.Node, Source: in.Source, Limits: in.Limits, PassesAt: passes,
+		Reason: in.Reason, Key: in.Key, APIKey: in.APIKey, Flaw: in.Flaw, Cost: in.Cost, Node: in.Node, Source: in.Source, KnownSince: known, Limits: in.Limits, PassesAt: passes,
 	}
 	r.Exchange, r.Counts, r.Undecided = in.Exchange, in.Counts, in.Undecided
 	r.Upstream, r.Why, r.Wait = in.Upstream, in.Why, time.Duration(in.Wait)*time.Millisecond

@@ -1,5 +1,6 @@
 // Package fallback sits between a gateway and the cluster: it gives every check a budget of time. When the cluster does not
-// decide within it, the policy of the limits or of the check applies: allow, deny, or a local bucket of this gateway.
+// decide within it, the policy of the limits or of the check applies: allow, deny, or a local bucket of this gateway. A denial of
+// the cluster is known while it holds, for a second at most: the same request is denied again without asking.
 //
 // It promises that an outage of the cluster delays a request by no more than the budget, that n gateways which decide locally
 // together grant no more than the limits say (see [Guard.Check] for the rounding of very small limits), and that its memory is
@@ -27,7 +28,8 @@ const defaultWithin = 50 * time.Millisecond
 // Config is the configuration of a Guard.
 type Config struct {
 	// Checker decides; required. If it is also a [limit.Returner], receipts can be given back. It must return when its context
-	// ends, by Done or Deadline: a check lasts until it returns.
+	// ends, by Done or Deadline: a check lasts until it returns. If it has a method First(key string) string, which names the
+	// node that decides about a key first, then only denials of that node are known.
 	Checker limit.Checker
 	// Limits returns the stored limits in force: the same pointer until they change, and nil while they are not known. Required.
 	Limits func() *limit.Document
@@ -37,6 +39,8 @@ type Config struct {
 	Before *Guard
 	// Within is the budget of a check. 0 means 50 ms.
 	Within time.Duration
+	// Known is how long a denial is known at most, up to [MaxKnown]. 0 means that the Checker is always asked.
+	Known time.Duration
 	// Now is the time in nanoseconds since the Unix epoch, by which local buckets refill. When it goes back, buckets do not
 	// refill until it has caught up. Nil means a clock that ignores later corrections of the time of day.
 	Now func() int64
@@ -55,6 +59,7 @@ type Guard struct {
 	log     *slog.Logger
 	metrics metrics
 	parts   divider
+	known   *known
 	local   *buckets
 	outage  outage
 	returns *returns
@@ -70,10 +75,12 @@ func New(cfg Config) (*Guard, error) {
 		return nil, errors.New("fallback: no limits: give a function that returns the stored limits in force, or nil")
 	case cfg.Gateways < 0 || cfg.Within < 0:
 		return nil, fmt.Errorf("fallback: negative numbers: %d gateways, within %v", cfg.Gateways, cfg.Within)
+	case cfg.Known < 0 || cfg.Known > MaxKnown:
+		return nil, fmt.Errorf("fallback: a denial cannot be known for %v: from 0s to %v", cfg.Known, MaxKnown)
 	}
 	g := &Guard{
 		checker: cfg.Checker, limits: cfg.Limits, within: cfg.Within, now: cfg.Now, log: cfg.Logger,
-		parts: divider{gateways: max(cfg.Gateways, 1)},
+		parts: divider{gateways: max(cfg.Gateways, 1)}, known: newKnown(cfg.Known, cfg.Checker),
 	}
 	if g.within == 0 {
 		g.within = defaultWithin
@@ -108,8 +115,12 @@ func monotonic() func() int64 {
 // Check asks the Checker to decide r within the budget, or within the rest of ctx if that is shorter. If it does not, the policy
 // gives the verdict:
 //
-//	Checker ─▶ decided: ByCluster
-//	   └─ error ─▶ policy ─▶ allow: ByAllow, deny: ByDeny, local: ByLocal
+//	known denial: ByKnown
+//	   └─ none ─▶ Checker ─▶ decided: ByCluster
+//	                └─ error ─▶ policy ─▶ allow: ByAllow, deny: ByDeny, local: ByLocal
+//
+// The Checker is not asked where it has denied the same request and that denial still holds, for as long as Config.Known. The Limits
+// of a request are remembered with it, and must not be changed.
 //
 // The policy is the argument; if it is empty, it is the on_unavailable of the limits, and of several the strictest: deny before
 // local before allow. A limit that was removed from the stored ones counts as it was before, for up to 1,000 removed limits. A
@@ -135,8 +146,13 @@ func (g *Guard) Deadline() time.Time { return time.Now().Add(g.within) }
 // CheckBy is Check for a request with several checks, which share one budget: deadline is what [Guard.Deadline] returned when
 // the request arrived.
 func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Policy, deadline time.Time) Verdict {
-	b := budget{parent: ctx, deadline: deadline}
 	r = g.asked(r)
+	stored, sent := g.limits(), g.now()
+	if d, since := g.known.recall(&r, stored, sent); d != nil {
+		g.metrics.checks[ByKnown].Inc()
+		return Verdict{Decision: *d, Source: ByKnown, Since: time.Unix(0, since)}
+	}
+	b := budget{parent: ctx, deadline: deadline}
 	d, err := g.checker.Check(&b, r)
 	for less(&r, err) {
 		d, err = g.checker.Check(&b, r)
@@ -144,6 +160,7 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 	b.end()
 	if err == nil {
 		g.Note()
+		g.known.note(&r, &d, stored, sent, g.now())
 		g.metrics.checks[ByCluster].Inc()
 		g.outage.decided()
 		return Verdict{Decision: d, Source: ByCluster, MayWait: r.Wait}

@@ -12,10 +12,14 @@ type Source string
 // The sources.
 const (
 	ByCluster Source = "cluster" // a decision of the cluster
+	ByKnown   Source = "known"   // a denial of the cluster that still holds, known to this gateway
 	ByLocal   Source = "local"   // local buckets of this gateway
 	ByAllow   Source = "allow"   // admitted without a decision
 	ByDeny    Source = "deny"    // denied without a decision
 )
+
+// OfCluster says whether the cluster has decided, now or a moment ago.
+func (s Source) OfCluster() bool { return s == ByCluster || s == ByKnown }
 
 // A Verdict says what happens to a check.
 type Verdict struct {
@@ -23,7 +27,9 @@ type Verdict struct {
 	// ByLocal, its outcomes are those of this gateway's part of each limit. Only a decision of the cluster can have receipts.
 	limit.Decision
 	Source Source
-	// Err is why the cluster did not decide; nil by ByCluster.
+	// Since is when the denial came from the cluster that is known; zero for all but ByKnown.
+	Since time.Time
+	// Err is why the cluster did not decide; nil by ByCluster and ByKnown.
 	Err error
 	// MayWait is how long the check asked to wait at most: as long as the document says, and each limit allows.
 	MayWait time.Duration

@@ -153,6 +153,9 @@ func (c *Client) Close() error { return c.nodes.Close() }
 // Version is the version of the table that the client goes by; 0 before it has one.
 func (c *Client) Version() uint64 { return c.nodes.Version() }
 
+// First is the address of the node that decides about key while all are well, as Decision.Node has it.
+func (c *Client) First(key string) string { return c.known().First(key) }
+
 // Check implements [limit.Checker]. Checks that are made at the same time travel together.
 func (c *Client) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
 	return c.known().Check(ctx, r)

@@ -57,6 +57,20 @@ func (t *table) newer(v *pb.View) bool {
 // Version is the version of the table in force; 0 before there is one.
 func (s *Set) Version() uint64 { return s.table.Load().version }
 
+// First is the address of the node that decides about key while all are well: the first one of its replicas that is not leaving. It is
+// empty for the own node, and where there is none.
+func (s *Set) First(key string) string {
+	seats := s.table.Load().of(ring.Hash(key))
+	if len(seats) == 0 {
+		return ""
+	}
+	stays := slices.IndexFunc(seats, func(s Seat) bool { return !s.Leaving })
+	if first := seats[max(stays, 0)]; first.local == nil {
+		return first.address
+	}
+	return ""
+}
+
 // Members are the nodes of the table in force, the own one too; none before there is a table.
 func (s *Set) Members() []Seat { return s.table.Load().all }
 

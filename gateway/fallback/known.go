@@ -1,0 +1,171 @@
+package fallback
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// MaxKnown is how long a denial is known at most: after a reset, a return or a change of the limits, the same request passes again at the
+// latest after so long.
+const MaxKnown = time.Second
+
+// Bounds of the denials that are known: 65,536 of the last second, and those of the second before.
+const (
+	knownShards   = 64
+	knownPerShard = 1024
+)
+
+// known are denials of the cluster that still hold. Until the time at which the cluster said that a request would pass, the same request
+// is denied again: whoever spends meanwhile only makes that later. So it is denied here, and a flood of it does not reach the cluster.
+//
+// What the cluster could decide otherwise earlier than that is asked again: a request that may wait, or takes a hold; a limit of
+// concurrent permits, which come back at any time; one with a penalty, whose owner counts denials in a row, as long as the bucket is not
+// closed. So is a key of which the denial comes from another node than the one that decides about it first, as that other one has less of
+// its line.
+type known struct {
+	lasts  time.Duration           // at most; 0 for no memory
+	first  func(key string) string // the node that decides about key first; nil if that is not known
+	seed   maphash.Seed
+	shards [knownShards]knownShard
+}
+
+// A knownShard is a part of the denials with a lock of its own. Every MaxKnown, the old half is dropped: what is in it has ended.
+type knownShard struct {
+	mu         sync.Mutex
+	turned     int64 // when young was made
+	young, old map[knownID]*knownDenial
+}
+
+// A knownID finds a denial.
+type knownID struct {
+	key, plan string
+	limit     string // the first one of the request
+}
+
+// A knownDenial is one. It never changes.
+type knownDenial struct {
+	limits       []limit.Ref
+	cost         int64
+	stored       *limit.Document // the limits in force
+	decision     limit.Decision
+	heard, until int64 // when it came, and how long it holds
+}
+
+func newKnown(lasts time.Duration, checker limit.Checker) *known {
+	k := &known{lasts: lasts, seed: maphash.MakeSeed()}
+	if places, ok := checker.(interface{ First(key string) string }); ok {
+		k.first = places.First
+	}
+	return k
+}
+
+// asks says whether the denial of r may be known at all.
+func (k *known) asks(r *limit.Request) bool {
+	return k.lasts > 0 && r.Wait == 0 && r.Hold == 0 && r.Extend == 0 && len(r.Limits) > 0
+}
+
+func (k *known) shard(id *knownID) *knownShard {
+	return &k.shards[maphash.String(k.seed, id.key)%knownShards]
+}
+
+func idOf(r *limit.Request) knownID {
+	return knownID{key: r.Key, plan: r.Plan, limit: r.Limits[0].Name}
+}
+
+// recall is the denial of r that holds at now, with its times as they are then, and since when it is known; nil for none.
+func (k *known) recall(r *limit.Request, stored *limit.Document, now int64) (d *limit.Decision, since int64) {
+	if !k.asks(r) {
+		return nil, 0
+	}
+	id := idOf(r)
+	s := k.shard(&id)
+	s.mu.Lock()
+	found := s.young[id]
+	if found == nil {
+		found = s.old[id]
+	}
+	s.mu.Unlock()
+	if found == nil || !found.holds(r, stored, now) {
+		return nil, 0
+	}
+	return found.at(now), found.heard
+}
+
+// holds says whether r is denied at now as well.
+func (f *knownDenial) holds(r *limit.Request, stored *limit.Document, now int64) bool {
+	return f.heard <= now && now < f.until && f.stored == stored && f.cost == r.Tokens() && slices.Equal(f.limits, r.Limits)
+}
+
+// at is the decision as it is at now: so much later, all that was to come is so much nearer.
+func (f *knownDenial) at(now int64) *limit.Decision {
+	passed := time.Duration(now - f.heard)
+	d := f.decision
+	d.Limits = slices.Clone(d.Limits)
+	for i := range d.Limits {
+		o := &d.Limits[i]
+		o.RetryAfter = max(o.RetryAfter-passed, 0)
+		o.ResetAfter = max(o.ResetAfter-passed, 0)
+	}
+	return &d
+}
+
+// note remembers that the cluster has denied r, which was sent to it at sent, by the limits stored.
+func (k *known) note(r *limit.Request, d *limit.Decision, stored *limit.Document, sent, now int64) {
+	if d.Allowed || stored == nil || !k.asks(r) || k.first != nil && k.first(r.Key) != d.Node {
+		return
+	}
+	lasts := min(surely(r, d, stored), k.lasts)
+	if lasts == k.lasts { // gateways that have asked together do not do so again
+		lasts -= rand.N(k.lasts/8 + 1)
+	}
+	if sent+int64(lasts) <= now {
+		return
+	}
+	id := idOf(r)
+	id.key = strings.Clone(id.key) // it may share memory with a whole request
+	k.shard(&id).put(id, &knownDenial{
+		limits: r.Limits, cost: r.Tokens(), stored: stored, decision: *d, heard: now, until: sent + int64(lasts),
+	}, now)
+}
+
+// surely is how long after its decision the denial of r holds whatever others do, returns and changes aside.
+func surely(r *limit.Request, d *limit.Decision, stored *limit.Document) (lasts time.Duration) {
+	for i := range d.Limits {
+		o := &d.Limits[i]
+		if r.Limits[i].Inline != nil {
+			return 0
+		}
+		if o.Allowed {
+			continue
+		}
+		rule := stored.DecidedBy(o, r.Key)
+		switch {
+		case rule == nil, rule.Penalty != (limit.Penalty{}) && !o.Closed:
+			return 0
+		case rule.Permits():
+		case o.Never:
+			lasts = MaxKnown
+		default:
+			lasts = max(lasts, o.RetryAfter)
+		}
+	}
+	return lasts
+}
+
+// put keeps a denial, in place of the one before. While there are too many, it is asked for again.
+func (s *knownShard) put(id knownID, f *knownDenial, now int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now-s.turned >= int64(MaxKnown) || now < s.turned {
+		s.old, s.young, s.turned = s.young, map[knownID]*knownDenial{}, now
+	}
+	if len(s.young) < knownPerShard || s.young[id] != nil {
+		s.young[id] = f
+	}
+}
