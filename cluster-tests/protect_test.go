@@ -49,7 +49,7 @@ func TestProtectProgram(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)
 	address := loopback(t)
-	document := filepath.Join(render(t, "../deploy/gateway", "\ncluster:\n", "\nname: program\ncluster:\n  decide_within: 30s\n"), "forward-auth.yaml")
+	document := filepath.Join(render(t, "../deploy/gateway", "\ncluster:\n", "\nname: program\ncluster:\n  decide_within: 30s\n  repeat_denials: 0s\n"), "forward-auth.yaml")
 	binaries := s.programs(address, document)
 	if len(binaries) != 2 {
 		t.Fatalf("the page has %d programs, want one of HTTP and one of gRPC", len(binaries))

@@ -1,6 +1,7 @@
 package clustertests
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -36,6 +37,7 @@ type site struct {
 	reached  atomic.Int64                // requests that it got
 	shown    atomic.Pointer[http.Header] // of the last of them
 	inside   bool                        // the application that is asked is another one, inside of the gateway
+	repeats  string                      // repeat_denials of the gateways; empty for none: tests fill buckets, and ask at once
 	client   *http.Client
 }
 
@@ -100,7 +102,7 @@ func (s *site) startGateway(document string, besides ...string) *gatewayProcess 
 	}
 	pairs := append([]string{
 		"127.0.0.1:7700", strings.Join(s.cluster.Servers(), ", "),
-		"\ncluster:\n", fmt.Sprintf("\nname: %s\nadmin: {listen: %s}\ncluster:\n  decide_within: 30s\n", g.name, g.admin),
+		"\ncluster:\n", fmt.Sprintf("\nname: %s\nadmin: {listen: %s}\ncluster:\n  decide_within: 30s\n  repeat_denials: %s\n", g.name, g.admin, cmp.Or(s.repeats, "0s")),
 	}, besides...)
 	text, err := os.ReadFile("../deploy/gateway/" + document)
 	if err != nil {

@@ -50,7 +50,7 @@ type Config struct {
 	// calls it; it must not block.
 	OnMark func(Mark)
 	// Memory is about how many bytes of memory the Store may use, for Pebble's cache and for the registers that are not in
-	// Pebble yet. 0 means as much as is useful, which is about 400 MiB at most. With Durability Memory all registers are in
+	// Pebble yet. 0 means as much as is useful, which is about 340 MiB at most. With Durability Memory all registers are in
 	// memory, whatever this says; see Store.Full.
 	Memory int64
 	// Logger receives what Pebble and the Store report; nil means slog.Default.
@@ -111,7 +111,7 @@ func (c *Config) check() error {
 // The sizes of the cache and of a journal file, in bytes. With Pebble's default cache every lookup of a new key reads from
 // the disk once there are a million registers.
 const (
-	maxCache, minCache     = 128 << 20, 4 << 20
+	maxCache, minCache     = 64 << 20, 4 << 20
 	maxJournal, minJournal = 16 << 20, 1 << 20
 )
 

@@ -13,6 +13,44 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 			{Package: "./gateway/fallback", Run: "^TestGatewaysTogether$", Says: `admitted too much in a window`},
 		},
 	}, {
+		Name: "a denial is repeated for as long as its limits allow",
+		Why:  "a denial holds until the time that the node said; repeated for longer, it denies what the bucket has",
+		Edits: []Edit{
+			{File: "gateway/fallback/known.go", Old: "lasts := min(surely(r, d, stored), k.lasts)", New: "lasts := k.lasts"},
+		},
+		Caught: []Hunt{
+			{Package: "./gateway/fallback", Run: "^TestKnownDenialsHold$", Says: `is repeated for .*, and the cluster says`},
+			{Package: "./gateway/fallback", Run: "^TestAskedAgain$", Says: `permits: .* after 1 questions, want 2`},
+		},
+	}, {
+		Name: "a denial holds from when it was heard",
+		Why:  "the node counted the wait from its decision; on the way to a gateway some of it has passed, and a token that has come in since would be denied",
+		Edits: []Edit{
+			{File: "gateway/fallback/known.go", Old: "heard: now, until: sent + int64(lasts)", New: "heard: now, until: now + int64(lasts)"},
+		},
+		Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestKnownDenialsHold$", Says: `is repeated for .*, and the cluster says`}},
+	}, {
+		Name: "a denial that is counted is repeated",
+		Why:  "an owner closes a bucket after denials in a row; those that a gateway repeats are not counted, and nobody who guesses passwords is ever closed out",
+		Edits: []Edit{
+			{File: "gateway/fallback/known.go", Old: "case rule == nil, rule.Penalty != (limit.Penalty{}) && !o.Closed:", New: "case rule == nil:"},
+		},
+		Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestAskedAgain$", Says: `a counted denial: .* after 1 questions, want 2`}},
+	}, {
+		Name: "a denial outlives the limits that it was made by",
+		Why:  "an operator who raises a limit expects that it counts at once",
+		Edits: []Edit{
+			{File: "gateway/fallback/known.go", Old: "f.stored == stored && ", New: "stored != nil && "},
+		},
+		Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestAskedAgain$", Says: `other limits in force: .* after 1 questions, want 2`}},
+	}, {
+		Name: "the denial of any node is repeated",
+		Why:  "a node that is asked beside a slow owner has none of the line that the owner reserved; its denial may be for want of that alone",
+		Edits: []Edit{
+			{File: "gateway/fallback/known.go", Old: " || k.first != nil && k.first(r.Key) != d.Node {", New: " {"},
+		},
+		Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestAskedAgain$", Says: `of another node: .* after 1 questions, want 2`}},
+	}, {
 		Name: "a host has two dots at its end",
 		Why:  "a host has one form; if it has several, a client writes the one that meets no route with a limit",
 		Edits: []Edit{
