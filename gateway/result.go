@@ -15,6 +15,7 @@ import (
 	"github.com/jeton-dev/jeton/gateway/answer"
 	"github.com/jeton-dev/jeton/gateway/config"
 	"github.com/jeton-dev/jeton/gateway/denial"
+	"github.com/jeton-dev/jeton/gateway/fallback"
 	"github.com/jeton-dev/jeton/gateway/identity"
 )
 
@@ -126,8 +127,12 @@ type replay struct {
 	origin  string // of the page that sent the request; empty for none
 }
 
-// logged reports whether the request is one of those that are logged.
+// logged reports whether the request is one of those that are logged. A denial that is repeated is not: the next one that a node decides
+// says how many there were.
 func (v *visit) logged() bool {
+	if v.source == fallback.ByKnown {
+		return false
+	}
 	share := v.rules.document.Log.Allowed
 	if !v.passes() && v.outcome != preflight {
 		share = v.rules.document.Log.DeniedShare()
@@ -157,6 +162,9 @@ func (v *visit) log(ctx context.Context) {
 	}
 	if v.source != "" {
 		attrs = append(attrs, slog.String("by", string(v.source)), slog.String("node", v.node))
+	}
+	if v.repeats > 0 {
+		attrs = append(attrs, slog.Int64("repeated", v.repeats))
 	}
 	if v.failure != nil {
 		attrs = append(attrs, slog.String("error", v.failure.Error()))

@@ -103,6 +103,41 @@ func TestLogShares(t *testing.T) {
 	}
 }
 
+// Of denials that are repeated, one line tells how many there were; each has an id of its own, and says since when it was known.
+func TestRepeatedDenialsInTheLog(t *testing.T) {
+	r := newRig(t, "answer: {debug: true}\n"+oneRoute("{limits: [two]}"))
+	r.wants("/", nil, 204, 204, 429)
+	ids := map[any]bool{}
+	for range 5 {
+		r.pass(time.Millisecond)
+		a := r.ask(request(t, http.MethodGet, "/"))
+		if by := a.Header.Get("X-Jeton-Decision"); !strings.HasPrefix(by, "denied; by=known; node=") || !strings.HasSuffix(by, "; since=2026-01-02T03:04:05.000Z") {
+			t.Errorf("X-Jeton-Decision: %s", by)
+		}
+		ids[problem(t, a)["instance"]] = true
+	}
+	if len(ids) != 5 {
+		t.Errorf("%d ids of 5 denials", len(ids))
+	}
+	r.pass(fallback.MaxKnown)
+	r.wants("/", nil, 429)
+	logs := r.logs.String()
+	if strings.Count(logs, "msg=decision") != 2 || strings.Count(logs, "repeated=5") != 1 {
+		t.Errorf("the log:\n%s", logs)
+	}
+	for id := range ids {
+		record, err := r.gateway.Denials().Recall(strings.TrimPrefix(id.(string), "urn:jeton:denial:"))
+		if err != nil || record.Source != "known" || record.KnownSince.IsZero() || record.At.Sub(record.KnownSince) > fallback.MaxKnown {
+			t.Errorf("%+v, %v", record, err)
+		}
+	}
+	for outcome, want := range map[string]float64{"admitted": 2, "denied": 7} {
+		if got := r.count("jeton_gateway_requests_total", "route", "all", "outcome", outcome); got != want {
+			t.Errorf("%s: %v, want %v", outcome, got, want)
+		}
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	r := newRig(t, oneRoute("{limits: [ten, two]}"))
 	r.wants("/", nil, 204, 204, 429)

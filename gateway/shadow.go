@@ -61,13 +61,13 @@ func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
 		return
 	}
 	w.limits.count(d.Decision)
-	if d.Allowed || !sampled(r.document.Log.DeniedShare()) {
+	if d.Allowed || !d.Since.IsZero() || !sampled(r.document.Log.DeniedShare()) {
 		return
 	}
 	for _, o := range d.Limits {
 		if !o.Allowed {
 			s.log.LogAttrs(ctx, slog.LevelInfo, "a shadow limit would have denied", slog.String("route", route),
-				slog.String("key", shownKey(w.key)), slog.String("limit", o.Name), slog.Duration("retry_after", o.RetryAfter))
+				slog.String("key", shownKey(w.key)), slog.String("limit", o.Name), slog.Duration("retry_after", o.RetryAfter), slog.Int64("repeated", d.Repeated))
 		}
 	}
 }

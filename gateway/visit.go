@@ -50,6 +50,7 @@ type visit struct {
 	earlier int            // of these, how many are of checks before the last one
 	source  fallback.Source
 	since   time.Time // when the denial came that is known; zero for others
+	repeats int64     // how many times the denial before was repeated
 	failure error     // why the cluster did not decide
 	asked   []limit.Ref
 	open    undecided // of checks that passed without a decision

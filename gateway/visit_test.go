@@ -194,7 +194,7 @@ deny:
 
 // Shadow limits count and report, and deny nothing; they change nothing about those that count.
 func TestShadow(t *testing.T) {
-	r := newRig(t, oneRoute("{limits: [hundred]}, {limits: [two], shadow: true}"))
+	r := newRig(t, "cluster: {repeat_denials: 0s}\n"+oneRoute("{limits: [hundred]}, {limits: [two], shadow: true}"))
 	for range 5 {
 		a := r.ask(request(t, http.MethodGet, "/"))
 		if a.StatusCode != http.StatusNoContent || strings.Contains(a.Header.Get("RateLimit-Policy"), "two") {

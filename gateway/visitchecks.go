@@ -69,7 +69,8 @@ func (v *visit) returnable() bool {
 
 // apply adds the verdict of one check to the result.
 func (v *visit) apply(ctx context.Context, d *fallback.Verdict, c *check, r *limit.Request, l *limits) {
-	v.source, v.since, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Since, d.Err, d.Node, l.refs, d.MayWait
+	v.source, v.failure, v.node, v.asked, v.mayWait = d.Source, d.Err, d.Node, l.refs, d.MayWait
+	v.since, v.repeats = d.Since, d.Repeated
 	doc := v.gateway.limits()
 	v.earlier = len(v.quotas)
 	for _, o := range d.Limits {

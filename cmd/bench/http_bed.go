@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// An httpBed is the processes that are measured: two ways through a proxy to the same upstream, and two that answer whether
-// a request may pass.
+// An httpBed is the processes that are measured: two ways through a proxy to the same upstream, two that answer whether
+// a request may pass, and one that denies all, as the gateway does at another path.
 //
 //	generator ─┬─ gateway ────┬─ upstream        generator ─┬─ gateway
 //	           │     └─ nodes │                             │     └─ nodes
@@ -20,10 +20,10 @@ import (
 type httpBed struct {
 	HTTPing
 
-	folder                          string
-	upstream, bareProxy, bareAnswer httpServer
-	cluster                         runningCluster
-	gateway                         runningGateway
+	folder                                      string
+	upstream, bareProxy, bareAnswer, bareDenial httpServer
+	cluster                                     runningCluster
+	gateway                                     runningGateway
 }
 
 // An httpServer is a child that [ServeHTTP] runs in.
@@ -35,13 +35,13 @@ type httpServer struct {
 // A runningGateway is a child that is a gateway.
 type runningGateway struct {
 	*child
-	proxy, forwardAuth string // addresses
+	proxy, forwardAuth, admin string // addresses
 }
 
 // How a server of HTTP, and a gateway, says that it serves, and where.
 var (
 	servingHTTP    = regexp.MustCompile(`msg=serving .*http=(\S+)`)
-	servingGateway = regexp.MustCompile(`msg=serving .*proxy=(\S+) .*forward_auth=(\S+)`)
+	servingGateway = regexp.MustCompile(`msg=serving .*proxy=(\S+) .*forward_auth=(\S+) admin=(\S+)`)
 )
 
 // start starts everything. What it has started is to be stopped even after an error.
@@ -53,6 +53,9 @@ func (b *httpBed) start(ctx context.Context) (err error) {
 		return err
 	}
 	if b.bareAnswer, err = b.startHTTP(ctx, BareAnswer); err != nil {
+		return err
+	}
+	if b.bareDenial, err = b.startHTTP(ctx, BareDenial); err != nil {
 		return err
 	}
 	if b.cluster, err = b.startCluster(ctx, b.folder, b.Nodes, durabilityOfHTTP); err != nil {
@@ -70,7 +73,7 @@ func (b *httpBed) stop() { b.children().stop() }
 
 // children are all processes that were started.
 func (b *httpBed) children() children {
-	all := children{b.gateway.child, b.bareProxy.child, b.bareAnswer.child, b.upstream.child}
+	all := children{b.gateway.child, b.bareProxy.child, b.bareAnswer.child, b.bareDenial.child, b.upstream.child}
 	return append(slices.DeleteFunc(all, func(c *child) bool { return c == nil }), b.cluster.children()...)
 }
 
@@ -99,7 +102,7 @@ func (s *Setup) startGatewayOf(ctx context.Context, path string) (runningGateway
 	if err != nil {
 		return runningGateway{}, err
 	}
-	return runningGateway{child: c, proxy: found[1], forwardAuth: found[2]}, nil
+	return runningGateway{child: c, proxy: found[1], forwardAuth: found[2], admin: found[3]}, nil
 }
 
 // proxySides are the ways through both proxies. The upstream's processor time counts for the way that is being measured.
@@ -121,6 +124,51 @@ func (b *httpBed) authSides() [2]httpSide {
 	}
 }
 
+// floodSides are those that answer 429.
+func (b *httpBed) floodSides() [2]httpSide {
+	return [2]httpSide{
+		newHTTPSide("gateway", b.denied(b.gateway.proxy), b.deciders()),
+		newHTTPSide("bare denial", b.denied(b.bareDenial.address), parts{{"bare denial", children{b.bareDenial.child}}}),
+	}
+}
+
+// exhaust makes the first request of each client of a flood, which passes.
+func (b *httpBed) exhaust(ctx context.Context, l Load) error {
+	keys, err := newKeySpace(l)
+	if err != nil {
+		return err
+	}
+	first := b.denied(b.gateway.proxy)
+	for _, key := range keys.keys {
+		c := &httpCaller{target: first}
+		status, body, err := c.exchange(ctx, key)
+		if c.conn != nil {
+			c.conn.Close() //nolint:errcheck // the answer was read
+		}
+		if err != nil || status != http.StatusOK && status != first.status {
+			return errors.Join(fmt.Errorf("the first request of a client: %d %s", status, body), err)
+		}
+	}
+	return nil
+}
+
+// A decidedCount is how many checks of a gateway were decided: all, and those that a node was asked.
+type decidedCount struct{ all, asked float64 }
+
+// decided counts the checks of a gateway that were decided.
+func (g *runningGateway) decided(ctx context.Context) (n decidedCount, err error) {
+	for _, source := range []string{"cluster", "known"} {
+		v, err := metricAt(ctx, g.admin, fmt.Sprintf("jeton_fallback_checks_total{source=%q}", source))
+		if err != nil {
+			return n, err
+		}
+		if n.all += v; source == "cluster" {
+			n.asked = v
+		}
+	}
+	return n, nil
+}
+
 // deciders are the gateway and the nodes.
 func (b *httpBed) deciders() parts {
 	return parts{{"gateway", children{b.gateway.child}}, {"nodes", b.cluster.children()}}
@@ -129,6 +177,12 @@ func (b *httpBed) deciders() parts {
 // proxied is a small request of an API client, as a proxy gets it.
 func (b *httpBed) proxied(address string) httpTarget {
 	return httpTarget{address: address, status: http.StatusOK, head: "GET /v1/things/0193f1c2?expand=price HTTP/1.1\r\n" +
+		"Host: api.example.com\r\nUser-Agent: jeton-bench\r\nAccept: application/json\r\n" + b.clientHeader() + ": "}
+}
+
+// denied is a small request that is denied.
+func (b *httpBed) denied(address string) httpTarget {
+	return httpTarget{address: address, status: http.StatusTooManyRequests, head: "GET " + shutPath + " HTTP/1.1\r\n" +
 		"Host: api.example.com\r\nUser-Agent: jeton-bench\r\nAccept: application/json\r\n" + b.clientHeader() + ": "}
 }
 

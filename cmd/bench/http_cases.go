@@ -51,6 +51,11 @@ func httpCases(connections int) []httpCase {
 			measure: httpRatio((*httpBed).authSides, connections),
 		},
 		{
+			name: "denials", title: fmt.Sprintf("denied flood of %d clients ÷ a handler that answers 429, %s", floodClients, busy), served: true,
+			goals:   append(ratio(0.70), goal{bound: atMost, value: 1, unit: "%", what: "asked of a node"}),
+			measure: deniedFlood(connections),
+		},
+		{
 			name: "middleware", title: fmt.Sprintf("middleware on an embedded node, %d callers", embeddedCallers),
 			goals: []goal{
 				{atMost, 3, "µs", "time"}, {atMost, 6, "allocations", "memory"}, {open, 0, "µs", "processor time"},
@@ -68,6 +73,39 @@ func httpRatio(sides func(*httpBed) [2]httpSide, connections int) func(context.C
 			spreadOver(pairs, func(p HTTPPair) float64 { return p.Ratio }),
 			spreadOver(pairs, func(p HTTPPair) float64 { return p.CPURatio }),
 		}, pairs, err
+	}
+}
+
+// floodClients are how many clients go on though they are denied: few, as a flood is made by those who do not listen.
+const floodClients = 10
+
+// deniedFlood is httpRatio for requests that are denied, and tells how many of these were asked of a node.
+func deniedFlood(connections int) func(context.Context, *httpBed) ([]Spread[float64], []HTTPPair, error) {
+	return func(ctx context.Context, b *httpBed) ([]Spread[float64], []HTTPPair, error) {
+		l := b.load(connections)
+		l.Keys, l.KeyCount = Uniform, floodClients
+		sides := b.floodSides()
+		if err := b.exhaust(ctx, l); err != nil {
+			return nil, nil, err
+		}
+		before, err := b.gateway.decided(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		pairs, err := b.rounds(ctx, l, sides)
+		if err != nil {
+			return nil, pairs, err
+		}
+		after, err := b.gateway.decided(ctx)
+		if err != nil {
+			return nil, pairs, err
+		}
+		asked := 100 * (after.asked - before.asked) / (after.all - before.all)
+		return []Spread[float64]{
+			spreadOver(pairs, func(p HTTPPair) float64 { return p.Ratio }),
+			spreadOver(pairs, func(p HTTPPair) float64 { return p.CPURatio }),
+			spreadOf([]float64{asked}),
+		}, pairs, nil
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	apiSecret   = "not a secret, for the benchmark only" //nolint:gosec // just so
 )
 
+// shutPath is where a client is denied all but its first request.
+const shutPath = "/v1/shut"
+
 // The headers by which clients are told apart.
 const (
 	apiKeyHeader = "X-Api-Key"
@@ -53,7 +56,7 @@ func (h *HTTPing) limit() string {
 }
 
 // gatewayText is the configuration of a gateway: each request takes one token of a limit that admits it, which no
-// gateway does by itself. A request waits for its decision for as long as it takes, since one that was not decided
+// gateway does by itself, or of one that denies it. A request waits for its decision for as long as it takes, since one that was not decided
 // would count for nothing.
 func (h *HTTPing) gatewayText(servers []string, upstream string) (string, error) {
 	var text strings.Builder
@@ -64,7 +67,8 @@ forward_auth: {listen: "127.0.0.1:0"}
 proxy: {listen: "127.0.0.1:0", upstreams: {things: {urls: [%q]}}}
 routes:
   - {name: things, path: /v1/things, checks: [{limits: [%s], on_unavailable: deny}]}
-`, strings.Join(servers, ", "), upstream, h.limit())
+  - {name: shut, path: %s, checks: [{limits: [%s], on_unavailable: deny}]}
+`, strings.Join(servers, ", "), upstream, h.limit(), shutPath, onceLimit)
 	if h.By == ByHeader {
 		fmt.Fprintf(&text, "identity: {key: [\"client:{header.%s}\"]}\n", plainHeader)
 		return text.String(), nil

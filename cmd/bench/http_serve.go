@@ -18,6 +18,7 @@ const (
 	Upstream     = "upstream"    // answers 200 with a small body
 	BareProxy    = "bare-proxy"  // passes everything on to an upstream
 	BareAnswer   = "bare-answer" // answers 204
+	BareDenial   = "bare-denial" // answers 429 with a small body
 	Model        = "model"       // a language model that answers with a stream, see streamModel
 	upstreamBody = `{"id":"0193f1c2","name":"a thing","tags":["small","usual"],"price":1250,"currency":"EUR"}` + "\n"
 )
@@ -46,7 +47,7 @@ func ServeHTTP(ctx context.Context, role, upstream string, log *slog.Logger) err
 
 // httpRole is the handler of a role.
 func httpRole(role, upstream string) (http.Handler, error) {
-	if err := oneOf("role", role, Upstream, BareProxy, BareAnswer, Model); err != nil {
+	if err := oneOf("role", role, Upstream, BareProxy, BareAnswer, BareDenial, Model); err != nil {
 		return nil, err
 	}
 	switch role {
@@ -54,6 +55,8 @@ func httpRole(role, upstream string) (http.Handler, error) {
 		return http.HandlerFunc(answerSmall), nil
 	case BareAnswer:
 		return http.HandlerFunc(answerNothing), nil
+	case BareDenial:
+		return http.HandlerFunc(answerDenial), nil
 	case Model:
 		return http.HandlerFunc(streamModel), nil
 	}
@@ -71,6 +74,17 @@ func answerSmall(w http.ResponseWriter, _ *http.Request) {
 }
 
 func answerNothing(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
+
+// deniedBody is a problem of RFC 9457 as services write it by hand.
+const deniedBody = `{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"too many requests; try again later"}` + "\n"
+
+func answerDenial(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Retry-After", "60")
+	w.Header().Set("Content-Length", strconv.Itoa(len(deniedBody)))
+	w.WriteHeader(http.StatusTooManyRequests)
+	w.Write([]byte(deniedBody)) //nolint:errcheck // a client that does not read it has gone
+}
 
 // bareProxy is what the standard library has for a reverse proxy, with the transport and the reuse of buffers of a gateway.
 func bareProxy(upstream *url.URL) http.Handler {

@@ -44,6 +44,7 @@ func TestServeHTTP(t *testing.T) {
 		Upstream:   {upstream, upstreamBody, http.StatusOK},
 		BareProxy:  {serveHTTP(t, BareProxy, "http://"+upstream), upstreamBody, http.StatusOK},
 		BareAnswer: {serveHTTP(t, BareAnswer, ""), "", http.StatusNoContent},
+		BareDenial: {serveHTTP(t, BareDenial, ""), deniedBody, http.StatusTooManyRequests},
 	} {
 		b := &httpBed{}
 		target := b.proxied(want.address)

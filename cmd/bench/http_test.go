@@ -21,7 +21,7 @@ func TestHTTPRefuses(t *testing.T) {
 		{HTTPing{Connections: 5000}, "--connections: 5000 is not between"},
 		{HTTPing{Pairs: -1}, "--pairs: -1 is not between"},
 		{HTTPing{Duration: -time.Second}, "--duration: -1s is not above 0"},
-		{HTTPing{Only: []string{"proxy", "tunnel"}}, `--only: "tunnel" is no case: they are proxy, latency, forward-auth, middleware`},
+		{HTTPing{Only: []string{"proxy", "tunnel"}}, `--only: "tunnel" is no case: they are proxy, latency, forward-auth, denials, middleware`},
 		{HTTPing{Setup: Setup{Temp: "/nonexistent"}}, "--temp: "},
 		{HTTPing{Setup: Setup{Temp: t.TempDir(), Self: "/nonexistent"}, Only: []string{"proxy"}}, "start the upstream: "},
 	} {

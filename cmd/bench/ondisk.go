@@ -70,9 +70,14 @@ func fsyncsPerSecond(ctx context.Context, t *Tabling, d storage.Durability) (spr
 // commits is the metric that counts a node's commits; see storage.
 const commits = "jeton_storage_commit_seconds_count"
 
-// metric reads one of the node's metrics that has no labels.
+// metric reads one of the node's metrics: its name, and its labels as they are written.
 func (n *runningNode) metric(ctx context.Context, name string) (float64, error) {
-	r, err := n.get(ctx, "/metrics")
+	return metricAt(ctx, n.http, name)
+}
+
+// metricAt reads one of the metrics that are told at an address.
+func metricAt(ctx context.Context, address, name string) (float64, error) {
+	r, err := getAt(ctx, address, "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -83,11 +88,15 @@ func (n *runningNode) metric(ctx context.Context, name string) (float64, error) 
 			return strconv.ParseFloat(value, 64)
 		}
 	}
-	return 0, errors.Join(fmt.Errorf("the node has no metric %s", name), lines.Err())
+	return 0, errors.Join(fmt.Errorf("%s has no metric %s", address, name), lines.Err())
 }
 
 func (n *runningNode) get(ctx context.Context, path string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.http+path, http.NoBody)
+	return getAt(ctx, n.http, path)
+}
+
+func getAt(ctx context.Context, address, path string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}

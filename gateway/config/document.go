@@ -434,7 +434,8 @@ type CORS struct {
 
 // Log says which decisions are logged.
 type Log struct {
-	// Denied is the share of denials that are logged, 0 to 1. Left out means all.
+	// Denied is the share of denials that are logged, 0 to 1, of those that a node decided: with cluster.repeat_denials, the next one
+	// says how many times the one before was repeated. Left out means all.
 	Denied *float64 `yaml:"denied"`
 	// Allowed is the share of admissions that are logged, 0 to 1.
 	Allowed float64 `yaml:"allowed"`

@@ -160,10 +160,10 @@ func (g *Guard) CheckBy(ctx context.Context, r limit.Request, policy limit.Polic
 	b.end()
 	if err == nil {
 		g.Note()
-		g.known.note(&r, &d, stored, sent, g.now())
+		repeated := g.known.note(&r, &d, stored, sent, g.now())
 		g.metrics.checks[ByCluster].Inc()
 		g.outage.decided()
-		return Verdict{Decision: d, Source: ByCluster, MayWait: r.Wait}
+		return Verdict{Decision: d, Source: ByCluster, Repeated: repeated, MayWait: r.Wait}
 	}
 	why := reasonOf(ctx, err)
 	g.metrics.undecided[why].Inc()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -48,8 +49,9 @@ type knownID struct {
 	limit     string // the first one of the request
 }
 
-// A knownDenial is one. It never changes.
+// A knownDenial is one. Nothing of it changes but how many times it was repeated.
 type knownDenial struct {
+	repeated     atomic.Int64
 	limits       []limit.Ref
 	cost         int64
 	stored       *limit.Document // the limits in force
@@ -94,6 +96,7 @@ func (k *known) recall(r *limit.Request, stored *limit.Document, now int64) (d *
 	if found == nil || !found.holds(r, stored, now) {
 		return nil, 0
 	}
+	found.repeated.Add(1)
 	return found.at(now), found.heard
 }
 
@@ -115,21 +118,22 @@ func (f *knownDenial) at(now int64) *limit.Decision {
 	return &d
 }
 
-// note remembers that the cluster has denied r, which was sent to it at sent, by the limits stored.
-func (k *known) note(r *limit.Request, d *limit.Decision, stored *limit.Document, sent, now int64) {
+// note remembers that the cluster has denied r, which was sent to it at sent, by the limits stored. It returns how many times the denial
+// before was repeated.
+func (k *known) note(r *limit.Request, d *limit.Decision, stored *limit.Document, sent, now int64) (repeated int64) {
 	if d.Allowed || stored == nil || !k.asks(r) || k.first != nil && k.first(r.Key) != d.Node {
-		return
+		return 0
 	}
 	lasts := min(surely(r, d, stored), k.lasts)
 	if lasts == k.lasts { // gateways that have asked together do not do so again
 		lasts -= rand.N(k.lasts/8 + 1)
 	}
 	if sent+int64(lasts) <= now {
-		return
+		return 0
 	}
 	id := idOf(r)
 	id.key = strings.Clone(id.key) // it may share memory with a whole request
-	k.shard(&id).put(id, &knownDenial{
+	return k.shard(&id).put(id, &knownDenial{
 		limits: r.Limits, cost: r.Tokens(), stored: stored, decision: *d, heard: now, until: sent + int64(lasts),
 	}, now)
 }
@@ -158,14 +162,21 @@ func surely(r *limit.Request, d *limit.Decision, stored *limit.Document) (lasts 
 	return lasts
 }
 
-// put keeps a denial, in place of the one before. While there are too many, it is asked for again.
-func (s *knownShard) put(id knownID, f *knownDenial, now int64) {
+// put keeps a denial, in place of the one before, and returns how many times that was repeated. While there are too many, it is asked for
+// again.
+func (s *knownShard) put(id knownID, f *knownDenial, now int64) (repeated int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, half := range []map[knownID]*knownDenial{s.young, s.old} {
+		if before := half[id]; before != nil {
+			repeated += before.repeated.Swap(0)
+		}
+	}
 	if now-s.turned >= int64(MaxKnown) || now < s.turned {
 		s.old, s.young, s.turned = s.young, map[knownID]*knownDenial{}, now
 	}
 	if len(s.young) < knownPerShard || s.young[id] != nil {
 		s.young[id] = f
 	}
+	return repeated
 }

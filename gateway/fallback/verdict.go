@@ -29,6 +29,8 @@ type Verdict struct {
 	Source Source
 	// Since is when the denial came from the cluster that is known; zero for all but ByKnown.
 	Since time.Time
+	// Repeated is how many times the denial before this one was repeated, ByKnown, of the same request; 0 for all but denials by the cluster.
+	Repeated int64
 	// Err is why the cluster did not decide; nil by ByCluster and ByKnown.
 	Err error
 	// MayWait is how long the check asked to wait at most: as long as the document says, and each limit allows.

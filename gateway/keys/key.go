@@ -55,7 +55,7 @@ var fields = []string{fieldLabel, fieldOwner, fieldDigest, fieldAttributes, fiel
 type Digest [sha256.Size]byte
 
 // Short is the beginning of the digest, for people.
-func (d Digest) Short() string { return hex.EncodeToString(d[:])[:shortHash] }
+func (d Digest) Short() string { return hex.EncodeToString(d[:shortHash/2]) }
 
 // DigestOf is the digest of a key.
 func DigestOf(key string) Digest { return sha256.Sum256([]byte(key)) }

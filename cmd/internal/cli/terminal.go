@@ -24,6 +24,9 @@ type Terminal struct {
 func (t *Terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if len(t.rest) == 0 && isPlain(p) { // as nearly all is
+		return t.To.Write(p)
+	}
 	text := append(t.rest, p...) //nolint:gocritic // rest is taken over
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 && utf8.FullRune(text) {
@@ -36,6 +39,16 @@ func (t *Terminal) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// isPlain says whether p is shown as it is: printable ASCII, line feeds and tabs.
+func isPlain(p []byte) bool {
+	for _, c := range p {
+		if (c < ' ' || c > '~') && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendShown appends a character of so many bytes as it may be seen.
