@@ -27,6 +27,7 @@ type inbox struct {
 	ready   int   // of that in lanes that are not full
 	narrow  int   // rounds for which lanes have the smaller window
 	answers []answered
+	due     bool // somebody waits for one of the answers
 	bound   int
 	closed  bool
 	wake    chan struct{} // holds one token when the shard's goroutine is to look
@@ -92,17 +93,24 @@ func (b *inbox) room(l *lane) int {
 	return max(0, (left-l.len()+1)/2)
 }
 
-func (b *inbox) pushAnswers(a answered) {
+// pushAnswers hands in what a replica has answered, and says whether somebody waits for that.
+func (b *inbox) pushAnswers(a answered) bool {
+	accepted := a.sent.accepts(a.answers, a.err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers = append(b.answers, a)
+	if a.sent.arrives(accepted) {
+		b.due = true
+		return true
+	}
+	return false
 }
 
-// waits says whether there is anything that could be taken.
+// waits says whether there is anything that should be taken.
 func (b *inbox) waits() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.ready > 0 || len(b.answers) > 0 || b.closed
+	return b.ready > 0 || b.due || b.closed
 }
 
 // take returns mail that has arrived, at most maxRound of it, in exchange for the slice of the last time. It says whether
@@ -192,7 +200,7 @@ func (b *inbox) takeAnswers(answers []answered) []answered {
 	clear(answers)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	answers, b.answers = b.answers, answers[:0]
+	answers, b.answers, b.due = b.answers, answers[:0], false
 	return answers
 }
 

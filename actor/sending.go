@@ -1,10 +1,12 @@
 package actor
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
+	"github.com/jeton-dev/jeton/ring"
 	"github.com/jeton-dev/jeton/storage/register"
 )
 
@@ -14,8 +16,24 @@ type sending struct {
 	reservations []register.Reservation
 	actors       []*actor
 	done         []func([]register.Answer, error) // for each replica
-	open         int                              // replicas that have not answered
+	open         int                              // replicas whose answers no round has taken in
 	handing      atomic.Bool
+	heard        int  // guarded by the inbox's lock: replicas that have answered
+	wanting      bool // likewise: one of them has not accepted everything, so each further answer counts
+}
+
+// accepts says whether a replica has accepted everything.
+func (s *sending) accepts(answers []register.Answer, err error) bool {
+	return err == nil && len(answers) == len(s.reservations) &&
+		!slices.ContainsFunc(answers, func(a register.Answer) bool { return a.Verdict != register.Accepted })
+}
+
+// arrives notes an answer, and says whether there is anything to do about it now. What all have accepted is decided once a majority has: its
+// first answer, and those that come after, are taken in by whatever round comes next.
+func (s *sending) arrives(accepted bool) bool {
+	s.heard++
+	s.wanting = s.wanting || !accepted
+	return s.wanting || s.heard == ring.Majority(len(s.set.Replicas))
 }
 
 // sendings are a shard's.
@@ -25,7 +43,7 @@ type sendings struct {
 	n     int        // reservations in them
 	spare []*sending // to be used again
 
-	arrived func(a answered, wake bool) // takes what a replica has answered, from any goroutine; wake: no round is about to look
+	arrived func(a answered) // takes what a replica has answered, from any goroutine
 }
 
 // answered is what a replica said to the reservations that a shard had sent to it.
@@ -64,7 +82,7 @@ func (ss *sendings) toward(set *ReplicaSet) *sending {
 	s.set = set
 	for i := len(s.done); i < len(set.Replicas); i++ {
 		s.done = append(s.done, func(answers []register.Answer, err error) {
-			ss.arrived(answered{replica: i, sent: s, answers: answers, err: err}, !s.handing.Load())
+			ss.arrived(answered{replica: i, sent: s, answers: answers, err: err})
 		})
 	}
 	ss.last, ss.all = s, append(ss.all, s)
@@ -85,6 +103,7 @@ func (ss *sendings) send() bool {
 	for i, s := range ss.all {
 		ss.all[i] = nil
 		s.open = len(s.set.Replicas)
+		s.heard, s.wanting = 0, false
 		s.handing.Store(true)
 		for r, replica := range s.set.Replicas {
 			replica.Reserve(s.reservations, s.done[r])

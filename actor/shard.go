@@ -57,9 +57,9 @@ func newShard(s *shared) *shard {
 		wake:     make(chan struct{}, 1),
 		rejected: func(n int) { s.metrics.rejected.Add(float64(n)) },
 	}
-	sh.sending.arrived = func(a answered, wake bool) {
-		sh.inbox.pushAnswers(a)
-		if wake {
+	sh.sending.arrived = func(a answered) {
+		about := a.sent.handing.Load() // a round is about to look
+		if sh.inbox.pushAnswers(a) && !about {
 			sh.inbox.notify()
 		}
 	}
