@@ -25,10 +25,10 @@ const (
 // known are denials of the cluster that still hold. Until the time at which the cluster said that a request would pass, the same request
 // is denied again: whoever spends meanwhile only makes that later. So it is denied here, and a flood of it does not reach the cluster.
 //
-// What the cluster could decide otherwise earlier than that is asked again: a request that may wait, or takes a hold; a limit of
-// concurrent permits, which come back at any time; one with a penalty, whose owner counts denials in a row, as long as the bucket is not
-// closed. So is a key of which the denial comes from another node than the one that decides about it first, as that other one has less of
-// its line.
+// What the cluster could decide otherwise earlier than that is asked again: a request that may wait, or takes a hold; one with an id,
+// which may have been admitted before; a limit of concurrent permits, which come back at any time; one with a penalty, whose owner counts
+// denials in a row, as long as the bucket is not closed. So is a key of which the denial comes from another node than the one that decides
+// about it first, as that other one has less of its line.
 type known struct {
 	lasts  time.Duration           // at most; 0 for no memory
 	first  func(key string) string // the node that decides about key first; nil if that is not known
@@ -69,7 +69,7 @@ func newKnown(lasts time.Duration, checker limit.Checker) *known {
 
 // asks says whether the denial of r may be known at all.
 func (k *known) asks(r *limit.Request) bool {
-	return k.lasts > 0 && r.Wait == 0 && r.Hold == 0 && r.Extend == 0 && len(r.Limits) > 0
+	return k.lasts > 0 && r.ID == "" && r.Wait == 0 && r.Hold == 0 && r.Extend == 0 && len(r.Limits) > 0
 }
 
 func (k *known) shard(id *knownID) *knownShard {

@@ -194,6 +194,8 @@ func TestAskedAgain(t *testing.T) {
 		"an unknown override":    {ask("k", "minute"), unknown, nil, 2},
 		"that may wait":          {limit.Request{Key: "k", Limits: ask("", "minute").Limits, Wait: time.Second}, denied("minute"), nil, 2},
 		"that holds":             {limit.Request{Key: "k", Limits: ask("", "minute").Limits, Hold: time.Minute}, denied("minute"), nil, 2},
+		"that has an id":         {limit.Request{Key: "k", Limits: ask("", "minute").Limits, ID: "a"}, denied("minute"), nil, 2},
+		"another one has an id":  {ask("k", "minute"), denied("minute"), func(r *limit.Request, _ *world) { r.ID = "a" }, 2},
 		"another key":            {ask("k", "minute"), denied("minute"), func(r *limit.Request, _ *world) { r.Key = "l" }, 2},
 		"another cost":           {ask("k", "minute"), denied("minute"), func(r *limit.Request, _ *world) { r.Cost = 2 }, 2},
 		"one limit more":         {ask("k", "minute"), denied("minute"), func(r *limit.Request, _ *world) { r.Limits = ask("", "minute", "free").Limits }, 2},
