@@ -118,22 +118,26 @@ func (f *knownDenial) at(now int64) *limit.Decision {
 	return &d
 }
 
-// note remembers that the cluster has denied r, which was sent to it at sent, by the limits stored. It returns how many times the denial
-// before was repeated.
+// note remembers that the cluster has denied r, which was sent to it at sent, by the limits stored, if that may be known. Either way it
+// returns how many times the denial before was repeated.
 func (k *known) note(r *limit.Request, d *limit.Decision, stored *limit.Document, sent, now int64) (repeated int64) {
-	if d.Allowed || stored == nil || !k.asks(r) || k.first != nil && k.first(r.Key) != d.Node {
+	if d.Allowed || !k.asks(r) {
 		return 0
+	}
+	id := idOf(r)
+	s := k.shard(&id)
+	if stored == nil || k.first != nil && k.first(r.Key) != d.Node {
+		return s.repeated(id)
 	}
 	lasts := min(surely(r, d, stored), k.lasts)
 	if lasts == k.lasts { // gateways that have asked together do not do so again
 		lasts -= rand.N(k.lasts/8 + 1)
 	}
 	if sent+int64(lasts) <= now {
-		return 0
+		return s.repeated(id)
 	}
-	id := idOf(r)
 	id.key = strings.Clone(id.key) // it may share memory with a whole request
-	return k.shard(&id).put(id, &knownDenial{
+	return s.put(id, &knownDenial{
 		limits: r.Limits, cost: r.Tokens(), stored: stored, decision: *d, heard: now, until: sent + int64(lasts),
 	}, now)
 }
@@ -167,16 +171,28 @@ func surely(r *limit.Request, d *limit.Decision, stored *limit.Document) (lasts 
 func (s *knownShard) put(id knownID, f *knownDenial, now int64) (repeated int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, half := range []map[knownID]*knownDenial{s.young, s.old} {
-		if before := half[id]; before != nil {
-			repeated += before.repeated.Swap(0)
-		}
-	}
+	repeated = s.repeatedLocked(id)
 	if now-s.turned >= int64(MaxKnown) || now < s.turned {
 		s.old, s.young, s.turned = s.young, map[knownID]*knownDenial{}, now
 	}
 	if len(s.young) < knownPerShard || s.young[id] != nil {
 		s.young[id] = f
+	}
+	return repeated
+}
+
+// repeated is how many times a denial was repeated since it last said so.
+func (s *knownShard) repeated(id knownID) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repeatedLocked(id)
+}
+
+func (s *knownShard) repeatedLocked(id knownID) (repeated int64) {
+	for _, half := range []map[knownID]*knownDenial{s.young, s.old} {
+		if found := half[id]; found != nil {
+			repeated += found.repeated.Swap(0)
+		}
 	}
 	return repeated
 }

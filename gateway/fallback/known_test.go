@@ -222,6 +222,36 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
+// TestRepeatedIsTold repeats a denial, and has the next one not known: because another node made it, or because it ends at once. It says all
+// the same how many times the one before was repeated.
+func TestRepeatedIsTold(t *testing.T) {
+	minute := limit.Limit{Name: "minute", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Minute}}
+	for what, next := range map[string]func(d *limit.Decision){
+		"the same":        func(*limit.Decision) {},
+		"of another node": func(d *limit.Decision) { d.Node = "second" },
+		"that ends":       func(d *limit.Decision) { d.Limits[0].RetryAfter = 0 },
+	} {
+		w := newWorld(t, minute)
+		deny := func(*limit.Decision) {}
+		g := guard(t, Config{
+			Checker: first{fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+				d := limit.Decision{Node: "first", Limits: []limit.Outcome{{Name: "minute", Limit: 1, RetryAfter: time.Minute}}}
+				deny(&d)
+				return d, nil
+			}}},
+			Limits: func() *limit.Document { return w.doc }, Known: MaxKnown, Now: w.read,
+		})
+		for range 4 {
+			g.Check(t.Context(), ask("k", "minute"), limit.Deny)
+		}
+		w.move(MaxKnown)
+		deny = next
+		if v := g.Check(t.Context(), ask("k", "minute"), limit.Deny); v.Source != ByCluster || v.Repeated != 3 {
+			t.Errorf("%s: %+v, want 3 repetitions", what, v)
+		}
+	}
+}
+
 // A first is a cluster that knows which node decides first.
 type first struct{ fake }
 
