@@ -153,6 +153,9 @@ func surely(r *limit.Request, d *limit.Decision, stored *limit.Document) (lasts 
 			continue
 		}
 		rule := stored.DecidedBy(o, r.Key)
+		if rule == nil && o.Override != "" { // one that operators set live is not in the document; it has other numbers, and no other penalty or permits
+			rule, _ = stored.Rule(o.Name)
+		}
 		switch {
 		case rule == nil, rule.Penalty != (limit.Penalty{}) && !o.Closed:
 			return 0

@@ -171,11 +171,15 @@ func TestAskedAgain(t *testing.T) {
 		}
 		return d
 	}
-	closed, never, elsewhere, unknown := denied("penalty"), denied("minute"), denied("minute"), denied("minute")
+	closed, never, elsewhere, unknown := denied("penalty"), denied("minute"), denied("minute"), denied("unknown")
+	live, livePermits, livePenalty, livePlan := denied("minute"), denied("permits"), denied("penalty"), denied("minute")
+	for _, d := range []limit.Decision{unknown, live, livePermits, livePenalty} {
+		d.Limits[0].Override = `deny for "k"`
+	}
+	livePlan.Limits[0].Plan = "gold"
 	closed.Limits[0].Closed = true
 	never.Limits[0].Never, never.Limits[0].RetryAfter = true, 0
 	elsewhere.Node = "second"
-	unknown.Limits[0].Override = "capacity: 1 for k"
 	for what, c := range map[string]struct {
 		request limit.Request
 		answer  limit.Decision
@@ -191,7 +195,11 @@ func TestAskedAgain(t *testing.T) {
 		"permits, and a minute":  {ask("k", "permits", "minute"), denied("permits", "minute"), nil, 1},
 		"a limit of its own":     {limit.Request{Key: "k", Limits: []limit.Ref{limit.Inline(inline)}}, denied("inline"), nil, 2},
 		"of another node":        {ask("k", "minute"), elsewhere, nil, 2},
-		"an unknown override":    {ask("k", "minute"), unknown, nil, 2},
+		"a live override":        {ask("k", "minute"), live, nil, 1},
+		"one of permits":         {ask("k", "permits"), livePermits, nil, 2},
+		"one with a penalty":     {ask("k", "penalty"), livePenalty, nil, 2},
+		"an unknown limit":       {ask("k", "unknown"), unknown, nil, 2},
+		"an unknown plan":        {ask("k", "minute"), livePlan, nil, 2},
 		"that may wait":          {limit.Request{Key: "k", Limits: ask("", "minute").Limits, Wait: time.Second}, denied("minute"), nil, 2},
 		"that holds":             {limit.Request{Key: "k", Limits: ask("", "minute").Limits, Hold: time.Minute}, denied("minute"), nil, 2},
 		"that has an id":         {limit.Request{Key: "k", Limits: ask("", "minute").Limits, ID: "a"}, denied("minute"), nil, 2},
