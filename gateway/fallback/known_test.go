@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -265,6 +267,44 @@ type first struct{ fake }
 
 // First is that node.
 func (first) First(string) string { return "first" }
+
+// TestKnownAtOnce denies some keys from many goroutines at once, and has the clock go on: no denial is repeated for longer than it holds, and
+// no more repetitions are told than there were.
+func TestKnownAtOnce(t *testing.T) {
+	doc := newWorld(t, limit.Limit{Name: "minute", Capacity: 1, Refill: limit.Refill{Tokens: 1, Per: time.Minute}}).doc
+	var clock, repeated, told atomic.Int64
+	clock.Store(noon)
+	g := guard(t, Config{
+		Checker: first{fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+			return limit.Decision{Node: "first", Limits: []limit.Outcome{{Name: "minute", Limit: 1, RetryAfter: 20 * time.Millisecond}}}, nil
+		}}},
+		Limits: func() *limit.Document { return doc }, Known: MaxKnown, Now: clock.Load,
+	})
+	var asking sync.WaitGroup
+	for range 8 {
+		asking.Go(func() {
+			for i := range 3000 {
+				v := g.Check(t.Context(), ask(fmt.Sprint("k", i%3), "minute"), limit.Deny)
+				now := clock.Add(int64(time.Millisecond))
+				switch v.Source {
+				case ByKnown:
+					repeated.Add(1)
+					if v.Allowed || v.Limits[0].RetryAfter <= 0 || v.Since.UnixNano() > now {
+						t.Errorf("%+v", v)
+					}
+				case ByCluster:
+					told.Add(v.Repeated)
+				default:
+					t.Errorf("%+v", v)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	if n := repeated.Load(); n < 3000 || told.Load() > n || told.Load() < n/2 {
+		t.Errorf("%d denials were repeated, and %d told", n, told.Load())
+	}
+}
 
 // TestKnownIsBounded floods with more keys than are remembered.
 func TestKnownIsBounded(t *testing.T) {
