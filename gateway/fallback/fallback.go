@@ -29,7 +29,8 @@ const defaultWithin = 50 * time.Millisecond
 type Config struct {
 	// Checker decides; required. If it is also a [limit.Returner], receipts can be given back. It must return when its context
 	// ends, by Done or Deadline: a check lasts until it returns. If it has a method First(key string) string, which names the
-	// node that decides about a key first, then only denials of that node are known.
+	// node that decides about a key first, then only denials of that node are known. What wraps the client of a cluster or a node passes
+	// that method on: otherwise a denial is known that a replica made without most of the key's line.
 	Checker limit.Checker
 	// Limits returns the stored limits in force: the same pointer until they change, and nil while they are not known. Required.
 	Limits func() *limit.Document

@@ -12,8 +12,8 @@ import (
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// MaxKnown is how long a denial is known at most: after a reset, a return or a change of the limits, the same request passes again at the
-// latest after so long.
+// MaxKnown is how long a denial is known at most. A gateway does not hear of a reset, a return or an override: after one, it may go on for
+// so long to deny a request that would pass.
 const MaxKnown = time.Second
 
 // Bounds of the denials that are known: 65,536 of the last second, and those of the second before.
@@ -22,8 +22,9 @@ const (
 	knownPerShard = 1024
 )
 
-// known are denials of the cluster that still hold. Until the time at which the cluster said that a request would pass, the same request
-// is denied again: whoever spends meanwhile only makes that later. So it is denied here, and a flood of it does not reach the cluster.
+// known are denials of the cluster that still hold. The cluster said when the request would pass, and what other requests take until then
+// makes that later, not earlier. So until then the same request is denied here, and a flood of it does not reach the cluster. What can make it
+// pass earlier, such as a reset, is heard of when the denial ends: docs/protect-an-api.md has the list.
 //
 // What the cluster could decide otherwise earlier than that is asked again: a request that may wait, or takes a hold; one with an id,
 // which may have been admitted before; a limit of concurrent permits, which come back at any time; one with a penalty, whose owner counts
@@ -153,7 +154,7 @@ func surely(r *limit.Request, d *limit.Decision, stored *limit.Document) (lasts 
 			continue
 		}
 		rule := stored.DecidedBy(o, r.Key)
-		if rule == nil && o.Override != "" { // one that operators set live is not in the document; it has other numbers, and no other penalty or permits
+		if rule == nil && o.Override != "" { // set live: not in the document. It has numbers of its own; penalty and permits are the limit's
 			rule, _ = stored.Rule(o.Name)
 		}
 		switch {
