@@ -391,6 +391,33 @@ func TestOwnerIsDead(t *testing.T) {
 	wantDecided(t, nodes, 1, key)
 }
 
+// TestFirst asks a node who decides first, and has it decided there: as long as all are well, that is who answers.
+func TestFirst(t *testing.T) {
+	nodes := routedNodes(t, 3, nil)
+	answers := func(node int) string {
+		d, err := nodes[0].router.Check(t.Context(), limit.Request{Key: keyOf(node), Limits: []limit.Ref{limit.Named("demo")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Node
+	}
+	for node, want := range []string{"", nodes[1].address, nodes[2].address} {
+		// A machine that stands still makes a node look silent for a while, and then another one answers.
+		for attempt := 1; nodes[0].router.First(keyOf(node)) != want || answers(node) != want; attempt++ {
+			if attempt == 10_000 {
+				t.Fatalf("node %d: first is %q, want %q; %q answers", node, nodes[0].router.First(keyOf(node)), want, answers(node))
+			}
+		}
+	}
+	v := tableOf(2, nodes, nodes...)
+	v.Nodes[1].GRPC = "127.0.0.1:1" // nobody is there: its keys are decided by another node, and that one is not their first
+	nodes[0].book.publish(v)
+	awaitTable(t, nodes[0], 2)
+	if first, answered := nodes[0].router.First(keyOf(1)), answers(1); first != "127.0.0.1:1" || answered != nodes[2].address {
+		t.Errorf("first is %q, and %q answered", first, answered)
+	}
+}
+
 // awaitTable checks at a node until it goes by that table.
 func awaitTable(t *testing.T, n *routedNode, version uint64) {
 	t.Helper()

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,50 @@ func TestGoesToTheOwner(t *testing.T) {
 	}
 	if err := c.Reset(t.Context(), f.KeyOf(3), limit.Named("demo")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFirst asks who decides first: the node that answers while all are well, before there is a table, by a table with other addresses than
+// the configured ones, and while a node is leaving.
+func TestFirst(t *testing.T) {
+	agree := func(c *client.Client, key, want string) {
+		t.Helper()
+		// A machine that stands still makes a node look silent for a while, and then another one answers.
+		for attempt := 1; ; attempt++ {
+			d, err := c.Check(t.Context(), check(key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := c.First(key)
+			if first == d.Node && (want == "" || first == want) {
+				return
+			}
+			if attempt == 10_000 {
+				t.Fatalf("%s: first is %q, want %q; %q answered", key, first, want, d.Node)
+			}
+		}
+	}
+	f := fakenodes.StartCluster(t, 3)
+	c := connectTo(t, f)
+	for i := range 50 {
+		key := strconv.Itoa(i)
+		agree(c, key, f.Nodes[f.Owner(key)].Address)
+	}
+	f.Book.Publish(f.Table(2, f.Nodes[1]))
+	awaitVersion(t, c, 2)
+	agree(c, f.KeyOf(0), f.Nodes[0].Address)
+	agree(c, f.KeyOf(1), f.Nodes[2].Address)
+
+	_, port, _ := net.SplitHostPort(f.Nodes[0].Address)
+	named := connect(t, client.Config{Servers: []string{"localhost:" + port}, Timeout: 20 * time.Second})
+	awaitVersion(t, named, 2)
+	agree(named, f.KeyOf(0), f.Nodes[0].Address)
+
+	book := fakenodes.NewBook()
+	one, two := fakenodes.Start(t, 0, "", book), fakenodes.Start(t, 1, "", book)
+	early := connect(t, client.Config{Servers: []string{one.Address, two.Address}, Timeout: 20 * time.Second})
+	for i := range 20 {
+		agree(early, strconv.Itoa(i), "")
 	}
 }
 
