@@ -48,13 +48,13 @@ type knownShard struct {
 type knownID struct {
 	key, plan string
 	limit     string // the first one of the request
+	cost      int64
 }
 
 // A knownDenial is one. Nothing of it changes but how many times it was repeated.
 type knownDenial struct {
 	repeated     atomic.Int64
 	limits       []limit.Ref
-	cost         int64
 	stored       *limit.Document // the limits in force
 	decision     limit.Decision
 	heard, until int64 // when it came, and how long it holds
@@ -78,7 +78,7 @@ func (k *known) shard(id *knownID) *knownShard {
 }
 
 func idOf(r *limit.Request) knownID {
-	return knownID{key: r.Key, plan: r.Plan, limit: r.Limits[0].Name}
+	return knownID{key: r.Key, plan: r.Plan, limit: r.Limits[0].Name, cost: r.Tokens()}
 }
 
 // recall is the denial of r that holds at now, with its times as they are then, and since when it is known; nil for none.
@@ -103,7 +103,7 @@ func (k *known) recall(r *limit.Request, stored *limit.Document, now int64) (d *
 
 // holds says whether r is denied at now as well.
 func (f *knownDenial) holds(r *limit.Request, stored *limit.Document, now int64) bool {
-	return f.heard <= now && now < f.until && f.stored == stored && f.cost == r.Tokens() && slices.Equal(f.limits, r.Limits)
+	return f.heard <= now && now < f.until && f.stored == stored && slices.Equal(f.limits, r.Limits)
 }
 
 // at is the decision as it is at now: so much later, all that was to come is so much nearer.
@@ -139,7 +139,7 @@ func (k *known) note(r *limit.Request, d *limit.Decision, stored *limit.Document
 	}
 	id.key = strings.Clone(id.key) // it may share memory with a whole request
 	return s.put(id, &knownDenial{
-		limits: r.Limits, cost: r.Tokens(), stored: stored, decision: *d, heard: now, until: sent + int64(lasts),
+		limits: r.Limits, stored: stored, decision: *d, heard: now, until: sent + int64(lasts),
 	}, now)
 }
 

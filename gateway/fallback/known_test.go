@@ -262,6 +262,21 @@ func TestRepeatedIsTold(t *testing.T) {
 	}
 }
 
+// TestKnownByCost alternates between costs, as a client does that wants its requests to reach the cluster.
+func TestKnownByCost(t *testing.T) {
+	w := newWorld(t, limit.Limit{Name: "slow", Capacity: 3, Refill: limit.Refill{Tokens: 1, Per: time.Hour}})
+	w.node = "first"
+	g := w.guard(t, MaxKnown)
+	for i := range 300 {
+		r := ask("k", "slow")
+		r.Cost = 1 + int64(i%3)
+		g.Check(t.Context(), r, limit.Deny)
+	}
+	if w.asked > 8 { // 1 + 2, and one denial of each cost
+		t.Errorf("the cluster was asked %d times", w.asked)
+	}
+}
+
 // A first is a cluster that knows which node decides first.
 type first struct{ fake }
 
