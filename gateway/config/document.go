@@ -52,8 +52,8 @@ type Cluster struct {
 	// DecideWithin is how long a request may wait for its decision, retries included: 1ms to 30s. 0 means 50ms.
 	DecideWithin Duration `yaml:"decide_within"`
 	// RepeatDenials is how long a denial of the nodes is repeated at most: until the time at which they said that the request would
-	// pass, the same request is denied again, and no node is asked. After a reset, a return or a change of the limits it passes again no
-	// later than that. 0s to 1s; 0s asks the nodes each time. Left out means 1s.
+	// pass, the same request is denied again, and no node is asked. After a reset, a return or a change of live overrides it may be denied
+	// for so much longer; a change of the limits counts at once. 0s to 1s; 0s asks the nodes each time. Left out means 1s.
 	RepeatDenials *Duration `yaml:"repeat_denials"`
 	// Gateways is how many gateways share the limits whose on_unavailable is local, at most 10000. While no node decides,
 	// each gateway has an equal part of their capacity and refill. 0 means 1.
