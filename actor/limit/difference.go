@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// LeftOut is what stands for the value of a field that a document does not have, and which may have a default.
+const LeftOut = "left out"
+
 // Changes are the differences between two documents.
 type Changes struct {
 	Added, Changed, Removed []string      // names of limits, each list sorted
@@ -55,7 +58,7 @@ func (c *Changes) Summary() string {
 	var said []string
 	for _, f := range c.Fields {
 		if slices.Contains(c.Changed, f.Limit) {
-			said = append(said, fmt.Sprintf("%s: %s %s → %s", f.Limit, f.Field, cmp.Or(f.Before, "none"), cmp.Or(f.After, "none")))
+			said = append(said, fmt.Sprintf("%s: %s %s → %s", f.Limit, f.Field, cmp.Or(f.Before, LeftOut), cmp.Or(f.After, LeftOut)))
 		}
 	}
 	if len(c.Added) > 0 {

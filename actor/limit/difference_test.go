@@ -52,3 +52,27 @@ func TestDifference(t *testing.T) {
 		}
 	}
 }
+
+// A field that is left out is not none: of a reserve it is the default, and of a debt the capacity.
+func TestSummaryOfWhatIsLeftOut(t *testing.T) {
+	document := func(fields string) *limit.Document {
+		doc, err := limit.ParseDocument([]byte("limits: {pay: {capacity: 100, refill: 1/s, hold: 1m" + fields + "}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	with, without := document(", max_debt: 5, reserve: exact"), document("")
+	for _, c := range []struct {
+		before, after *limit.Document
+		want          string
+	}{
+		{with, without, "pay: max_debt 5 → left out; pay: reserve exact → left out"},
+		{without, with, "pay: max_debt left out → 5; pay: reserve left out → exact"},
+	} {
+		changes := limit.Difference(c.before, c.after)
+		if said := changes.Summary(); said != c.want {
+			t.Errorf("got %q, want %q", said, c.want)
+		}
+	}
+}

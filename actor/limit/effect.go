@@ -148,7 +148,7 @@ func ofHolds(before, after *Rule) string {
 
 // ofReserve is what another reserve does.
 func ofReserve(after *Rule) string {
-	if after.exact {
+	if after.spare == 0 {
 		return "owners take nothing beyond what checks need; what they have taken may still be spent"
 	}
 	return fmt.Sprintf("owners take up to %d tokens of a bucket beyond what checks need", after.spare)

@@ -48,11 +48,12 @@ func TestEffects(t *testing.T) {
 		l.Holds.Longest = longest
 		return ruleOf(t, l)
 	}
-	reserved := func(r limit.Reserve) *limit.Rule {
-		l := bucketOf(t, 1000, "1/s", limit.Deny).Limit
+	of := func(capacity int64, r limit.Reserve) *limit.Rule {
+		l := bucketOf(t, capacity, "1/s", limit.Deny).Limit
 		l.Reserve = r
 		return ruleOf(t, l)
 	}
+	reserved := func(r limit.Reserve) *limit.Rule { return of(1000, r) }
 	for _, tt := range []struct {
 		what          string
 		before, after *limit.Rule
@@ -96,6 +97,9 @@ func TestEffects(t *testing.T) {
 		}},
 		{"the default in reserve", reserved(limit.ReserveExact), reserved(0), []string{
 			"buckets stay as they are", "owners take up to 50 tokens of a bucket beyond what checks need",
+		}},
+		{"no whole token in reserve", of(10, 20), of(10, 5), []string{
+			"buckets stay as they are", "owners take nothing beyond what checks need; what they have taken may still be spent",
 		}},
 		{"the same in reserve", reserved(0), reserved(5), nil},
 		{"holds of a slow bucket", held(10, "1/h", 0), held(10, "1/h", time.Minute), []string{fresh, "holds last up to 1m, and a new one that expires is charged"}},

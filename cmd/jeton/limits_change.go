@@ -66,7 +66,7 @@ func printEffects(w io.Writer, name string, effects []limit.Effect) error {
 	return nil
 }
 
-// printFields writes the fields of one limit that differ, old → new. One that only the old or the new algorithm has is none of the other.
+// printFields writes the fields of one limit that differ, old → new. One that only the old algorithm has is left out of the new one.
 func printFields(w io.Writer, name string, changes []limit.FieldChange) error {
 	for _, c := range changes {
 		if c.Limit != name {
@@ -74,7 +74,7 @@ func printFields(w io.Writer, name string, changes []limit.FieldChange) error {
 		}
 		value := c.After
 		if c.Before != "" {
-			value = c.Before + " → " + cmp.Or(c.After, "none")
+			value = c.Before + " → " + cmp.Or(c.After, limit.LeftOut)
 		}
 		if err := plain.Fprintf(w, "    %-15s %s\n", c.Field+":", value); err != nil {
 			return err
