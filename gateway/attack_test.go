@@ -290,7 +290,7 @@ func TestRecordsAreBrief(t *testing.T) {
 	r.get("/")
 	a := r.ask(request(t, strings.Repeat("M", 5000), "/"+strings.Repeat("a", 30_000)))
 	id := strings.TrimPrefix(fmt.Sprint(problem(t, a)["instance"]), "urn:jeton:denial:")
-	record, err := r.gateway.Denials().Recall(id)
+	record, err := r.gateway.Recall(id)
 	if err != nil || len(record.Path) > 512 || len(record.Method) > 16 || strings.Count(r.logs.String(), "M") > 100 {
 		t.Errorf("%v: a path of %d bytes, a method of %d", err, len(record.Path), len(record.Method))
 	}

@@ -44,7 +44,7 @@ func credentialed(t *testing.T, more string) *rig {
 // recall finds the record of a refusal.
 func (r *rig) recall(a answer) *denial.Record {
 	r.Helper()
-	record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(r.T, a)["instance"].(string), "urn:jeton:denial:"))
+	record, err := r.gateway.Recall(strings.TrimPrefix(problem(r.T, a)["instance"].(string), "urn:jeton:denial:"))
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (f *forwardAuth) ask(w http.ResponseWriter, r *http.Request, rules *rules) 
 
 // replay answers with the refusal of an earlier request.
 func (f *forwardAuth) replay(w http.ResponseWriter, rules *rules, id string) {
-	record, err := f.gateway.memory.Recall(id)
+	record, err := f.gateway.refusal(id)
 	if err != nil {
 		rules.refuse(w, nil, nil, notFound, err.Error())
 		return

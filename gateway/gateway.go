@@ -87,8 +87,9 @@ type Gateway struct {
 	now     func() time.Time
 	nanos   func() int64 // of the guard; nil for a clock of its own
 	memory  *denial.Memory
+	repeats *denial.Memory  // the newest denials that were repeated, in a ring of their own: one client would push all others out of that one
 	meter   *metering.Meter // of exchanges with language models
-	talks   *denial.Memory  // the newest of these, in a ring of their own: they would push all denials out of that one
+	talks   *denial.Memory  // the newest of these, in a ring of their own as well
 
 	registerer prometheus.Registerer // nil for none
 
@@ -124,6 +125,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	g.bodies = newBodyMemory(g.metrics)
 	g.memory = denial.NewMemory(cfg.Document.GatewayName(), 0)
+	g.repeats = denial.NewMemory(cfg.Document.GatewayName(), 0)
 	g.talks = denial.NewMemory(cfg.Document.GatewayName(), 0)
 	g.shadows.init(g.log, g.metrics.dropped)
 	var err error
@@ -190,15 +192,23 @@ func (g *Gateway) Upstreams() []UpstreamState {
 	return all
 }
 
-// Denials are the newest requests that were refused.
+// Denials are the newest requests that were refused, but for those whose denial was repeated.
 func (g *Gateway) Denials() *denial.Memory { return g.memory }
 
 // Recall is the denial, or the exchange with a language model, of that id. Its errors are those of [denial.Memory.Recall].
 func (g *Gateway) Recall(id string) (*denial.Record, error) {
-	if r, err := g.memory.Recall(id); !errors.Is(err, denial.ErrForgotten) {
+	if r, err := g.refusal(id); !errors.Is(err, denial.ErrForgotten) {
 		return r, err
 	}
 	return g.talks.Recall(id)
+}
+
+// refusal is the refusal of that id.
+func (g *Gateway) refusal(id string) (*denial.Record, error) {
+	if r, err := g.memory.Recall(id); !errors.Is(err, denial.ErrForgotten) {
+		return r, err
+	}
+	return g.repeats.Recall(id)
 }
 
 // inForce collects the metrics of the guard and of the upstreams in force; another document may make others.

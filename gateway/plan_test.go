@@ -38,7 +38,7 @@ func TestPlans(t *testing.T) {
 			r.wants("/", []string{user, "X-Plan: " + plan}, times(n)...)
 		}
 		a := r.ask(request(t, http.MethodGet, "/", "X-User: pro!", "X-Plan: pro"))
-		record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
+		record, err := r.gateway.Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestPlansWithoutADecision(t *testing.T) {
 	}
 	r.wants("/", []string{"X-User: vip1"}, slices.Repeat([]int{http.StatusNoContent}, 20)...)
 	a := r.ask(request(t, http.MethodGet, "/", "X-User: mallory"))
-	record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
+	record, err := r.gateway.Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
 	if err != nil {
 		t.Fatal(err)
 	}

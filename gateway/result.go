@@ -108,7 +108,11 @@ func (v *visit) remember(at time.Time) {
 	again := replay{refusal: v.refusal, writer: v.writer(), origin: clip(v.request.Header.Get("Origin"), maxOrigin)}
 	again.refusal.Quotas = append([]answer.Quota(nil), v.refusal.Quotas...)
 	r.Attached = &again
-	v.refusal.ID = v.gateway.memory.Remember(r)
+	memory := v.gateway.memory
+	if v.source == fallback.ByKnown {
+		memory = v.gateway.repeats
+	}
+	v.refusal.ID = memory.Remember(r)
 	again.refusal.ID, again.refusal.Call = v.refusal.ID, 0 // the replay goes to a proxy, which makes no gRPC call
 }
 

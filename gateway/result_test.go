@@ -28,7 +28,7 @@ func TestDenialIsExplained(t *testing.T) {
 	if !ok {
 		t.Fatal(a.Header)
 	}
-	record, err := r.gateway.Denials().Recall(id)
+	record, err := r.gateway.Recall(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestSecretsAreHashed(t *testing.T) {
 	r.wants("/secret-path?x=hush", headers, 204, 204)
 	a := r.ask(request(t, http.MethodGet, "/x", headers...))
 	id := strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:")
-	record, err := r.gateway.Denials().Recall(id)
+	record, err := r.gateway.Recall(id)
 	if err != nil || !strings.HasPrefix(record.Key, "sha256-") {
 		t.Errorf("%+v, %v", record, err)
 	}
@@ -79,7 +79,7 @@ func TestAPIKeysAreCalledByTheirLabels(t *testing.T) {
 	}
 	r.wants("/", []string{"X-Api-Key: hush-hush"}, 204, 204)
 	a := r.ask(request(t, http.MethodGet, "/x", "X-Api-Key: hush-hush"))
-	record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
+	record, err := r.gateway.Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
 	if err != nil || record.APIKey != "ci" || record.Key != fmt.Sprintf("%x", keys.DigestOf("hush-hush")) {
 		t.Errorf("%+v, %v: operators look up the bucket by this key", record, err)
 	}
@@ -126,7 +126,7 @@ func TestRepeatedDenialsInTheLog(t *testing.T) {
 		t.Errorf("the log:\n%s", logs)
 	}
 	for id := range ids {
-		record, err := r.gateway.Denials().Recall(strings.TrimPrefix(id.(string), "urn:jeton:denial:"))
+		record, err := r.gateway.Recall(strings.TrimPrefix(id.(string), "urn:jeton:denial:"))
 		if err != nil || record.Source != "known" || record.KnownSince.IsZero() || record.At.Sub(record.KnownSince) > fallback.MaxKnown {
 			t.Errorf("%+v, %v", record, err)
 		}
@@ -134,6 +134,23 @@ func TestRepeatedDenialsInTheLog(t *testing.T) {
 	for outcome, want := range map[string]float64{"admitted": 2, "denied": 7} {
 		if got := r.count("jeton_gateway_requests_total", "route", "all", "outcome", outcome); got != want {
 			t.Errorf("%s: %v, want %v", outcome, got, want)
+		}
+	}
+}
+
+// A client that goes on after a denial does not push those of others out of the memory.
+func TestRepeatedDenialsLeaveTheOthers(t *testing.T) {
+	r := newRig(t, oneRoute("{limits: [two]}"))
+	r.wants("/", nil, 204, 204)
+	first := problem(t, r.ask(request(t, http.MethodGet, "/")))["instance"]
+	var last any
+	for range 10_001 {
+		last = problem(t, r.ask(request(t, http.MethodGet, "/")))["instance"]
+	}
+	for id, source := range map[any]string{first: "cluster", last: "known"} {
+		record, err := r.gateway.Recall(strings.TrimPrefix(id.(string), "urn:jeton:denial:"))
+		if err != nil || record.Source != source {
+			t.Errorf("%+v, %v, want a denial by %s", record, err, source)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestUndecidedIsExplained(t *testing.T) {
 				r.breakDown(c.err)
 			}
 			a := r.ask(request(t, http.MethodGet, "/", "X-Secret: hush-hush"))
-			record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
+			record, err := r.gateway.Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
 			if err != nil || a.StatusCode != http.StatusServiceUnavailable {
 				t.Fatalf("%s, %v", a.Status, err)
 			}

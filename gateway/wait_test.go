@@ -160,7 +160,7 @@ func TestDenialsTellOfTheWait(t *testing.T) {
 			r.get("/")
 			r.unknown.Store(unknown)
 			a := r.ask(request(t, http.MethodGet, "/"))
-			record, err := r.gateway.Denials().Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
+			record, err := r.gateway.Recall(strings.TrimPrefix(problem(t, a)["instance"].(string), "urn:jeton:denial:"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func explainVerb() *cobra.Command {
 		Long: "Say why a gateway refused a request, and from when on the same request passes, or why it answered 502 or 504 instead\n" +
 			"of the API behind it. ID is what the client was told: the end of \"instance\" in the body of the answer. Of a request to a\n" +
 			"language model, say what was estimated, held and charged: ID is the header X-Jeton-Exchange of the answer. A gateway\n" +
-			"remembers the last ten thousand of both.",
+			"remembers the last ten thousand of both, and as many denials that it repeated.",
 		Example: "  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha\n  jeton explain edge-1-4f-k7wq2m5ttzrcx3ha --gateway edge-1:7781 --token-file token",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkTimeout(e.timeout); err != nil {
