@@ -218,6 +218,13 @@ func nodeCases() []kase { //nolint:funlen // one list
 			measure: idleKeys,
 		},
 		{
+			name: "asked-once", title: "10 million keys, each asked once", long: true,
+			modes: []mode{{storage.Fsync, []goal{
+				{atMost, 1500, "MiB", "at the peak"}, {atMost, 300, "MiB", "after two minutes"}, {open, 0, "s", "asked within"},
+			}}},
+			measure: askedOnce,
+		},
+		{
 			name: "one-shot", title: "5 million one-shot keys, two sweeps later", long: true,
 			modes: []mode{{storage.Fsync, []goal{
 				{atMost, 10, "%", "of the disk"}, {open, 0, "MiB", "before"}, {open, 0, "MiB", "after"},
