@@ -124,6 +124,7 @@ func TestEventDiskOfAnotherNode(t *testing.T) {
 	other.Freeze()
 	copied := copyDisk(t, other)
 	other.Thaw()
+	d.serves(other) // a node that was frozen for long has given its name up, and its copy may have it
 	restore(t, victim, copied)
 	victim.Launch()
 	for _, m := range []*process.Member{victim, other} {
