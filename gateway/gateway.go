@@ -73,7 +73,8 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// Tracer makes a span for each decision; nil makes none.
 	Tracer trace.TracerProvider
-	// Now is the time; nil means time.Now, and for what is decided without the cluster a clock that ignores later corrections of it.
+	// Now is the time; nil means time.Now. What is decided without the cluster goes by differences of it: with a monotonic reading, as
+	// time.Now has, these ignore corrections of the time of day.
 	Now func() time.Time
 }
 
@@ -85,7 +86,7 @@ type Gateway struct {
 	metrics *metrics
 	tracer  trace.Tracer // nil for none
 	now     func() time.Time
-	nanos   func() int64 // of the guard; nil for a clock of its own
+	nanos   func() int64 // of the guard: see Config.Now
 	memory  *denial.Memory
 	repeats *denial.Memory  // the newest denials that were repeated, in a ring of their own: one client would push all others out of that one
 	meter   *metering.Meter // of exchanges with language models
@@ -117,9 +118,9 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	if g.now == nil {
 		g.now = time.Now
-	} else {
-		g.nanos = func() int64 { return g.now().UnixNano() }
 	}
+	start := g.now()
+	g.nanos = func() int64 { return start.UnixNano() + int64(g.now().Sub(start)) }
 	if cfg.Tracer != nil {
 		g.tracer = cfg.Tracer.Tracer(tracerName)
 	}
