@@ -28,8 +28,8 @@ func (s *sending) accepts(answers []register.Answer, err error) bool {
 		!slices.ContainsFunc(answers, func(a register.Answer) bool { return a.Verdict != register.Accepted })
 }
 
-// arrives notes an answer, and says whether there is anything to do about it now. What all have accepted is decided once a majority has: its
-// first answer, and those that come after, are taken in by whatever round comes next.
+// arrives notes an answer, and says whether somebody waits for it. While every replica accepts, only the answer that completes a majority
+// decides anything: the ones before and after it are taken in by the next round, whenever that is.
 func (s *sending) arrives(accepted bool) bool {
 	s.heard++
 	s.wanting = s.wanting || !accepted

@@ -167,9 +167,7 @@ func (v *visit) log(ctx context.Context) {
 	if v.source != "" {
 		attrs = append(attrs, slog.String("by", string(v.source)), slog.String("node", v.node))
 	}
-	if v.repeats > 0 {
-		attrs = append(attrs, slog.Int64("repeated", v.repeats))
-	}
+	attrs = append(attrs, repeatedAttr(v.repeats))
 	if v.failure != nil {
 		attrs = append(attrs, slog.String("error", v.failure.Error()))
 	}
@@ -180,6 +178,14 @@ func (v *visit) log(ctx context.Context) {
 		attrs = append(attrs, slog.String("trace_id", at.TraceID().String()))
 	}
 	v.gateway.log.LogAttrs(ctx, slog.LevelInfo, "decision", attrs...)
+}
+
+// repeatedAttr says how many times the denial before was repeated; a log leaves it out where that is 0.
+func repeatedAttr(n int64) slog.Attr {
+	if n == 0 {
+		return slog.Attr{}
+	}
+	return slog.Int64("repeated", n)
 }
 
 // describe puts the result on the span.

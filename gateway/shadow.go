@@ -67,7 +67,7 @@ func (s *shadows) run(ctx context.Context, r *rules, route string, w want) {
 	for _, o := range d.Limits {
 		if !o.Allowed {
 			s.log.LogAttrs(ctx, slog.LevelInfo, "a shadow limit would have denied", slog.String("route", route),
-				slog.String("key", shownKey(w.key)), slog.String("limit", o.Name), slog.Duration("retry_after", o.RetryAfter), slog.Int64("repeated", d.Repeated))
+				slog.String("key", shownKey(w.key)), slog.String("limit", o.Name), slog.Duration("retry_after", o.RetryAfter), repeatedAttr(d.Repeated))
 		}
 	}
 }
