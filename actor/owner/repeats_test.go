@@ -163,9 +163,9 @@ func TestSettledByAMinority(t *testing.T) {
 	}
 }
 
-// What makes one hold unknown makes no other one unknown: a hold that was settled for what was used, long ago or for more than the debt
-// lets be charged, leaves what is known of those that were taken before it.
-func TestOneHoldMakesNoOtherUnknown(t *testing.T) {
+// A hold that was settled for what was used is known as settled for good, whatever becomes of others: one that was settled long ago, or
+// for more than the debt lets be charged, leaves what is known of those that were taken before it.
+func TestSettledStaysKnown(t *testing.T) {
 	holds := limit.Holds{Longest: time.Hour, MaxDebt: limit.NoDebt}
 	for name, rule := range map[string]*limit.Rule{
 		"ledger": hourly(t, holds),
@@ -185,6 +185,16 @@ func TestOneHoldMakesNoOtherUnknown(t *testing.T) {
 				t.Errorf("repeated: %+v, want %+v", got, want)
 			}
 		}
+		t.Run(name+", settled long ago", func(t *testing.T) {
+			s := newTroupe(t, 3).enter('A')
+			first := s.holds(10, 60*second, rule)
+			want := s.settles(first, limit.Settlement{Used: 7}, rule)[0]
+			s.pass(int64(limit.SettleLate) + 2*second)
+			many(s)
+			if got := s.settles(first, limit.Settlement{Used: 7}, rule)[0]; got.State != limit.HoldSettled || got.Charged != want.Charged {
+				t.Errorf("repeated: %+v, want %+v", got, want)
+			}
+		})
 		t.Run(name+", one of long ago", func(t *testing.T) {
 			s := newTroupe(t, 3).enter('A')
 			long := s.holds(10, 3600*second, rule)

@@ -51,14 +51,14 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestSettledByAMinority", `one that was told as settled`)},
 		},
 		{
-			Name: "one hold makes others unknown",
-			Why:  "what is settled for what was used leaves what is known of the holds before it, however long ago it was settled",
+			Name: "settled long ago, and unknown",
+			Why:  "who is told that a hold is unknown charges what was used again; one that was settled for what was used is known as settled however long ago it was",
 			Edits: []Edit{{
 				File: "actor/limit/holdlist.go",
 				Old:  "\t\t\t\th.forgottenBy(numbers)",
 				New:  "\t\t\t\tnumbers.Forget(h.ID)",
 			}},
-			Caught: []Hunt{story("TestOneHoldMakesNoOtherUnknown", `repeated: `)},
+			Caught: []Hunt{story("TestSettledStaysKnown", `repeated: `)},
 		},
 		{
 			Name: "charged twice after an owner's death",
