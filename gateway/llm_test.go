@@ -186,6 +186,8 @@ routes:
 		if err != nil || a.StatusCode != http.StatusTooManyRequests {
 			t.Fatalf("%d %s %v", a.StatusCode, a.Body, err)
 		}
+		r.wantSpent("tokens", used)
+		r.wantSpent("month", used)
 		record, err := r.gateway.Recall(a.Header.Get("X-Request-Id"))
 		if err != nil || len(record.Limits) != 5 || record.Counts != "" {
 			t.Fatalf("%+v %v", record, err)
@@ -196,8 +198,6 @@ routes:
 			}
 		}
 	}
-	r.wantSpent("tokens", used)
-	r.wantSpent("month", used)
 	r.wantSpent("streams", 0)
 	r.wantSpent("requests", 1)
 }

@@ -105,7 +105,8 @@ func (r *Router) First(key string) string { return r.nodes.First(key) }
 // marks are what the metadata of a call says about how the call was routed.
 type marks struct {
 	forwarded bool
-	told      atomic.Bool // the sender has been told of this node's table
+	told      atomic.Bool    // the sender has been told of this node's table, in trailers
+	version   *atomic.Uint64 // of this node's table, for the next answers of a stream, which may have no trailers for long; nil for other calls
 }
 
 type marksKey struct{}
@@ -131,13 +132,22 @@ func (r *Router) refusal(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// It fails where there is no gRPC call, and so no caller that reads trailers.
+	// It fails where there is no gRPC call, and so no caller that reads trailers. The answers of a stream say it themselves.
 	_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.MarkRefuses, "1"))
-	return fmt.Errorf("%w: %w", limit.ErrUnavailable, err)
+	return refusesError{fmt.Errorf("%w: %w", limit.ErrUnavailable, err)}
 }
+
+// A refusesError is why this node decides nothing at present.
+type refusesError struct{ error }
+
+func (e refusesError) Unwrap() error { return e.error }
 
 // tell sends the version of this node's table to the sender of a call that went by another one.
 func (r *Router) tell(ctx context.Context, m *marks) {
+	if m.version != nil {
+		m.version.Store(r.nodes.Version())
+		return
+	}
 	if !m.told.Swap(true) {
 		_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.TableVersion, strconv.FormatUint(r.nodes.Version(), 10)))
 	}

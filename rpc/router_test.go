@@ -350,8 +350,8 @@ func TestBatchesAreSplit(t *testing.T) {
 	}
 }
 
-// TestStreamIsToldOnce sends many checks of which none is the node's business.
-func TestStreamIsToldOnce(t *testing.T) {
+// TestStreamIsTold sends many checks of which none is the node's business, twice: the answers to each message say so.
+func TestStreamIsTold(t *testing.T) {
 	nodes := routedNodes(t, 3, nil)
 	stream, err := pb.NewLimiterClient(nodes[2].conn).CheckStream(with(t, pb.MarkRouted))
 	if err != nil {
@@ -361,19 +361,22 @@ func TestStreamIsToldOnce(t *testing.T) {
 	for i := range 50 {
 		m.Checks = append(m.Checks, &pb.StreamCheck{Id: uint64(i), Check: checkMessage(keyOf(0))})
 	}
-	if err := errors.Join(stream.Send(m), stream.CloseSend()); err != nil {
-		t.Fatal(err)
-	}
-	answers := 0
-	for {
-		m, err := stream.Recv()
-		if err != nil {
-			break
+	for range 2 {
+		if err := stream.Send(m); err != nil {
+			t.Fatal(err)
 		}
-		answers += len(m.GetResults())
-	}
-	if told := stream.Trailer().Get(pb.TableVersion); answers != 50 || len(told) != 1 {
-		t.Errorf("%d answers, told of the table %q", answers, told)
+		told := map[uint64]int{}
+		for answers := 0; answers < 50; {
+			m, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers += len(m.GetResults())
+			told[m.GetTableVersion()]++
+		}
+		if delete(told, 0); len(told) != 1 || told[1] == 0 {
+			t.Errorf("told of the tables %v, want version 1", told)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 
@@ -28,6 +29,7 @@ type checkStream struct {
 
 	server   *Server
 	denials  bool              // are wanted as errors
+	version  atomic.Uint64     // of this node's table, for the next answers; 0 when there is nothing to tell
 	messages chan *pb.StreamIn // closed by read at its end
 	broken   error             // why read ended; nil when the client was done. Read it after messages was closed
 	answers  chan *pb.Answer   // maxUnanswered fit, so none waits to be handed over
@@ -48,6 +50,9 @@ func (s *Server) checkStream(stream grpc.ServerStream) error {
 		answers:      make(chan *pb.Answer, maxUnanswered),
 	}
 	ctx, cancel := context.WithCancel(ofConnection(withMarks(stream.Context())))
+	if m := marksOf(ctx); m != nil {
+		m.version = &c.version
+	}
 	defer c.checks.Wait()
 	defer cancel()
 	s.readers.Go(func() { c.read(ctx) })
@@ -64,7 +69,7 @@ func (c *checkStream) read(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			err = atMostABatch(m.Len)
+			err = validMessage(m)
 		}
 		if err != nil {
 			c.broken = err
@@ -107,11 +112,11 @@ func (c *checkStream) run(ctx context.Context) error {
 			}
 			last = c.gathered(ctx, m)
 		case first := <-c.answers:
-			ready := c.ready(first)
-			if err := c.SendMsg(&pb.StreamOut{Answers: ready}); err != nil {
+			out := c.ready(first)
+			if err := c.SendMsg(out); err != nil {
 				return err
 			}
-			unanswered -= len(ready)
+			unanswered -= len(out.Answers)
 		case <-stopping:
 			messages, stopping, end = nil, nil, transport.ErrStopping
 		}
@@ -119,26 +124,45 @@ func (c *checkStream) run(ctx context.Context) error {
 	return end
 }
 
+// validMessage says what is wrong with a message as a whole.
+func validMessage(m *pb.StreamIn) error {
+	if m.Within < 0 {
+		return &limit.FieldError{Field: "within_ns", Problem: "is negative: how long the answers are waited for is 0 or more"}
+	}
+	return atMostABatch(m.Len)
+}
+
 // gathered are the checks and settlements of a message, of which none is started.
 func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
 	m := &gathered{StreamIn: in, server: c.server, denials: c.denials, room: make([]pb.Answer, in.Len), checks: &c.checks, answers: c.answers}
 	m.settled = make([]limit.Settled, len(in.Settlements))
-	m.ctx, m.cancel = timed(ctx)
+	if in.Within > 0 {
+		m.ctx, m.cancel = context.WithTimeout(ctx, min(in.Within, maxTime))
+	} else {
+		m.ctx, m.cancel = timed(ctx)
+	}
 	if in.Len == 0 {
 		m.cancel()
 	}
 	return m
 }
 
-// ready are the answers that can go in one message with first.
-func (c *checkStream) ready(first *pb.Answer) []*pb.Answer {
-	answers := []*pb.Answer{first}
-	for {
+// ready is the message of first and of the other answers that are there.
+func (c *checkStream) ready(first *pb.Answer) *pb.StreamOut {
+	out := &pb.StreamOut{Answers: []*pb.Answer{first}}
+	for more := true; more; {
 		select {
 		case a := <-c.answers:
-			answers = append(answers, a)
+			out.Answers = append(out.Answers, a)
 		default:
-			return answers
+			more = false
 		}
 	}
+	for _, a := range out.Answers {
+		if a.Result.Err != nil && !out.Refuses {
+			_, out.Refuses = errors.AsType[refusesError](a.Result.Err)
+		}
+	}
+	out.Table = c.version.Swap(0)
+	return out
 }

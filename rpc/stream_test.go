@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -188,6 +189,40 @@ func streamIsBounded(t *testing.T, asked func(conformance.Stub) limit.Limiter) {
 			t.Errorf("stop: %v", err)
 		}
 	})
+}
+
+// TestStreamWithin has messages say how long they are waited for: their checks have so long, and 30 s at most.
+func TestStreamWithin(t *testing.T) {
+	left := make(chan time.Duration, 1)
+	_, conn := serve(t, Config{Limiter: conformance.Stub{OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+		at, _ := ctx.Deadline()
+		left <- time.Until(at)
+		return limit.Decision{Allowed: true}, nil
+	}}})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(within time.Duration) {
+		t.Helper()
+		m := checksMessage(0, 1)
+		m.WithinNs = int64(within)
+		if err := stream.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for within, want := range map[time.Duration]time.Duration{time.Hour: maxTime, maxTime: maxTime, 20 * time.Second: 20 * time.Second, 0: defaultTime} {
+		send(within)
+		if got := <-left; got > want || got < want/2 {
+			t.Errorf("a message that is waited for for %v has %v, want %v", within, got, want)
+		}
+		receive(t, stream, 1, map[uint64]limit.Result{})
+	}
+	send(-1)
+	_, err = stream.Recv()
+	if fe, ok := errors.AsType[*limit.FieldError](pb.DecodeError(err)); !ok || fe.Field != "within_ns" {
+		t.Errorf("a message that is waited for for less than nothing: %v", err)
+	}
 }
 
 // TestStreamOfALeaver ends a stream from the client's side in the middle: every check under way learns of it, and no

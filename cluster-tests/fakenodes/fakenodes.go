@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -156,26 +157,68 @@ func (n *Node) CheckBatch(ctx context.Context, m *pb.CheckBatchRequest) (*pb.Che
 	return out, nil
 }
 
-// CheckStream implements jeton.v1.Limiter.
+// CheckStream implements jeton.v1.Limiter. Messages are answered each for itself, as nodes do.
 func (n *Node) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse]) error {
-	m, err := stream.Recv()
-	if err != nil {
-		return err
-	}
-	out := &pb.CheckStreamResponse{}
-	for _, c := range m.GetChecks() {
-		out.Results = append(out.Results, &pb.StreamResult{Id: c.GetId(), Result: n.result(stream.Context(), c.GetCheck())})
-	}
-	for _, c := range m.GetSettlements() {
-		settled := &pb.StreamSettled{Id: c.GetId()}
-		if answer, err := n.Settle(stream.Context(), c.GetSettlement()); err != nil {
-			settled.Result = &pb.StreamSettled_Error{Error: status.Convert(err).Proto()}
-		} else {
-			settled.Result = &pb.StreamSettled_Settled{Settled: answer}
+	return Converse(stream, func(ctx context.Context, m *pb.CheckStreamRequest, out *pb.CheckStreamResponse) {
+		for _, c := range m.GetChecks() {
+			out.Results = append(out.Results, &pb.StreamResult{Id: c.GetId(), Result: n.result(ctx, c.GetCheck())})
 		}
-		out.Settled = append(out.Settled, settled)
+		for _, c := range m.GetSettlements() {
+			settled := &pb.StreamSettled{Id: c.GetId()}
+			if answer, err := n.Settle(ctx, c.GetSettlement()); err != nil {
+				settled.Result = &pb.StreamSettled_Error{Error: status.Convert(err).Proto()}
+			} else {
+				settled.Result = &pb.StreamSettled_Settled{Settled: answer}
+			}
+			out.Settled = append(out.Settled, settled)
+		}
+	})
+}
+
+// asideKey is of the answer to a message of a stream, in the context of what is in it.
+type asideKey struct{}
+
+// Converse answers the messages of a stream, each by answer and beside the others.
+func Converse(
+	stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse], answer func(context.Context, *pb.CheckStreamRequest, *pb.CheckStreamResponse),
+) error {
+	var messages sync.WaitGroup
+	defer messages.Wait()
+	var mu sync.Mutex // of stream.Send
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		messages.Go(func() {
+			out := &pb.CheckStreamResponse{}
+			answer(context.WithValue(stream.Context(), asideKey{}, out), m, out)
+			mu.Lock()
+			defer mu.Unlock()
+			_ = stream.Send(out) // who hears nothing has left
+		})
 	}
-	return stream.Send(out)
+}
+
+// Refuse says beside the answer to a check that the node refuses every one.
+func Refuse(ctx context.Context) {
+	if out, ok := ctx.Value(asideKey{}).(*pb.CheckStreamResponse); ok {
+		out.Refuses = true
+		return
+	}
+	_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.MarkRefuses, "1"))
+}
+
+// TellTable says beside the answer to a check which version the node's table is of.
+func TellTable(ctx context.Context, version uint64) {
+	if out, ok := ctx.Value(asideKey{}).(*pb.CheckStreamResponse); ok {
+		out.TableVersion = version
+		return
+	}
+	_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.TableVersion, strconv.FormatUint(version, 10)))
 }
 
 // Return implements jeton.v1.Limiter.

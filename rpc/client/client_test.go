@@ -195,6 +195,7 @@ func TestNodeDiesAndReturns(t *testing.T) {
 	}
 }
 
+// TestCallerLeaves has a check that waits: when its caller leaves, the node lets it go.
 func TestCallerLeaves(t *testing.T) {
 	entered, left := make(chan struct{}), make(chan error, 1)
 	server, _ := serve(t, "", rpc.Config{Limiter: limiter{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
@@ -209,7 +210,9 @@ func TestCallerLeaves(t *testing.T) {
 		<-entered
 		cancel()
 	}()
-	if _, err := c.Check(ctx, check("k")); !errors.Is(err, context.Canceled) {
+	waits := check("k")
+	waits.Wait = 10 * time.Second
+	if _, err := c.Check(ctx, waits); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 	if err := <-left; !errors.Is(err, context.Canceled) {
@@ -239,17 +242,13 @@ func (p *post) Check(_ context.Context, m *pb.CheckRequest) (*pb.CheckResponse, 
 }
 
 func (p *post) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse]) error {
-	m, err := stream.Recv()
-	if err != nil {
-		return err
-	}
-	p.arrive(len(m.GetChecks()))
-	out := &pb.CheckStreamResponse{}
-	for _, c := range m.GetChecks() {
-		result := &pb.CheckResult{Result: &pb.CheckResult_Decision{Decision: fakenodes.Decision(c.GetCheck().GetKey())}}
-		out.Results = append(out.Results, &pb.StreamResult{Id: c.GetId(), Result: result})
-	}
-	return stream.Send(out)
+	return fakenodes.Converse(stream, func(_ context.Context, m *pb.CheckStreamRequest, out *pb.CheckStreamResponse) {
+		p.arrive(len(m.GetChecks()))
+		for _, c := range m.GetChecks() {
+			result := &pb.CheckResult{Result: &pb.CheckResult_Decision{Decision: fakenodes.Decision(c.GetCheck().GetKey())}}
+			out.Results = append(out.Results, &pb.StreamResult{Id: c.GetId(), Result: result})
+		}
+	})
 }
 
 // TestCallersShareMessages lets 64 callers check at once: they travel in a few messages, and each gets its own answer.
@@ -282,6 +281,35 @@ func TestCallersShareMessages(t *testing.T) {
 	t.Logf("%d checks in %d messages, the largest of %d", callers, p.messages.Load(), p.largest.Load())
 	if p.messages.Load() > callers/2 || p.largest.Load() < 2 {
 		t.Errorf("%d checks took %d messages, the largest of %d", callers, p.messages.Load(), p.largest.Load())
+	}
+}
+
+// TestMessagesShareStreams asks again and again: all checks travel in one stream over each connection.
+func TestMessagesShareStreams(t *testing.T) {
+	var streams atomic.Int64
+	n := fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}, Options: []grpc.ServerOption{grpc.StreamInterceptor(
+		func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			if info.FullMethod == pb.Limiter_CheckStream_FullMethodName {
+				streams.Add(1)
+			}
+			return next(srv, stream)
+		},
+	)}})
+	c := connect(t, client.Config{Server: n.Address, Connections: 2, Timeout: time.Minute})
+	start := time.Now()
+	var callers sync.WaitGroup
+	for range 10 {
+		callers.Go(func() {
+			for i := range 50 {
+				if d, err := c.Check(t.Context(), check(strconv.Itoa(i))); err != nil || d.Limits[0].Remaining != int64(i) {
+					t.Errorf("check %d: got %+v and %v", i, d, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if most := 2 + 2*int64(time.Since(start)/(5*time.Second)); streams.Load() > most || n.Checks.Load() != 500 {
+		t.Errorf("%d checks took %d streams, want at most %d", n.Checks.Load(), streams.Load(), most)
 	}
 }
 

@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -287,7 +285,7 @@ func TestRefusingNode(t *testing.T) {
 	c := connectTo(t, f)
 	before := f.Nodes[0].Checks.Load()
 	f.Nodes[0].Answers(func(ctx context.Context, _ *pb.CheckRequest) error {
-		_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.MarkRefuses, "1"))
+		fakenodes.Refuse(ctx)
 		return status.Error(codes.Unavailable, "the clock is off")
 	})
 	for range 1000 {
@@ -365,7 +363,7 @@ func TestStaleTable(t *testing.T) {
 	awaitVersion(t, c, 1)
 	f.Publish(f.Table(7))
 	f.Nodes[1].Answers(func(ctx context.Context, _ *pb.CheckRequest) error {
-		_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.TableVersion, "7"))
+		fakenodes.TellTable(ctx, 7)
 		return nil
 	})
 	until(t, c, f.KeyOf(1), func() bool { return c.Version() == 7 })

@@ -29,12 +29,15 @@ type Node struct {
 	// The rest is unset for the own node.
 
 	marked   func(context.Context) context.Context               // puts the marks on a call that goes by the table
+	routed   func() bool                                         // calls go by the table
+	begin    func(func(context.Context)) bool                    // runs something while the node lives; false: the set is closed
 	stale    func(n *Node, version uint64)                       // is called when the node reports that version of the table
 	operator func(*Node) ([]grpc.CallOption, error)              // Config.Operator
 	lookAt   func(ctx context.Context, address string) Diagnosis // Config.Diagnose
 
 	conns  []*grpc.ClientConn
 	turn   atomic.Uint32 // of conns
+	talks  talks
 	queue  *queue
 	health *health
 	cancel context.CancelFunc // ends what health runs
@@ -82,15 +85,18 @@ func (n *Node) Good() bool { return n.local != nil || n.health.state() == good }
 func (n *Node) bad() bool { return n.local == nil && n.health.state() == bad }
 
 // Conn is the connection whose turn it is. One that just failed to open is passed over.
-func (n *Node) Conn() *grpc.ClientConn {
+func (n *Node) Conn() *grpc.ClientConn { return n.conns[n.conn()] }
+
+// conn is the place of that connection.
+func (n *Node) conn() int {
 	turn := int(n.turn.Add(1) % (1 << 16))
 	for i := range n.conns {
-		conn := n.conns[(turn+i)%len(n.conns)]
-		if conn.GetState() != connectivity.TransientFailure {
-			return conn
+		at := (turn + i) % len(n.conns)
+		if n.conns[at].GetState() != connectivity.TransientFailure {
+			return at
 		}
 	}
-	return n.conns[turn%len(n.conns)]
+	return turn % len(n.conns)
 }
 
 // down says whether no connection is open, and how one of them is.

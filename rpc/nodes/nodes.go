@@ -151,12 +151,12 @@ func (s *Set) reachLocked(address string) (*Node, error) {
 	life, cancel := context.WithCancel(s.life)
 	n := &Node{
 		address: address, cancel: cancel,
-		marked: s.marked, stale: s.stale, operator: s.cfg.Operator, lookAt: s.cfg.Diagnose,
+		marked: s.marked, routed: s.routed, stale: s.stale, operator: s.cfg.Operator, lookAt: s.cfg.Diagnose,
 	}
+	n.begin = func(f func(context.Context)) bool { return s.Go(func(context.Context) { f(life) }) }
 	n.health = &health{
 		longest: lastPause,
-		probe:   n.probe, afford: s.budget.take, worse: func() { s.worse(n) },
-		begin: func(f func(context.Context)) bool { return s.Go(func(context.Context) { f(life) }) },
+		probe:   n.probe, afford: s.budget.take, worse: func() { s.worse(n) }, begin: n.begin,
 	}
 	if s.cfg.FailFast {
 		n.health.longest = fastPause
@@ -188,11 +188,14 @@ func (s *Set) stale(n *Node, version uint64) {
 
 // marked puts the marks on a call that goes by the table.
 func (s *Set) marked(ctx context.Context) context.Context {
-	if !s.table.Load().known {
+	if !s.routed() {
 		return ctx
 	}
 	return metadata.NewOutgoingContext(ctx, s.marks)
 }
+
+// routed says whether calls go by the table: before the first one, they go to any node.
+func (s *Set) routed() bool { return s.table.Load().known }
 
 // Go runs f in the background until the set is closed, which waits for it. It returns false, without running f, where the set is closed already.
 func (s *Set) Go(f func(context.Context)) bool {

@@ -18,6 +18,9 @@ type question struct {
 	settlement *pb.SettleRequest // nil for a check
 }
 
+// waits says whether the question may wait for tokens: then it matters to the node when its caller leaves.
+func (q question) waits() bool { return q.check.GetWaitNs() > 0 }
+
 // A reply answers a question.
 type reply struct {
 	decision limit.Decision

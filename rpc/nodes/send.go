@@ -2,8 +2,7 @@ package nodes
 
 import (
 	"context"
-	"errors"
-	"io"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -33,23 +32,17 @@ func (n *Node) settle(ctx context.Context, s *limit.Settlement) (limit.Settled, 
 	return got.settled, got.err
 }
 
-// send is the sender of the queue: a check by itself is a call of Check, and a settlement one of Settle; several are a CheckStream that
-// lasts until they are answered, so that one which waits for a disk holds up no other.
+// send is the sender of the queue. Questions go into the conversation over a connection, so that one which waits for a disk holds up no
+// other. A check that may wait for tokens is a call by itself, which ends with its callers, and so does the wait.
 func (n *Node) send(ctx context.Context, questions []question, answer func(int, reply)) error {
-	ctx = n.marked(ctx)
-	client := pb.NewLimiterClient(n.Conn())
+	conn := n.conn()
 	switch {
+	case !slices.ContainsFunc(questions, question.waits):
+		return n.talk(ctx, conn, questions, answer)
 	case len(questions) > 1:
-		stream, err := client.CheckStream(ctx)
-		if err != nil {
-			return pb.DecodeError(err)
-		}
-		err = converse(stream, questions, answer)
-		return n.hear(stream.Trailer(), err)
-	case questions[0].settlement != nil:
-		return n.sendSettlement(ctx, client, questions[0].settlement, answer)
+		return n.talkAlone(ctx, conn, questions, answer)
 	}
-	return n.sendCheck(ctx, client, questions[0].check, answer)
+	return n.sendCheck(n.marked(ctx), pb.NewLimiterClient(n.conns[conn]), questions[0].check, answer)
 }
 
 // sendCheck sends one check.
@@ -71,50 +64,8 @@ func (n *Node) sendCheck(ctx context.Context, client pb.LimiterClient, check *pb
 	return nil
 }
 
-// sendSettlement sends one settlement.
-func (n *Node) sendSettlement(ctx context.Context, client pb.LimiterClient, settlement *pb.SettleRequest, answer func(int, reply)) error {
-	var trailer metadata.MD
-	m, err := client.Settle(ctx, settlement, grpc.Trailer(&trailer))
-	if err := n.hear(trailer, err); err != nil {
-		return err
-	}
-	answer(0, reply{settled: pb.DecodeSettled(m)})
-	return nil
-}
-
-// converse sends questions and hands out the answers until the stream ends.
-func converse(stream grpc.BidiStreamingClient[pb.CheckStreamRequest, pb.CheckStreamResponse], questions []question, answer func(int, reply)) error {
-	if err := stream.Send(asMessage(questions)); err != nil && !errors.Is(err, io.EOF) { // EOF: Recv says why
-		return err
-	}
-	if err := stream.CloseSend(); err != nil {
-		return err
-	}
-	for {
-		m, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, r := range m.GetResults() {
-			if i := r.GetId(); i < uint64(len(questions)) && questions[i].settlement == nil {
-				result := pb.DecodeResult(r.GetResult())
-				answer(int(i), reply{decision: result.Decision, err: result.Err})
-			}
-		}
-		for _, r := range m.GetSettled() {
-			if i := r.GetId(); i < uint64(len(questions)) && questions[i].settlement != nil {
-				settled, err := pb.DecodeSettledAnswer(r)
-				answer(int(i), reply{settled: settled, err: err})
-			}
-		}
-	}
-}
-
-// asMessage are questions as one message. The id of each is its index.
-func asMessage(questions []question) *pb.CheckStreamRequest {
+// asMessage are questions as one message. The id of each is its index, and first that of the first.
+func asMessage(questions []question, first uint64) *pb.CheckStreamRequest {
 	m, settlements := &pb.CheckStreamRequest{}, 0
 	for i := range questions {
 		if questions[i].settlement != nil {
@@ -129,9 +80,9 @@ func asMessage(questions []question) *pb.CheckStreamRequest {
 	}
 	for i := range questions {
 		if q := &questions[i]; q.settlement != nil {
-			m.Settlements = append(m.Settlements, &pb.StreamSettlement{Id: uint64(i), Settlement: q.settlement})
+			m.Settlements = append(m.Settlements, &pb.StreamSettlement{Id: first + uint64(i), Settlement: q.settlement})
 		} else {
-			m.Checks = append(m.Checks, &pb.StreamCheck{Id: uint64(i), Check: q.check})
+			m.Checks = append(m.Checks, &pb.StreamCheck{Id: first + uint64(i), Check: q.check})
 		}
 	}
 	return m

@@ -98,7 +98,7 @@ func TestQueueGathersSettlements(t *testing.T) {
 				t.Errorf("question %d: %+v, want %+v", i, got, want)
 			}
 		}
-		m := asMessage(sent[1])
+		m := asMessage(sent[1], 0)
 		if len(m.GetChecks()) != 1 || m.GetChecks()[0].GetId() != 0 || len(m.GetSettlements()) != 1 || m.GetSettlements()[0].GetId() != 1 {
 			t.Errorf("the message is %v", m)
 		}

@@ -58,12 +58,14 @@ type StreamIn struct {
 	Settlements []SettlementIn
 	// Len is how many requests and settlements there are in the message.
 	Len int
+	// Within is how long their answers are waited for; 0 does not say.
+	Within time.Duration
 }
 
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too.
 func (m *StreamIn) UnmarshalWire(data []byte) error {
 	r := newReader(data)
-	checks, settlements := r.count(tagChecks), r.count(tagSettlements)
+	checks, settlements := m.survey(&r)
 	m.Len = checks + settlements
 	m.IDs = make([]uint64, min(checks, limit.MaxBatch))
 	m.Requests = r.requests(checks, func(i int, request *limit.Request, refs []limit.Ref, end int) []limit.Ref {
@@ -79,6 +81,29 @@ func (m *StreamIn) UnmarshalWire(data []byte) error {
 		m.Settlements = r.settlements(settlements, m.Len <= limit.MaxBatch)
 	}
 	return r.err()
+}
+
+// survey counts the requests and settlements of m, and reads what m says besides. The reader must stand at its beginning, and stands there
+// again afterwards, or has failed.
+func (m *StreamIn) survey(r *reader) (checks, settlements int) {
+	for end := len(r.data); r.at < end; {
+		switch tag := r.varint(end); tag {
+		case tagChecks:
+			r.at = r.enter(end)
+			checks++
+		case tagSettlements:
+			r.at = r.enter(end)
+			settlements++
+		case tagWithin:
+			m.Within = time.Duration(r.varint(end))
+		default:
+			r.skip(tag, end)
+		}
+	}
+	if r.at != failed {
+		r.at = 0
+	}
+	return checks, settlements
 }
 
 // requests reads the n requests of a message. The one with index i is read by read, which appends its limits to refs.

@@ -1325,7 +1325,10 @@ type CheckStreamRequest struct {
 	// The requests.
 	Checks []*StreamCheck `protobuf:"bytes,1,rep,name=checks" json:"checks,omitempty"`
 	// Settlements of holds. A node that does not know this field leaves them without an answer.
-	Settlements   []*StreamSettlement `protobuf:"bytes,2,rep,name=settlements" json:"settlements,omitempty"`
+	Settlements []*StreamSettlement `protobuf:"bytes,2,rep,name=settlements" json:"settlements,omitempty"`
+	// How long their answers are waited for, in nanoseconds from when the message arrives: up to 30 s. 0 for as long as the call lasts, and
+	// 5 s at most.
+	WithinNs      int64 `protobuf:"varint,3,opt,name=within_ns,json=withinNs" json:"within_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1372,6 +1375,13 @@ func (x *CheckStreamRequest) GetSettlements() []*StreamSettlement {
 		return x.Settlements
 	}
 	return nil
+}
+
+func (x *CheckStreamRequest) GetWithinNs() int64 {
+	if x != nil {
+		return x.WithinNs
+	}
+	return 0
 }
 
 // StreamCheck is one request of a stream.
@@ -1490,7 +1500,12 @@ type CheckStreamResponse struct {
 	// Answers to requests.
 	Results []*StreamResult `protobuf:"bytes,1,rep,name=results" json:"results,omitempty"`
 	// Answers to settlements.
-	Settled       []*StreamSettled `protobuf:"bytes,2,rep,name=settled" json:"settled,omitempty"`
+	Settled []*StreamSettled `protobuf:"bytes,2,rep,name=settled" json:"settled,omitempty"`
+	// Not 0: something that was sent by a table did not fit the node's own, which is of this version. A stream that lasts has no trailers to say
+	// so.
+	TableVersion uint64 `protobuf:"varint,3,opt,name=table_version,json=tableVersion" json:"table_version,omitempty"`
+	// The node refuses every check at present.
+	Refuses       bool `protobuf:"varint,4,opt,name=refuses" json:"refuses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1537,6 +1552,20 @@ func (x *CheckStreamResponse) GetSettled() []*StreamSettled {
 		return x.Settled
 	}
 	return nil
+}
+
+func (x *CheckStreamResponse) GetTableVersion() uint64 {
+	if x != nil {
+		return x.TableVersion
+	}
+	return 0
+}
+
+func (x *CheckStreamResponse) GetRefuses() bool {
+	if x != nil {
+		return x.Refuses
+	}
+	return false
 }
 
 // StreamResult is one answer of a stream.
@@ -2988,10 +3017,11 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x06Denial\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\x05R\x05check\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\tR\x05limit\"\x81\x01\n" +
+	"\x05limit\x18\x03 \x01(\tR\x05limit\"\x9e\x01\n" +
 	"\x12CheckStreamRequest\x12-\n" +
 	"\x06checks\x18\x01 \x03(\v2\x15.jeton.v1.StreamCheckR\x06checks\x12<\n" +
-	"\vsettlements\x18\x02 \x03(\v2\x1a.jeton.v1.StreamSettlementR\vsettlements\"K\n" +
+	"\vsettlements\x18\x02 \x03(\v2\x1a.jeton.v1.StreamSettlementR\vsettlements\x12\x1b\n" +
+	"\twithin_ns\x18\x03 \x01(\x03R\bwithinNs\"K\n" +
 	"\vStreamCheck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12,\n" +
 	"\x05check\x18\x02 \x01(\v2\x16.jeton.v1.CheckRequestR\x05check\"[\n" +
@@ -2999,10 +3029,12 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x127\n" +
 	"\n" +
 	"settlement\x18\x02 \x01(\v2\x17.jeton.v1.SettleRequestR\n" +
-	"settlement\"z\n" +
+	"settlement\"\xb9\x01\n" +
 	"\x13CheckStreamResponse\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.jeton.v1.StreamResultR\aresults\x121\n" +
-	"\asettled\x18\x02 \x03(\v2\x17.jeton.v1.StreamSettledR\asettled\"M\n" +
+	"\asettled\x18\x02 \x03(\v2\x17.jeton.v1.StreamSettledR\asettled\x12#\n" +
+	"\rtable_version\x18\x03 \x01(\x04R\ftableVersion\x12\x18\n" +
+	"\arefuses\x18\x04 \x01(\bR\arefuses\"M\n" +
 	"\fStreamResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12-\n" +
 	"\x06result\x18\x02 \x01(\v2\x15.jeton.v1.CheckResultR\x06result\"\x8b\x01\n" +

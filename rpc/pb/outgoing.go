@@ -61,6 +61,8 @@ type Answer struct {
 // A StreamOut is a CheckStreamResponse as it leaves.
 type StreamOut struct {
 	Answers []*Answer
+	Table   uint64 // the version of the node's table, if something did not fit it
+	Refuses bool   // the node refuses every check
 }
 
 // WireRoom is about how many bytes m takes.
@@ -101,7 +103,7 @@ func (m *StreamOut) AppendWire(b []byte) ([]byte, error) {
 		}
 		b = end(end(b, result), answer)
 	}
-	return b, nil
+	return appendTrue(appendNumber(b, tagTableVersion, m.Table), tagRefuses, m.Refuses), nil
 }
 
 // appendResult appends the fields of a CheckResult.

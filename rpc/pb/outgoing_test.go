@@ -78,7 +78,8 @@ func TestEncodeAsProtobufDoes(t *testing.T) {
 			wantWire(t, &SettleOut{Settled: settled}, EncodeSettled(settled))
 		}
 		wantWire(t, &BatchOut{Results: results}, batch)
-		wantWire(t, &StreamOut{Answers: answers}, stream)
+		stream.TableVersion, stream.Refuses = rapid.Uint64().Draw(t, "table"), rapid.Bool().Draw(t, "refuses")
+		wantWire(t, &StreamOut{Answers: answers, Table: stream.TableVersion, Refuses: stream.Refuses}, stream)
 	})
 }
 

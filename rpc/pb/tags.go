@@ -13,6 +13,7 @@ const (
 	tagChecks = 1<<3 + typeBytes // of CheckBatchRequest and CheckStreamRequest
 
 	tagSettlements = 2<<3 + typeBytes // of CheckStreamRequest
+	tagWithin      = 3<<3 + typeVarint
 
 	tagSettlementID = 1<<3 + typeVarint // of StreamSettlement
 	tagSettlement   = 2<<3 + typeBytes
@@ -67,7 +68,9 @@ const (
 
 	tagResults = 1<<3 + typeBytes // of CheckBatchResponse and CheckStreamResponse
 
-	tagSettled = 2<<3 + typeBytes // of CheckStreamResponse
+	tagSettled      = 2<<3 + typeBytes // of CheckStreamResponse
+	tagTableVersion = 3<<3 + typeVarint
+	tagRefuses      = 4<<3 + typeVarint
 
 	tagSettledID    = 1<<3 + typeVarint // of StreamSettled
 	tagSettledDone  = 2<<3 + typeBytes
