@@ -22,8 +22,11 @@ const (
 	owners = 3 // at most
 )
 
-func modelRule(algorithm string, capacity int64) *limit.Rule {
-	rule, err := limittest.Of(algorithm, "m", capacity, limit.Refill{Tokens: 1, Per: time.Duration(tick)}).Rule()
+// rule is the rule of the only limit.
+func (s *setting) rule() *limit.Rule {
+	l := limittest.Of(s.algorithm, "m", s.capacity, limit.Refill{Tokens: 1, Per: time.Duration(tick)})
+	l.Reserve = s.reserve
+	rule, err := l.Rule()
 	if err != nil {
 		panic(err)
 	}
@@ -35,6 +38,7 @@ type setting struct {
 	name      string
 	algorithm string // empty: the default
 	capacity  int64  // of the bucket, in tokens
+	reserve   limit.Reserve
 	ticks     int8
 	checks    [owners][]int64 // what each owner is asked: the costs, in their order
 	patience  int64           // of a check; 0: endless
@@ -61,7 +65,7 @@ func (s *setting) burst() int64 {
 	if s.algorithm == "" {
 		return s.capacity
 	}
-	return modelRule(s.algorithm, s.capacity).Envelope().Burst
+	return s.rule().Envelope().Burst
 }
 
 // A variant is what is wrong in a world, nothing in the zero one. It stands around the production steps.
@@ -150,7 +154,7 @@ type company struct {
 }
 
 func newCompany(s *setting) *company {
-	c := &company{setting: s, rules: []*limit.Rule{modelRule(s.algorithm, s.capacity)}}
+	c := &company{setting: s, rules: []*limit.Rule{s.rule()}}
 	for i := range c.cfgs {
 		c.cfgs[i] = Config{
 			Replicas: i, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,
