@@ -486,6 +486,14 @@ func TestNotServing(t *testing.T) {
 			t.Errorf("%s: the trailer is %v", what, trailer)
 		}
 	}
+	stream, err := c.CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sendChecks(t, stream, 0, 1)
+	if m, err := stream.Recv(); err != nil || !m.GetRefuses() || m.GetResults()[0].GetResult().GetError().GetCode() != int32(codes.Unavailable) {
+		t.Errorf("a stream: %v %v", m, err)
+	}
 	wantDecided(t, nodes, 0)
 	handler, err := web.NewAPI(web.APIConfig{Limiter: n.router, Limits: func() *limit.Document { return nil }})
 	if err != nil {

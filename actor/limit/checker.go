@@ -71,7 +71,7 @@ type EachLimiter interface {
 	// Each does not wait for answers: these calls may come before or after it returns, from any goroutine and from several at once. They
 	// must return soon and must not call the Limiter. The caller must not change rs and ss until all calls have been made. Each takes at
 	// most [MaxBatch] of both together; more are a *FieldError for each.
-	Each(ctx context.Context, rs []Request, checked func(place int, r Result), ss []Settlement, settled func(place int, s Settled, err error))
+	Each(ctx context.Context, rs []Request, checked func(place int, r Result), ss []Settlement, settled func(place int, settled Settled, err error))
 }
 
 // Inspector is a Checker that shows the state of its buckets.

@@ -255,6 +255,8 @@ func arrives(callee types.Object) bool {
 		return false
 	}
 	switch pkg := fn.Pkg().Path(); {
+	case pkg == "google.golang.org/grpc":
+		return fn.Name() == "Send" && types.IsInterface(fn.Signature().Recv().Type())
 	case strings.HasSuffix(pkg, "/rpc/pb"):
 		return types.IsInterface(fn.Signature().Recv().Type())
 	case strings.HasSuffix(pkg, "/actor/limit"):

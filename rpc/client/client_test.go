@@ -204,7 +204,7 @@ func TestCallerLeaves(t *testing.T) {
 		left <- ctx.Err()
 		return limit.Decision{}, ctx.Err()
 	}}})
-	c := connect(t, client.Config{Server: server, Timeout: time.Minute})
+	c := connect(t, client.Config{Server: server, Timeout: 20 * time.Second})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-entered

@@ -347,3 +347,11 @@ func (l *waiters) remove(w *waiter) {
 	}
 	w.previous, w.next = nil, nil
 }
+
+// errRefuses is why a node is bad that answers every check with an error.
+var errRefuses = fmt.Errorf("%w: the node refuses every check", limit.ErrUnavailable)
+
+// A refusedError is the error of a node that refuses every check at present.
+type refusedError struct{ error }
+
+func (e refusedError) Unwrap() error { return e.error }

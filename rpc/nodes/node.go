@@ -110,14 +110,6 @@ func (n *Node) down() (connectivity.State, bool) {
 	return state, true
 }
 
-// errRefuses is why a node is bad that answers every check with an error.
-var errRefuses = fmt.Errorf("%w: the node refuses every check", limit.ErrUnavailable)
-
-// A refusedError is the error of a node that refuses every check at present.
-type refusedError struct{ error }
-
-func (e refusedError) Unwrap() error { return e.error }
-
 // Note says whether it was the node that ended a call so, and draws the conclusion from an error that means that it
 // cannot be asked.
 func (n *Node) Note(err error) bool {

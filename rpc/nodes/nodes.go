@@ -3,7 +3,7 @@
 //
 // The path of one check:
 //
-//	Check ─▶ call: key → partition → replicas, the healthy ones first ─▶ attempt at a node: queue ─▶ connection ⇢
+//	Check ─▶ call: key → partition → replicas, the healthy ones first ─▶ attempt at a node: queue ─▶ conversation ⇢
 //	           ▲ next replica ◀── it failed; or it is silent, and is asked beside another one: a hedge ──┘
 //
 // The owner of a [Set] passes it each new table with Apply. Start with [New].

@@ -45,6 +45,47 @@ func (n *Node) send(ctx context.Context, questions []question, answer func(int, 
 	return n.sendCheck(n.marked(ctx), pb.NewLimiterClient(n.conns[conn]), questions[0].check, answer)
 }
 
+// talk asks questions in the conversation over a connection, and returns when they are answered. Those that have no room there have a
+// conversation of their own.
+func (n *Node) talk(ctx context.Context, conn int, questions []question, answer func(int, reply)) error {
+	deadline, _ := ctx.Deadline()
+	for {
+		c := n.talks.with(conn, n.routed(), func(c *conversation) bool { return n.begin(func(life context.Context) { n.hold(life, conn, c) }) })
+		if c == nil {
+			return errClosed
+		}
+		switch u, over := c.ask(deadline, questions, answer); {
+		case u != nil:
+			return c.await(ctx, u)
+		case !over:
+			return n.talkAlone(ctx, conn, questions, answer)
+		}
+	}
+}
+
+// talkAlone asks questions in a conversation of their own, which ends with ctx.
+func (n *Node) talkAlone(ctx context.Context, conn int, questions []question, answer func(int, reply)) error {
+	deadline, _ := ctx.Deadline()
+	c := newConversation(n.routed())
+	u, _ := c.ask(deadline, questions, answer)
+	c.close()
+	n.hold(ctx, conn, c)
+	return u.err
+}
+
+// hold holds a conversation over a connection, and ends it.
+func (n *Node) hold(ctx context.Context, conn int, c *conversation) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := pb.NewLimiterClient(n.conns[conn]).CheckStream(n.marked(ctx))
+	if err != nil {
+		c.end(pb.DecodeError(err))
+		return
+	}
+	err = c.hold(stream, cancel, func(version uint64) { n.stale(n, version) })
+	c.end(n.hear(stream.Trailer(), err))
+}
+
 // sendCheck sends one check.
 func (n *Node) sendCheck(ctx context.Context, client pb.LimiterClient, check *pb.CheckRequest, answer func(int, reply)) error {
 	var trailer metadata.MD
@@ -62,28 +103,4 @@ func (n *Node) sendCheck(ctx context.Context, client pb.LimiterClient, check *pb
 	d, err := pb.DecodeDecision(m.GetDecision())
 	answer(0, reply{decision: d, err: err})
 	return nil
-}
-
-// asMessage are questions as one message. The id of each is its index, and first that of the first.
-func asMessage(questions []question, first uint64) *pb.CheckStreamRequest {
-	m, settlements := &pb.CheckStreamRequest{}, 0
-	for i := range questions {
-		if questions[i].settlement != nil {
-			settlements++
-		}
-	}
-	if checks := len(questions) - settlements; checks > 0 {
-		m.Checks = make([]*pb.StreamCheck, 0, checks)
-	}
-	if settlements > 0 {
-		m.Settlements = make([]*pb.StreamSettlement, 0, settlements)
-	}
-	for i := range questions {
-		if q := &questions[i]; q.settlement != nil {
-			m.Settlements = append(m.Settlements, &pb.StreamSettlement{Id: first + uint64(i), Settlement: q.settlement})
-		} else {
-			m.Checks = append(m.Checks, &pb.StreamCheck{Id: first + uint64(i), Check: q.check})
-		}
-	}
-	return m
 }

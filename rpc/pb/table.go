@@ -7,7 +7,8 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// What calls carry beside their messages, as gRPC metadata. A mark is there or not; its value is "1".
+// What calls carry beside their messages, as gRPC metadata. A mark is there or not; its value is "1". The answers of a CheckStream have
+// fields for what others say in trailers, for such a call may last.
 const (
 	// MarkRouted, of a request: it was sent to this node because it is a replica by the sender's table. Every marked
 	// request has it.

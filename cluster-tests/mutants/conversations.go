@@ -1,0 +1,98 @@
+package mutants
+
+// ofConversations are mutants of what clients and nodes say to one another in streams of checks.
+func ofConversations() []Mutant {
+	talks := func(test, says string) Hunt { return Hunt{Package: "./rpc/nodes", Run: "^" + test + "$", Says: says} }
+	return []Mutant{
+		{
+			Name: "answers go by the place in a message",
+			Why:  "a stream carries many messages, and an answer comes when it is ready; found by its place alone, it is that of another check",
+			Edits: []Edit{{
+				File: "rpc/nodes/conversation.go",
+				Old:  "asMessage(questions, (c.last+1)<<indexBits)",
+				New:  "asMessage(questions, 1<<indexBits)",
+			}},
+			Caught: []Hunt{talks("TestConversation", `after the first answers`)},
+		},
+		{
+			Name: "an answer counts twice",
+			Why:  "each question is answered once; the second answer would end a message of which others are unanswered",
+			Edits: []Edit{{
+				File: "rpc/nodes/conversation.go",
+				Old:  "u.kinds[i] = nothing",
+				New:  "_ = nothing",
+			}},
+			Caught: []Hunt{talks("TestConversation", `was answered twice`)},
+		},
+		{
+			Name: "given up, and out of the count",
+			Why:  "what callers have given up is decided all the same; not counted, a node that is slow is sent more than its stream takes",
+			Edits: []Edit{{
+				File: "rpc/nodes/conversation.go",
+				Old:  "\tu.answer = nil\n",
+				New:  "\tu.answer = nil\n\tc.unanswered -= u.left\n",
+			}},
+			Caught: []Hunt{talks("TestConversationIsFull", `two more were taken`)},
+		},
+		{
+			Name: "a conversation without an end",
+			Why:  "proxies end streams that last, with what is under way in them; so a client begins a new one in time",
+			Edits: []Edit{{
+				File: "rpc/nodes/conversation.go",
+				Old:  "time.AfterFunc(talkFor, c.close)",
+				New:  "time.AfterFunc(1000*talkFor, c.close)",
+			}},
+			Caught: []Hunt{talks("TestConversationEnds", `after its time it took a question`)},
+		},
+		{
+			Name: "the first deadline counts for all",
+			Why:  "messages that go as one are waited for as long as the longest of them; the node would give the others up",
+			Edits: []Edit{{
+				File: "rpc/nodes/conversation.go",
+				Old:  "if u.deadline.After(latest) {",
+				New:  "if latest.IsZero() {",
+			}},
+			Caught: []Hunt{talks("TestConversation", `want the longer`)},
+		},
+		{
+			Name: "who waits stays when its caller leaves",
+			Why:  "a check that waits takes the tokens that come next; it must end with its caller, which a message in a stream of others does not",
+			Edits: []Edit{{
+				File: "rpc/nodes/queue.go",
+				Old:  "return q.check.GetWaitNs() > 0",
+				New:  "return q.check.GetWaitNs() < 0",
+			}},
+			Caught: []Hunt{{Package: "./rpc/client", Run: "^TestCallerLeaves$", Says: `the node learned of`}},
+		},
+		{
+			Name: "calls by the table without its mark",
+			Why:  "a client that has got the table says so; in a stream from before, nodes would never tell it of a newer one",
+			Edits: []Edit{{
+				File: "rpc/nodes/talks.go",
+				Old:  "c.routed == routed && !c.ends()",
+				New:  "!c.ends()",
+			}},
+			Caught: []Hunt{talks("TestTalks", `a conversation without marks`)},
+		},
+		{
+			Name: "told at the end of the stream",
+			Why:  "trailers come when a stream ends; a client whose table is old would go on asking the wrong node",
+			Edits: []Edit{{
+				File: "rpc/stream.go",
+				Old:  "m.version = &c.version",
+				New:  "m.version = nil",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestStreamIsTold$", Says: `told of the tables`}},
+		},
+		{
+			Name: "refuses, and does not say so",
+			Why:  "a node that refuses every check says it beside its answers, so that clients ask others first",
+			Edits: []Edit{{
+				File: "rpc/stream.go",
+				Old:  "a.Result.Err != nil && !out.Refuses {",
+				New:  "a.Result.Err == nil && !out.Refuses {",
+			}},
+			Caught: []Hunt{{Package: "./rpc", Run: "^TestNotServing$", Says: `a stream: `}},
+		},
+	}
+}
