@@ -1,7 +1,7 @@
 package mutants
 
 // ofConversations are mutants of what clients and nodes say to one another in streams of checks.
-func ofConversations() []Mutant {
+func ofConversations() []Mutant { //nolint:funlen // a list
 	talks := func(test, says string) Hunt { return Hunt{Package: "./rpc/nodes", Run: "^" + test + "$", Says: says} }
 	return []Mutant{
 		{
