@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -34,6 +35,7 @@ type checkStream struct {
 	broken   error             // why read ended; nil when the client was done. Read it after messages was closed
 	answers  chan *pb.Answer   // maxUnanswered fit, so none waits to be handed over
 	checks   sync.WaitGroup    // the goroutines of checks and settlements
+	underWay []*gathered       // messages of which something may be unanswered
 }
 
 // checkStream answers CheckStream.
@@ -110,6 +112,7 @@ func (c *checkStream) run(ctx context.Context) error {
 				messages = nil
 				continue
 			}
+			c.giveUp(m.GivenUp)
 			last = c.gathered(ctx, m)
 		case first := <-c.answers:
 			out := c.ready(first)
@@ -143,8 +146,22 @@ func (c *checkStream) gathered(ctx context.Context, in *pb.StreamIn) *gathered {
 	}
 	if in.Len == 0 {
 		m.cancel()
+		return m
 	}
+	m.done = make([]atomic.Bool, in.Len)
+	m.wanted.Store(int64(in.Len))
+	c.underWay = append(slices.DeleteFunc(c.underWay, func(m *gathered) bool { return m.wanted.Load() == 0 }), m)
 	return m
+}
+
+// giveUp notes that nobody waits any more for the answers with these ids.
+func (c *checkStream) giveUp(ids []uint64) {
+	if len(ids) == 0 {
+		return
+	}
+	for _, m := range c.underWay {
+		m.giveUp(ids)
+	}
 }
 
 // ready is the message of first and of the other answers that are there.

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,9 @@ type gathered struct {
 	ctx     context.Context //nolint:containedctx // of its checks
 	cancel  context.CancelFunc
 	started int
-	denials bool // are wanted as errors
-	decided atomic.Int64
+	denials bool            // are wanted as errors
+	done    []atomic.Bool   // by place: answered, or given up
+	wanted  atomic.Int64    // are not
 	room    []pb.Answer     // for the answer to each, those to settlements behind those to checks
 	settled []limit.Settled // to which these point
 	checks  *sync.WaitGroup // the goroutines of the stream
@@ -133,10 +135,28 @@ func (m *gathered) handOver(place int, err error, begin time.Time) {
 	s := m.server
 	s.metrics.observe(pb.Limiter_CheckStream_FullMethodName, err, begin)
 	s.logFault(m.ctx, pb.Limiter_CheckStream_FullMethodName, err)
-	if m.decided.Add(1) == int64(len(m.room)) {
+	m.finish(place)
+	m.answers <- &m.room[place]
+}
+
+// finish notes that what is in a place is answered, or that nobody waits for its answer. With the last of them ends the context of all.
+func (m *gathered) finish(place int) {
+	if !m.done[place].Swap(true) && m.wanted.Add(-1) == 0 {
 		m.cancel()
 	}
-	m.answers <- &m.room[place]
+}
+
+// giveUp notes that nobody waits any more for the answers with these ids that are m's.
+func (m *gathered) giveUp(ids []uint64) {
+	for _, id := range ids {
+		if place := slices.Index(m.IDs, id); place >= 0 {
+			m.finish(place)
+			continue
+		}
+		if i := slices.IndexFunc(m.Settlements, func(s pb.SettlementIn) bool { return s.ID == id }); i >= 0 {
+			m.finish(len(m.Requests) + i)
+		}
+	}
 }
 
 // place says who answers a request about key, which may be for the first healthy replica; see [Router].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -189,6 +190,74 @@ func streamIsBounded(t *testing.T, asked func(conformance.Stub) limit.Limiter) {
 			t.Errorf("stop: %v", err)
 		}
 	})
+}
+
+// TestStreamIsToldWhoHasLeft gives checks up one by one: with the last one of a message, what is not decided of it ends, and nothing else.
+func TestStreamIsToldWhoHasLeft(t *testing.T) { everyWay(t, streamIsToldWhoHasLeft) }
+
+func streamIsToldWhoHasLeft(t *testing.T, asked func(conformance.Stub) limit.Limiter) {
+	t.Helper()
+	release, entered, left := make(chan struct{}), make(chan struct{}, 9), make(chan string, 9)
+	_, conn := serve(t, Config{Limiter: asked(conformance.Stub{OnCheck: func(ctx context.Context, r limit.Request) (limit.Decision, error) {
+		if r.Key == "2" {
+			return limit.Decision{Allowed: true}, nil
+		}
+		entered <- struct{}{}
+		select {
+		case <-release:
+			return limit.Decision{Allowed: true}, nil
+		case <-ctx.Done():
+			left <- r.Key + " " + ctx.Err().Error()
+			return limit.Decision{}, ctx.Err()
+		}
+	}})})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	giveUp := func(ids ...uint64) {
+		t.Helper()
+		if err := stream.Send(&pb.CheckStreamRequest{GivenUp: ids}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send := func(from, to int) {
+		t.Helper()
+		m := checksMessage(from, to)
+		m.WithinNs = int64(maxTime)
+		if err := stream.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(0, 4)
+	send(4, 6)
+	for range 5 { // all but the one that is decided at once
+		<-entered
+	}
+	got := map[uint64]limit.Result{}
+	receive(t, stream, 1, got)
+	giveUp(0, 2, 77)
+	giveUp(1, 0)
+	send(6, 7) // once it is there, so are the messages before
+	<-entered
+	select {
+	case who := <-left:
+		t.Errorf("check %s, while another one of its message is waited for", who)
+	default:
+	}
+	giveUp(3)
+	gone := []string{<-left, <-left, <-left}
+	slices.Sort(gone)
+	if !slices.Equal(gone, []string{"0 context canceled", "1 context canceled", "3 context canceled"}) {
+		t.Errorf("%q have ended", gone)
+	}
+	close(release)
+	receive(t, stream, 7, got)
+	for id, want := range map[uint64]bool{0: false, 1: false, 2: true, 3: false, 4: true, 5: true, 6: true} {
+		if got[id].Decision.Allowed != want {
+			t.Errorf("check %d was answered %+v", id, got[id])
+		}
+	}
 }
 
 // TestStreamWithin has messages say how long they are waited for: their checks have so long, and 30 s at most.

@@ -284,9 +284,9 @@ func TestCallersShareMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesShareStreams asks again and again: all checks travel in one stream over each connection.
+// TestMessagesShareStreams asks again and again: all checks travel in one stream over each connection, but for those that may wait.
 func TestMessagesShareStreams(t *testing.T) {
-	var streams atomic.Int64
+	var streams, calls atomic.Int64
 	n := fakenodes.StartSpec(t, fakenodes.Spec{Admin: pb.UnimplementedAdminServer{}, Options: []grpc.ServerOption{grpc.StreamInterceptor(
 		func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 			if info.FullMethod == pb.Limiter_CheckStream_FullMethodName {
@@ -294,7 +294,10 @@ func TestMessagesShareStreams(t *testing.T) {
 			}
 			return next(srv, stream)
 		},
-	)}})
+	), grpc.UnaryInterceptor(func(ctx context.Context, m any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		calls.Add(1)
+		return next(ctx, m)
+	})}})
 	c := connect(t, client.Config{Server: n.Address, Connections: 2, Timeout: time.Minute})
 	start := time.Now()
 	var callers sync.WaitGroup
@@ -310,6 +313,11 @@ func TestMessagesShareStreams(t *testing.T) {
 	callers.Wait()
 	if most := 2 + 2*int64(time.Since(start)/(5*time.Second)); streams.Load() > most || n.Checks.Load() != 500 {
 		t.Errorf("%d checks took %d streams, want at most %d", n.Checks.Load(), streams.Load(), most)
+	}
+	waits, before := check("0"), calls.Load()
+	waits.Wait = time.Second
+	if d, err := c.Check(t.Context(), waits); err != nil || !d.Allowed || calls.Load() == before {
+		t.Errorf("a check that may wait was no call by itself: %+v and %v", d, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,6 +53,7 @@ type conversation struct {
 	over       bool                  // nothing more is asked
 	shut       bool                  // this side of the stream is closed
 	outbox     []*utterance          // to be sent
+	givenUp    []uint64              // ids to be sent: nobody waits for their answers
 	open       map[uint64]*utterance // by number: those with a question that is unanswered
 	unanswered int                   // questions
 	bytes      int                   // of the open utterances
@@ -113,7 +115,8 @@ func (c *conversation) ask(deadline time.Time, questions []question, answer func
 	return u, false
 }
 
-// await returns when u has ended or ctx has. Its answers are not handed out any more then.
+// await returns when u has ended or ctx has. Its answers are not handed out any more then: what is not sent is not asked, and of the rest the
+// node is told that nobody waits for it.
 func (c *conversation) await(ctx context.Context, u *utterance) error {
 	select {
 	case <-u.ended:
@@ -123,6 +126,18 @@ func (c *conversation) await(ctx context.Context, u *utterance) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	u.answer = nil
+	if i := slices.Index(c.outbox, u); i >= 0 {
+		c.outbox = slices.Delete(c.outbox, i, i+1)
+		c.unanswered -= u.left
+		c.endLocked(u, nil)
+	} else {
+		for i, k := range u.kinds {
+			if k != nothing {
+				c.givenUp = append(c.givenUp, u.number<<indexBits+uint64(i))
+			}
+		}
+		c.speakLocked()
+	}
 	return ctx.Err()
 }
 
@@ -169,10 +184,17 @@ func (c *conversation) end(err error) {
 		c.timer.Stop()
 	}
 	for _, u := range c.open {
-		u.err = err
-		close(u.ended)
+		c.endLocked(u, err)
 	}
-	c.open, c.outbox, c.unanswered, c.bytes = nil, nil, 0, 0
+	c.open, c.outbox, c.givenUp, c.unanswered = nil, nil, nil, 0
+}
+
+// endLocked ends u: its questions are answered, or never will be.
+func (c *conversation) endLocked(u *utterance, err error) {
+	delete(c.open, u.number)
+	c.bytes -= u.bytes
+	u.err = err
+	close(u.ended)
 }
 
 // speakLocked sends what is in the outbox, unless somebody is at it, and closes this side of the stream once nothing more is asked. While
@@ -182,11 +204,11 @@ func (c *conversation) speakLocked() {
 		return
 	}
 	c.speaking = true
-	for len(c.outbox) > 0 {
-		said := c.outbox
-		c.outbox = nil
+	for len(c.outbox)+len(c.givenUp) > 0 {
+		m := merged(c.outbox)
+		m.GivenUp, c.givenUp, c.outbox = c.givenUp, nil, nil
 		c.mu.Unlock()
-		err := c.stream.Send(merged(said))
+		err := c.stream.Send(m)
 		c.mu.Lock()
 		if err != nil && !errors.Is(err, io.EOF) { // EOF: hear says why
 			c.breakLocked(err)
@@ -244,6 +266,9 @@ func asMessage(questions []question, first uint64) *pb.CheckStreamRequest {
 
 // merged are utterances as one message.
 func merged(said []*utterance) *pb.CheckStreamRequest {
+	if len(said) == 0 {
+		return &pb.CheckStreamRequest{}
+	}
 	m, latest := said[0].message, said[0].deadline
 	for _, u := range said[1:] {
 		m.Checks = append(m.Checks, u.message.GetChecks()...)
@@ -319,8 +344,6 @@ func (c *conversation) answerLocked(u *utterance, i int, r reply) {
 	}
 	c.unanswered--
 	if u.left--; u.left == 0 {
-		delete(c.open, u.number)
-		c.bytes -= u.bytes
-		close(u.ended)
+		c.endLocked(u, nil)
 	}
 }

@@ -28,7 +28,8 @@ type stage struct {
 	last  chan error // ends the stream
 	shut  bool       // the conversation has closed its side
 	stale []uint64
-	over  bool // held no more
+	left  []uint64 // given up, as the last message said
+	over  bool     // held no more
 	err   error
 }
 
@@ -123,6 +124,7 @@ func (s *stage) hears(want ...string) map[string]uint64 {
 		keys = append(keys, "")
 	}
 	ids["within"] = uint64(m.GetWithinNs())
+	s.left = m.GetGivenUp()
 	if !slices.Equal(keys, want) {
 		s.t.Errorf("sent %q, want %q", keys, want)
 	}
@@ -202,6 +204,10 @@ func TestConversationIsFull(t *testing.T) {
 		if err := s.await(gone, most.u); !errors.Is(err, context.Canceled) {
 			t.Errorf("whose callers have left: %v", err)
 		}
+		s.hears()
+		if len(s.left) != len(keys) {
+			t.Errorf("%d checks were given up, and the node was told of %d", len(keys), len(s.left))
+		}
 		if s.asks(time.Second, "x", "y").u != nil {
 			t.Error("two more were taken, where one has room")
 		}
@@ -217,6 +223,46 @@ func TestConversationIsFull(t *testing.T) {
 			t.Error("nothing was taken after an answer")
 		}
 		s.hears("y")
+	})
+}
+
+// TestConversationGivesUp has callers leave: what is not sent is not asked, and of what is sent the node is told, but for what is answered.
+func TestConversationGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := raise(t)
+		leave := func(a *asking) {
+			t.Helper()
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := s.await(ctx, a.u); !errors.Is(err, context.Canceled) {
+				t.Errorf("a caller that has left: %v", err)
+			}
+		}
+		var sent *asking
+		go func() { sent = s.asks(time.Minute, "a", "", "b") }()
+		synctest.Wait()
+		waits, stays := s.asks(time.Minute, "c"), s.asks(time.Minute, "d")
+		leave(waits)
+		one := s.hears("a", "b", "")
+		close(s.gate)
+		two := s.hears("d")
+		s.says(one["b"])
+		leave(sent)
+		s.hears()
+		if want := []uint64{one["a"], one[""]}; !slices.Equal(s.left, want) {
+			t.Errorf("the node was told of %v, want %v", s.left, want)
+		}
+		s.says(one["a"], two["d"])
+		if !stays.ended() {
+			t.Error("who has not left got no answer")
+		}
+		synctest.Wait()
+		if sent.replies[0] != nil || len(s.sent) > 0 {
+			t.Error("an answer was handed out that nobody waits for, or the node was told of one that it gave")
+		}
+		if s.unanswered != 1 || len(s.open) != 1 {
+			t.Errorf("%d questions are unanswered, want the settlement alone", s.unanswered)
+		}
 	})
 }
 

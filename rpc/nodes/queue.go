@@ -18,7 +18,7 @@ type question struct {
 	settlement *pb.SettleRequest // nil for a check
 }
 
-// waits says whether the question may wait for tokens: then it matters to the node when its caller leaves.
+// waits says whether the question may wait for tokens.
 func (q question) waits() bool { return q.check.GetWaitNs() > 0 }
 
 // A reply answers a question.

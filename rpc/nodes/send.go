@@ -32,8 +32,8 @@ func (n *Node) settle(ctx context.Context, s *limit.Settlement) (limit.Settled, 
 	return got.settled, got.err
 }
 
-// send is the sender of the queue. Questions go into the conversation over a connection, so that one which waits for a disk holds up no
-// other. A check that may wait for tokens is a call by itself, which ends with its callers, and so does the wait.
+// send is the sender of the queue. Questions go into the conversation over a connection, where one that waits for a disk holds up no
+// other. A check that may wait for tokens is a call by itself: there it would keep room for as long.
 func (n *Node) send(ctx context.Context, questions []question, answer func(int, reply)) error {
 	conn := n.conn()
 	switch {

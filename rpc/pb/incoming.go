@@ -60,6 +60,8 @@ type StreamIn struct {
 	Len int
 	// Within is how long their answers are waited for; 0 does not say.
 	Within time.Duration
+	// GivenUp are ids of earlier messages.
+	GivenUp []uint64
 }
 
 // UnmarshalWire reads m. What it refuses, protobuf would refuse too.
@@ -96,6 +98,12 @@ func (m *StreamIn) survey(r *reader) (checks, settlements int) {
 			settlements++
 		case tagWithin:
 			m.Within = time.Duration(r.varint(end))
+		case tagGivenUp:
+			m.GivenUp = append(m.GivenUp, r.varint(end))
+		case tagAllGivenUp:
+			for stop := r.enter(end); r.at < stop && r.at != failed; {
+				m.GivenUp = append(m.GivenUp, r.varint(stop))
+			}
 		default:
 			r.skip(tag, end)
 		}

@@ -38,7 +38,7 @@ func stockStream(data []byte) (StreamIn, error) {
 	m := new(CheckStreamRequest)
 	err := proto.Unmarshal(data, m)
 	n := len(m.GetChecks()) + len(m.GetSettlements())
-	in := StreamIn{Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch)), Within: time.Duration(m.GetWithinNs())}
+	in := StreamIn{Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch)), Within: time.Duration(m.GetWithinNs()), GivenUp: m.GetGivenUp()}
 	if n > limit.MaxBatch {
 		return in, err
 	}

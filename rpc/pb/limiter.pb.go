@@ -1328,7 +1328,10 @@ type CheckStreamRequest struct {
 	Settlements []*StreamSettlement `protobuf:"bytes,2,rep,name=settlements" json:"settlements,omitempty"`
 	// How long their answers are waited for, in nanoseconds from when the message arrives: up to 30 s. 0 for as long as the call lasts, and
 	// 5 s at most.
-	WithinNs      int64 `protobuf:"varint,3,opt,name=within_ns,json=withinNs" json:"within_ns,omitempty"`
+	WithinNs int64 `protobuf:"varint,3,opt,name=within_ns,json=withinNs" json:"within_ns,omitempty"`
+	// Ids of requests and settlements of earlier messages whose answers nobody waits for any more. Those of a message that are not decided
+	// may be left undecided, once nobody waits for any of them; they are answered all the same.
+	GivenUp       []uint64 `protobuf:"varint,4,rep,packed,name=given_up,json=givenUp" json:"given_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1382,6 +1385,13 @@ func (x *CheckStreamRequest) GetWithinNs() int64 {
 		return x.WithinNs
 	}
 	return 0
+}
+
+func (x *CheckStreamRequest) GetGivenUp() []uint64 {
+	if x != nil {
+		return x.GivenUp
+	}
+	return nil
 }
 
 // StreamCheck is one request of a stream.
@@ -3017,11 +3027,12 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x06Denial\x12\x14\n" +
 	"\x05check\x18\x01 \x01(\x05R\x05check\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\tR\x05limit\"\x9e\x01\n" +
+	"\x05limit\x18\x03 \x01(\tR\x05limit\"\xb9\x01\n" +
 	"\x12CheckStreamRequest\x12-\n" +
 	"\x06checks\x18\x01 \x03(\v2\x15.jeton.v1.StreamCheckR\x06checks\x12<\n" +
 	"\vsettlements\x18\x02 \x03(\v2\x1a.jeton.v1.StreamSettlementR\vsettlements\x12\x1b\n" +
-	"\twithin_ns\x18\x03 \x01(\x03R\bwithinNs\"K\n" +
+	"\twithin_ns\x18\x03 \x01(\x03R\bwithinNs\x12\x19\n" +
+	"\bgiven_up\x18\x04 \x03(\x04R\agivenUp\"K\n" +
 	"\vStreamCheck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12,\n" +
 	"\x05check\x18\x02 \x01(\v2\x16.jeton.v1.CheckRequestR\x05check\"[\n" +

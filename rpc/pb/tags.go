@@ -14,6 +14,8 @@ const (
 
 	tagSettlements = 2<<3 + typeBytes // of CheckStreamRequest
 	tagWithin      = 3<<3 + typeVarint
+	tagGivenUp     = 4<<3 + typeVarint
+	tagAllGivenUp  = 4<<3 + typeBytes // several of them, packed
 
 	tagSettlementID = 1<<3 + typeVarint // of StreamSettlement
 	tagSettlement   = 2<<3 + typeBytes
