@@ -153,6 +153,9 @@ func (c *conversation) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
+	if c.speaking && !c.shut { // who speaks may be held up by a node that does not read
+		c.loseLocked()
+	}
 	c.speakLocked()
 }
 
@@ -226,6 +229,11 @@ func (c *conversation) shutLocked() {
 	if err := c.stream.CloseSend(); err != nil {
 		c.breakLocked(err)
 	}
+	c.loseLocked()
+}
+
+// loseLocked ends the stream when what is unanswered is overdue.
+func (c *conversation) loseLocked() {
 	c.timer.Stop()
 	c.timer = time.AfterFunc(time.Until(c.latest)+overdue, func() {
 		c.mu.Lock()

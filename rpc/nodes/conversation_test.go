@@ -226,6 +226,21 @@ func TestConversationIsFull(t *testing.T) {
 	})
 }
 
+// TestConversationThatIsNotRead has a node that reads nothing: Send does not return, and the conversation ends all the same.
+func TestConversationThatIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := raise(t)
+		go s.asks(time.Second, "a")
+		synctest.Wait()
+		time.Sleep(talkFor + overdue + time.Second)
+		synctest.Wait()
+		if !s.over || !errors.Is(s.err, errLost) {
+			t.Errorf("it is over: %t, %v", s.over, s.err)
+		}
+		close(s.gate)
+	})
+}
+
 // TestConversationGivesUp has callers leave: what is not sent is not asked, and of what is sent the node is told, but for what is answered.
 func TestConversationGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
