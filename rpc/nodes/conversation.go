@@ -20,8 +20,13 @@ import (
 const (
 	// maxUnanswered is how many questions of a conversation may be unanswered: so many a node takes of one stream.
 	maxUnanswered = limit.MaxBatch
-	// maxBytes is how many bytes these may have. grpc takes 64 KiB ahead of what is on the wire, so nobody has to wait in Send.
+	// maxBytes is how many bytes these may have, with what goes with them and what may be said of them later. grpc takes 64 KiB ahead of what
+	// is on the wire, so nobody has to wait in Send.
 	maxBytes = 60 << 10
+	// aside is about how many bytes go with each message of a queue: a head, and within_ns.
+	aside = 16
+	// farewell is about how many bytes tell a node that nobody waits for an answer: a message by itself.
+	farewell = 16
 	// talkFor is for how long a conversation takes questions. Proxies between may end streams that last; some do after 15 seconds.
 	talkFor = 10 * time.Second
 	// overdue is how long after their deadlines the last questions of a conversation may be unanswered.
@@ -44,6 +49,7 @@ type checkStream = grpc.BidiStreamingClient[pb.CheckStreamRequest, pb.CheckStrea
 // Whoever asks sends, too, if nobody is sending. All that was asked ends: answered, or with the error that ended the stream.
 type conversation struct {
 	routed bool // its stream has the marks of calls that go by the table
+	alone  bool // it is for one message, however long, and ends with its callers
 
 	mu         sync.Mutex
 	stream     checkStream           // nil until it is open
@@ -93,8 +99,8 @@ func (c *conversation) ask(deadline time.Time, questions []question, answer func
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	u = &utterance{message: asMessage(questions, (c.last+1)<<indexBits), deadline: deadline, answer: answer, left: len(questions)}
-	u.bytes = proto.Size(u.message)
-	if c.over || c.unanswered+u.left > maxUnanswered || c.bytes+u.bytes > maxBytes && c.bytes > 0 {
+	u.bytes = proto.Size(u.message) + aside + farewell*u.left
+	if c.over || c.unanswered+u.left > maxUnanswered || c.bytes+u.bytes > maxBytes && !c.alone {
 		return nil, c.over
 	}
 	c.last++

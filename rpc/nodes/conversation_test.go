@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -281,15 +282,21 @@ func TestConversationGivesUp(t *testing.T) {
 	})
 }
 
-// TestConversationTakesBytes bounds what is under way in bytes, so that nobody waits to send. What is longer by itself is taken alone.
+// TestConversationTakesBytes bounds what is under way in bytes, so that nobody waits to send. What is longer by itself has a conversation of its
+// own, for of a frozen node it would hold up whoever speaks next.
 func TestConversationTakesBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := raise(t)
 		close(s.gate)
 		huge := strings.Repeat("k", maxBytes)
-		if s.asks(time.Second, huge).u == nil {
-			t.Fatal("a long check was not taken")
+		if s.asks(time.Second, huge).u != nil {
+			t.Error("a long check was taken among others")
 		}
+		s.alone = true
+		if s.asks(time.Second, huge).u == nil {
+			t.Fatal("a long check was not taken alone")
+		}
+		s.alone = false
 		if s.asks(time.Second, "k").u != nil {
 			t.Error("another check was taken beside a long one")
 		}
@@ -301,6 +308,32 @@ func TestConversationTakesBytes(t *testing.T) {
 		}
 		if s.asks(time.Second, huge[:maxBytes/16]).u != nil {
 			t.Error("what has no room was taken")
+		}
+	})
+}
+
+// TestConversationNeverWaitsToSend has a node that reads nothing: all that is said to it fits into what grpc takes ahead, though each check
+// goes by itself and is given up by itself.
+func TestConversationNeverWaitsToSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := raise(t)
+		close(s.gate)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		const head = 5 // of a message
+		bytes := 0
+		for i := range maxUnanswered {
+			s.conversation.last = 1 << 20 * uint64(i+1) // a conversation that has lasted
+			a := s.asks(time.Minute, strings.Repeat("k", 40))
+			if a.u == nil {
+				break
+			}
+			bytes += head + proto.Size(<-s.sent)
+			_ = s.await(gone, a.u) // it has ended with gone
+			bytes += head + proto.Size(<-s.sent)
+		}
+		if bytes > 64<<10 {
+			t.Errorf("%d bytes were said", bytes)
 		}
 	})
 }

@@ -67,6 +67,7 @@ func (n *Node) talk(ctx context.Context, conn int, questions []question, answer 
 func (n *Node) talkAlone(ctx context.Context, conn int, questions []question, answer func(int, reply)) error {
 	deadline, _ := ctx.Deadline()
 	c := newConversation(n.routed())
+	c.alone = true
 	u, _ := c.ask(deadline, questions, answer)
 	c.close()
 	n.hold(ctx, conn, c)
