@@ -119,7 +119,9 @@ func (c *checkStream) run(ctx context.Context) error {
 			if err := c.SendMsg(out); err != nil {
 				return err
 			}
-			unanswered -= len(out.Answers)
+			if unanswered -= len(out.Answers); unanswered == 0 {
+				c.underWay = nil // a stream that rests keeps no messages
+			}
 		case <-stopping:
 			messages, stopping, end = nil, nil, transport.ErrStopping
 		}
@@ -159,8 +161,12 @@ func (c *checkStream) giveUp(ids []uint64) {
 	if len(ids) == 0 {
 		return
 	}
+	given := make(map[uint64]struct{}, len(ids))
+	for _, id := range ids {
+		given[id] = struct{}{}
+	}
 	for _, m := range c.underWay {
-		m.giveUp(ids)
+		m.giveUp(given)
 	}
 }
 

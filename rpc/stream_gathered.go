@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,13 +146,14 @@ func (m *gathered) finish(place int) {
 }
 
 // giveUp notes that nobody waits any more for the answers with these ids that are m's.
-func (m *gathered) giveUp(ids []uint64) {
-	for _, id := range ids {
-		if place := slices.Index(m.IDs, id); place >= 0 {
-			m.finish(place)
-			continue
+func (m *gathered) giveUp(ids map[uint64]struct{}) {
+	for i, id := range m.IDs {
+		if _, given := ids[id]; given {
+			m.finish(i)
 		}
-		if i := slices.IndexFunc(m.Settlements, func(s pb.SettlementIn) bool { return s.ID == id }); i >= 0 {
+	}
+	for i := range m.Settlements {
+		if _, given := ids[m.Settlements[i].ID]; given {
 			m.finish(len(m.Requests) + i)
 		}
 	}

@@ -60,7 +60,7 @@ type StreamIn struct {
 	Len int
 	// Within is how long their answers are waited for; 0 does not say.
 	Within time.Duration
-	// GivenUp are ids of earlier messages.
+	// GivenUp are ids of earlier messages, limit.MaxBatch at most: those after are passed over, for a stream has no more unanswered.
 	GivenUp []uint64
 }
 
@@ -99,10 +99,10 @@ func (m *StreamIn) survey(r *reader) (checks, settlements int) {
 		case tagWithin:
 			m.Within = time.Duration(r.varint(end))
 		case tagGivenUp:
-			m.GivenUp = append(m.GivenUp, r.varint(end))
+			m.giveUp(r.varint(end))
 		case tagAllGivenUp:
 			for stop := r.enter(end); r.at < stop && r.at != failed; {
-				m.GivenUp = append(m.GivenUp, r.varint(stop))
+				m.giveUp(r.varint(stop))
 			}
 		default:
 			r.skip(tag, end)
@@ -112,6 +112,12 @@ func (m *StreamIn) survey(r *reader) (checks, settlements int) {
 		r.at = 0
 	}
 	return checks, settlements
+}
+
+func (m *StreamIn) giveUp(id uint64) {
+	if len(m.GivenUp) < limit.MaxBatch {
+		m.GivenUp = append(m.GivenUp, id)
+	}
 }
 
 // requests reads the n requests of a message. The one with index i is read by read, which appends its limits to refs.

@@ -1,6 +1,7 @@
 package pb
 
 import (
+	"bytes"
 	"reflect"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func stockStream(data []byte) (StreamIn, error) {
 	m := new(CheckStreamRequest)
 	err := proto.Unmarshal(data, m)
 	n := len(m.GetChecks()) + len(m.GetSettlements())
-	in := StreamIn{Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch)), Within: time.Duration(m.GetWithinNs()), GivenUp: m.GetGivenUp()}
+	in := StreamIn{Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch)), Within: time.Duration(m.GetWithinNs()), GivenUp: m.GetGivenUp()[:min(len(m.GetGivenUp()), limit.MaxBatch)]}
 	if n > limit.MaxBatch {
 		return in, err
 	}
@@ -327,4 +328,18 @@ func wireBatch(tb testing.TB, requests []limit.Request) []byte {
 		tb.Fatal(err)
 	}
 	return data
+}
+
+// TestGivenUpIsBounded reads no more ids than a stream may have unanswered, packed or not: else a byte of a message would become eight.
+func TestGivenUpIsBounded(t *testing.T) {
+	data, err := proto.Marshal(&CheckStreamRequest{GivenUp: make([]uint64, 100*limit.MaxBatch)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form, data := range map[string][]byte{"packed": data, "one by one": bytes.Repeat([]byte{tagGivenUp, 1}, 100*limit.MaxBatch)} {
+		var m StreamIn
+		if err := m.UnmarshalWire(data); err != nil || len(m.GivenUp) != limit.MaxBatch {
+			t.Errorf("%s: %d ids and %v", form, len(m.GivenUp), err)
+		}
+	}
 }
