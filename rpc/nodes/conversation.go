@@ -131,6 +131,9 @@ func (c *conversation) await(ctx context.Context, u *utterance) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.open[u.number] != u { // both at once: an answer counts
+		return u.err
+	}
 	u.answer = nil
 	if i := slices.Index(c.outbox, u); i >= 0 {
 		c.outbox = slices.Delete(c.outbox, i, i+1)

@@ -338,6 +338,23 @@ func TestConversationNeverWaitsToSend(t *testing.T) {
 	})
 }
 
+// TestConversationAnswersInTime has an answer come with the end of its caller: it counts, for it has taken tokens.
+func TestConversationAnswersInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := raise(t)
+		close(s.gate)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 50 {
+			a := s.asks(time.Second, "a")
+			s.says(s.hears("a")["a"])
+			if err := s.await(gone, a.u); err != nil {
+				t.Fatalf("answered, and %v", err)
+			}
+		}
+	})
+}
+
 // TestConversationEnds takes no questions after its time, and ends when the last one is answered.
 func TestConversationEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
