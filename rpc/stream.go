@@ -119,7 +119,7 @@ func (c *checkStream) run(ctx context.Context) error {
 			if err := c.SendMsg(out); err != nil {
 				return err
 			}
-			if unanswered -= len(out.Answers); unanswered == 0 {
+			if unanswered -= len(out.Answers); unanswered+last.left() == 0 {
 				c.underWay = nil // a stream that rests keeps no messages
 			}
 		case <-stopping:

@@ -75,6 +75,36 @@ func ofConversations() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{talks("TestConversationEnds", `after its time it took a question`)},
 		},
 		{
+			Name: "held up by a node that does not read",
+			Why:  "a frozen node reads nothing, and whoever sends to it waits; the conversation ends all the same, and with it what is asked in it",
+			Edits: []Edit{{
+				File: "rpc/nodes/conversation.go",
+				Old:  "c.speaking && !c.shut {",
+				New:  "c.speaking && c.shut {",
+			}},
+			Caught: []Hunt{talks("TestConversationThatIsNotRead", `it is over: false`)},
+		},
+		{
+			Name: "room for what is asked alone",
+			Why:  "grpc takes so many bytes ahead; what is later said of questions that are given up counts too, or a caller waits in it for a frozen node",
+			Edits: []Edit{{
+				File: "rpc/nodes/conversation.go",
+				Old:  " + aside + farewell*u.left",
+				New:  "",
+			}},
+			Caught: []Hunt{talks("TestConversationNeverWaitsToSend", `bytes were said`)},
+		},
+		{
+			Name: "as many given up as one likes",
+			Why:  "an id of what is given up is one byte of a message, and eight in memory; no stream has more of them than a batch",
+			Edits: []Edit{{
+				File: "rpc/pb/incoming.go",
+				Old:  "len(m.GivenUp) < limit.MaxBatch {",
+				New:  "len(m.GivenUp) >= 0 {",
+			}},
+			Caught: []Hunt{{Package: "./rpc/pb", Run: "^TestGivenUpIsBounded$", Says: `ids and`}},
+		},
+		{
 			Name: "the first deadline counts for all",
 			Why:  "messages that go as one are waited for as long as the longest of them; the node would give the others up",
 			Edits: []Edit{{

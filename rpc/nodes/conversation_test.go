@@ -233,8 +233,7 @@ func TestConversationThatIsNotRead(t *testing.T) {
 		s := raise(t)
 		go s.asks(time.Second, "a")
 		synctest.Wait()
-		time.Sleep(talkFor + overdue + time.Second)
-		synctest.Wait()
+		pass(talkFor + overdue + time.Second)
 		if !s.over || !errors.Is(s.err, errLost) {
 			t.Errorf("it is over: %t, %v", s.over, s.err)
 		}

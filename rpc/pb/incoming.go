@@ -114,6 +114,7 @@ func (m *StreamIn) survey(r *reader) (checks, settlements int) {
 	return checks, settlements
 }
 
+// giveUp keeps an id of what is given up.
 func (m *StreamIn) giveUp(id uint64) {
 	if len(m.GivenUp) < limit.MaxBatch {
 		m.GivenUp = append(m.GivenUp, id)

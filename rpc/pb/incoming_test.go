@@ -39,7 +39,10 @@ func stockStream(data []byte) (StreamIn, error) {
 	m := new(CheckStreamRequest)
 	err := proto.Unmarshal(data, m)
 	n := len(m.GetChecks()) + len(m.GetSettlements())
-	in := StreamIn{Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch)), Within: time.Duration(m.GetWithinNs()), GivenUp: m.GetGivenUp()[:min(len(m.GetGivenUp()), limit.MaxBatch)]}
+	in := StreamIn{
+		Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch)), Within: time.Duration(m.GetWithinNs()),
+		GivenUp: m.GetGivenUp()[:min(len(m.GetGivenUp()), limit.MaxBatch)],
+	}
 	if n > limit.MaxBatch {
 		return in, err
 	}

@@ -1330,7 +1330,8 @@ type CheckStreamRequest struct {
 	// 5 s at most.
 	WithinNs int64 `protobuf:"varint,3,opt,name=within_ns,json=withinNs" json:"within_ns,omitempty"`
 	// Ids of requests and settlements of earlier messages whose answers nobody waits for any more. Those of a message that are not decided
-	// may be left undecided, once nobody waits for any of them; they are answered all the same.
+	// may be left undecided, once nobody waits for any of them; they are answered all the same. Ids that are unknown are passed over, and so
+	// are those after the first 1,000.
 	GivenUp       []uint64 `protobuf:"varint,4,rep,packed,name=given_up,json=givenUp" json:"given_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
