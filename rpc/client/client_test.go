@@ -321,6 +321,40 @@ func TestMessagesShareStreams(t *testing.T) {
 	}
 }
 
+// TestSettlementsAmongChecks has callers check and settle at once over the streams of one server: each answer is that of its question.
+func TestSettlementsAmongChecks(t *testing.T) {
+	server, _ := serve(t, "", rpc.Config{Limiter: conformance.Stub{
+		OnCheck: func(_ context.Context, r limit.Request) (limit.Decision, error) {
+			return limit.Decision{Allowed: true, Limits: []limit.Outcome{{Name: "demo", Allowed: true, Remaining: r.Cost}}}, nil
+		},
+		OnSettle: func(_ context.Context, s limit.Settlement) (limit.Settled, error) {
+			if s.Used%7 == 0 {
+				return limit.Settled{}, limit.ErrUnknownHold
+			}
+			return limit.SumSettled([]limit.SettledLimit{{Name: "demo", State: limit.HoldSettled, Charged: s.Used}}), nil
+		},
+	}})
+	c := connect(t, client.Config{Server: server, MaxMessages: 2, Timeout: 20 * time.Second})
+	hold := limit.Hold{Key: "k", Granted: 5, Limits: []limit.Held{{Limit: "demo", Generation: 1, Owner: limit.OwnerID{15: 1}, ID: 7}}}
+	var callers sync.WaitGroup
+	for i := range int64(16) {
+		callers.Go(func() {
+			for n := 100*i + 1; n <= 100*i+50; n++ {
+				r := check("k")
+				r.Cost = n
+				if d, err := c.Check(t.Context(), r); err != nil || d.Limits[0].Remaining != n {
+					t.Errorf("check %d: got %+v and %v", n, d, err)
+				}
+				settled, err := c.Settle(t.Context(), limit.Settlement{Hold: hold, Used: n})
+				if unknown := n%7 == 0; unknown != errors.Is(err, limit.ErrUnknownHold) || !unknown && (err != nil || settled.Charged != n) {
+					t.Errorf("settlement %d: got %+v and %v", n, settled, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
 // TestSlowCheckHoldsUpNobody gathers a check that never ends with others: they are answered all the same.
 func TestSlowCheckHoldsUpNobody(t *testing.T) {
 	slow := make(chan struct{})
@@ -397,6 +431,42 @@ func TestClosed(t *testing.T) {
 		if !errors.Is(err, limit.ErrUnavailable) {
 			t.Errorf("after the close: got %v, want %v", err, limit.ErrUnavailable)
 		}
+	}
+}
+
+// TestClosedWhileAsked closes a client while a node owes it answers: those who wait for them get an error, and no stream stays open.
+func TestClosedWhileAsked(t *testing.T) {
+	entered := make(chan struct{}, 10)
+	left := make(chan struct{}, 10)
+	server, _ := serve(t, "", rpc.Config{Limiter: limiter{check: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+		entered <- struct{}{}
+		<-ctx.Done()
+		left <- struct{}{}
+		return limit.Decision{}, ctx.Err()
+	}}})
+	c := connect(t, client.Config{Server: server, MaxMessages: 2, Timeout: 20 * time.Second})
+	start := time.Now()
+	errs := make(chan error, 10)
+	for range cap(errs) {
+		go func() {
+			_, err := c.Check(t.Context(), check("k"))
+			errs <- err
+		}()
+	}
+	for range cap(entered) {
+		<-entered
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for range cap(errs) {
+		if err := <-errs; !errors.Is(err, limit.ErrUnavailable) {
+			t.Errorf("a check while the client was closed: got %v, want %v", err, limit.ErrUnavailable)
+		}
+		<-left
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 
