@@ -18,13 +18,14 @@ import (
 // maxUnanswered is how many checks and settlements of one stream may be under way. A full message fits.
 const maxUnanswered = limit.MaxBatch
 
-// A checkStream is one call of CheckStream:
+// A checkStream is one call of CheckStream, which may last and bring many messages:
 //
 //	client ─▶ read ─▶ messages ─▶ run ─▶ what this node decides: Each ─────────────────────┬─▶ answers ─▶ run ─▶ client
 //	                                └──▶ else a goroutine for each check or settlement ────┘
 //
 // run takes a message only when it has started every check and settlement of the one before, and starts one only while fewer than
-// maxUnanswered are. So a client that does not read its answers is not read either, and has to wait.
+// maxUnanswered are. So a client that does not read its answers is not read either, and has to wait. Each message has a deadline of its own,
+// and ends before it when the client has given up all of it that is not answered.
 type checkStream struct {
 	grpc.ServerStream
 

@@ -178,7 +178,7 @@ func (n *Node) CheckStream(stream grpc.BidiStreamingServer[pb.CheckStreamRequest
 // asideKey is of the answer to a message of a stream, in the context of what is in it.
 type asideKey struct{}
 
-// Converse answers the messages of a stream, each by answer and beside the others.
+// Converse answers the messages of a stream. Each is answered by answer, concurrently with the others.
 func Converse(
 	stream grpc.BidiStreamingServer[pb.CheckStreamRequest, pb.CheckStreamResponse], answer func(context.Context, *pb.CheckStreamRequest, *pb.CheckStreamResponse),
 ) error {
@@ -198,12 +198,12 @@ func Converse(
 			answer(context.WithValue(stream.Context(), asideKey{}, out), m, out)
 			mu.Lock()
 			defer mu.Unlock()
-			_ = stream.Send(out) // who hears nothing has left
+			_ = stream.Send(out) // fails when the client has left
 		})
 	}
 }
 
-// Refuse says beside the answer to a check that the node refuses every one.
+// Refuse says beside the answer to a check that the node refuses every check.
 func Refuse(ctx context.Context) {
 	if out, ok := ctx.Value(asideKey{}).(*pb.CheckStreamResponse); ok {
 		out.Refuses = true
@@ -212,7 +212,7 @@ func Refuse(ctx context.Context) {
 	_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.MarkRefuses, "1"))
 }
 
-// TellTable says beside the answer to a check which version the node's table is of.
+// TellTable says beside the answer to a check which version the node's table has.
 func TellTable(ctx context.Context, version uint64) {
 	if out, ok := ctx.Value(asideKey{}).(*pb.CheckStreamResponse); ok {
 		out.TableVersion = version

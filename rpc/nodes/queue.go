@@ -28,8 +28,9 @@ type reply struct {
 	err      error
 }
 
-// A sender sends questions in one message, calls answer with the index of each and what became of it, as answers come in
-// and from one goroutine, and returns when there will be no more. Questions that got no answer met the error.
+// A sender sends questions together, calls answer with the index of each and what became of it, as answers come in and from one
+// goroutine, and returns when there will be no more. Questions that got no answer met the error. On the way, the questions of several
+// calls may share a message: see conversation.
 type sender func(ctx context.Context, questions []question, answer func(int, reply)) error
 
 // A queue gathers concurrent checks and settlements, which it calls questions, into messages, without ever waiting for more to come:

@@ -33,7 +33,8 @@ func (n *Node) settle(ctx context.Context, s *limit.Settlement) (limit.Settled, 
 }
 
 // send is the sender of the queue. Questions go into the conversation over a connection, where one that waits for a disk holds up no
-// other. A check that may wait for tokens is a call by itself: there it would keep room for as long.
+// other. A check that may wait for tokens would keep room there for as long: it is a call by itself, and with the questions that were
+// gathered with it, a conversation of their own.
 func (n *Node) send(ctx context.Context, questions []question, answer func(int, reply)) error {
 	conn := n.conn()
 	switch {
