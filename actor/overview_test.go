@@ -95,7 +95,7 @@ func TestMetrics(t *testing.T) {
 	now := clock.New().Now
 	doc := document(t, stored+"  inline: {capacity: 1, refill: 1/h}\n")
 	regs := newRegisters(now)
-	s := start(t, Config{Replicas: []Replica{regs}, Now: now, Metrics: reg, Limits: fixed(doc)})
+	s := start(t, Config{Replicas: []Replica{regs}, Now: now, Metrics: reg, Limits: fixed(doc), IdleAfter: time.Hour})
 	decisions := func(label, outcome string, want float64) {
 		t.Helper()
 		if got := count(t, reg, "jeton_decisions_total", label, outcome); got != want {

@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	callTimeout = 3 * time.Second  // of one raft call, dialing included
-	pooledConns = 3                // idle connections kept to each server
-	holdUpTime  = 60 * time.Second // how long raft does not hear that a server could not be reached
+	callTimeout = 3 * time.Second // of one raft call, dialing included
+	pooledConns = 3               // idle connections kept to each server
+	// inFlight of 1 has raft wait for each answer before it sends on. With more, one goroutine sends and another one reads; when a follower
+	// refuses, the reader ends, the sender waits for it for ever, and raft cannot be stopped any more (raft 1.7.3, pipelineReplicate).
+	inFlight   = 1
+	holdUpTime = 60 * time.Second // how long raft does not hear that a server could not be reached
 )
 
 // transport carries raft's calls. It outlives a raft that is stopped: raft would close one that has a Close.
@@ -38,6 +41,7 @@ func newTransport(config Config, addressOf addressFunc, logger hclog.Logger) (*t
 	s.start()
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Logger: logger, Stream: s, MaxPool: pooledConns, Timeout: callTimeout, ServerAddressProvider: addressOf,
+		MaxRPCsInFlight: inFlight,
 	})
 	return &transport{Transport: n, WithPreVote: n, network: n, held: map[raft.ServerID]chan struct{}{}}, nil
 }

@@ -99,3 +99,11 @@ func TestNothingIsHeldUpAtTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestNothingIsPipelined asks for the way to replicate in which a follower's refusal keeps raft from ever ending.
+func TestNothingIsPipelined(t *testing.T) {
+	a := newAgreements(t, testKey(t, "a secret of a good length")).founded(1)
+	if _, err := a.transport.AppendEntriesPipeline("b", "127.0.0.1:1"); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
+		t.Errorf("got %v, want %v", err, raft.ErrPipelineReplicationNotSupported)
+	}
+}
