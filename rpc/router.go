@@ -106,7 +106,7 @@ func (r *Router) First(key string) string { return r.nodes.First(key) }
 type marks struct {
 	forwarded bool
 	told      atomic.Bool    // the sender has been told of this node's table, in trailers
-	version   *atomic.Uint64 // of this node's table, for the next answers of a stream, which may have no trailers for long; nil for other calls
+	version   *atomic.Uint64 // of this node's table, for the next answers of a stream, which has trailers only at its end; nil for other calls
 }
 
 type marksKey struct{}

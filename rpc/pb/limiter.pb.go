@@ -1326,12 +1326,12 @@ type CheckStreamRequest struct {
 	Checks []*StreamCheck `protobuf:"bytes,1,rep,name=checks" json:"checks,omitempty"`
 	// Settlements of holds. A node that does not know this field leaves them without an answer.
 	Settlements []*StreamSettlement `protobuf:"bytes,2,rep,name=settlements" json:"settlements,omitempty"`
-	// How long their answers are waited for, in nanoseconds from when the message arrives: up to 30 s. 0 for as long as the call lasts, and
-	// 5 s at most.
+	// How long the caller waits for their answers, in nanoseconds from when the node takes the message in. 0 means 5 s, or the deadline of
+	// the call if it has one: up to 30 s. More than 30 s means 30 s, and less than 0 is invalid.
 	WithinNs int64 `protobuf:"varint,3,opt,name=within_ns,json=withinNs" json:"within_ns,omitempty"`
-	// Ids of requests and settlements of earlier messages whose answers nobody waits for any more. Those of a message that are not decided
-	// may be left undecided, once nobody waits for any of them; they are answered all the same. Ids that are unknown are passed over, and so
-	// are those after the first 1,000.
+	// Ids of earlier messages of this stream whose answers the caller does not wait for any more: the first 1,000 count. Once all of a message is
+	// answered or given up, the node may leave the rest of it undecided. Each id is answered all the same, with a decision or an error,
+	// and counts as unanswered until then. An id that is unknown, or was answered meanwhile, is passed over.
 	GivenUp       []uint64 `protobuf:"varint,4,rep,packed,name=given_up,json=givenUp" json:"given_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1398,7 +1398,7 @@ func (x *CheckStreamRequest) GetGivenUp() []uint64 {
 // StreamCheck is one request of a stream.
 type StreamCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the caller; the answer bears it.
+	// Chosen by the caller; the answer bears it. No other request or settlement of the stream that is unanswered should have it.
 	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
 	// The request.
 	Check         *CheckRequest `protobuf:"bytes,2,opt,name=check" json:"check,omitempty"`
@@ -1453,7 +1453,7 @@ func (x *StreamCheck) GetCheck() *CheckRequest {
 // StreamSettlement is one settlement of a stream.
 type StreamSettlement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the caller; the answer bears it.
+	// Chosen by the caller, among the ids of the requests; the answer bears it.
 	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
 	// The settlement.
 	Settlement    *SettleRequest `protobuf:"bytes,2,opt,name=settlement" json:"settlement,omitempty"`
@@ -1512,10 +1512,10 @@ type CheckStreamResponse struct {
 	Results []*StreamResult `protobuf:"bytes,1,rep,name=results" json:"results,omitempty"`
 	// Answers to settlements.
 	Settled []*StreamSettled `protobuf:"bytes,2,rep,name=settled" json:"settled,omitempty"`
-	// Not 0: something that was sent by a table did not fit the node's own, which is of this version. A stream that lasts has no trailers to say
-	// so.
+	// Not 0: something that a client or node sent here by its table does not fit the node's own, which is of this version. Other calls say so
+	// in a trailer, which a stream has only at its end. 0 for calls without the metadata of such clients.
 	TableVersion uint64 `protobuf:"varint,3,opt,name=table_version,json=tableVersion" json:"table_version,omitempty"`
-	// The node refuses every check at present.
+	// The node refuses every check at present: ask another node first.
 	Refuses       bool `protobuf:"varint,4,opt,name=refuses" json:"refuses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -66,6 +66,11 @@ type LimiterClient interface {
 	CheckBatch(ctx context.Context, in *CheckBatchRequest, opts ...grpc.CallOption) (*CheckBatchResponse, error)
 	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. It takes settlements of holds
 	// too, among the requests. A stream holds at most 1,000 of both that are not yet answered; the node reads on when one of them is.
+	//
+	// A stream may last as long as the caller likes, and is meant for many messages. What is unanswered when it ends may or may not have
+	// been decided. A message that is invalid as a whole ends it with INVALID_ARGUMENT. A node that stops takes no more messages, answers
+	// what it has begun, and ends the stream with UNAVAILABLE: go on at another node. The metadata of the call counts for all of its
+	// messages.
 	CheckStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckStreamRequest, CheckStreamResponse], error)
 	// CheckAll decides up to 16 requests of several keys as one: all of them admit, or none is charged. They are asked in
 	// their order until one is denied or has no decision; then what those before it took is given back. The requests have
@@ -205,6 +210,11 @@ type LimiterServer interface {
 	CheckBatch(context.Context, *CheckBatchRequest) (*CheckBatchResponse, error)
 	// CheckStream decides requests as they come, and answers each as soon as it is decided, in any order. It takes settlements of holds
 	// too, among the requests. A stream holds at most 1,000 of both that are not yet answered; the node reads on when one of them is.
+	//
+	// A stream may last as long as the caller likes, and is meant for many messages. What is unanswered when it ends may or may not have
+	// been decided. A message that is invalid as a whole ends it with INVALID_ARGUMENT. A node that stops takes no more messages, answers
+	// what it has begun, and ends the stream with UNAVAILABLE: go on at another node. The metadata of the call counts for all of its
+	// messages.
 	CheckStream(grpc.BidiStreamingServer[CheckStreamRequest, CheckStreamResponse]) error
 	// CheckAll decides up to 16 requests of several keys as one: all of them admit, or none is charged. They are asked in
 	// their order until one is denied or has no decision; then what those before it took is given back. The requests have

@@ -7,8 +7,8 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// What calls carry beside their messages, as gRPC metadata. A mark is there or not; its value is "1". The answers of a CheckStream have
-// fields for what others say in trailers, for such a call may last.
+// What calls carry beside their messages, as gRPC metadata. A mark is there or not; its value is "1". A CheckStream may
+// last, so its answers have fields for what other calls say in trailers.
 const (
 	// MarkRouted, of a request: it was sent to this node because it is a replica by the sender's table. Every marked
 	// request has it.
