@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -134,6 +135,9 @@ func (c *checkStream) run(ctx context.Context) error {
 func validMessage(m *pb.StreamIn) error {
 	if m.Within < 0 {
 		return &limit.FieldError{Field: "within_ns", Problem: "is negative: how long the answers are waited for is 0 or more"}
+	}
+	if len(m.GivenUp) > limit.MaxBatch {
+		return &limit.FieldError{Field: "given_up", Problem: fmt.Sprintf("more than %d ids are too many: no stream has more that is unanswered", limit.MaxBatch)}
 	}
 	return atMostABatch(m.Len)
 }

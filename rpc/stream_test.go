@@ -260,6 +260,70 @@ func streamIsToldWhoHasLeft(t *testing.T, asked func(conformance.Stub) limit.Lim
 	}
 }
 
+// TestStreamGivesUpSettlements gives up the settlement and then the check of a message: both end.
+func TestStreamGivesUpSettlements(t *testing.T) { everyWay(t, streamGivesUpSettlements) }
+
+func streamGivesUpSettlements(t *testing.T, asked func(conformance.Stub) limit.Limiter) {
+	t.Helper()
+	entered, left := make(chan struct{}, 4), make(chan string, 4)
+	waits := func(ctx context.Context, what string) error {
+		entered <- struct{}{}
+		<-ctx.Done()
+		left <- what + " " + ctx.Err().Error()
+		return ctx.Err()
+	}
+	_, conn := serve(t, Config{Limiter: asked(conformance.Stub{
+		OnCheck: func(ctx context.Context, _ limit.Request) (limit.Decision, error) {
+			return limit.Decision{}, waits(ctx, "check")
+		},
+		OnSettle: func(ctx context.Context, _ limit.Settlement) (limit.Settled, error) {
+			return limit.Settled{}, waits(ctx, "settlement")
+		},
+	})})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := checksMessage(0, 1)
+	m.WithinNs = int64(maxTime)
+	m.Settlements = []*pb.StreamSettlement{{Id: 1, Settlement: settleMessage("k", 3)}}
+	if err := stream.Send(m); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		<-entered
+	}
+	if err := errors.Join(stream.Send(&pb.CheckStreamRequest{GivenUp: []uint64{1}}), stream.Send(&pb.CheckStreamRequest{GivenUp: []uint64{0}})); err != nil {
+		t.Fatal(err)
+	}
+	gone := []string{<-left, <-left}
+	slices.Sort(gone)
+	if !slices.Equal(gone, []string{"check context canceled", "settlement context canceled"}) {
+		t.Errorf("%q have ended", gone)
+	}
+}
+
+// TestStreamGivesUpAtMostABatch refuses a message that gives up more than can be unanswered: each id is looked for.
+func TestStreamGivesUpAtMostABatch(t *testing.T) {
+	_, conn := serve(t, Config{Limiter: conformance.Stub{}})
+	stream, err := pb.NewLimiterClient(conn).CheckStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&pb.CheckStreamRequest{GivenUp: make([]uint64, maxUnanswered)}); err != nil {
+		t.Fatal(err)
+	}
+	sendChecks(t, stream, 0, 1)
+	receive(t, stream, 1, map[uint64]limit.Result{})
+	if err := stream.Send(&pb.CheckStreamRequest{GivenUp: make([]uint64, maxUnanswered+1)}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = stream.Recv()
+	if fe, ok := errors.AsType[*limit.FieldError](pb.DecodeError(err)); !ok || fe.Field != "given_up" {
+		t.Errorf("a message that gives up too many: %v", err)
+	}
+}
+
 // TestStreamWithin has messages say how long they are waited for: their checks have so long, and 30 s at most.
 func TestStreamWithin(t *testing.T) {
 	left := make(chan time.Duration, 1)

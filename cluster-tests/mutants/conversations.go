@@ -99,7 +99,7 @@ func ofConversations() []Mutant { //nolint:funlen // a list
 			Why:  "an id of what is given up is one byte of a message, and eight in memory; no stream has more of them than a batch",
 			Edits: []Edit{{
 				File: "rpc/pb/incoming.go",
-				Old:  "len(m.GivenUp) < limit.MaxBatch {",
+				Old:  "len(m.GivenUp) <= limit.MaxBatch {",
 				New:  "len(m.GivenUp) >= 0 {",
 			}},
 			Caught: []Hunt{{Package: "./rpc/pb", Run: "^TestGivenUpIsBounded$", Says: `ids and`}},

@@ -60,7 +60,7 @@ type StreamIn struct {
 	Len int
 	// Within is how long their answers are waited for; 0 does not say.
 	Within time.Duration
-	// GivenUp are ids of earlier messages, limit.MaxBatch at most: those after are passed over, for a stream has no more unanswered.
+	// GivenUp are ids of earlier messages. Of more than limit.MaxBatch, so many and one are read: the message will be refused.
 	GivenUp []uint64
 }
 
@@ -116,7 +116,7 @@ func (m *StreamIn) survey(r *reader) (checks, settlements int) {
 
 // giveUp keeps an id of what is given up.
 func (m *StreamIn) giveUp(id uint64) {
-	if len(m.GivenUp) < limit.MaxBatch {
+	if len(m.GivenUp) <= limit.MaxBatch {
 		m.GivenUp = append(m.GivenUp, id)
 	}
 }

@@ -41,7 +41,7 @@ func stockStream(data []byte) (StreamIn, error) {
 	n := len(m.GetChecks()) + len(m.GetSettlements())
 	in := StreamIn{
 		Len: n, IDs: make([]uint64, min(len(m.GetChecks()), limit.MaxBatch)), Within: time.Duration(m.GetWithinNs()),
-		GivenUp: m.GetGivenUp()[:min(len(m.GetGivenUp()), limit.MaxBatch)],
+		GivenUp: m.GetGivenUp()[:min(len(m.GetGivenUp()), limit.MaxBatch+1)],
 	}
 	if n > limit.MaxBatch {
 		return in, err
@@ -333,7 +333,7 @@ func wireBatch(tb testing.TB, requests []limit.Request) []byte {
 	return data
 }
 
-// TestGivenUpIsBounded reads no more ids than a stream may have unanswered, packed or not: else a byte of a message would become eight.
+// TestGivenUpIsBounded reads one id more than a stream may have unanswered, and no other, packed or not: else a byte of a message would become eight.
 func TestGivenUpIsBounded(t *testing.T) {
 	data, err := proto.Marshal(&CheckStreamRequest{GivenUp: make([]uint64, 100*limit.MaxBatch)})
 	if err != nil {
@@ -341,7 +341,7 @@ func TestGivenUpIsBounded(t *testing.T) {
 	}
 	for form, data := range map[string][]byte{"packed": data, "one by one": bytes.Repeat([]byte{tagGivenUp, 1}, 100*limit.MaxBatch)} {
 		var m StreamIn
-		if err := m.UnmarshalWire(data); err != nil || len(m.GivenUp) != limit.MaxBatch {
+		if err := m.UnmarshalWire(data); err != nil || len(m.GivenUp) != limit.MaxBatch+1 {
 			t.Errorf("%s: %d ids and %v", form, len(m.GivenUp), err)
 		}
 	}

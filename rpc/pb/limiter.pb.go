@@ -1329,7 +1329,7 @@ type CheckStreamRequest struct {
 	// How long the caller waits for their answers, in nanoseconds from when the node takes the message in. 0 means 5 s, or the deadline of
 	// the call if it has one: up to 30 s. More than 30 s means 30 s, and less than 0 is invalid.
 	WithinNs int64 `protobuf:"varint,3,opt,name=within_ns,json=withinNs" json:"within_ns,omitempty"`
-	// Ids of earlier messages of this stream whose answers the caller does not wait for any more: the first 1,000 count. Once all of a message is
+	// Ids of earlier messages of this stream whose answers the caller does not wait for any more, at most 1,000. Once all of a message is
 	// answered or given up, the node may leave the rest of it undecided. Each id is answered all the same, with a decision or an error,
 	// and counts as unanswered until then. An id that is unknown, or was answered meanwhile, is passed over.
 	GivenUp       []uint64 `protobuf:"varint,4,rep,packed,name=given_up,json=givenUp" json:"given_up,omitempty"`
