@@ -37,6 +37,7 @@ func (s *Server) attempt(ctx context.Context, m any, method string, next grpc.Un
 	ctx, cancel := timedAtMost(ofConnection(withMarks(ctx)), within)
 	defer cancel()
 	if answer, err = next(ctx, m); err != nil {
+		markRefusal(ctx, err)
 		return nil, s.sent(ctx, method, err)
 	}
 	return answer, nil

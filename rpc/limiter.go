@@ -31,6 +31,9 @@ func (s *Server) checkBatch(ctx context.Context, m *pb.BatchIn) (*pb.BatchOut, e
 		return nil, err
 	}
 	results := s.limiter.CheckBatch(ctx, m.Requests)
+	if len(results) > 0 { // a node that refuses one refuses all
+		markRefusal(ctx, results[0].Err)
+	}
 	if asked {
 		for i := range results {
 			results[i] = denialOr(asked, m.Requests[i].Key, results[i])

@@ -127,20 +127,24 @@ func marksOf(ctx context.Context) *marks {
 }
 
 // refusal is why this node decides nothing at present, as the error of a call; nil if it does.
-func (r *Router) refusal(ctx context.Context) error {
-	err := r.serving()
-	if err == nil {
-		return nil
+func (r *Router) refusal() error {
+	if err := r.serving(); err != nil {
+		return refusesError{fmt.Errorf("%w: %w", limit.ErrUnavailable, err)}
 	}
-	// It fails where there is no gRPC call, and so no caller that reads trailers. The answers of a stream say it themselves.
-	_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.MarkRefuses, "1"))
-	return refusesError{fmt.Errorf("%w: %w", limit.ErrUnavailable, err)}
+	return nil
 }
 
-// A refusesError is why this node decides nothing at present.
+// A refusesError is why this node decides nothing at present. A call without a stream says so in a trailer, and a stream in its answers.
 type refusesError struct{ error }
 
 func (e refusesError) Unwrap() error { return e.error }
+
+// markRefusal has the trailer of a call say that this node refuses every check, if that is what err comes from.
+func markRefusal(ctx context.Context, err error) {
+	if _, refuses := errors.AsType[refusesError](err); refuses {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs(pb.MarkRefuses, "1")) // a call that has no trailers to set has ended
+	}
+}
 
 // tell sends the version of this node's table to the sender of a call that went by another one.
 func (r *Router) tell(ctx context.Context, m *marks) {
@@ -197,7 +201,7 @@ func (r *Router) notAReplica(key string) error {
 
 // Check implements [limit.Checker].
 func (r *Router) Check(ctx context.Context, request limit.Request) (limit.Decision, error) {
-	if err := r.refusal(ctx); err != nil {
+	if err := r.refusal(); err != nil {
 		return limit.Decision{}, err
 	}
 	to := r.route(ctx, marksOf(ctx), request.Key, toFirst(&request))
@@ -227,7 +231,7 @@ func (r *Router) withDeadline(ctx context.Context) (context.Context, context.Can
 
 // CheckBatch implements [limit.BatchChecker]. What this node decides and what others do are decided at the same time.
 func (r *Router) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	if err := r.refusal(ctx); err != nil {
+	if err := r.refusal(); err != nil {
 		results := make([]limit.Result, len(rs))
 		for i := range results {
 			results[i].Err = err
@@ -293,7 +297,7 @@ func (r *Router) moveOn(ctx context.Context, rs []limit.Request, to []destinatio
 // CheckAll implements [limit.AllChecker]: this node asks the nodes of the keys one after another. It outlives its caller by as
 // long as giving back takes.
 func (r *Router) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
-	if err := r.refusal(ctx); err != nil {
+	if err := r.refusal(); err != nil {
 		return limit.AllDecision{}, err
 	}
 	ctx, cancel := r.withDeadline(ctx)
@@ -321,7 +325,7 @@ func (s *share) put(results, of []limit.Result) {
 // Return implements [limit.Returner]. A call that was not forwarded goes to the replicas that can take back: see
 // [nodes.Set.ReturnEverywhere].
 func (r *Router) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
-	if err := r.refusal(ctx); err != nil {
+	if err := r.refusal(); err != nil {
 		return nil, err
 	}
 	m := marksOf(ctx)
@@ -339,7 +343,7 @@ func (r *Router) Settle(ctx context.Context, s limit.Settlement) (limit.Settled,
 	if err := s.Validate(); err != nil {
 		return limit.Settled{}, err
 	}
-	if err := r.refusal(ctx); err != nil {
+	if err := r.refusal(); err != nil {
 		return limit.Settled{}, err
 	}
 	to := r.route(ctx, marksOf(ctx), s.Hold.Key, true)
@@ -361,7 +365,7 @@ func (r *Router) Settle(ctx context.Context, s limit.Settlement) (limit.Settled,
 
 // place is who answers a request about key, which may be for the first healthy replica: this node alone, or the first of its replicas that can.
 func (r *Router) place(ctx context.Context, key string, first bool) (limit.Limiter, error) {
-	if err := r.refusal(ctx); err != nil {
+	if err := r.refusal(); err != nil {
 		return nil, err
 	}
 	switch r.route(ctx, marksOf(ctx), key, first) {

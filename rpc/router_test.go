@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -490,9 +491,17 @@ func TestNotServing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sendChecks(t, stream, 0, 1)
-	if m, err := stream.Recv(); err != nil || !m.GetRefuses() || m.GetResults()[0].GetResult().GetError().GetCode() != int32(codes.Unavailable) {
-		t.Errorf("a stream: %v %v", m, err)
+	for id := range 50 {
+		sendChecks(t, stream, id, id+1)
+		if m, err := stream.Recv(); err != nil || !m.GetRefuses() || m.GetResults()[0].GetResult().GetError().GetCode() != int32(codes.Unavailable) {
+			t.Fatalf("a stream: %v %v", m, err)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) || len(stream.Trailer().Get(pb.MarkRefuses)) > 0 {
+		t.Errorf("a stream that lasts collects trailers: %v, %v", stream.Trailer(), err)
 	}
 	wantDecided(t, nodes, 0)
 	handler, err := web.NewAPI(web.APIConfig{Limiter: n.router, Limits: func() *limit.Document { return nil }})

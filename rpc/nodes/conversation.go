@@ -168,9 +168,9 @@ func (c *conversation) close() {
 	c.speakLocked()
 }
 
-// hold holds the conversation over a stream, which cancel ends, until it ends. It returns why it did, and nothing is unanswered then. It
-// passes stale the version of the node's table, where the node tells it.
-func (c *conversation) hold(stream checkStream, cancel context.CancelFunc, stale func(version uint64)) error {
+// run speaks and hears over a stream, which cancel ends, until it ends, and returns why it did. It passes stale the version of
+// the node's table, where the node tells it.
+func (c *conversation) run(stream checkStream, cancel context.CancelFunc, stale func(version uint64)) error {
 	c.begin(stream, cancel)
 	err := c.hear(stream, stale)
 	c.mu.Lock()

@@ -72,7 +72,7 @@ func raise(t *testing.T) *stage {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	go func() {
-		s.err = s.hold(&stageStream{stage: s, ctx: ctx}, cancel, func(version uint64) { s.stale = append(s.stale, version) })
+		s.err = s.run(&stageStream{stage: s, ctx: ctx}, cancel, func(version uint64) { s.stale = append(s.stale, version) })
 		s.end(s.err)
 		s.over = true
 	}()

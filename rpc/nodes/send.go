@@ -51,7 +51,7 @@ func (n *Node) send(ctx context.Context, questions []question, answer func(int, 
 func (n *Node) talk(ctx context.Context, conn int, questions []question, answer func(int, reply)) error {
 	deadline, _ := ctx.Deadline()
 	for {
-		c := n.talks.with(conn, n.routed(), func(c *conversation) bool { return n.begin(func(life context.Context) { n.hold(life, conn, c) }) })
+		c := n.talks.with(conn, n.routed(), func(c *conversation) bool { return n.begin(func(life context.Context) { n.converse(life, conn, c) }) })
 		if c == nil {
 			return errClosed
 		}
@@ -71,12 +71,12 @@ func (n *Node) talkAlone(ctx context.Context, conn int, questions []question, an
 	c.alone = true
 	u, _ := c.ask(deadline, questions, answer)
 	c.close()
-	n.hold(ctx, conn, c)
+	n.converse(ctx, conn, c)
 	return u.err
 }
 
-// hold holds a conversation over a connection, and ends it.
-func (n *Node) hold(ctx context.Context, conn int, c *conversation) {
+// converse opens a stream over a connection for a conversation, and returns when both have ended.
+func (n *Node) converse(ctx context.Context, conn int, c *conversation) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := pb.NewLimiterClient(n.conns[conn]).CheckStream(n.marked(ctx))
@@ -84,7 +84,7 @@ func (n *Node) hold(ctx context.Context, conn int, c *conversation) {
 		c.end(pb.DecodeError(err))
 		return
 	}
-	err = c.hold(stream, cancel, func(version uint64) { n.stale(n, version) })
+	err = c.run(stream, cancel, func(version uint64) { n.stale(n, version) })
 	c.end(n.hear(stream.Trailer(), err))
 }
 
