@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jeton-dev/jeton/actor/clock"
@@ -48,11 +49,14 @@ type Clocks struct {
 
 	mu      sync.Mutex
 	offsets map[ring.NodeID]int64 // by how much each was ahead when it answered last; of living nodes only
+	agrees  atomic.Bool           // this clock with those: asked for by every check
 }
 
 // New is a comparison of no clocks yet.
 func New(config Config) *Clocks {
-	return &Clocks{config: config, offsets: map[ring.NodeID]int64{}}
+	k := &Clocks{config: config, offsets: map[ring.NodeID]int64{}}
+	k.agrees.Store(true)
+	return k
 }
 
 // Run asks all clocks once a second until ctx ends.
@@ -73,9 +77,9 @@ func (k *Clocks) Run(ctx context.Context) {
 func (k *Clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 	k.rounds.Lock()
 	defer k.rounds.Unlock()
-	k.mu.Lock()
-	maps.DeleteFunc(k.offsets, func(id ring.NodeID, _ int64) bool { _, alive := peers[id]; return !alive })
-	k.mu.Unlock()
+	k.change(func() {
+		maps.DeleteFunc(k.offsets, func(id ring.NodeID, _ int64) bool { _, alive := peers[id]; return !alive })
+	})
 	ctx, cancel := context.WithTimeout(ctx, clockInterval)
 	defer cancel()
 	var all sync.WaitGroup
@@ -86,10 +90,10 @@ func (k *Clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 			if !ok {
 				return
 			}
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.offsets[id] = ahead
-			answered = append(answered, ahead)
+			k.change(func() {
+				k.offsets[id] = ahead
+				answered = append(answered, ahead)
+			})
 		})
 	}
 	all.Wait()
@@ -98,23 +102,23 @@ func (k *Clocks) round(ctx context.Context, peers map[ring.NodeID]string) {
 		k.config.Logger.Warn("advanced this node's clock: it was behind those of a majority of the members, as after the machine was suspended",
 			"by", time.Duration(behind))
 		k.config.Advance(behind)
-		k.mu.Lock()
-		for id := range k.offsets {
-			k.offsets[id] -= behind
-		}
-		k.mu.Unlock()
+		k.change(func() {
+			for id := range k.offsets {
+				k.offsets[id] -= behind
+			}
+		})
 	}
 	k.logAgreement()
 }
 
 // logAgreement says in the log when this node stops deciding because of its clock, and when it goes on. A round calls it.
 func (k *Clocks) logAgreement() {
-	ahead := -k.Comparison().Offset()
-	apart := max(ahead, -ahead) > clockTolerance
+	apart := !k.Agrees()
 	if apart == k.apart {
 		return
 	}
 	k.apart = apart
+	ahead := -k.Comparison().Offset()
 	const says = "this node's clock differs from those of a majority of the nodes that it can reach, so it decides nothing: " +
 		"correct the machine's clock, then restart the node"
 	switch {
@@ -136,18 +140,28 @@ func (k *Clocks) compare(ctx context.Context, address string) (ahead int64, ok b
 	return theirs - (sent + trip/2), err == nil && trip >= 0 && trip <= 2*clockTolerance
 }
 
+// change changes what is known of the other clocks.
+func (k *Clocks) change(offsets func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	offsets()
+	off := k.comparisonLocked().Offset()
+	k.agrees.Store(max(off, -off) <= clockTolerance)
+}
+
 // Comparison is what is known of the clocks now.
 func (k *Clocks) Comparison() clock.Comparison {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.comparisonLocked()
+}
+
+func (k *Clocks) comparisonLocked() clock.Comparison {
 	return clock.Comparison{Members: k.config.Members(), Ahead: slices.Collect(maps.Values(k.offsets))}
 }
 
 // Agrees says whether this node's clock is near enough to those that were heard to serve and to sweep.
-func (k *Clocks) Agrees() bool {
-	off := k.Comparison().Offset()
-	return max(off, -off) <= clockTolerance
-}
+func (k *Clocks) Agrees() bool { return k.agrees.Load() }
 
 // Highest is the highest of all clocks, as they stand now.
 func (k *Clocks) Highest() int64 {
@@ -194,7 +208,5 @@ func (k *Clocks) Gather(ctx context.Context, others func() map[ring.NodeID]strin
 
 // Forget forgets all clocks that were heard.
 func (k *Clocks) Forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	clear(k.offsets)
+	k.change(func() { clear(k.offsets) })
 }
