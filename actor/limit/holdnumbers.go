@@ -29,6 +29,7 @@ type HoldNumbers struct {
 	// others are the numbers above unsure of holds that came to another end, sorted. Copies share the slice: it is replaced, never changed.
 	others []uint64
 	block  cipher.Block
+	room   [aes.BlockSize]byte // for block, which would have the heap give one for each id
 }
 
 // maxOthers is how long others may be. Where one more comes, the lowest goes, and unsure is raised to it.
@@ -53,9 +54,12 @@ func (n *HoldNumbers) Next(draw func() uint64) (id uint64) {
 	return id
 }
 
+// Last is the number of the hold whose id Next has given last.
+func (n *HoldNumbers) Last() uint64 { return n.last }
+
 // Forget notes that the hold is listed no more, and came to another end than a settlement for what was used.
 func (n *HoldNumbers) Forget(id uint64) {
-	number, ok := n.number(id)
+	number, ok := n.Number(id)
 	if !ok || number <= n.unsure {
 		return
 	}
@@ -70,16 +74,21 @@ func (n *HoldNumbers) Forget(id uint64) {
 
 // Settled says of a hold that is not listed that it was settled for what its settlement said.
 func (n *HoldNumbers) Settled(id uint64) bool {
-	number, ok := n.number(id)
-	if !ok || number <= n.unsure {
+	number, ok := n.Number(id)
+	return ok && n.Tells(number)
+}
+
+// Tells says whether the number of a hold, once it is not listed any more, tells that it was settled for what its settlement said.
+func (n *HoldNumbers) Tells(number uint64) bool {
+	if number <= n.unsure {
 		return false
 	}
 	_, other := slices.BinarySearch(n.others, number)
 	return !other
 }
 
-// number is the number of a hold; ok is false for an id that was made up.
-func (n *HoldNumbers) number(id uint64) (number uint64, ok bool) {
+// Number is the number of a hold; ok is false for an id that was made up.
+func (n *HoldNumbers) Number(id uint64) (number uint64, ok bool) {
 	if n.last == 0 {
 		return 0, false
 	}
@@ -89,9 +98,8 @@ func (n *HoldNumbers) number(id uint64) (number uint64, ok bool) {
 
 func (n *HoldNumbers) seal(plain uint64) uint64 {
 	left, right := uint32(plain>>32), uint32(plain)
-	var room [aes.BlockSize]byte
 	for round := range byte(4) {
-		left, right = right, left^n.round(&room, round, right)
+		left, right = right, left^n.round(round, right)
 	}
 	return uint64(left)<<32 | uint64(right)
 }
@@ -99,22 +107,21 @@ func (n *HoldNumbers) seal(plain uint64) uint64 {
 // open undoes seal.
 func (n *HoldNumbers) open(id uint64) uint64 {
 	left, right := uint32(id>>32), uint32(id)
-	var room [aes.BlockSize]byte
 	for round := byte(4); round > 0; round-- {
-		left, right = right^n.round(&room, round-1, left), left
+		left, right = right^n.round(round-1, left), left
 	}
 	return uint64(left)<<32 | uint64(right)
 }
 
-// round is 32 bits of AES of the round and half, under the secret. All rounds have one room, which the heap has to give.
-func (n *HoldNumbers) round(room *[aes.BlockSize]byte, round byte, half uint32) uint32 {
+// round is 32 bits of AES of the round and half, under the secret.
+func (n *HoldNumbers) round(round byte, half uint32) uint32 {
 	if n.block == nil {
 		n.block, _ = aes.NewCipher(n.secret[:]) // it refuses other lengths
 	}
-	*room = [aes.BlockSize]byte{round}
-	binary.BigEndian.PutUint32(room[1:], half)
-	n.block.Encrypt(room[:], room[:])
-	return binary.BigEndian.Uint32(room[:])
+	n.room = [aes.BlockSize]byte{round}
+	binary.BigEndian.PutUint32(n.room[1:], half)
+	n.block.Encrypt(n.room[:], n.room[:])
+	return binary.BigEndian.Uint32(n.room[:])
 }
 
 // Bytes is about how much memory n holds besides itself.

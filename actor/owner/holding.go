@@ -58,7 +58,7 @@ func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
 	h := &lineHold{
 		spent: s, id: hs.numbers.Next(o.cfg.Nonce), amount: c.Cost, charged: c.Cost, at: c.At, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
 	}
-	h.stretch = hs.stretch
+	h.number, h.stretch = hs.numbers.Last(), hs.stretch
 	hs.add(h, c.At)
 	return limit.Held{Limit: b.rule.Name, Generation: b.gen, Owner: o.id, ID: h.id}
 }

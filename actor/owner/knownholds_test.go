@@ -1,6 +1,7 @@
 package owner_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -144,5 +145,57 @@ func TestSettledAndCheckedIsChargedOnce(t *testing.T) {
 	}
 	if left := s.left(rule); left != 1_000_000-700-300-1 {
 		t.Errorf("%d are charged, and 1001 were used", 1_000_000-left)
+	}
+}
+
+// A settlement that is repeated within half a minute, and says something else, is answered as the first one was, however many holds were settled
+// in between, in whatever order.
+func TestRepeatedOtherwise(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{Name: "line", Capacity: 1_000_000, Refill: limit.Refill{Tokens: 1_000_000, Per: time.Minute}, Holds: limit.Holds{Longest: time.Hour}})
+	s := newTroupe(t, 3).enter('A')
+	const many = 3000
+	var hs []limit.Hold
+	for range many {
+		hs = append(hs, s.holds(5, 3600*second, rule))
+	}
+	order, want := rand.Perm(many), make([]limit.SettledLimit, many)
+	for _, i := range order {
+		want[i] = s.settles(hs[i], limit.Settlement{Used: int64(i % 8)}, rule)[0]
+		if want[i].Charged != int64(i%8) {
+			t.Fatalf("%+v", want[i])
+		}
+	}
+	for _, i := range order {
+		for _, again := range []limit.Settlement{{Used: int64(i%8) + 1}, {Used: 9, Open: true}} {
+			if got := s.settles(hs[i], again, rule)[0]; got != want[i] {
+				t.Fatalf("hold %d, repeated as %+v: %+v, want %+v", i, again, got, want[i])
+			}
+		}
+	}
+	if n := s.view(rule.Name).Holds.Total; n != many {
+		t.Errorf("%d holds are shown, want %d", n, many)
+	}
+	s.pass(32 * second)
+	if n := s.view(rule.Name).Holds.Total; n != 0 {
+		t.Errorf("%d holds are shown half a minute later", n)
+	}
+}
+
+// So it is where more was used than could be charged.
+func TestRepeatedBeyondDebt(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{
+		Name: "line", Capacity: 100, Refill: limit.Refill{Tokens: 100, Per: time.Minute}, Holds: limit.Holds{Longest: time.Hour, MaxDebt: limit.NoDebt},
+	})
+	s := newTroupe(t, 3).enter('A')
+	h := s.holds(50, 3600*second, rule)
+	want := s.settles(h, limit.Settlement{Used: 400}, rule)[0]
+	if want.Charged >= 400 || want.Charged < 100 {
+		t.Fatalf("%+v", want)
+	}
+	if got := s.settles(h, limit.Settlement{Used: 10}, rule)[0]; got != want {
+		t.Errorf("repeated with less: %+v, want %+v", got, want)
+	}
+	if left := s.left(rule); left != 0 {
+		t.Errorf("%d are left of what was used in full", left)
 	}
 }

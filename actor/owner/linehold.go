@@ -14,7 +14,7 @@ import (
 // goes. They die with their owner, which leaves them charged in full: so only limits have them whose buckets are full again soon.
 type lineHolds struct {
 	byID    map[uint64]*lineHold
-	settled []*lineHold // for good, in that order; repeated settlements get the same answer
+	settled settledHolds // own ones that were charged what was used
 	numbers limit.HoldNumbers
 	foreign int    // how many of byID are
 	expire  int64  // no hold that is freed then expires earlier; math.MaxInt64 for none
@@ -27,12 +27,13 @@ type lineHolds struct {
 type lineHold struct {
 	spent
 	id      uint64
-	amount  int64 // tokens
-	used    int64 // so far, as settlements have said
-	charged int64 // tokens that it has taken of the line
-	at      int64 // when it was taken
-	until   int64 // when it expires
-	overAt  int64 // when it was settled for good
+	number  uint64 // which its id tells to its owner; 0 for that of another one
+	amount  int64  // tokens
+	used    int64  // so far, as settlements have said
+	charged int64  // tokens that it has taken of the line
+	at      int64  // when it was taken
+	until   int64  // when it expires
+	overAt  int64  // when it was settled for good
 	stretch uint64
 	free    bool // when it expires, what was not used is free
 	settled bool
@@ -47,9 +48,7 @@ const (
 	// is remembered too of which nothing is charged.
 	maxForeign   = 4096
 	maxUncharged = 1024
-	// maxLineSettled is how many settled holds a bucket remembers at most.
-	maxLineSettled = 4096
-	// rememberSettled is how long it remembers those that are plain: as long as the longest deadline of a call, and the time in which its
+	// rememberSettled is how long it remembers those that were charged what was used: as long as the longest deadline of a call, and the time in which its
 	// answer comes back.
 	rememberSettled = int64(31 * time.Second)
 )
@@ -83,19 +82,13 @@ func (hs *lineHolds) prune(now int64) {
 			hs.drop(h)
 		}
 	}
-	hs.settled = slices.DeleteFunc(hs.settled, func(h *lineHold) bool { return now >= h.rememberedUntil() })
 	const few = 16
 	hs.pruneAt = max(2*len(hs.byID), few)
 }
 
-// plain says whether the hold was settled for what was used: then its number tells the same of it once it is forgotten.
-func (h *lineHold) plain() bool { return !h.foreign && h.overAt > 0 && h.charged == h.used }
-
-// drop forgets h, but for whether it is plain.
+// drop forgets h, whose number then tells nothing of it.
 func (hs *lineHolds) drop(h *lineHold) {
-	if !h.plain() {
-		hs.numbers.Forget(h.id)
-	}
+	hs.numbers.Forget(h.id)
 	if h.foreign {
 		hs.foreign--
 	}
@@ -119,10 +112,7 @@ func (hs *lineHolds) fullOfForeign(now int64) bool {
 }
 
 func (h *lineHold) rememberedUntil() int64 {
-	switch {
-	case h.plain():
-		return h.overAt + rememberSettled
-	case h.overAt > 0:
+	if h.overAt > 0 {
 		return h.overAt + int64(limit.SettleLate)
 	}
 	return h.until + int64(limit.SettleLate)
@@ -133,6 +123,7 @@ func (hs *lineHolds) busyUntil() (until int64) {
 	if hs == nil {
 		return 0
 	}
+	until = hs.settled.until
 	for _, h := range hs.byID {
 		until = max(until, h.rememberedUntil())
 	}
@@ -177,19 +168,25 @@ func (h *lineHold) met(now int64) limit.HoldState {
 
 // see shows the holds that a settlement at now could be about.
 func (hs *lineHolds) see(now int64) *limit.HoldsSeen {
-	var all []*lineHold
+	type seen struct {
+		limit.SeenHold
+		at, due int64
+	}
+	var all []seen
 	if hs != nil {
 		for _, h := range hs.byID {
 			if now < h.rememberedUntil() {
-				all = append(all, h)
+				all = append(all, seen{limit.SeenHold{ID: h.id, State: h.state(now), Amount: h.amount, Used: h.used, Until: h.until}, h.at, h.due(now)})
+			}
+		}
+		for i := range hs.settled.places {
+			if h := &hs.settled.places[i]; h.remembered(now) {
+				all = append(all, seen{limit.SeenHold{ID: h.id, State: limit.HoldSettled, Amount: h.amount, Used: h.used, Until: h.until}, h.at, h.used})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *lineHold) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
-	return limit.SeeHolds(len(all), func(i int) (limit.SeenHold, int64) {
-		h := all[i]
-		return limit.SeenHold{ID: h.id, State: h.state(now), Amount: h.amount, Used: h.used, Until: h.until}, h.due(now)
-	})
+	slices.SortFunc(all, func(a, b seen) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ID, b.ID)) })
+	return limit.SeeHolds(len(all), func(i int) (limit.SeenHold, int64) { return all[i].SeenHold, all[i].due })
 }
 
 // addLine adds line that was spent for the hold later, of that stretch.
@@ -239,13 +236,13 @@ func (h *lineHold) take(s *Settle, now int64) {
 	}
 }
 
-// remember keeps a settled hold, and forgets the first of many.
-func (hs *lineHolds) remember(h *lineHold) {
-	hs.settled = append(hs.settled, h)
-	if len(hs.settled) > maxLineSettled {
-		hs.drop(hs.settled[0])
-		hs.settled[0] = nil
-		hs.settled = hs.settled[1:]
+// settle notes that h, of which byID knows, was settled at now. Of one that was charged what was used, its number tells as much once it is
+// forgotten.
+func (hs *lineHolds) settle(h *lineHold, now int64) {
+	h.overAt, h.spent = now, spent{} // nothing of it comes back any more
+	if h.charged == h.used && hs.numbers.Tells(h.number) {
+		delete(hs.byID, h.id)
+		hs.settled.add(&settledHold{id: h.id, amount: h.amount, used: h.used, at: h.at, until: h.until, overAt: now}, h.number, &hs.numbers, now)
 	}
 }
 
@@ -255,5 +252,5 @@ func (hs *lineHolds) bytes() int64 {
 		return 0
 	}
 	const each = int64(unsafe.Sizeof(lineHold{})) + 16 + 2*8
-	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)) + 8*int64(cap(hs.settled)) + hs.numbers.Bytes()
+	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)) + hs.settled.bytes() + hs.numbers.Bytes()
 }

@@ -61,10 +61,10 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 // settleLine goes on with a settle of a limit that spends a line, which came at at.
 func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	b.expireHolds(now, out)
-	h, hs := o.lineHoldOf(b, s, now), b.lineHolds()
+	hs := b.withLineHolds()
+	h := o.lineHoldOf(b, s, now)
 	if h == nil {
-		if !s.Open && hs.numbers.Settled(s.Held.ID) {
-			s.tellSettled(b.rule.Owing(b.spentAt(now), now))
+		if s.wasSettledOn(hs, now, b.rule.Owing(b.spentAt(now), now)) {
 			s.over = true
 			return
 		}
@@ -94,19 +94,16 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		o.reserveAhead(b, max(at, now), at, out)
 	}
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
-		h.overAt, h.spent = now, spent{} // nothing of it comes back any more
-		if h.plain() && hs.numbers.Settled(h.id) {
-			hs.remember(h)
-		}
+		hs.settle(h, now)
 	}
 	s.over = true
 	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
 }
 
-// lineHoldOf is the hold that s is about; nil if nothing is known of it. One that another owner has taken was charged in full. What is
-// charged beyond must be remembered. Of others only few are: anybody can make up holds of owners that never were.
+// lineHoldOf is the hold that s is about; nil if nothing is known of it, or that it was settled for what was used. One that another owner has
+// taken was charged in full. What is charged beyond must be remembered. Of others only few are: anybody can make up holds of owners that never were.
 func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {
-	hs := b.withLineHolds()
+	hs := b.extra.holds
 	if h := hs.byID[s.Held.ID]; h != nil {
 		if now < h.rememberedUntil() {
 			return h

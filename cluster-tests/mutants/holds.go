@@ -65,8 +65,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "what was used beyond a hold of an owner that is gone is remembered for as long as its settlement may be repeated; forgotten with the plain ones, it is charged again",
 			Edits: []Edit{{
 				File: "actor/owner/linehold.go",
-				Old:  "return !h.foreign && h.overAt > 0 && h.charged == h.used",
-				New:  "return h.overAt > 0 && h.charged == h.used",
+				Old:  "return h.overAt + int64(limit.SettleLate)",
+				New:  "return h.overAt + rememberSettled",
 			}},
 			Caught: []Hunt{story("TestForeignHoldIsChargedOnce", `repeated: `)},
 		},
@@ -141,7 +141,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 				Old:  "\tif h.settled {\n\t\treturn\n\t}\n\tif s.For",
 				New:  "\tif s.For",
 			}},
-			Caught: []Hunt{story("TestSettle/line", `otherwise: `)},
+			Caught: []Hunt{story("TestRepeatedBeyondDebt", `repeated with less`)},
 		},
 		{
 			Name: "a settlement beside a slow node",
