@@ -62,9 +62,7 @@ func (s *Store) serve() error {
 		if err != nil {
 			return err
 		}
-		if !s.worthFsync() {
-			runtime.Gosched() // lets goroutines that are about to push join this batch; returns at once if there are none
-		}
+		s.gather()
 		jobs, ended := s.takeQueue(spare)
 		if errors.Is(ended, ErrFailed) {
 			return ended
@@ -84,12 +82,19 @@ func (s *Store) serve() error {
 	}
 }
 
-// worthFsync reports whether so many reservations are queued that deciding them takes more CPU time than an fsync.
-func (s *Store) worthFsync() bool {
+// gather lets goroutines that are about to push join this batch, for as long as some do and deciding takes less CPU time than an fsync.
+func (s *Store) gather() {
 	const enough = 128
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.queued >= enough
+	for before := -1; ; {
+		s.mu.Lock()
+		n := s.queued
+		s.mu.Unlock()
+		if n <= before || n >= enough {
+			return
+		}
+		before = n
+		runtime.Gosched() // returns at once if there are none
+	}
 }
 
 // commit does all jobs as one batch, and answers them.

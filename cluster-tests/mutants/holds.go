@@ -62,7 +62,7 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 		},
 		{
 			Name: "charged twice after an owner's death",
-			Why:  "what was used beyond a hold of an owner that is gone is remembered for as long as its settlement may be repeated; forgotten with the plain ones, it is charged again",
+			Why:  "what was used beyond a hold of an owner that is gone is remembered for as long as its settlement may be repeated; forgotten with own holds, it is charged again",
 			Edits: []Edit{{
 				File: "actor/owner/linehold.go",
 				Old:  "return h.overAt + int64(limit.SettleLate)",
