@@ -48,9 +48,6 @@ const (
 	// is remembered too of which nothing is charged.
 	maxForeign   = 4096
 	maxUncharged = 1024
-	// rememberSettled is how long it remembers those that were charged what was used: as long as the longest deadline of a call, and the time in which its
-	// answer comes back.
-	rememberSettled = int64(31 * time.Second)
 )
 
 // lineHolds are those of the bucket, or nil for none.

@@ -100,6 +100,21 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
 }
 
+// wasSettledOn says whether holds of a line tell that the hold was settled before for what was used: then s is a repetition. Of what is
+// remembered it may say anything; of others, what it says is taken for what was used.
+func (s *Settle) wasSettledOn(hs *lineHolds, now, debt int64) bool {
+	if h := hs.settled.find(s.Held.ID, &hs.numbers, now); h != nil {
+		s.meets(limit.HoldSettled, h.amount)
+		s.tell(limit.HoldSettled, h.used, 0, debt)
+		return true
+	}
+	if s.Open || !hs.numbers.Settled(s.Held.ID) {
+		return false
+	}
+	s.tellSettled(debt)
+	return true
+}
+
 // lineHoldOf is the hold that s is about; nil if nothing is known of it, or that it was settled for what was used. One that another owner has
 // taken was charged in full. What is charged beyond must be remembered. Of others only few are: anybody can make up holds of owners that never were.
 func (o *Owner) lineHoldOf(b *bucket, s *Settle, now int64) *lineHold {

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -27,6 +28,9 @@ const (
 	// minSettled and maxSettled are how many places there are, once there are any.
 	minSettled = 16
 	maxSettled = 4096
+
+	// rememberSettled is how long they are remembered: as long as the longest deadline of a call, and the time in which its answer comes back.
+	rememberSettled = int64(31 * time.Second)
 
 	settledHoldBytes = int64(unsafe.Sizeof(settledHold{}))
 )

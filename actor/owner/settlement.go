@@ -65,21 +65,6 @@ func (s *Settle) tell(state limit.HoldState, charged, until, debt int64) {
 // for a repetition of that settlement; a settlement that leaves the hold open repeats none.
 func (s *Settle) wasSettledBy(l *limit.Ledger) bool { return !s.Open && l.WasSettled(s.Held.ID) }
 
-// wasSettledOn says whether holds of a line tell that the hold was settled before for what was used: then s is a repetition. Of what is
-// remembered it may say anything; of others, what it says is taken for what was used.
-func (s *Settle) wasSettledOn(hs *lineHolds, now, debt int64) bool {
-	if h := hs.settled.find(s.Held.ID, &hs.numbers, now); h != nil {
-		s.meets(limit.HoldSettled, h.amount)
-		s.tell(limit.HoldSettled, h.used, 0, debt)
-		return true
-	}
-	if s.Open || !hs.numbers.Settled(s.Held.ID) {
-		return false
-	}
-	s.tellSettled(debt)
-	return true
-}
-
 // tellSettled notes that the hold was settled before, for what s says.
 func (s *Settle) tellSettled(debt int64) {
 	s.meets(limit.HoldSettled, s.Granted)
