@@ -116,6 +116,10 @@ func clusterCases() []kase {
 			modes: beside(0.75), measure: besideOne(Load{Callers: 64}, false),
 		},
 		{
+			name: "cluster-tail", title: "one check per call at half the load that saturates three nodes", cluster: true,
+			modes: []mode{{storage.Fsync, tailGoals()}}, measure: tails,
+		},
+		{
 			name: "clients", title: "1,000 clients at 8 checks/s each: three nodes", cluster: true,
 			modes: []mode{{storage.Fsync, clientGoals()}}, measure: clients,
 		},
