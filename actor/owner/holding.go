@@ -55,7 +55,8 @@ func newHold(tokens int64, limits int) *limit.Hold {
 // hold writes down what a hold has consumed, so that it can be settled.
 func (o *Owner) hold(b *bucket, s spent, c *Check) limit.Held {
 	hs := b.withLineHolds()
-	h := &lineHold{
+	h := hs.unused()
+	*h = lineHold{
 		spent: s, id: hs.numbers.Next(o.cfg.Nonce), amount: c.Cost, charged: c.Cost, at: c.At, until: c.expires(), free: b.rule.Holds.OnExpiry == limit.Free,
 	}
 	h.number, h.stretch = hs.numbers.Last(), hs.stretch

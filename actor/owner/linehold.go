@@ -16,11 +16,12 @@ type lineHolds struct {
 	byID    map[uint64]*lineHold
 	settled settledHolds // own ones that were charged what was used
 	numbers limit.HoldNumbers
-	foreign int    // how many of byID are
-	expire  int64  // no hold that is freed then expires earlier; math.MaxInt64 for none
-	stretch uint64 // of line: goes up when nothing spent before can be given back
-	pruneAt int    // how many there are when prune looks again
-	pruned  int64  // when it looked last
+	spare   []*lineHold // to be used again
+	foreign int         // how many of byID are
+	expire  int64       // no hold that is freed then expires earlier; math.MaxInt64 for none
+	stretch uint64      // of line: goes up when nothing spent before can be given back
+	pruneAt int         // how many there are when prune looks again
+	pruned  int64       // when it looked last
 }
 
 // lineHold is a hold of the line.
@@ -44,6 +45,8 @@ type lineHold struct {
 const (
 	// maxLineHolds is how many holds a bucket remembers at most, with those that have expired.
 	maxLineHolds = 16_384
+	// maxSpareHolds is how many are kept to be used again.
+	maxSpareHolds = 32
 	// maxForeign is how many holds of other owners it remembers at most, and maxUncharged how many holds it may remember so that a foreign one
 	// is remembered too of which nothing is charged.
 	maxForeign   = 4096
@@ -233,14 +236,28 @@ func (h *lineHold) take(s *Settle, now int64) {
 	}
 }
 
-// settle notes that h, of which byID knows, was settled at now. Of one that was charged what was used, its number tells as much once it is
+// settle is the last that is done with h, of which byID knows: it was settled at now. Of one that was charged what was used, its number tells as much once it is
 // forgotten.
 func (hs *lineHolds) settle(h *lineHold, now int64) {
 	h.overAt, h.spent = now, spent{} // nothing of it comes back any more
 	if h.charged == h.used && hs.numbers.Tells(h.number) {
 		delete(hs.byID, h.id)
 		hs.settled.add(&settledHold{id: h.id, amount: h.amount, used: h.used, at: h.at, until: h.until, overAt: now}, h.number, &hs.numbers, now)
+		if len(hs.spare) < maxSpareHolds {
+			hs.spare = append(hs.spare, h)
+		}
 	}
+}
+
+// unused is a hold of which nothing is known yet.
+func (hs *lineHolds) unused() *lineHold {
+	last := len(hs.spare) - 1
+	if last < 0 {
+		return &lineHold{}
+	}
+	h := hs.spare[last]
+	hs.spare = hs.spare[:last]
+	return h
 }
 
 // bytes is about how much memory the holds take.
@@ -249,5 +266,5 @@ func (hs *lineHolds) bytes() int64 {
 		return 0
 	}
 	const each = int64(unsafe.Sizeof(lineHold{})) + 16 + 2*8
-	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)) + hs.settled.bytes() + hs.numbers.Bytes()
+	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)+len(hs.spare)) + hs.settled.bytes() + hs.numbers.Bytes()
 }

@@ -85,19 +85,23 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 			return
 		}
 		if h.charged += got; got > 0 {
-			h.addLine(line, hs.stretch)
-			hs.add(h, now) // also one that there was no room to remember
+			if !h.settled {
+				h.addLine(line, hs.stretch)
+			}
+			if h.foreign {
+				hs.add(h, now) // also one that there was no room to remember
+			}
 			length = b.rule.Length(got)
 		}
 	}
 	if b.note(at, length, o.cfg.Delta); length != (limit.Pos{}) {
 		o.reserveAhead(b, max(at, now), at, out)
 	}
+	s.over = true
+	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
 	if h.settled && h.overAt == 0 && hs.byID[h.id] == h {
 		hs.settle(h, now)
 	}
-	s.over = true
-	s.tell(h.state(now), h.charged, h.until, b.rule.Owing(b.spentAt(now), now))
 }
 
 // wasSettledOn says whether holds of a line tell that the hold was settled before for what was used: then s is a repetition. Of what is
