@@ -271,10 +271,15 @@ type ReserveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// That of the request.
 	Id uint64 `protobuf:"varint,1,opt,name=id" json:"id,omitempty"`
-	// One for each reservation, in their order. None if the replica will not answer.
+	// One for each reservation that is not counted in accepted, in their order. None if the replica will not answer.
 	Answers []*ReservationAnswer `protobuf:"bytes,2,rep,name=answers" json:"answers,omitempty"`
 	// Why it will not answer; empty if it does.
-	Error         string `protobuf:"bytes,3,opt,name=error" json:"error,omitempty"`
+	Error string `protobuf:"bytes,3,opt,name=error" json:"error,omitempty"`
+	// How many reservations have no answer of their own, because they were accepted as they were asked for: up to to_ns, of their
+	// generation and their epoch, with no ledger to tell. 0 to an owner that does not say that it takes this count.
+	Accepted uint32 `protobuf:"varint,4,opt,name=accepted" json:"accepted,omitempty"`
+	// The owner's clock less the replica's, for those.
+	SkewNs        int64 `protobuf:"zigzag64,5,opt,name=skew_ns,json=skewNs" json:"skew_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -330,6 +335,20 @@ func (x *ReserveResponse) GetError() string {
 	return ""
 }
 
+func (x *ReserveResponse) GetAccepted() uint32 {
+	if x != nil {
+		return x.Accepted
+	}
+	return 0
+}
+
+func (x *ReserveResponse) GetSkewNs() int64 {
+	if x != nil {
+		return x.SkewNs
+	}
+	return 0
+}
+
 // ReservationAnswer says what a replica did with a reservation.
 type ReservationAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -346,7 +365,9 @@ type ReservationAnswer struct {
 	// To an accepted claim: which reservation has written the ledger, and the ledger.
 	Version int64 `protobuf:"varint,6,opt,name=version" json:"version,omitempty"`
 	// See version.
-	Ledger        []byte `protobuf:"bytes,7,opt,name=ledger" json:"ledger,omitempty"`
+	Ledger []byte `protobuf:"bytes,7,opt,name=ledger" json:"ledger,omitempty"`
+	// Which reservation is answered, from 0. Where accepted is 0, the answers may leave this out.
+	Index         uint32 `protobuf:"varint,8,opt,name=index" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -428,6 +449,13 @@ func (x *ReservationAnswer) GetLedger() []byte {
 		return x.Ledger
 	}
 	return nil
+}
+
+func (x *ReservationAnswer) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
 }
 
 // LookRequest asks for one register.
@@ -1184,11 +1212,13 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x05claim\x18\x0e \x01(\bR\x05claim\x12\x1e\n" +
 	"\n" +
 	"difference\x18\x0f \x01(\fR\n" +
-	"difference\"n\n" +
+	"difference\"\xa3\x01\n" +
 	"\x0fReserveResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
 	"\aanswers\x18\x02 \x03(\v2\x1b.jeton.v1.ReservationAnswerR\aanswers\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\xcf\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\x12\x1a\n" +
+	"\baccepted\x18\x04 \x01(\rR\baccepted\x12\x17\n" +
+	"\askew_ns\x18\x05 \x01(\x12R\x06skewNs\"\xe5\x01\n" +
 	"\x11ReservationAnswer\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\rR\averdict\x12\x1f\n" +
 	"\vposition_ns\x18\x02 \x01(\x03R\n" +
@@ -1199,7 +1229,8 @@ const file_jeton_v1_peer_proto_rawDesc = "" +
 	"\x05epoch\x18\x04 \x01(\x04R\x05epoch\x12\x17\n" +
 	"\askew_ns\x18\x05 \x01(\x03R\x06skewNs\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\x03R\aversion\x12\x16\n" +
-	"\x06ledger\x18\a \x01(\fR\x06ledger\"S\n" +
+	"\x06ledger\x18\a \x01(\fR\x06ledger\x12\x14\n" +
+	"\x05index\x18\b \x01(\rR\x05index\"S\n" +
 	"\vLookRequest\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +

@@ -88,8 +88,12 @@ func sameReserve(t interface{ Fatalf(string, ...any) }, data []byte) {
 func stockReserved(data []byte) (ReservedIn, error) {
 	m := new(ReserveResponse)
 	err := proto.Unmarshal(data, m)
-	in := ReservedIn{ID: m.GetId(), Error: m.GetError()}
-	for _, a := range m.GetAnswers() {
+	in := ReservedIn{ID: m.GetId(), Error: m.GetError(), Accepted: m.GetAccepted(), Skew: m.GetSkewNs()}
+	indexes := make([]uint32, len(m.GetAnswers()))
+	for i, a := range m.GetAnswers() {
+		if indexes[i] = a.GetIndex(); indexes[i] > 0 {
+			in.indexes = indexes
+		}
 		in.Answers = append(in.Answers, register.Answer{
 			Verdict: register.Verdict(min(a.GetVerdict(), 255)), Position: a.GetPositionNs(),
 			Generation: a.GetGeneration(), Epoch: a.GetEpoch(), Skew: a.GetSkewNs(),
@@ -136,6 +140,8 @@ func TestDecodeReservationTable(t *testing.T) {
 		"a verdict of one byte":            number(tagVerdict, 255),
 		"a verdict beyond a byte":          number(tagVerdict, 256),
 		"a verdict beyond 32 bits":         number(tagVerdict, 1<<32+1),
+		"an index":                         number(tagIndex, 999),
+		"an index beyond 32 bits":          number(tagIndex, 1<<32+1),
 	} {
 		t.Run(what, func(t *testing.T) {
 			whole := protowire.AppendBytes([]byte{tagReservations}, fields)
@@ -144,6 +150,9 @@ func TestDecodeReservationTable(t *testing.T) {
 			sameReserve(t, protowire.AppendBytes(append(whole, tagReserveWriter), bytes.Repeat([]byte{7}, 16)))
 			sameReserve(t, protowire.AppendBytes(append(whole, tagReserveWriter), bytes.Repeat([]byte{7}, 17)))
 			sameReserved(t, protowire.AppendBytes([]byte{tagAnswers}, fields))
+			sameReserved(t, protowire.AppendBytes([]byte{tagAnswers, 0, tagAnswers}, fields))
+			sameReserved(t, append(protowire.AppendBytes([]byte{tagAnswers}, fields), number(tagAccepted, 1<<32+2)...))
+			sameReserved(t, append(protowire.AppendBytes([]byte{tagAnswers}, fields), number(tagAcceptedSkew, 1<<64-1)...))
 		})
 	}
 }
@@ -283,19 +292,29 @@ func FuzzDecodeReserve(f *testing.F) {
 func FuzzDecodeReserved(f *testing.F) {
 	f.Add(wire(f, &ReservedOut{ID: 1, Error: "the store is closed"}))
 	f.Add(wire(f, &ReservedOut{ID: 300, Answers: []register.Answer{{Verdict: register.Accepted, Position: 1 << 60, Epoch: 1, Skew: -5}, {}}}))
-	f.Fuzz(func(t *testing.T, data []byte) { sameReserved(t, data) })
+	for _, different := range []int{-1, 0, 3, 4} {
+		f.Add(wire(f, sampleReserved(5, different)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sameReserved(t, data)
+		sameComplete(t, data, sampleReserve(5).Reservations)
+	})
 }
 
 // BenchmarkReserveWire measures a full message of reservations and its answer through the wire.
 func BenchmarkReserveWire(b *testing.B) {
 	out, buffer := sampleReserve(MaxReservations), make([]byte, 0, 1<<20)
 	data := wire(b, out)
-	answers := &ReservedOut{ID: 7}
-	for i := range MaxReservations {
-		r := sampleReservation(i)
-		answers.Answers = append(answers.Answers, register.Answer{Verdict: register.Accepted, Position: r.To, Epoch: r.Epoch, Skew: -1e6})
+	counted := sampleReserved(MaxReservations, -1)
+	answers := &ReservedOut{ID: counted.ID, Answers: counted.Answers}
+	answered, count := wire(b, answers), wire(b, counted)
+	hear := func(data []byte) error {
+		var in ReservedIn
+		if err := in.UnmarshalWire(data); err != nil {
+			return err
+		}
+		return in.Complete(out.Reservations)
 	}
-	answered := wire(b, answers)
 	for _, bench := range []struct {
 		what string
 		do   func() error
@@ -303,7 +322,9 @@ func BenchmarkReserveWire(b *testing.B) {
 		{"encode", func() error { _, err := out.AppendWire(buffer); return err }},
 		{"decode", func() error { return new(ReserveIn).UnmarshalWire(data) }},
 		{"answer", func() error { _, err := answers.AppendWire(buffer); return err }},
-		{"hear", func() error { return new(ReservedIn).UnmarshalWire(answered) }},
+		{"hear", func() error { return hear(answered) }},
+		{"answer-count", func() error { _, err := counted.AppendWire(buffer); return err }},
+		{"hear-count", func() error { return hear(count) }},
 	} {
 		b.Run(bench.what, func(b *testing.B) {
 			b.ReportAllocs()

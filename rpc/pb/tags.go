@@ -157,6 +157,8 @@ const (
 	tagReservedID    = 1<<3 + typeVarint // of ReserveResponse
 	tagAnswers       = 2<<3 + typeBytes
 	tagReservedError = 3<<3 + typeBytes
+	tagAccepted      = 4<<3 + typeVarint
+	tagAcceptedSkew  = 5<<3 + typeVarint
 
 	tagVerdict          = 1<<3 + typeVarint // of ReservationAnswer
 	tagPosition         = 2<<3 + typeVarint
@@ -165,4 +167,5 @@ const (
 	tagSkew             = 5<<3 + typeVarint
 	tagVersion          = 6<<3 + typeVarint
 	tagAnswerLedger     = 7<<3 + typeBytes
+	tagIndex            = 8<<3 + typeVarint
 )

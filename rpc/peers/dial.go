@@ -41,6 +41,13 @@ const (
 	differencesVersion = "1"
 )
 
+// countsHeader is in the call of a node that takes a count of the reservations that were accepted as they were asked for, with the version
+// of that. A node of before knows none, and gets an answer to each.
+const (
+	countsHeader  = "jeton-counts"
+	countsVersion = "1"
+)
+
 // defaultLedgerMemory is that of ClientConfig.LedgerMemory.
 const defaultLedgerMemory = 16 << 20
 

@@ -27,6 +27,7 @@ type asked struct {
 type message struct {
 	writer reg.Writer
 	parts  []part
+	asked  [][]reg.Reservation // of the parts; made when it is sent
 	len    int
 	whole  bool      // its ledgers go whole
 	at     time.Time // when its first reservation was asked

@@ -260,7 +260,7 @@ func (r *remote) serve() (served bool, why error) {
 func (r *remote) openStream(
 	ctx context.Context, conn *grpc.ClientConn, cancel context.CancelCauseFunc,
 ) (stream grpc.ClientStream, differs bool, err error) {
-	ctx = metadata.AppendToOutgoingContext(r.meaning(ctx), nodeHeader, r.cfg.ID.String())
+	ctx = metadata.AppendToOutgoingContext(r.meaning(ctx), nodeHeader, r.cfg.ID.String(), countsHeader, countsVersion)
 	if own := r.cfg.Address; own != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, addressHeader, own)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ type reserveStream struct {
 	grpc.ServerStream
 
 	service *Service
+	counts  bool          // the owner takes a count of what was accepted
 	wake    chan struct{} // holds a token when there is something for run
 	room    chan struct{} // holds a token when there may be room for read
 
@@ -71,7 +73,8 @@ func (s *Service) reserve(stream grpc.ServerStream) error {
 	}
 	r := &reserveStream{
 		ServerStream: stream, service: s, heard: time.Now(),
-		wake: make(chan struct{}, 1), room: make(chan struct{}, 1),
+		counts: slices.Contains(metadata.ValueFromIncomingContext(stream.Context(), countsHeader), countsVersion),
+		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
@@ -150,6 +153,8 @@ func (r *reserveStream) hand(m *pb.ReserveIn, cost int) error {
 			out := &reserved{ReservedOut: pb.ReservedOut{ID: m.ID, Answers: answers}, cost: cost}
 			if err != nil {
 				out.ReservedOut = pb.ReservedOut{ID: m.ID, Error: err.Error()}
+			} else if r.counts {
+				out.Asked = m.Reservations
 			}
 			r.answered(out)
 		})

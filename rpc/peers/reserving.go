@@ -247,11 +247,12 @@ func (r *reserving) cut() *message {
 // may use its reservations again when it has heard.
 func (r *reserving) sendMessage(m *message) error {
 	r.lastID++
-	out := pb.ReserveOut{ID: r.lastID, Now: r.now(), Writer: m.writer, Reservations: make([][]reg.Reservation, len(m.parts))}
-	out.Difference = func(of *reg.Reservation) []byte { return r.difference(of, m.whole, &r.metrics) }
+	m.asked = make([][]reg.Reservation, len(m.parts))
 	for i, p := range m.parts {
-		out.Reservations[i] = p.of.rs[p.from:p.to]
+		m.asked[i] = p.of.rs[p.from:p.to]
 	}
+	out := pb.ReserveOut{ID: r.lastID, Now: r.now(), Writer: m.writer, Reservations: m.asked}
+	out.Difference = func(of *reg.Reservation) []byte { return r.difference(of, m.whole, &r.metrics) }
 	buffer, err := out.AppendWire(r.buffer[:0])
 	if err != nil {
 		return err
@@ -288,27 +289,21 @@ func (r *reserving) hear() error {
 	}
 }
 
-// answered finds the message that was answered. The error says what is wrong with the answer.
+// answered finds the message that was answered, and completes its answers. The error says what is wrong with them.
 func (r *reserving) answered(in *pb.ReservedIn) (*message, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	m, ok := r.pending[in.ID]
+	r.mu.Unlock()
 	if !ok {
 		return nil, fmt.Errorf("the node answered message %d, which is not open", in.ID)
 	}
 	if in.Error != "" {
 		in.Answers = nil
-	} else if len(in.Answers) != m.len {
-		return nil, fmt.Errorf("the node sent %d answers to %d reservations", len(in.Answers), m.len)
+	} else if err := r.complete(m, in); err != nil {
+		return nil, err
 	}
-	for i := range in.Answers {
-		switch v := in.Answers[i].Verdict; {
-		case v < reg.Accepted || v > reg.OtherBase:
-			return nil, fmt.Errorf("the node sent the unknown verdict %d: it may run a newer version", v)
-		case v == reg.OtherBase && (m.whole || r.sent == nil):
-			return nil, errors.New("the node asked for the whole of what it was sent whole")
-		}
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	delete(r.pending, in.ID)
 	r.unanswered -= m.len
 	r.heard = time.Now()
@@ -319,6 +314,20 @@ func (r *reserving) answered(in *pb.ReservedIn) (*message, error) {
 		notify(r.wake)
 	}
 	return m, nil
+}
+
+// complete makes the answers to all reservations of a message of those that the node has sent. What it does not say itself is read from the
+// reservations, which their caller leaves alone until they are answered.
+func (r *reserving) complete(m *message, in *pb.ReservedIn) error {
+	for i := range in.Answers {
+		switch v := in.Answers[i].Verdict; {
+		case v < reg.Accepted || v > reg.OtherBase:
+			return fmt.Errorf("the node sent the unknown verdict %d: it may run a newer version", v)
+		case v == reg.OtherBase && (m.whole || r.sent == nil):
+			return errors.New("the node asked for the whole of what it was sent whole")
+		}
+	}
+	return in.Complete(m.asked)
 }
 
 // watchLocked sees to it that the stream is broken up if the node does not answer. The timer runs only while something is

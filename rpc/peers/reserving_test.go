@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/rpc/pb"
@@ -231,6 +234,69 @@ func TestRefusedMessage(t *testing.T) {
 	})
 }
 
+// arriving is a message as the owner reads it.
+func arriving(m *pb.ReserveResponse) *pb.ReservedIn {
+	data, err := proto.Marshal(m)
+	in := new(pb.ReservedIn)
+	if err = errors.Join(err, in.UnmarshalWire(data)); err != nil {
+		panic(err)
+	}
+	return in
+}
+
+// TestCountedAnswers lets a node count what it has accepted of several batches, and answer the rest: each batch gets its own answers, in their
+// order, also those of a batch that goes in two messages.
+func TestCountedAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s, _ := scripted(t)
+		s.sent = make(chan *pb.ReserveIn)
+		blocked := ask(t, r, someReservations(0, 1)) // so that the others wait and go together
+		synctest.Wait()
+		asks := [][]reg.Reservation{someReservations(1, 2), someReservations(3, 1), someReservations(4, pb.MaxReservations)}
+		var got []<-chan outcome
+		for i := range asks {
+			for k := range asks[i] {
+				asks[i][k].Generation = 7
+			}
+			got = append(got, ask(t, r, asks[i]))
+		}
+		taken := func(index uint32) *pb.ReservationAnswer {
+			return &pb.ReservationAnswer{Verdict: uint32(reg.Taken), PositionNs: midday + int64(index), Index: index}
+		}
+		s.said <- arriving(&pb.ReserveResponse{Id: (<-s.sent).ID, Accepted: 1})
+		full, rest := <-s.sent, <-s.sent
+		s.said <- arriving(&pb.ReserveResponse{Id: rest.ID, Accepted: uint32(rest.Len) - 1, SkewNs: 9, Answers: []*pb.ReservationAnswer{taken(0)}})
+		s.said <- arriving(&pb.ReserveResponse{Id: full.ID, Accepted: uint32(full.Len) - 3, SkewNs: -5, Answers: []*pb.ReservationAnswer{taken(1), taken(2), taken(999)}})
+		if o := <-blocked; o.err != nil || o.answers[0].Position != someReservation(0).To {
+			t.Errorf("the first got %+v", o)
+		}
+		if full.Len != pb.MaxReservations || rest.Len != 3 {
+			t.Fatalf("messages of %d and %d reservations", full.Len, rest.Len)
+		}
+		at := 0
+		for i := range asks {
+			o := <-got[i]
+			if o.err != nil || len(o.answers) != len(asks[i]) {
+				t.Fatalf("batch %d got %d answers and %v", i, len(o.answers), o.err)
+			}
+			for k, a := range o.answers {
+				skew, index := int64(-5), at
+				if at >= full.Len {
+					skew, index = 9, at-full.Len
+				}
+				want := reg.Answer{Verdict: reg.Accepted, Position: asks[i][k].To, Generation: 7, Epoch: 1, Skew: skew}
+				if at == 1 || at == 2 || at == 999 || at == full.Len {
+					want = reg.Answer{Verdict: reg.Taken, Position: midday + int64(index)}
+				}
+				if !reflect.DeepEqual(a, want) {
+					t.Fatalf("reservation %d got %+v, want %+v", at, a, want)
+				}
+				at++
+			}
+		}
+	})
+}
+
 // TestOddAnswers lets a node answer what makes no sense: the stream ends, and everybody hears why, once.
 func TestOddAnswers(t *testing.T) {
 	for says, odd := range map[string]func(in *pb.ReserveIn) *pb.ReservedIn{
@@ -243,6 +309,14 @@ func TestOddAnswers(t *testing.T) {
 			out := accepted(in)
 			out.Answers[2].Verdict = 200
 			return out
+		},
+		"4 answers to 3 reservations": func(in *pb.ReserveIn) *pb.ReservedIn { return &pb.ReservedIn{ID: in.ID, Accepted: 4} },
+		"2 answers to 3 reservations": func(in *pb.ReserveIn) *pb.ReservedIn { return &pb.ReservedIn{ID: in.ID, Accepted: 2} },
+		"reservation 3 of 3 out of order": func(in *pb.ReserveIn) *pb.ReservedIn {
+			return arriving(&pb.ReserveResponse{Id: in.ID, Accepted: 2, Answers: []*pb.ReservationAnswer{{Verdict: uint32(reg.Taken), Index: 3}}})
+		},
+		"the unknown verdict 201": func(in *pb.ReserveIn) *pb.ReservedIn {
+			return arriving(&pb.ReserveResponse{Id: in.ID, Accepted: 2, Answers: []*pb.ReservationAnswer{{Verdict: 201}}})
 		},
 	} {
 		t.Run(says, func(t *testing.T) {
