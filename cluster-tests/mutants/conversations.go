@@ -105,6 +105,45 @@ func ofConversations() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./rpc/pb", Run: "^TestGivenUpIsBounded$", Says: `ids and`}},
 		},
 		{
+			Name: "an answer for the next reservation",
+			Why:  "a replica counts what it has accepted as it was asked for, and says the index of any other answer; put at the next one, a reservation that was refused is spent",
+			Edits: []Edit{{
+				File: "rpc/pb/reserved.go",
+				Old:  "told < len(m.Answers) && m.index(told) == at {",
+				New:  "told < len(m.Answers) && m.index(told) == max(at-1, 0) {",
+			}},
+			Caught: []Hunt{
+				{Package: "./rpc/pb", Run: "^TestCountedAnswersArrive$", Says: `: sent|out of order`},
+				{Package: "./rpc/peers", Run: "^TestCountedAnswers$", Says: `out of order`},
+			},
+		},
+		{
+			Name: "no answer is a yes",
+			Why:  "what is counted and what is answered are together as many as were asked; otherwise a reservation that the replica says nothing of counts as accepted",
+			Edits: []Edit{{
+				File: "rpc/pb/reserved.go",
+				Old:  "sent != int64(n) {",
+				New:  "sent > int64(n) {",
+			}},
+			Caught: []Hunt{
+				{Package: "./rpc/pb", Run: "^TestAnswersThatDoNotFit$", Says: `the model says false`},
+				{Package: "./rpc/peers", Run: "^TestOddAnswers$", Says: `want an error with`},
+			},
+		},
+		{
+			Name: "a ledger that is counted",
+			Why:  "a claim that is accepted is told the ledger; where the replica only counts it, the owner begins with an empty one, and admits once more what others have admitted",
+			Edits: []Edit{{
+				File: "rpc/pb/reserved.go",
+				Old:  "a.Version == 0 && len(a.Ledger) == 0",
+				New:  "true",
+			}},
+			Caught: []Hunt{
+				{Package: "./rpc/pb", Run: "^TestCountedAnswersArrive$", Says: `: sent`},
+				{Package: "./rpc/peers", Run: "^TestDifferencesChangeNothing$", Says: `claim was told`},
+			},
+		},
+		{
 			Name: "the first deadline counts for all",
 			Why:  "messages that go as one are waited for as long as the longest of them; the node would give the others up",
 			Edits: []Edit{{
