@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -35,6 +36,9 @@ type StageCapture struct {
 	Before string
 	// Into is the file of the report, which is made, or in which what is measured is replaced. Required.
 	Into string
+	// Cluster measures a cluster of three nodes in place of one node: what is profiled is the sum of the three. The names of its loads begin
+	// with "cluster-".
+	Cluster bool
 	// Only are the names of the only loads that are measured; empty means all.
 	Only []string
 	// Rounds is how often each side is measured; 0 means 3.
@@ -98,6 +102,9 @@ func CaptureStages(ctx context.Context, c StageCapture) error {
 		if len(c.Only) > 0 && !slices.Contains(c.Only, l.name) {
 			continue
 		}
+		if c.Cluster {
+			l.name, l.title = "cluster-"+l.name, l.title+", three nodes"
+		}
 		costs, err := c.load(ctx, l)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
@@ -118,6 +125,9 @@ func (c *StageCapture) load(ctx context.Context, l stageLoad) (map[string]*Stage
 	l.load.Warmup, l.load.Duration = c.Warmup, margin+c.Window+margin
 	if err := l.load.check(); err != nil {
 		return nil, err
+	}
+	if c.Cluster {
+		l.load.Limit = limitOf(&l.load, false)
 	}
 	programs := map[string]string{After: c.Program}
 	order := []string{After}
@@ -152,7 +162,28 @@ func (c *StageCapture) load(ctx context.Context, l stageLoad) (map[string]*Stage
 	return costs, nil
 }
 
-// capture measures one load on a node of its own.
+// start starts what is measured: a node of its own, or a cluster. The addresses are those of the nodes' HTTP ports.
+func (c *StageCapture) start(ctx context.Context, setup *Setup, folder string, l stageLoad) (s *side, http []string, err error) {
+	if !c.Cluster {
+		n, err := setup.startNode(ctx, filepath.Join(folder, "node"), l.durability)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err = dialer(dialRaw).over(ctx, "node", children{n.child}, []string{n.grpc}, l.load)
+		return s, []string{n.http}, err
+	}
+	cluster, err := setup.startCluster(ctx, folder, replicas, l.durability)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range cluster {
+		http = append(http, n.http)
+	}
+	s, err = dialer(dialClient).over(ctx, "cluster", cluster.children(), cluster.servers(), l.load)
+	return s, http, err
+}
+
+// capture measures one load on a node of its own, or on a cluster.
 func (c *StageCapture) capture(ctx context.Context, l stageLoad, program, name string) (r reading, err error) {
 	setup := c.Setup
 	setup.Program = program
@@ -161,11 +192,7 @@ func (c *StageCapture) capture(ctx context.Context, l stageLoad, program, name s
 		return r, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	n, err := setup.startNode(ctx, filepath.Join(folder, "node"), l.durability)
-	if err != nil {
-		return r, err
-	}
-	s, err := dialer(dialRaw).over(ctx, "node", children{n.child}, []string{n.grpc}, l.load)
+	s, addresses, err := c.start(ctx, &setup, folder, l)
 	if err != nil {
 		return r, err
 	}
@@ -175,27 +202,23 @@ func (c *StageCapture) capture(ctx context.Context, l stageLoad, program, name s
 	s.service = answers.over(s.service)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	taken := make(chan taking, 1)
-	go func() {
-		pause(within, c.Warmup+margin)
-		text, err := takeProfile(within, n.http, c.Window)
-		taken <- taking{text, err}
-	}()
+	taken := make([]taking, len(addresses))
+	var takers sync.WaitGroup
+	for i, address := range addresses {
+		takers.Go(func() {
+			pause(within, c.Warmup+margin)
+			taken[i].text, taken[i].err = takeProfile(within, address, c.Window)
+		})
+	}
 	report, err := s.measure(ctx, l.load)
 	if err != nil {
 		cancel()
 	}
-	t := <-taken
-	if err := cmp.Or(err, t.err); err != nil {
+	takers.Wait()
+	if err := cmp.Or(err, errors.Join(errorsOf(taken)...)); err != nil {
 		return r, err
 	}
-	if c.Profiles != "" {
-		path := filepath.Join(c.Profiles, name+".pb.gz")
-		if err := os.WriteFile(path, t.text, 0o644); err != nil { //nolint:gosec // any user may read it
-			return r, flagError("profiles", "%w", err)
-		}
-	}
-	if r, err = read(t.text, c.Window, answers); err != nil {
+	if r, err = c.readAll(taken, answers, name); err != nil {
 		return r, err
 	}
 	c.say("  %s ns of processor time for each of %s checks; the kernel counted %s for each under the whole load",
@@ -209,7 +232,40 @@ type taking struct {
 	err  error
 }
 
-// A reading is the processor time of a node, and the checks that it answered meanwhile.
+func errorsOf(taken []taking) (errs []error) {
+	for _, t := range taken {
+		errs = append(errs, t.err)
+	}
+	return errs
+}
+
+// readAll reads the profiles of all nodes, which answered the checks together, and keeps them if that is wanted.
+func (c *StageCapture) readAll(taken []taking, answers *timeline, name string) (all reading, err error) {
+	for i, t := range taken {
+		file := name
+		if len(taken) > 1 {
+			file = fmt.Sprintf("%s-node-%d", name, i+1)
+		}
+		if c.Profiles != "" {
+			if err := os.WriteFile(filepath.Join(c.Profiles, file+".pb.gz"), t.text, 0o644); err != nil { //nolint:gosec // any user may read it
+				return all, flagError("profiles", "%w", err)
+			}
+		}
+		r, err := read(t.text, c.Window, answers)
+		if err != nil {
+			return all, err
+		}
+		if i == 0 {
+			all = r
+			continue
+		}
+		r.checks = 0 // those of the first one's window are all of them
+		all.add(r)
+	}
+	return all, nil
+}
+
+// A reading is the processor time of nodes, and the checks that they answered meanwhile.
 type reading struct {
 	sums   map[Stage]int64 // nanoseconds
 	checks int64

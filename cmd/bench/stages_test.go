@@ -34,6 +34,8 @@ func TestStageOf(t *testing.T) {
 		{Encode, []string{"google.golang.org/protobuf/internal/impl.(*MessageInfo).sizePointer", "google.golang.org/protobuf/proto.Size"}},
 		{Decode, []string{ours + "rpc/pb.(*reader).request", ours + "rpc/pb.(*BatchIn).UnmarshalWire", ours + "rpc.codec.Unmarshal"}},
 		{Encode, []string{ours + "rpc/pb.appendDecision", ours + "rpc/pb.(*BatchOut).AppendWire", ours + "rpc.codec.Marshal"}},
+		{Decode, []string{ours + "rpc/pb.(*ReservedIn).Complete", ours + "rpc/peers.(*reserving).complete"}},
+		{Encode, []string{ours + "rpc/pb.(*ReservedOut).AppendWire", ours + "rpc/transport.codec.Marshal"}},
 		{Memory, []string{"runtime.memclrNoHeapPointers", "runtime.mallocgc", ours + "actor/owner.(*Owner).Check"}},
 		{Memory, []string{"runtime.scanobject", "runtime.gcDrain", "runtime.gcBgMarkWorker"}},
 		{Scheduler, []string{"runtime.futex", "runtime.findRunnable", "runtime.schedule", "runtime.mcall"}},

@@ -85,7 +85,8 @@ func captureVerb() *cobra.Command {
 			"measured in turn.\n\n" +
 			"The loads: " + strings.Join(bench.StageLoads(), ", ") + ".",
 		Example: "  jeton bench stages capture --before ./jeton-older --into speed.json\n" +
-			"  jeton bench stages capture --into speed.json --only batch-fsync",
+			"  jeton bench stages capture --into speed.json --only batch-fsync\n" +
+			"  jeton bench stages capture --cluster --into cluster.json --only batch-fsync",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			setup, err := setupOf(cmd, c.Temp)
 			if err != nil {
@@ -102,6 +103,7 @@ func captureVerb() *cobra.Command {
 	flags.StringVar(&c.Before, "before", "", "jeton binary that is measured as the older one; empty: what the file says of it stays")
 	flags.StringVar(&after, "after", "", "jeton binary that is measured as the newer one; empty: this one")
 	flags.StringVar(&c.Into, "into", "", "file of the report, which is made, or in which what is measured is replaced")
+	flags.BoolVar(&c.Cluster, "cluster", false, "measure a cluster of three nodes, by the sum of their profiles")
 	flags.StringSliceVar(&c.Only, "only", nil, "names of the only loads to measure")
 	flags.IntVar(&c.Rounds, "rounds", 3, "how often each binary is measured")
 	flags.DurationVar(&c.Window, "window", 10*time.Second, "how long each profile takes, in whole seconds")
