@@ -76,7 +76,8 @@ func (s *Store) serve() error {
 		if err != nil {
 			return err
 		}
-		if more {
+		if more || s.sweep.more {
+			s.sweep.more = false
 			s.notify()
 		}
 	}

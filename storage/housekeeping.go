@@ -25,6 +25,7 @@ type sweeper struct {
 	pause     time.Duration // between two ticks
 	partition ring.Partition
 	from      []byte // where to continue within the partition, or nil
+	more      bool   // a step has left a part of the partition to a round of the committer that is to come
 	swept     bool   // this round has deleted registers on disk
 
 	inline int // inline registers seen so far in the partition: see inlineCount
@@ -42,7 +43,7 @@ func (s *Store) sweepIfTrusted(now int64) error {
 	return s.sweepStep(now)
 }
 
-// sweepStep deletes spent registers of the present partition, and wakes the committer if the partition has more. The
+// sweepStep deletes spent registers of the present partition, and has the committer do another round if the partition has more. The
 // partition's horizon is written together with the deletions: without it, the replica would take a bucket whose register was
 // deleted for one that was never used.
 func (s *Store) sweepStep(now int64) error {
@@ -61,7 +62,7 @@ func (s *Store) sweepStep(now int64) error {
 		s.sweep.inline = 0
 		s.sweep.partition = ring.Partition((int(p) + 1) % len(s.partitions))
 	} else {
-		s.notify()
+		s.sweep.more = true
 	}
 	if seen.deleted > 0 {
 		s.partitions[p] = part

@@ -48,10 +48,15 @@ func (s *Store) push(j job) {
 }
 
 // takeQueue moves the queued jobs to inFlight and returns them, and why the Store has ended if it has. spare becomes the
-// new queue.
+// new queue. What has woken the committer until now is in the two: a token that jobs have left since it woke would have it do a round for
+// nothing.
 func (s *Store) takeQueue(spare []job) ([]job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	select {
+	case <-s.wake:
+	default:
+	}
 	s.inFlight, s.queue, s.queued = s.queue, spare[:0], 0
 	return s.inFlight, s.ended
 }

@@ -189,8 +189,8 @@ func ledgerBytes(m *pb.ReserveIn) (sum int) {
 // answered is called by the store, with what run is to send.
 func (r *reserveStream) answered(out *reserved) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.ready = append(r.ready, out)
-	r.mu.Unlock()
 	notify(r.wake)
 }
 
@@ -247,6 +247,7 @@ func (r *reserveStream) take(spare []*reserved) []*reserved {
 	defer r.mu.Unlock()
 	ready := r.ready
 	r.ready = spare[:0]
+	forget(r.wake) // whether read has ended is looked at after this, too
 	return ready
 }
 

@@ -96,3 +96,34 @@ func TestSilentOwner(t *testing.T) {
 		s.Wait()
 	})
 }
+
+// TestNoRoundForNothing hands in answers before those before them are taken, as happens when run has just woken: when run has taken all, it
+// does not wake once more for them, but for the next. The same holds for what an owner sends.
+func TestNoRoundForNothing(t *testing.T) {
+	r := &reserveStream{wake: make(chan struct{}, 1)}
+	r.answered(&reserved{})
+	<-r.wake // run wakes
+	r.answered(&reserved{})
+	if ready := r.take(nil); len(ready) != 2 || len(r.wake) != 0 {
+		t.Errorf("%d of 2 answers are taken, and %d more rounds are to come", len(ready), len(r.wake))
+	}
+	if r.answered(&reserved{}); len(r.wake) != 1 {
+		t.Error("run does not wake for an answer that comes later")
+	}
+
+	sent := make(chan *pb.ReserveIn, 2)
+	o := newReserving(&script{ctx: t.Context(), sent: sent}, nil, atMidday, newMetrics().of("node"))
+	defer func() { o.watching.Stop() }()
+	ask(t, o, someReservations(0, 1))
+	<-o.wake // send wakes
+	ask(t, o, someReservations(1, 1))
+	if err := o.sendAll(); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-sent; m.Len != 2 || len(o.wake) != 0 {
+		t.Errorf("%d of 2 reservations are sent, and %d more rounds are to come", m.Len, len(o.wake))
+	}
+	if ask(t, o, someReservations(2, 1)); len(o.wake) != 1 {
+		t.Error("send does not wake for what is asked later")
+	}
+}

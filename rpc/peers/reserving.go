@@ -183,6 +183,7 @@ func (r *reserving) sendAll() error {
 	for {
 		r.mu.Lock()
 		r.sending, r.queue = r.queue, r.sending[:0]
+		forget(r.wake) // what is to be sent again is taken next
 		r.mu.Unlock()
 		for m := r.nextAgain(); m != nil; m = r.nextAgain() {
 			if err := r.sendMessage(m); err != nil {
@@ -388,6 +389,14 @@ func causeOr(ctx context.Context, err error) error {
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
+	default:
+	}
+}
+
+// forget takes the token out of a channel that holds one, if there is one: what it stands for has been taken.
+func forget(c <-chan struct{}) {
+	select {
+	case <-c:
 	default:
 	}
 }
