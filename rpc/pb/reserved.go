@@ -164,7 +164,7 @@ const usualAnswer = 40
 func (m *ReservedOut) WireRoom() int {
 	room, skew := usualAnswer+len(m.Error), m.skew()
 	for i := range m.Answers {
-		if a := &m.Answers[i]; m.Asked == nil || !isAsAsked(a, &m.Asked[i], skew) {
+		if a := &m.Answers[i]; !m.counts(i, skew) {
 			room += usualAnswer + len(a.Ledger)
 		}
 	}
@@ -181,13 +181,18 @@ func (m *ReservedOut) skew() int64 {
 	return 0
 }
 
+// counts says whether an answer is counted, and not written.
+func (m *ReservedOut) counts(i int, skew int64) bool {
+	return i < len(m.Asked) && isAsAsked(&m.Answers[i], &m.Asked[i], skew)
+}
+
 // AppendWire appends m to b.
 func (m *ReservedOut) AppendWire(b []byte) ([]byte, error) {
 	b = appendNumber(b, tagReservedID, m.ID)
 	accepted, skew := uint64(0), m.skew()
 	for i := range m.Answers {
 		a := &m.Answers[i]
-		if m.Asked != nil && isAsAsked(a, &m.Asked[i], skew) {
+		if m.counts(i, skew) {
 			accepted++
 			continue
 		}
@@ -200,7 +205,7 @@ func (m *ReservedOut) AppendWire(b []byte) ([]byte, error) {
 		b = appendNumber(b, tagSkew, uint64(a.Skew))
 		b = appendNumber(b, tagVersion, uint64(a.Version))
 		b = appendBytes(b, tagAnswerLedger, a.Ledger)
-		if m.Asked != nil {
+		if len(m.Asked) > 0 {
 			b = appendNumber(b, tagIndex, uint64(i))
 		}
 		b = end(b, from)
