@@ -24,6 +24,7 @@ const (
 	sweeps // a replica forgets registers that have passed
 	misses // an owner is told that a replica is lost
 	brings // a caller brings back a receipt
+	sleeps // an owner is dormant, and goes on from its rest
 
 	performs // a node or raft does what a driver wants, which hears of it
 	fails    // the same without the driver's hearing of it, or nothing was done
@@ -66,6 +67,9 @@ func (w *world) events(list []event) []event {
 		}
 		if w.left.resets > 0 {
 			add(resets, i, 0)
+		}
+		if w.canSleep(i) {
+			add(sleeps, i, 0)
 		}
 	}
 	for i := range w.post {
@@ -124,6 +128,8 @@ func (w *world) apply(e event) {
 	case wakes:
 		w.say("%s wakes", w.name(int(e.a)))
 		w.step(int(e.a), func(o *Owner, now int64, out *Out) { o.Wake(now, out) })
+	case sleeps:
+		w.sleep(int(e.a))
 	case arrives:
 		w.deliver(&w.post[e.a], int(e.b))
 	case answers:

@@ -137,6 +137,40 @@ var settings = []sized{
 	}, large: true},
 }
 
+// Owners may be dormant whenever they can: see [Rest].
+var dormantSettings = []sized{
+	{setting: setting{
+		name: "reserving ahead", capacity: 2, dormant: true,
+		ticks: 1, checks: [owners][]int64{{1, 1, 1}, {1}}, epsMax: 1, busy: true,
+	}, large: true},
+	{setting: setting{
+		name: "reserving ahead, and a reset", capacity: 2, dormant: true,
+		checks: [owners][]int64{{1, 1}, {2}}, epsMax: 1, busy: true, resets: 1,
+	}, large: true},
+	{setting: setting{
+		name: "a next segment", capacity: 6, opening: nextUnderWay, dormant: true,
+		ticks: 1, checks: [owners][]int64{{1, 1}, {1}}, epsMax: 1, busy: true,
+	}, large: true},
+	{setting: setting{
+		name: "checks that do not wait", capacity: 2, dormant: true,
+		ticks: 2, checks: [owners][]int64{{1, 1}, {2}}, epsMax: 1, patience: 1,
+	}},
+	{setting: setting{
+		name: "a lost disk", capacity: 2, dormant: true,
+		ticks: 1, checks: [owners][]int64{{1, 1}, {1}}, epsMax: 1, losses: 1, busy: true,
+	}, large: true},
+	{setting: setting{
+		name: "sweeps", capacity: 2, dormant: true,
+		ticks: 1, checks: [owners][]int64{{1, 1}, {1}}, epsMax: 1, sweeps: 1, busy: true,
+	}, large: true},
+	{setting: setting{
+		name: "clocks that differ", capacity: 2, dormant: true,
+		ticks: 1, checks: [owners][]int64{{1, 1}, {1}}, epsMax: 1, clock: [owners]int64{0, 1}, busy: true,
+	}, large: true},
+}
+
+func TestModelOfDormantKeys(t *testing.T) { keepsItsPromises(t, dormantSettings) }
+
 // A sized setting may be too large for the race detector.
 type sized struct {
 	setting

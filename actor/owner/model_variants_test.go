@@ -79,6 +79,11 @@ func TestModelFindsWhatIsWrong(t *testing.T) {
 			name: "a receipt that is good for ever", capacity: 4, checks: [owners][]int64{{2, 2, 2}, {}}, epsMax: 1, returns: 2,
 			variant: variant{again: true},
 		},
+		{
+			name: "a dormant owner that forgets what is spent", capacity: 3, dormant: true,
+			checks: [owners][]int64{{1, 1, 1}, {}}, epsMax: 1, busy: true,
+			variant: variant{unspent: true},
+		},
 	}
 	for _, s := range wrong {
 		t.Run(s.name, func(t *testing.T) {

@@ -51,6 +51,7 @@ type setting struct {
 	losses    int8 // of disks
 	sweeps    int8
 	returns   int8
+	dormant   bool           // owners may be dormant whenever they can
 	gone      members        // replicas that are lost: owners are told so
 	change    change         // of the replica set
 	opening   func(w *world) // what has happened before the beginning
@@ -77,6 +78,7 @@ type variant struct {
 	early    bool // an owner spends what it has asked for, before any answer
 	one      bool // one replica's word is enough
 	again    bool // a receipt can be returned again and again
+	unspent  bool // a dormant owner forgets how much of its line is spent
 
 	wrongMove
 }
@@ -295,6 +297,29 @@ func (w *world) start(who int) {
 		epoch = p.epoch
 	}
 	p.Owner = Owner{Terms: w.terms(who, epoch)}
+}
+
+// canSleep says whether the player can be dormant, and would forget something. How long ago it was spent from does not matter in the model.
+func (w *world) canSleep(who int) bool {
+	b := w.players[who].bucket()
+	if !w.dormant || b == nil || b.confirmed == 0 && b.extra == nil {
+		return false
+	}
+	_, ok := w.players[who].Rest(w.clock(who))
+	return ok
+}
+
+// sleep has a player be dormant, and wake.
+func (w *world) sleep(who int) {
+	w.say("%s is dormant, and wakes", w.name(who))
+	w.step(who, func(o *Owner, now int64, _ *Out) {
+		rest, _ := o.Rest(now)
+		if w.unspent {
+			rest.tat = limit.Pos{}
+		}
+		*o = Owner{Terms: o.Terms}
+		o.Restore(rest)
+	})
 }
 
 // clock is what the player's clock shows.

@@ -1,0 +1,118 @@
+package owner
+
+import (
+	"math"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// A Rest is what an owner that is dormant keeps: the line that one bucket holds and has not spent, in few bytes. An owner that is
+// made from it decides as the one from which it was taken would. It does not know the last decisions, which people only look at; nor where the
+// segment began, so it may reserve ahead a little later or earlier if the key gets busy before that segment is spent; nor which replicas have confirmed the
+// segment, since those that have not been heard of count no further than it reaches.
+//
+// A Rest is line: whoever makes an owner from it must not have it any more.
+type Rest struct {
+	rule  *limit.Rule
+	gen   int64
+	tat   limit.Pos
+	to    int64   // the segment ends here
+	far   stretch // by how much it lay ahead when it was reserved, at most
+	older bool    // the line behind tat is of an older segment, up to where this one began
+}
+
+// Dormant is from when on the owner can be dormant, if nothing happens to it before: it holds line of one bucket, what it has
+// spent of it lately has faded, and it would remember nothing else. It is math.MaxInt64 for an owner that cannot tell when, and
+// for one that can be forgotten.
+func (o *Owner) Dormant(now int64) int64 {
+	b := o.onlyBusy(now)
+	if b == nil || !b.onlyHoldsLine() {
+		return math.MaxInt64
+	}
+	at := b.load.at + o.cfg.Delta
+	if b.load.lately > 0 {
+		at = b.load.at + horizon
+	}
+	if x := b.extra; x != nil && x.rivalAt > 0 {
+		at = max(at, x.rivalAt+rivalFor)
+	}
+	return at
+}
+
+// onlyBusy is the only bucket that is lost with the owner, or nil if that is not one, or if a check waits.
+func (o *Owner) onlyBusy(now int64) (only *bucket) {
+	if o.Waiting() > 0 {
+		return nil
+	}
+	for i := range o.size() {
+		switch b := o.at(i); {
+		case b.busyUntil(now, o.cfg) <= now:
+		case only != nil:
+			return nil
+		default:
+			only = b
+		}
+	}
+	return only
+}
+
+// onlyHoldsLine says whether nothing of the bucket is lost but what a Rest keeps, apart from what fades.
+func (b *bucket) onlyHoldsLine() bool {
+	if b.tat.Ceil() >= b.held.to {
+		return false
+	}
+	x := b.extra
+	return x == nil || x.returns == nil && x.replication == nil && x.ledger == nil && x.holds == nil
+}
+
+// Rest is what is left of the owner, which must not be used any more if ok. It is not ok if the owner would lose something else. Before
+// the time that [Owner.Dormant] tells, how much was spent lately is lost too.
+func (o *Owner) Rest(now int64) (r Rest, ok bool) {
+	b := o.onlyBusy(now)
+	if b == nil || !b.onlyHoldsLine() {
+		return Rest{}, false
+	}
+	return Rest{
+		rule: b.rule, gen: b.gen, tat: b.tat, to: b.held.to, far: b.far, older: limit.At(b.held.from).After(b.tat),
+	}, true
+}
+
+// Restore gives the line of a Rest to an owner that knows nothing yet.
+func (o *Owner) Restore(r Rest) {
+	from := r.tat.NS
+	if r.older {
+		from++ // behind tat, as it was
+	}
+	o.bucket = bucket{rule: r.rule, gen: r.gen, tat: r.tat, held: segment{from, r.to}, far: r.far}
+}
+
+// Passed says whether time has passed the line: it is worth nothing any more.
+func (r *Rest) Passed(now int64) bool { return r.to <= r.rule.Begin(now) }
+
+// Bytes is what the Rest keeps in memory besides itself.
+func (r *Rest) Bytes() int64 { return r.rule.Bytes() }
+
+// Share is which part of the bucket is lost with the Rest.
+func (r *Rest) Share(now int64) float64 { return share(r.rule, r.tat, r.to, now) }
+
+// Share is which part of a bucket is lost with the line that the owner holds, of that bucket of which it is the most.
+func (o *Owner) Share(now int64) (most float64) {
+	for i := range o.size() {
+		b := o.at(i)
+		if b.ledger() != nil {
+			continue
+		}
+		held := share(b.rule, b.tat, b.held.to, now)
+		if next := b.next(); next.to > next.from {
+			held += share(b.rule, limit.At(next.from), next.to, now)
+		}
+		most = max(most, held)
+	}
+	return most
+}
+
+// share is which part of a full bucket of rule the line from a position to another is that is worth something now.
+func share(rule *limit.Rule, from limit.Pos, to, now int64) float64 {
+	left := max(0, to-max(from.NS, rule.Begin(now)))
+	return float64(left) / float64(max(1, rule.Length(rule.Capacity).NS))
+}
