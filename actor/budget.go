@@ -18,8 +18,9 @@ import (
 //
 //	above 70 %   receipts and returned line, of the keys that were visited longest ago
 //	above 80 %   their request ids
-//	above 85 %   the keys themselves, if they are idle, however short a time
-//	above 90 %   those too that hold line which no check has asked for since Δ: for slow limits, that may be days of it
+//	above 85 %   the keys themselves, if they are idle, however short a time; those that hold line are dormant at once
+//	above 90 %   line that is held and that no check has asked for since Δ, of dormant keys and others, by the smallest share of a bucket
+//	             first, as far as a few that are compared tell; for slow limits, that may be days of it
 //	above 95 %   no further key wakes, and no further limit of a key that a request defines
 type budget struct {
 	receipts, ids, idle, line, keys int64
@@ -51,7 +52,7 @@ var shedSays = [shedKinds]string{
 	"receipts are forgotten: what they prove can no longer be returned",
 	"request ids are forgotten: a repeated request is charged again",
 	"idle keys are forgotten early: their next check reserves anew",
-	"keys that hold line are forgotten: what they had reserved and not spent comes back with time",
+	"line that keys hold is let go: what they had reserved and not spent comes back with time",
 	"checks of further keys are refused",
 	"a key has too many limits that requests define: further ones are refused",
 }
@@ -62,7 +63,7 @@ const warnEvery = 10 * time.Second
 // A shedLog says in the log that something is shed, now and then. It is safe for concurrent use.
 type shedLog struct {
 	counters *[shedKinds]prometheus.Counter
-	held     func() int64 // bytes of all actors
+	held     func() int64 // bytes of all actors and dormant keys
 	memory   int64
 	logger   *slog.Logger
 	next     [shedKinds]atomic.Int64 // when it may be said again, in Unix nanoseconds

@@ -114,6 +114,11 @@ func weighed(t *testing.T, s *System) {
 		for a := range sh.actors.all() {
 			sum += a.bytes()
 		}
+		for p := range sh.dormant.partitions {
+			for _, rest := range sh.dormant.partitions[p].rests {
+				sum += dormantBytes + rest.Bytes()
+			}
+		}
 		if sh.held != sum {
 			t.Errorf("a shard holds %d bytes, and its actors weigh %d", sh.held, sum)
 		}
@@ -209,10 +214,10 @@ func TestBudget(t *testing.T) {
 // Nothing of the kind may keep the memory from others until that line is past.
 func TestHeldLineIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const memory, perKey = 4 << 20, 25
+		const memory, perKey = 2 << 20, 25
 		reg := prometheus.NewRegistry()
 		s := start(t, Config{Replicas: []Replica{replica{reserve: agreeable}}, Shards: 1, Memory: memory, Metrics: reg})
-		for at := 0; at < 400_000; at += limit.MaxBatch {
+		for at := 0; at < 600_000; at += limit.MaxBatch {
 			n := invent(t, s, limit.MaxBatch, func(i int) limit.Request { return spend("key:"+strconv.Itoa((at+i)/perKey), 20, "slow") })
 			if n > 0 {
 				t.Fatalf("%d checks were refused after %d, and none need be", n, at)

@@ -54,7 +54,7 @@ type Config struct {
 	// Inbox is how many checks may be handed to a shard and not yet looked at; 0 means 131,072, or fewer if Memory is short.
 	// More are answered with ErrOverloaded.
 	Inbox int
-	// Memory is how many bytes the awake keys, what they remember and the checks that wait may take, about; 0 means no bound.
+	// Memory is how many bytes the awake and dormant keys, what they remember and the checks that wait may take, about; 0 means no bound.
 	// When they come near it the System forgets, the oldest first, what makes it stricter and never looser: receipts and
 	// returned line, then request ids, then keys that are idle. Last, it answers checks of further keys with ErrOverloaded.
 	Memory int64

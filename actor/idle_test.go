@@ -104,9 +104,14 @@ func TestIdleAfter(t *testing.T) {
 		}
 		g.open()
 		pass(2 * time.Minute)
-		awake(1) // the segment came too late for its check, but is worth a token
-		pass(5 * time.Minute)
 		awake(0)
+		if n := s.dormant(); n != 1 { // the segment came too late for its check, but is worth a token
+			t.Errorf("%d keys are dormant, want 1", n)
+		}
+		pass(5 * time.Minute)
+		if n := s.dormant(); n != 0 {
+			t.Errorf("%d keys are dormant, want 0", n)
+		}
 		if got := drain(t, s, "a", "slow"); got != 998 {
 			t.Errorf("a was forgotten and then admitted %d, want the 998 that were left", got)
 		}

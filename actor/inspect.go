@@ -32,7 +32,7 @@ func (s *System) Inspect(ctx context.Context, key string, ref limit.Ref, plan st
 	if err != nil && !errors.Is(err, limit.ErrUnknownLimit) {
 		return limit.Inspection{}, err
 	}
-	l, lerr := s.lookIn(ctx, key, ref.Name)
+	l, lerr := s.lookIn(ctx, key, ref.Name, partition)
 	switch {
 	case lerr != nil:
 		return limit.Inspection{}, lerr
@@ -116,7 +116,7 @@ func (s *System) ruleOf(key string, ref limit.Ref, plan string) (*limit.Rule, li
 // local is what this node's actor knows of a bucket.
 type local struct {
 	view    owner.View
-	awake   bool // there is an actor, and it has the bucket
+	awake   bool // there is an actor that has the bucket, or the key is dormant and holds line of it
 	waiting int
 }
 
@@ -128,13 +128,15 @@ func (l *local) holds(now int64) bool {
 	return l.awake && l.view.Hi > l.view.Rule.Begin(now)
 }
 
-// lookIn looks in on a key's actor, if it has one. A key that has none gets none.
-func (s *System) lookIn(ctx context.Context, key, name string) (*local, error) {
+// lookIn looks in on a key's actor, or on what a dormant key holds. A key that has no actor gets none.
+func (s *System) lookIn(ctx context.Context, key, name string, partition ring.Partition) (*local, error) {
 	l := &local{}
-	err := s.look(ctx, key, func(_ *shard, a *actor) {
+	err := s.look(ctx, key, func(sh *shard, a *actor) {
 		if a != nil {
 			l.waiting = a.waiting()
 			l.view, l.awake = a.owner.View(name, s.cfg.Now())
+		} else if o, dormant := sh.peekRest(key, partition); dormant {
+			l.view, l.awake = o.View(name, s.cfg.Now())
 		}
 	})
 	if err != nil {

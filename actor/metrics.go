@@ -115,7 +115,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.registerHolds(f)
 	shed := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_shed_total",
-		Help: "What was given up for want of memory: receipts, request_ids, idle_keys and keys that had held_line that were forgotten early, checks of new_keys and of new_limits that were refused.",
+		Help: "What was given up for want of memory: receipts, request_ids, idle_keys and keys that had held_line, awake or dormant, that were forgotten early, checks of new_keys and of new_limits that were refused.",
 	}, []string{"what"})
 	for what, label := range shedLabels {
 		m.shed[what] = shed.WithLabelValues(label)
@@ -147,20 +147,24 @@ func (m *metrics) registerHolds(f promauto.Factory) {
 	}, []string{"limit", "tokens"})
 }
 
-// observe registers the gauges: how many actors are awake, and how many bytes they hold, which are read off the running shards.
-func observe(reg prometheus.Registerer, awake, held func() int64, budget int64) {
+// observe registers the gauges: how many keys are awake and dormant, and how many bytes they hold, which are read off the running shards.
+func observe(reg prometheus.Registerer, awake, dormant, held func() int64, budget int64) {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_awake_actors",
 		Help: "Keys held in memory.",
 	}, func() float64 { return float64(awake()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "jeton_dormant_keys",
+		Help: "Keys of which only line is held in memory, that was reserved and not spent.",
+	}, func() float64 { return float64(dormant()) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_actor_memory_bytes",
-		Help: "About how much memory awake keys take, with what they remember.",
+		Help: "About how much memory awake and dormant keys take, with what they remember.",
 	}, func() float64 { return float64(held()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "jeton_actor_memory_budget_bytes",
-		Help: "How much memory awake keys and the checks that wait may take; 0 for no bound.",
+		Help: "How much memory awake and dormant keys and the checks that wait may take; 0 for no bound.",
 	}, func() float64 { return float64(budget) })
 }
 

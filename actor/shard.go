@@ -24,9 +24,12 @@ type shard struct {
 	awakeNow atomic.Int64 // how many actors there are, and how many bytes they take, for others to read
 	heldNow  atomic.Int64
 
+	dormantNow atomic.Int64 // likewise, how many keys are dormant
+
 	// The goroutine that runs a round holds mu, which guards everything below.
 	mu         sync.Mutex
 	actors     actors
+	dormant    dormant
 	visits     visits
 	alarms     alarms
 	timer      int64 // when the shard's goroutine will wake by itself, or earlier
@@ -41,14 +44,14 @@ type shard struct {
 	replied    replied
 
 	budget   budget
-	held     int64  // bytes of all actors but the one that is weighed
+	held     int64  // bytes of all actors but the one that is weighed, and of dormant keys
 	weighing *actor // nil for none
 }
 
 func newShard(s *shared) *shard {
 	sh := &shard{
 		shared: s, placement: s.cfg.Placement, timer: math.MaxInt64,
-		actors: newActors(), places: make([]place, s.cfg.Partitions), counts: newCounts(s.metrics),
+		actors: newActors(), dormant: newDormant(s.cfg.Partitions), places: make([]place, s.cfg.Partitions), counts: newCounts(s.metrics),
 		budget: newBudget(s.cfg.Memory / int64(s.cfg.Shards)),
 	}
 	sh.inbox = inbox{
@@ -104,8 +107,10 @@ func (sh *shard) run() {
 	for a := range sh.actors.all() {
 		sh.forget(a, errStopping)
 	}
+	sh.dropDormant()
 	sh.inbox.drain(errStopping)
 	sh.awakeNow.Store(0)
+	sh.dormantNow.Store(0)
 }
 
 // push hands in mail and sees to it that it is looked at.
@@ -158,6 +163,9 @@ func (sh *shard) next() int64 {
 	}
 	if a, _ := sh.visits.next(); a != nil {
 		at = min(at, a.visit+visitSlack)
+	}
+	if sh.dormant.n > 0 {
+		at = min(at, sh.dormant.sweepAt)
 	}
 	return at
 }

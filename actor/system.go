@@ -8,7 +8,8 @@
 //	     │                                                              ▼
 //	     └── decision ◀── actor ◀── shard ◀── answers of a majority ◀── Replica (fsync)
 //
-// An actor that has nothing to lose is forgotten: an idle key owns no goroutine and no memory.
+// An actor that has nothing to lose is forgotten: an idle key owns no goroutine and no memory. One that has nothing to lose but line that
+// it holds is forgotten too, and its key is dormant: the shard keeps the line, in a few bytes, for the actor that the next check makes.
 //
 // Which replicas those are depends on the key's partition, and may change at any time: see [Placement]. The actor goes on
 // with what it holds, and reserves at the new ones. For partitions that this node keeps no registers of, it has no actors.
@@ -70,7 +71,7 @@ func New(cfg Config) (*System, error) {
 	for range cfg.Shards {
 		s.shards = append(s.shards, newShard(&s.shared))
 	}
-	observe(cfg.Metrics, s.awake, s.held, cfg.Memory)
+	observe(cfg.Metrics, s.awake, s.dormant, s.held, cfg.Memory)
 	for _, sh := range s.shards {
 		s.running.Go(sh.run)
 	}
@@ -287,7 +288,15 @@ func (s *System) awake() (n int64) {
 	return n
 }
 
-// held is how many bytes all actors take, about.
+// dormant is how many keys are dormant.
+func (s *System) dormant() (n int64) {
+	for _, sh := range s.shards {
+		n += sh.dormantNow.Load()
+	}
+	return n
+}
+
+// held is how many bytes all actors and dormant keys take, about.
 func (s *System) held() (n int64) {
 	for _, sh := range s.shards {
 		n += sh.heldNow.Load()

@@ -213,13 +213,14 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 	})
 }
 
-// wake makes the actor of m's key, or answers m if it needs none. The key is copied: it may be a part of something
-// larger.
+// wake makes the actor of m's key, with the line that it held when it became dormant, or answers m if it needs none. The key is copied: it
+// may be a part of something larger.
 func (sh *shard) wake(m *mail, now int64) *actor {
 	partition := ring.PartitionOf(m.hash, sh.cfg.Partitions)
 	at := sh.placeOf(partition)
 	switch {
 	case at.Placement == nil:
+		sh.dormantOf(partition, at)
 		m.fail(ErrMoved)
 		return nil
 	case m.kind == giveBack && len(m.rules) == 0: // there is nothing that it could come back to
@@ -235,6 +236,9 @@ func (sh *shard) wake(m *mail, now int64) *actor {
 		partition: partition,
 		owner:     owner.Owner{Terms: at.terms},
 		visit:     now + int64(sh.cfg.IdleAfter),
+	}
+	if rest, ok := sh.takeRest(a.key, partition, at); ok {
+		a.owner.Restore(rest, now)
 	}
 	sh.actors.add(m.hash, a)
 	sh.visits.queues[0].add(a)
@@ -422,5 +426,6 @@ func (sh *shard) finish(now int64) {
 	sh.inbox.reopen()
 	sh.counts.flush(now)
 	sh.awakeNow.Store(int64(sh.actors.len()))
+	sh.dormantNow.Store(int64(sh.dormant.n))
 	sh.heldNow.Store(sh.held)
 }

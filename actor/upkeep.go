@@ -17,6 +17,7 @@ func (sh *shard) runDue(now int64) {
 		sh.visit(a, pace, now)
 		n++
 	}
+	sh.sweepDormant(now)
 	sh.shed(now, shedPerCheck*maxRound)
 	sh.finish(now)
 }
@@ -27,8 +28,8 @@ func (sh *shard) runAlarm(a *actor, now int64) {
 	sh.step(a, now, nil, func() { a.owner.Wake(now, &sh.out) })
 }
 
-// visit visits an actor, which is the next one of its pace: it may be time to forget it, or to set an alarm for what is due
-// before the next visit.
+// visit visits an actor, which is the next one of its pace: it may be time to forget it, to keep only its line, or to set an alarm for
+// what is due before the next visit.
 func (sh *shard) visit(a *actor, pace int, now int64) {
 	sh.visits.queues[pace].pop()
 	if a.gone {
@@ -58,6 +59,11 @@ func (sh *shard) visit(a *actor, pace int, now int64) {
 		sh.forget(a, nil)
 		return
 	}
+	dormant := a.owner.Dormant(now)
+	if max(quiet, dormant) <= now && sh.makeDormant(a, now) {
+		return
+	}
+	again = min(again, dormant)
 	pace = 0
 	if again < math.MaxInt64 {
 		pace = paceOf(max(quiet, again)-now, sh.cfg.IdleAfter)
@@ -77,25 +83,69 @@ func (sh *shard) shed(now int64, most int) {
 	b, n := &sh.budget, [shedKinds]int{}
 	for i := 0; i < most && sh.held > b.receipts; i++ {
 		a, pace := sh.visits.inTurn()
-		if a == nil {
+		if a == nil && sh.dormant.n == 0 {
 			break
 		}
-		if !a.gone {
-			sh.trim(a, &n)
+		if a != nil {
+			sh.shedOf(a, pace, now, &n)
 		}
-		before := sh.actors.len()
-		sh.visit(a, pace, now)
-		if sh.held > b.idle {
-			n[shedIdle] += before - sh.actors.len()
-		}
-		if sh.held > b.line && !a.gone && a.onlyHoldsLine(now) {
-			sh.forget(a, nil)
-			n[shedLine]++
+		if sh.held > b.line {
+			n[shedLine] += sh.shedLine(a, now)
 		}
 	}
 	for what := range n {
 		sh.shedLog.count(what, n[what])
 	}
+}
+
+// shedOf visits an actor for which it may not be time, and takes from it what its key can do without.
+func (sh *shard) shedOf(a *actor, pace int, now int64, n *[shedKinds]int) {
+	if !a.gone {
+		sh.trim(a, n)
+	}
+	before := sh.actors.len() + sh.dormant.n
+	sh.visit(a, pace, now)
+	if sh.held > sh.budget.idle {
+		n[shedIdle] += before - sh.actors.len() - sh.dormant.n
+	}
+}
+
+// makeDormant forgets an actor and keeps the rest of its owner, if there is one: it says whether it did.
+func (sh *shard) makeDormant(a *actor, now int64) bool {
+	at := sh.placeOf(a.partition)
+	if at.Placement == nil || a.owner.Terms != at.terms || a.requests != nil && len(a.requests.byID) > 0 {
+		return false
+	}
+	rest, ok := a.owner.Rest(now)
+	if ok {
+		sh.remove(a)
+		sh.keepRest(a.key, a.partition, at, rest, now)
+	}
+	return ok
+}
+
+// restsPerActor is how many dormant keys are let go for each actor that is looked at: together they are as large as an actor.
+const restsPerActor = 3
+
+// shedLine lets go of line that no check has asked for since Δ: that of an actor, which may be nil, and of dormant keys, those first that
+// lose the smallest share of a bucket. It says of how many keys.
+func (sh *shard) shedLine(a *actor, now int64) (n int) {
+	if a != nil && (a.gone || !a.onlyHoldsLine(now)) {
+		a = nil
+	}
+	for ; n < restsPerActor && sh.held > sh.budget.line; n++ {
+		of, key, share := sh.leastRest(now)
+		switch {
+		case a != nil && (of == nil || a.owner.Share(now) <= share):
+			sh.forget(a, nil)
+			a = nil
+		case of == nil:
+			return n
+		default:
+			sh.dropRest(of, key)
+		}
+	}
+	return n
 }
 
 // trim takes from an actor what its key can do without.

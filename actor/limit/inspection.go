@@ -26,7 +26,7 @@ type Inspection struct {
 	// Owner is the owner that answers, and Node the name of its node.
 	Owner OwnerID
 	Node  string
-	// Awake says whether an actor holds the bucket in memory. If not, the fields below are computed from the registers.
+	// Awake says whether the bucket is in memory: an actor has it, or the key is dormant and holds line of it. If not, the fields below are computed from the registers.
 	Awake      bool
 	Generation int64
 	TAT        int64 // the position up to which the line is spent, rounded up; before Now: the bucket is full

@@ -102,3 +102,63 @@ func TestHeldLineIsAsFarAsItsFarthest(t *testing.T) {
 		t.Errorf("far is %d, want 3 when all before is spent", b.far)
 	}
 }
+
+// A rest keeps how far ahead its line lay, and whether some is of an older segment: a shorter rule gives up as much of it as of the line of
+// an owner that stayed awake.
+func TestShorterRuleGivesUpAsMuchOfARest(t *testing.T) {
+	const second = int64(time.Second)
+	const start = 1000 * second
+	long, short := perSecond(t, 100), perSecond(t, 50)
+	cfg := &Config{Replicas: 3, Delta: DefaultDelta}
+	gaveUp := 0
+	for _, far := range []int64{40 * second, 52 * second, 70 * second} {
+		for _, from := range []int64{start, start + 20*second, start + 30*second} {
+			for _, tat := range []limit.Pos{limit.At(start + 10*second), limit.At(start + 20*second), {NS: start + 30*second - 1, Frac: 1}} {
+				o := New(cfg, limit.OwnerID{1}, 1)
+				o.bucket = bucket{rule: long, gen: 7, tat: tat, held: segment{from, start + 60*second}, far: stretchOf(far)}
+				rest, ok := o.Rest(start)
+				if !ok {
+					t.Fatal("there is no rest")
+				}
+				other := New(cfg, limit.OwnerID{1}, 1)
+				other.Restore(rest, start)
+				awake, restored := &o.bucket, &other.bucket
+				awake.change(short, cfg)
+				restored.change(short, cfg)
+				if awake.held.to != restored.held.to || awake.tat != restored.tat || awake.gen != restored.gen {
+					t.Errorf("far %d, from %d, tat %v: awake it holds up to %d, restored up to %d", far, from, tat, awake.held.to, restored.held.to)
+				}
+				if awake.held.to < start+60*second {
+					gaveUp++
+				}
+			}
+		}
+	}
+	if gaveUp == 0 {
+		t.Error("nothing was given up")
+	}
+}
+
+// What was spent lately is kept with two digits, for as long as it matters.
+func TestFaintLoad(t *testing.T) {
+	const second = int64(time.Second)
+	const now = 1_700_000_000 * second
+	for _, lately := range []float32{0, 1, 1e6, 3.7e12} {
+		for _, ago := range []int64{0, second / 10, second, 7 * second, 60 * second, 600 * second} {
+			for _, older := range []bool{false, true} {
+				was := load{line: 5, lately: lately, at: now - ago}
+				f := faintOf(&was, older)
+				is := f.load(now)
+				if (f&faintOlder != 0) != older {
+					t.Errorf("older is %v", !older)
+				}
+				if is.at > was.at || is.at < was.at-second/3 || is.lately > was.lately || is.lately < was.lately*0.99 {
+					t.Errorf("%+v is %+v", was, is)
+				}
+				if got, want := is.soon(now), was.soon(now); got > want || got < 0.9*want-0.05*lately {
+					t.Errorf("%+v foresees %v, want %v", was, got, want)
+				}
+			}
+		}
+	}
+}

@@ -318,7 +318,7 @@ func (w *world) sleep(who int) {
 			rest.tat = limit.Pos{}
 		}
 		*o = Owner{Terms: o.Terms}
-		o.Restore(rest)
+		o.Restore(rest, now)
 	})
 }
 

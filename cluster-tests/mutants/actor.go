@@ -184,10 +184,53 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Why:  "a key may hold days of a slow limit's line: keys that no caller uses any more must not take the memory of all others",
 			Edits: []Edit{{
 				File: "actor/upkeep.go",
-				Old:  "sh.held > b.line && !a.gone && a.onlyHoldsLine(now)",
-				New:  "sh.held > 2*b.line && !a.gone && a.onlyHoldsLine(now)",
+				Old:  "		if sh.held > b.line {",
+				New:  "		if sh.held > 2*b.line {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestHeldLineIsGivenUp$", Says: `were refused after \d+, and none need be`}},
+		},
+		{
+			Name: "the line of a dormant key is restored twice",
+			Why:  "an actor that goes on with the line of a dormant key takes it out of the shard; left there, the next actor of the key spends it again",
+			Edits: []Edit{{
+				File: "actor/dormant.go",
+				Old:  "	if rest, ok = of.rests[k]; ok {",
+				New:  `	if rest, ok = of.rests[k]; ok && key == "" {`,
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestDormantLineIsRestoredOnce$", Says: `0 keys are awake and 1 dormant`}},
+		},
+		{
+			Name: "the line of a dormant key outlives its partition",
+			Why:  "where a partition goes, or goes on in another epoch, what its dormant keys hold is given up: a rest does not tell where its partition was since",
+			Edits: []Edit{{
+				File: "actor/dormant.go",
+				Old:  "	if of.terms != at.terms && of.terms != nil {",
+				New:  "	if of.terms != at.terms && of.terms == nil {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestDormantLineGoesWithItsPartition$", Says: `keys are dormant after the check`}},
+		},
+		{
+			Name: "a dormant key forgets what it has spent",
+			Why:  "of its segment, a dormant key keeps only what is not spent yet; whole, it is spent again",
+			Edits: []Edit{{
+				File: "actor/owner/rest.go",
+				Old:  "tat: r.tat, held: segment{from, r.to}",
+				New:  "tat: limit.Pos{}, held: segment{from, r.to}",
+			}},
+			Caught: []Hunt{
+				{Package: "./actor/owner", Run: "^TestModelOfDormantKeys$/^settings$/^reserving_ahead$", Says: `is spent twice`},
+				{Package: "./actor", Run: "^TestDormantKeyGoesOn$", Says: `1000 were admitted, want the 960`},
+			},
+		},
+		{
+			Name: "a dormant key forgets how far its line lies",
+			Why:  "under a shorter rule, line that was reserved too far ahead is given up, of a dormant key too; kept, it is spent a second time where replicas have forgotten",
+			Edits: []Edit{{
+				File: "actor/owner/rest.go",
+				Old:  "far: r.far, load",
+				New:  "load",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestShorterRuleGivesUpAsMuchOfARest$", Says: `restored up to`}},
 		},
 		{
 			Name: "invented limits count only while a check waits",

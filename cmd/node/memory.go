@@ -5,7 +5,7 @@ import "github.com/jeton-dev/jeton/storage"
 // The shares of Config.Memory:
 //
 //	1/4  what storage keeps of registers in memory: Pebble's cache, what is in the journal and not in Pebble yet
-//	1/4  awake keys, and the checks that wait for them
+//	1/4  awake and dormant keys, and the checks that wait for them
 //	1/64 ledgers that were sent to other nodes
 //	     everything else: messages under way, raft, the program itself, and garbage that is not collected yet
 const (
