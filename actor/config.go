@@ -55,8 +55,8 @@ type Config struct {
 	// More are answered with ErrOverloaded.
 	Inbox int
 	// Memory is how many bytes the awake and dormant keys, what they remember and the checks that wait may take, about; 0 means no bound.
-	// When they come near it the System forgets, the oldest first, what makes it stricter and never looser: receipts and
-	// returned line, then request ids, then keys that are idle. Last, it answers checks of further keys with ErrOverloaded.
+	// When they come near it the System forgets what makes it stricter and never looser: the oldest first, receipts and
+	// returned line, then request ids, then keys that are idle; and line that is held, the smallest shares of a bucket first. Last, it answers checks of further keys with ErrOverloaded.
 	Memory int64
 	// Full says that further keys have no room where their registers are kept: their checks are answered with ErrOverloaded.
 	// It is called for every key that wakes, so it must be cheap; nil means never.

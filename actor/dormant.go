@@ -88,6 +88,9 @@ func (of *dormantPartition) shrink() {
 
 // next is the partition whose turn it is, of those that have rests, or nil.
 func (d *dormant) next() *dormantPartition {
+	if d.n == 0 {
+		return nil
+	}
 	for range d.partitions {
 		of := &d.partitions[d.cursor]
 		d.cursor = ring.Partition((int(d.cursor) + 1) % len(d.partitions))

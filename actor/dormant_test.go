@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -125,12 +126,12 @@ func TestDormantLineEndsWithAReset(t *testing.T) {
 	})
 }
 
-// Dormant line is given up when the partition goes, or goes on in another epoch; and when the System ends.
+// Dormant line is given up when the partition goes, or goes on in another epoch, at a check or without one; and is not there when it comes back.
 func TestDormantLineGoesWithItsPartition(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		next func(at *Placement) *Placement
-		ends error
+		says error
 	}{
 		{"another epoch", func(at *Placement) *Placement { return &Placement{Epoch: at.Epoch + 1, Set: at.Set} }, nil},
 		{"another set", func(at *Placement) *Placement {
@@ -138,8 +139,8 @@ func TestDormantLineGoesWithItsPartition(t *testing.T) {
 		}, nil},
 		{"no partition", func(*Placement) *Placement { return nil }, ErrMoved},
 	} {
-		for _, waits := range []bool{false, true} {
-			t.Run(c.name+map[bool]string{false: ", and a check", true: ", and no check"}[waits], func(t *testing.T) {
+		for _, asks := range []bool{true, false} {
+			t.Run(c.name+map[bool]string{true: ", and a check", false: ", and no check"}[asks], func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					now := clock.New().Now
 					regs := newRegisters(now)
@@ -149,28 +150,70 @@ func TestDormantLineGoesWithItsPartition(t *testing.T) {
 					toDormant(t, s)
 					first := place.Load()
 					place.Store(c.next(first))
-					if waits {
+					if asks {
+						if _, err := s.Check(t.Context(), spend("a", 1, "ahead")); c.says != nil && !errors.Is(err, c.says) { // the registers know no other epoch
+							t.Errorf("the check says %v, want %v", err, c.says)
+						}
+					} else {
 						pass(40 * time.Second)
-						if n := s.dormant(); n != 0 {
-							t.Errorf("%d keys are dormant without a check", n)
-						}
-						weighed(t, s)
 					}
-					place.Store(first) // whatever was held is not held again
-					if !waits {
-						place.Store(c.next(first))
-						s.Check(t.Context(), spend("a", 1, "ahead")) //nolint:errcheck // what it says is not the question
+					if n := s.dormant(); n != 0 {
+						t.Errorf("%d keys are dormant", n)
 					}
-					for _, sh := range s.shards {
-						sh.mu.Lock()
-						if sh.dormant.n != 0 {
-							t.Errorf("%d keys are dormant after the check", sh.dormant.n)
-						}
-						sh.mu.Unlock()
+					weighed(t, s)
+					place.Store(first)
+					writes := regs.writes
+					if d := decide(t, s, spend("a", 1, "ahead")); !d.Allowed || regs.writes == writes {
+						t.Errorf("back again: %+v, with %d writes", d, regs.writes-writes)
 					}
 				})
 			})
 		}
+	}
+}
+
+// A dormant key goes on where there is no room for further keys, and shedding finds dormant keys where no key is awake.
+func TestDormantKeysWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		s, regs := dormantSystem(t, Config{Shards: 1, Full: full.Load})
+		toDormant(t, s)
+		full.Store(true)
+		writes := regs.writes
+		if d := decide(t, s, spend("a", 1, "ahead")); !d.Allowed || regs.writes != writes {
+			t.Errorf("%+v, with %d writes", d, regs.writes-writes)
+		}
+		if _, err := s.Check(t.Context(), spend("another", 1, "ahead")); !errors.Is(err, limit.ErrOverloaded) {
+			t.Errorf("a further key: %v", err)
+		}
+		pass(3 * time.Second)
+		sh := s.shards[0]
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+		if sh.actors.len() != 0 || sh.dormant.n != 1 {
+			t.Fatalf("%d keys are awake, and %d dormant", sh.actors.len(), sh.dormant.n)
+		}
+		sh.budget = newBudget(100)
+		if sh.shed(sh.cfg.Now(), 1); sh.dormant.n != 0 || sh.held != 0 {
+			t.Errorf("%d keys are dormant, and %d bytes are held", sh.dormant.n, sh.held)
+		}
+	})
+}
+
+// A map of dormant keys gives its room back as they go.
+func TestDormantMapShrinks(t *testing.T) {
+	of := dormantPartition{rests: map[dormantKey]owner.Rest{}, peak: 1000}
+	for i := range 300 {
+		of.rests[dormantKey{byte(i), byte(i >> 8)}] = owner.Rest{}
+	}
+	if of.shrink(); of.peak != 1000 {
+		t.Errorf("it is made anew at 300 of 1000")
+	}
+	for i := range 100 {
+		delete(of.rests, dormantKey{byte(i)})
+	}
+	if of.shrink(); of.peak != 200 || len(of.rests) != 200 {
+		t.Errorf("its peak is %d with %d keys left", of.peak, len(of.rests))
 	}
 }
 

@@ -226,7 +226,9 @@ func (sh *shard) wake(m *mail, now int64) *actor {
 	case m.kind == giveBack && len(m.rules) == 0: // there is nothing that it could come back to
 		m.done()
 		return nil
-	case sh.held > sh.budget.keys || sh.cfg.Full():
+	}
+	rest, dormant := sh.takeRest(m.key, partition, at)
+	if !dormant && (sh.held > sh.budget.keys || sh.cfg.Full()) {
 		sh.shedLog.count(shedKeys, 1)
 		m.fail(errNoMemory)
 		return nil
@@ -237,7 +239,7 @@ func (sh *shard) wake(m *mail, now int64) *actor {
 		owner:     owner.Owner{Terms: at.terms},
 		visit:     now + int64(sh.cfg.IdleAfter),
 	}
-	if rest, ok := sh.takeRest(a.key, partition, at); ok {
+	if dormant {
 		a.owner.Restore(rest, now)
 	}
 	sh.actors.add(m.hash, a)

@@ -103,14 +103,15 @@ func (sh *shard) shedOf(a *actor, pace int, now int64, n *[shedKinds]int) {
 	if !a.gone {
 		sh.trim(a, n)
 	}
-	before := sh.actors.len() + sh.dormant.n
+	before, rests := sh.actors.len(), sh.dormant.n
 	sh.visit(a, pace, now)
 	if sh.held > sh.budget.idle {
-		n[shedIdle] += before - sh.actors.len() - sh.dormant.n
+		n[shedIdle] += before - sh.actors.len() - max(0, sh.dormant.n-rests) // what is dormant now is kept
 	}
 }
 
-// makeDormant forgets an actor and keeps the rest of its owner, if there is one: it says whether it did.
+// makeDormant forgets an actor and keeps the rest of its owner, if there is one: it says whether it did. An owner of another epoch, or ids
+// that are remembered, a visit does not bring here; they would be lost.
 func (sh *shard) makeDormant(a *actor, now int64) bool {
 	at := sh.placeOf(a.partition)
 	if at.Placement == nil || a.owner.Terms != at.terms || a.requests != nil && len(a.requests.byID) > 0 {

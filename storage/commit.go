@@ -62,7 +62,9 @@ func (s *Store) serve() error {
 		if err != nil {
 			return err
 		}
-		s.gather()
+		if !s.worthFsync() {
+			runtime.Gosched() // lets goroutines that are about to push join this batch; returns at once if there are none
+		}
 		jobs, ended := s.takeQueue(spare)
 		if errors.Is(ended, ErrFailed) {
 			return ended
@@ -76,26 +78,18 @@ func (s *Store) serve() error {
 		if err != nil {
 			return err
 		}
-		if more || s.sweep.more {
-			s.sweep.more = false
+		if more || s.sweep.more && s.sweep.from != nil {
 			s.notify()
 		}
 	}
 }
 
-// gather lets goroutines that are about to push join this batch, for as long as some do and deciding takes less CPU time than an fsync.
-func (s *Store) gather() {
+// worthFsync reports whether so many reservations are queued that deciding them takes more CPU time than an fsync.
+func (s *Store) worthFsync() bool {
 	const enough = 128
-	for before := -1; ; {
-		s.mu.Lock()
-		n := s.queued
-		s.mu.Unlock()
-		if n <= before || n >= enough {
-			return
-		}
-		before = n
-		runtime.Gosched() // returns at once if there are none
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queued >= enough
 }
 
 // commit does all jobs as one batch, and answers them.

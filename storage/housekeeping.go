@@ -25,7 +25,7 @@ type sweeper struct {
 	pause     time.Duration // between two ticks
 	partition ring.Partition
 	from      []byte // where to continue within the partition, or nil
-	more      bool   // a step has left a part of the partition to a round of the committer that is to come
+	more      bool   // the last step has left a part of the partition to a round of the committer that is to come
 	swept     bool   // this round has deleted registers on disk
 
 	inline int // inline registers seen so far in the partition: see inlineCount
@@ -37,6 +37,7 @@ func newSweeper(cfg *Config) sweeper {
 
 // sweepIfTrusted is sweepStep unless the clock cannot be trusted.
 func (s *Store) sweepIfTrusted(now int64) error {
+	s.sweep.more = false
 	if s.cfg.MaySweep != nil && !s.cfg.MaySweep() {
 		return nil
 	}

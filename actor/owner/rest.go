@@ -59,7 +59,7 @@ func (o *Owner) Dormant(now int64) int64 {
 	if b == nil || !b.onlyHoldsLine() {
 		return math.MaxInt64
 	}
-	at := b.load.at + o.cfg.Delta
+	at := max(b.load.at+o.cfg.Delta, b.lineHolds().busyUntil())
 	if x := b.extra; x != nil && x.rivalAt > 0 {
 		at = max(at, x.rivalAt+rivalFor)
 	}
@@ -83,20 +83,20 @@ func (o *Owner) onlyBusy(now int64) (only *bucket) {
 	return only
 }
 
-// onlyHoldsLine says whether nothing of the bucket is lost but what a Rest keeps, apart from what fades.
+// onlyHoldsLine says whether nothing of the bucket is lost but what a Rest keeps, apart from what fades, and from holds.
 func (b *bucket) onlyHoldsLine() bool {
 	if b.tat.Ceil() >= b.held.to {
 		return false
 	}
 	x := b.extra
-	return x == nil || x.returns == nil && x.replication == nil && x.ledger == nil && x.holds == nil
+	return x == nil || x.returns == nil && x.replication == nil && x.ledger == nil
 }
 
 // Rest is what is left of the owner, which must not be used any more if ok. It is not ok if the owner would lose something else. Before
 // the time that [Owner.Dormant] tells, it is lost that a key is busy, or that a rival is there.
 func (o *Owner) Rest(now int64) (r Rest, ok bool) {
 	b := o.onlyBusy(now)
-	if b == nil || !b.onlyHoldsLine() {
+	if b == nil || !b.onlyHoldsLine() || b.lineHolds().busyUntil() > now {
 		return Rest{}, false
 	}
 	return Rest{

@@ -214,6 +214,34 @@ func TestRestIsLineOnly(t *testing.T) {
 	}
 }
 
+// An owner that remembers holds stays awake for them, and no longer.
+func TestRestWaitsForHolds(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{
+		Name: "tokens", Capacity: 1000, Refill: limit.Refill{Tokens: 1000, Per: 10 * time.Minute}, Reserve: limit.Reserve(50), Holds: limit.Holds{Longest: time.Minute},
+	})
+	for name, c := range map[string]struct {
+		settled bool
+		awake   int64
+	}{
+		"an open one":      {false, 60*second + int64(limit.SettleLate)},
+		"one that is over": {true, 31 * second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := reserved(t, rule)
+			h := s.holds(1, 60*second, rule)
+			if c.settled {
+				s.settles(h, limit.Settlement{Used: 1}, rule)
+			}
+			if rest, ok := s.owner.Rest(s.clock()); ok {
+				t.Errorf("it is dormant: %+v", rest)
+			}
+			if got, want := s.owner.Dormant(s.clock()), s.clock()+c.awake; got != want {
+				t.Errorf("it can be dormant in %v, want %v", time.Duration(got-s.clock()), time.Duration(c.awake))
+			}
+		})
+	}
+}
+
 // An owner is not dormant while it may be busy.
 func TestDormantOnceItIsNotBusy(t *testing.T) {
 	s := reserved(t, mustRule(t, "login", 1000, 1000, time.Hour))

@@ -264,11 +264,16 @@ func (b *bucket) spanAt(t, at int64, length limit.Pos) (end, fresh limit.Pos) {
 	return b.rule.End(b.rule.Sub(b.tat, credit), t, length), limit.Later(limit.Pos{}, b.rule.Sub(length, credit))
 }
 
-// noteWait notes that a check of t begins at at.
+// noteWait notes that a check of t begins at at, if line may come back before: by a receipt, or of a hold.
 func (b *bucket) noteWait(t, at int64) {
-	if r := b.returns(); r != nil && at > t {
-		r.waits = max(r.waits, at)
+	x := b.extra
+	if at <= t || x == nil || x.returns == nil && x.holds == nil {
+		return
 	}
+	if x.returns == nil {
+		x.returns = &returns{}
+	}
+	x.returns.waits = max(x.returns.waits, at)
 }
 
 // inPlace says whether a check of t that begins at at can have returned line only in its place: it waits, or others do.

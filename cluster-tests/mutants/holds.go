@@ -194,6 +194,16 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestMaxDebt", `ledger, debt`)},
 		},
 		{
+			Name: "a hold does not note who waits",
+			Why:  "what a hold gives back stays in its place while checks wait behind it, whose times are told; by its length, it is admitted beside them",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "x.returns == nil && x.holds == nil",
+				New:  "x.returns == nil",
+			}},
+			Caught: []Hunt{story("TestHoldsBesideWaits", `more than there were`)},
+		},
+		{
 			Name: "what was used above a hold is not taken back",
 			Why:  "a hold remembers all the line that was spent for it; without what settlements have added, less comes back than was not used",
 			Edits: []Edit{{

@@ -276,7 +276,7 @@ type ReserveResponse struct {
 	// Why it will not answer; empty if it does.
 	Error string `protobuf:"bytes,3,opt,name=error" json:"error,omitempty"`
 	// How many reservations have no answer of their own, because they were accepted as they were asked for: up to to_ns, of their
-	// generation and their epoch, with no ledger to tell. 0 to an owner that does not say that it takes this count.
+	// generation and their epoch, with no ledger to tell. 0 to an owner that does not say jeton-counts: 1 in the metadata of its call.
 	Accepted uint32 `protobuf:"varint,4,opt,name=accepted" json:"accepted,omitempty"`
 	// The owner's clock less the replica's, for those.
 	SkewNs        int64 `protobuf:"zigzag64,5,opt,name=skew_ns,json=skewNs" json:"skew_ns,omitempty"`
