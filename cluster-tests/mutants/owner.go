@@ -363,8 +363,8 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "an owner knows until when callers wait whose times are told; forgotten, a place that comes back moves up among them, and two begin where there is one token",
 			Edits: []Edit{{
 				File: "actor/owner/returns.go",
-				Old:  "if r := b.returns(); r != nil && at > t {",
-				New:  "if r := b.returns(); r != nil && at < t {",
+				Old:  "if at <= t || x == nil ||",
+				New:  "if at > t || x == nil ||",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/owner", Run: "^TestWhatBeginsKeepsToTheBound$", Flags: rapid(), Says: `ns of line begin, more than`},
