@@ -21,7 +21,7 @@ const (
 	windowHolds = "holds-month"
 	slowHolds   = "holds-slow"
 
-	holdLimitsText = `  holds-short: {capacity: 600000000, refill: 1000000/s, hold: 1m}
+	holdLimitsText = `  holds-short: {capacity: 6000000000, refill: 10000000/s, hold: 1m}
   holds-month: {algorithm: fixed-window, limit: 900000000000000, per: month, hold: 1m}
   holds-slow: {capacity: 900000000000000, refill: 900000000000000/8760h, hold: 1m}
 `
@@ -42,9 +42,9 @@ type holding struct {
 // shortHoldings are the loads that have a target: a hold and its settlement cost at most so many checks.
 func shortHoldings() []holding {
 	return []holding{
-		{what: "one key per caller", limit: shortHolds, cost: 20_000, apart: true, load: Load{Keys: One, Callers: holdCallers}},
-		{what: "a hot key", limit: shortHolds, cost: 100, load: Load{Keys: One, Callers: holdCallers}},
-		{what: "one caller", limit: shortHolds, cost: 1000, load: Load{Keys: One, Callers: 1}},
+		{what: "one key per caller", limit: shortHolds, cost: 50_000, apart: true, load: Load{Keys: One, Callers: holdCallers}},
+		{what: "a hot key", limit: shortHolds, cost: 400, load: Load{Keys: One, Callers: holdCallers}},
+		{what: "one caller", limit: shortHolds, cost: 5000, load: Load{Keys: One, Callers: 1}},
 	}
 }
 
