@@ -11,7 +11,7 @@ import (
 	"github.com/jeton-dev/jeton/ring"
 )
 
-// A dormantKey stands for a key that is dormant: a hash of the key and a secret of the process. If two keys had the same one, the one
+// A dormantKey stands for a key that is dormant: a hash of the key and a secret of its shard. If two keys had the same one, the one
 // could spend the line of the other. So it has 128 bits, and no caller can look for two such keys.
 type dormantKey [16]byte
 

@@ -236,8 +236,8 @@ func (h *lineHold) take(s *Settle, now int64) {
 	}
 }
 
-// settle is the last that is done with h, of which byID knows: it was settled at now. Of one that was charged what was used, its number tells as much once it is
-// forgotten.
+// settle notes that h, which byID has, was settled at now. The caller does not use h any more. Of a hold that was charged what was used,
+// the number tells as much once it is forgotten.
 func (hs *lineHolds) settle(h *lineHold, now int64) {
 	h.overAt, h.spent = now, spent{} // nothing of it comes back any more
 	if h.charged == h.used && hs.numbers.Tells(h.number) {

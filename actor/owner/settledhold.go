@@ -54,7 +54,8 @@ func (s *settledHolds) find(id uint64, numbers *limit.HoldNumbers, now int64) *s
 	return nil
 }
 
-// add remembers h, which has that number, at now. Of a hold that should be remembered, its place is taken only where there are as many as may be.
+// add remembers h, which has that number, at now. Where its place is that of a hold that is still remembered, there are made twice as many places;
+// once there are as many as may be, that hold is forgotten.
 func (s *settledHolds) add(h *settledHold, number uint64, numbers *limit.HoldNumbers, now int64) {
 	if now >= s.until && len(s.places) != minSettled { // none is remembered
 		s.places = make([]settledHold, minSettled)
