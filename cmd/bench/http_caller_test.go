@@ -97,9 +97,9 @@ func TestHTTPCallerFaults(t *testing.T) {
 		}, Fault{"HTTP", 1, "Transfer-Encoding chunked"}},
 		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, Fault{"HTTP", 1, "unexpected EOF"}},
 	} {
-		n := 0
+		var asked atomic.Int32 // by goroutines of several connections: some answers close theirs
 		target := targetOf(t, func(w http.ResponseWriter, r *http.Request) {
-			if n++; n == 2 {
+			if asked.Add(1) == 2 {
 				tt.serve(w, r)
 			}
 		})
