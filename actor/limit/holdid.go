@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // The layout of a hold's text, before base64 (RFC 4648, section 5, without padding). Integers are unsigned varints unless noted.
@@ -19,15 +20,15 @@ const holdLayout = 1
 const MaxHoldText = 4096
 
 // String is the hold as callers are given it, which [ParseHold] reads.
-func (h Hold) String() string {
-	room := make([]byte, 0, h.room()+base64.RawURLEncoding.EncodedLen(h.room())) // for the layout, and the text behind it
-	layout := h.appendLayout(room)
-	return string(base64.RawURLEncoding.AppendEncode(layout[len(layout):], layout))
-}
+func (h Hold) String() string { return string(h.AppendTo(nil)) }
 
 // AppendTo appends to b what String makes.
 func (h *Hold) AppendTo(b []byte) []byte {
-	return base64.RawURLEncoding.AppendEncode(b, h.appendLayout(make([]byte, 0, h.room())))
+	size := h.room()
+	behind := len(b) + base64.RawURLEncoding.EncodedLen(size) // its text
+	b = slices.Grow(b, behind+size-len(b))
+	layout := h.appendLayout(b[behind:behind])
+	return base64.RawURLEncoding.AppendEncode(b, layout)
 }
 
 // room is how many bytes the layout takes at most.
@@ -57,15 +58,22 @@ func (h *Hold) appendLayout(b []byte) []byte {
 }
 
 // ParseHold reads the text of a hold. Its error is a *FieldError.
-func ParseHold(text string) (Hold, error) {
+func ParseHold(text string) (Hold, error) { return new(HoldReader).Read(text, nil) }
+
+// A HoldReader reads the texts of holds, one after another, in memory that it keeps.
+type HoldReader struct{ layout []byte }
+
+// Read is [ParseHold] with room for the limits of the hold, which may be too small.
+func (r *HoldReader) Read(text string, room []Held) (Hold, error) {
 	if text == "" {
 		return Hold{}, &FieldError{Field: "hold", Problem: "is missing: send the hold as it was answered"}
 	}
 	if len(text) > MaxHoldText {
 		return Hold{}, &FieldError{Field: "hold", Problem: fmt.Sprintf("%d bytes are too many for a hold: at most %d", len(text), MaxHoldText)}
 	}
-	b, err := strictBase64.DecodeString(text)
-	h, ok := readHoldID(b)
+	var err error
+	r.layout, err = strictBase64.AppendDecode(r.layout[:0], []byte(text))
+	h, ok := readHoldID(r.layout, room)
 	if err != nil || !ok || h.validate() != nil {
 		return Hold{}, &FieldError{Field: "hold", Problem: Quote(shorten(text)) + " is not a hold as it was answered: a character is missing or was changed"}
 	}
@@ -85,7 +93,7 @@ func shorten(text string) string {
 	return text[:most] + "…"
 }
 
-func readHoldID(b []byte) (h Hold, ok bool) {
+func readHoldID(b []byte, room []Held) (h Hold, ok bool) {
 	const check = crc32.Size
 	if len(b) < check || crc32.Checksum(b[:len(b)-check], castagnoli) != binary.BigEndian.Uint32(b[len(b)-check:]) {
 		return h, false
@@ -101,8 +109,11 @@ func readHoldID(b []byte) (h Hold, ok bool) {
 	if count > MaxLimits {
 		return h, false
 	}
-	if count > 0 {
+	switch {
+	case count > uint64(cap(room)):
 		h.Limits = make([]Held, 0, count)
+	case count > 0:
+		h.Limits = room[:0]
 	}
 	for range count {
 		l := Held{Limit: d.piece(), Generation: int64(d.number())}

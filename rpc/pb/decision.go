@@ -18,7 +18,7 @@ func EncodeDecision(d limit.Decision) *Decision {
 		}
 	}
 	if d.Hold != nil {
-		out.Hold, out.Granted = d.Hold.String(), d.Hold.Granted
+		out.Hold, out.Granted = textOf(d.Hold), d.Hold.Granted
 	}
 	return out
 }
@@ -45,11 +45,14 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 		return limit.Decision{}, unreadable(err)
 	}
 	if m.GetHold() != "" {
-		h, err := limit.ParseHold(m.GetHold()) // which says too how much was granted
-		if err != nil {
+		h := &struct {
+			limit.Hold
+			held [1]limit.Held // room for the usual single limit
+		}{}
+		if h.Hold, err = readHold(m.GetHold(), h.held[:0]); err != nil { // it says too how much was granted
 			return limit.Decision{}, unreadable(err)
 		}
-		d.Hold = &h
+		d.Hold = &h.Hold
 	}
 	return d, nil
 }

@@ -10,12 +10,12 @@ import (
 
 // EncodeSettlement is s as a message.
 func EncodeSettlement(s limit.Settlement) *SettleRequest {
-	return &SettleRequest{Hold: s.Hold.String(), Used: s.Used, Open: s.Open, ForNs: int64(s.For)}
+	return &SettleRequest{Hold: textOf(&s.Hold), Used: s.Used, Open: s.Open, ForNs: int64(s.For)}
 }
 
 // DecodeSettlement reads a message. Its error is a *limit.FieldError, if the hold is not one as it was answered.
 func DecodeSettlement(m *SettleRequest) (limit.Settlement, error) {
-	h, err := limit.ParseHold(m.GetHold())
+	h, err := readHold(m.GetHold(), nil)
 	if err != nil {
 		return limit.Settlement{}, err
 	}
@@ -59,13 +59,10 @@ func (m *SettleIn) UnmarshalWire(data []byte) error {
 	m.Settlement = limit.Settlement{}
 	r.settlement(&text, &m.Settlement, len(data))
 	if r.at != failed {
-		m.read(text)
+		m.Settlement.Hold, m.Wrong = limit.ParseHold(text)
 	}
 	return r.err()
 }
-
-// read reads the text of the hold.
-func (m *SettleIn) read(text string) { m.Settlement.Hold, m.Wrong = limit.ParseHold(text) }
 
 // A SettlementIn is a StreamSettlement as it arrives.
 type SettlementIn struct {
@@ -75,21 +72,28 @@ type SettlementIn struct {
 
 // settlements reads the n settlements of a message, and keeps them if it is to; else they are only looked through.
 func (r *reader) settlements(n int, keep bool) (all []SettlementIn) {
+	var (
+		holds  limit.HoldReader
+		held   []limit.Held // room for the usual single limit of each
+		unkept SettlementIn
+	)
 	if keep {
-		all = make([]SettlementIn, 0, n)
+		all, held = make([]SettlementIn, 0, n), make([]limit.Held, n)
 	}
-	var one SettlementIn
 	for end := len(r.data); r.at < end; {
 		if tag := r.varint(end); tag != tagSettlements {
 			r.skip(tag, end)
 			continue
 		}
 		var text string
-		one = SettlementIn{}
-		r.numberedSettlement(&one.ID, &text, &one.Settlement, r.enter(end))
+		in, i := &unkept, len(all)
+		if keep {
+			all = append(all, SettlementIn{})
+			in = &all[i]
+		}
+		r.numberedSettlement(&in.ID, &text, &in.Settlement, r.enter(end))
 		if keep && r.at != failed {
-			one.read(text)
-			all = append(all, one)
+			in.Settlement.Hold, in.Wrong = holds.Read(text, held[i:i:i+1])
 		}
 	}
 	return all
