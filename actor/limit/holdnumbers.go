@@ -1,10 +1,10 @@
 package limit
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/binary"
 	"slices"
+
+	"github.com/dchest/siphash"
 )
 
 // HoldNumbers give the holds of a bucket their ids. They tell of an id that is listed no more whether its hold was settled, however many
@@ -20,16 +20,15 @@ import (
 // taken for one that was settled, which changes nothing. The drawn bits make ids differ that have the same number because a write came
 // to nothing.
 //
-// The permutation is a Feistel network of four rounds, of which each round is AES: Luby and Rackoff, "How to construct pseudorandom
-// permutations from pseudorandom functions", SIAM Journal on Computing 17 (1988).
+// The permutation is a Feistel network of four rounds, each of which is SipHash-2-4: Luby and Rackoff, "How to construct pseudorandom
+// permutations from pseudorandom functions", SIAM Journal on Computing 17 (1988); Aumasson and Bernstein, "SipHash: a fast short-input PRF",
+// INDOCRYPT 2012. A block cipher would need a key schedule of half a kilobyte for each bucket, which is seldom in the processor's cache.
 type HoldNumbers struct {
-	secret [aes.BlockSize]byte
+	secret [16]byte
 	last   uint64 // the number of the newest hold; 0 for none
 	unsure uint64 // up to this number, a hold that is not listed may have come to another end than a settlement
 	// others are the numbers above unsure of holds that came to another end, sorted. Copies share the slice: it is replaced, never changed.
 	others []uint64
-	block  cipher.Block
-	room   [aes.BlockSize]byte // for block, which would have the heap give one for each id
 }
 
 // maxOthers is how long others may be. Where one more comes, the lowest goes, and unsure is raised to it.
@@ -113,15 +112,10 @@ func (n *HoldNumbers) open(id uint64) uint64 {
 	return uint64(left)<<32 | uint64(right)
 }
 
-// round is 32 bits of AES of the round and half, under the secret.
+// round is 32 bits of the hash of the round and half, under the secret.
 func (n *HoldNumbers) round(round byte, half uint32) uint32 {
-	if n.block == nil {
-		n.block, _ = aes.NewCipher(n.secret[:]) // it refuses other lengths
-	}
-	n.room = [aes.BlockSize]byte{round}
-	binary.BigEndian.PutUint32(n.room[1:], half)
-	n.block.Encrypt(n.room[:], n.room[:])
-	return binary.BigEndian.Uint32(n.room[:])
+	message := binary.BigEndian.AppendUint32(append(make([]byte, 0, 5), round), half)
+	return uint32(siphash.Hash(binary.BigEndian.Uint64(n.secret[:8]), binary.BigEndian.Uint64(n.secret[8:]), message))
 }
 
 // Bytes is about how much memory n holds besides itself.
