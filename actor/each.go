@@ -37,7 +37,7 @@ func (s *System) Each(
 	c.callback = e
 	c.open.Add(1) // until all that the bundle needs is in place
 	s.sortChecks(c, rs)
-	s.sortSettlements(c.mail[len(rs):], ss, all)
+	s.sortSettlements(c, len(rs), ss, all)
 	s.handOver(c)
 	if c.open.Load() > 1 {
 		e.stop = context.AfterFunc(ctx, func() { e.giveUp(c, ctx.Err()) })

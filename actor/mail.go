@@ -64,8 +64,31 @@ type otherMail struct {
 	returned []bool
 	permits  []owner.Permit // of the receipts
 	settles  []owner.Settle
-	places   []int  // of the permits among the receipts, or of the settles among the limits of the hold
-	look     func() // called while the shard is held
+	places   []int     // of the permits among the receipts, or of the settles among the limits of the hold
+	settling *settling // what the settles came to
+	look     func()    // called while the shard is held
+}
+
+// A settling is what a settlement came to. It is its caller's: the mail may be used again before the caller has read it.
+type settling struct {
+	limits  []limit.SettledLimit  // those of the hold
+	one     [1]limit.SettledLimit // room for the usual single one
+	removed []string              // those that are not stored any more
+}
+
+// settleRoom is what the mail of a settlement carries, with room for the usual single limit. It is its bundle's.
+type settleRoom struct {
+	otherMail
+
+	one   [1]owner.Settle
+	place [1]int
+}
+
+// tellSettled writes what a settlement came to where its caller looks for it.
+func (o *otherMail) tellSettled() {
+	for i, place := range o.places {
+		o.settling.limits[place] = o.settles[i].Settled
+	}
 }
 
 func (m *mail) check(r *limit.Request) {
@@ -84,8 +107,13 @@ func (m *mail) setResult(d limit.Decision, err error) {
 	*m.result = limit.Result{Decision: d, Err: err}
 }
 
-// whole is the decision on all limits of the request, of what the owner has decided on those that it was asked for.
+// whole is the decision on all limits of the request, of what the owner has decided on those that it was asked for. What a settlement came
+// to is told elsewhere.
 func (m *mail) whole(d limit.Decision) limit.Decision {
+	if m.kind == settle {
+		m.other.tellSettled()
+		return d
+	}
 	if m.judged != nil {
 		d = m.judged.merge(d)
 	}
@@ -165,6 +193,7 @@ type bundle struct {
 	caller   limit.Caller
 	mail     []mail
 	byShard  [][]*mail     // the mail of a batch
+	rooms    []settleRoom  // for what settlements among the mail carry
 	open     atomic.Int64  // mail without an answer
 	done     chan struct{} // gets one token with the last answer
 	single   limit.Result  // the answer to a bundle of one mail
@@ -202,9 +231,20 @@ func (p *bundlePool) take(n int, results []limit.Result) *bundle {
 	return c
 }
 
+// settles are rooms for n settlements.
+func (c *bundle) settles(n int) []settleRoom {
+	if cap(c.rooms) < n {
+		c.rooms = make([]settleRoom, n)
+	}
+	c.rooms = c.rooms[:n]
+	return c.rooms
+}
+
 // free gives back a bundle whose answers have been taken, or that was never handed to a shard.
 func (p *bundlePool) free(c *bundle) {
 	clear(c.mail)
+	clear(c.rooms)
+	c.rooms = c.rooms[:0]
 	c.single, c.callback, c.caller = limit.Result{}, nil, nil
 	for i, ms := range c.byShard {
 		c.byShard[i] = ms[:0]

@@ -4,23 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
 	"github.com/jeton-dev/jeton/ring"
 )
-
-// A settling is a settlement on its way to its key's actor, and what it came to. It is not the mail's, which may be used again before the
-// caller has read it.
-type settling struct {
-	other   otherMail
-	settled []limit.SettledLimit // for each limit of the hold
-
-	settles [1]owner.Settle // room for the usual single limit
-	place   [1]int
-	one     [1]limit.SettledLimit
-}
 
 // Settle takes in what was used of a hold; see [limit.Settler].
 func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit.Settled, error) {
@@ -29,7 +17,7 @@ func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit
 	}
 	c, st := s.newBundle(ctx, 1, nil), &settling{}
 	m := &c.mail[0]
-	if err := s.address(m, &settlement, st); err != nil {
+	if err := s.address(m, &settlement, &c.settles(1)[0], st); err != nil {
 		s.bundles.free(c)
 		return limit.Settled{}, err
 	}
@@ -46,11 +34,12 @@ func (s *System) Settle(ctx context.Context, settlement limit.Settlement) (limit
 	return st.answer(&settlement, err)
 }
 
-// sortSettlements puts settlements to the mail of their shards, or answers them.
-func (s *System) sortSettlements(mail []mail, ss []limit.Settlement, all []settling) {
+// sortSettlements puts settlements, which are behind so many checks of a bundle, to the mail of their shards, or answers them.
+func (s *System) sortSettlements(c *bundle, checks int, ss []limit.Settlement, all []settling) {
+	rooms := c.settles(len(ss))
 	for i := range ss {
-		m := &mail[i]
-		err := s.address(m, &ss[i], &all[i])
+		m := &c.mail[checks+i]
+		err := s.address(m, &ss[i], &rooms[i], &all[i])
 		switch {
 		case err != nil:
 			m.fail(err)
@@ -63,26 +52,27 @@ func (s *System) sortSettlements(mail []mail, ss []limit.Settlement, all []settl
 }
 
 // address makes m the mail of a settlement, for the limits of its hold that are stored.
-func (s *System) address(m *mail, settlement *limit.Settlement, st *settling) error {
+func (s *System) address(m *mail, settlement *limit.Settlement, room *settleRoom, st *settling) error {
 	if err := settlement.Validate(); err != nil {
 		return err
 	}
 	h := &settlement.Hold
-	m.kind, m.key, m.hash, m.plan, m.other = settle, h.Key, ring.Hash(h.Key), h.Plan, &st.other
-	m.rules, st.other.settles, st.other.places = m.one[:0], st.settles[:0], st.place[:0]
-	if st.settled = st.one[:min(len(h.Limits), 1)]; len(h.Limits) > 1 {
-		st.settled = make([]limit.SettledLimit, len(h.Limits))
+	m.kind, m.key, m.hash, m.plan, m.other = settle, h.Key, ring.Hash(h.Key), h.Plan, &room.otherMail
+	m.rules, room.settles, room.places, room.settling = m.one[:0], room.one[:0], room.place[:0], st
+	if st.limits = st.one[:min(len(h.Limits), 1)]; len(h.Limits) > 1 {
+		st.limits = make([]limit.SettledLimit, len(h.Limits))
 	}
-	return s.findHeld(m, settlement, st.settled)
+	return s.findHeld(m, settlement)
 }
 
 // findHeld finds the limits of a hold with their rules, by which it was taken. One that is not stored any more knows nothing of it.
-func (s *System) findHeld(m *mail, settlement *limit.Settlement, settled []limit.SettledLimit) error {
+func (s *System) findHeld(m *mail, settlement *limit.Settlement) error {
 	doc, o := s.cfg.Limits(), m.other
 	for i, held := range settlement.Hold.Limits {
 		rule, err := doc.Resolve(limit.Named(held.Limit))
 		if errors.Is(err, limit.ErrUnknownLimit) {
-			settled[i] = limit.SettledLimit{Name: held.Limit, State: limit.HoldUnknown}
+			o.settling.limits[i] = limit.SettledLimit{Name: held.Limit, State: limit.HoldUnknown}
+			o.settling.removed = append(o.settling.removed, held.Limit)
 			continue
 		}
 		if err != nil {
@@ -109,10 +99,7 @@ func (st *settling) answer(s *limit.Settlement, err error) (limit.Settled, error
 	if err != nil {
 		return limit.Settled{}, err
 	}
-	for i := range st.other.settles {
-		st.settled[st.other.places[i]] = st.other.settles[i].Settled
-	}
-	sum := limit.SumSettled(st.settled)
+	sum := limit.SumSettled(st.limits)
 	if !sum.Known() {
 		return limit.Settled{}, st.unknownHold(s)
 	}
@@ -121,12 +108,9 @@ func (st *settling) answer(s *limit.Settlement, err error) (limit.Settled, error
 
 // unknownHold names a hold that no limit knows, and those of its limits that are not stored any more.
 func (st *settling) unknownHold(s *limit.Settlement) error {
-	var names, removed []string
-	for i := range s.Hold.Limits {
-		name := s.Hold.Limits[i].Limit
-		if names = append(names, name); !slices.Contains(st.other.places, i) {
-			removed = append(removed, name)
-		}
+	names, removed := make([]string, len(s.Hold.Limits)), st.removed
+	for i := range names {
+		names[i] = s.Hold.Limits[i].Limit
 	}
 	key := limit.Quote(s.Hold.Key)
 	switch {
