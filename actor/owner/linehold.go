@@ -260,6 +260,21 @@ func (hs *lineHolds) unused() *lineHold {
 	return h
 }
 
+// prefetch brings what the next hold or settlement needs into the processor's caches, and returns a meaningless number.
+func (hs *lineHolds) prefetch() int {
+	if hs == nil {
+		return 0
+	}
+	warmth := len(hs.byID)
+	if last := len(hs.spare) - 1; last >= 0 {
+		warmth += int(hs.spare[last].amount)
+	}
+	if len(hs.settled.places) > 0 {
+		warmth += int(hs.settled.place(hs.numbers.Last()).overAt)
+	}
+	return warmth
+}
+
 // bytes is about how much memory the holds take.
 func (hs *lineHolds) bytes() int64 {
 	if hs == nil {

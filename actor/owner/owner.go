@@ -442,5 +442,5 @@ func (o *Owner) Prefetch() int {
 	case x.ledger != nil:
 		return x.older.n + x.ledger.Prefetch()
 	}
-	return x.older.n
+	return x.older.n + x.holds.prefetch()
 }
