@@ -177,7 +177,8 @@ func (c *checkStream) giveUp(ids []uint64) {
 
 // ready is the message of first and of the other answers that are there.
 func (c *checkStream) ready(first *pb.Answer) *pb.StreamOut {
-	out := &pb.StreamOut{Answers: []*pb.Answer{first}}
+	out := &pb.StreamOut{Answers: make([]*pb.Answer, 1, 1+len(c.answers))}
+	out.Answers[0] = first
 	for more := true; more; {
 		select {
 		case a := <-c.answers:

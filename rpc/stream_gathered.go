@@ -65,11 +65,11 @@ func (m *gathered) startChecks(o *ours, from, to int) {
 		o.checks = share{requests: make([]limit.Request, 0, n), places: make([]int, 0, n)}
 	}
 	for i := from; i < to; i++ {
-		r := m.Requests[i]
-		at, err := m.server.place(m.ctx, r.Key, toFirst(&r))
+		r := &m.Requests[i]
+		at, err := m.server.place(m.ctx, r.Key, toFirst(r))
 		if each, ok := at.(limit.EachLimiter); ok {
 			o.here = each
-			o.checks.add(i, r)
+			o.checks.add(i, *r)
 			continue
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func (m *gathered) startChecks(o *ours, from, to int) {
 			continue
 		}
 		m.checks.Go(func() {
-			d, err := m.server.checkSafely(m.ctx, at, r)
+			d, err := m.server.checkSafely(m.ctx, at, *r)
 			m.answer(i, limit.Result{Decision: d, Err: err}, o.begin)
 		})
 	}
