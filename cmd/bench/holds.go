@@ -60,6 +60,9 @@ func durableHoldings() []holding {
 	return all
 }
 
+// holdTurns is how often checks and holds take turns in a round: this machine's speed changes from second to second.
+const holdTurns = 5
+
 // holdTarget is how many checks a hold and its settlement may cost together.
 const holdTarget = 2.2
 
@@ -96,7 +99,7 @@ func holdCosts(nodes int, holdings []holding) func(context.Context, *Tabling, st
 		}
 		defer func() { err = errors.Join(err, c.Close()) }()
 		for _, h := range holdings {
-			h.load.Duration, h.load.Warmup = t.duration()/2, t.duration()/8
+			h.load.Duration, h.load.Warmup = t.duration()/(2*holdTurns), t.duration()/(8*holdTurns)
 			h.load.Limit = limit.Named(h.limit)
 			if err := h.load.check(); err != nil {
 				return nil, err
@@ -124,7 +127,7 @@ func (s *Setup) startHoldNodes(ctx context.Context, folder string, nodes int, d 
 	return c.children(), c.servers(), err
 }
 
-// holdCost measures one load, round by round: checks, and holds that are settled. They take turns in coming first.
+// holdCost measures one load, round by round: checks, and holds that are settled. They take turns.
 func (t *Tabling) holdCost(ctx context.Context, h holding, c *client.Client, run children) ([]Spread[float64], error) {
 	sideOf := func(name string, settles bool) *side {
 		return &side{name: name, service: service{cpu: run.cpu, caller: func(n int) caller { return newHoldCaller(c, h, n, settles) }}}
@@ -132,25 +135,42 @@ func (t *Tabling) holdCost(ctx context.Context, h holding, c *client.Client, run
 	sides := [2]*side{sideOf("checks", false), sideOf("holds", true)}
 	var costs, byCPU, rates []float64
 	for round := range 2*t.rounds() + 1 {
-		var reports [2]Report
-		for i := range sides {
-			which := (i + round) % 2
-			var err error
-			if reports[which], err = sides[which].measure(ctx, h.load); err != nil {
+		var sums [2]turns
+		for turn := range 2 * holdTurns {
+			which := (turn + turn/2 + round) % 2 // one after the other, then the other way round
+			r, err := sides[which].measure(ctx, h.load)
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", h.what, err)
 			}
+			sums[which].add(&r)
 		}
-		check, hold := reports[0], reports[1]
-		cost := check.ChecksPerSecond / hold.ChecksPerSecond
-		cpu := float64(hold.perCheck(hold.GeneratorCPU+hold.ServiceCPU)) / float64(check.perCheck(check.GeneratorCPU+check.ServiceCPU))
-		t.say("%s: %s checks/s, %s holds and settlements/s, %.2f ×, by processor time %.2f ×", h.what,
-			count(check.ChecksPerSecond), count(hold.ChecksPerSecond), cost, cpu)
+		check, hold := &sums[0], &sums[1]
+		cost, cpu := check.rate()/hold.rate(), hold.cpuEach()/check.cpuEach()
+		t.say("%s: %s checks/s, %s holds and settlements/s, %.2f ×, by processor time %.2f ×", h.what, count(check.rate()), count(hold.rate()), cost, cpu)
 		if round > 0 { // the first one was the warm-up
-			costs, byCPU, rates = append(costs, cost), append(byCPU, cpu), append(rates, hold.ChecksPerSecond)
+			costs, byCPU, rates = append(costs, cost), append(byCPU, cpu), append(rates, hold.rate())
 		}
 	}
 	return []Spread[float64]{spreadOf(costs), spreadOf(byCPU), spreadOf(rates)}, nil
 }
+
+// turns are what a side did in its turns of a round.
+type turns struct {
+	checks       int64
+	elapsed, cpu time.Duration
+}
+
+func (s *turns) add(r *Report) {
+	s.checks += r.Checks
+	s.elapsed += r.Elapsed
+	s.cpu += r.GeneratorCPU + r.ServiceCPU
+}
+
+// rate is how many checks there were in a second.
+func (s *turns) rate() float64 { return float64(s.checks) / s.elapsed.Seconds() }
+
+// cpuEach is the processor time of each, in seconds.
+func (s *turns) cpuEach() float64 { return s.cpu.Seconds() / float64(s.checks) }
 
 // A holdCaller makes one check after another, or takes one hold after another and settles each.
 type holdCaller struct {
