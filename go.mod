@@ -9,6 +9,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/coder/websocket v1.8.15
+	github.com/dchest/siphash v1.2.3
 	github.com/dunglas/httpsfv v1.1.2
 	github.com/gaissmai/bart v0.30.0
 	github.com/hashicorp/go-hclog v1.6.2
@@ -38,8 +39,6 @@ require (
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
 )
-
-require github.com/dchest/siphash v1.2.3 // indirect
 
 require (
 	github.com/DataDog/zstd v1.5.7 // indirect
