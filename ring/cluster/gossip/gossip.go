@@ -107,6 +107,7 @@ func (g *Gossip) Start() error {
 		return fmt.Errorf("gossip on %s: %w", g.wire.Address(), err)
 	}
 	g.list.Store(list)
+	g.wire.transport.deliver()
 	return nil
 }
 

@@ -44,6 +44,7 @@ type sockets struct {
 
 	streams chan net.Conn
 	packets chan *memberlist.Packet
+	wanted  chan struct{} // closed by deliver
 	done    chan struct{} // closed by Shutdown
 	once    sync.Once
 	tasks   sync.WaitGroup // the goroutines that accept, read and hand over
@@ -69,7 +70,7 @@ func openSockets(ip string, port int, bounds bound.Config, key cipher.AEAD, log 
 	}
 	s := &sockets{
 		listener: bound.New(tcp, bounds), udp: udp, key: key, log: log, metrics: bounds.Metrics,
-		streams: make(chan net.Conn), packets: make(chan *memberlist.Packet), done: make(chan struct{}),
+		streams: make(chan net.Conn), packets: make(chan *memberlist.Packet), wanted: make(chan struct{}), done: make(chan struct{}),
 		reading: map[net.Conn]struct{}{},
 	}
 	s.tasks.Go(s.accept)
@@ -122,10 +123,23 @@ func (s *sockets) take(conn *bound.Conn) {
 		_ = conn.Close() // nobody waits for an answer
 		return
 	}
+	s.waitUntilWanted()
 	select {
 	case s.streams <- &replayedConn{Conn: conn, first: bytes.NewReader(message)}:
 	case <-s.done:
 		_ = conn.Close() // likewise
+	}
+}
+
+// deliver begins to hand over what arrives; it is called once. A memberlist listens before it knows itself: one that hears of its earlier life
+// in between takes itself for dead, and forgets itself a little later.
+func (s *sockets) deliver() { close(s.wanted) }
+
+// waitUntilWanted waits for deliver, or Shutdown.
+func (s *sockets) waitUntilWanted() {
+	select {
+	case <-s.wanted:
+	case <-s.done:
 	}
 }
 
@@ -205,6 +219,7 @@ func (s *sockets) listen() {
 			s.listener.Refused(reason, from, "a packet was dropped")
 			continue
 		}
+		s.waitUntilWanted()
 		select {
 		case s.packets <- &memberlist.Packet{Buf: bytes.Clone(buffer[:n]), From: from, Timestamp: now}:
 		case <-s.done:

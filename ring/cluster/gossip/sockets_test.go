@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +73,7 @@ func gossips(tb testing.TB, name string, k *key.Key, bounds bound.Config) *gossi
 	if g.Memberlist, err = memberlist.Create(settings); err != nil {
 		tb.Fatal(err)
 	}
+	g.sockets.deliver()
 	tb.Cleanup(func() {
 		if err := g.Shutdown(); err != nil {
 			tb.Error(err)
@@ -103,6 +105,65 @@ func (g *gossiper) streams(tb testing.TB, n int, says []byte) []net.Conn {
 		_, _ = conn.Write(says) // it may be cut off in the middle
 	}
 	return conns
+}
+
+// TestNothingIsHeardBeforeItIsWanted sends a stream and a packet to sockets whose memberlist is not made yet: they are kept until it is.
+func TestNothingIsHeardBeforeItIsWanted(t *testing.T) {
+	wire, err := Bind(BindConfig{Address: "127.0.0.1:0", Bounds: bound.Config{Name: "gossip", Logger: slog.New(slog.DiscardHandler)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := wire.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s, ping := wire.transport, encoded(t, gossipPing, &pinged{SeqNo: 7, Node: "a"})
+	dial := func(network string) net.Conn {
+		conn, err := new(net.Dialer).DialContext(t.Context(), network, wire.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	write := func(conn net.Conn, b []byte) {
+		if _, err := conn.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads := func(n int) {
+		for deadline := time.Now().Add(eventually); ; runtime.Gosched() {
+			s.mu.Lock()
+			reading := len(s.reading)
+			s.mu.Unlock()
+			if reading == n {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%d streams are read, want %d", reading, n)
+			}
+		}
+	}
+	stream := dial("tcp")
+	write(stream, ping[:1])
+	reads(1)
+	write(stream, ping[1:])
+	write(dial("udp"), ping)
+	reads(0) // the whole message is there
+	for range 10_000 {
+		select {
+		case <-s.StreamCh():
+			t.Fatal("a stream was heard")
+		case <-s.PacketCh():
+			t.Fatal("a packet was heard")
+		default:
+			runtime.Gosched()
+		}
+	}
+	s.deliver()
+	(<-s.StreamCh()).Close()
+	<-s.PacketCh()
 }
 
 // TestGossipHoldsLittleForStrangers has a hundred streams announce as much as they may and send a part of it. What is held
