@@ -26,7 +26,7 @@ func (b *bucket) expireHolds(now int64, out *Out) {
 		switch {
 		case !h.free || h.settled:
 		case now >= h.until:
-			b.giveBackHold(h, now)
+			b.giveBackHold(h, h.until, now)
 			h.tellExpired(b.rule.Name, out)
 		default:
 			hs.expire = min(hs.expire, h.until)
@@ -66,8 +66,8 @@ func (b *bucket) afterExpiry(now int64) *bucket {
 	return &then
 }
 
-// giveBackHold makes credit of what the hold has taken more than it takes at now.
-func (b *bucket) giveBackHold(h *lineHold, now int64) {
+// giveBackHold makes credit of what the hold has taken more than it takes at now. That is free since freeAt, which may be seen late.
+func (b *bucket) giveBackHold(h *lineHold, freeAt, now int64) {
 	over := h.charged - h.due(now)
 	if over <= 0 {
 		return
@@ -84,5 +84,5 @@ func (b *bucket) giveBackHold(h *lineHold, now int64) {
 	back := h.cut(b.rule, b.rule.Length(over))
 	begin := limit.At(b.rule.Begin(now))
 	x.returns.endWaits(b.rule, now, begin)
-	b.putBack(&back, begin, now)
+	b.putBack(&back, begin, freeAt, now)
 }

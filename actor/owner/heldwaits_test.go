@@ -86,3 +86,33 @@ func TestHoldsBesideWaits(t *testing.T) {
 		t.Errorf("%d checks waited, and %d holds were settled", waited, settled)
 	}
 }
+
+// A hold expires while a check waits behind it, and that is seen only once the check has begun: by then the bucket had long been full again, and
+// the check has taken of that.
+func TestHoldExpiresBesideWaits(t *testing.T) {
+	rule := ruleWithWait(t, limit.Limit{
+		Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute, OnExpiry: limit.Free},
+	}, 10*time.Second)
+	for name, c := range map[string]struct{ after, left int64 }{
+		"as it begins": {5 * second, 5},
+		"later":        {8 * second, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := alone(t)
+			s.holds(10, second, rule)
+			tag := s.tag()
+			s.owner.Check(owner.Check{Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: 5, Wait: 10 * second}, &s.out)
+			s.after()
+			if d := s.decision(tag); !d.Allowed || d.Wait != 5*time.Second {
+				t.Fatalf("the check that waits: %+v", d)
+			}
+			s.pass(c.after)
+			if d := s.decision(s.plain(c.left+1, rule)); d.Allowed {
+				t.Errorf("%d tokens at once, of %d", c.left+1, c.left)
+			}
+			if d := s.decision(s.plain(c.left, rule)); !d.Allowed {
+				t.Errorf("not %d tokens: %+v", c.left, d)
+			}
+		})
+	}
+}

@@ -43,6 +43,7 @@ type returns struct {
 	sum    limit.Pos // length of free
 	since  int64     // when line came back last: for a check read before, it was still spent
 	waits  int64     // no check that waits begins later; 0 when none waits: see inPlace
+	waited int64     // no check that has ever waited begins later
 	holds  bool      // holds have come back: see most
 }
 
@@ -126,12 +127,13 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 	r.endWaits(b.rule, now, begin)
 	r.reuses -= len(m.reuses)
 	m.back, m.reuses = true, nil
-	return b.putBack(&back, begin, now)
+	return b.putBack(&back, begin, now, now)
 }
 
-// putBack makes credit of line that was spent, and says whether that is of any use. Line of a window that has ended is of none: the line of
-// the windows since, which debt or a check that waited may have begun, is that of other tokens.
-func (b *bucket) putBack(back *spent, begin limit.Pos, now int64) bool {
+// putBack makes credit of line that was spent, and is free since freeAt, and says whether that is of any use. Line of a window that has ended is
+// of none: the line of the windows since, which debt or a check that waited may have begun, is that of other tokens. Nor is what lay before
+// the checks that waited at freeAt, once they have begun: see inPlace.
+func (b *bucket) putBack(back *spent, begin limit.Pos, freeAt, now int64) bool {
 	r := b.extra.returns
 	if r.waits > 0 {
 		return r.putInPlace(b.rule, back, begin, now)
@@ -140,11 +142,15 @@ func (b *bucket) putBack(back *spent, begin limit.Pos, now int64) bool {
 	if !most.After(b.credit(now)) {
 		return false
 	}
-	windows, some := begin.After(limit.At(now)), false
+	from, some := limit.Pos{}, false
+	if begin.After(limit.At(now)) { // in windows
+		from = begin
+	}
+	if r.waited > freeAt {
+		from = limit.Later(from, limit.At(b.rule.Begin(r.waited)))
+	}
 	for _, p := range append(back.reuses, back.piece) {
-		if windows {
-			p.start = limit.Later(p.start, begin)
-		}
+		p.start = limit.Later(p.start, from)
 		some = some || p.end.After(p.start)
 		r.put(b.rule, p)
 	}
@@ -273,7 +279,7 @@ func (b *bucket) noteWait(t, at int64) {
 	if x.returns == nil {
 		x.returns = &returns{}
 	}
-	x.returns.waits = max(x.returns.waits, at)
+	x.returns.waits, x.returns.waited = max(x.returns.waits, at), max(x.returns.waited, at)
 }
 
 // inPlace says whether a check of t that begins at at can have returned line only in its place: it waits, or others do.

@@ -75,7 +75,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		h.tellExpired(b.rule.Name, out)
 	}
 	h.take(s, now)
-	if b.giveBackHold(h, now); !h.settled && h.free {
+	if b.giveBackHold(h, now, now); !h.settled && h.free {
 		hs.expire = min(hs.expire, h.until)
 	}
 	var length limit.Pos
