@@ -18,6 +18,7 @@ type lineHolds struct {
 	numbers limit.HoldNumbers
 	spare   []*lineHold // to be used again
 	foreign int         // how many of byID are
+	reuses  int         // pieces that those of byID have spent again
 	expire  int64       // no hold that is freed then expires earlier; math.MaxInt64 for none
 	stretch uint64      // of line: goes up when nothing spent before can be given back
 	pruneAt int         // how many there are when prune looks again
@@ -65,8 +66,11 @@ func (hs *lineHolds) add(h *lineHold, now int64) {
 	if len(hs.byID) >= hs.pruneAt {
 		hs.prune(now)
 	}
-	if _, there := hs.byID[h.id]; h.foreign && !there {
-		hs.foreign++
+	if _, there := hs.byID[h.id]; !there {
+		hs.reuses += len(h.reuses)
+		if h.foreign {
+			hs.foreign++
+		}
 	}
 	hs.byID[h.id] = h
 	if h.free && !h.settled {
@@ -92,6 +96,7 @@ func (hs *lineHolds) drop(h *lineHold) {
 	if h.foreign {
 		hs.foreign--
 	}
+	hs.reuses -= len(h.reuses)
 	delete(hs.byID, h.id)
 }
 
@@ -189,12 +194,15 @@ func (hs *lineHolds) see(now int64) *limit.HoldsSeen {
 	return limit.SeeHolds(len(all), func(i int) (limit.SeenHold, int64) { return all[i].SeenHold, all[i].due })
 }
 
-// addLine adds line that was spent for the hold later, of that stretch.
-func (h *lineHold) addLine(more spent, stretch uint64) {
-	if h.stretch == stretch {
+// addLine adds line that was spent for h, which byID may have, later.
+func (hs *lineHolds) addLine(h *lineHold, more spent) {
+	if h.stretch == hs.stretch {
 		more.reuses = slices.Concat(h.reuses, []piece{h.piece}, more.reuses)
 	}
-	h.spent, h.stretch = more, stretch
+	if hs.byID[h.id] == h {
+		hs.reuses += len(more.reuses) - len(h.reuses)
+	}
+	h.spent, h.stretch = more, hs.stretch
 }
 
 // cut takes up to length off the end of what was spent.
@@ -239,6 +247,7 @@ func (h *lineHold) take(s *Settle, now int64) {
 // settle notes that h, which byID has, was settled at now. The caller does not use h any more. Of a hold that was charged what was used,
 // the number tells as much once it is forgotten.
 func (hs *lineHolds) settle(h *lineHold, now int64) {
+	hs.reuses -= len(h.reuses)
 	h.overAt, h.spent = now, spent{} // nothing of it comes back any more
 	if h.charged == h.used && hs.numbers.Tells(h.number) {
 		delete(hs.byID, h.id)
@@ -281,5 +290,6 @@ func (hs *lineHolds) bytes() int64 {
 		return 0
 	}
 	const each = int64(unsafe.Sizeof(lineHold{})) + 16 + 2*8
-	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)+len(hs.spare)) + hs.settled.bytes() + hs.numbers.Bytes()
+	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)+len(hs.spare)) + pieceBytes*int64(hs.reuses) +
+		hs.settled.bytes() + hs.numbers.Bytes()
 }

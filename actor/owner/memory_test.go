@@ -3,6 +3,7 @@ package owner_test
 import (
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/actor/owner"
@@ -96,5 +97,45 @@ func TestLoad(t *testing.T) {
 	}
 	if allocs := testing.AllocsPerRun(100, func() { o.Load(start) }); allocs > 0 {
 		t.Errorf("it takes memory %v times", allocs)
+	}
+}
+
+// What holds have spent again of line that came back in many pieces is counted, as long as they keep those.
+func TestBytesCountPiecesOfHolds(t *testing.T) {
+	rule := ruleFor(t, limit.Limit{
+		Name: "tokens", Capacity: 40_000, Refill: limit.Refill{Tokens: 40_000, Per: 10 * time.Minute}, Holds: limit.Holds{Longest: time.Minute},
+	})
+	s := alone(t)
+	const (
+		rounds, pieces = 4, 1000
+		pieceBytes     = 2 * int64(unsafe.Sizeof(limit.Pos{}))
+	)
+	inPieces := func() limit.Hold {
+		var back []limit.Hold
+		for range pieces {
+			back = append(back, s.holds(1, 60*second, rule))
+			s.decision(s.plain(1, rule))
+		}
+		for _, h := range back {
+			s.settles(h, limit.Settlement{}, rule)
+		}
+		return s.holds(pieces, 60*second, rule)
+	}
+	for range rounds + 1 { // after which there is all room that is made once
+		s.settles(inPieces(), limit.Settlement{Used: pieces}, rule)
+	}
+	first := s.owner.Bytes()
+	var open []limit.Hold
+	for range rounds {
+		open = append(open, inPieces())
+	}
+	if more := s.owner.Bytes() - first; more < rounds*pieces*pieceBytes {
+		t.Errorf("%d holds with %d pieces each take %d bytes", rounds, pieces, more)
+	}
+	for _, h := range open {
+		s.settles(h, limit.Settlement{Used: pieces}, rule)
+	}
+	if more := s.owner.Bytes() - first; more > pieces*pieceBytes {
+		t.Errorf("once all are settled, %d bytes more are counted", more)
 	}
 }

@@ -86,7 +86,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		}
 		if h.charged += got; got > 0 {
 			if !h.settled {
-				h.addLine(line, hs.stretch)
+				hs.addLine(h, line)
 			}
 			if h.foreign {
 				hs.add(h, now) // also one that there was no room to remember
