@@ -107,8 +107,8 @@ func (m *mail) setResult(d limit.Decision, err error) {
 	*m.result = limit.Result{Decision: d, Err: err}
 }
 
-// whole is the decision on all limits of the request, of what the owner has decided on those that it was asked for. What a settlement came
-// to is told elsewhere.
+// whole is the decision on all limits of the request, of what the owner has decided on those that it was asked for. Of a
+// settlement it is empty: what that came to is written where its caller looks for it.
 func (m *mail) whole(d limit.Decision) limit.Decision {
 	if m.kind == settle {
 		m.other.tellSettled()
