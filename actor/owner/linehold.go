@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/jeton-dev/jeton/actor/limit"
 )
@@ -282,14 +281,4 @@ func (hs *lineHolds) prefetch() int {
 		warmth += int(hs.settled.place(hs.numbers.Last()).overAt)
 	}
 	return warmth
-}
-
-// bytes is about how much memory the holds take.
-func (hs *lineHolds) bytes() int64 {
-	if hs == nil {
-		return 0
-	}
-	const each = int64(unsafe.Sizeof(lineHold{})) + 16 + 2*8
-	return int64(unsafe.Sizeof(lineHolds{})) + 48 + each*int64(len(hs.byID)+len(hs.spare)) + pieceBytes*int64(hs.reuses) +
-		hs.settled.bytes() + hs.numbers.Bytes()
 }

@@ -21,6 +21,10 @@ const (
 	ledgerBytes  = int64(unsafe.Sizeof(ledger{})) + 2*int64(unsafe.Sizeof(limit.Ledger{}))
 	closesBytes  = int64(unsafe.Sizeof(penalties{}))
 	roomBytes    = int64(unsafe.Sizeof(room{}))
+
+	// With what a map takes for itself, and for each of its entries.
+	lineHoldsBytes = int64(unsafe.Sizeof(lineHolds{})) + 48
+	lineHoldBytes  = int64(unsafe.Sizeof(lineHold{})) + 16 + 2*8
 )
 
 // Bytes is about how much memory the owner holds besides the Owner itself. Stored rules are not its own. It costs a few
@@ -78,6 +82,15 @@ func (l *ledger) bytes() int64 {
 		n += closesBytes
 	}
 	return n
+}
+
+// bytes is about how much memory the holds take.
+func (hs *lineHolds) bytes() int64 {
+	if hs == nil {
+		return 0
+	}
+	return lineHoldsBytes + lineHoldBytes*int64(len(hs.byID)+len(hs.spare)) + pieceBytes*int64(hs.reuses) +
+		hs.settled.bytes() + hs.numbers.Bytes()
 }
 
 // ForgetReturns forgets all receipts and all line that was given back, which makes the key stricter: a return of what it
