@@ -84,12 +84,12 @@ func (o *Owner) take(b *bucket, p *pending, out *Out) {
 			o.overflow.didSeq = p.Seq
 		}
 		b.enterGeneration(p.Generation, out)
-		b.extend(s, p.far())
+		b.extend(s, p.far(), 0)
 	case p.far().over(b.rule, p.Reach, o.cfg) > 0: // the rule was made shorter meanwhile
 	case p.Background && s.from > b.held.to:
 		t.next, t.nextFar = s, p.far()
 	default:
-		b.extend(s, p.far())
+		b.extend(s, p.far(), p.waits)
 	}
 }
 

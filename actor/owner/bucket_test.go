@@ -38,7 +38,7 @@ func TestShorterRuleGivesUpWhatLiesTooFar(t *testing.T) {
 		b := &bucket{rule: long}
 		b.startReplication(out).next = segment{tt.to + second, tt.to + 2*second}
 		p := &pending{Send: Send{From: start, To: tt.to}, askedAt: start}
-		b.extend(segment{p.From, p.To}, p.far())
+		b.extend(segment{p.From, p.To}, p.far(), 0)
 		b.tat = limit.At(tt.spent)
 		b.replication().nextFar = p.far()
 		b.forgetReplicas() // as where the partition moves
@@ -78,7 +78,7 @@ func TestPlansShareWhatIsReserved(t *testing.T) {
 	cfg := &Config{Replicas: 3, Delta: DefaultDelta}
 	b := &bucket{rule: long.Rule}
 	p := &pending{Send: Send{From: start, To: start + 100*second}, askedAt: start}
-	b.extend(segment{p.From, p.To}, p.far())
+	b.extend(segment{p.From, p.To}, p.far(), 0)
 	b.tat = limit.At(start)
 	for _, rule := range []*limit.Rule{short.Rule, own, long.Rule, short.Rule} {
 		if b.change(rule, cfg); b.held.to != p.To {
@@ -91,13 +91,13 @@ func TestPlansShareWhatIsReserved(t *testing.T) {
 func TestHeldLineIsAsFarAsItsFarthest(t *testing.T) {
 	b := &bucket{rule: perSecond(t, 100)}
 	b.startReplication(&Out{})
-	b.extend(segment{0, 10}, 7)
-	b.extend(segment{10, 20}, 3)
+	b.extend(segment{0, 10}, 7, 0)
+	b.extend(segment{10, 20}, 3, 0)
 	if b.far != 7 {
 		t.Errorf("far is %d, want 7 while some of the first is left", b.far)
 	}
 	b.tat = limit.At(20)
-	b.extend(segment{20, 30}, 3)
+	b.extend(segment{20, 30}, 3, 0)
 	if b.far != 3 {
 		t.Errorf("far is %d, want 3 when all before is spent", b.far)
 	}

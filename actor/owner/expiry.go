@@ -4,14 +4,20 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// expireHolds frees what holds have taken that are freed when they expire, of all buckets.
-func (o *Owner) expireHolds(now int64, out *Out) {
+// moveOn does what is due by now in all buckets. When it is called makes no difference to what checks then find.
+func (o *Owner) moveOn(now int64, out *Out) {
 	for i := range o.size() {
-		o.at(i).expireHolds(now, out)
+		o.at(i).moveOn(now, out)
+	}
+}
+
+// moveOn does what is due by now in the bucket.
+func (b *bucket) moveOn(now int64, out *Out) {
+	if b.extra != nil {
+		b.endWaits(now)
+		b.expireHolds(now, out)
 	}
 }
 
@@ -42,27 +48,32 @@ func (h *lineHold) tellExpired(name string, out *Out) {
 	}
 }
 
-// afterExpiry is the bucket as it is once expireHolds has been called: itself, or a copy.
-func (b *bucket) afterExpiry(now int64) *bucket {
-	hs := b.lineHolds()
-	if hs == nil || now < hs.expire {
+// movedOn is the bucket as it is once moveOn has been called: itself, or a copy.
+func (b *bucket) movedOn(now int64) *bucket {
+	hs, r := b.lineHolds(), b.returns()
+	if !r.waitsAreOver(now) && (hs == nil || now < hs.expire) {
 		return b
 	}
-	then, x, holds := *b, *b.extra, *hs
-	then.extra, x.holds, holds.byID = &x, &holds, maps.Clone(hs.byID)
-	for id, h := range hs.byID {
-		if h.free && !h.settled && now >= h.until {
-			freed := *h
-			freed.reuses = slices.Clone(h.reuses)
-			holds.byID[id] = &freed
+	then, x := *b, *b.extra
+	then.extra = &x
+	if r != nil {
+		returns := *r
+		returns.made, returns.free = slices.Clone(r.made), slices.Clone(r.free)
+		x.returns = &returns
+	}
+	if hs != nil {
+		holds := *hs
+		holds.byID = maps.Clone(hs.byID)
+		for id, h := range hs.byID {
+			if h.free && !h.settled && now >= h.until {
+				freed := *h
+				freed.reuses = slices.Clone(h.reuses)
+				holds.byID[id] = &freed
+			}
 		}
+		x.holds = &holds
 	}
-	if x.returns != nil {
-		r := *x.returns
-		r.free = slices.Clone(r.free)
-		x.returns = &r
-	}
-	then.expireHolds(now, new(Out))
+	then.moveOn(now, new(Out))
 	return &then
 }
 
@@ -82,7 +93,5 @@ func (b *bucket) giveBackHold(h *lineHold, freeAt, now int64) {
 	}
 	x.returns.holds = true
 	back := h.cut(b.rule, b.rule.Length(over))
-	begin := limit.At(b.rule.Begin(now))
-	x.returns.endWaits(b.rule, now, begin)
-	b.putBack(&back, begin, freeAt, now)
+	b.putBack(&back, freeAt, now)
 }

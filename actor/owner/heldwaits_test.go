@@ -14,13 +14,21 @@ import (
 // A flow is tokens that a caller has got at a time, negative for some that came back.
 type flow struct{ at, tokens int64 }
 
-// mostBelow is by how many tokens flows take more than a bucket of that rule can have had, which is full at first and never fuller.
+// mostBelow is by how many tokens flows take more than a bucket of that rule can have had, which is full at first and never fuller. A window
+// is full when it begins.
 func mostBelow(rule *limit.Rule, flows []flow) (most float64) {
 	slices.SortStableFunc(flows, func(a, b flow) int { return cmp.Compare(a.at, b.at) })
-	full, rate := float64(rule.Capacity), float64(rule.Refill.Tokens)/float64(rule.Refill.Per)
-	level, last := full, flows[0].at
+	full, rate := float64(rule.Capacity), 0.0
+	windows := rule.Begin(1) > 1
+	if !windows {
+		rate = float64(rule.Refill.Tokens) / float64(rule.Refill.Per)
+	}
+	level, last := full, int64(0)
 	for _, f := range flows {
 		level = min(full, level+rate*float64(f.at-last))
+		if windows && rule.Begin(f.at) != rule.Begin(last) {
+			level = full
+		}
 		level, last = min(full, level-float64(f.tokens)), f.at
 		most = max(most, -level)
 	}
@@ -114,5 +122,84 @@ func TestHoldExpiresBesideWaits(t *testing.T) {
 				t.Errorf("not %d tokens: %+v", c.left, d)
 			}
 		})
+	}
+}
+
+// A check that waits for the next window, or for a full bucket, leaves the holds before it what they give back: until it begins, others can
+// have that in its place. Then the bucket has been full, and they give back nothing.
+func TestHoldsBeforeAFullBucket(t *testing.T) {
+	for name, l := range map[string]limit.Limit{
+		"a window": {Algorithm: limit.FixedWindow, Capacity: 10, Window: 10 * time.Second},
+		"a bucket": {Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.Name, l.Holds = "tokens", limit.Holds{Longest: time.Minute}
+			rule := ruleWithWait(t, l, 10*time.Second)
+			s := alone(t)
+			s.pass(10*second - start%(10*second))
+			returned := s.admitted(s.check(1, rule))
+			early, late := s.holds(6, 60*second, rule), s.holds(3, 60*second, rule)
+			receipt := s.begins(s.checkWait(10*time.Second, 10, rule), 10*time.Second)
+			s.pass(second)
+			if got := s.settles(early, limit.Settlement{Used: 1}, rule)[0]; got.Charged != 1 || got.Returned != 5 {
+				t.Errorf("settled: %+v", got)
+			}
+			s.pass(1)
+			if d := s.decision(s.plain(6, rule)); d.Allowed {
+				t.Error("6 tokens, of 5")
+			}
+			if d := s.decision(s.plain(5, rule)); !d.Allowed {
+				t.Errorf("not 5 tokens: %+v", d.Limits)
+			}
+			s.pass(9 * second)
+			s.settles(late, limit.Settlement{Used: 0}, rule)
+			s.pass(1)
+			s.ignored(returned)
+			if d := s.decision(s.plain(1, rule)); d.Allowed {
+				t.Error("a token of a hold from before the bucket was full")
+			}
+			s.returned(receipt)
+			s.pass(1)
+			if d := s.decision(s.plain(10, rule)); !d.Allowed {
+				t.Errorf("not the tokens of the check that waited: %+v", d.Limits)
+			}
+		})
+	}
+}
+
+// Of what came back more than the bucket could hold, the last on the line is kept, in whatever order it came: a check that waits can have only what
+// lies behind its begin.
+func TestLastOfWhatCameBackIsKept(t *testing.T) {
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		s := alone(t)
+		rule := ruleWithWait(t, limit.Limit{
+			Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute},
+		}, 10*time.Second)
+		held := []limit.Hold{s.holds(4, 60*second, rule), s.holds(2, 60*second, rule)}
+		s.pass(4 * second)
+		for _, i := range order {
+			s.settles(held[i], limit.Settlement{}, rule)
+		}
+		s.holds(1, 60*second, rule)
+		s.begins(s.checkWait(10*time.Second, 10, rule), time.Second)
+	}
+}
+
+// What came back of a window in which a check waited to begin is nothing in the next one, which debt has begun before.
+func TestReturnOfAWindowThatEnds(t *testing.T) {
+	s := alone(t)
+	rule := ruleWithWait(t, limit.Limit{
+		Name: "tokens", Algorithm: limit.FixedWindow, Capacity: 10, Window: 10 * time.Second, Holds: limit.Holds{Longest: time.Minute, MaxDebt: 20},
+	}, 10*time.Second)
+	s.pass(10*second - start%(10*second))
+	h := s.holds(10, 60*second, rule)
+	receipt := s.begins(s.checkWait(10*time.Second, 10, rule), 10*time.Second)
+	if got := s.settles(h, limit.Settlement{Used: 15}, rule)[0]; got.Charged != 15 {
+		t.Fatalf("settled: %+v", got)
+	}
+	s.returned(receipt)
+	s.pass(20 * second)
+	if left := s.left(rule); left != 5 {
+		t.Errorf("%d are left of ten, of which 5 were used before", left)
 	}
 }

@@ -35,6 +35,7 @@ type trial struct {
 	bucket *bucket
 	length limit.Pos
 	at     int64 // when it would begin: the check's time, or later if it waits
+	waits  int64 // at if it waits; 0 if not
 	result
 }
 

@@ -56,7 +56,7 @@ func (o *Owner) Check(c Check, out *Out) {
 	case o.changes(c.Rules):
 		// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
 	default:
-		o.expireHolds(c.At, out)
+		o.moveOn(c.At, out)
 		if trials, denied := o.try(&c, c.At, out); denied {
 			o.deny(&c, c.At, trials, out)
 			return
@@ -68,7 +68,7 @@ func (o *Owner) Check(c Check, out *Out) {
 // decide answers c if that can be done now: every limit is tested for denial first, so that nothing is reserved in
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
-	o.expireHolds(now, out)
+	o.moveOn(now, out)
 	if c.Hold > 0 && o.holdsTooMany(c, now) {
 		out.Replies = append(out.Replies, Reply{Tag: c.Tag, Err: errManyHolds})
 		return true
@@ -185,7 +185,10 @@ func (o *Owner) tryAt(c *Check, at, now int64, out *Out) (trials []trial, denied
 	trials = out.trials[:len(c.Rules)]
 	for i, rule := range c.Rules {
 		t := &trials[i]
-		t.bucket, t.length, t.at = o.bucketOf(rule, out), rule.Length(c.Cost), at
+		t.bucket, t.length, t.at, t.waits = o.bucketOf(rule, out), rule.Length(c.Cost), at, 0
+		if at > c.At {
+			t.waits = at
+		}
 		switch l := t.bucket.ledger(); {
 		case l == nil:
 			t.result = t.bucket.test(c.At, at, c.Cost, t.length, o.cfg)
@@ -269,17 +272,17 @@ func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
 func enterNext(trials []trial) (entered bool) {
 	for i := range trials {
 		if t := &trials[i]; t.verdict == enter {
-			t.bucket.enterNext()
+			t.bucket.enterNext(t.waits)
 			entered = true
 		}
 	}
 	return entered
 }
 
-// enterNext leaves what remains of the held segment and goes on with the next one.
-func (b *bucket) enterNext() {
+// enterNext leaves what remains of the held segment and goes on with the next one: see extend.
+func (b *bucket) enterNext(waits int64) {
 	t := b.replication()
-	b.extend(t.next, t.nextFar)
+	b.extend(t.next, t.nextFar, waits)
 	t.next = segment{}
 }
 
@@ -345,7 +348,9 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 			case c.Receipts:
 				d.Receipts[i] = o.receipt(b, span)
 			}
-			b.noteWait(c.At, t.at)
+			if t.waits > 0 {
+				b.noteWait(t.waits)
+			}
 		}
 		spent := b.spentAt(c.At)
 		if c.Cost == 0 {
@@ -363,28 +368,11 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 }
 
 // spend takes length off the line for a check of t that begins at at, returned line first, and says which pieces of the line these
-// are. The caller has tested that it may. If the bucket is full at t, the receipts of earlier checks are worthless.
+// are. The caller has tested that it may.
 func (b *bucket) spend(t, at int64, length limit.Pos) spent {
 	var reuses []piece
-	if h := b.lineHolds(); h != nil && !b.spentAt(t).After(limit.At(b.rule.Begin(at))) {
-		h.forgetLine()
-	}
-	if r := b.returns(); r != nil {
-		begin := limit.At(b.rule.Begin(at))
-		r.endWaits(b.rule, t, begin)
-		switch inPlace := r.inPlace(t, at); {
-		case inPlace && at >= r.since:
-			reuses, length = r.takeBehind(b.rule, begin, length)
-		case inPlace:
-		default:
-			if !b.spentAt(t).After(begin) {
-				r.forgetMade()
-			}
-			if t >= r.since {
-				r.cap(b.rule, b.creditCap(t))
-				reuses, length = r.take(b.rule, length)
-			}
-		}
+	if x := b.extra; x != nil && (x.returns != nil || x.holds != nil) {
+		reuses, length = b.spendReturned(t, at, length)
 	}
 	start := limit.Later(b.tat, limit.At(b.rule.Begin(at)))
 	if length == (limit.Pos{}) {
@@ -392,6 +380,27 @@ func (b *bucket) spend(t, at int64, length limit.Pos) spent {
 	}
 	b.tat = b.rule.Add(start, length)
 	return spent{piece: piece{start, b.tat}, reuses: reuses}
+}
+
+// spendReturned spends what it can of length from returned line, for a check of t that begins at at. If the bucket is full then, nothing
+// that was spent before comes back.
+func (b *bucket) spendReturned(t, at int64, length limit.Pos) (reuses []piece, left limit.Pos) {
+	switch {
+	case !b.full(t, at):
+	case at > t:
+		b.renewAt(at)
+	default:
+		b.forgetSpent()
+	}
+	r := b.returns()
+	switch {
+	case r == nil || at < r.since:
+		return nil, length
+	case r.inPlace(t, at):
+		return r.takeBehind(b.rule, limit.At(b.rule.Begin(at)), length)
+	}
+	r.cap(b.rule, b.creditCap(t))
+	return r.take(b.rule, length)
 }
 
 // receipt writes down what an admission consumed, so that it can be returned.
@@ -429,6 +438,7 @@ func (o *Owner) Return(r limit.Receipt, now int64) bool {
 	if l := b.ledger(); l != nil {
 		return l.giveBack(b, r, now)
 	}
+	b.endWaits(now)
 	return b.giveBack(r, now)
 }
 

@@ -4,6 +4,7 @@ package owner
 type pending struct {
 	Send
 	reset    bool
+	waits    int64                // when the check begins that needs it, if that waits
 	stalled  bool                 // as it was sent last, it cannot come about
 	askedAt  int64                // when it was sent first
 	sentAt   int64                // when it was sent last

@@ -17,7 +17,7 @@ func (o *Owner) reserve(t *trial, now int64, out *Out) {
 	if t.need.After(limit.At(t.from)) {
 		to = b.ahead(max(t.need.Ceil(), o.neededByWaiting(b, t.need, at)), at, now, t.length, o.cfg)
 	}
-	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out)
+	o.send(b, Send{Generation: b.gen, From: t.from, To: to}, now, out).waits = t.waits
 }
 
 // neededByWaiting is up to where the checks and settlements need the line that wait behind the first one, which needs it up to need: one

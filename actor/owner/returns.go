@@ -45,6 +45,8 @@ type returns struct {
 	waits  int64     // no check that waits begins later; 0 when none waits: see inPlace
 	waited int64     // no check that has ever waited begins later
 	holds  bool      // holds have come back: see most
+	renews bool      // once no check waits, the bucket has been full: see renewAt
+	stale  uint64    // then receipts of lower numbers are forgotten
 }
 
 // made is a receipt that its owner remembers.
@@ -94,10 +96,10 @@ func (r *returns) forgetOldest() {
 	r.oldest++
 }
 
-// forgetMade forgets all receipts: the bucket is full, so what they spent has come back by itself.
+// forgetMade forgets all receipts.
 func (r *returns) forgetMade() {
 	clear(r.made)
-	r.made, r.oldest, r.next, r.reuses = r.made[:0], 0, 0, 0
+	r.made, r.oldest, r.next, r.stale, r.reuses = r.made[:0], 0, 0, 0, 0
 }
 
 // find is the remembered receipt that c is a copy of, or nil.
@@ -123,29 +125,22 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 		return false
 	}
 	back := m.spent
-	begin := limit.At(b.rule.Begin(now))
-	r.endWaits(b.rule, now, begin)
 	r.reuses -= len(m.reuses)
 	m.back, m.reuses = true, nil
-	return b.putBack(&back, begin, now, now)
+	return b.putBack(&back, now, now)
 }
 
 // putBack makes credit of line that was spent, and is free since freeAt, and says whether that is of any use. Line of a window that has ended is
 // of none: the line of the windows since, which debt or a check that waited may have begun, is that of other tokens. Nor is what lay before
 // the checks that waited at freeAt, once they have begun: see inPlace.
-func (b *bucket) putBack(back *spent, begin limit.Pos, freeAt, now int64) bool {
+func (b *bucket) putBack(back *spent, freeAt, now int64) bool {
 	r := b.extra.returns
 	if r.waits > 0 {
-		return r.putInPlace(b.rule, back, begin, now)
+		return r.putInPlace(b.rule, back, limit.At(b.rule.Begin(now)), now)
 	}
 	most := b.creditCap(now)
-	if !most.After(b.credit(now)) {
-		return false
-	}
-	from, some := limit.Pos{}, false
-	if begin.After(limit.At(now)) { // in windows
-		from = begin
-	}
+	more := most.After(b.credit(now))
+	from, some := b.ended(now), false
 	if r.waited > freeAt {
 		from = limit.Later(from, limit.At(b.rule.Begin(r.waited)))
 	}
@@ -159,7 +154,15 @@ func (b *bucket) putBack(back *spent, begin limit.Pos, freeAt, now int64) bool {
 	}
 	r.cap(b.rule, most)
 	r.since = now
-	return true
+	return more
+}
+
+// ended is up to where the line is that of windows that have ended by t; nowhere without windows.
+func (b *bucket) ended(t int64) limit.Pos {
+	if begin := b.rule.Begin(t); begin > t {
+		return limit.At(begin)
+	}
+	return limit.Pos{}
 }
 
 // creditCap is the most that credit may be at t: the spent line that is not yet past. More of this stretch was never
@@ -270,29 +273,25 @@ func (b *bucket) spanAt(t, at int64, length limit.Pos) (end, fresh limit.Pos) {
 	return b.rule.End(b.rule.Sub(b.tat, credit), t, length), limit.Later(limit.Pos{}, b.rule.Sub(length, credit))
 }
 
-// noteWait notes that a check of t begins at at, if line may come back before: by a receipt, or of a hold.
-func (b *bucket) noteWait(t, at int64) {
+// noteWait notes that a check begins at at, which is later, if line may come back before: by a receipt, or of a hold.
+func (b *bucket) noteWait(at int64) *returns {
 	x := b.extra
-	if at <= t || x == nil || x.returns == nil && x.holds == nil {
-		return
+	if x == nil || x.returns == nil && x.holds == nil {
+		return nil
 	}
 	if x.returns == nil {
 		x.returns = &returns{}
 	}
-	x.returns.waits, x.returns.waited = max(x.returns.waits, at), max(x.returns.waited, at)
+	r := x.returns
+	r.waits, r.waited = max(r.waits, at), max(r.waited, at)
+	return r
 }
 
 // inPlace says whether a check of t that begins at at can have returned line only in its place: it waits, or others do.
 func (r *returns) inPlace(t, at int64) bool { return r.waits > 0 || at > t }
 
-// endWaits is for a time at which all checks that waited may have begun: what lies before its begin, they have left behind.
-func (r *returns) endWaits(rule *limit.Rule, t int64, begin limit.Pos) {
-	if r.waits == 0 || t < r.waits {
-		return
-	}
-	r.cut(rule, begin)
-	r.since, r.waits = max(r.since, r.waits), 0
-}
+// waitsAreOver says whether checks have waited that may all have begun by now.
+func (r *returns) waitsAreOver(now int64) bool { return r != nil && r.waits > 0 && now >= r.waits }
 
 // cut gives up what lies before begin.
 func (r *returns) cut(rule *limit.Rule, begin limit.Pos) {

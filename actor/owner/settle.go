@@ -60,7 +60,7 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 
 // settleLine goes on with a settle of a limit that spends a line, which came at at.
 func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
-	b.expireHolds(now, out)
+	b.moveOn(now, out)
 	hs := b.withLineHolds()
 	h := o.lineHoldOf(b, s, now)
 	if h == nil {
@@ -155,7 +155,7 @@ func (o *Owner) force(b *bucket, amount, at, now int64, out *Out) (got int64, li
 		case admit:
 			return amount, b.spend(at, at, t.length), true
 		case enter:
-			b.enterNext()
+			b.enterNext(0)
 		case wait:
 			o.reserve(&t, now, out)
 			return 0, spent{}, false

@@ -65,7 +65,7 @@ func (o *Owner) Load(now int64) (tokens float64) {
 }
 
 func (o *Owner) view(b *bucket, now int64) View {
-	b = b.afterExpiry(now)
+	b = b.movedOn(now)
 	next := b.next()
 	v := View{
 		Rule: b.rule, Generation: b.gen, TAT: b.tat, Hi: b.held.to, Next: [2]int64{next.from, next.to},

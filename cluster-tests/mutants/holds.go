@@ -177,11 +177,54 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Name: "a hold outlives a full bucket",
 			Why:  "a bucket that has been full has what its holds took before; what comes back of them then would be there twice",
 			Edits: []Edit{{
-				File: "actor/owner/owner.go",
-				Old:  "if h := b.lineHolds(); h != nil && !b.spentAt(t)",
-				New:  "if h := b.lineHolds(); h != nil && at < 0 && !b.spentAt(t)",
+				File: "actor/owner/bucket.go",
+				Old:  "\t\tr.forgetMade()\n\t}\n\tif hs := b.lineHolds(); hs != nil {",
+				New:  "\t\tr.forgetMade()\n\t}\n\tif hs := b.lineHolds(); false {",
 			}},
 			Caught: []Hunt{story("TestHoldOfBeforeTheBucketWasFull", `are left`)},
+		},
+		{
+			Name: "a hold outlives a full bucket that a check waits for",
+			Why:  "a check that waits begins in a full bucket: from then on, what holds took before has come back by itself",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "\t\tr.forgetOldest()\n\t}\n\tif hs := b.lineHolds(); hs != nil {",
+				New:  "\t\tr.forgetOldest()\n\t}\n\tif hs := b.lineHolds(); false {",
+			}},
+			Caught: []Hunt{story("TestHoldsBeforeAFullBucket", `a token of a hold from before the bucket was full`)},
+		},
+		{
+			Name: "holds are over as soon as a check waits for a full bucket",
+			Why:  "until the check begins that waits for a full bucket, or for the next window, others can have what holds give back",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "\tcase at > t:\n\t\tb.renewAt(at)",
+				New:  "\tcase at > t:\n\t\tb.forgetSpent()",
+			}},
+			Caught: []Hunt{
+				story("TestHoldsBeforeAFullBucket", `not 5 tokens`),
+				story("TestHoldsBesideWaitsAreExact", `want it to begin at`),
+			},
+		},
+		{
+			Name: "holds are over once line is reserved for a check that waits",
+			Why:  "line is reserved for the next window when a check waits for it; until that begins, others can have what holds give back of this one",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "if waits > 0 && s.from <= b.rule.Begin(waits) {",
+				New:  "if waits < 0 && s.from <= b.rule.Begin(waits) {",
+			}},
+			Caught: []Hunt{story("TestHoldsBesideWaitsAreExact", `want it to begin at`)},
+		},
+		{
+			Name: "what comes back last is dropped",
+			Why:  "of more than the bucket can hold, the last on the line is kept, in whatever order it came: a check that waits can have only what lies behind its begin",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "more := most.After(b.credit(now))",
+				New:  "more := most.After(b.credit(now))\n\tif !more {\n\t\treturn false\n\t}",
+			}},
+			Caught: []Hunt{story("TestLastOfWhatCameBackIsKept", `begins after`)},
 		},
 		{
 			Name: "debt without an end",

@@ -262,8 +262,8 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "returned line belongs to the stretch it was spent in; after a jump it is line that has passed, or another owner's",
 			Edits: []Edit{{
 				File: "actor/owner/bucket.go",
-				Old:  "b.tat = limit.Later(b.tat, limit.At(s.from))\n\t\tb.forgetReturns()",
-				New:  "b.tat = limit.Later(b.tat, limit.At(s.from))",
+				Old:  "\t\t} else {\n\t\t\tb.forgetReturns()",
+				New:  "\t\t} else if false {\n\t\t\tb.forgetReturns()",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/owner", Run: "^TestJumpEndsCredit$", Says: `got .*Reuses:`},
@@ -283,9 +283,9 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Name: "a receipt outlives a full bucket",
 			Why:  "a bucket that has been full has given back every token; a receipt from before would give it once more",
 			Edits: []Edit{{
-				File: "actor/owner/owner.go",
-				Old:  "if !b.spentAt(t).After(begin) {",
-				New:  "if false {",
+				File: "actor/owner/bucket.go",
+				Old:  "\tif r := b.returns(); r != nil {\n\t\tr.forgetMade()",
+				New:  "\tif r := b.returns(); false {\n\t\tr.forgetMade()",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterTheBucketWasFull$", Says: `took effect`}},
 		},
@@ -304,12 +304,12 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "what comes back of a window that has ended is nothing in the next one, whose line debt or a check that waited may have begun; as credit there, it admits more than the limit",
 			Edits: []Edit{{
 				File: "actor/owner/returns.go",
-				Old:  "if begin.After(limit.At(now)) { // in windows",
-				New:  "if false {",
+				Old:  "if begin := b.rule.Begin(t); begin > t {",
+				New:  "if begin := b.rule.Begin(t); false {",
 			}},
 			Caught: []Hunt{
-				{Package: "./actor/owner", Run: "^TestReturnOfAnEarlierWindow$", Says: `took effect`},
 				{Package: "./actor/owner", Run: "^TestHoldOfAnEarlierWindow$", Says: `are left of ten`},
+				{Package: "./actor/owner", Run: "^TestReturnOfAWindowThatEnds$", Says: `are left of ten`},
 			},
 		},
 		{
@@ -372,9 +372,9 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Name: "waits that are forgotten",
 			Why:  "an owner knows until when callers wait whose times are told; forgotten, a place that comes back moves up among them, and two begin where there is one token",
 			Edits: []Edit{{
-				File: "actor/owner/returns.go",
-				Old:  "if at <= t || x == nil ||",
-				New:  "if at > t || x == nil ||",
+				File: "actor/owner/owner.go",
+				Old:  "if t.waits > 0 {",
+				New:  "if t.waits < 0 {",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/owner", Run: "^TestWhatBeginsKeepsToTheBound$", Flags: rapid(), Says: `ns of line begin, more than`},
@@ -390,7 +390,7 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 				New:  "return false }",
 			}},
 			Caught: []Hunt{
-				{Package: "./actor/owner", Run: "^TestPlaceGivenUp$", Says: `had no effect`},
+				{Package: "./actor/owner", Run: "^TestHoldsBesideWaitsAreExact$", Says: `want it to begin at`},
 				{Package: "./actor/owner", Run: "^TestWhatBeginsKeepsToTheBound$", Says: `ns of line begin, more than`},
 			},
 		},
