@@ -41,10 +41,10 @@ func (s *System) findPermits(m *mail) error {
 }
 
 // giveBack gives all receipts but the permits back to the key's actor.
-func (m *mail) giveBack(a *actor, now int64) {
+func (m *mail) giveBack(a *actor, now int64, out *owner.Out) {
 	for i, r := range m.other.receipts {
 		if !r.Permit {
-			m.returned(a, i, a.owner.Return(r, now))
+			m.returned(a, i, a.owner.Return(r, now, out))
 		}
 	}
 }

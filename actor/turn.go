@@ -199,11 +199,11 @@ func (sh *shard) deliver(m *mail, a *actor, now int64) {
 		case m.kind == check:
 			sh.check(a, m, now)
 		case m.kind == giveBack && len(m.rules) == 0:
-			m.giveBack(a, now)
+			m.giveBack(a, now, &sh.out)
 			sh.out.Replies = append(sh.out.Replies, owner.Reply{Tag: m})
 		case sh.rejectFull(a, m, now):
 		case m.kind == giveBack:
-			m.giveBack(a, now)
+			m.giveBack(a, now, &sh.out)
 			a.owner.TakeOut(m, m.other.permits, now, m.bundle.deadline, &sh.out)
 		case m.kind == settle:
 			a.owner.Settle(m, m.other.settles, now, m.bundle.deadline, &sh.out)

@@ -66,15 +66,6 @@ func (b *bucket) forgetReturns() {
 	}
 }
 
-// full says whether all that was spent has come back when a check of t begins, at at.
-func (b *bucket) full(t, at int64) bool {
-	begin := limit.At(b.rule.Begin(at))
-	if r := b.returns(); r != nil && at > t {
-		return !b.rule.Sub(b.tat, r.behind(b.rule, begin)).After(begin)
-	}
-	return !b.spentAt(t).After(begin)
-}
-
 // forgetSpent is for a bucket that is full: what was spent before has come back by itself.
 func (b *bucket) forgetSpent() {
 	if r := b.returns(); r != nil {
@@ -85,31 +76,16 @@ func (b *bucket) forgetSpent() {
 	}
 }
 
-// renewAt is for a bucket that is full at at, when a check begins that waits: until then, what was spent before can come back in its
-// place, and from then on no more.
-func (b *bucket) renewAt(at int64) {
-	if r := b.noteWait(at); r != nil {
-		r.renews, r.stale = true, r.next
-	}
-}
-
-// endWaits leaves behind, once all checks that waited may have begun, what lies before them.
+// endWaits is for a time by which all checks that waited may have begun. What lies before the last one's begin they have left behind: it has come
+// back by itself, whoever spent it.
 func (b *bucket) endWaits(now int64) {
 	r := b.returns()
 	if !r.waitsAreOver(now) {
 		return
 	}
-	r.cut(b.rule, limit.Later(limit.At(b.rule.Begin(r.waits)), b.ended(now)))
+	r.left = limit.Later(limit.At(b.rule.Begin(r.waits)), b.ended(now))
+	r.cut(b.rule, r.left)
 	r.since, r.waits = max(r.since, r.waits), 0
-	if !r.renews {
-		return
-	}
-	for r.renews = false; r.oldest < r.stale; {
-		r.forgetOldest()
-	}
-	if hs := b.lineHolds(); hs != nil {
-		hs.forgetLine()
-	}
 }
 
 // begin makes the zero bucket one of rule.
@@ -185,12 +161,13 @@ func (b *bucket) change(rule *limit.Rule, cfg *Config) {
 }
 
 // extend takes in a segment that was reserved so far ahead, while there is a replication. One that does not touch the held one
-// begins a new stretch of line: at once, or for a check that waits until waits and begins in a full bucket, then. Waits is 0 for none.
+// begins a new stretch of line. For a check that waits until waits, 0 for none, and begins in a full bucket, it goes on: what was spent before is left
+// behind when that begins.
 func (b *bucket) extend(s segment, far stretch, waits int64) {
 	if s.from > b.held.to {
 		b.tat = limit.Later(b.tat, limit.At(s.from))
 		if waits > 0 && s.from <= b.rule.Begin(waits) {
-			b.renewAt(waits)
+			b.noteWait(waits)
 		} else {
 			b.forgetReturns()
 		}

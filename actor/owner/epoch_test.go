@@ -105,7 +105,7 @@ func TestEnterKeepsWhatIsHeld(t *testing.T) {
 	s.seal(0, 1, 2)
 	s.move(3)
 	s.follow()
-	if !s.owner.Return(receipt, s.clock()) {
+	if !s.owner.Return(receipt, s.clock(), &s.out) {
 		t.Error("a receipt of the epoch before was refused")
 	}
 	after := s.view("hot")

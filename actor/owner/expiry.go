@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// moveOn does what is due by now in all buckets. When it is called makes no difference to what checks then find.
-func (o *Owner) moveOn(now int64, out *Out) {
+// moveOn does what is due in all buckets before a check of t is decided, now. When it was done last makes no difference to what the check finds.
+func (o *Owner) moveOn(t, now int64, out *Out) {
 	for i := range o.size() {
-		o.at(i).moveOn(now, out)
+		o.at(i).moveOn(t, now, out)
 	}
 }
 
-// moveOn does what is due by now in the bucket.
-func (b *bucket) moveOn(now int64, out *Out) {
+// moveOn does what is due in the bucket. For a check that was read before others have begun that waited, they wait still.
+func (b *bucket) moveOn(t, now int64, out *Out) {
 	if b.extra != nil {
-		b.endWaits(now)
+		b.endWaits(t)
 		b.expireHolds(now, out)
 	}
 }
@@ -32,7 +32,7 @@ func (b *bucket) expireHolds(now int64, out *Out) {
 		switch {
 		case !h.free || h.settled:
 		case now >= h.until:
-			b.giveBackHold(h, h.until, now)
+			b.giveBackHold(h, now)
 			h.tellExpired(b.rule.Name, out)
 		default:
 			hs.expire = min(hs.expire, h.until)
@@ -58,7 +58,7 @@ func (b *bucket) movedOn(now int64) *bucket {
 	then.extra = &x
 	if r != nil {
 		returns := *r
-		returns.made, returns.free = slices.Clone(r.made), slices.Clone(r.free)
+		returns.free = slices.Clone(r.free)
 		x.returns = &returns
 	}
 	if hs != nil {
@@ -73,12 +73,12 @@ func (b *bucket) movedOn(now int64) *bucket {
 		}
 		x.holds = &holds
 	}
-	then.moveOn(now, new(Out))
+	then.moveOn(now, now, new(Out))
 	return &then
 }
 
-// giveBackHold makes credit of what the hold has taken more than it takes at now. That is free since freeAt, which may be seen late.
-func (b *bucket) giveBackHold(h *lineHold, freeAt, now int64) {
+// giveBackHold makes credit of what the hold has taken more than it takes at now.
+func (b *bucket) giveBackHold(h *lineHold, now int64) {
 	over := h.charged - h.due(now)
 	if over <= 0 {
 		return
@@ -93,5 +93,5 @@ func (b *bucket) giveBackHold(h *lineHold, freeAt, now int64) {
 	}
 	x.returns.holds = true
 	back := h.cut(b.rule, b.rule.Length(over))
-	b.putBack(&back, freeAt, now)
+	b.putBack(&back, now)
 }

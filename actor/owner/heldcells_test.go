@@ -19,21 +19,21 @@ type strip struct {
 	tat     int64        // the last cell that was spent
 	free    []int64      // cells that came back, in their order
 	waits   int64        // the last check that waits begins then
-	waited  int64        // the last that ever waited
-	renews  bool         // once no check waits, what was spent before is over
-	open    []*heldCells // holds
+	open    []*heldCells // what may come back
 	flows   []flow       // what callers have got
 }
 
-// heldCells are the cells of a hold, in the order in which they were spent: those that are returned are the last ones.
+// heldCells are the cells of a hold or of a receipt, in the order in which they were spent: those that are returned are the last ones.
 type heldCells struct {
 	limit.Hold
+	receipt *limit.Receipt // nil for a hold
 	cells   []int64
-	at      int64
+	begins  int64
+	flow    int // its place in the flows
 	until   int64
 	free    bool // when it expires
 	expired bool
-	over    bool // its cells have come back by themselves
+	left    int64 // up to here, its cells have come back by themselves
 }
 
 func (l *strip) begin(t int64) int64 {
@@ -89,22 +89,26 @@ func (l *strip) end(t, at, cost int64) int64 {
 	return max(l.tat, begin) + cost
 }
 
-// start is when a check of t begins that may wait up to ten seconds, or -1 for never.
-func (l *strip) start(t, cost, wait int64) int64 {
+// startIn is when a check of t begins in all strips that may wait so long, or -1 for never.
+func startIn(strips []*strip, t, cost, wait int64) int64 {
 	for at := t; ; {
-		end := l.end(t, at, cost)
-		if end <= l.bound(at) {
-			return at
+		next := at
+		for _, l := range strips {
+			if end := l.end(t, at, cost); end > l.bound(at) {
+				next = max(next, l.affordable(end))
+			}
 		}
-		next := max(at, l.affordable(end))
-		if next > t+wait || next == at {
+		switch {
+		case next == at:
+			return at
+		case next > t+wait:
 			return -1
 		}
 		at = next
 	}
 }
 
-// moveOn does what the time does.
+// moveOn does what the time does: once the last check that waited has begun, all cells before have come back by themselves, whoever had them.
 func (l *strip) moveOn(t int64) {
 	if l.waits == 0 || t < l.waits {
 		return
@@ -113,9 +117,10 @@ func (l *strip) moveOn(t int64) {
 	if l.windows {
 		begin = l.begin(t)
 	}
+	l.waits = 0
 	l.cut(begin)
-	if l.waits = 0; l.renews {
-		l.forget()
+	for _, h := range l.open {
+		h.left = max(h.left, begin)
 	}
 }
 
@@ -123,25 +128,13 @@ func (l *strip) cut(begin int64) {
 	l.free = slices.DeleteFunc(l.free, func(c int64) bool { return c <= begin })
 }
 
-func (l *strip) forget() {
-	l.renews = false
-	for _, h := range l.open {
-		h.over = true
-	}
-}
-
 // spend takes cost cells for a check of t that begins at at.
 func (l *strip) spend(t, at, cost int64) (cells []int64) {
 	begin := l.begin(at)
-	full := l.tat-l.credit(t) <= begin
-	if at > t {
-		full = l.tat-l.behind(begin) <= begin
-	}
-	switch {
-	case full && at > t:
-		l.renews = true
-	case full:
-		l.forget()
+	if at == t && l.tat-l.credit(t) <= begin { // it is full: everything has come back by itself
+		for _, h := range l.open {
+			h.left = l.bound(t)
+		}
 	}
 	from := begin
 	if !l.inPlace(t, at) {
@@ -159,33 +152,30 @@ func (l *strip) spend(t, at, cost int64) (cells []int64) {
 		cells = append(cells, l.tat)
 	}
 	if at > t {
-		l.waits, l.waited = max(l.waits, at), max(l.waited, at)
+		l.waits = max(l.waits, at)
 	}
+	l.flows = append(l.flows, flow{at * second, cost})
 	return cells
 }
 
-// back returns the last n cells of h, which are free since freeAt.
+// back returns the last n cells of h.
 func (l *strip) back(h *heldCells, n, freeAt, now int64) {
 	left := int64(len(h.cells)) - n
 	cells := h.cells[left:]
-	if !l.windows || l.begin(freeAt) == l.begin(h.at) { // what comes back of a window that has ended is nothing in another
+	switch {
+	case freeAt < h.begins: // it never begins
+		l.flows[h.flow].tokens = 0
+	case l.windows && l.begin(freeAt) > l.begin(h.begins): // what comes back of a window that has ended is nothing in another
+	default:
 		l.flows = append(l.flows, flow{freeAt * second, -n})
 	}
-	if h.cells = h.cells[:left]; h.over {
-		return
+	h.cells = h.cells[:left]
+	from := h.left
+	if l.waits > 0 || l.windows {
+		from = max(from, l.begin(now))
 	}
-	from := int64(-1)
-	switch {
-	case l.waits > 0:
-		from = l.begin(now)
-		l.cut(from)
-	case l.waited > freeAt:
-		from = max(l.begin(l.waited), from)
-		fallthrough
-	default:
-		if l.windows {
-			from = max(from, l.begin(now))
-		}
+	if l.waits > 0 {
+		l.cut(l.begin(now))
 	}
 	for _, c := range cells {
 		if c > from {
@@ -208,95 +198,151 @@ func (l *strip) expire(now int64) {
 	}
 }
 
-// Holds are taken, settled and expire beside checks that wait for a part of the bucket, for all of it, or for the next window: what they give
-// back, and what is denied, is the same as cell by cell.
+// A cellWalk is an owner and the strips of its two limits, of which the first one takes holds.
+type cellWalk struct {
+	*stage
+	random *rand.Rand
+	rules  []*limit.Rule
+	strips []*strip
+	free   bool // holds that expire
+	did    []string
+
+	waited, inPlace, returned int
+}
+
+func newCellWalk(t *testing.T, random *rand.Rand) *cellWalk {
+	w := &cellWalk{stage: alone(t), random: random, free: random.IntN(2) == 0, strips: []*strip{{windows: random.IntN(2) == 0}, {}}}
+	of := limit.Limit{Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}}
+	w.rules = []*limit.Rule{nil, ruleWithWait(t, of, 10*time.Second)}
+	if w.strips[0].windows {
+		of.Algorithm, of.Refill, of.Window = limit.FixedWindow, limit.Refill{}, 10*time.Second
+	}
+	of.Name, of.Holds.Longest = "held", time.Minute
+	if w.free {
+		of.Holds.OnExpiry = limit.Free
+	}
+	w.rules[0] = ruleWithWait(t, of, 10*time.Second)
+	w.settles(w.holds(1, 60*second, w.rules[0]), limit.Settlement{Used: 1}, w.rules[0]) // so that it is one of holds
+	w.strips[0].spend(w.at(), w.at(), 1)
+	return w
+}
+
+func (w *cellWalk) at() int64 { return w.clock() / second }
+
+func (w *cellWalk) say(format string, args ...any) {
+	w.did = append(w.did, fmt.Sprintf("at %d: ", w.at()-start/second)+fmt.Sprintf(format, args...))
+}
+
+func (w *cellWalk) fail(format string, args ...any) {
+	w.tb.Helper()
+	w.tb.Fatalf("windows %v: %s: %s", w.strips[0].windows, fmt.Sprintf(format, args...), strings.Join(w.did, "; "))
+}
+
+// check makes a check, of both limits now and then, or a hold, which does not wait.
+func (w *cellWalk) check() {
+	cost, lasts, wait, limits := 1+w.random.Int64N(10), int64(0), int64(0), 1
+	if w.random.IntN(2) == 0 {
+		lasts = 1 + w.random.Int64N(20)
+	} else {
+		wait, limits = w.random.Int64N(2)*10, 1+w.random.IntN(2)
+	}
+	receipts := lasts == 0 && w.random.IntN(2) == 0
+	strips, now := w.strips[:limits], w.at()
+	begins, waited := startIn(strips, now, cost, wait), strips[0].waits > now
+	tag := w.tag()
+	w.owner.Check(owner.Check{
+		Tag: tag, At: w.clock(), Deadline: w.clock() + hour, Rules: w.rules[:limits], Cost: cost, Wait: wait * second, Hold: lasts * second, Receipts: receipts,
+	}, &w.out)
+	w.after()
+	d := w.decision(tag)
+	w.say("cost %d of %d limits, wait %d, hold %d: %v, %v", cost, limits, wait, lasts, d.Allowed, d.Wait)
+	if got := now + int64(d.Wait)/second; d.Allowed != (begins >= 0) || d.Allowed && got != begins {
+		w.fail("want it to begin at %d", begins-start/second)
+	}
+	if !d.Allowed {
+		return
+	}
+	if begins > now {
+		w.waited++
+	} else if waited {
+		w.inPlace++
+	}
+	h := &heldCells{begins: begins, until: now + lasts}
+	for i, l := range strips {
+		if cells := l.spend(now, begins, cost); i == 0 {
+			h.cells, h.flow = cells, len(l.flows)-1
+		}
+	}
+	switch {
+	case lasts > 0:
+		h.Hold, h.free = *d.Hold, w.free
+	case receipts:
+		h.receipt = &d.Receipts[0]
+	default:
+		return
+	}
+	w.strips[0].open = append(w.strips[0].open, h)
+}
+
+// back settles a hold, or returns a receipt.
+func (w *cellWalk) back() {
+	l, now := w.strips[0], w.at()
+	if len(l.open) == 0 {
+		return
+	}
+	i := w.random.IntN(len(l.open))
+	h := l.open[i]
+	l.open = slices.Delete(l.open, i, i+1)
+	if h.receipt != nil {
+		back := w.giveBack(*h.receipt)
+		w.say("%d come back: %v", len(h.cells), back)
+		if l.waits > 0 || l.credit(now) < l.tat-l.begin(now) { // it is not full
+			l.back(h, int64(len(h.cells)), now, now)
+			w.returned++
+		}
+		return
+	}
+	used := w.random.Int64N(h.Granted + 1)
+	if h.expired {
+		used = 0 // more would be debt
+	}
+	got := w.settles(h.Hold, limit.Settlement{Used: used}, w.rules[0])[0]
+	w.say("%d of %d used", used, h.Granted)
+	if got.Charged != used {
+		w.fail("%+v", got)
+	}
+	l.back(h, max(0, int64(len(h.cells))-used), now, now)
+}
+
+// Holds are taken, settled and expire, and receipts come back, beside checks that wait for a part of the bucket, for all of it, for the next window or for
+// another limit: what they give back, and what is denied, is the same as cell by cell, whenever the owner looks.
 func TestHoldsBesideWaitsAreExact(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
-	waited, inPlace, renewed := 0, 0, 0
+	random := rand.New(rand.NewPCG(seed, 0))
+	waited, inPlace, returned := 0, 0, 0
 	for range 2000 {
-		free := r.IntN(2) == 0
-		l := &strip{windows: r.IntN(2) == 0}
-		of := limit.Limit{Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute}}
-		if l.windows {
-			of.Algorithm, of.Refill, of.Window = limit.FixedWindow, limit.Refill{}, 10*time.Second
-		}
-		if free {
-			of.Holds.OnExpiry = limit.Free
-		}
-		rule := ruleWithWait(t, of, 10*time.Second)
-		s := alone(t)
-		now := func() int64 { return s.clock() / second }
-		s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 1}, rule) // so that it is one of holds
-		l.spend(now(), now(), 1)
-		l.flows = append(l.flows, flow{now() * second, 1})
-		var did []string
+		w := newCellWalk(t, random)
 		for range 40 {
-			cost := 1 + r.Int64N(10)
-			l.moveOn(now())
-			l.expire(now())
-			switch r.IntN(5) {
+			for _, l := range w.strips {
+				l.moveOn(w.at())
+				l.expire(w.at())
+			}
+			switch random.IntN(5) {
 			case 0:
-				s.pass(r.Int64N(5) * second)
-			case 1, 2: // a check, or a hold, which does not wait
-				lasts, wait, tag := int64(0), int64(0), s.tag()
-				if r.IntN(2) == 0 {
-					lasts = 1 + r.Int64N(20)
-				} else {
-					wait = r.Int64N(2) * 10
-				}
-				begins := l.start(now(), cost, wait)
-				s.owner.Check(owner.Check{
-					Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: cost, Wait: wait * second, Hold: lasts * second,
-				}, &s.out)
-				s.after()
-				d := s.decision(tag)
-				did = append(did, fmt.Sprintf("at %d: cost %d, wait %d, hold %d: %v, %v", now()-start/second, cost, wait, lasts, d.Allowed, d.Wait))
-				if got := now() + int64(d.Wait)/second; d.Allowed != (begins >= 0) || d.Allowed && got != begins {
-					t.Fatalf("windows %v, want it to begin at %d: %s", l.windows, begins-start/second, strings.Join(did, "; "))
-				}
-				if !d.Allowed {
-					break
-				}
-				if begins > now() {
-					waited++
-				} else if l.waits > now() {
-					inPlace++
-				}
-				was := l.renews
-				cells := l.spend(now(), begins, cost)
-				l.flows = append(l.flows, flow{begins * second, cost})
-				if l.renews && !was {
-					renewed++
-				}
-				if lasts > 0 {
-					l.open = append(l.open, &heldCells{Hold: *d.Hold, cells: cells, at: now(), until: now() + lasts, free: free})
-				}
+				w.pass(random.Int64N(5) * second)
+			case 1, 2:
+				w.check()
 			default:
-				if len(l.open) == 0 {
-					continue
-				}
-				i := r.IntN(len(l.open))
-				h := l.open[i]
-				used := r.Int64N(h.Granted + 1)
-				if h.expired {
-					used = 0 // more would be debt
-				}
-				got := s.settles(h.Hold, limit.Settlement{Used: used}, rule)[0]
-				did = append(did, fmt.Sprintf("at %d: %d of %d used", now()-start/second, used, h.Granted))
-				if got.Charged != used {
-					t.Fatalf("%+v: %s", got, strings.Join(did, "; "))
-				}
-				l.back(h, max(0, int64(len(h.cells))-used), now(), now())
-				l.open = slices.Delete(l.open, i, i+1)
+				w.back()
 			}
 		}
-		if over := mostBelow(rule, l.flows); over > 1e-6 {
-			t.Fatalf("windows %v, %.2f tokens more than there were: %s", l.windows, over, strings.Join(did, "; "))
+		if over := mostBelow(w.rules[0], w.strips[0].flows); over > 1e-6 {
+			w.fail("%.2f tokens more than there were", over)
 		}
+		waited, inPlace, returned = waited+w.waited, inPlace+w.inPlace, returned+w.returned
 	}
-	if waited == 0 || inPlace == 0 || renewed == 0 {
-		t.Errorf("%d checks waited, %d had what came back in its place, and %d found a full bucket", waited, inPlace, renewed)
+	if waited == 0 || inPlace == 0 || returned == 0 {
+		t.Errorf("%d checks waited, %d had what came back in its place, and %d receipts came back", waited, inPlace, returned)
 	}
 }

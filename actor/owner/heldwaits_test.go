@@ -203,3 +203,88 @@ func TestReturnOfAWindowThatEnds(t *testing.T) {
 		t.Errorf("%d are left of ten, of which 5 were used before", left)
 	}
 }
+
+// A hold that is taken while a check waits keeps what lies behind that check's begin, also where the bucket is full then: another limit makes it
+// wait. It makes no difference whether the owner looks in between.
+func TestHoldTakenWhileACheckWaits(t *testing.T) {
+	for name, looks := range map[string]bool{"seen": true, "not seen": false} {
+		for expiry, settled := range map[limit.Expiry]bool{limit.Charge: true, limit.Free: false} {
+			t.Run(name+", "+string(expiry), func(t *testing.T) {
+				s := alone(t)
+				held := ruleWithWait(t, limit.Limit{
+					Name: "held", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute, OnExpiry: expiry},
+				}, 10*time.Second)
+				other := bucketWithWait(t, "other", 1, 10*time.Second, 10*time.Second)
+				s.holds(1, second, held)
+				s.begins(s.check(1, other), 0)
+				s.begins(s.checkWait(10*time.Second, 1, held, other), 10*time.Second)
+				s.pass(5 * second)
+				h := s.holds(4, 5*second+500*ms, held) // of line from 11 to 15 s, behind the check that waits
+				if looks {
+					s.pass(5*second + 600*ms)
+					s.left(held)
+					s.pass(400 * ms)
+				} else {
+					s.pass(6 * second)
+				}
+				if settled {
+					s.settles(h, limit.Settlement{}, held)
+				}
+				if left := s.left(held); left != 10 {
+					t.Errorf("%d are left of ten: nobody has used any since the check that waited", left)
+				}
+			})
+		}
+	}
+}
+
+// What was admitted in the place of a hold, before a check that waits for the full bucket, has come back by itself when that begins.
+func TestReceiptOfBeforeAFullBucket(t *testing.T) {
+	s := alone(t)
+	rule := ruleWithWait(t, limit.Limit{
+		Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute},
+	}, 10*time.Second)
+	early := s.holds(10, 60*second, rule)
+	s.begins(s.checkWait(10*time.Second, 10, rule), 10*time.Second)
+	s.settles(early, limit.Settlement{}, rule)
+	between := s.admitted(s.check(10, rule))
+	s.pass(10*second + 1)
+	s.denied(s.check(1, rule))
+	s.ignored(between)
+	s.denied(s.check(1, rule))
+}
+
+// For a check that came before another one began that had waited, that one waits still, however late its decision is.
+func TestDecidedOnceWaitsAreOver(t *testing.T) {
+	s := alone(t)
+	rule := ruleWithWait(t, limit.Limit{
+		Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}, Holds: limit.Holds{Longest: time.Minute},
+	}, 10*time.Second)
+	h := s.holds(8, 60*second, rule)
+	s.begins(s.checkWait(10*time.Second, 4, rule), 2*time.Second)
+	s.settles(h, limit.Settlement{}, rule)
+	s.pass(1990 * ms)
+	s.quick = nil
+	tag := s.check(6, rule, mustRule(t, "other", 10, 1, time.Second)) // which needs a reservation
+	s.waits(tag)
+	s.pass(15 * ms)
+	s.deliver(0)
+	s.admitted(tag)
+}
+
+// A hold that has expired is free before a receipt comes back, whether or not the owner has looked since.
+func TestReturnOnceAHoldHasExpired(t *testing.T) {
+	for name, looks := range map[string]bool{"seen": true, "not seen": false} {
+		t.Run(name, func(t *testing.T) {
+			s := alone(t)
+			rule := holding(t, limit.Holds{Longest: time.Minute, OnExpiry: limit.Free})
+			s.holds(6, second, rule)
+			receipt := s.admitted(s.check(4, rule))
+			s.pass(5 * second)
+			if looks {
+				s.left(rule)
+			}
+			s.ignored(receipt) // the bucket is full by what has expired
+		})
+	}
+}

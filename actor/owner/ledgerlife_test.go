@@ -35,7 +35,7 @@ func TestAnOwnerWaitsForItsReceipts(t *testing.T) {
 			t.Errorf("after %v it is idle: %v, until %v", time.Duration(s.clock()-start), idle, time.Duration(again-s.clock()))
 		}
 	}
-	if !s.owner.Return(d.Receipts[0], s.clock()) {
+	if !s.owner.Return(d.Receipts[0], s.clock(), &s.out) {
 		t.Error("the return had no effect")
 	}
 	s.pass(2 * time.Minute.Nanoseconds())
@@ -49,7 +49,7 @@ func TestRoomEndsWithTheNumbers(t *testing.T) {
 	s := newTroupe(t, 3).enter('A')
 	before, after := sliding(t, 100), sliding(t, 10)
 	d := s.decides(90, before)
-	if !d.Allowed || !s.owner.Return(d.Receipts[0], s.clock()) {
+	if !d.Allowed || !s.owner.Return(d.Receipts[0], s.clock(), &s.out) {
 		t.Fatalf("%+v", d)
 	}
 	admitted := 0
@@ -77,7 +77,7 @@ func TestNothingComesBackAcrossAResetElsewhere(t *testing.T) {
 	if d := a.decides(5, rule); !d.Allowed {
 		t.Fatalf("after the reset: %+v", d)
 	}
-	if a.owner.Return(before.Receipts[0], a.clock()) {
+	if a.owner.Return(before.Receipts[0], a.clock(), &a.out) {
 		t.Error("an admission from before the reset came back")
 	}
 	if d := a.decides(1, rule); d.Allowed {

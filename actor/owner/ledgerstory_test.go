@@ -128,10 +128,10 @@ func TestReturnsToASlidingWindow(t *testing.T) {
 	s.admitted(s.check(1, rule))
 	s.pass(10 * second)
 	s.denied(s.check(1, rule))
-	if !s.owner.Return(first, s.clock()) {
+	if !s.owner.Return(first, s.clock(), &s.out) {
 		t.Fatal("the return took no effect")
 	}
-	if s.owner.Return(first, s.clock()) {
+	if s.owner.Return(first, s.clock(), &s.out) {
 		t.Error("it took effect twice")
 	}
 	s.admitted(s.check(1, rule))

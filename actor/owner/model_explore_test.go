@@ -210,13 +210,13 @@ func (w *world) sweep(n *node) {
 
 func (w *world) bring(p *proof, who int) {
 	back := false
-	w.step(who, func(o *Owner, now int64, _ *Out) {
+	w.step(who, func(o *Owner, now int64, out *Out) {
 		if b := w.players[who].bucket(); w.again && b != nil && b.returns() != nil {
 			for i := range b.returns().made {
 				b.returns().made[i].back = false
 			}
 		}
-		back = o.Return(p.Receipt, now)
+		back = o.Return(p.Receipt, now, out)
 	})
 	w.say("the receipt of %s is brought back to %s: it takes effect is %v", span(p.Span), w.name(who), back)
 	switch {

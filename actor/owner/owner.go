@@ -56,7 +56,7 @@ func (o *Owner) Check(c Check, out *Out) {
 	case o.changes(c.Rules):
 		// Under another rule the bucket forgets what refusals have taught it, and what waits would wait for ever.
 	default:
-		o.moveOn(c.At, out)
+		o.moveOn(c.At, c.At, out)
 		if trials, denied := o.try(&c, c.At, out); denied {
 			o.deny(&c, c.At, trials, out)
 			return
@@ -68,7 +68,7 @@ func (o *Owner) Check(c Check, out *Out) {
 // decide answers c if that can be done now: every limit is tested for denial first, so that nothing is reserved in
 // vain; then what is needed is reserved, and only when all buckets admit is any of them charged.
 func (o *Owner) decide(c *Check, now int64, out *Out) bool {
-	o.moveOn(now, out)
+	o.moveOn(c.At, now, out)
 	if c.Hold > 0 && o.holdsTooMany(c, now) {
 		out.Replies = append(out.Replies, Reply{Tag: c.Tag, Err: errManyHolds})
 		return true
@@ -272,17 +272,17 @@ func (b *bucket) peek(t int64, bound limit.Pos, cfg *Config) result {
 func enterNext(trials []trial) (entered bool) {
 	for i := range trials {
 		if t := &trials[i]; t.verdict == enter {
-			t.bucket.enterNext(t.waits)
+			t.bucket.enterNext()
 			entered = true
 		}
 	}
 	return entered
 }
 
-// enterNext leaves what remains of the held segment and goes on with the next one: see extend.
-func (b *bucket) enterNext(waits int64) {
+// enterNext leaves what remains of the held segment and goes on with the next one.
+func (b *bucket) enterNext() {
 	t := b.replication()
-	b.extend(t.next, t.nextFar, waits)
+	b.extend(t.next, t.nextFar, 0)
 	t.next = segment{}
 }
 
@@ -382,14 +382,10 @@ func (b *bucket) spend(t, at int64, length limit.Pos) spent {
 	return spent{piece: piece{start, b.tat}, reuses: reuses}
 }
 
-// spendReturned spends what it can of length from returned line, for a check of t that begins at at. If the bucket is full then, nothing
+// spendReturned spends what it can of length from returned line, for a check of t that begins at at. If the bucket is full at t, nothing
 // that was spent before comes back.
 func (b *bucket) spendReturned(t, at int64, length limit.Pos) (reuses []piece, left limit.Pos) {
-	switch {
-	case !b.full(t, at):
-	case at > t:
-		b.renewAt(at)
-	default:
+	if at == t && !b.spentAt(t).After(limit.At(b.rule.Begin(t))) {
 		b.forgetSpent()
 	}
 	r := b.returns()
@@ -430,7 +426,7 @@ func (c *Check) outcomes() []limit.Outcome {
 
 // Return takes back the admission that r proves and says whether it took effect: only if this owner made the receipt,
 // remembers it, and the bucket has not been full since. Of permits see [Owner.TakeOut].
-func (o *Owner) Return(r limit.Receipt, now int64) bool {
+func (o *Owner) Return(r limit.Receipt, now int64, out *Out) bool {
 	b := o.find(r.Limit)
 	if ours := b != nil && r.Owner == o.id && r.Generation == b.gen; !ours {
 		return false
@@ -438,7 +434,7 @@ func (o *Owner) Return(r limit.Receipt, now int64) bool {
 	if l := b.ledger(); l != nil {
 		return l.giveBack(b, r, now)
 	}
-	b.endWaits(now)
+	b.moveOn(now, now, out)
 	return b.giveBack(r, now)
 }
 

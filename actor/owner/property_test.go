@@ -145,7 +145,7 @@ func (d *diary) bringBack(exact bool) {
 		return
 	}
 	e := &d.entries[rapid.IntRange(max(len(d.entries)-5, 0), len(d.entries)-1).Draw(d.t, "receipt")]
-	got := d.owner.Return(e.receipt, d.now)
+	got := d.owner.Return(e.receipt, d.now, &d.out)
 	switch {
 	case !exact && got:
 		d.book.giveBack(e.length, d.now)

@@ -43,10 +43,8 @@ type returns struct {
 	sum    limit.Pos // length of free
 	since  int64     // when line came back last: for a check read before, it was still spent
 	waits  int64     // no check that waits begins later; 0 when none waits: see inPlace
-	waited int64     // no check that has ever waited begins later
+	left   limit.Pos // what lies before is left behind: see endWaits
 	holds  bool      // holds have come back: see most
-	renews bool      // once no check waits, the bucket has been full: see renewAt
-	stale  uint64    // then receipts of lower numbers are forgotten
 }
 
 // made is a receipt that its owner remembers.
@@ -99,7 +97,7 @@ func (r *returns) forgetOldest() {
 // forgetMade forgets all receipts.
 func (r *returns) forgetMade() {
 	clear(r.made)
-	r.made, r.oldest, r.next, r.stale, r.reuses = r.made[:0], 0, 0, 0, 0
+	r.made, r.oldest, r.next, r.reuses = r.made[:0], 0, 0, 0
 }
 
 // find is the remembered receipt that c is a copy of, or nil.
@@ -127,23 +125,20 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 	back := m.spent
 	r.reuses -= len(m.reuses)
 	m.back, m.reuses = true, nil
-	return b.putBack(&back, now, now)
+	if r.waits == 0 && !b.creditCap(now).After(b.credit(now)) { // the bucket is full
+		return false
+	}
+	return b.putBack(&back, now)
 }
 
-// putBack makes credit of line that was spent, and is free since freeAt, and says whether that is of any use. Line of a window that has ended is
-// of none: the line of the windows since, which debt or a check that waited may have begun, is that of other tokens. Nor is what lay before
-// the checks that waited at freeAt, once they have begun: see inPlace.
-func (b *bucket) putBack(back *spent, freeAt, now int64) bool {
+// putBack makes credit of line that was spent, and says whether that is of any use. Line of a window that has ended is
+// of none: the line of the windows since, which debt or a check that waited may have begun, is that of other tokens. Nor is what was left behind.
+func (b *bucket) putBack(back *spent, now int64) bool {
 	r := b.extra.returns
 	if r.waits > 0 {
 		return r.putInPlace(b.rule, back, limit.At(b.rule.Begin(now)), now)
 	}
-	most := b.creditCap(now)
-	more := most.After(b.credit(now))
-	from, some := b.ended(now), false
-	if r.waited > freeAt {
-		from = limit.Later(from, limit.At(b.rule.Begin(r.waited)))
-	}
+	from, some := limit.Later(r.left, b.ended(now)), false
 	for _, p := range append(back.reuses, back.piece) {
 		p.start = limit.Later(p.start, from)
 		some = some || p.end.After(p.start)
@@ -152,9 +147,9 @@ func (b *bucket) putBack(back *spent, freeAt, now int64) bool {
 	if !some {
 		return false
 	}
-	r.cap(b.rule, most)
+	r.cap(b.rule, b.creditCap(now))
 	r.since = now
-	return more
+	return true
 }
 
 // ended is up to where the line is that of windows that have ended by t; nowhere without windows.
@@ -274,17 +269,15 @@ func (b *bucket) spanAt(t, at int64, length limit.Pos) (end, fresh limit.Pos) {
 }
 
 // noteWait notes that a check begins at at, which is later, if line may come back before: by a receipt, or of a hold.
-func (b *bucket) noteWait(at int64) *returns {
+func (b *bucket) noteWait(at int64) {
 	x := b.extra
 	if x == nil || x.returns == nil && x.holds == nil {
-		return nil
+		return
 	}
 	if x.returns == nil {
 		x.returns = &returns{}
 	}
-	r := x.returns
-	r.waits, r.waited = max(r.waits, at), max(r.waited, at)
-	return r
+	x.returns.waits = max(x.returns.waits, at)
 }
 
 // inPlace says whether a check of t that begins at at can have returned line only in its place: it waits, or others do.

@@ -9,7 +9,7 @@ import (
 	"github.com/jeton-dev/jeton/actor/owner"
 )
 
-func (s *stage) giveBack(r limit.Receipt) bool { return s.owner.Return(r, s.clock()) }
+func (s *stage) giveBack(r limit.Receipt) bool { return s.owner.Return(r, s.clock(), &s.out) }
 
 // returned and ignored assert whether a return takes effect.
 func (s *stage) returned(r limit.Receipt) {

@@ -60,7 +60,7 @@ func (o *Owner) settleCounted(b *bucket, s *Settle, now int64, out *Out) {
 
 // settleLine goes on with a settle of a limit that spends a line, which came at at.
 func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
-	b.moveOn(now, out)
+	b.moveOn(now, now, out)
 	hs := b.withLineHolds()
 	h := o.lineHoldOf(b, s, now)
 	if h == nil {
@@ -75,7 +75,7 @@ func (o *Owner) settleLine(b *bucket, s *Settle, at, now int64, out *Out) {
 		h.tellExpired(b.rule.Name, out)
 	}
 	h.take(s, now)
-	if b.giveBackHold(h, now, now); !h.settled && h.free {
+	if b.giveBackHold(h, now); !h.settled && h.free {
 		hs.expire = min(hs.expire, h.until)
 	}
 	var length limit.Pos
@@ -155,7 +155,7 @@ func (o *Owner) force(b *bucket, amount, at, now int64, out *Out) (got int64, li
 		case admit:
 			return amount, b.spend(at, at, t.length), true
 		case enter:
-			b.enterNext(0)
+			b.enterNext()
 		case wait:
 			o.reserve(&t, now, out)
 			return 0, spent{}, false

@@ -132,7 +132,7 @@ func TestAnotherShapeBeginsAfresh(t *testing.T) {
 	for _, rule := range []*limit.Rule{minute, bucket} {
 		s.admitted(s.check(rule.Capacity, rule))
 		s.denied(s.check(1, rule))
-		if s.owner.Return(receipt, s.now) {
+		if s.owner.Return(receipt, s.now, &s.out) {
 			t.Errorf("a receipt of %s is taken back under %s", month.Register(), rule.Register())
 		}
 		s.denied(s.check(1, rule))

@@ -184,27 +184,29 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{story("TestHoldOfBeforeTheBucketWasFull", `are left`)},
 		},
 		{
-			Name: "a hold outlives a full bucket that a check waits for",
-			Why:  "a check that waits begins in a full bucket: from then on, what holds took before has come back by itself",
+			Name: "what was left behind comes back",
+			Why:  "by the time at which the last check begins that waited, all line before has come back by itself; what a hold or a receipt brings back of it after that is there twice",
 			Edits: []Edit{{
-				File: "actor/owner/bucket.go",
-				Old:  "\t\tr.forgetOldest()\n\t}\n\tif hs := b.lineHolds(); hs != nil {",
-				New:  "\t\tr.forgetOldest()\n\t}\n\tif hs := b.lineHolds(); false {",
-			}},
-			Caught: []Hunt{story("TestHoldsBeforeAFullBucket", `a token of a hold from before the bucket was full`)},
-		},
-		{
-			Name: "holds are over as soon as a check waits for a full bucket",
-			Why:  "until the check begins that waits for a full bucket, or for the next window, others can have what holds give back",
-			Edits: []Edit{{
-				File: "actor/owner/owner.go",
-				Old:  "\tcase at > t:\n\t\tb.renewAt(at)",
-				New:  "\tcase at > t:\n\t\tb.forgetSpent()",
+				File: "actor/owner/returns.go",
+				Old:  "from, some := limit.Later(r.left, b.ended(now)), false",
+				New:  "from, some := b.ended(now), false",
 			}},
 			Caught: []Hunt{
-				story("TestHoldsBeforeAFullBucket", `not 5 tokens`),
+				story("TestHoldsBeforeAFullBucket", `took effect`),
+				story("TestReceiptOfBeforeAFullBucket", `took effect`),
+				story("TestHoldExpiresBesideWaits", `tokens at once`),
 				story("TestHoldsBesideWaitsAreExact", `want it to begin at`),
 			},
+		},
+		{
+			Name: "waits end by the clock of the decision",
+			Why:  "for a check that came before another one began that waits, that one waits still: what came back is to be had in its place, and not lost because the decision came late",
+			Edits: []Edit{{
+				File: "actor/owner/expiry.go",
+				Old:  "b.endWaits(t)",
+				New:  "b.endWaits(now)",
+			}},
+			Caught: []Hunt{story("TestDecidedOnceWaitsAreOver", `was denied`)},
 		},
 		{
 			Name: "holds are over once line is reserved for a check that waits",
@@ -221,8 +223,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "of more than the bucket can hold, the last on the line is kept, in whatever order it came: a check that waits can have only what lies behind its begin",
 			Edits: []Edit{{
 				File: "actor/owner/returns.go",
-				Old:  "more := most.After(b.credit(now))",
-				New:  "more := most.After(b.credit(now))\n\tif !more {\n\t\treturn false\n\t}",
+				Old:  "from, some := limit.Later(r.left, b.ended(now)), false",
+				New:  "if !b.creditCap(now).After(b.credit(now)) {\n\t\treturn false\n\t}\n\tfrom, some := limit.Later(r.left, b.ended(now)), false",
 			}},
 			Caught: []Hunt{story("TestLastOfWhatCameBackIsKept", `begins after`)},
 		},

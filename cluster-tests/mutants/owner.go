@@ -290,16 +290,6 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestReturnAfterTheBucketWasFull$", Says: `took effect`}},
 		},
 		{
-			Name: "what a hold frees late counts from now",
-			Why:  "a hold expires while a check waits behind it, and that is seen once the check has begun: by then the bucket was full again, and what came back from before counts twice",
-			Edits: []Edit{{
-				File: "actor/owner/expiry.go",
-				Old:  "b.giveBackHold(h, h.until, now)",
-				New:  "b.giveBackHold(h, now, now)",
-			}},
-			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestHoldExpiresBesideWaits$", Says: `tokens at once`}},
-		},
-		{
 			Name: "back in the next window",
 			Why:  "what comes back of a window that has ended is nothing in the next one, whose line debt or a check that waited may have begun; as credit there, it admits more than the limit",
 			Edits: []Edit{{

@@ -346,7 +346,7 @@ func (p *process) reserve(a *actor, set *replicaSet, s owner.Send) {
 			local := m
 			local.Now = 0
 			p.store.reserve(bucket, local, r.decided(w, p.slot), func(v register.Answer) {
-				r.granted(i, v)
+				w.ledger.stored(r, i, v)
 				said(v)
 			})
 			continue
@@ -372,7 +372,7 @@ func (p *process) carry(bucket int, m register.Reservation, id ring.NodeID, i in
 		m.Arrived = q.read()
 		q.compareSoon()
 		q.store.reserve(bucket, m, r.decided(q.w, q.slot), func(v register.Answer) {
-			r.granted(i, v)
+			q.w.ledger.stored(r, i, v)
 			q.w.send(letter{
 				from: q.slot, to: p.slot, id: p.id(), salt: m.Seq + 1<<60, undeliver: failed,
 				deliver: func(back *process) {

@@ -85,9 +85,6 @@ func (l *ledger) granted(r *reserved) {
 	w, account := l.w, l.buckets[r.bucket]
 	e := account.era(r.generation)
 	e.granted.add(r.From, r.To)
-	if r.Ledger != nil {
-		l.held.written(r.bucket, storedLedger{r.owner, r.From, r.To, r.Expire, r.Ledger})
-	}
 	left := r.passed
 	if left.from >= left.to {
 		return

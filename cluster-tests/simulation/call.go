@@ -244,13 +244,13 @@ func (p *process) giveBack(c *call, attempt int) {
 	}
 	q := &ask{call: c, attempt: attempt}
 	if a := p.actors[c.key]; a != nil {
-		p.step(a, func(o *owner.Owner, now int64, _ *owner.Out) {
+		p.step(a, func(o *owner.Owner, now int64, out *owner.Out) {
 			for i, r := range c.receipts {
 				if r.Permit {
 					continue
 				}
 				across := p.w.acrossChange(o, c.of.rules[i], now)
-				switch taken := p.w.variant.giveBack(o, r, now); {
+				switch taken := p.w.variant.giveBack(o, r, now, out); {
 				case taken && c.of.rules[i].Counts():
 					p.w.ledger.tally.returned(p.w, c.key, r)
 				case taken:

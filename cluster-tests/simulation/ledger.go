@@ -199,10 +199,15 @@ func (r *reserved) decided(w *World, slot int) func(register.Answer) {
 	}
 }
 
-// granted takes note that a replica answers.
-func (r *reserved) granted(replica int, a register.Answer) {
-	if a.Verdict == register.Accepted {
-		r.by |= 1 << replica
+// stored takes note that a replica answers: what it has decided is durable, which it was not when it was decided.
+func (l *ledger) stored(r *reserved, replica int, a register.Answer) {
+	if a.Verdict != register.Accepted {
+		return
+	}
+	majority, before := ring.Majority(len(r.sets.ids)), bits.OnesCount8(r.by)
+	r.by |= 1 << replica
+	if r.Ledger != nil && before < majority && bits.OnesCount8(r.by) == majority {
+		l.held.written(r.bucket, storedLedger{r.owner, r.From, r.To, r.Expire, r.Ledger})
 	}
 }
 

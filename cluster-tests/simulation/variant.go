@@ -18,7 +18,7 @@ type variant struct {
 	name        string
 	theme       theme // of the scenarios in which it can be found soon; plainly for all
 	reserve     func(register.Partition, register.Register, register.Reservation, int64, register.Bounds) (register.Register, register.Answer, bool)
-	giveBack    func(*owner.Owner, limit.Receipt, int64) bool
+	giveBack    func(*owner.Owner, limit.Receipt, int64, *owner.Out) bool
 	behind      func(nodeclock.Comparison) int64
 	early       bool // answers are given before the fsync that covers them
 	noSeal      bool // to seal does nothing
@@ -146,16 +146,16 @@ func (p *process) guess(a *actor, set *replicaSet, i int, r *reserved, answer ow
 }
 
 // returnAgain takes every receipt back that was taken back before.
-func returnAgain() func(*owner.Owner, limit.Receipt, int64) bool {
+func returnAgain() func(*owner.Owner, limit.Receipt, int64, *owner.Out) bool {
 	type receipt struct {
 		owner limit.OwnerID
 		name  string
 		span  limit.Span
 	}
 	taken := map[receipt]bool{}
-	return func(o *owner.Owner, r limit.Receipt, now int64) bool {
+	return func(o *owner.Owner, r limit.Receipt, now int64, out *owner.Out) bool {
 		id := receipt{r.Owner, r.Limit, r.Span}
-		if o.Return(r, now) {
+		if o.Return(r, now, out) {
 			taken[id] = true
 			return true
 		}
