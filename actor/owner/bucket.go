@@ -76,16 +76,22 @@ func (b *bucket) forgetSpent() {
 	}
 }
 
-// endWaits is for a time by which all checks that waited may have begun. What lies before the last one's begin they have left behind: it has come
-// back by itself, whoever spent it.
-func (b *bucket) endWaits(now int64) {
+// leaveBehind is for a check of t. What lies before the last check that waited, once it may have begun, or in a window that has ended, is left
+// behind: it has come back by itself, whoever spent it.
+func (b *bucket) leaveBehind(t int64) {
 	r := b.returns()
-	if !r.waitsAreOver(now) {
+	if r == nil {
 		return
 	}
-	r.left = limit.Later(limit.At(b.rule.Begin(r.waits)), b.ended(now))
-	r.cut(b.rule, r.left)
-	r.since, r.waits = max(r.since, r.waits), 0
+	left := limit.Later(r.left, b.ended(t))
+	if r.waitsAreOver(t) {
+		left = limit.Later(left, limit.At(b.rule.Begin(r.waits)))
+		r.since, r.waits = max(r.since, r.waits), 0
+	}
+	if left.After(r.left) {
+		r.left = left
+		r.cut(b.rule, left)
+	}
 }
 
 // begin makes the zero bucket one of rule.

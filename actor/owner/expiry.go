@@ -13,10 +13,10 @@ func (o *Owner) moveOn(t, now int64, out *Out) {
 	}
 }
 
-// moveOn does what is due in the bucket. For a check that was read before others have begun that waited, they wait still.
+// moveOn does what is due in the bucket, if it spends a line. For a check that was read before others have begun that waited, they wait still.
 func (b *bucket) moveOn(t, now int64, out *Out) {
-	if b.extra != nil {
-		b.endWaits(t)
+	if b.extra != nil && b.extra.ledger == nil {
+		b.leaveBehind(t)
 		b.expireHolds(now, out)
 	}
 }
@@ -51,7 +51,9 @@ func (h *lineHold) tellExpired(name string, out *Out) {
 // movedOn is the bucket as it is once moveOn has been called: itself, or a copy.
 func (b *bucket) movedOn(now int64) *bucket {
 	hs, r := b.lineHolds(), b.returns()
-	if !r.waitsAreOver(now) && (hs == nil || now < hs.expire) {
+	expire := hs != nil && now >= hs.expire
+	leave := r != nil && b.extra.ledger == nil && (r.waitsAreOver(now) || b.ended(now).After(r.left))
+	if !expire && !leave {
 		return b
 	}
 	then, x := *b, *b.extra

@@ -108,16 +108,16 @@ func startIn(strips []*strip, t, cost, wait int64) int64 {
 	}
 }
 
-// moveOn does what the time does: once the last check that waited has begun, all cells before have come back by themselves, whoever had them.
+// moveOn does what the time does: once the last check that waited has begun, or a window has ended, all cells before have come back by themselves, whoever had them.
 func (l *strip) moveOn(t int64) {
-	if l.waits == 0 || t < l.waits {
-		return
-	}
-	begin := l.begin(l.waits)
+	begin := int64(0)
 	if l.windows {
 		begin = l.begin(t)
 	}
-	l.waits = 0
+	if l.waits > 0 && t >= l.waits {
+		begin = max(begin, l.begin(l.waits))
+		l.waits = 0
+	}
 	l.cut(begin)
 	for _, h := range l.open {
 		h.left = max(h.left, begin)
@@ -211,6 +211,7 @@ type cellWalk struct {
 }
 
 func newCellWalk(t *testing.T, random *rand.Rand) *cellWalk {
+	t.Helper()
 	w := &cellWalk{stage: alone(t), random: random, free: random.IntN(2) == 0, strips: []*strip{{windows: random.IntN(2) == 0}, {}}}
 	of := limit.Limit{Name: "tokens", Capacity: 10, Refill: limit.Refill{Tokens: 1, Per: time.Second}}
 	w.rules = []*limit.Rule{nil, ruleWithWait(t, of, 10*time.Second)}

@@ -288,3 +288,27 @@ func TestReturnOnceAHoldHasExpired(t *testing.T) {
 		})
 	}
 }
+
+// What came back of a window does not pay the debt with which the next one has begun, whether or not the owner has looked since.
+func TestDebtOfTheNextWindow(t *testing.T) {
+	for name, looks := range map[string]bool{"seen": true, "not seen": false} {
+		t.Run(name, func(t *testing.T) {
+			s := alone(t)
+			rule := ruleFor(t, limit.Limit{
+				Name: "tokens", Algorithm: limit.FixedWindow, Capacity: 10, Window: 10 * time.Second,
+				Holds: limit.Holds{Longest: time.Minute, OnExpiry: limit.Free, MaxDebt: 5},
+			})
+			s.pass(10*second - start%(10*second))
+			s.holds(9, second, rule)
+			s.settles(s.holds(1, 60*second, rule), limit.Settlement{Used: 3}, rule)
+			s.pass(2 * second)
+			if looks {
+				s.left(rule)
+			}
+			s.pass(8 * second)
+			if left := s.left(rule); left != 8 {
+				t.Errorf("%d are left of ten, of which 2 were used before", left)
+			}
+		})
+	}
+}

@@ -43,7 +43,7 @@ type returns struct {
 	sum    limit.Pos // length of free
 	since  int64     // when line came back last: for a check read before, it was still spent
 	waits  int64     // no check that waits begins later; 0 when none waits: see inPlace
-	left   limit.Pos // what lies before is left behind: see endWaits
+	left   limit.Pos // what lies before is left behind: see leaveBehind
 	holds  bool      // holds have come back: see most
 }
 
@@ -284,7 +284,7 @@ func (b *bucket) noteWait(at int64) {
 func (r *returns) inPlace(t, at int64) bool { return r.waits > 0 || at > t }
 
 // waitsAreOver says whether checks have waited that may all have begun by now.
-func (r *returns) waitsAreOver(now int64) bool { return r != nil && r.waits > 0 && now >= r.waits }
+func (r *returns) waitsAreOver(now int64) bool { return r.waits > 0 && now >= r.waits }
 
 // cut gives up what lies before begin.
 func (r *returns) cut(rule *limit.Rule, begin limit.Pos) {

@@ -203,8 +203,8 @@ func ofHolds() []Mutant { //nolint:funlen // a list
 			Why:  "for a check that came before another one began that waits, that one waits still: what came back is to be had in its place, and not lost because the decision came late",
 			Edits: []Edit{{
 				File: "actor/owner/expiry.go",
-				Old:  "b.endWaits(t)",
-				New:  "b.endWaits(now)",
+				Old:  "b.leaveBehind(t)",
+				New:  "b.leaveBehind(now)",
 			}},
 			Caught: []Hunt{story("TestDecidedOnceWaitsAreOver", `was denied`)},
 		},
