@@ -31,14 +31,14 @@ func (o *Owner) neededByWaiting(b *bucket, need limit.Pos, at int64) int64 {
 		w := &o.overflow.waiting()[i+1]
 		if slices.ContainsFunc(w.Rules, func(r *limit.Rule) bool { return !b.differs(r) }) {
 			need = b.rule.Add(need, b.rule.Length(w.Cost))
+			if w.Wait > 0 { // which this limit allows, and another one may not
+				bound = limit.Later(bound, b.rule.Bound(w.At+w.Wait))
+			}
 		}
 		for j := range w.settles {
 			if s := &w.settles[j]; s.Used > s.Granted && !b.differs(s.Rule) {
 				need = b.rule.Add(need, b.rule.Length(s.Used-s.Granted))
 			}
-		}
-		if w.Wait > 0 {
-			bound = limit.Later(bound, b.rule.Bound(w.At+w.Wait))
 		}
 		if need.After(bound) {
 			return bound.Ceil()

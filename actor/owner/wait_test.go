@@ -283,3 +283,23 @@ func TestWhatBeginsKeepsToTheBound(t *testing.T) {
 		}
 	})
 }
+
+// Line is reserved for what waits behind the first check no further than its limit lets checks wait, however long those of other limits of the
+// key may: replicas refuse what lies further ahead, and the first check would wait for them until it is late.
+func TestOthersWaitLonger(t *testing.T) {
+	s := newTroupe(t, 1).enter('A')
+	short, long := bucketWithWait(t, "short", 10, time.Second, time.Second), bucketWithWait(t, "long", 1, time.Second, 30*time.Second)
+	before := s.check(1, mustRule(t, "other", 10, 1, time.Second))
+	first := s.check(10, short)
+	s.checkWait(30*time.Second, 1, long)
+	for range 3 {
+		s.checkWait(time.Second, 10, short)
+	}
+	s.deliver(0)
+	s.admitted(before)
+	if from, to := s.lastSent(); to > start+11*second {
+		t.Errorf("reserved (%v, %v], further ahead than any check of this limit may wait", time.Duration(from-start), time.Duration(to-start))
+	}
+	s.deliver(0)
+	s.admitted(first)
+}
