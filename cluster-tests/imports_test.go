@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"actor/limit":                  {"actor/limit/calendar", "internal/plain", "internal/strictyaml"},
 	"actor/limit/calendar":         {"internal/spelling"},
 	"actor/limit/limittest":        {"actor/limit"},
+	"actor/lease":                  {"actor/limit"},
 	"actor/owner":                  {"actor/limit", "storage/register"},
 	"actor/clock":                  {},
 	"actor/together":               {"actor/limit"},
@@ -113,7 +114,7 @@ var mayImport = map[string][]string{
 }
 
 // pure are the packages that only compute: the same code runs in production, in the simulation and in the model check.
-var pure = []string{"actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "storage/difference", "storage/register"}
+var pure = []string{"actor/lease", "actor/limit", "actor/owner", "ring", "ring/agreed", "ring/move", "storage/difference", "storage/register"}
 
 // independent are the packages that know nothing of jeton, so that what they say of it does not rest on it.
 var independent = []string{"cluster-tests/history"}

@@ -19,6 +19,9 @@ type Check struct {
 	// Hold is for how long the check holds its cost, in nanoseconds; 0 for no hold. All rules must allow it. Least, if not 0, is the
 	// least that it may hold: the cost is lowered to what is left.
 	Hold, Least int64
+	// Lease is how long line is to last that is passed down to an edge, in nanoseconds; 0 for no lease. The cost is how many tokens it wants, and is
+	// lowered to what there is for it, at least Least. The one rule must allow leases, and the check takes no receipts, waits for nothing and holds nothing.
+	Lease int64
 	// Outcomes is memory for the Limits of the Reply's Decision. What its capacity has no room for is allocated.
 	Outcomes []limit.Outcome
 
@@ -38,6 +41,7 @@ func (c *Check) expires() int64 {
 type Reply struct {
 	Tag      any
 	Decision limit.Decision
+	Lease    *limit.Lease // what a check for a lease has got; nil for others, and for a denial
 	Err      error
 }
 

@@ -48,6 +48,9 @@ type wrongMove struct {
 func (w *world) begin() {
 	c := &w.change
 	w.place = place{epoch: ring.FirstEpoch, replicas: 0b111}
+	if w.lone {
+		w.place.replicas = 1
+	}
 	w.machines = w.place.replicas
 	if c.to != 0 {
 		w.place.replicas = c.from

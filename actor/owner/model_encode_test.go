@@ -89,6 +89,7 @@ func (e *encoder) world(w *world) {
 		e.time(p.Start)
 		e.time(p.End)
 	}
+	e.edges(w)
 	e.history(&w.history)
 }
 
@@ -222,6 +223,8 @@ func (e *encoder) pending(w *world, who int, p *pending) {
 func (e *encoder) returns(r *returns) {
 	e.buf = append(e.buf, byte(r.next), byte(len(r.free)))
 	e.time(r.since)
+	e.time(r.waits)
+	e.time(r.left.NS)
 	for _, p := range r.free {
 		e.time(p.start.NS)
 		e.time(p.end.NS)
@@ -243,7 +246,7 @@ func (e *encoder) history(h *history) {
 		a := &h.eras[i]
 		e.time(a.generation)
 		e.time(a.position)
-		for _, set := range []uint64{a.spent, a.free, a.over, a.held, a.agreed} {
+		for _, set := range []uint64{a.spent, a.free, a.leased, a.over, a.held, a.agreed} {
 			for ; set != 0; set >>= 8 {
 				e.buf = append(e.buf, byte(set))
 			}

@@ -26,6 +26,13 @@ const (
 	brings // a caller brings back a receipt
 	sleeps // an owner is dormant, and goes on from its rest
 
+	wants    // an edge a lease
+	gets     // an edge the answer
+	spends   // an edge a token
+	suspends // an edge, once it has read its clock for a check
+	yields   // an edge what it has not spent
+	regains  // an owner that
+
 	performs // a node or raft does what a driver wants, which hears of it
 	fails    // the same without the driver's hearing of it, or nothing was done
 	changes  // the replica set, at once
@@ -109,6 +116,7 @@ func (w *world) events(list []event) []event {
 			}
 		}
 	}
+	w.edgeEvents(add)
 	if w.change.to == 0 {
 		return list
 	}
@@ -159,15 +167,25 @@ func (w *world) apply(e event) {
 	case brings:
 		w.left.returns--
 		w.bring(&w.proofs[e.a], int(e.b))
+	case wants, gets, spends, suspends, yields, regains:
+		w.applyEdge(e)
 	default:
 		w.applyChange(e)
+	}
+	for w.lone && w.fair(nodes, false) {
+		w.tidy()
 	}
 	w.tidy()
 	oldest := w.now
 	for i := range w.team() {
 		oldest = min(oldest, w.oldest(i)-w.setting.clock[i]*tick)
 	}
-	w.history.settle(oldest, w.setting.returns > 0)
+	for i := range w.edges {
+		if at := w.edges[i].readAt; at > 0 {
+			oldest = min(oldest, at)
+		}
+	}
+	w.history.settle(oldest, w.setting.returns > 0 || len(w.leases) > 0)
 	w.remember()
 }
 

@@ -17,6 +17,7 @@ type era struct {
 	position   int64  // everything of earlier eras counts up to here, and no further
 	spent      uint64 // by admissions that were not returned
 	free       uint64 // by admissions that were returned, and not spent again since
+	leased     uint64 // passed down to edges, and neither spent nor given back
 	over       uint64 // up to the position of a later era's reset that was done: nothing of this is reserved here any more …
 	held       uint64 // … but what was when the reset was done, and may yet be spent
 	agreed     uint64 // what a majority accepted in the first epoch, of two
@@ -62,7 +63,7 @@ func (h *history) spend(r limit.Receipt, at reading, s *setting) (broken string)
 	if !ok || int64(length) != at.cost {
 		return fmt.Sprintf("the receipt of a cost of %d proves a line of %d", at.cost, length)
 	}
-	if fresh&(e.spent|e.free) != 0 {
+	if fresh&(e.spent|e.free|e.leased) != 0 {
 		return fmt.Sprintf("%s is spent twice in one generation", span(r.Span))
 	}
 	if late := fresh & e.over &^ e.held; late != 0 {
@@ -112,7 +113,7 @@ func (h *history) reset(generation int64, held func(generation int64) uint64) {
 // window asserts the promise for every window that ends where something was admitted: net at most C + r·w + 2·r·ε.
 func (e *era) window(s *setting) (broken string) {
 	slack := int64(0)
-	for _, c := range s.clock {
+	for _, c := range append(s.clock[:], s.edgeClock[:]...) {
 		slack = max(slack, 2*c)
 	}
 	level, burst := int64(e.level), s.burst()

@@ -51,10 +51,11 @@ type setting struct {
 	losses    int8 // of disks
 	sweeps    int8
 	returns   int8
-	dormant   bool           // owners may be dormant whenever they can
-	gone      members        // replicas that are lost: owners are told so
-	change    change         // of the replica set
-	opening   func(w *world) // what has happened before the beginning
+	dormant   bool // owners may be dormant whenever they can
+	edging
+	gone    members        // replicas that are lost: owners are told so
+	change  change         // of the replica set
+	opening func(w *world) // what has happened before the beginning
 	// calendar says whether an event may happen now, so many ticks after the beginning; nil: any may.
 	calendar func(w *world, e event, elapsed int64) bool
 
@@ -90,6 +91,8 @@ func (s *setting) bounds() register.Bounds {
 // A budget is what may still happen, and how far the checks have come.
 type budget struct {
 	ticks, restarts, resets, losses, sweeps, returns int8
+
+	wanted, takes, suspends, yields int8 // of edges
 
 	drivers, failures, replacements int8 // of a change of the replica set
 
@@ -159,7 +162,7 @@ func newCompany(s *setting) *company {
 	c := &company{setting: s, rules: []*limit.Rule{s.rule()}}
 	for i := range c.cfgs {
 		c.cfgs[i] = Config{
-			Replicas: i, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick,
+			Replicas: i, Delta: tick, Slack: s.bounds().Slack(), Resend: 2 * tick, ReturnFor: 1000 * tick, Late: s.late(),
 			NextSeq: func() uint64 { c.turn.seq++; return c.turn.seq },
 			Nonce:   func() uint64 { return 0 },
 			Rand: func(int64) int64 {
@@ -187,6 +190,9 @@ type world struct {
 	post    []message
 	strays  []stray
 	proofs  []proof
+	edges   [edgesMost]edge
+	grants  []granted
+	tails   []tailed
 	history history
 	left    budget
 	broken  string // the promise that was broken, if one was
@@ -214,12 +220,14 @@ func (w *world) waiting() (n int) {
 func newWorld(s *setting) *world {
 	w := &world{company: newCompany(s), now: tick, left: budget{
 		ticks: s.ticks, restarts: s.restarts, resets: s.resets, losses: s.losses, sweeps: s.sweeps, returns: s.returns,
+		takes: s.takes, suspends: s.suspends, yields: s.yields,
 		drivers: s.change.drivers, failures: s.change.failures, replacements: s.change.replacements(),
 	}}
 	w.begin()
 	for i := range w.team() {
 		w.start(i)
 	}
+	w.openEdges()
 	if s.opening != nil {
 		s.opening(w)
 		w.tidy()
@@ -235,6 +243,7 @@ func (w *world) copyTo(d *world) {
 	d.post = append(d.post[:0], w.post...)
 	d.strays = append(d.strays[:0], w.strays...)
 	d.proofs = append(d.proofs[:0], w.proofs...)
+	w.copyEdgesTo(d)
 	w.history.copyTo(&d.history)
 	for i := range w.team() {
 		w.players[i].copyTo(&d.players[i])
@@ -356,7 +365,7 @@ func (w *world) step(who int, f func(o *Owner, now int64, out *Out)) {
 	f(&p.Owner, now, out)
 	if b := p.bucket(); b != nil {
 		b.load, b.checks, b.last, b.held.from = load{}, 0, decision{}, 0
-		if w.setting.returns == 0 {
+		if w.setting.returns == 0 && len(w.leases) == 0 {
 			b.forgetReturns()
 		}
 		if t := b.replication(); t != nil {
@@ -466,6 +475,10 @@ func (w *world) hear(m message, a Answer) {
 
 // reply takes up an answer that a player gave, and writes down what was spent.
 func (w *world) reply(who int, r Reply) {
+	if wish, ok := r.Tag.(wish); ok {
+		w.granted(who, wish, r)
+		return
+	}
 	at := r.Tag.(reading)
 	switch {
 	case r.Err != nil:
@@ -515,7 +528,7 @@ func (w *world) reserved(generation int64) (set uint64) {
 			set |= asked
 		}
 	}
-	return set
+	return set | w.history.era(generation).leased
 }
 
 // A reading is what a check or reset is remembered by: its cost, which is negative for a reset, and the true time at which

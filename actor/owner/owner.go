@@ -101,7 +101,11 @@ func (o *Owner) decide(c *Check, now int64, out *Out) bool {
 		}
 	}
 	c.counted = true
-	if ready {
+	switch {
+	case !ready:
+	case c.Lease > 0:
+		o.grant(c, now, &trials[0], out)
+	default:
 		o.admit(c, now, trials, out)
 	}
 	return ready
@@ -113,7 +117,7 @@ func (o *Owner) try(c *Check, now int64, out *Out) (trials []trial, denied bool)
 	switch {
 	case denied && c.Wait > 0:
 		denied = o.delay(c, trials, now, out)
-	case denied && c.Least > 0:
+	case denied && c.Least > 0 && c.Lease == 0:
 		return o.lower(c, trials, now, out)
 	}
 	return trials, denied
@@ -190,6 +194,8 @@ func (o *Owner) tryAt(c *Check, at, now int64, out *Out) (trials []trial, denied
 			t.waits = at
 		}
 		switch l := t.bucket.ledger(); {
+		case c.Lease > 0:
+			t.length, t.result = t.bucket.testLease(c, o.cfg)
 		case l == nil:
 			t.result = t.bucket.test(c.At, at, c.Cost, t.length, o.cfg)
 		case rule.OfPenalties():
@@ -367,6 +373,34 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d})
 }
 
+// grant passes down the lease that c asks for.
+func (o *Owner) grant(c *Check, now int64, t *trial, out *Out) {
+	b := t.bucket
+	d := limit.Decision{Allowed: true, Limits: c.outcomes()}
+	l := o.lease(b, c)
+	d.Limits[0] = b.rule.Outcome(b.spentAt(c.At), c.At, c.Cost, t.end, true)
+	b.remember(c.At, c.Cost, true)
+	o.reserveAhead(b, max(c.At, now), c.At, out)
+	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d, Lease: l})
+}
+
+// lease takes the line of a lease off the bucket.
+func (o *Owner) lease(b *bucket, c *Check) *limit.Lease {
+	if !b.spentAt(c.At).After(limit.At(b.rule.Begin(c.At))) {
+		b.forgetSpent()
+	}
+	from, length := b.leaseOf(c)
+	p := piece{limit.At(from), limit.At(from + length)}
+	b.tat = p.end
+	until := min(p.end.NS, c.At+limit.LongestLease)
+	if begin := b.rule.Begin(c.At); begin > c.At { // of a window
+		until = min(begin, c.At+limit.LongestLease)
+	}
+	l := &limit.Lease{Receipt: o.receipt(b, spent{piece: p}), Until: until}
+	b.noteWait(until + o.cfg.Late) // by the edge's clock it may last so much longer
+	return l
+}
+
 // spend takes length off the line for a check of t that begins at at, returned line first, and says which pieces of the line these
 // are. The caller has tested that it may.
 func (b *bucket) spend(t, at int64, length limit.Pos) spent {
@@ -435,7 +469,18 @@ func (o *Owner) Return(r limit.Receipt, now int64, out *Out) bool {
 		return l.giveBack(b, r, now)
 	}
 	b.moveOn(now, now, out)
-	return b.giveBack(r, now)
+	return b.giveBack(r, limit.Pos{}, now)
+}
+
+// ReturnTail takes back what an edge has not spent of a lease, and will not: the line from from on. It says whether that took effect: only once, and
+// where [Owner.Return] would.
+func (o *Owner) ReturnTail(r limit.Receipt, from, now int64, out *Out) bool {
+	b := o.find(r.Limit)
+	if b == nil || b.ledger() != nil || b.gen != r.Generation || o.id != r.Owner {
+		return false
+	}
+	b.moveOn(now, now, out)
+	return b.giveBack(r, limit.At(from), now)
 }
 
 // Prefetch brings what a check will need of the owner into the processor's caches, and returns a meaningless number,

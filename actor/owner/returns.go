@@ -112,8 +112,8 @@ func (r *returns) find(c limit.Receipt) *made {
 	return nil
 }
 
-// giveBack turns the line of a receipt into credit and says whether that is of any use.
-func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
+// giveBack turns the line of a receipt, as far as it lies behind from, into credit and says whether that is of any use.
+func (b *bucket) giveBack(c limit.Receipt, from limit.Pos, now int64) bool {
 	r := b.returns()
 	if r == nil {
 		return false
@@ -125,6 +125,7 @@ func (b *bucket) giveBack(c limit.Receipt, now int64) bool {
 	back := m.spent
 	r.reuses -= len(m.reuses)
 	m.back, m.reuses = true, nil
+	back.start = limit.Later(back.start, from)
 	if r.waits == 0 && !b.creditCap(now).After(b.credit(now)) { // the bucket is full
 		return false
 	}

@@ -1,0 +1,93 @@
+package owner_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+)
+
+// asks asks for a lease of so many tokens, at least least, that lasts so long.
+func (s *stage) asks(cost, least, life int64, rule *limit.Rule) int {
+	tag := s.tag()
+	s.owner.Check(owner.Check{Tag: tag, At: s.clock(), Deadline: s.clock() + hour, Rules: []*limit.Rule{rule}, Cost: cost, Least: least, Lease: life}, &s.out)
+	s.after()
+	return tag
+}
+
+// leases asserts that the lease was given, of that line and for so long, in seconds from the start.
+func (s *stage) leases(tag int, from, to, until int64) *limit.Lease {
+	s.tb.Helper()
+	r, ok := s.reply(tag)
+	if !ok || r.Lease == nil {
+		s.tb.Fatalf("no lease: %+v", r)
+	}
+	l := r.Lease
+	if want := (limit.Span{Start: start + from*second, End: start + to*second}); l.Span != want || l.Until != start+until*second {
+		s.tb.Fatalf("leased (%v, %v] until %v, want (%ds, %ds] until %ds", time.Duration(l.Start-start), time.Duration(l.End-start),
+			time.Duration(l.Until-start), from, to, until)
+	}
+	return l
+}
+
+func (s *stage) noLease(tag int) {
+	s.tb.Helper()
+	if r, ok := s.reply(tag); !ok || r.Lease != nil || r.Err != nil || r.Decision.Allowed {
+		s.tb.Fatalf("answered %v: %+v", ok, r)
+	}
+}
+
+// A lease lies as far ahead as it is to last, and is no more than half of what is left.
+func TestLease(t *testing.T) {
+	s := alone(t)
+	rule := mustRule(t, "login", 10, 1, time.Second)
+	s.leases(s.asks(2, 1, 4*second, rule), 2, 4, 4)
+	s.leases(s.asks(100, 1, 4*second, rule), 4, 7, 7)
+	s.noLease(s.asks(100, 2, 4*second, rule))
+	s.leases(s.asks(100, 1, 4*second, rule), 7, 8, 8)
+	s.leases(s.asks(100, 1, 4*second, rule), 8, 9, 9)
+	s.noLease(s.asks(1, 1, 4*second, rule)) // half of one is no token
+	if d := s.decision(s.plain(1, rule)); !d.Allowed {
+		t.Errorf("what is left is denied: %+v", d)
+	}
+}
+
+// No lease lasts longer than ten seconds, nor longer than half of the bucket, nor than its window.
+func TestLeaseLastsSoLong(t *testing.T) {
+	s := alone(t)
+	s.leases(s.asks(50, 1, 60*second, mustRule(t, "login", 100, 1, time.Second)), 0, 50, 10)
+	s.leases(s.asks(1, 1, 60*second, mustRule(t, "short", 10, 1, time.Second)), 4, 5, 5)
+	window := ruleFor(t, limit.Limit{Name: "window", Algorithm: limit.FixedWindow, Capacity: 10, Window: 10 * time.Second})
+	s.pass(10*second - start%(10*second) + 6*second)
+	s.leases(s.asks(3, 1, 60*second, window), 20, 23, 20)
+}
+
+// Line for a lease is reserved as for a check.
+func TestLeaseWaitsForAMajority(t *testing.T) {
+	s := newTroupe(t, 3).enter('A')
+	rule := mustRule(t, "login", 10, 1, time.Second)
+	tag := s.asks(2, 1, 4*second, rule)
+	s.waits(tag)
+	s.deliver(0, 1)
+	s.leases(tag, 2, 4, 4)
+}
+
+// What an edge gives back is credit once, in its place.
+func TestTailOfALease(t *testing.T) {
+	s := alone(t)
+	rule := mustRule(t, "login", 10, 1, time.Second)
+	l := s.leases(s.asks(4, 1, 5*second, rule), 1, 5, 5)
+	for i := range 2 {
+		if back := s.owner.ReturnTail(l.Receipt, start+3*second, s.clock(), &s.out); back != (i == 0) {
+			t.Errorf("the tail comes back for the %dth time: %v", i+1, back)
+		}
+	}
+	if c := s.view("login").Credit; c != limit.At(2*second) {
+		t.Errorf("credit %v, want 2 s", c)
+	}
+	s.pass(4 * second)
+	if c := s.view("login").Credit; c != limit.At(second) {
+		t.Errorf("credit %v at 4 s, want the one second that lies ahead", c)
+	}
+}
