@@ -248,6 +248,9 @@ func TestRecoveryMissesNobody(t *testing.T) {
 	late := r.chair("d", 40)
 	late.config.Join = []string{all[1].config.BindGossip}
 	startAll(late)
+	all[0].soon("gossip tells that d is a member", func() bool {
+		return all[0].cluster.gossip.All()[late.config.ID].Cluster == all[0].cluster.State().Cluster.String()
+	})
 	for _, ch := range all[1:] {
 		ch.stop()
 	}
