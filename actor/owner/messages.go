@@ -20,7 +20,7 @@ type Check struct {
 	// least that it may hold: the cost is lowered to what is left.
 	Hold, Least int64
 	// Lease is how long line is to last that is passed down to an edge, in nanoseconds; 0 for no lease. The cost is how many tokens it wants, and is
-	// lowered to what there is for it, at least Least. The one rule must allow leases, and the check takes no receipts, waits for nothing and holds nothing.
+	// lowered to what there is for it, at least Least. There is one rule, which spends a line and has no penalty, and the check takes no receipts, waits for nothing and holds nothing.
 	Lease int64
 	// Outcomes is memory for the Limits of the Reply's Decision. What its capacity has no room for is allocated.
 	Outcomes []limit.Outcome
