@@ -2,6 +2,7 @@ package actor
 
 import (
 	"math"
+	"strings"
 	"unsafe"
 
 	"github.com/jeton-dev/jeton/actor/owner"
@@ -30,10 +31,14 @@ func (a *actor) waiting() int {
 
 // decide hands a check to the owner.
 func (a *actor) decide(m *mail, now int64, out *owner.Out) {
-	a.owner.Check(owner.Check{
+	c := owner.Check{
 		Tag: m, At: now, Deadline: m.bundle.deadline, Rules: m.rules, Cost: m.cost, Receipts: m.receipt, Outcomes: m.room, Extend: m.extend, Wait: m.wait,
 		Hold: int64(m.hold), Least: m.least,
-	}, out)
+	}
+	if m.lease != nil {
+		c.Lease, c.EdgeHas, c.Edge = int64(m.lease.Life), m.lease.Held, strings.Clone(m.lease.Edge)
+	}
+	a.owner.Check(c, out)
 }
 
 // onlyHoldsLine says whether nothing but line that is held keeps the actor awake, and no check has asked for it since Δ. A busy

@@ -177,6 +177,7 @@ func (l *local) show(in *limit.Inspection, known int64) {
 		in.Credit = credit.NS
 		in.Recent = view.Recent
 		l.showHolds(in, tat, credit)
+		in.Leases = view.Leases
 		if view.Hi < rule.Begin(in.Now) {
 			tat = limit.Later(tat, limit.At(known))
 		}

@@ -41,11 +41,12 @@ type mail struct {
 
 	// A check's question, and where the answer goes.
 	receipt bool
-	extend  uint64        // see limit.Request
-	wait    int64         // likewise, in nanoseconds
-	hold    time.Duration // likewise
-	least   int64         // likewise
-	repeats bool          // it repeats a request that was answered
+	extend  uint64          // see limit.Request
+	wait    int64           // likewise, in nanoseconds
+	hold    time.Duration   // likewise
+	least   int64           // likewise
+	lease   *limit.LeaseAsk // likewise
+	repeats bool            // it repeats a request that was answered
 	cost    int64
 	id      string          // of the request, or empty
 	room    []limit.Outcome // for those of the decision
@@ -95,7 +96,7 @@ func (m *mail) check(r *limit.Request) {
 	m.kind, m.key, m.hash, m.cost, m.id, m.receipt, m.extend = check, r.Key, ring.Hash(r.Key), r.Tokens(), r.ID, r.Receipt, r.Extend
 	m.plan = r.Plan
 	m.wait = int64(r.Wait)
-	m.hold, m.least = r.Hold, r.Least
+	m.hold, m.least, m.lease = r.Hold, r.Least, r.Lease
 }
 
 // setResult writes the answer where the caller looks for it, once the bundle is answered.

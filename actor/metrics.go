@@ -72,6 +72,9 @@ type metrics struct {
 	settlements   *prometheus.CounterVec
 	settledTokens *prometheus.CounterVec
 
+	leases       *prometheus.CounterVec
+	leasedTokens *prometheus.CounterVec
+
 	used sync.Map // by a limit's name, when it decided last: an *atomic.Int64 on the node clock
 }
 
@@ -113,6 +116,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 	}
 	m.registerHolds(f)
+	m.leases = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_leases_total",
+		Help: "Leases that edges have asked for, by limit and whether they were given.",
+	}, []string{"limit", "outcome"})
+	m.leasedTokens = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_leased_tokens_total",
+		Help: "Tokens of leases that were given to edges, by limit.",
+	}, []string{"limit"})
 	shed := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_shed_total",
 		Help: "What was given up for want of memory: receipts, request_ids, idle_keys and keys that had held_line, awake or dormant, that were forgotten early, checks of new_keys and of new_limits that were refused.",
@@ -277,6 +288,17 @@ func (c *counts) decision(m *mail, d *limit.Decision) {
 		t.said[what].n++
 		c.touch(t)
 	}
+}
+
+// lease counts what became of an edge's wish for a lease, nil for a denial.
+func (c *counts) lease(rule *limit.Rule, l *limit.Lease) {
+	c.touch(c.of(rule.Name))
+	if l == nil {
+		c.metrics.leases.WithLabelValues(rule.Name, "denied").Inc()
+		return
+	}
+	c.metrics.leases.WithLabelValues(rule.Name, "given").Inc()
+	c.metrics.leasedTokens.WithLabelValues(rule.Name).Add(float64(rule.TokensIn(l.End - l.Start)))
 }
 
 // touch notes that t has something to flush.

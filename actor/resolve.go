@@ -35,6 +35,9 @@ func (s *System) resolve(m *mail, doc *limit.Document, refs []limit.Ref, before 
 	if m.plan != "" || doc.HasOverrides() {
 		m.vary(doc, s.cfg.Now)
 	}
+	if m.lease != nil {
+		return s.allowsLease(m)
+	}
 	if m.inline == 0 {
 		return nil
 	}
@@ -98,6 +101,26 @@ func (m *mail) allowsHold() error {
 		if err := rule.AllowsHold(m.hold); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// allowsLease says what is wrong with the lease that m asks for, beside its limit: the edge goes by other numbers, or its clock is off.
+func (s *System) allowsLease(m *mail) error {
+	if m.judged != nil {
+		return &limit.FieldError{Field: "lease", Problem: "an override of the key decides, whatever its bucket holds: nothing is leased"}
+	}
+	rule := m.rules[0]
+	if err := rule.AllowsLease(); err != nil {
+		return err
+	}
+	if rule.LeaseTerms() != m.lease.Terms {
+		return &limit.FieldError{Field: "lease.terms", Problem: fmt.Sprintf("are not those by which this node decides about limit %s: it was changed a moment ago, or an override of the key counts",
+			limit.Quote(rule.Name))}
+	}
+	if off := m.lease.Now - s.cfg.Now(); max(off, -off) > s.cfg.Bounds.EpsMax {
+		return &limit.FieldError{Field: "lease.now", Problem: fmt.Sprintf("differs from this node's clock by %v, of which the way here is a part, and may by %v: set the clock of the edge",
+			time.Duration(off).Round(time.Millisecond), time.Duration(s.cfg.Bounds.EpsMax))}
 	}
 	return nil
 }

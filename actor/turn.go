@@ -351,7 +351,12 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		r.Err = sh.explain(a.partition, r.Err)
 	}
 	if m.kind == check && !m.repeats {
-		if r.Err == nil {
+		switch {
+		case r.Err != nil:
+		case m.lease != nil:
+			r.Decision.Lease = r.Lease
+			sh.counts.lease(m.rules[0], r.Lease)
+		default:
 			sh.counts.decision(m, &r.Decision)
 			if r.Decision.Hold != nil {
 				sh.counts.hold(r.Decision.Hold)

@@ -15,6 +15,7 @@ package lease
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/jeton-dev/jeton/actor/limit"
@@ -22,17 +23,29 @@ import (
 
 // A Bucket is what an edge has of one bucket. One caller at a time.
 type Bucket struct {
-	rule *limit.Rule
-	held []held // in the order in which they came, all of one generation
-	last uint64 // number of the last ask
-	open bool   // its answer has not come
+	rule  *limit.Rule
+	held  []held          // in the order in which they came, all of one generation
+	taken held            // what was spent last
+	given map[uint64]held // what was spent and may come back, by what tells it apart; nil for none
+	last  uint64          // number of the last ask
+	open  bool            // its answer has not come
 }
 
-// held is a lease, and up to where it is spent.
+// held is line of a lease, which is spent up to at.
 type held struct {
-	limit.Lease
-	at limit.Pos
+	lease   *limit.Lease // does not change
+	at, end limit.Pos
+	back    bool // it is a piece that came back, and not the end of the lease
 }
+
+// A Piece is line that was spent.
+type Piece struct {
+	*limit.Lease            // of which it is
+	Span         limit.Span // where it lies
+}
+
+// MaxBack is how many pieces that came back an edge keeps of a bucket. More are lost.
+const MaxBack = 64
 
 // NewBucket is an edge's share of a bucket of rule, of which it has nothing yet.
 func NewBucket(rule *limit.Rule) *Bucket { return &Bucket{rule: rule} }
@@ -47,7 +60,7 @@ func (b *Bucket) Ask() (number uint64) {
 // Asking says whether a lease is on its way.
 func (b *Bucket) Asking() bool { return b.open }
 
-// Answer takes in what a number was answered, nil for no lease. It says whether that was the number that is open: an answer counts once, so that no
+// Answer takes in what a number was answered, nil for no lease; the lease is not to be changed any more. It says whether that was the number that is open: an answer counts once, so that no
 // line is held twice.
 func (b *Bucket) Answer(number uint64, l *limit.Lease) bool {
 	if !b.open || number != b.last {
@@ -56,91 +69,164 @@ func (b *Bucket) Answer(number uint64, l *limit.Lease) bool {
 	if b.open = false; l == nil {
 		return true
 	}
-	if len(b.held) > 0 && b.held[0].Generation != l.Generation { // the bucket was reset
-		if b.held[0].Generation > l.Generation {
+	if len(b.held) > 0 {
+		b.expire(l.Now)
+	}
+	if len(b.held) > 0 && b.held[0].lease.Generation != l.Generation { // the bucket was reset
+		if b.held[0].lease.Generation > l.Generation {
 			return true
 		}
 		b.Drop()
 	}
-	b.held = append(b.held, held{Lease: *l, at: limit.At(l.Start)})
+	b.held = append(b.held, held{lease: l, at: limit.At(l.Start), end: limit.At(l.End)})
 	return true
 }
 
 // Take spends the cost of a check at now, and says which line of which lease that was. It is not ok if no lease has as much.
-func (b *Bucket) Take(now, cost int64) (piece limit.Receipt, ok bool) {
-	b.expire(now)
+func (b *Bucket) Take(now, cost int64) (piece Piece, ok bool) {
 	length := b.rule.Length(cost)
 	for i := range b.held {
 		h := &b.held[i]
-		start := limit.Later(h.at, limit.At(b.rule.Begin(now)))
-		if end := b.rule.Add(start, length); !end.After(limit.At(h.End)) && !end.After(b.rule.Bound(now)) {
-			h.at = end
-			piece = h.Receipt
-			piece.Span = limit.Span{Start: start.NS, End: end.Ceil()}
-			return piece, true
+		start, end, fits := h.fit(b.rule, now, length)
+		if !fits {
+			continue
+		}
+		h.at = end
+		b.taken = held{lease: h.lease, at: start, end: end, back: true}
+		return Piece{Lease: h.lease, Span: limit.Span{Start: start.NS, End: end.Ceil()}}, true
+	}
+	return Piece{}, false
+}
+
+// Has says whether Take would be ok.
+func (b *Bucket) Has(now, cost int64) bool {
+	length := b.rule.Length(cost)
+	for i := range b.held {
+		if _, _, fits := b.held[i].fit(b.rule, now, length); fits {
+			return true
 		}
 	}
-	return limit.Receipt{}, false
+	return false
+}
+
+// fit is where a piece of that length would lie that is spent at now, and whether it may.
+func (h *held) fit(rule *limit.Rule, now int64, length limit.Pos) (start, end limit.Pos, fits bool) {
+	start = limit.Later(h.at, limit.At(rule.Begin(now)))
+	end = rule.Add(start, length)
+	return start, end, now < h.lease.Until && !end.After(h.end) && !end.After(rule.Bound(now))
+}
+
+// Give notes that what was taken last may come back by that number. The numbers of a bucket differ.
+func (b *Bucket) Give(number uint64) {
+	if b.given == nil {
+		b.given = make(map[uint64]held)
+	}
+	b.given[number] = b.taken
+}
+
+// PutBack takes back what was given by a number, once, to be spent again in its place. It says whether there was any that may still be spent.
+func (b *Bucket) PutBack(number uint64, now int64) bool {
+	b.expire(now)
+	piece, ok := b.given[number]
+	if !ok {
+		return false
+	}
+	delete(b.given, number)
+	back := 0
+	for i := range b.held {
+		if b.held[i].back {
+			back++
+		}
+	}
+	if back == MaxBack {
+		return false
+	}
+	b.held = append(b.held, piece)
+	return true
 }
 
 // Left is how many tokens can be taken at now, one by one.
 func (b *Bucket) Left(now int64) (tokens int64) {
 	for i := range b.held {
-		if h := &b.held[i]; now < h.Until {
-			bound := b.rule.Bound(now)
-			if end := limit.At(h.End); bound.After(end) {
-				bound = end
-			}
-			tokens += b.rule.TokensUpTo(bound, h.at, now)
+		if h := &b.held[i]; now < h.lease.Until {
+			tokens += h.left(b.rule, now)
 		}
 	}
 	return tokens
 }
 
+// left is how many tokens of h can be taken at now.
+func (h *held) left(rule *limit.Rule, now int64) int64 {
+	bound := rule.Bound(now)
+	if bound.After(h.end) {
+		bound = h.end
+	}
+	return rule.TokensUpTo(bound, h.at, now)
+}
+
 // Clone is a copy that shares nothing with b.
 func (b *Bucket) Clone() *Bucket {
 	c := *b
-	c.held = slices.Clone(b.held)
+	c.held, c.given = slices.Clone(b.held), maps.Clone(b.given)
 	return &c
 }
 
-// Held are the leases, and up to where each is spent.
+// Held is the line that is held, and up to where each piece of it is spent.
 func (b *Bucket) Held() iter.Seq2[limit.Lease, limit.Pos] {
 	return func(yield func(limit.Lease, limit.Pos) bool) {
 		for i := range b.held {
-			if h := &b.held[i]; !yield(h.Lease, h.at) {
+			h := &b.held[i]
+			l := *h.lease
+			l.End = h.end.Ceil()
+			if !yield(l, h.at) {
 				return
 			}
 		}
 	}
 }
 
-// A Tail is what an edge gives back of a lease: its line from From on.
-type Tail struct {
-	limit.Receipt
-	From int64
-}
-
-// GiveBack takes what is left of all leases out of the edge's hands, for the owners to take back. It is gone, also where that fails.
-func (b *Bucket) GiveBack(now int64) (tails []Tail) {
+// GiveBack takes what is left of all leases, but for about so many tokens, out of the edge's hands, from the ends of the leases, for the owners to take back. It is
+// gone, also where that fails. Pieces that came back stay: they are no ends.
+func (b *Bucket) GiveBack(now, keep int64) (tails []limit.Receipt) {
 	b.expire(now)
 	for i := range b.held {
 		h := &b.held[i]
-		if from := max(h.at.Ceil(), now); from < h.End {
-			tails = append(tails, Tail{Receipt: h.Receipt, From: from})
+		if h.back {
+			continue
+		}
+		left := h.left(b.rule, now)
+		if keep >= left {
+			keep -= left
+			continue
+		}
+		from := b.rule.Add(limit.Later(h.at, limit.At(b.rule.Begin(now))), b.rule.Length(keep)).Ceil()
+		keep = 0
+		if h.end.After(limit.At(from)) {
+			tails = append(tails, h.lease.Tail(from))
+			h.end = limit.At(from)
 		}
 	}
-	b.Drop()
+	b.expire(now)
 	return tails
 }
 
 // Drop forgets all leases: the edge's clock may have been wrong, or the limit is another one.
 func (b *Bucket) Drop() {
 	clear(b.held)
-	b.held = b.held[:0]
+	b.held, b.given = b.held[:0], nil
 }
 
-// expire forgets the leases that are over.
+// expire forgets the line that is over or spent.
 func (b *Bucket) expire(now int64) {
-	b.held = slices.DeleteFunc(b.held, func(h held) bool { return now >= h.Until })
+	kept := b.held[:0]
+	for i := range b.held {
+		if h := &b.held[i]; now < h.lease.Until && h.end.After(h.at) {
+			kept = append(kept, *h)
+		}
+	}
+	clear(b.held[len(kept):])
+	b.held = kept
+	if len(b.given) > 0 {
+		maps.DeleteFunc(b.given, func(_ uint64, h held) bool { return now >= h.lease.Until })
+	}
 }

@@ -87,7 +87,7 @@ func TestUntil(t *testing.T) {
 	if left := b.Left(start + 10*second); left != 0 {
 		t.Errorf("%d are left", left)
 	}
-	if tails := b.GiveBack(start + 10*second); len(tails) > 0 {
+	if tails := b.GiveBack(start+10*second, 0); len(tails) > 0 {
 		t.Errorf("gave back %+v of what is over", tails)
 	}
 }
@@ -130,7 +130,7 @@ func TestGiveBack(t *testing.T) {
 	take(t, b, 0, 4, 10, 14)
 	take(t, b, 0, 1, 14, 15)
 	c := b.Clone()
-	tails := b.GiveBack(start + 21*second)
+	tails := b.GiveBack(start+21*second, 0)
 	if len(tails) != 2 || tails[0].From != start+21*second || tails[0].End != start+23*second || tails[1].From != start+30*second {
 		t.Errorf("gave back %+v", tails)
 	}

@@ -54,6 +54,9 @@ func (l Limit) Rule() (*Rule, error) {
 	if err := rule.spares(); err != nil {
 		return nil, err
 	}
+	if err := rule.consistent(); err != nil {
+		return nil, err
+	}
 	switch l.OnUnavailable {
 	case Allow, Deny, Local:
 		return rule, nil

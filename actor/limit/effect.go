@@ -47,6 +47,9 @@ func Effects(before, after *Rule) []string {
 	if before.Penalty != after.Penalty {
 		said = append(said, ofPenalty(after))
 	}
+	if before.Consistency != after.Consistency {
+		said = append(said, ofConsistency(after))
+	}
 	if before.OnUnavailable != after.OnUnavailable {
 		said = append(said, "gateways go by "+string(after.OnUnavailable)+" when there is no decision")
 	}
@@ -152,4 +155,12 @@ func ofReserve(after *Rule) string {
 		return "owners take nothing beyond what checks need; what they have taken may still be spent"
 	}
 	return fmt.Sprintf("owners take up to %d tokens of a bucket beyond what checks need", after.spare)
+}
+
+// ofConsistency is what another consistency does.
+func ofConsistency(after *Rule) string {
+	if after.Consistency == Leased {
+		return "gateways and clients take tokens ahead, and decide by themselves with what they hold"
+	}
+	return "owners decide every check; what gateways and clients hold is void within a second or so"
 }

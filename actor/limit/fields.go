@@ -39,6 +39,7 @@ var fields = [...]field{
 	{"penalty_after", (*Limit).penaltyAfterText, readPenaltyAfter},
 	penaltyField("penalty_for", func(p *Penalty) *time.Duration { return &p.For }),
 	penaltyField("penalty_max", func(p *Penalty) *time.Duration { return &p.Max }),
+	textField("consistency", func(l *Limit) *string { return (*string)(&l.Consistency) }),
 	textField("on_unavailable", func(l *Limit) *string { return (*string)(&l.OnUnavailable) }),
 }
 
@@ -47,7 +48,7 @@ var fields = [...]field{
 type FieldChange struct{ Limit, Field, Before, After string }
 
 // everyLimit are the fields that limits of all algorithms have.
-var everyLimit = append([]string{"algorithm", "on_unavailable"}, penaltyFields...)
+var everyLimit = append([]string{"algorithm", "consistency", "on_unavailable"}, penaltyFields...)
 
 // A given says which of the fields a text has given.
 type given [len(fields)]bool

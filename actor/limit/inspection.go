@@ -43,6 +43,8 @@ type Inspection struct {
 	// memory of its owner alone. Debt is by how many tokens the bucket of a limit with holds is overdrawn, as far as is known.
 	Holds *HoldsSeen
 	Debt  int64
+	// Leases are what edges hold of it, as far as this owner has given it.
+	Leases []LeaseSeen
 	// Closed is until when a penalty closes the bucket, 0 if none does, and Denied how many denials in a row an awake actor remembers.
 	Closed int64
 	Denied int64
@@ -80,6 +82,14 @@ type Stored struct {
 	Horizon    int64 // registers that ended before it have been swept
 }
 
+// A LeaseSeen is a lease as its owner shows it.
+type LeaseSeen struct {
+	Edge string // the name of who holds it; empty if it gave none
+	Span        // what it may hold: all of it, but for what it has given back
+	// Until is when it may spend it no more, in nanoseconds since the Unix epoch.
+	Until int64
+}
+
 // Recent is one of the last decisions of an actor.
 type Recent struct {
 	At      int64 // nanoseconds since the Unix epoch
@@ -109,6 +119,7 @@ type inspectionJSON struct {
 	Held      int64       `json:"held,omitempty"`            // of the entries, what checks can be given without asking the replicas
 	Holds     *HoldsSeen  `json:"holds,omitempty"`           // of a limit that takes them, where they are known
 	Debt      int64       `json:"debt,omitempty"`            // tokens that the bucket is overdrawn by
+	Leases    []leaseJSON `json:"leases,omitempty"`          // what edges hold of it
 	Closed    string      `json:"closed_until_ns,omitempty"` // a penalty closes the bucket until then
 	ClosedAt  *time.Time  `json:"closed_until,omitempty"`
 	Denied    int64       `json:"denied_in_a_row,omitempty"`
@@ -124,6 +135,20 @@ type inspectionJSON struct {
 	Node       string       `json:"node"`
 	Registers  []storedJSON `json:"registers"`
 	Recent     []recentJSON `json:"recent"` // the newest last
+}
+
+// leaseJSON is the JSON form of a [LeaseSeen].
+type leaseJSON struct {
+	Edge      string    `json:"edge,omitempty"`
+	Tokens    int64     `json:"tokens"` // that it may still spend, at most
+	Span      Span      `json:"line"`
+	Until     int64     `json:"until_ns,string"`
+	UntilTime time.Time `json:"until"`
+}
+
+// LeasedTokens is how many tokens of a lease may be unspent, at most.
+func (in *Inspection) LeasedTokens(l *LeaseSeen) int64 {
+	return in.Rule.TokensIn(max(l.End-max(l.Start, in.Now), 0))
 }
 
 // entryJSON is the JSON form of an [Entry].
@@ -195,6 +220,10 @@ func (in Inspection) MarshalJSON() ([]byte, error) {
 	if in.Begins > 0 {
 		begins := utc(in.Begins)
 		b.Begins, b.BeginsAt = strconv.FormatInt(in.Begins, 10), &begins
+	}
+	for i := range in.Leases {
+		l := &in.Leases[i]
+		b.Leases = append(b.Leases, leaseJSON{Edge: l.Edge, Tokens: in.LeasedTokens(l), Span: l.Span, Until: l.Until, UntilTime: utc(l.Until)})
 	}
 	for i, r := range in.Registers {
 		b.Registers[i] = storedJSON(r)

@@ -264,6 +264,7 @@ type outcomeJSON struct {
 	Ended        bool   `json:"ended,omitempty"`
 	Limit        int64  `json:"limit"`
 	Remaining    int64  `json:"remaining"`
+	Leased       int64  `json:"leased,omitempty"`
 	RetryAfterMS int64  `json:"retry_after_ms"`
 	ResetAfterMS int64  `json:"reset_after_ms"`
 }
@@ -271,7 +272,7 @@ type outcomeJSON struct {
 // MarshalJSON writes the durations in milliseconds.
 func (o Outcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(outcomeJSON{
-		Name: o.Name, Plan: o.Plan, Override: o.Override, Allowed: o.Allowed, Never: o.Never, Ended: o.Ended, Closed: o.Closed, Limit: o.Limit, Remaining: o.Remaining,
+		Name: o.Name, Plan: o.Plan, Override: o.Override, Allowed: o.Allowed, Never: o.Never, Ended: o.Ended, Closed: o.Closed, Limit: o.Limit, Remaining: o.Remaining, Leased: o.Leased,
 		RetryAfterMS: ceilDiv(o.RetryAfter, time.Millisecond), ResetAfterMS: ceilDiv(o.ResetAfter, time.Millisecond),
 	})
 }
@@ -283,7 +284,7 @@ func (o *Outcome) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*o = Outcome{
-		Name: in.Name, Plan: in.Plan, Override: in.Override, Allowed: in.Allowed, Never: in.Never, Ended: in.Ended, Closed: in.Closed, Limit: in.Limit, Remaining: in.Remaining,
+		Name: in.Name, Plan: in.Plan, Override: in.Override, Allowed: in.Allowed, Never: in.Never, Ended: in.Ended, Closed: in.Closed, Limit: in.Limit, Remaining: in.Remaining, Leased: in.Leased,
 		RetryAfter: milliseconds(in.RetryAfterMS), ResetAfter: milliseconds(in.ResetAfterMS),
 	}
 	return nil

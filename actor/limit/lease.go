@@ -1,13 +1,54 @@
 package limit
 
-// A Lease is line of one bucket that its owner has passed down to an edge, which spends it by itself: each piece from where it has got
-// to, or from its now if that is later, up to the end of the lease, and no further ahead than any check may. What it has not spent
-// expires as time passes it, so a lease needs no end by anybody.
-type Lease struct {
-	Receipt // its span is the line. It is fresh, and whole nanoseconds
-	// Until is when the edge may spend it no more, in nanoseconds since the Unix epoch.
-	Until int64
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"time"
+	"unicode/utf8"
+)
+
+// LeaseTerms tells rules from one another that decide differently about the same bucket; 0 for a rule that is not leased.
+func (r *Rule) LeaseTerms() uint64 { return r.terms }
+
+// leaseTerms are those of r, once all else is known.
+func (r *Rule) leaseTerms() uint64 {
+	h := fnv.New64a()
+	var number [8]byte
+	for _, n := range []uint64{uint64(r.Capacity), r.n, r.p} {
+		binary.LittleEndian.PutUint64(number[:], n)
+		_, _ = h.Write(number[:]) // it never fails
+	}
+	_, _ = h.Write([]byte(r.Algorithm + "\x00" + r.Register()))
+	return max(h.Sum64(), 1)
 }
 
-// LongestLease is the most that a lease may last, in nanoseconds: so long after a reset, or a change of the limit, edges may spend line of before.
-const LongestLease = int64(10e9)
+// AllowsLease refuses a lease that r does not give. Its error is a *FieldError.
+func (r *Rule) AllowsLease() error {
+	if r.Consistency != Leased {
+		return &FieldError{Field: "lease", Problem: fmt.Sprintf("limit %s is not leased: its owner decides every check", Quote(r.Name))}
+	}
+	return nil
+}
+
+// checkLease checks what a request asks of a lease, by itself.
+func (r *Request) checkLease() error {
+	a := r.Lease
+	switch {
+	case a == nil:
+		return nil
+	case a.Life < time.Millisecond || int64(a.Life) > LongestLease:
+		return &FieldError{Field: "lease.life", Problem: fmt.Sprintf("%s is not from 1ms to %s", durationText(a.Life), durationText(time.Duration(LongestLease)))}
+	case a.Held < 0:
+		return &FieldError{Field: "lease.held", Problem: fmt.Sprintf("%d is negative", a.Held)}
+	case a.Now <= 0:
+		return &FieldError{Field: "lease.now", Problem: "is missing: say what the edge's clock shows, in nanoseconds since the Unix epoch"}
+	case len(a.Edge) > MaxEdge || !utf8.ValidString(a.Edge):
+		return &FieldError{Field: "lease.edge", Problem: fmt.Sprintf("is not a text of at most %d bytes", MaxEdge)}
+	case len(r.Limits) != 1 || r.Limits[0].Inline != nil:
+		return &FieldError{Field: "limits", Problem: "a lease is of one limit that is stored"}
+	case r.Look || r.Extend != 0 || r.Receipt || r.Wait != 0 || r.Hold != 0 || r.ID != "":
+		return &FieldError{Field: "lease", Problem: "takes tokens ahead, and nothing else: leave look, extend, receipt, wait, hold and request_id out"}
+	}
+	return nil
+}

@@ -23,6 +23,15 @@ const (
 	Local Policy = "local" // decide by a bucket of the gateway's own
 )
 
+// Consistency says who decides checks of a limit: the owner of the key, or an edge, which is a gateway or a program with a client.
+type Consistency string
+
+// The consistencies. The zero value of a Limit's means Strong.
+const (
+	Strong Consistency = "strong" // the owner decides every check
+	Leased Consistency = "leased" // an edge takes line ahead, and spends it by itself
+)
+
 // A Limit is a named rule as people write it. [Limit.Rule] checks it and makes it ready to decide. Which of its fields it has depends
 // on the algorithm ([Fields]); the others are empty.
 type Limit struct {
@@ -57,6 +66,8 @@ type Limit struct {
 	// Reserve is how much of a bucket its owner may take beyond what checks need, and so what its crash may cost. Not of a sliding log, nor
 	// of permits.
 	Reserve Reserve
+	// Consistency says who decides its checks; empty means Strong.
+	Consistency Consistency
 	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
 	OnUnavailable Policy
 }
@@ -101,6 +112,9 @@ type Request struct {
 	Hold time.Duration
 	// Least, if not 0, is how few tokens a hold may take: where the cost is not left, it takes what is. From 1 to the cost.
 	Least int64
+	// Lease, if not nil, asks for the cost as line that the caller, an edge, spends by itself: as much of it as the owner passes down, at least one
+	// token. The one limit of r is stored, and its Consistency is [Leased].
+	Lease *LeaseAsk
 }
 
 // Tokens is what r takes from every limit: its cost, or nothing for a look.
@@ -120,6 +134,7 @@ type Decision struct {
 	Limits   []Outcome // one for each limit of the request, in its order
 	Receipts []Receipt // one for each limit that an override does not let pass uncounted, if the request asked for them, was allowed, and cost more than 0
 	Hold     *Hold     // what a hold has taken; nil for other checks, and for a denial
+	Lease    *Lease    // what a request for a lease has got; likewise
 	// Node is the address of the node that answered; empty when the Checker decided by itself. The client sets it; it is not
 	// part of any encoding of a Decision.
 	Node string
@@ -138,6 +153,7 @@ type Outcome struct {
 	Closed    bool  // a penalty has closed the bucket for a time, whatever it holds: see [Penalty]
 	Limit     int64 // capacity in tokens
 	Remaining int64 // whole tokens left after this decision
+	Leased    int64 // tokens that edges hold at most, as far as the owner knows: see [Lease]. They are not among those that remain
 	// RetryAfter is the shortest time after which this limit would allow the same request, with the same Wait, if no other request
 	// spends meanwhile; 0 when it was allowed or can never be.
 	RetryAfter time.Duration
@@ -186,6 +202,40 @@ type Receipt struct {
 	// Permit says that it is a permit of a concurrency limit: its span is its lease, and any owner takes it back. Other receipts are
 	// taken back by the owner that made them.
 	Permit bool `json:"permit,omitempty"`
+	// From, if not 0, gives back only the line behind it: it is the receipt of a [Lease], of which the rest is spent.
+	From int64 `json:"from_ns,string,omitempty"`
+}
+
+// A Lease is line of one bucket that its owner has passed down to an edge, which spends it by itself: each piece from where it has got
+// to, or from its now if that is later, up to the end of the lease, and no further ahead than any check may. What it has not spent
+// expires as time passes it, so a lease needs no end by anybody.
+type Lease struct {
+	Receipt // its span is the line. It is fresh, and whole nanoseconds
+	// Until is when the edge may spend it no more, in nanoseconds since the Unix epoch.
+	Until int64
+	// Now is the owner's clock when it was decided, likewise.
+	Now int64
+}
+
+// Tail is the receipt of l for giving back what lies behind from.
+func (l *Lease) Tail(from int64) Receipt {
+	r := l.Receipt
+	r.From = from
+	return r
+}
+
+// A LeaseAsk is what an edge says when it asks for a lease.
+type LeaseAsk struct {
+	// Life is for how long the line is to last at least, where the bucket reaches as far. From 1 ms to [LongestLease].
+	Life time.Duration
+	// Now is the edge's clock when it asks, in nanoseconds since the Unix epoch.
+	Now int64
+	// Terms are those of the rule by which the edge spends: see [Rule.LeaseTerms]. An owner that goes by others gives no lease.
+	Terms uint64
+	// Held is how many tokens of the bucket the edge has still, for people to see.
+	Held int64
+	// Edge is a name of the edge, likewise; it may be empty.
+	Edge string
 }
 
 // A Hold is what a check has taken for a time. Its text, [Hold.String], carries what is needed to settle it at any node.
@@ -215,7 +265,12 @@ const (
 	MaxReturn = 1000 // receipts that are returned at once
 
 	LongestWait = 30 * time.Second // of a check, as long as its longest deadline
+
+	MaxEdge = 64 // bytes of the name of an edge
 )
+
+// LongestLease is the most that a lease may last, in nanoseconds: so long after a reset, or a change of the limit, edges may spend line of before.
+const LongestLease = int64(10e9)
 
 func validateName(name string) error {
 	if name == "" {

@@ -8,26 +8,27 @@ import (
 
 // limitJSON is a [Limit] as JSON has it: with the fields of its algorithm. The texts are those of a document.
 type limitJSON struct {
-	Name          string     `json:"name,omitempty"`
-	Algorithm     string     `json:"algorithm,omitempty"`
-	Capacity      *int64     `json:"capacity,omitempty"`
-	Limit         *int64     `json:"limit,omitempty"`
-	Refill        *Refill    `json:"refill,omitempty"`
-	Window        *timeText  `json:"window,omitempty"`
-	Per           string     `json:"per,omitempty"`
-	Timezone      string     `json:"timezone,omitempty"`
-	Anchor        anchorText `json:"anchor,omitempty"`
-	Weighted      *bool      `json:"weighted,omitempty"`
-	Lease         *timeText  `json:"lease,omitempty"`
-	Wait          *timeText  `json:"wait,omitempty"`
-	Hold          *timeText  `json:"hold,omitempty"`
-	OnExpiry      Expiry     `json:"on_expiry,omitempty"`
-	MaxDebt       *int64     `json:"max_debt,omitempty"`
-	Reserve       *string    `json:"reserve,omitempty"`
-	PenaltyAfter  *int64     `json:"penalty_after,omitempty"`
-	PenaltyFor    *timeText  `json:"penalty_for,omitempty"`
-	PenaltyMax    *timeText  `json:"penalty_max,omitempty"`
-	OnUnavailable Policy     `json:"on_unavailable,omitempty"`
+	Name          string      `json:"name,omitempty"`
+	Algorithm     string      `json:"algorithm,omitempty"`
+	Capacity      *int64      `json:"capacity,omitempty"`
+	Limit         *int64      `json:"limit,omitempty"`
+	Refill        *Refill     `json:"refill,omitempty"`
+	Window        *timeText   `json:"window,omitempty"`
+	Per           string      `json:"per,omitempty"`
+	Timezone      string      `json:"timezone,omitempty"`
+	Anchor        anchorText  `json:"anchor,omitempty"`
+	Weighted      *bool       `json:"weighted,omitempty"`
+	Lease         *timeText   `json:"lease,omitempty"`
+	Wait          *timeText   `json:"wait,omitempty"`
+	Hold          *timeText   `json:"hold,omitempty"`
+	OnExpiry      Expiry      `json:"on_expiry,omitempty"`
+	MaxDebt       *int64      `json:"max_debt,omitempty"`
+	Reserve       *string     `json:"reserve,omitempty"`
+	PenaltyAfter  *int64      `json:"penalty_after,omitempty"`
+	PenaltyFor    *timeText   `json:"penalty_for,omitempty"`
+	PenaltyMax    *timeText   `json:"penalty_max,omitempty"`
+	Consistency   Consistency `json:"consistency,omitempty"`
+	OnUnavailable Policy      `json:"on_unavailable,omitempty"`
 }
 
 // anchorText is an anchor: a text, or a number that is read as one.
@@ -60,7 +61,8 @@ func timeOf(text string) *timeText {
 // form is l as JSON has it.
 func (l *Limit) form() limitJSON {
 	out := limitJSON{
-		Name: l.Name, Algorithm: l.Algorithm, Per: l.Per, Timezone: l.Timezone, Anchor: anchorText(l.Anchor), OnUnavailable: l.OnUnavailable,
+		Name: l.Name, Algorithm: l.Algorithm, Per: l.Per, Timezone: l.Timezone, Anchor: anchorText(l.Anchor),
+		Consistency: l.Consistency, OnUnavailable: l.OnUnavailable,
 	}
 	count := &out.Capacity
 	if l.countName() == "limit" {
@@ -102,7 +104,8 @@ func (l *Limit) UnmarshalJSON(data []byte) error {
 // take is the limit that in describes. A field that does not fit the algorithm is a *FieldError.
 func (l *Limit) take(in *limitJSON) error {
 	*l = Limit{
-		Name: in.Name, Algorithm: in.Algorithm, Per: in.Per, Timezone: in.Timezone, Anchor: string(in.Anchor), OnUnavailable: in.OnUnavailable,
+		Name: in.Name, Algorithm: in.Algorithm, Per: in.Per, Timezone: in.Timezone, Anchor: string(in.Anchor),
+		Consistency: in.Consistency, OnUnavailable: in.OnUnavailable,
 	}
 	var has given
 	for name, text := range map[string]string{"per": in.Per, "timezone": in.Timezone, "anchor": string(in.Anchor)} {

@@ -32,6 +32,8 @@ type Rule struct {
 	spare, spareLine int64
 
 	ofPenalties bool // see OfPenalties
+
+	terms uint64 // see LeaseTerms
 }
 
 // errTooLong refuses a limit whose line would reach further ahead than positions can.
@@ -212,6 +214,9 @@ func (r *Rule) TokensUpTo(bound, tat Pos, t int64) int64 {
 	}
 	return r.tokensIn(r.Sub(bound, from))
 }
+
+// TokensIn is how many whole tokens so many nanoseconds of line are.
+func (r *Rule) TokensIn(ns int64) int64 { return r.tokensIn(Pos{NS: ns}) }
 
 // tokensIn is how many whole tokens a length of line is. It is no longer than a few full buckets.
 func (r *Rule) tokensIn(length Pos) int64 {

@@ -43,6 +43,9 @@ func (r Request) Validate() error {
 	if err := r.checkHold(); err != nil {
 		return err
 	}
+	if err := r.checkLease(); err != nil {
+		return err
+	}
 	for i, ref := range r.Limits {
 		if err := ref.validate(); err != nil {
 			return under(fmt.Sprintf("limits[%d]", i), err)
@@ -74,6 +77,9 @@ func (r Ref) inlineRule() (*Rule, error) {
 	}
 	if r.Inline.Holds != (Holds{}) {
 		return nil, &FieldError{Field: holdFields[0], Problem: "is for stored limits, by which holds are settled"}
+	}
+	if r.Inline.Consistency != "" {
+		return nil, &FieldError{Field: "consistency", Problem: "is for stored limits, which edges know beforehand"}
 	}
 	l := *r.Inline
 	for _, text := range []*string{&l.Name, &l.Algorithm, &l.Per, &l.Timezone, &l.Anchor, (*string)(&l.OnUnavailable)} {

@@ -14,6 +14,9 @@ func (o *Outcome) Words() string { return o.WordsIn("") }
 // WordsIn are the Words with a unit, such as "tokens"; empty for none.
 func (o *Outcome) WordsIn(unit string) string {
 	text := o.Left(unit) + " left"
+	if o.Leased > 0 {
+		text += fmt.Sprintf(", and at most %d at gateways and clients", o.Leased)
+	}
 	if o.Closed {
 		text = "closed by a penalty for denials in a row"
 	}

@@ -30,13 +30,14 @@ type extra struct {
 	replication *replication // with the replicas, while there is more to it than all buckets hold
 	ledger      *ledger      // of a limit that counts entries
 	holds       *lineHolds   // that were taken of the line
+	leases      *passedDown  // that may not be over
 	older       older
 	rivalAt     int64 // when a replica spoke last of line that a rival has reserved, as far as it matters; 0 for never
 }
 
 // spare gives back the memory of extra, if there is nothing in it.
 func (b *bucket) spare() {
-	if x := b.extra; x != nil && x.returns == nil && x.replication == nil && x.ledger == nil && x.holds == nil && x.older.n == 0 && x.rivalAt == 0 {
+	if x := b.extra; x != nil && x.returns == nil && x.replication == nil && x.ledger == nil && x.holds == nil && x.leases == nil && x.older.n == 0 && x.rivalAt == 0 {
 		b.extra = nil
 	}
 }

@@ -79,7 +79,7 @@ func TestTailOfALease(t *testing.T) {
 	rule := mustRule(t, "login", 10, 1, time.Second)
 	l := s.leases(s.asks(4, 1, 5*second, rule), 1, 5, 5)
 	for i := range 2 {
-		if back := s.owner.ReturnTail(l.Receipt, start+3*second, s.clock(), &s.out); back != (i == 0) {
+		if back := s.owner.Return(l.Tail(start+3*second), s.clock(), &s.out); back != (i == 0) {
 			t.Errorf("the tail comes back for the %dth time: %v", i+1, back)
 		}
 	}

@@ -31,6 +31,7 @@ const (
 	spends   // an edge a token
 	suspends // an edge, once it has read its clock for a check
 	yields   // an edge what it has not spent
+	regrets  // an edge what it has spent last
 	regains  // an owner that
 
 	performs // a node or raft does what a driver wants, which hears of it
@@ -167,7 +168,7 @@ func (w *world) apply(e event) {
 	case brings:
 		w.left.returns--
 		w.bring(&w.proofs[e.a], int(e.b))
-	case wants, gets, spends, suspends, yields, regains:
+	case wants, gets, spends, suspends, yields, regrets, regains:
 		w.applyEdge(e)
 	default:
 		w.applyChange(e)

@@ -18,6 +18,8 @@ type edging struct {
 	takes     int8             // tokens that edges spend at most
 	suspends  int8             // edges that are suspended once they have read their clock for a check
 	yields    int8             // edges that give back what they have not spent
+	keeps     int64            // how many tokens they keep of it
+	regrets   int8             // edges that take back what they have spent last
 	edgeClock [edgesMost]int64 // how far the edges' clocks are ahead
 	lone      bool             // there is one replica, which answers at once: what else can happen is in the other models
 }
@@ -31,7 +33,8 @@ type wish struct {
 
 type edge struct {
 	bucket *lease.Bucket
-	readAt int64 // when it read its clock for the check in which it is suspended since; 0 if it is not
+	readAt int64         // when it read its clock for the check in which it is suspended since; 0 if it is not
+	last   limit.Receipt // of what it has spent last; none of owner 0 if that has come back
 }
 
 // granted is an answer on its way to an edge.
@@ -43,7 +46,7 @@ type granted struct {
 
 // tailed is a tail on its way to the owner.
 type tailed struct {
-	lease.Tail
+	limit.Receipt
 	owner int
 	heard uint8
 }
@@ -119,6 +122,9 @@ func (w *world) edgeEvents(add func(kind, int, int)) {
 		if held && w.left.yields > 0 {
 			add(yields, i, 0)
 		}
+		if w.left.regrets > 0 && w.edges[i].last.Owner != (limit.OwnerID{}) {
+			add(regrets, i, 0)
+		}
 	}
 }
 
@@ -147,10 +153,13 @@ func (w *world) applyEdge(e event) {
 		w.edgeSpends(int(e.a))
 	case yields:
 		w.left.yields--
-		for _, tail := range w.edges[e.a].bucket.GiveBack(w.edgeTime(int(e.a))) {
+		for _, tail := range w.edges[e.a].bucket.GiveBack(w.edgeTime(int(e.a)), w.keeps) {
 			w.say("edge %d gives back from %d of %s", e.a+1, tail.From/tick, span(tail.Span))
-			w.tails = append(w.tails, tailed{Tail: tail, owner: int(tail.Owner[0]) - 1})
+			w.tails = append(w.tails, tailed{Receipt: tail, owner: int(tail.Owner[0]) - 1})
 		}
+	case regrets:
+		w.left.regrets--
+		w.edgeRegrets(int(e.a))
 	default: // regains
 		w.regain(&w.tails[e.a])
 	}
@@ -165,16 +174,43 @@ func (w *world) edgeSpends(i int) {
 	}
 	r := reading{1, at}
 	w.say("edge %d admits the %s: it spends %s", i+1, r, span(piece.Span))
-	e := w.history.era(piece.Generation)
-	fresh, whole := line(piece.Start, piece.End)
+	receipt := piece.Receipt
+	receipt.Span = piece.Span
+	e := w.history.era(receipt.Generation)
+	fresh, whole := line(receipt.Start, receipt.End)
 	if !whole || fresh&^e.leased != 0 {
 		w.broken = fmt.Sprintf("edge %d spends %s, which is not leased, or spent or given back", i+1, span(piece.Span))
 		return
 	}
 	e.leased &^= fresh
-	if broken := w.history.spend(piece, r, w.setting); broken != "" {
+	if broken := w.history.spend(receipt, r, w.setting); broken != "" {
 		w.broken = broken
 	}
+	w.edges[i].bucket.Give(uint64(w.left.takes))
+	w.edges[i].last = receipt
+	w.edges[i].last.Serial = uint64(w.left.takes)
+}
+
+// edgeRegrets lets an edge take back what it has spent last.
+func (w *world) edgeRegrets(i int) {
+	last := w.edges[i].last
+	w.edges[i].last = limit.Receipt{}
+	took := w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i))
+	w.say("edge %d takes %s back: it takes effect is %v", i+1, span(last.Span), took)
+	if !took {
+		return
+	}
+	if w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i)) {
+		w.broken = fmt.Sprintf("edge %d takes %s back twice", i+1, span(last.Span))
+		return
+	}
+	if broken := w.history.giveBack(last, reading{1, w.now}); broken != "" {
+		w.broken = broken
+		return
+	}
+	e := w.history.era(last.Generation)
+	line, _ := line(last.Start, last.End)
+	e.free, e.leased = e.free&^line, e.leased|line
 }
 
 // granted takes up what an owner says to the wish of an edge.
@@ -198,7 +234,7 @@ func (w *world) granted(who int, wish wish, r Reply) {
 func (w *world) regain(t *tailed) {
 	t.heard++
 	back := false
-	w.step(t.owner, func(o *Owner, now int64, out *Out) { back = o.ReturnTail(t.Receipt, t.From, now, out) })
+	w.step(t.owner, func(o *Owner, now int64, out *Out) { back = o.Return(t.Receipt, now, out) })
 	w.say("the tail of %s from %d on comes back to %s: it takes effect is %v", span(t.Span), t.From/tick, w.name(t.owner), back)
 	if !back {
 		return
@@ -217,13 +253,18 @@ func (e *encoder) edges(w *world) {
 		return
 	}
 	l := w.left
-	e.buf = append(e.buf, byte(l.wanted), byte(l.takes), byte(l.suspends), byte(l.yields), byte(len(w.grants)), byte(len(w.tails)))
+	e.buf = append(e.buf, byte(l.wanted), byte(l.takes), byte(l.suspends), byte(l.yields), byte(l.regrets), byte(len(w.grants)), byte(len(w.tails)))
 	for i := range w.edges {
 		n := byte(0)
 		for l, at := range w.edges[i].bucket.Held() {
 			n++
 			e.lease(&l)
 			e.time(at.NS)
+		}
+		if last := w.edges[i].last; last.Owner != (limit.OwnerID{}) {
+			e.time(last.Start)
+			e.time(last.Generation)
+			e.flag(w.edges[i].bucket.Clone().PutBack(last.Serial, w.edgeTime(i)))
 		}
 		e.buf = append(e.buf, n)
 		e.time(w.edges[i].readAt)
@@ -286,6 +327,10 @@ var leaseSettings = []sized{
 	{setting: setting{
 		name: "an owner that restarts", capacity: 6, ticks: 2, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, restarts: 1,
 		edging: edging{lone: true, leases: []wish{{cost: 2, life: 3}}, takes: 2, yields: 1},
+	}},
+	{setting: setting{
+		name: "an edge that takes back", capacity: 6, ticks: 4, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, returns: 1,
+		edging: edging{lone: true, leases: []wish{{cost: 3, life: 3}}, takes: 3, yields: 1, regrets: 2, keeps: 1},
 	}},
 	{setting: setting{
 		name: "windows", algorithm: limit.FixedWindow, capacity: 6, ticks: 3, checks: [owners][]int64{{2, 2}, {}}, epsMax: 1, returns: 1,

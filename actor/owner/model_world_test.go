@@ -92,7 +92,7 @@ func (s *setting) bounds() register.Bounds {
 type budget struct {
 	ticks, restarts, resets, losses, sweeps, returns int8
 
-	wanted, takes, suspends, yields int8 // of edges
+	wanted, takes, suspends, yields, regrets int8 // of edges
 
 	drivers, failures, replacements int8 // of a change of the replica set
 
@@ -220,7 +220,7 @@ func (w *world) waiting() (n int) {
 func newWorld(s *setting) *world {
 	w := &world{company: newCompany(s), now: tick, left: budget{
 		ticks: s.ticks, restarts: s.restarts, resets: s.resets, losses: s.losses, sweeps: s.sweeps, returns: s.returns,
-		takes: s.takes, suspends: s.suspends, yields: s.yields,
+		takes: s.takes, suspends: s.suspends, yields: s.yields, regrets: s.regrets,
 		drivers: s.change.drivers, failures: s.change.failures, replacements: s.change.replacements(),
 	}}
 	w.begin()

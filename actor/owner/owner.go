@@ -315,6 +315,7 @@ func (b *bucket) outcome(c *Check, now int64, t *trial, cfg *Config) limit.Outco
 		spent = b.rule.Sub(t.end, t.length)
 	}
 	o := b.rule.Outcome(spent, c.At, c.Cost, t.end, t.verdict != deny)
+	o.Leased = b.leased(c.At)
 	if c.Wait > 0 && !o.Never {
 		o.RetryAfter = 0
 		if t.verdict == deny {
@@ -363,6 +364,7 @@ func (o *Owner) admit(c *Check, now int64, trials []trial, out *Out) {
 			spent = t.end
 		}
 		d.Limits[i] = b.rule.Outcome(spent, c.At, c.Cost, t.end, true)
+		d.Limits[i].Leased = b.leased(c.At)
 		b.remember(c.At, c.Cost, true)
 		if c.Cost > 0 {
 			o.reserveAhead(b, max(c.At, now), t.at, out)
@@ -379,6 +381,7 @@ func (o *Owner) grant(c *Check, now int64, t *trial, out *Out) {
 	d := limit.Decision{Allowed: true, Limits: c.outcomes()}
 	l := o.lease(b, c)
 	d.Limits[0] = b.rule.Outcome(b.spentAt(c.At), c.At, c.Cost, t.end, true)
+	d.Limits[0].Leased = b.leased(c.At)
 	b.remember(c.At, c.Cost, true)
 	o.reserveAhead(b, max(c.At, now), c.At, out)
 	out.Replies = append(out.Replies, Reply{Tag: c.Tag, Decision: d, Lease: l})
@@ -396,7 +399,8 @@ func (o *Owner) lease(b *bucket, c *Check) *limit.Lease {
 	if begin := b.rule.Begin(c.At); begin > c.At { // of a window
 		until = min(begin, c.At+limit.LongestLease)
 	}
-	l := &limit.Lease{Receipt: o.receipt(b, spent{piece: p}), Until: until}
+	l := &limit.Lease{Receipt: o.receipt(b, spent{piece: p}), Until: until, Now: c.At}
+	b.withLeases(c.At).add(passed{Lease: *l, edge: c.Edge}, b.rule.Length(c.EdgeHas).NS)
 	b.noteWait(until + o.cfg.Late) // by the edge's clock it may last so much longer
 	return l
 }
@@ -469,18 +473,8 @@ func (o *Owner) Return(r limit.Receipt, now int64, out *Out) bool {
 		return l.giveBack(b, r, now)
 	}
 	b.moveOn(now, now, out)
-	return b.giveBack(r, limit.Pos{}, now)
-}
-
-// ReturnTail takes back what an edge has not spent of a lease, and will not: the line from from on. It says whether that took effect: only once, and
-// where [Owner.Return] would.
-func (o *Owner) ReturnTail(r limit.Receipt, from, now int64, out *Out) bool {
-	b := o.find(r.Limit)
-	if b == nil || b.ledger() != nil || b.gen != r.Generation || o.id != r.Owner {
-		return false
-	}
-	b.moveOn(now, now, out)
-	return b.giveBack(r, limit.At(from), now)
+	b.leases().giveBack(&r)
+	return b.giveBack(r, limit.At(r.From), now)
 }
 
 // Prefetch brings what a check will need of the owner into the processor's caches, and returns a meaningless number,

@@ -20,7 +20,10 @@ const (
 	pointerBytes = int64(unsafe.Sizeof(uintptr(0)))
 	ledgerBytes  = int64(unsafe.Sizeof(ledger{})) + 2*int64(unsafe.Sizeof(limit.Ledger{}))
 	closesBytes  = int64(unsafe.Sizeof(penalties{}))
-	roomBytes    = int64(unsafe.Sizeof(room{}))
+	passedBytes  = int64(unsafe.Sizeof(passed{})) + limit.MaxEdge
+
+	passedDownBytes = int64(unsafe.Sizeof(passedDown{}))
+	roomBytes       = int64(unsafe.Sizeof(room{}))
 
 	// With what a map takes for itself, and for each of its entries.
 	lineHoldsBytes = int64(unsafe.Sizeof(lineHolds{})) + 48
@@ -63,6 +66,9 @@ func (b *bucket) bytes() int64 {
 		n += l.bytes()
 	}
 	n += x.holds.bytes()
+	if p := x.leases; p != nil {
+		n += passedDownBytes + int64(cap(p.all))*passedBytes
+	}
 	if r := x.returns; r != nil {
 		n += returnsBytes + int64(cap(r.made))*madeBytes + int64(cap(r.free)+r.reuses)*pieceBytes
 	}

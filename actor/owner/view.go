@@ -18,8 +18,11 @@ type View struct {
 	Recent     []limit.Recent
 	Begins     int64 // when a check of one token that waits begins, however long that is, as if no penalty closed the bucket
 
-	// Of a limit that spends a line: its holds, which only View tells, not Views.
+	// Of a limit that spends a line: its holds and leases, which only View tells, not Views.
 	Holds *limit.HoldsSeen
+
+	// Leases are what this owner has passed down to edges that may not be over.
+	Leases []limit.LeaseSeen
 
 	// Of a limit that counts entries: the ledger as it is stored, what checks can be given, and what of it is held for them.
 	Ledger []byte
@@ -41,6 +44,7 @@ func (o *Owner) View(name string, now int64) (v View, ok bool) {
 	v = o.view(b, now)
 	if b.ledger() == nil {
 		v.Holds = b.lineHolds().see(now)
+		v.Leases = b.leases().seen(now)
 	}
 	return v, true
 }

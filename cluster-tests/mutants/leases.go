@@ -31,8 +31,8 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "an edge spends line from its now on; line that time has passed has come back to the bucket by itself",
 			Edits: []Edit{{
 				File: "actor/lease/lease.go",
-				Old:  "start := limit.Later(h.at, limit.At(b.rule.Begin(now)))",
-				New:  "start := h.at",
+				Old:  "start = limit.Later(h.at, limit.At(rule.Begin(now)))",
+				New:  "start = h.at",
 			}},
 			Caught: model(`more is admitted than comes back in it`),
 		},
@@ -51,8 +51,8 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "what an edge gives back is gone before it is sent: the owner may spend it before the edge hears of that",
 			Edits: []Edit{{
 				File: "actor/lease/lease.go",
-				Old:  "\tb.Drop()\n\treturn tails",
-				New:  "\treturn tails",
+				Old:  "\t\t\th.end = limit.At(from)\n",
+				New:  "",
 			}},
 			Caught: model(`which is not leased, or spent or given back|had come back, or was spent`),
 		},
@@ -61,10 +61,70 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Why:  "an edge gives back the end of its lease, and not what it has spent of it",
 			Edits: []Edit{{
 				File: "actor/lease/lease.go",
-				Old:  "from := max(h.at.Ceil(), now); from < h.End",
-				New:  "from := h.Start; from < h.End",
+				Old:  "from := b.rule.Add(limit.Later(h.at, limit.At(b.rule.Begin(now))), b.rule.Length(keep)).Ceil()",
+				New:  "from := h.lease.Start",
 			}},
 			Caught: model(`had come back, or was spent`),
+		},
+		{
+			Name: "taken back twice",
+			Why:  "what an edge has spent comes back to it once; twice, it is spent twice",
+			Edits: []Edit{{
+				File: "actor/lease/lease.go",
+				Old:  "\tdelete(b.given, number)\n",
+				New:  "",
+			}},
+			Caught: model(`back twice`),
+		},
+		{
+			Name: "a lease of a clock that is off",
+			Why:  "an edge spends by its own clock: where that differs by too much from the owner's, what it spends in a second may be line of the next ones",
+			Edits: []Edit{{
+				File: "actor/lease/share.go",
+				Old:  "if l != nil && !compares(&a, most) {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{{Package: "./actor/lease", Run: "^TestShareComparesClocks$", Says: `the lease is taken is true`}},
+		},
+		{
+			Name: "an owner leases to any clock",
+			Why:  "an owner refuses an edge whose clock is off, so that the edge hears why it gets no lease",
+			Edits: []Edit{{
+				File: "actor/resolve.go",
+				Old:  "max(off, -off) > s.cfg.Bounds.EpsMax",
+				New:  "max(off, -off) < 0",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestLeaseRefused$", Says: `the clock is ahead`}},
+		},
+		{
+			Name: "a lease under other numbers",
+			Why:  "an edge that goes by other numbers than the owner would spend tokens of another size of the same line",
+			Edits: []Edit{{
+				File: "actor/resolve.go",
+				Old:  "if rule.LeaseTerms() != m.lease.Terms {",
+				New:  "if false {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestLeaseRefused$", Says: `other numbers`}},
+		},
+		{
+			Name: "a lease is kept over a jump of the clock",
+			Why:  "where the machine was suspended, or its clock was set, what an edge holds may be spent too late: it drops all",
+			Edits: []Edit{{
+				File: "actor/edge/clock.go",
+				Old:  "\t\t\tc.jumps.Add(1)\n",
+				New:  "",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestClockJumps$", Says: `jump`}},
+		},
+		{
+			Name: "a lease outlives its limit",
+			Why:  "what an edge holds under a limit that was changed, it does not spend under the new one",
+			Edits: []Edit{{
+				File: "actor/edge/take.go",
+				Old:  "case s != nil && (s.Rule() == rule || s.Rule().Equal(rule)):",
+				New:  "case s != nil:",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestLimitChanges$", Says: `under the new limit`}},
 		},
 	}
 }

@@ -15,12 +15,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/jeton-dev/jeton/actor/edge"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/speaks"
 	"github.com/jeton-dev/jeton/rpc/nodes"
@@ -56,6 +58,8 @@ type Config struct {
 	Token func() string
 	// Dial opens a connection to an address of a node, before ctx ends; TLS goes over it. Nil for plain TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Name is how owners show this client where it holds tokens of limits that are leased, for people; empty for the name of the machine.
+	Name string
 	// Registerer gets the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 }
@@ -66,6 +70,7 @@ type Config struct {
 // none can decide, is limit.ErrUnavailable.
 type Client struct {
 	nodes  *nodes.Set
+	edge   *edge.Edge    // decides what it holds tokens for, and asks the nodes otherwise
 	token  func() string // nil for none
 	secure bool          // the connections are encrypted
 	limits limits
@@ -95,10 +100,23 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jeton client: %w", err)
 	}
+	c.edge, err = edge.New(edge.Config{Cluster: c.nodes, Limits: c.Limits, Go: c.nodes.Go, Name: cfg.name(), Registerer: cfg.Registerer})
+	if err != nil {
+		return nil, fmt.Errorf("jeton client: %w", errors.Join(err, c.nodes.Close()))
+	}
 	if err := c.limits.register(cfg.Registerer); err != nil {
 		return nil, fmt.Errorf("jeton client: %w", errors.Join(err, c.Close()))
 	}
 	return c, nil
+}
+
+// name is how owners show the client.
+func (cfg *Config) name() string {
+	if cfg.Name != "" {
+		return cfg.Name
+	}
+	host, _ := os.Hostname() // without it, it has no name
+	return host
 }
 
 // check says what is wrong in cfg, and which servers it names.
@@ -147,8 +165,11 @@ func (c *Client) Heard() <-chan struct{} {
 	return c.limits.heard
 }
 
-// Close gives up what is under way and closes the connections. Calls after it are limit.ErrUnavailable.
-func (c *Client) Close() error { return c.nodes.Close() }
+// Close gives back tokens that the client holds, for half a second at most, gives up what is under way and closes the connections. Calls after it are limit.ErrUnavailable.
+func (c *Client) Close() error {
+	c.edge.Close()
+	return c.nodes.Close()
+}
 
 // Version is the version of the table that the client goes by; 0 before it has one.
 func (c *Client) Version() uint64 { return c.nodes.Version() }
@@ -158,23 +179,27 @@ func (c *Client) First(key string) string { return c.known().First(key) }
 
 // Check implements [limit.Checker]. Checks that are made at the same time travel together.
 func (c *Client) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
-	return c.known().Check(ctx, r)
+	c.known()
+	return c.edge.Check(ctx, r)
 }
 
 // CheckBatch implements [limit.BatchChecker], with one message to each node that is to decide something.
 func (c *Client) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
-	return c.known().CheckBatch(ctx, rs)
+	c.known()
+	return c.edge.CheckBatch(ctx, rs)
 }
 
 // CheckAll implements [limit.AllChecker]. The client itself asks the owners of the keys, one after another, and gives back what they
 // took when one denies. If the program ends in between, nothing is given back.
 func (c *Client) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
-	return c.known().CheckAll(ctx, rs)
+	c.known()
+	return c.edge.CheckAll(ctx, rs)
 }
 
 // Return implements [limit.Returner]. When it is not known whether a receipt was taken back, the error says so.
 func (c *Client) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
-	return c.known().Return(ctx, key, receipts)
+	c.known()
+	return c.edge.Return(ctx, key, receipts)
 }
 
 // Settle implements [limit.Settler]. It may be repeated after an error.
@@ -189,7 +214,8 @@ func (c *Client) Inspect(ctx context.Context, key string, ref limit.Ref, plan st
 
 // Reset implements [limit.Resetter].
 func (c *Client) Reset(ctx context.Context, key string, ref limit.Ref) error {
-	return c.known().Reset(ctx, key, ref)
+	c.known()
+	return c.edge.Reset(ctx, key, ref)
 }
 
 // A MisdirectedError says in words for people what is wrong with the address of a server: it is not where a node takes checks, or

@@ -14,11 +14,14 @@ func EncodeDecision(d limit.Decision) *Decision {
 	for i, o := range d.Limits {
 		out.Limits[i] = &Outcome{
 			Name: o.Name, Allowed: o.Allowed, Never: o.Never, Closed: o.Closed, Limit: o.Limit, Remaining: o.Remaining,
-			RetryAfterNs: int64(o.RetryAfter), ResetAfterNs: int64(o.ResetAfter), Plan: o.Plan, Override: o.Override, Ended: o.Ended,
+			RetryAfterNs: int64(o.RetryAfter), ResetAfterNs: int64(o.ResetAfter), Plan: o.Plan, Override: o.Override, Ended: o.Ended, Leased: o.Leased,
 		}
 	}
 	if d.Hold != nil {
 		out.Hold, out.Granted = textOf(d.Hold), d.Hold.Granted
+	}
+	if l := d.Lease; l != nil {
+		out.Lease = &Lease{Receipt: EncodeReceipts([]limit.Receipt{l.Receipt})[0], UntilNs: l.Until, NowNs: l.Now}
 	}
 	return out
 }
@@ -37,7 +40,7 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 			Name: o.GetName(), Allowed: o.GetAllowed(), Never: o.GetNever(), Closed: o.GetClosed(),
 			Limit: o.GetLimit(), Remaining: o.GetRemaining(),
 			RetryAfter: time.Duration(o.GetRetryAfterNs()), ResetAfter: time.Duration(o.GetResetAfterNs()),
-			Plan: o.GetPlan(), Override: o.GetOverride(), Ended: o.GetEnded(),
+			Plan: o.GetPlan(), Override: o.GetOverride(), Ended: o.GetEnded(), Leased: o.GetLeased(),
 		}
 	}
 	var err error
@@ -53,6 +56,13 @@ func DecodeDecision(m *Decision) (limit.Decision, error) {
 			return limit.Decision{}, unreadable(err)
 		}
 		d.Hold = &h.Hold
+	}
+	if l := m.GetLease(); l != nil {
+		rs, err := DecodeReceipts([]*Receipt{l.GetReceipt()})
+		if err != nil {
+			return limit.Decision{}, unreadable(err)
+		}
+		d.Lease = &limit.Lease{Receipt: rs[0], Until: l.GetUntilNs(), Now: l.GetNowNs()}
 	}
 	return d, nil
 }
@@ -98,7 +108,7 @@ func EncodeReceipts(rs []limit.Receipt) []*Receipt {
 	for i, r := range rs {
 		out[i] = &Receipt{
 			Limit: r.Limit, Generation: r.Generation, Span: encodeSpan(r.Span),
-			Owner: encodeOwner(r.Owner), Serial: r.Serial, Permit: r.Permit,
+			Owner: encodeOwner(r.Owner), Serial: r.Serial, Permit: r.Permit, FromNs: r.From,
 		}
 		for _, s := range r.Reuses {
 			out[i].Reuses = append(out[i].Reuses, encodeSpan(s))
@@ -120,7 +130,7 @@ func DecodeReceipts(ms []*Receipt) ([]limit.Receipt, error) {
 		}
 		rs[i] = limit.Receipt{
 			Limit: m.GetLimit(), Generation: m.GetGeneration(), Span: decodeSpan(m.GetSpan()),
-			Owner: owner, Serial: m.GetSerial(), Permit: m.GetPermit(),
+			Owner: owner, Serial: m.GetSerial(), Permit: m.GetPermit(), From: m.GetFromNs(),
 		}
 		for _, s := range m.GetReuses() {
 			rs[i].Reuses = append(rs[i].Reuses, decodeSpan(s))

@@ -30,6 +30,7 @@ func drawReceipt(t *rapid.T) limit.Receipt {
 		Serial:     rapid.Uint64().Draw(t, "serial"),
 		Reuses:     some(t, "reuses", drawSpan),
 		Permit:     rapid.Bool().Draw(t, "permit"),
+		From:       rapid.Int64().Draw(t, "from"),
 	}
 }
 
@@ -46,6 +47,7 @@ func drawOutcome(t *rapid.T) limit.Outcome {
 		Plan:       rapid.SampledFrom([]string{"", "pro"}).Draw(t, "plan"),
 		Override:   rapid.SampledFrom([]string{"", `deny for "k"`}).Draw(t, "override"),
 		Closed:     rapid.Bool().Draw(t, "closed"),
+		Leased:     rapid.Int64().Draw(t, "leased"),
 	}
 }
 
@@ -74,7 +76,16 @@ func drawDecision(t *rapid.T) limit.Decision {
 		Limits:   some(t, "limits", drawOutcome),
 		Receipts: some(t, "receipts", drawReceipt),
 		Hold:     drawHold(t),
+		Lease:    drawLease(t),
 	}
+}
+
+// drawLease draws a lease; nil for none.
+func drawLease(t *rapid.T) *limit.Lease {
+	if rapid.Bool().Draw(t, "no lease") {
+		return nil
+	}
+	return &limit.Lease{Receipt: drawReceipt(t), Until: rapid.Int64().Draw(t, "until"), Now: rapid.Int64().Draw(t, "now")}
 }
 
 func TestDecisionRoundTrip(t *testing.T) {
@@ -97,6 +108,7 @@ func TestResultErrors(t *testing.T) {
 		{"an error that is none", &CheckResult{Result: &CheckResult_Error{Error: &rpcstatus.Status{}}}},
 		{"a nil error", &CheckResult{Result: &CheckResult_Error{}}},
 		{"no decision", &CheckResult{Result: &CheckResult_Decision{}}},
+		{"a lease of nobody", &CheckResult{Result: &CheckResult_Decision{Decision: &Decision{Lease: &Lease{}}}}},
 		{"a receipt of nobody", &CheckResult{Result: &CheckResult_Decision{
 			Decision: &Decision{Allowed: true, Receipts: []*Receipt{{Owner: []byte("short")}}},
 		}}},

@@ -66,6 +66,8 @@ func (r *reader) receipt(end int) (receipt limit.Receipt, owner string) {
 			receipt.Serial = r.varint(end)
 		case tagPermit:
 			receipt.Permit = r.varint(end) != 0
+		case tagReturnFrom:
+			receipt.From = int64(r.varint(end))
 		default:
 			r.skip(tag, end)
 		}

@@ -201,11 +201,36 @@ func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Re
 			m.Hold = time.Duration(r.varint(end))
 		case tagLeast:
 			m.Least = int64(r.varint(end))
+		case tagLeaseAsk:
+			if m.Lease == nil {
+				m.Lease = new(limit.LeaseAsk)
+			}
+			r.leaseAsk(m.Lease, r.enter(end))
 		default:
 			r.skip(tag, end)
 		}
 	}
 	return refs
+}
+
+// leaseAsk reads a LeaseRequest.
+func (r *reader) leaseAsk(a *limit.LeaseAsk, end int) {
+	for r.at < end {
+		switch tag := r.varint(end); tag {
+		case tagLife:
+			a.Life = time.Duration(r.varint(end))
+		case tagEdgeNow:
+			a.Now = int64(r.varint(end))
+		case tagTerms:
+			a.Terms = r.varint(end)
+		case tagEdgeName:
+			a.Edge = r.string(end)
+		case tagEdgeHas:
+			a.Held = int64(r.varint(end))
+		default:
+			r.skip(tag, end)
+		}
+	}
 }
 
 // ref reads a LimitRef. Its fields are a oneof: each takes the place of the other.
@@ -268,6 +293,8 @@ func (r *reader) limit(l *limit.Limit, end int) {
 			l.Holds.MaxDebt = int64(r.varint(end))
 		case tagReserve:
 			l.Reserve = limit.Reserve(int32(r.varint(end)))
+		case tagConsistency:
+			l.Consistency = limit.Consistency(r.string(end))
 		default:
 			r.skip(tag, end)
 		}

@@ -199,6 +199,10 @@ func TestDecodeTable(t *testing.T) {
 		"a hold":                            {tagHoldFor, 7, tagLeast, 3},
 		"a hold twice":                      {tagHoldFor, 7, tagLeast, 3, tagLeast, 4, tagHoldFor, 8},
 		"a hold that is a text":             {10<<3 | 2, 1, 5, 11<<3 | 2, 1, 5},
+		"a lease":                           {tagLeaseAsk, 11, tagLife, 1, tagEdgeNow, 2, tagTerms, 3, tagEdgeName, 1, 'e', tagEdgeHas, 5},
+		"two leases are merged":             {tagLeaseAsk, 2, tagLife, 1, tagLeaseAsk, 2, tagTerms, 3},
+		"a lease of nothing":                {tagLeaseAsk, 0},
+		"the consistency of a limit":        ref(inline(protowire.AppendBytes(protowire.AppendTag(nil, 20, protowire.BytesType), []byte("leased"))...)),
 		"a negative hold":                   append([]byte{tagHoldFor}, protowire.AppendVarint(nil, 1<<64-1)...),
 		"holds of a limit":                  ref(inline(append(protowire.AppendVarint(protowire.AppendTag(nil, 16, protowire.VarintType), 7), onExpiry...)...)),
 		"the reserve of a limit":            ref(inline(protowire.AppendVarint(protowire.AppendTag(nil, 19, protowire.VarintType), 1<<64-1)...)),
@@ -292,6 +296,7 @@ func unusual() []limit.Request {
 			Name: "tokens", Capacity: 7, Holds: limit.Holds{Longest: time.Minute, OnExpiry: limit.Free, MaxDebt: limit.NoDebt},
 		})}},
 		{Key: "r", Limits: []limit.Ref{limit.Inline(limit.Limit{Name: "exact", Capacity: 7, Reserve: limit.ReserveExact})}},
+		{Key: "l", Cost: 9, Limits: []limit.Ref{limit.Named("tokens")}, Lease: &limit.LeaseAsk{Life: time.Second, Now: 7, Terms: 1 << 63, Edge: "edge"}},
 		{Key: "k\xff", Cost: -1, Limits: []limit.Ref{limit.Named("login"), burst, limit.Named("lo\xffgin")}},
 		{},
 	}

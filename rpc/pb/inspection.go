@@ -13,6 +13,10 @@ func EncodeInspection(in limit.Inspection) *Inspection {
 	}
 	out.Ledger, out.LateNs, out.Held, out.ClosedNs, out.Denied = in.Ledger, in.Late, in.Held, in.Closed, in.Denied
 	out.BeginsNs, out.Holds, out.Debt = in.Begins, encodeHolds(in.Holds), in.Debt
+	for i := range in.Leases {
+		l := &in.Leases[i]
+		out.Leases = append(out.Leases, &LeaseSeen{Edge: l.Edge, Span: encodeSpan(l.Span), UntilNs: l.Until})
+	}
 	out.Verdict, out.OverrideUntilNs = in.Verdict.String(), in.Until
 	if in.Rule != nil {
 		out.Limit = encodeLimit(in.Rule.Limit)
@@ -52,6 +56,9 @@ func DecodeInspection(m *Inspection) (limit.Inspection, error) {
 	}
 	in.Late, in.Held, in.Closed, in.Denied = m.GetLateNs(), m.GetHeld(), m.GetClosedNs(), m.GetDenied()
 	in.Begins, in.Holds, in.Debt = m.GetBeginsNs(), decodeHolds(m.GetHolds()), m.GetDebt()
+	for _, l := range m.GetLeases() {
+		in.Leases = append(in.Leases, limit.LeaseSeen{Edge: l.GetEdge(), Span: decodeSpan(l.GetSpan()), Until: l.GetUntilNs()})
+	}
 	in.Verdict, in.Until = limit.VerdictOf(m.GetVerdict()), m.GetOverrideUntilNs()
 	for _, r := range m.GetRegisters() {
 		in.Registers = append(in.Registers, limit.Stored{

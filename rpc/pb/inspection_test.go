@@ -25,6 +25,9 @@ func drawInspection(t *rapid.T) limit.Inspection {
 		t.Fatal(err)
 	}
 	return limit.Inspection{
+		Leases: some(t, "leases", func(t *rapid.T) limit.LeaseSeen {
+			return limit.LeaseSeen{Edge: rapid.SampledFrom([]string{"", "edge"}).Draw(t, "edge"), Span: drawSpan(t), Until: rapid.Int64().Draw(t, "until")}
+		}),
 		Holds: drawHolds(t), Debt: rapid.Int64().Draw(t, "debt"),
 		Begins:   rapid.Int64().Draw(t, "begins"),
 		Override: rapid.SampledFrom([]string{"", `deny for "user:42"`}).Draw(t, "override"),

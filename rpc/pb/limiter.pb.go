@@ -128,7 +128,9 @@ type Limit struct {
 	MaxDebt int64 `protobuf:"varint,18,opt,name=max_debt,json=maxDebt" json:"max_debt,omitempty"`
 	// How much of a bucket its owner may take beyond what checks need, and so what its crash may cost, in percent of the capacity: from 1
 	// to 50; 0 means 5, and -1 nothing.
-	Reserve       int32 `protobuf:"varint,19,opt,name=reserve" json:"reserve,omitempty"`
+	Reserve int32 `protobuf:"varint,19,opt,name=reserve" json:"reserve,omitempty"`
+	// Who decides its checks: "strong" or "leased"; empty means "strong", as it is for one in a request.
+	Consistency   string `protobuf:"bytes,20,opt,name=consistency" json:"consistency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -296,6 +298,13 @@ func (x *Limit) GetReserve() int32 {
 	return 0
 }
 
+func (x *Limit) GetConsistency() string {
+	if x != nil {
+		return x.Consistency
+	}
+	return ""
+}
+
 // LimitRef says which limit is meant.
 type LimitRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -412,7 +421,10 @@ type CheckRequest struct {
 	// least 1 s, and at most the hold_ns of every limit, which must be stored. There must be no look, extend, receipt and wait_ms.
 	HoldNs int64 `protobuf:"varint,10,opt,name=hold_ns,json=holdNs" json:"hold_ns,omitempty"`
 	// How few tokens a hold may take, from 1 to the cost: where the cost is not left, it takes what is. 0 means the cost.
-	Least         int64 `protobuf:"varint,11,opt,name=least" json:"least,omitempty"`
+	Least int64 `protobuf:"varint,11,opt,name=least" json:"least,omitempty"`
+	// If set, the cost is asked for as a lease: line of the one limit, which is stored and leased, for the caller to spend by itself. It gets as
+	// much of it as the owner passes down, at least one token, or is denied. There must be nothing else but key, limits, cost, and plan.
+	Lease         *LeaseRequest `protobuf:"bytes,12,opt,name=lease" json:"lease,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -524,6 +536,95 @@ func (x *CheckRequest) GetLeast() int64 {
 	return 0
 }
 
+func (x *CheckRequest) GetLease() *LeaseRequest {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
+// LeaseRequest is what an edge says when it asks for a lease.
+type LeaseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For how long the line is to last at least, in nanoseconds, where the bucket reaches as far: from 1 ms to 10 s.
+	LifeNs int64 `protobuf:"varint,1,opt,name=life_ns,json=lifeNs" json:"life_ns,omitempty"`
+	// The edge's clock when it asks, in nanoseconds since the Unix epoch. One that differs from the owner's by more than 250 ms gets no lease.
+	NowNs int64 `protobuf:"varint,2,opt,name=now_ns,json=nowNs" json:"now_ns,omitempty"`
+	// Tells the limit's numbers, as the edge goes by them, from others: see limit.Rule.LeaseTerms.
+	Terms uint64 `protobuf:"varint,3,opt,name=terms" json:"terms,omitempty"`
+	// A name of the edge, for people: at most 64 bytes.
+	Edge string `protobuf:"bytes,4,opt,name=edge" json:"edge,omitempty"`
+	// How many tokens of the bucket the edge has still, likewise.
+	Held          int64 `protobuf:"varint,5,opt,name=held" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaseRequest) Reset() {
+	*x = LeaseRequest{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaseRequest) ProtoMessage() {}
+
+func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
+func (*LeaseRequest) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LeaseRequest) GetLifeNs() int64 {
+	if x != nil {
+		return x.LifeNs
+	}
+	return 0
+}
+
+func (x *LeaseRequest) GetNowNs() int64 {
+	if x != nil {
+		return x.NowNs
+	}
+	return 0
+}
+
+func (x *LeaseRequest) GetTerms() uint64 {
+	if x != nil {
+		return x.Terms
+	}
+	return 0
+}
+
+func (x *LeaseRequest) GetEdge() string {
+	if x != nil {
+		return x.Edge
+	}
+	return ""
+}
+
+func (x *LeaseRequest) GetHeld() int64 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
 // CheckResponse is the answer to a CheckRequest.
 type CheckResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -535,7 +636,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -547,7 +648,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[4]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -560,7 +661,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{4}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CheckResponse) GetDecision() *Decision {
@@ -586,14 +687,16 @@ type Decision struct {
 	// denial.
 	Hold string `protobuf:"bytes,5,opt,name=hold" json:"hold,omitempty"`
 	// How many tokens the hold has taken of each limit.
-	Granted       int64 `protobuf:"varint,6,opt,name=granted" json:"granted,omitempty"`
+	Granted int64 `protobuf:"varint,6,opt,name=granted" json:"granted,omitempty"`
+	// What a request for a lease has got.
+	Lease         *Lease `protobuf:"bytes,7,opt,name=lease" json:"lease,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +708,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[5]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +721,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{5}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Decision) GetAllowed() bool {
@@ -663,6 +766,78 @@ func (x *Decision) GetGranted() int64 {
 	return 0
 }
 
+func (x *Decision) GetLease() *Lease {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
+// Lease is line of one bucket that its owner has passed down to an edge. The edge spends it piece by piece, each from where it has got to, or
+// from its now if that is later, up to the end of the span, and no further ahead of its now than a full bucket reaches.
+type Lease struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The line, and what gives the end of it back.
+	Receipt *Receipt `protobuf:"bytes,1,opt,name=receipt" json:"receipt,omitempty"`
+	// When the edge may spend it no more, in nanoseconds since the Unix epoch.
+	UntilNs int64 `protobuf:"varint,2,opt,name=until_ns,json=untilNs" json:"until_ns,omitempty"`
+	// The owner's clock when it was decided, likewise.
+	NowNs         int64 `protobuf:"varint,3,opt,name=now_ns,json=nowNs" json:"now_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lease) Reset() {
+	*x = Lease{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lease) ProtoMessage() {}
+
+func (x *Lease) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lease.ProtoReflect.Descriptor instead.
+func (*Lease) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Lease) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *Lease) GetUntilNs() int64 {
+	if x != nil {
+		return x.UntilNs
+	}
+	return 0
+}
+
+func (x *Lease) GetNowNs() int64 {
+	if x != nil {
+		return x.NowNs
+	}
+	return 0
+}
+
 // Outcome is what one limit says to a request.
 type Outcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -688,14 +863,16 @@ type Outcome struct {
 	// A penalty has closed the bucket for a time, whatever it holds.
 	Closed bool `protobuf:"varint,10,opt,name=closed" json:"closed,omitempty"`
 	// The permit that was to be extended has ended or was returned: only a new check can enter. Then never is set too.
-	Ended         bool `protobuf:"varint,11,opt,name=ended" json:"ended,omitempty"`
+	Ended bool `protobuf:"varint,11,opt,name=ended" json:"ended,omitempty"`
+	// Tokens that edges hold by leases at most, as far as the owner knows. They are not among those that remain.
+	Leased        int64 `protobuf:"varint,12,opt,name=leased" json:"leased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +884,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[6]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +897,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{6}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Outcome) GetName() string {
@@ -800,6 +977,13 @@ func (x *Outcome) GetEnded() bool {
 	return false
 }
 
+func (x *Outcome) GetLeased() int64 {
+	if x != nil {
+		return x.Leased
+	}
+	return 0
+}
+
 // Span is a piece of a bucket's time line. Its ends are exact positions rounded down to nanoseconds.
 type Span struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -813,7 +997,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -825,7 +1009,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[7]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -838,7 +1022,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{7}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Span) GetStartNs() int64 {
@@ -872,14 +1056,16 @@ type Receipt struct {
 	// Returned pieces of line that this admission spends again.
 	Reuses []*Span `protobuf:"bytes,6,rep,name=reuses" json:"reuses,omitempty"`
 	// It is a permit of a concurrency limit: its span is its lease, and any owner takes it back.
-	Permit        bool `protobuf:"varint,7,opt,name=permit" json:"permit,omitempty"`
+	Permit bool `protobuf:"varint,7,opt,name=permit" json:"permit,omitempty"`
+	// If not 0, only the line behind it is given back: it is the receipt of a lease, of which the rest is spent.
+	FromNs        int64 `protobuf:"varint,8,opt,name=from_ns,json=fromNs" json:"from_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +1077,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[8]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +1090,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{8}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Receipt) GetLimit() string {
@@ -956,6 +1142,13 @@ func (x *Receipt) GetPermit() bool {
 	return false
 }
 
+func (x *Receipt) GetFromNs() int64 {
+	if x != nil {
+		return x.FromNs
+	}
+	return 0
+}
+
 // CheckBatchRequest holds up to 1,000 requests.
 type CheckBatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -967,7 +1160,7 @@ type CheckBatchRequest struct {
 
 func (x *CheckBatchRequest) Reset() {
 	*x = CheckBatchRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1172,7 @@ func (x *CheckBatchRequest) String() string {
 func (*CheckBatchRequest) ProtoMessage() {}
 
 func (x *CheckBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[9]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1185,7 @@ func (x *CheckBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckBatchRequest.ProtoReflect.Descriptor instead.
 func (*CheckBatchRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{9}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CheckBatchRequest) GetChecks() []*CheckRequest {
@@ -1013,7 +1206,7 @@ type CheckBatchResponse struct {
 
 func (x *CheckBatchResponse) Reset() {
 	*x = CheckBatchResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1218,7 @@ func (x *CheckBatchResponse) String() string {
 func (*CheckBatchResponse) ProtoMessage() {}
 
 func (x *CheckBatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[10]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1231,7 @@ func (x *CheckBatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckBatchResponse.ProtoReflect.Descriptor instead.
 func (*CheckBatchResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{10}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CheckBatchResponse) GetResults() []*CheckResult {
@@ -1064,7 +1257,7 @@ type CheckResult struct {
 
 func (x *CheckResult) Reset() {
 	*x = CheckResult{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1076,7 +1269,7 @@ func (x *CheckResult) String() string {
 func (*CheckResult) ProtoMessage() {}
 
 func (x *CheckResult) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[11]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1089,7 +1282,7 @@ func (x *CheckResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResult.ProtoReflect.Descriptor instead.
 func (*CheckResult) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{11}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CheckResult) GetResult() isCheckResult_Result {
@@ -1146,7 +1339,7 @@ type CheckAllRequest struct {
 
 func (x *CheckAllRequest) Reset() {
 	*x = CheckAllRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1351,7 @@ func (x *CheckAllRequest) String() string {
 func (*CheckAllRequest) ProtoMessage() {}
 
 func (x *CheckAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[12]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1364,7 @@ func (x *CheckAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAllRequest.ProtoReflect.Descriptor instead.
 func (*CheckAllRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{12}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CheckAllRequest) GetChecks() []*CheckRequest {
@@ -1199,7 +1392,7 @@ type CheckAllResponse struct {
 
 func (x *CheckAllResponse) Reset() {
 	*x = CheckAllResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1211,7 +1404,7 @@ func (x *CheckAllResponse) String() string {
 func (*CheckAllResponse) ProtoMessage() {}
 
 func (x *CheckAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[13]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1224,7 +1417,7 @@ func (x *CheckAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAllResponse.ProtoReflect.Descriptor instead.
 func (*CheckAllResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{13}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CheckAllResponse) GetAllowed() bool {
@@ -1270,7 +1463,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1475,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[14]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1488,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{14}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Denial) GetCheck() int32 {
@@ -1339,7 +1532,7 @@ type CheckStreamRequest struct {
 
 func (x *CheckStreamRequest) Reset() {
 	*x = CheckStreamRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1544,7 @@ func (x *CheckStreamRequest) String() string {
 func (*CheckStreamRequest) ProtoMessage() {}
 
 func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[15]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1557,7 @@ func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamRequest.ProtoReflect.Descriptor instead.
 func (*CheckStreamRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{15}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CheckStreamRequest) GetChecks() []*StreamCheck {
@@ -1408,7 +1601,7 @@ type StreamCheck struct {
 
 func (x *StreamCheck) Reset() {
 	*x = StreamCheck{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1613,7 @@ func (x *StreamCheck) String() string {
 func (*StreamCheck) ProtoMessage() {}
 
 func (x *StreamCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[16]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1626,7 @@ func (x *StreamCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamCheck.ProtoReflect.Descriptor instead.
 func (*StreamCheck) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{16}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StreamCheck) GetId() uint64 {
@@ -1463,7 +1656,7 @@ type StreamSettlement struct {
 
 func (x *StreamSettlement) Reset() {
 	*x = StreamSettlement{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1475,7 +1668,7 @@ func (x *StreamSettlement) String() string {
 func (*StreamSettlement) ProtoMessage() {}
 
 func (x *StreamSettlement) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[17]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1488,7 +1681,7 @@ func (x *StreamSettlement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSettlement.ProtoReflect.Descriptor instead.
 func (*StreamSettlement) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{17}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StreamSettlement) GetId() uint64 {
@@ -1523,7 +1716,7 @@ type CheckStreamResponse struct {
 
 func (x *CheckStreamResponse) Reset() {
 	*x = CheckStreamResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1535,7 +1728,7 @@ func (x *CheckStreamResponse) String() string {
 func (*CheckStreamResponse) ProtoMessage() {}
 
 func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[18]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1548,7 +1741,7 @@ func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamResponse.ProtoReflect.Descriptor instead.
 func (*CheckStreamResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{18}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CheckStreamResponse) GetResults() []*StreamResult {
@@ -1592,7 +1785,7 @@ type StreamResult struct {
 
 func (x *StreamResult) Reset() {
 	*x = StreamResult{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1797,7 @@ func (x *StreamResult) String() string {
 func (*StreamResult) ProtoMessage() {}
 
 func (x *StreamResult) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[19]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1810,7 @@ func (x *StreamResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamResult.ProtoReflect.Descriptor instead.
 func (*StreamResult) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{19}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StreamResult) GetId() uint64 {
@@ -1652,7 +1845,7 @@ type StreamSettled struct {
 
 func (x *StreamSettled) Reset() {
 	*x = StreamSettled{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1857,7 @@ func (x *StreamSettled) String() string {
 func (*StreamSettled) ProtoMessage() {}
 
 func (x *StreamSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[20]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1870,7 @@ func (x *StreamSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSettled.ProtoReflect.Descriptor instead.
 func (*StreamSettled) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{20}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StreamSettled) GetId() uint64 {
@@ -1743,7 +1936,7 @@ type ReturnRequest struct {
 
 func (x *ReturnRequest) Reset() {
 	*x = ReturnRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1948,7 @@ func (x *ReturnRequest) String() string {
 func (*ReturnRequest) ProtoMessage() {}
 
 func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[21]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1961,7 @@ func (x *ReturnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnRequest.ProtoReflect.Descriptor instead.
 func (*ReturnRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{21}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ReturnRequest) GetKey() string {
@@ -1797,7 +1990,7 @@ type ReturnResponse struct {
 
 func (x *ReturnResponse) Reset() {
 	*x = ReturnResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +2002,7 @@ func (x *ReturnResponse) String() string {
 func (*ReturnResponse) ProtoMessage() {}
 
 func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[22]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +2015,7 @@ func (x *ReturnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnResponse.ProtoReflect.Descriptor instead.
 func (*ReturnResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{22}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReturnResponse) GetReturned() []bool {
@@ -1850,7 +2043,7 @@ type SettleRequest struct {
 
 func (x *SettleRequest) Reset() {
 	*x = SettleRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +2055,7 @@ func (x *SettleRequest) String() string {
 func (*SettleRequest) ProtoMessage() {}
 
 func (x *SettleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[23]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +2068,7 @@ func (x *SettleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleRequest.ProtoReflect.Descriptor instead.
 func (*SettleRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{23}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SettleRequest) GetHold() string {
@@ -1925,7 +2118,7 @@ type SettleResponse struct {
 
 func (x *SettleResponse) Reset() {
 	*x = SettleResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2130,7 @@ func (x *SettleResponse) String() string {
 func (*SettleResponse) ProtoMessage() {}
 
 func (x *SettleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[24]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2143,7 @@ func (x *SettleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResponse.ProtoReflect.Descriptor instead.
 func (*SettleResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{24}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SettleResponse) GetCharged() int64 {
@@ -2010,7 +2203,7 @@ type SettledLimit struct {
 
 func (x *SettledLimit) Reset() {
 	*x = SettledLimit{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2022,7 +2215,7 @@ func (x *SettledLimit) String() string {
 func (*SettledLimit) ProtoMessage() {}
 
 func (x *SettledLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[25]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2035,7 +2228,7 @@ func (x *SettledLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettledLimit.ProtoReflect.Descriptor instead.
 func (*SettledLimit) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{25}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SettledLimit) GetName() string {
@@ -2095,7 +2288,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2300,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[26]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +2313,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{26}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *InspectRequest) GetKey() string {
@@ -2155,7 +2348,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2167,7 +2360,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[27]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2180,7 +2373,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{27}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *InspectResponse) GetInspection() *Inspection {
@@ -2252,14 +2445,16 @@ type Inspection struct {
 	// memory of its owner alone.
 	Holds *HoldsSeen `protobuf:"bytes,30,opt,name=holds" json:"holds,omitempty"`
 	// By how many tokens the bucket of a limit with holds is overdrawn, as far as is known.
-	Debt          int64 `protobuf:"varint,31,opt,name=debt" json:"debt,omitempty"`
+	Debt int64 `protobuf:"varint,31,opt,name=debt" json:"debt,omitempty"`
+	// What edges hold by leases that this owner has given, and that may not be over.
+	Leases        []*LeaseSeen `protobuf:"bytes,32,rep,name=leases" json:"leases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Inspection) Reset() {
 	*x = Inspection{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2271,7 +2466,7 @@ func (x *Inspection) String() string {
 func (*Inspection) ProtoMessage() {}
 
 func (x *Inspection) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[28]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2284,7 +2479,7 @@ func (x *Inspection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inspection.ProtoReflect.Descriptor instead.
 func (*Inspection) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{28}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Inspection) GetKey() string {
@@ -2490,6 +2685,77 @@ func (x *Inspection) GetDebt() int64 {
 	return 0
 }
 
+func (x *Inspection) GetLeases() []*LeaseSeen {
+	if x != nil {
+		return x.Leases
+	}
+	return nil
+}
+
+// LeaseSeen is a lease as its owner shows it.
+type LeaseSeen struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of who holds it; empty if it gave none.
+	Edge string `protobuf:"bytes,1,opt,name=edge" json:"edge,omitempty"`
+	// What it may hold: all of the line, but for what it has given back.
+	Span *Span `protobuf:"bytes,2,opt,name=span" json:"span,omitempty"`
+	// When it may spend it no more, in nanoseconds since the Unix epoch.
+	UntilNs       int64 `protobuf:"varint,3,opt,name=until_ns,json=untilNs" json:"until_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaseSeen) Reset() {
+	*x = LeaseSeen{}
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaseSeen) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaseSeen) ProtoMessage() {}
+
+func (x *LeaseSeen) ProtoReflect() protoreflect.Message {
+	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaseSeen.ProtoReflect.Descriptor instead.
+func (*LeaseSeen) Descriptor() ([]byte, []int) {
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *LeaseSeen) GetEdge() string {
+	if x != nil {
+		return x.Edge
+	}
+	return ""
+}
+
+func (x *LeaseSeen) GetSpan() *Span {
+	if x != nil {
+		return x.Span
+	}
+	return nil
+}
+
+func (x *LeaseSeen) GetUntilNs() int64 {
+	if x != nil {
+		return x.UntilNs
+	}
+	return 0
+}
+
 // HoldsSeen are the holds of a bucket.
 type HoldsSeen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2509,7 +2775,7 @@ type HoldsSeen struct {
 
 func (x *HoldsSeen) Reset() {
 	*x = HoldsSeen{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2521,7 +2787,7 @@ func (x *HoldsSeen) String() string {
 func (*HoldsSeen) ProtoMessage() {}
 
 func (x *HoldsSeen) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[29]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2534,7 +2800,7 @@ func (x *HoldsSeen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldsSeen.ProtoReflect.Descriptor instead.
 func (*HoldsSeen) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{29}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *HoldsSeen) GetOpen() int64 {
@@ -2591,7 +2857,7 @@ type SeenHold struct {
 
 func (x *SeenHold) Reset() {
 	*x = SeenHold{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2869,7 @@ func (x *SeenHold) String() string {
 func (*SeenHold) ProtoMessage() {}
 
 func (x *SeenHold) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[30]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2882,7 @@ func (x *SeenHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeenHold.ProtoReflect.Descriptor instead.
 func (*SeenHold) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{30}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SeenHold) GetId() uint64 {
@@ -2681,7 +2947,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2959,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[31]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2972,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{31}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Register) GetNode() string {
@@ -2787,7 +3053,7 @@ type RecentDecision struct {
 
 func (x *RecentDecision) Reset() {
 	*x = RecentDecision{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2799,7 +3065,7 @@ func (x *RecentDecision) String() string {
 func (*RecentDecision) ProtoMessage() {}
 
 func (x *RecentDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[32]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2812,7 +3078,7 @@ func (x *RecentDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentDecision.ProtoReflect.Descriptor instead.
 func (*RecentDecision) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{32}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RecentDecision) GetAtNs() int64 {
@@ -2849,7 +3115,7 @@ type ResetRequest struct {
 
 func (x *ResetRequest) Reset() {
 	*x = ResetRequest{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2861,7 +3127,7 @@ func (x *ResetRequest) String() string {
 func (*ResetRequest) ProtoMessage() {}
 
 func (x *ResetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[33]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2874,7 +3140,7 @@ func (x *ResetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetRequest.ProtoReflect.Descriptor instead.
 func (*ResetRequest) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{33}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ResetRequest) GetKey() string {
@@ -2900,7 +3166,7 @@ type ResetResponse struct {
 
 func (x *ResetResponse) Reset() {
 	*x = ResetResponse{}
-	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2912,7 +3178,7 @@ func (x *ResetResponse) String() string {
 func (*ResetResponse) ProtoMessage() {}
 
 func (x *ResetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_jeton_v1_limiter_proto_msgTypes[34]
+	mi := &file_jeton_v1_limiter_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2925,7 +3191,7 @@ func (x *ResetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetResponse.ProtoReflect.Descriptor instead.
 func (*ResetResponse) Descriptor() ([]byte, []int) {
-	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{34}
+	return file_jeton_v1_limiter_proto_rawDescGZIP(), []int{37}
 }
 
 var File_jeton_v1_limiter_proto protoreflect.FileDescriptor
@@ -2935,7 +3201,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x16jeton/v1/limiter.proto\x12\bjeton.v1\x1a\x17google/rpc/status.proto\"7\n" +
 	"\x06Refill\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x15\n" +
-	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xb5\x04\n" +
+	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xd7\x04\n" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\talgorithm\x18\x02 \x01(\tR\talgorithm\x12\x1a\n" +
@@ -2956,11 +3222,12 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\ahold_ns\x18\x10 \x01(\x03R\x06holdNs\x12\x1b\n" +
 	"\ton_expiry\x18\x11 \x01(\tR\bonExpiry\x12\x19\n" +
 	"\bmax_debt\x18\x12 \x01(\x03R\amaxDebt\x12\x18\n" +
-	"\areserve\x18\x13 \x01(\x05R\areserve\"R\n" +
+	"\areserve\x18\x13 \x01(\x05R\areserve\x12 \n" +
+	"\vconsistency\x18\x14 \x01(\tR\vconsistency\"R\n" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +
-	"\x03ref\"\xa8\x02\n" +
+	"\x03ref\"\xd6\x02\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
 	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x19\n" +
@@ -2974,16 +3241,28 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x04plan\x18\t \x01(\tR\x04plan\x12\x17\n" +
 	"\ahold_ns\x18\n" +
 	" \x01(\x03R\x06holdNs\x12\x14\n" +
-	"\x05least\x18\v \x01(\x03R\x05least\"?\n" +
+	"\x05least\x18\v \x01(\x03R\x05least\x12,\n" +
+	"\x05lease\x18\f \x01(\v2\x16.jeton.v1.LeaseRequestR\x05lease\"|\n" +
+	"\fLeaseRequest\x12\x17\n" +
+	"\alife_ns\x18\x01 \x01(\x03R\x06lifeNs\x12\x15\n" +
+	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x14\n" +
+	"\x05terms\x18\x03 \x01(\x04R\x05terms\x12\x12\n" +
+	"\x04edge\x18\x04 \x01(\tR\x04edge\x12\x12\n" +
+	"\x04held\x18\x05 \x01(\x03R\x04held\"?\n" +
 	"\rCheckResponse\x12.\n" +
-	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\xc5\x01\n" +
+	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\xec\x01\n" +
 	"\bDecision\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12)\n" +
 	"\x06limits\x18\x02 \x03(\v2\x11.jeton.v1.OutcomeR\x06limits\x12-\n" +
 	"\breceipts\x18\x03 \x03(\v2\x11.jeton.v1.ReceiptR\breceipts\x12\x17\n" +
 	"\await_ns\x18\x04 \x01(\x03R\x06waitNs\x12\x12\n" +
 	"\x04hold\x18\x05 \x01(\tR\x04hold\x12\x18\n" +
-	"\agranted\x18\x06 \x01(\x03R\agranted\"\xab\x02\n" +
+	"\agranted\x18\x06 \x01(\x03R\agranted\x12%\n" +
+	"\x05lease\x18\a \x01(\v2\x0f.jeton.v1.LeaseR\x05lease\"f\n" +
+	"\x05Lease\x12+\n" +
+	"\areceipt\x18\x01 \x01(\v2\x11.jeton.v1.ReceiptR\areceipt\x12\x19\n" +
+	"\buntil_ns\x18\x02 \x01(\x03R\auntilNs\x12\x15\n" +
+	"\x06now_ns\x18\x03 \x01(\x03R\x05nowNs\"\xc3\x02\n" +
 	"\aOutcome\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aallowed\x18\x02 \x01(\bR\aallowed\x12\x14\n" +
@@ -2996,10 +3275,11 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\boverride\x18\t \x01(\tR\boverride\x12\x16\n" +
 	"\x06closed\x18\n" +
 	" \x01(\bR\x06closed\x12\x14\n" +
-	"\x05ended\x18\v \x01(\bR\x05ended\"8\n" +
+	"\x05ended\x18\v \x01(\bR\x05ended\x12\x16\n" +
+	"\x06leased\x18\f \x01(\x03R\x06leased\"8\n" +
 	"\x04Span\x12\x19\n" +
 	"\bstart_ns\x18\x01 \x01(\x03R\astartNs\x12\x15\n" +
-	"\x06end_ns\x18\x02 \x01(\x03R\x05endNs\"\xd1\x01\n" +
+	"\x06end_ns\x18\x02 \x01(\x03R\x05endNs\"\xea\x01\n" +
 	"\aReceipt\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\tR\x05limit\x12\x1e\n" +
 	"\n" +
@@ -3009,7 +3289,8 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x05owner\x18\x04 \x01(\fR\x05owner\x12\x16\n" +
 	"\x06serial\x18\x05 \x01(\x04R\x06serial\x12&\n" +
 	"\x06reuses\x18\x06 \x03(\v2\x0e.jeton.v1.SpanR\x06reuses\x12\x16\n" +
-	"\x06permit\x18\a \x01(\bR\x06permit\"C\n" +
+	"\x06permit\x18\a \x01(\bR\x06permit\x12\x17\n" +
+	"\afrom_ns\x18\b \x01(\x03R\x06fromNs\"C\n" +
 	"\x11CheckBatchRequest\x12.\n" +
 	"\x06checks\x18\x01 \x03(\v2\x16.jeton.v1.CheckRequestR\x06checks\"E\n" +
 	"\x12CheckBatchResponse\x12/\n" +
@@ -3085,7 +3366,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x0fInspectResponse\x124\n" +
 	"\n" +
 	"inspection\x18\x01 \x01(\v2\x14.jeton.v1.InspectionR\n" +
-	"inspection\"\xd4\x06\n" +
+	"inspection\"\x81\a\n" +
 	"\n" +
 	"Inspection\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12%\n" +
@@ -3119,7 +3400,12 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\averdict\x18\x1c \x01(\tR\averdict\x12*\n" +
 	"\x11override_until_ns\x18\x1d \x01(\x03R\x0foverrideUntilNs\x12)\n" +
 	"\x05holds\x18\x1e \x01(\v2\x13.jeton.v1.HoldsSeenR\x05holds\x12\x12\n" +
-	"\x04debt\x18\x1f \x01(\x03R\x04debt\"\x94\x01\n" +
+	"\x04debt\x18\x1f \x01(\x03R\x04debt\x12+\n" +
+	"\x06leases\x18  \x03(\v2\x13.jeton.v1.LeaseSeenR\x06leases\"^\n" +
+	"\tLeaseSeen\x12\x12\n" +
+	"\x04edge\x18\x01 \x01(\tR\x04edge\x12\"\n" +
+	"\x04span\x18\x02 \x01(\v2\x0e.jeton.v1.SpanR\x04span\x12\x19\n" +
+	"\buntil_ns\x18\x03 \x01(\x03R\auntilNs\"\x94\x01\n" +
 	"\tHoldsSeen\x12\x12\n" +
 	"\x04open\x18\x01 \x01(\x03R\x04open\x12\x16\n" +
 	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\x12\x1d\n" +
@@ -3178,103 +3464,111 @@ func file_jeton_v1_limiter_proto_rawDescGZIP() []byte {
 	return file_jeton_v1_limiter_proto_rawDescData
 }
 
-var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_jeton_v1_limiter_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_jeton_v1_limiter_proto_goTypes = []any{
 	(*Refill)(nil),              // 0: jeton.v1.Refill
 	(*Limit)(nil),               // 1: jeton.v1.Limit
 	(*LimitRef)(nil),            // 2: jeton.v1.LimitRef
 	(*CheckRequest)(nil),        // 3: jeton.v1.CheckRequest
-	(*CheckResponse)(nil),       // 4: jeton.v1.CheckResponse
-	(*Decision)(nil),            // 5: jeton.v1.Decision
-	(*Outcome)(nil),             // 6: jeton.v1.Outcome
-	(*Span)(nil),                // 7: jeton.v1.Span
-	(*Receipt)(nil),             // 8: jeton.v1.Receipt
-	(*CheckBatchRequest)(nil),   // 9: jeton.v1.CheckBatchRequest
-	(*CheckBatchResponse)(nil),  // 10: jeton.v1.CheckBatchResponse
-	(*CheckResult)(nil),         // 11: jeton.v1.CheckResult
-	(*CheckAllRequest)(nil),     // 12: jeton.v1.CheckAllRequest
-	(*CheckAllResponse)(nil),    // 13: jeton.v1.CheckAllResponse
-	(*Denial)(nil),              // 14: jeton.v1.Denial
-	(*CheckStreamRequest)(nil),  // 15: jeton.v1.CheckStreamRequest
-	(*StreamCheck)(nil),         // 16: jeton.v1.StreamCheck
-	(*StreamSettlement)(nil),    // 17: jeton.v1.StreamSettlement
-	(*CheckStreamResponse)(nil), // 18: jeton.v1.CheckStreamResponse
-	(*StreamResult)(nil),        // 19: jeton.v1.StreamResult
-	(*StreamSettled)(nil),       // 20: jeton.v1.StreamSettled
-	(*ReturnRequest)(nil),       // 21: jeton.v1.ReturnRequest
-	(*ReturnResponse)(nil),      // 22: jeton.v1.ReturnResponse
-	(*SettleRequest)(nil),       // 23: jeton.v1.SettleRequest
-	(*SettleResponse)(nil),      // 24: jeton.v1.SettleResponse
-	(*SettledLimit)(nil),        // 25: jeton.v1.SettledLimit
-	(*InspectRequest)(nil),      // 26: jeton.v1.InspectRequest
-	(*InspectResponse)(nil),     // 27: jeton.v1.InspectResponse
-	(*Inspection)(nil),          // 28: jeton.v1.Inspection
-	(*HoldsSeen)(nil),           // 29: jeton.v1.HoldsSeen
-	(*SeenHold)(nil),            // 30: jeton.v1.SeenHold
-	(*Register)(nil),            // 31: jeton.v1.Register
-	(*RecentDecision)(nil),      // 32: jeton.v1.RecentDecision
-	(*ResetRequest)(nil),        // 33: jeton.v1.ResetRequest
-	(*ResetResponse)(nil),       // 34: jeton.v1.ResetResponse
-	(*status.Status)(nil),       // 35: google.rpc.Status
+	(*LeaseRequest)(nil),        // 4: jeton.v1.LeaseRequest
+	(*CheckResponse)(nil),       // 5: jeton.v1.CheckResponse
+	(*Decision)(nil),            // 6: jeton.v1.Decision
+	(*Lease)(nil),               // 7: jeton.v1.Lease
+	(*Outcome)(nil),             // 8: jeton.v1.Outcome
+	(*Span)(nil),                // 9: jeton.v1.Span
+	(*Receipt)(nil),             // 10: jeton.v1.Receipt
+	(*CheckBatchRequest)(nil),   // 11: jeton.v1.CheckBatchRequest
+	(*CheckBatchResponse)(nil),  // 12: jeton.v1.CheckBatchResponse
+	(*CheckResult)(nil),         // 13: jeton.v1.CheckResult
+	(*CheckAllRequest)(nil),     // 14: jeton.v1.CheckAllRequest
+	(*CheckAllResponse)(nil),    // 15: jeton.v1.CheckAllResponse
+	(*Denial)(nil),              // 16: jeton.v1.Denial
+	(*CheckStreamRequest)(nil),  // 17: jeton.v1.CheckStreamRequest
+	(*StreamCheck)(nil),         // 18: jeton.v1.StreamCheck
+	(*StreamSettlement)(nil),    // 19: jeton.v1.StreamSettlement
+	(*CheckStreamResponse)(nil), // 20: jeton.v1.CheckStreamResponse
+	(*StreamResult)(nil),        // 21: jeton.v1.StreamResult
+	(*StreamSettled)(nil),       // 22: jeton.v1.StreamSettled
+	(*ReturnRequest)(nil),       // 23: jeton.v1.ReturnRequest
+	(*ReturnResponse)(nil),      // 24: jeton.v1.ReturnResponse
+	(*SettleRequest)(nil),       // 25: jeton.v1.SettleRequest
+	(*SettleResponse)(nil),      // 26: jeton.v1.SettleResponse
+	(*SettledLimit)(nil),        // 27: jeton.v1.SettledLimit
+	(*InspectRequest)(nil),      // 28: jeton.v1.InspectRequest
+	(*InspectResponse)(nil),     // 29: jeton.v1.InspectResponse
+	(*Inspection)(nil),          // 30: jeton.v1.Inspection
+	(*LeaseSeen)(nil),           // 31: jeton.v1.LeaseSeen
+	(*HoldsSeen)(nil),           // 32: jeton.v1.HoldsSeen
+	(*SeenHold)(nil),            // 33: jeton.v1.SeenHold
+	(*Register)(nil),            // 34: jeton.v1.Register
+	(*RecentDecision)(nil),      // 35: jeton.v1.RecentDecision
+	(*ResetRequest)(nil),        // 36: jeton.v1.ResetRequest
+	(*ResetResponse)(nil),       // 37: jeton.v1.ResetResponse
+	(*status.Status)(nil),       // 38: google.rpc.Status
 }
 var file_jeton_v1_limiter_proto_depIdxs = []int32{
 	0,  // 0: jeton.v1.Limit.refill:type_name -> jeton.v1.Refill
 	1,  // 1: jeton.v1.LimitRef.inline:type_name -> jeton.v1.Limit
 	2,  // 2: jeton.v1.CheckRequest.limits:type_name -> jeton.v1.LimitRef
-	5,  // 3: jeton.v1.CheckResponse.decision:type_name -> jeton.v1.Decision
-	6,  // 4: jeton.v1.Decision.limits:type_name -> jeton.v1.Outcome
-	8,  // 5: jeton.v1.Decision.receipts:type_name -> jeton.v1.Receipt
-	7,  // 6: jeton.v1.Receipt.span:type_name -> jeton.v1.Span
-	7,  // 7: jeton.v1.Receipt.reuses:type_name -> jeton.v1.Span
-	3,  // 8: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
-	11, // 9: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
-	5,  // 10: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
-	35, // 11: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
-	3,  // 12: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
-	14, // 13: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
-	5,  // 14: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
-	16, // 15: jeton.v1.CheckStreamRequest.checks:type_name -> jeton.v1.StreamCheck
-	17, // 16: jeton.v1.CheckStreamRequest.settlements:type_name -> jeton.v1.StreamSettlement
-	3,  // 17: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
-	23, // 18: jeton.v1.StreamSettlement.settlement:type_name -> jeton.v1.SettleRequest
-	19, // 19: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
-	20, // 20: jeton.v1.CheckStreamResponse.settled:type_name -> jeton.v1.StreamSettled
-	11, // 21: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
-	24, // 22: jeton.v1.StreamSettled.settled:type_name -> jeton.v1.SettleResponse
-	35, // 23: jeton.v1.StreamSettled.error:type_name -> google.rpc.Status
-	8,  // 24: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
-	25, // 25: jeton.v1.SettleResponse.limits:type_name -> jeton.v1.SettledLimit
-	2,  // 26: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
-	28, // 27: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
-	1,  // 28: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
-	7,  // 29: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
-	7,  // 30: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
-	31, // 31: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
-	32, // 32: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
-	29, // 33: jeton.v1.Inspection.holds:type_name -> jeton.v1.HoldsSeen
-	30, // 34: jeton.v1.HoldsSeen.list:type_name -> jeton.v1.SeenHold
-	2,  // 35: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
-	3,  // 36: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
-	9,  // 37: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
-	15, // 38: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
-	12, // 39: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
-	21, // 40: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
-	23, // 41: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
-	26, // 42: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
-	33, // 43: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
-	4,  // 44: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
-	10, // 45: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
-	18, // 46: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
-	13, // 47: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
-	22, // 48: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
-	24, // 49: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
-	27, // 50: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
-	34, // 51: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
-	44, // [44:52] is the sub-list for method output_type
-	36, // [36:44] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	4,  // 3: jeton.v1.CheckRequest.lease:type_name -> jeton.v1.LeaseRequest
+	6,  // 4: jeton.v1.CheckResponse.decision:type_name -> jeton.v1.Decision
+	8,  // 5: jeton.v1.Decision.limits:type_name -> jeton.v1.Outcome
+	10, // 6: jeton.v1.Decision.receipts:type_name -> jeton.v1.Receipt
+	7,  // 7: jeton.v1.Decision.lease:type_name -> jeton.v1.Lease
+	10, // 8: jeton.v1.Lease.receipt:type_name -> jeton.v1.Receipt
+	9,  // 9: jeton.v1.Receipt.span:type_name -> jeton.v1.Span
+	9,  // 10: jeton.v1.Receipt.reuses:type_name -> jeton.v1.Span
+	3,  // 11: jeton.v1.CheckBatchRequest.checks:type_name -> jeton.v1.CheckRequest
+	13, // 12: jeton.v1.CheckBatchResponse.results:type_name -> jeton.v1.CheckResult
+	6,  // 13: jeton.v1.CheckResult.decision:type_name -> jeton.v1.Decision
+	38, // 14: jeton.v1.CheckResult.error:type_name -> google.rpc.Status
+	3,  // 15: jeton.v1.CheckAllRequest.checks:type_name -> jeton.v1.CheckRequest
+	16, // 16: jeton.v1.CheckAllResponse.denied:type_name -> jeton.v1.Denial
+	6,  // 17: jeton.v1.CheckAllResponse.decisions:type_name -> jeton.v1.Decision
+	18, // 18: jeton.v1.CheckStreamRequest.checks:type_name -> jeton.v1.StreamCheck
+	19, // 19: jeton.v1.CheckStreamRequest.settlements:type_name -> jeton.v1.StreamSettlement
+	3,  // 20: jeton.v1.StreamCheck.check:type_name -> jeton.v1.CheckRequest
+	25, // 21: jeton.v1.StreamSettlement.settlement:type_name -> jeton.v1.SettleRequest
+	21, // 22: jeton.v1.CheckStreamResponse.results:type_name -> jeton.v1.StreamResult
+	22, // 23: jeton.v1.CheckStreamResponse.settled:type_name -> jeton.v1.StreamSettled
+	13, // 24: jeton.v1.StreamResult.result:type_name -> jeton.v1.CheckResult
+	26, // 25: jeton.v1.StreamSettled.settled:type_name -> jeton.v1.SettleResponse
+	38, // 26: jeton.v1.StreamSettled.error:type_name -> google.rpc.Status
+	10, // 27: jeton.v1.ReturnRequest.receipts:type_name -> jeton.v1.Receipt
+	27, // 28: jeton.v1.SettleResponse.limits:type_name -> jeton.v1.SettledLimit
+	2,  // 29: jeton.v1.InspectRequest.limit:type_name -> jeton.v1.LimitRef
+	30, // 30: jeton.v1.InspectResponse.inspection:type_name -> jeton.v1.Inspection
+	1,  // 31: jeton.v1.Inspection.limit:type_name -> jeton.v1.Limit
+	9,  // 32: jeton.v1.Inspection.segment:type_name -> jeton.v1.Span
+	9,  // 33: jeton.v1.Inspection.next:type_name -> jeton.v1.Span
+	34, // 34: jeton.v1.Inspection.registers:type_name -> jeton.v1.Register
+	35, // 35: jeton.v1.Inspection.recent:type_name -> jeton.v1.RecentDecision
+	32, // 36: jeton.v1.Inspection.holds:type_name -> jeton.v1.HoldsSeen
+	31, // 37: jeton.v1.Inspection.leases:type_name -> jeton.v1.LeaseSeen
+	9,  // 38: jeton.v1.LeaseSeen.span:type_name -> jeton.v1.Span
+	33, // 39: jeton.v1.HoldsSeen.list:type_name -> jeton.v1.SeenHold
+	2,  // 40: jeton.v1.ResetRequest.limit:type_name -> jeton.v1.LimitRef
+	3,  // 41: jeton.v1.Limiter.Check:input_type -> jeton.v1.CheckRequest
+	11, // 42: jeton.v1.Limiter.CheckBatch:input_type -> jeton.v1.CheckBatchRequest
+	17, // 43: jeton.v1.Limiter.CheckStream:input_type -> jeton.v1.CheckStreamRequest
+	14, // 44: jeton.v1.Limiter.CheckAll:input_type -> jeton.v1.CheckAllRequest
+	23, // 45: jeton.v1.Limiter.Return:input_type -> jeton.v1.ReturnRequest
+	25, // 46: jeton.v1.Limiter.Settle:input_type -> jeton.v1.SettleRequest
+	28, // 47: jeton.v1.Limiter.Inspect:input_type -> jeton.v1.InspectRequest
+	36, // 48: jeton.v1.Limiter.Reset:input_type -> jeton.v1.ResetRequest
+	5,  // 49: jeton.v1.Limiter.Check:output_type -> jeton.v1.CheckResponse
+	12, // 50: jeton.v1.Limiter.CheckBatch:output_type -> jeton.v1.CheckBatchResponse
+	20, // 51: jeton.v1.Limiter.CheckStream:output_type -> jeton.v1.CheckStreamResponse
+	15, // 52: jeton.v1.Limiter.CheckAll:output_type -> jeton.v1.CheckAllResponse
+	24, // 53: jeton.v1.Limiter.Return:output_type -> jeton.v1.ReturnResponse
+	26, // 54: jeton.v1.Limiter.Settle:output_type -> jeton.v1.SettleResponse
+	29, // 55: jeton.v1.Limiter.Inspect:output_type -> jeton.v1.InspectResponse
+	37, // 56: jeton.v1.Limiter.Reset:output_type -> jeton.v1.ResetResponse
+	49, // [49:57] is the sub-list for method output_type
+	41, // [41:49] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_jeton_v1_limiter_proto_init() }
@@ -3286,11 +3580,11 @@ func file_jeton_v1_limiter_proto_init() {
 		(*LimitRef_Name)(nil),
 		(*LimitRef_Inline)(nil),
 	}
-	file_jeton_v1_limiter_proto_msgTypes[11].OneofWrappers = []any{
+	file_jeton_v1_limiter_proto_msgTypes[13].OneofWrappers = []any{
 		(*CheckResult_Decision)(nil),
 		(*CheckResult_Error)(nil),
 	}
-	file_jeton_v1_limiter_proto_msgTypes[20].OneofWrappers = []any{
+	file_jeton_v1_limiter_proto_msgTypes[22].OneofWrappers = []any{
 		(*StreamSettled_Settled)(nil),
 		(*StreamSettled_Error)(nil),
 	}
@@ -3300,7 +3594,7 @@ func file_jeton_v1_limiter_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_jeton_v1_limiter_proto_rawDesc), len(file_jeton_v1_limiter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -75,10 +75,14 @@ func (m *StreamOut) WireRoom() (room int) {
 
 // roomOf is about how many bytes the answer to a check takes.
 func roomOf(d *limit.Decision) int {
-	if d.Hold == nil {
-		return usual
+	room := usual
+	if d.Hold != nil {
+		room += usualHold
 	}
-	return usual + usualHold
+	if d.Lease != nil {
+		room += usualLease
+	}
+	return room
 }
 
 // AppendWire appends m to b. The error is protobuf's.
@@ -138,6 +142,7 @@ func appendDecision(b []byte, d limit.Decision) []byte {
 		b = appendText(b, tagOverride, o.Override)
 		b = appendTrue(b, tagClosed, o.Closed)
 		b = appendTrue(b, tagEnded, o.Ended)
+		b = appendNumber(b, tagHeldByEdges, uint64(o.Leased))
 		b = end(b, from)
 	}
 	for i := range d.Receipts {
@@ -145,12 +150,24 @@ func appendDecision(b []byte, d limit.Decision) []byte {
 		b = end(appendReceipt(b, &d.Receipts[i]), from)
 	}
 	b = appendNumber(b, tagBegin, uint64(d.Wait))
-	if d.Hold == nil {
-		return b
+	if d.Hold != nil {
+		b, from = begin(b, tagHold)
+		b = end(d.Hold.AppendTo(b), from)
+		b = appendNumber(b, tagGranted, uint64(d.Hold.Granted))
 	}
-	b, from = begin(b, tagHold)
-	b = end(d.Hold.AppendTo(b), from)
-	return appendNumber(b, tagGranted, uint64(d.Hold.Granted))
+	if d.Lease != nil {
+		b, from = begin(b, tagLeased)
+		b = end(appendLease(b, d.Lease), from)
+	}
+	return b
+}
+
+// appendLease appends the fields of a Lease.
+func appendLease(b []byte, l *limit.Lease) []byte {
+	b, from := begin(b, tagLeaseReceipt)
+	b = end(appendReceipt(b, &l.Receipt), from)
+	b = appendNumber(b, tagLeaseUntil, uint64(l.Until))
+	return appendNumber(b, tagLeaseNow, uint64(l.Now))
 }
 
 // appendReceipt appends the fields of a Receipt.
@@ -163,7 +180,7 @@ func appendReceipt(b []byte, r *limit.Receipt) []byte {
 	for _, s := range r.Reuses {
 		b = appendSpan(b, tagReuses, s)
 	}
-	return appendTrue(b, tagPermit, r.Permit)
+	return appendNumber(appendTrue(b, tagPermit, r.Permit), tagReturnFrom, uint64(r.From))
 }
 
 func appendSpan(b []byte, tag byte, s limit.Span) []byte {

@@ -30,6 +30,9 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 	if r.Extend == 0 || r.Cost != 0 {
 		out.Cost = &cost
 	}
+	if a := r.Lease; a != nil {
+		out.Lease = &LeaseRequest{LifeNs: int64(a.Life), NowNs: a.Now, Terms: a.Terms, Edge: a.Edge, Held: a.Held}
+	}
 	out.Limits = make([]*LimitRef, len(r.Limits))
 	for i, ref := range r.Limits {
 		out.Limits[i] = EncodeRef(ref)
@@ -73,6 +76,7 @@ func encodeLimit(l limit.Limit) *Limit {
 		OnExpiry:      string(l.Holds.OnExpiry),
 		MaxDebt:       l.Holds.MaxDebt,
 		Reserve:       int32(l.Reserve),
+		Consistency:   string(l.Consistency),
 	}
 	if l.Refill != (limit.Refill{}) {
 		out.Refill = &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)}
@@ -100,7 +104,7 @@ func decodeLimit(m *Limit) limit.Limit {
 		Holds: limit.Holds{
 			Longest: time.Duration(m.GetHoldNs()), OnExpiry: limit.Expiry(m.GetOnExpiry()), MaxDebt: m.GetMaxDebt(),
 		},
-		Reserve: limit.Reserve(m.GetReserve()),
+		Reserve: limit.Reserve(m.GetReserve()), Consistency: limit.Consistency(m.GetConsistency()),
 	}
 }
 

@@ -32,7 +32,8 @@ func drawLimit(t *rapid.T) limit.Limit {
 		Holds: limit.Holds{
 			Longest: time.Duration(rapid.Int64().Draw(t, "longest hold")), OnExpiry: limit.Expiry(rapid.String().Draw(t, "on expiry")), MaxDebt: rapid.Int64().Draw(t, "debt"),
 		},
-		Reserve: limit.Reserve(rapid.Int32().Draw(t, "reserve")),
+		Reserve:     limit.Reserve(rapid.Int32().Draw(t, "reserve")),
+		Consistency: limit.Consistency(rapid.String().Draw(t, "consistency")),
 	}
 }
 
@@ -65,6 +66,18 @@ func drawRequest(t *rapid.T) limit.Request {
 		Wait:    time.Duration(rapid.Int64().Draw(t, "wait")),
 		Hold:    time.Duration(rapid.Int64().Draw(t, "hold")),
 		Least:   rapid.Int64().Draw(t, "least"),
+		Lease:   drawAsk(t),
+	}
+}
+
+// drawAsk draws what an edge asks for; nil for nothing.
+func drawAsk(t *rapid.T) *limit.LeaseAsk {
+	if rapid.Bool().Draw(t, "no ask") {
+		return nil
+	}
+	return &limit.LeaseAsk{
+		Life: time.Duration(rapid.Int64().Draw(t, "life")), Now: rapid.Int64().Draw(t, "now"),
+		Terms: rapid.Uint64().Draw(t, "terms"), Edge: rapid.String().Draw(t, "edge"), Held: rapid.Int64().Draw(t, "held"),
 	}
 }
 

@@ -39,6 +39,13 @@ const (
 	tagWait      = 8<<3 + typeVarint
 	tagHoldFor   = 10<<3 + typeVarint
 	tagLeast     = 11<<3 + typeVarint
+	tagLeaseAsk  = 12<<3 + typeBytes
+
+	tagLife     = 1<<3 + typeVarint // of LeaseRequest
+	tagEdgeNow  = 2<<3 + typeVarint
+	tagTerms    = 3<<3 + typeVarint
+	tagEdgeName = 4<<3 + typeBytes
+	tagEdgeHas  = 5<<3 + typeVarint
 
 	tagName   = 1<<3 + typeBytes // of LimitRef
 	tagInline = 2<<3 + typeBytes
@@ -62,6 +69,7 @@ const (
 	tagOnExpiry      = 17<<3 + typeBytes
 	tagMaxDebt       = 18<<3 + typeVarint
 	tagReserve       = 19<<3 + typeVarint
+	tagConsistency   = 20<<3 + typeBytes
 
 	tagTokens = 1<<3 + typeVarint // of Refill
 	tagPerNs  = 2<<3 + typeVarint
@@ -103,6 +111,11 @@ const (
 	tagBegin    = 4<<3 + typeVarint // its wait
 	tagHold     = 5<<3 + typeBytes
 	tagGranted  = 6<<3 + typeVarint
+	tagLeased   = 7<<3 + typeBytes
+
+	tagLeaseReceipt = 1<<3 + typeBytes // of Lease
+	tagLeaseUntil   = 2<<3 + typeVarint
+	tagLeaseNow     = 3<<3 + typeVarint
 
 	tagOutcomeName    = 1<<3 + typeBytes // of Outcome
 	tagOutcomeAllowed = 2<<3 + typeVarint
@@ -115,6 +128,7 @@ const (
 	tagOverride       = 9<<3 + typeBytes
 	tagClosed         = 10<<3 + typeVarint
 	tagEnded          = 11<<3 + typeVarint
+	tagHeldByEdges    = 12<<3 + typeVarint
 
 	tagReturnKey = 1<<3 + typeBytes // of ReturnRequest
 	tagReceipts  = 2<<3 + typeBytes
@@ -126,6 +140,7 @@ const (
 	tagSerial            = 5<<3 + typeVarint
 	tagReuses            = 6<<3 + typeBytes
 	tagPermit            = 7<<3 + typeVarint
+	tagReturnFrom        = 8<<3 + typeVarint
 
 	tagStart = 1<<3 + typeVarint // of Span
 	tagEnd   = 2<<3 + typeVarint

@@ -8,6 +8,9 @@ const usual = 64
 // usualHold is about how many bytes the text of a hold takes.
 const usualHold = 128
 
+// usualLease is about how many bytes a lease takes.
+const usualLease = 112
+
 // The functions of this file write one field each. A field with the zero value is left out.
 
 func appendNumber(b []byte, tag byte, v uint64) []byte {

@@ -1,0 +1,175 @@
+package edge
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/lease"
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+const (
+	// tidyEvery is how often surplus is given back.
+	tidyEvery = 250 * time.Millisecond
+	// askWithin is how long an ask for a lease may take.
+	askWithin = time.Second
+	// giveBackWithin is how long giving back may take.
+	giveBackWithin = 500 * time.Millisecond
+	// mostOff is by how much the clocks of edge and owner may differ: as much as those of two nodes.
+	mostOff = int64(250e6)
+)
+
+// ask sends an ask for a lease of s in the background, and takes in the answer.
+func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
+	if e.cfg.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		sent, _ := e.clock.read()
+		d, err := e.cfg.Cluster.Check(ctx, limit.Request{
+			Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens,
+			Lease: &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name},
+		})
+		e.counts.asked(&d, err)
+		e.answered(id, s, lease.Answer{Number: ask.Number, Sent: sent, Lease: d.Lease, Outcome: outcomeOf(&d)})
+	}) {
+		return
+	}
+	e.answered(id, s, lease.Answer{Number: ask.Number})
+}
+
+func outcomeOf(d *limit.Decision) limit.Outcome {
+	if len(d.Limits) != 1 {
+		return limit.Outcome{}
+	}
+	return d.Limits[0]
+}
+
+// answered takes in an answer for s, and wakes who waits for it.
+func (e *Edge) answered(id bucketID, s *share, a lease.Answer) {
+	a.Random = rand.Float64()
+	sh := e.shardOf(id.key)
+	var jumps uint64
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if a.Now, jumps = e.clock.read(); sh.jumps != jumps {
+		sh.forgetLocked()
+		sh.jumps = jumps
+	}
+	if sh.shares[id] != s { // forgotten meanwhile: what was given expires by itself
+		return
+	}
+	if s.Answered(a, mostOff) {
+		s.release()
+	}
+}
+
+// keepTidy starts the goroutine that tidies, unless it runs.
+func (e *Edge) keepTidy() {
+	if e.tidying.Swap(true) {
+		return
+	}
+	if !e.cfg.Go(e.tidy) {
+		e.tidying.Store(false)
+	}
+}
+
+// tidy gives back what is not needed, and forgets shares that are idle, until there is none, or ctx ends. Then all is given back.
+func (e *Edge) tidy(ctx context.Context) {
+	ticker := time.NewTicker(tidyEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if left := e.tidyAll(ctx); left == 0 {
+			e.tidying.Store(false)
+			if e.size() > 0 { // a share came meanwhile
+				e.keepTidy()
+			}
+			return
+		}
+	}
+}
+
+// tidyAll looks at every share once, and says how many are left.
+func (e *Edge) tidyAll(ctx context.Context) (left int) {
+	now, jumps := e.clock.read()
+	for i := range e.shards {
+		sh := &e.shards[i]
+		tails := map[string][]limit.Receipt{}
+		sh.mu.Lock()
+		if sh.jumps != jumps {
+			sh.forgetLocked()
+			sh.jumps = jumps
+		}
+		for id, s := range sh.shares {
+			if surplus := s.Surplus(now); len(surplus) > 0 {
+				tails[id.key] = append(tails[id.key], surplus...)
+			}
+			if s.Idle(now) && s.answered == nil {
+				delete(sh.shares, id)
+			}
+		}
+		left += len(sh.shares)
+		sh.mu.Unlock()
+		e.giveBackAll(ctx, tails)
+	}
+	return left
+}
+
+// size is how many shares there are.
+func (e *Edge) size() (n int) {
+	for i := range e.shards {
+		e.shards[i].mu.Lock()
+		n += len(e.shards[i].shares)
+		e.shards[i].mu.Unlock()
+	}
+	return n
+}
+
+// Held is how many leases the edge holds, and how many tokens of them can be spent.
+func (e *Edge) Held() (leases, tokens int64) {
+	now, _ := e.clock.read()
+	for i := range e.shards {
+		sh := &e.shards[i]
+		sh.mu.Lock()
+		for _, s := range sh.shares {
+			for l := range s.Held() {
+				if l.Until > now {
+					leases++
+				}
+			}
+			tokens += s.Left(now)
+		}
+		sh.mu.Unlock()
+	}
+	return leases, tokens
+}
+
+func (e *Edge) heldTokens() float64 {
+	_, tokens := e.Held()
+	return float64(tokens)
+}
+
+// giveBackAll gives tails back to their owners, one key after another. What fails is gone, until time has brought it back.
+func (e *Edge) giveBackAll(ctx context.Context, tails map[string][]limit.Receipt) {
+	for key, receipts := range tails {
+		if len(receipts) == 0 || ctx.Err() != nil {
+			continue
+		}
+		within, cancel := context.WithTimeout(ctx, giveBackWithin)
+		returned, err := e.cfg.Cluster.Return(within, key, receipts)
+		cancel()
+		e.counts.gaveBack(returned, len(receipts), err)
+	}
+}
+
+// giveBack gives back what the cluster has admitted of a check that is not admitted here.
+func (e *Edge) giveBack(key string, receipts []limit.Receipt) {
+	if len(receipts) > 0 {
+		e.cfg.Go(func(ctx context.Context) { e.giveBackAll(ctx, map[string][]limit.Receipt{key: receipts}) })
+	}
+}

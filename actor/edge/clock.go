@@ -1,0 +1,42 @@
+package edge
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A clock is the edge's: the wall clock, as it goes on by monotonic time. Where the two differ, the machine was suspended, or the wall clock was set: then line
+// that was held may have been held too long, and the clock goes by the wall clock from there on. It is put right only when it is read.
+type clock struct {
+	start time.Time    // with its monotonic time
+	base  atomic.Int64 // what the clock showed at the start, in nanoseconds since the Unix epoch
+	jumps atomic.Uint64
+}
+
+// mostDrift is by how much the wall clock may differ from monotonic time before it counts as a jump: what clocks are slewed by is less, and what two clocks
+// may differ by is more.
+const mostDrift = int64(50 * time.Millisecond)
+
+func (c *clock) begin() {
+	c.start = time.Now()
+	c.base.Store(c.start.UnixNano())
+}
+
+// read is the time, and how often the clock has jumped.
+func (c *clock) read() (now int64, jumps uint64) {
+	t := time.Now()
+	return c.at(t.UnixNano(), int64(t.Sub(c.start)))
+}
+
+// at is read for a wall clock and the monotonic time since the start.
+func (c *clock) at(wall, passed int64) (now int64, jumps uint64) {
+	base := c.base.Load()
+	now = base + passed
+	if drift := wall - now; drift > mostDrift || drift < -mostDrift {
+		if c.base.CompareAndSwap(base, wall-passed) {
+			c.jumps.Add(1)
+		}
+		now = c.base.Load() + passed
+	}
+	return now, c.jumps.Load()
+}

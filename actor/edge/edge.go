@@ -1,0 +1,153 @@
+// Package edge decides checks where they are made, by line that the owners of their keys have passed down. An [Edge] stands on a [limit.Limiter] that
+// asks the cluster, and is one: checks of limits that are leased are decided in memory as far as there is line for them, and all others go through.
+//
+//	Check ─▶ leased? ─▶ no ──────────────────────────────────────▶ the cluster
+//	           └─ yes ─▶ the key's share has line ─▶ admitted here     ▲
+//	                        └─ none: a lease is on its way ─▶ waits ───┤ it brought too little
+//	                              └─ none, or too little ──────────────┘
+//
+// Nothing is denied here: only the owner knows that nothing is left. What an edge holds is its own until time has passed it, so whatever becomes of an
+// edge, nobody gets more than the limit says.
+//
+// Start with [New]. What is decided is decided by [lease.Share], a pure package.
+package edge
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"hash/maphash"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/together"
+)
+
+// Config is what an Edge is made of.
+type Config struct {
+	// Cluster decides what the edge does not, and gives leases. Required.
+	Cluster limit.Limiter
+	// Limits are the stored limits in force: the same pointer until they change, and nil while they are not known. Required.
+	Limits func() *limit.Document
+	// Go runs a function in the background, until the context that it gets ends. It returns false, without running it, where it runs nothing any more. Required.
+	Go func(func(context.Context)) bool
+	// Name is the edge's, for people: at most [limit.MaxEdge] bytes.
+	Name string
+	// Registerer gets the metrics; nil leaves them unregistered.
+	Registerer prometheus.Registerer
+}
+
+// An Edge is a [limit.Limiter] that spends leases. It is safe for concurrent use.
+type Edge struct {
+	cfg     Config
+	id      limit.OwnerID // stands in the receipts of what was spent here
+	serials atomic.Uint64
+	clock   clock
+	seed    maphash.Seed
+	leased  atomic.Pointer[leasedLimits]
+	shards  [shards]shard
+	counts  *counts
+	tidying atomic.Bool // the goroutine that tidies runs
+}
+
+var _ limit.Limiter = (*Edge)(nil)
+
+// New makes an Edge. The error says what is missing in cfg.
+func New(cfg Config) (*Edge, error) {
+	if cfg.Cluster == nil || cfg.Limits == nil || cfg.Go == nil {
+		return nil, fmt.Errorf("edge: Cluster, Limits and Go are required")
+	}
+	if len(cfg.Name) > limit.MaxEdge {
+		cfg.Name = cfg.Name[:limit.MaxEdge]
+	}
+	e := &Edge{cfg: cfg, seed: maphash.MakeSeed(), counts: newCounts()}
+	_, _ = rand.Read(e.id[:]) // it never fails
+	e.clock.begin()
+	for i := range e.shards {
+		e.shards[i].shares = make(map[bucketID]*share)
+	}
+	if err := e.counts.register(cfg.Registerer, e.heldTokens); err != nil {
+		return nil, fmt.Errorf("edge: %w", err)
+	}
+	return e, nil
+}
+
+// Check implements [limit.Checker].
+func (e *Edge) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
+	var room [limit.MaxLimits]*limit.Rule
+	leased := e.split(&r, &room)
+	if leased == nil {
+		return e.cfg.Cluster.Check(ctx, r)
+	}
+	if err := r.Validate(); err != nil {
+		return limit.Decision{}, err
+	}
+	d, decided := e.decide(ctx, &r, leased)
+	if decided {
+		e.counts.here.Inc()
+		return d, nil
+	}
+	e.counts.elsewhere.Inc()
+	return e.cfg.Cluster.Check(ctx, r)
+}
+
+// CheckBatch implements [limit.BatchChecker]. What is not decided here at once goes to the cluster in one batch.
+func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Result {
+	if e.limits().rules == nil || len(rs) > limit.MaxBatch {
+		return e.cfg.Cluster.CheckBatch(ctx, rs)
+	}
+	results := make([]limit.Result, len(rs))
+	var left []limit.Request
+	var places []int
+	var room [limit.MaxLimits]*limit.Rule
+	for i := range rs {
+		leased := e.split(&rs[i], &room)
+		if len(leased) == len(rs[i].Limits) && rs[i].Validate() == nil {
+			if took := e.take(ctx, &rs[i], leased, false); took != nil {
+				results[i].Decision = e.decision(&rs[i], took, limit.Decision{})
+				e.counts.here.Inc()
+				continue
+			}
+			e.counts.elsewhere.Inc()
+		}
+		left, places = append(left, rs[i]), append(places, i)
+	}
+	if len(left) == 0 {
+		return results
+	}
+	for i, result := range e.cfg.Cluster.CheckBatch(ctx, left) {
+		results[places[i]] = result
+	}
+	return results
+}
+
+// CheckAll implements [limit.AllChecker].
+func (e *Edge) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
+	if e.limits().rules == nil {
+		return e.cfg.Cluster.CheckAll(ctx, rs)
+	}
+	return together.CheckAll(ctx, e, rs, e.cfg.Go)
+}
+
+// split are the rules of the limits of r that this edge may decide, in their order, with nil for those that it may not. It is nil where that is none, or r
+// asks for more than a decision.
+func (e *Edge) split(r *limit.Request, room *[limit.MaxLimits]*limit.Rule) []*limit.Rule {
+	at := e.limits()
+	if at.rules == nil || r.ID != "" || r.Look || r.Wait != 0 || r.Hold != 0 || r.Extend != 0 || r.Lease != nil || len(r.Limits) > len(room) {
+		return nil
+	}
+	some := false
+	for i, ref := range r.Limits {
+		room[i] = nil
+		if ref.Inline == nil {
+			room[i] = at.rule(ref.Name, r.Plan)
+		}
+		some = some || room[i] != nil
+	}
+	if !some {
+		return nil
+	}
+	return room[:len(r.Limits)]
+}

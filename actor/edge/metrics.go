@@ -1,0 +1,80 @@
+package edge
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/internal/metrics"
+)
+
+// counts count what an edge does.
+type counts struct {
+	checks          *prometheus.CounterVec
+	here, elsewhere prometheus.Counter
+	leases          *prometheus.CounterVec
+	tails           *prometheus.CounterVec
+	dropped         prometheus.Counter
+}
+
+func newCounts() *counts {
+	m := &counts{
+		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_edge_checks_total",
+			Help: "Checks of limits that are leased, by who decided: this edge, by line that it holds (here), or the owner of the key (owner).",
+		}, []string{"by"}),
+		leases: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_edge_leases_total",
+			Help: "Leases that this edge has asked for, by outcome: given; denied, because too little is left; refused, because its clock or its limits differ from the owner's; failed, because there was no answer.",
+		}, []string{"outcome"}),
+		tails: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_edge_tails_total",
+			Help: "Ends of leases that were not needed and given back, by whether that took effect.",
+		}, []string{"effect"}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "jeton_edge_dropped_total",
+			Help: "Buckets of which what was held was dropped, because the clock of this machine had jumped, or the machine was suspended.",
+		}),
+	}
+	m.here, m.elsewhere = m.checks.WithLabelValues("here"), m.checks.WithLabelValues("owner")
+	return m
+}
+
+func (m *counts) register(reg prometheus.Registerer, held func() float64) error {
+	tokens := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "jeton_edge_held_tokens",
+		Help: "Tokens that this edge holds and can spend, of all leases.",
+	}, held)
+	return metrics.Register(reg, m.checks, m.leases, m.tails, m.dropped, tokens)
+}
+
+// asked counts what an ask was answered.
+func (m *counts) asked(d *limit.Decision, err error) {
+	outcome := "denied"
+	switch {
+	case d.Lease != nil:
+		outcome = "given"
+	case err == nil:
+	default:
+		outcome = "failed"
+		if _, refused := errors.AsType[*limit.FieldError](err); refused {
+			outcome = "refused"
+		}
+	}
+	m.leases.WithLabelValues(outcome).Inc()
+}
+
+// gaveBack counts what became of n tails.
+func (m *counts) gaveBack(returned []bool, n int, err error) {
+	took := 0
+	if err == nil {
+		for _, back := range returned {
+			if back {
+				took++
+			}
+		}
+	}
+	m.tails.WithLabelValues("taken").Add(float64(took))
+	m.tails.WithLabelValues("lost").Add(float64(n - took))
+}

@@ -1,0 +1,112 @@
+package edge
+
+import (
+	"context"
+
+	"github.com/jeton-dev/jeton/actor/limit"
+)
+
+// Return implements [limit.Returner]. What was admitted here comes back here.
+func (e *Edge) Return(ctx context.Context, key string, receipts []limit.Receipt) ([]bool, error) {
+	own := 0
+	for i := range receipts {
+		if receipts[i].Owner == e.id {
+			own++
+		}
+	}
+	if own == 0 {
+		return e.cfg.Cluster.Return(ctx, key, receipts)
+	}
+	if err := limit.ValidateReturn(key, len(receipts)); err != nil {
+		return nil, err
+	}
+	returned := make([]bool, len(receipts))
+	var others []limit.Receipt
+	var places []int
+	for i := range receipts {
+		if r := &receipts[i]; r.Owner == e.id {
+			returned[i] = e.returnOwn(key, r)
+			continue
+		}
+		others, places = append(others, receipts[i]), append(places, i)
+	}
+	if len(others) == 0 {
+		return returned, nil
+	}
+	back, err := e.cfg.Cluster.Return(ctx, key, others)
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range places {
+		returned[place] = i < len(back) && back[i]
+	}
+	return returned, nil
+}
+
+// returnOwn puts back what a receipt of this edge proves, in any share of the limit: the receipt does not say under which plan it was spent.
+func (e *Edge) returnOwn(key string, r *limit.Receipt) bool {
+	now, jumps := e.clock.read()
+	sh := e.shardOf(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.jumps != jumps {
+		return false
+	}
+	for id, s := range sh.shares {
+		if id.key == key && id.limit == r.Limit && s.PutBack(r.Serial, now) {
+			return true
+		}
+	}
+	return false
+}
+
+// Settle implements [limit.Settler]: holds are taken at owners.
+func (e *Edge) Settle(ctx context.Context, s limit.Settlement) (limit.Settled, error) {
+	return e.cfg.Cluster.Settle(ctx, s)
+}
+
+// Inspect implements [limit.Inspector].
+func (e *Edge) Inspect(ctx context.Context, key string, ref limit.Ref, plan string) (limit.Inspection, error) {
+	return e.cfg.Cluster.Inspect(ctx, key, ref, plan)
+}
+
+// Reset implements [limit.Resetter]. What this edge holds of the bucket is dropped; what others hold may be spent for [limit.LongestLease] at most.
+func (e *Edge) Reset(ctx context.Context, key string, ref limit.Ref) error {
+	sh := e.shardOf(key)
+	sh.mu.Lock()
+	for id, s := range sh.shares {
+		if id.key == key && id.limit == ref.Name {
+			s.release()
+			delete(sh.shares, id)
+		}
+	}
+	sh.mu.Unlock()
+	return e.cfg.Cluster.Reset(ctx, key, ref)
+}
+
+// First is the address of the node that decides about key first, if the cluster knows.
+func (e *Edge) First(key string) string {
+	if c, ok := e.cfg.Cluster.(interface{ First(key string) string }); ok {
+		return c.First(key)
+	}
+	return ""
+}
+
+// Close gives back all that is held, for half a second at most. It is to be called before what cfg.Go runs is stopped. Checks after it go to the cluster as far as no new
+// leases come.
+func (e *Edge) Close() {
+	now, _ := e.clock.read()
+	tails := map[string][]limit.Receipt{}
+	for i := range e.shards {
+		sh := &e.shards[i]
+		sh.mu.Lock()
+		for id, s := range sh.shares {
+			tails[id.key] = append(tails[id.key], s.GiveBack(now, 0)...)
+		}
+		sh.forgetLocked()
+		sh.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
+	defer cancel()
+	e.giveBackAll(ctx, tails)
+}

@@ -1,0 +1,49 @@
+package edge
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/jeton-dev/jeton/actor/lease"
+)
+
+// shards is how many parts the shares are in, each with a lock of its own.
+const shards = 64
+
+// maxShares is how many buckets a shard keeps line of. Checks of others go to the cluster.
+const maxShares = 2048
+
+// A shard is a part of the shares, with a lock of its own.
+type shard struct {
+	mu     sync.Mutex
+	shares map[bucketID]*share
+	jumps  uint64 // of the clock, when the shares were looked at last
+}
+
+// A bucketID finds a share.
+type bucketID struct{ key, limit, plan string }
+
+// A share is a [lease.Share], with who waits for it.
+type share struct {
+	*lease.Share
+
+	answered chan struct{} // is closed when the open ask is answered; nil if nobody waits
+}
+
+func (e *Edge) shardOf(key string) *shard { return &e.shards[maphash.String(e.seed, key)%shards] }
+
+// forgetLocked forgets all shares. Who waits goes to the cluster.
+func (sh *shard) forgetLocked() {
+	for _, s := range sh.shares {
+		s.release()
+	}
+	clear(sh.shares)
+}
+
+// release wakes who waits for the share.
+func (s *share) release() {
+	if s.answered != nil {
+		close(s.answered)
+		s.answered = nil
+	}
+}
