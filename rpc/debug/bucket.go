@@ -276,14 +276,3 @@ func decisionRows(in limit.Inspection) []row {
 	rows[0].name = "decisions"
 	return rows
 }
-
-// position is a place on the line as seen from now, and as a time.
-func position(at, now int64) string {
-	if at == 0 {
-		return "the beginning"
-	}
-	return relative(at, now) + " (" + clock(at) + ")"
-}
-
-// clock is a position as a time.
-func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000 UTC") }

@@ -25,6 +25,7 @@ const (
 	credit   = 'o'
 	reserved = '='
 	free     = '.'
+	leased   = '%' // passed down to edges, which may not have spent it
 	skipped  = '-' // lies before the line that the algorithm spends now
 )
 
@@ -32,6 +33,7 @@ const (
 const (
 	legend        = "# spent   = reserved by this owner, to be spent from memory   o given back   . free"
 	legendSkipped = "   - skipped"
+	legendLeased  = "   % leased"
 )
 
 // A drawing is a stretch of a bucket's line, from now to the last position that matters:
@@ -60,11 +62,17 @@ func draw(in limit.Inspection) []string {
 	d.fill(begin, bound, free)
 	d.fill(in.Now, in.TAT, spent)
 	d.fill(in.TAT-in.Credit, in.TAT, credit)
+	for i := range in.Leases {
+		d.fill(in.Leases[i].Start, in.Leases[i].End, leased)
+	}
 	d.fill(in.Now, begin, skipped)
 	explained := legend
 	if begin > in.Now {
 		d.mark(begin, "can be spent from here", in.Now)
 		explained += legendSkipped
+	}
+	if len(in.Leases) > 0 {
+		explained += legendLeased
 	}
 	if in.TAT > in.Now {
 		d.mark(in.TAT, "TAT, spent up to here", in.Now)
@@ -153,3 +161,14 @@ func relative(at, now int64) string {
 	}
 	return "now"
 }
+
+// position is a place on the line as seen from now, and as a time.
+func position(at, now int64) string {
+	if at == 0 {
+		return "the beginning"
+	}
+	return relative(at, now) + " (" + clock(at) + ")"
+}
+
+// clock is a position as a time.
+func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000 UTC") }
