@@ -46,6 +46,7 @@ type mail struct {
 	hold    time.Duration   // likewise
 	least   int64           // likewise
 	lease   *limit.LeaseAsk // likewise
+	charge  bool            // likewise
 	repeats bool            // it repeats a request that was answered
 	cost    int64
 	id      string          // of the request, or empty
@@ -96,7 +97,7 @@ func (m *mail) check(r *limit.Request) {
 	m.kind, m.key, m.hash, m.cost, m.id, m.receipt, m.extend = check, r.Key, ring.Hash(r.Key), r.Tokens(), r.ID, r.Receipt, r.Extend
 	m.plan = r.Plan
 	m.wait = int64(r.Wait)
-	m.hold, m.least, m.lease = r.Hold, r.Least, r.Lease
+	m.hold, m.least, m.lease, m.charge = r.Hold, r.Least, r.Lease, r.Charge
 }
 
 // setResult writes the answer where the caller looks for it, once the bundle is answered.

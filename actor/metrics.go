@@ -74,6 +74,7 @@ type metrics struct {
 
 	leases       *prometheus.CounterVec
 	leasedTokens *prometheus.CounterVec
+	reported     *prometheus.CounterVec
 
 	used sync.Map // by a limit's name, when it decided last: an *atomic.Int64 on the node clock
 }
@@ -123,6 +124,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.leasedTokens = f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_leased_tokens_total",
 		Help: "Tokens of leases that were given to edges, by limit.",
+	}, []string{"limit"})
+	m.reported = f.NewCounterVec(prometheus.CounterOpts{
+		Name: "jeton_reported_tokens_total",
+		Help: "Tokens that edges have reported as spent, of limits with consistency eventual.",
 	}, []string{"limit"})
 	shed := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_shed_total",
@@ -299,6 +304,12 @@ func (c *counts) lease(rule *limit.Rule, l *limit.Lease) {
 	}
 	c.metrics.leases.WithLabelValues(rule.Name, "given").Inc()
 	c.metrics.leasedTokens.WithLabelValues(rule.Name).Add(float64(rule.TokensIn(l.End - l.Start)))
+}
+
+// report counts what an edge has reported as spent.
+func (c *counts) report(rule *limit.Rule, tokens int64) {
+	c.touch(c.of(rule.Name))
+	c.metrics.reported.WithLabelValues(rule.Name).Add(float64(tokens))
 }
 
 // touch notes that t has something to flush.

@@ -38,6 +38,9 @@ func (s *System) resolve(m *mail, doc *limit.Document, refs []limit.Ref, before 
 	if m.lease != nil {
 		return s.allowsLease(m)
 	}
+	if m.charge && len(m.rules) > 0 { // otherwise an override decides
+		return m.rules[0].AllowsCharge()
+	}
 	if m.inline == 0 {
 		return nil
 	}

@@ -356,6 +356,8 @@ func (sh *shard) answer(a *actor, r *owner.Reply, now int64) {
 		case m.lease != nil:
 			r.Decision.Lease = r.Lease
 			sh.counts.lease(m.rules[0], r.Lease)
+		case m.charge:
+			sh.counts.report(m.rules[0], m.cost)
 		default:
 			sh.counts.decision(m, &r.Decision)
 			if r.Decision.Hold != nil {

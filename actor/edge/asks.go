@@ -13,24 +13,25 @@ const (
 	// tidyEvery is how often surplus is given back.
 	tidyEvery = 250 * time.Millisecond
 	// askWithin is how long an ask for a lease may take.
-	askWithin = time.Second
+	askWithin = time.Duration(lease.ReportWithin)
 	// giveBackWithin is how long giving back may take.
 	giveBackWithin = 500 * time.Millisecond
 	// mostOff is by how much the clocks of edge and owner may differ: as much as those of two nodes.
 	mostOff = int64(250e6)
 )
 
-// ask sends an ask for a lease of s in the background, and takes in the answer.
+// ask sends an ask of s in the background, for a lease or to report what was admitted, and takes in the answer.
 func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
 	if e.cfg.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
 		sent, _ := e.clock.read()
-		d, err := e.cfg.Cluster.Check(ctx, limit.Request{
-			Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens,
-			Lease: &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name},
-		})
-		e.counts.asked(&d, err)
+		r := limit.Request{Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Charge: ask.Report}
+		if !ask.Report {
+			r.Lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name}
+		}
+		d, err := e.cfg.Cluster.Check(ctx, r)
+		e.counts.asked(ask.Report, &d, err)
 		e.answered(id, s, lease.Answer{Number: ask.Number, Sent: sent, Lease: d.Lease, Outcome: outcomeOf(&d)})
 	}) {
 		return
@@ -105,7 +106,11 @@ func (e *Edge) tidyAll(ctx context.Context) (left int) {
 			sh.forgetLocked()
 			sh.jumps = jumps
 		}
+		var due []func()
 		for id, s := range sh.shares {
+			if ask := s.Due(now); ask.Number != 0 {
+				due = append(due, func() { e.ask(id, s.Rule(), s, ask) })
+			}
 			if surplus := s.Surplus(now); len(surplus) > 0 {
 				tails[id.key] = append(tails[id.key], surplus...)
 			}
@@ -115,6 +120,9 @@ func (e *Edge) tidyAll(ctx context.Context) (left int) {
 		}
 		left += len(sh.shares)
 		sh.mu.Unlock()
+		for _, send := range due {
+			send()
+		}
 		e.giveBackAll(ctx, tails)
 	}
 	return left
@@ -137,12 +145,16 @@ func (e *Edge) Held() (leases, tokens int64) {
 		sh := &e.shards[i]
 		sh.mu.Lock()
 		for _, s := range sh.shares {
-			for l := range s.Held() {
+			of, leased := s.Holding.(*lease.Share)
+			if !leased {
+				continue
+			}
+			for l := range of.Held() {
 				if l.Until > now {
 					leases++
 				}
 			}
-			tokens += s.Left(now)
+			tokens += of.Left(now)
 		}
 		sh.mu.Unlock()
 	}

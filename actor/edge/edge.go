@@ -33,6 +33,8 @@ type Config struct {
 	Limits func() *limit.Document
 	// Go runs a function in the background, until the context that it gets ends. It returns false, without running it, where it runs nothing any more. Required.
 	Go func(func(context.Context)) bool
+	// Edges is how many edges share limits that are local and divided; 0 means 1.
+	Edges int
 	// Name is the edge's, for people: at most [limit.MaxEdge] bytes.
 	Name string
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -46,7 +48,7 @@ type Edge struct {
 	serials atomic.Uint64
 	clock   clock
 	seed    maphash.Seed
-	leased  atomic.Pointer[leasedLimits]
+	limited atomic.Pointer[edgeLimits]
 	shards  [shards]shard
 	counts  *counts
 	tidying atomic.Bool // the goroutine that tidies runs
@@ -84,13 +86,13 @@ func (e *Edge) Check(ctx context.Context, r limit.Request) (limit.Decision, erro
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
-	d, decided := e.decide(ctx, &r, leased)
+	d, decided, err := e.decide(ctx, &r, leased)
 	if decided {
 		e.counts.here.Inc()
-		return d, nil
+		return d, err
 	}
 	e.counts.elsewhere.Inc()
-	return e.cfg.Cluster.Check(ctx, r)
+	return e.askRest(ctx, &r, leased)
 }
 
 // CheckBatch implements [limit.BatchChecker]. What is not decided here at once goes to the cluster in one batch.
@@ -105,8 +107,8 @@ func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Resul
 	for i := range rs {
 		leased := e.split(&rs[i], &room)
 		if len(leased) == len(rs[i].Limits) && rs[i].Validate() == nil {
-			if took := e.take(ctx, &rs[i], leased, false); took != nil {
-				results[i].Decision = e.decision(&rs[i], took, limit.Decision{})
+			if took, says := e.take(ctx, &rs[i], leased, false); says != neither {
+				results[i].Decision = e.decision(&rs[i], took, limit.Decision{}, says == admits)
 				e.counts.here.Inc()
 				continue
 			}
@@ -117,8 +119,12 @@ func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Resul
 	if len(left) == 0 {
 		return results
 	}
+	sent, _ := e.clock.read()
 	for i, result := range e.cfg.Cluster.CheckBatch(ctx, left) {
 		results[places[i]] = result
+		if own := e.split(&left[i], &room); own != nil {
+			e.heard(&left[i], own, result.Decision, sent)
+		}
 	}
 	return results
 }
@@ -135,7 +141,7 @@ func (e *Edge) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecis
 // asks for more than a decision.
 func (e *Edge) split(r *limit.Request, room *[limit.MaxLimits]*limit.Rule) []*limit.Rule {
 	at := e.limits()
-	if at.rules == nil || r.ID != "" || r.Look || r.Wait != 0 || r.Hold != 0 || r.Extend != 0 || r.Lease != nil || len(r.Limits) > len(room) {
+	if at.rules == nil || r.ID != "" || r.Wait != 0 || r.Hold != 0 || r.Extend != 0 || r.Lease != nil || r.Charge || len(r.Limits) > len(room) {
 		return nil
 	}
 	some := false
@@ -143,6 +149,9 @@ func (e *Edge) split(r *limit.Request, room *[limit.MaxLimits]*limit.Rule) []*li
 		room[i] = nil
 		if ref.Inline == nil {
 			room[i] = at.rule(ref.Name, r.Plan)
+		}
+		if r.Look && (room[i] == nil || room[i].Consistency != limit.OfEdge) { // owners know what is left of all others
+			return nil
 		}
 		some = some || room[i] != nil
 	}

@@ -72,7 +72,7 @@ func newBed(tb testing.TB, edges int) *bed {
 		tb.Fatal(err)
 	}
 	for i := range edges {
-		e, err := edge.New(edge.Config{Cluster: far{b.system, b}, Limits: b.doc.Load, Go: b.background, Name: fmt.Sprintf("edge-%d", i+1)})
+		e, err := edge.New(edge.Config{Cluster: far{b.system, b}, Limits: b.doc.Load, Go: b.background, Edges: edges, Name: fmt.Sprintf("edge-%d", i+1)})
 		if err != nil {
 			tb.Fatal(err)
 		}

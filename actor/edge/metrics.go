@@ -14,6 +14,7 @@ type counts struct {
 	checks          *prometheus.CounterVec
 	here, elsewhere prometheus.Counter
 	leases          *prometheus.CounterVec
+	reports         *prometheus.CounterVec
 	tails           *prometheus.CounterVec
 	dropped         prometheus.Counter
 }
@@ -22,11 +23,15 @@ func newCounts() *counts {
 	m := &counts{
 		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_edge_checks_total",
-			Help: "Checks of limits that are leased, by who decided: this edge, by line that it holds (here), or the owner of the key (owner).",
+			Help: "Checks of limits that are leased, eventual or local, by who decided: this edge (here), or the owner of the key (owner).",
 		}, []string{"by"}),
 		leases: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_edge_leases_total",
 			Help: "Leases that this edge has asked for, by outcome: given; denied, because too little is left; refused, because its clock or its limits differ from the owner's; failed, because there was no answer.",
+		}, []string{"outcome"}),
+		reports: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jeton_edge_reports_total",
+			Help: "Reports of what this edge has admitted under limits with consistency eventual, by outcome: taken by the owner, or failed, and then made again.",
 		}, []string{"outcome"}),
 		tails: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jeton_edge_tails_total",
@@ -46,11 +51,19 @@ func (m *counts) register(reg prometheus.Registerer, held func() float64) error 
 		Name: "jeton_edge_held_tokens",
 		Help: "Tokens that this edge holds and can spend, of all leases.",
 	}, held)
-	return metrics.Register(reg, m.checks, m.leases, m.tails, m.dropped, tokens)
+	return metrics.Register(reg, m.checks, m.leases, m.reports, m.tails, m.dropped, tokens)
 }
 
-// asked counts what an ask was answered.
-func (m *counts) asked(d *limit.Decision, err error) {
+// asked counts what an ask was answered, for a lease or a report.
+func (m *counts) asked(report bool, d *limit.Decision, err error) {
+	if report {
+		if err == nil {
+			m.reports.WithLabelValues("taken").Inc()
+		} else {
+			m.reports.WithLabelValues("failed").Inc()
+		}
+		return
+	}
 	outcome := "denied"
 	switch {
 	case d.Lease != nil:

@@ -2,7 +2,9 @@ package edge
 
 import (
 	"context"
+	"slices"
 
+	"github.com/jeton-dev/jeton/actor/lease"
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
@@ -92,21 +94,32 @@ func (e *Edge) First(key string) string {
 	return ""
 }
 
-// Close gives back all that is held, for half a second at most. It is to be called before what cfg.Go runs is stopped. Checks after it go to the cluster as far as no new
+// Close gives back all that is held, and reports what is not reported, for half a second at most. It is to be called before what cfg.Go runs is stopped. Checks after it go to the cluster as far as no new
 // leases come.
 func (e *Edge) Close() {
 	now, _ := e.clock.read()
 	tails := map[string][]limit.Receipt{}
+	var reports []limit.Request
 	for i := range e.shards {
 		sh := &e.shards[i]
 		sh.mu.Lock()
 		for id, s := range sh.shares {
-			tails[id.key] = append(tails[id.key], s.GiveBack(now, 0)...)
+			switch of := s.Holding.(type) {
+			case *lease.Share:
+				tails[id.key] = append(tails[id.key], of.GiveBack(now, 0)...)
+			case *lease.Counted:
+				if tokens := of.Flush(); tokens > 0 {
+					reports = append(reports, limit.Request{Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: tokens, Charge: true})
+				}
+			}
 		}
 		sh.forgetLocked()
 		sh.mu.Unlock()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
 	defer cancel()
+	for batch := range slices.Chunk(reports, limit.MaxBatch) {
+		e.cfg.Cluster.CheckBatch(ctx, batch) // an edge that cannot report has admitted more than the owner knows: see docs/consistency.md
+	}
 	e.giveBackAll(ctx, tails)
 }

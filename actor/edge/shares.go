@@ -23,14 +23,29 @@ type shard struct {
 // A bucketID finds a share.
 type bucketID struct{ key, limit, plan string }
 
-// A share is a [lease.Share], with who waits for it.
+// A share is what the edge keeps of one bucket, with who waits for it.
 type share struct {
-	*lease.Share
+	lease.Holding
 
 	answered chan struct{} // is closed when the open ask is answered; nil if nobody waits
 }
 
 func (e *Edge) shardOf(key string) *shard { return &e.shards[maphash.String(e.seed, key)%shards] }
+
+// makeRoomLocked forgets a share of a few that would lose nothing by it, and says whether there was one.
+func (sh *shard) makeRoomLocked(now int64) bool {
+	tries := 8
+	for id, s := range sh.shares {
+		if s.answered == nil && s.Idle(now) {
+			delete(sh.shares, id)
+			return true
+		}
+		if tries--; tries == 0 {
+			break
+		}
+	}
+	return false
+}
 
 // forgetLocked forgets all shares. Who waits goes to the cluster.
 func (sh *shard) forgetLocked() {

@@ -1,5 +1,5 @@
-// Package lease is the edge's half of leases, as pure steps: line of a bucket that its owner has passed down, spent piece by piece in the edge's
-// memory. It has no clock, no goroutine and no I/O: every step takes the time, by the edge's clock, read once inside the call that asks.
+// Package lease is what an edge keeps of buckets, as pure steps. A [Share] is line that the owner of a bucket has passed down, spent piece by piece in the edge's
+// memory; a [Counted] is what the edge has heard of a bucket and admitted since; an [Own] is a bucket that is the edge's alone. The package has no clock, no goroutine and no I/O: every step takes the time, by the edge's clock, read once inside the call that asks.
 //
 //	check at t, of length L on the line
 //	  end = max(spent, t) + L
@@ -40,8 +40,9 @@ type held struct {
 
 // A Piece is line that was spent.
 type Piece struct {
-	*limit.Lease            // of which it is
+	*limit.Lease            // of which it is; nil where nothing but tokens is counted
 	Span         limit.Span // where it lies
+	Cost         int64      // in tokens
 }
 
 // MaxBack is how many pieces that came back an edge keeps of a bucket. More are lost.
@@ -93,7 +94,7 @@ func (b *Bucket) Take(now, cost int64) (piece Piece, ok bool) {
 		}
 		h.at = end
 		b.taken = held{lease: h.lease, at: start, end: end, back: true}
-		return Piece{Lease: h.lease, Span: limit.Span{Start: start.NS, End: end.Ceil()}}, true
+		return Piece{Lease: h.lease, Span: limit.Span{Start: start.NS, End: end.Ceil()}, Cost: cost}, true
 	}
 	return Piece{}, false
 }
@@ -116,8 +117,8 @@ func (h *held) fit(rule *limit.Rule, now int64, length limit.Pos) (start, end li
 	return start, end, now < h.lease.Until && !end.After(h.end) && !end.After(rule.Bound(now))
 }
 
-// Give notes that what was taken last may come back by that number. The numbers of a bucket differ.
-func (b *Bucket) Give(number uint64) {
+// Give notes that what was taken last, a piece, may come back by that number. The numbers of a bucket differ.
+func (b *Bucket) Give(number uint64, _ Piece) {
 	if b.given == nil {
 		b.given = make(map[uint64]held)
 	}
@@ -220,13 +221,13 @@ func (b *Bucket) Drop() {
 func (b *Bucket) expire(now int64) {
 	kept := b.held[:0]
 	for i := range b.held {
-		if h := &b.held[i]; now < h.lease.Until && h.end.After(h.at) {
+		if h := &b.held[i]; now < h.lease.Until && h.end.After(limit.Later(h.at, limit.At(b.rule.Begin(now)))) {
 			kept = append(kept, *h)
 		}
 	}
 	clear(b.held[len(kept):])
 	b.held = kept
 	if len(b.given) > 0 {
-		maps.DeleteFunc(b.given, func(_ uint64, h held) bool { return now >= h.lease.Until })
+		maps.DeleteFunc(b.given, func(_ uint64, h held) bool { return now >= h.lease.Until || !h.end.After(limit.At(b.rule.Begin(now))) })
 	}
 }

@@ -55,24 +55,6 @@ func NewShare(rule *limit.Rule) *Share { return &Share{Bucket: Bucket{rule: rule
 // Rule is the share's.
 func (s *Share) Rule() *limit.Rule { return s.rule }
 
-// An Ask is for a lease.
-type Ask struct {
-	Number uint64
-	Tokens int64
-	Life   int64 // in nanoseconds
-	Held   int64 // tokens that the edge has still
-}
-
-// A Verdict says what becomes of a check.
-type Verdict uint8
-
-// The verdicts.
-const (
-	Elsewhere Verdict = iota // the owner is to decide
-	Spent                    // admitted, by line of a lease
-	Waits                    // for the answer to the open ask: see Share.Again
-)
-
 // Check decides a check of that cost, at least 1. The ask is to be sent, if there is one: its Number is not 0.
 func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 	before := s.note(now, cost)
@@ -88,13 +70,19 @@ func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
 
 // Look says whether a check of that cost would be admitted. One that would not be counts as demand, since the owner will decide it; the other one does when it
 // is. The ask is to be sent, if there is one.
-func (s *Share) Look(now, cost int64) (has bool, ask Ask) {
+func (s *Share) Look(now, cost int64) (v Verdict, ask Ask) {
 	if s.Has(now, cost) {
-		return true, Ask{}
+		return Spent, Ask{}
 	}
 	before := s.note(now, cost)
-	return false, s.refill(now, cost, before)
+	return Elsewhere, s.refill(now, cost, before)
 }
+
+// Due implements [Holding]: a lease is asked for when there are checks.
+func (s *Share) Due(int64) Ask { return Ask{} }
+
+// Heard implements [Holding]: a share goes by what it holds.
+func (s *Share) Heard(limit.Outcome, int64) {}
 
 // Again decides a check that has waited, once the answer has come.
 func (s *Share) Again(now, cost int64) (piece Piece, ok bool) { return s.Take(now, cost) }
@@ -140,15 +128,6 @@ func (s *Share) lead() int64 {
 		trip = firstTrip
 	}
 	return trip + trip/2 + margin
-}
-
-// An Answer is to an ask.
-type Answer struct {
-	Number    uint64
-	Sent, Now int64 // when the edge sent the ask, and has the answer
-	Lease     *limit.Lease
-	Outcome   limit.Outcome // what the limit said; zero for none
-	Random    float64       // from 0 to 1: pauses are spread by it
 }
 
 // Answered takes in an answer. It says whether it was the one that checks wait for. A lease of an owner whose clock differs by more than most is not
@@ -213,9 +192,9 @@ func (s *Share) Idle(now int64) bool {
 	return len(s.held) == 0 && len(s.given) == 0 && !s.Asking() && now-s.last > 5*memory && now > s.quiet
 }
 
-// Outcome is what the limit says to a check that was admitted by a piece. What remains is what is held and what remained at the owner when the last lease was
+// Outcome is what the limit says to a check that was admitted by a piece: a share denies nothing. What remains is what is held and what remained at the owner when the last lease was
 // given.
-func (s *Share) Outcome(now, cost int64) limit.Outcome {
+func (s *Share) Outcome(now, cost int64, _ bool) limit.Outcome {
 	tat := limit.Pos{}
 	for i := range s.held {
 		tat = limit.Later(tat, limit.At(s.held[i].lease.End))

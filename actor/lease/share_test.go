@@ -77,7 +77,7 @@ func TestShareOfASteadyEdge(t *testing.T) {
 				here++
 			case lease.Waits:
 				waits++
-			case lease.Elsewhere:
+			case lease.Elsewhere, lease.Denied:
 				elsewhere++
 			}
 			h.pass(int64(time.Second) / c.perSecond)
@@ -215,7 +215,7 @@ func TestShareSpendsNothingTwice(t *testing.T) {
 				}
 				spent += cost
 				number++
-				h.Give(number)
+				h.Give(number, piece)
 				if random.IntN(4) == 0 && h.PutBack(number, h.now) {
 					spent -= cost
 				}

@@ -14,10 +14,16 @@ func TestConsistency(t *testing.T) {
   a: {capacity: 10, refill: 1/s, consistency: leased}
   b: {algorithm: fixed-window, limit: 10, window: 1m, consistency: leased, hold: 1m}
   c: {algorithm: sliding-log, limit: 10, window: 1m, consistency: strong}
-  d: {capacity: 10, refill: 1/s}`)
-	for name, want := range map[string]limit.Consistency{"a": limit.Leased, "b": limit.Leased, "c": limit.Strong, "d": ""} {
+  d: {capacity: 10, refill: 1/s}
+  e: {capacity: 10, refill: 1/s, consistency: eventual}
+  f: {capacity: 10, refill: 1/s, consistency: eventual, sync: 250ms}
+  g: {capacity: 10, refill: 1/s, consistency: local, share: divided}`)
+	for name, want := range map[string]limit.Consistency{
+		"a": limit.Leased, "b": limit.Leased, "c": limit.Strong, "d": "", "e": limit.Eventual, "f": limit.Eventual, "g": limit.OfEdge,
+	} {
 		rule, _ := doc.Rule(name)
-		if rule.Consistency != want || (rule.AllowsLease() == nil) != (want == limit.Leased) || (rule.LeaseTerms() != 0) != (want == limit.Leased) {
+		owned := want == "" || want == limit.Strong
+		if rule.Consistency != want || (rule.AllowsLease() == nil) != (want == limit.Leased) || (rule.LeaseTerms() == 0) != owned || (rule.AllowsCharge() == nil) != (want == limit.Eventual) {
 			t.Errorf("%s: %q, leases %v, terms %d", name, rule.Consistency, rule.AllowsLease(), rule.LeaseTerms())
 		}
 		data, err := json.Marshal(rule.Limit)
@@ -26,21 +32,35 @@ func TestConsistency(t *testing.T) {
 			t.Errorf("%s: %s is read as %+v", name, data, again)
 		}
 	}
+	e, _ := doc.Rule("e")
+	f, _ := doc.Rule("f")
+	if e.Reports() != time.Second || f.Reports() != 250*time.Millisecond || e.Debt().NS != int64(time.Minute) {
+		t.Errorf("reports every %v and %v, with a debt of %v", e.Reports(), f.Reports(), e.Debt())
+	}
 	text, err := doc.YAML()
-	if err != nil || strings.Count(string(text), "consistency: ") != 3 {
+	if err != nil || strings.Count(string(text), "consistency: ") != 6 || !strings.Contains(string(text), "sync: 250ms") || !strings.Contains(string(text), "share: divided") {
 		t.Errorf("written as\n%s, %v", text, err)
 	}
 }
 
 func TestConsistencyInvalid(t *testing.T) {
 	for fields, want := range map[string]string{
-		`capacity: 10, refill: 1/s, consistency: lease`: `consistency: unknown consistency "lease": use strong or leased`,
+		`capacity: 10, refill: 1/s, consistency: lease`: `consistency: unknown consistency "lease": use strong, leased, eventual or local`,
 		`algorithm: sliding-window, limit: 5, window: 1m, consistency: leased`: "consistency: leased is for limits that spend a line, and sliding-window counts entries: " +
 			"use the algorithm fixed-window or token-bucket, or write strong",
 		`algorithm: concurrency, limit: 5, lease: 1m, consistency: leased`:                                   "and concurrency counts entries",
 		`capacity: 10, refill: 1/h, hold: 1m, consistency: leased`:                                           "this one keeps a list of its holds: leave hold out, or write strong",
 		`capacity: 10, refill: 1/s, consistency: leased, penalty_after: 3, penalty_for: 1m, penalty_max: 1m`: "consistency: leased does not go together with a penalty",
 		`capacity: 10, refill: 1/s, consistency: leased, plans: {p: {capacity: 1, consistency: x}}`:          "is the limit's own",
+		`capacity: 10, refill: 1/s, sync: 1s`:                                                                "sync: is how often edges report what they admit, which they do with consistency: eventual: leave it out",
+		`capacity: 10, refill: 1/s, consistency: eventual, sync: 10ms`:                                       "sync: 10ms is no whole number of milliseconds from 100ms to 5s",
+		`capacity: 10, refill: 1/s, consistency: eventual, sync: 6s`:                                         "sync: 6s is no whole number",
+		`capacity: 10, refill: 1/s, consistency: eventual, sync: soon`:                                       `sync: "soon" is not a duration, such as 1s or 250ms`,
+		`capacity: 10, refill: 1/s, consistency: leased, share: divided`:                                     "share: is how much of the limit each edge has, with consistency: local: leave it out",
+		`capacity: 10, refill: 1/s, consistency: local, share: half`:                                         `share: unknown share "half": use per-edge or divided`,
+		`capacity: 10, refill: 1/h, consistency: local, hold: 1m`:                                            "consistency: local is for limits that spend a line, and this one keeps",
+		`capacity: 10, refill: 10/s, consistency: eventual, hold: 1m`:                                        "consistency: eventual does not go together with hold",
+		`capacity: 10, refill: 10/s, consistency: local, wait: 1s`:                                           "consistency: local does not go together with wait",
 	} {
 		if _, err := limitOf(fields); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", fields, err, want)

@@ -159,8 +159,14 @@ func ofReserve(after *Rule) string {
 
 // ofConsistency is what another consistency does.
 func ofConsistency(after *Rule) string {
-	if after.Consistency == Leased {
+	switch after.Consistency {
+	case Leased:
 		return "gateways and clients take tokens ahead, and decide by themselves with what they hold"
+	case Eventual:
+		return fmt.Sprintf("gateways and clients decide by what they last heard, and tell the owner every %s: more may be admitted than the limit says", durationText(after.Reports()))
+	case OfEdge:
+		return "each gateway and each client decides by a bucket of its own, and asks no node"
+	case Strong:
 	}
 	return "owners decide every check; what gateways and clients hold is void within a second or so"
 }

@@ -40,6 +40,8 @@ var fields = [...]field{
 	penaltyField("penalty_for", func(p *Penalty) *time.Duration { return &p.For }),
 	penaltyField("penalty_max", func(p *Penalty) *time.Duration { return &p.Max }),
 	textField("consistency", func(l *Limit) *string { return (*string)(&l.Consistency) }),
+	{"sync", (*Limit).syncText, readSync},
+	textField("share", func(l *Limit) *string { return (*string)(&l.Share) }),
 	textField("on_unavailable", func(l *Limit) *string { return (*string)(&l.OnUnavailable) }),
 }
 
@@ -48,7 +50,7 @@ var fields = [...]field{
 type FieldChange struct{ Limit, Field, Before, After string }
 
 // everyLimit are the fields that limits of all algorithms have.
-var everyLimit = append([]string{"algorithm", "consistency", "on_unavailable"}, penaltyFields...)
+var everyLimit = append([]string{"algorithm", "consistency", "sync", "share", "on_unavailable"}, penaltyFields...)
 
 // A given says which of the fields a text has given.
 type given [len(fields)]bool

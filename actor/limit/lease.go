@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// LeaseTerms tells rules from one another that decide differently about the same bucket; 0 for a rule that is not leased.
+// LeaseTerms tells rules from one another that decide differently about the same bucket; 0 for a rule whose checks only owners decide.
 func (r *Rule) LeaseTerms() uint64 { return r.terms }
 
 // leaseTerms are those of r, once all else is known.

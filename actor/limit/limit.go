@@ -30,6 +30,19 @@ type Consistency string
 const (
 	Strong Consistency = "strong" // the owner decides every check
 	Leased Consistency = "leased" // an edge takes line ahead, and spends it by itself
+	// Eventual: an edge decides by what it has last heard, and tells the owner afterwards.
+	Eventual Consistency = "eventual"
+	// OfEdge: each edge has a bucket of its own, of the whole limit or of its share. Documents call it "local".
+	OfEdge Consistency = "local"
+)
+
+// Share says how much of a limit the bucket of each edge is.
+type Share string
+
+// The shares.
+const (
+	PerEdge Share = "per-edge" // all of it
+	Divided Share = "divided"  // as much as there are edges: see the configuration of each
 )
 
 // A Limit is a named rule as people write it. [Limit.Rule] checks it and makes it ready to decide. Which of its fields it has depends
@@ -68,6 +81,10 @@ type Limit struct {
 	Reserve Reserve
 	// Consistency says who decides its checks; empty means Strong.
 	Consistency Consistency
+	// Sync is how often an edge tells the owner, if the consistency is Eventual: from 100 ms to 5 s, in whole milliseconds; 0 means 1 s.
+	Sync time.Duration
+	// Share says how much of the limit the bucket of each edge is, if the consistency is OfEdge; empty means PerEdge.
+	Share Share
 	// OnUnavailable is what gateways do when the cluster gives no decision; empty means Allow.
 	OnUnavailable Policy
 }
@@ -115,6 +132,9 @@ type Request struct {
 	// Lease, if not nil, asks for the cost as line that the caller, an edge, spends by itself: as much of it as the owner passes down, at least one
 	// token. The one limit of r is stored, and its Consistency is [Leased].
 	Lease *LeaseAsk
+	// Charge says that the cost was spent already, by the caller, an edge. It is charged as far as the limit's debt allows, one capacity or what refills in a minute, whatever is left; the
+	// answer says what is. The one limit of r is stored, and its Consistency is [Eventual].
+	Charge bool
 }
 
 // Tokens is what r takes from every limit: its cost, or nothing for a look.

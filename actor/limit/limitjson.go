@@ -28,6 +28,8 @@ type limitJSON struct {
 	PenaltyFor    *timeText   `json:"penalty_for,omitempty"`
 	PenaltyMax    *timeText   `json:"penalty_max,omitempty"`
 	Consistency   Consistency `json:"consistency,omitempty"`
+	Sync          *timeText   `json:"sync,omitempty"`
+	Share         Share       `json:"share,omitempty"`
 	OnUnavailable Policy      `json:"on_unavailable,omitempty"`
 }
 
@@ -62,7 +64,7 @@ func timeOf(text string) *timeText {
 func (l *Limit) form() limitJSON {
 	out := limitJSON{
 		Name: l.Name, Algorithm: l.Algorithm, Per: l.Per, Timezone: l.Timezone, Anchor: anchorText(l.Anchor),
-		Consistency: l.Consistency, OnUnavailable: l.OnUnavailable,
+		Consistency: l.Consistency, Sync: timeOf(l.syncText()), Share: l.Share, OnUnavailable: l.OnUnavailable,
 	}
 	count := &out.Capacity
 	if l.countName() == "limit" {
@@ -105,7 +107,7 @@ func (l *Limit) UnmarshalJSON(data []byte) error {
 func (l *Limit) take(in *limitJSON) error {
 	*l = Limit{
 		Name: in.Name, Algorithm: in.Algorithm, Per: in.Per, Timezone: in.Timezone, Anchor: string(in.Anchor),
-		Consistency: in.Consistency, OnUnavailable: in.OnUnavailable,
+		Consistency: in.Consistency, Share: in.Share, OnUnavailable: in.OnUnavailable,
 	}
 	var has given
 	for name, text := range map[string]string{"per": in.Per, "timezone": in.Timezone, "anchor": string(in.Anchor)} {
@@ -141,6 +143,7 @@ func (l *Limit) take(in *limitJSON) error {
 	}
 	times := map[string]*timeText{
 		"window": in.Window, "lease": in.Lease, "wait": in.Wait, "hold": in.Hold, "penalty_for": in.PenaltyFor, "penalty_max": in.PenaltyMax,
+		"sync": in.Sync,
 	}
 	for i := range fields {
 		text := times[fields[i].name]

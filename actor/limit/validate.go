@@ -46,6 +46,9 @@ func (r Request) Validate() error {
 	if err := r.checkLease(); err != nil {
 		return err
 	}
+	if err := r.checkCharge(); err != nil {
+		return err
+	}
 	for i, ref := range r.Limits {
 		if err := ref.validate(); err != nil {
 			return under(fmt.Sprintf("limits[%d]", i), err)

@@ -25,6 +25,8 @@ type Check struct {
 	// Edge is the name of who asks for a lease, and EdgeHas how many tokens it has still, for people.
 	Edge    string
 	EdgeHas int64
+	// Charges says that the cost was spent already: it is charged as far as the debt of the one rule allows, whatever is left. Otherwise the check is a plain one.
+	Charges bool
 	// Outcomes is memory for the Limits of the Reply's Decision. What its capacity has no room for is allocated.
 	Outcomes []limit.Outcome
 

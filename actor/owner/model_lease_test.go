@@ -186,7 +186,7 @@ func (w *world) edgeSpends(i int) {
 	if broken := w.history.spend(receipt, r, w.setting); broken != "" {
 		w.broken = broken
 	}
-	w.edges[i].bucket.Give(uint64(w.left.takes))
+	w.edges[i].bucket.Give(uint64(w.left.takes), piece)
 	w.edges[i].last = receipt
 	w.edges[i].last.Serial = uint64(w.left.takes)
 }

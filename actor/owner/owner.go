@@ -196,6 +196,8 @@ func (o *Owner) tryAt(c *Check, at, now int64, out *Out) (trials []trial, denied
 		switch l := t.bucket.ledger(); {
 		case c.Lease > 0:
 			t.length, t.result = t.bucket.testLease(c, o.cfg)
+		case c.Charges:
+			t.length, t.result = t.bucket.testCharge(c, o.cfg)
 		case l == nil:
 			t.result = t.bucket.test(c.At, at, c.Cost, t.length, o.cfg)
 		case rule.OfPenalties():
@@ -254,6 +256,17 @@ func (b *bucket) testUpTo(bound limit.Pos, t, at, cost int64, length limit.Pos, 
 		top = limit.At(from) // it was refused once: ask whether the line is free, and take none of it
 	}
 	return result{verdict: wait, end: end, need: top, from: from}
+}
+
+// testCharge is test for what an edge has spent already: as much of it as the limit's debt allows is charged, be it nothing.
+func (b *bucket) testCharge(c *Check, cfg *Config) (length limit.Pos, _ result) {
+	bound := b.rule.BoundOfDebt(c.At)
+	tokens := min(c.Cost, b.tokensUpTo(bound, c.At, cfg))
+	if tokens <= 0 {
+		return limit.Pos{}, result{verdict: admit, end: b.tat}
+	}
+	length = b.rule.Length(tokens)
+	return length, b.testUpTo(bound, c.At, c.At, tokens, length, cfg)
 }
 
 // peek is test for a check of no cost. It takes no line: it asks the replicas whether the line is free from t on, and what

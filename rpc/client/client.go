@@ -58,6 +58,8 @@ type Config struct {
 	Token func() string
 	// Dial opens a connection to an address of a node, before ctx ends; TLS goes over it. Nil for plain TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Edges is how many clients and gateways share the limits that are local and divided; 0 for 1.
+	Edges int
 	// Name is how owners show this client where it holds tokens of limits that are leased, for people; empty for the name of the machine.
 	Name string
 	// Registerer gets the metrics; nil leaves them unregistered.
@@ -100,7 +102,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jeton client: %w", err)
 	}
-	c.edge, err = edge.New(edge.Config{Cluster: c.nodes, Limits: c.Limits, Go: c.nodes.Go, Name: cfg.name(), Registerer: cfg.Registerer})
+	c.edge, err = edge.New(edge.Config{Cluster: c.nodes, Limits: c.Limits, Go: c.nodes.Go, Edges: cfg.Edges, Name: cfg.name(), Registerer: cfg.Registerer})
 	if err != nil {
 		return nil, fmt.Errorf("jeton client: %w", errors.Join(err, c.nodes.Close()))
 	}
@@ -132,8 +134,8 @@ func (cfg *Config) check() ([]string, error) {
 		return nil, errors.New("no server: name the gRPC addresses of nodes, such as 127.0.0.1:7700")
 	case slices.Contains(cfg.Servers, ""):
 		return nil, errors.New("servers: one is empty: name a gRPC address, such as 127.0.0.1:7700")
-	case min(cfg.Connections, cfg.MaxMessages, cfg.MaxChecks) < 0 || cfg.Timeout < 0:
-		return nil, fmt.Errorf("negative numbers: %d connections, %d messages, timeout %v, %d checks", cfg.Connections, cfg.MaxMessages, cfg.Timeout, cfg.MaxChecks)
+	case min(cfg.Connections, cfg.MaxMessages, cfg.MaxChecks, cfg.Edges) < 0 || cfg.Timeout < 0:
+		return nil, fmt.Errorf("negative numbers: %d connections, %d messages, timeout %v, %d checks, %d edges", cfg.Connections, cfg.MaxMessages, cfg.Timeout, cfg.MaxChecks, cfg.Edges)
 	}
 	return servers, nil
 }

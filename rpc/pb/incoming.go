@@ -206,6 +206,8 @@ func (r *reader) request(m *limit.Request, refs []limit.Ref, end int) []limit.Re
 				m.Lease = new(limit.LeaseAsk)
 			}
 			r.leaseAsk(m.Lease, r.enter(end))
+		case tagCharge:
+			m.Charge = r.varint(end) != 0
 		default:
 			r.skip(tag, end)
 		}
@@ -295,6 +297,10 @@ func (r *reader) limit(l *limit.Limit, end int) {
 			l.Reserve = limit.Reserve(int32(r.varint(end)))
 		case tagConsistency:
 			l.Consistency = limit.Consistency(r.string(end))
+		case tagSync:
+			l.Sync = time.Duration(r.varint(end))
+		case tagShare:
+			l.Share = limit.Share(r.string(end))
 		default:
 			r.skip(tag, end)
 		}

@@ -201,6 +201,7 @@ func TestDecodeTable(t *testing.T) {
 		"a hold that is a text":             {10<<3 | 2, 1, 5, 11<<3 | 2, 1, 5},
 		"a lease":                           {tagLeaseAsk, 11, tagLife, 1, tagEdgeNow, 2, tagTerms, 3, tagEdgeName, 1, 'e', tagEdgeHas, 5},
 		"two leases are merged":             {tagLeaseAsk, 2, tagLife, 1, tagLeaseAsk, 2, tagTerms, 3},
+		"a charge":                          {tagCharge, 1},
 		"a lease of nothing":                {tagLeaseAsk, 0},
 		"the consistency of a limit":        ref(inline(protowire.AppendBytes(protowire.AppendTag(nil, 20, protowire.BytesType), []byte("leased"))...)),
 		"a negative hold":                   append([]byte{tagHoldFor}, protowire.AppendVarint(nil, 1<<64-1)...),

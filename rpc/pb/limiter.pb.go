@@ -129,8 +129,12 @@ type Limit struct {
 	// How much of a bucket its owner may take beyond what checks need, and so what its crash may cost, in percent of the capacity: from 1
 	// to 50; 0 means 5, and -1 nothing.
 	Reserve int32 `protobuf:"varint,19,opt,name=reserve" json:"reserve,omitempty"`
-	// Who decides its checks: "strong" or "leased"; empty means "strong", as it is for one in a request.
-	Consistency   string `protobuf:"bytes,20,opt,name=consistency" json:"consistency,omitempty"`
+	// Who decides its checks: "strong", "leased", "eventual" or "local"; empty means "strong", as it is for one in a request.
+	Consistency string `protobuf:"bytes,20,opt,name=consistency" json:"consistency,omitempty"`
+	// How often edges report, of an eventual limit, in nanoseconds: whole milliseconds from 100 ms to 5 s; 0 means 1 s.
+	SyncNs int64 `protobuf:"varint,21,opt,name=sync_ns,json=syncNs" json:"sync_ns,omitempty"`
+	// How much of a local limit each edge has: "per-edge" or "divided"; empty means "per-edge".
+	Share         string `protobuf:"bytes,22,opt,name=share" json:"share,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -305,6 +309,20 @@ func (x *Limit) GetConsistency() string {
 	return ""
 }
 
+func (x *Limit) GetSyncNs() int64 {
+	if x != nil {
+		return x.SyncNs
+	}
+	return 0
+}
+
+func (x *Limit) GetShare() string {
+	if x != nil {
+		return x.Share
+	}
+	return ""
+}
+
 // LimitRef says which limit is meant.
 type LimitRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -424,7 +442,10 @@ type CheckRequest struct {
 	Least int64 `protobuf:"varint,11,opt,name=least" json:"least,omitempty"`
 	// If set, the cost is asked for as a lease: line of the one limit, which is stored and leased, for the caller to spend by itself. It gets as
 	// much of it as the owner passes down, at least one token, or is denied. There must be nothing else but key, limits, cost, and plan.
-	Lease         *LeaseRequest `protobuf:"bytes,12,opt,name=lease" json:"lease,omitempty"`
+	Lease *LeaseRequest `protobuf:"bytes,12,opt,name=lease" json:"lease,omitempty"`
+	// The cost was spent already, by the caller, of the one limit, which is stored and eventual. It is charged as far as the limit's debt
+	// allows, one capacity or what refills in a minute; the answer says what is left. There must be nothing else but key, limits, cost, and plan.
+	Charge        bool `protobuf:"varint,13,opt,name=charge" json:"charge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -541,6 +562,13 @@ func (x *CheckRequest) GetLease() *LeaseRequest {
 		return x.Lease
 	}
 	return nil
+}
+
+func (x *CheckRequest) GetCharge() bool {
+	if x != nil {
+		return x.Charge
+	}
+	return false
 }
 
 // LeaseRequest is what an edge says when it asks for a lease.
@@ -3201,7 +3229,7 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\x16jeton/v1/limiter.proto\x12\bjeton.v1\x1a\x17google/rpc/status.proto\"7\n" +
 	"\x06Refill\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x15\n" +
-	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\xd7\x04\n" +
+	"\x06per_ns\x18\x02 \x01(\x03R\x05perNs\"\x86\x05\n" +
 	"\x05Limit\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\talgorithm\x18\x02 \x01(\tR\talgorithm\x12\x1a\n" +
@@ -3223,11 +3251,13 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\ton_expiry\x18\x11 \x01(\tR\bonExpiry\x12\x19\n" +
 	"\bmax_debt\x18\x12 \x01(\x03R\amaxDebt\x12\x18\n" +
 	"\areserve\x18\x13 \x01(\x05R\areserve\x12 \n" +
-	"\vconsistency\x18\x14 \x01(\tR\vconsistency\"R\n" +
+	"\vconsistency\x18\x14 \x01(\tR\vconsistency\x12\x17\n" +
+	"\async_ns\x18\x15 \x01(\x03R\x06syncNs\x12\x14\n" +
+	"\x05share\x18\x16 \x01(\tR\x05share\"R\n" +
 	"\bLimitRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12)\n" +
 	"\x06inline\x18\x02 \x01(\v2\x0f.jeton.v1.LimitH\x00R\x06inlineB\x05\n" +
-	"\x03ref\"\xd6\x02\n" +
+	"\x03ref\"\xee\x02\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
 	"\x06limits\x18\x02 \x03(\v2\x12.jeton.v1.LimitRefR\x06limits\x12\x19\n" +
@@ -3242,7 +3272,8 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	"\ahold_ns\x18\n" +
 	" \x01(\x03R\x06holdNs\x12\x14\n" +
 	"\x05least\x18\v \x01(\x03R\x05least\x12,\n" +
-	"\x05lease\x18\f \x01(\v2\x16.jeton.v1.LeaseRequestR\x05lease\"|\n" +
+	"\x05lease\x18\f \x01(\v2\x16.jeton.v1.LeaseRequestR\x05lease\x12\x16\n" +
+	"\x06charge\x18\r \x01(\bR\x06charge\"|\n" +
 	"\fLeaseRequest\x12\x17\n" +
 	"\alife_ns\x18\x01 \x01(\x03R\x06lifeNs\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x14\n" +

@@ -26,7 +26,7 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 	if cost == 0 {
 		cost = r.Tokens() // 0 for a look alone: older nodes know a look by it, and take an absent cost for 1
 	}
-	out := &CheckRequest{Key: r.Key, Look: r.Look, RequestId: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitNs: int64(r.Wait), HoldNs: int64(r.Hold), Least: r.Least}
+	out := &CheckRequest{Key: r.Key, Look: r.Look, RequestId: r.ID, Receipt: r.Receipt, Extend: r.Extend, Plan: r.Plan, WaitNs: int64(r.Wait), HoldNs: int64(r.Hold), Least: r.Least, Charge: r.Charge}
 	if r.Extend == 0 || r.Cost != 0 {
 		out.Cost = &cost
 	}
@@ -77,6 +77,8 @@ func encodeLimit(l limit.Limit) *Limit {
 		MaxDebt:       l.Holds.MaxDebt,
 		Reserve:       int32(l.Reserve),
 		Consistency:   string(l.Consistency),
+		SyncNs:        int64(l.Sync),
+		Share:         string(l.Share),
 	}
 	if l.Refill != (limit.Refill{}) {
 		out.Refill = &Refill{Tokens: l.Refill.Tokens, PerNs: int64(l.Refill.Per)}
@@ -105,6 +107,7 @@ func decodeLimit(m *Limit) limit.Limit {
 			Longest: time.Duration(m.GetHoldNs()), OnExpiry: limit.Expiry(m.GetOnExpiry()), MaxDebt: m.GetMaxDebt(),
 		},
 		Reserve: limit.Reserve(m.GetReserve()), Consistency: limit.Consistency(m.GetConsistency()),
+		Sync: time.Duration(m.GetSyncNs()), Share: limit.Share(m.GetShare()),
 	}
 }
 

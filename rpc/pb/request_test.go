@@ -34,6 +34,7 @@ func drawLimit(t *rapid.T) limit.Limit {
 		},
 		Reserve:     limit.Reserve(rapid.Int32().Draw(t, "reserve")),
 		Consistency: limit.Consistency(rapid.String().Draw(t, "consistency")),
+		Sync:        time.Duration(rapid.Int64().Draw(t, "sync")), Share: limit.Share(rapid.String().Draw(t, "share")),
 	}
 }
 
@@ -67,6 +68,7 @@ func drawRequest(t *rapid.T) limit.Request {
 		Hold:    time.Duration(rapid.Int64().Draw(t, "hold")),
 		Least:   rapid.Int64().Draw(t, "least"),
 		Lease:   drawAsk(t),
+		Charge:  rapid.Bool().Draw(t, "charge"),
 	}
 }
 

@@ -40,6 +40,7 @@ const (
 	tagHoldFor   = 10<<3 + typeVarint
 	tagLeast     = 11<<3 + typeVarint
 	tagLeaseAsk  = 12<<3 + typeBytes
+	tagCharge    = 13<<3 + typeVarint
 
 	tagLife     = 1<<3 + typeVarint // of LeaseRequest
 	tagEdgeNow  = 2<<3 + typeVarint
@@ -70,6 +71,8 @@ const (
 	tagMaxDebt       = 18<<3 + typeVarint
 	tagReserve       = 19<<3 + typeVarint
 	tagConsistency   = 20<<3 + typeBytes
+	tagSync          = 21<<3 + typeVarint
+	tagShare         = 22<<3 + typeBytes
 
 	tagTokens = 1<<3 + typeVarint // of Refill
 	tagPerNs  = 2<<3 + typeVarint
