@@ -36,7 +36,7 @@ func (a *actor) decide(m *mail, now int64, out *owner.Out) {
 		Hold: int64(m.hold), Least: m.least, Charges: m.charge,
 	}
 	if m.lease != nil {
-		c.Lease, c.EdgeHas, c.Edge = int64(m.lease.Life), m.lease.Held, strings.Clone(m.lease.Edge)
+		c.Lease, c.EdgeHas, c.EdgeID, c.Edge = int64(m.lease.Life), m.lease.Held, m.lease.ID, strings.Clone(m.lease.Edge)
 	}
 	a.owner.Check(c, out)
 }

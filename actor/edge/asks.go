@@ -5,13 +5,16 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/jeton-dev/jeton/actor/lease"
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
 const (
-	// tidyEvery is how often surplus is given back.
+	// tidyEvery is how often a part of the shards is looked at, and tidyTurns how many parts there are: surplus is given back within a second.
 	tidyEvery = 250 * time.Millisecond
+	tidyTurns = 4
 	// askWithin is how long an ask for a lease may take.
 	askWithin = time.Duration(lease.ReportWithin)
 	// giveBackWithin is how long giving back may take.
@@ -28,11 +31,17 @@ func (e *Edge) ask(id bucketID, rule *limit.Rule, s *share, ask lease.Ask) {
 		sent, _ := e.clock.read()
 		r := limit.Request{Key: id.key, Plan: id.plan, Limits: []limit.Ref{limit.Named(id.limit)}, Cost: ask.Tokens, Charge: ask.Report}
 		if !ask.Report {
-			r.Lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name}
+			r.Lease = &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Terms: rule.LeaseTerms(), Held: ask.Held, Edge: e.cfg.Name, ID: e.tag}
+			r.Least = ask.Least
 		}
 		d, err := e.cfg.Cluster.Check(ctx, r)
-		e.counts.asked(ask.Report, &d, err)
-		e.answered(id, s, lease.Answer{Number: ask.Number, Sent: sent, Lease: d.Lease, Outcome: outcomeOf(&d)})
+		a := lease.Answer{Number: ask.Number, Sent: sent, Lease: d.Lease, Outcome: outcomeOf(&d)}
+		a.Now, _ = e.clock.read()
+		e.counts.asked(ask.Report, &a, err)
+		e.answered(id, s, a)
+		if !a.Compares(mostOff) { // this edge will not spend it
+			e.giveBackAll(ctx, map[string][]limit.Receipt{id.key: {d.Lease.Receipt}})
+		}
 	}) {
 		return
 	}
@@ -53,10 +62,8 @@ func (e *Edge) answered(id bucketID, s *share, a lease.Answer) {
 	var jumps uint64
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if a.Now, jumps = e.clock.read(); sh.jumps != jumps {
-		sh.forgetLocked()
-		sh.jumps = jumps
-	}
+	a.Now, jumps = e.clock.read()
+	e.jumpedLocked(sh, jumps)
 	if sh.shares[id] != s { // forgotten meanwhile: what was given expires by itself
 		return
 	}
@@ -79,13 +86,14 @@ func (e *Edge) keepTidy() {
 func (e *Edge) tidy(ctx context.Context) {
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()
-	for {
+	for turn := 0; ; turn++ {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
-		if left := e.tidyAll(ctx); left == 0 {
+		e.tidyPart(ctx, turn%tidyTurns)
+		if e.size() == 0 {
 			e.tidying.Store(false)
 			if e.size() > 0 { // a share came meanwhile
 				e.keepTidy()
@@ -95,17 +103,14 @@ func (e *Edge) tidy(ctx context.Context) {
 	}
 }
 
-// tidyAll looks at every share once, and says how many are left.
-func (e *Edge) tidyAll(ctx context.Context) (left int) {
+// tidyPart looks at the shares of every tidyTurns-th shard.
+func (e *Edge) tidyPart(ctx context.Context, turn int) {
 	now, jumps := e.clock.read()
-	for i := range e.shards {
+	tails := map[string][]limit.Receipt{}
+	for i := turn; i < len(e.shards); i += tidyTurns {
 		sh := &e.shards[i]
-		tails := map[string][]limit.Receipt{}
 		sh.mu.Lock()
-		if sh.jumps != jumps {
-			sh.forgetLocked()
-			sh.jumps = jumps
-		}
+		e.jumpedLocked(sh, jumps)
 		var due []func()
 		for id, s := range sh.shares {
 			if ask := s.Due(now); ask.Number != 0 {
@@ -118,14 +123,12 @@ func (e *Edge) tidyAll(ctx context.Context) (left int) {
 				delete(sh.shares, id)
 			}
 		}
-		left += len(sh.shares)
 		sh.mu.Unlock()
 		for _, send := range due {
 			send()
 		}
-		e.giveBackAll(ctx, tails)
 	}
-	return left
+	e.giveBackAll(ctx, tails)
 }
 
 // size is how many shares there are.
@@ -166,22 +169,24 @@ func (e *Edge) heldTokens() float64 {
 	return float64(tokens)
 }
 
-// giveBackAll gives tails back to their owners, one key after another. What fails is gone, until time has brought it back.
+// givingBack is how many keys are given back at once.
+const givingBack = 32
+
+// giveBackAll gives tails back to their owners, many keys at once. What fails is gone, until time has brought it back.
 func (e *Edge) giveBackAll(ctx context.Context, tails map[string][]limit.Receipt) {
+	var all errgroup.Group
+	all.SetLimit(givingBack)
 	for key, receipts := range tails {
-		if len(receipts) == 0 || ctx.Err() != nil {
+		if len(receipts) == 0 {
 			continue
 		}
-		within, cancel := context.WithTimeout(ctx, giveBackWithin)
-		returned, err := e.cfg.Cluster.Return(within, key, receipts)
-		cancel()
-		e.counts.gaveBack(returned, len(receipts), err)
+		all.Go(func() error {
+			within, cancel := context.WithTimeout(ctx, giveBackWithin)
+			defer cancel()
+			returned, err := e.cfg.Cluster.Return(within, key, receipts)
+			e.counts.gaveBack(returned, len(receipts), err)
+			return nil
+		})
 	}
-}
-
-// giveBack gives back what the cluster has admitted of a check that is not admitted here.
-func (e *Edge) giveBack(key string, receipts []limit.Receipt) {
-	if len(receipts) > 0 {
-		e.cfg.Go(func(ctx context.Context) { e.giveBackAll(ctx, map[string][]limit.Receipt{key: receipts}) })
-	}
+	_ = all.Wait() // none fails
 }

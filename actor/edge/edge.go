@@ -17,7 +17,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -33,6 +35,8 @@ type Config struct {
 	Limits func() *limit.Document
 	// Go runs a function in the background, until the context that it gets ends. It returns false, without running it, where it runs nothing any more. Required.
 	Go func(func(context.Context)) bool
+	// Timeout is how long a check may take when its context has no deadline; 0 for no bound of the edge's.
+	Timeout time.Duration
 	// Edges is how many edges share limits that are local and divided; 0 means 1.
 	Edges int
 	// Name is the edge's, for people: at most [limit.MaxEdge] bytes.
@@ -45,7 +49,7 @@ type Config struct {
 type Edge struct {
 	cfg     Config
 	id      limit.OwnerID // stands in the receipts of what was spent here
-	serials atomic.Uint64
+	tag     uint64        // tells owners this edge from others of its name
 	clock   clock
 	seed    maphash.Seed
 	limited atomic.Pointer[edgeLimits]
@@ -66,6 +70,7 @@ func New(cfg Config) (*Edge, error) {
 	}
 	e := &Edge{cfg: cfg, seed: maphash.MakeSeed(), counts: newCounts()}
 	_, _ = rand.Read(e.id[:]) // it never fails
+	e.tag = number()
 	e.clock.begin()
 	for i := range e.shards {
 		e.shards[i].shares = make(map[bucketID]*share)
@@ -79,20 +84,16 @@ func New(cfg Config) (*Edge, error) {
 // Check implements [limit.Checker].
 func (e *Edge) Check(ctx context.Context, r limit.Request) (limit.Decision, error) {
 	var room [limit.MaxLimits]*limit.Rule
-	leased := e.split(&r, &room)
-	if leased == nil {
+	own := e.split(&r, &room)
+	if own == nil {
 		return e.cfg.Cluster.Check(ctx, r)
 	}
 	if err := r.Validate(); err != nil {
 		return limit.Decision{}, err
 	}
-	d, decided, err := e.decide(ctx, &r, leased)
-	if decided {
-		e.counts.here.Inc()
-		return d, err
-	}
-	e.counts.elsewhere.Inc()
-	return e.askRest(ctx, &r, leased)
+	d, by, err := e.decide(ctx, &r, own)
+	e.counts.decided(by)
+	return d, err
 }
 
 // CheckBatch implements [limit.BatchChecker]. What is not decided here at once goes to the cluster in one batch.
@@ -105,14 +106,12 @@ func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Resul
 	var places []int
 	var room [limit.MaxLimits]*limit.Rule
 	for i := range rs {
-		leased := e.split(&rs[i], &room)
-		if len(leased) == len(rs[i].Limits) && rs[i].Validate() == nil {
-			if took, says := e.take(ctx, &rs[i], leased, false); says != neither {
-				results[i].Decision = e.decision(&rs[i], took, limit.Decision{}, says == admits)
-				e.counts.here.Inc()
+		own := e.split(&rs[i], &room)
+		if own != nil && rs[i].Validate() == nil {
+			var ok bool
+			if results[i], ok = e.checkHere(ctx, &rs[i], own); ok {
 				continue
 			}
-			e.counts.elsewhere.Inc()
 		}
 		left, places = append(left, rs[i]), append(places, i)
 	}
@@ -129,11 +128,31 @@ func (e *Edge) CheckBatch(ctx context.Context, rs []limit.Request) []limit.Resul
 	return results
 }
 
+// checkHere decides a request of a batch, if all of it can be decided here at once. It is decided by itself if a limit of it is this edge's own, which the cluster
+// must not be asked for.
+func (e *Edge) checkHere(ctx context.Context, r *limit.Request, own []*limit.Rule) (limit.Result, bool) {
+	if slices.ContainsFunc(own, func(rule *limit.Rule) bool { return rule != nil && rule.Consistency == limit.OfEdge }) {
+		d, err := e.Check(ctx, *r)
+		return limit.Result{Decision: d, Err: err}, true
+	}
+	took := make([]taken, len(own))
+	says, _ := e.take(r, own, took)
+	if says == neither {
+		e.putBack(took)
+		e.counts.decided(byOwner)
+		return limit.Result{}, false
+	}
+	e.counts.decided(byEdge)
+	return limit.Result{Decision: e.decision(r, took, unasked(e.rest(r, took)), says == admits)}, true
+}
+
 // CheckAll implements [limit.AllChecker].
 func (e *Edge) CheckAll(ctx context.Context, rs []limit.Request) (limit.AllDecision, error) {
 	if e.limits().rules == nil {
 		return e.cfg.Cluster.CheckAll(ctx, rs)
 	}
+	ctx, cancel := e.withDeadline(ctx)
+	defer cancel()
 	return together.CheckAll(ctx, e, rs, e.cfg.Go)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/jeton-dev/jeton/actor/lease"
 	"github.com/jeton-dev/jeton/actor/limit"
 	"github.com/jeton-dev/jeton/internal/metrics"
 )
@@ -54,19 +55,31 @@ func (m *counts) register(reg prometheus.Registerer, held func() float64) error 
 	return metrics.Register(reg, m.checks, m.leases, m.reports, m.tails, m.dropped, tokens)
 }
 
+// decided counts a check by who decided it.
+func (m *counts) decided(by decider) {
+	switch by {
+	case byEdge:
+		m.here.Inc()
+	case byOwner:
+		m.elsewhere.Inc()
+	}
+}
+
 // asked counts what an ask was answered, for a lease or a report.
-func (m *counts) asked(report bool, d *limit.Decision, err error) {
+func (m *counts) asked(report bool, a *lease.Answer, err error) {
 	if report {
-		if err == nil {
-			m.reports.WithLabelValues("taken").Inc()
-		} else {
-			m.reports.WithLabelValues("failed").Inc()
+		outcome := "taken"
+		if err != nil {
+			outcome = "failed"
 		}
+		m.reports.WithLabelValues(outcome).Inc()
 		return
 	}
 	outcome := "denied"
 	switch {
-	case d.Lease != nil:
+	case !a.Compares(mostOff):
+		outcome = "refused"
+	case a.Lease != nil:
 		outcome = "given"
 	case err == nil:
 	default:

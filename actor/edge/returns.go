@@ -45,17 +45,24 @@ func (e *Edge) Return(ctx context.Context, key string, receipts []limit.Receipt)
 	return returned, nil
 }
 
-// returnOwn puts back what a receipt of this edge proves, in any share of the limit: the receipt does not say under which plan it was spent.
+// returnOwn puts back what a receipt of this edge proves. It does not say under which plan it was spent.
 func (e *Edge) returnOwn(key string, r *limit.Receipt) bool {
 	now, jumps := e.clock.read()
+	at := e.limits()
+	plans := []string{""}
+	if at.of != nil {
+		for _, p := range at.of.Plans(r.Limit) {
+			plans = append(plans, p.Name)
+		}
+	}
 	sh := e.shardOf(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.jumps != jumps {
 		return false
 	}
-	for id, s := range sh.shares {
-		if id.key == key && id.limit == r.Limit && s.PutBack(r.Serial, now) {
+	for _, plan := range plans {
+		if s := sh.shares[bucketID{key, r.Limit, plan}]; s != nil && s.PutBack(r.Serial, now) {
 			return true
 		}
 	}

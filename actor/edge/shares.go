@@ -11,7 +11,7 @@ import (
 const shards = 64
 
 // maxShares is how many buckets a shard keeps line of. Checks of others go to the cluster.
-const maxShares = 2048
+const maxShares = 1024
 
 // A shard is a part of the shares, with a lock of its own.
 type shard struct {
@@ -45,6 +45,16 @@ func (sh *shard) makeRoomLocked(now int64) bool {
 		}
 	}
 	return false
+}
+
+// jumpedLocked forgets all shares where the clock has jumped since the shard was looked at last.
+func (e *Edge) jumpedLocked(sh *shard, jumps uint64) {
+	if sh.jumps == jumps {
+		return
+	}
+	sh.jumps = jumps
+	e.counts.dropped.Add(float64(len(sh.shares)))
+	sh.forgetLocked()
 }
 
 // forgetLocked forgets all shares. Who waits goes to the cluster.

@@ -2,24 +2,28 @@ package edge
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"crypto/rand"
+	"encoding/binary"
 	"strings"
 
 	"github.com/jeton-dev/jeton/actor/lease"
 	"github.com/jeton-dev/jeton/actor/limit"
 )
 
-// taken is line that a check was given of one share.
+// taken is what a check was given of one bucket, or told by it. It is none if says is neither.
 type taken struct {
+	says    ruling
 	shard   *shard
 	id      bucketID
+	share   *share
 	piece   lease.Piece
-	number  uint64 // by which it comes back; 0 if it cannot
+	number  uint64 // by which it comes back; 0 if it does not
 	outcome limit.Outcome
+
+	answered chan struct{} // what the check may wait for; nil for nothing
 }
 
-// A ruling is what an edge decides by itself about one check: it is admitted, denied, or neither, so that the cluster has to.
+// A ruling is what an edge decides by itself about one check of a bucket: it is admitted, denied, or neither, so that the cluster has to.
 type ruling uint8
 
 const (
@@ -28,85 +32,84 @@ const (
 	denies
 )
 
-// decide decides r by what is held here, and by the cluster where that is not enough: limit by limit. Nothing is taken here before the cluster has admitted the rest,
-// and if what was there is gone by then, what the cluster took goes back. It says no where nothing of r can be decided here.
-func (e *Edge) decide(ctx context.Context, r *limit.Request, own []*limit.Rule) (limit.Decision, bool, error) {
-	if !slices.Contains(own, nil) && !r.Look {
-		if took, says := e.take(ctx, r, own, true); says != neither {
-			return e.decision(r, took, limit.Decision{}, says == admits), true, nil
-		}
+// decide decides r by what is held here, and by the cluster where that is not enough: limit by limit. What is here is taken first, and put back exactly where the
+// cluster denies the rest. It says by whom it was decided.
+func (e *Edge) decide(ctx context.Context, r *limit.Request, own []*limit.Rule) (limit.Decision, decider, error) {
+	took := make([]taken, len(own))
+	says, waits := e.take(r, own, took)
+	if says == denies {
+		return e.decision(r, took, unasked(e.rest(r, took)), false), byEdge, nil
 	}
-	rules := own
-	own = slices.Clone(own)
-	for range maxTries {
-		took, says := e.look(r, own)
-		rest := e.rest(r, own)
-		switch {
-		case rest != nil && len(rest.Limits) == len(own):
-			return limit.Decision{}, false, nil
-		case r.Look:
-			return e.decision(r, took, limit.Decision{}, true), true, nil
-		case says == denies:
-			return e.decision(r, took, unasked(rest), false), true, nil
-		}
-		var d limit.Decision
-		if rest != nil {
-			var err error
-			if d, err = e.askRest(ctx, rest, rules); err != nil {
-				return limit.Decision{}, true, err
+	if says == admits {
+		return e.decision(r, took, limit.Decision{}, true), byEdge, nil
+	}
+	ctx, cancel := e.withDeadline(ctx)
+	defer cancel()
+	if waits {
+		for i := range took {
+			if took[i].answered != nil {
+				e.wait(ctx, r, &took[i])
 			}
 		}
-		if rest != nil && !d.Allowed {
-			return e.decision(r, took, d, false), true, nil
-		}
-		took, says = e.take(ctx, r, own, false)
-		if says == admits {
-			return e.decision(r, took, d, true), true, nil
-		}
-		e.giveBack(r.Key, d.Receipts) // other checks were faster
-		if says == denies {
-			return e.decision(r, took, d, false), true, nil
-		}
 	}
-	return limit.Decision{}, true, fmt.Errorf("%w: what this edge held for %s was spent by others, again and again", limit.ErrOverloaded, limit.Quote(r.Key))
+	rest := e.rest(r, took)
+	if rest == nil {
+		return e.decision(r, took, limit.Decision{}, true), byEdge, nil
+	}
+	d, err := e.askRest(ctx, rest, own)
+	if err != nil {
+		e.putBack(took)
+		return limit.Decision{}, byOwner, err
+	}
+	if !d.Allowed {
+		e.putBack(took)
+	}
+	return e.decision(r, took, d, d.Allowed), byOwner, nil
 }
 
-// maxTries is how often a check is begun again because others have spent what was there for it.
-const maxTries = 4
+// withDeadline is ctx with the deadline of calls that have none of their own.
+func (e *Edge) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok || e.cfg.Timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, e.cfg.Timeout)
+}
+
+// A decider is who decided a check.
+type decider uint8
+
+const (
+	byEdge decider = iota
+	byOwner
+)
 
 // askRest has the cluster decide the rest of a check, and takes in what it says of limits of which this edge goes by what it hears.
-func (e *Edge) askRest(ctx context.Context, rest *limit.Request, rules []*limit.Rule) (limit.Decision, error) {
+func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []*limit.Rule) (limit.Decision, error) {
 	sent, _ := e.clock.read()
 	d, err := e.cfg.Cluster.Check(ctx, *rest)
 	if err == nil {
-		var of [limit.MaxLimits]*limit.Rule
-		for i, ref := range rest.Limits {
-			for _, rule := range rules {
-				if rule != nil && rule.Name == ref.Name {
-					of[i] = rule
-				}
-			}
-		}
-		e.heard(rest, of[:len(rest.Limits)], d, sent)
+		e.heard(rest, own, d, sent)
 	}
 	return d, err
 }
 
 // heard takes in what the cluster has decided about limits of which this edge goes by what it hears.
 func (e *Edge) heard(r *limit.Request, own []*limit.Rule, d limit.Decision, sent int64) {
-	if len(d.Limits) != len(own) {
+	if len(d.Limits) != len(r.Limits) {
 		return
 	}
 	sh := e.shardOf(r.Key)
-	for i, rule := range own {
-		if rule == nil || rule.Consistency != limit.Eventual {
-			continue
+	for i, ref := range r.Limits {
+		for _, rule := range own {
+			if rule == nil || rule.Name != ref.Name || rule.Consistency != limit.Eventual {
+				continue
+			}
+			sh.mu.Lock()
+			if s := sh.shares[e.idOf(r, rule)]; s != nil {
+				s.Heard(d.Limits[i], sent)
+			}
+			sh.mu.Unlock()
 		}
-		sh.mu.Lock()
-		if s := sh.shares[bucketID{r.Key, rule.Name, r.Plan}]; s != nil {
-			s.Heard(d.Limits[i], sent)
-		}
-		sh.mu.Unlock()
 	}
 }
 
@@ -121,11 +124,11 @@ func unasked(r *limit.Request) (d limit.Decision) {
 	return d
 }
 
-// rest is what of r the cluster is to decide; nil for nothing. Its receipts are for giving back.
-func (e *Edge) rest(r *limit.Request, leased []*limit.Rule) *limit.Request {
+// rest is what of r the cluster is to decide; nil for nothing.
+func (e *Edge) rest(r *limit.Request, took []taken) *limit.Request {
 	n := 0
-	for _, rule := range leased {
-		if rule == nil {
+	for i := range took {
+		if took[i].says == neither {
 			n++
 		}
 	}
@@ -133,108 +136,115 @@ func (e *Edge) rest(r *limit.Request, leased []*limit.Rule) *limit.Request {
 		return nil
 	}
 	rest := *r
-	rest.Receipt = true
 	rest.Limits = make([]limit.Ref, 0, n)
-	for i, rule := range leased {
-		if rule == nil {
+	for i := range took {
+		if took[i].says == neither {
 			rest.Limits = append(rest.Limits, r.Limits[i])
 		}
 	}
 	return &rest
 }
 
-// take takes of all that is held here, or nothing. If it waits, it does for leases that are on their way, until ctx ends. What can come back is numbered.
-func (e *Edge) take(ctx context.Context, r *limit.Request, own []*limit.Rule, waits bool) ([]taken, ruling) {
-	took := make([]taken, 0, 1)
+// take takes of all that is held here, and says what that comes to: neither, if there is too little of some. Where a limit denies, nothing is taken, and the others are
+// looked at. Waits says that there are leases on their way for which r may wait.
+func (e *Edge) take(r *limit.Request, own []*limit.Rule, took []taken) (says ruling, waits bool) {
+	says = admits
 	for i, rule := range own {
-		if rule == nil {
+		t := &took[i]
+		switch {
+		case rule == nil:
+			says = least(says, neither)
 			continue
+		case says == denies || r.Look:
+			e.lookOne(r, rule, t)
+		default:
+			e.takeOne(r, rule, t)
 		}
-		t, says := e.takeOne(ctx, r, rule, waits)
-		switch says {
-		case neither:
-			e.putBack(took)
-			return nil, neither
-		case denies:
-			e.putBack(took)
-			return e.others(r, append(took, t), own[i+1:]), denies
-		case admits:
-			took = append(took, t)
+		waits = waits || t.answered != nil
+		if t.says == denies && says != denies {
+			e.putBack(took[:i])
 		}
+		says = least(says, t.says)
 	}
-	return took, admits
+	if r.Look && says == denies { // a look is always allowed
+		says = admits
+	}
+	return says, waits
 }
 
-// others adds what the other limits say to a check that one has denied.
-func (e *Edge) others(r *limit.Request, took []taken, own []*limit.Rule) []taken {
-	for _, rule := range own {
-		if rule != nil {
-			t, _ := e.lookOne(r, rule)
-			took = append(took, t)
-		}
+// least is what two limits together say: a denial by one of them is one, whatever the other says.
+func least(a, b ruling) ruling {
+	if a == denies || b == denies {
+		return denies
 	}
-	return took
+	return min(a, b)
+}
+
+// idOf is the bucket of r and a rule. A plan counts only where the limit has plans.
+func (e *Edge) idOf(r *limit.Request, rule *limit.Rule) bucketID {
+	id := bucketID{key: r.Key, limit: rule.Name}
+	if r.Plan != "" {
+		id.plan = planOf(e.limits(), rule.Name, r.Plan)
+	}
+	return id
 }
 
 // takeOne takes of one bucket.
-func (e *Edge) takeOne(ctx context.Context, r *limit.Request, rule *limit.Rule, waits bool) (taken, ruling) {
-	numbered := r.Receipt || len(r.Limits) > 1
-	t := taken{id: bucketID{r.Key, rule.Name, r.Plan}, shard: e.shardOf(r.Key)}
+func (e *Edge) takeOne(r *limit.Request, rule *limit.Rule, t *taken) {
+	t.id, t.shard = e.idOf(r, rule), e.shardOf(r.Key)
 	cost := r.Tokens()
 	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
 	s := e.shareLocked(t.shard, t.id, rule, now, jumps)
-	if s == nil {
+	if t.share = s; s == nil {
 		t.shard.mu.Unlock()
-		return noRoom(rule, t)
+		t.noRoom(rule)
+		return
 	}
 	piece, verdict, ask := s.Check(now, cost)
-	var answered chan struct{}
+	t.says = rulingOf(verdict)
 	switch verdict {
 	case lease.Spent:
-		e.keepLocked(&t, s, piece, now, cost, numbered)
+		e.keepLocked(t, piece, now, r)
 	case lease.Denied:
 		t.outcome = s.Outcome(now, cost, false)
 	case lease.Waits:
 		if s.answered == nil {
 			s.answered = make(chan struct{})
 		}
-		answered = s.answered
+		t.answered = s.answered
 	case lease.Elsewhere:
 	}
 	t.shard.mu.Unlock()
 	if ask.Number != 0 {
 		e.ask(t.id, rule, s, ask)
 	}
-	if answered == nil || !waits {
-		return t, rulingOf(verdict)
-	}
+}
+
+// wait waits for the answer that t may wait for, and takes of what it brings.
+func (e *Edge) wait(ctx context.Context, r *limit.Request, t *taken) {
 	select {
-	case <-answered:
+	case <-t.answered:
 	case <-ctx.Done():
-		return t, neither
+		return
 	}
-	now, jumps = e.clock.read()
+	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
 	defer t.shard.mu.Unlock()
-	if e.shareLocked(t.shard, t.id, rule, now, jumps) != s {
-		return t, neither
+	if t.shard.jumps != jumps || t.shard.shares[t.id] != t.share {
+		return
 	}
-	piece, ok := s.Again(now, cost)
-	if !ok {
-		return t, neither
+	if piece, ok := t.share.Again(now, r.Tokens()); ok {
+		t.says = admits
+		e.keepLocked(t, piece, now, r)
 	}
-	e.keepLocked(&t, s, piece, now, cost, numbered)
-	return t, admits
 }
 
 // noRoom is what becomes of a check of a bucket for which this edge has no room: nobody else can decide about one that is its own.
-func noRoom(rule *limit.Rule, t taken) (taken, ruling) {
-	if rule.Consistency != limit.OfEdge {
-		return t, neither
+func (t *taken) noRoom(rule *limit.Rule) {
+	if rule.Consistency == limit.OfEdge {
+		t.says, t.outcome = denies, limit.Outcome{Name: rule.Name, Limit: rule.Capacity, RetryAfter: rule.Fill()}
 	}
-	t.outcome = limit.Outcome{Name: rule.Name, Limit: rule.Capacity, RetryAfter: rule.Fill()}
-	return t, denies
 }
 
 func rulingOf(v lease.Verdict) ruling {
@@ -249,82 +259,62 @@ func rulingOf(v lease.Verdict) ruling {
 }
 
 // keepLocked writes down what was taken.
-func (e *Edge) keepLocked(t *taken, s *share, piece lease.Piece, now, cost int64, numbered bool) {
-	if numbered {
-		t.number = e.serials.Add(1)
-		s.Give(t.number, piece)
+func (e *Edge) keepLocked(t *taken, piece lease.Piece, now int64, r *limit.Request) {
+	if r.Receipt {
+		t.number = number()
+		t.share.Give(t.number, piece)
 	}
 	t.piece = piece
-	t.outcome = s.Outcome(now, cost, true)
+	t.outcome = t.share.Outcome(now, r.Tokens(), true)
 }
 
-// look says what would become of r by what is held here, and asks for more where that is little. Of own it removes the limits of which there is too little.
-func (e *Edge) look(r *limit.Request, own []*limit.Rule) (looked []taken, says ruling) {
-	says = admits
-	for i, rule := range own {
-		if rule == nil {
-			continue
-		}
-		t, one := e.lookOne(r, rule)
-		switch one {
-		case neither:
-			own[i] = nil
-			continue
-		case denies:
-			says = denies
-		case admits:
-		}
-		looked = append(looked, t)
-	}
-	return looked, says
+// number is one that cannot be guessed.
+func number() uint64 {
+	var bits [8]byte
+	_, _ = rand.Read(bits[:]) // it never fails
+	return max(binary.LittleEndian.Uint64(bits[:]), 1)
 }
 
-// lookOne is look for one limit.
-func (e *Edge) lookOne(r *limit.Request, rule *limit.Rule) (taken, ruling) {
-	t := taken{id: bucketID{r.Key, rule.Name, r.Plan}, shard: e.shardOf(r.Key)}
-	now, jumps := e.clock.read()
-	t.shard.mu.Lock()
-	s := e.shareLocked(t.shard, t.id, rule, now, jumps)
-	if s == nil {
-		t.shard.mu.Unlock()
-		return noRoom(rule, t)
-	}
-	v, ask := s.Look(now, r.Tokens())
-	t.outcome = s.Outcome(now, r.Tokens(), v == lease.Spent)
-	t.shard.mu.Unlock()
-	if ask.Number != 0 {
-		e.ask(t.id, rule, s, ask)
-	}
-	return t, rulingOf(v)
-}
-
-// putBack puts back what was taken, each piece in its place.
-func (e *Edge) putBack(took []taken) {
-	for i := range took {
-		e.putBackOne(&took[i])
-	}
-}
-
-func (e *Edge) putBackOne(t *taken) bool {
+// lookOne says what would become of r in one bucket, and takes nothing.
+func (e *Edge) lookOne(r *limit.Request, rule *limit.Rule, t *taken) {
+	t.id, t.shard = e.idOf(r, rule), e.shardOf(r.Key)
 	now, jumps := e.clock.read()
 	t.shard.mu.Lock()
 	defer t.shard.mu.Unlock()
-	s := t.shard.shares[t.id]
-	if s == nil || t.shard.jumps != jumps {
-		return false
+	s := e.shareLocked(t.shard, t.id, rule, now, jumps)
+	if s == nil {
+		t.noRoom(rule)
+		return
 	}
-	return s.PutBack(t.number, now)
+	v, _ := s.Look(now, r.Tokens())
+	t.says, t.outcome = rulingOf(v), s.Outcome(now, r.Tokens(), v == lease.Spent)
+}
+
+// putBack puts back what was taken, each piece in its place, and tells what there is then.
+func (e *Edge) putBack(took []taken) {
+	now, jumps := e.clock.read()
+	for i := range took {
+		t := &took[i]
+		if t.says != admits || t.share == nil || t.piece.Cost == 0 {
+			continue
+		}
+		t.shard.mu.Lock()
+		if t.shard.jumps == jumps && t.shard.shares[t.id] == t.share {
+			if t.number == 0 {
+				t.share.Undo(t.piece, now)
+			} else {
+				t.share.PutBack(t.number, now)
+			}
+			t.outcome = t.share.Outcome(now, t.piece.Cost, true)
+		}
+		t.shard.mu.Unlock()
+		t.piece = lease.Piece{}
+	}
 }
 
 // shareLocked is the share of a bucket under a rule; nil where the shard is full. What is held from before a jump of the clock, or of another rule, is dropped.
 func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, jumps uint64) *share {
-	if sh.jumps != jumps {
-		if len(sh.shares) > 0 {
-			e.counts.dropped.Add(float64(len(sh.shares)))
-			sh.forgetLocked()
-		}
-		sh.jumps = jumps
-	}
+	e.jumpedLocked(sh, jumps)
 	s := sh.shares[id]
 	switch {
 	case s != nil && (s.Rule() == rule || s.Rule().Equal(rule)):
@@ -346,7 +336,8 @@ func (e *Edge) shareLocked(sh *shard, id bucketID, rule *limit.Rule, now int64, 
 func (e *Edge) decision(r *limit.Request, took []taken, rest limit.Decision, allowed bool) limit.Decision {
 	d := limit.Decision{Allowed: allowed, Limits: make([]limit.Outcome, len(r.Limits)), Node: rest.Node}
 	for i, ref := range r.Limits {
-		if len(took) == 0 || took[0].id.limit != ref.Name {
+		t := &took[i]
+		if t.says == neither {
 			if len(rest.Limits) > 0 {
 				d.Limits[i], rest.Limits = rest.Limits[0], rest.Limits[1:]
 			}
@@ -355,11 +346,8 @@ func (e *Edge) decision(r *limit.Request, took []taken, rest limit.Decision, all
 			}
 			continue
 		}
-		t := &took[0]
-		took = took[1:]
-		if d.Limits[i] = t.outcome; r.Plan != "" && t.outcome.Plan == "" {
-			d.Limits[i].Plan = planOf(e.limits(), ref.Name, r.Plan)
-		}
+		d.Limits[i] = t.outcome
+		d.Limits[i].Plan = t.id.plan
 		if r.Receipt && allowed {
 			d.Receipts = append(d.Receipts, e.receipt(t))
 		}

@@ -6,6 +6,7 @@ import "github.com/jeton-dev/jeton/actor/limit"
 type Ask struct {
 	Number uint64
 	Tokens int64
+	Least  int64 // of a lease: fewer are of no use
 	Report bool
 	Life   int64 // of a lease, in nanoseconds
 	Held   int64 // tokens that the edge has still

@@ -130,24 +130,31 @@ func (c *Counted) Heard(o limit.Outcome, at int64) {
 	c.left = max(int64(math.Ceil(float64(o.Remaining)*c.share))-c.pending-c.reported, 0)
 }
 
-// Give notes that what was admitted last, a piece, may come back by that number.
+// Undo takes back what was admitted, as long as it was not reported.
+func (c *Counted) Undo(piece Piece, _ int64) bool {
+	if piece.Cost > c.pending {
+		return false
+	}
+	c.pending -= piece.Cost
+	c.left += piece.Cost
+	return true
+}
+
+// Give notes that what was admitted may come back by that number.
 func (c *Counted) Give(number uint64, piece Piece) {
 	if c.given == nil {
 		c.given = make(map[uint64]int64)
 	}
-	c.given[number] = piece.Cost
+	if len(c.given) < MaxGiven {
+		c.given[number] = piece.Cost
+	}
 }
 
-// PutBack takes back what was admitted, as long as it was not reported.
-func (c *Counted) PutBack(number uint64, _ int64) bool {
+// PutBack takes back what was given by a number, once, as long as it was not reported.
+func (c *Counted) PutBack(number uint64, now int64) bool {
 	cost, ok := c.given[number]
-	if !ok || cost > c.pending {
-		return false
-	}
 	delete(c.given, number)
-	c.pending -= cost
-	c.left += cost
-	return true
+	return ok && c.Undo(Piece{Cost: cost}, now)
 }
 
 // Surplus implements [Holding]: there is nothing to give back.

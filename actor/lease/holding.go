@@ -18,7 +18,9 @@ type Holding interface {
 	Answered(a Answer, most int64) bool
 	// Heard takes in what the owner said at a time to a check that it decided.
 	Heard(o limit.Outcome, at int64)
-	// Give notes that what was admitted last, a piece, may come back by that number; PutBack takes it back, once, and says whether it may be spent again.
+	// Undo takes back a piece that was admitted, and says whether it may be spent again. Nobody may have taken it back before.
+	Undo(piece Piece, now int64) bool
+	// Give notes that a piece may come back by that number; PutBack takes it back, once, and says whether it may be spent again.
 	Give(number uint64, piece Piece)
 	PutBack(number uint64, now int64) bool
 	// Surplus is what is not needed any more, to be given back.

@@ -23,12 +23,13 @@ import (
 
 // A Bucket is what an edge has of one bucket. One caller at a time.
 type Bucket struct {
-	rule  *limit.Rule
-	held  []held          // in the order in which they came, all of one generation
-	taken held            // what was spent last
-	given map[uint64]held // what was spent and may come back, by what tells it apart; nil for none
-	last  uint64          // number of the last ask
-	open  bool            // its answer has not come
+	rule *limit.Rule
+	held []held // the first one that has enough is spent
+	last uint64 // number of the last ask
+	open bool   // its answer has not come
+
+	given map[uint64]Piece // what was spent and may come back, by what tells it apart; nil for none
+	order []uint64         // the numbers of given, and of what has come back, in the order in which they were given
 }
 
 // held is line of a lease, which is spent up to at.
@@ -43,10 +44,16 @@ type Piece struct {
 	*limit.Lease            // of which it is; nil where nothing but tokens is counted
 	Span         limit.Span // where it lies
 	Cost         int64      // in tokens
+
+	start, end limit.Pos // exactly
 }
 
-// MaxBack is how many pieces that came back an edge keeps of a bucket. More are lost.
-const MaxBack = 64
+const (
+	// MaxBack is how many pieces that came back an edge keeps of a bucket, besides those that it could put together. More are lost.
+	MaxBack = 64
+	// MaxGiven is how many pieces may come back. Of more, the oldest may not.
+	MaxGiven = 4096
+)
 
 // NewBucket is an edge's share of a bucket of rule, of which it has nothing yet.
 func NewBucket(rule *limit.Rule) *Bucket { return &Bucket{rule: rule} }
@@ -93,8 +100,7 @@ func (b *Bucket) Take(now, cost int64) (piece Piece, ok bool) {
 			continue
 		}
 		h.at = end
-		b.taken = held{lease: h.lease, at: start, end: end, back: true}
-		return Piece{Lease: h.lease, Span: limit.Span{Start: start.NS, End: end.Ceil()}, Cost: cost}, true
+		return pieceOf(h.lease, start, end, cost), true
 	}
 	return Piece{}, false
 }
@@ -117,32 +123,63 @@ func (h *held) fit(rule *limit.Rule, now int64, length limit.Pos) (start, end li
 	return start, end, now < h.lease.Until && !end.After(h.end) && !end.After(rule.Bound(now))
 }
 
-// Give notes that what was taken last, a piece, may come back by that number. The numbers of a bucket differ.
-func (b *Bucket) Give(number uint64, _ Piece) {
+// pieceOf is the line from start to end of a lease, for that cost.
+func pieceOf(l *limit.Lease, start, end limit.Pos, cost int64) Piece {
+	return Piece{Lease: l, Span: limit.Span{Start: start.NS, End: end.Ceil()}, Cost: cost, start: start, end: end}
+}
+
+// Give notes that a piece may come back by that number. The numbers of a bucket differ.
+func (b *Bucket) Give(number uint64, piece Piece) {
 	if b.given == nil {
-		b.given = make(map[uint64]held)
+		b.given = make(map[uint64]Piece)
 	}
-	b.given[number] = b.taken
+	for len(b.order) > 0 && (len(b.given) >= MaxGiven || b.over(b.order[0])) {
+		delete(b.given, b.order[0])
+		b.order = b.order[1:]
+	}
+	b.given[number] = piece
+	b.order = append(b.order, number)
+}
+
+// over says whether nothing is given by that number any more.
+func (b *Bucket) over(number uint64) bool {
+	_, ok := b.given[number]
+	return !ok
 }
 
 // PutBack takes back what was given by a number, once, to be spent again in its place. It says whether there was any that may still be spent.
-func (b *Bucket) PutBack(number uint64, now int64) bool {
-	b.expire(now)
-	piece, ok := b.given[number]
-	if !ok {
-		return false
+func (b *Bucket) PutBack(number uint64, now int64) (piece Piece, ok bool) {
+	if piece, ok = b.given[number]; !ok {
+		return Piece{}, false
 	}
 	delete(b.given, number)
+	return piece, b.Undo(piece, now)
+}
+
+// Undo puts a piece back in its place, to be spent again before all else. The caller has not put it back before. It says whether it may still be spent.
+func (b *Bucket) Undo(piece Piece, now int64) bool {
+	b.expire(now)
+	if now >= piece.Until || !piece.end.After(limit.At(b.rule.Begin(now))) || len(b.held) > 0 && b.held[0].lease.Generation != piece.Generation {
+		return false
+	}
 	back := 0
 	for i := range b.held {
-		if b.held[i].back {
+		h := &b.held[i]
+		switch {
+		case h.lease == piece.Lease && h.at == piece.end: // what was spent of it last
+			h.at = piece.start
+			return true
+		case h.lease == piece.Lease && h.back && h.end == piece.start:
+			h.end = piece.end
+			return true
+		case h.back:
 			back++
 		}
 	}
 	if back == MaxBack {
 		return false
 	}
-	b.held = append(b.held, piece)
+	b.held = slices.Insert(b.held, 0, held{lease: piece.Lease, at: piece.start, end: piece.end, back: true})
 	return true
 }
 
@@ -168,7 +205,7 @@ func (h *held) left(rule *limit.Rule, now int64) int64 {
 // Clone is a copy that shares nothing with b.
 func (b *Bucket) Clone() *Bucket {
 	c := *b
-	c.held, c.given = slices.Clone(b.held), maps.Clone(b.given)
+	c.held, c.given, c.order = slices.Clone(b.held), maps.Clone(b.given), slices.Clone(b.order)
 	return &c
 }
 
@@ -214,7 +251,7 @@ func (b *Bucket) GiveBack(now, keep int64) (tails []limit.Receipt) {
 // Drop forgets all leases: the edge's clock may have been wrong, or the limit is another one.
 func (b *Bucket) Drop() {
 	clear(b.held)
-	b.held, b.given = b.held[:0], nil
+	b.held, b.given, b.order = b.held[:0], nil, nil
 }
 
 // expire forgets the line that is over or spent.
@@ -227,7 +264,4 @@ func (b *Bucket) expire(now int64) {
 	}
 	clear(b.held[len(kept):])
 	b.held = kept
-	if len(b.given) > 0 {
-		maps.DeleteFunc(b.given, func(_ uint64, h held) bool { return now >= h.lease.Until || !h.end.After(limit.At(b.rule.Begin(now))) })
-	}
 }

@@ -34,8 +34,7 @@ func (o *Own) Check(now, cost int64) (piece Piece, v Verdict, _ Ask) {
 		return Piece{}, Denied, Ask{}
 	}
 	o.tat = end
-	o.back.taken = held{lease: forever, at: start, end: end, back: true}
-	return Piece{Lease: forever, Span: limit.Span{Start: start.NS, End: end.Ceil()}, Cost: cost}, Spent, Ask{}
+	return pieceOf(forever, start, end, cost), Spent, Ask{}
 }
 
 // Again implements [Holding]: nobody waits.
@@ -61,13 +60,26 @@ func (o *Own) Answered(Answer, int64) bool { return false }
 // Heard implements [Holding]: nobody is heard.
 func (o *Own) Heard(limit.Outcome, int64) {}
 
-// Give notes that what was admitted last may come back by that number.
+// Undo takes back a piece.
+func (o *Own) Undo(piece Piece, now int64) bool {
+	if piece.end == o.tat { // the last one
+		o.tat = piece.start
+		return true
+	}
+	return o.back.Undo(piece, now)
+}
+
+// Give notes that a piece may come back by that number.
 func (o *Own) Give(number uint64, piece Piece) { o.back.Give(number, piece) }
 
 // PutBack takes back what was admitted, once.
 func (o *Own) PutBack(number uint64, now int64) bool {
-	o.back.expire(now)
-	return o.back.PutBack(number, now)
+	piece, ok := o.back.given[number]
+	if !ok {
+		return false
+	}
+	delete(o.back.given, number)
+	return o.Undo(piece, now)
 }
 
 // Surplus implements [Holding]: there is nothing to give back.

@@ -20,7 +20,7 @@ const (
 	shortestPause, longestPause = int64(50e6), int64(1e9)
 
 	// lastCall is how long before a lease is over what is left is given back, if time does not bring it back.
-	lastCall = int64(500e6)
+	lastCall = int64(1250e6)
 )
 
 // worth is how many checks must be expected during a lease for one to be asked for: for fewer, each is asked of the owner at no more cost.
@@ -57,6 +57,9 @@ func (s *Share) Rule() *limit.Rule { return s.rule }
 
 // Check decides a check of that cost, at least 1. The ask is to be sent, if there is one: its Number is not 0.
 func (s *Share) Check(now, cost int64) (piece Piece, v Verdict, ask Ask) {
+	if cost > s.rule.Capacity {
+		return Piece{}, Elsewhere, Ask{} // it can never pass: the owner says so
+	}
 	before := s.note(now, cost)
 	if piece, ok := s.Take(now, cost); ok {
 		return piece, Spent, s.refill(now, cost, before)
@@ -74,6 +77,9 @@ func (s *Share) Look(now, cost int64) (v Verdict, ask Ask) {
 	if s.Has(now, cost) {
 		return Spent, Ask{}
 	}
+	if cost > s.rule.Capacity {
+		return Elsewhere, Ask{}
+	}
 	before := s.note(now, cost)
 	return Elsewhere, s.refill(now, cost, before)
 }
@@ -83,6 +89,22 @@ func (s *Share) Due(int64) Ask { return Ask{} }
 
 // Heard implements [Holding]: a share goes by what it holds.
 func (s *Share) Heard(limit.Outcome, int64) {}
+
+// Undo puts a piece back: it was no demand either.
+func (s *Share) Undo(piece Piece, now int64) bool {
+	s.demand = max(s.demand-float64(piece.Cost)*1e9/float64(memory), 0)
+	return s.Bucket.Undo(piece, now)
+}
+
+// PutBack takes back what was given by a number, likewise.
+func (s *Share) PutBack(number uint64, now int64) bool {
+	piece, ok := s.given[number]
+	if !ok {
+		return false
+	}
+	delete(s.given, number)
+	return s.Undo(piece, now)
+}
 
 // Again decides a check that has waited, once the answer has come.
 func (s *Share) Again(now, cost int64) (piece Piece, ok bool) { return s.Take(now, cost) }
@@ -115,7 +137,7 @@ func (s *Share) refill(now, cost int64, before float64) (ask Ask) {
 		return Ask{}
 	}
 	s.wanted, s.waiting = int64(math.Ceil(min(want, float64(s.rule.Capacity)))), 0
-	return Ask{Number: s.Ask(), Tokens: s.wanted, Life: life, Held: s.Left(now)}
+	return Ask{Number: s.Ask(), Tokens: s.wanted, Least: min(cost, s.wanted), Life: life, Held: s.Left(now)}
 }
 
 // life is for how long line is asked for: no longer than half of the bucket.
@@ -154,6 +176,9 @@ func (s *Share) Answered(a Answer, most int64) bool {
 	return true
 }
 
+// Compares says whether the lease of an answer may be taken, as far as clocks go.
+func (a *Answer) Compares(most int64) bool { return a.Lease == nil || compares(a, most) }
+
 // compares says whether the clocks of edge and owner differ by no more than most, for sure: the owner read its own between the two readings of the edge.
 func compares(a *Answer, most int64) bool {
 	return a.Lease.Now-a.Sent <= most && a.Now-a.Lease.Now <= most
@@ -189,7 +214,7 @@ func (s *Share) Surplus(now int64) []limit.Receipt {
 // Idle says that nothing would be lost if the share were forgotten.
 func (s *Share) Idle(now int64) bool {
 	s.expire(now)
-	return len(s.held) == 0 && len(s.given) == 0 && !s.Asking() && now-s.last > 5*memory && now > s.quiet
+	return len(s.held) == 0 && !s.Asking() && now-s.last > 5*memory && now > s.quiet
 }
 
 // Outcome is what the limit says to a check that was admitted by a piece: a share denies nothing. What remains is what is held and what remained at the owner when the last lease was

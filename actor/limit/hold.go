@@ -41,7 +41,7 @@ func (r *Rule) AllowsHold(d time.Duration) error {
 // checkHold checks what a request asks of a hold, by itself.
 func (r *Request) checkHold() error {
 	switch {
-	case r.Hold == 0 && r.Least != 0:
+	case r.Hold == 0 && r.Lease == nil && r.Least != 0:
 		return &FieldError{Field: "least", Problem: "belongs to a hold: leave it out, or say for how long to hold"}
 	case r.Hold == 0:
 		return nil

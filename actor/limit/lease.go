@@ -39,6 +39,8 @@ func (r *Request) checkLease() error {
 		return nil
 	case a.Life < time.Millisecond || int64(a.Life) > LongestLease:
 		return &FieldError{Field: "lease.life", Problem: fmt.Sprintf("%s is not from 1ms to %s", durationText(a.Life), durationText(time.Duration(LongestLease)))}
+	case r.Least < 0 || r.Least > r.Tokens():
+		return &FieldError{Field: "least", Problem: fmt.Sprintf("%d is not from 1 to the cost, %d", r.Least, r.Tokens())}
 	case a.Held < 0:
 		return &FieldError{Field: "lease.held", Problem: fmt.Sprintf("%d is negative", a.Held)}
 	case a.Now <= 0:

@@ -127,7 +127,7 @@ type Request struct {
 	// Hold, if not 0, makes the check a hold of its cost for so long, until a [Settlement] says what was used: at most as long as every
 	// limit of r allows. At least 1 s. The answer has a [Hold].
 	Hold time.Duration
-	// Least, if not 0, is how few tokens a hold may take: where the cost is not left, it takes what is. From 1 to the cost.
+	// Least, if not 0, is how few tokens a hold or a lease may take: where the cost is not left, it takes what is. From 1 to the cost.
 	Least int64
 	// Lease, if not nil, asks for the cost as line that the caller, an edge, spends by itself: as much of it as the owner passes down, at least one
 	// token. The one limit of r is stored, and its Consistency is [Leased].
@@ -254,8 +254,9 @@ type LeaseAsk struct {
 	Terms uint64
 	// Held is how many tokens of the bucket the edge has still, for people to see.
 	Held int64
-	// Edge is a name of the edge, likewise; it may be empty.
+	// Edge is a name of the edge, likewise; it may be empty. ID tells it from others of that name: a random number.
 	Edge string
+	ID   uint64
 }
 
 // A Hold is what a check has taken for a time. Its text, [Hold.String], carries what is needed to settle it at any node.

@@ -209,21 +209,25 @@ func (b *bucket) busyUntil(now int64, cfg *Config) int64 {
 		}
 		return until
 	}
-	until := max(b.next().to, b.lineHolds().busyUntil())
-	if b.tat.Ceil() < b.held.to {
-		until = max(until, b.held.to)
-	}
 	begin := b.rule.Begin(now)
+	line, ends := b.next().to, b.tat.Ceil() // the line that is held, and when what is spent has come back
+	if b.tat.Ceil() < b.held.to {
+		line = max(line, b.held.to)
+	}
+	until := b.lineHolds().busyUntil()
+	if begin > now { // of a window: then another one begins
+		ends = begin
+	}
+	if line > begin {
+		until = max(until, line)
+	}
 	if b.returns() != nil && b.tat.NS >= begin {
-		until = max(until, min(b.tat.Ceil(), b.load.at+cfg.ReturnFor))
+		until = max(until, min(ends, b.load.at+cfg.ReturnFor))
 	}
-	switch {
-	case until <= begin:
-		return min(until, now)
-	case begin > now:
-		return min(until, begin) // then another window begins
+	if begin > now {
+		until = min(until, begin)
 	}
-	return until
+	return max(until, b.leases().until())
 }
 
 // closedFor is how long the bucket of penalties closes its limit's from t on, 0 for not. What is on its way to the replicas counts.

@@ -86,8 +86,51 @@ func TestTailOfALease(t *testing.T) {
 	if c := s.view("login").Credit; c != limit.At(2*second) {
 		t.Errorf("credit %v, want 2 s", c)
 	}
+	if !s.owner.Return(l.Tail(start+2*second), s.clock(), &s.out) || s.owner.Return(l.Tail(start+2*second), s.clock(), &s.out) {
+		t.Error("more of it does not come back, or twice")
+	}
+	if c := s.view("login").Credit; c != limit.At(3*second) {
+		t.Errorf("credit %v, want 3 s", c)
+	}
 	s.pass(4 * second)
 	if c := s.view("login").Credit; c != limit.At(second) {
 		t.Errorf("credit %v at 4 s, want the one second that lies ahead", c)
+	}
+}
+
+// In a window that reserves nothing ahead, what was spent keeps the owner awake for as long as it may come back, and a lease until it is over.
+func TestLongWindowsKeepTheirReceipts(t *testing.T) {
+	for what, window := range map[string]time.Duration{"an hour": time.Hour, "five minutes": 5 * time.Minute} {
+		s := alone(t)
+		rule := ruleFor(t, limit.Limit{Name: "page", Algorithm: limit.FixedWindow, Capacity: 100, Window: window})
+		s.pass(int64(window) - start%int64(window))
+		receipt := s.admitted(s.check(5, rule))
+		s.pass(200 * second)
+		if idle, again := s.owner.Idle(s.clock()); idle || again < s.clock()+second {
+			t.Errorf("%s: idle after 200 s is %v, until %v", what, idle, time.Duration(again-s.clock()))
+		}
+		if !s.owner.Return(receipt, s.clock(), &s.out) {
+			t.Errorf("%s: the receipt has no effect", what)
+		}
+		s.pass(1000 * second)
+		if idle, _ := s.owner.Idle(s.clock()); !idle {
+			t.Errorf("%s: not idle after twenty minutes", what)
+		}
+	}
+}
+
+// An owner that has leased line stays awake until that is over: it may come back until then.
+func TestLeasesKeepTheirOwnerAwake(t *testing.T) {
+	s := alone(t)
+	rule := mustRule(t, "login", 10, 1, time.Second)
+	s.leases(s.asks(4, 1, 5*second, rule), 1, 5, 5)
+	s.owner.ForgetReturns()
+	s.pass(4 * second)
+	if idle, _ := s.owner.Idle(s.clock()); idle {
+		t.Error("it is idle while a lease lasts")
+	}
+	s.pass(2 * second)
+	if idle, _ := s.owner.Idle(s.clock()); !idle {
+		t.Error("it is not idle when all is over")
 	}
 }

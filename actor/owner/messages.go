@@ -24,6 +24,7 @@ type Check struct {
 	Lease int64
 	// Edge is the name of who asks for a lease, and EdgeHas how many tokens it has still, for people.
 	Edge    string
+	EdgeID  uint64 // tells it from others of that name
 	EdgeHas int64
 	// Charges says that the cost was spent already: it is charged as far as the debt of the one rule allows, whatever is left. Otherwise the check is a plain one.
 	Charges bool

@@ -195,12 +195,12 @@ func (w *world) edgeSpends(i int) {
 func (w *world) edgeRegrets(i int) {
 	last := w.edges[i].last
 	w.edges[i].last = limit.Receipt{}
-	took := w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i))
+	_, took := w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i))
 	w.say("edge %d takes %s back: it takes effect is %v", i+1, span(last.Span), took)
 	if !took {
 		return
 	}
-	if w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i)) {
+	if _, again := w.edges[i].bucket.PutBack(last.Serial, w.edgeTime(i)); again {
 		w.broken = fmt.Sprintf("edge %d takes %s back twice", i+1, span(last.Span))
 		return
 	}
@@ -264,7 +264,8 @@ func (e *encoder) edges(w *world) {
 		if last := w.edges[i].last; last.Owner != (limit.OwnerID{}) {
 			e.time(last.Start)
 			e.time(last.Generation)
-			e.flag(w.edges[i].bucket.Clone().PutBack(last.Serial, w.edgeTime(i)))
+			_, back := w.edges[i].bucket.Clone().PutBack(last.Serial, w.edgeTime(i))
+			e.flag(back)
 		}
 		e.buf = append(e.buf, n)
 		e.time(w.edges[i].readAt)

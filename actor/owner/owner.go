@@ -413,7 +413,7 @@ func (o *Owner) lease(b *bucket, c *Check) *limit.Lease {
 		until = min(begin, c.At+limit.LongestLease)
 	}
 	l := &limit.Lease{Receipt: o.receipt(b, spent{piece: p}), Until: until, Now: c.At}
-	b.withLeases(c.At).add(passed{Lease: *l, edge: c.Edge}, b.rule.Length(c.EdgeHas).NS)
+	b.withLeases(c.At).add(passed{Lease: *l, edge: c.Edge, id: c.EdgeID}, b.rule.Length(c.EdgeHas).NS)
 	b.noteWait(until + o.cfg.Late) // by the edge's clock it may last so much longer
 	return l
 }
@@ -486,8 +486,11 @@ func (o *Owner) Return(r limit.Receipt, now int64, out *Out) bool {
 		return l.giveBack(b, r, now)
 	}
 	b.moveOn(now, now, out)
-	b.leases().giveBack(&r)
-	return b.giveBack(r, limit.At(r.From), now)
+	back := b.giveBack(r, limit.At(r.From), now)
+	if back {
+		b.leases().giveBack(&r)
+	}
+	return back
 }
 
 // Prefetch brings what a check will need of the owner into the processor's caches, and returns a meaningless number,

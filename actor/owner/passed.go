@@ -10,6 +10,7 @@ import (
 type passed struct {
 	limit.Lease
 	edge string
+	id   uint64 // of the edge
 }
 
 // passedDown are the leases of a bucket that may not be over, in the order of their line, as far as this owner has given them. They decide nothing: people
@@ -20,13 +21,13 @@ type passedDown struct {
 }
 
 // maxPassed is how many leases of a bucket are remembered: of more, the oldest are forgotten.
-const maxPassed = 1024
+const maxPassed = 512
 
 // add adds a lease to those of its edge, which has so much line left of them.
 func (p *passedDown) add(l passed, has int64) {
 	for i := range slices.Backward(p.all) {
 		of := &p.all[i]
-		if of.edge != l.edge {
+		if of.id != l.id {
 			continue
 		}
 		left := min(of.End-of.Start, max(has, 0))
@@ -48,6 +49,17 @@ func (p *passedDown) forget(now int64) {
 		over++
 	}
 	p.drop(over)
+}
+
+// until is when the last of them is over; 0 for none.
+func (p *passedDown) until() (at int64) {
+	if p == nil {
+		return 0
+	}
+	for i := range p.all {
+		at = max(at, p.all[i].Until)
+	}
+	return at
 }
 
 // drop forgets the first n.

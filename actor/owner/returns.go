@@ -52,6 +52,7 @@ type made struct {
 	spent
 	serial uint64
 	back   bool // it has been returned, or is forgotten
+	cut    bool // its end has come back
 }
 
 // returns is what the bucket knows of giving back, or nil for nothing.
@@ -106,7 +107,7 @@ func (r *returns) find(c limit.Receipt) *made {
 	if k >= uint64(len(r.made)) {
 		return nil
 	}
-	if m := &r.made[k]; m.serial == c.Serial && m.span() == c.Span && !m.back {
+	if m := &r.made[k]; m.serial == c.Serial && m.start.NS == c.Start && (m.end.NS == c.End || m.cut && m.end.NS < c.End) && !m.back {
 		return m
 	}
 	return nil
@@ -123,9 +124,15 @@ func (b *bucket) giveBack(c limit.Receipt, from limit.Pos, now int64) bool {
 		return false
 	}
 	back := m.spent
-	r.reuses -= len(m.reuses)
-	m.back, m.reuses = true, nil
-	back.start = limit.Later(back.start, from)
+	if from.After(m.start) { // the rest stays with who has it
+		back = spent{piece: piece{limit.Later(m.start, from), m.end}}
+		if m.end.After(from) {
+			m.end, m.cut = from, true
+		}
+	} else {
+		r.reuses -= len(m.reuses)
+		m.back, m.reuses = true, nil
+	}
 	if r.waits == 0 && !b.creditCap(now).After(b.credit(now)) { // the bucket is full
 		return false
 	}

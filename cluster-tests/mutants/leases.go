@@ -117,6 +117,70 @@ func ofLeases() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestClockJumps$", Says: `jump`}},
 		},
 		{
+			Name: "a key is forgotten with its leases",
+			Why:  "an owner that has leased line stays awake until the lease is over: otherwise what edges give back of a long window is lost",
+			Edits: []Edit{{
+				File: "actor/owner/bucket.go",
+				Old:  "return max(until, b.leases().until())",
+				New:  "return until",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestLeasesKeepTheirOwnerAwake$", Says: `idle`}},
+		},
+		{
+			Name: "only the first tail comes back",
+			Why:  "an edge gives back in parts what it does not need; a part that comes after the first one is lost for the rest of a window otherwise",
+			Edits: []Edit{{
+				File: "actor/owner/returns.go",
+				Old:  "m.end, m.cut = from, true",
+				New:  "m.back = true",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestTailOfALease$", Says: `does not come back`}},
+		},
+		{
+			Name: "what the cluster denies is spent here",
+			Why:  "a check of several limits takes of all or of none: what this edge took goes back where the cluster denies the rest",
+			Edits: []Edit{{
+				File: "actor/edge/take.go",
+				Old:  "\tif !d.Allowed {\n\t\te.putBack(took)",
+				New:  "\tif false {\n\t\te.putBack(took)",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestDeniedFloodTakesNothing$", Says: `are left`}},
+		},
+		{
+			Name: "receipts of edges are numbered in turn",
+			Why:  "who holds a receipt must not be able to return the admissions of others",
+			Edits: []Edit{{
+				File: "actor/edge/take.go",
+				Old:  "return max(binary.LittleEndian.Uint64(bits[:]), 1)",
+				New:  "inTurn++\n\treturn inTurn",
+			}, {
+				File: "actor/edge/take.go",
+				Old:  "// number is one that cannot be guessed.",
+				New:  "var inTurn uint64\n\nvar _ = binary.LittleEndian\n\n// number is one that cannot be guessed.",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestReceiptsCannotBeGuessed$", Says: `true`}},
+		},
+		{
+			Name: "edges spend what others heard of",
+			Why:  "of what is left each edge takes its share: all of it at each of eight edges is eight times as much, again and again",
+			Edits: []Edit{{
+				File: "actor/lease/counted.go",
+				Old:  "c.share = (c.share + share) / 2",
+				New:  "_ = share",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestEventualUnderABurst$", Says: `admitted in a second`}},
+		},
+		{
+			Name: "reports are checks",
+			Why:  "what an edge reports was admitted already: where the bucket has not as much, it is debt",
+			Edits: []Edit{{
+				File: "actor/owner/owner.go",
+				Old:  "bound := b.rule.BoundOfDebt(c.At)\n\ttokens",
+				New:  "bound := b.rule.Bound(c.At)\n\ttokens",
+			}},
+			Caught: []Hunt{{Package: "./actor/edge", Run: "^TestEventualUnderABurst$", Says: `of a limit of`}},
+		},
+		{
 			Name: "a lease outlives its limit",
 			Why:  "what an edge holds under a limit that was changed, it does not spend under the new one",
 			Edits: []Edit{{

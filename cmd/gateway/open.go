@@ -61,6 +61,7 @@ func (e *Gateway) openCore(s *setup) (err error) {
 	if e.client, err = client.New(client.Config{
 		Servers: s.servers, FailFast: true, Connections: 1, MaxMessages: 1, Timeout: s.doc.Cluster.Budget(), MaxChecks: maxChecks,
 		TLS: clusterTLS(s, e.now.Load), Token: func() string { return e.now.Load().token }, Registerer: e.metrics,
+		Edges: s.doc.Cluster.Sharers(), Name: s.doc.Name,
 	}); err != nil {
 		return err
 	}

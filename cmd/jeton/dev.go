@@ -46,9 +46,13 @@ func devVerb() *cobra.Command {
 	cmd.Flags().StringVar(&cfg.data, "data", "", "directory that keeps the data after Ctrl-C too")
 	cmd.Flags().StringVar(&cfg.limits, "limits", "", "YAML file with limits instead of the samples, for a cluster that is founded")
 	cmd.Flags().IntVar(&cfg.port, "port", 7700, "port of the first node's gRPC; its other ports are the next ones, those of node 2 are ten higher; 0 takes any, for the gateway too")
+	cmd.Flags().IntVar(&cfg.gateways, "gateways", 1, fmt.Sprintf("how many gateways, 1 to %d, in front of the same API; the ports of each are ten higher than those of the one before", maxDevGateways))
 	cmd.Flags().IntVar(&cfg.gatewayPort, "gateway-port", defaultGatewayPort, "port of the gateway's proxy; those of its admin listener and for other proxies are the next ones; 0 takes any")
 	return cmd
 }
+
+// maxDevGateways is how many gateways dev runs at most.
+const maxDevGateways = 9
 
 // freeGatewayPort is the gateway's port where none was given: that of the documentation, unless it is one of a node's.
 func (cfg devConfig) freeGatewayPort() int {
@@ -68,7 +72,9 @@ func dev(ctx context.Context, cfg devConfig, stdout, stderr io.Writer) (err erro
 		return fmt.Errorf("--nodes %d: give 1 to %d", cfg.nodes, maxDevNodes)
 	case cfg.port < 0 || cfg.port+10*maxDevNodes > 65535:
 		return fmt.Errorf("--port %d: give one with room for the nodes behind it, such as 7700, or 0", cfg.port)
-	case cfg.gatewayPort < 0 || cfg.gatewayPort+len(gatewayAddresses) > 65536:
+	case cfg.gateways < 1 || cfg.gateways > maxDevGateways:
+		return fmt.Errorf("--gateways %d: give 1 to %d", cfg.gateways, maxDevGateways)
+	case cfg.gatewayPort < 0 || cfg.gatewayPort+10*(cfg.gateways-1)+len(gatewayAddresses) > 65536:
 		return fmt.Errorf("--gateway-port %d: give one with room for two more behind it, such as 7780, or 0", cfg.gatewayPort)
 	}
 	keeps := cfg.data != ""
@@ -122,7 +128,7 @@ func runSwarm(ctx context.Context, s *swarm, cfg devConfig, stdout io.Writer, ke
 	return s.wait(ctx)
 }
 
-// startAll starts the nodes, and a gateway by the limits that are then in force, and returns these when all of them serve.
+// startAll starts the nodes, and the gateways by the limits that are then in force, and returns these when all of them serve.
 func startAll(ctx context.Context, s *swarm, cfg devConfig, api *sample) (*limit.Document, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
@@ -131,10 +137,10 @@ func startAll(ctx context.Context, s *swarm, cfg devConfig, api *sample) (*limit
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.writeDocument(s, api.url(), doc); err != nil {
+	if err := cfg.writeDocuments(s, api.url(), doc); err != nil {
 		return nil, err
 	}
-	return doc, s.startGateway(ctx)
+	return doc, s.startGateways(ctx)
 }
 
 // lockData makes the directory and keeps every other dev off it until unlock is called: whichever stops first would remove
@@ -160,6 +166,8 @@ var welcomeText = template.Must(template.New("welcome").Parse(
   {{.Name}}   gRPC {{.GRPC}}   HTTP http://{{.HTTP}}   process {{.PID}}{{end}}
   gateway  HTTP http://{{.Proxy}}   process {{.GatewayPID}}
            admin http://{{.Admin}}, for other proxies http://{{.ForwardAuth}}/auth, document {{.Document}}
+{{- range .Gateways}}
+  {{.Name}}   HTTP http://{{.Proxy}}   process {{.PID}}   admin http://{{.Admin}}{{end}}
 
 Limits: {{.Limits}}.
 Try in another terminal:
@@ -175,6 +183,11 @@ Through the gateway, to a sample API: sixty pass, and one more each second; the 
   for i in $(seq 1 70); do curl -s -o /dev/null -w '%{http_code} ' -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items; done
   curl -i -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/items
   {{.Program}} explain ID{{if .Gateway}} --gateway {{.Gateway}}{{end}}
+{{end}}
+{{- if .Search}}
+A gateway takes tokens of the limit search ahead, and decides by itself: the page of the bucket says which holds how many.
+
+  for i in $(seq 1 300); do curl -s -o /dev/null -H 'x-api-key: {{.TestKey}}' http://{{.Proxy}}/v1/search; done; curl http://{{.First.HTTP}}/debug/buckets/search/customer:{{.TestOwner}}
 {{end}}
 {{- if .Model}}
 To a language model behind it, which streams for six seconds: an estimate is held meanwhile, and settled by what was used:
@@ -211,7 +224,16 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 	for _, n := range s.nodes {
 		nodes = append(nodes, shown{n.name, local(n.at("grpc")), local(n.at("http")), n.pid()})
 	}
-	gateway := local(s.gateway.at("admin"))
+	type another struct {
+		Name, Proxy, Admin string
+		PID                int
+	}
+	var others []another
+	for _, g := range s.gateways[1:] {
+		others = append(others, another{g.name, local(g.at("proxy")), local(g.at("admin")), g.pid()})
+	}
+	main := s.gateways[0]
+	gateway := local(main.at("admin"))
 	if gateway == "localhost:7781" {
 		gateway = "" // likewise
 	}
@@ -223,9 +245,9 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		"Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 		"Keeps": keeps, "Program": program(),
-		"Proxy": local(s.gateway.at("proxy")), "Admin": local(s.gateway.at("admin")), "ForwardAuth": s.gateway.at("forward-auth"),
-		"GatewayPID": s.gateway.pid(), "Document": filepath.Join(data, documentFile), "Gateway": gateway,
-		"Items": has(doc, "items"), "Model": hasModel(doc), "TestKey": testKey, "TestOwner": testOwner,
+		"Proxy": local(main.at("proxy")), "Admin": local(main.at("admin")), "ForwardAuth": main.at("forward-auth"), "Gateways": others,
+		"GatewayPID": main.pid(), "Document": filepath.Join(data, documentFile(0)), "Gateway": gateway,
+		"Items": has(doc, "items"), "Search": has(doc, "search"), "Model": hasModel(doc), "TestKey": testKey, "TestOwner": testOwner,
 	})
 }
 

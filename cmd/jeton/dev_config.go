@@ -15,14 +15,15 @@ type devConfig struct {
 	limits string // the limits file; empty: that of the sample limits
 	port   int    // of the first node's gRPC; 0 takes any free ports
 
-	gatewayPort int // of the gateway's proxy; 0 takes any free ports
+	gateways    int // how many
+	gatewayPort int // of the first gateway's proxy; 0 takes any free ports
 }
 
-// The files with the sample limits and with the document of the gateway in the data directory.
-const (
-	sampleFile   = "limits.yaml"
-	documentFile = "gateway.yaml"
-)
+// sampleFile is the file with the sample limits in the data directory.
+const sampleFile = "limits.yaml"
+
+// documentFile is that with the document of the i-th gateway.
+func documentFile(i int) string { return numbered("gateway", i) + ".yaml" }
 
 // sampleLimits are the limits of dev if no limits file is given.
 const sampleLimits = `limits:
@@ -39,6 +40,10 @@ const sampleLimits = `limits:
   api:             # fifty requests a second, bursts up to a hundred
     capacity: 100
     refill: 50/s
+  search:          # a thousand at once, then a hundred a second: gateways take tokens ahead, and decide by themselves
+    capacity: 1000
+    refill: 100/s
+    consistency: leased
   tokens:          # a hundred thousand tokens of a language model a minute: taken by an estimate, settled by what was used
     capacity: 100000
     refill: 100000/1m
@@ -54,8 +59,8 @@ const sampleLimits = `limits:
     lease: 1m
 `
 
-// document is the path of the gateway's document.
-func (cfg devConfig) document() string { return filepath.Join(cfg.data, documentFile) }
+// document is the path of the i-th gateway's document.
+func (cfg devConfig) document(i int) string { return filepath.Join(cfg.data, documentFile(i)) }
 
 // complete sets the paths that are not given.
 func (cfg *devConfig) complete() {

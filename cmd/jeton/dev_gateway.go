@@ -30,11 +30,12 @@ var documentText = template.Must(template.New("document").Parse(
 # and "jeton gateway --check --config FILE" whether a document is good.
 
 # The name begins the id of every refusal, by which "jeton explain ID" finds it.
-name: dev
+name: {{.Name}}
 
 # The cluster that decides: any of its nodes, which tell the gateway of the others.
 cluster:
-  servers: [{{.Servers}}]
+  servers: [{{.Servers}}]{{if gt .Gateways 1}}
+  gateways: {{.Gateways}}{{end}}
   # How long a request waits for its decision before the limit's on_unavailable counts. 50ms unless said; a whole cluster
   # on one machine may pause for longer.
   decide_within: 2s
@@ -88,6 +89,14 @@ routes:
 {{- else}}
     # The cluster has no limit named login, which would stand here.
 {{- end}}
+{{- if .Search}}
+
+  # Asked often: the limit search is leased, so this gateway takes tokens of a client ahead and decides by itself.
+  - name: search
+    path: /v1/search
+    checks:
+      - limits: [search]
+{{- end}}
 {{- if .Model}}
 
   # Language models, which the sample imitates. What a request may use is held while its answer is streamed, and settled by what the answer
@@ -112,9 +121,18 @@ routes:
       - {limits: [budget], counts: money}
 {{- end}}`))
 
-// writeDocument writes the document of the gateway in front of the sample upstream, with those of its limits that are in
-// force.
-func (cfg devConfig) writeDocument(s *swarm, sample string, doc *limit.Document) error {
+// writeDocuments writes the documents of the gateways in front of the sample upstream, with those of its limits that are in force.
+func (cfg devConfig) writeDocuments(s *swarm, sample string, doc *limit.Document) error {
+	for i := range s.gateways {
+		if err := cfg.writeDocument(i, s, sample, doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeDocument writes that of the i-th gateway.
+func (cfg devConfig) writeDocument(i int, s *swarm, sample string, doc *limit.Document) error {
 	secret, err := devSecret(filepath.Join(cfg.data, secretFile))
 	if err != nil {
 		return err
@@ -123,16 +141,17 @@ func (cfg devConfig) writeDocument(s *swarm, sample string, doc *limit.Document)
 	for _, n := range s.nodes {
 		servers = append(servers, fmt.Sprintf("%q", n.at("grpc")))
 	}
+	g := s.gateways[i]
 	var text bytes.Buffer
 	if err := documentText.Execute(&text, map[string]any{
 		"Servers": strings.Join(servers, ", "), "Sample": sample,
-		"Proxy": s.gateway.at("proxy"), "Admin": s.gateway.at("admin"), "ForwardAuth": s.gateway.at("forward-auth"),
+		"Gateways": len(s.gateways), "Name": numbered("dev", i), "Proxy": g.at("proxy"), "Admin": g.at("admin"), "ForwardAuth": g.at("forward-auth"),
 		"SecretFile": secretFile, "Digest": identity.Digest(secret, testKey), "TestKey": testKey, "TestOwner": testOwner,
-		"Items": has(doc, "items"), "Login": has(doc, "login"), "Model": hasModel(doc),
+		"Items": has(doc, "items"), "Search": has(doc, "search"), "Login": has(doc, "login"), "Model": hasModel(doc),
 	}); err != nil {
 		return err
 	}
-	return os.WriteFile(cfg.document(), text.Bytes(), 0o600)
+	return os.WriteFile(cfg.document(i), text.Bytes(), 0o600)
 }
 
 func has(doc *limit.Document, name string) bool {

@@ -27,6 +27,9 @@ func TestDevRefuses(t *testing.T) {
 		{"--port 65500", "--port 65500"},
 		{"--gateway-port -1", "--gateway-port -1: give one with room for two more"},
 		{"--gateway-port 65534", "--gateway-port 65534"},
+		{"--gateways 0", "--gateways 0: give 1 to 9"},
+		{"--gateways 10", "--gateways 10: give 1 to 9"},
+		{"--gateways 3 --gateway-port 65530", "--gateway-port 65530: give one with room"},
 		{"--port 27700 --gateway-port 27702 --nodes 1", "--gateway-port: 127.0.0.1:27702 is for node-1"},
 		{"--port 0 --nodes 1 --limits /does/not/exist", "--limits: open /does/not/exist"},
 	} {
@@ -42,7 +45,7 @@ func TestTheGatewaysPortInDev(t *testing.T) {
 	for _, tt := range []struct{ port, nodes, want int }{
 		{7700, 1, 7780}, {7700, 3, 7780}, {7700, 8, 7780}, {7700, 9, 7790}, {7780, 3, 7810}, {7782, 1, 7792}, {7783, 3, 7780}, {7900, 9, 7780}, {0, 3, 0},
 	} {
-		if got := (devConfig{port: tt.port, nodes: tt.nodes}).freeGatewayPort(); got != tt.want {
+		if got := (devConfig{port: tt.port, nodes: tt.nodes, gateways: 1}).freeGatewayPort(); got != tt.want {
 			t.Errorf("%d nodes from port %d: the gateway's port is %d, want %d", tt.nodes, tt.port, got, tt.want)
 		}
 	}
@@ -50,7 +53,7 @@ func TestTheGatewaysPortInDev(t *testing.T) {
 
 // What dev writes for its gateway is a good document, whichever limits are in force, and its secret stays.
 func TestTheDocumentOfDev(t *testing.T) {
-	cfg := devConfig{nodes: 3, data: t.TempDir()}
+	cfg := devConfig{nodes: 3, gateways: 3, data: t.TempDir()}
 	s, err := newSwarm(cfg, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +63,7 @@ func TestTheDocumentOfDev(t *testing.T) {
 		limits string
 		want   []string // limits of the routes
 	}{
-		{sampleLimits, []string{"items", "login", "streams", "tokens", "budget", "streams", "tokens", "budget"}},
+		{sampleLimits, []string{"items", "login", "search", "streams", "tokens", "budget", "streams", "tokens", "budget"}},
 		{"limits: {login: {capacity: 1, refill: 1/s}}", []string{"login"}},
 		// Limits of these names that take no holds, or give no permits, are not for language models.
 		{"limits: {tokens: {capacity: 1, refill: 1/s}, budget: {capacity: 1, refill: 1/s, hold: 1m}, streams: {algorithm: concurrency, limit: 1, lease: 1m}}", nil},
@@ -72,10 +75,10 @@ func TestTheDocumentOfDev(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cfg.writeDocument(s, "http://127.0.0.1:9", known); err != nil {
+		if err := cfg.writeDocuments(s, "http://127.0.0.1:9", known); err != nil {
 			t.Fatal(err)
 		}
-		doc, err := gateway.Try(gateway.Config{Path: cfg.document()})
+		doc, err := gateway.Try(gateway.Config{Path: cfg.document(0)})
 		if err != nil {
 			t.Fatalf("with the limits %q: %v", tt.limits, err)
 		}
@@ -103,7 +106,7 @@ func checkDocumentOfDev(t *testing.T, doc *config.Document, s *swarm) {
 	if len(key.Known) != 1 || key.Known[0].Digest != identity.Digest(key.SecretFile.Bytes(), testKey) || key.Known[0].Attributes["plan"] != "free" {
 		t.Errorf("the known keys are %+v", key.Known)
 	}
-	if len(doc.Cluster.Servers) != 3 || doc.Proxy.Listen != s.gateway.at("proxy") || doc.Admin.Listen != s.gateway.at("admin") {
+	if len(doc.Cluster.Servers) != 3 || doc.Proxy.Listen != s.gateways[0].at("proxy") || doc.Admin.Listen != s.gateways[0].at("admin") {
 		t.Errorf("the addresses are %q %q %q", doc.Cluster.Servers, doc.Proxy.Listen, doc.Admin.Listen)
 	}
 }

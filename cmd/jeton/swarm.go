@@ -19,12 +19,12 @@ import (
 	"github.com/jeton-dev/jeton/rpc/client"
 )
 
-// A swarm is the nodes of a cluster on this machine and a gateway, each a process of its own that runs this very program.
+// A swarm is the nodes of a cluster on this machine and gateways, each a process of its own that runs this very program.
 // It restarts a process that has ended without being told to.
 type swarm struct {
-	nodes   []*child
-	gateway *child
-	out     io.Writer
+	nodes    []*child
+	gateways []*child // at least one
+	out      io.Writer
 
 	failed chan failure // gets what cannot run any more
 }
@@ -48,7 +48,7 @@ const (
 
 // newSwarm plans the nodes of a cluster, and starts none.
 func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
-	s := &swarm{failed: make(chan failure, cfg.nodes+1), out: &lines{w: out}}
+	s := &swarm{failed: make(chan failure, cfg.nodes+cfg.gateways), out: &lines{w: out}}
 	taken := map[string]bool{}
 	var gossip []string
 	for i := range cfg.nodes {
@@ -64,12 +64,14 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 		gossip = append(gossip, n.at("gossip"))
 		s.nodes = append(s.nodes, n)
 	}
-	var err error
-	if s.gateway, err = newChild("gateway", "admin", gatewayAddresses, cfg.gatewayPort, taken); err != nil {
-		return nil, err
+	for i := range cfg.gateways {
+		g, err := cfg.newGateway(i, taken)
+		if err != nil {
+			return nil, err
+		}
+		g.out = s.out
+		s.gateways = append(s.gateways, g)
 	}
-	s.gateway.out, s.gateway.env = s.out, withoutOptions(os.Environ())
-	s.gateway.args = []string{"gateway", "--stop-with-input", "--log-level", "warn", "--config", cfg.document()}
 	memory, err := memoryOfEach(cfg.nodes, os.LookupEnv)
 	if err != nil {
 		return nil, err
@@ -92,6 +94,29 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 		}
 	}
 	return s, nil
+}
+
+// newGateway plans the i-th gateway.
+func (cfg devConfig) newGateway(i int, taken map[string]bool) (*child, error) {
+	first := cfg.gatewayPort
+	if first != 0 {
+		first += 10 * i
+	}
+	g, err := newChild(numbered("gateway", i), "admin", gatewayAddresses, first, taken)
+	if err != nil {
+		return nil, err
+	}
+	g.env = withoutOptions(os.Environ())
+	g.args = []string{"gateway", "--stop-with-input", "--log-level", "warn", "--config", cfg.document(i)}
+	return g, nil
+}
+
+// numbered is the name of the i-th of several: the first has none but the name.
+func numbered(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, i+1)
 }
 
 // memoryOfEach is the option by which nodes on one machine share what a single one takes, unless the environment says what each takes.
@@ -133,13 +158,17 @@ func (s *swarm) portsFree() error {
 				address, n.name)
 		}
 		for _, kind := range nodeAddresses {
-			if slices.Contains(slices.Collect(maps.Values(s.gateway.ports)), n.at(kind)) {
-				return fmt.Errorf("--gateway-port: %s is for %s: give another port, such as --gateway-port 7880", n.at(kind), n.name)
+			for _, g := range s.gateways {
+				if slices.Contains(slices.Collect(maps.Values(g.ports)), n.at(kind)) {
+					return fmt.Errorf("--gateway-port: %s is for %s: give another port, such as --gateway-port 7880", n.at(kind), n.name)
+				}
 			}
 		}
 	}
-	if address := s.gateway.portInUse(gatewayAddresses); address != "" {
-		return fmt.Errorf("--gateway-port: %s is in use: stop what listens there, or give another port, such as --gateway-port 7880", address)
+	for _, g := range s.gateways {
+		if address := g.portInUse(gatewayAddresses); address != "" {
+			return fmt.Errorf("--gateway-port: %s is in use: stop what listens there, or give another port, such as --gateway-port 7880", address)
+		}
 	}
 	return nil
 }
@@ -159,15 +188,17 @@ func (s *swarm) limits(ctx context.Context) (*limit.Document, error) {
 }
 
 // start starts every node, and returns when all of them serve.
-func (s *swarm) start(ctx context.Context) error {
-	for _, n := range s.nodes {
+func (s *swarm) start(ctx context.Context) error { return s.startAll(ctx, s.nodes) }
+
+func (s *swarm) startAll(ctx context.Context, all []*child) error {
+	for _, n := range all {
 		if err := s.keep(ctx, n); err != nil {
 			return err
 		}
 	}
 	ctx, done := context.WithTimeout(ctx, readyWithin)
 	defer done()
-	for _, n := range s.nodes {
+	for _, n := range all {
 		if err := s.ready(ctx, n); err != nil {
 			return err
 		}
@@ -175,15 +206,8 @@ func (s *swarm) start(ctx context.Context) error {
 	return nil
 }
 
-// startGateway starts the gateway, and returns when it serves.
-func (s *swarm) startGateway(ctx context.Context) error {
-	if err := s.keep(ctx, s.gateway); err != nil {
-		return err
-	}
-	ctx, done := context.WithTimeout(ctx, readyWithin)
-	defer done()
-	return s.ready(ctx, s.gateway)
-}
+// startGateways starts the gateways, and returns when all of them serve.
+func (s *swarm) startGateways(ctx context.Context) error { return s.startAll(ctx, s.gateways) }
 
 // keep keeps a child running until it is stopped.
 func (s *swarm) keep(ctx context.Context, n *child) error {
@@ -229,7 +253,7 @@ func (s *swarm) wait(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case f := <-s.failed:
-			if f.of != s.gateway {
+			if slices.Contains(s.nodes, f.of) {
 				left--
 			}
 			if left == 0 {
@@ -240,14 +264,15 @@ func (s *swarm) wait(ctx context.Context) error {
 	}
 }
 
-// stop stops the gateway and then all nodes at once, in good order. The error says which have not ended well.
+// stop stops the gateways at once and then the nodes, in good order. The error says which have not ended well.
 func (s *swarm) stop() (err error) {
-	s.gateway.stop()
-	var stopping sync.WaitGroup
-	for _, n := range s.nodes {
-		stopping.Go(n.stop)
+	for _, all := range [][]*child{s.gateways, s.nodes} {
+		var stopping sync.WaitGroup
+		for _, n := range all {
+			stopping.Go(n.stop)
+		}
+		stopping.Wait()
 	}
-	stopping.Wait()
 	for {
 		select {
 		case f := <-s.failed:

@@ -10,6 +10,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -102,7 +103,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jeton client: %w", err)
 	}
-	c.edge, err = edge.New(edge.Config{Cluster: c.nodes, Limits: c.Limits, Go: c.nodes.Go, Edges: cfg.Edges, Name: cfg.name(), Registerer: cfg.Registerer})
+	c.edge, err = edge.New(edge.Config{Cluster: c.nodes, Limits: c.Limits, Go: c.nodes.Go, Timeout: cmp.Or(cfg.Timeout, time.Second), Edges: cfg.Edges, Name: cfg.name(), Registerer: cfg.Registerer})
 	if err != nil {
 		return nil, fmt.Errorf("jeton client: %w", errors.Join(err, c.nodes.Close()))
 	}

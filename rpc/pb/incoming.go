@@ -229,6 +229,8 @@ func (r *reader) leaseAsk(a *limit.LeaseAsk, end int) {
 			a.Edge = r.string(end)
 		case tagEdgeHas:
 			a.Held = int64(r.varint(end))
+		case tagEdgeID:
+			a.ID = r.varint(end)
 		default:
 			r.skip(tag, end)
 		}

@@ -438,7 +438,8 @@ type CheckRequest struct {
 	// If not 0, the check is a hold: its cost is an estimate, taken for so long, in nanoseconds, until Settle says what was used. At
 	// least 1 s, and at most the hold_ns of every limit, which must be stored. There must be no look, extend, receipt and wait_ms.
 	HoldNs int64 `protobuf:"varint,10,opt,name=hold_ns,json=holdNs" json:"hold_ns,omitempty"`
-	// How few tokens a hold may take, from 1 to the cost: where the cost is not left, it takes what is. 0 means the cost.
+	// How few tokens a hold may take, from 1 to the cost: where the cost is not left, it takes what is. 0 means the cost. A lease likewise;
+	// for it, 0 means 1.
 	Least int64 `protobuf:"varint,11,opt,name=least" json:"least,omitempty"`
 	// If set, the cost is asked for as a lease: line of the one limit, which is stored and leased, for the caller to spend by itself. It gets as
 	// much of it as the owner passes down, at least one token, or is denied. There must be nothing else but key, limits, cost, and plan.
@@ -583,7 +584,9 @@ type LeaseRequest struct {
 	// A name of the edge, for people: at most 64 bytes.
 	Edge string `protobuf:"bytes,4,opt,name=edge" json:"edge,omitempty"`
 	// How many tokens of the bucket the edge has still, likewise.
-	Held          int64 `protobuf:"varint,5,opt,name=held" json:"held,omitempty"`
+	Held int64 `protobuf:"varint,5,opt,name=held" json:"held,omitempty"`
+	// Tells the edge from others of that name: a random number.
+	Id            uint64 `protobuf:"varint,6,opt,name=id" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -649,6 +652,13 @@ func (x *LeaseRequest) GetEdge() string {
 func (x *LeaseRequest) GetHeld() int64 {
 	if x != nil {
 		return x.Held
+	}
+	return 0
+}
+
+func (x *LeaseRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
 	}
 	return 0
 }
@@ -3273,13 +3283,14 @@ const file_jeton_v1_limiter_proto_rawDesc = "" +
 	" \x01(\x03R\x06holdNs\x12\x14\n" +
 	"\x05least\x18\v \x01(\x03R\x05least\x12,\n" +
 	"\x05lease\x18\f \x01(\v2\x16.jeton.v1.LeaseRequestR\x05lease\x12\x16\n" +
-	"\x06charge\x18\r \x01(\bR\x06charge\"|\n" +
+	"\x06charge\x18\r \x01(\bR\x06charge\"\x8c\x01\n" +
 	"\fLeaseRequest\x12\x17\n" +
 	"\alife_ns\x18\x01 \x01(\x03R\x06lifeNs\x12\x15\n" +
 	"\x06now_ns\x18\x02 \x01(\x03R\x05nowNs\x12\x14\n" +
 	"\x05terms\x18\x03 \x01(\x04R\x05terms\x12\x12\n" +
 	"\x04edge\x18\x04 \x01(\tR\x04edge\x12\x12\n" +
-	"\x04held\x18\x05 \x01(\x03R\x04held\"?\n" +
+	"\x04held\x18\x05 \x01(\x03R\x04held\x12\x0e\n" +
+	"\x02id\x18\x06 \x01(\x04R\x02id\"?\n" +
 	"\rCheckResponse\x12.\n" +
 	"\bdecision\x18\x01 \x01(\v2\x12.jeton.v1.DecisionR\bdecision\"\xec\x01\n" +
 	"\bDecision\x12\x18\n" +

@@ -31,7 +31,7 @@ func EncodeRequest(r limit.Request) *CheckRequest {
 		out.Cost = &cost
 	}
 	if a := r.Lease; a != nil {
-		out.Lease = &LeaseRequest{LifeNs: int64(a.Life), NowNs: a.Now, Terms: a.Terms, Edge: a.Edge, Held: a.Held}
+		out.Lease = &LeaseRequest{LifeNs: int64(a.Life), NowNs: a.Now, Terms: a.Terms, Edge: a.Edge, Held: a.Held, Id: a.ID}
 	}
 	out.Limits = make([]*LimitRef, len(r.Limits))
 	for i, ref := range r.Limits {

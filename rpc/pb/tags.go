@@ -47,6 +47,7 @@ const (
 	tagTerms    = 3<<3 + typeVarint
 	tagEdgeName = 4<<3 + typeBytes
 	tagEdgeHas  = 5<<3 + typeVarint
+	tagEdgeID   = 6<<3 + typeVarint
 
 	tagName   = 1<<3 + typeBytes // of LimitRef
 	tagInline = 2<<3 + typeBytes
