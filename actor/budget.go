@@ -16,14 +16,14 @@ import (
 // A budget is how many bytes a shard may hold. What is given up first costs callers the least, and everything that is given
 // up makes the node stricter:
 //
-//	above 70 %   receipts and returned line, of the keys that were visited longest ago
+//	above 70 %   the line of dormant keys, by the smallest share of a bucket first, as far as a few that are compared tell; for slow limits,
+//	             that may be days of it. Once no key is dormant, receipts and returned line, of the keys that were visited longest ago
 //	above 80 %   their request ids
 //	above 85 %   the keys themselves, if they are idle, however short a time; those that hold line are dormant at once
-//	above 90 %   line that is held and that no check has asked for since Δ, of dormant keys and others, by the smallest share of a bucket
-//	             first, as far as a few that are compared tell; for slow limits, that may be days of it
+//	above 90 %   line that is held and that no check has asked for since Δ, of keys that cannot be dormant
 //	above 95 %   no further key wakes, and no further limit of a key that a request defines
 type budget struct {
-	receipts, ids, idle, line, keys int64
+	dormant, ids, idle, line, keys int64
 }
 
 func newBudget(bytes int64) budget {
@@ -31,7 +31,7 @@ func newBudget(bytes int64) budget {
 		return budget{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 	}
 	share := func(percent int64) int64 { return bytes / 100 * percent }
-	return budget{receipts: share(70), ids: share(80), idle: share(85), line: share(90), keys: share(95)}
+	return budget{dormant: share(70), ids: share(80), idle: share(85), line: share(90), keys: share(95)}
 }
 
 // What is shed, as a metric's label and in the log.

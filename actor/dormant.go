@@ -203,13 +203,10 @@ func (sh *shard) dropDormant() {
 // leastSample is how many rests are compared for one that is let go.
 const leastSample = 8
 
-// leastRest is that of a few dormant keys with which the smallest share of a bucket is lost.
-func (sh *shard) leastRest(now int64) (of *dormantPartition, least dormantKey, share float64) {
+// leastRest is that of a few dormant keys with which the smallest share of a bucket is lost. There must be one.
+func (sh *shard) leastRest(now int64) (of *dormantPartition, least dormantKey) {
 	of = sh.dormant.next()
-	if of == nil {
-		return nil, least, 0
-	}
-	n := 0
+	n, share := 0, 0.0
 	for key, rest := range of.rests {
 		if s := rest.Share(now); n == 0 || s < share {
 			least, share = key, s
@@ -218,7 +215,7 @@ func (sh *shard) leastRest(now int64) (of *dormantPartition, least dormantKey, s
 			break
 		}
 	}
-	return of, least, share
+	return of, least
 }
 
 // dropRest lets go of a rest.

@@ -52,7 +52,13 @@ func dormantSystem(t *testing.T, cfg Config) (*System, *registers) {
 	if cfg.Placement == nil {
 		cfg.Replicas = []Replica{regs}
 	}
-	cfg.Limits = fixed(document(t, "limits: {ahead: {capacity: 1000, refill: 1000/1h}, demo: {capacity: 10, refill: 10/1h}, slow: {capacity: 1000, refill: 1/h}}"))
+	cfg.Limits = fixed(document(t, `
+limits:
+  ahead:  {capacity: 1000, refill: 1000/1h}
+  demo:   {capacity: 10, refill: 10/1h}
+  slow:   {capacity: 1000, refill: 1/h}
+  tokens: {capacity: 1000, refill: 1000/10m, hold: 1m}
+`))
 	return start(t, cfg), regs
 }
 
@@ -292,7 +298,7 @@ func TestDormantKeysAreSwept(t *testing.T) {
 func TestDormantKeysThatLoseLeastGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
-		s, _ := dormantSystem(t, Config{Shards: 1, Partitions: 4, Memory: 1 << 20, Metrics: reg})
+		s, _ := dormantSystem(t, Config{Shards: 1, Partitions: 4, Memory: 3 << 19, Metrics: reg})
 		const few = 400
 		much := func(i int) limit.Request { return spend("much:"+strconv.Itoa(i), 40, "ahead") }
 		for range 2 {
@@ -336,6 +342,55 @@ func TestDormantKeysThatLoseLeastGoFirst(t *testing.T) {
 		if left < few*8/10 {
 			t.Errorf("%d of %d keys that lose much are left, and %d of others", left, few, others)
 		}
+	})
+}
+
+// fillWithDormant checks invented keys twice each, so that they become dormant one after the other.
+func fillWithDormant(t *testing.T, s *System, keys int) {
+	t.Helper()
+	const each = 100
+	for at := 0; at < keys; at += each {
+		for range 2 {
+			if n := invent(t, s, each, func(i int) limit.Request { return spend("invented:"+strconv.Itoa(at+i), 20, "ahead") }); n > 0 {
+				t.Fatalf("%d checks were refused", n)
+			}
+			pass(150 * time.Millisecond)
+		}
+	}
+	pass(3 * time.Second)
+}
+
+// Where memory is short, dormant keys are let go before anything of keys that are awake: receipts and holds of these go on to give back what
+// was not used.
+func TestDormantKeysGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		s, _ := dormantSystem(t, Config{Shards: 1, Memory: 1 << 20, Metrics: reg})
+		fillWithDormant(t, s, 8000)
+		r := spend("honest", 400, "ahead")
+		r.Receipt = true
+		receipts := decide(t, s, r).Receipts
+		pass(time.Millisecond)
+		if back, err := s.Return(t.Context(), r.Key, receipts); err != nil || !back[0] {
+			t.Errorf("a receipt of a millisecond ago: %v, %v", back, err)
+		}
+		if left := decide(t, s, spend(r.Key, 1, "ahead")).Limits[0].Remaining; left != 999 {
+			t.Errorf("%d tokens are left of 1000, of which 400 came back and 1 was spent", left)
+		}
+		h := spend("model", 900, "tokens")
+		h.Hold = time.Minute
+		hold := decide(t, s, h).Hold
+		decide(t, s, spend(h.Key, 1, "tokens"))
+		if settled, err := s.Settle(t.Context(), limit.Settlement{Hold: *hold, Used: 1}); err != nil || settled.Charged != 1 {
+			t.Errorf("a settlement at once: %+v, %v", settled, err)
+		}
+		if left := remaining(t, s, h.Key, "tokens"); left != 998 {
+			t.Errorf("%d tokens are left of 1000, of which 2 were used", left)
+		}
+		if n := count(t, reg, "jeton_shed_total", "held_line"); n == 0 || n != count(t, reg, "jeton_shed_total") {
+			t.Errorf("of %v dormant keys line was let go, and %v times something in all", n, count(t, reg, "jeton_shed_total"))
+		}
+		weighed(t, s)
 	})
 }
 

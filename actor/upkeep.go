@@ -77,20 +77,23 @@ func (sh *shard) visit(a *actor, pace int, now int64) {
 // wakes, and few enough that a caller who asks for one key does not look through all others.
 const shedPerCheck = 4
 
-// shed gives up what the shard has no memory for. It takes the actors in the order of [visits.inTurn], and no more than so many
-// of them, so that checks get their turn.
+// shed gives up what the shard has no memory for: of dormant keys first, a few at a time. Once there are none, it takes the actors in the order
+// of [visits.inTurn]. It takes no more than so many steps, so that checks get their turn.
 func (sh *shard) shed(now int64, most int) {
-	b, n := &sh.budget, [shedKinds]int{}
-	for i := 0; i < most && sh.held > b.receipts; i++ {
+	n := [shedKinds]int{}
+	for i := 0; i < most && sh.held > sh.budget.dormant; i++ {
+		if sh.dormant.n > 0 {
+			n[shedLine] += sh.shedRests(now)
+			continue
+		}
 		a, pace := sh.visits.inTurn()
-		if a == nil && sh.dormant.n == 0 {
+		if a == nil {
 			break
 		}
-		if a != nil {
-			sh.shedOf(a, pace, now, &n)
-		}
-		if sh.held > b.line {
-			n[shedLine] += sh.shedLine(a, now)
+		sh.shedOf(a, pace, now, &n)
+		if sh.held > sh.budget.line && !a.gone && a.onlyHoldsLine(now) {
+			sh.forget(a, nil)
+			n[shedLine]++
 		}
 	}
 	for what := range n {
@@ -125,26 +128,13 @@ func (sh *shard) makeDormant(a *actor, now int64) bool {
 	return ok
 }
 
-// restsPerActor is how many dormant keys are let go for each actor that is looked at: together they are as large as an actor.
-const restsPerActor = 3
+// restsPerStep is how many dormant keys are let go at a time: together they are as large as an actor.
+const restsPerStep = 3
 
-// shedLine lets go of line that no check has asked for since Δ: that of an actor, which may be nil, and of dormant keys, those first that
-// lose the smallest share of a bucket. It says of how many keys.
-func (sh *shard) shedLine(a *actor, now int64) (n int) {
-	if a != nil && (a.gone || !a.onlyHoldsLine(now)) {
-		a = nil
-	}
-	for ; n < restsPerActor && sh.held > sh.budget.line; n++ {
-		of, key, share := sh.leastRest(now)
-		switch {
-		case a != nil && (of == nil || a.owner.Share(now) <= share):
-			sh.forget(a, nil)
-			a = nil
-		case of == nil:
-			return n
-		default:
-			sh.dropRest(of, key)
-		}
+// shedRests lets go of the line of a few dormant keys, those first that lose the smallest share of a bucket, and says of how many.
+func (sh *shard) shedRests(now int64) (n int) {
+	for ; n < restsPerStep && sh.dormant.n > 0 && sh.held > sh.budget.dormant; n++ {
+		sh.dropRest(sh.leastRest(now))
 	}
 	return n
 }

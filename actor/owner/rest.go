@@ -119,27 +119,8 @@ func (r *Rest) Passed(now int64) bool { return r.to <= r.rule.Begin(now) }
 // Bytes is what the Rest keeps in memory besides itself.
 func (r *Rest) Bytes() int64 { return r.rule.Bytes() }
 
-// Share is which part of the bucket is lost with the Rest.
-func (r *Rest) Share(now int64) float64 { return share(r.rule, r.tat, r.to, now) }
-
-// Share is which part of a bucket is lost with the line that the owner holds, of that bucket of which it is the most.
-func (o *Owner) Share(now int64) (most float64) {
-	for i := range o.size() {
-		b := o.at(i)
-		if b.ledger() != nil {
-			continue
-		}
-		held := share(b.rule, b.tat, b.held.to, now)
-		if next := b.next(); next.to > next.from {
-			held += share(b.rule, limit.At(next.from), next.to, now)
-		}
-		most = max(most, held)
-	}
-	return most
-}
-
-// share is which part of a full bucket of rule the line from a position to another is that is worth something now.
-func share(rule *limit.Rule, from limit.Pos, to, now int64) float64 {
-	left := max(0, to-max(from.NS, rule.Begin(now)))
-	return float64(left) / float64(max(1, rule.Length(rule.Capacity).NS))
+// Share is which part of a full bucket is lost with the Rest.
+func (r *Rest) Share(now int64) float64 {
+	left := max(0, r.to-max(r.tat.NS, r.rule.Begin(now)))
+	return float64(left) / float64(max(1, r.rule.Length(r.rule.Capacity).NS))
 }

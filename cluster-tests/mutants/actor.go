@@ -184,10 +184,20 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Why:  "a key may hold days of a slow limit's line: keys that no caller uses any more must not take the memory of all others",
 			Edits: []Edit{{
 				File: "actor/upkeep.go",
-				Old:  "		if sh.held > b.line {",
-				New:  "		if sh.held > 2*b.line {",
+				Old:  "		if sh.dormant.n > 0 {",
+				New:  "		if sh.dormant.n < 0 {",
 			}},
 			Caught: []Hunt{{Package: "./actor", Run: "^TestHeldLineIsGivenUp$", Says: `were refused after \d+, and none need be`}},
+		},
+		{
+			Name: "dormant keys are let go last",
+			Why:  "dormant keys that are kept while memory is short make every receipt and every hold worth nothing, since what keys remember that are awake goes in their place",
+			Edits: []Edit{{
+				File: "actor/upkeep.go",
+				Old:  "		if sh.dormant.n > 0 {",
+				New:  "		if sh.dormant.n > 0 && sh.held > sh.budget.line {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestDormantKeysGoFirst$", Says: `tokens are left of 1000, of which 400 came back`}},
 		},
 		{
 			Name: "the line of a dormant key is restored twice",
