@@ -21,17 +21,18 @@ import (
 //	above 80 %   their request ids
 //	above 85 %   the keys themselves, if they are idle, however short a time; those that hold line are dormant at once
 //	above 90 %   line that is held and that no check has asked for since Δ, of keys that cannot be dormant
+//	above 92 %   likewise of keys with holds that could give something back: these stay charged
 //	above 95 %   no further key wakes, and no further limit of a key that a request defines
 type budget struct {
-	dormant, ids, idle, line, keys int64
+	dormant, ids, idle, line, holds, keys int64
 }
 
 func newBudget(bytes int64) budget {
 	if bytes <= 0 {
-		return budget{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
+		return budget{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 	}
 	share := func(percent int64) int64 { return bytes / 100 * percent }
-	return budget{dormant: share(70), ids: share(80), idle: share(85), line: share(90), keys: share(95)}
+	return budget{dormant: share(70), ids: share(80), idle: share(85), line: share(90), holds: share(92), keys: share(95)}
 }
 
 // What is shed, as a metric's label and in the log.
@@ -40,12 +41,13 @@ const (
 	shedIDs
 	shedIdle
 	shedLine
+	shedHolds
 	shedKeys
 	shedLimits
 	shedKinds
 )
 
-var shedLabels = [shedKinds]string{"receipts", "request_ids", "idle_keys", "held_line", "new_keys", "new_limits"}
+var shedLabels = [shedKinds]string{"receipts", "request_ids", "idle_keys", "held_line", "holds", "new_keys", "new_limits"}
 
 // shedSays is what a shedding means to callers.
 var shedSays = [shedKinds]string{
@@ -53,6 +55,7 @@ var shedSays = [shedKinds]string{
 	"request ids are forgotten: a repeated request is charged again",
 	"idle keys are forgotten early: their next check reserves anew",
 	"line that keys hold is let go: what they had reserved and not spent comes back with time",
+	"keys with holds are forgotten: what was held and not used stays charged until time brings it back",
 	"checks of further keys are refused",
 	"a key has too many limits that requests define: further ones are refused",
 }

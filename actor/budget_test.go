@@ -235,6 +235,59 @@ func TestHeldLineIsGivenUp(t *testing.T) {
 	})
 }
 
+// TestHoldsAreGivenUpLast has callers invent keys that hold line of two limits, which cannot be dormant: a key with a hold is kept meanwhile, and
+// the hold gives back what was not used.
+func TestHoldsAreGivenUpLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Shards: 1, Memory: 4 << 20, Metrics: reg, Limits: fixed(document(t, "limits: {more: {capacity: 1000, refill: 1000/30m}, ahead: {capacity: 1000, refill: 1000/1h}, tokens: {capacity: 1000, refill: 1000/10m, hold: 10m}}"))})
+		r := spend("model", 900, "tokens")
+		r.Hold = time.Minute
+		hold := decide(t, s, r).Hold
+		for at := 0; at < 20_000; at += limit.MaxBatch {
+			n := invent(t, s, limit.MaxBatch, func(i int) limit.Request { return spend("key:"+strconv.Itoa((at+i)/2), 20, "more", "ahead") })
+			if n > 0 {
+				t.Fatalf("%d checks were refused after %d, and none need be", n, at)
+			}
+			pass(150 * time.Millisecond)
+		}
+		if n := count(t, reg, "jeton_shed_total", "held_line"); n == 0 {
+			t.Error("no line was counted as given up")
+		}
+		if settled, err := s.Settle(t.Context(), limit.Settlement{Hold: *hold, Used: 1}); err != nil || settled.Charged != 1 {
+			t.Errorf("settled: %+v, %v", settled, err)
+		}
+		if left := remaining(t, s, "model", "tokens"); left < 999 {
+			t.Errorf("%d tokens are left of 1000, of which 1 was used", left)
+		}
+		weighed(t, s)
+	})
+}
+
+// TestHoldsAreGivenUp has callers take holds of invented keys and leave them. They may not keep the memory from others until they can be settled
+// no more.
+func TestHoldsAreGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		s := start(t, Config{Shards: 1, Memory: 4 << 20, Metrics: reg, Limits: fixed(document(t, "limits: {tokens: {capacity: 1000, refill: 1000/10m, hold: 10m}}"))})
+		for at := 0; at < 20_000; at += 200 {
+			n := invent(t, s, 200, func(i int) limit.Request {
+				r := spend("key:"+strconv.Itoa(at+i), 900, "tokens")
+				r.Hold = 10 * time.Minute
+				return r
+			})
+			if n > 0 {
+				t.Fatalf("%d holds were refused after %d, and none need be", n, at)
+			}
+			pass(150 * time.Millisecond)
+		}
+		weighed(t, s)
+		if n := count(t, reg, "jeton_shed_total", "holds"); n == 0 {
+			t.Error("no hold was counted as given up")
+		}
+	})
+}
+
 // TestPiecesAreWeighed has keys whose admissions spend many returned pieces of line again, which the owner and the ids remember.
 func TestPiecesAreWeighed(t *testing.T) {
 	const keys, rounds, pieces, within = 40, 12, 120, 1.3

@@ -131,7 +131,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}, []string{"limit"})
 	shed := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "jeton_shed_total",
-		Help: "What was given up for want of memory: receipts, request_ids, idle_keys and keys that had held_line, awake or dormant, that were forgotten early, checks of new_keys and of new_limits that were refused.",
+		Help: "What was given up for want of memory: receipts, request_ids, idle_keys and keys that had held_line, awake or dormant, or holds that were forgotten early, checks of new_keys and of new_limits that were refused.",
 	}, []string{"what"})
 	for what, label := range shedLabels {
 		m.shed[what] = shed.WithLabelValues(label)

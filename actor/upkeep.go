@@ -92,8 +92,7 @@ func (sh *shard) shed(now int64, most int) {
 		}
 		sh.shedOf(a, pace, now, &n)
 		if sh.held > sh.budget.line && !a.gone && a.onlyHoldsLine(now) {
-			sh.forget(a, nil)
-			n[shedLine]++
+			sh.shedLine(a, now, &n)
 		}
 	}
 	for what := range n {
@@ -126,6 +125,18 @@ func (sh *shard) makeDormant(a *actor, now int64) bool {
 		sh.keepRest(a.key, a.partition, at, rest, now)
 	}
 	return ok
+}
+
+// shedLine forgets an actor that only holds line. One whose holds could give something back is kept for as long as others can be forgotten.
+func (sh *shard) shedLine(a *actor, now int64, n *[shedKinds]int) {
+	what := shedLine
+	if a.owner.HoldsGiveBack(now) {
+		what = shedHolds
+	}
+	if what == shedLine || sh.held > sh.budget.holds {
+		sh.forget(a, nil)
+		n[what]++
+	}
 }
 
 // restsPerStep is how many dormant keys are let go at a time: together they are as large as an actor.

@@ -134,6 +134,19 @@ func (hs *lineHolds) busyUntil() (until int64) {
 	return until
 }
 
+// giveBack says whether a settlement at now could give back something of one of the holds.
+func (hs *lineHolds) giveBack(now int64) bool {
+	if hs == nil {
+		return false
+	}
+	for _, h := range hs.byID {
+		if h.charged > h.used && h.stretch == hs.stretch && now < h.rememberedUntil() {
+			return true
+		}
+	}
+	return false
+}
+
 // forgetLine is for a bucket whose line was given up, or has come back by itself: nothing of what was spent before can be given back.
 func (hs *lineHolds) forgetLine() { hs.stretch++ }
 

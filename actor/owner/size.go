@@ -112,6 +112,16 @@ func (o *Owner) ForgetReturns() (forgotten int) {
 	return forgotten
 }
 
+// HoldsGiveBack says whether a settlement at now could give back something that only the owner remembers. Without the owner, it stays charged.
+func (o *Owner) HoldsGiveBack(now int64) bool {
+	for i := range o.size() {
+		if o.at(i).lineHolds().giveBack(now) {
+			return true
+		}
+	}
+	return false
+}
+
 // Knows says whether the owner has the bucket of every rule.
 func (o *Owner) Knows(rules []*limit.Rule) bool {
 	for _, rule := range rules {

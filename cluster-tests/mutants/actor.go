@@ -200,6 +200,16 @@ func ofActor() []Mutant { //nolint:funlen // a list
 			Caught: []Hunt{{Package: "./actor", Run: "^TestDormantKeysGoFirst$", Says: `tokens are left of 1000, of which 400 came back`}},
 		},
 		{
+			Name: "open holds are let go like any line",
+			Why:  "what a hold can still give back is most of a bucket: keys that hold a twentieth of one are let go before it",
+			Edits: []Edit{{
+				File: "actor/upkeep.go",
+				Old:  "	if what == shedLine || sh.held > sh.budget.holds {",
+				New:  "	if what == shedLine || sh.held > sh.budget.line {",
+			}},
+			Caught: []Hunt{{Package: "./actor", Run: "^TestHoldsAreGivenUpLast$", Says: `tokens are left of 1000, of which 1 was used`}},
+		},
+		{
 			Name: "the line of a dormant key is restored twice",
 			Why:  "an actor that goes on with the line of a dormant key takes it out of the shard; left there, the next actor of the key spends it again",
 			Edits: []Edit{{
