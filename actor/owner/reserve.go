@@ -81,16 +81,18 @@ func (b *bucket) runsOut(now int64, cfg *Config) bool {
 // ahead is up to where a bucket reserves that needs its line up to need, for a check of that length: beyond that as much as its owner may
 // lose, but no more than the bucket will spend in the next seconds, as it looks, or what of its line will pass in them if half of it is left. It does so where the bucket is spent from, unless a rival is there, who would
 // find the line gone. Where it is busy it does so whoever is there: then its owner may lose the tokens of Δ at least, and reserves what will
-// pass in the next Δ too. Nothing is reserved beyond what could be spent in Δ, nor,
-// unless it is busy, what will not have passed after awakeFor.
+// pass in the next Δ too. Nothing is reserved beyond what could be spent in Δ, nor
+// what will not have passed after awakeFor, unless the bucket is busy and spends it in Δ.
 func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 {
 	spending, busy := b.spendsAlone(length, now), b.busy(now, cfg)
 	if b.rule.Exact() || !spending && !busy {
 		return need
 	}
-	end, likely, most := need, float32(0), b.rule.SpareLine()
+	end, likely, most, passes := need, float32(0), b.rule.SpareLine(), b.rule.Begin(now)+awakeFor
 	if busy {
-		end, likely, most = max(end, b.rule.Begin(now+cfg.Delta)), b.load.demand(now, cfg.Delta), max(most, b.rule.Whole(cfg.Delta))
+		next := b.rule.Begin(now + cfg.Delta)
+		end, likely, most = max(end, next), b.load.demand(now, cfg.Delta), max(most, b.rule.Whole(cfg.Delta))
+		passes = max(next+awakeFor, end+atMost(likely, most))
 	}
 	if spending {
 		likely = max(likely, b.load.soon(now))
@@ -98,14 +100,15 @@ func (b *bucket) ahead(need, t, now int64, length limit.Pos, cfg *Config) int64 
 			likely = max(likely, float32(begin+horizon-need))
 		}
 	}
-	end += int64(min(float64(likely), float64(most)))
-	if !busy {
-		end = min(end, b.rule.Begin(now)+awakeFor)
-	}
+	end = min(end+atMost(likely, most), passes)
 	return max(need, min(end, b.rule.Bound(t+cfg.Delta).Ceil()))
 }
 
-// awakeFor is how long an owner may have to stay awake for line that no check needed, unless the bucket is busy: until that has passed.
+// atMost is line that may be more than most, and then is most.
+func atMost(line float32, most int64) int64 { return int64(min(float64(line), float64(most))) }
+
+// awakeFor is how long an owner may have to stay awake for line that no check needed: until that has passed. For what a busy bucket spends in Δ,
+// it may be longer.
 const awakeFor = int64(10 * time.Minute)
 
 // rivalFor is how long a rival that was heard of is taken to be there.

@@ -250,6 +250,28 @@ func TestSpareKeepsNobodyAwake(t *testing.T) {
 	}
 }
 
+// Of a busy bucket that takes long to fill no more is held than it spends in Δ, however much the limit lets its owner lose.
+func TestBusyBucketThatTakesLongToFill(t *testing.T) {
+	for _, reserve := range []limit.Reserve{0, 20, 50} {
+		s := alone(t)
+		s.cfg.Busy = owner.DefaultBusy
+		rule, err := limit.Limit{Name: "slow", Capacity: 1000, Refill: limit.Refill{Tokens: 1, Per: time.Hour}, Reserve: reserve}.Rule()
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 0.0
+		for range 400 {
+			s.admitted(s.check(1, rule))
+			s.pass(5 * ms)
+			v := s.view("slow")
+			most = max(most, float64(v.Hi-v.TAT.NS)/rule.PerToken())
+		}
+		if most < 10 || most > 21 {
+			t.Errorf("reserve %v: up to %.1f tokens were held, of which each takes an hour to come back, and 20 are spent in Δ", reserve, most)
+		}
+	}
+}
+
 // A client that comes a few times a second pays for a write now and then.
 func TestWritesOfAClient(t *testing.T) {
 	for _, c := range []struct {

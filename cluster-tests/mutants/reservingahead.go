@@ -68,8 +68,8 @@ func ofReservingAhead() []Mutant { //nolint:funlen // a list
 			Why:  "what a crash may cost a bucket is the limit's reserve, however much it will spend in the next seconds",
 			Edits: []Edit{{
 				File: "actor/owner/reserve.go",
-				Old:  "end += int64(min(float64(likely), float64(most)))",
-				New:  "end += int64(min(float64(likely), float64(2*most)))",
+				Old:  "return int64(min(float64(line), float64(most)))",
+				New:  "return int64(min(float64(line), float64(2*most)))",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestWhatACrashMayCost$", Says: `of line would be lost`}},
 		},
@@ -88,10 +88,20 @@ func ofReservingAhead() []Mutant { //nolint:funlen // a list
 			Why:  "an owner stays awake for line that it holds; of a slow limit that would be for hours after two checks",
 			Edits: []Edit{{
 				File: "actor/owner/reserve.go",
-				Old:  "	if !busy {\n		end = min(",
-				New:  "	if need < 0 {\n		end = min(",
+				Old:  "	end = min(end+atMost(likely, most), passes)",
+				New:  "	end += atMost(likely, most)\n	_ = passes",
 			}},
 			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestSpareKeepsNobodyAwake$", Says: `the owner stays awake`}},
+		},
+		{
+			Name: "a busy bucket's reserve for days",
+			Why:  "of a slow limit a busy bucket reserves what it spends in Δ; as much as its owner may lose, that is a day or more which a crash takes away long after the last check",
+			Edits: []Edit{{
+				File: "actor/owner/reserve.go",
+				Old:  "passes = max(next+awakeFor, end+atMost(likely, most))",
+				New:  "passes = 1 << 62",
+			}},
+			Caught: []Hunt{{Package: "./actor/owner", Run: "^TestBusyBucketThatTakesLongToFill$", Says: `and 20 are spent in Δ`}},
 		},
 		{
 			Name: "a frozen owner's reserve",
