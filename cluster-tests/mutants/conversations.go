@@ -147,11 +147,21 @@ func ofConversations() []Mutant { //nolint:funlen // a list
 			Name: "the first deadline counts for all",
 			Why:  "messages that go as one are waited for as long as the longest of them; the node would give the others up",
 			Edits: []Edit{{
-				File: "rpc/nodes/conversation.go",
-				Old:  "if u.deadline.After(latest) {",
-				New:  "if latest.IsZero() {",
+				File: "rpc/nodes/deadlines.go",
+				Old:  "if d.latest.After(all.latest) {",
+				New:  "if !d.latest.IsZero() {",
 			}},
 			Caught: []Hunt{talks("TestConversation", `want the longer`)},
+		},
+		{
+			Name: "who leaves soon goes with who stays",
+			Why:  "all of a message is decided until its last caller leaves; a hold whose caller left long before is taken for nobody",
+			Edits: []Edit{{
+				File: "rpc/nodes/deadlines.go",
+				Old:  "		return false",
+				New:  "		_ = now",
+			}},
+			Caught: []Hunt{talks("TestQueueDeadlines", `want until the latest of two deadlines`), talks("TestConversationDeadlines", `want \["b" "d"\]`)},
 		},
 		{
 			Name: "who waits sits among the others",

@@ -217,8 +217,7 @@ func (c *conversation) speakLocked() {
 	}
 	c.speaking = true
 	for len(c.outbox)+len(c.givenUp) > 0 {
-		m := merged(c.outbox)
-		m.GivenUp, c.givenUp, c.outbox = c.givenUp, nil, nil
+		m := c.takeLocked()
 		c.mu.Unlock()
 		err := c.stream.Send(m)
 		c.mu.Lock()
@@ -281,23 +280,30 @@ func asMessage(questions []question, first uint64) *pb.CheckStreamRequest {
 	return m
 }
 
-// merged are utterances as one message.
-func merged(said []*utterance) *pb.CheckStreamRequest {
-	if len(said) == 0 {
-		return &pb.CheckStreamRequest{}
-	}
-	m, latest := said[0].message, said[0].deadline
-	for _, u := range said[1:] {
-		m.Checks = append(m.Checks, u.message.GetChecks()...)
-		m.Settlements = append(m.Settlements, u.message.GetSettlements()...)
-		if u.deadline.After(latest) {
-			latest = u.deadline
+// takeLocked takes the next message out of the outbox: one of the first utterance and of those behind it whose callers leave at about the same time. It
+// has all ids that are given up.
+func (c *conversation) takeLocked() *pb.CheckStreamRequest {
+	var m *pb.CheckStreamRequest
+	all, now := deadlines{}, time.Now()
+	c.outbox = slices.DeleteFunc(c.outbox, func(u *utterance) bool {
+		switch {
+		case !all.join(u.deadline, now):
+			return false
+		case m == nil:
+			m = u.message
+		default:
+			m.Checks = append(m.Checks, u.message.GetChecks()...)
+			m.Settlements = append(m.Settlements, u.message.GetSettlements()...)
 		}
-	}
-	m.WithinNs = max(int64(time.Until(latest)), 1)
-	for _, u := range said {
 		u.message = nil
+		return true
+	})
+	if m == nil {
+		m = &pb.CheckStreamRequest{}
+	} else {
+		m.WithinNs = max(int64(all.latest.Sub(now)), 1)
 	}
+	m.GivenUp, c.givenUp = c.givenUp, nil
 	return m
 }
 

@@ -189,6 +189,26 @@ func TestConversation(t *testing.T) {
 	})
 }
 
+// TestConversationDeadlines has messages wait, of which one has callers that leave soon: it does not share the time of the others.
+func TestConversationDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := raise(t)
+		go s.asks(time.Second, "a")
+		synctest.Wait()
+		s.asks(5*time.Second, "b")
+		s.asks(50*time.Millisecond, "c")
+		s.asks(6*time.Second, "d")
+		s.hears("a")
+		close(s.gate)
+		if m := s.hears("b", "d"); m["within"] != uint64(6*time.Second) {
+			t.Errorf("the first two are waited for for %d ns, want the longer", m["within"])
+		}
+		if m := s.hears("c"); m["within"] != uint64(50*time.Millisecond) {
+			t.Errorf("the one between is waited for for %d ns", m["within"])
+		}
+	})
+}
+
 // TestConversationIsFull bounds what is unanswered: what its callers have given up counts until it is answered.
 func TestConversationIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,8 @@ type sender func(ctx context.Context, questions []question, answer func(int, rep
 //	                   otherwise it waits
 //	a message is answered ─▶ a goroutine sends all that wait by then, at most a batch, as the next one
 //
-// So what is gathered is what arrives during a round trip, and a queue at rest owns no goroutine. A message that has
+// So what is gathered is what arrives during a round trip, and a queue at rest owns no goroutine. A message has one deadline, so
+// questions are gathered whose callers leave at about the same time: see deadlines. A message that has
 // been on its way for longer than patience waits for something else than the network, a disk or another node, and holds
 // the others up no more.
 type queue struct {
@@ -171,19 +172,19 @@ func (q *queue) next() {
 		q.messages--
 		return
 	}
-	m := &message{}
-	var latest time.Time
-	for q.waiting.Len() > 0 && len(m.tickets) < limit.MaxBatch {
-		t, _ := q.waiting.Remove(q.waiting.Front()).(*ticket)
-		t.place, t.on = nil, m
-		m.tickets = append(m.tickets, t)
-		if t.deadline.After(latest) {
-			latest = t.deadline
+	m, all, now := &message{}, deadlines{}, time.Now()
+	for place := q.waiting.Front(); place != nil && len(m.tickets) < limit.MaxBatch; {
+		t, _ := place.Value.(*ticket)
+		place = place.Next()
+		if all.join(t.deadline, now) {
+			q.waiting.Remove(t.place)
+			t.place, t.on = nil, m
+			m.tickets = append(m.tickets, t)
 		}
 	}
 	m.callers = len(m.tickets)
 	m.unanswered.Store(int64(m.callers))
-	ctx, cancel := context.WithDeadline(context.Background(), latest)
+	ctx, cancel := context.WithDeadline(context.Background(), all.latest)
 	m.cancel = cancel
 	q.sending.Go(func() { q.carry(ctx, m) })
 }

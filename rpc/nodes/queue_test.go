@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -201,22 +202,32 @@ func TestQueueOfALeaver(t *testing.T) {
 	})
 }
 
+// TestQueueDeadlines gathers checks whose callers leave at about the same time. One whose caller leaves long before would be decided for nobody.
 func TestQueueDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, parcels := newQueue(1, 10)
 		send(t, q, "0", time.Second)
 		p := <-parcels
 		start := time.Now()
-		short, long := send(t, q, "1", 100*time.Millisecond), send(t, q, "2", time.Minute)
+		short := send(t, q, "1", 50*time.Millisecond)
+		long, longer := send(t, q, "2", 5*time.Second), send(t, q, "3", 9*time.Second)
+		soon := send(t, q, "4", 150*time.Millisecond)
 		p.allow()
 		p = <-parcels
-		if got := p.deadline.Sub(start); got != time.Minute {
-			t.Errorf("the message has %v, want until the latest deadline", got)
+		if got := p.deadline.Sub(start); !slices.Equal(p.keys, []string{"1", "4"}) || got != 150*time.Millisecond {
+			t.Errorf("the message has %q and %v, want until the latest of two deadlines", p.keys, got)
 		}
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the bubble's clock
+		next := <-parcels // when patience is over
+		if got := next.deadline.Sub(start); !slices.Equal(next.keys, []string{"2", "3"}) || got != 9*time.Second {
+			t.Errorf("the next message has %q and %v, want until the latest of two deadlines", next.keys, got)
+		}
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the bubble's clock
 		short.want(t, context.DeadlineExceeded)
 		p.answer(1, limit.Result{Decision: limit.Decision{Allowed: true}})
+		soon.want(t, nil)
+		next.allow()
 		long.want(t, nil)
+		longer.want(t, nil)
 	})
 }
 

@@ -1558,7 +1558,8 @@ type CheckStreamRequest struct {
 	// Settlements of holds. A node that does not know this field leaves them without an answer.
 	Settlements []*StreamSettlement `protobuf:"bytes,2,rep,name=settlements" json:"settlements,omitempty"`
 	// How long the caller waits for their answers, in nanoseconds from when the node takes the message in. 0 means 5 s, or the deadline of
-	// the call if it has one: up to 30 s. More than 30 s means 30 s, and less than 0 is invalid.
+	// the call if it has one: up to 30 s. More than 30 s means 30 s, and less than 0 is invalid. Each of them may be decided until then: a
+	// caller that waits much less long for one of them sends it in another message.
 	WithinNs int64 `protobuf:"varint,3,opt,name=within_ns,json=withinNs" json:"within_ns,omitempty"`
 	// Ids of earlier messages of this stream whose answers the caller does not wait for any more, at most 1,000. Once all of a message is
 	// answered or given up, the node may leave the rest of it undecided. Each id is answered all the same, with a decision or an error,
