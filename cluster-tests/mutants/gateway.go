@@ -44,6 +44,13 @@ func ofGateway() []Mutant { //nolint:funlen // a list
 		},
 		Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestAskedAgain$", Says: `other limits in force: .* after 1 questions, want 2`}},
 	}, {
+		Name: "a denial by the limits before is repeated",
+		Why:  "a node may hear of a change of the limits after the gateway; its denial by the numbers before would be repeated as one by those that count now",
+		Edits: []Edit{
+			{File: "gateway/fallback/known.go", Old: "rule != nil && rule.Capacity != o.Limit {", New: "rule != nil && o.Limit < 0 {"},
+		},
+		Caught: []Hunt{{Package: "./gateway/fallback", Run: "^TestDenialByOtherNumbers$", Says: `asked 1 times, want 2`}},
+	}, {
 		Name: "the denial of any node is repeated",
 		Why:  "a node that is asked beside a slow owner has none of the line that the owner reserved; its denial may be for want of that alone",
 		Edits: []Edit{

@@ -154,6 +154,9 @@ func surely(r *limit.Request, d *limit.Decision, stored *limit.Document) (lasts 
 			continue
 		}
 		rule := stored.DecidedBy(o, r.Key)
+		if rule != nil && rule.Capacity != o.Limit { // the node has not heard yet of the limits in force, or the gateway has not
+			return 0
+		}
 		if rule == nil && o.Override != "" { // set live: not in the document. It has numbers of its own; penalty and permits are the limit's
 			rule, _ = stored.Rule(o.Name)
 		}

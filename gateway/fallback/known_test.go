@@ -232,6 +232,43 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
+// TestDenialByOtherNumbers has a denial come from a node that goes by other limits than the gateway, since one of them has not heard of a change yet.
+// It is not taken for one by the limits that the gateway has.
+func TestDenialByOtherNumbers(t *testing.T) {
+	doc, err := limit.ParseDocument([]byte(`
+limits:
+  minute:
+    {capacity: 10, refill: 10/1m, plans: {gold: {capacity: 50, refill: 50/1m}}, overrides: [{key: big, capacity: 90, refill: 90/1m}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []limit.Outcome{
+		{Name: "minute", Limit: 10},
+		{Name: "minute", Limit: 50, Plan: "gold"},
+		{Name: "minute", Limit: 90, Override: doc.Override("minute", "big", func() int64 { return 0 }).Text},
+	} {
+		for _, change := range []int64{0, 1, -1} {
+			w := newWorld(t)
+			o, asked := by, 0
+			o.Limit, o.RetryAfter = by.Limit+change, time.Minute
+			g := guard(t, Config{
+				Checker: first{fake{check: func(context.Context, limit.Request) (limit.Decision, error) {
+					asked++
+					return limit.Decision{Node: "first", Limits: []limit.Outcome{o}}, nil
+				}}},
+				Limits: func() *limit.Document { return doc }, Known: MaxKnown, Now: w.read,
+			})
+			r := limit.Request{Key: "big", Cost: 1, Plan: o.Plan, Limits: []limit.Ref{limit.Named("minute")}}
+			g.Check(t.Context(), r, limit.Deny)
+			g.Check(t.Context(), r, limit.Deny)
+			if want := 1 + int(change*change); asked != want {
+				t.Errorf("%+v, with %d more: asked %d times, want %d", by, change, asked, want)
+			}
+		}
+	}
+}
+
 // TestRepeatedIsTold repeats a denial, and has the next one not known: because another node made it, or because it ends at once. It says all
 // the same how many times the one before was repeated.
 func TestRepeatedIsTold(t *testing.T) {
