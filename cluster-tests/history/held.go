@@ -75,6 +75,9 @@ func (t *tab) charge(b *bucket, epsilon int64) charge {
 	switch {
 	case final != nil:
 		k.exceeds(final, said-k.least)
+		if k.by != nil && freed && t.settles[0].Hold.Open { // what was said before the hold expired stays where the hold was taken
+			k.by.Start = min(k.by.Start, t.hold.Start)
+		}
 		if ends == 1 && !freed {
 			k.fallen = final.End
 		}

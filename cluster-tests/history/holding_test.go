@@ -345,6 +345,31 @@ func TestReceiptsOfBudgets(t *testing.T) {
 	}
 }
 
+// What a settlement says before a hold expires stays in the window in which the hold was taken, when the rest is free.
+func TestSaidBeforeAHoldExpired(t *testing.T) {
+	one := window
+	one.Name, one.Capacity, one.Holds = "api", 20, history.Free
+	at := epoch/shortWindow*shortWindow + shortWindow - 20*millisecond // the next window begins in 20 ms
+	call := func(after int64, kind history.Kind, outcome history.Outcome, cost int64, hold *history.Hold) history.Call {
+		return history.Call{
+			Kind: kind, Outcome: outcome, Limit: "api", Key: "k", Cost: cost, Hold: hold, Start: at + after*millisecond, End: at + (after+1)*millisecond,
+		}
+	}
+	h := &history.History{Limits: []history.Limit{one}, Calls: []history.Call{
+		call(0, history.KindHold, history.Admitted, 6, &history.Hold{ID: "h", For: 80 * millisecond}),
+		call(40, history.KindSettle, history.Done, 1, &history.Hold{ID: "h", Open: true, State: history.Open, Charged: 6}),
+		call(100, history.KindCheck, history.Admitted, 20, nil),
+		call(200, history.KindSettle, history.Done, 1, &history.Hold{ID: "h", State: history.Settled, Charged: 1}),
+	}}
+	if err := history.Safe(h, millisecond); err != nil {
+		t.Error(err)
+	}
+	h.Calls[0].Start, h.Calls[0].End = at+30*millisecond, at+31*millisecond // in the next window, as all else
+	if history.Safe(h, millisecond) == nil {
+		t.Error("21 of 20 in one window are not found")
+	}
+}
+
 func plantsOfHolds() []plant {
 	log, line := holding(slidingLog, history.Free), holding(shortBucket, history.Charge)
 	window, slow, budget := holding(window, history.Charge), holding(slowBucket, history.Free), holding(month, history.Free)
