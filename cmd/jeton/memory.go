@@ -76,7 +76,9 @@ type memoryKeeper struct {
 	adapts bool // GOGC does not say what is wanted
 	start  time.Time
 
+	offHeap int64 // bytes that storage will take besides Go's memory, about
 	percent int
+	limit   int64 // of Go's memory, that the collector was told last
 	sample  []metrics.Sample
 	flood   flood
 }
@@ -98,11 +100,8 @@ var memoryMetrics = []string{
 // told the bound in cfg.
 func keepMemory(ctx context.Context, cfg *node.Config, b memoryBound) (done <-chan struct{}) {
 	cfg.Memory = b.bytes
-	if b.bytes > 0 && !b.fixed {
-		debug.SetMemoryLimit(b.bytes - cfg.OffHeap())
-	}
 	_, given := os.LookupEnv("GOGC")
-	k := &memoryKeeper{bound: b, log: cfg.Logger, adapts: !given, start: time.Now()}
+	k := &memoryKeeper{bound: b, log: cfg.Logger, adapts: !given, start: time.Now(), offHeap: cReserve * cfg.OffHeap()}
 	for _, name := range memoryMetrics {
 		k.sample = append(k.sample, metrics.Sample{Name: name})
 	}
@@ -150,6 +149,16 @@ func (k *memoryKeeper) look() {
 		debug.SetGCPercent(percent)
 		k.percent = percent
 	}
+	if k.bound.bytes > 0 && !k.bound.fixed {
+		outside := resident() - int64(held) //nolint:gosec // far below 2⁶³
+		if k.limit == 0 {
+			k.offHeap += outside // of the program, which storage has no part in yet
+		}
+		if limit := limitFor(k.bound.bytes, max(outside, k.offHeap)); limit != k.limit {
+			debug.SetMemoryLimit(limit)
+			k.limit = limit
+		}
+	}
 	if now := time.Now(); k.flood.over(live, held, k.sample[3].Value.Uint64(), now) {
 		debug.FreeOSMemory()
 		metrics.Read(k.sample)
@@ -157,6 +166,32 @@ func (k *memoryKeeper) look() {
 		k.flood.kept, k.flood.gaveBack = after, now
 		k.log.Info("memory given back", "held_bytes", after, "before", held)
 	}
+}
+
+// cReserve is how many bytes C takes for each that it allocates for Pebble, with what its allocator keeps: blocks of many sizes come and go.
+const cReserve = 2
+
+// limitStep is in which steps the limit of Go's memory changes, in bytes: a change stops everything for a moment.
+const limitStep = 4 << 20
+
+// limitFor is how much Go's memory may take of the bound where so many bytes are outside of it: what C allocates for Pebble, with what its
+// allocator keeps, and the pages of the program. A tenth of the rest is for what the heap grows by while the collector runs. It is half of the
+// bound at least: with less, the collector would take the processor.
+func limitFor(bound, outside int64) int64 {
+	return max((bound-outside)/10*9, bound/2) / limitStep * limitStep
+}
+
+// resident is how many bytes of this process are in memory; 0 where that is not known.
+func resident() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var all, pages int64
+	if _, err := fmt.Sscan(string(text), &all, &pages); err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
 }
 
 // over says whether it has been calm for long enough, and enough more is held than a collection would leave. The last one,

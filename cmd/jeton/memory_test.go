@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"log/slog"
 	"math"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -9,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jeton-dev/jeton/cmd/internal/cli"
+	"github.com/jeton-dev/jeton/cmd/node"
 )
 
 func TestBoundOf(t *testing.T) {
@@ -56,6 +60,38 @@ func TestGCPercent(t *testing.T) {
 	}
 	if last != leastGCPercent || gcPercentFor(bound, 0) != cli.GCPercent || gcPercentFor(0, bound) != cli.GCPercent {
 		t.Errorf("%d %% at the bound", last)
+	}
+}
+
+// Go's memory leaves room for what is outside of it, but has half of the bound in any case.
+func TestLimitOfGo(t *testing.T) {
+	for _, c := range []struct{ bound, outside, want int64 }{
+		{256 << 20, 76 << 20, 160 << 20},
+		{256 << 20, 77 << 20, 160 << 20}, // in steps
+		{256 << 20, 200 << 20, 128 << 20},
+		{128 << 20, 300 << 20, 64 << 20},
+		{1 << 30, 124 << 20, 808 << 20},
+	} {
+		if got := limitFor(c.bound, c.outside); got != c.want {
+			t.Errorf("with %d MiB of %d outside it is %d MiB, want %d", c.outside>>20, c.bound>>20, got>>20, c.want>>20)
+		}
+	}
+	if n := resident(); runtime.GOOS == "linux" && (n < 1<<20 || n > 1<<40) {
+		t.Errorf("%d bytes are resident", n)
+	}
+}
+
+// A keeper tells the collector of what is outside of Go's memory from its first look on.
+func TestKeeperLeavesRoom(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	cfg := node.Config{Logger: slog.New(slog.DiscardHandler)}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := keepMemory(ctx, &cfg, memoryBound{bytes: 256 << 20, source: "--memory"})
+	cancel()
+	<-done
+	if got, most := debug.SetMemoryLimit(-1), int64(256<<20)-cReserve*cfg.OffHeap(); got > most || got < 128<<20 {
+		t.Errorf("Go's memory may take %d MiB of 256, want %d at most", got>>20, most>>20)
 	}
 }
 
