@@ -82,10 +82,22 @@ func devData(nodes int) string {
 	return filepath.Join(cache, "jeton", fmt.Sprintf("dev-%d", nodes))
 }
 
-// seed writes the sample limits, or checks the limits file that was given.
+// samples says whether the limits are those of the sample.
+func (cfg devConfig) samples() bool { return cfg.limits == filepath.Join(cfg.data, sampleFile) }
+
+// begins says whether no node has data yet: then they found a cluster. One that is there has limits of its own, which the sample may differ from.
+func (cfg devConfig) begins() bool {
+	found, err := filepath.Glob(filepath.Join(cfg.data, "node-*"))
+	return err == nil && len(found) == 0
+}
+
+// seed writes the sample limits for a new cluster, or checks the limits file that was given.
 func (cfg devConfig) seed() error {
-	if cfg.limits == filepath.Join(cfg.data, sampleFile) {
+	switch {
+	case cfg.samples() && cfg.begins():
 		return os.WriteFile(cfg.limits, []byte(sampleLimits), 0o600)
+	case cfg.samples():
+		return nil
 	}
 	text, err := os.ReadFile(cfg.limits)
 	if err != nil {

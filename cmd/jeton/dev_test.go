@@ -51,6 +51,37 @@ func TestTheGatewaysPortInDev(t *testing.T) {
 	}
 }
 
+// A cluster begins with the sample limits. Later it has limits of its own, and a file that somebody names is compared with them.
+func TestTheLimitsOfDev(t *testing.T) {
+	cfg := devConfig{nodes: 3, data: t.TempDir()}
+	cfg.complete()
+	named := func(cfg devConfig) bool {
+		s, err := newSwarm(cfg, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(s.nodes[0].args, "--limits")
+	}
+	if err := cfg.seed(); err != nil || !named(cfg) {
+		t.Errorf("a new cluster gets no limits, or %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(cfg.data, "node-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(cfg.limits, []byte("limits: {}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.seed(); err != nil || named(cfg) {
+		t.Errorf("a cluster that is there gets the sample limits, or %v", err)
+	}
+	if text, err := os.ReadFile(cfg.limits); string(text) != "limits: {}" {
+		t.Errorf("the file of the sample is written again: %q, %v", text, err)
+	}
+	if cfg.limits = filepath.Join(t.TempDir(), "mine.yaml"); !named(cfg) {
+		t.Error("the nodes do not get a file that was given")
+	}
+}
+
 // What dev writes for its gateway is a good document, whichever limits are in force, and its secret stays.
 func TestTheDocumentOfDev(t *testing.T) {
 	cfg := devConfig{nodes: 3, gateways: 3, data: t.TempDir()}

@@ -79,7 +79,10 @@ func newSwarm(cfg devConfig, out io.Writer) (*swarm, error) {
 	for i, n := range s.nodes {
 		n.args = []string{
 			"serve", "--stop-with-input", "--log-level", "warn", "--node-name", n.name,
-			"--data", filepath.Join(cfg.data, n.name), "--limits", cfg.limits,
+			"--data", filepath.Join(cfg.data, n.name),
+		}
+		if !cfg.samples() || cfg.begins() {
+			n.args = append(n.args, "--limits", cfg.limits)
 		}
 		n.args = append(n.args, memory...)
 		for _, kind := range nodeAddresses {
