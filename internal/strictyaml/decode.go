@@ -71,7 +71,7 @@ func (d *Decoder) value(n *yaml.Node, path string, v reflect.Value) {
 	}
 	n = resolve(n)
 	if n.ShortTag() == "!!null" {
-		d.add(n, path, "is empty: give it a value, such as {} or [], or leave it out")
+		d.add(n, path, "is empty: %s, or leave it out", wanted(v.Type()))
 		return
 	}
 	if text, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
@@ -94,6 +94,24 @@ func (d *Decoder) value(n *yaml.Node, path string, v reflect.Value) {
 		d.list(n, path, v)
 	default:
 		d.scalar(n, path, v)
+	}
+}
+
+// wanted says what to write where there is nothing.
+func wanted(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if f, ok := reflect.TypeAssert[Former](reflect.New(t)); ok {
+		return "write " + f.Form()
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "give it a value, such as {}"
+	case reflect.Slice:
+		return "give it a value, such as []"
+	default:
+		return "give it a value"
 	}
 }
 
