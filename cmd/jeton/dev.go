@@ -42,7 +42,7 @@ func devVerb() *cobra.Command {
 			return dev(cmd.Context(), cfg, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().IntVar(&cfg.nodes, "nodes", 3, "how many nodes: 1, 3 or 5 found a cluster; with --data, others may join or be gone later")
+	cmd.Flags().IntVar(&cfg.nodes, "nodes", 3, "how many nodes, 1 to 9: 1, 3 or 5 of them found a cluster, and the others join it; with --data, it may be another number later")
 	cmd.Flags().StringVar(&cfg.data, "data", "", "directory that keeps the data after Ctrl-C too")
 	cmd.Flags().StringVar(&cfg.limits, "limits", "", "YAML file with limits instead of the samples, for a cluster that is founded")
 	cmd.Flags().IntVar(&cfg.port, "port", 7700, "port of the first node's gRPC; its other ports are the next ones, those of node 2 are ten higher; 0 takes any, for the gateway too")
