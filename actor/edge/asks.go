@@ -19,8 +19,6 @@ const (
 	askWithin = time.Duration(lease.ReportWithin)
 	// giveBackWithin is how long giving back may take.
 	giveBackWithin = 500 * time.Millisecond
-	// mostOff is by how much the clocks of edge and owner may differ: as much as those of two nodes.
-	mostOff = int64(250e6)
 )
 
 // ask sends an ask of s in the background, for a lease or to report what was admitted, and takes in the answer.

@@ -13,6 +13,9 @@ type clock struct {
 	jumps atomic.Uint64
 }
 
+// mostOff is by how much the clocks of edge and owner may differ: as much as those of two nodes.
+const mostOff = int64(250e6)
+
 // mostDrift is by how much the wall clock may differ from monotonic time before it counts as a jump: what clocks are slewed by is less, and what two clocks
 // may differ by is more.
 const mostDrift = int64(50 * time.Millisecond)

@@ -55,6 +55,14 @@ func (m *counts) register(reg prometheus.Registerer, held func() float64) error 
 	return metrics.Register(reg, m.checks, m.leases, m.reports, m.tails, m.dropped, tokens)
 }
 
+// A decider is who decided a check.
+type decider uint8
+
+const (
+	byEdge decider = iota
+	byOwner
+)
+
 // decided counts a check by who decided it.
 func (m *counts) decided(by decider) {
 	switch by {

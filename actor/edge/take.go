@@ -75,14 +75,6 @@ func (e *Edge) withDeadline(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(ctx, e.cfg.Timeout)
 }
 
-// A decider is who decided a check.
-type decider uint8
-
-const (
-	byEdge decider = iota
-	byOwner
-)
-
 // askRest has the cluster decide the rest of a check, and takes in what it says of limits of which this edge goes by what it hears.
 func (e *Edge) askRest(ctx context.Context, rest *limit.Request, own []*limit.Rule) (limit.Decision, error) {
 	sent, _ := e.clock.read()

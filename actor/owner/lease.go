@@ -57,34 +57,3 @@ func (b *bucket) testLease(c *Check, cfg *Config) (length limit.Pos, _ result) {
 	}
 	return length, result{verdict: wait, end: end, need: end, from: start}
 }
-
-// leases are those of the bucket, or nil.
-func (b *bucket) leases() *passedDown {
-	if b.extra == nil {
-		return nil
-	}
-	return b.extra.leases
-}
-
-// withLeases are those of the bucket at now, with room for more.
-func (b *bucket) withLeases(now int64) *passedDown {
-	x := b.extras()
-	if x.leases == nil {
-		x.leases = new(passedDown)
-	}
-	x.leases.forget(now)
-	return x.leases
-}
-
-// leased is how many tokens edges may hold at now.
-func (b *bucket) leased(now int64) int64 {
-	p := b.leases()
-	if p == nil {
-		return 0
-	}
-	if p.forget(now); len(p.all) == 0 {
-		b.extra.leases = nil
-		return 0
-	}
-	return b.rule.TokensIn(p.sum)
-}

@@ -249,8 +249,8 @@ func ofReturning() []Mutant { //nolint:funlen // a list
 			Why:  "a receipt is returned once; each further time it would give away what it cost",
 			Edits: []Edit{{
 				File: "actor/owner/returns.go",
-				Old:  "m.span() == c.Span && !m.back {",
-				New:  "m.span() == c.Span {",
+				Old:  "m.cut && m.end.NS < c.End) && !m.back {",
+				New:  "m.cut && m.end.NS < c.End) {",
 			}},
 			Caught: []Hunt{
 				{Package: "./actor/owner", Run: "^TestReturnTwice$", Says: `returning .* took effect`},

@@ -249,3 +249,11 @@ func withoutOptions(env []string) []string {
 	}
 	return rest
 }
+
+// numbered is the name of the i-th of several: the first has none but the name.
+func numbered(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, i+1)
+}

@@ -114,14 +114,6 @@ func (cfg devConfig) newGateway(i int, taken map[string]bool) (*child, error) {
 	return g, nil
 }
 
-// numbered is the name of the i-th of several: the first has none but the name.
-func numbered(name string, i int) string {
-	if i == 0 {
-		return name
-	}
-	return fmt.Sprintf("%s-%d", name, i+1)
-}
-
 // memoryOfEach is the option by which nodes on one machine share what a single one takes, unless the environment says what each takes.
 func memoryOfEach(nodes int, env cli.Lookup) ([]string, error) {
 	b, err := boundOf(0, env)
