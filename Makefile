@@ -68,11 +68,11 @@ test-tree: ## test that what code, pages, pictures and mutants say of one anothe
 	$(step) "tests of what the tree says of itself" bash .ci/gotest --none-skipped -count=1 -timeout 20m $$(go list ./... | grep -E '/$(of_tree)$$')
 
 # A test that starts processes stands in cluster-tests itself; whatever runs in one process stands elsewhere, and so
-# meets the race detector, but for the simulation: a world knows no goroutines. -count=1: a cached answer has drawn no new
+# meets the race detector, but for the simulations: a world knows no goroutines. -count=1: a cached answer has drawn no new
 # random input. -p 4: many tests mostly wait.
 .PHONY: test-race
 test-race: ## run the tests of every package, with the race detector
-	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 20m $$(go list ./... | grep -vE '/cluster-tests(/simulation)?$$|/$(of_tree)$$')
+	$(step) "tests with the race detector" bash .ci/gotest -race -count=1 -p 4 -timeout 20m $$(go list ./... | grep -vE '/cluster-tests(/(simulation|planet))?$$|/$(of_tree)$$')
 	$(step) "tests of cmd/bench with the race detector" bash .ci/gotest --in cmd/bench -race -count=1 -timeout 20m ./...
 
 .PHONY: test-exhaustive
@@ -84,8 +84,9 @@ test-process: ## run the tests that start and kill processes
 	$(step) "tests of whole processes" bash .ci/gotest -count=1 -timeout 25m ./cluster-tests
 
 .PHONY: test-simulation
-test-simulation: ## simulate 100 hours of a cluster, of which 20 were never seen before
+test-simulation: ## simulate 100 hours of a cluster, of which 20 were never seen before, and a planet for some seconds
 	$(step) "100 simulated hours" bash .ci/gotest --none-skipped -count=1 -timeout 20m ./cluster-tests/simulation
+	$(step) "a simulated planet" bash .ci/gotest --none-skipped -count=1 -timeout 20m ./cluster-tests/planet
 
 .PHONY: simulate
 simulate: export JETON_SIMULATE_HOURS := $(or $(HOURS),10000)
@@ -93,6 +94,10 @@ simulate: export JETON_SIMULATE_FIRST := $(FIRST)
 simulate: export JETON_SIMULATE_SEED := $(SEED)
 simulate: ## simulate 10,000 hours, of new seeds: make simulate HOURS=100, the same again: FIRST=7, or one seed and its story: SEED=7
 	$(step) "simulation" go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./cluster-tests/simulation
+
+.PHONY: planet
+planet: ## simulate a planet with 300 edges, and print what docs/planet.md shows: make planet ARGS='--scenario attack --seed 7'
+	$(step) "planet" go run ./cluster-tests/planet $(ARGS)
 
 .PHONY: nemesis
 nemesis: ## attack a cluster of processes at random, as root or where user namespaces are allowed: make nemesis TIME=10m SEED=7 REPORT=file.md

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"time"
+
+	"github.com/jeton-dev/jeton/actor/lease"
+	"github.com/jeton-dev/jeton/actor/limit"
+	"github.com/jeton-dev/jeton/actor/owner"
+)
+
+// policies are all there are. Another one is a line here, and a function that decides a check, as ask and leased do.
+func policies() []*policy {
+	return []*policy{
+		{limit.Strong, true, (*world).ask},
+		{limit.Leased, true, (*world).leased},
+	}
+}
+
+// ask asks the owner: a message for each check of a batch.
+func (w *world) ask(s *site, c check) {
+	w.sent(s, float64(c.cost), w.sizes.check)
+	gives := w.now + patience
+	fails := func() { w.failed(s, c) }
+	k := &call{cost: c.cost}
+	k.answer = func(r *owner.Reply) {
+		err, admitted := r.Err, k.admitted
+		w.travel(s, gives, func() {
+			if err != nil || s.life != c.life {
+				fails()
+				return
+			}
+			w.decided(s, c, admitted, k.wrongly)
+		}, fails)
+	}
+	w.travel(s, gives, func() { w.home.check(k) }, fails)
+}
+
+// leased decides by a share of the edge, as package edge does.
+func (w *world) leased(s *site, c check) {
+	if s.share == nil {
+		s.share = lease.NewShare(w.rule)
+		w.tidyLater(s)
+	}
+	if s.share.Has(w.clock(s), c.cost) {
+		w.shareDecides(s, c.cost)
+		w.spent(s, c)
+		return
+	}
+	var parts [3]int64
+	for range c.cost { // each by itself: what is left may be enough for some
+		parts[w.shareDecides(s, 1)]++
+	}
+	if c.cost = parts[lease.Spent]; c.cost > 0 {
+		w.spent(s, c)
+	}
+	if c.cost = parts[lease.Waits]; c.cost > 0 {
+		s.waiting = append(s.waiting, c)
+	}
+	if c.cost = parts[lease.Elsewhere]; c.cost > 0 {
+		w.ask(s, c)
+	}
+}
+
+// shareDecides lets a share decide a check, and sends what it asks for.
+func (w *world) shareDecides(s *site, cost int64) lease.Verdict {
+	_, verdict, ask := s.share.Check(w.clock(s), cost)
+	if ask.Number != 0 {
+		w.askLease(s, ask)
+	}
+	return verdict
+}
+
+// askLease sends an ask to the owner, and takes in the answer.
+func (w *world) askLease(s *site, ask lease.Ask) {
+	w.sent(s, 1, w.sizes.lease)
+	if w.counted(w.now) {
+		w.each(s, func(t *tally) { t.asks++ })
+	}
+	sent, gives, life := w.clock(s), w.now+patience, s.life
+	answered := func(r *owner.Reply) {
+		if s.life == life {
+			w.answered(s, ask.Number, sent, r)
+		}
+	}
+	nothing := func() { answered(&owner.Reply{}) }
+	k := &call{cost: ask.Tokens, lease: &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Held: ask.Held, Edge: cities[s.city].name}}
+	k.answer = func(r *owner.Reply) {
+		w.travel(s, gives, func() { answered(r) }, nothing)
+	}
+	w.travel(s, gives, func() { w.home.check(k) }, nothing)
+}
+
+// answered takes in what an ask was answered, and decides the checks that wait for it.
+func (w *world) answered(s *site, number uint64, sent int64, r *owner.Reply) {
+	if s.share == nil {
+		return
+	}
+	a := lease.Answer{Number: number, Sent: sent, Now: w.clock(s), Lease: r.Lease, Random: w.random.Float64()}
+	if len(r.Decision.Limits) == 1 {
+		a.Outcome = r.Decision.Limits[0]
+	}
+	if !s.share.Answered(a, mostOff) {
+		return
+	}
+	waiting := s.waiting
+	s.waiting = nil
+	for _, c := range waiting {
+		left := c.cost
+		for left > 0 {
+			if _, ok := s.share.Again(w.clock(s), 1); !ok {
+				break
+			}
+			left--
+		}
+		if c.cost -= left; c.cost > 0 {
+			w.spent(s, c)
+		}
+		if c.cost = left; left > 0 {
+			w.ask(s, c)
+		}
+	}
+}
+
+// tidyLater gives back the surplus of an edge now and then, until its share is forgotten.
+func (w *world) tidyLater(s *site) {
+	life := s.life
+	w.push(w.now+tidyEvery, func() {
+		if s.life != life || s.share == nil {
+			return
+		}
+		if tails := s.share.Surplus(w.clock(s)); len(tails) > 0 {
+			w.sent(s, 1, w.sizes.back)
+			if w.counted(w.now) {
+				w.each(s, func(t *tally) { t.backs++ })
+			}
+			w.travel(s, w.now, func() { w.home.giveBack(tails) }, func() {})
+		}
+		if s.share.Idle(w.clock(s)) && len(s.waiting) == 0 {
+			s.share = nil
+			return
+		}
+		w.tidyLater(s)
+	})
+}

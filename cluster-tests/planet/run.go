@@ -1,0 +1,70 @@
+package main
+
+import (
+	"math/rand/v2"
+)
+
+// A result is what came of a scenario under a policy.
+type result struct {
+	scenario  *scenario
+	policy    *policy
+	classes   [nClass]tally
+	all       tally
+	distant   tally
+	overshoot float64 // tokens, of the key and window with the most
+	reserved  float64 // reservations that owners made
+	keys      int     // that were simulated
+	checked   int     // events that were checks, or batches of them
+	seconds   float64 // that count, of all hours
+}
+
+// run runs a scenario under a policy. The same settings give the same result.
+func run(s settings, sc *scenario, by *policy) *result {
+	r := &result{scenario: sc, policy: by}
+	s.scale *= sc.part
+	for _, hour := range sc.hours {
+		random := rand.New(rand.NewPCG(s.seed, uint64(hour)))
+		p := planOf(&s, sc, hour, random)
+		r.seconds += float64(p.length-p.warm-second) / 1e9
+		for _, key := range sc.subjects(&s, hour, random) {
+			w := newWorld(p, key, by)
+			w.run(w.end)
+			r.add(w)
+		}
+	}
+	return r
+}
+
+// planOf is the plan of an hour of a scenario.
+func planOf(s *settings, sc *scenario, hour float64, random *rand.Rand) *plan {
+	seconds := sc.seconds
+	if s.seconds > 0 {
+		seconds = s.seconds
+	}
+	p := &plan{seed: s.seed, hour: hour, length: int64(seconds * 1e9), clocks: 2e6}
+	p.warm = min(10*second, p.length/4)
+	if sc.change != nil {
+		sc.change(p, random)
+	}
+	return p
+}
+
+// add takes in what a world has counted, as often as its key stands for others.
+func (r *result) add(w *world) {
+	for i := range w.tallies {
+		r.classes[i].add(&w.tallies[i], w.subject.weight)
+		r.all.add(&w.tallies[i], w.subject.weight)
+	}
+	r.distant.add(&w.distant, w.subject.weight)
+	r.overshoot = max(r.overshoot, w.judge.overshoot())
+	r.reserved += w.home.reserved * w.subject.weight
+	r.keys++
+	r.checked += w.checked
+}
+
+// busy is what edges have counted that a key comes to more than 20 times a second.
+func (r *result) busy() *tally {
+	t := r.classes[many]
+	t.add(&r.classes[most], 1)
+	return &t
+}
