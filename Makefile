@@ -138,11 +138,12 @@ benchmarks: ## run every benchmark of the code: make benchmarks TIME=5s
 	$(step) "benchmarks" bash .ci/bench $(or $(TIME),1s)
 
 .PHONY: generate
-generate: tools ## generate the protobuf code, the schema of the gateway's document, the table of who may call what, the page of options, and the pictures of the protocol
+generate: tools ## generate the protobuf code, the schema of the gateway's document, the table of who may call what, the page of options, and the pictures of the protocol and the planet
 	cd rpc/pb && PATH="$(CURDIR)/$(bin):$$PATH" buf generate
 	go generate ./gateway/config ./rpc/access ./cmd/jeton
 	go -C cmd/bench generate ./jeton-bench
 	go run ./cluster-tests/pictures --into docs/protocol
+	go run ./cluster-tests/planet --draw docs/planet
 
 .PHONY: fmt
 fmt: tools ## format every file

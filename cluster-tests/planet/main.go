@@ -29,10 +29,17 @@ func main() {
 	flag.Float64Var(&s.fill, "fill", 10, "the `seconds` in which a bucket fills")
 	only := flag.String("scenario", "", "the `names` of the scenarios to run, with commas; all if empty")
 	list := flag.Bool("list", false, "list the scenarios, and run none")
+	into := flag.String("draw", "", "draw the pictures of docs/planet.md into this `folder`, and run nothing")
 	flag.Parse()
 	if *list {
 		for _, sc := range scenarios() {
 			fmt.Fprintf(os.Stdout, "%-12s%s\n", sc.name, sc.doc)
+		}
+		return
+	}
+	if *into != "" {
+		if err := draw(*into); err != nil {
+			log.Fatal(err)
 		}
 		return
 	}

@@ -32,6 +32,9 @@ type death struct {
 // counted says whether what happens at a time counts in figures: not what comes while demand is being learned, nor what may be under way at the end.
 func (p *plan) counted(at int64) bool { return at >= epoch+p.warm && at < epoch+p.length-second }
 
+// counting is for how many seconds that is so.
+func (p *plan) counting() float64 { return float64(p.length-p.warm-second) / 1e9 }
+
 // surge is how much of a surge there is at a time.
 func (p *plan) surge(at int64) float64 {
 	at -= epoch + p.surgeFrom

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ func drawnSeed(t *testing.T) uint64 {
 }
 
 func short(seed uint64) settings {
-	return settings{seed: seed, seconds: 6, scale: 0.1, used: 0.9, fill: 10}
+	return settings{seed: seed, seconds: 5, scale: 0.06, used: 0.9, fill: 10}
 }
 
 func find(t *testing.T, name string) *scenario {
@@ -72,7 +73,7 @@ func TestTargets(t *testing.T) {
 	seed := drawnSeed(t)
 	for _, name := range []string{"day", "leader"} {
 		s := short(seed)
-		s.seconds, s.scale = 10, 0.15
+		s.seconds, s.scale = 8, 0.1
 		r := run(s, find(t, name), policies()[1])
 		for _, target := range targets() {
 			if v := target.value(r); target.applies(r) && !target.met(v) {
@@ -88,7 +89,7 @@ const tolerance = 0.015
 // A sample that is twice as large shows the same shares.
 func TestSampleIsLargeEnough(t *testing.T) {
 	s := short(drawnSeed(t))
-	s.seconds = 9
+	s.seconds = 7
 	sc := find(t, "leader")
 	of := func(scale float64) map[string]float64 {
 		s.scale = scale
@@ -226,6 +227,23 @@ func TestSample(t *testing.T) {
 		}
 		if math.Abs(n-keys) > 1e-3 || scale >= 1 && math.Abs(rate/offered-1) > 0.02 {
 			t.Errorf("scale %g: stands for %.3f keys, and %.3f of the checks", scale, n, rate/offered)
+		}
+	}
+}
+
+// The pictures of the page are those that this code draws.
+func TestPicturesAreCurrent(t *testing.T) {
+	folder := t.TempDir()
+	if err := draw(folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cities.svg", "messages.svg"} {
+		drawn, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown, err := os.ReadFile(filepath.Join("..", "..", "docs", "planet", name)); err != nil || !bytes.Equal(shown, drawn) {
+			t.Errorf("docs/planet/%s is not current (%v): go run ./cluster-tests/planet --draw docs/planet", name, err)
 		}
 	}
 }

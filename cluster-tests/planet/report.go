@@ -36,6 +36,7 @@ func costs() []column {
 	return []column{
 		{"messages per check", func(r *result) string { return few(r.all.per(r.all.messages)) }},
 		{"≥ 100/s", func(r *result) string { t := &r.classes[most]; return few(t.per(t.messages)) }},
+		{"most per second of a key", func(r *result) string { return count(r.busiest) }},
 		{"bytes per check", func(r *result) string { return fmt.Sprintf("%.1f", r.all.per(r.all.bytes)) }},
 		{"reservations per check", func(r *result) string { return few(r.all.per(r.reserved)) }},
 		{"cores per million checks/s", func(r *result) string { return fmt.Sprintf("%.1f", r.cores()) }},
@@ -66,6 +67,15 @@ func ms(v float64) string {
 }
 
 func few(v float64) string { return fmt.Sprintf("%.3g", v) }
+
+// count is a number with commas.
+func count(v float64) string {
+	digits := fmt.Sprintf("%.0f", v)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
 
 // table writes results as a table of Markdown.
 func table(w io.Writer, rs []*result, columns []column) {
@@ -151,10 +161,10 @@ func judged(w io.Writer, rs []*result) {
 
 // head says what was simulated.
 func head(w io.Writer, s *settings) {
-	fmt.Fprintf(w, `%d edges in %d cities, %d regions, %.0f million checks/s offered, %d keys (zipf %.1f), each at %.0f %% of its limit, with a bucket of %g s. Seed %d.
+	fmt.Fprintf(w, `%d edges in %d cities, %d regions, %.0f million checks/s offered, %s keys (zipf %.1f), each at %.0f %% of its limit, with a bucket of %g s. Seed %d.
 
 Of the keys, the %.0f hottest are simulated each by itself, and of each further stratum of ranks (each twice as long as the one before) %.0f, which stand for the others of it;
 long scenarios have fewer. Where a key comes to an edge more than %d times a second, its checks of each %d ms are drawn as one batch.
 
-`, edges, len(cities), len(regions), offered/1e6, keys, zipf, 100*s.used, s.fill, s.seed, hottest*s.scale, ofEach*s.scale, second/step, step/1e6)
+`, edges, len(cities), len(regions), offered/1e6, count(keys), zipf, 100*s.used, s.fill, s.seed, hottest*s.scale, ofEach*s.scale, second/step, step/1e6)
 }

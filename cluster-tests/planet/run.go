@@ -13,6 +13,7 @@ type result struct {
 	distant   tally
 	overshoot float64 // tokens, of the key and window with the most
 	reserved  float64 // reservations that owners made
+	busiest   float64 // messages a second to the owner of the key with the most
 	keys      int     // that were simulated
 	checked   int     // events that were checks, or batches of them
 	seconds   float64 // that count, of all hours
@@ -25,7 +26,7 @@ func run(s settings, sc *scenario, by *policy) *result {
 	for _, hour := range sc.hours {
 		random := rand.New(rand.NewPCG(s.seed, uint64(hour)))
 		p := planOf(&s, sc, hour, random)
-		r.seconds += float64(p.length-p.warm-second) / 1e9
+		r.seconds += p.counting()
 		for _, key := range sc.subjects(&s, hour, random) {
 			w := newWorld(p, key, by)
 			w.run(w.end)
@@ -51,13 +52,16 @@ func planOf(s *settings, sc *scenario, hour float64, random *rand.Rand) *plan {
 
 // add takes in what a world has counted, as often as its key stands for others.
 func (r *result) add(w *world) {
+	messages := 0.0
 	for i := range w.tallies {
+		messages += w.tallies[i].messages
 		r.classes[i].add(&w.tallies[i], w.subject.weight)
 		r.all.add(&w.tallies[i], w.subject.weight)
 	}
 	r.distant.add(&w.distant, w.subject.weight)
 	r.overshoot = max(r.overshoot, w.judge.overshoot())
 	r.reserved += w.home.reserved * w.subject.weight
+	r.busiest = max(r.busiest, messages/w.plan.counting())
 	r.keys++
 	r.checked += w.checked
 }

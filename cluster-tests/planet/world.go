@@ -46,6 +46,8 @@ type site struct {
 	random  *rand.Rand
 	share   *lease.Share // of the policy leased: nil for none
 	waiting []check      // for the answer to its ask
+	again   func()       // traffic
+	single  func()       // a check comes, and then traffic
 }
 
 // A check is one, or a batch of them, that is decided as one of that cost.
@@ -100,7 +102,12 @@ func (w *world) newSite(at *place) *site {
 	rate := at.rate + at.surge
 	s.tally = &w.tallies[classOf(rate)]
 	s.distant = rate >= 20 && s.way >= 40e6 && s.way <= 60e6
-	w.push(w.now+s.random.Int64N(step), func() { w.traffic(s) })
+	s.again = func() { w.traffic(s) }
+	s.single = func() {
+		w.arrive(s, 1)
+		w.traffic(s)
+	}
+	w.push(w.now+s.random.Int64N(step), s.again)
 	return s
 }
 
@@ -114,7 +121,7 @@ func (w *world) traffic(s *site) {
 		if n := poisson(rate*float64(step)/1e9, s.random); n > 0 {
 			w.arrive(s, n)
 		}
-		w.push(w.now+step, func() { w.traffic(s) })
+		w.push(w.now+step, s.again)
 		return
 	}
 	const most = second / 10 // the rate may change: draw again
@@ -123,13 +130,10 @@ func (w *world) traffic(s *site) {
 		next = int64(min(s.random.ExpFloat64()*1e9/rate, 2*float64(most)))
 	}
 	if next >= most {
-		w.push(w.now+most, func() { w.traffic(s) })
+		w.push(w.now+most, s.again)
 		return
 	}
-	w.push(w.now+next, func() {
-		w.arrive(s, 1)
-		w.traffic(s)
-	})
+	w.push(w.now+next, s.single)
 }
 
 func (w *world) arrive(s *site, cost int64) {
