@@ -47,6 +47,7 @@ type replica struct {
 type call struct {
 	came     int64 // when it came to the owner
 	cost     int64
+	least    int64 // of a lease
 	lease    *limit.LeaseAsk
 	part     int64 // of a batch that was denied, how much is asked for then; 0: all of it
 	admitted int64 // of a batch
@@ -91,7 +92,7 @@ func (h *home) check(c *call) {
 			c.answer(&owner.Reply{Err: limit.ErrUnavailable})
 			return
 		}
-		r.Lease, r.EdgeHas, r.Edge = int64(l.Life), l.Held, l.Edge
+		r.Lease, r.Least, r.EdgeHas, r.Edge = int64(l.Life), c.least, l.Held, l.Edge
 	}
 	h.owner.Check(r, &h.out)
 	h.after()

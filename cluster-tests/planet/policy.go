@@ -46,7 +46,7 @@ func (w *world) leased(s *site, c check) {
 		w.spent(s, c)
 		return
 	}
-	var parts [3]int64
+	var parts [lease.Waits + 1]int64
 	for range c.cost { // each by itself: what is left may be enough for some
 		parts[w.shareDecides(s, 1)]++
 	}
@@ -83,7 +83,7 @@ func (w *world) askLease(s *site, ask lease.Ask) {
 		}
 	}
 	nothing := func() { answered(&owner.Reply{}) }
-	k := &call{cost: ask.Tokens, lease: &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Held: ask.Held, Edge: cities[s.city].name}}
+	k := &call{cost: ask.Tokens, least: ask.Least, lease: &limit.LeaseAsk{Life: time.Duration(ask.Life), Now: sent, Held: ask.Held, Edge: cities[s.city].name}}
 	k.answer = func(r *owner.Reply) {
 		w.travel(s, gives, func() { answered(r) }, nothing)
 	}
