@@ -136,6 +136,9 @@ func (b *bucket) largest() int64 {
 // takesHolds says whether the bucket's limit does.
 func (b *bucket) takesHolds() bool { return b.versions[0].Holds != "" }
 
+// leased says whether others than owners spend line of it.
+func (b *bucket) leased() bool { return b.versions[0].Leased }
+
 // durable says whether any process knows of the holds of a limit: where what one has lost would not come back within ten minutes.
 func (t *terms) durable() bool {
 	const soon = int64(600e9)

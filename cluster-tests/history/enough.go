@@ -21,7 +21,7 @@ func enough(v *view, r *Result) {
 	faulty := perLimit(v.faulty)
 	admitted, due, decided, failed := int64(0), int64(0), 0, 0
 	for _, b := range v.of(TokenBucket) {
-		if b.takesHolds() { // what they hold is admitted, and may come back
+		if b.takesHolds() || b.leased() { // what they hold is admitted, and may come back; what is leased may lie where nobody asks
 			r.Unknown++
 			continue
 		}

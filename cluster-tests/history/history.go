@@ -35,6 +35,8 @@ type Limit struct {
 	// many tokens settlements may charge beyond the Capacity, [Boundless] for any number.
 	Holds string
 	Debt  int64
+	// Leased says that others than owners may spend line of it, and give back to owners what they do not need, which no call tells.
+	Leased bool
 	// At is when a change to this limit began, in nanoseconds since the Unix epoch; 0 for the limit from the beginning.
 	At int64
 	// By is when all nodes kept to it. Between At and By this limit or the one before may have been in force. 0 means At.

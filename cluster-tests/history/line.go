@@ -21,7 +21,7 @@ import (
 //	{"kind":"fault","start":…,"end":…,"what":"node-2 is killed"}
 //	{"kind":"fault","start":…,"end":…,"what":"the clock of node-2 stands still","held_ns":2000000000}
 //
-// A limit that takes holds has "holds":"charge" or "holds":"free", and "debt". A receipt is {"generation":"0","start":…,"end":…,"owner":"…","serial":0,"reuses":[{"start":…,"end":…}]}. Times are
+// A limit that takes holds has "holds":"charge" or "holds":"free", and "debt"; one of which line is leased has "leased":true. A receipt is {"generation":"0","start":…,"end":…,"owner":"…","serial":0,"reuses":[{"start":…,"end":…}]}. Times are
 // nanoseconds since the Unix epoch.
 type line struct {
 	Kind      string   `json:"kind"`
@@ -44,6 +44,7 @@ type line struct {
 	Length    int64    `json:"length_ns,omitempty"`
 	Holds     string   `json:"holds,omitempty"`
 	Debt      int64    `json:"debt,omitempty"`
+	Leased    bool     `json:"leased,omitempty"`
 	At        int64    `json:"at,omitempty"`
 	By        int64    `json:"by,omitempty"`
 	Held      int64    `json:"held_ns,omitempty"`

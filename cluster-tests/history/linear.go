@@ -30,7 +30,7 @@ func linear(v *view, r *Result) {
 	every := 1 + len(v.Calls)/linearCalls
 	slow, began := 0, time.Now()
 	for i, b := range v.of(TokenBucket) {
-		if b.wait > 0 || b.takesHolds() { // checks that come later may begin earlier, where a place was given up; and debt denies
+		if b.wait > 0 || b.takesHolds() || b.leased() { // what is leased may lie where nobody asks; checks that come later may begin earlier, where a place was given up; and debt denies
 			r.Unknown += len(b.calls)
 			continue
 		}

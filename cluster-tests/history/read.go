@@ -79,7 +79,7 @@ func cleaned(err error) string {
 func (r *reader) limit(l *line) error {
 	limit := Limit{
 		Name: r.once(l.Limit), Algorithm: r.once(l.Algorithm), Capacity: l.Capacity, Tokens: l.Tokens, PerNS: l.PerNS, Length: l.Length,
-		Holds: r.once(l.Holds), Debt: l.Debt, At: l.At, By: l.By,
+		Holds: r.once(l.Holds), Debt: l.Debt, Leased: l.Leased, At: l.At, By: l.By,
 	}
 	if err := limit.Validate(); err != nil {
 		return err

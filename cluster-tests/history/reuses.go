@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// reuses finds line that was spent again without having been given back. Each reused piece must lie in pieces of receipts
+// reuses finds line that was spent again without having been given back. Where line is leased, that it was given back is not told by any call: there, each
+// piece may be spent once more than it was given back. Each reused piece must lie in pieces of receipts
 // whose return was taken, or may have been, before the check that reuses it was answered, by the same owner and in the same
 // generation; and as often as a piece was given back, so often may it be spent again. A receipt is taken back once, and only
 // if a caller was given it. What was admitted before the limit's numbers changed is not spent again once they are in force.
@@ -25,7 +26,10 @@ func reuses(v *view, r *Result) {
 		if len(returns) > 0 {
 			v.takenBack(r, b, returns)
 		}
-		if len(again) > 0 {
+		switch {
+		case b.leased():
+			v.spentOnce(r, b, returns)
+		case len(again) > 0:
 			v.spentAgain(r, b, returns, again)
 		}
 	}
@@ -121,6 +125,60 @@ func (v *view) spentAgain(r *Result, b *bucket, returns, again []*Call) {
 	}
 	for _, at := range order {
 		v.match(r, b, strips[at])
+	}
+}
+
+// spentOnce finds pieces of a generation that were spent twice, by whichever owner or edge.
+func (v *view) spentOnce(r *Result, b *bucket, returns []*Call) {
+	byGeneration := map[int64][]strip{}
+	var order []int64
+	add := func(c *Call, back bool) {
+		at := c.Receipt.Generation
+		if byGeneration[at] == nil {
+			order = append(order, at)
+		}
+		for _, s := range append([]Span{c.Receipt.Span}, c.Receipt.Reuses...) {
+			if s.Start < s.End {
+				byGeneration[at] = append(byGeneration[at], strip{s, c, back, 0})
+			}
+		}
+	}
+	for _, c := range receipts(b.admitted()) {
+		add(c, false)
+	}
+	for _, c := range returns {
+		add(c, true)
+	}
+	for _, at := range order {
+		v.matchOnce(r, b, byGeneration[at])
+	}
+}
+
+// matchOnce goes along the line and finds the pieces that were spent more than once more often than they were given back.
+func (v *view) matchOnce(r *Result, b *bucket, strips []strip) {
+	slices.SortFunc(strips, func(a, b strip) int {
+		if a.Start == b.Start && a.back != b.back {
+			return map[bool]int{true: -1, false: 1}[a.back]
+		}
+		return cmp.Compare(a.Start, b.Start)
+	})
+	told := map[*Call]bool{}
+	var open []strip
+	for _, s := range strips {
+		open = slices.DeleteFunc(open, func(o strip) bool { return o.End <= s.Start })
+		open = append(open, s)
+		spent, back := 0, 0
+		for _, o := range open {
+			if o.back {
+				back++
+			} else {
+				spent++
+			}
+		}
+		if spent > back+1 && !s.back && !told[s.call] {
+			told[s.call] = true
+			v.found(r, b, calls(open, s.call), "the piece %s of what was leased was spent twice", s.since(v.start))
+		}
 	}
 }
 

@@ -65,3 +65,41 @@ func TestReturnBesideOneThatFails(t *testing.T) {
 		t.Error("a return that comes too late explains an admission")
 	}
 }
+
+// What was leased comes back to owners unseen, and an owner that reuses it says so: but no piece of it is spent twice, by whichever owner or edge.
+func TestWhatIsLeasedIsSpentOnce(t *testing.T) {
+	at := func(ms int64) int64 { return epoch + ms*millisecond }
+	piece := func(n int64) history.Span { return history.Span{Start: at(0) + n*second, End: at(0) + (n+1)*second} }
+	empty := history.Span{Start: at(0) + 9*second, End: at(0) + 9*second}
+	limit := token(10, 1, second)
+	limit.Leased = true
+	call := func(n int64, kind history.Kind, outcome history.Outcome, r *history.Receipt) history.Call {
+		return history.Call{Kind: kind, Outcome: outcome, Limit: "api", Key: "k", Cost: 1, Start: at(10 * n), End: at(10*n + 5), Receipt: r, Via: "1"}
+	}
+	edge := &history.Receipt{Span: piece(1), Owner: "edge", Serial: 1}
+	owner := &history.Receipt{Span: empty, Owner: "a", Serial: 2, Reuses: []history.Span{piece(2)}}
+	for what, c := range map[string]struct {
+		calls []history.Call
+		wrong bool
+	}{
+		"a tail that came back": {[]history.Call{call(0, history.KindCheck, history.Admitted, edge), call(1, history.KindCheck, history.Admitted, owner)}, false},
+		"reused twice": {[]history.Call{
+			call(0, history.KindCheck, history.Admitted, owner),
+			call(1, history.KindCheck, history.Admitted, &history.Receipt{Span: empty, Owner: "b", Serial: 3, Reuses: []history.Span{piece(2)}}),
+		}, true},
+		"spent by an edge and by its owner": {[]history.Call{
+			call(0, history.KindCheck, history.Admitted, edge),
+			call(1, history.KindCheck, history.Admitted, &history.Receipt{Span: empty, Owner: "a", Serial: 4, Reuses: []history.Span{piece(1)}}),
+		}, true},
+		"returned to the edge, and spent again": {[]history.Call{
+			call(0, history.KindCheck, history.Admitted, edge), call(1, history.KindReturn, history.Taken, edge),
+			call(2, history.KindCheck, history.Admitted, &history.Receipt{Span: empty, Owner: "a", Serial: 5, Reuses: []history.Span{piece(1)}}),
+		}, false},
+	} {
+		h := &history.History{Limits: []history.Limit{limit}, Calls: c.calls}
+		err := history.Safe(h, 0)
+		if found := err != nil && strings.Contains(err.Error(), "of what was leased was spent twice"); found != c.wrong {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

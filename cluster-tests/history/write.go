@@ -26,7 +26,7 @@ func (w *Writer) WriteLimit(l Limit) error {
 	}
 	return w.write(line{
 		Kind: "limit", Limit: l.Name, Algorithm: l.Algorithm, Capacity: l.Capacity, Tokens: l.Tokens, PerNS: l.PerNS, Length: l.Length,
-		Holds: l.Holds, Debt: l.Debt, At: l.At, By: l.By,
+		Holds: l.Holds, Debt: l.Debt, Leased: l.Leased, At: l.At, By: l.By,
 	})
 }
 

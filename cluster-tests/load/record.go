@@ -11,7 +11,7 @@ import (
 
 // Limit is a rule as it stands in a history, which has no windows of a calendar.
 func Limit(r *limit.Rule) history.Limit {
-	l := history.Limit{Name: r.Name, Capacity: r.Capacity, Algorithm: r.Algorithm}
+	l := history.Limit{Name: r.Name, Capacity: r.Capacity, Algorithm: r.Algorithm, Leased: r.Consistency == limit.Leased}
 	switch {
 	case r.Algorithm == limit.TokenBucket:
 		l.Algorithm, l.Tokens, l.PerNS = history.TokenBucket, r.Refill.Tokens, int64(r.Refill.Per/time.Nanosecond)
