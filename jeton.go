@@ -104,6 +104,18 @@ type (
 	Reserve = limit.Reserve
 	// A Policy is what a gateway does when there is no decision.
 	Policy = limit.Policy
+	// A Consistency is who decides the checks of a limit: the owner of a key, or gateways and clients.
+	Consistency = limit.Consistency
+	// A Share is how much of a limit that is local each gateway and client has.
+	Share = limit.Share
+)
+
+// The consistencies of a Limit. The zero Consistency means Strong.
+const (
+	Strong   = limit.Strong   // the owner of the key decides every check
+	Leased   = limit.Leased   // gateways and clients decide by tokens that they have taken ahead
+	Eventual = limit.Eventual // they decide by what they last heard, and report what they admitted
+	OfEdge   = limit.OfEdge   // each has a bucket of its own; documents call it local
 )
 
 // The policies of a Limit. The zero Policy means Allow.
