@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -65,9 +66,7 @@ func New(cfg Config) (*Edge, error) {
 	if cfg.Cluster == nil || cfg.Limits == nil || cfg.Go == nil {
 		return nil, fmt.Errorf("edge: Cluster, Limits and Go are required")
 	}
-	if len(cfg.Name) > limit.MaxEdge {
-		cfg.Name = cfg.Name[:limit.MaxEdge]
-	}
+	cfg.Name = strings.ToValidUTF8(cfg.Name[:min(len(cfg.Name), limit.MaxEdge)], "")
 	e := &Edge{cfg: cfg, seed: maphash.MakeSeed(), counts: newCounts()}
 	_, _ = rand.Read(e.id[:]) // it never fails
 	e.tag = number()

@@ -47,7 +47,7 @@ func TestConsistencyInvalid(t *testing.T) {
 	for fields, want := range map[string]string{
 		`capacity: 10, refill: 1/s, consistency: lease`: `consistency: unknown consistency "lease": use strong, leased, eventual or local`,
 		`algorithm: sliding-window, limit: 5, window: 1m, consistency: leased`: "consistency: leased is for limits that spend a line, and sliding-window counts entries: " +
-			"use the algorithm fixed-window or token-bucket, or write strong",
+			"use the algorithm " + strings.Join(limit.Spending(), " or ") + ", or write strong",
 		`algorithm: concurrency, limit: 5, lease: 1m, consistency: leased`:                                   "and concurrency counts entries",
 		`capacity: 10, refill: 1/h, hold: 1m, consistency: leased`:                                           "this one keeps a list of its holds: leave hold out, or write strong",
 		`capacity: 10, refill: 1/s, consistency: leased, penalty_after: 3, penalty_for: 1m, penalty_max: 1m`: "consistency: leased does not go together with a penalty",
