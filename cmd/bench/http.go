@@ -27,6 +27,8 @@ type HTTPing struct {
 	Nodes int
 	// By is ByAPIKey or ByHeader; empty means ByAPIKey.
 	By string
+	// Leased has the gateway decide by leases.
+	Leased bool
 	// Keys is which of the clients asks: Uniform, Zipf or One; empty means Uniform.
 	Keys string
 	// KeyCount is how many clients there are, at most 100,000; 0 means 1,000.

@@ -49,7 +49,10 @@ func (b *httpBed) writeGatewayFile() (string, error) {
 
 // limit is the one that a request takes a token of.
 func (h *HTTPing) limit() string {
-	if h.Keys == Uniform && h.KeyCount >= 1000 {
+	switch {
+	case h.Leased:
+		return leasedLimit
+	case h.Keys == Uniform && h.KeyCount >= 1000:
 		return clientsLimit
 	}
 	return openLimit

@@ -22,12 +22,14 @@ const (
 	openLimit    = "open"
 	minuteLimit  = "minute"
 	clientsLimit = "clients"
+	leasedLimit  = "leased" // as clients, decided by gateways
 	onceLimit    = "once"
 	openCapacity = 1_000_000_000
 	limitsText   = `limits:
   open:    {capacity: 1000000000, refill: 1000000000/s}
   minute:  {capacity: 6000, refill: 6000/1m}
   clients: {capacity: 60000, refill: 60000/1m}
+  leased:  {capacity: 60000, refill: 60000/1m, consistency: leased}
   once:    {capacity: 1, refill: 1/24h}
 ` + clientLimitsText + holdLimitsText
 )

@@ -61,6 +61,7 @@ func httpVerb() *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&h.Nodes, "nodes", 3, "how many nodes decide: 1, 3 or 5")
 	flags.StringVar(&h.By, "by", bench.ByAPIKey, "by what clients are told apart: api-key, header")
+	flags.BoolVar(&h.Leased, "leased", false, "let the gateway decide by leases: see docs/consistency.md")
 	flags.StringVar(&h.Keys, "keys", bench.Uniform, "which clients ask: uniform, zipf, one")
 	flags.IntVar(&h.KeyCount, "key-count", 1000, "how many clients there are, if uniform or zipf")
 	flags.IntVar(&h.Connections, "connections", 64, "over how many connections the gateway is asked where it is to be busy")
