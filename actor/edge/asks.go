@@ -80,7 +80,7 @@ func (e *Edge) keepTidy() {
 	}
 }
 
-// tidy gives back what is not needed, and forgets shares that are idle, until there is none, or ctx ends. Then all is given back.
+// tidy gives back what is not needed, and forgets shares that are idle, until there is none, or ctx ends. What is held then, Close gives back.
 func (e *Edge) tidy(ctx context.Context) {
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()

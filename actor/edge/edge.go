@@ -1,15 +1,15 @@
-// Package edge decides checks where they are made, by line that the owners of their keys have passed down. An [Edge] stands on a [limit.Limiter] that
-// asks the cluster, and is one: checks of limits that are leased are decided in memory as far as there is line for them, and all others go through.
+// Package edge decides checks where they are made, as far as their limits let it. An [Edge] stands on a [limit.Limiter] that asks the cluster, and is one: it keeps a
+// [lease.Holding] of each bucket about which it may decide, by the consistency of the limit, and all else goes through.
 //
-//	Check ─▶ leased? ─▶ no ──────────────────────────────────────▶ the cluster
-//	           └─ yes ─▶ the key's share has line ─▶ admitted here     ▲
-//	                        └─ none: a lease is on its way ─▶ waits ───┤ it brought too little
-//	                              └─ none, or too little ──────────────┘
+//	Check ─▶ each limit: strong ─────────────────────────────────────────────▶ the cluster
+//	           └─ another ─▶ what is held is enough ─▶ admitted here, or put back ◀─┤ it denies the rest
+//	                ├─ eventual or local, and nothing is left ─▶ denied here       │
+//	                └─ leased, or nothing heard yet ─▶ waits for a lease, or ──────┘
 //
-// Nothing is denied here: only the owner knows that nothing is left. What an edge holds is its own until time has passed it, so whatever becomes of an
-// edge, nobody gets more than the limit says.
+// What an edge holds by a lease is its own until time has passed it, so whatever becomes of an edge, nobody gets more than a leased limit says. Of a leased limit
+// nothing is denied here: only the owner knows that nothing is left.
 //
-// Start with [New]. What is decided is decided by [lease.Share], a pure package.
+// Start with [New]. What is decided is decided by package lease, which is pure.
 package edge
 
 import (
@@ -46,7 +46,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// An Edge is a [limit.Limiter] that spends leases. It is safe for concurrent use.
+// An Edge is a [limit.Limiter] that decides by what it holds. It is safe for concurrent use.
 type Edge struct {
 	cfg     Config
 	id      limit.OwnerID // stands in the receipts of what was spent here

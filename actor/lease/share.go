@@ -46,7 +46,7 @@ type Share struct {
 	quiet   int64 // until when nothing is asked for
 	last    int64 // when there was a check last
 
-	heard limit.Outcome // what the owner said last, at heardAt: of what remains beside what edges hold
+	heard limit.Outcome // what the owner said when it was asked for a lease last
 }
 
 // NewShare is an edge's share of a bucket of rule, of which it has nothing yet.

@@ -232,8 +232,8 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 	for _, g := range s.gateways[1:] {
 		others = append(others, another{g.name, local(g.at("proxy")), local(g.at("admin")), g.pid()})
 	}
-	main := s.gateways[0]
-	gateway := local(main.at("admin"))
+	front := s.gateways[0]
+	gateway := local(front.at("admin"))
 	if gateway == "localhost:7781" {
 		gateway = "" // likewise
 	}
@@ -245,8 +245,8 @@ func welcome(w io.Writer, s *swarm, doc *limit.Document, data string, keeps bool
 		"Nodes": nodes, "First": nodes[0], "Last": nodes[len(nodes)-1], "Data": data,
 		"Limits": strings.Join(names, ", "), "Limit": first, "Server": server,
 		"Keeps": keeps, "Program": program(),
-		"Proxy": local(main.at("proxy")), "Admin": local(main.at("admin")), "ForwardAuth": main.at("forward-auth"), "Gateways": others,
-		"GatewayPID": main.pid(), "Document": filepath.Join(data, documentFile(0)), "Gateway": gateway,
+		"Proxy": local(front.at("proxy")), "Admin": local(front.at("admin")), "ForwardAuth": front.at("forward-auth"), "Gateways": others,
+		"GatewayPID": front.pid(), "Document": filepath.Join(data, documentFile(0)), "Gateway": gateway,
 		"Items": has(doc, "items"), "Search": has(doc, "search"), "Model": hasModel(doc), "TestKey": testKey, "TestOwner": testOwner,
 	})
 }
